@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPUVISION_ERODE_H
+#define GPUVISION_ERODE_H
+
+/**
+ * @file
+ * Erosion, and the rest of morphology with flat structuring elements.
+ *
+ * Sources: the element shapes, the order of iterations and the border rule are
+ * those of OpenCV's getStructuringElement and morphologyEx, so that results
+ * are equal bit for bit. Running minimum: van Herk (1992), Gil and Werman
+ * (1993). Binary erosion with square elements on a GPU is the paper that this
+ * algorithm follows; see docs/algorithms/erode.md.
+ */
+
+#include <gpuvision/context.h>
+
+GPV_BEGIN
+
+/** Owned by the caller; belongs to its context's thread (one thread at a time). */
+typedef struct gpv_erode gpv_erode;
+
+/** What is computed. */
+typedef uint32_t gpv_morph_operation;
+enum {
+    GPV_MORPH_ERODE = 0,    /**< minimum under the element */
+    GPV_MORPH_DILATE = 1,   /**< maximum under the element */
+    GPV_MORPH_OPEN = 2,     /**< erode, then dilate */
+    GPV_MORPH_CLOSE = 3,    /**< dilate, then erode */
+    GPV_MORPH_GRADIENT = 4, /**< dilate - erode */
+    GPV_MORPH_TOPHAT = 5,   /**< source - open */
+    GPV_MORPH_BLACKHAT = 6  /**< close - source, not below 0 */
+};
+
+/** Shape of the structuring element inside its (2 radius_x + 1) x (2 radius_y + 1) box. */
+typedef uint32_t gpv_morph_shape;
+enum {
+    GPV_MORPH_RECT = 0,   /**< the whole box */
+    GPV_MORPH_CROSS = 1,  /**< its middle row and middle column */
+    GPV_MORPH_ELLIPSE = 2 /**< the ellipse inscribed in it, rounded as OpenCV does */
+};
+
+/** What pixels outside the image count as. */
+typedef uint32_t gpv_morph_border;
+enum {
+    GPV_MORPH_BORDER_IGNORE = 0,    /**< nothing: only pixels inside take part */
+    GPV_MORPH_BORDER_BACKGROUND = 1 /**< 0: what touches the border erodes there */
+};
+
+/** Which planes and channels are processed; the others are copied. */
+typedef uint32_t gpv_morph_planes;
+enum {
+    GPV_MORPH_PLANES_AUTO = 0, /**< grey, Y of YUV, every colour channel of RGB (not alpha) */
+    GPV_MORPH_PLANES_LUMA = 1, /**< grey and Y of YUV; RGB has no luma plane: as AUTO */
+    GPV_MORPH_PLANES_ALL = 2   /**< also U and V, with the same element on their own samples */
+};
+
+/** Parameters. Start from gpv_erode_params_init(). */
+typedef struct gpv_erode_params {
+    uint32_t struct_size;          /**< sizeof(gpv_erode_params) */
+    gpv_morph_operation operation; /**< default GPV_MORPH_ERODE */
+    gpv_morph_shape shape;         /**< default GPV_MORPH_RECT */
+    int32_t radius_x;              /**< pixels, 0..255, default 1 */
+    int32_t radius_y;              /**< pixels, 0..255, -1 = radius_x; default -1 */
+    int32_t iterations;            /**< how often each erosion and dilation repeats, 1..255, default 1 */
+    int32_t threshold;             /**< 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0 */
+    gpv_morph_border border;       /**< default GPV_MORPH_BORDER_IGNORE */
+    gpv_morph_planes planes;       /**< grey morphology only; default GPV_MORPH_PLANES_AUTO */
+    uint32_t reserved;             /**< must be 0 */
+} gpv_erode_params;
+
+/** Writes every default; see gpv_erode_params. Reentrant. */
+GPV_API void gpv_erode_params_init(gpv_erode_params *params, uint32_t size);
+
+/**
+ * Creates an operator.
+ *
+ * @param context  outlives the operator
+ * @param params   NULL = all defaults
+ * @param out      set to the operator, or to NULL on failure
+ * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (a field newer
+ *         than this library), GPV_ERR_OUT_OF_MEMORY, GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_erode_create(gpv_context *context,
+                                                  const gpv_erode_params *params,
+                                                  gpv_erode **out);
+
+/** Waits for the last run, frees, and sets *op to NULL. NULL and a pointer to NULL are accepted. */
+GPV_API void gpv_erode_destroy(gpv_erode **op);
+
+/**
+ * Changes the parameters of the runs that follow. On failure the old ones stay.
+ * @return as gpv_erode_create()
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_erode_set_params(gpv_erode *op,
+                                                      const gpv_erode_params *params);
+
+/**
+ * Allocates all that a run on such an image needs with the parameters in
+ * force, so that the run allocates nothing. Without it the first run of a
+ * (size, format) allocates.
+ *
+ * @param like  format, memory, device, width and height are read; data and stride are not
+ * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,
+ *         GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like);
+
+/**
+ * Runs the operation from src to dst.
+ *
+ * With threshold > 0 a pixel is foreground if its luma is >= threshold: the
+ * sample of GRAY8 and GRAY16, Y of YUV, and (77 R + 150 G + 29 B + 128) >> 8 of
+ * RGB. dst then holds 0 or the largest value (255, GRAY16: 65535) in Y, grey
+ * and every colour channel; chroma is set to 128 and alpha is copied.
+ *
+ * CPU backend: finished on return. stream: see gpv_stream.
+ *
+ * @param src  GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
+ * @param dst  same format, size and memory; may be src (same data and stride of
+ *             every plane), must not overlap it otherwise
+ * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format or
+ *         memory): nothing has been written; GPV_ERR_OUT_OF_MEMORY;
+ *         GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream,
+                                               const gpv_image *src, const gpv_image *dst);
+
+/** GPV_OK if the last run has finished, GPV_NOT_READY if not, or its error. Does not wait. */
+GPV_API GPV_NODISCARD gpv_status gpv_erode_query(gpv_erode *op);
+
+/** Waits until the last run has finished. GPV_OK or its error. */
+GPV_API GPV_NODISCARD gpv_status gpv_erode_wait(gpv_erode *op);
+
+GPV_END
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPUVISION_H
+#define GPUVISION_H
+
+/** @file Everything. */
+
+#include <gpuvision/context.h>
+#include <gpuvision/erode.h>
+#include <gpuvision/types.h>
+#include <gpuvision/version.h>
+
+#endif

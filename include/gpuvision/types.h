@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPUVISION_TYPES_H
+#define GPUVISION_TYPES_H
+
+/**
+ * @file
+ * Status codes, and views of the caller's memory.
+ *
+ * Words used in every header:
+ * - *reentrant*: may be called from any thread at any time.
+ * - *one thread at a time*: a context and every object made from it may move
+ *   between threads, but two threads must not be inside them at once.
+ *   Different contexts never interfere.
+ * - *view*: describes memory that the caller owns. The library reads the view
+ *   during the call and keeps no pointer to it; the memory that it describes
+ *   must live until the work enqueued by the call has finished.
+ *
+ * Enumerations are 32-bit integers in the interface, never C enums: the size
+ * of an enum is the compiler's choice, and an unknown value must stay legal
+ * for a caller in another language. Values are never renumbered or reused.
+ *
+ * Structs begin with struct_size, which the caller sets to sizeof the struct
+ * it was compiled with (the _init functions do it). A program built against an
+ * older, shorter struct gets the defaults for the fields it lacks; one built
+ * against a newer, longer struct is served as long as the fields unknown to
+ * this library are zero.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <gpuvision/export.h>
+
+GPV_BEGIN
+
+/** Result of a call: 0 is success, negative an error, positive neither. */
+typedef int32_t gpv_status;
+enum {
+    GPV_OK = 0,
+    GPV_NOT_READY = 1,             /**< not an error: the work still runs */
+    GPV_ERR_INVALID_ARGUMENT = -1, /**< the error text names parameter, value and legal range */
+    GPV_ERR_UNSUPPORTED = -2,      /**< legal, but not offered by this backend or this release */
+    GPV_ERR_OUT_OF_MEMORY = -3,    /**< host or device memory */
+    GPV_ERR_NO_DEVICE = -4,        /**< no usable CUDA device or driver */
+    GPV_ERR_DEVICE = -5,           /**< CUDA reported an error */
+    GPV_ERR_TOO_SMALL = -6,        /**< an output buffer is too small */
+    GPV_ERR_DEVICE_LOST = -7,      /**< the CUDA context is poisoned; destroy and start anew */
+    GPV_ERR_INTERNAL = -99         /**< a fault of the library: please report it */
+};
+
+/** What computes. */
+typedef uint32_t gpv_backend;
+enum {
+    GPV_BACKEND_AUTO = 0, /**< CUDA where it can be used, else the CPU */
+    GPV_BACKEND_CPU = 1,
+    GPV_BACKEND_CUDA = 2
+};
+
+/** Where memory lives. */
+typedef uint32_t gpv_memory;
+enum {
+    GPV_MEMORY_HOST = 0, /**< addressable by the CPU */
+    GPV_MEMORY_CUDA = 1  /**< CUDA device memory */
+};
+
+/**
+ * Pixel formats. Channel names are in the order of bytes in memory. Chroma
+ * planes of NV12 and I420 have (width + 1) / 2 columns and (height + 1) / 2 rows.
+ */
+typedef uint32_t gpv_format;
+enum {
+    GPV_FORMAT_NONE = 0,
+    GPV_FORMAT_GRAY8 = 1,    /**< uint8 */
+    GPV_FORMAT_GRAY16 = 2,   /**< uint16, native byte order */
+    GPV_FORMAT_GRAYF32 = 3,  /**< float */
+    GPV_FORMAT_RGB8 = 4,     /**< 3 bytes a pixel */
+    GPV_FORMAT_BGR8 = 5,     /**< 3 bytes a pixel */
+    GPV_FORMAT_RGBA8 = 6,    /**< 4 bytes a pixel, straight alpha */
+    GPV_FORMAT_BGRA8 = 7,    /**< 4 bytes a pixel, straight alpha */
+    GPV_FORMAT_RGBX8 = 8,    /**< 4 bytes a pixel, the last one unused */
+    GPV_FORMAT_BGRX8 = 9,    /**< 4 bytes a pixel, the last one unused */
+    GPV_FORMAT_NV12 = 10,    /**< 2 planes: Y, UV interleaved */
+    GPV_FORMAT_I420 = 11,    /**< 3 planes: Y, U, V */
+    GPV_FORMAT_P016 = 12,    /**< 2 planes: Y, UV interleaved, uint16 */
+    GPV_FORMAT_LABEL32 = 13, /**< int32 */
+    GPV_FORMAT_CAP32X4 = 14, /**< 4 planes of int32, capacities to the E S W N neighbour */
+    GPV_FORMAT_CAP32X8 = 15  /**< 8 planes of int32: E SE S SW W NW N NE */
+};
+
+/** Matrix between YUV and RGB. Read for NV12, I420 and P016 only. */
+typedef uint32_t gpv_color_matrix;
+enum {
+    GPV_COLOR_MATRIX_AUTO = 0, /**< BT.709 from 720 rows on, else BT.601 */
+    GPV_COLOR_MATRIX_BT601 = 1,
+    GPV_COLOR_MATRIX_BT709 = 2,
+    GPV_COLOR_MATRIX_BT2020 = 3
+};
+
+/** Range of the YUV values. Read for NV12, I420 and P016 only. */
+typedef uint32_t gpv_color_range;
+enum {
+    GPV_COLOR_RANGE_AUTO = 0, /**< limited */
+    GPV_COLOR_RANGE_LIMITED = 1,
+    GPV_COLOR_RANGE_FULL = 2
+};
+
+#define GPV_MAX_PLANES 8
+#define GPV_MAX_SIDE 32767             /**< largest width and height, pixels */
+#define GPV_MAX_PIXELS (1 << 30)       /**< largest width * height */
+
+/** View of an image. Start from gpv_image_init() or gpv_image_wrap(). */
+typedef struct gpv_image {
+    uint32_t struct_size;            /**< sizeof(gpv_image) */
+    gpv_format format;               /**< GPV_FORMAT_* */
+    gpv_memory memory;               /**< GPV_MEMORY_* of all planes */
+    int32_t device;                  /**< CUDA ordinal, >= 0; ignored for host memory */
+    int32_t width;                   /**< pixels, 1..GPV_MAX_SIDE */
+    int32_t height;                  /**< pixels, 1..GPV_MAX_SIDE; width * height <= GPV_MAX_PIXELS */
+    gpv_color_matrix color_matrix;   /**< GPV_COLOR_MATRIX_* */
+    gpv_color_range color_range;     /**< GPV_COLOR_RANGE_* */
+    void *data[GPV_MAX_PLANES];      /**< first row of each plane; any alignment of whole samples */
+    int64_t stride[GPV_MAX_PLANES];  /**< bytes from one row to the next, >= one row of samples */
+} gpv_image;
+
+/** View of flat memory, for results that are not images. */
+typedef struct gpv_buffer {
+    uint32_t struct_size; /**< sizeof(gpv_buffer) */
+    gpv_memory memory;    /**< GPV_MEMORY_* */
+    int32_t device;       /**< CUDA ordinal; ignored for host memory */
+    uint32_t reserved;    /**< must be 0 */
+    void *data;           /**< aligned as its elements need */
+    uint64_t size;        /**< bytes */
+} gpv_buffer;
+
+/**
+ * A cudaStream_t or CUstream, passed through unchanged. NULL is CUDA's default
+ * stream, as everywhere in CUDA. The CPU backend ignores it.
+ */
+typedef void *gpv_stream;
+
+/**
+ * Writes the defaults: all zero but struct_size.
+ * @param image  written up to size bytes; NULL is ignored
+ * @param size   sizeof(gpv_image)
+ * Reentrant.
+ */
+GPV_API void gpv_image_init(gpv_image *image, uint32_t size);
+
+/**
+ * Describes an image in host memory whose planes lie one behind the other.
+ *
+ * @param image   written up to size bytes
+ * @param size    sizeof(gpv_image)
+ * @param format  GPV_FORMAT_*
+ * @param width   pixels
+ * @param height  pixels
+ * @param data    the first row of the first plane
+ * @param stride  bytes from one row of the first plane to the next; 0 = rows
+ *                without a gap. Further planes get the same stride, but the
+ *                U and V planes of I420 half of it, rounded up.
+ * @return bytes from data to the end of the last plane, or
+ *         GPV_ERR_INVALID_ARGUMENT (negative) if format, size or stride is illegal.
+ *         With data NULL nothing but the bytes needed is computed.
+ * Reentrant.
+ */
+GPV_API int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32_t width,
+                               int32_t height, void *data, int64_t stride);
+
+/** Number of planes of a format, 0 for an unknown one. Reentrant. */
+GPV_API int32_t gpv_format_planes(gpv_format format);
+
+/**
+ * Size of one plane.
+ *
+ * @param format     GPV_FORMAT_*
+ * @param plane      0 .. gpv_format_planes(format) - 1
+ * @param width      of the image, pixels
+ * @param height     of the image, pixels
+ * @param row_bytes  out: bytes of one row without padding; may be NULL
+ * @param rows       out: rows; may be NULL
+ * @return GPV_OK or GPV_ERR_INVALID_ARGUMENT; then nothing is written.
+ * Reentrant.
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_format_plane(gpv_format format, int32_t plane, int32_t width,
+                                                  int32_t height, int64_t *row_bytes,
+                                                  int64_t *rows);
+
+GPV_END
+
+#endif

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPUVISION_VERSION_H
+#define GPUVISION_VERSION_H
+
+/**
+ * @file
+ * Version of the interface, which is not the release number.
+ *
+ * MAJOR is the SONAME: it changes only when an existing program would stop
+ * working. MINOR counts additions. PATCH counts fixes. meson.build reads these
+ * three lines to name the library.
+ */
+#define GPV_API_VERSION_MAJOR 1
+#define GPV_API_VERSION_MINOR 0
+#define GPV_API_VERSION_PATCH 0
+
+/** One number that grows with the version: 0xMMmmpp. */
+#define GPV_API_VERSION \
+    ((GPV_API_VERSION_MAJOR << 16) | (GPV_API_VERSION_MINOR << 8) | GPV_API_VERSION_PATCH)
+
+#endif

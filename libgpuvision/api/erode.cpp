@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/erode.hpp"
+
+#include "api/guard.hpp"
+#include "api/image.hpp"
+
+struct gpv_erode {
+    std::shared_ptr<gpv::Context> context;
+    gpv::ErodeParams params;
+    std::unique_ptr<gpv::Erode> core;
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_erode_params);
+constexpr int max_iterations = 255;
+constexpr int max_threshold8 = 255;
+constexpr int max_threshold16 = 65535;
+
+static_assert(static_cast<gpv_morph_operation>(MorphOperation::blackhat) == GPV_MORPH_BLACKHAT);
+static_assert(static_cast<gpv_morph_shape>(MorphShape::ellipse) == GPV_MORPH_ELLIPSE);
+static_assert(static_cast<gpv_morph_border>(MorphBorder::background) == GPV_MORPH_BORDER_BACKGROUND);
+static_assert(static_cast<gpv_morph_planes>(MorphPlanes::all) == GPV_MORPH_PLANES_ALL);
+
+gpv_erode_params default_params() {
+    gpv_erode_params params{};
+    params.struct_size = sizeof params;
+    params.operation = GPV_MORPH_ERODE;
+    params.shape = GPV_MORPH_RECT;
+    params.radius_x = 1;
+    params.radius_y = -1;
+    params.iterations = 1;
+    params.threshold = 0;
+    params.border = GPV_MORPH_BORDER_IGNORE;
+    params.planes = GPV_MORPH_PLANES_AUTO;
+    return params;
+}
+
+ErodeParams read_params(const gpv_erode_params *in) {
+    gpv_erode_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    require_range("params->operation", params.operation, gpv_morph_operation{GPV_MORPH_ERODE},
+                  gpv_morph_operation{GPV_MORPH_BLACKHAT});
+    require_range("params->shape", params.shape, gpv_morph_shape{GPV_MORPH_RECT},
+                  gpv_morph_shape{GPV_MORPH_ELLIPSE});
+    require_range("params->radius_x", params.radius_x, 0, max_radius);
+    require_range("params->radius_y", params.radius_y, -1, max_radius);
+    require_range("params->iterations", params.iterations, 1, max_iterations);
+    require_range("params->threshold", params.threshold, 0, max_threshold16);
+    require_range("params->border", params.border, gpv_morph_border{GPV_MORPH_BORDER_IGNORE},
+                  gpv_morph_border{GPV_MORPH_BORDER_BACKGROUND});
+    require_range("params->planes", params.planes, gpv_morph_planes{GPV_MORPH_PLANES_AUTO},
+                  gpv_morph_planes{GPV_MORPH_PLANES_ALL});
+    require_range("params->reserved", params.reserved, 0u, 0u);
+
+    ErodeParams result;
+    result.operation = static_cast<MorphOperation>(params.operation);
+    result.shape = static_cast<MorphShape>(params.shape);
+    result.radius_x = params.radius_x;
+    result.radius_y = params.radius_y < 0 ? params.radius_x : params.radius_y;
+    result.iterations = params.iterations;
+    result.threshold = params.threshold;
+    result.border = static_cast<MorphBorder>(params.border);
+    result.planes = static_cast<MorphPlanes>(params.planes);
+    return result;
+}
+
+void require_supported(const Image &image, const char *name) {
+    switch (image.format) {
+    case Format::gray8:
+    case Format::gray16:
+    case Format::rgb8:
+    case Format::bgr8:
+    case Format::rgba8:
+    case Format::bgra8:
+    case Format::rgbx8:
+    case Format::bgrx8:
+    case Format::nv12:
+    case Format::i420:
+        break;
+    default:
+        throw Error(Status::unsupported,
+                    std::string(name) + "->format is " + format_info(image.format).name +
+                        ", but morphology takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, "
+                        "BGRX8, NV12 and I420");
+    }
+    if (image.memory != Memory::host)
+        throw Error(Status::unsupported, std::string(name) + "->memory is GPV_MEMORY_CUDA, but the "
+                                                             "context computes on the CPU");
+}
+
+void require_threshold(const ErodeParams &params, const Image &image) {
+    require_range("params->threshold", params.threshold, 0,
+                  image.format == Format::gray16 ? max_threshold16 : max_threshold8);
+}
+
+void require_same_shape(const Image &src, const Image &dst) {
+    if (src.format != dst.format || src.width != dst.width || src.height != dst.height)
+        throw Error(Status::invalid_argument,
+                    std::string("dst is ") + std::to_string(dst.width) + "x" +
+                        std::to_string(dst.height) + " " + format_info(dst.format).name +
+                        ", must be as src, " + std::to_string(src.width) + "x" +
+                        std::to_string(src.height) + " " + format_info(src.format).name);
+    if (!same_pixels(src, dst) && overlap(src, dst))
+        throw Error(Status::invalid_argument,
+                    "dst overlaps src; it must be src itself or share no byte with it");
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_erode_params_init(gpv_erode_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+gpv_status gpv_erode_create(gpv_context *context, const gpv_erode_params *params, gpv_erode **out) {
+    if (out)
+        *out = nullptr;
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*context->core, [&] {
+        gpv::require_not_null(out, "out");
+        auto op = std::make_unique<gpv_erode>();
+        op->context = context->core;
+        op->params = gpv::read_params(params);
+        op->core = gpv::cpu::make_erode(context->core);
+        op->core->set_params(op->params);
+        *out = op.release();
+    });
+}
+
+void gpv_erode_destroy(gpv_erode **op) {
+    if (!op)
+        return;
+    delete *op;
+    *op = nullptr;
+}
+
+gpv_status gpv_erode_set_params(gpv_erode *op, const gpv_erode_params *params) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        op->params = gpv::read_params(params);
+        op->core->set_params(op->params);
+    });
+}
+
+gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image image = gpv::read_image(like, "like", true);
+        gpv::require_supported(image, "like");
+        gpv::require_threshold(op->params, image);
+        op->core->prepare(image);
+    });
+}
+
+gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
+                         const gpv_image *dst) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image from = gpv::read_image(src, "src");
+        const gpv::Image to = gpv::read_image(dst, "dst");
+        gpv::require_supported(from, "src");
+        gpv::require_supported(to, "dst");
+        gpv::require_same_shape(from, to);
+        gpv::require_threshold(op->params, from);
+        op->core->run(stream, from, to);
+    });
+}
+
+gpv_status gpv_erode_query(gpv_erode *op) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    bool finished = true;
+    const gpv_status status =
+        gpv::guard_device(*op->context, [&] { finished = op->core->finished(); });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_erode_wait(gpv_erode *op) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] { op->core->wait(); });
+}

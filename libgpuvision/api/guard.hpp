@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <string>
+
+#include <gpuvision/gpuvision.h>
+
+#include "core/context.hpp"
+#include "core/error.hpp"
+
+struct gpv_context {
+    std::shared_ptr<gpv::Context> core;
+};
+
+namespace gpv {
+
+/// Runs f and turns what it throws into a status; the text goes to the context.
+template <class F>
+gpv_status guard(Context *context, F &&f) noexcept {
+    const auto fail = [context](Status status, const char *text) {
+        if (context)
+            context->fail(status, text);
+        return static_cast<gpv_status>(status);
+    };
+    try {
+        f();
+        return GPV_OK;
+    } catch (const Error &error) {
+        return fail(error.status(), error.what());
+    } catch (const std::bad_alloc &) {
+        return fail(Status::out_of_memory, "out of memory");
+    } catch (const std::exception &error) {
+        return fail(Status::internal, error.what());
+    } catch (...) {
+        return fail(Status::internal, "unknown exception");
+    }
+}
+
+/// As guard, on a context that is there and whose device has not been lost.
+template <class F>
+gpv_status guard_device(Context &context, F &&f) noexcept {
+    return guard(&context, [&] {
+        context.require_device();
+        f();
+    });
+}
+
+inline void require_not_null(const void *pointer, const char *name) {
+    if (!pointer)
+        throw Error(Status::invalid_argument, std::string(name) + " is NULL");
+}
+
+inline constexpr std::uint32_t max_struct_size = 4096;
+
+/// Reads a caller's struct of any age over the defaults in out. first_size is
+/// the size that the struct had in its first release.
+template <class T>
+void read_struct(const T *in, std::size_t first_size, const char *name, T &out) {
+    if (!in)
+        return;
+    const std::uint32_t size = in->struct_size;
+    require_range((std::string(name) + "->struct_size").c_str(), size,
+                  static_cast<std::uint32_t>(first_size), max_struct_size);
+    const auto *bytes = reinterpret_cast<const unsigned char *>(in);
+    for (std::size_t i = sizeof(T); i < size; i++)
+        if (bytes[i])
+            throw Error(Status::unsupported, std::string(name) + " sets a field that is newer than "
+                                                                 "this library, at byte " +
+                                                 std::to_string(i));
+    std::memcpy(&out, in, std::min<std::size_t>(size, sizeof(T)));
+    out.struct_size = sizeof(T);
+}
+
+/// Writes value into a caller's struct of size bytes, of any age.
+template <class T>
+void write_struct(T *out, std::uint32_t size, T value) {
+    if (!out || size < sizeof(std::uint32_t))
+        return;
+    value.struct_size = size;
+    std::memcpy(out, &value, std::min<std::size_t>(size, sizeof(T)));
+}
+
+} // namespace gpv

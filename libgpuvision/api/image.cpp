@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "api/image.hpp"
+
+#include <string>
+
+#include "api/guard.hpp"
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_image_size = sizeof(gpv_image);
+
+static_assert(static_cast<gpv_format>(Format::cap32x8) == GPV_FORMAT_CAP32X8);
+static_assert(static_cast<gpv_color_matrix>(ColorMatrix::bt2020) == GPV_COLOR_MATRIX_BT2020);
+static_assert(static_cast<gpv_color_range>(ColorRange::full) == GPV_COLOR_RANGE_FULL);
+static_assert(static_cast<gpv_memory>(Memory::cuda) == GPV_MEMORY_CUDA);
+static_assert(max_planes == GPV_MAX_PLANES && max_side == GPV_MAX_SIDE &&
+              max_pixels == GPV_MAX_PIXELS);
+
+void require_size(const std::string &name, std::int32_t width, std::int32_t height) {
+    require_range((name + "width").c_str(), width, 1, max_side);
+    require_range((name + "height").c_str(), height, 1, max_side);
+    require_range((name + "width * height").c_str(), std::int64_t{width} * height, std::int64_t{1},
+                  max_pixels);
+}
+
+void require_format(const std::string &name, gpv_format format) {
+    if (format_info(static_cast<Format>(format)).planes == 0)
+        throw Error(Status::invalid_argument,
+                    name + "format is " + std::to_string(format) + ", which is no GPV_FORMAT");
+}
+
+/// A stride above this could overflow the address of the last row.
+constexpr std::int64_t max_stride = std::int64_t{1} << 40;
+
+Plane read_plane(const std::string &name, const gpv_image &view, int index, PlaneShape shape) {
+    const std::string data = name + "data[" + std::to_string(index) + "]";
+    const std::string stride = name + "stride[" + std::to_string(index) + "]";
+    require_not_null(view.data[index], data.c_str());
+    require_range(stride.c_str(), view.stride[index], shape.row_bytes(), max_stride);
+    const auto address = reinterpret_cast<std::uintptr_t>(view.data[index]);
+    if (address % shape.sample_bytes || view.stride[index] % shape.sample_bytes)
+        throw Error(Status::invalid_argument, data + " and " + stride + " must be multiples of " +
+                                                  std::to_string(shape.sample_bytes) +
+                                                  " bytes, the size of a sample");
+    return {static_cast<std::byte *>(view.data[index]), view.stride[index]};
+}
+
+} // namespace
+
+Image read_image(const gpv_image *image, const char *argument, bool shape_only) {
+    require_not_null(image, argument);
+    gpv_image view{};
+    read_struct(image, first_image_size, argument, view);
+    const std::string name = std::string(argument) + "->";
+
+    require_format(name, view.format);
+    require_range((name + "memory").c_str(), view.memory, gpv_memory{GPV_MEMORY_HOST},
+                  gpv_memory{GPV_MEMORY_CUDA});
+    if (view.memory == GPV_MEMORY_CUDA)
+        require_range((name + "device").c_str(), view.device, 0, INT32_MAX);
+    require_size(name, view.width, view.height);
+    require_range((name + "color_matrix").c_str(), view.color_matrix, gpv_color_matrix{0},
+                  gpv_color_matrix{GPV_COLOR_MATRIX_BT2020});
+    require_range((name + "color_range").c_str(), view.color_range, gpv_color_range{0},
+                  gpv_color_range{GPV_COLOR_RANGE_FULL});
+
+    Image result{static_cast<Format>(view.format),
+                 static_cast<Memory>(view.memory),
+                 view.device,
+                 view.width,
+                 view.height,
+                 static_cast<ColorMatrix>(view.color_matrix),
+                 static_cast<ColorRange>(view.color_range),
+                 {}};
+    if (!shape_only)
+        for (int i = 0; i < result.plane_count(); i++)
+            result.planes[i] = read_plane(name, view, i, result.shape(i));
+    return result;
+}
+
+} // namespace gpv
+
+void gpv_image_init(gpv_image *image, uint32_t size) { gpv::write_struct(image, size, gpv_image{}); }
+
+int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32_t width,
+                       int32_t height, void *data, int64_t stride) {
+    int64_t end = 0;
+    const gpv_status status = gpv::guard(nullptr, [&] {
+        gpv::require_format("", format);
+        gpv::require_size("", width, height);
+        gpv_image view{};
+        view.format = format;
+        view.width = width;
+        view.height = height;
+        const auto core_format = static_cast<gpv::Format>(format);
+        const auto first = gpv::plane_shape(core_format, 0, width, height);
+        const int64_t pitch = stride ? stride : first.row_bytes();
+        gpv::require_range("stride", pitch, first.row_bytes(), gpv::max_stride);
+        for (int i = 0; i < gpv::format_info(core_format).planes; i++) {
+            const auto shape = gpv::plane_shape(core_format, i, width, height);
+            const bool half = shape.row_bytes() <= (first.row_bytes() + 1) / 2;
+            view.stride[i] = std::max(half ? (pitch + 1) / 2 : pitch, shape.row_bytes());
+            view.data[i] = data ? static_cast<char *>(data) + end : nullptr;
+            end += view.stride[i] * shape.rows;
+        }
+        gpv::write_struct(image, size, view);
+    });
+    return status == GPV_OK ? end : status;
+}
+
+int32_t gpv_format_planes(gpv_format format) {
+    return gpv::format_info(static_cast<gpv::Format>(format)).planes;
+}
+
+gpv_status gpv_format_plane(gpv_format format, int32_t plane, int32_t width, int32_t height,
+                            int64_t *row_bytes, int64_t *rows) {
+    return gpv::guard(nullptr, [&] {
+        gpv::require_format("", format);
+        gpv::require_range("plane", plane, 0, gpv_format_planes(format) - 1);
+        gpv::require_size("", width, height);
+        const auto shape = gpv::plane_shape(static_cast<gpv::Format>(format), plane, width, height);
+        if (row_bytes)
+            *row_bytes = shape.row_bytes();
+        if (rows)
+            *rows = shape.rows;
+    });
+}

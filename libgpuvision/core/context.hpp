@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "core/error.hpp"
+#include "core/image.hpp"
+
+namespace gpv {
+
+using Stream = void *; ///< a cudaStream_t, passed through
+
+enum class Backend : std::uint32_t { automatic, cpu, cuda };
+enum class LogLevel : std::uint32_t { error = 1, warning, info, debug };
+
+inline constexpr int device_current = -1;
+
+struct ContextOptions {
+    Backend backend = Backend::automatic;
+    int device = 0;
+    LogLevel log_level = LogLevel::warning;
+    std::function<void(LogLevel, const char *)> log;
+    std::function<void *(Memory, std::size_t, Stream)> allocate;
+    std::function<void(Memory, void *, Stream)> free;
+};
+
+/// One backend on one device. Shared by the caller's handle and every object
+/// made from it, so that handles may be destroyed in any order.
+class Context {
+public:
+    explicit Context(ContextOptions options);
+
+    Backend backend() const { return backend_; }
+    const std::string &device_name() const { return device_name_; }
+    void log(LogLevel level, const std::string &text) const;
+    void synchronize(Stream stream);
+
+    /// Records a failure: its text, and that the device is lost if it is.
+    void fail(Status status, const char *text) noexcept;
+    const std::string &error() const { return error_; }
+    /// Throws once the device has been lost.
+    void require_device() const;
+
+private:
+    friend class Buffer;
+    ContextOptions options_;
+    Backend backend_ = Backend::cpu;
+    std::string device_name_;
+    std::string error_;
+    bool lost_ = false;
+};
+
+/// Scratch memory from the context's allocator, aligned to 256 bytes. Grows
+/// and never shrinks; growing loses the content.
+class Buffer {
+public:
+    Buffer(std::shared_ptr<Context> context, Memory memory)
+        : context_(std::move(context)), memory_(memory) {}
+    ~Buffer() { release(); }
+    Buffer(const Buffer &) = delete;
+    Buffer &operator=(const Buffer &) = delete;
+
+    void reserve(std::size_t bytes, Stream stream);
+    std::byte *data() const { return data_; }
+    std::size_t size() const { return size_; }
+
+private:
+    void release();
+
+    std::shared_ptr<Context> context_;
+    Memory memory_;
+    Stream stream_ = nullptr;
+    std::byte *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// What a caller may ask of an object that has run.
+class Operation {
+public:
+    virtual ~Operation() = default;
+    virtual bool finished() = 0; ///< throws what went wrong
+    virtual void wait() = 0;     ///< likewise
+};
+
+} // namespace gpv

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "core/context.hpp"
+
+namespace gpv {
+
+/// Values are those of erode.h.
+enum class MorphOperation : std::uint32_t { erode, dilate, open, close, gradient, tophat, blackhat };
+enum class MorphShape : std::uint32_t { rect, cross, ellipse };
+enum class MorphBorder : std::uint32_t { ignore, background };
+enum class MorphPlanes : std::uint32_t { automatic, luma, all };
+
+inline constexpr int max_radius = 255;
+
+struct ErodeParams {
+    MorphOperation operation = MorphOperation::erode;
+    MorphShape shape = MorphShape::rect;
+    int radius_x = 1;
+    int radius_y = 1;
+    int iterations = 1;
+    int threshold = 0; ///< 0 = grey morphology
+    MorphBorder border = MorphBorder::ignore;
+    MorphPlanes planes = MorphPlanes::automatic;
+};
+
+/// Half widths of an ellipse of the given radii: element[dy + radius_y] = dx
+/// means that columns -dx..dx of that row belong to it.
+std::vector<int> ellipse_half_widths(int radius_x, int radius_y);
+
+/// One backend's operator. Images come checked: supported format, same format,
+/// size and memory, identical or disjoint.
+class Erode : public Operation {
+public:
+    virtual void set_params(const ErodeParams &params) = 0;
+    virtual void prepare(const Image &like) = 0;
+    virtual void run(Stream stream, const Image &src, const Image &dst) = 0;
+};
+
+namespace cpu {
+std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context);
+}
+
+} // namespace gpv

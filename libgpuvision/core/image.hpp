@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace gpv {
+
+inline constexpr int max_planes = 8;
+inline constexpr int max_side = 32767;
+inline constexpr std::int64_t max_pixels = std::int64_t{1} << 30;
+
+/// Values are those of gpv_format.
+enum class Format : std::uint32_t {
+    none,
+    gray8,
+    gray16,
+    grayf32,
+    rgb8,
+    bgr8,
+    rgba8,
+    bgra8,
+    rgbx8,
+    bgrx8,
+    nv12,
+    i420,
+    p016,
+    label32,
+    cap32x4,
+    cap32x8,
+};
+
+enum class Memory : std::uint32_t { host, cuda };
+enum class ColorMatrix : std::uint32_t { automatic, bt601, bt709, bt2020 };
+enum class ColorRange : std::uint32_t { automatic, limited, full };
+
+struct FormatInfo {
+    const char *name;
+    int planes;         ///< 0 = no such format
+    int sample_bytes;   ///< of one channel
+    int channels;       ///< interleaved in the first plane
+    int chroma_channels; ///< interleaved in each further plane, which has half the columns and rows; 0 = as the first plane
+};
+
+/// Never fails; an unknown format has 0 planes.
+const FormatInfo &format_info(Format format);
+
+/// Geometry of one plane.
+struct PlaneShape {
+    int columns;  ///< pixels or chroma sites
+    int rows;     ///<
+    int channels; ///< samples per column
+    int sample_bytes;
+    std::int64_t row_bytes() const { return std::int64_t{columns} * channels * sample_bytes; }
+};
+
+PlaneShape plane_shape(Format format, int plane, int width, int height);
+
+struct Plane {
+    std::byte *data;
+    std::int64_t stride; ///< bytes
+
+    std::byte *row(std::int64_t y) const { return data + y * stride; }
+};
+
+/// A checked view: legal format and size, non-null data, strides of at least one row.
+struct Image {
+    Format format;
+    Memory memory;
+    int device;
+    int width;
+    int height;
+    ColorMatrix color_matrix;
+    ColorRange color_range;
+    std::array<Plane, max_planes> planes;
+
+    int plane_count() const { return format_info(format).planes; }
+    PlaneShape shape(int plane) const { return plane_shape(format, plane, width, height); }
+};
+
+/// Same data and stride of every plane.
+bool same_pixels(const Image &a, const Image &b);
+
+/// True if some byte belongs to both: sub-rectangles of one parent may interleave without sharing.
+bool overlap(const Image &a, const Image &b);
+
+} // namespace gpv

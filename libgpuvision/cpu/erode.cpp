@@ -1,0 +1,646 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Flat morphology, band by band. A band is a run of output rows that one
+// thread computes from start to end in its own scratch memory:
+//   rect     vertical reduction into a padded row, horizontal reduction of it
+//   cross    vertical reduction, horizontal reduction of the middle row, both combined
+//   ellipse  each element row is two overlapping windows of a power of two
+// Vertical reductions of more than 7 rows run as van Herk (1992) and Gil and
+// Werman (1993) describe: 3 operations a sample, whatever the radius.
+#include "core/erode.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cstring>
+
+#include <tbb/parallel_for.h>
+#include <tbb/task_arena.h>
+
+#include "cpu/rows.hpp"
+
+namespace gpv::cpu {
+namespace {
+
+constexpr int direct_radius = 3; // up to here rows are reduced one by one
+constexpr std::size_t row_alignment = 64;
+
+constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/// Hands out aligned pieces of a block; without a block it only adds up.
+class Carver {
+public:
+    explicit Carver(std::byte *base = nullptr) : base_(base) {}
+
+    template <class T>
+    T *take(std::size_t count) {
+        std::byte *piece = base_ ? base_ + used_ : nullptr;
+        used_ += round_up(count * sizeof(T), row_alignment);
+        return reinterpret_cast<T *>(piece);
+    }
+    std::size_t used() const { return used_; }
+
+private:
+    std::byte *base_;
+    std::size_t used_ = 0;
+};
+
+/// A plane of samples: u8 or u16 with step samples a pixel, or bits in 64-bit words.
+struct Samples {
+    Plane plane;
+    int rows;
+    int columns; ///< pixels
+    int step;    ///< samples from one pixel to the next
+    std::size_t length() const { return std::size_t(columns) * step; }
+};
+
+/// One erosion or dilation.
+struct Pass {
+    Reduce reduce;
+    MorphShape shape;
+    int radius_x;
+    int radius_y;
+    bool background; ///< pixels outside are 0
+    const std::vector<int> *half_widths;
+};
+
+/// u8 or u16 samples.
+template <class T>
+struct Grey {
+    using Unit = T;
+    static std::size_t units(const Samples &s) { return s.length(); }
+    static std::size_t padding(const Samples &s, int radius) { return std::size_t(radius) * s.step; }
+    static void pad(Unit *row, const Samples &s, int radius, Unit border) {
+        const std::size_t width = padding(s, radius);
+        std::fill_n(row - width, width, border);
+        std::fill_n(row + s.length(), width, border);
+    }
+    static void slide(Reduce reduce, Unit *row, const Samples &s, int radius, Unit *out) {
+        slide_row(reduce, row, s.length(), radius, s.step, out);
+    }
+    static void subtract(const Unit *a, const Unit *b, Unit *out, std::size_t units) {
+        subtract_rows(a, b, out, units);
+    }
+};
+
+/// One bit a pixel, in bytes of whole 64-bit words. Bits behind the last pixel
+/// are undefined.
+struct Bits {
+    using Unit = std::uint8_t;
+    static constexpr std::size_t word = 64;
+    static std::size_t words(const Samples &s) { return (s.length() + word - 1) / word; }
+    static std::size_t units(const Samples &s) { return words(s) * sizeof(std::uint64_t); }
+    static std::size_t padding(const Samples &, int radius) {
+        return bit_padding(radius) * sizeof(std::uint64_t);
+    }
+    static void pad(Unit *row, const Samples &s, int radius, Unit border) {
+        const std::size_t width = padding(s, radius);
+        std::memset(row - width, border, width);
+        std::memset(row + units(s), border, width);
+        if (const std::size_t tail = s.length() % word) {
+            std::uint64_t last;
+            std::memcpy(&last, row + units(s) - sizeof last, sizeof last);
+            const std::uint64_t outside = ~std::uint64_t{0} << tail;
+            last = border ? last | outside : last & ~outside;
+            std::memcpy(row + units(s) - sizeof last, &last, sizeof last);
+        }
+    }
+    static void slide(Reduce reduce, Unit *row, const Samples &s, int radius, Unit *out) {
+        slide_bits(reduce, reinterpret_cast<std::uint64_t *>(row), words(s), radius,
+                   reinterpret_cast<std::uint64_t *>(out));
+    }
+    static void subtract(const Unit *a, const Unit *b, Unit *out, std::size_t units) {
+        for (std::size_t i = 0; i < units; i++)
+            out[i] = a[i] & static_cast<Unit>(~b[i]);
+    }
+};
+
+/// Applies one pass to a band of rows. Made anew for each band; without a
+/// block of scratch it only says how much it needs.
+template <class Kind>
+class BandFilter {
+public:
+    using Unit = typename Kind::Unit;
+
+    /// alpha: where the fourth channel of every output pixel comes from, or null.
+    BandFilter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha,
+               std::byte *scratch)
+        : pass_(pass), in_(in), out_(out), alpha_(alpha), carver_(scratch) {
+        // Iterated crosses and ellipses keep their radius, a rectangle may have outgrown the image.
+        if (pass_.shape != MorphShape::ellipse) {
+            pass_.radius_x = std::min(pass_.radius_x, in_.columns);
+            pass_.radius_y = std::min(pass_.radius_y, in_.rows);
+        }
+        if (pass_.shape == MorphShape::cross && (pass_.radius_x == 0 || pass_.radius_y == 0))
+            pass_.shape = MorphShape::rect;
+        take_scratch();
+        if (scratch)
+            std::fill_n(border_row_, Kind::units(in_), border());
+    }
+
+    std::size_t scratch_bytes() const { return carver_.used(); }
+
+    void run(int first, int last) {
+        if (pass_.shape == MorphShape::ellipse)
+            run_ellipse(first, last);
+        else if (pass_.radius_y <= direct_radius)
+            run_direct(first, last);
+        else
+            run_van_herk(first, last);
+    }
+
+private:
+    int window_y() const { return 2 * pass_.radius_y + 1; }
+    int levels() const { return std::bit_width(2u * pass_.radius_x + 1); }
+
+    Unit border() const {
+        const bool zero = pass_.background || pass_.reduce == Reduce::maximum;
+        return zero ? Unit{0} : static_cast<Unit>(~Unit{0});
+    }
+
+    void take_scratch() {
+        const std::size_t units = Kind::units(in_);
+        const std::size_t padding = Kind::padding(in_, pass_.radius_x);
+        const std::size_t padded = 2 * padding + units + row_slack / sizeof(Unit);
+        border_row_ = carver_.take<Unit>(units);
+        filtered_ = carver_.take<Unit>(units);
+        if (pass_.shape == MorphShape::ellipse) {
+            pointers_ = carver_.take<const Unit *>(2 * window_y());
+            table_pitch_ = round_up(padded * sizeof(Unit), row_alignment) / sizeof(Unit);
+            table_ = carver_.take<Unit>(table_pitch_ * levels() * window_y()) + padding;
+            return;
+        }
+        pointers_ = carver_.take<const Unit *>(window_y());
+        // Aligned, because rows of bits are looked at as words.
+        const std::size_t front = round_up(padding * sizeof(Unit), row_alignment) / sizeof(Unit);
+        padded_ = carver_.take<Unit>(front + padding + units + row_slack / sizeof(Unit)) + front;
+        if (pass_.shape == MorphShape::cross)
+            vertical_ = carver_.take<Unit>(units);
+        if (pass_.radius_y > direct_radius) {
+            prefix_ = carver_.take<Unit>(units);
+            suffix_pitch_ = round_up(units * sizeof(Unit), row_alignment) / sizeof(Unit);
+            suffix_ = carver_.take<Unit>(suffix_pitch_ * window_y());
+        }
+    }
+
+    const Unit *source(int y) const {
+        return y < 0 || y >= in_.rows ? border_row_
+                                      : reinterpret_cast<const Unit *>(in_.plane.row(y));
+    }
+    Unit *target(int y) const { return reinterpret_cast<Unit *>(out_.plane.row(y)); }
+    Unit *suffix(int i) const { return suffix_ + i * suffix_pitch_; }
+
+    /// Where the finished row is put together: the output unless alpha is still to be merged in.
+    Unit *result(int y) const { return alpha_ ? filtered_ : target(y); }
+
+    void emit(int y) {
+        if constexpr (std::is_same_v<Kind, Grey<std::uint8_t>>)
+            if (alpha_)
+                merge_fourth(filtered_, reinterpret_cast<const Unit *>(alpha_->row(y)), target(y),
+                             in_.columns);
+    }
+
+    /// Where the vertical reduction of row y goes.
+    Unit *vertical(int y) const {
+        if (pass_.shape == MorphShape::cross)
+            return vertical_;
+        return pass_.radius_x > 0 ? padded_ : result(y);
+    }
+
+    /// The horizontal part, after vertical(y) has been written.
+    void horizontal(int y) {
+        if (pass_.shape == MorphShape::cross)
+            std::copy_n(source(y), Kind::units(in_), padded_);
+        if (pass_.radius_x > 0) {
+            Kind::pad(padded_, in_, pass_.radius_x, border());
+            Kind::slide(pass_.reduce, padded_, in_, pass_.radius_x, result(y));
+        }
+        if (pass_.shape == MorphShape::cross) {
+            const Unit *both[] = {vertical_, result(y)};
+            reduce_rows(pass_.reduce, both, 2, result(y), Kind::units(in_));
+        }
+        emit(y);
+    }
+
+    void run_direct(int first, int last) {
+        for (int y = first; y < last; y++) {
+            for (int i = 0; i < window_y(); i++)
+                pointers_[i] = source(y - pass_.radius_y + i);
+            reduce_rows(pass_.reduce, pointers_, window_y(), vertical(y), Kind::units(in_));
+            horizontal(y);
+        }
+    }
+
+    /// A group of window_y outputs needs twice as many rows: suffix(i) is the
+    /// reduction of row i to the end of the first half, prefix_ that of the
+    /// beginning of the second half.
+    void run_van_herk(int first, int last) {
+        const int window = window_y();
+        const std::size_t units = Kind::units(in_);
+        for (int group = first; group < last; group += window) {
+            const int top = group - pass_.radius_y;
+            std::copy_n(source(top + window - 1), units, suffix(window - 1));
+            for (int i = window - 2; i >= 0; i--) {
+                const Unit *pair[] = {source(top + i), suffix(i + 1)};
+                reduce_rows(pass_.reduce, pair, 2, suffix(i), units);
+            }
+            std::copy_n(suffix(0), units, vertical(group));
+            horizontal(group);
+            std::fill_n(prefix_, units, identity());
+            for (int i = 1; i < window && group + i < last; i++) {
+                extend_rows(pass_.reduce, prefix_, source(top + window - 1 + i), suffix(i),
+                            vertical(group + i), units);
+                horizontal(group + i);
+            }
+        }
+    }
+
+    Unit identity() const {
+        return pass_.reduce == Reduce::minimum ? static_cast<Unit>(~Unit{0}) : Unit{0};
+    }
+
+    /// Level k of source row y: the reduction of 2^k pixels from each pixel on.
+    Unit *table(int y, int level) const {
+        const int slot = (y % window_y() + window_y()) % window_y();
+        return table_ + (std::size_t(slot) * levels() + level) * table_pitch_;
+    }
+
+    void fill_table(int y) {
+        if (y < 0 || y >= in_.rows)
+            return;
+        std::copy_n(source(y), Kind::units(in_), table(y, 0));
+        Kind::pad(table(y, 0), in_, pass_.radius_x, border());
+        const std::ptrdiff_t left = std::ptrdiff_t{pass_.radius_x} * in_.step;
+        for (int level = 1; level < levels(); level++) {
+            const int half = 1 << (level - 1);
+            const Unit *from = table(y, level - 1) - left;
+            const Unit *pair[] = {from, from + std::ptrdiff_t{half} * in_.step};
+            const int pixels = in_.columns + 2 * pass_.radius_x - (2 * half - 1);
+            reduce_rows(pass_.reduce, pair, 2, table(y, level) - left,
+                        std::size_t(pixels) * in_.step);
+        }
+    }
+
+    void run_ellipse(int first, int last) {
+        const int radius = pass_.radius_y;
+        for (int y = first - radius; y < first + radius; y++)
+            fill_table(y);
+        for (int y = first; y < last; y++) {
+            fill_table(y + radius);
+            std::size_t count = 0;
+            for (int dy = -radius; dy <= radius; dy++) {
+                if (y + dy < 0 || y + dy >= in_.rows) {
+                    pointers_[count++] = border_row_;
+                    continue;
+                }
+                const int dx = (*pass_.half_widths)[dy + radius];
+                const int level = std::bit_width(2u * dx + 1) - 1;
+                const Unit *row = table(y + dy, level);
+                pointers_[count++] = row - std::ptrdiff_t{dx} * in_.step;
+                pointers_[count++] = row + std::ptrdiff_t{dx + 1 - (1 << level)} * in_.step;
+            }
+            reduce_rows(pass_.reduce, pointers_, count, result(y), Kind::units(in_));
+            emit(y);
+        }
+    }
+
+    Pass pass_;
+    Samples in_;
+    Samples out_;
+    const Plane *alpha_;
+    Carver carver_;
+    Unit *border_row_ = nullptr;
+    Unit *filtered_ = nullptr;
+    Unit *padded_ = nullptr;
+    Unit *vertical_ = nullptr;
+    Unit *prefix_ = nullptr;
+    Unit *suffix_ = nullptr;
+    std::size_t suffix_pitch_ = 0;
+    Unit *table_ = nullptr;
+    std::size_t table_pitch_ = 0;
+    const Unit **pointers_ = nullptr;
+};
+
+/// Calls f(worker, first, last) for bands of rows that cover [0, rows), on as
+/// many threads as there are workers; each worker runs one band at a time.
+template <class F>
+void parallel_bands(int rows, int band, int workers, F f) {
+    std::atomic<int> next{0};
+    tbb::parallel_for(0, workers, [&](int worker) {
+        for (int first; (first = next.fetch_add(band)) < rows;)
+            f(worker, first, std::min(first + band, rows));
+    });
+}
+
+/// Rows of a band: enough bands for all workers, and whole groups of van Herk.
+int band_rows(int rows, int window, int workers) {
+    constexpr int least = 16;
+    const int wanted = std::max(least, rows / (3 * workers));
+    const int groups = (wanted + window / 2) / window;
+    return window > 2 * direct_radius + 1 && groups > 0 ? groups * window : wanted;
+}
+
+/// An operation is the difference of two sequences of erosions and dilations,
+/// or the first of them alone. An empty sequence is the source.
+struct Recipe {
+    std::vector<Reduce> first;
+    bool difference = false;
+    std::vector<Reduce> second = {};
+};
+
+Recipe recipe(MorphOperation operation) {
+    constexpr Reduce erode = Reduce::minimum;
+    constexpr Reduce dilate = Reduce::maximum;
+    switch (operation) {
+    case MorphOperation::dilate:
+        return {{dilate}};
+    case MorphOperation::open:
+        return {{erode, dilate}};
+    case MorphOperation::close:
+        return {{dilate, erode}};
+    case MorphOperation::gradient:
+        return {{dilate}, true, {erode}};
+    case MorphOperation::tophat:
+        return {{}, true, {erode, dilate}};
+    case MorphOperation::blackhat:
+        return {{dilate, erode}, true, {}};
+    default:
+        return {{erode}};
+    }
+}
+
+class CpuErode final : public Erode {
+public:
+    explicit CpuErode(std::shared_ptr<Context> context)
+        : bands_(context, Memory::host), planes_(context, Memory::host) {}
+
+    void set_params(const ErodeParams &params) override {
+        const Recipe r = recipe(params.operation);
+        half_widths_ = ellipse_half_widths(params.radius_x, params.radius_y);
+        first_ = passes(params, r.first);
+        second_ = passes(params, r.second);
+        difference_ = r.difference;
+        params_ = params;
+    }
+
+    void prepare(const Image &like) override {
+        // Where source and destination are the same, scratch is largest.
+        plan(like, like, nullptr);
+    }
+
+    void run(Stream stream, const Image &src, const Image &dst) override {
+        plan(src, dst, stream);
+        carver_ = Carver(planes_.data());
+        visit(src, dst);
+    }
+
+    bool finished() override { return true; }
+    void wait() override {}
+
+private:
+    std::vector<Pass> passes(const ErodeParams &params, const std::vector<Reduce> &sequence) const {
+        std::vector<Pass> result;
+        const bool rect = params.shape == MorphShape::rect;
+        for (const Reduce reduce : sequence) {
+            Pass pass{reduce,
+                      params.shape,
+                      params.radius_x,
+                      params.radius_y,
+                      params.border == MorphBorder::background,
+                      &half_widths_};
+            if (rect) { // radii of rectangles add up
+                pass.radius_x *= params.iterations;
+                pass.radius_y *= params.iterations;
+            }
+            result.insert(result.end(), rect ? 1 : params.iterations, pass);
+        }
+        return result;
+    }
+
+    /// Walks through the work without doing it, to learn what scratch it needs.
+    void plan(const Image &src, const Image &dst, Stream stream) {
+        workers_ = tbb::this_task_arena::max_concurrency();
+        band_bytes_ = 0;
+        carver_ = Carver();
+        dry_ = true;
+        visit(src, dst);
+        dry_ = false;
+        planes_.reserve(carver_.used(), stream);
+        bands_.reserve(band_bytes_ * workers_, stream);
+    }
+
+    void visit(const Image &src, const Image &dst) {
+        if (params_.threshold > 0)
+            return binary(src, dst);
+        const int filtered = params_.planes == MorphPlanes::all ? src.plane_count() : 1;
+        for (int i = 0; i < src.plane_count(); i++) {
+            const PlaneShape shape = src.shape(i);
+            const Samples in = samples(src.planes[i], shape);
+            const Samples out = samples(dst.planes[i], shape);
+            if (i >= filtered)
+                copy<Grey<std::uint8_t>>(in, out);
+            else if (shape.sample_bytes == 2)
+                evaluate<Grey<std::uint16_t>>(in, out);
+            else
+                evaluate<Grey<std::uint8_t>>(in, out);
+        }
+    }
+
+    static Samples samples(const Plane &plane, const PlaneShape &shape) {
+        return {plane, shape.rows, shape.columns, shape.channels};
+    }
+
+    /// Scratch for as many rows and columns.
+    template <class Kind>
+    Samples scratch_plane(int rows, int columns, int step) {
+        Samples s{{}, rows, columns, step};
+        const std::size_t stride =
+            round_up(Kind::units(s) * sizeof(typename Kind::Unit), row_alignment);
+        s.plane = {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+        return s;
+    }
+    template <class Kind>
+    Samples scratch_like(const Samples &s) {
+        return scratch_plane<Kind>(s.rows, s.columns, s.step);
+    }
+
+    /// Calls f(scratch, y) for every row, with bytes of scratch of the thread's own.
+    template <class F>
+    void for_rows(int rows, std::size_t bytes, F f) {
+        band_bytes_ = std::max(band_bytes_, round_up(bytes, row_alignment));
+        if (dry_)
+            return;
+        parallel_bands(rows, copy_band, workers_, [&](int worker, int first, int last) {
+            for (int y = first; y < last; y++)
+                f(bands_.data() + worker * band_bytes_, y);
+        });
+    }
+
+    template <class Kind>
+    void copy(const Samples &in, const Samples &out) {
+        if (in.plane.data == out.plane.data)
+            return;
+        const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit);
+        for_rows(in.rows, 0, [&](std::byte *, int y) {
+            std::memcpy(out.plane.row(y), in.plane.row(y), bytes);
+        });
+    }
+
+    template <class Kind>
+    void filter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
+        if (dry_) {
+            const BandFilter<Kind> measure(pass, in, out, alpha, nullptr);
+            band_bytes_ = std::max(band_bytes_, measure.scratch_bytes());
+            return;
+        }
+        const int band = band_rows(in.rows, 2 * pass.radius_y + 1, workers_);
+        parallel_bands(in.rows, band, workers_, [&](int worker, int first, int last) {
+            BandFilter<Kind>(pass, in, out, alpha, bands_.data() + worker * band_bytes_)
+                .run(first, last);
+        });
+    }
+
+    /// Runs the passes one after the other; the last one writes out.
+    template <class Kind>
+    void chain(const std::vector<Pass> &passes, const Samples &in, const Samples &out,
+               const Plane *alpha) {
+        Samples from = in;
+        if (passes.size() == 1 && in.plane.data == out.plane.data) {
+            from = scratch_like<Kind>(in);
+            copy<Kind>(in, from);
+        }
+        Samples between[2];
+        for (std::size_t i = 0; i + 1 < passes.size(); i++) {
+            Samples &to = between[i % 2];
+            if (i < 2)
+                to = scratch_like<Kind>(in);
+            filter<Kind>(passes[i], from, to, nullptr);
+            from = to;
+        }
+        filter<Kind>(passes.back(), from, out, alpha);
+    }
+
+    template <class Kind>
+    Samples intermediate(const std::vector<Pass> &passes, const Samples &in) {
+        if (passes.empty())
+            return in;
+        const Samples out = scratch_like<Kind>(in);
+        chain<Kind>(passes, in, out, nullptr);
+        return out;
+    }
+
+    template <class Kind>
+    void evaluate(const Samples &in, const Samples &out) {
+        const Plane *alpha = in.step == 4 ? &in.plane : nullptr;
+        if (!difference_)
+            return chain<Kind>(first_, in, out, alpha);
+        const Samples a = intermediate<Kind>(first_, in);
+        const Samples b = intermediate<Kind>(second_, in);
+        using Unit = typename Kind::Unit;
+        const std::size_t units = Kind::units(in);
+        for_rows(in.rows, alpha ? units : 0, [&](std::byte *scratch, int y) {
+            const auto row = [y](const Samples &s) {
+                return reinterpret_cast<Unit *>(s.plane.row(y));
+            };
+            Kind::subtract(row(a), row(b), alpha ? reinterpret_cast<Unit *>(scratch) : row(out),
+                           units);
+            if (alpha)
+                merge_fourth(bytes(scratch), bytes(alpha->row(y)), bytes(out.plane.row(y)),
+                             in.columns);
+        });
+    }
+
+    static std::uint8_t *bytes(std::byte *data) { return reinterpret_cast<std::uint8_t *>(data); }
+
+    /// Threshold to bits, filter the bits, and expand them to the output's format.
+    void binary(const Image &src, const Image &dst) {
+        const Samples source = scratch_plane<Bits>(src.height, src.width, 1);
+        const Samples result = scratch_like<Bits>(source);
+        pack(src, source);
+        if (params_.shape == MorphShape::ellipse)
+            evaluate_as_grey(source, result);
+        else
+            evaluate<Bits>(source, result);
+        unpack(result, src, dst);
+        for (int i = 1; i < src.plane_count(); i++) {
+            const PlaneShape shape = dst.shape(i);
+            for_rows(shape.rows, 0, [&](std::byte *, int y) {
+                std::memset(dst.planes[i].row(y), neutral_chroma, shape.row_bytes());
+            });
+        }
+    }
+
+    /// Windows of an ellipse start at every bit, which is dearer than bytes.
+    void evaluate_as_grey(const Samples &source, const Samples &result) {
+        using Kind = Grey<std::uint8_t>;
+        const Samples in = scratch_like<Kind>(source);
+        const Samples out = scratch_like<Kind>(source);
+        for_rows(in.rows, 0, [&](std::byte *, int y) {
+            unpack_row(bytes(source.plane.row(y)), in.columns, bytes(in.plane.row(y)));
+        });
+        evaluate<Kind>(in, out);
+        for_rows(in.rows, 0, [&](std::byte *, int y) {
+            pack_row(bytes(out.plane.row(y)), in.columns, 1, bytes(result.plane.row(y)));
+        });
+    }
+
+    void pack(const Image &src, const Samples &to) {
+        const PlaneShape shape = src.shape(0);
+        const bool rgb = shape.channels > 1;
+        const bool blue_first = src.format == Format::bgr8 || src.format == Format::bgra8 ||
+                                src.format == Format::bgrx8;
+        for_rows(src.height, rgb ? src.width : 0, [&](std::byte *scratch, int y) {
+            const std::byte *row = src.planes[0].row(y);
+            std::uint8_t *bits = bytes(to.plane.row(y));
+            const auto *samples = reinterpret_cast<const std::uint8_t *>(row);
+            if (shape.sample_bytes == 2)
+                return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width,
+                                params_.threshold, bits);
+            if (rgb) {
+                luma_row(samples, shape.channels, blue_first ? 2 : 0, bytes(scratch), src.width);
+                samples = bytes(scratch);
+            }
+            pack_row(samples, src.width, params_.threshold, bits);
+        });
+    }
+
+    void unpack(const Samples &from, const Image &src, const Image &dst) {
+        const PlaneShape shape = dst.shape(0);
+        const bool rgb = shape.channels > 1;
+        for_rows(dst.height, rgb ? dst.width : 0, [&](std::byte *scratch, int y) {
+            const std::uint8_t *bits = bytes(from.plane.row(y));
+            std::byte *row = dst.planes[0].row(y);
+            if (shape.sample_bytes == 2)
+                return unpack_row(bits, dst.width, reinterpret_cast<std::uint16_t *>(row));
+            unpack_row(bits, dst.width, rgb ? bytes(scratch) : bytes(row));
+            if (rgb)
+                spread_row(bytes(scratch), shape.channels, bytes(src.planes[0].row(y)), bytes(row),
+                           dst.width);
+        });
+    }
+
+    static constexpr int copy_band = 32; ///< rows
+    static constexpr int neutral_chroma = 128;
+
+    ErodeParams params_;
+    std::vector<int> half_widths_;
+    std::vector<Pass> first_;
+    std::vector<Pass> second_;
+    bool difference_ = false;
+
+    int workers_ = 1;
+    bool dry_ = false;
+    Carver carver_;
+    std::size_t band_bytes_ = 0;
+    Buffer bands_;
+    Buffer planes_;
+};
+
+} // namespace
+
+std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context) {
+    return std::make_unique<CpuErode>(std::move(context));
+}
+
+} // namespace gpv::cpu
