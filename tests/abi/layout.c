@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The layout and the values that programs out there were compiled with, on
+ * 64-bit machines. Lines are added when a field or constant is; a released
+ * line never changes. layout.py fails when something is missing here.
+ */
+#include <gpuvision/gpuvision.h>
+
+#define SCALAR(type, size, sign)                                                                   \
+    _Static_assert(sizeof(type) == (size) && ((type)-1 < 0) == (sign), #type)
+#define STRUCT(type, size) _Static_assert(sizeof(type) == (size), #type)
+#define FIELD(type, field, offset, size)                                                           \
+    _Static_assert(offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size),      \
+                   #type "." #field)
+#define VALUE(name, value) _Static_assert((name) == (value), #name)
+
+enum { UNSIGNED = 0, SIGNED = 1 };
+
+SCALAR(gpv_log_level, 4, UNSIGNED);
+SCALAR(gpv_morph_operation, 4, UNSIGNED);
+SCALAR(gpv_morph_shape, 4, UNSIGNED);
+SCALAR(gpv_morph_border, 4, UNSIGNED);
+SCALAR(gpv_morph_planes, 4, UNSIGNED);
+SCALAR(gpv_status, 4, SIGNED);
+SCALAR(gpv_backend, 4, UNSIGNED);
+SCALAR(gpv_memory, 4, UNSIGNED);
+SCALAR(gpv_format, 4, UNSIGNED);
+SCALAR(gpv_color_matrix, 4, UNSIGNED);
+SCALAR(gpv_color_range, 4, UNSIGNED);
+
+STRUCT(gpv_context_params, 48);
+FIELD(gpv_context_params, struct_size, 0, 4);
+FIELD(gpv_context_params, backend, 4, 4);
+FIELD(gpv_context_params, device, 8, 4);
+FIELD(gpv_context_params, log_level, 12, 4);
+FIELD(gpv_context_params, log, 16, 8);
+FIELD(gpv_context_params, alloc, 24, 8);
+FIELD(gpv_context_params, free, 32, 8);
+FIELD(gpv_context_params, user, 40, 8);
+
+STRUCT(gpv_erode_params, 40);
+FIELD(gpv_erode_params, struct_size, 0, 4);
+FIELD(gpv_erode_params, operation, 4, 4);
+FIELD(gpv_erode_params, shape, 8, 4);
+FIELD(gpv_erode_params, radius_x, 12, 4);
+FIELD(gpv_erode_params, radius_y, 16, 4);
+FIELD(gpv_erode_params, iterations, 20, 4);
+FIELD(gpv_erode_params, threshold, 24, 4);
+FIELD(gpv_erode_params, border, 28, 4);
+FIELD(gpv_erode_params, planes, 32, 4);
+FIELD(gpv_erode_params, reserved, 36, 4);
+
+STRUCT(gpv_image, 160);
+FIELD(gpv_image, struct_size, 0, 4);
+FIELD(gpv_image, format, 4, 4);
+FIELD(gpv_image, memory, 8, 4);
+FIELD(gpv_image, device, 12, 4);
+FIELD(gpv_image, width, 16, 4);
+FIELD(gpv_image, height, 20, 4);
+FIELD(gpv_image, color_matrix, 24, 4);
+FIELD(gpv_image, color_range, 28, 4);
+FIELD(gpv_image, data, 32, 64);
+FIELD(gpv_image, stride, 96, 64);
+
+STRUCT(gpv_buffer, 32);
+FIELD(gpv_buffer, struct_size, 0, 4);
+FIELD(gpv_buffer, memory, 4, 4);
+FIELD(gpv_buffer, device, 8, 4);
+FIELD(gpv_buffer, reserved, 12, 4);
+FIELD(gpv_buffer, data, 16, 8);
+FIELD(gpv_buffer, size, 24, 8);
+
+VALUE(GPV_LOG_ERROR, 1);
+VALUE(GPV_LOG_WARNING, 2);
+VALUE(GPV_LOG_INFO, 3);
+VALUE(GPV_LOG_DEBUG, 4);
+VALUE(GPV_MORPH_ERODE, 0);
+VALUE(GPV_MORPH_DILATE, 1);
+VALUE(GPV_MORPH_OPEN, 2);
+VALUE(GPV_MORPH_CLOSE, 3);
+VALUE(GPV_MORPH_GRADIENT, 4);
+VALUE(GPV_MORPH_TOPHAT, 5);
+VALUE(GPV_MORPH_BLACKHAT, 6);
+VALUE(GPV_MORPH_RECT, 0);
+VALUE(GPV_MORPH_CROSS, 1);
+VALUE(GPV_MORPH_ELLIPSE, 2);
+VALUE(GPV_MORPH_BORDER_IGNORE, 0);
+VALUE(GPV_MORPH_BORDER_BACKGROUND, 1);
+VALUE(GPV_MORPH_PLANES_AUTO, 0);
+VALUE(GPV_MORPH_PLANES_LUMA, 1);
+VALUE(GPV_MORPH_PLANES_ALL, 2);
+VALUE(GPV_OK, 0);
+VALUE(GPV_NOT_READY, 1);
+VALUE(GPV_ERR_INVALID_ARGUMENT, -1);
+VALUE(GPV_ERR_UNSUPPORTED, -2);
+VALUE(GPV_ERR_OUT_OF_MEMORY, -3);
+VALUE(GPV_ERR_NO_DEVICE, -4);
+VALUE(GPV_ERR_DEVICE, -5);
+VALUE(GPV_ERR_TOO_SMALL, -6);
+VALUE(GPV_ERR_DEVICE_LOST, -7);
+VALUE(GPV_ERR_INTERNAL, -99);
+VALUE(GPV_BACKEND_AUTO, 0);
+VALUE(GPV_BACKEND_CPU, 1);
+VALUE(GPV_BACKEND_CUDA, 2);
+VALUE(GPV_MEMORY_HOST, 0);
+VALUE(GPV_MEMORY_CUDA, 1);
+VALUE(GPV_FORMAT_NONE, 0);
+VALUE(GPV_FORMAT_GRAY8, 1);
+VALUE(GPV_FORMAT_GRAY16, 2);
+VALUE(GPV_FORMAT_GRAYF32, 3);
+VALUE(GPV_FORMAT_RGB8, 4);
+VALUE(GPV_FORMAT_BGR8, 5);
+VALUE(GPV_FORMAT_RGBA8, 6);
+VALUE(GPV_FORMAT_BGRA8, 7);
+VALUE(GPV_FORMAT_RGBX8, 8);
+VALUE(GPV_FORMAT_BGRX8, 9);
+VALUE(GPV_FORMAT_NV12, 10);
+VALUE(GPV_FORMAT_I420, 11);
+VALUE(GPV_FORMAT_P016, 12);
+VALUE(GPV_FORMAT_LABEL32, 13);
+VALUE(GPV_FORMAT_CAP32X4, 14);
+VALUE(GPV_FORMAT_CAP32X8, 15);
+VALUE(GPV_COLOR_MATRIX_AUTO, 0);
+VALUE(GPV_COLOR_MATRIX_BT601, 1);
+VALUE(GPV_COLOR_MATRIX_BT709, 2);
+VALUE(GPV_COLOR_MATRIX_BT2020, 3);
+VALUE(GPV_COLOR_RANGE_AUTO, 0);
+VALUE(GPV_COLOR_RANGE_LIMITED, 1);
+VALUE(GPV_COLOR_RANGE_FULL, 2);
+VALUE(GPV_DEVICE_CURRENT, -1);
+VALUE(GPV_MAX_PLANES, 8);
+VALUE(GPV_MAX_SIDE, 32767);
+VALUE(GPV_MAX_PIXELS, 1073741824);
+VALUE(GPV_API_VERSION_MAJOR, 1);
+
+VALUE(GPV_API_VERSION,
+      (GPV_API_VERSION_MAJOR << 16) + (GPV_API_VERSION_MINOR << 8) + GPV_API_VERSION_PATCH);
