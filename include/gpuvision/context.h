@@ -43,9 +43,9 @@ typedef void (*gpv_free_fn)(void *user, gpv_memory memory, void *ptr, gpv_stream
 
 /** Parameters of a context. Start from gpv_context_params_init(). */
 typedef struct gpv_context_params {
-    uint32_t struct_size;    /**< sizeof(gpv_context_params) */
-    gpv_backend backend;     /**< default GPV_BACKEND_AUTO */
-    int32_t device;          /**< CUDA ordinal >= 0, or GPV_DEVICE_CURRENT; default 0; CPU: ignored */
+    uint32_t struct_size; /**< sizeof(gpv_context_params) */
+    gpv_backend backend;  /**< default GPV_BACKEND_AUTO */
+    int32_t device;       /**< CUDA ordinal >= 0, or GPV_DEVICE_CURRENT; default 0; CPU: ignored */
     gpv_log_level log_level; /**< 1..4, 0 = GPV_LOG_WARNING; default GPV_LOG_WARNING */
     gpv_log_fn log;          /**< NULL = silent; default NULL */
     gpv_alloc_fn alloc;      /**< for pixel-sized scratch; set both or none; default NULL */

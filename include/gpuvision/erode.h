@@ -62,11 +62,11 @@ typedef struct gpv_erode_params {
     gpv_morph_shape shape;         /**< default GPV_MORPH_RECT */
     int32_t radius_x;              /**< pixels, 0..255, default 1 */
     int32_t radius_y;              /**< pixels, 0..255, -1 = radius_x; default -1 */
-    int32_t iterations;            /**< how often each erosion and dilation repeats, 1..255, default 1 */
-    int32_t threshold;             /**< 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0 */
-    gpv_morph_border border;       /**< default GPV_MORPH_BORDER_IGNORE */
-    gpv_morph_planes planes;       /**< grey morphology only; default GPV_MORPH_PLANES_AUTO */
-    uint32_t reserved;             /**< must be 0 */
+    int32_t iterations; /**< how often each erosion and dilation repeats, 1..255, default 1 */
+    int32_t threshold;  /**< 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0 */
+    gpv_morph_border border; /**< default GPV_MORPH_BORDER_IGNORE */
+    gpv_morph_planes planes; /**< grey morphology only; default GPV_MORPH_PLANES_AUTO */
+    uint32_t reserved;       /**< must be 0 */
 } gpv_erode_params;
 
 /** Writes every default; see gpv_erode_params. Reentrant. */
@@ -82,8 +82,7 @@ GPV_API void gpv_erode_params_init(gpv_erode_params *params, uint32_t size);
  *         than this library), GPV_ERR_OUT_OF_MEMORY, GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_erode_create(gpv_context *context,
-                                                  const gpv_erode_params *params,
-                                                  gpv_erode **out);
+                                                  const gpv_erode_params *params, gpv_erode **out);
 
 /** Waits for the last run, frees, and sets *op to NULL. NULL and a pointer to NULL are accepted. */
 GPV_API void gpv_erode_destroy(gpv_erode **op);

@@ -105,21 +105,21 @@ enum {
 };
 
 #define GPV_MAX_PLANES 8
-#define GPV_MAX_SIDE 32767             /**< largest width and height, pixels */
-#define GPV_MAX_PIXELS (1 << 30)       /**< largest width * height */
+#define GPV_MAX_SIDE 32767       /**< largest width and height, pixels */
+#define GPV_MAX_PIXELS (1 << 30) /**< largest width * height */
 
 /** View of an image. Start from gpv_image_init() or gpv_image_wrap(). */
 typedef struct gpv_image {
-    uint32_t struct_size;            /**< sizeof(gpv_image) */
-    gpv_format format;               /**< GPV_FORMAT_* */
-    gpv_memory memory;               /**< GPV_MEMORY_* of all planes */
-    int32_t device;                  /**< CUDA ordinal, >= 0; ignored for host memory */
-    int32_t width;                   /**< pixels, 1..GPV_MAX_SIDE */
-    int32_t height;                  /**< pixels, 1..GPV_MAX_SIDE; width * height <= GPV_MAX_PIXELS */
-    gpv_color_matrix color_matrix;   /**< GPV_COLOR_MATRIX_* */
-    gpv_color_range color_range;     /**< GPV_COLOR_RANGE_* */
-    void *data[GPV_MAX_PLANES];      /**< first row of each plane; any alignment of whole samples */
-    int64_t stride[GPV_MAX_PLANES];  /**< bytes from one row to the next, >= one row of samples */
+    uint32_t struct_size;          /**< sizeof(gpv_image) */
+    gpv_format format;             /**< GPV_FORMAT_* */
+    gpv_memory memory;             /**< GPV_MEMORY_* of all planes */
+    int32_t device;                /**< CUDA ordinal, >= 0; ignored for host memory */
+    int32_t width;                 /**< pixels, 1..GPV_MAX_SIDE */
+    int32_t height;                /**< pixels, 1..GPV_MAX_SIDE; width * height <= GPV_MAX_PIXELS */
+    gpv_color_matrix color_matrix; /**< GPV_COLOR_MATRIX_* */
+    gpv_color_range color_range;   /**< GPV_COLOR_RANGE_* */
+    void *data[GPV_MAX_PLANES];    /**< first row of each plane; any alignment of whole samples */
+    int64_t stride[GPV_MAX_PLANES]; /**< bytes from one row to the next, >= one row of samples */
 } gpv_image;
 
 /** View of flat memory, for results that are not images. */

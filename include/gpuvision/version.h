@@ -15,7 +15,7 @@
 #define GPV_API_VERSION_PATCH 0
 
 /** One number that grows with the version: 0xMMmmpp. */
-#define GPV_API_VERSION \
+#define GPV_API_VERSION                                                                            \
     ((GPV_API_VERSION_MAJOR << 16) | (GPV_API_VERSION_MINOR << 8) | GPV_API_VERSION_PATCH)
 
 #endif

@@ -32,8 +32,8 @@ gpv::ContextOptions read_options(const gpv_context_params *in) {
     gpv::ContextOptions options;
     options.backend = static_cast<gpv::Backend>(params.backend);
     options.device = params.device;
-    options.log_level = params.log_level ? static_cast<gpv::LogLevel>(params.log_level)
-                                         : gpv::LogLevel::warning;
+    options.log_level =
+        params.log_level ? static_cast<gpv::LogLevel>(params.log_level) : gpv::LogLevel::warning;
     void *user = params.user;
     if (params.log)
         options.log = [log = params.log, user](gpv::LogLevel level, const char *text) {
@@ -60,7 +60,9 @@ void log_creation_failure(const gpv_context_params *params, const char *text) {
 
 } // namespace
 
-uint32_t gpv_api_version(void) { return GPV_API_VERSION; }
+uint32_t gpv_api_version(void) {
+    return GPV_API_VERSION;
+}
 
 const char *gpv_version_string(void) {
     return gpv::cuda::built() ? GPV_VERSION " " GPV_REVISION " (cpu, cuda)"

@@ -20,7 +20,8 @@ constexpr int max_threshold16 = 65535;
 
 static_assert(static_cast<gpv_morph_operation>(MorphOperation::blackhat) == GPV_MORPH_BLACKHAT);
 static_assert(static_cast<gpv_morph_shape>(MorphShape::ellipse) == GPV_MORPH_ELLIPSE);
-static_assert(static_cast<gpv_morph_border>(MorphBorder::background) == GPV_MORPH_BORDER_BACKGROUND);
+static_assert(static_cast<gpv_morph_border>(MorphBorder::background) ==
+              GPV_MORPH_BORDER_BACKGROUND);
 static_assert(static_cast<gpv_morph_planes>(MorphPlanes::all) == GPV_MORPH_PLANES_ALL);
 
 gpv_erode_params default_params() {

@@ -68,8 +68,9 @@ void read_struct(const T *in, std::size_t first_size, const char *name, T &out) 
     const auto *bytes = reinterpret_cast<const unsigned char *>(in);
     for (std::size_t i = sizeof(T); i < size; i++)
         if (bytes[i])
-            throw Error(Status::unsupported, std::string(name) + " sets a field that is newer than "
-                                                                 "this library, at byte " +
+            throw Error(Status::unsupported, std::string(name) +
+                                                 " sets a field that is newer than "
+                                                 "this library, at byte " +
                                                  std::to_string(i));
     std::memcpy(&out, in, std::min<std::size_t>(size, sizeof(T)));
     out.struct_size = sizeof(T);

@@ -81,7 +81,9 @@ Image read_image(const gpv_image *image, const char *argument, bool shape_only) 
 
 } // namespace gpv
 
-void gpv_image_init(gpv_image *image, uint32_t size) { gpv::write_struct(image, size, gpv_image{}); }
+void gpv_image_init(gpv_image *image, uint32_t size) {
+    gpv::write_struct(image, size, gpv_image{});
+}
 
 int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32_t width,
                        int32_t height, void *data, int64_t stride) {

@@ -48,8 +48,9 @@ void Buffer::reserve(std::size_t bytes, Stream stream) {
         return;
     release();
     const ContextOptions &options = context_->options_;
-    void *memory = options.allocate ? options.allocate(memory_, bytes, stream)
-                                    : ::operator new(bytes, std::align_val_t{alignment}, std::nothrow);
+    void *memory = options.allocate
+                       ? options.allocate(memory_, bytes, stream)
+                       : ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
     if (!memory)
         throw Error(Status::out_of_memory,
                     "no memory for " + std::to_string(bytes) + " bytes of scratch");
@@ -64,7 +65,7 @@ void Buffer::release() {
     if (context_->options_.free)
         context_->options_.free(memory_, data_, stream_);
     else
-        ::operator delete(data_, std::align_val_t{alignment});
+        ::operator delete (data_, std::align_val_t{alignment});
     data_ = nullptr;
     size_ = 0;
 }

@@ -31,7 +31,7 @@ struct ContextOptions {
 /// One backend on one device. Shared by the caller's handle and every object
 /// made from it, so that handles may be destroyed in any order.
 class Context {
-public:
+  public:
     explicit Context(ContextOptions options);
 
     Backend backend() const { return backend_; }
@@ -45,7 +45,7 @@ public:
     /// Throws once the device has been lost.
     void require_device() const;
 
-private:
+  private:
     friend class Buffer;
     ContextOptions options_;
     Backend backend_ = Backend::cpu;
@@ -57,7 +57,7 @@ private:
 /// Scratch memory from the context's allocator, aligned to 256 bytes. Grows
 /// and never shrinks; growing loses the content.
 class Buffer {
-public:
+  public:
     Buffer(std::shared_ptr<Context> context, Memory memory)
         : context_(std::move(context)), memory_(memory) {}
     ~Buffer() { release(); }
@@ -68,7 +68,7 @@ public:
     std::byte *data() const { return data_; }
     std::size_t size() const { return size_; }
 
-private:
+  private:
     void release();
 
     std::shared_ptr<Context> context_;
@@ -80,7 +80,7 @@ private:
 
 /// What a caller may ask of an object that has run.
 class Operation {
-public:
+  public:
     virtual ~Operation() = default;
     virtual bool finished() = 0; ///< throws what went wrong
     virtual void wait() = 0;     ///< likewise

@@ -13,7 +13,8 @@ std::vector<int> ellipse_half_widths(int radius_x, int radius_y) {
     std::vector<int> half_widths;
     for (int dy = -radius_y; dy <= radius_y; dy++) {
         const double rest = double(radius_y) * radius_y - double(dy) * dy;
-        half_widths.push_back(static_cast<int>(std::nearbyint(radius_x * std::sqrt(rest * inverse))));
+        half_widths.push_back(
+            static_cast<int>(std::nearbyint(radius_x * std::sqrt(rest * inverse))));
     }
     return half_widths;
 }

@@ -9,7 +9,15 @@
 namespace gpv {
 
 /// Values are those of erode.h.
-enum class MorphOperation : std::uint32_t { erode, dilate, open, close, gradient, tophat, blackhat };
+enum class MorphOperation : std::uint32_t {
+    erode,
+    dilate,
+    open,
+    close,
+    gradient,
+    tophat,
+    blackhat
+};
 enum class MorphShape : std::uint32_t { rect, cross, ellipse };
 enum class MorphBorder : std::uint32_t { ignore, background };
 enum class MorphPlanes : std::uint32_t { automatic, luma, all };
@@ -34,7 +42,7 @@ std::vector<int> ellipse_half_widths(int radius_x, int radius_y);
 /// One backend's operator. Images come checked: supported format, same format,
 /// size and memory, identical or disjoint.
 class Erode : public Operation {
-public:
+  public:
     virtual void set_params(const ErodeParams &params) = 0;
     virtual void prepare(const Image &like) = 0;
     virtual void run(Stream stream, const Image &src, const Image &dst) = 0;

@@ -23,11 +23,11 @@ enum class Status : std::int32_t {
 
 /// What every layer below api/ throws; api/ turns it into a status and a text.
 class Error : public std::runtime_error {
-public:
+  public:
     Error(Status status, const std::string &text) : std::runtime_error(text), status_(status) {}
     Status status() const { return status_; }
 
-private:
+  private:
     Status status_;
 };
 

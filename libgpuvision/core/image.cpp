@@ -49,10 +49,9 @@ PlaneShape plane_shape(Format format, int plane, int width, int height) {
 }
 
 bool same_pixels(const Image &a, const Image &b) {
-    return std::equal(a.planes.begin(), a.planes.begin() + a.plane_count(), b.planes.begin(),
-                      [](const Plane &p, const Plane &q) {
-                          return p.data == q.data && p.stride == q.stride;
-                      });
+    return std::equal(
+        a.planes.begin(), a.planes.begin() + a.plane_count(), b.planes.begin(),
+        [](const Plane &p, const Plane &q) { return p.data == q.data && p.stride == q.stride; });
 }
 
 bool overlap(const Image &a, const Image &b) {

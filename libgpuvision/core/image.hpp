@@ -37,10 +37,11 @@ enum class ColorRange : std::uint32_t { automatic, limited, full };
 
 struct FormatInfo {
     const char *name;
-    int planes;         ///< 0 = no such format
-    int sample_bytes;   ///< of one channel
-    int channels;       ///< interleaved in the first plane
-    int chroma_channels; ///< interleaved in each further plane, which has half the columns and rows; 0 = as the first plane
+    int planes;          ///< 0 = no such format
+    int sample_bytes;    ///< of one channel
+    int channels;        ///< interleaved in the first plane
+    int chroma_channels; ///< interleaved in each further plane, which has half the columns and
+                         ///< rows; 0 = as the first plane
 };
 
 /// Never fails; an unknown format has 0 planes.

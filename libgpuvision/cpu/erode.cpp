@@ -30,7 +30,7 @@ constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
 
 /// Hands out aligned pieces of a block; without a block it only adds up.
 class Carver {
-public:
+  public:
     explicit Carver(std::byte *base = nullptr) : base_(base) {}
 
     template <class T>
@@ -41,7 +41,7 @@ public:
     }
     std::size_t used() const { return used_; }
 
-private:
+  private:
     std::byte *base_;
     std::size_t used_ = 0;
 };
@@ -57,7 +57,7 @@ struct Samples {
 
 /// One erosion or dilation.
 struct Pass {
-    Reduce reduce;
+    bool erode; ///< else dilate
     MorphShape shape;
     int radius_x;
     int radius_y;
@@ -69,8 +69,11 @@ struct Pass {
 template <class T>
 struct Grey {
     using Unit = T;
+    static Reduce reduce(bool erode) { return erode ? Reduce::minimum : Reduce::maximum; }
     static std::size_t units(const Samples &s) { return s.length(); }
-    static std::size_t padding(const Samples &s, int radius) { return std::size_t(radius) * s.step; }
+    static std::size_t padding(const Samples &s, int radius) {
+        return std::size_t(radius) * s.step;
+    }
     static void pad(Unit *row, const Samples &s, int radius, Unit border) {
         const std::size_t width = padding(s, radius);
         std::fill_n(row - width, width, border);
@@ -88,6 +91,7 @@ struct Grey {
 /// are undefined.
 struct Bits {
     using Unit = std::uint8_t;
+    static Reduce reduce(bool erode) { return erode ? Reduce::all : Reduce::any; }
     static constexpr std::size_t word = 64;
     static std::size_t words(const Samples &s) { return (s.length() + word - 1) / word; }
     static std::size_t units(const Samples &s) { return words(s) * sizeof(std::uint64_t); }
@@ -120,13 +124,14 @@ struct Bits {
 /// block of scratch it only says how much it needs.
 template <class Kind>
 class BandFilter {
-public:
+  public:
     using Unit = typename Kind::Unit;
 
     /// alpha: where the fourth channel of every output pixel comes from, or null.
     BandFilter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha,
                std::byte *scratch)
-        : pass_(pass), in_(in), out_(out), alpha_(alpha), carver_(scratch) {
+        : pass_(pass), reduce_(Kind::reduce(pass.erode)), in_(in), out_(out), alpha_(alpha),
+          carver_(scratch) {
         // Iterated crosses and ellipses keep their radius, a rectangle may have outgrown the image.
         if (pass_.shape != MorphShape::ellipse) {
             pass_.radius_x = std::min(pass_.radius_x, in_.columns);
@@ -150,12 +155,12 @@ public:
             run_van_herk(first, last);
     }
 
-private:
+  private:
     int window_y() const { return 2 * pass_.radius_y + 1; }
     int levels() const { return std::bit_width(2u * pass_.radius_x + 1); }
 
     Unit border() const {
-        const bool zero = pass_.background || pass_.reduce == Reduce::maximum;
+        const bool zero = pass_.background || !pass_.erode;
         return zero ? Unit{0} : static_cast<Unit>(~Unit{0});
     }
 
@@ -214,11 +219,11 @@ private:
             std::copy_n(source(y), Kind::units(in_), padded_);
         if (pass_.radius_x > 0) {
             Kind::pad(padded_, in_, pass_.radius_x, border());
-            Kind::slide(pass_.reduce, padded_, in_, pass_.radius_x, result(y));
+            Kind::slide(reduce_, padded_, in_, pass_.radius_x, result(y));
         }
         if (pass_.shape == MorphShape::cross) {
             const Unit *both[] = {vertical_, result(y)};
-            reduce_rows(pass_.reduce, both, 2, result(y), Kind::units(in_));
+            reduce_rows(reduce_, both, 2, result(y), Kind::units(in_));
         }
         emit(y);
     }
@@ -227,7 +232,7 @@ private:
         for (int y = first; y < last; y++) {
             for (int i = 0; i < window_y(); i++)
                 pointers_[i] = source(y - pass_.radius_y + i);
-            reduce_rows(pass_.reduce, pointers_, window_y(), vertical(y), Kind::units(in_));
+            reduce_rows(reduce_, pointers_, window_y(), vertical(y), Kind::units(in_));
             horizontal(y);
         }
     }
@@ -243,22 +248,20 @@ private:
             std::copy_n(source(top + window - 1), units, suffix(window - 1));
             for (int i = window - 2; i >= 0; i--) {
                 const Unit *pair[] = {source(top + i), suffix(i + 1)};
-                reduce_rows(pass_.reduce, pair, 2, suffix(i), units);
+                reduce_rows(reduce_, pair, 2, suffix(i), units);
             }
             std::copy_n(suffix(0), units, vertical(group));
             horizontal(group);
             std::fill_n(prefix_, units, identity());
             for (int i = 1; i < window && group + i < last; i++) {
-                extend_rows(pass_.reduce, prefix_, source(top + window - 1 + i), suffix(i),
+                extend_rows(reduce_, prefix_, source(top + window - 1 + i), suffix(i),
                             vertical(group + i), units);
                 horizontal(group + i);
             }
         }
     }
 
-    Unit identity() const {
-        return pass_.reduce == Reduce::minimum ? static_cast<Unit>(~Unit{0}) : Unit{0};
-    }
+    Unit identity() const { return pass_.erode ? static_cast<Unit>(~Unit{0}) : Unit{0}; }
 
     /// Level k of source row y: the reduction of 2^k pixels from each pixel on.
     Unit *table(int y, int level) const {
@@ -277,8 +280,7 @@ private:
             const Unit *from = table(y, level - 1) - left;
             const Unit *pair[] = {from, from + std::ptrdiff_t{half} * in_.step};
             const int pixels = in_.columns + 2 * pass_.radius_x - (2 * half - 1);
-            reduce_rows(pass_.reduce, pair, 2, table(y, level) - left,
-                        std::size_t(pixels) * in_.step);
+            reduce_rows(reduce_, pair, 2, table(y, level) - left, std::size_t(pixels) * in_.step);
         }
     }
 
@@ -300,12 +302,13 @@ private:
                 pointers_[count++] = row - std::ptrdiff_t{dx} * in_.step;
                 pointers_[count++] = row + std::ptrdiff_t{dx + 1 - (1 << level)} * in_.step;
             }
-            reduce_rows(pass_.reduce, pointers_, count, result(y), Kind::units(in_));
+            reduce_rows(reduce_, pointers_, count, result(y), Kind::units(in_));
             emit(y);
         }
     }
 
     Pass pass_;
+    Reduce reduce_;
     Samples in_;
     Samples out_;
     const Plane *alpha_;
@@ -343,15 +346,16 @@ int band_rows(int rows, int window, int workers) {
 
 /// An operation is the difference of two sequences of erosions and dilations,
 /// or the first of them alone. An empty sequence is the source.
+enum class Step { erode, dilate };
+
 struct Recipe {
-    std::vector<Reduce> first;
+    std::vector<Step> first;
     bool difference = false;
-    std::vector<Reduce> second = {};
+    std::vector<Step> second = {};
 };
 
 Recipe recipe(MorphOperation operation) {
-    constexpr Reduce erode = Reduce::minimum;
-    constexpr Reduce dilate = Reduce::maximum;
+    using enum Step;
     switch (operation) {
     case MorphOperation::dilate:
         return {{dilate}};
@@ -371,17 +375,19 @@ Recipe recipe(MorphOperation operation) {
 }
 
 class CpuErode final : public Erode {
-public:
+  public:
     explicit CpuErode(std::shared_ptr<Context> context)
         : bands_(context, Memory::host), planes_(context, Memory::host) {}
 
     void set_params(const ErodeParams &params) override {
         const Recipe r = recipe(params.operation);
-        half_widths_ = ellipse_half_widths(params.radius_x, params.radius_y);
-        first_ = passes(params, r.first);
-        second_ = passes(params, r.second);
-        difference_ = r.difference;
         params_ = params;
+        if (params_.shape == MorphShape::ellipse && params_.radius_y <= 1)
+            params_.shape = MorphShape::cross; // the same element, by the cheaper path
+        half_widths_ = ellipse_half_widths(params_.radius_x, params_.radius_y);
+        first_ = passes(r.first);
+        second_ = passes(r.second);
+        difference_ = r.difference;
     }
 
     void prepare(const Image &like) override {
@@ -398,22 +404,22 @@ public:
     bool finished() override { return true; }
     void wait() override {}
 
-private:
-    std::vector<Pass> passes(const ErodeParams &params, const std::vector<Reduce> &sequence) const {
+  private:
+    std::vector<Pass> passes(const std::vector<Step> &sequence) const {
         std::vector<Pass> result;
-        const bool rect = params.shape == MorphShape::rect;
-        for (const Reduce reduce : sequence) {
-            Pass pass{reduce,
-                      params.shape,
-                      params.radius_x,
-                      params.radius_y,
-                      params.border == MorphBorder::background,
+        const bool rect = params_.shape == MorphShape::rect;
+        for (const Step step : sequence) {
+            Pass pass{step == Step::erode,
+                      params_.shape,
+                      params_.radius_x,
+                      params_.radius_y,
+                      params_.border == MorphBorder::background,
                       &half_widths_};
             if (rect) { // radii of rectangles add up
-                pass.radius_x *= params.iterations;
-                pass.radius_y *= params.iterations;
+                pass.radius_x *= params_.iterations;
+                pass.radius_y *= params_.iterations;
             }
-            result.insert(result.end(), rect ? 1 : params.iterations, pass);
+            result.insert(result.end(), rect ? 1 : params_.iterations, pass);
         }
         return result;
     }

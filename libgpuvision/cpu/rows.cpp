@@ -28,12 +28,32 @@ struct Maximum {
     }
 };
 
+struct All {
+    template <class V>
+    HWY_INLINE V operator()(V a, V b) const {
+        return hn::And(a, b);
+    }
+};
+
+struct Any {
+    template <class V>
+    HWY_INLINE V operator()(V a, V b) const {
+        return hn::Or(a, b);
+    }
+};
+
 template <class F>
 HWY_INLINE void with(Reduce reduce, F f) {
-    if (reduce == Reduce::minimum)
-        f(Minimum());
-    else
-        f(Maximum());
+    switch (reduce) {
+    case Reduce::minimum:
+        return f(Minimum());
+    case Reduce::maximum:
+        return f(Maximum());
+    case Reduce::all:
+        return f(All());
+    case Reduce::any:
+        return f(Any());
+    }
 }
 
 /// Calls f(tag, x) so that every sample of a row is in some vector: the last
@@ -190,8 +210,8 @@ void luma_row(const std::uint8_t *pixels, int channels, int red, std::uint8_t *g
     }
     for (; x < length; x++) {
         const std::uint8_t *p = pixels + channels * x;
-        grey[x] = static_cast<std::uint8_t>(
-            (77 * p[red] + 150 * p[1] + 29 * p[2 - red] + 128) >> 8);
+        grey[x] =
+            static_cast<std::uint8_t>((77 * p[red] + 150 * p[1] + 29 * p[2 - red] + 128) >> 8);
     }
 }
 
@@ -312,7 +332,7 @@ void slide_bits(Op op, std::uint64_t *row, std::size_t words, int radius, std::u
 
 void slide_bits(Reduce reduce, std::uint64_t *row, std::size_t words, int radius,
                 std::uint64_t *out) {
-    if (reduce == Reduce::minimum)
+    if (reduce == Reduce::all)
         slide_bits(std::bit_and<>(), row, words, radius, out);
     else
         slide_bits(std::bit_or<>(), row, words, radius, out);
@@ -337,43 +357,43 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
     HWY_DYNAMIC_DISPATCH(spread_row)(grey, channels, alpha, out, length);
 }
 
-#define GPV_ROW_DISPATCH(suffix, T)                                                                \
-    HWY_EXPORT(reduce_##suffix);                                                                   \
-    HWY_EXPORT(extend_##suffix);                                                                   \
-    HWY_EXPORT(slide_##suffix);                                                                    \
-    HWY_EXPORT(subtract_##suffix);                                                                 \
-    HWY_EXPORT(pack_##suffix);                                                                     \
-    HWY_EXPORT(unpack_##suffix);                                                                   \
-    template <>                                                                                    \
-    void reduce_rows(Reduce reduce, const T *const *in, std::size_t count, T *out,                 \
-                     std::size_t length) {                                                         \
-        HWY_DYNAMIC_DISPATCH(reduce_##suffix)(reduce, in, count, out, length);                     \
-    }                                                                                              \
-    template <>                                                                                    \
-    void extend_rows(Reduce reduce, T *prefix, const T *row, const T *back, T *out,                \
-                     std::size_t length) {                                                         \
-        HWY_DYNAMIC_DISPATCH(extend_##suffix)(reduce, prefix, row, back, out, length);             \
-    }                                                                                              \
-    template <>                                                                                    \
-    void slide_row(Reduce reduce, T *row, std::size_t length, int radius, int step, T *out) {      \
-        HWY_DYNAMIC_DISPATCH(slide_##suffix)(reduce, row, length, radius, step, out);              \
-    }                                                                                              \
-    template <>                                                                                    \
-    void subtract_rows(const T *a, const T *b, T *out, std::size_t length) {                       \
-        HWY_DYNAMIC_DISPATCH(subtract_##suffix)(a, b, out, length);                                \
-    }                                                                                              \
-    template <>                                                                                    \
-    void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits) {           \
-        HWY_DYNAMIC_DISPATCH(pack_##suffix)(row, length, threshold, bits);                         \
-    }                                                                                              \
-    template <>                                                                                    \
-    void unpack_row(const std::uint8_t *bits, std::size_t length, T *row) {                        \
-        HWY_DYNAMIC_DISPATCH(unpack_##suffix)(bits, length, row);                                  \
-    }
+#    define GPV_ROW_DISPATCH(suffix, T)                                                            \
+        HWY_EXPORT(reduce_##suffix);                                                               \
+        HWY_EXPORT(extend_##suffix);                                                               \
+        HWY_EXPORT(slide_##suffix);                                                                \
+        HWY_EXPORT(subtract_##suffix);                                                             \
+        HWY_EXPORT(pack_##suffix);                                                                 \
+        HWY_EXPORT(unpack_##suffix);                                                               \
+        template <>                                                                                \
+        void reduce_rows(Reduce reduce, const T *const *in, std::size_t count, T *out,             \
+                         std::size_t length) {                                                     \
+            HWY_DYNAMIC_DISPATCH(reduce_##suffix)(reduce, in, count, out, length);                 \
+        }                                                                                          \
+        template <>                                                                                \
+        void extend_rows(Reduce reduce, T *prefix, const T *row, const T *back, T *out,            \
+                         std::size_t length) {                                                     \
+            HWY_DYNAMIC_DISPATCH(extend_##suffix)(reduce, prefix, row, back, out, length);         \
+        }                                                                                          \
+        template <>                                                                                \
+        void slide_row(Reduce reduce, T *row, std::size_t length, int radius, int step, T *out) {  \
+            HWY_DYNAMIC_DISPATCH(slide_##suffix)(reduce, row, length, radius, step, out);          \
+        }                                                                                          \
+        template <>                                                                                \
+        void subtract_rows(const T *a, const T *b, T *out, std::size_t length) {                   \
+            HWY_DYNAMIC_DISPATCH(subtract_##suffix)(a, b, out, length);                            \
+        }                                                                                          \
+        template <>                                                                                \
+        void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits) {       \
+            HWY_DYNAMIC_DISPATCH(pack_##suffix)(row, length, threshold, bits);                     \
+        }                                                                                          \
+        template <>                                                                                \
+        void unpack_row(const std::uint8_t *bits, std::size_t length, T *row) {                    \
+            HWY_DYNAMIC_DISPATCH(unpack_##suffix)(bits, length, row);                              \
+        }
 
 GPV_ROW_DISPATCH(u8, std::uint8_t)
 GPV_ROW_DISPATCH(u16, std::uint16_t)
-#undef GPV_ROW_DISPATCH
+#    undef GPV_ROW_DISPATCH
 
 } // namespace gpv::cpu
 #endif

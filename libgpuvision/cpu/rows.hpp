@@ -9,7 +9,8 @@
 /// given is read or written unless a function says so.
 namespace gpv::cpu {
 
-enum class Reduce { minimum, maximum };
+/// minimum and maximum of samples; all (and) and any (or) of bits.
+enum class Reduce { minimum, maximum, all, any };
 
 /// Bytes behind the last sample that slide() may read and write.
 inline constexpr std::size_t row_slack = 256;
@@ -18,7 +19,8 @@ inline constexpr std::size_t row_slack = 256;
 template <class T>
 void reduce_rows(Reduce reduce, const T *const *in, std::size_t count, T *out, std::size_t length);
 
-/// One step of a running window (van Herk): prefix = reduce(prefix, row), out = reduce(prefix, suffix).
+/// One step of a running window (van Herk): prefix = reduce(prefix, row), out = reduce(prefix,
+/// suffix).
 template <class T>
 void extend_rows(Reduce reduce, T *prefix, const T *row, const T *suffix, T *out,
                  std::size_t length);
@@ -55,10 +57,12 @@ template <class T>
 void unpack_row(const std::uint8_t *bits, std::size_t length, T *row);
 
 /// Words that slide_bits() needs on either side of a row.
-constexpr std::size_t bit_padding(int radius) { return radius / 64 + 2; }
+constexpr std::size_t bit_padding(int radius) {
+    return radius / 64 + 2;
+}
 
-/// slide_row() on bits. row must be readable and writable from bit_padding
-/// words in front of it to as many behind; its content is used up.
+/// slide_row() on bits, for Reduce::all and Reduce::any. row must be readable and writable from
+/// bit_padding words in front of it to as many behind; its content is used up.
 void slide_bits(Reduce reduce, std::uint64_t *row, std::size_t words, int radius,
                 std::uint64_t *out);
 

@@ -5,13 +5,17 @@
 
 namespace gpv::cuda {
 
-bool available(int) { return false; }
+bool available(int) {
+    return false;
+}
 
 void require(int) {
     throw Error(Status::unsupported,
                 "backend is GPV_BACKEND_CUDA, but this library was built without nvcc");
 }
 
-bool built() { return false; }
+bool built() {
+    return false;
+}
 
 } // namespace gpv::cuda

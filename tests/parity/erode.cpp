@@ -1,0 +1,640 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Morphology against two references that share no code with the library: the
+// definition, pixel by pixel, and OpenCV where it is installed. With --bench:
+// times beside OpenCV and beside plain serial code.
+#include "parity.hpp"
+
+#include <cmath>
+
+#include <hwy/targets.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+
+#ifdef HAVE_OPENCV
+#    include <opencv2/imgproc.hpp>
+#endif
+
+using namespace parity;
+
+namespace {
+
+// ---- the definition -------------------------------------------------------
+
+/// A plane of one channel, any depth.
+struct Grey {
+    int width;
+    int height;
+    std::vector<int> pixels;
+    int &at(int x, int y) { return pixels[std::size_t(y) * width + x]; }
+    int at(int x, int y) const { return pixels[std::size_t(y) * width + x]; }
+};
+
+bool in_element(gpv_morph_shape shape, int dx, int dy, int rx, int ry) {
+    switch (shape) {
+    case GPV_MORPH_CROSS:
+        return dx == 0 || dy == 0;
+    case GPV_MORPH_ELLIPSE: {
+        const double rest = ry ? double(ry * ry - dy * dy) / (double(ry) * ry) : 0.0;
+        return std::abs(dx) <= std::lrint(rx * std::sqrt(rest));
+    }
+    default:
+        return true;
+    }
+}
+
+Grey extreme(const Grey &in, bool minimum, const gpv_erode_params &p, int largest) {
+    const int rx = p.radius_x;
+    const int ry = p.radius_y < 0 ? p.radius_x : p.radius_y;
+    Grey out = in;
+    for (int y = 0; y < in.height; y++)
+        for (int x = 0; x < in.width; x++) {
+            int value = minimum ? largest : 0;
+            for (int dy = -ry; dy <= ry; dy++)
+                for (int dx = -rx; dx <= rx; dx++) {
+                    if (!in_element(p.shape, dx, dy, rx, ry))
+                        continue;
+                    const bool inside =
+                        x + dx >= 0 && x + dx < in.width && y + dy >= 0 && y + dy < in.height;
+                    if (!inside && p.border == GPV_MORPH_BORDER_IGNORE)
+                        continue;
+                    const int sample = inside ? in.at(x + dx, y + dy) : 0;
+                    value = minimum ? std::min(value, sample) : std::max(value, sample);
+                }
+            out.at(x, y) = value;
+        }
+    return out;
+}
+
+Grey repeat(Grey image, bool minimum, const gpv_erode_params &p, int largest) {
+    for (int i = 0; i < p.iterations; i++)
+        image = extreme(image, minimum, p, largest);
+    return image;
+}
+
+Grey difference(const Grey &a, const Grey &b) {
+    Grey out = a;
+    for (std::size_t i = 0; i < a.pixels.size(); i++)
+        out.pixels[i] = std::max(0, a.pixels[i] - b.pixels[i]);
+    return out;
+}
+
+Grey morphology(const Grey &in, const gpv_erode_params &p, int largest) {
+    const auto erode = [&](const Grey &g) { return repeat(g, true, p, largest); };
+    const auto dilate = [&](const Grey &g) { return repeat(g, false, p, largest); };
+    switch (p.operation) {
+    case GPV_MORPH_DILATE:
+        return dilate(in);
+    case GPV_MORPH_OPEN:
+        return dilate(erode(in));
+    case GPV_MORPH_CLOSE:
+        return erode(dilate(in));
+    case GPV_MORPH_GRADIENT:
+        return difference(dilate(in), erode(in));
+    case GPV_MORPH_TOPHAT:
+        return difference(in, dilate(erode(in)));
+    case GPV_MORPH_BLACKHAT:
+        return difference(erode(dilate(in)), in);
+    default:
+        return erode(in);
+    }
+}
+
+// ---- images as channels ---------------------------------------------------
+
+int sample_bytes(gpv_format format) {
+    return format == GPV_FORMAT_GRAY16 ? 2 : 1;
+}
+bool is_yuv(gpv_format format) {
+    return format == GPV_FORMAT_NV12 || format == GPV_FORMAT_I420;
+}
+bool blue_first(gpv_format format) {
+    return format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
+}
+
+int channels(gpv_format format, int plane) {
+    switch (format) {
+    case GPV_FORMAT_RGB8:
+    case GPV_FORMAT_BGR8:
+        return 3;
+    case GPV_FORMAT_RGBA8:
+    case GPV_FORMAT_BGRA8:
+    case GPV_FORMAT_RGBX8:
+    case GPV_FORMAT_BGRX8:
+        return 4;
+    case GPV_FORMAT_NV12:
+        return plane == 0 ? 1 : 2;
+    default:
+        return 1;
+    }
+}
+
+Grey read_channel(const GuardedImage &image, int plane, int channel) {
+    const gpv_format format = image.view()->format;
+    const int step = channels(format, plane) * sample_bytes(format);
+    Grey out{
+        static_cast<int>(image.row_bytes(plane)) / step, static_cast<int>(image.rows(plane)), {}};
+    for (int y = 0; y < out.height; y++)
+        for (int x = 0; x < out.width; x++) {
+            const std::uint8_t *p = image.row(plane, y) + x * step;
+            std::uint16_t wide;
+            std::memcpy(&wide, p, sizeof wide * (sample_bytes(format) == 2));
+            out.pixels.push_back(sample_bytes(format) == 2 ? wide : p[channel]);
+        }
+    return out;
+}
+
+void write_channel(GuardedImage &image, int plane, int channel, const Grey &from) {
+    const gpv_format format = image.view()->format;
+    const int step = channels(format, plane) * sample_bytes(format);
+    for (int y = 0; y < from.height; y++)
+        for (int x = 0; x < from.width; x++) {
+            std::uint8_t *p = image.row(plane, y) + x * step;
+            const auto wide = static_cast<std::uint16_t>(from.at(x, y));
+            if (sample_bytes(format) == 2)
+                std::memcpy(p, &wide, sizeof wide);
+            else
+                p[channel] = static_cast<std::uint8_t>(wide);
+        }
+}
+
+Grey binarise(const GuardedImage &src, int threshold, int largest) {
+    const gpv_format format = src.view()->format;
+    Grey luma = read_channel(src, 0, 0);
+    if (channels(format, 0) >= 3) {
+        const Grey red = read_channel(src, 0, blue_first(format) ? 2 : 0);
+        const Grey green = read_channel(src, 0, 1);
+        const Grey blue = read_channel(src, 0, blue_first(format) ? 0 : 2);
+        for (std::size_t i = 0; i < luma.pixels.size(); i++)
+            luma.pixels[i] =
+                (77 * red.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) / 256;
+    }
+    for (int &pixel : luma.pixels)
+        pixel = pixel >= threshold ? largest : 0;
+    return luma;
+}
+
+/// dst as the header describes it; starts as a copy of src.
+void reference(const GuardedImage &src, GuardedImage &dst, const gpv_erode_params &p) {
+    const gpv_format format = src.view()->format;
+    const int largest = format == GPV_FORMAT_GRAY16 ? 65535 : 255;
+    dst.copy_pixels_from(src);
+    if (p.threshold > 0) {
+        const Grey result = morphology(binarise(src, p.threshold, largest), p, largest);
+        for (int c = 0; c < std::min(channels(format, 0), 3); c++)
+            write_channel(dst, 0, c, result);
+        dst.each_row([](int plane, std::int64_t, std::uint8_t *row, std::int64_t bytes) {
+            if (plane > 0)
+                std::memset(row, 128, bytes);
+        });
+        return;
+    }
+    const int planes = is_yuv(format) && p.planes != GPV_MORPH_PLANES_ALL ? 1 : dst.planes();
+    for (int plane = 0; plane < planes; plane++)
+        for (int c = 0; c < std::min(channels(format, plane), 3); c++)
+            write_channel(dst, plane, c, morphology(read_channel(src, plane, c), p, largest));
+}
+
+// ---- cases ----------------------------------------------------------------
+
+const std::vector<gpv_format> formats = {
+    GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8,
+    GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
+
+enum class Content { noise, sparse, black, white, checkerboard, stripes };
+
+void fill(GuardedImage &image, Content content) {
+    image.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        for (std::int64_t x = 0; x < bytes; x++)
+            switch (content) {
+            case Content::noise:
+                row[x] = static_cast<std::uint8_t>(random_int(0, 255));
+                break;
+            case Content::sparse:
+                row[x] = random_int(0, 19) ? 255 : 0;
+                break;
+            case Content::black:
+                row[x] = 0;
+                break;
+            case Content::white:
+                row[x] = 255;
+                break;
+            case Content::checkerboard:
+                row[x] = (x + y) % 2 ? 255 : 0;
+                break;
+            case Content::stripes:
+                row[x] = y % 7 < 3 ? 200 : static_cast<std::uint8_t>(x);
+                break;
+            }
+    });
+}
+
+std::string describe(const gpv_erode_params &p, const gpv_image &view, bool in_place) {
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "%dx%d format %u stride %lld: operation %u shape %u radius %dx%d iterations %d "
+                  "threshold %d border %u planes %u%s",
+                  view.width, view.height, view.format, static_cast<long long>(view.stride[0]),
+                  p.operation, p.shape, p.radius_x, p.radius_y, p.iterations, p.threshold, p.border,
+                  p.planes, in_place ? " in place" : "");
+    return text;
+}
+
+void expect_equal(const GuardedImage &got, const GuardedImage &want, const std::string &what) {
+    got.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        const std::uint8_t *other = want.row(plane, y);
+        for (std::int64_t x = 0; x < bytes; x++)
+            if (row[x] != other[x])
+                fatal(what + ": plane " + std::to_string(plane) + " row " + std::to_string(y) +
+                      " byte " + std::to_string(x) + " is " + std::to_string(row[x]) + ", want " +
+                      std::to_string(other[x]));
+    });
+    if (!got.canaries_intact())
+        fatal(what + ": bytes outside the image were written");
+}
+
+class Operator {
+  public:
+    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU) {
+        gpv_context_params params;
+        gpv_context_params_init(&params, sizeof params);
+        params.backend = backend;
+        require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
+        require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
+    }
+    ~Operator() {
+        gpv_erode_destroy(&op_);
+        gpv_context_destroy(&context_);
+    }
+    Operator(const Operator &) = delete;
+    Operator &operator=(const Operator &) = delete;
+
+    void run(const gpv_erode_params &params, const gpv_image *src, const gpv_image *dst) {
+        require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
+        again(src, dst);
+    }
+    void again(const gpv_image *src, const gpv_image *dst) {
+        require(gpv_erode_run(op_, nullptr, src, dst), context_, "gpv_erode_run");
+        require(gpv_erode_wait(op_), context_, "gpv_erode_wait");
+    }
+    const char *device() const { return gpv_context_device_name(context_); }
+
+  private:
+    gpv_context *context_ = nullptr;
+    gpv_erode *op_ = nullptr;
+};
+
+gpv_erode_params random_params(int largest_radius) {
+    gpv_erode_params p;
+    gpv_erode_params_init(&p, sizeof p);
+    p.operation = static_cast<gpv_morph_operation>(random_int(0, 6));
+    p.shape = static_cast<gpv_morph_shape>(random_int(0, 2));
+    p.radius_x = random_int(0, largest_radius);
+    p.radius_y = random_int(-1, largest_radius);
+    p.iterations = random_int(0, 3) ? 1 : random_int(2, 3);
+    p.threshold = random_int(0, 1) ? 0 : random_int(1, 255);
+    p.border = static_cast<gpv_morph_border>(random_int(0, 1));
+    p.planes = static_cast<gpv_morph_planes>(random_int(0, 2));
+    return p;
+}
+
+int random_side() {
+    static const std::vector<int> sides = {1,  2,  3,  5,  7,  8,  13, 15,  16,  17, 31,
+                                           32, 33, 61, 63, 64, 65, 97, 127, 128, 129};
+    return random_of(sides);
+}
+
+void compare_with_definition(Operator &op, int count) {
+    for (int i = 0; i < count; i++) {
+        // The definition is slow: large radii on small images, and the reverse.
+        const bool large_radius = random_int(0, 15) == 0;
+        const int width = large_radius ? random_int(1, 24) : random_side();
+        const int height = large_radius ? random_int(1, 24) : random_int(1, 48);
+        const gpv_erode_params p = random_params(large_radius ? 255 : random_int(1, 9));
+        const gpv_format format = random_of(formats);
+        const bool in_place = random_int(0, 3) == 0;
+
+        GuardedImage src(format, width, height, random_int(0, 40), random_int(0, 9));
+        fill(src, random_int(0, 2) ? Content::noise : static_cast<Content>(random_int(0, 5)));
+        GuardedImage want(format, width, height);
+        reference(src, want, p);
+        GuardedImage dst(format, width, height, random_int(0, 40), random_int(0, 9));
+        if (in_place) {
+            op.run(p, src.view(), src.view());
+            expect_equal(src, want, describe(p, *src.view(), true));
+        } else {
+            op.run(p, src.view(), dst.view());
+            expect_equal(dst, want, describe(p, *dst.view(), false));
+        }
+    }
+    std::printf("definition: %d random cases equal\n", count);
+}
+
+/// Laws that hold for every image, on sizes that the definition is too slow for.
+void check_laws(Operator &op) {
+    const int width = 515, height = 389;
+    const auto run = [&](gpv_morph_operation operation, int radius, const GuardedImage &src,
+                         GuardedImage &dst) {
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.operation = operation;
+        p.radius_x = radius;
+        op.run(p, src.view(), dst.view());
+    };
+    const auto image = [&] {
+        return std::make_unique<GuardedImage>(GPV_FORMAT_GRAY8, width, height);
+    };
+    const auto complement = [&](const GuardedImage &from) {
+        auto out = image();
+        out->each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+            for (std::int64_t x = 0; x < bytes; x++)
+                row[x] = 255 - from.row(p, y)[x];
+        });
+        return out;
+    };
+    auto src = image(), a = image(), b = image(), c = image();
+    fill(*src, Content::noise);
+    for (int radius : {1, 2, 5, 25, 100}) {
+        run(GPV_MORPH_ERODE, radius, *src, *a);
+        run(GPV_MORPH_DILATE, radius, *complement(*src), *b);
+        expect_equal(*complement(*b), *a, "duality, radius " + std::to_string(radius));
+        run(GPV_MORPH_ERODE, radius, *a, *b);
+        run(GPV_MORPH_ERODE, 2 * radius, *src, *c);
+        expect_equal(*b, *c, "radii add up, radius " + std::to_string(radius));
+        for (gpv_morph_operation operation : {GPV_MORPH_OPEN, GPV_MORPH_CLOSE}) {
+            run(operation, radius, *src, *a);
+            run(operation, radius, *a, *b);
+            expect_equal(*b, *a, "idempotence, radius " + std::to_string(radius));
+        }
+        run(GPV_MORPH_ERODE, radius, *src, *a);
+        auto brighter = image();
+        brighter->each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+            for (std::int64_t x = 0; x < bytes; x++)
+                row[x] =
+                    static_cast<std::uint8_t>(std::min(255, src->row(p, y)[x] + random_int(0, 40)));
+        });
+        run(GPV_MORPH_ERODE, radius, *brighter, *b);
+        a->each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+            for (std::int64_t x = 0; x < bytes; x++)
+                if (row[x] > b->row(p, y)[x])
+                    fatal("erosion is not increasing, radius " + std::to_string(radius));
+        });
+    }
+    std::printf("laws: duality, addition, idempotence and monotony hold\n");
+}
+
+void check_repeats(Operator &op) {
+    GuardedImage src(GPV_FORMAT_NV12, 641, 479), first(GPV_FORMAT_NV12, 641, 479),
+        again(GPV_FORMAT_NV12, 641, 479);
+    fill(src, Content::noise);
+    gpv_erode_params p;
+    gpv_erode_params_init(&p, sizeof p);
+    p.operation = GPV_MORPH_CLOSE;
+    p.shape = GPV_MORPH_ELLIPSE;
+    p.radius_x = 4;
+    p.planes = GPV_MORPH_PLANES_ALL;
+    op.run(p, src.view(), first.view());
+    for (int i = 0; i < 100; i++) {
+        op.again(src.view(), again.view());
+        expect_equal(again, first, "repeat " + std::to_string(i));
+    }
+    std::printf("repeats: 100 equal\n");
+}
+
+// ---- OpenCV ---------------------------------------------------------------
+
+#ifdef HAVE_OPENCV
+
+int cv_operation(gpv_morph_operation operation) {
+    static const int operations[] = {cv::MORPH_ERODE,   cv::MORPH_DILATE,   cv::MORPH_OPEN,
+                                     cv::MORPH_CLOSE,   cv::MORPH_GRADIENT, cv::MORPH_TOPHAT,
+                                     cv::MORPH_BLACKHAT};
+    return operations[operation];
+}
+
+cv::Mat cv_element(gpv_morph_shape shape, int rx, int ry) {
+    static const int shapes[] = {cv::MORPH_RECT, cv::MORPH_CROSS, cv::MORPH_ELLIPSE};
+    return cv::getStructuringElement(shapes[shape], {2 * rx + 1, 2 * ry + 1});
+}
+
+cv::Mat cv_view(const GuardedImage &image) {
+    const gpv_image *v = image.view();
+    const int type = v->format == GPV_FORMAT_GRAY16 ? CV_16UC1 : CV_8UC(channels(v->format, 0));
+    return cv::Mat(v->height, v->width, type, v->data[0], static_cast<std::size_t>(v->stride[0]));
+}
+
+void compare_with_opencv(Operator &op, int count) {
+    static const std::vector<gpv_format> same_channels = {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16,
+                                                          GPV_FORMAT_RGB8, GPV_FORMAT_BGR8};
+    for (int i = 0; i < count; i++) {
+        gpv_erode_params p = random_params(random_int(1, 40));
+        p.threshold = 0;
+        p.radius_y = std::max(p.radius_y, 0);
+        const gpv_format format = random_of(same_channels);
+        const int width = random_int(1, 700), height = random_int(1, 300);
+        GuardedImage src(format, width, height, random_int(0, 70), random_int(0, 9)),
+            dst(format, width, height), want(format, width, height);
+        fill(src, Content::noise);
+        cv::Mat mine = cv_view(want);
+        cv::morphologyEx(cv_view(src), mine, cv_operation(p.operation),
+                         cv_element(p.shape, p.radius_x, p.radius_y), {-1, -1}, p.iterations,
+                         cv::BORDER_CONSTANT,
+                         p.border == GPV_MORPH_BORDER_BACKGROUND
+                             ? cv::Scalar::all(0)
+                             : cv::morphologyDefaultBorderValue());
+        op.run(p, src.view(), dst.view());
+        expect_equal(dst, want, "OpenCV, " + describe(p, *dst.view(), false));
+    }
+    std::printf("OpenCV %s: %d random cases equal\n", CV_VERSION, count);
+}
+
+/// Every element up to the largest radius, read off the dilation of one pixel.
+void compare_elements_with_opencv(Operator &op) {
+    const int side = 2 * 255 + 1;
+    GuardedImage point(GPV_FORMAT_GRAY8, side, side), element(GPV_FORMAT_GRAY8, side, side);
+    fill(point, Content::black);
+    point.row(0, 255)[255] = 255;
+    for (int radius = 0; radius <= 255; radius++)
+        for (int ry : {radius, radius / 2, 255 - radius}) {
+            gpv_erode_params p;
+            gpv_erode_params_init(&p, sizeof p);
+            p.operation = GPV_MORPH_DILATE;
+            p.shape = GPV_MORPH_ELLIPSE;
+            p.radius_x = radius;
+            p.radius_y = ry;
+            op.run(p, point.view(), element.view());
+            const cv::Mat want = 255 * cv_element(p.shape, radius, ry);
+            const cv::Mat got =
+                cv_view(element)(cv::Rect(255 - radius, 255 - ry, 2 * radius + 1, 2 * ry + 1));
+            if (cv::countNonZero(got != want) != 0 ||
+                cv::countNonZero(cv_view(element)) != cv::countNonZero(want))
+                fatal("the ellipse of radius " + std::to_string(radius) + "x" + std::to_string(ry) +
+                      " is not OpenCV's");
+        }
+    std::printf("OpenCV: 768 elliptic elements equal\n");
+}
+
+#endif
+
+// ---- benchmark ------------------------------------------------------------
+
+/// (2n+1)^2 comparisons a pixel, as plain serial code does it.
+void serial_erosion(const std::uint8_t *src, std::uint8_t *dst, int width, int height, int n) {
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            std::uint8_t value = 255;
+            for (int v = std::max(0, y - n); v <= std::min(height - 1, y + n); v++)
+                for (int u = std::max(0, x - n); u <= std::min(width - 1, x + n); u++)
+                    value = std::min(value, src[std::size_t(v) * width + u]);
+            dst[std::size_t(y) * width + x] = value;
+        }
+}
+
+struct Case {
+    const char *name;
+    gpv_format format;
+    gpv_morph_operation operation;
+    gpv_morph_shape shape;
+    int threshold;
+};
+
+class Benchmark {
+  public:
+    void compare(const Case &c, int width, int height, int radius, int threads) {
+        GuardedImage src(c.format, width, height), dst(c.format, width, height);
+        fill(src, Content::noise);
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.operation = c.operation;
+        p.shape = c.shape;
+        p.radius_x = radius;
+        p.threshold = c.threshold;
+        tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+        op_.run(p, src.view(), dst.view());
+
+        std::vector<std::function<void()>> candidates = {
+            [&] { op_.again(src.view(), dst.view()); },
+            [&] {
+                std::memcpy(dst.row(0, 0), src.row(0, 0),
+                            static_cast<std::size_t>(src.row_bytes(0) * src.rows(0)));
+            }};
+        std::string peer;
+#ifdef HAVE_OPENCV
+        cv::setNumThreads(threads);
+        peer = "OpenCV " CV_VERSION;
+        cv::Mat from = cv_view(src), to = cv_view(dst), mask;
+        const cv::Mat element = cv_element(c.shape, radius, radius);
+        candidates.push_back([&] {
+            if (c.threshold > 0)
+                cv::threshold(from, mask, c.threshold - 1, 255, cv::THRESH_BINARY);
+            cv::morphologyEx(c.threshold > 0 ? mask : from, to, cv_operation(c.operation), element);
+        });
+#endif
+        const auto times = time_in_turn(candidates);
+        report_.add({std::string(c.name) + " n=" + std::to_string(radius),
+                     std::to_string(width) + "x" + std::to_string(height), threads, times[0], peer,
+                     peer.empty() ? Timing{} : times[2], times[1].median});
+    }
+
+    /// The table of the source paper: square elements beside plain serial code.
+    void compare_with_serial(int width, int height, int radius) {
+        const int threads = tbb::info::default_concurrency();
+        GuardedImage src(GPV_FORMAT_GRAY8, width, height), dst(GPV_FORMAT_GRAY8, width, height);
+        fill(src, Content::sparse);
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.radius_x = radius;
+        p.threshold = 128;
+        op_.run(p, src.view(), dst.view());
+        const auto fast = time_in_turn(
+            {[&] { op_.again(src.view(), dst.view()); },
+             [&] { std::memcpy(dst.row(0, 0), src.row(0, 0), std::size_t(width) * height); }});
+        const auto slow = time_in_turn(
+            {[&] { serial_erosion(src.row(0, 0), dst.row(0, 0), width, height, radius); }}, 3, 0);
+        report_.add({"binary n=" + std::to_string(radius),
+                     std::to_string(width) + "x" + std::to_string(height), threads, fast[0],
+                     "serial", slow[0], fast[1].median});
+    }
+
+    const Report &report() const {
+        return report_;
+    }
+
+  private:
+    Operator op_;
+    Report report_;
+};
+
+int benchmark(const std::string &json) {
+    Benchmark bench;
+    const int all = tbb::info::default_concurrency();
+    const Case grey = {"grey", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0};
+    const Case binary = {"binary", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 128};
+    const Case others[] = {
+        {"RGB", GPV_FORMAT_RGB8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0},
+        {"16-bit grey", GPV_FORMAT_GRAY16, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0},
+        {"open", GPV_FORMAT_GRAY8, GPV_MORPH_OPEN, GPV_MORPH_RECT, 0},
+        {"gradient", GPV_FORMAT_GRAY8, GPV_MORPH_GRADIENT, GPV_MORPH_RECT, 0},
+        {"cross", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_CROSS, 0},
+        {"ellipse", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_ELLIPSE, 0},
+    };
+    for (int threads : {1, all})
+        for (int radius : {1, 2, 3, 6, 12, 25}) {
+            bench.compare(grey, 1920, 1080, radius, threads);
+            bench.compare(binary, 1920, 1080, radius, threads);
+        }
+    for (const Case &c : others)
+        for (int radius : {1, 6})
+            bench.compare(c, 1920, 1080, radius, all);
+    for (int radius : {1, 6, 25}) {
+        bench.compare(grey, 7350, 5700, radius, all);
+        bench.compare(binary, 7350, 5700, radius, all);
+    }
+    for (int radius = 1; radius <= 6; radius++)
+        bench.compare_with_serial(1024, 1024, radius);
+    bench.compare_with_serial(7350, 5700, 6);
+    if (!json.empty())
+        bench.report().write_json(json);
+    return 0;
+}
+
+/// Calls f once for every instruction set that this processor has.
+template <class F>
+void each_instruction_set(F f) {
+    std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+    for (; targets; targets &= targets - 1) {
+        hwy::SetSupportedTargetsForTest(targets & -targets);
+        hwy::GetChosenTarget().Update(targets & -targets);
+        f();
+    }
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    const std::vector<std::string> arguments(argv + 1, argv + argc);
+    if (!arguments.empty() && arguments[0] == "--bench") {
+        const bool json = arguments.size() == 3 && arguments[1] == "--json";
+        if (arguments.size() != 1 && !json)
+            fatal("usage: erode [--bench [--json FILE]]");
+        return benchmark(json ? arguments[2] : "");
+    }
+    const int scale = full_run() ? 10 : 1;
+    each_instruction_set([&] {
+        Operator op;
+        std::printf("== %s\n", op.device());
+        compare_with_definition(op, 500 * scale);
+    });
+    Operator op;
+    check_laws(op);
+    check_repeats(op);
+#ifdef HAVE_OPENCV
+    compare_with_opencv(op, 1000 * scale);
+    compare_elements_with_opencv(op);
+#else
+    std::printf("OpenCV: not installed, not compared\n");
+#endif
+    return 0;
+}
