@@ -382,7 +382,7 @@ class CpuErode final : public Erode {
     void set_params(const ErodeParams &params) override {
         const Recipe r = recipe(params.operation);
         params_ = params;
-        if (params_.shape == MorphShape::ellipse && params_.radius_y <= 1)
+        if (params_.shape == MorphShape::ellipse && params_.radius_y == 1)
             params_.shape = MorphShape::cross; // the same element, by the cheaper path
         half_widths_ = ellipse_half_widths(params_.radius_x, params_.radius_y);
         first_ = passes(r.first);
