@@ -1,0 +1,502 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Shows an element at work: a video of before | after, and a picture of four moments of it.
+#include <gst/pbutils/pbutils.h>
+#include <gst/video/video.h>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+template <auto Free>
+struct Deleter {
+    template <typename T>
+    void operator()(T *object) const {
+        Free(object);
+    }
+};
+template <typename T, auto Free>
+using Owned = std::unique_ptr<T, Deleter<Free>>;
+using Element = Owned<GstElement, gst_object_unref>;
+using Pad = Owned<GstPad, gst_object_unref>;
+using Caps = Owned<GstCaps, gst_caps_unref>;
+using Sample = Owned<GstSample, gst_sample_unref>;
+using Message = Owned<GstMessage, gst_message_unref>;
+using Text = Owned<gchar, g_free>;
+using Error = Owned<GError, g_error_free>;
+
+constexpr int live_frames = 300;
+
+struct Options {
+    std::string input; // a file, a URI, /dev/videoN, or "" for a generated clip
+    std::string effect = "gpuerode radius=6 shape=ellipse";
+    std::string out = "out";
+    std::string credit;
+    int frames = 0; // 0 = all of a file, live_frames of a camera
+};
+
+// The ways to write a video, best first; the first whose elements are installed is taken.
+struct Writer {
+    const char *suffix;
+    const char *elements;
+    const char *description;
+};
+constexpr Writer writers[] = {
+    {"mp4", "openh264enc h264parse mp4mux",
+     "openh264enc bitrate=8000000 complexity=low ! h264parse ! mp4mux"},
+    {"webm", "vp8enc webmmux", "vp8enc deadline=1 cpu-used=8 target-bitrate=8000000 ! webmmux"},
+    {"avi", "jpegenc avimux", "jpegenc ! avimux"},
+};
+
+bool installed(const std::string &elements) {
+    Owned<gchar *, g_strfreev> names(g_strsplit(elements.c_str(), " ", 0));
+    return std::all_of(names.get(), names.get() + g_strv_length(names.get()),
+                       [](const gchar *name) {
+                           GstElementFactory *factory = gst_element_factory_find(name);
+                           if (factory)
+                               gst_object_unref(factory);
+                           return factory != nullptr;
+                       });
+}
+
+const Writer &choose_writer() {
+    for (const Writer &writer : writers)
+        if (installed(writer.elements))
+            return writer;
+    throw std::runtime_error("no video encoder found; install gstreamer1.0-plugins-bad "
+                             "(openh264enc) or gstreamer1.0-plugins-good (vp8enc)");
+}
+
+// Keeps thumbnails of moments spread evenly over a clip whose length need not be known: every
+// step-th frame, and when there are too many, every second of them at twice the step.
+class ContactSheet {
+  public:
+    void offer(GstBuffer *buffer, GstCaps *caps) {
+        if (count_++ % step_ != 0)
+            return;
+        if (moments_.size() == most_moments) {
+            for (size_t i = 0; i < most_moments / 2; ++i)
+                moments_[i] = std::move(moments_[2 * i]);
+            moments_.resize(most_moments / 2);
+            step_ *= 2;
+        }
+        moments_.push_back(thumbnail(buffer, caps));
+    }
+
+    // Four moments from left to right, each with before above after.
+    void write(const std::string &path) const {
+        const int columns = static_cast<int>(std::min<size_t>(4, moments_.size()));
+        const int side = GST_VIDEO_INFO_WIDTH(&info_) / 2, height = GST_VIDEO_INFO_HEIGHT(&info_);
+        GstVideoInfo info;
+        gst_video_info_set_format(&info, GST_VIDEO_FORMAT_RGB, columns * (side + gap) + gap,
+                                  2 * (height + gap) + gap);
+        GstBuffer *buffer = gst_buffer_new_allocate(nullptr, info.size, nullptr);
+        GstMapInfo map;
+        gst_buffer_map(buffer, &map, GST_MAP_WRITE);
+        std::memset(map.data, 255, map.size);
+        for (int column = 0; column < columns; ++column) {
+            const size_t moment = (2 * column + 1) * moments_.size() / (2 * columns);
+            for (int y = 0; y < 2 * height; ++y) {
+                const guint8 *from = moments_[moment].data() +
+                                     y % height * GST_VIDEO_INFO_PLANE_STRIDE(&info_, 0) +
+                                     y / height * side * 3;
+                guint8 *to = map.data +
+                             (y + gap + y / height * gap) * GST_VIDEO_INFO_PLANE_STRIDE(&info, 0) +
+                             (column * (side + gap) + gap) * 3;
+                std::memcpy(to, from, side * 3);
+            }
+        }
+        gst_buffer_unmap(buffer, &map);
+
+        Caps caps(gst_video_info_to_caps(&info)), png(gst_caps_new_empty_simple("image/png"));
+        Sample picture(gst_sample_new(buffer, caps.get(), nullptr, nullptr));
+        gst_buffer_unref(buffer);
+        GError *error = nullptr;
+        Sample encoded(gst_video_convert_sample(picture.get(), png.get(), 10 * GST_SECOND, &error));
+        if (encoded) {
+            gst_buffer_map(gst_sample_get_buffer(encoded.get()), &map, GST_MAP_READ);
+            g_file_set_contents(path.c_str(), reinterpret_cast<gchar *>(map.data),
+                                static_cast<gssize>(map.size), &error);
+            gst_buffer_unmap(gst_sample_get_buffer(encoded.get()), &map);
+        }
+        if (Error failed(error); failed)
+            throw std::runtime_error("the contact sheet could not be written: " +
+                                     std::string(failed->message));
+    }
+
+  private:
+    static constexpr size_t most_moments = 16;
+    static constexpr int most_side = 400, gap = 6;
+
+    std::vector<guint8> thumbnail(GstBuffer *buffer, GstCaps *caps) {
+        GstVideoInfo in;
+        gst_video_info_from_caps(&in, caps);
+        if (moments_.empty()) {
+            const int side = std::min(most_side, in.width / 2);
+            gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_RGB, 2 * side,
+                                      std::max(1, in.height * 2 * side / in.width));
+            info_.fps_n = in.fps_n;
+            info_.fps_d = in.fps_d;
+        }
+        std::vector<guint8> pixels(info_.size);
+        GstBuffer *wrapped =
+            gst_buffer_new_wrapped_full(static_cast<GstMemoryFlags>(0), pixels.data(),
+                                        pixels.size(), 0, pixels.size(), nullptr, nullptr);
+        GstVideoFrame from, to;
+        gst_video_frame_map(&from, &in, buffer, GST_MAP_READ);
+        gst_video_frame_map(&to, &info_, wrapped, GST_MAP_WRITE);
+        Owned<GstVideoConverter, gst_video_converter_free> converter(
+            gst_video_converter_new(&in, &info_, nullptr));
+        gst_video_converter_frame(converter.get(), &from, &to);
+        gst_video_frame_unmap(&to);
+        gst_video_frame_unmap(&from);
+        gst_buffer_unref(wrapped);
+        return pixels;
+    }
+
+    GstVideoInfo info_{};
+    std::vector<std::vector<guint8>> moments_;
+    guint64 count_ = 0, step_ = 1;
+};
+
+volatile std::sig_atomic_t interrupted = 0;
+
+void interrupt(int) {
+    interrupted = 1;
+    std::signal(SIGINT, SIG_DFL); // a second Ctrl-C does not wait for the file
+}
+
+class Demo {
+  public:
+    explicit Demo(const Options &options)
+        : options_(options), writer_(choose_writer()), limit_(options.frames) {
+        name_ = options.effect.substr(0, options.effect.find(' '));
+        if (!installed(name_))
+            throw std::runtime_error("there is no element " + name_ +
+                                     "; run ./dev demo, or this inside 'meson devenv -C build'");
+        if (g_mkdir_with_parents(options.out.c_str(), 0755) != 0)
+            throw std::runtime_error("the folder " + options.out + " cannot be made");
+        build();
+    }
+
+    ~Demo() {
+        gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+        if (!complete_)
+            std::remove(path(writer_.suffix).c_str());
+    }
+    Demo(const Demo &) = delete;
+    Demo &operator=(const Demo &) = delete;
+
+    void run() {
+        std::signal(SIGINT, interrupt);
+        const Clock::time_point start = Clock::now();
+        gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
+        Owned<GstBus, gst_object_unref> bus(gst_element_get_bus(pipeline_.get()));
+        bool ending = false;
+        for (;;) {
+            Message message(gst_bus_timed_pop_filtered(
+                bus.get(), 100 * GST_MSECOND,
+                static_cast<GstMessageType>(GST_MESSAGE_ERROR | GST_MESSAGE_EOS |
+                                            GST_MESSAGE_ELEMENT)));
+            if (message && handle(message.get()))
+                break;
+            if (!ending && (interrupted || (limit_ != 0 && frames_ >= limit_))) {
+                gst_element_send_event(pipeline_.get(), gst_event_new_eos());
+                ending = true;
+            }
+            if (limit_ == 0 && is_live())
+                limit_ = live_frames;
+            progress(start, false);
+        }
+        seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
+        progress(start, true);
+        complete_ = frames_ != 0;
+        if (!complete_)
+            throw std::runtime_error("no frame came out of " + described_input());
+    }
+
+    void report() {
+        const std::string sheet = path("png");
+        sheet_.write(sheet);
+        Element effect(child("effect"));
+        GstStructure *taken = nullptr;
+        g_object_get(effect.get(), "stats", &taken, nullptr);
+        Owned<GstStructure, gst_structure_free> stats(taken);
+        gdouble mean = 0, p99 = 0;
+        gst_structure_get(stats.get(), "time-us-mean", G_TYPE_DOUBLE, &mean, "time-us-p99",
+                          G_TYPE_DOUBLE, &p99, nullptr);
+        const auto text = [&](const char *field) {
+            const gchar *value = gst_structure_get_string(stats.get(), field);
+            return value ? value : "unknown";
+        };
+        std::printf("frames    %d\n", frames_.load());
+        std::printf("pipeline  %.1f frames/s: decode, %s, side by side, encode\n",
+                    frames_ / seconds_, name_.c_str());
+        std::printf("%-9s %.2f ms/frame = %.0f frames/s (99 %% of the frames below %.2f ms)\n",
+                    name_.c_str(), mean / 1e3, mean > 0 ? 1e6 / mean : 0, p99 / 1e3);
+        std::printf("backend   %s, %s\n", text("backend"), text("device"));
+        std::printf("clip      %s\n",
+                    options_.credit.empty() ? described_input().c_str() : options_.credit.c_str());
+        std::printf("video     %s\n", absolute(path(writer_.suffix)).get());
+        std::printf("picture   %s\n", absolute(sheet).get());
+    }
+
+  private:
+    std::string path(const std::string &suffix) const {
+        return options_.out + "/" + name_ + "." + suffix;
+    }
+
+    static Text absolute(const std::string &path) {
+        return Text(g_canonicalize_filename(path.c_str(), nullptr));
+    }
+
+    std::string described_input() const {
+        return options_.input.empty() ? "generated (videotestsrc): no real clip was given"
+                                      : options_.input;
+    }
+
+    // Sets *uri where the source needs one.
+    std::string source(std::string *uri) const {
+        const std::string &input = options_.input;
+        if (input.empty())
+            return "videotestsrc pattern=ball motion=sweep num-buffers=250 ! "
+                   "video/x-raw,width=640,height=480,framerate=25/1";
+        if (input.rfind("/dev/video", 0) == 0)
+            return "v4l2src name=source ! decodebin";
+        if (gst_uri_is_valid(input.c_str()))
+            *uri = input;
+        else if (g_file_test(input.c_str(), G_FILE_TEST_IS_REGULAR))
+            *uri = Text(gst_filename_to_uri(input.c_str(), nullptr)).get();
+        else
+            throw std::runtime_error("there is no file " + input);
+        return "uridecodebin name=source expose-all-streams=false caps=video/x-raw(ANY)";
+    }
+
+    void build() {
+        const bool labels = installed("textoverlay");
+        const auto label = [&](const std::string &text) {
+            return labels ? " ! textoverlay valignment=top halignment=left shaded-background=true "
+                            "font-desc=\"Sans Bold 16\" text=\"" +
+                                text + "\""
+                          : std::string();
+        };
+        const std::string even_sized = "video/x-raw,format=RGBx,pixel-aspect-ratio=1/1,"
+                                       "width=[16,1920,2],height=[16,1088,2]";
+        const std::string to_mixer = " ! videoconvert ! video/x-raw,format=I420 ! mixer.";
+        std::string uri;
+        const std::string description =
+            source(&uri) + (installed("deinterlace") ? " ! deinterlace" : "") +
+            " ! videoconvertscale ! " + even_sized +
+            " ! tee name=frame"
+            " compositor name=mixer background=black ! queue name=side-by-side ! " +
+            writer_.description +
+            " ! filesink name=file async=false"
+            " frame. ! queue" +
+            label("before") + to_mixer + " frame. ! queue ! " + options_.effect + " name=effect" +
+            label("after: " + options_.effect) + to_mixer;
+        GError *error = nullptr;
+        pipeline_.reset(gst_parse_launch_full(description.c_str(), nullptr,
+                                              GST_PARSE_FLAG_FATAL_ERRORS, &error));
+        if (Error failed(error); failed)
+            throw std::runtime_error(failed->message);
+
+        Element effect(child("effect"));
+        if (!g_object_class_find_property(G_OBJECT_GET_CLASS(effect.get()), "stats"))
+            throw std::runtime_error(name_ + " is no element of gpuvision");
+        Element file(child("file")), source(child("source"));
+        g_object_set(file.get(), "location", path(writer_.suffix).c_str(), nullptr);
+        if (!uri.empty())
+            g_object_set(source.get(), "uri", uri.c_str(), nullptr);
+        else if (source)
+            g_object_set(source.get(), "device", options_.input.c_str(), nullptr);
+
+        Element frame(child("frame")), queue(child("side-by-side"));
+        Pad in(gst_element_get_static_pad(frame.get(), "sink"));
+        gst_pad_add_probe(in.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, place, this, nullptr);
+        Pad out(gst_element_get_static_pad(queue.get(), "src"));
+        gst_pad_add_probe(out.get(), GST_PAD_PROBE_TYPE_BUFFER, look, this, nullptr);
+        if (Element encoder(child("openh264enc0")); encoder) {
+            Pad sink(gst_element_get_static_pad(encoder.get(), "sink"));
+            gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, end_quietly,
+                              encoder.get(), nullptr);
+        }
+    }
+
+    GstElement *child(const char *name) const {
+        return gst_bin_get_by_name(GST_BIN(pipeline_.get()), name);
+    }
+
+    // Puts the second picture to the right of the first as soon as the width is known.
+    static GstPadProbeReturn place(GstPad *, GstPadProbeInfo *probe, gpointer data) {
+        GstEvent *event = gst_pad_probe_info_get_event(probe);
+        if (GST_EVENT_TYPE(event) == GST_EVENT_CAPS) {
+            GstCaps *caps;
+            int width = 0;
+            gst_event_parse_caps(event, &caps);
+            gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width);
+            Element mixer(static_cast<Demo *>(data)->child("mixer"));
+            Pad right(gst_element_get_static_pad(mixer.get(), "sink_1"));
+            g_object_set(right.get(), "xpos", width, nullptr);
+        }
+        return GST_PAD_PROBE_OK;
+    }
+
+    // openh264enc holds no frame back, but prints an error when it is asked to give them out.
+    static GstPadProbeReturn end_quietly(GstPad *, GstPadProbeInfo *probe, gpointer encoder) {
+        GstEvent *event = gst_pad_probe_info_get_event(probe);
+        if (GST_EVENT_TYPE(event) != GST_EVENT_EOS)
+            return GST_PAD_PROBE_OK;
+        Pad src(gst_element_get_static_pad(GST_ELEMENT(encoder), "src"));
+        gst_pad_push_event(src.get(), gst_event_ref(event));
+        return GST_PAD_PROBE_DROP;
+    }
+
+    static GstPadProbeReturn look(GstPad *pad, GstPadProbeInfo *probe, gpointer data) {
+        Demo *demo = static_cast<Demo *>(data);
+        if (demo->limit_ != 0 && demo->frames_ >= demo->limit_)
+            return GST_PAD_PROBE_DROP;
+        Caps caps(gst_pad_get_current_caps(pad));
+        GstBuffer *buffer = gst_pad_probe_info_get_buffer(probe);
+        demo->sheet_.offer(buffer, caps.get());
+        demo->position_ = GST_BUFFER_PTS(buffer) + GST_BUFFER_DURATION(buffer);
+        ++demo->frames_;
+        return GST_PAD_PROBE_OK;
+    }
+
+    bool is_live() const {
+        Owned<GstQuery, gst_query_unref> query(gst_query_new_latency());
+        gboolean live = FALSE;
+        Element mixer(child("mixer"));
+        if (gst_element_query(mixer.get(), query.get()))
+            gst_query_parse_latency(query.get(), &live, nullptr, nullptr);
+        return live;
+    }
+
+    // True at the end of the stream; throws the errors.
+    bool handle(GstMessage *message) {
+        if (gst_is_missing_plugin_message(message)) {
+            missing_ = Text(gst_missing_plugin_message_get_description(message)).get();
+            return false;
+        }
+        if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ERROR)
+            return GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+        GError *taken = nullptr;
+        gchar *taken_debug = nullptr;
+        gst_message_parse_error(message, &taken, &taken_debug);
+        Error error(taken);
+        Text debug(taken_debug);
+        const gchar *detail = debug ? std::strrchr(debug.get(), '\n') : nullptr;
+        std::string text = described_input() + ": " + error->message;
+        if (!missing_.empty() ||
+            g_error_matches(error.get(), GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN))
+            text += "\n  Missing: " + (missing_.empty() ? "something that decodes it" : missing_) +
+                    ". Most video formats are in: apt install gstreamer1.0-libav";
+        else if (error->domain == GST_STREAM_ERROR)
+            text += "\n  Is it a video? gst-discoverer-1.0 tells what GStreamer sees in it.";
+        else if (detail)
+            text += std::string("\n  ") + (detail + 1);
+        throw std::runtime_error(text);
+    }
+
+    void progress(Clock::time_point start, bool end) {
+        const bool terminal = isatty(STDERR_FILENO);
+        const Clock::time_point now = Clock::now();
+        if (!end && now - shown_ < (terminal ? std::chrono::milliseconds(200)
+                                             : std::chrono::milliseconds(5000)))
+            return;
+        shown_ = now;
+        gint64 duration = 0, percent = -1;
+        if (end && !interrupted)
+            percent = 100;
+        else if (limit_ != 0)
+            percent = frames_ * 100 / limit_;
+        else if (gst_element_query_duration(pipeline_.get(), GST_FORMAT_TIME, &duration) &&
+                 duration > 0)
+            percent = std::min<gint64>(100, position_ * 100 / duration);
+        const std::string done = percent < 0 ? "" : std::to_string(percent) + " %, ";
+        std::fprintf(stderr, "%s%s%d frames, %.0f frames/s%s", terminal ? "\r" : "", done.c_str(),
+                     frames_.load(), frames_ / std::chrono::duration<double>(now - start).count(),
+                     !terminal || end ? "\n" : "   ");
+    }
+
+    const Options options_;
+    const Writer &writer_;
+    std::string name_, missing_;
+    Element pipeline_;
+    ContactSheet sheet_;
+    std::atomic<int> limit_; // 0 = none
+    std::atomic<int> frames_ = 0;
+    std::atomic<gint64> position_ = 0;
+    Clock::time_point shown_ = Clock::now();
+    double seconds_ = 0;
+    bool complete_ = false;
+};
+
+Options parse(int argc, char **argv) {
+    Options options;
+    gchar *effect = nullptr, *out = nullptr, *credit = nullptr;
+    gchar **inputs = nullptr;
+    const GOptionEntry entries[] = {
+        {"effect", 'e', 0, G_OPTION_ARG_STRING, &effect,
+         "what to show; default: gpuerode radius=6 shape=ellipse", "ELEMENT"},
+        {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
+         "stop after so many; default: all of a file, 300 of a camera", "N"},
+        {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",
+         "FOLDER"},
+        {"credit", 0, 0, G_OPTION_ARG_STRING, &credit, "source and licence of the clip, to print",
+         "TEXT"},
+        {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, nullptr,
+         "[FILE|URI|/dev/videoN]"},
+        {}};
+    Owned<GOptionContext, g_option_context_free> context(g_option_context_new(nullptr));
+    g_option_context_add_main_entries(context.get(), entries, nullptr);
+    g_option_context_add_group(context.get(), gst_init_get_option_group());
+    GError *error = nullptr;
+    const bool parsed = g_option_context_parse(context.get(), &argc, &argv, &error);
+    Error failed(error);
+    Text owned_effect(effect), owned_out(out), owned_credit(credit);
+    Owned<gchar *, g_strfreev> owned_inputs(inputs);
+    if (!parsed)
+        throw std::runtime_error(failed->message);
+    if (inputs && inputs[1])
+        throw std::runtime_error("one file, URI or device at a time");
+    if (options.frames < 0)
+        throw std::runtime_error("--frames must be 0 (all) or more");
+    if (inputs)
+        options.input = inputs[0];
+    if (effect)
+        options.effect = effect;
+    if (out)
+        options.out = out;
+    if (credit)
+        options.credit = credit;
+    return options;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+    try {
+        const Options options = parse(argc, argv);
+        gst_pb_utils_init();
+        Demo demo(options);
+        demo.run();
+        demo.report();
+        return 0;
+    } catch (const std::exception &error) {
+        std::fprintf(stderr, "\ngpuvision-demo: %s\n", error.what());
+        return 1;
+    }
+}

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What a machine can see of our manners. Prints every fault; exit status 1 if there is one."""
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[2]
+CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
+SUBJECT = re.compile(r"[\w.,/+*-]+: \S.*")
+FORBIDDEN = {
+    # Spelled in halves, so that this file does not find itself.
+    "mark of unfinished work": re.compile("TO" r"DO|FIX" r"ME|XX" r"X\b|HA" r"CK\b|#if" r" 0\b"),
+    "path of one machine": re.compile(r"(?<![\w.$}])/(home|root|Users|work|mnt)/\w"),
+}
+faults = []
+
+
+def git(*args):
+    return subprocess.run(["git", "-c", "safe.directory=*", "-C", TOP, *args], text=True,
+                          capture_output=True)
+
+
+def fault(where, what):
+    faults.append(f"{where}: {what}")
+
+
+def files():
+    """Tracked and new files, or everything outside build folders where there is no git."""
+    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard") \
+        if shutil.which("git") else None
+    if listed and listed.returncode == 0:
+        paths = [TOP / name for name in listed.stdout.split("\0") if name]
+    else:
+        paths = [path for path in TOP.rglob("*") if not path.relative_to(TOP).parts[0].startswith(
+            ("build", "out", ".git", ".cache"))]
+    return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
+
+
+def check_text(path, name):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return
+    lines = text.split("\n")
+    if text and lines[-1]:
+        fault(name, "does not end with a line end")
+    for number, line in enumerate(lines, 1):
+        if line != line.rstrip():
+            fault(f"{name}:{number}", "white space at the end of the line")
+        for what, pattern in FORBIDDEN.items():
+            if pattern.search(line):
+                fault(f"{name}:{number}", f"{what}: {line.strip()[:60]}")
+    if (path.suffix in CODE | {".py", ".sh", ".map"} or text.startswith("#!") or
+            path.name in ("meson.build", "meson_options.txt")) and \
+            not any("SPDX-License-Identifier: BSD-2-Clause" in line for line in lines[:3]):
+        fault(name, "no 'SPDX-License-Identifier: BSD-2-Clause' in its first three lines")
+
+
+def check_format(paths):
+    if not shutil.which("clang-format"):
+        print("clang-format is not installed: the layout of the code is not checked")
+        return
+    done = subprocess.run(["clang-format", "--dry-run", "-Werror", "--style=file", *paths],
+                          text=True, capture_output=True)
+    wrong = sorted(set(re.findall(r"^(\S+?):\d+:\d+: error", done.stderr, re.M)))
+    for path in wrong:
+        fault(Path(path).relative_to(TOP), f"layout; mend with: clang-format -i {path}")
+    if done.returncode != 0 and not wrong:
+        fault("clang-format", done.stderr.strip())
+
+
+def check_commits():
+    log = git("log", "--no-merges", "-20", "--format=%h %s") if shutil.which("git") else None
+    if not log or log.returncode != 0:
+        print("no git history here: the subjects of commits are not checked")
+        return
+    for line in log.stdout.splitlines():
+        commit, _, subject = line.partition(" ")
+        if not SUBJECT.fullmatch(subject) and not subject.startswith("Revert "):
+            fault(f"commit {commit}", f"subject is not 'area: what changed': {subject}")
+        if len(subject) > 80:
+            fault(f"commit {commit}", f"subject has {len(subject)} characters, more than 80")
+
+
+everything = files()
+for file in everything:
+    check_text(file, file.relative_to(TOP))
+check_format([file for file in everything if file.suffix in CODE])
+check_commits()
+print("\n".join(faults) or f"{len(everything)} files: no fault")
+sys.exit(bool(faults))
