@@ -35,10 +35,9 @@ enum {
 /** Shape of the structuring element inside its (2 radius_x + 1) x (2 radius_y + 1) box. */
 typedef uint32_t gpv_morph_shape;
 enum {
-    GPV_MORPH_RECT = 0,  /**< the whole box */
-    GPV_MORPH_CROSS = 1, /**< its middle row and middle column */
-    GPV_MORPH_ELLIPSE =
-        2 /**< the ellipse inscribed in it, as OpenCV rounds it; one point if radius_y is 0 */
+    GPV_MORPH_RECT = 0,   /**< the whole box */
+    GPV_MORPH_CROSS = 1,  /**< its middle row and middle column */
+    GPV_MORPH_ELLIPSE = 2 /**< the ellipse inscribed in it; of height 1: its centre alone */
 };
 
 /** What pixels outside the image count as. */

@@ -76,13 +76,16 @@ void read_struct(const T *in, std::size_t first_size, const char *name, T &out) 
     out.struct_size = sizeof(T);
 }
 
-/// Writes value into a caller's struct of size bytes, of any age.
+/// Writes value into a caller's struct of size bytes, of any age. Fields newer
+/// than this library become 0, so that it will serve the caller.
 template <class T>
 void write_struct(T *out, std::uint32_t size, T value) {
     if (!out || size < sizeof(std::uint32_t))
         return;
     value.struct_size = size;
-    std::memcpy(out, &value, std::min<std::size_t>(size, sizeof(T)));
+    const std::size_t known = std::min<std::size_t>(size, sizeof(T));
+    std::memcpy(out, &value, known);
+    std::memset(reinterpret_cast<unsigned char *>(out) + known, 0, size - known);
 }
 
 } // namespace gpv

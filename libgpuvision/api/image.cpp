@@ -99,6 +99,7 @@ int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32
         const auto first = gpv::plane_shape(core_format, 0, width, height);
         const int64_t pitch = stride ? stride : first.row_bytes();
         gpv::require_range("stride", pitch, first.row_bytes(), gpv::max_stride);
+        gpv::require_range("stride % sample", pitch % first.sample_bytes, int64_t{0}, int64_t{0});
         for (int i = 0; i < gpv::format_info(core_format).planes; i++) {
             const auto shape = gpv::plane_shape(core_format, i, width, height);
             const bool half = shape.row_bytes() <= (first.row_bytes() + 1) / 2;

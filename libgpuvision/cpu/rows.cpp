@@ -108,6 +108,24 @@ void reduce_rows(Op op, const T *const *in, std::size_t count, T *out, std::size
 }
 
 template <class T, class Op>
+void reduce_pair(Op op, const T *const *in, std::size_t count, T *a, T *b, std::size_t length) {
+    for_row<T>(length, [&](auto d, std::size_t x) HWY_ATTR {
+        const auto first = hn::LoadU(d, in[0] + x);
+        const auto last = hn::LoadU(d, in[count] + x);
+        if (count == 1) {
+            hn::StoreU(first, d, a + x);
+            hn::StoreU(last, d, b + x);
+            return;
+        }
+        auto shared = hn::LoadU(d, in[1] + x);
+        for (std::size_t k = 2; k < count; k++)
+            shared = op(shared, hn::LoadU(d, in[k] + x));
+        hn::StoreU(op(shared, first), d, a + x);
+        hn::StoreU(op(shared, last), d, b + x);
+    });
+}
+
+template <class T, class Op>
 void extend_rows(Op op, T *prefix, const T *row, const T *suffix, T *out, std::size_t length) {
     for_row<T>(length, [&](auto d, std::size_t x) HWY_ATTR {
         const auto value = op(hn::LoadU(d, prefix + x), hn::LoadU(d, row + x));
@@ -278,6 +296,10 @@ void unpack_row(const std::uint8_t *bits, std::size_t length, T *row) {
                          std::size_t length) {                                                     \
         with(reduce, [&](auto op) HWY_ATTR { reduce_rows(op, in, count, out, length); });          \
     }                                                                                              \
+    void pair_##suffix(Reduce reduce, const T *const *in, std::size_t count, T *a, T *b,           \
+                       std::size_t length) {                                                       \
+        with(reduce, [&](auto op) HWY_ATTR { reduce_pair(op, in, count, a, b, length); });         \
+    }                                                                                              \
     void extend_##suffix(Reduce reduce, T *prefix, const T *row, const T *back, T *out,            \
                          std::size_t length) {                                                     \
         with(reduce, [&](auto op) HWY_ATTR { extend_rows(op, prefix, row, back, out, length); });  \
@@ -359,6 +381,7 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
 
 #    define GPV_ROW_DISPATCH(suffix, T)                                                            \
         HWY_EXPORT(reduce_##suffix);                                                               \
+        HWY_EXPORT(pair_##suffix);                                                                 \
         HWY_EXPORT(extend_##suffix);                                                               \
         HWY_EXPORT(slide_##suffix);                                                                \
         HWY_EXPORT(subtract_##suffix);                                                             \
@@ -368,6 +391,11 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
         void reduce_rows(Reduce reduce, const T *const *in, std::size_t count, T *out,             \
                          std::size_t length) {                                                     \
             HWY_DYNAMIC_DISPATCH(reduce_##suffix)(reduce, in, count, out, length);                 \
+        }                                                                                          \
+        template <>                                                                                \
+        void reduce_pair(Reduce reduce, const T *const *in, std::size_t count, T *a, T *b,         \
+                         std::size_t length) {                                                     \
+            HWY_DYNAMIC_DISPATCH(pair_##suffix)(reduce, in, count, a, b, length);                  \
         }                                                                                          \
         template <>                                                                                \
         void extend_rows(Reduce reduce, T *prefix, const T *row, const T *back, T *out,            \

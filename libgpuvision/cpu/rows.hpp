@@ -19,6 +19,12 @@ inline constexpr std::size_t row_slack = 256;
 template <class T>
 void reduce_rows(Reduce reduce, const T *const *in, std::size_t count, T *out, std::size_t length);
 
+/// Both windows of count rows in in[0 .. count], count >= 1: a without the last row, b without the
+/// first.
+template <class T>
+void reduce_pair(Reduce reduce, const T *const *in, std::size_t count, T *a, T *b,
+                 std::size_t length);
+
 /// One step of a running window (van Herk): prefix = reduce(prefix, row), out = reduce(prefix,
 /// suffix).
 template <class T>
