@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "testing.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { CANARY = 0xC5, MARGIN = 64, GAP = 6 };
+
+const gpv_format morph_formats[10] = {
+    GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8,
+    GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420,
+};
+
+const char *format_name(gpv_format format) {
+    static const char *const names[] = {"none",  "GRAY8",   "GRAY16",  "GRAYF32", "RGB8", "BGR8",
+                                        "RGBA8", "BGRA8",   "RGBX8",   "BGRX8",   "NV12", "I420",
+                                        "P016",  "LABEL32", "CAP32X4", "CAP32X8"};
+    return format < COUNT(names) ? names[format] : "unknown";
+}
+
+static void keep_line(void *user, gpv_log_level level, const char *message) {
+    books *keep = user;
+    ck_assert_uint_ge(level, GPV_LOG_ERROR);
+    ck_assert_uint_le(level, GPV_LOG_DEBUG);
+    ck_assert(!strchr(message, '\n'));
+    keep->lines[level]++;
+    snprintf(keep->text, sizeof keep->text, "%s", message);
+}
+
+static void *give(void *user, gpv_memory memory, uint64_t size, gpv_stream stream) {
+    books *keep = user;
+    void *block = NULL;
+    ck_assert_uint_eq(memory, GPV_MEMORY_HOST);
+    ck_assert_uint_gt(size, 0);
+    keep->stream = stream;
+    if (++keep->allocations == keep->fail_at)
+        return NULL;
+    ck_assert_int_eq(posix_memalign(&block, 256, size), 0);
+    memset(block, keep->fill, size);
+    keep->live++;
+    return block;
+}
+
+static void take_back(void *user, gpv_memory memory, void *block, gpv_stream stream) {
+    books *keep = user;
+    (void)stream;
+    ck_assert_uint_eq(memory, GPV_MEMORY_HOST);
+    ck_assert_ptr_nonnull(block);
+    keep->live--;
+    free(block);
+}
+
+gpv_context_params logging_params(books *keep) {
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CPU;
+    params.log = keep_line;
+    params.user = keep;
+    return params;
+}
+
+gpv_context *open_context(books *keep) {
+    gpv_context *context = NULL;
+    gpv_context_params params;
+    memset(keep, 0, sizeof *keep);
+    params = logging_params(keep);
+    params.alloc = give;
+    params.free = take_back;
+    ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
+    ck_assert_ptr_nonnull(context);
+    return context;
+}
+
+void expect_text(const char *text, const char *parts) {
+    char part[128];
+    while (*parts) {
+        size_t length = strcspn(parts, "|");
+        ck_assert_uint_lt(length, sizeof part);
+        memcpy(part, parts, length);
+        part[length] = 0;
+        ck_assert_msg(strstr(text, part), "\"%s\" does not say \"%s\"", text, part);
+        parts += length + (parts[length] == '|');
+    }
+}
+
+void expect_error(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
+                  const char *parts) {
+    const char *text = gpv_context_error(context);
+    ck_assert_msg(status == wanted, "status is %d, not %d; \"%s\" should say %s", status, wanted,
+                  text, parts);
+    expect_text(text, parts);
+    ck_assert_str_eq(keep->text, text);
+}
+
+void *forbidden_memory(size_t bytes) {
+    void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert(memory != MAP_FAILED);
+    return memory;
+}
+
+static size_t page_size(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t sample_bytes(gpv_format format) {
+    return format == GPV_FORMAT_GRAY16 ? 2 : 1;
+}
+
+static void walled_plane(picture *p, int plane, size_t row_bytes, size_t rows) {
+    const size_t page = page_size();
+    size_t y;
+    unsigned char *pages;
+    ck_assert_uint_le(row_bytes, page);
+    p->size[plane] = (2 * rows + 1) * page;
+    pages = forbidden_memory(p->size[plane]);
+    for (y = 0; y < rows; y++) {
+        unsigned char *row = pages + (2 * y + 1) * page;
+        ck_assert_int_eq(mprotect(row, page, PROT_READ | PROT_WRITE), 0);
+        memset(row, CANARY, page);
+    }
+    p->block[plane] = pages;
+    p->view.data[plane] = pages + page + (p->how == WALL_RIGHT ? page - row_bytes : 0);
+    p->view.stride[plane] = (int64_t)(2 * page);
+}
+
+static void heap_plane(picture *p, int plane, size_t row_bytes, size_t rows) {
+    const size_t margin = p->how == PADDED ? MARGIN + sample_bytes(p->view.format) : 0;
+    const size_t stride = row_bytes + (p->how == PADDED ? GAP : 0);
+    p->size[plane] = stride * (rows - 1) + row_bytes + 2 * margin;
+    p->block[plane] = malloc(p->size[plane]);
+    ck_assert_ptr_nonnull(p->block[plane]);
+    memset(p->block[plane], CANARY, p->size[plane]);
+    p->view.data[plane] = (unsigned char *)p->block[plane] + margin;
+    p->view.stride[plane] = (int64_t)stride;
+}
+
+static unsigned char *row_of(const picture *p, int plane, size_t y) {
+    return (unsigned char *)p->view.data[plane] + y * (size_t)p->view.stride[plane];
+}
+
+static void shape_of(const picture *p, int plane, size_t *row_bytes, size_t *rows) {
+    int64_t bytes, count;
+    ck_assert_int_eq(
+        gpv_format_plane(p->view.format, plane, p->view.width, p->view.height, &bytes, &count),
+        GPV_OK);
+    *row_bytes = (size_t)bytes;
+    *rows = (size_t)count;
+}
+
+picture picture_new(gpv_format format, int width, int height, layout how) {
+    picture p;
+    int i;
+    memset(&p, 0, sizeof p);
+    gpv_image_init(&p.view, sizeof p.view);
+    p.view.format = format;
+    p.view.width = width;
+    p.view.height = height;
+    p.how = how;
+    ck_assert_int_le(gpv_format_planes(format), 3);
+    for (i = 0; i < gpv_format_planes(format); i++) {
+        size_t row_bytes, rows;
+        shape_of(&p, i, &row_bytes, &rows);
+        if (how == WALL_LEFT || how == WALL_RIGHT)
+            walled_plane(&p, i, row_bytes, rows);
+        else
+            heap_plane(&p, i, row_bytes, rows);
+    }
+    return p;
+}
+
+void picture_free(picture *p) {
+    int i;
+    for (i = 0; i < gpv_format_planes(p->view.format); i++)
+        if (p->how == WALL_LEFT || p->how == WALL_RIGHT)
+            munmap(p->block[i], p->size[i]);
+        else
+            free(p->block[i]);
+}
+
+void picture_fill(picture *p, unsigned seed) {
+    int i;
+    for (i = 0; i < gpv_format_planes(p->view.format); i++) {
+        size_t row_bytes, rows, x, y;
+        shape_of(p, i, &row_bytes, &rows);
+        for (y = 0; y < rows; y++)
+            for (x = 0; x < row_bytes; x++) {
+                seed = seed * 1664525u + 1013904223u;
+                row_of(p, i, y)[x] = (unsigned char)(seed >> 24);
+            }
+    }
+}
+
+bool picture_equal(const picture *a, const picture *b) {
+    int i;
+    for (i = 0; i < gpv_format_planes(a->view.format); i++) {
+        size_t row_bytes, rows, y;
+        shape_of(a, i, &row_bytes, &rows);
+        for (y = 0; y < rows; y++)
+            if (memcmp(row_of(a, i, y), row_of(b, i, y), row_bytes) != 0)
+                return false;
+    }
+    return true;
+}
+
+static bool all_canary(const unsigned char *from, const unsigned char *to) {
+    while (from < to)
+        if (*from++ != CANARY)
+            return false;
+    return true;
+}
+
+bool picture_intact(const picture *p) {
+    int i;
+    for (i = 0; i < gpv_format_planes(p->view.format); i++) {
+        const unsigned char *block = p->block[i];
+        const size_t page = page_size();
+        const bool walled = p->how == WALL_LEFT || p->how == WALL_RIGHT;
+        size_t row_bytes, rows, y;
+        shape_of(p, i, &row_bytes, &rows);
+        for (y = 0; y < rows; y++) {
+            const unsigned char *row = row_of(p, i, y);
+            const unsigned char *from = y ? row - GAP : block;
+            const unsigned char *to = y + 1 < rows ? row + row_bytes : block + p->size[i];
+            if (walled) {
+                from = block + (2 * y + 1) * page;
+                to = from + page;
+            }
+            if (p->how != TIGHT && !(all_canary(from, row) && all_canary(row + row_bytes, to)))
+                return false;
+        }
+    }
+    return true;
+}
+
+int run_suite(Suite *suite) {
+    SRunner *runner = srunner_create(suite);
+    int failed;
+    srunner_run_all(runner, CK_NORMAL);
+    failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
