@@ -1,0 +1,1012 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "testing.h"
+
+#include <pthread.h>
+
+enum { W = 64, H = 48 }; /* of the images that are to be refused */
+
+static books keep;
+static gpv_context *context;
+static gpv_erode *op;
+
+static void setup(void) {
+    context = open_context(&keep);
+    keep.fill = 0xA5;
+    ck_assert_int_eq(gpv_erode_create(context, NULL, &op), GPV_OK);
+    ck_assert_ptr_nonnull(op);
+}
+
+static void teardown(void) {
+    gpv_erode_destroy(&op);
+    ck_assert_ptr_null(op);
+    gpv_context_destroy(&context);
+    ck_assert_int_eq(keep.live, 0);
+}
+
+static gpv_erode_params params_of(gpv_morph_operation operation, gpv_morph_shape shape, int32_t rx,
+                                  int32_t ry) {
+    gpv_erode_params params;
+    gpv_erode_params_init(&params, sizeof params);
+    params.operation = operation;
+    params.shape = shape;
+    params.radius_x = rx;
+    params.radius_y = ry;
+    return params;
+}
+
+static void set(gpv_erode_params params) {
+    ck_assert_msg(gpv_erode_set_params(op, &params) == GPV_OK, "%s", gpv_context_error(context));
+}
+
+static void run(const picture *src, const picture *dst) {
+    ck_assert_msg(gpv_erode_run(op, NULL, &src->view, &dst->view) == GPV_OK, "%s",
+                  gpv_context_error(context));
+}
+
+/* ---------------------------------------------------------------- parameters */
+
+START_TEST(params_init_writes_every_default) {
+    gpv_erode_params params;
+    uint32_t size;
+    memset(&params, 0xC5, sizeof params);
+    gpv_erode_params_init(&params, sizeof params);
+    ck_assert_uint_eq(params.struct_size, sizeof params);
+    ck_assert_uint_eq(params.operation, GPV_MORPH_ERODE);
+    ck_assert_uint_eq(params.shape, GPV_MORPH_RECT);
+    ck_assert_int_eq(params.radius_x, 1);
+    ck_assert_int_eq(params.radius_y, -1);
+    ck_assert_int_eq(params.iterations, 1);
+    ck_assert_int_eq(params.threshold, 0);
+    ck_assert_uint_eq(params.border, GPV_MORPH_BORDER_IGNORE);
+    ck_assert_uint_eq(params.planes, GPV_MORPH_PLANES_AUTO);
+    ck_assert_uint_eq(params.reserved, 0);
+    gpv_erode_params_init(NULL, sizeof params);
+    for (size = 0; size < sizeof params; size++) {
+        memset(&params, 0xC5, sizeof params);
+        gpv_erode_params_init(&params, size);
+        ck_assert_uint_eq(((unsigned char *)&params)[size], 0xC5);
+    }
+}
+END_TEST
+
+/* Both create and set_params must say the same. */
+static void expect_params(const gpv_erode_params *params, gpv_status wanted, const char *text) {
+    gpv_erode *other = (gpv_erode *)&keep;
+    gpv_status status = gpv_erode_create(context, params, &other);
+    ck_assert_int_eq(status == GPV_OK, other != NULL);
+    if (wanted != GPV_OK)
+        expect_error(context, &keep, status, wanted, text);
+    ck_assert_int_eq(status, wanted);
+    gpv_erode_destroy(&other);
+    keep.text[0] = 0;
+    status = gpv_erode_set_params(op, params);
+    ck_assert_int_eq(status, wanted);
+    if (wanted != GPV_OK)
+        expect_error(context, &keep, status, wanted, text);
+}
+
+START_TEST(params_struct_size) {
+    const uint32_t known = sizeof(gpv_erode_params);
+    static const struct {
+        uint32_t size, set_byte;
+        gpv_status status;
+        const char *text;
+    } cases[] = {
+        {40, 0, GPV_OK, ""},
+        {44, 0, GPV_OK, ""},
+        {4096, 0, GPV_OK, ""},
+        {44, 40, GPV_ERR_UNSUPPORTED, "params|newer|40"},
+        {4096, 4095, GPV_ERR_UNSUPPORTED, "params|newer|4095"},
+        {0, 0, GPV_ERR_INVALID_ARGUMENT, "params->struct_size|is 0|40..4096"},
+        {39, 0, GPV_ERR_INVALID_ARGUMENT, "params->struct_size|39|40..4096"},
+        {4097, 0, GPV_ERR_INVALID_ARGUMENT, "params->struct_size|4097|40..4096"},
+        {UINT32_MAX, 0, GPV_ERR_INVALID_ARGUMENT, "params->struct_size|4294967295|40..4096"},
+    };
+    size_t i;
+    ck_assert_uint_eq(known, 40);
+    for (i = 0; i < COUNT(cases); i++) {
+        /* no more than struct_size bytes can be read */
+        const uint32_t real = cases[i].status == GPV_ERR_INVALID_ARGUMENT ? known : cases[i].size;
+        picture wall = picture_new(GPV_FORMAT_GRAY8, (int)real, 1, WALL_RIGHT);
+        gpv_erode_params *params = wall.view.data[0];
+        memset(params, 0, real);
+        gpv_erode_params_init(params, known);
+        params->struct_size = cases[i].size;
+        if (cases[i].set_byte)
+            ((unsigned char *)params)[cases[i].set_byte] = 1;
+        expect_params(params, cases[i].status, cases[i].text);
+        picture_free(&wall);
+    }
+}
+END_TEST
+
+#define PARAM(field, value) offsetof(gpv_erode_params, field), (uint32_t)(value)
+
+START_TEST(params_ranges) {
+    static const struct {
+        size_t offset;
+        uint32_t value;
+        const char *text; /* NULL = legal */
+    } cases[] = {
+        {PARAM(operation, 6), NULL},
+        {PARAM(operation, 7), "params->operation|7|0..6"},
+        {PARAM(operation, UINT32_MAX), "params->operation|4294967295|0..6"},
+        {PARAM(shape, 2), NULL},
+        {PARAM(shape, 3), "params->shape|3|0..2"},
+        {PARAM(radius_x, 0), NULL},
+        {PARAM(radius_x, 255), NULL},
+        {PARAM(radius_x, -1), "params->radius_x|-1|0..255"},
+        {PARAM(radius_x, 256), "params->radius_x|256|0..255"},
+        {PARAM(radius_x, INT32_MIN), "params->radius_x|-2147483648|0..255"},
+        {PARAM(radius_x, INT32_MAX), "params->radius_x|2147483647|0..255"},
+        {PARAM(radius_y, -1), NULL},
+        {PARAM(radius_y, 255), NULL},
+        {PARAM(radius_y, -2), "params->radius_y|-2|-1..255"},
+        {PARAM(radius_y, 256), "params->radius_y|256|-1..255"},
+        {PARAM(iterations, 255), NULL},
+        {PARAM(iterations, 0), "params->iterations|is 0|1..255"},
+        {PARAM(iterations, 256), "params->iterations|256|1..255"},
+        {PARAM(iterations, INT32_MIN), "params->iterations|-2147483648|1..255"},
+        {PARAM(threshold, 65535), NULL},
+        {PARAM(threshold, -1), "params->threshold|-1|0..65535"},
+        {PARAM(threshold, 65536), "params->threshold|65536|0..65535"},
+        {PARAM(border, 1), NULL},
+        {PARAM(border, 2), "params->border|2|0..1"},
+        {PARAM(planes, 2), NULL},
+        {PARAM(planes, 3), "params->planes|3|0..2"},
+        {PARAM(reserved, 1), "params->reserved|1|0..0"},
+        {PARAM(reserved, 0x80000000u), "params->reserved|2147483648|0..0"},
+    };
+    size_t i;
+    for (i = 0; i < COUNT(cases); i++) {
+        gpv_erode_params params = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, -1);
+        memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
+        expect_params(&params, cases[i].text ? GPV_ERR_INVALID_ARGUMENT : GPV_OK, cases[i].text);
+    }
+}
+END_TEST
+
+START_TEST(null_params_are_the_defaults) {
+    set(params_of(GPV_MORPH_DILATE, GPV_MORPH_CROSS, 9, 3));
+    ck_assert_int_eq(gpv_erode_set_params(op, NULL), GPV_OK);
+    picture src = picture_new(GPV_FORMAT_GRAY8, 9, 7, TIGHT);
+    picture dst = picture_new(GPV_FORMAT_GRAY8, 9, 7, TIGHT);
+    picture want = picture_new(GPV_FORMAT_GRAY8, 9, 7, TIGHT);
+    picture_fill(&src, 1);
+    run(&src, &dst);
+    set(params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 1));
+    run(&src, &want);
+    ck_assert(picture_equal(&dst, &want));
+    picture_free(&src);
+    picture_free(&dst);
+    picture_free(&want);
+}
+END_TEST
+
+START_TEST(failed_set_params_keeps_the_old_ones) {
+    picture src = picture_new(GPV_FORMAT_GRAY8, 31, 17, TIGHT);
+    picture want = picture_new(GPV_FORMAT_GRAY8, 31, 17, TIGHT);
+    picture got = picture_new(GPV_FORMAT_GRAY8, 31, 17, TIGHT);
+    gpv_erode_params params = params_of(GPV_MORPH_DILATE, GPV_MORPH_ELLIPSE, 4, 2);
+    picture_fill(&src, 1);
+    set(params);
+    run(&src, &want);
+    params.radius_x = 1;
+    params.operation = GPV_MORPH_ERODE;
+    params.threshold = 5;
+    params.reserved = 1;
+    ck_assert_int_eq(gpv_erode_set_params(op, &params), GPV_ERR_INVALID_ARGUMENT);
+    run(&src, &got);
+    ck_assert(picture_equal(&want, &got));
+    picture_free(&src);
+    picture_free(&want);
+    picture_free(&got);
+}
+END_TEST
+
+START_TEST(null_arguments) {
+    picture good = picture_new(GPV_FORMAT_GRAY8, 4, 4, TIGHT);
+    gpv_erode *none = NULL;
+    gpv_erode *other = (gpv_erode *)&keep;
+    picture_fill(&good, 1);
+    ck_assert_int_eq(gpv_erode_create(NULL, NULL, &other), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(other);
+    ck_assert_int_eq(gpv_erode_create(NULL, NULL, NULL), GPV_ERR_INVALID_ARGUMENT);
+    expect_error(context, &keep, gpv_erode_create(context, NULL, NULL), GPV_ERR_INVALID_ARGUMENT,
+                 "out|NULL");
+    ck_assert_int_eq(gpv_erode_set_params(NULL, NULL), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gpv_erode_prepare(NULL, &good.view), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gpv_erode_run(NULL, NULL, &good.view, &good.view), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gpv_erode_query(NULL), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gpv_erode_wait(NULL), GPV_ERR_INVALID_ARGUMENT);
+    expect_error(context, &keep, gpv_erode_prepare(op, NULL), GPV_ERR_INVALID_ARGUMENT,
+                 "like|NULL");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, NULL, &good.view),
+                 GPV_ERR_INVALID_ARGUMENT, "src|NULL");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &good.view, NULL),
+                 GPV_ERR_INVALID_ARGUMENT, "dst|NULL");
+    gpv_erode_destroy(NULL);
+    gpv_erode_destroy(&none);
+    picture_free(&good);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- images */
+
+typedef struct field {
+    size_t offset, size;
+    int64_t value;
+} field;
+#define SET(name, value)                                                                           \
+    { offsetof(gpv_image, name), sizeof((gpv_image *)0)->name, (int64_t)(value) }
+#define ELEMENT(name, i, value)                                                                    \
+    { offsetof(gpv_image, name) + 8 * (i), 8, (int64_t)(value) }
+#define BAD GPV_ERR_INVALID_ARGUMENT
+#define NOT GPV_ERR_UNSUPPORTED
+
+/* What is wrong with an image of W x H. % in the text stands for its name. */
+static const struct {
+    field fields[3];
+    gpv_status status;
+    bool shape; /* so that prepare refuses it, too */
+    const char *text;
+} image_faults[] = {
+    {{SET(struct_size, 0)}, BAD, true, "->struct_size|is 0|160..4096"},
+    {{SET(struct_size, 159)}, BAD, true, "->struct_size|159|160..4096"},
+    {{SET(struct_size, 4097)}, BAD, true, "->struct_size|4097|160..4096"},
+    {{SET(struct_size, UINT32_MAX)}, BAD, true, "->struct_size|4294967295|160..4096"},
+    {{SET(format, GPV_FORMAT_NONE)}, BAD, true, "->format|is 0"},
+    {{SET(format, 16)}, BAD, true, "->format|16"},
+    {{SET(format, UINT32_MAX)}, BAD, true, "->format|4294967295"},
+    {{SET(format, GPV_FORMAT_GRAYF32)}, NOT, true, "->format|GRAYF32|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_P016)}, NOT, true, "->format|P016|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_LABEL32)}, NOT, true, "->format|LABEL32|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_CAP32X4)}, NOT, true, "->format|CAP32X4|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_CAP32X8)}, NOT, true, "->format|CAP32X8|GRAY8|I420"},
+    {{SET(memory, GPV_MEMORY_CUDA)}, NOT, true, "->memory|CUDA|CPU"},
+    {{SET(memory, 2)}, BAD, true, "->memory|2|0..1"},
+    {{SET(memory, UINT32_MAX)}, BAD, true, "->memory|4294967295|0..1"},
+    {{SET(memory, GPV_MEMORY_CUDA), SET(device, -1)}, BAD, true, "->device|-1|0..2147483647"},
+    {{SET(width, 0)}, BAD, true, "->width|is 0|1..32767"},
+    {{SET(width, -1)}, BAD, true, "->width|-1|1..32767"},
+    {{SET(width, 32768)}, BAD, true, "->width|32768|1..32767"},
+    {{SET(width, INT32_MIN)}, BAD, true, "->width|-2147483648|1..32767"},
+    {{SET(width, INT32_MAX), SET(height, 1)}, BAD, true, "->width|2147483647|1..32767"},
+    {{SET(width, 536870912), SET(height, 1), SET(format, GPV_FORMAT_RGBA8)},
+     BAD,
+     true,
+     "->width|536870912|1..32767"},
+    {{SET(height, 0)}, BAD, true, "->height|is 0|1..32767"},
+    {{SET(height, -1)}, BAD, true, "->height|-1|1..32767"},
+    {{SET(height, 32768)}, BAD, true, "->height|32768|1..32767"},
+    {{SET(height, INT32_MIN)}, BAD, true, "->height|-2147483648|1..32767"},
+    {{SET(width, 1), SET(height, INT32_MAX)}, BAD, true, "->height|2147483647|1..32767"},
+    {{SET(width, 32767), SET(height, 32768)}, BAD, true, "->height|32768|1..32767"},
+    {{SET(color_matrix, 4)}, BAD, true, "->color_matrix|4|0..3"},
+    {{SET(color_range, 3)}, BAD, true, "->color_range|3|0..2"},
+    {{SET(color_range, UINT32_MAX)}, BAD, true, "->color_range|4294967295|0..2"},
+    {{ELEMENT(data, 0, 0)}, BAD, false, "->data[0]|NULL"},
+    {{ELEMENT(stride, 0, 0)}, BAD, false, "->stride[0]|is 0|64..1099511627776"},
+    {{ELEMENT(stride, 0, W - 1)}, BAD, false, "->stride[0]|63|64.."},
+    {{ELEMENT(stride, 0, -W)}, BAD, false, "->stride[0]|-64|64.."},
+    {{ELEMENT(stride, 0, INT64_MIN)}, BAD, false, "->stride[0]|-9223372036854775808|64.."},
+    {{ELEMENT(stride, 0, INT64_MAX)}, BAD, false, "->stride[0]|9223372036854775807|64.."},
+    {{SET(format, GPV_FORMAT_RGBA8), ELEMENT(stride, 0, 4 * W - 1)},
+     BAD,
+     false,
+     "->stride[0]|255|256.."},
+    {{SET(format, GPV_FORMAT_GRAY16), ELEMENT(stride, 0, 2 * W + 1)},
+     BAD,
+     false,
+     "->data[0]|->stride[0]|2 bytes"},
+    {{SET(format, GPV_FORMAT_NV12), ELEMENT(data, 1, 0)}, BAD, false, "->data[1]|NULL"},
+    {{SET(format, GPV_FORMAT_NV12), ELEMENT(stride, 1, W - 1)}, BAD, false, "->stride[1]|63|64.."},
+    {{SET(format, GPV_FORMAT_NV12), SET(width, W - 1), ELEMENT(stride, 1, W - 1)},
+     BAD,
+     false,
+     "->stride[1]|63|64.."},
+    {{SET(format, GPV_FORMAT_I420), ELEMENT(data, 2, 0)}, BAD, false, "->data[2]|NULL"},
+    {{SET(format, GPV_FORMAT_I420), ELEMENT(stride, 2, W / 2 - 1)},
+     BAD,
+     false,
+     "->stride[2]|31|32.."},
+};
+
+/* A legal image whose pixels nobody may touch. */
+static gpv_image forbidden_image(void *memory) {
+    gpv_image image;
+    int i;
+    gpv_image_init(&image, sizeof image);
+    image.format = GPV_FORMAT_GRAY8;
+    image.width = W;
+    image.height = H;
+    for (i = 0; i < 3; i++) {
+        image.data[i] = (char *)memory + (i << 19);
+        image.stride[i] = 4096;
+    }
+    return image;
+}
+
+static void spoil(gpv_image *image, size_t fault) {
+    size_t i;
+    for (i = 0; i < 3 && image_faults[fault].fields[i].size; i++) {
+        const field f = image_faults[fault].fields[i];
+        const uint32_t low = (uint32_t)f.value;
+        memcpy((char *)image + f.offset, f.size == 8 ? (const void *)&f.value : &low, f.size);
+    }
+}
+
+static void expect_image_error(gpv_status status, const char *name, size_t fault) {
+    char text[256] = "";
+    const char *from = image_faults[fault].text;
+    size_t used = 0;
+    for (; *from && used < sizeof text - 8; from++) {
+        if (from[0] == '-' && from[1] == '>')
+            used += (size_t)snprintf(text + used, 8, "%s", name);
+        text[used++] = *from;
+    }
+    expect_error(context, &keep, status, image_faults[fault].status, text);
+}
+
+START_TEST(bad_images_are_refused_untouched) {
+    unsigned char *memory = forbidden_memory(1 << 22);
+    const gpv_image good = forbidden_image(memory);
+    const gpv_image other = forbidden_image(memory + (1 << 21));
+    gpv_image bad = good;
+    gpv_status status;
+    spoil(&bad, (size_t)_i);
+    expect_image_error(gpv_erode_run(op, NULL, &bad, &other), "src", (size_t)_i);
+    expect_image_error(gpv_erode_run(op, NULL, &other, &bad), "dst", (size_t)_i);
+    expect_image_error(gpv_erode_run(op, NULL, &bad, &bad), "src", (size_t)_i);
+    status = gpv_erode_prepare(op, &bad);
+    if (image_faults[_i].shape)
+        expect_image_error(status, "like", (size_t)_i);
+    else
+        ck_assert_int_eq(status, GPV_OK);
+}
+END_TEST
+
+START_TEST(image_struct_size) {
+    picture dst = picture_new(GPV_FORMAT_GRAY8, 8, 8, TIGHT);
+    const uint32_t known = sizeof(gpv_image);
+    static const uint32_t sizes[] = {sizeof(gpv_image), sizeof(gpv_image) + 1, 4096};
+    size_t i;
+    picture_fill(&dst, 1);
+    for (i = 0; i < COUNT(sizes); i++) {
+        picture wall = picture_new(GPV_FORMAT_GRAY8, 4096, 1, WALL_RIGHT);
+        unsigned char *place = (unsigned char *)wall.view.data[0] + 4096 - sizes[i];
+        gpv_image *image = NULL;
+        place -= (uintptr_t)place % 8 ? (uintptr_t)place % 8 : 0;
+        image = (gpv_image *)(void *)place;
+        memset(place, 0, sizes[i]);
+        memcpy(place, &dst.view, known);
+        image->struct_size = sizes[i];
+        ck_assert_int_eq(gpv_erode_run(op, NULL, image, image), GPV_OK);
+        ck_assert_int_eq(gpv_erode_prepare(op, image), GPV_OK);
+        if (sizes[i] > known) {
+            place[sizes[i] - 1] = 1;
+            expect_error(context, &keep, gpv_erode_run(op, NULL, image, &dst.view), NOT,
+                         "src|newer");
+            expect_error(context, &keep, gpv_erode_run(op, NULL, &dst.view, image), NOT,
+                         "dst|newer");
+            expect_error(context, &keep, gpv_erode_prepare(op, image), NOT, "like|newer");
+        }
+        picture_free(&wall);
+    }
+    picture_free(&dst);
+}
+END_TEST
+
+START_TEST(misaligned_samples) {
+    unsigned char *memory = forbidden_memory(1 << 22);
+    gpv_image good = forbidden_image(memory);
+    gpv_image other = forbidden_image(memory + (1 << 21) + 1);
+    good.format = other.format = GPV_FORMAT_GRAY16;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &good, &other), BAD,
+                 "dst->data[0]|2 bytes");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &other, &good), BAD,
+                 "src->data[0]|2 bytes");
+}
+END_TEST
+
+START_TEST(destination_must_be_as_source) {
+    unsigned char *memory = forbidden_memory(1 << 22);
+    const gpv_image src = forbidden_image(memory);
+    gpv_image dst = forbidden_image(memory + (1 << 21));
+    dst.width = W - 1;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+                 "dst|63x48|GRAY8|64x48|src");
+    dst.width = W;
+    dst.height = H + 1;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+                 "dst|64x49|GRAY8|64x48|src");
+    dst.height = H;
+    dst.format = GPV_FORMAT_RGB8;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|RGB8|GRAY8|src");
+}
+END_TEST
+
+START_TEST(threshold_beyond_the_format) {
+    unsigned char *memory = forbidden_memory(1 << 22);
+    gpv_image src = forbidden_image(memory);
+    gpv_image dst = forbidden_image(memory + (1 << 21));
+    gpv_erode_params params = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 1);
+    size_t i;
+    params.threshold = 256;
+    set(params);
+    for (i = 0; i < COUNT(morph_formats); i++) {
+        src.format = dst.format = morph_formats[i];
+        if (morph_formats[i] == GPV_FORMAT_GRAY16) {
+            ck_assert_int_eq(gpv_erode_prepare(op, &src), GPV_OK);
+            continue;
+        }
+        expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+                     "threshold|256|0..255");
+        expect_error(context, &keep, gpv_erode_prepare(op, &src), BAD, "threshold|256|0..255");
+    }
+}
+END_TEST
+
+/* Whether one byte belongs to two rectangles of one parent. */
+static bool share(int dx, int dy, int width, int height) {
+    return abs(dx) < width && abs(dy) < height;
+}
+
+START_TEST(overlap_inside_one_parent) {
+    enum { PITCH = 101, ROWS = 40, WIDTH = 30, HEIGHT = 12 };
+    unsigned char parent[PITCH * ROWS], before[PITCH * ROWS];
+    gpv_image src, dst;
+    int dx, dy, ran = 0, refused = 0;
+    for (dy = -14; dy <= 14; dy++)
+        for (dx = -35; dx <= 35; dx++) {
+            size_t i;
+            unsigned char *from = parent + 14 * PITCH + 35;
+            unsigned char *to = from + dy * PITCH + dx;
+            gpv_status status;
+            for (i = 0; i < sizeof parent; i++)
+                parent[i] = before[i] = (unsigned char)(i * 2654435761u >> 13);
+            gpv_image_wrap(&src, sizeof src, GPV_FORMAT_GRAY8, WIDTH, HEIGHT, from, PITCH);
+            gpv_image_wrap(&dst, sizeof dst, GPV_FORMAT_GRAY8, WIDTH, HEIGHT, to, PITCH);
+            status = gpv_erode_run(op, NULL, &src, &dst);
+            if ((dx || dy) && share(dx, dy, WIDTH, HEIGHT)) {
+                expect_error(context, &keep, status, BAD, "dst|overlaps|src");
+                ck_assert_int_eq(memcmp(parent, before, sizeof parent), 0);
+                refused++;
+                continue;
+            }
+            ck_assert_int_eq(status, GPV_OK);
+            for (i = 0; i < sizeof parent; i++) {
+                const int x = (int)(i % PITCH) - 35 - dx, y = (int)(i / PITCH) - 14 - dy;
+                const bool inside = x >= 0 && x < WIDTH && y >= 0 && y < HEIGHT;
+                ck_assert(inside || parent[i] == before[i]);
+            }
+            ran++;
+        }
+    ck_assert_int_eq(refused, 59 * 23 - 1);
+    ck_assert_int_eq(ran, 71 * 29 - refused);
+}
+END_TEST
+
+START_TEST(overlap_of_planes_and_pitches) {
+    unsigned char *memory = forbidden_memory(1 << 22);
+    gpv_image src = forbidden_image(memory);
+    gpv_image dst = src;
+    dst.stride[0] = 4097;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    dst = src;
+    dst.data[0] = memory + 1;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    src.format = GPV_FORMAT_I420; /* in place but for one plane */
+    dst = src;
+    dst.data[2] = memory + (1 << 21);
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    dst = src; /* U and V exchanged */
+    dst.data[1] = src.data[2];
+    dst.data[2] = src.data[1];
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    src.format = GPV_FORMAT_NV12; /* Y of the one is UV of the other */
+    dst = forbidden_image(memory + (1 << 21));
+    dst.format = GPV_FORMAT_NV12;
+    dst.data[0] = src.data[1];
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+}
+END_TEST
+
+/* ------------------------------------------------------- memory of the caller */
+
+/* Parameters that reach every path of the CPU backend. */
+static gpv_erode_params variant(int i) {
+    static const int32_t radii[][2] = {{1, 1}, {0, 2}, {3, 0}, {5, 4}, {17, 9}};
+    gpv_erode_params params = params_of((gpv_morph_operation)(i % 7), (gpv_morph_shape)(i / 7 % 3),
+                                        radii[i / 21 % 5][0], radii[i / 21 % 5][1]);
+    params.threshold = i / 105 % 2 ? 100 : 0;
+    params.border = (gpv_morph_border)(i / 2 % 2);
+    params.planes = (gpv_morph_planes)(i % 3);
+    params.iterations = 1 + i % 2;
+    return params;
+}
+enum { VARIANTS = 210 };
+
+static const int sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
+
+/* Neither the place of an image nor what scratch held before may change a bit. */
+START_TEST(same_bytes_in_every_memory) {
+    const gpv_format format = morph_formats[_i];
+    const bool full = getenv("GPV_TEST_FULL") != NULL;
+    size_t s;
+    int v, how;
+    for (s = 0; s < COUNT(sizes); s++)
+        for (v = (int)s % 4; v < VARIANTS; v += full ? 1 : 4) {
+            picture src[LAYOUTS], dst[LAYOUTS];
+            set(variant(v));
+            for (how = 0; how < LAYOUTS; how++) {
+                keep.fill ^= 0xFF;
+                src[how] = picture_new(format, sizes[s][0], sizes[s][1], (layout)how);
+                dst[how] = picture_new(format, sizes[s][0], sizes[s][1], (layout)how);
+                picture_fill(&src[how], 7);
+                run(&src[how], &dst[how]);
+                ck_assert_msg(picture_equal(&dst[how], &dst[TIGHT]),
+                              "variant %d of %s, %dx%d, layout %d", v, format_name(format),
+                              sizes[s][0], sizes[s][1], how);
+                run(&src[how], &src[how]);
+                ck_assert_msg(picture_equal(&src[how], &dst[TIGHT]),
+                              "variant %d of %s, %dx%d, layout %d, in place", v,
+                              format_name(format), sizes[s][0], sizes[s][1], how);
+                ck_assert(picture_intact(&src[how]) && picture_intact(&dst[how]));
+            }
+            for (how = 0; how < LAYOUTS; how++) {
+                picture_free(&src[how]);
+                picture_free(&dst[how]);
+            }
+        }
+}
+END_TEST
+
+/* ------------------------------------------------------------------ allocator */
+
+START_TEST(every_allocation_may_fail) {
+    int v, failures = 0;
+    for (v = 0; v < VARIANTS; v += 3) {
+        const gpv_format format = morph_formats[v % COUNT(morph_formats)];
+        const gpv_erode_params params = variant(v);
+        picture src = picture_new(format, 41, 13, TIGHT);
+        picture want = picture_new(format, 41, 13, TIGHT);
+        picture got = picture_new(format, 41, 13, TIGHT);
+        picture_fill(&src, 3);
+        set(params);
+        run(&src, &want);
+        for (keep.fail_at = 1;; keep.fail_at++) {
+            gpv_erode *fresh = NULL;
+            gpv_status status;
+            const int live = keep.live;
+            keep.allocations = 0;
+            ck_assert_int_eq(gpv_erode_create(context, &params, &fresh), GPV_OK);
+            status = v % 2 ? gpv_erode_prepare(fresh, &src.view)
+                           : gpv_erode_run(fresh, NULL, &src.view, &got.view);
+            if (status != GPV_OK) {
+                expect_error(context, &keep, status, GPV_ERR_OUT_OF_MEMORY, "bytes");
+                failures++;
+            }
+            ck_assert_int_eq(status == GPV_OK, keep.allocations < keep.fail_at);
+            /* the next call is right */
+            ck_assert_int_eq(gpv_erode_run(fresh, NULL, &src.view, &got.view), GPV_OK);
+            ck_assert(picture_equal(&want, &got));
+            gpv_erode_destroy(&fresh);
+            ck_assert_int_eq(keep.live, live);
+            if (status == GPV_OK)
+                break;
+        }
+        keep.fail_at = 0;
+        picture_free(&src);
+        picture_free(&want);
+        picture_free(&got);
+    }
+    ck_assert_int_gt(failures, VARIANTS / 3);
+}
+END_TEST
+
+START_TEST(nothing_is_allocated_after_prepare) {
+    int v, prepared = 0;
+    for (v = 0; v < VARIANTS; v++) {
+        const gpv_format format = morph_formats[v % COUNT(morph_formats)];
+        const gpv_erode_params params = variant(v);
+        picture src = picture_new(format, 53, 31, TIGHT);
+        picture dst = picture_new(format, 53, 31, TIGHT);
+        gpv_erode *fresh = NULL;
+        int before = keep.allocations;
+        picture_fill(&src, 3);
+        ck_assert_int_eq(gpv_erode_create(context, &params, &fresh), GPV_OK);
+        ck_assert_int_eq(gpv_erode_prepare(fresh, &src.view), GPV_OK);
+        prepared += keep.allocations > before;
+        before = keep.allocations;
+        ck_assert_int_eq(gpv_erode_run(fresh, NULL, &src.view, &dst.view), GPV_OK);
+        ck_assert_int_eq(gpv_erode_run(fresh, NULL, &src.view, &src.view), GPV_OK);
+        ck_assert_int_eq(gpv_erode_run(fresh, NULL, &dst.view, &src.view), GPV_OK);
+        ck_assert_msg(keep.allocations == before, "variant %d", v);
+        gpv_erode_destroy(&fresh);
+        picture_free(&src);
+        picture_free(&dst);
+    }
+    ck_assert_int_gt(prepared, VARIANTS / 2);
+}
+END_TEST
+
+START_TEST(second_run_allocates_nothing) {
+    picture src = picture_new(GPV_FORMAT_RGBA8, 53, 31, TIGHT);
+    picture dst = picture_new(GPV_FORMAT_RGBA8, 53, 31, TIGHT);
+    gpv_stream stream = &keep;
+    int before;
+    picture_fill(&src, 3);
+    ck_assert_int_eq(gpv_erode_run(op, stream, &src.view, &dst.view), GPV_OK);
+    ck_assert_int_gt(keep.allocations, 0);
+    ck_assert_ptr_eq(keep.stream, stream);
+    before = keep.allocations;
+    ck_assert_int_eq(gpv_erode_run(op, stream, &src.view, &dst.view), GPV_OK);
+    ck_assert_int_eq(keep.allocations, before);
+    picture_free(&src);
+    picture_free(&dst);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- lifetime */
+
+START_TEST(the_context_may_go_first) {
+    picture src = picture_new(GPV_FORMAT_GRAY8, 9, 9, TIGHT);
+    picture_fill(&src, 3);
+    gpv_context_destroy(&context);
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(gpv_erode_run(op, NULL, &src.view, &src.view), GPV_OK);
+    ck_assert_int_eq(gpv_erode_run(op, NULL, NULL, &src.view), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gpv_erode_wait(op), GPV_OK);
+    gpv_erode_destroy(&op);
+    ck_assert_int_eq(keep.live, 0);
+    picture_free(&src);
+}
+END_TEST
+
+START_TEST(wait_and_query) {
+    picture src = picture_new(GPV_FORMAT_GRAY8, 9, 9, TIGHT);
+    picture_fill(&src, 3);
+    ck_assert_int_eq(gpv_erode_query(op), GPV_OK);
+    ck_assert_int_eq(gpv_erode_wait(op), GPV_OK);
+    run(&src, &src);
+    ck_assert_int_eq(gpv_erode_query(op), GPV_OK);
+    ck_assert_int_eq(gpv_erode_wait(op), GPV_OK);
+    ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
+    ck_assert_str_eq(gpv_context_error(context), "");
+    picture_free(&src);
+}
+END_TEST
+
+enum { THREADS = 2, IMAGES = 40 };
+
+/* A run of all variants on a context of its own; returns a hash of the results. */
+static void *own_context(void *hash) {
+    gpv_context *mine = NULL;
+    gpv_erode *my_op = NULL;
+    uint64_t sum = 1469598103934665603u;
+    int i;
+    ck_assert_int_eq(gpv_context_create(NULL, &mine), GPV_OK);
+    ck_assert_int_eq(gpv_erode_create(mine, NULL, &my_op), GPV_OK);
+    for (i = 0; i < IMAGES; i++) {
+        const gpv_erode_params params = variant(i * 5);
+        const gpv_format format = morph_formats[i % (int)COUNT(morph_formats)];
+        picture src = picture_new(format, 97, 61, TIGHT);
+        picture dst = picture_new(format, 97, 61, TIGHT);
+        size_t k;
+        picture_fill(&src, (unsigned)i);
+        ck_assert_int_eq(gpv_erode_set_params(my_op, &params), GPV_OK);
+        ck_assert_int_eq(gpv_erode_run(my_op, NULL, &src.view, &dst.view), GPV_OK);
+        for (k = 0; k < dst.size[0]; k++)
+            sum = (sum ^ ((unsigned char *)dst.block[0])[k]) * 1099511628211u;
+        picture_free(&src);
+        picture_free(&dst);
+    }
+    gpv_erode_destroy(&my_op);
+    gpv_context_destroy(&mine);
+    *(uint64_t *)hash = sum;
+    return NULL;
+}
+
+START_TEST(contexts_do_not_interfere) {
+    uint64_t alone, together[THREADS];
+    pthread_t thread[THREADS];
+    int i;
+    own_context(&alone);
+    for (i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, own_context, &together[i]), 0);
+    for (i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (i = 0; i < THREADS; i++)
+        ck_assert_uint_eq(together[i], alone);
+}
+END_TEST
+
+/* ------------------------------------------------- results worked out by hand */
+
+/* Bytes of one plane, written as numbers or '.' (0) and '#' (255), blank-separated or not. */
+static size_t parse(const char *text, unsigned char *bytes, int sample_bytes) {
+    size_t count = 0;
+    while (*text) {
+        unsigned value = 0;
+        if (*text == ' ') {
+            text++;
+            continue;
+        }
+        if (*text == '.' || *text == '#')
+            value = *text++ == '#' ? 255 : 0;
+        else
+            value = (unsigned)strtoul(text, (char **)&text, 10);
+        if (sample_bytes == 2) {
+            const uint16_t wide = (uint16_t)value;
+            memcpy(bytes + 2 * count, &wide, 2);
+        } else {
+            bytes[count] = (unsigned char)value;
+        }
+        count++;
+    }
+    return count * (size_t)sample_bytes;
+}
+
+static void expect_planes(gpv_erode_params params, gpv_format format, int width, int height,
+                          const char *const *source, const char *const *result) {
+    picture src = picture_new(format, width, height, TIGHT);
+    picture dst = picture_new(format, width, height, TIGHT);
+    picture want = picture_new(format, width, height, TIGHT);
+    const int sample = format == GPV_FORMAT_GRAY16 ? 2 : 1;
+    int i;
+    for (i = 0; i < gpv_format_planes(format); i++) {
+        unsigned char bytes[1024];
+        ck_assert_uint_eq(parse(source[i], bytes, sample), src.size[i]);
+        memcpy(src.view.data[i], bytes, src.size[i]);
+        ck_assert_uint_eq(parse(result[i], bytes, sample), want.size[i]);
+        memcpy(want.view.data[i], bytes, want.size[i]);
+    }
+    set(params);
+    run(&src, &dst);
+    if (!picture_equal(&dst, &want)) {
+        char text[2048] = "";
+        size_t k, used = 0;
+        for (i = 0; i < gpv_format_planes(format); i++)
+            for (k = 0; k < dst.size[i] && used < sizeof text - 8; k++)
+                used += (size_t)snprintf(text + used, 8, "%d ", ((unsigned char *)dst.block[i])[k]);
+        ck_abort_msg("%s: got %s", format_name(format), text);
+    }
+    picture_free(&src);
+    picture_free(&dst);
+    picture_free(&want);
+}
+
+static void expect_gray(gpv_erode_params params, int width, int height, const char *source,
+                        const char *result) {
+    expect_planes(params, GPV_FORMAT_GRAY8, width, height, &source, &result);
+}
+
+static gpv_erode_params binary(gpv_erode_params params, int32_t threshold) {
+    params.threshold = threshold;
+    return params;
+}
+
+static gpv_erode_params bordered(gpv_erode_params params) {
+    params.border = GPV_MORPH_BORDER_BACKGROUND;
+    return params;
+}
+
+static gpv_erode_params repeated(gpv_erode_params params, int32_t iterations) {
+    params.iterations = iterations;
+    return params;
+}
+
+static const char hole[] = "#######"
+                           "#######"
+                           "#######"
+                           "###.###"
+                           "#######"
+                           "#######"
+                           "#######";
+
+START_TEST(shapes) {
+    static const struct {
+        gpv_morph_shape shape;
+        int32_t rx, ry, iterations;
+        const char *want;
+    } cases[] = {
+        {GPV_MORPH_RECT, 0, 0, 1, "####### ####### ####### ###.### ####### ####### #######"},
+        {GPV_MORPH_RECT, 1, -1, 1, "####### ####### ##...## ##...## ##...## ####### #######"},
+        {GPV_MORPH_RECT, 2, 0, 1, "####### ####### ####### #.....# ####### ####### #######"},
+        {GPV_MORPH_RECT, 0, 1, 1, "####### ####### ###.### ###.### ###.### ####### #######"},
+        {GPV_MORPH_RECT, 1, 1, 2, "####### #.....# #.....# #.....# #.....# #.....# #######"},
+        {GPV_MORPH_CROSS, 1, -1, 1, "####### ####### ###.### ##...## ###.### ####### #######"},
+        {GPV_MORPH_CROSS, 3, 1, 1, "####### ####### ###.### ....... ###.### ####### #######"},
+        {GPV_MORPH_CROSS, 1, 1, 2, "####### ###.### ##...## #.....# ##...## ###.### #######"},
+        {GPV_MORPH_ELLIPSE, 1, 1, 1, "####### ####### ###.### ##...## ###.### ####### #######"},
+        {GPV_MORPH_ELLIPSE, 2, 2, 1, "####### ###.### #.....# #.....# #.....# ###.### #######"},
+        {GPV_MORPH_ELLIPSE, 3, 3, 1, "###.### #.....# ....... ....... ....... #.....# ###.###"},
+        {GPV_MORPH_ELLIPSE, 3, 1, 1, "####### ####### ###.### ....... ###.### ####### #######"},
+        {GPV_MORPH_RECT, 255, 255, 255, "....... ....... ....... ....... ....... ....... ......."},
+    };
+    size_t i, k;
+    for (i = 0; i < COUNT(cases); i++) {
+        gpv_erode_params params =
+            repeated(params_of(GPV_MORPH_ERODE, cases[i].shape, cases[i].rx, cases[i].ry),
+                     cases[i].iterations);
+        char negative_hole[sizeof hole], negative[128];
+        expect_gray(params, 7, 7, hole, cases[i].want);
+        expect_gray(binary(params, 1), 7, 7, hole, cases[i].want);
+        /* dilation by duality */
+        for (k = 0; k < sizeof hole; k++)
+            negative_hole[k] = hole[k] == '.' ? '#' : hole[k] == '#' ? '.' : hole[k];
+        for (k = 0; k <= strlen(cases[i].want); k++)
+            negative[k] = cases[i].want[k] == '.'   ? '#'
+                          : cases[i].want[k] == '#' ? '.'
+                                                    : cases[i].want[k];
+        params.operation = GPV_MORPH_DILATE;
+        expect_gray(params, 7, 7, negative_hole, negative);
+        expect_gray(binary(params, 255), 7, 7, negative_hole, negative);
+    }
+}
+END_TEST
+
+START_TEST(operations) {
+    static const struct {
+        gpv_morph_operation operation;
+        const char *source, *want;
+    } rows[] = {
+        {GPV_MORPH_ERODE, "9 7 8 1 6 6 6 2", "7 7 1 1 1 6 2 2"},
+        {GPV_MORPH_DILATE, "9 7 8 1 6 6 6 2", "9 9 8 8 6 6 6 6"},
+        {GPV_MORPH_OPEN, "0 9 0 4 4 4 0 9", "0 0 0 4 4 4 0 0"},
+        {GPV_MORPH_CLOSE, "5 0 5 5 1 1 1 5", "5 5 5 5 1 1 1 5"},
+        {GPV_MORPH_GRADIENT, "0 0 0 5 5 5 9 9", "0 0 5 5 0 4 4 0"},
+        {GPV_MORPH_TOPHAT, "0 9 0 4 4 4 0 9", "0 9 0 0 0 0 0 9"},
+        {GPV_MORPH_BLACKHAT, "5 0 5 5 1 1 1 5", "0 5 0 0 0 0 0 0"},
+    };
+    size_t i;
+    for (i = 0; i < COUNT(rows); i++) {
+        expect_gray(params_of(rows[i].operation, GPV_MORPH_RECT, 1, 0), 8, 1, rows[i].source,
+                    rows[i].want);
+        expect_gray(params_of(rows[i].operation, GPV_MORPH_CROSS, 0, 1), 1, 8, rows[i].source,
+                    rows[i].want);
+        expect_gray(params_of(rows[i].operation, GPV_MORPH_CROSS, 1, 0), 8, 1, rows[i].source,
+                    rows[i].want);
+        expect_planes(params_of(rows[i].operation, GPV_MORPH_RECT, 1, 0), GPV_FORMAT_GRAY16, 8, 1,
+                      &rows[i].source, &rows[i].want);
+    }
+}
+END_TEST
+
+START_TEST(iterations_repeat_each_erosion_and_dilation) {
+    /* open twice = erode twice, then dilate twice: the bar of 4 goes, that of 5 stays */
+    expect_gray(repeated(params_of(GPV_MORPH_OPEN, GPV_MORPH_RECT, 1, 0), 2), 12, 1, ".####.#####.",
+                "......#####.");
+    expect_gray(repeated(params_of(GPV_MORPH_OPEN, GPV_MORPH_CROSS, 1, 0), 2), 12, 1,
+                ".####.#####.", "......#####.");
+    expect_gray(binary(repeated(params_of(GPV_MORPH_CLOSE, GPV_MORPH_RECT, 1, 0), 2), 9), 12, 1,
+                "#....#.....#", "######.....#");
+}
+END_TEST
+
+START_TEST(borders) {
+    const gpv_erode_params erode = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 1);
+    const gpv_erode_params cross = params_of(GPV_MORPH_ERODE, GPV_MORPH_CROSS, 1, 1);
+    const gpv_erode_params close = params_of(GPV_MORPH_CLOSE, GPV_MORPH_RECT, 1, 0);
+    const gpv_erode_params ellipse = params_of(GPV_MORPH_ERODE, GPV_MORPH_ELLIPSE, 2, 2);
+    expect_gray(erode, 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", "7 7 7 7 7 7 7 7 7 7 7 7");
+    expect_gray(bordered(erode), 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", "0 0 0 0 0 7 7 0 0 0 0 0");
+    expect_gray(bordered(cross), 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", "0 0 0 0 0 7 7 0 0 0 0 0");
+    expect_gray(binary(bordered(erode), 7), 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", ".....##.....");
+    expect_gray(bordered(erode), 1, 1, "9", "0");
+    expect_gray(erode, 1, 1, "9", "9");
+    expect_gray(bordered(ellipse), 5, 5, "##### ##### ##### ##### #####",
+                "..... ..... ..#.. ..... .....");
+    expect_gray(bordered(repeated(erode, 2)), 5, 5, "##### ##### ##### ##### #####",
+                "..... ..... ..#.. ..... .....");
+    expect_gray(close, 4, 1, "5 5 5 5", "5 5 5 5");
+    expect_gray(bordered(close), 4, 1, "5 5 5 5", "0 5 5 0");
+    /* close - source never falls below 0 */
+    expect_gray(bordered(params_of(GPV_MORPH_BLACKHAT, GPV_MORPH_RECT, 1, 0)), 4, 1, "5 5 5 5",
+                "0 0 0 0");
+}
+END_TEST
+
+START_TEST(grey_formats) {
+    static const char *const plain16[] = {"300 256 255 65535 0"}, *const want16[] = {
+                                                                      "256 255 255 0 0"};
+    static const char *const rgb[] = {"9 20 30  5 80 60  7 50 90"};
+    static const char *const rgb_eroded[] = {"5 20 30  5 20 30  5 50 60"};
+    static const char *const bgra[] = {"9 20 30 1  5 80 60 2  7 50 90 3"};
+    static const char *const bgra_eroded[] = {"5 20 30 1  5 20 30 2  5 50 60 3"};
+    static const char *const bgra_gradient[] = {"4 60 30 1  4 60 60 2  2 30 30 3"};
+    static const char *const nv12[] = {"4 3 2 1 9", "1 90  2 80  3 70"};
+    static const char *const nv12_luma[] = {"3 2 1 1 1", "1 90  2 80  3 70"};
+    static const char *const nv12_all[] = {"3 2 1 1 1", "1 80  1 70  2 70"};
+    static const char *const i420[] = {"4 3 2 1 9", "5 6 7", "9 8 7"};
+    static const char *const i420_luma[] = {"3 2 1 1 1", "5 6 7", "9 8 7"};
+    static const char *const i420_all[] = {"3 2 1 1 1", "5 5 6", "8 7 7"};
+    gpv_erode_params params = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 0);
+    const gpv_erode_params gradient = params_of(GPV_MORPH_GRADIENT, GPV_MORPH_RECT, 1, 0);
+    gpv_morph_planes planes;
+    expect_planes(params, GPV_FORMAT_GRAY16, 5, 1, plain16, want16);
+    for (planes = GPV_MORPH_PLANES_AUTO; planes <= GPV_MORPH_PLANES_ALL; planes++) {
+        const bool all = planes == GPV_MORPH_PLANES_ALL;
+        params.planes = planes;
+        expect_planes(params, GPV_FORMAT_RGB8, 3, 1, rgb, rgb_eroded);
+        expect_planes(params, GPV_FORMAT_BGR8, 3, 1, rgb, rgb_eroded);
+        expect_planes(params, GPV_FORMAT_RGBA8, 3, 1, bgra, bgra_eroded);
+        expect_planes(params, GPV_FORMAT_BGRA8, 3, 1, bgra, bgra_eroded);
+        expect_planes(params, GPV_FORMAT_RGBX8, 3, 1, bgra, bgra_eroded);
+        expect_planes(params, GPV_FORMAT_BGRX8, 3, 1, bgra, bgra_eroded);
+        expect_planes(params, GPV_FORMAT_NV12, 5, 1, nv12, all ? nv12_all : nv12_luma);
+        expect_planes(params, GPV_FORMAT_I420, 5, 1, i420, all ? i420_all : i420_luma);
+    }
+    expect_planes(gradient, GPV_FORMAT_BGRA8, 3, 1, bgra, bgra_gradient);
+}
+END_TEST
+
+START_TEST(thresholds) {
+    const gpv_erode_params same = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 0, 0);
+    const gpv_erode_params erode = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 0);
+    static const char *const wide[] = {"0 299 300 65535"}, *const wide_want[] = {"0 0 65535 65535"};
+    /* luma 77, 149, 29 and 255: red, green, blue and white */
+    static const char *const rgb[] = {"255 0 0  0 255 0  0 0 255  255 255 255"};
+    static const char *const rgb_77[] = {"### ### ... ###"}, *const rgb_78[] = {"... ### ... ###"};
+    static const char *const bgr_77[] = {"... ### ### ###"};
+    static const char *const rgba[] = {"255 0 0 1  0 255 0 2  0 0 255 3  255 255 255 4"};
+    static const char *const rgba_77[] = {"### 1 ### 2 ... 3 ### 4"};
+    static const char *const bgra_77[] = {"... 1 ### 2 ### 3 ### 4"};
+    static const char *const bgra_eroded[] = {"... 1 ... 2 ### 3 ### 4"};
+    static const char *const nv12[] = {"9 10 11 10 10", "1 2 3 4 5 6"};
+    static const char *const nv12_want[] = {". . # # #", "128 128 128 128 128 128"};
+    static const char *const i420[] = {"9 10 11 10 10", "1 2 3", "4 5 6"};
+    static const char *const i420_want[] = {". . # # #", "128 128 128", "128 128 128"};
+    expect_gray(binary(same, 128), 5, 1, "0 100 127 128 255", "0 0 0 255 255");
+    expect_gray(binary(same, 1), 3, 1, "0 1 255", "0 255 255");
+    expect_gray(binary(same, 255), 3, 1, "0 254 255", "0 0 255");
+    expect_gray(binary(erode, 60), 5, 1, "0 200 60 200 59", "0 0 255 0 0");
+    expect_gray(binary(params_of(GPV_MORPH_GRADIENT, GPV_MORPH_RECT, 1, 0), 60), 5, 1,
+                "0 0 0 200 200", "0 0 255 255 0");
+    expect_planes(binary(same, 300), GPV_FORMAT_GRAY16, 4, 1, wide, wide_want);
+    expect_planes(binary(same, 77), GPV_FORMAT_RGB8, 4, 1, rgb, rgb_77);
+    expect_planes(binary(same, 78), GPV_FORMAT_RGB8, 4, 1, rgb, rgb_78);
+    expect_planes(binary(same, 77), GPV_FORMAT_BGR8, 4, 1, rgb, bgr_77);
+    expect_planes(binary(same, 77), GPV_FORMAT_RGBA8, 4, 1, rgba, rgba_77);
+    expect_planes(binary(same, 77), GPV_FORMAT_BGRA8, 4, 1, rgba, bgra_77);
+    expect_planes(binary(erode, 77), GPV_FORMAT_BGRA8, 4, 1, rgba, bgra_eroded);
+    expect_planes(binary(erode, 10), GPV_FORMAT_NV12, 5, 1, nv12, nv12_want);
+    expect_planes(binary(erode, 10), GPV_FORMAT_I420, 5, 1, i420, i420_want);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("erode");
+    TCase *group = tcase_create("erode");
+    tcase_add_checked_fixture(group, setup, teardown);
+    tcase_set_timeout(group, 60);
+    tcase_add_test(group, params_init_writes_every_default);
+    tcase_add_test(group, params_struct_size);
+    tcase_add_test(group, params_ranges);
+    tcase_add_test(group, null_params_are_the_defaults);
+    tcase_add_test(group, failed_set_params_keeps_the_old_ones);
+    tcase_add_test(group, null_arguments);
+    tcase_add_loop_test(group, bad_images_are_refused_untouched, 0, COUNT(image_faults));
+    tcase_add_test(group, image_struct_size);
+    tcase_add_test(group, misaligned_samples);
+    tcase_add_test(group, destination_must_be_as_source);
+    tcase_add_test(group, threshold_beyond_the_format);
+    tcase_add_test(group, overlap_inside_one_parent);
+    tcase_add_test(group, overlap_of_planes_and_pitches);
+    tcase_add_loop_test(group, same_bytes_in_every_memory, 0, COUNT(morph_formats));
+    tcase_add_test(group, every_allocation_may_fail);
+    tcase_add_test(group, nothing_is_allocated_after_prepare);
+    tcase_add_test(group, second_run_allocates_nothing);
+    tcase_add_test(group, the_context_may_go_first);
+    tcase_add_test(group, wait_and_query);
+    tcase_add_test(group, contexts_do_not_interfere);
+    tcase_add_test(group, shapes);
+    tcase_add_test(group, operations);
+    tcase_add_test(group, iterations_repeat_each_erosion_and_dilation);
+    tcase_add_test(group, borders);
+    tcase_add_test(group, grey_formats);
+    tcase_add_test(group, thresholds);
+    suite_add_tcase(suite, group);
+    return run_suite(suite);
+}
