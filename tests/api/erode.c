@@ -320,8 +320,8 @@ static gpv_image forbidden_image(void *memory) {
     image.format = GPV_FORMAT_GRAY8;
     image.width = W;
     image.height = H;
-    for (i = 0; i < 3; i++) {
-        image.data[i] = (char *)memory + (i << 19);
+    for (i = 0; i < GPV_MAX_PLANES; i++) {
+        image.data[i] = (char *)memory + (i << 18);
         image.stride[i] = 4096;
     }
     return image;
