@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpuerode.h"
+
+#include <gpuvision/erode.h>
+
+#include <cstring>
+
+#include "gstgpuvisionmeta.h"
+
+struct _GstGpuErode {
+    GstGpuVisionFilter parent;
+    gpv_erode *op;
+    gpv_erode_params wanted; /* the properties, under the object lock */
+    gpv_erode_params used;   /* those of op */
+};
+
+G_DEFINE_FINAL_TYPE(GstGpuErode, gst_gpu_erode, GST_TYPE_GPU_VISION_FILTER)
+GST_ELEMENT_REGISTER_DEFINE(gpuerode, "gpuerode", GST_RANK_NONE, GST_TYPE_GPU_ERODE)
+
+namespace {
+
+enum Property { radius = 1, radius_y, shape, operation, iterations, threshold, border, planes };
+
+const GEnumValue operations[] = {{GPV_MORPH_ERODE, "Minimum under the element", "erode"},
+                                 {GPV_MORPH_DILATE, "Maximum under the element", "dilate"},
+                                 {GPV_MORPH_OPEN, "Erode, then dilate", "open"},
+                                 {GPV_MORPH_CLOSE, "Dilate, then erode", "close"},
+                                 {GPV_MORPH_GRADIENT, "Dilated minus eroded frame", "gradient"},
+                                 {GPV_MORPH_TOPHAT, "Frame minus opened frame", "tophat"},
+                                 {GPV_MORPH_BLACKHAT, "Closed frame minus frame", "blackhat"},
+                                 {0, nullptr, nullptr}};
+
+const GEnumValue shapes[] = {{GPV_MORPH_RECT, "The whole box", "rect"},
+                             {GPV_MORPH_CROSS, "Middle row and middle column of the box", "cross"},
+                             {GPV_MORPH_ELLIPSE, "Ellipse inscribed in the box", "ellipse"},
+                             {0, nullptr, nullptr}};
+
+const GEnumValue borders[] = {
+    {GPV_MORPH_BORDER_IGNORE, "Pixels outside the frame do not count", "ignore"},
+    {GPV_MORPH_BORDER_BACKGROUND, "Pixels outside the frame are 0", "background"},
+    {0, nullptr, nullptr}};
+
+const GEnumValue plane_choices[] = {
+    {GPV_MORPH_PLANES_AUTO, "Grey, Y of YUV, every colour channel of RGB", "auto"},
+    {GPV_MORPH_PLANES_LUMA, "Grey and Y of YUV; every colour channel of RGB", "luma"},
+    {GPV_MORPH_PLANES_ALL, "As auto, and U and V of YUV", "all"},
+    {0, nullptr, nullptr}};
+
+gpv_erode_params snapshot(GstGpuErode *self) {
+    GST_OBJECT_LOCK(self);
+    const gpv_erode_params params = self->wanted;
+    GST_OBJECT_UNLOCK(self);
+    return params;
+}
+
+gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+    auto *self = GST_GPU_ERODE(filter);
+    self->used = snapshot(self);
+    return gpv_erode_create(context, &self->used, &self->op);
+}
+
+void close(GstGpuVisionFilter *filter) {
+    gpv_erode_destroy(&GST_GPU_ERODE(filter)->op);
+}
+
+gpv_status process(GstGpuVisionFilter *filter, const gpv_image *src, const gpv_image *dst) {
+    auto *self = GST_GPU_ERODE(filter);
+    const gpv_erode_params params = snapshot(self);
+    if (std::memcmp(&params, &self->used, sizeof params) != 0) {
+        if (const gpv_status status = gpv_erode_set_params(self->op, &params); status != GPV_OK)
+            return status;
+        self->used = params;
+    }
+    return gpv_erode_run(self->op, nullptr, src, dst);
+}
+
+GstStructure *results(GstGpuVisionFilter *filter) {
+    const gpv_erode_params &used = GST_GPU_ERODE(filter)->used;
+    return gst_structure_new(
+        "gpuerode", "operation", G_TYPE_STRING, operations[used.operation].value_nick, "shape",
+        G_TYPE_STRING, shapes[used.shape].value_nick, "radius-x", G_TYPE_INT, used.radius_x,
+        "radius-y", G_TYPE_INT, used.radius_y < 0 ? used.radius_x : used.radius_y, "iterations",
+        G_TYPE_INT, used.iterations, "threshold", G_TYPE_INT, used.threshold, nullptr);
+}
+
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+    gpv_erode_params &wanted = GST_GPU_ERODE(object)->wanted;
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::radius:
+        wanted.radius_x = g_value_get_int(value);
+        break;
+    case Property::radius_y:
+        wanted.radius_y = g_value_get_int(value);
+        break;
+    case Property::shape:
+        wanted.shape = static_cast<gpv_morph_shape>(g_value_get_enum(value));
+        break;
+    case Property::operation:
+        wanted.operation = static_cast<gpv_morph_operation>(g_value_get_enum(value));
+        break;
+    case Property::iterations:
+        wanted.iterations = g_value_get_int(value);
+        break;
+    case Property::threshold:
+        wanted.threshold = g_value_get_int(value);
+        break;
+    case Property::border:
+        wanted.border = static_cast<gpv_morph_border>(g_value_get_enum(value));
+        break;
+    case Property::planes:
+        wanted.planes = static_cast<gpv_morph_planes>(g_value_get_enum(value));
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+    const gpv_erode_params wanted = snapshot(GST_GPU_ERODE(object));
+    switch (id) {
+    case Property::radius:
+        g_value_set_int(value, wanted.radius_x);
+        break;
+    case Property::radius_y:
+        g_value_set_int(value, wanted.radius_y);
+        break;
+    case Property::shape:
+        g_value_set_enum(value, static_cast<gint>(wanted.shape));
+        break;
+    case Property::operation:
+        g_value_set_enum(value, static_cast<gint>(wanted.operation));
+        break;
+    case Property::iterations:
+        g_value_set_int(value, wanted.iterations);
+        break;
+    case Property::threshold:
+        g_value_set_int(value, wanted.threshold);
+        break;
+    case Property::border:
+        g_value_set_enum(value, static_cast<gint>(wanted.border));
+        break;
+    case Property::planes:
+        g_value_set_enum(value, static_cast<gint>(wanted.planes));
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+}
+
+void install_int(GObjectClass *klass, Property id, const gchar *name, const gchar *nick,
+                 const gchar *blurb, gint least, gint most, gint initial) {
+    g_object_class_install_property(
+        klass, id,
+        g_param_spec_int(name, nick, blurb, least, most, initial, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void install_enum(GObjectClass *klass, Property id, const gchar *name, const gchar *nick,
+                  const gchar *blurb, const gchar *type, const GEnumValue *values) {
+    g_object_class_install_property(klass, id,
+                                    g_param_spec_enum(name, nick, blurb,
+                                                      gst_gpu_vision_enum_register(type, values),
+                                                      values[0].value, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void install_properties(GObjectClass *klass) {
+    install_int(klass, Property::radius, "radius", "Radius",
+                "Half size of the structuring element in pixels, 0 to 255; it is 2 x radius + 1 "
+                "pixels wide and, unless radius-y says otherwise, as high. Default 1.",
+                0, 255, 1);
+    install_int(klass, Property::radius_y, "radius-y", "Vertical radius",
+                "Half height of the structuring element in pixels, 0 to 255; -1, the default, is "
+                "the same as radius.",
+                -1, 255, -1);
+    install_enum(klass, Property::shape, "shape", "Shape",
+                 "Shape of the structuring element inside its box. Default rect.",
+                 "GstGpuErodeShape", shapes);
+    install_enum(klass, Property::operation, "operation", "Operation",
+                 "What is computed. Default erode.", "GstGpuErodeOperation", operations);
+    install_int(klass, Property::iterations, "iterations", "Iterations",
+                "How often each erosion and each dilation is repeated, 1 to 255. Default 1.", 1,
+                255, 1);
+    install_int(klass, Property::threshold, "threshold", "Threshold",
+                "Luma in grey levels, 1 to 255, from which on a pixel is foreground of a binary "
+                "frame that is then processed; 0, the default, processes the grey levels.",
+                0, 255, 0);
+    install_enum(klass, Property::border, "border", "Border",
+                 "What pixels outside the frame count as. Default ignore.", "GstGpuErodeBorder",
+                 borders);
+    install_enum(klass, Property::planes, "planes", "Planes",
+                 "Which planes are processed where threshold is 0; the others are copied. "
+                 "Default auto.",
+                 "GstGpuErodePlanes", plane_choices);
+}
+
+} // namespace
+
+static void gst_gpu_erode_class_init(GstGpuErodeClass *klass) {
+    auto *object = G_OBJECT_CLASS(klass);
+    auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
+    object->set_property = set_property;
+    object->get_property = get_property;
+    install_properties(object);
+    gst_element_class_set_static_metadata(
+        GST_ELEMENT_CLASS(klass), "Erosion and morphology", "Filter/Effect/Video/Hardware",
+        "Erodes, dilates, opens or closes video with a flat structuring element",
+        "The gpuvision developers");
+    gst_gpu_vision_meta_register("gpuerode");
+    filter->open = open;
+    filter->close = close;
+    filter->process = process;
+    filter->results = results;
+}
+
+static void gst_gpu_erode_init(GstGpuErode *self) {
+    gpv_erode_params_init(&self->wanted, sizeof self->wanted);
+}

@@ -1,0 +1,583 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpuvisionfilter.h"
+
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+
+#include "gstgpuvisionframe.h"
+#include "gstgpuvisionmeta.h"
+
+GST_DEBUG_CATEGORY_STATIC(gpuvision_debug);
+#define GST_CAT_DEFAULT gpuvision_debug
+
+/* Times of the library, for the stats property. */
+struct GstGpuVisionTimes {
+    guint64 frames;
+    gdouble last, sum;    /* us */
+    gdouble recent[1024]; /* us, a ring */
+};
+
+struct GstGpuVisionFilterPrivate {
+    /* Properties and stats, under the object lock. */
+    gint backend;
+    gint device;
+    gboolean post_messages;
+    gboolean attach_meta;
+    gpv_backend running; /* AUTO: not started yet */
+    gchar *device_name;
+    GstGpuVisionTimes times;
+
+    gpv_context *context;
+    gchar *log_error; /* last error line of the library */
+    GstVideoInfo in_info, out_info;
+};
+
+G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstGpuVisionFilter, gst_gpu_vision_filter,
+                                    GST_TYPE_BASE_TRANSFORM)
+
+namespace {
+
+enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, stats };
+
+#define GPU_VISION_CAPS                                                                            \
+    "video/x-raw, format = (string) { NV12, I420, RGBA, BGRA, RGBx, BGRx, RGB, BGR, GRAY8 }, "     \
+    "width = (int) [ 1, 32767 ], height = (int) [ 1, 32767 ], "                                    \
+    "framerate = (fraction) [ 0, max ]"
+
+GstStaticPadTemplate sink_template =
+    GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GPU_VISION_CAPS));
+GstStaticPadTemplate src_template =
+    GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GPU_VISION_CAPS));
+
+const GEnumValue backends[] = {
+    {GPV_BACKEND_AUTO, "CUDA where it can be used, else the CPU", "auto"},
+    {GPV_BACKEND_CPU, "The CPU", "cpu"},
+    {GPV_BACKEND_CUDA, "CUDA, or an error where there is none", "cuda"},
+    {0, nullptr, nullptr}};
+
+GstGpuVisionFilterPrivate *private_of(gpointer self) {
+    return static_cast<GstGpuVisionFilterPrivate *>(
+        gst_gpu_vision_filter_get_instance_private(GST_GPU_VISION_FILTER(self)));
+}
+
+GstBaseTransformClass *base_class() {
+    return GST_BASE_TRANSFORM_CLASS(gst_gpu_vision_filter_parent_class);
+}
+
+/* ---- errors ---- */
+
+struct ErrorKind {
+    GQuark domain;
+    gint code;
+    const gchar *text;
+};
+
+ErrorKind error_kind(gpv_status status) {
+    switch (status) {
+    case GPV_ERR_OUT_OF_MEMORY:
+        return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+                "There is not enough memory."};
+    case GPV_ERR_NO_DEVICE:
+        return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                "No usable CUDA device was found."};
+    case GPV_ERR_DEVICE:
+    case GPV_ERR_DEVICE_LOST:
+        return {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, "The CUDA device failed."};
+    default:
+        return {GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "The frame could not be processed."};
+    }
+}
+
+void post_error(GstGpuVisionFilter *self, const ErrorKind &kind, gchar *debug) {
+    gst_element_message_full(GST_ELEMENT(self), GST_MESSAGE_ERROR, kind.domain, kind.code,
+                             g_strdup(kind.text), debug, __FILE__, GST_FUNCTION, __LINE__);
+}
+
+void post_library_error(GstGpuVisionFilter *self, gpv_status status) {
+    post_error(self, error_kind(status),
+               g_strdup_printf("%s: %s", gpv_status_string(status),
+                               gpv_context_error(private_of(self)->context)));
+}
+
+/* ---- backend ---- */
+
+constexpr GstDebugLevel log_levels[] = {GST_LEVEL_ERROR, GST_LEVEL_WARNING, GST_LEVEL_INFO,
+                                        GST_LEVEL_DEBUG};
+
+void on_log(void *user, gpv_log_level level, const char *message) {
+    auto *self = GST_GPU_VISION_FILTER(user);
+    GST_CAT_LEVEL_LOG(GST_CAT_DEFAULT, log_levels[level - 1], self, "%s", message);
+    if (level != GPV_LOG_ERROR)
+        return;
+    auto *priv = private_of(self);
+    g_free(priv->log_error);
+    priv->log_error = g_strdup(message);
+}
+
+gpv_log_level wanted_log_level() {
+    const auto *past = std::upper_bound(std::begin(log_levels), std::end(log_levels),
+                                        gst_debug_category_get_threshold(GST_CAT_DEFAULT));
+    return std::max<gpv_log_level>(GPV_LOG_ERROR,
+                                   static_cast<gpv_log_level>(past - std::begin(log_levels)));
+}
+
+gpv_status create_context(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    GST_OBJECT_LOCK(self);
+    params.backend = static_cast<gpv_backend>(priv->backend);
+    params.device = std::max(priv->device, 0);
+    GST_OBJECT_UNLOCK(self);
+    params.log_level = wanted_log_level();
+    params.log = on_log;
+    params.user = self;
+    g_clear_pointer(&priv->log_error, g_free);
+    return gpv_context_create(&params, &priv->context);
+}
+
+void post_create_error(GstGpuVisionFilter *self, gpv_status status) {
+    auto *priv = private_of(self);
+    ErrorKind kind = error_kind(status);
+    if (status == GPV_ERR_UNSUPPORTED)
+        kind = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                "This build has no CUDA backend; use backend=cpu or backend=auto."};
+    post_error(self, kind,
+               g_strdup_printf("looked for backend=%s cuda-device-id=%d: %s: %s",
+                               backends[priv->backend].value_nick, priv->device,
+                               gpv_status_string(status),
+                               priv->log_error ? priv->log_error : "no further reason was given"));
+}
+
+void begin_stats(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    priv->times = {};
+    g_free(priv->device_name);
+    priv->device_name = g_strdup(gpv_context_device_name(priv->context));
+    priv->running = gpv_context_backend(priv->context);
+    GST_OBJECT_UNLOCK(self);
+    GST_INFO_OBJECT(self, "backend %s, device %s", backends[priv->running].value_nick,
+                    priv->device_name);
+}
+
+gboolean start(GstBaseTransform *trans) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    auto *priv = private_of(self);
+    gpv_status status = create_context(self);
+    if (status != GPV_OK) {
+        post_create_error(self, status);
+        return FALSE;
+    }
+    status = GST_GPU_VISION_FILTER_GET_CLASS(self)->open(self, priv->context);
+    if (status != GPV_OK) {
+        post_library_error(self, status);
+        gpv_context_destroy(&priv->context);
+        return FALSE;
+    }
+    begin_stats(self);
+    return TRUE;
+}
+
+gboolean stop(GstBaseTransform *trans) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    GST_GPU_VISION_FILTER_GET_CLASS(self)->close(self);
+    gpv_context_destroy(&private_of(self)->context);
+    return TRUE;
+}
+
+/* ---- caps ---- */
+
+bool format_is_known(GstPad *pad, const gchar *format) {
+    GstCaps *known = gst_pad_get_pad_template_caps(pad);
+    GstCaps *asked = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
+    const bool result = gst_caps_can_intersect(asked, known);
+    gst_caps_unref(asked);
+    gst_caps_unref(known);
+    return result;
+}
+
+bool template_takes(GstPad *pad, GstCaps *caps) {
+    GstCaps *known = gst_pad_get_pad_template_caps(pad);
+    const bool result = gst_caps_is_subset(caps, known);
+    gst_caps_unref(known);
+    return result;
+}
+
+/* What is wrong with fixed caps and what helps, or NULL if nothing is wrong. */
+gchar *why_refused(GstPad *pad, GstCaps *caps) {
+    const GstStructure *fields = gst_caps_get_structure(caps, 0);
+    const gchar *interlace = gst_structure_get_string(fields, "interlace-mode");
+    if (interlace && !g_str_equal(interlace, "progressive"))
+        return g_strdup_printf("Interlaced video (interlace-mode=%s) is not supported: "
+                               "put deinterlace in front of this element.",
+                               interlace);
+    if (template_takes(pad, caps))
+        return nullptr;
+    if (!gst_structure_has_name(fields, "video/x-raw") ||
+        !gst_caps_features_is_equal(gst_caps_get_features(caps, 0),
+                                    GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
+        return g_strdup("Only video/x-raw in system memory is supported.");
+    const gchar *format = gst_structure_get_string(fields, "format");
+    if (format && !format_is_known(pad, format))
+        return g_strdup_printf("Format %s is not supported: "
+                               "put videoconvert in front of this element.",
+                               format);
+    gint width = 0, height = 0;
+    if (gst_structure_get(fields, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height,
+                          nullptr) &&
+        std::max(width, height) > GPV_MAX_SIDE)
+        return g_strdup_printf("Frames of %dx%d pixels are not supported: "
+                               "width and height may be 1 to %d.",
+                               width, height, GPV_MAX_SIDE);
+    return g_strdup("These caps lack a field, or have one that is out of range.");
+}
+
+/* A query is no failure yet, so it posts nothing. */
+gboolean accept_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps) {
+    if (base_class()->accept_caps(trans, direction, caps))
+        return TRUE;
+    gchar *reason = why_refused(direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, caps);
+    if (reason)
+        GST_WARNING_OBJECT(trans, "refused %" GST_PTR_FORMAT ": %s", caps, reason);
+    g_free(reason);
+    return FALSE;
+}
+
+/*
+ * Core drops a caps event that accept-caps refuses before the element sees it,
+ * and upstream then fails with a text that helps nobody. So the reason is
+ * posted from a probe, which runs earlier.
+ */
+GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpointer self) {
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(probe);
+    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
+        return GST_PAD_PROBE_OK;
+    GstCaps *caps = nullptr;
+    gst_event_parse_caps(event, &caps);
+    gchar *reason = why_refused(pad, caps);
+    if (reason)
+        GST_ELEMENT_ERROR(self, CORE, NEGOTIATION, ("%s", reason),
+                          ("offered: %" GST_PTR_FORMAT, caps));
+    g_free(reason);
+    return GST_PAD_PROBE_OK;
+}
+
+gboolean set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out) {
+    auto *priv = private_of(trans);
+    return gst_video_info_from_caps(&priv->in_info, in) &&
+           gst_video_info_from_caps(&priv->out_info, out) &&
+           !GST_VIDEO_INFO_IS_INTERLACED(&priv->in_info);
+}
+
+/* ---- allocation ---- */
+
+void configure_pool(GstBufferPool *pool, GstCaps *caps, guint size, guint min, guint max,
+                    bool video_meta) {
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, size, min, max);
+    if (video_meta && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
+        gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_set_config(pool, config);
+}
+
+gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery *query) {
+    GstCaps *caps = nullptr;
+    gboolean need_pool = FALSE;
+    GstVideoInfo info;
+    gst_query_parse_allocation(query, &caps, &need_pool);
+    if (!caps || !gst_video_info_from_caps(&info, caps) ||
+        !base_class()->propose_allocation(trans, decide, query))
+        return FALSE;
+    const auto size = static_cast<guint>(info.size);
+    GstBufferPool *pool = nullptr;
+    if (need_pool) {
+        pool = gst_video_buffer_pool_new();
+        configure_pool(pool, caps, size, 0, 0, true);
+    }
+    gst_query_add_allocation_pool(query, pool, size, 0, 0);
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+    gst_clear_object(&pool);
+    return TRUE;
+}
+
+/* Downstream's pool if it offers one, else our own. The base class takes it from the query. */
+gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query) {
+    GstCaps *caps = nullptr;
+    GstVideoInfo info;
+    GstBufferPool *pool = nullptr;
+    guint size = 0, min = 0, max = 0;
+    const bool offered = gst_query_get_n_allocation_pools(query) > 0;
+    gst_query_parse_allocation(query, &caps, nullptr);
+    if (!caps || !gst_video_info_from_caps(&info, caps))
+        return FALSE;
+    if (offered)
+        gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+    if (!pool)
+        pool = gst_video_buffer_pool_new();
+    size = std::max(size, static_cast<guint>(info.size));
+    configure_pool(pool, caps, size, min, max,
+                   gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
+    if (offered)
+        gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
+    else
+        gst_query_add_allocation_pool(query, pool, size, min, max);
+    gst_object_unref(pool);
+    return base_class()->decide_allocation(trans, query);
+}
+
+/* ---- frames ---- */
+
+void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
+    const guint64 time =
+        gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    if (GST_CLOCK_TIME_IS_VALID(time))
+        gst_object_sync_values(GST_OBJECT(trans), time);
+}
+
+void record_time(GstGpuVisionFilter *self, gdouble us) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    auto &times = priv->times;
+    times.recent[times.frames++ % std::size(times.recent)] = us;
+    times.last = us;
+    times.sum += us;
+    GST_OBJECT_UNLOCK(self);
+}
+
+gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionFrame &src,
+                   const GstGpuVisionFrame &dst) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    gpv_status status =
+        GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, src.view(), dst.view());
+    if (status == GPV_OK)
+        status = gpv_stream_sync(private_of(self)->context, nullptr);
+    if (status == GPV_OK)
+        record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
+    return status;
+}
+
+gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
+    auto *priv = private_of(self);
+    const GstGpuVisionFrame src(priv->in_info, in, GST_MAP_READ);
+    const GstGpuVisionFrame dst(priv->out_info, out, GST_MAP_WRITE);
+    if (!src || !dst) {
+        GST_ELEMENT_ERROR(self, STREAM, FAILED,
+                          ("The %s buffer does not hold the frame that its caps describe.",
+                           src ? "output" : "input"),
+                          ("%" GST_PTR_FORMAT, src ? out : in));
+        return FALSE;
+    }
+    const gpv_status status = process(self, src, dst);
+    if (status != GPV_OK)
+        post_library_error(self, status);
+    return status == GPV_OK;
+}
+
+void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results) {
+    const GstSegment *segment = &GST_BASE_TRANSFORM(self)->segment;
+    const GstClockTime time = GST_BUFFER_PTS(buffer);
+    gst_structure_set(
+        results, "timestamp", GST_TYPE_CLOCK_TIME, time, "stream-time", GST_TYPE_CLOCK_TIME,
+        gst_segment_to_stream_time(segment, GST_FORMAT_TIME, time), "running-time",
+        GST_TYPE_CLOCK_TIME, gst_segment_to_running_time(segment, GST_FORMAT_TIME, time),
+        "duration", GST_TYPE_CLOCK_TIME, GST_BUFFER_DURATION(buffer), nullptr);
+    gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
+}
+
+void deliver_results(GstGpuVisionFilter *self, GstBuffer *buffer) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const gboolean attach = priv->attach_meta, post = priv->post_messages;
+    GST_OBJECT_UNLOCK(self);
+    if (!attach && !post)
+        return;
+    GstStructure *results = GST_GPU_VISION_FILTER_GET_CLASS(self)->results(self);
+    if (attach)
+        gst_gpu_vision_meta_add(buffer, results);
+    if (post)
+        post_results(self, buffer, results);
+    else
+        gst_structure_free(results);
+}
+
+GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    if (!process_buffers(self, in, out))
+        return GST_FLOW_ERROR;
+    deliver_results(self, out);
+    return GST_FLOW_OK;
+}
+
+/* Size and geometry stay, so whatever describes the frame still holds. */
+gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta, GstBuffer *) {
+    return !gst_meta_api_type_has_tag(
+        meta->info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR));
+}
+
+/* ---- properties ---- */
+
+gdouble percentile_99(const GstGpuVisionTimes &times) {
+    gdouble sorted[std::size(GstGpuVisionTimes{}.recent)];
+    const auto count = std::min<guint64>(times.frames, std::size(sorted));
+    if (count == 0)
+        return 0;
+    std::copy_n(times.recent, count, sorted);
+    const auto rank = (count * 99 + 99) / 100 - 1;
+    std::nth_element(sorted, sorted + rank, sorted + count);
+    return sorted[rank];
+}
+
+/* Called under the object lock. */
+GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv) {
+    const auto &times = priv.times;
+    const gdouble mean = times.frames ? times.sum / static_cast<gdouble>(times.frames) : 0;
+    const gchar *name =
+        priv.running == GPV_BACKEND_AUTO ? "none" : backends[priv.running].value_nick;
+    /* Frames are in system memory, so CUDA takes each one there and back. */
+    const guint64 copies = priv.running == GPV_BACKEND_CUDA ? times.frames : 0;
+    return gst_structure_new(
+        "stats", "frames", G_TYPE_UINT64, times.frames, "backend", G_TYPE_STRING, name, "device",
+        G_TYPE_STRING, priv.device_name, "time-us-last", G_TYPE_DOUBLE, times.last, "time-us-mean",
+        G_TYPE_DOUBLE, mean, "time-us-p99", G_TYPE_DOUBLE, percentile_99(times), "uploads",
+        G_TYPE_UINT64, copies, "downloads", G_TYPE_UINT64, copies, nullptr);
+}
+
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+    auto *priv = private_of(object);
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::backend:
+        priv->backend = g_value_get_enum(value);
+        break;
+    case Property::cuda_device_id:
+        priv->device = g_value_get_int(value);
+        break;
+    case Property::post_messages:
+        priv->post_messages = g_value_get_boolean(value);
+        break;
+    case Property::attach_meta:
+        priv->attach_meta = g_value_get_boolean(value);
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+    auto *priv = private_of(object);
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::backend:
+        g_value_set_enum(value, priv->backend);
+        break;
+    case Property::cuda_device_id:
+        g_value_set_int(value, priv->device);
+        break;
+    case Property::post_messages:
+        g_value_set_boolean(value, priv->post_messages);
+        break;
+    case Property::attach_meta:
+        g_value_set_boolean(value, priv->attach_meta);
+        break;
+    case Property::stats:
+        g_value_take_boxed(value, make_stats(*priv));
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void finalize(GObject *object) {
+    auto *priv = private_of(object);
+    g_free(priv->device_name);
+    g_free(priv->log_error);
+    G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
+}
+
+void install_properties(GObjectClass *klass) {
+    constexpr auto ready = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
+                                                    GST_PARAM_MUTABLE_READY);
+    g_object_class_install_property(
+        klass, Property::backend,
+        g_param_spec_enum("backend", "Backend",
+                          "What computes; auto, the default, takes CUDA where it can be used, else "
+                          "the CPU.",
+                          gst_gpu_vision_enum_register("GstGpuVisionBackend", backends),
+                          GPV_BACKEND_AUTO, ready));
+    g_object_class_install_property(
+        klass, Property::cuda_device_id,
+        g_param_spec_int("cuda-device-id", "CUDA device ID",
+                         "Ordinal of the CUDA device to use, 0 to 255; -1, the default, takes the "
+                         "first one.",
+                         -1, 255, -1, ready));
+    g_object_class_install_property(
+        klass, Property::post_messages,
+        g_param_spec_boolean("post-messages", "Post messages",
+                             "Whether the results of every frame are posted on the bus, as an "
+                             "element message named after the element. Default false.",
+                             FALSE, GST_GPU_VISION_PARAM_LIVE));
+    g_object_class_install_property(
+        klass, Property::attach_meta,
+        g_param_spec_boolean("attach-meta", "Attach meta",
+                             "Whether the results of every frame are attached to it, as a custom "
+                             "meta named after the element. Default true.",
+                             TRUE, GST_GPU_VISION_PARAM_LIVE));
+    g_object_class_install_property(
+        klass, Property::stats,
+        g_param_spec_boxed("stats", "Statistics",
+                           "Frames processed since the last start, backend, device, and "
+                           "microseconds that a frame took in the library: the last one, the mean "
+                           "of all, and the 99th percentile of the latest 1024; and how many "
+                           "frames were copied to and from a CUDA device.",
+                           GST_TYPE_STRUCTURE,
+                           static_cast<GParamFlags>(G_PARAM_READABLE | G_PARAM_STATIC_STRINGS)));
+}
+
+} // namespace
+
+GType gst_gpu_vision_enum_register(const gchar *name, const GEnumValue *values) {
+    const GType type = g_enum_register_static(name, values);
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+    return type;
+}
+
+static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
+    auto *object = G_OBJECT_CLASS(klass);
+    auto *element = GST_ELEMENT_CLASS(klass);
+    auto *base = GST_BASE_TRANSFORM_CLASS(klass);
+    GST_DEBUG_CATEGORY_INIT(gpuvision_debug, "gpuvision", 0, "gpuvision elements");
+    object->set_property = set_property;
+    object->get_property = get_property;
+    object->finalize = finalize;
+    install_properties(object);
+    gst_element_class_add_static_pad_template(element, &sink_template);
+    gst_element_class_add_static_pad_template(element, &src_template);
+    base->start = start;
+    base->stop = stop;
+    base->accept_caps = accept_caps;
+    base->set_caps = set_caps;
+    base->propose_allocation = propose_allocation;
+    base->decide_allocation = decide_allocation;
+    base->before_transform = before_transform;
+    base->transform = transform;
+    base->transform_meta = transform_meta;
+    gst_type_mark_as_plugin_api(GST_TYPE_GPU_VISION_FILTER, static_cast<GstPluginAPIFlags>(0));
+}
+
+static void gst_gpu_vision_filter_init(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    priv->backend = GPV_BACKEND_AUTO;
+    priv->device = -1;
+    priv->attach_meta = TRUE;
+    priv->device_name = g_strdup("none");
+    gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
+    gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                      explain_refused_caps, self, nullptr);
+}

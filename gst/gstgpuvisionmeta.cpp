@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpuvisionmeta.h"
+
+#include <gst/video/gstvideometa.h>
+#include <gst/video/video.h>
+
+#include <algorithm>
+#include <string_view>
+
+namespace {
+
+struct Ratio {
+    gint64 to, from;
+};
+
+struct Scale {
+    Ratio x, y;
+};
+
+/*
+ * Offsets and lengths of whole pixels are rounded down, and a length stays at
+ * least 1: so a box that lies in the frame still does after scaling. Points are
+ * measured from the centre of the first pixel.
+ */
+enum class Kind { Offset, Length, Point };
+enum class Axis { X, Y, Both };
+
+struct Field {
+    std::string_view name;
+    Kind kind;
+    Axis axis;
+};
+
+constexpr Field fields[] = {
+    {"x", Kind::Offset, Axis::X},        {"y", Kind::Offset, Axis::Y},
+    {"width", Kind::Length, Axis::X},    {"height", Kind::Length, Axis::Y},
+    {"cx", Kind::Point, Axis::X},        {"cy", Kind::Point, Axis::Y},
+    {"radius-x", Kind::Length, Axis::X}, {"radius-y", Kind::Length, Axis::Y},
+    {"area", Kind::Length, Axis::Both},
+};
+
+Ratio ratio_along(Axis axis, const Scale &scale) {
+    switch (axis) {
+    case Axis::X:
+        return scale.x;
+    case Axis::Y:
+        return scale.y;
+    default:
+        return {scale.x.to * scale.y.to, scale.x.from * scale.y.from};
+    }
+}
+
+gint scale_int(gint value, Kind kind, Ratio ratio) {
+    const gint64 least = kind == Kind::Length && value > 0 ? 1 : 0;
+    return static_cast<gint>(std::clamp<gint64>(value * ratio.to / ratio.from, least, G_MAXINT));
+}
+
+gdouble scale_double(gdouble value, Kind kind, Ratio ratio) {
+    const gdouble factor = static_cast<gdouble>(ratio.to) / static_cast<gdouble>(ratio.from);
+    return kind == Kind::Point ? (value + 0.5) * factor - 0.5 : value * factor;
+}
+
+void scale_number(GValue *value, const Field &field, const Scale &scale) {
+    const Ratio ratio = ratio_along(field.axis, scale);
+    if (G_VALUE_HOLDS_INT(value))
+        g_value_set_int(value, scale_int(g_value_get_int(value), field.kind, ratio));
+    else if (G_VALUE_HOLDS_DOUBLE(value))
+        g_value_set_double(value, scale_double(g_value_get_double(value), field.kind, ratio));
+}
+
+void scale_structure(GstStructure *structure, const Scale &scale);
+
+void scale_array(GValue *array, const Scale &scale) {
+    GValue scaled = G_VALUE_INIT;
+    gst_value_array_init(&scaled, gst_value_array_get_size(array));
+    for (guint i = 0; i < gst_value_array_get_size(array); i++) {
+        GValue item = G_VALUE_INIT;
+        g_value_init(&item, G_VALUE_TYPE(gst_value_array_get_value(array, i)));
+        g_value_copy(gst_value_array_get_value(array, i), &item);
+        if (GST_VALUE_HOLDS_STRUCTURE(&item))
+            scale_structure(static_cast<GstStructure *>(g_value_get_boxed(&item)), scale);
+        gst_value_array_append_and_take_value(&scaled, &item);
+    }
+    g_value_unset(array);
+    *array = scaled;
+}
+
+void scale_value(GValue *value, std::string_view name, const Scale &scale) {
+    if (GST_VALUE_HOLDS_ARRAY(value)) {
+        scale_array(value, scale);
+        return;
+    }
+    const auto *field = std::find_if(std::begin(fields), std::end(fields),
+                                     [name](const Field &f) { return f.name == name; });
+    if (field != std::end(fields))
+        scale_number(value, *field, scale);
+}
+
+template <typename Change>
+void copy_fields(GstStructure *to, const GstStructure *from, Change change) {
+    for (gint i = 0; i < gst_structure_n_fields(from); i++) {
+        const gchar *name = gst_structure_nth_field_name(from, static_cast<guint>(i));
+        const GValue *value = gst_structure_get_value(from, name);
+        GValue copy = G_VALUE_INIT;
+        g_value_init(&copy, G_VALUE_TYPE(value));
+        g_value_copy(value, &copy);
+        change(&copy, name);
+        gst_structure_take_value(to, name, &copy);
+    }
+}
+
+void scale_structure(GstStructure *structure, const Scale &scale) {
+    copy_fields(structure, structure,
+                [&](GValue *value, const gchar *name) { scale_value(value, name, scale); });
+}
+
+GstStructure *add_empty(GstBuffer *buffer, const GstStructure *like) {
+    return gst_custom_meta_get_structure(
+        gst_buffer_add_custom_meta(buffer, gst_structure_get_name(like)));
+}
+
+gboolean transform(GstBuffer *to, GstCustomMeta *meta, GstBuffer *, GQuark type, gpointer data,
+                   gpointer) {
+    const GstStructure *results = gst_custom_meta_get_structure(meta);
+    if (GST_META_TRANSFORM_IS_COPY(type)) {
+        gst_gpu_vision_meta_add(to, results);
+        return TRUE;
+    }
+    if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type))
+        return FALSE;
+    const auto *sizes = static_cast<const GstVideoMetaTransform *>(data);
+    const Scale scale = {{sizes->out_info->width, sizes->in_info->width},
+                         {sizes->out_info->height, sizes->in_info->height}};
+    copy_fields(add_empty(to, results), results,
+                [&](GValue *value, const gchar *name) { scale_value(value, name, scale); });
+    return TRUE;
+}
+
+} // namespace
+
+void gst_gpu_vision_meta_register(const gchar *name) {
+    static const gchar *tags[] = {GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                  GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr};
+    if (!gst_meta_get_info(name))
+        gst_meta_register_custom(name, tags, transform, nullptr, nullptr);
+}
+
+void gst_gpu_vision_meta_add(GstBuffer *buffer, const GstStructure *results) {
+    copy_fields(add_empty(buffer, results), results, [](GValue *, const gchar *) {});
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#pragma once
+
+#include <gst/gst.h>
+
+G_BEGIN_DECLS
+
+/*
+ * What an element found in a frame, as a GstCustomMeta that carries the name of
+ * the element. It follows the frame through copies, and its coordinates are
+ * scaled when the frame is.
+ */
+
+/* Makes metadata of this name known. Further calls with the same name do nothing. */
+void gst_gpu_vision_meta_register(const gchar *name);
+
+/* Attaches a copy of results, whose name has been registered, to a writable buffer. */
+void gst_gpu_vision_meta_add(GstBuffer *buffer, const GstStructure *results);
+
+G_END_DECLS

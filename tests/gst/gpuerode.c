@@ -1,0 +1,1129 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The element against a brute force on the components of each frame, and its
+ * behaviour in pipelines. With GST_TRACERS=leaks every test also fails on
+ * objects that are alive after it.
+ */
+#include <gpuvision/gpuvision.h>
+#include <gst/check/gstcheck.h>
+#include <gst/check/gstharness.h>
+#include <gst/controller/controller.h>
+#include <gst/video/video.h>
+
+#include <math.h>
+#include <string.h>
+
+/* ---- leaks ---- */
+
+static void assert_nothing_lives(void) {
+    GList *tracers = gst_tracing_get_active_tracers();
+    GstStructure *info = NULL;
+    const GValue *list;
+    if (!g_getenv("GST_TRACERS"))
+        return;
+    fail_unless(tracers != NULL, "GST_TRACERS is set, but no tracer runs");
+    g_signal_emit_by_name(tracers->data, "get-live-objects", &info);
+    fail_unless(info != NULL);
+    list = gst_structure_get_value(info, "live-objects-list");
+    for (guint i = 0; i < gst_value_list_get_size(list); i++) {
+        gchar *text = g_strdup_value_contents(gst_value_list_get_value(list, i));
+        g_printerr("alive: %s\n", text);
+        g_free(text);
+    }
+    fail_unless_equals_int(gst_value_list_get_size(list), 0);
+    gst_structure_free(info);
+    g_list_free_full(tracers, gst_object_unref);
+}
+
+/* ---- brute force ---- */
+
+typedef struct {
+    const gchar *operation, *shape, *border, *planes;
+    gint radius, radius_y, iterations, threshold;
+} Params;
+
+static const Params defaults = {"erode", "rect", "ignore", "auto", 1, -1, 1, 0};
+
+typedef struct {
+    gint width, height;
+    guint8 *pixels;
+} Plane;
+
+static Plane plane_new(gint width, gint height) {
+    Plane plane = {width, height, g_malloc0((gsize)width * height)};
+    return plane;
+}
+
+static gboolean in_shape(const Params *params, gint dx, gint dy) {
+    const gint rx = params->radius, ry = params->radius_y < 0 ? rx : params->radius_y;
+    const gdouble inverse = ry ? 1.0 / ((gdouble)ry * ry) : 0;
+    if (g_str_equal(params->shape, "rect") || (rx == 0 && ry == 0))
+        return TRUE;
+    if (g_str_equal(params->shape, "cross"))
+        return dx == 0 || dy == 0;
+    return ABS(dx) <= (gint)rint(rx * sqrt((ry * ry - dy * dy) * inverse));
+}
+
+static guint8 extreme(const Plane *in, const Params *params, gint x, gint y, gboolean largest) {
+    const gint rx = params->radius, ry = params->radius_y < 0 ? rx : params->radius_y;
+    guint8 result = largest ? 0 : 255;
+    for (gint dy = -ry; dy <= ry; dy++) {
+        for (gint dx = -rx; dx <= rx; dx++) {
+            guint8 value = 0;
+            const gboolean inside =
+                x + dx >= 0 && x + dx < in->width && y + dy >= 0 && y + dy < in->height;
+            if (!in_shape(params, dx, dy) || (!inside && g_str_equal(params->border, "ignore")))
+                continue;
+            if (inside)
+                value = in->pixels[(y + dy) * in->width + x + dx];
+            result = largest ? MAX(result, value) : MIN(result, value);
+        }
+    }
+    return result;
+}
+
+static Plane repeated(const Plane *in, const Params *params, gboolean largest) {
+    Plane now = plane_new(in->width, in->height);
+    memcpy(now.pixels, in->pixels, (gsize)in->width * in->height);
+    for (gint i = 0; i < params->iterations; i++) {
+        Plane next = plane_new(in->width, in->height);
+        for (gint y = 0; y < in->height; y++)
+            for (gint x = 0; x < in->width; x++)
+                next.pixels[y * in->width + x] = extreme(&now, params, x, y, largest);
+        g_free(now.pixels);
+        now = next;
+    }
+    return now;
+}
+
+static Plane twice(const Plane *in, const Params *params, gboolean largest_first) {
+    Plane first = repeated(in, params, largest_first);
+    Plane second = repeated(&first, params, !largest_first);
+    g_free(first.pixels);
+    return second;
+}
+
+/* a - b, not below 0, into a. */
+static void subtract(Plane *a, const Plane *b) {
+    for (gint i = 0; i < a->width * a->height; i++)
+        a->pixels[i] = a->pixels[i] > b->pixels[i] ? a->pixels[i] - b->pixels[i] : 0;
+}
+
+static Plane morphology(const Plane *in, const Params *params) {
+    const gchar *operation = params->operation;
+    Plane result, other;
+    if (g_str_equal(operation, "erode"))
+        return repeated(in, params, FALSE);
+    if (g_str_equal(operation, "dilate"))
+        return repeated(in, params, TRUE);
+    if (g_str_equal(operation, "open"))
+        return twice(in, params, FALSE);
+    if (g_str_equal(operation, "close"))
+        return twice(in, params, TRUE);
+    if (g_str_equal(operation, "gradient")) {
+        result = repeated(in, params, TRUE);
+        other = repeated(in, params, FALSE);
+    } else if (g_str_equal(operation, "tophat")) {
+        result = plane_new(in->width, in->height);
+        memcpy(result.pixels, in->pixels, (gsize)in->width * in->height);
+        other = twice(in, params, FALSE);
+    } else {
+        fail_unless_equals_string(operation, "blackhat");
+        result = twice(in, params, TRUE);
+        other = plane_new(in->width, in->height);
+        memcpy(other.pixels, in->pixels, (gsize)in->width * in->height);
+    }
+    subtract(&result, &other);
+    g_free(other.pixels);
+    return result;
+}
+
+static Plane component(const GstVideoFrame *frame, guint index) {
+    Plane plane = plane_new(GST_VIDEO_FRAME_COMP_WIDTH(frame, index),
+                            GST_VIDEO_FRAME_COMP_HEIGHT(frame, index));
+    const guint8 *data = GST_VIDEO_FRAME_COMP_DATA(frame, index);
+    for (gint y = 0; y < plane.height; y++)
+        for (gint x = 0; x < plane.width; x++)
+            plane.pixels[y * plane.width + x] =
+                data[y * GST_VIDEO_FRAME_COMP_STRIDE(frame, index) +
+                     x * GST_VIDEO_FRAME_COMP_PSTRIDE(frame, index)];
+    return plane;
+}
+
+static Plane mask(const GstVideoFrame *frame, gint threshold) {
+    Plane luma = component(frame, 0);
+    if (GST_VIDEO_FORMAT_INFO_IS_RGB(frame->info.finfo)) {
+        Plane green = component(frame, 1), blue = component(frame, 2);
+        for (gint i = 0; i < luma.width * luma.height; i++)
+            luma.pixels[i] =
+                (77 * luma.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) >> 8;
+        g_free(green.pixels);
+        g_free(blue.pixels);
+    }
+    for (gint i = 0; i < luma.width * luma.height; i++)
+        luma.pixels[i] = luma.pixels[i] >= threshold ? 255 : 0;
+    return luma;
+}
+
+static gboolean is_alpha(guint index) {
+    return index == 3;
+}
+
+static gboolean is_chroma(const GstVideoFrame *frame, guint index) {
+    return GST_VIDEO_FORMAT_INFO_IS_YUV(frame->info.finfo) && index > 0;
+}
+
+static Plane expected_component(const GstVideoFrame *frame, guint index, const Params *params) {
+    Plane in = component(frame, index), out;
+    if (is_alpha(index))
+        return in;
+    if (params->threshold > 0 && is_chroma(frame, index)) {
+        memset(in.pixels, 128, (gsize)in.width * in.height);
+        return in;
+    }
+    if (is_chroma(frame, index) && !g_str_equal(params->planes, "all"))
+        return in;
+    if (params->threshold > 0) {
+        g_free(in.pixels);
+        in = mask(frame, params->threshold);
+    }
+    out = morphology(&in, params);
+    g_free(in.pixels);
+    return out;
+}
+
+static void assert_component(const Plane *got, const Plane *expected, guint index,
+                             const GstVideoInfo *info, const Params *params) {
+    const gint count = got->width * got->height;
+    gint i = 0;
+    while (i < count && got->pixels[i] == expected->pixels[i])
+        i++;
+    fail_unless(i == count,
+                "%s %s radius %d,%d border %s planes %s iterations %d threshold %d: "
+                "%s %dx%d component %u at %d,%d is %d, should be %d",
+                params->operation, params->shape, params->radius, params->radius_y, params->border,
+                params->planes, params->iterations, params->threshold, GST_VIDEO_INFO_NAME(info),
+                info->width, info->height, index, i % got->width, i / got->width, got->pixels[i],
+                expected->pixels[i]);
+}
+
+static void assert_result(GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
+                          const Params *params) {
+    GstVideoFrame src, dst;
+    fail_unless(gst_video_frame_map(&src, info, in, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&dst, info, out, GST_MAP_READ));
+    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&src); c++) {
+        Plane expected = expected_component(&src, c, params), got = component(&dst, c);
+        assert_component(&got, &expected, c, info, params);
+        g_free(expected.pixels);
+        g_free(got.pixels);
+    }
+    gst_video_frame_unmap(&src);
+    gst_video_frame_unmap(&dst);
+}
+
+/* ---- frames ---- */
+
+static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
+                                       "BGRx", "RGB",  "BGR",  "GRAY8"};
+
+static const gint sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {17, 13}, {64, 48}, {641, 479}};
+
+static GstVideoInfo make_info(const gchar *format, gint width, gint height) {
+    GstVideoInfo info;
+    fail_unless(
+        gst_video_info_set_format(&info, gst_video_format_from_string(format), width, height));
+    info.fps_n = 25;
+    info.fps_d = 1;
+    return info;
+}
+
+/* Odd strides and offsets, described by GstVideoMeta. */
+static GstVideoInfo padded(const GstVideoInfo *info) {
+    GstVideoInfo wide = *info;
+    gsize offset = 3;
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
+        wide.stride[p] = info->stride[p] + 5 + 2 * (gint)p;
+        wide.offset[p] = offset;
+        offset += (gsize)wide.stride[p] * (GST_VIDEO_INFO_HEIGHT(info) + 1) + 7;
+    }
+    wide.size = offset;
+    return wide;
+}
+
+static GstBuffer *buffer_of_size(gsize size) {
+    GstBuffer *buffer = gst_buffer_new_allocate(NULL, size, NULL);
+    GstMapInfo map;
+    fail_unless(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
+    for (gsize i = 0; i < map.size; i++)
+        map.data[i] = (guint8)g_random_int();
+    gst_buffer_unmap(buffer, &map);
+    GST_BUFFER_PTS(buffer) = 0;
+    GST_BUFFER_DURATION(buffer) = GST_SECOND / 25;
+    return buffer;
+}
+
+static GstBuffer *random_frame(const GstVideoInfo *info) {
+    return buffer_of_size(info->size);
+}
+
+static GstBuffer *random_padded_frame(const GstVideoInfo *info) {
+    GstVideoInfo wide = padded(info);
+    GstBuffer *buffer = buffer_of_size(wide.size);
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(info),
+                                   info->width, info->height, GST_VIDEO_INFO_N_PLANES(info),
+                                   wide.offset, wide.stride);
+    return buffer;
+}
+
+static GstHarness *harness_new(void) {
+    GstHarness *h = gst_harness_new("gpuerode");
+    g_object_set(h->element, "backend", GPV_BACKEND_CPU, NULL);
+    return h;
+}
+
+static void set_info(GstHarness *h, const GstVideoInfo *info) {
+    gst_harness_set_src_caps(h, gst_video_info_to_caps(info));
+}
+
+static void set_params(GstElement *element, const Params *params) {
+    gst_util_set_object_arg(G_OBJECT(element), "operation", params->operation);
+    gst_util_set_object_arg(G_OBJECT(element), "shape", params->shape);
+    gst_util_set_object_arg(G_OBJECT(element), "border", params->border);
+    gst_util_set_object_arg(G_OBJECT(element), "planes", params->planes);
+    g_object_set(element, "radius", params->radius, "radius-y", params->radius_y, "iterations",
+                 params->iterations, "threshold", params->threshold, NULL);
+}
+
+/* Pushes a frame and compares what comes out. Takes the buffer. */
+static void check_frame(GstHarness *h, const GstVideoInfo *info, GstBuffer *in,
+                        const Params *params) {
+    GstBuffer *out;
+    gst_buffer_ref(in);
+    fail_unless_equals_int(gst_harness_push(h, in), GST_FLOW_OK);
+    out = gst_harness_pull(h);
+    fail_unless(out != in);
+    assert_result(in, out, info, params);
+    gst_buffer_unref(in);
+    gst_buffer_unref(out);
+}
+
+static GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
+    GstMessage *message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, GST_MESSAGE_ERROR);
+    GError *error = NULL;
+    gchar *debug = NULL;
+    fail_unless(message != NULL, "no error on the bus");
+    gst_message_parse_error(message, &error, &debug);
+    fail_unless(g_error_matches(error, domain, code), "%s (%s)", error->message, debug);
+    *text = g_strdup_printf("%s %s", error->message, debug ? debug : "");
+    g_error_free(error);
+    g_free(debug);
+    return message;
+}
+
+static void assert_error(GstBus *bus, GQuark domain, gint code, const gchar *words) {
+    gchar *text = NULL;
+    GstMessage *message = error_on(bus, domain, code, &text);
+    fail_unless(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
+    g_free(text);
+    gst_message_unref(message);
+}
+
+static GstBus *add_bus(GstElement *element) {
+    GstBus *bus = gst_bus_new();
+    gst_element_set_bus(element, bus);
+    return bus;
+}
+
+static void drop_bus(GstElement *element, GstBus *bus) {
+    gst_element_set_bus(element, NULL);
+    gst_object_unref(bus);
+}
+
+static GstElement *launch(const gchar *description) {
+    GError *error = NULL;
+    GstElement *pipeline = gst_parse_launch(description, &error);
+    fail_unless(error == NULL, "%s: %s", description, error ? error->message : "");
+    return pipeline;
+}
+
+static void reach(GstElement *pipeline, GstState state) {
+    fail_if(gst_element_set_state(pipeline, state) == GST_STATE_CHANGE_FAILURE);
+    fail_unless_equals_int(gst_element_get_state(pipeline, NULL, NULL, 60 * GST_SECOND),
+                           GST_STATE_CHANGE_SUCCESS);
+}
+
+/* ---- pixels ---- */
+
+/* Every format and size, with the buffer's own layout and with a padded one. */
+GST_START_TEST(test_formats) {
+    const Params binary = {"erode", "rect", "ignore", "auto", 1, 2, 1, 100};
+    GstHarness *h = harness_new();
+    for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], sizes[s][0], sizes[s][1]);
+        set_info(h, &info);
+        set_params(h->element, &defaults);
+        check_frame(h, &info, random_frame(&info), &defaults);
+        check_frame(h, &info, random_padded_frame(&info), &defaults);
+        set_params(h->element, &binary);
+        check_frame(h, &info, random_padded_frame(&info), &binary);
+    }
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+static void check_all_radii(GstHarness *h, const GstVideoInfo *info, Params params) {
+    static const gint radii[][2] = {{0, 0}, {1, -1}, {2, 1}, {0, 3}, {4, 4}};
+    for (guint r = 0; r < G_N_ELEMENTS(radii); r++) {
+        params.radius = radii[r][0];
+        params.radius_y = radii[r][1];
+        params.iterations = 1 + (gint)(r % 2);
+        set_params(h->element, &params);
+        check_frame(h, info, random_padded_frame(info), &params);
+    }
+}
+
+/* Every value of every property reaches the library. */
+GST_START_TEST(test_operations) {
+    static const gchar *const operations[] = {"erode",    "dilate", "open",    "close",
+                                              "gradient", "tophat", "blackhat"};
+    static const gchar *const shapes[] = {"rect", "cross", "ellipse"};
+    static const gchar *const borders[] = {"ignore", "background"};
+    static const gchar *const planes[] = {"auto", "luma", "all"};
+    static const gchar *const some_formats[] = {"NV12", "RGBA"};
+    static const gint thresholds[] = {0, 1, 128, 255};
+    GstHarness *h = harness_new();
+    for (guint f = 0; f < G_N_ELEMENTS(some_formats); f++) {
+        GstVideoInfo info = make_info(some_formats[f], 17, 13);
+        set_info(h, &info);
+        for (guint i = 0; i < G_N_ELEMENTS(shapes) * G_N_ELEMENTS(borders); i++) {
+            Params params = defaults;
+            params.operation = operations[__i__];
+            params.shape = shapes[i / 2];
+            params.border = borders[i % 2];
+            for (guint p = 0; p < G_N_ELEMENTS(planes); p++) {
+                params.planes = planes[p];
+                check_all_radii(h, &info, params);
+            }
+            for (guint t = 0; t < G_N_ELEMENTS(thresholds); t++) {
+                params.threshold = thresholds[t];
+                check_all_radii(h, &info, params);
+            }
+        }
+    }
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+static GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                           gpointer user) {
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
+    GstVideoAlignment align;
+    GstBufferPool *pool;
+    GstStructure *config;
+    GstVideoInfo info;
+    GstCaps *caps;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+        return GST_PAD_PROBE_OK;
+    gst_query_parse_allocation(query, &caps, NULL);
+    fail_unless(gst_video_info_from_caps(&info, caps));
+    gst_video_alignment_reset(&align);
+    align.padding_left = 16;
+    align.padding_top = 2;
+    align.padding_right = 32;
+    align.stride_align[0] = align.stride_align[1] = 63;
+    pool = gst_video_buffer_pool_new();
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 2, 4);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+    gst_buffer_pool_config_set_video_alignment(config, &align);
+    fail_unless(gst_buffer_pool_set_config(pool, config));
+    gst_query_add_allocation_pool(query, pool, (guint)info.size, 2, 4);
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+    *(guint *)user += 1;
+    gst_object_unref(pool);
+    return GST_PAD_PROBE_OK;
+}
+
+/* A pool that downstream offers is used with its padding. */
+GST_START_TEST(test_downstream_pool) {
+    GstVideoInfo info = make_info(formats[__i__], 33, 21);
+    GstHarness *h = harness_new();
+    GstBuffer *in = random_frame(&info), *out;
+    guint offers = 0;
+    gst_pad_add_probe(h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_padded_pool, &offers,
+                      NULL);
+    set_info(h, &info);
+    fail_unless_equals_int(gst_harness_push(h, gst_buffer_ref(in)), GST_FLOW_OK);
+    out = gst_harness_pull(h);
+    fail_unless(offers > 0);
+    fail_unless(gst_buffer_get_video_meta(out) != NULL);
+    fail_unless(gst_buffer_get_video_meta(out)->offset[0] > 0);
+    assert_result(in, out, &info, &defaults);
+    gst_buffer_unref(in);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_upstream_is_offered_a_pool) {
+    GstHarness *h = harness_new();
+    GstVideoInfo info = make_info("NV12", 33, 21);
+    GstCaps *caps = gst_video_info_to_caps(&info);
+    GstQuery *query = gst_query_new_allocation(caps, TRUE);
+    GstBufferPool *pool = NULL;
+    guint size = 0;
+    set_info(h, &info);
+    fail_unless(gst_pad_peer_query(h->srcpad, query));
+    fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL));
+    fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, NULL, NULL);
+    fail_unless(GST_IS_VIDEO_BUFFER_POOL(pool));
+    fail_unless_equals_int(size, info.size);
+    gst_object_unref(pool);
+    gst_query_unref(query);
+    gst_caps_unref(caps);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* A buffer that is smaller than its caps say, and metadata that points outside it. */
+GST_START_TEST(test_short_buffers) {
+    GstVideoInfo info = make_info("I420", 64, 48), wide = padded(&info);
+    for (guint i = 0; i < 3; i++) {
+        GstHarness *h = harness_new();
+        GstBus *bus = add_bus(h->element);
+        GstBuffer *in = buffer_of_size(i == 0 ? info.size - 1 : wide.size);
+        if (i == 1)
+            wide.stride[2] += 20000;
+        if (i == 2) {
+            wide = padded(&info);
+            wide.offset[1] = wide.size - 10;
+        }
+        if (i > 0)
+            gst_buffer_add_video_meta_full(in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_I420, 64,
+                                           48, 3, wide.offset, wide.stride);
+        set_info(h, &info);
+        fail_unless_equals_int(gst_harness_push(h, in), GST_FLOW_ERROR);
+        assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
+        drop_bus(h->element, bus);
+        gst_harness_teardown(h);
+    }
+}
+GST_END_TEST
+
+GST_START_TEST(test_buffer_metadata_is_kept) {
+    GstVideoInfo info = make_info("GRAY8", 16, 16);
+    GstHarness *h = harness_new();
+    GstBuffer *in = random_frame(&info), *out;
+    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
+    GST_BUFFER_DTS(in) = 2 * GST_SECOND;
+    GST_BUFFER_OFFSET(in) = 75;
+    GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_DISCONT);
+    gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 3, 4);
+    set_info(h, &info);
+    out = gst_harness_push_and_pull(h, in);
+    fail_unless_equals_clocktime(GST_BUFFER_PTS(out), 3 * GST_SECOND);
+    fail_unless_equals_clocktime(GST_BUFFER_DTS(out), 2 * GST_SECOND);
+    fail_unless_equals_clocktime(GST_BUFFER_DURATION(out), GST_SECOND / 25);
+    fail_unless_equals_uint64(GST_BUFFER_OFFSET(out), 75);
+    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_DISCONT));
+    fail_unless(gst_buffer_get_meta(out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != NULL);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- caps ---- */
+
+GST_START_TEST(test_renegotiation) {
+    GstHarness *h = harness_new();
+    for (guint i = 0; i < 60; i++) {
+        GstVideoInfo info = make_info(formats[(i * 5) % G_N_ELEMENTS(formats)],
+                                      1 + (gint)(i * 37 % 90), 1 + (gint)(i * 53 % 70));
+        GstCaps *caps = gst_video_info_to_caps(&info), *got;
+        set_info(h, &info);
+        check_frame(h, &info, random_padded_frame(&info), &defaults);
+        got = gst_pad_get_current_caps(h->sinkpad);
+        fail_unless(gst_caps_is_equal(got, caps));
+        gst_caps_unref(got);
+        gst_caps_unref(caps);
+    }
+    fail_unless_equals_int(gst_harness_buffers_received(h), 60);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+static const struct {
+    const gchar *caps, *words;
+} refused[] = {
+    {"video/x-raw,format=P010_10LE,width=64,height=48,framerate=25/1", "videoconvert"},
+    {"video/x-raw,format=P010_10LE,width=64,height=48,framerate=25/1", "P010_10LE"},
+    {"video/x-raw,format=Y444,width=64,height=48,framerate=25/1", "videoconvert"},
+    {"video/x-raw,format=NV12,width=64,height=48,framerate=25/1,interlace-mode=interleaved",
+     "deinterlace"},
+    {"video/x-raw,format=NV12,width=64,height=48,framerate=25/1,interlace-mode=mixed", "mixed"},
+    {"video/x-raw(format:Interlaced),format=NV12,width=64,height=48,framerate=25/1,"
+     "interlace-mode=alternate",
+     "deinterlace"},
+    {"video/x-raw,format=GRAY8,width=40000,height=4,framerate=25/1", "40000x4"},
+    {"video/x-raw,format=GRAY8,width=4,height=32768,framerate=25/1", "32767"},
+    {"video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48,framerate=25/1", "system memory"},
+    {"video/x-bayer,format=bggr,width=64,height=48,framerate=25/1", "video/x-raw"},
+};
+
+/* Whatever upstream insists on, the message says what it was and what to do. */
+GST_START_TEST(test_caps_refused) {
+    GstHarness *h = gst_harness_new("gpuerode");
+    GstBus *bus = add_bus(h->element);
+    GstCaps *caps = gst_caps_from_string(refused[__i__].caps);
+    gst_pad_peer_query_accept_caps(h->srcpad, caps);
+    fail_if(gst_bus_have_pending(bus), "a query posts nothing");
+    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+    gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
+    assert_error(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, refused[__i__].words);
+    fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
+    drop_bus(h->element, bus);
+    gst_caps_unref(caps);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* The same where another element decides on the caps. */
+GST_START_TEST(test_interlaced_pipeline) {
+    GstElement *pipeline = launch("videotestsrc ! video/x-raw,interlace-mode=interleaved ! "
+                                  "gpuerode ! fakesink");
+    GstBus *bus = gst_element_get_bus(pipeline);
+    gst_element_set_state(pipeline, GST_STATE_PAUSED);
+    assert_error(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, "deinterlace");
+    reach(pipeline, GST_STATE_NULL);
+    gst_object_unref(bus);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+static const gchar *const accepted[] = {
+    "video/x-raw,format=NV12,width=1,height=1,framerate=0/1",
+    "video/x-raw,format=I420,width=64,height=48,framerate=1000/1,interlace-mode=progressive",
+    "video/x-raw,format=NV12,width=64,height=48,framerate=25/1,colorimetry=bt709,chroma-site=mpeg2",
+    "video/x-raw,format=RGB,width=32767,height=32767,framerate=25/1,pixel-aspect-ratio=4/3",
+};
+
+GST_START_TEST(test_caps_accepted) {
+    GstHarness *h = gst_harness_new("gpuerode");
+    GstCaps *caps = gst_caps_from_string(accepted[__i__]);
+    fail_unless(gst_pad_peer_query_accept_caps(h->srcpad, caps));
+    gst_caps_unref(caps);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- life of a stream ---- */
+
+GST_START_TEST(test_flush) {
+    GstVideoInfo info = make_info("RGBA", 31, 9);
+    GstHarness *h = harness_new();
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    set_info(h, &info);
+    for (guint i = 0; i < 20; i++) {
+        check_frame(h, &info, random_frame(&info), &defaults);
+        fail_unless(gst_harness_push_event(h, gst_event_new_flush_start()));
+        fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_FLUSHING);
+        fail_unless(gst_harness_push_event(h, gst_event_new_flush_stop(TRUE)));
+        fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+    }
+    check_frame(h, &info, random_frame(&info), &defaults);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_eos) {
+    GstVideoInfo info = make_info("BGR", 5, 3);
+    GstHarness *h = harness_new();
+    set_info(h, &info);
+    check_frame(h, &info, random_frame(&info), &defaults);
+    fail_unless(gst_harness_push_event(h, gst_event_new_eos()));
+    fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_EOS);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+static void wait_for_eos(GstElement *pipeline) {
+    GstBus *bus = gst_element_get_bus(pipeline);
+    GstMessage *message =
+        gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    fail_unless(message != NULL, "no end within a minute");
+    fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
+    gst_message_unref(message);
+    gst_object_unref(bus);
+}
+
+static GstClockTime preroll_time(GstElement *pipeline) {
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    GstSample *sample = NULL;
+    GstClockTime time;
+    g_object_get(sink, "last-sample", &sample, NULL);
+    fail_unless(sample != NULL);
+    time = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
+    gst_sample_unref(sample);
+    gst_object_unref(sink);
+    return time;
+}
+
+GST_START_TEST(test_seek) {
+    GstElement *pipeline =
+        launch("videotestsrc num-buffers=1000 ! "
+               "video/x-raw,format=NV12,width=64,height=48,framerate=10/1 ! gpuerode ! "
+               "fakesink name=sink sync=false");
+    reach(pipeline, GST_STATE_PAUSED);
+    for (guint i = 0; i < 50; i++) {
+        const GstClockTime to = (i * 17 % 90) * GST_SECOND;
+        fail_unless(gst_element_seek_simple(
+            pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64)to));
+        reach(pipeline, GST_STATE_PAUSED);
+        fail_unless_equals_clocktime(preroll_time(pipeline), to);
+    }
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+GST_START_TEST(test_cycles) {
+    GstElement *pipeline = launch("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
+                                  "gpuerode post-messages=true ! fakesink sync=false");
+    for (guint i = 0; i < 50; i++) {
+        reach(pipeline, GST_STATE_PLAYING);
+        if (i % 2)
+            wait_for_eos(pipeline);
+        reach(pipeline, GST_STATE_NULL);
+    }
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+static gpointer change_properties(gpointer element) {
+    GRand *random = g_rand_new_with_seed(7);
+    for (guint i = 0; i < 2000; i++) {
+        g_object_set(element, "radius", g_rand_int_range(random, 0, 256), "radius-y",
+                     g_rand_int_range(random, -1, 256), "shape", g_rand_int_range(random, 0, 3),
+                     "operation", g_rand_int_range(random, 0, 7), "iterations",
+                     g_rand_int_range(random, 1, 4), "threshold", g_rand_int_range(random, 0, 256),
+                     "border", g_rand_int_range(random, 0, 2), "planes",
+                     g_rand_int_range(random, 0, 3), "attach-meta", g_rand_boolean(random),
+                     "post-messages", g_rand_boolean(random), NULL);
+        g_usleep(100);
+    }
+    g_rand_free(random);
+    return NULL;
+}
+
+GST_START_TEST(test_properties_while_playing) {
+    GstElement *pipeline =
+        launch("videotestsrc num-buffers=200 pattern=smpte ! "
+               "video/x-raw,format=NV12,width=64,height=48 ! gpuerode name=erode ! "
+               "fakesink sync=false");
+    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
+    GThread *thread;
+    reach(pipeline, GST_STATE_PAUSED);
+    thread = g_thread_new("properties", change_properties, element);
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    g_thread_join(thread);
+    reach(pipeline, GST_STATE_NULL);
+    gst_object_unref(element);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+/* The radius follows stream time, which here is 10 s behind the timestamps. */
+GST_START_TEST(test_controlled_radius) {
+    GstVideoInfo info = make_info("GRAY8", 40, 30);
+    GstHarness *h = harness_new();
+    GstControlSource *source = gst_interpolation_control_source_new();
+    GstTimedValueControlSource *points = GST_TIMED_VALUE_CONTROL_SOURCE(source);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = 10 * GST_SECOND;
+    g_object_set(source, "mode", GST_INTERPOLATION_MODE_LINEAR, NULL);
+    gst_timed_value_control_source_set(points, 0, 1);
+    gst_timed_value_control_source_set(points, 4 * GST_SECOND, 5);
+    gst_object_add_control_binding(
+        GST_OBJECT(h->element),
+        gst_direct_control_binding_new_absolute(GST_OBJECT(h->element), "radius", source));
+    set_info(h, &info);
+    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+    for (gint i = 0; i < 5; i++) {
+        GstBuffer *in = random_frame(&info);
+        Params params = defaults;
+        params.radius = 1 + i;
+        GST_BUFFER_PTS(in) = (GstClockTime)(10 + i) * GST_SECOND;
+        check_frame(h, &info, in, &params);
+    }
+    gst_object_unref(source);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_late_frames_are_dropped) {
+    GstVideoInfo info = make_info("GRAY8", 8, 8);
+    GstHarness *h = harness_new();
+    GstBuffer *late = random_frame(&info);
+    set_info(h, &info);
+    check_frame(h, &info, random_frame(&info), &defaults);
+    gst_harness_push_upstream_event(
+        h, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 5 * GST_SECOND, 0));
+    GST_BUFFER_PTS(late) = GST_SECOND;
+    fail_unless_equals_int(gst_harness_push(h, late), GST_FLOW_OK);
+    fail_unless_equals_int(gst_harness_buffers_received(h), 1);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- backend and properties ---- */
+
+GST_START_TEST(test_backend_cpu) {
+    GstElement *pipeline =
+        launch("videotestsrc num-buffers=4 ! gpuerode name=erode backend=cpu ! fakesink");
+    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
+    GstStructure *stats = NULL;
+    guint64 frames = 0, uploads = 1, downloads = 1;
+    gdouble last = 0, mean = 0, p99 = 0;
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "none");
+    gst_structure_free(stats);
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless(gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "time-us-last",
+                                  G_TYPE_DOUBLE, &last, "time-us-mean", G_TYPE_DOUBLE, &mean,
+                                  "time-us-p99", G_TYPE_DOUBLE, &p99, "uploads", G_TYPE_UINT64,
+                                  &uploads, "downloads", G_TYPE_UINT64, &downloads, NULL));
+    fail_unless_equals_uint64(frames, 4);
+    fail_unless_equals_uint64(uploads, 0);
+    fail_unless_equals_uint64(downloads, 0);
+    fail_unless(last > 0 && mean > 0 && p99 >= last && p99 >= mean);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cpu");
+    fail_unless(strlen(gst_structure_get_string(stats, "device")) > 0);
+    gst_structure_free(stats);
+    gst_object_unref(element);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+GST_START_TEST(test_backend_cuda_without_a_device) {
+    GstElement *pipeline =
+        launch("videotestsrc num-buffers=1 ! gpuerode backend=cuda cuda-device-id=3 ! fakesink");
+    GstBus *bus = gst_element_get_bus(pipeline);
+    fail_unless_equals_int(gst_element_set_state(pipeline, GST_STATE_PAUSED),
+                           GST_STATE_CHANGE_FAILURE);
+    assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
+                 "backend=cuda cuda-device-id=3");
+    reach(pipeline, GST_STATE_NULL);
+    gst_object_unref(bus);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+GST_START_TEST(test_int_properties) {
+    static const struct {
+        const gchar *name;
+        gint least, most, initial;
+    } expected[] = {{"radius", 0, 255, 1},
+                    {"radius-y", -1, 255, -1},
+                    {"iterations", 1, 255, 1},
+                    {"threshold", 0, 255, 0},
+                    {"cuda-device-id", -1, 255, -1}};
+    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
+        GParamSpecInt *spec = G_PARAM_SPEC_INT(
+            g_object_class_find_property(G_OBJECT_GET_CLASS(element), expected[i].name));
+        gint value = G_MININT;
+        g_object_get(element, expected[i].name, &value, NULL);
+        fail_unless_equals_int(value, expected[i].initial);
+        fail_unless_equals_int(spec->default_value, expected[i].initial);
+        fail_unless_equals_int(spec->minimum, expected[i].least);
+        fail_unless_equals_int(spec->maximum, expected[i].most);
+        g_object_set(element, expected[i].name, expected[i].most, NULL);
+        g_object_get(element, expected[i].name, &value, NULL);
+        fail_unless_equals_int(value, expected[i].most);
+    }
+    gst_object_unref(element);
+}
+GST_END_TEST
+
+GST_START_TEST(test_property_flags) {
+    static const gchar *const only_ready[] = {"backend", "cuda-device-id", NULL};
+    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    guint count = 0;
+    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; i++) {
+        const GParamSpec *spec = specs[i];
+        const gchar *blurb = g_param_spec_get_blurb(specs[i]);
+        if (!g_str_has_prefix(g_type_name(spec->owner_type), "GstGpu"))
+            continue;
+        fail_unless(g_str_has_suffix(blurb, "."), "%s: %s", spec->name, blurb);
+        if (!(spec->flags & G_PARAM_WRITABLE))
+            continue;
+        fail_unless(strstr(blurb, "efault") != NULL, "%s: %s", spec->name, blurb);
+        if (g_strv_contains(only_ready, spec->name))
+            fail_unless(spec->flags & GST_PARAM_MUTABLE_READY, "%s", spec->name);
+        else
+            fail_unless((spec->flags & GST_PARAM_CONTROLLABLE) &&
+                            (spec->flags & GST_PARAM_MUTABLE_PLAYING),
+                        "%s", spec->name);
+    }
+    g_free(specs);
+    gst_object_unref(element);
+}
+GST_END_TEST
+
+GST_START_TEST(test_enum_defaults) {
+    static const gchar *const names[] = {"backend", "shape", "operation", "border", "planes"};
+    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
+        gint value = -1;
+        g_object_get(element, names[i], &value, NULL);
+        fail_unless_equals_int(value, 0);
+    }
+    gst_object_unref(element);
+}
+GST_END_TEST
+
+GST_START_TEST(test_factory) {
+    GstElementFactory *factory = gst_element_factory_find("gpuerode");
+    GstPlugin *plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
+    fail_unless_equals_int(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE);
+    fail_unless_equals_string(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS),
+                              "Filter/Effect/Video/Hardware");
+    fail_unless_equals_string(gst_plugin_get_name(plugin), "gpuvision");
+    fail_unless_equals_string(gst_plugin_get_license(plugin), "BSD");
+    gst_object_unref(plugin);
+    gst_object_unref(factory);
+}
+GST_END_TEST
+
+/* ---- results ---- */
+
+static gint int_field(const GstStructure *results, const gchar *name) {
+    gint value = G_MININT;
+    fail_unless(gst_structure_get_int(results, name, &value), "no int %s", name);
+    return value;
+}
+
+static void assert_results(const GstStructure *results, gint radius_x, gint radius_y) {
+    fail_unless(gst_structure_has_name(results, "gpuerode"));
+    fail_unless_equals_string(gst_structure_get_string(results, "operation"), "open");
+    fail_unless_equals_string(gst_structure_get_string(results, "shape"), "cross");
+    fail_unless_equals_int(int_field(results, "radius-x"), radius_x);
+    fail_unless_equals_int(int_field(results, "radius-y"), radius_y);
+    fail_unless_equals_int(int_field(results, "iterations"), 2);
+    fail_unless_equals_int(int_field(results, "threshold"), 9);
+}
+
+static void assert_time(const GstStructure *results, const gchar *name, GstClockTime expected) {
+    GstClockTime value = 0;
+    fail_unless(gst_structure_get_clock_time(results, name, &value), "no time %s", name);
+    fail_unless(value == expected, "%s is %" GST_TIME_FORMAT ", should be %" GST_TIME_FORMAT, name,
+                GST_TIME_ARGS(value), GST_TIME_ARGS(expected));
+}
+
+#define ELEMENT "gpuerode operation=open shape=cross iterations=2 threshold=9 "
+
+static GstBuffer *push_one(GstHarness *h) {
+    GstVideoInfo info = make_info("I420", 64, 48);
+    set_info(h, &info);
+    return gst_harness_push_and_pull(h, random_frame(&info));
+}
+
+GST_START_TEST(test_message) {
+    GstVideoInfo info = make_info("I420", 64, 48);
+    GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 post-messages=true");
+    GstBus *bus = add_bus(h->element);
+    GstBuffer *in = random_frame(&info);
+    GstMessage *message;
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = 2 * GST_SECOND;
+    segment.time = 20 * GST_SECOND;
+    segment.base = 200 * GST_SECOND;
+    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
+    set_info(h, &info);
+    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+    gst_buffer_unref(gst_harness_push_and_pull(h, in));
+    message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
+    fail_unless(message != NULL);
+    assert_results(gst_message_get_structure(message), 4, 4);
+    assert_time(gst_message_get_structure(message), "timestamp", 3 * GST_SECOND);
+    assert_time(gst_message_get_structure(message), "stream-time", 21 * GST_SECOND);
+    assert_time(gst_message_get_structure(message), "running-time", 201 * GST_SECOND);
+    assert_time(gst_message_get_structure(message), "duration", GST_SECOND / 25);
+    gst_message_unref(message);
+    drop_bus(h->element, bus);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_no_message_unless_asked) {
+    GstHarness *h = gst_harness_new("gpuerode");
+    GstBus *bus = add_bus(h->element);
+    gst_buffer_unref(push_one(h));
+    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT) == NULL);
+    drop_bus(h->element, bus);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_meta) {
+    GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 radius-y=6");
+    GstBuffer *out = push_one(h), *copy = gst_buffer_copy(out);
+    assert_results(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(out, "gpuerode")), 4,
+                   6);
+    assert_results(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(copy, "gpuerode")), 4,
+                   6);
+    gst_buffer_unref(copy);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_no_meta_if_not_wanted) {
+    GstHarness *h = gst_harness_new_parse("gpuerode attach-meta=false");
+    GstBuffer *out = push_one(h);
+    fail_unless(gst_buffer_get_custom_meta(out, "gpuerode") == NULL);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* What stock elements do to the metadata of a 64x48 frame with radii 4 and 6. */
+static const struct {
+    const gchar *after;
+    gint radius_x, radius_y;
+} followers[] = {
+    {"queue", 4, 6},
+    {"identity", 4, 6},
+    {"gpuerode attach-meta=false", 4, 6},
+    {"videoconvert ! capsfilter caps=video/x-raw,format=RGB", 4, 6},
+    {"videoscale ! capsfilter caps=video/x-raw,width=32,height=24", 2, 3},
+    {"videoscale ! capsfilter caps=video/x-raw,width=128,height=24", 8, 3},
+    {"videoconvertscale ! capsfilter caps=video/x-raw,format=RGB,width=16,height=480", 1, 60},
+};
+
+GST_START_TEST(test_meta_follows_the_frame) {
+    gchar *text = g_strdup_printf(ELEMENT "radius=4 radius-y=6 ! %s", followers[__i__].after);
+    GstHarness *h = gst_harness_new_parse(text);
+    GstBuffer *out = push_one(h);
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(out, "gpuerode");
+    fail_unless(meta != NULL, "%s drops it", followers[__i__].after);
+    assert_results(gst_custom_meta_get_structure(meta), followers[__i__].radius_x,
+                   followers[__i__].radius_y);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+    g_free(text);
+}
+GST_END_TEST
+
+/* A crop moves coordinates without scaling them, so only dropped or unchanged is right. */
+GST_START_TEST(test_meta_after_crop) {
+    GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 radius-y=6 ! videocrop left=16 top=8");
+    GstBuffer *out = push_one(h);
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(out, "gpuerode");
+    if (meta)
+        assert_results(gst_custom_meta_get_structure(meta), 4, 6);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* Two of them in a row: each attaches its own. */
+GST_START_TEST(test_meta_of_two_elements) {
+    GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 ! " ELEMENT "radius=5");
+    GstBuffer *out = push_one(h);
+    const GType api = gst_meta_get_info("gpuerode")->api;
+    gpointer state = NULL;
+    assert_results(gst_custom_meta_get_structure(
+                       (GstCustomMeta *)gst_buffer_iterate_meta_filtered(out, &state, api)),
+                   4, 4);
+    assert_results(gst_custom_meta_get_structure(
+                       (GstCustomMeta *)gst_buffer_iterate_meta_filtered(out, &state, api)),
+                   5, 5);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+static TCase *add_case(Suite *suite, const gchar *name) {
+    TCase *tcase = tcase_create(name);
+    suite_add_tcase(suite, tcase);
+    tcase_set_timeout(tcase, 120);
+    tcase_add_checked_fixture(tcase, NULL, assert_nothing_lives);
+    return tcase;
+}
+
+static void add_pixels(Suite *suite) {
+    TCase *tcase = add_case(suite, "pixels");
+    tcase_add_loop_test(tcase, test_formats, 0, G_N_ELEMENTS(formats));
+    tcase_add_loop_test(tcase, test_operations, 0, 7);
+    tcase_add_loop_test(tcase, test_downstream_pool, 0, G_N_ELEMENTS(formats));
+    tcase_add_test(tcase, test_upstream_is_offered_a_pool);
+    tcase_add_test(tcase, test_short_buffers);
+    tcase_add_test(tcase, test_buffer_metadata_is_kept);
+}
+
+static void add_caps(Suite *suite) {
+    TCase *tcase = add_case(suite, "caps");
+    tcase_add_test(tcase, test_renegotiation);
+    tcase_add_loop_test(tcase, test_caps_refused, 0, G_N_ELEMENTS(refused));
+    tcase_add_test(tcase, test_interlaced_pipeline);
+    tcase_add_loop_test(tcase, test_caps_accepted, 0, G_N_ELEMENTS(accepted));
+}
+
+static void add_stream(Suite *suite) {
+    TCase *tcase = add_case(suite, "stream");
+    tcase_add_test(tcase, test_flush);
+    tcase_add_test(tcase, test_eos);
+    tcase_add_test(tcase, test_seek);
+    tcase_add_test(tcase, test_cycles);
+    tcase_add_test(tcase, test_properties_while_playing);
+    tcase_add_test(tcase, test_controlled_radius);
+    tcase_add_test(tcase, test_late_frames_are_dropped);
+}
+
+static void add_properties(Suite *suite) {
+    TCase *tcase = add_case(suite, "properties");
+    tcase_add_test(tcase, test_backend_cpu);
+    if (!gpv_backend_available(GPV_BACKEND_CUDA))
+        tcase_add_test(tcase, test_backend_cuda_without_a_device);
+    tcase_add_test(tcase, test_int_properties);
+    tcase_add_test(tcase, test_property_flags);
+    tcase_add_test(tcase, test_enum_defaults);
+    tcase_add_test(tcase, test_factory);
+}
+
+static void add_results(Suite *suite) {
+    TCase *tcase = add_case(suite, "results");
+    tcase_add_test(tcase, test_message);
+    tcase_add_test(tcase, test_no_message_unless_asked);
+    tcase_add_test(tcase, test_meta);
+    tcase_add_test(tcase, test_no_meta_if_not_wanted);
+    tcase_add_loop_test(tcase, test_meta_follows_the_frame, 0, G_N_ELEMENTS(followers));
+    tcase_add_test(tcase, test_meta_after_crop);
+    tcase_add_test(tcase, test_meta_of_two_elements);
+}
+
+static Suite *gpuerode_suite(void) {
+    Suite *suite = suite_create("gpuerode");
+    add_pixels(suite);
+    add_caps(suite);
+    add_stream(suite);
+    add_properties(suite);
+    add_results(suite);
+    return suite;
+}
+
+GST_CHECK_MAIN(gpuerode)

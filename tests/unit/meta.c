@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gst/gstgpuvisionmeta.cpp on its own: copies, and what a scale does to each kind of field. */
+#include <gst/check/gstcheck.h>
+#include <gst/video/gstvideometa.h>
+#include <gst/video/video.h>
+
+#include "../../gst/gstgpuvisionmeta.h"
+
+#define NAME "gpuvisionmetatest"
+
+static void append(GValue *array, GstStructure *item) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&value, item);
+    gst_value_array_append_and_take_value(array, &value);
+}
+
+static GstStructure *component(gint label, gint x, gint y, gint width, gint height, gint area) {
+    return gst_structure_new(
+        "component", "label", G_TYPE_INT, label, "x", G_TYPE_INT, x, "y", G_TYPE_INT, y, "width",
+        G_TYPE_INT, width, "height", G_TYPE_INT, height, "area", G_TYPE_INT, area, "cx",
+        G_TYPE_DOUBLE, x + (width - 1) / 2.0, "cy", G_TYPE_DOUBLE, y + (height - 1) / 2.0, NULL);
+}
+
+static GstStructure *results_of_two_components(void) {
+    GValue components = G_VALUE_INIT;
+    GstStructure *results =
+        gst_structure_new(NAME, "count", G_TYPE_INT, 2, "radius-x", G_TYPE_INT, 4, "radius-y",
+                          G_TYPE_INT, 6, "operation", G_TYPE_STRING, "erode", NULL);
+    gst_value_array_init(&components, 2);
+    append(&components, component(1, 10, 20, 30, 25, 700));
+    append(&components, component(2, 63, 47, 1, 1, 1));
+    gst_structure_take_value(results, "components", &components);
+    return results;
+}
+
+static GstBuffer *buffer_with_results(void) {
+    GstBuffer *buffer = gst_buffer_new();
+    GstStructure *results = results_of_two_components();
+    gst_gpu_vision_meta_register(NAME);
+    gst_gpu_vision_meta_add(buffer, results);
+    gst_structure_free(results);
+    return buffer;
+}
+
+static GstStructure *structure_of(GstBuffer *buffer) {
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, NAME);
+    fail_unless(meta != NULL);
+    return gst_custom_meta_get_structure(meta);
+}
+
+static gint int_of(const GstStructure *structure, const gchar *field) {
+    gint value = G_MININT;
+    fail_unless(gst_structure_get_int(structure, field, &value), "no int %s", field);
+    return value;
+}
+
+static gdouble double_of(const GstStructure *structure, const gchar *field) {
+    gdouble value = 0;
+    fail_unless(gst_structure_get_double(structure, field, &value), "no double %s", field);
+    return value;
+}
+
+static const GstStructure *component_of(const GstStructure *results, guint index) {
+    const GValue *components = gst_structure_get_value(results, "components");
+    fail_unless(components != NULL && gst_value_array_get_size(components) == 2);
+    return gst_value_get_structure(gst_value_array_get_value(components, index));
+}
+
+static void assert_box(const GstStructure *results, guint index, gint x, gint y, gint width,
+                       gint height, gint area) {
+    const GstStructure *box = component_of(results, index);
+    assert_equals_int(int_of(box, "x"), x);
+    assert_equals_int(int_of(box, "y"), y);
+    assert_equals_int(int_of(box, "width"), width);
+    assert_equals_int(int_of(box, "height"), height);
+    assert_equals_int(int_of(box, "area"), area);
+    assert_equals_int(int_of(box, "label"), (gint)index + 1);
+}
+
+static GstBuffer *scaled(GstBuffer *from, gint in_width, gint in_height, gint out_width,
+                         gint out_height) {
+    GstBuffer *to = gst_buffer_new();
+    GstMeta *meta = (GstMeta *)gst_buffer_get_custom_meta(from, NAME);
+    GstVideoInfo in, out;
+    GstVideoMetaTransform sizes = {&in, &out};
+    gst_video_info_set_format(&in, GST_VIDEO_FORMAT_GRAY8, in_width, in_height);
+    gst_video_info_set_format(&out, GST_VIDEO_FORMAT_GRAY8, out_width, out_height);
+    fail_unless(meta->info->transform_func(to, meta, from,
+                                           gst_video_meta_transform_scale_get_quark(), &sizes));
+    return to;
+}
+
+GST_START_TEST(test_tags) {
+    GstBuffer *buffer = buffer_with_results();
+    GType api = gst_meta_get_info(NAME)->api;
+    gst_gpu_vision_meta_register(NAME);
+    fail_unless(gst_meta_api_type_has_tag(api, g_quark_from_string(GST_META_TAG_VIDEO_STR)));
+    fail_unless(gst_meta_api_type_has_tag(api, g_quark_from_string(GST_META_TAG_VIDEO_SIZE_STR)));
+    fail_unless(
+        gst_meta_api_type_has_tag(api, g_quark_from_string(GST_META_TAG_VIDEO_ORIENTATION_STR)));
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+GST_START_TEST(test_copy) {
+    GstBuffer *buffer = buffer_with_results();
+    GstBuffer *copy = gst_buffer_copy(buffer);
+    GstBuffer *deep = gst_buffer_copy_deep(buffer);
+    fail_unless(gst_structure_is_equal(structure_of(copy), structure_of(buffer)));
+    fail_unless(gst_structure_is_equal(structure_of(deep), structure_of(buffer)));
+    fail_unless(gst_structure_has_name(structure_of(copy), NAME));
+    gst_buffer_unref(buffer);
+    assert_box(structure_of(copy), 0, 10, 20, 30, 25, 700);
+    gst_buffer_unref(copy);
+    gst_buffer_unref(deep);
+}
+GST_END_TEST
+
+GST_START_TEST(test_scale_by_two) {
+    GstBuffer *buffer = buffer_with_results();
+    GstBuffer *twice = scaled(buffer, 64, 48, 128, 96);
+    const GstStructure *results = structure_of(twice);
+    assert_equals_int(int_of(results, "count"), 2);
+    assert_equals_int(int_of(results, "radius-x"), 8);
+    assert_equals_int(int_of(results, "radius-y"), 12);
+    assert_equals_string(gst_structure_get_string(results, "operation"), "erode");
+    assert_box(results, 0, 20, 40, 60, 50, 2800);
+    assert_box(results, 1, 126, 94, 2, 2, 4);
+    assert_equals_float(double_of(component_of(results, 0), "cx"), 49.5);
+    assert_equals_float(double_of(component_of(results, 0), "cy"), 64.5);
+    /* The centre of pixel (63, 47) is the corner that four pixels share. */
+    assert_equals_float(double_of(component_of(results, 1), "cx"), 126.5);
+    assert_equals_float(double_of(component_of(results, 1), "cy"), 94.5);
+    assert_box(structure_of(buffer), 0, 10, 20, 30, 25, 700);
+    gst_buffer_unref(twice);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+GST_START_TEST(test_scale_to_one_pixel) {
+    GstBuffer *buffer = buffer_with_results();
+    GstBuffer *one = scaled(buffer, 64, 48, 1, 1);
+    const GstStructure *results = structure_of(one);
+    assert_box(results, 0, 0, 0, 1, 1, 1);
+    assert_box(results, 1, 0, 0, 1, 1, 1);
+    assert_equals_int(int_of(results, "radius-x"), 1);
+    gst_buffer_unref(one);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+/* A box inside the frame stays inside it, whatever the ratio. */
+GST_START_TEST(test_scale_stays_inside) {
+    for (gint to = 1; to <= 130; to++) {
+        GstBuffer *buffer = buffer_with_results();
+        GstBuffer *other = scaled(buffer, 64, 48, to, to);
+        for (guint i = 0; i < 2; i++) {
+            const GstStructure *box = component_of(structure_of(other), i);
+            fail_unless(int_of(box, "x") >= 0 && int_of(box, "width") >= 1);
+            fail_unless(int_of(box, "x") + int_of(box, "width") <= to, "to %d", to);
+            fail_unless(int_of(box, "y") + int_of(box, "height") <= to, "to %d", to);
+        }
+        gst_buffer_unref(other);
+        gst_buffer_unref(buffer);
+    }
+}
+GST_END_TEST
+
+GST_START_TEST(test_unequal_axes_and_limits) {
+    GstBuffer *buffer = gst_buffer_new();
+    GstStructure *results = gst_structure_new(NAME, "width", G_TYPE_INT, 32767, "height",
+                                              G_TYPE_INT, 0, "area", G_TYPE_INT, G_MAXINT, NULL);
+    GstBuffer *large;
+    gst_gpu_vision_meta_register(NAME);
+    gst_gpu_vision_meta_add(buffer, results);
+    gst_structure_free(results);
+    large = scaled(buffer, 1, 1, 32767, 3);
+    assert_equals_int(int_of(structure_of(large), "width"), 32767 * 32767);
+    assert_equals_int(int_of(structure_of(large), "height"), 0);
+    assert_equals_int(int_of(structure_of(large), "area"), G_MAXINT);
+    gst_buffer_unref(large);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+GST_START_TEST(test_other_transforms_are_refused) {
+    GstBuffer *buffer = buffer_with_results();
+    GstBuffer *to = gst_buffer_new();
+    GstMeta *meta = (GstMeta *)gst_buffer_get_custom_meta(buffer, NAME);
+    fail_if(meta->info->transform_func(to, meta, buffer, g_quark_from_string("turn"), NULL));
+    fail_unless(gst_buffer_get_custom_meta(to, NAME) == NULL);
+    gst_buffer_unref(to);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+static Suite *meta_suite(void) {
+    Suite *suite = suite_create("meta");
+    TCase *tcase = tcase_create("all");
+    suite_add_tcase(suite, tcase);
+    tcase_add_test(tcase, test_tags);
+    tcase_add_test(tcase, test_copy);
+    tcase_add_test(tcase, test_scale_by_two);
+    tcase_add_test(tcase, test_scale_to_one_pixel);
+    tcase_add_test(tcase, test_scale_stays_inside);
+    tcase_add_test(tcase, test_unequal_axes_and_limits);
+    tcase_add_test(tcase, test_other_transforms_are_refused);
+    return suite;
+}
+
+GST_CHECK_MAIN(meta)
