@@ -400,6 +400,37 @@ void check_repeats(Operator &op) {
     std::printf("repeats: 100 equal\n");
 }
 
+/// Images whose bytes pass 2^31, or whose sides are the longest, compared with
+/// the definition at random places.
+void check_large(Operator &op, gpv_format format, int width, int height) {
+    GuardedImage src(format, width, height), dst(format, width, height);
+    src.each_row([](int, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        for (std::int64_t x = 0; x < bytes; x++)
+            row[x] = static_cast<std::uint8_t>((x * 2654435761u ^ y * 40503u) >> 7);
+    });
+    gpv_erode_params p;
+    gpv_erode_params_init(&p, sizeof p);
+    p.radius_x = 2;
+    p.radius_y = 3;
+    op.run(p, src.view(), dst.view());
+    const int step = channels(format, 0);
+    const int colours = std::min(step, 3);
+    for (int i = 0; i < 100000; i++) {
+        // Every fourth place is at the end, where an overflow would show.
+        const int x = i % 4 ? random_int(0, width - 1) : width - 1;
+        const int y = i % 4 ? random_int(0, height - 1) : height - 1;
+        const int c = random_int(0, colours - 1);
+        std::uint8_t want = 255;
+        for (int v = std::max(0, y - 3); v <= std::min(height - 1, y + 3); v++)
+            for (int u = std::max(0, x - 2); u <= std::min(width - 1, x + 2); u++)
+                want = std::min(want, src.row(0, v)[std::int64_t{u} * step + c]);
+        if (dst.row(0, y)[std::int64_t{x} * step + c] != want)
+            fatal(describe(p, *src.view(), false) + ": wrong at " + std::to_string(x) + "," +
+                  std::to_string(y));
+    }
+    std::printf("large: %dx%d format %u equal at 100000 places\n", width, height, format);
+}
+
 // ---- OpenCV ---------------------------------------------------------------
 
 #ifdef HAVE_OPENCV
@@ -630,6 +661,12 @@ int main(int argc, char **argv) {
     Operator op;
     check_laws(op);
     check_repeats(op);
+    check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
+    check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
+    if (full_run()) {
+        check_large(op, GPV_FORMAT_RGBA8, 23171, 23171);
+        check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
+    }
 #ifdef HAVE_OPENCV
     compare_with_opencv(op, 1000 * scale);
     compare_elements_with_opencv(op);
