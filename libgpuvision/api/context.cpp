@@ -120,7 +120,7 @@ gpv_status gpv_context_create(const gpv_context_params *params, gpv_context **ou
             gpv::require_not_null(out, "out");
             auto core = std::make_shared<gpv::Context>(read_options(params));
             *out = new gpv_context{std::move(core)};
-        } catch (const gpv::Error &error) {
+        } catch (const std::exception &error) {
             log_creation_failure(params, error.what());
             throw;
         }

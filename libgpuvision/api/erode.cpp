@@ -142,8 +142,9 @@ gpv_status gpv_erode_set_params(gpv_erode *op, const gpv_erode_params *params) {
     if (!op)
         return GPV_ERR_INVALID_ARGUMENT;
     return gpv::guard_device(*op->context, [&] {
-        op->params = gpv::read_params(params);
-        op->core->set_params(op->params);
+        const gpv::ErodeParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
     });
 }
 

@@ -404,14 +404,19 @@ class CpuErode final : public Erode {
     explicit CpuErode(std::shared_ptr<Context> context)
         : bands_(context, Memory::host), planes_(context, Memory::host) {}
 
-    void set_params(const ErodeParams &params) override {
-        const Recipe r = recipe(params.operation);
+    void set_params(const ErodeParams &given) override {
+        const Recipe r = recipe(given.operation);
+        ErodeParams params = given;
+        if (params.shape == MorphShape::ellipse && params.radius_y == 1)
+            params.shape = MorphShape::cross; // the same element, by the cheaper path
+        std::vector<int> half_widths = ellipse_half_widths(params.radius_x, params.radius_y);
+        std::vector<Pass> first = passes(params, r.first);
+        std::vector<Pass> second = passes(params, r.second);
+        // Nothing throws from here on: a failure leaves the old parameters.
         params_ = params;
-        if (params_.shape == MorphShape::ellipse && params_.radius_y == 1)
-            params_.shape = MorphShape::cross; // the same element, by the cheaper path
-        half_widths_ = ellipse_half_widths(params_.radius_x, params_.radius_y);
-        first_ = passes(r.first);
-        second_ = passes(r.second);
+        half_widths_.swap(half_widths);
+        first_.swap(first);
+        second_.swap(second);
         difference_ = r.difference;
     }
 
@@ -430,21 +435,21 @@ class CpuErode final : public Erode {
     void wait() override {}
 
   private:
-    std::vector<Pass> passes(const std::vector<Step> &sequence) const {
+    std::vector<Pass> passes(const ErodeParams &params, const std::vector<Step> &sequence) const {
         std::vector<Pass> result;
-        const bool rect = params_.shape == MorphShape::rect;
+        const bool rect = params.shape == MorphShape::rect;
         for (const Step step : sequence) {
             Pass pass{step == Step::erode,
-                      params_.shape,
-                      params_.radius_x,
-                      params_.radius_y,
-                      params_.border == MorphBorder::background,
+                      params.shape,
+                      params.radius_x,
+                      params.radius_y,
+                      params.border == MorphBorder::background,
                       &half_widths_};
             if (rect) { // radii of rectangles add up
-                pass.radius_x *= params_.iterations;
-                pass.radius_y *= params_.iterations;
+                pass.radius_x *= params.iterations;
+                pass.radius_y *= params.iterations;
             }
-            result.insert(result.end(), rect ? 1 : params_.iterations, pass);
+            result.insert(result.end(), rect ? 1 : params.iterations, pass);
         }
         return result;
     }
