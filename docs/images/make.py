@@ -1,0 +1,125 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Makes the pictures of the documentation with gpuerode: make.py BUILD_FOLDER
+
+The photographs come from Debian's python3-skimage, fetched with apt-get. The
+pipelines are plain gst-launch-1.0 lines; with -v they are printed.
+"""
+import os
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+PACKAGE, PICTURES = "python3-skimage", "usr/lib/python3/dist-packages/skimage/data"
+FULL_RANGE = "colorimetry=1:4:0:0" # of grey pictures: 0 is black, 255 white
+PNG = f"video/x-raw,format=GRAY8,{FULL_RANGE} ! pngenc snapshot=true compression-level=9"
+verbose = "-v" in sys.argv
+folders = [argument for argument in sys.argv[1:] if argument != "-v"]
+
+
+def photographs(folder):
+    """Fetches the package and unpacks it; nothing is installed."""
+    subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", PACKAGE], cwd=folder,
+                   check=True)
+    package, = Path(folder).glob(PACKAGE + "_*.deb")
+    subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
+    return Path(folder) / PICTURES
+
+
+def launch(pipeline):
+    if verbose:
+        print("gst-launch-1.0 " + " ".join(pipeline.split()), flush=True)
+    subprocess.run(["gst-launch-1.0", "-q", *shlex.split(pipeline)], check=True)
+
+
+def sheet(name, tiles, size, columns, encoder, gap=6, caption=18):
+    """A grid of tiles: (text, source ! ... that gives a frame of this size)."""
+    width, height = size
+    pads, branches = [], []
+    for i, (text, source) in enumerate(tiles):
+        x = i % columns * (width + gap)
+        y = i // columns * (height + caption + gap)
+        pads.append(f"sink_{i}::xpos={x} sink_{i}::ypos={y}")
+        branches.append(
+            f"{source} ! videoconvert ! video/x-raw,format=ARGB "
+            f"! videobox bottom=-{caption} fill=white autocrop=false "
+            f"! textoverlay text='{text}' font-desc='Sans 8' auto-resize=false color=0xff000000 "
+            f"draw-outline=false draw-shadow=false valignment=bottom ypad=2 halignment=left xpad=1 "
+            f"! mix.sink_{i}")
+    rows = -(-len(tiles) // columns)
+    out = f"width={columns * (width + gap) - gap},height={rows * (height + caption + gap) - gap}"
+    launch(f"compositor name=mix background=white {' '.join(pads)} ! video/x-raw,format=ARGB,{out} "
+           f"! videoconvert ! {encoder} ! filesink location={HERE / name} {' '.join(branches)}")
+
+
+def picture(path, fmt, *, crop="", size=None, effect=""):
+    """The photograph as the element sees it, and what the element makes of it."""
+    scale = f"! videoscale method=lanczos ! video/x-raw,width={size[0]},height={size[1]}" if size else ""
+    return (f"filesrc location={path} ! pngdec {'! videocrop ' + crop if crop else ''} "
+            f"! videoconvert {scale} ! videoconvert ! video/x-raw,format={fmt} "
+            f"{'! capssetter caps=video/x-raw,' + FULL_RANGE if fmt == 'GRAY8' else ''} "
+            f"{'! gpuerode ' + effect if effect else ''}")
+
+
+def make_readme(photos):
+    size = 320, 213
+    tiles = [(text, picture(photos / "chelsea.png", "RGB", size=size, effect=effect))
+             for text, effect in [("before", ""),
+                                  ("after: gpuerode radius=3 shape=ellipse", "radius=3 shape=ellipse")]]
+    sheet("before-after.jpg", tiles, size, 2, "jpegenc quality=90")
+
+
+def make_operations(photos):
+    size = 166, 132
+    crop = "left=24 right=194 top=16 bottom=155"
+    tiles = [("source", picture(photos / "coins.png", "GRAY8", crop=crop))]
+    for operation in "erode", "dilate", "open", "close", "gradient", "tophat", "blackhat":
+        tiles.append((operation, picture(photos / "coins.png", "GRAY8", crop=crop,
+                                         effect=f"radius=4 shape=ellipse operation={operation}")))
+    sheet("erode-operations.png", tiles, size, 4, PNG)
+
+
+def make_shapes(photos):
+    """The elements, read off the dilation of one white pixel, and the erosion with each."""
+    size = 166, 132
+    crop = "left=24 right=194 top=16 bottom=155"
+    elements, eroded = [], []
+    for shape in "rect", "cross", "ellipse":
+        effect = f"radius=6 radius-y=4 shape={shape}"
+        dot = ("videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=RGBA,width=1,height=1 "
+               "! videobox left=-10 right=-10 top=-8 bottom=-8 fill=black autocrop=false "
+               f"! gpuerode operation=dilate {effect} ! videoscale method=nearest-neighbour "
+               "! video/x-raw,width=168,height=136 ! videocrop right=2 bottom=4")
+        elements.append((f"shape={shape}", dot))
+        eroded.append((f"eroded with {shape}",
+                       picture(photos / "coins.png", "GRAY8", crop=crop, effect=effect)))
+    sheet("erode-shapes.png", elements + eroded, size, 3, PNG)
+
+
+def make_binary(photos):
+    size = 166, 132
+    crop = "left=24 right=194 top=16 bottom=155"
+    effects = [("source", ""), ("threshold=140 radius=0", "threshold=140 radius=0"),
+               ("threshold=140 radius=3", "threshold=140 radius=3"),
+               ("the same, operation=close", "threshold=140 radius=3 operation=close")]
+    sheet("erode-binary.png", [(text, picture(photos / "coins.png", "GRAY8", crop=crop, effect=effect))
+                               for text, effect in effects], size, 4, PNG)
+
+
+def main():
+    if len(folders) != 1:
+        sys.exit(__doc__)
+    os.environ["GST_PLUGIN_PATH"] = str(Path(folders[0]).resolve() / "gst")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
+        photos = photographs(folder)
+        for make in make_readme, make_operations, make_shapes, make_binary:
+            make(photos)
+    for path in sorted(HERE.glob("*.[jp][pn]g")):
+        print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")
+
+
+main()
