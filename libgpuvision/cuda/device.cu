@@ -32,7 +32,9 @@ std::string probe(int device) {
 } // namespace
 
 // No algorithm computes on CUDA yet, so a context there would be of no use.
-bool available(int) { return false; }
+bool available(int) {
+    return false;
+}
 
 void require(int device) {
     const std::string name = probe(device);
@@ -40,6 +42,8 @@ void require(int device) {
                                          " was found, but this release computes on the CPU only");
 }
 
-bool built() { return true; }
+bool built() {
+    return true;
+}
 
 } // namespace gpv::cuda
