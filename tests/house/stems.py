@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every algorithm with a public header has a file in each place of the stem table."""
+import re
+import sys
+from pathlib import Path
+
+STEMS = ["erode", "kmeans", "ccl", "sift", "graphcut"]
+TABLE = [
+    "include/gpuvision/{}.h",
+    "libgpuvision/api/{}.cpp",
+    "libgpuvision/core/{}.hpp",
+    "libgpuvision/cpu/{}.cpp",
+    "libgpuvision/cuda/{}.cu",
+    "libgpuvision/cuda/{}_tuning.hpp",
+    "gst/gstgpu{}.cpp",
+    "gst/gstgpu{}.h",
+    "tests/api/{}.c",
+    "tests/parity/{}.cpp",
+    "tests/gst/gpu{}.c",
+    "tests/fuzz/{}.cpp",
+    "tests/fuzz/corpus/{}",
+    "examples/{}.c",
+    "examples/python/{}.py",
+    "docs/algorithms/{}.md",
+    "docs/elements/gpu{}.md",
+]
+# Holes that are known: path -> reason. A line leaves with the commit that fills its hole.
+MISSING = {
+    "libgpuvision/cuda/erode.cu": "comes with the CUDA backend",
+    "libgpuvision/cuda/erode_tuning.hpp": "comes with the CUDA backend",
+}
+
+top = Path(sys.argv[1])
+faults = []
+stems = [stem for stem in STEMS if (top / TABLE[0].format(stem)).exists()]
+public = {path.stem for path in (top / "include/gpuvision").glob("*.h")}
+others = {"context", "export", "gpuvision", "types", "version"}
+
+faults += [f"include/gpuvision/{name}.h is no stem of this test" for name in public - others - {*STEMS}]
+for path in (row.format(stem) for stem in stems for row in TABLE):
+    if (top / path).exists() and path in MISSING:
+        faults.append(f"{path} is there: take it out of MISSING in tests/house/stems.py")
+    if not (top / path).exists() and path not in MISSING:
+        faults.append(f"{path} is missing")
+faults += [f"{path} in MISSING belongs to no stem with a header" for path in MISSING
+           if path not in [row.format(stem) for stem in stems for row in TABLE]]
+
+tested = "".join(path.read_text() for path in (top / "tests/api").glob("*.c"))
+for header in sorted((top / "include/gpuvision").glob("*.h")):
+    for name in re.findall(r"^GPV_API[^;(]*?\b(\w+)\(", header.read_text(), re.M):
+        if f"{name}(" not in tested:
+            faults.append(f"{name}() of {header.name} is called by no test in tests/api")
+
+for path, reason in MISSING.items():
+    print(f"not yet: {path}: {reason}")
+print("\n".join(faults) or f"{' '.join(stems)}: {len(stems) * len(TABLE) - len(MISSING)} files in place")
+sys.exit(bool(faults) or not stems)
