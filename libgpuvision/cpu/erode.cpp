@@ -34,9 +34,10 @@ class Carver {
   public:
     explicit Carver(std::byte *base = nullptr) : base_(base) {}
 
+    /// front: elements that lie before the one returned.
     template <class T>
-    T *take(std::size_t count) {
-        std::byte *piece = base_ ? base_ + used_ : nullptr;
+    T *take(std::size_t count, std::size_t front = 0) {
+        std::byte *piece = base_ ? base_ + used_ + front * sizeof(T) : nullptr;
         used_ += round_up(count * sizeof(T), row_alignment);
         return reinterpret_cast<T *>(piece);
     }
@@ -175,7 +176,7 @@ class BandFilter {
         if (pass_.shape == MorphShape::ellipse) {
             pointers_ = carver_.take<const Unit *>(2 * window_y());
             table_pitch_ = round_up(padded * sizeof(Unit), row_alignment) / sizeof(Unit);
-            table_ = carver_.take<Unit>(table_pitch_ * levels() * window_y()) + padding;
+            table_ = carver_.take<Unit>(table_pitch_ * levels() * window_y(), padding);
             return;
         }
         pointers_ = carver_.take<const Unit *>(window_y() + 1);
@@ -183,7 +184,7 @@ class BandFilter {
         const std::size_t front = round_up(padding * sizeof(Unit), row_alignment) / sizeof(Unit);
         for (int i = 0; i < 2; i++) {
             padded_[i] =
-                carver_.take<Unit>(front + padding + units + row_slack / sizeof(Unit)) + front;
+                carver_.take<Unit>(front + padding + units + row_slack / sizeof(Unit), front);
             if (pass_.shape == MorphShape::cross)
                 vertical_[i] = carver_.take<Unit>(units);
         }
