@@ -838,7 +838,7 @@ GST_START_TEST(test_int_properties) {
                     {"iterations", 1, 255, 1},
                     {"threshold", 0, 255, 0},
                     {"cuda-device-id", -1, 255, -1}};
-    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    GstElement *element = gst_check_setup_element("gpuerode");
     for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
         GParamSpecInt *spec = G_PARAM_SPEC_INT(
             g_object_class_find_property(G_OBJECT_GET_CLASS(element), expected[i].name));
@@ -852,13 +852,13 @@ GST_START_TEST(test_int_properties) {
         g_object_get(element, expected[i].name, &value, NULL);
         fail_unless_equals_int(value, expected[i].most);
     }
-    gst_object_unref(element);
+    gst_check_teardown_element(element);
 }
 GST_END_TEST
 
 GST_START_TEST(test_property_flags) {
     static const gchar *const only_ready[] = {"backend", "cuda-device-id", NULL};
-    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    GstElement *element = gst_check_setup_element("gpuerode");
     guint count = 0;
     GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
     for (guint i = 0; i < count; i++) {
@@ -878,19 +878,19 @@ GST_START_TEST(test_property_flags) {
                         "%s", spec->name);
     }
     g_free(specs);
-    gst_object_unref(element);
+    gst_check_teardown_element(element);
 }
 GST_END_TEST
 
 GST_START_TEST(test_enum_defaults) {
     static const gchar *const names[] = {"backend", "shape", "operation", "border", "planes"};
-    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    GstElement *element = gst_check_setup_element("gpuerode");
     for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
         gint value = -1;
         g_object_get(element, names[i], &value, NULL);
         fail_unless_equals_int(value, 0);
     }
-    gst_object_unref(element);
+    gst_check_teardown_element(element);
 }
 GST_END_TEST
 
