@@ -316,12 +316,12 @@ class BandFilter {
             fill_table(y);
         for (int y = first; y < last; y++) {
             fill_table(y + radius);
+            const int top = std::max(-radius, -y);
+            const int bottom = std::min(radius, in_.rows - 1 - y);
             std::size_t count = 0;
-            for (int dy = -radius; dy <= radius; dy++) {
-                if (y + dy < 0 || y + dy >= in_.rows) {
-                    pointers_[count++] = border_row_;
-                    continue;
-                }
+            if (top > -radius || bottom < radius) // once is as good as often
+                pointers_[count++] = border_row_;
+            for (int dy = top; dy <= bottom; dy++) {
                 const int dx = (*pass_.half_widths)[dy + radius];
                 const int level = std::bit_width(2u * dx + 1) - 1;
                 const Unit *row = table(y + dy, level);
