@@ -56,7 +56,8 @@ typedef struct gpv_context_params {
 /** GPV_API_VERSION of the library that runs. Reentrant. */
 GPV_API uint32_t gpv_api_version(void);
 
-/** Release, revision and backends, such as "0.1.0 (cpu, cuda)". Static. Reentrant. */
+/** Release, revision and the backends built in, such as "0.1.0 5a4f0de (cpu)". Static. Reentrant.
+ */
 GPV_API const char *gpv_version_string(void);
 
 /** Name of a status in words. Static. Reentrant. */

@@ -2,7 +2,10 @@
 #ifndef GPUVISION_H
 #define GPUVISION_H
 
-/** @file Everything. */
+/**
+ * @file
+ * Everything.
+ */
 
 #include <gpuvision/context.h>
 #include <gpuvision/erode.h>

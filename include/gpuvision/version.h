@@ -10,9 +10,9 @@
  * working. MINOR counts additions. PATCH counts fixes. meson.build reads these
  * three lines to name the library.
  */
-#define GPV_API_VERSION_MAJOR 1
-#define GPV_API_VERSION_MINOR 0
-#define GPV_API_VERSION_PATCH 0
+#define GPV_API_VERSION_MAJOR 1 /**< the SONAME */
+#define GPV_API_VERSION_MINOR 0 /**< counts additions */
+#define GPV_API_VERSION_PATCH 0 /**< counts fixes */
 
 /** One number that grows with the version: 0xMMmmpp. */
 #define GPV_API_VERSION                                                                            \

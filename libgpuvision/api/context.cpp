@@ -65,8 +65,7 @@ uint32_t gpv_api_version(void) {
 }
 
 const char *gpv_version_string(void) {
-    return gpv::cuda::built() ? GPV_VERSION " " GPV_REVISION " (cpu, cuda)"
-                              : GPV_VERSION " " GPV_REVISION " (cpu)";
+    return GPV_VERSION " " GPV_REVISION " (cpu)";
 }
 
 const char *gpv_status_string(gpv_status status) {

@@ -102,7 +102,7 @@ int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32
         gpv::require_range("stride % sample", pitch % first.sample_bytes, int64_t{0}, int64_t{0});
         for (int i = 0; i < gpv::format_info(core_format).planes; i++) {
             const auto shape = gpv::plane_shape(core_format, i, width, height);
-            const bool half = shape.row_bytes() <= (first.row_bytes() + 1) / 2;
+            const bool half = core_format == gpv::Format::i420 && i > 0;
             view.stride[i] = std::max(half ? (pitch + 1) / 2 : pitch, shape.row_bytes());
             view.data[i] = data ? static_cast<char *>(data) + end : nullptr;
             end += view.stride[i] * shape.rows;

@@ -16,9 +16,6 @@ std::string device_name();
 
 namespace cuda {
 
-/// Whether nvcc built this library.
-bool built();
-
 /// True if a context can be created on the device.
 bool available(int device);
 

@@ -15,9 +15,9 @@
 
 #include <hwy/cache_control.h>
 #include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
 
 #include "cpu/rows.hpp"
+#include "cpu/threads.hpp"
 
 namespace gpv::cpu {
 namespace {
@@ -457,7 +457,7 @@ class CpuErode final : public Erode {
 
     /// Walks through the work without doing it, to learn what scratch it needs.
     void plan(const Image &src, const Image &dst, Stream stream) {
-        workers_ = tbb::this_task_arena::max_concurrency();
+        workers_ = thread_count();
         band_bytes_ = 0;
         carver_ = Carver();
         dry_ = true;

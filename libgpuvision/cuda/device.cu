@@ -42,8 +42,4 @@ void require(int device) {
                                          " was found, but this release computes on the CPU only");
 }
 
-bool built() {
-    return true;
-}
-
 } // namespace gpv::cuda

@@ -14,8 +14,4 @@ void require(int) {
                 "backend is GPV_BACKEND_CUDA, but this library was built without nvcc");
 }
 
-bool built() {
-    return false;
-}
-
 } // namespace gpv::cuda

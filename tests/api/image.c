@@ -161,6 +161,14 @@ START_TEST(wrap_strides) {
     /* the largest: 8 planes of 4 bytes */
     ck_assert_int_eq(gpv_image_wrap(NULL, 0, GPV_FORMAT_CAP32X8, 32767, 32767, NULL, 0),
                      INT64_C(32) * 32767 * 32767);
+    /* One pixel wide: a row of a byte is no half row. */
+    ck_assert_int_eq(gpv_image_wrap(&image, sizeof image, GPV_FORMAT_GRAY8, 1, 4, bytes, 16), 64);
+    ck_assert_int_eq(image.stride[0], 16);
+    ck_assert_int_eq(gpv_image_wrap(&image, sizeof image, GPV_FORMAT_I420, 1, 4, bytes, 16), 96);
+    ck_assert_int_eq(image.stride[0], 16);
+    ck_assert_int_eq(image.stride[1], 8);
+    ck_assert_int_eq(gpv_image_wrap(&image, sizeof image, GPV_FORMAT_NV12, 1, 4, bytes, 16), 96);
+    ck_assert_int_eq(image.stride[1], 16);
 }
 END_TEST
 
