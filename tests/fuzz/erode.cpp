@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Raw bits to one use of morphology. Memory is exactly as large as promised, so
+// that AddressSanitizer sees one byte too many, and what must hold of every
+// result is checked.
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <gpuvision/gpuvision.h>
+
+namespace {
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            std::fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);    \
+            std::abort();                                                                          \
+        }                                                                                          \
+    } while (0)
+
+constexpr std::int64_t most_bytes = 1 << 20; ///< that an image or an allocation may have
+
+class Input {
+  public:
+    Input(const std::uint8_t *data, std::size_t size) : data_(data), left_(size) {}
+
+    /// The next bits as they are; zeros behind the end.
+    template <class T>
+    T raw() {
+        T value{};
+        const std::size_t count = std::min(sizeof value, left_);
+        if (count) // data may be null
+            std::memcpy(&value, data_, count);
+        data_ += count;
+        left_ -= count;
+        return value;
+    }
+    int below(int limit) { return raw<std::uint8_t>() % limit; }
+    bool flag() { return raw<std::uint8_t>() & 1; }
+    /// Not where the input has ended.
+    bool once_in(int limit) { return below(limit) == limit - 1; }
+
+  private:
+    const std::uint8_t *data_;
+    std::size_t left_;
+};
+
+/// User data of the allocator.
+struct Budget {
+    int fail_at = 0; ///< the allocation that fails, counted from 1; 0 = none
+    int live = 0;
+};
+
+void *allocate(void *user, gpv_memory, std::uint64_t size, gpv_stream) {
+    auto *budget = static_cast<Budget *>(user);
+    if (size > 64 * most_bytes || --budget->fail_at == 0)
+        return nullptr;
+    void *memory = nullptr;
+    REQUIRE(posix_memalign(&memory, 256, size) == 0);
+    budget->live++;
+    return memory;
+}
+
+void release(void *user, gpv_memory, void *memory, gpv_stream) {
+    static_cast<Budget *>(user)->live--;
+    std::free(memory);
+}
+
+struct Fields {
+    gpv_format format;
+    std::int32_t width, height;
+};
+
+Fields read_fields(Input &in) {
+    if (in.once_in(16))
+        return {in.raw<gpv_format>(), in.raw<std::int32_t>(), in.raw<std::int32_t>()};
+    return {static_cast<gpv_format>(1 + in.below(11)), 1 + in.below(72), 1 + in.below(40)};
+}
+
+/// A view and the memory behind it.
+struct Picture {
+    gpv_image view;
+    bool legal = true;  ///< size and strides can be accepted
+    bool wild = false;  ///< the other fields may be anything
+    bool backed = true; ///< the memory that they speak of is there
+    std::vector<std::unique_ptr<std::uint8_t[]>> blocks;
+    std::vector<std::size_t> sizes;
+
+    Picture(Input &in, const Fields &fields) {
+        gpv_image_init(&view, sizeof view);
+        view.format = fields.format;
+        view.width = fields.width;
+        view.height = fields.height;
+        wild = in.once_in(16);
+        if (wild) {
+            view.memory = in.raw<gpv_memory>();
+            view.device = in.raw<std::int32_t>();
+            view.color_matrix = in.raw<gpv_color_matrix>();
+            view.color_range = in.raw<gpv_color_range>();
+        }
+        for (int i = 0; i < GPV_MAX_PLANES; i++)
+            add_plane(i, in);
+    }
+
+    void add_plane(int i, Input &in) {
+        std::int64_t row_bytes = 1, rows = 1;
+        const bool there =
+            gpv_format_plane(view.format, i, view.width, view.height, &row_bytes, &rows) == GPV_OK;
+        if (!there && i > 0)
+            return;
+        const std::size_t sample = view.format == GPV_FORMAT_GRAY16 ? 2 : 1;
+        const std::int64_t stride =
+            wild ? in.raw<std::int64_t>() : row_bytes + in.below(9) * std::int64_t(sample);
+        const std::size_t offset = in.below(8) * (wild ? 1 : sample);
+        std::size_t size = 1;
+        legal = legal && there && stride >= row_bytes;
+        if (row_bytes > most_bytes || (rows > 1 && stride > most_bytes / rows))
+            backed = false;
+        else if (legal)
+            size = stride * (rows - 1) + row_bytes;
+        blocks.emplace_back(new std::uint8_t[offset + size]);
+        sizes.push_back(offset + size);
+        std::uint32_t state = in.raw<std::uint16_t>();
+        const std::uint32_t sparse = in.below(4); // flat, or with few or many levels
+        for (std::size_t k = 0; k < sizes.back(); k++) {
+            state = state * 1664525u + 1013904223u;
+            blocks.back()[k] = sparse == 0   ? 200
+                               : sparse == 1 ? (state >> 24 > 250 ? 255 : 0)
+                                             : static_cast<std::uint8_t>(state >> 24);
+        }
+        view.data[i] = blocks.back().get() + offset;
+        view.stride[i] = stride;
+    }
+
+    std::vector<std::vector<std::uint8_t>> bytes() const {
+        std::vector<std::vector<std::uint8_t>> all;
+        for (std::size_t i = 0; i < blocks.size(); i++)
+            all.emplace_back(blocks[i].get(), blocks[i].get() + sizes[i]);
+        return all;
+    }
+
+    const std::uint8_t *row(int plane, std::int64_t y) const {
+        return static_cast<const std::uint8_t *>(view.data[plane]) + y * view.stride[plane];
+    }
+    std::uint8_t *row(int plane, std::int64_t y) {
+        return static_cast<std::uint8_t *>(view.data[plane]) + y * view.stride[plane];
+    }
+};
+
+gpv_erode_params read_params(Input &in) {
+    gpv_erode_params params;
+    gpv_erode_params_init(&params, sizeof params);
+    if (in.once_in(16)) {
+        params = in.raw<gpv_erode_params>();
+        if (params.struct_size > sizeof params) // there is no more to read
+            params.struct_size = sizeof params;
+        return params;
+    }
+    params.operation = in.below(7);
+    params.shape = in.below(3);
+    params.radius_x = in.once_in(4) ? in.below(256) : in.below(9);
+    params.radius_y = in.once_in(4) ? in.below(256) : in.below(9) - 1;
+    params.iterations = in.once_in(8) ? 1 + in.below(255) : 1;
+    params.threshold = in.flag() ? 0 : in.flag() ? in.below(256) : in.raw<std::uint16_t>();
+    params.border = in.below(2);
+    params.planes = in.below(3);
+    return params;
+}
+
+bool has_fourth(gpv_format format) {
+    return format >= GPV_FORMAT_RGBA8 && format <= GPV_FORMAT_BGRX8;
+}
+
+/// One sample before and after.
+bool plausible(const gpv_erode_params &p, int before, int after) {
+    switch (p.operation) {
+    case GPV_MORPH_ERODE:
+    case GPV_MORPH_OPEN:
+    case GPV_MORPH_TOPHAT:
+        return after <= before || (p.operation == GPV_MORPH_OPEN && p.border);
+    case GPV_MORPH_DILATE:
+        return after >= before;
+    case GPV_MORPH_CLOSE:
+        return after >= before || p.border;
+    default:
+        return true;
+    }
+}
+
+void check_row(const gpv_erode_params &p, gpv_format format, int plane, const std::uint8_t *before,
+               const std::uint8_t *after, std::int64_t row_bytes) {
+    const bool binary = p.threshold > 0;
+    if (plane > 0 && binary) {
+        REQUIRE(std::all_of(after, after + row_bytes, [](int v) { return v == 128; }));
+        return;
+    }
+    if (plane > 0 && p.planes != GPV_MORPH_PLANES_ALL) {
+        REQUIRE(std::memcmp(before, after, row_bytes) == 0);
+        return;
+    }
+    const int sample = format == GPV_FORMAT_GRAY16 ? 2 : 1;
+    for (std::int64_t x = 0; x < row_bytes; x += sample) {
+        std::uint16_t was = before[x], is = after[x];
+        if (sample == 2) {
+            std::memcpy(&was, before + x, 2);
+            std::memcpy(&is, after + x, 2);
+        }
+        if (has_fourth(format) && x % 4 == 3)
+            REQUIRE(was == is);
+        else if (binary)
+            REQUIRE(is == 0 || is == (sample == 2 ? 65535 : 255));
+        else
+            REQUIRE(plausible(p, was, is));
+    }
+}
+
+/// Writes the rows of from over those of to.
+void copy_rows(const Picture &from, Picture &to) {
+    for (int i = 0; i < gpv_format_planes(from.view.format); i++) {
+        std::int64_t row_bytes, rows;
+        REQUIRE(gpv_format_plane(from.view.format, i, from.view.width, from.view.height, &row_bytes,
+                                 &rows) == GPV_OK);
+        for (std::int64_t y = 0; y < rows; y++)
+            std::memcpy(to.row(i, y), from.row(i, y), row_bytes);
+    }
+}
+
+void check_result(const gpv_erode_params &p, const Picture &src, const Picture &dst,
+                  const Picture &again) {
+    for (int i = 0; i < gpv_format_planes(src.view.format); i++) {
+        std::int64_t row_bytes, rows;
+        REQUIRE(gpv_format_plane(src.view.format, i, src.view.width, src.view.height, &row_bytes,
+                                 &rows) == GPV_OK);
+        for (std::int64_t y = 0; y < rows; y++) {
+            REQUIRE(std::memcmp(dst.row(i, y), again.row(i, y), row_bytes) == 0);
+            check_row(p, src.view.format, i, src.row(i, y), dst.row(i, y), row_bytes);
+        }
+    }
+}
+
+/// What gpv_image_wrap() says must fit into what it asks for.
+void check_wrap(const Fields &f, std::int64_t stride) {
+    gpv_image image;
+    const std::int64_t need =
+        gpv_image_wrap(&image, sizeof image, f.format, f.width, f.height, nullptr, stride);
+    REQUIRE(need > 0 || need == GPV_ERR_INVALID_ARGUMENT);
+    REQUIRE(need == gpv_image_wrap(nullptr, 0, f.format, f.width, f.height, nullptr, stride));
+    if (need < 0 || need > most_bytes)
+        return;
+    std::unique_ptr<char[]> exact(new char[need]);
+    REQUIRE(gpv_image_wrap(&image, sizeof image, f.format, f.width, f.height, exact.get(),
+                           stride) == need);
+    const char *end = exact.get();
+    for (int i = 0; i < gpv_format_planes(f.format); i++) {
+        std::int64_t row_bytes, rows;
+        REQUIRE(gpv_format_plane(f.format, i, f.width, f.height, &row_bytes, &rows) == GPV_OK);
+        REQUIRE(image.data[i] == end && image.stride[i] >= row_bytes);
+        end += image.stride[i] * rows;
+    }
+    REQUIRE(end == exact.get() + need);
+}
+
+/// params is null if they are not those of op.
+void run(Input &in, gpv_context *context, gpv_erode *op, const gpv_erode_params *params,
+         Picture &src, Picture &dst, Budget &budget) {
+    const bool in_place = src.view.data[0] == dst.view.data[0];
+    const Fields fields = {src.view.format, src.view.width, src.view.height};
+    const auto before_src = src.bytes(), before_dst = dst.bytes();
+    Picture original(in, fields), again(in, fields);
+    const bool copied =
+        src.legal && original.legal && original.backed && again.legal && again.backed;
+    if (copied) {
+        copy_rows(src, original);
+        copy_rows(src, again);
+    }
+
+    const gpv_status status = gpv_erode_run(op, nullptr, &src.view, &dst.view);
+    REQUIRE(status <= GPV_OK && status >= GPV_ERR_OUT_OF_MEMORY);
+    REQUIRE(status != GPV_OK || (src.legal && dst.legal));
+    REQUIRE(status == GPV_OK || gpv_context_error(context)[0]);
+    REQUIRE(gpv_erode_query(op) == GPV_OK && gpv_erode_wait(op) == GPV_OK);
+    if (status == GPV_ERR_INVALID_ARGUMENT || status == GPV_ERR_UNSUPPORTED)
+        REQUIRE(src.bytes() == before_src && dst.bytes() == before_dst);
+    if (!in_place)
+        REQUIRE(src.bytes() == before_src);
+    if (status != GPV_OK || !copied || !params)
+        return;
+
+    budget.fail_at = 0;
+    const gpv_status repeated = gpv_erode_run(op, nullptr, &again.view, &again.view);
+    REQUIRE(repeated == GPV_OK || repeated == GPV_ERR_OUT_OF_MEMORY || again.wild);
+    if (repeated == GPV_OK)
+        check_result(*params, original, in_place ? src : dst, again);
+}
+
+} // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    Input in(data, size);
+    Budget budget;
+    gpv_context *context = nullptr;
+    gpv_erode *op = nullptr;
+    gpv_context_params context_params;
+    gpv_context_params_init(&context_params, sizeof context_params);
+    context_params.backend = GPV_BACKEND_CPU;
+    context_params.alloc = allocate;
+    context_params.free = release;
+    context_params.user = &budget;
+    REQUIRE(gpv_context_create(&context_params, &context) == GPV_OK);
+
+    const gpv_erode_params params = read_params(in);
+    gpv_status status = gpv_erode_create(context, &params, &op);
+    REQUIRE(status == GPV_OK || status == GPV_ERR_INVALID_ARGUMENT);
+    if (status != GPV_OK)
+        REQUIRE(!op && gpv_erode_create(context, nullptr, &op) == GPV_OK);
+    const bool params_in_force = status == GPV_OK;
+
+    const Fields fields = read_fields(in);
+    check_wrap(fields, in.flag() ? 0 : in.raw<std::int64_t>() >> in.below(64));
+    Picture src(in, fields);
+    Picture dst(in, in.once_in(16) ? read_fields(in) : fields);
+    if (in.once_in(8)) {
+        dst.view = src.view;
+        dst.legal = src.legal;
+        dst.backed = src.backed;
+    }
+    if (in.once_in(8))
+        budget.fail_at = 1 + in.below(3);
+    if (in.once_in(4)) {
+        status = gpv_erode_prepare(op, &src.view);
+        REQUIRE(status <= GPV_OK && status >= GPV_ERR_OUT_OF_MEMORY);
+    }
+
+    if ((src.backed || !src.legal) && (dst.backed || !dst.legal))
+        run(in, context, op, params_in_force ? &params : nullptr, src, dst, budget);
+    gpv_erode_destroy(&op);
+    gpv_context_destroy(&context);
+    REQUIRE(budget.live == 0);
+    return 0;
+}
