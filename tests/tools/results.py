@@ -2,7 +2,8 @@
 """Test results in one line, and benchmark results in docs/results.
 
 results.py summary LOG...                  one line over test logs of meson
-results.py record NAME STEM=FILE... [TESTS...]   benchmark output (and test logs) into docs/results/NAME.json
+results.py record NAME [STEM=FILE...] [LOG...]
+                                           benchmarks and test logs into docs/results/NAME.json
 results.py tables                          remakes the tables in docs/benchmarks.md
 results.py check                           are tables and results of today's sources?
 results.py source                          the hash of today's sources
@@ -82,15 +83,15 @@ def machine():
 
 def record(name, *inputs):
     path = RESULTS / f"{name}.json"
-    data = json.loads(path.read_text()) if path.exists() else {"benchmarks": {}}
+    data = json.loads(path.read_text()) if path.exists() else {"benchmarks": {}, "tests": {}}
     stamp = {"date": datetime.date.today().isoformat(), "source": source_hash(), **machine()}
-    logs = [item for item in inputs if "=" not in item]
-    for stem, file in (item.split("=", 1) for item in inputs if "=" in item):
-        with open(file, encoding="utf-8") as produced:
-            data["benchmarks"][stem] = {**stamp, "rows": json.load(produced)["benchmarks"]}
-    if logs:
-        data["tests"] = {**stamp, "results": dict(
-            test for log in logs for test in sorted(load_tests(log)))}
+    for item in inputs:
+        stem, equals, file = item.partition("=")
+        if equals:
+            rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
+            data["benchmarks"][stem] = {**stamp, "rows": rows}
+        else:
+            data["tests"][Path(item).stem] = {**stamp, "results": dict(sorted(load_tests(item)))}
     RESULTS.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
     print(f"wrote {path.relative_to(TOP)}")
@@ -117,10 +118,6 @@ def table(name):
     return "\n".join(lines)
 
 
-def is_stale(run):
-    return run["source"] != source_hash()
-
-
 def made_page():
     def fill(found):
         if not (RESULTS / found[2]).exists():
@@ -142,9 +139,8 @@ def check():
     """Fails on a table that differs from its file; a result of older sources is only a warning."""
     for path in sorted(RESULTS.glob("*.json")):
         data = json.loads(path.read_text())
-        runs = {**data["benchmarks"], **({"tests": data["tests"]} if "tests" in data else {})}
-        for stem, run in sorted(runs.items()):
-            if is_stale(run):
+        for stem, run in sorted({**data["benchmarks"], **data["tests"]}.items()):
+            if run["source"] != source_hash():
                 print(f"STALE: {path.relative_to(TOP)}: {stem} ran on source {run['source']}, "
                       f"today's is {source_hash()}")
     if PAGE.exists() and PAGE.read_text(encoding="utf-8") != made_page():
