@@ -44,7 +44,7 @@ faults += [f"<gpuvision/gpuvision.h> lacks <{header}>" for header in headers
            if f"<{header}>" not in umbrella and header not in indirect]
 
 found = [name for name in COMPILERS if shutil.which(name)]
-for name in COMPILERS.keys() - found:
+for name in sorted(COMPILERS.keys() - found):
     print(f"skipped: {name} is not installed")
 if not found:
     print("neither gcc nor clang is installed: nothing can be compiled")
