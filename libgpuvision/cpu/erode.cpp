@@ -5,16 +5,16 @@
 //   cross    vertical reduction, horizontal reduction of the middle row, both combined
 //   ellipse  each element row is two overlapping windows of a power of two
 // Vertical reductions of more than 7 rows run as van Herk (1992) and Gil and
-// Werman (1993) describe: 3 operations a sample, whatever the radius.
+// Werman (1993) describe: 3 operations a sample, whatever the radius, where a
+// band has as many rows as the element.
 #include "core/erode.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <bit>
 #include <cstring>
+#include <type_traits>
 
 #include <hwy/cache_control.h>
-#include <tbb/parallel_for.h>
 
 #include "cpu/rows.hpp"
 #include "cpu/threads.hpp"
@@ -130,10 +130,11 @@ class BandFilter {
     using Unit = typename Kind::Unit;
 
     /// alpha: where the fourth channel of every output pixel comes from, or null.
+    /// band: the most rows that run() will be given.
     BandFilter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha,
-               std::byte *scratch)
+               int band, std::byte *scratch)
         : pass_(pass), reduce_(Kind::reduce(pass.erode)), in_(in), out_(out), alpha_(alpha),
-          carver_(scratch) {
+          band_(band), carver_(scratch) {
         // Iterated crosses and ellipses keep their radius, a rectangle may have outgrown the image.
         if (pass_.shape != MorphShape::ellipse) {
             pass_.radius_x = std::min(pass_.radius_x, in_.columns);
@@ -150,7 +151,8 @@ class BandFilter {
 
     void run(int first, int last) {
         if (pass_.shape == MorphShape::ellipse)
-            run_ellipse(first, last);
+            for (int left = 0; left < in_.columns; left += strip_)
+                run_ellipse(first, last, left, std::min(strip_, in_.columns - left));
         else if (pass_.radius_y <= direct_radius)
             run_direct(first, last);
         else
@@ -169,12 +171,13 @@ class BandFilter {
     void take_scratch() {
         const std::size_t units = Kind::units(in_);
         const std::size_t padding = Kind::padding(in_, pass_.radius_x);
-        const std::size_t padded = 2 * padding + units + row_slack / sizeof(Unit);
         border_row_ = carver_.take<Unit>(units);
         for (Unit *&row : filtered_)
             row = carver_.take<Unit>(units);
         if (pass_.shape == MorphShape::ellipse) {
             pointers_ = carver_.take<const Unit *>(2 * window_y());
+            strip_ = strip_columns();
+            const std::size_t padded = 2 * padding + std::size_t(strip_) * in_.step;
             table_pitch_ = round_up(padded * sizeof(Unit), row_alignment) / sizeof(Unit);
             table_ = carver_.take<Unit>(table_pitch_ * levels() * window_y(), padding);
             return;
@@ -191,8 +194,19 @@ class BandFilter {
         if (pass_.radius_y > direct_radius) {
             prefix_ = carver_.take<Unit>(units);
             suffix_pitch_ = round_up(units * sizeof(Unit), row_alignment) / sizeof(Unit);
-            suffix_ = carver_.take<Unit>(suffix_pitch_ * window_y());
+            suffix_ = carver_.take<Unit>(suffix_pitch_ * std::min(window_y(), band_));
         }
+    }
+
+    /// Columns of a strip whose tables stay in the cache, or that at least
+    /// does not consist of margins.
+    int strip_columns() const {
+        constexpr std::size_t cache = 512 << 10; // bytes
+        const std::size_t pixel = sizeof(Unit) * in_.step * levels() * window_y();
+        const int margins = 2 * pass_.radius_x;
+        const int fitting = std::max(static_cast<int>(cache / pixel) - margins, 2 * margins + 64);
+        const int strips = (in_.columns + fitting - 1) / fitting;
+        return (in_.columns + strips - 1) / strips;
     }
 
     const Unit *source(int y) const {
@@ -205,11 +219,15 @@ class BandFilter {
     /// Where the finished row is put together: the output unless alpha is still to be merged in.
     Unit *result(int y) const { return alpha_ ? filtered_[y % 2] : target(y); }
 
-    void emit(int y) {
+    /// Finishes the columns from left on.
+    void emit(int y, int left, int columns) {
         if constexpr (std::is_same_v<Kind, Grey<std::uint8_t>>)
-            if (alpha_)
-                merge_fourth(filtered_[y % 2], reinterpret_cast<const Unit *>(alpha_->row(y)),
-                             target(y), in_.columns);
+            if (alpha_) {
+                const std::ptrdiff_t start = std::ptrdiff_t{left} * in_.step;
+                merge_fourth(filtered_[y % 2] + start,
+                             reinterpret_cast<const Unit *>(alpha_->row(y)) + start,
+                             target(y) + start, columns);
+            }
     }
 
     /// Where the vertical reduction of row y goes.
@@ -231,7 +249,7 @@ class BandFilter {
             const Unit *both[] = {vertical_[y % 2], result(y)};
             reduce_rows(reduce_, both, 2, result(y), Kind::units(in_));
         }
-        emit(y);
+        emit(y, 0, in_.columns);
     }
 
     /// Hardware does not look ahead from row to row. Worth a tenth on images beyond the cache.
@@ -265,21 +283,24 @@ class BandFilter {
 
     /// A group of window_y outputs needs twice as many rows: suffix(i) is the
     /// reduction of row i to the end of the first half, prefix_ that of the
-    /// beginning of the second half.
+    /// beginning of the second half. What a short band never asks for is not kept.
     void run_van_herk(int first, int last) {
         const int window = window_y();
         const std::size_t units = Kind::units(in_);
         for (int group = first; group < last; group += window) {
             const int top = group - pass_.radius_y;
-            std::copy_n(source(top + window - 1), units, suffix(window - 1));
-            for (int i = window - 2; i >= 0; i--) {
+            const int kept = std::min(window, last - group);
+            for (int i = kept - 1; i < window; i++)
+                pointers_[i - kept + 1] = source(top + i);
+            reduce_rows(reduce_, pointers_, window - kept + 1, suffix(kept - 1), units);
+            for (int i = kept - 2; i >= 0; i--) {
                 const Unit *pair[] = {source(top + i), suffix(i + 1)};
                 reduce_rows(reduce_, pair, 2, suffix(i), units);
             }
             std::copy_n(suffix(0), units, vertical(group));
             horizontal(group);
             std::fill_n(prefix_, units, identity());
-            for (int i = 1; i < window && group + i < last; i++) {
+            for (int i = 1; i < kept; i++) {
                 extend_rows(reduce_, prefix_, source(top + window - 1 + i), suffix(i),
                             vertical(group + i), units);
                 horizontal(group + i);
@@ -289,33 +310,39 @@ class BandFilter {
 
     Unit identity() const { return pass_.erode ? static_cast<Unit>(~Unit{0}) : Unit{0}; }
 
-    /// Level k of source row y: the reduction of 2^k pixels from each pixel on.
+    /// Level k of source row y: the reduction of 2^k pixels from each pixel of the strip on.
     Unit *table(int y, int level) const {
         const int slot = (y % window_y() + window_y()) % window_y();
         return table_ + (std::size_t(slot) * levels() + level) * table_pitch_;
     }
 
-    void fill_table(int y) {
+    void fill_table(int y, int left, int columns) {
         if (y < 0 || y >= in_.rows)
             return;
-        std::copy_n(source(y), Kind::units(in_), table(y, 0));
-        Kind::pad(table(y, 0), in_, pass_.radius_x, border());
-        const std::ptrdiff_t left = std::ptrdiff_t{pass_.radius_x} * in_.step;
+        const std::ptrdiff_t step = in_.step;
+        const int begin = left - pass_.radius_x;
+        const int end = left + columns + pass_.radius_x;
+        const int inside = std::max(begin, 0);
+        const int outside = std::min(end, in_.columns);
+        Unit *row = table(y, 0) - pass_.radius_x * step;
+        row = std::fill_n(row, (inside - begin) * step, border());
+        row = std::copy_n(source(y) + inside * step, (outside - inside) * step, row);
+        std::fill_n(row, (end - outside) * step, border());
         for (int level = 1; level < levels(); level++) {
             const int half = 1 << (level - 1);
-            const Unit *from = table(y, level - 1) - left;
-            const Unit *pair[] = {from, from + std::ptrdiff_t{half} * in_.step};
-            const int pixels = in_.columns + 2 * pass_.radius_x - (2 * half - 1);
-            reduce_rows(reduce_, pair, 2, table(y, level) - left, std::size_t(pixels) * in_.step);
+            const Unit *from = table(y, level - 1) - pass_.radius_x * step;
+            const Unit *pair[] = {from, from + half * step};
+            reduce_rows(reduce_, pair, 2, table(y, level) - pass_.radius_x * step,
+                        (end - begin - (2 * half - 1)) * step);
         }
     }
 
-    void run_ellipse(int first, int last) {
+    void run_ellipse(int first, int last, int left, int columns) {
         const int radius = pass_.radius_y;
         for (int y = first - radius; y < first + radius; y++)
-            fill_table(y);
+            fill_table(y, left, columns);
         for (int y = first; y < last; y++) {
-            fill_table(y + radius);
+            fill_table(y + radius, left, columns);
             const int top = std::max(-radius, -y);
             const int bottom = std::min(radius, in_.rows - 1 - y);
             std::size_t count = 0;
@@ -328,8 +355,9 @@ class BandFilter {
                 pointers_[count++] = row - std::ptrdiff_t{dx} * in_.step;
                 pointers_[count++] = row + std::ptrdiff_t{dx + 1 - (1 << level)} * in_.step;
             }
-            reduce_rows(reduce_, pointers_, count, result(y), Kind::units(in_));
-            emit(y);
+            reduce_rows(reduce_, pointers_, count, result(y) + std::ptrdiff_t{left} * in_.step,
+                        std::size_t(columns) * in_.step);
+            emit(y, left, columns);
         }
     }
 
@@ -338,6 +366,7 @@ class BandFilter {
     Samples in_;
     Samples out_;
     const Plane *alpha_;
+    int band_;
     Carver carver_;
     Unit *border_row_ = nullptr;
     Unit *filtered_[2] = {}; // of even and of odd rows, as the next two
@@ -348,24 +377,15 @@ class BandFilter {
     std::size_t suffix_pitch_ = 0;
     Unit *table_ = nullptr;
     std::size_t table_pitch_ = 0;
+    int strip_ = 0;
     const Unit **pointers_ = nullptr;
 };
 
-/// Calls f(worker, first, last) for bands of rows that cover [0, rows), on as
-/// many threads as there are workers; each worker runs one band at a time.
-template <class F>
-void parallel_bands(int rows, int band, int workers, F f) {
-    std::atomic<int> next{0};
-    tbb::parallel_for(0, workers, [&](int worker) {
-        for (int first; (first = next.fetch_add(band)) < rows;)
-            f(worker, first, std::min(first + band, rows));
-    });
-}
-
-/// Rows of a band: enough bands for all workers, and whole groups of van Herk.
+/// Rows of a band: enough bands for all workers, whole groups of van Herk, and
+/// not much fewer rows than the element has, which each band starts with.
 int band_rows(int rows, int window, int workers) {
     constexpr int least = 16;
-    const int wanted = std::max(least, rows / (3 * workers));
+    const int wanted = std::max({least, rows / (3 * workers), std::min(window, rows / workers)});
     const int groups = (wanted + window / 2) / window;
     return window > 2 * direct_radius + 1 && groups > 0 ? groups * window : wanted;
 }
@@ -423,13 +443,14 @@ class CpuErode final : public Erode {
 
     void prepare(const Image &like) override {
         // Where source and destination are the same, scratch is largest.
-        plan(like, like, nullptr);
+        plan(like, like, true, nullptr);
     }
 
     void run(Stream stream, const Image &src, const Image &dst) override {
-        plan(src, dst, stream);
+        const bool in_place = same_pixels(src, dst);
+        plan(src, dst, in_place, stream);
         carver_ = Carver(planes_.data());
-        visit(src, dst);
+        visit(src, dst, in_place);
     }
 
     bool finished() override { return true; }
@@ -456,18 +477,18 @@ class CpuErode final : public Erode {
     }
 
     /// Walks through the work without doing it, to learn what scratch it needs.
-    void plan(const Image &src, const Image &dst, Stream stream) {
+    void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
         workers_ = thread_count();
         band_bytes_ = 0;
         carver_ = Carver();
         dry_ = true;
-        visit(src, dst);
+        visit(src, dst, in_place);
         dry_ = false;
         planes_.reserve(carver_.used(), stream);
         bands_.reserve(band_bytes_ * workers_, stream);
     }
 
-    void visit(const Image &src, const Image &dst) {
+    void visit(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst);
         const int filtered = params_.planes == MorphPlanes::all ? src.plane_count() : 1;
@@ -475,12 +496,14 @@ class CpuErode final : public Erode {
             const PlaneShape shape = src.shape(i);
             const Samples in = samples(src.planes[i], shape);
             const Samples out = samples(dst.planes[i], shape);
+            if (i >= filtered && in_place)
+                continue;
             if (i >= filtered)
                 copy<Grey<std::uint8_t>>(in, out);
             else if (shape.sample_bytes == 2)
-                evaluate<Grey<std::uint16_t>>(in, out);
+                evaluate<Grey<std::uint16_t>>(in, out, in_place);
             else
-                evaluate<Grey<std::uint8_t>>(in, out);
+                evaluate<Grey<std::uint8_t>>(in, out, in_place);
         }
     }
 
@@ -516,8 +539,6 @@ class CpuErode final : public Erode {
 
     template <class Kind>
     void copy(const Samples &in, const Samples &out) {
-        if (in.plane.data == out.plane.data)
-            return;
         const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit);
         for_rows(in.rows, 0, [&](std::byte *, int y) {
             std::memcpy(out.plane.row(y), in.plane.row(y), bytes);
@@ -526,24 +547,24 @@ class CpuErode final : public Erode {
 
     template <class Kind>
     void filter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
+        const int band = band_rows(in.rows, 2 * pass.radius_y + 1, workers_);
         if (dry_) {
-            const BandFilter<Kind> measure(pass, in, out, alpha, nullptr);
+            const BandFilter<Kind> measure(pass, in, out, alpha, band, nullptr);
             band_bytes_ = std::max(band_bytes_, measure.scratch_bytes());
             return;
         }
-        const int band = band_rows(in.rows, 2 * pass.radius_y + 1, workers_);
         parallel_bands(in.rows, band, workers_, [&](int worker, int first, int last) {
-            BandFilter<Kind>(pass, in, out, alpha, bands_.data() + worker * band_bytes_)
+            BandFilter<Kind>(pass, in, out, alpha, band, bands_.data() + worker * band_bytes_)
                 .run(first, last);
         });
     }
 
-    /// Runs the passes one after the other; the last one writes out.
+    /// Runs the passes one after the other; the last one writes out, which is in if in_place.
     template <class Kind>
     void chain(const std::vector<Pass> &passes, const Samples &in, const Samples &out,
-               const Plane *alpha) {
+               const Plane *alpha, bool in_place) {
         Samples from = in;
-        if (passes.size() == 1 && in.plane.data == out.plane.data) {
+        if (passes.size() == 1 && in_place) {
             from = scratch_like<Kind>(in);
             copy<Kind>(in, from);
         }
@@ -563,15 +584,15 @@ class CpuErode final : public Erode {
         if (passes.empty())
             return in;
         const Samples out = scratch_like<Kind>(in);
-        chain<Kind>(passes, in, out, nullptr);
+        chain<Kind>(passes, in, out, nullptr, false);
         return out;
     }
 
     template <class Kind>
-    void evaluate(const Samples &in, const Samples &out) {
+    void evaluate(const Samples &in, const Samples &out, bool in_place) {
         const Plane *alpha = in.step == 4 ? &in.plane : nullptr;
         if (!difference_)
-            return chain<Kind>(first_, in, out, alpha);
+            return chain<Kind>(first_, in, out, alpha, in_place);
         const Samples a = intermediate<Kind>(first_, in);
         const Samples b = intermediate<Kind>(second_, in);
         using Unit = typename Kind::Unit;
@@ -598,7 +619,7 @@ class CpuErode final : public Erode {
         if (params_.shape == MorphShape::ellipse)
             evaluate_as_grey(source, result);
         else
-            evaluate<Bits>(source, result);
+            evaluate<Bits>(source, result, false);
         unpack(result, src, dst);
         for (int i = 1; i < src.plane_count(); i++) {
             const PlaneShape shape = dst.shape(i);
@@ -616,7 +637,7 @@ class CpuErode final : public Erode {
         for_rows(in.rows, 0, [&](std::byte *, int y) {
             unpack_row(bytes(source.plane.row(y)), in.columns, bytes(in.plane.row(y)));
         });
-        evaluate<Kind>(in, out);
+        evaluate<Kind>(in, out, false);
         for_rows(in.rows, 0, [&](std::byte *, int y) {
             pack_row(bytes(out.plane.row(y)), in.columns, 1, bytes(result.plane.row(y)));
         });

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 
 #include <tbb/global_control.h>
+#include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
 
 namespace gpv::cpu {
@@ -13,6 +15,21 @@ inline int thread_count() {
     const auto limit =
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
     return std::min(tbb::this_task_arena::max_concurrency(), static_cast<int>(limit));
+}
+
+/// Calls f(worker, first, last) for bands of rows that cover [0, rows), on as
+/// many threads as there are workers; each worker runs one band at a time.
+/// Isolated: while it waits, the calling thread takes up none of the caller's
+/// own tasks, which could enter the object that is running.
+template <class F>
+void parallel_bands(int rows, int band, int workers, F f) {
+    std::atomic<int> next{0};
+    tbb::this_task_arena::isolate([&] {
+        tbb::parallel_for(0, workers, [&](int worker) {
+            for (int first; (first = next.fetch_add(band)) < rows;)
+                f(worker, first, std::min(first + band, rows));
+        });
+    });
 }
 
 } // namespace gpv::cpu
