@@ -109,13 +109,14 @@ START_TEST(struct_size_rules) {
     ck_assert_int_eq(create_with_size(4096, 4096, 4095, &keep), GPV_ERR_UNSUPPORTED);
     expect_text(keep.text, "params|newer|4095");
 
+    /* no field of a struct of senseless size can be trusted, its log callback neither */
+    memset(&keep, 0, sizeof keep);
     ck_assert_int_eq(create_with_size(4097, known, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
-    expect_text(keep.text, "params->struct_size|4097|48..4096");
     ck_assert_int_eq(create_with_size(UINT32_MAX, known, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
-    /* shorter than the first release: the log callback may not be there to be called */
     ck_assert_int_eq(create_with_size(0, 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(create_with_size(8, 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(create_with_size(known - 8, known - 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(keep.lines[GPV_LOG_ERROR], 0);
 }
 END_TEST
 

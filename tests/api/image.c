@@ -32,7 +32,7 @@ static const struct {
 static const gpv_format no_formats[] = {GPV_FORMAT_NONE, 16, 99, 0x80000001u, UINT32_MAX};
 
 static gpv_image image;
-static unsigned char bytes[1 << 12];
+static _Alignas(16) unsigned char bytes[1 << 12];
 
 START_TEST(planes) {
     size_t i;
@@ -100,20 +100,32 @@ START_TEST(illegal_planes_write_nothing) {
 }
 END_TEST
 
-START_TEST(init_is_all_zero) {
-    gpv_image want;
+static void expect_zero_but_size(const void *bytes, uint32_t size) {
+    const unsigned char *all = bytes;
+    uint32_t claimed, i;
+    memcpy(&claimed, all, sizeof claimed);
+    ck_assert_uint_eq(claimed, size);
+    for (i = sizeof claimed; i < size; i++)
+        ck_assert_uint_eq(all[i], 0);
+    ck_assert_uint_eq(all[size], 0xC5);
+}
+
+START_TEST(inits_are_all_zero) {
     uint32_t size;
-    memset(&want, 0, sizeof want);
-    want.struct_size = sizeof want;
-    memset(&image, 0xC5, sizeof image);
-    gpv_image_init(&image, sizeof image);
-    ck_assert_int_eq(memcmp(&image, &want, sizeof want), 0);
-    gpv_image_init(NULL, sizeof image);
-    for (size = 0; size < sizeof image; size++) {
-        memset(&image, 0xC5, sizeof image);
-        gpv_image_init(&image, size);
-        ck_assert_uint_eq(((unsigned char *)&image)[size], 0xC5);
+    gpv_image_init(NULL, sizeof(gpv_image));
+    gpv_buffer_init(NULL, sizeof(gpv_buffer));
+    for (size = sizeof size; size <= 2 * sizeof(gpv_image); size++) {
+        memset(bytes, 0xC5, sizeof bytes);
+        gpv_image_init((gpv_image *)(void *)bytes, size);
+        expect_zero_but_size(bytes, size);
+        memset(bytes, 0xC5, sizeof bytes);
+        gpv_buffer_init((gpv_buffer *)(void *)bytes, size);
+        expect_zero_but_size(bytes, size);
     }
+    memset(bytes, 0xC5, sizeof bytes);
+    gpv_image_init((gpv_image *)(void *)bytes, 3);
+    gpv_buffer_init((gpv_buffer *)(void *)bytes, 0);
+    ck_assert_uint_eq(bytes[0], 0xC5);
 }
 END_TEST
 
@@ -232,7 +244,7 @@ int main(void) {
     tcase_add_test(group, planes);
     tcase_add_test(group, planes_at_the_limits);
     tcase_add_test(group, illegal_planes_write_nothing);
-    tcase_add_test(group, init_is_all_zero);
+    tcase_add_test(group, inits_are_all_zero);
     tcase_add_test(group, wrap_lays_planes_one_behind_the_other);
     tcase_add_test(group, wrap_strides);
     tcase_add_test(group, wrap_refuses);
