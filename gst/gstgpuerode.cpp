@@ -174,23 +174,24 @@ void install_properties(GObjectClass *klass) {
                 "the same as radius.",
                 -1, 255, -1);
     install_enum(klass, Property::shape, "shape", "Shape",
-                 "Shape of the structuring element inside its box. Default rect.",
+                 "Shape of the structuring element inside its box, which radius and radius-y "
+                 "give. Default rect.",
                  "GstGpuErodeShape", shapes);
     install_enum(klass, Property::operation, "operation", "Operation",
-                 "What is computed. Default erode.", "GstGpuErodeOperation", operations);
+                 "Operation to compute, from erosion to black-hat. Default erode.",
+                 "GstGpuErodeOperation", operations);
     install_int(klass, Property::iterations, "iterations", "Iterations",
-                "How often each erosion and each dilation is repeated, 1 to 255. Default 1.", 1,
-                255, 1);
+                "How many times each erosion and each dilation runs, 1 to 255. Default 1.", 1, 255,
+                1);
     install_int(klass, Property::threshold, "threshold", "Threshold",
-                "Luma in grey levels, 1 to 255, from which on a pixel is foreground of a binary "
-                "frame that is then processed; 0, the default, processes the grey levels.",
+                "Lowest luma of the foreground, in grey levels, 1 to 255: the frame is made binary "
+                "before the operation. 0, the default, works on the grey levels.",
                 0, 255, 0);
     install_enum(klass, Property::border, "border", "Border",
-                 "What pixels outside the frame count as. Default ignore.", "GstGpuErodeBorder",
-                 borders);
+                 "Whether pixels outside the frame do not count, or are 0. Default ignore.",
+                 "GstGpuErodeBorder", borders);
     install_enum(klass, Property::planes, "planes", "Planes",
-                 "Which planes are processed where threshold is 0; the others are copied. "
-                 "Default auto.",
+                 "Planes to process where threshold is 0; the others are copied. Default auto.",
                  "GstGpuErodePlanes", plane_choices);
 }
 
