@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs every gst-launch-1.0 command of README.md and docs/.
+"""Runs every gst-launch-1.0 command of README.md and docs/. A GLib critical aborts a command.
 
 A command is a line of a fenced code block, with its continuation lines. A
 block after the comment
@@ -56,7 +56,8 @@ def run(command):
     with tempfile.TemporaryDirectory() as folder:
         process = subprocess.Popen(["sh", "-c", command], cwd=folder, text=True,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                   start_new_session=True)
+                                   start_new_session=True,
+                                   env={**os.environ, "G_DEBUG": "fatal-criticals"})
         try:
             output, _ = process.communicate(timeout=TIMEOUT_S)
         except subprocess.TimeoutExpired:
