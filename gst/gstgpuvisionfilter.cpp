@@ -91,15 +91,24 @@ ErrorKind error_kind(gpv_status status) {
     }
 }
 
-void post_error(GstGpuVisionFilter *self, const ErrorKind &kind, gchar *debug) {
+/* As a default argument, the place of the call. Clang 14 has no std::source_location. */
+struct Location {
+    const char *file = __builtin_FILE();
+    const char *function = __builtin_FUNCTION();
+    int line = __builtin_LINE();
+};
+
+void post_error(GstGpuVisionFilter *self, const ErrorKind &kind, gchar *debug,
+                const Location &from = {}) {
     gst_element_message_full(GST_ELEMENT(self), GST_MESSAGE_ERROR, kind.domain, kind.code,
-                             g_strdup(kind.text), debug, __FILE__, GST_FUNCTION, __LINE__);
+                             g_strdup(kind.text), debug, from.file, from.function, from.line);
 }
 
-void post_library_error(GstGpuVisionFilter *self, gpv_status status) {
+void post_library_error(GstGpuVisionFilter *self, gpv_status status, const Location &from = {}) {
     post_error(self, error_kind(status),
                g_strdup_printf("%s: %s", gpv_status_string(status),
-                               gpv_context_error(private_of(self)->context)));
+                               gpv_context_error(private_of(self)->context)),
+               from);
 }
 
 /* ---- backend ---- */
@@ -139,17 +148,20 @@ gpv_status create_context(GstGpuVisionFilter *self) {
     return gpv_context_create(&params, &priv->context);
 }
 
-void post_create_error(GstGpuVisionFilter *self, gpv_status status) {
+void post_create_error(GstGpuVisionFilter *self, gpv_status status, const Location &from = {}) {
     auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const gchar *backend = backends[priv->backend].value_nick;
+    const gint device = priv->device;
+    GST_OBJECT_UNLOCK(self);
     ErrorKind kind = error_kind(status);
     if (status == GPV_ERR_UNSUPPORTED)
         kind = {GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
                 "This build has no CUDA backend; use backend=cpu or backend=auto."};
     post_error(self, kind,
-               g_strdup_printf("looked for backend=%s cuda-device-id=%d: %s: %s",
-                               backends[priv->backend].value_nick, priv->device,
-                               gpv_status_string(status),
-                               priv->log_error ? priv->log_error : "no further reason was given"));
+               g_strdup_printf("looked for backend=%s cuda-device-id=%d: %s", backend, device,
+                               priv->log_error ? priv->log_error : gpv_status_string(status)),
+               from);
 }
 
 void begin_stats(GstGpuVisionFilter *self) {
@@ -331,9 +343,16 @@ gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query) {
 
 /* ---- frames ---- */
 
+/* Sources of raw bytes open a segment in bytes, in which a time means nothing. */
+template <auto Convert>
+GstClockTime to_time(const GstSegment &segment, GstClockTime time) {
+    return segment.format == GST_FORMAT_TIME ? Convert(&segment, GST_FORMAT_TIME, time)
+                                             : GST_CLOCK_TIME_NONE;
+}
+
 void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
-    const guint64 time =
-        gst_segment_to_stream_time(&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS(buffer));
+    const GstClockTime time =
+        to_time<gst_segment_to_stream_time>(trans->segment, GST_BUFFER_PTS(buffer));
     if (GST_CLOCK_TIME_IS_VALID(time))
         gst_object_sync_values(GST_OBJECT(trans), time);
 }
@@ -379,13 +398,13 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
 }
 
 void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results) {
-    const GstSegment *segment = &GST_BASE_TRANSFORM(self)->segment;
+    const GstSegment &segment = GST_BASE_TRANSFORM(self)->segment;
     const GstClockTime time = GST_BUFFER_PTS(buffer);
-    gst_structure_set(
-        results, "timestamp", GST_TYPE_CLOCK_TIME, time, "stream-time", GST_TYPE_CLOCK_TIME,
-        gst_segment_to_stream_time(segment, GST_FORMAT_TIME, time), "running-time",
-        GST_TYPE_CLOCK_TIME, gst_segment_to_running_time(segment, GST_FORMAT_TIME, time),
-        "duration", GST_TYPE_CLOCK_TIME, GST_BUFFER_DURATION(buffer), nullptr);
+    gst_structure_set(results, "timestamp", GST_TYPE_CLOCK_TIME, time, "stream-time",
+                      GST_TYPE_CLOCK_TIME, to_time<gst_segment_to_stream_time>(segment, time),
+                      "running-time", GST_TYPE_CLOCK_TIME,
+                      to_time<gst_segment_to_running_time>(segment, time), "duration",
+                      GST_TYPE_CLOCK_TIME, GST_BUFFER_DURATION(buffer), nullptr);
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
 }
 

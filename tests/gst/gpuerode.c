@@ -815,14 +815,29 @@ GST_START_TEST(test_backend_cpu) {
 }
 GST_END_TEST
 
+/* No part between colons says what another has said. */
+static void assert_parts_differ(const gchar *text) {
+    gchar **parts = g_strsplit(text, ": ", 0);
+    for (guint i = 0; parts[i]; i++)
+        for (guint j = i + 1; parts[j]; j++)
+            fail_unless(!g_str_equal(parts[i], parts[j]), "said twice: %s", text);
+    g_strfreev(parts);
+}
+
 GST_START_TEST(test_backend_cuda_without_a_device) {
     GstElement *pipeline =
         launch("videotestsrc num-buffers=1 ! gpuerode backend=cuda cuda-device-id=3 ! fakesink");
     GstBus *bus = gst_element_get_bus(pipeline);
+    GstMessage *message;
+    gchar *text = NULL;
     fail_unless_equals_int(gst_element_set_state(pipeline, GST_STATE_PAUSED),
                            GST_STATE_CHANGE_FAILURE);
-    assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND,
-                 "backend=cuda cuda-device-id=3");
+    message = error_on(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, &text);
+    fail_unless(strstr(text, "backend=cuda cuda-device-id=3: ") != NULL, "%s", text);
+    fail_unless(strstr(text, ": start ()") != NULL, "not where it failed: %s", text);
+    assert_parts_differ(strstr(text, "looked for"));
+    g_free(text);
+    gst_message_unref(message);
     reach(pipeline, GST_STATE_NULL);
     gst_object_unref(bus);
     gst_object_unref(pipeline);
@@ -869,6 +884,8 @@ GST_START_TEST(test_property_flags) {
         fail_unless(g_str_has_suffix(blurb, "."), "%s: %s", spec->name, blurb);
         if (!(spec->flags & G_PARAM_WRITABLE))
             continue;
+        if (G_IS_PARAM_SPEC_INT(spec))
+            fail_unless(strstr(blurb, " to 255") != NULL, "%s: %s", spec->name, blurb);
         fail_unless(strstr(blurb, "efault") != NULL, "%s: %s", spec->name, blurb);
         if (g_strv_contains(only_ready, spec->name))
             fail_unless(spec->flags & GST_PARAM_MUTABLE_READY, "%s", spec->name);
@@ -968,6 +985,29 @@ GST_START_TEST(test_message) {
 }
 GST_END_TEST
 
+/* As from appsrc or filesrc, whose segment is in bytes: no time, and no critical of GStreamer's. */
+GST_START_TEST(test_segment_in_bytes) {
+    GstVideoInfo info = make_info("I420", 64, 48);
+    GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 post-messages=true");
+    GstBus *bus = add_bus(h->element);
+    GstMessage *message;
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_BYTES);
+    set_info(h, &info);
+    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
+    fail_unless(message != NULL);
+    assert_results(gst_message_get_structure(message), 4, 4);
+    assert_time(gst_message_get_structure(message), "timestamp", 0);
+    assert_time(gst_message_get_structure(message), "stream-time", GST_CLOCK_TIME_NONE);
+    assert_time(gst_message_get_structure(message), "running-time", GST_CLOCK_TIME_NONE);
+    gst_message_unref(message);
+    drop_bus(h->element, bus);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
 GST_START_TEST(test_no_message_unless_asked) {
     GstHarness *h = gst_harness_new("gpuerode");
     GstBus *bus = add_bus(h->element);
@@ -1044,12 +1084,14 @@ GST_START_TEST(test_meta_after_crop) {
 }
 GST_END_TEST
 
-/* Two of them in a row: each attaches its own. */
+/* Two of them in a row: each attaches its own, in their order. */
 GST_START_TEST(test_meta_of_two_elements) {
     GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 ! " ELEMENT "radius=5");
     GstBuffer *out = push_one(h);
     const GType api = gst_meta_get_info("gpuerode")->api;
     gpointer state = NULL;
+    assert_results(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(out, "gpuerode")), 4,
+                   4);
     assert_results(gst_custom_meta_get_structure(
                        (GstCustomMeta *)gst_buffer_iterate_meta_filtered(out, &state, api)),
                    4, 4);
@@ -1112,6 +1154,7 @@ static void add_properties(Suite *suite) {
 static void add_results(Suite *suite) {
     TCase *tcase = add_case(suite, "results");
     tcase_add_test(tcase, test_message);
+    tcase_add_test(tcase, test_segment_in_bytes);
     tcase_add_test(tcase, test_no_message_unless_asked);
     tcase_add_test(tcase, test_meta);
     tcase_add_test(tcase, test_no_meta_if_not_wanted);
