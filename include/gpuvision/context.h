@@ -13,9 +13,9 @@
 GPV_BEGIN
 
 /**
- * Owned by the caller, from gpv_context_create() to gpv_context_destroy().
- * Destroy the objects made from a context before the context. One thread at a
- * time, objects included.
+ * Owned by the caller, from gpv_context_create() to gpv_context_destroy(). An
+ * object made from it keeps what it needs of it: handles may be destroyed in
+ * any order. One thread at a time, objects included.
  */
 typedef struct gpv_context gpv_context;
 
@@ -35,10 +35,14 @@ typedef void (*gpv_log_fn)(void *user, gpv_log_level level, const char *message)
 /**
  * Returns size bytes aligned to 256, or NULL when there are none. Called
  * during creation, gpv_<algorithm>_prepare() and the first run of a size and
- * format. stream is the one passed to the call that needs the memory.
+ * format. stream is that of the run; during creation and prepare it is NULL,
+ * and work on any stream may use the memory as soon as this returns.
  */
 typedef void *(*gpv_alloc_fn)(void *user, gpv_memory memory, uint64_t size, gpv_stream stream);
-/** Takes back what gpv_alloc_fn gave. */
+/**
+ * Takes back what gpv_alloc_fn gave. Called only when no enqueued work uses the
+ * memory any more; stream is the one that gpv_alloc_fn was given.
+ */
 typedef void (*gpv_free_fn)(void *user, gpv_memory memory, void *ptr, gpv_stream stream);
 
 /** Parameters of a context. Start from gpv_context_params_init(). */

@@ -113,7 +113,13 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_imag
  * RGB. dst then holds 0 or the largest value (255, GRAY16: 65535) in Y, grey
  * and every colour channel; chroma is set to 128 and alpha is copied.
  *
- * CPU backend: finished on return. stream: see gpv_stream.
+ * CPU backend: finished on return. CUDA backend: device images are enqueued on
+ * stream; after the first run of a (size, format), or after
+ * gpv_erode_prepare(), the call allocates nothing, waits for nothing and may be
+ * captured in a CUDA graph. Host images are copied in before it returns, and
+ * dst is valid after gpv_erode_wait() or gpv_stream_sync(); such a run cannot be
+ * captured. An operator has one run in flight: a run on another stream waits,
+ * on the device, for the one before.
  *
  * @param src  GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param dst  same format, size and memory; may be src (same data and stride of
@@ -125,10 +131,14 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_imag
 GPV_API GPV_NODISCARD gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream,
                                                const gpv_image *src, const gpv_image *dst);
 
-/** GPV_OK if the last run has finished, GPV_NOT_READY if not, or its error. Does not wait. */
+/**
+ * Whether the last run has finished, without waiting. A run that was refused
+ * for its arguments does not count.
+ * @return GPV_OK if it has, or if there was none; GPV_NOT_READY; or its error
+ */
 GPV_API GPV_NODISCARD gpv_status gpv_erode_query(gpv_erode *op);
 
-/** Waits until the last run has finished. GPV_OK or its error. */
+/** As gpv_erode_query(), but waits until the last run has finished. */
 GPV_API GPV_NODISCARD gpv_status gpv_erode_wait(gpv_erode *op);
 
 GPV_END

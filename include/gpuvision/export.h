@@ -4,14 +4,11 @@
 
 /**
  * @file
- * How functions are exported. Define GPV_STATIC when linking the static
- * library on Windows; nothing is needed elsewhere.
+ * How functions are exported.
  */
 #if defined(_WIN32) || defined(__CYGWIN__)
 #    if defined(GPV_BUILDING)
 #        define GPV_API __declspec(dllexport)
-#    elif defined(GPV_STATIC)
-#        define GPV_API
 #    else
 #        define GPV_API __declspec(dllimport)
 #    endif

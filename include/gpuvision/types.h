@@ -82,7 +82,7 @@ enum {
     GPV_FORMAT_NV12 = 10,    /**< 2 planes: Y, UV interleaved */
     GPV_FORMAT_I420 = 11,    /**< 3 planes: Y, U, V */
     GPV_FORMAT_P016 = 12,    /**< 2 planes: Y, UV interleaved, uint16 */
-    GPV_FORMAT_LABEL32 = 13, /**< int32 */
+    GPV_FORMAT_LABEL32 = 13, /**< int32: labels, or any signed value */
     GPV_FORMAT_CAP32X4 = 14, /**< 4 planes of int32, capacities to the E S W N neighbour */
     GPV_FORMAT_CAP32X8 = 15  /**< 8 planes of int32: E SE S SW W NW N NE */
 };
@@ -122,7 +122,7 @@ typedef struct gpv_image {
     int64_t stride[GPV_MAX_PLANES]; /**< bytes from one row to the next, >= one row of samples */
 } gpv_image;
 
-/** View of flat memory, for results that are not images. */
+/** View of flat memory, for results that are not images. Start from gpv_buffer_init(). */
 typedef struct gpv_buffer {
     uint32_t struct_size; /**< sizeof(gpv_buffer) */
     gpv_memory memory;    /**< GPV_MEMORY_* */
@@ -147,6 +147,14 @@ typedef void *gpv_stream;
 GPV_API void gpv_image_init(gpv_image *image, uint32_t size);
 
 /**
+ * Writes the defaults: all zero but struct_size.
+ * @param buffer  written up to size bytes; NULL is ignored
+ * @param size    sizeof(gpv_buffer)
+ * Reentrant.
+ */
+GPV_API void gpv_buffer_init(gpv_buffer *buffer, uint32_t size);
+
+/**
  * Describes an image in host memory whose planes lie one behind the other.
  *
  * @param image   written up to size bytes
@@ -154,13 +162,13 @@ GPV_API void gpv_image_init(gpv_image *image, uint32_t size);
  * @param format  GPV_FORMAT_*
  * @param width   pixels
  * @param height  pixels
- * @param data    the first row of the first plane
+ * @param data    the first row of the first plane; NULL to learn only the bytes needed
  * @param stride  bytes from one row of the first plane to the next; 0 = rows
- *                without a gap. Further planes get the same stride, but the
- *                U and V planes of I420 half of it, rounded up.
+ *                without a gap. Further planes get the same stride, or one row
+ *                where that is more; the U and V planes of I420 half of it,
+ *                rounded up.
  * @return bytes from data to the end of the last plane, or
  *         GPV_ERR_INVALID_ARGUMENT (negative) if format, size or stride is illegal.
- *         With data NULL nothing but the bytes needed is computed.
  * Reentrant.
  */
 GPV_API int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32_t width,

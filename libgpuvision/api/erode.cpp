@@ -106,6 +106,8 @@ void require_same_shape(const Image &src, const Image &dst) {
     if (!same_pixels(src, dst) && overlap(src, dst))
         throw Error(Status::invalid_argument,
                     "dst overlaps src; it must be src itself or share no byte with it");
+    if (planes_overlap(dst))
+        throw Error(Status::invalid_argument, "two planes of dst overlap");
 }
 
 } // namespace

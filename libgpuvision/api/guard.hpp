@@ -49,9 +49,9 @@ gpv_status guard_device(Context &context, F &&f) noexcept {
     });
 }
 
-inline void require_not_null(const void *pointer, const char *name) {
+inline void require_not_null(const void *pointer, const Name &name) {
     if (!pointer)
-        throw Error(Status::invalid_argument, std::string(name) + " is NULL");
+        throw Error(Status::invalid_argument, name.text() + " is NULL");
 }
 
 inline constexpr std::uint32_t max_struct_size = 4096;
@@ -63,8 +63,8 @@ void read_struct(const T *in, std::size_t first_size, const char *name, T &out) 
     if (!in)
         return;
     const std::uint32_t size = in->struct_size;
-    require_range((std::string(name) + "->struct_size").c_str(), size,
-                  static_cast<std::uint32_t>(first_size), max_struct_size);
+    require_range({name, "struct_size"}, size, static_cast<std::uint32_t>(first_size),
+                  max_struct_size);
     const auto *bytes = reinterpret_cast<const unsigned char *>(in);
     for (std::size_t i = sizeof(T); i < size; i++)
         if (bytes[i])

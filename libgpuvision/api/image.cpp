@@ -17,52 +17,53 @@ static_assert(static_cast<gpv_memory>(Memory::cuda) == GPV_MEMORY_CUDA);
 static_assert(max_planes == GPV_MAX_PLANES && max_side == GPV_MAX_SIDE &&
               max_pixels == GPV_MAX_PIXELS);
 
-void require_size(const std::string &name, std::int32_t width, std::int32_t height) {
-    require_range((name + "width").c_str(), width, 1, max_side);
-    require_range((name + "height").c_str(), height, 1, max_side);
-    require_range((name + "width * height").c_str(), std::int64_t{width} * height, std::int64_t{1},
+/// owner: "" where width and height are arguments of their own.
+void require_size(const char *owner, std::int32_t width, std::int32_t height) {
+    require_range({owner, "width"}, width, 1, max_side);
+    require_range({owner, "height"}, height, 1, max_side);
+    require_range({owner, "width * height"}, std::int64_t{width} * height, std::int64_t{1},
                   max_pixels);
 }
 
-void require_format(const std::string &name, gpv_format format) {
+void require_format(const char *owner, gpv_format format) {
     if (format_info(static_cast<Format>(format)).planes == 0)
-        throw Error(Status::invalid_argument,
-                    name + "format is " + std::to_string(format) + ", which is no GPV_FORMAT");
+        throw Error(Status::invalid_argument, Name(owner, "format").text() + " is " +
+                                                  std::to_string(format) +
+                                                  ", which is no GPV_FORMAT");
 }
 
 /// A stride above this could overflow the address of the last row.
 constexpr std::int64_t max_stride = std::int64_t{1} << 40;
 
-Plane read_plane(const std::string &name, const gpv_image &view, int index, PlaneShape shape) {
-    const std::string data = name + "data[" + std::to_string(index) + "]";
-    const std::string stride = name + "stride[" + std::to_string(index) + "]";
-    require_not_null(view.data[index], data.c_str());
-    require_range(stride.c_str(), view.stride[index], shape.row_bytes(), max_stride);
+Plane read_plane(const char *owner, const gpv_image &view, int index, PlaneShape shape) {
+    const Name data(owner, "data", index);
+    const Name stride(owner, "stride", index);
+    require_not_null(view.data[index], data);
+    require_range(stride, view.stride[index], shape.row_bytes(), max_stride);
     const auto address = reinterpret_cast<std::uintptr_t>(view.data[index]);
     if (address % shape.sample_bytes || view.stride[index] % shape.sample_bytes)
-        throw Error(Status::invalid_argument, data + " and " + stride + " must be multiples of " +
-                                                  std::to_string(shape.sample_bytes) +
-                                                  " bytes, the size of a sample");
+        throw Error(Status::invalid_argument,
+                    data.text() + " and " + stride.text() + " must be multiples of " +
+                        std::to_string(shape.sample_bytes) + " bytes, the size of a sample");
     return {static_cast<std::byte *>(view.data[index]), view.stride[index]};
 }
 
 } // namespace
 
-Image read_image(const gpv_image *image, const char *argument, bool shape_only) {
-    require_not_null(image, argument);
+Image read_image(const gpv_image *image, const char *name, bool shape_only) {
+    require_not_null(image, name);
     gpv_image view{};
-    read_struct(image, first_image_size, argument, view);
-    const std::string name = std::string(argument) + "->";
+    read_struct(image, first_image_size, name, view);
 
     require_format(name, view.format);
-    require_range((name + "memory").c_str(), view.memory, gpv_memory{GPV_MEMORY_HOST},
+    require_range({name, "memory"}, view.memory, gpv_memory{GPV_MEMORY_HOST},
                   gpv_memory{GPV_MEMORY_CUDA});
     if (view.memory == GPV_MEMORY_CUDA)
-        require_range((name + "device").c_str(), view.device, 0, INT32_MAX);
+        require_range({name, "device"}, view.device, 0, INT32_MAX);
     require_size(name, view.width, view.height);
-    require_range((name + "color_matrix").c_str(), view.color_matrix, gpv_color_matrix{0},
+    require_range({name, "color_matrix"}, view.color_matrix, gpv_color_matrix{0},
                   gpv_color_matrix{GPV_COLOR_MATRIX_BT2020});
-    require_range((name + "color_range").c_str(), view.color_range, gpv_color_range{0},
+    require_range({name, "color_range"}, view.color_range, gpv_color_range{0},
                   gpv_color_range{GPV_COLOR_RANGE_FULL});
 
     Image result{static_cast<Format>(view.format),
@@ -83,6 +84,10 @@ Image read_image(const gpv_image *image, const char *argument, bool shape_only) 
 
 void gpv_image_init(gpv_image *image, uint32_t size) {
     gpv::write_struct(image, size, gpv_image{});
+}
+
+void gpv_buffer_init(gpv_buffer *buffer, uint32_t size) {
+    gpv::write_struct(buffer, size, gpv_buffer{});
 }
 
 int64_t gpv_image_wrap(gpv_image *image, uint32_t size, gpv_format format, int32_t width,

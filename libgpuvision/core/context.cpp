@@ -16,12 +16,12 @@ Context::Context(ContextOptions options) : options_(std::move(options)) {
     if (options_.backend == Backend::cuda)
         cuda::require(options_.device);
     device_name_ = cpu::device_name();
-    log(LogLevel::info, "backend cpu on " + device_name_);
+    log(LogLevel::info, ("backend cpu on " + device_name_).c_str());
 }
 
-void Context::log(LogLevel level, const std::string &text) const {
+void Context::log(LogLevel level, const char *text) const {
     if (options_.log && level <= options_.log_level)
-        options_.log(level, text.c_str());
+        options_.log(level, text);
 }
 
 void Context::synchronize(Stream) {} // the CPU backend has finished when a run returns
@@ -30,9 +30,12 @@ void Context::fail(Status status, const char *text) noexcept {
     lost_ = lost_ || status == Status::device_lost;
     try {
         error_ = text;
-        log(LogLevel::error, error_);
     } catch (...) {
-        error_.clear();
+        error_.clear(); // no memory for it
+    }
+    try {
+        log(LogLevel::error, text);
+    } catch (...) { // a callback that throws is the caller's
     }
 }
 

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "core/error.hpp"
 #include "core/image.hpp"
@@ -36,7 +37,7 @@ class Context {
 
     Backend backend() const { return backend_; }
     const std::string &device_name() const { return device_name_; }
-    void log(LogLevel level, const std::string &text) const;
+    void log(LogLevel level, const char *text) const;
     void synchronize(Stream stream);
 
     /// Records a failure: its text, and that the device is lost if it is.
@@ -69,6 +70,7 @@ class Buffer {
     std::size_t size() const { return size_; }
 
   private:
+    /// The last work that uses the memory has to be over.
     void release();
 
     std::shared_ptr<Context> context_;

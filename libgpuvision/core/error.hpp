@@ -31,11 +31,32 @@ class Error : public std::runtime_error {
     Status status_;
 };
 
+/// What an error text calls a value: "src", "src->width", "src->stride[1]". Put
+/// together only when there is an error.
+struct Name {
+    const char *owner;
+    const char *field;
+    int index;
+
+    Name(const char *name) : Name(name, nullptr) {}
+    Name(const char *owner_, const char *field_, int index_ = -1)
+        : owner(owner_), field(field_), index(index_) {}
+
+    std::string text() const {
+        std::string result = owner;
+        if (field)
+            result += (result.empty() ? "" : "->") + std::string(field);
+        if (index >= 0)
+            result += "[" + std::to_string(index) + "]";
+        return result;
+    }
+};
+
 /// "radius_x is 300, must be 0..255"
 template <class T>
-void require_range(const char *name, T value, T low, T high) {
+void require_range(const Name &name, T value, T low, T high) {
     if (value < low || value > high)
-        throw Error(Status::invalid_argument, std::string(name) + " is " + std::to_string(value) +
+        throw Error(Status::invalid_argument, name.text() + " is " + std::to_string(value) +
                                                   ", must be " + std::to_string(low) + ".." +
                                                   std::to_string(high));
 }

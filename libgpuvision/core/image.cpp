@@ -16,7 +16,7 @@ constexpr FormatInfo formats[] = {
     {"CAP32X8", 8, 4, 1, 0},
 };
 
-bool planes_overlap(const Plane &a, const PlaneShape &as, const Plane &b, const PlaneShape &bs) {
+bool share(const Plane &a, const PlaneShape &as, const Plane &b, const PlaneShape &bs) {
     std::less<const std::byte *> before;
     const std::byte *a_end = a.row(as.rows - 1) + as.row_bytes();
     const std::byte *b_end = b.row(bs.rows - 1) + bs.row_bytes();
@@ -25,7 +25,8 @@ bool planes_overlap(const Plane &a, const PlaneShape &as, const Plane &b, const 
     if (a.stride != b.stride)
         return true;
     // Same pitch: side by side in one parent if the column ranges are disjoint.
-    const std::int64_t shift = b.data - a.data;
+    const auto shift = static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(b.data) -
+                                                 reinterpret_cast<std::uintptr_t>(a.data));
     const std::int64_t column = ((shift % a.stride) + a.stride) % a.stride;
     return column < as.row_bytes() || column + bs.row_bytes() > a.stride;
 }
@@ -57,7 +58,15 @@ bool same_pixels(const Image &a, const Image &b) {
 bool overlap(const Image &a, const Image &b) {
     for (int i = 0; i < a.plane_count(); i++)
         for (int j = 0; j < b.plane_count(); j++)
-            if (planes_overlap(a.planes[i], a.shape(i), b.planes[j], b.shape(j)))
+            if (share(a.planes[i], a.shape(i), b.planes[j], b.shape(j)))
+                return true;
+    return false;
+}
+
+bool planes_overlap(const Image &image) {
+    for (int i = 0; i < image.plane_count(); i++)
+        for (int j = 0; j < i; j++)
+            if (share(image.planes[i], image.shape(i), image.planes[j], image.shape(j)))
                 return true;
     return false;
 }

@@ -49,8 +49,8 @@ const FormatInfo &format_info(Format format);
 
 /// Geometry of one plane.
 struct PlaneShape {
-    int columns;  ///< pixels or chroma sites
-    int rows;     ///<
+    int columns; ///< pixels or chroma sites
+    int rows;
     int channels; ///< samples per column
     int sample_bytes;
     std::int64_t row_bytes() const { return std::int64_t{columns} * channels * sample_bytes; }
@@ -83,7 +83,11 @@ struct Image {
 /// Same data and stride of every plane.
 bool same_pixels(const Image &a, const Image &b);
 
-/// True if some byte belongs to both: sub-rectangles of one parent may interleave without sharing.
+/// True if some byte belongs to both. Exact where strides are equal, so that
+/// sub-rectangles of one parent may interleave; else spans that meet count.
 bool overlap(const Image &a, const Image &b);
+
+/// True if two planes of the image share a byte, in the sense of overlap().
+bool planes_overlap(const Image &image);
 
 } // namespace gpv

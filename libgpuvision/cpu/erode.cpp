@@ -57,12 +57,13 @@ struct Samples {
     std::size_t length() const { return std::size_t(columns) * step; }
 };
 
-/// One erosion or dilation.
+/// One erosion or dilation, the same one several times over.
 struct Pass {
     bool erode; ///< else dilate
     MorphShape shape;
     int radius_x;
     int radius_y;
+    int repeats;
     bool background; ///< pixels outside are 0
     const std::vector<int> *half_widths;
 };
@@ -461,17 +462,15 @@ class CpuErode final : public Erode {
         std::vector<Pass> result;
         const bool rect = params.shape == MorphShape::rect;
         for (const Step step : sequence) {
-            Pass pass{step == Step::erode,
-                      params.shape,
-                      params.radius_x,
-                      params.radius_y,
-                      params.border == MorphBorder::background,
-                      &half_widths_};
-            if (rect) { // radii of rectangles add up
-                pass.radius_x *= params.iterations;
-                pass.radius_y *= params.iterations;
-            }
-            result.insert(result.end(), rect ? 1 : params.iterations, pass);
+            // Radii of rectangles add up.
+            const int grown = rect ? params.iterations : 1;
+            result.push_back({.erode = step == Step::erode,
+                              .shape = params.shape,
+                              .radius_x = params.radius_x * grown,
+                              .radius_y = params.radius_y * grown,
+                              .repeats = params.iterations / grown,
+                              .background = params.border == MorphBorder::background,
+                              .half_widths = &half_widths_});
         }
         return result;
     }
@@ -559,21 +558,32 @@ class CpuErode final : public Erode {
         });
     }
 
+    /// Repeats after which nothing changes any more: a cross, which each element
+    /// holds, has then walked along all columns and all rows.
+    static int enough(const Pass &pass, const Samples &s) {
+        const auto steps = [](int way, int radius) {
+            return radius > 0 ? (way + radius - 1) / radius : 0;
+        };
+        return std::max(1, steps(s.columns, pass.radius_x) + steps(s.rows, pass.radius_y));
+    }
+
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
     template <class Kind>
     void chain(const std::vector<Pass> &passes, const Samples &in, const Samples &out,
                const Plane *alpha, bool in_place) {
+        const int repeats = std::min(passes.front().repeats, enough(passes.front(), in));
+        const int last = static_cast<int>(passes.size()) * repeats - 1;
         Samples from = in;
-        if (passes.size() == 1 && in_place) {
+        if (last == 0 && in_place) {
             from = scratch_like<Kind>(in);
             copy<Kind>(in, from);
         }
         Samples between[2];
-        for (std::size_t i = 0; i + 1 < passes.size(); i++) {
+        for (int i = 0; i < last; i++) {
             Samples &to = between[i % 2];
             if (i < 2)
                 to = scratch_like<Kind>(in);
-            filter<Kind>(passes[i], from, to, nullptr);
+            filter<Kind>(passes[i / repeats], from, to, nullptr);
             from = to;
         }
         filter<Kind>(passes.back(), from, out, alpha);

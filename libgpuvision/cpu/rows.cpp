@@ -282,7 +282,7 @@ void unpack_row(const std::uint8_t *bits, std::size_t length, T *row) {
     std::size_t x = 0;
     if (lanes % 8 == 0)
         for (; x + lanes <= length; x += lanes) {
-            std::uint8_t group[8] = {}; // LoadMaskBits reads at least 8 bytes
+            std::uint8_t group[HWY_MAX(8, HWY_MAX_BYTES / 8)] = {}; // LoadMaskBits reads 8 at least
             std::memcpy(group, bits + x / 8, lanes / 8);
             hn::StoreU(hn::IfThenElseZero(hn::LoadMaskBits(d, group), all), d, row + x);
         }

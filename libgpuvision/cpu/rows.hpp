@@ -12,7 +12,7 @@ namespace gpv::cpu {
 /// minimum and maximum of samples; all (and) and any (or) of bits.
 enum class Reduce { minimum, maximum, all, any };
 
-/// Bytes behind the last sample that slide() may read and write.
+/// Bytes behind the last sample that slide_row() may read and write.
 inline constexpr std::size_t row_slack = 256;
 
 /// out[x] = reduce over k of in[k][x], count >= 1. out may be one of the inputs.
@@ -54,7 +54,8 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
                 std::uint8_t *out, std::size_t length);
 
 /// Bit x of bits, counted from the lowest bit of the first byte, says whether
-/// row[x] >= threshold. Bits behind length in its last byte become 0.
+/// row[x] >= threshold. Bits behind length in its last byte become 0;
+/// up to 8 bytes behind that may be written.
 template <class T>
 void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits);
 

@@ -120,6 +120,15 @@ START_TEST(struct_size_rules) {
 }
 END_TEST
 
+START_TEST(uninitialised_params) {
+    gpv_context_params params;
+    gpv_context *made = NULL;
+    memset(&params, 0xAA, sizeof params);
+    ck_assert_int_eq(gpv_context_create(&params, &made), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_ptr_null(made);
+}
+END_TEST
+
 START_TEST(bad_parameters) {
     static const struct {
         size_t offset;
@@ -290,6 +299,7 @@ int main(void) {
     tcase_add_test(group, params_init_writes_every_default);
     tcase_add_test(group, params_init_stays_inside_the_size);
     tcase_add_test(group, struct_size_rules);
+    tcase_add_test(group, uninitialised_params);
     tcase_add_test(group, bad_parameters);
     tcase_add_test(group, allocator_comes_in_pairs);
     tcase_add_test(group, out_is_null);

@@ -10,6 +10,6 @@ import tempfile
 
 target, corpus = sys.argv[1:]
 with tempfile.TemporaryDirectory() as found:
-    sys.exit(subprocess.run([target, "-timeout=25", "-rss_limit_mb=4096", "-print_final_stats=1",
+    sys.exit(subprocess.run([target, "-timeout=10", "-rss_limit_mb=4096", "-print_final_stats=1",
                              f"-max_total_time={os.environ.get('GPV_FUZZ_SECONDS', '60')}",
                              found, corpus]).returncode)

@@ -29,7 +29,7 @@ MAY = { # the longest matching folder counts
     "tests": {"gpuvision", "gstreamer"},
     "tests/gst": {"gpuvision", "gstreamer", "toolkit"},
     "tests/parity": {"gpuvision", "threads and vectors"},
-    "tests/unit": {"gpuvision", "api", "core", "cpu", "gstreamer", "elements"},
+    "tests/unit": {"gpuvision", "api", "core", "cpu", "threads and vectors", "gstreamer", "elements"},
     "tests/simt": {"gpuvision", "core", "cuda", "toolkit"}, # the CUDA sources on the CPU
 }
 

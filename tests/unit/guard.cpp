@@ -140,6 +140,7 @@ START_TEST(a_throwing_log_changes_nothing) {
     gpv::Context context(options);
     ck_assert_int_eq(gpv::guard(&context, [] { throw gpv::Error(gpv::Status::device, "x"); }),
                      GPV_ERR_DEVICE);
+    ck_assert_str_eq(context.error().c_str(), "x");
 }
 END_TEST
 

@@ -12,6 +12,7 @@
 namespace {
 
 long live = 0;
+long calls = 0;
 long fail_in = 0; ///< the allocation that fails, counted from 1; 0 = none
 
 void *allocate(std::size_t size, std::size_t alignment) {
@@ -21,6 +22,7 @@ void *allocate(std::size_t size, std::size_t alignment) {
     if (posix_memalign(&memory, alignment < sizeof(void *) ? sizeof(void *) : alignment, size))
         throw std::bad_alloc();
     __atomic_add_fetch(&live, 1, __ATOMIC_RELAXED);
+    __atomic_add_fetch(&calls, 1, __ATOMIC_RELAXED);
     return memory;
 }
 
@@ -218,6 +220,34 @@ START_TEST(setting_parameters) {
 }
 END_TEST
 
+/// Not only of pixel-sized scratch: no text, no list, nothing.
+START_TEST(a_prepared_run_allocates_nothing) {
+    gpv_context *context = nullptr;
+    gpv_erode *op = nullptr;
+    ck_assert_int_eq(gpv_context_create(nullptr, &context), GPV_OK);
+    ck_assert_int_eq(gpv_erode_create(context, nullptr, &op), GPV_OK);
+    Pixels pixels{};
+    gpv_image image;
+    for (gpv_format format :
+         {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGBA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
+        for (int threshold : {0, 100}) {
+            gpv_erode_params params = tophat();
+            params.threshold = threshold;
+            ck_assert_int_eq(gpv_erode_set_params(op, &params), GPV_OK);
+            ck_assert_int_gt(gpv_image_wrap(&image, sizeof image, format, 9, 7, pixels.data(), 0),
+                             0);
+            ck_assert_int_eq(gpv_erode_prepare(op, &image), GPV_OK);
+            const long before = calls;
+            for (int i = 0; i < 10; i++)
+                ck_assert_int_eq(gpv_erode_run(op, nullptr, &image, &image), GPV_OK);
+            ck_assert_msg(calls == before, "format %u threshold %d: %ld allocations in 10 runs",
+                          format, threshold, calls - before);
+        }
+    gpv_erode_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 int main() {
     Suite *suite = suite_create("memory");
     TCase *group = tcase_create("memory");
@@ -225,6 +255,7 @@ int main() {
     tcase_add_test(group, creating_a_context);
     tcase_add_test(group, creating_and_running);
     tcase_add_test(group, setting_parameters);
+    tcase_add_test(group, a_prepared_run_allocates_nothing);
     suite_add_tcase(suite, group);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_NORMAL);
