@@ -10,10 +10,21 @@ static void die(const char *what, const char *why) {
     exit(1);
 }
 
-static void log_line(void *user, gpv_log_level level, const char *message) {
-    (void)user;
+/* Says why there is no context; once there is one, it keeps the text of an error. */
+static void log_line(void *context, gpv_log_level level, const char *message) {
     (void)level;
-    fprintf(stderr, "erode: %s\n", message);
+    if (!*(gpv_context **)context)
+        fprintf(stderr, "erode: %s\n", message);
+}
+
+static int32_t parse_radius(const char *text) {
+    char *end = NULL;
+    long radius = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || radius < 0 || radius > 255) {
+        fprintf(stderr, "erode: radius is '%s', must be a whole number from 0 to 255\n", text);
+        exit(1);
+    }
+    return (int32_t)radius;
 }
 
 /* Reads an 8-bit binary PGM or PPM; draws discs of growing radius where path is NULL. */
@@ -58,20 +69,22 @@ static void save(const char *path, const gpv_image *image) {
 int main(int argc, char **argv) {
     if (argc < 3 || argc > 4)
         die("usage", "erode RADIUS [IN.pgm|IN.ppm] OUT");
+    int32_t radius = parse_radius(argv[1]);
     gpv_image image;
     load(argc == 4 ? argv[2] : NULL, &image);
 
     gpv_context_params context_params;
     gpv_context_params_init(&context_params, sizeof context_params);
-    context_params.log = log_line; /* says why a context could not be made */
     gpv_context *context = NULL;
+    context_params.log = log_line;
+    context_params.user = &context;
     gpv_status status = gpv_context_create(&context_params, &context);
     if (status != GPV_OK)
         die("context", gpv_status_string(status));
 
     gpv_erode_params params;
     gpv_erode_params_init(&params, sizeof params);
-    params.radius_x = atoi(argv[1]);
+    params.radius_x = radius;
     gpv_erode *erode = NULL;
     status = gpv_erode_create(context, &params, &erode);
     if (status == GPV_OK)
@@ -82,8 +95,8 @@ int main(int argc, char **argv) {
         die(gpv_status_string(status), gpv_context_error(context));
 
     save(argv[argc - 1], &image);
-    printf("%d x %d pixels, radius %d, on %s\n", (int)image.width, (int)image.height,
-           (int)params.radius_x, gpv_context_device_name(context));
+    printf("%d x %d pixels, radius %d, on %s\n", (int)image.width, (int)image.height, (int)radius,
+           gpv_context_device_name(context));
     gpv_erode_destroy(&erode);
     gpv_context_destroy(&context);
     free(image.data[0]);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Erodes a picture: gpuvision from Python, with nothing but the standard library."""
+import argparse
 import ctypes as c
 import re
 import sys
@@ -22,7 +23,10 @@ class ErodeParams(c.Structure):
                 ("reserved", c.c_uint32)]
 
 
-gpv = c.CDLL("libgpuvision.so.1")
+try:
+    gpv = c.CDLL("libgpuvision.so.1")
+except OSError:
+    sys.exit("libgpuvision.so.1 not found: install it, or run inside meson devenv -C build")
 gpv.gpv_image_wrap.restype = c.c_int64
 gpv.gpv_image_wrap.argtypes = [c.POINTER(Image), c.c_uint32, c.c_uint32, c.c_int32, c.c_int32,
                                c.c_void_p, c.c_int64]
@@ -58,24 +62,29 @@ def erode(pixels, fmt, width, height, radius):
 
 
 def main():
-    if len(sys.argv) != 4:
-        sys.exit("usage: erode.py RADIUS IN.pgm|IN.ppm OUT")
-    radius, source, target = int(sys.argv[1]), sys.argv[2], sys.argv[3]
-    with open(source, "rb") as file:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("radius", type=int, help="0 to 255 pixels")
+    parser.add_argument("source", help="binary PGM or PPM of 8 bits")
+    parser.add_argument("target")
+    args = parser.parse_args()
+    with open(args.source, "rb") as file:
         picture = file.read()
     header = re.match(rb"P([56])\s(\d+)\s(\d+)\s255\s", picture)
     if not header:
-        sys.exit(f"{source}: not a binary PGM or PPM of 8 bits without comments")
+        sys.exit(f"{args.source}: not a binary PGM or PPM of 8 bits without comments")
     width, height = int(header[2]), int(header[3])
     pixels = bytearray(picture[header.end():])
     try:
-        device = erode(pixels, RGB8 if header[1] == b"6" else GRAY8, width, height, radius)
+        device = erode(pixels, RGB8 if header[1] == b"6" else GRAY8, width, height, args.radius)
     except (RuntimeError, ValueError) as error:
-        sys.exit(f"{source}: {error}")
-    with open(target, "wb") as file:
+        sys.exit(f"{args.source}: {error}")
+    with open(args.target, "wb") as file:
         file.write(header[0] + pixels)
-    print(f"{width} x {height} pixels, radius {radius}, on {device}")
+    print(f"{width} x {height} pixels, radius {args.radius}, on {device}")
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except OSError as error:
+        sys.exit(str(error))

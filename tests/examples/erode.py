@@ -10,10 +10,10 @@ import sys
 import tempfile
 
 
-def run(example, *args):
+def run(example, *args, **variables):
     python = [sys.executable] if example.endswith(".py") else []
     return subprocess.run([*python, example, *map(str, args)], capture_output=True, text=True,
-                          timeout=60)
+                          timeout=60, env={**os.environ, **variables})
 
 
 def netpbm(width, height, pixels):
@@ -48,6 +48,15 @@ def check_picture(example, folder, width, height, channels, radius):
     os.remove(target)
 
 
+def assert_said(result, *words):
+    """An error in one line, after the usage if there is one, that has these words."""
+    assert result.returncode in (1, 2), f"exit {result.returncode}: {result.stderr}"
+    said = [line for line in result.stderr.splitlines() if not line.startswith("usage:")]
+    assert len(said) == 1, f"not one line: {result.stderr}"
+    for word in words:
+        assert word in said[0], f"{word!r} is not in: {said[0]}"
+
+
 def check_refused(example, folder, content, radius, *words):
     source, target = os.path.join(folder, "bad"), os.path.join(folder, "out")
     if content is None:
@@ -55,10 +64,7 @@ def check_refused(example, folder, content, radius, *words):
     else:
         with open(source, "wb") as file:
             file.write(content)
-    result = run(example, radius, source, target)
-    assert result.returncode == 1, f"{content!r:.40} radius {radius}: exit {result.returncode}"
-    for word in words:
-        assert word in result.stderr, f"{word!r} is not in: {result.stderr}"
+    assert_said(run(example, radius, source, target), *words)
     assert not os.path.exists(target), "a file was written in spite of the error"
 
 
@@ -77,6 +83,13 @@ def check_drawn(example, folder):
     assert pictures[1] == eroded(160, 120, 1, pictures[0], 2)
 
 
+def check_no_library(example, folder):
+    with open(os.path.join(folder, "libgpuvision.so.1"), "wb"):
+        pass
+    assert_said(run(example, 1, "in", "out", LD_LIBRARY_PATH=folder),
+                "libgpuvision.so.1 not found", "meson devenv")
+
+
 def main():
     for example in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
@@ -87,13 +100,19 @@ def main():
             good = netpbm(4, 3, bytes(12))
             check_refused(example, folder, good, 256, "radius", "256", "255")
             check_refused(example, folder, good, -2, "radius", "-2")
+            check_refused(example, folder, good, "abc", "radius", "abc")
+            check_refused(example, folder, good, "3x", "radius", "3x")
+            check_refused(example, folder, good, "", "radius")
             check_refused(example, folder, good[:-1], 1)
             check_refused(example, folder, netpbm(0, 3, b""), 1)
             check_refused(example, folder, netpbm(32768, 1, bytes(32768)), 1)
             check_refused(example, folder, b"P2\n1 1\n255\n0\n", 1, "binary")
             check_refused(example, folder, b"", 1, "binary")
-            check_refused(example, folder, None, 1, "missing")
-            if not example.endswith(".py"):
+            if example.endswith(".py"):
+                check_refused(example, folder, None, 1, "No such file", "missing")
+                check_no_library(example, folder)
+            else:
+                check_refused(example, folder, None, 1, "missing", "cannot be opened")
                 check_drawn(example, folder)
         print(f"{os.path.basename(example)}: ok")
 
