@@ -45,9 +45,9 @@ struct Name {
     std::string text() const {
         std::string result = owner;
         if (field)
-            result += (result.empty() ? "" : "->") + std::string(field);
+            result.append(result.empty() ? "" : "->").append(field);
         if (index >= 0)
-            result += "[" + std::to_string(index) + "]";
+            result.append("[").append(std::to_string(index)).append("]");
         return result;
     }
 };
