@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -77,6 +78,90 @@ const Writer &choose_writer() {
             return writer;
     throw std::runtime_error("no video encoder found; install gstreamer1.0-plugins-bad "
                              "(openh264enc) or gstreamer1.0-plugins-good (vp8enc)");
+}
+
+template <typename Visit>
+void visit_elements(GstElement *bin, Visit visit) {
+    Owned<GstIterator, gst_iterator_free> elements(gst_bin_iterate_recurse(GST_BIN(bin)));
+    gst_iterator_foreach(
+        elements.get(),
+        [](const GValue *item, gpointer data) {
+            (*static_cast<Visit *>(data))(GST_ELEMENT(g_value_get_object(item)));
+        },
+        &visit);
+}
+
+// The element of gpuvision in a bin, or nothing.
+Element find_filter(GstElement *bin) {
+    const GType type = g_type_from_name("GstGpuVisionFilter");
+    Element filter;
+    visit_elements(bin, [&](GstElement *element) {
+        if (type != 0 && g_type_is_a(G_OBJECT_TYPE(element), type))
+            filter.reset(GST_ELEMENT(gst_object_ref(element)));
+    });
+    return filter;
+}
+
+// What GLib warns of. A property keeps its value where the new one is out of range, and parsing
+// goes on.
+class ObjectWarnings {
+  public:
+    ObjectWarnings()
+        : handler_(g_log_set_handler(
+              domain, static_cast<GLogLevelFlags>(G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING), keep,
+              this)) {}
+    ~ObjectWarnings() { g_log_remove_handler(domain, handler_); }
+    ObjectWarnings(const ObjectWarnings &) = delete;
+    ObjectWarnings &operator=(const ObjectWarnings &) = delete;
+
+    const std::string &text() const { return text_; }
+
+  private:
+    static constexpr const char *domain = "GLib-GObject";
+
+    static void keep(const gchar *, GLogLevelFlags, const gchar *message, gpointer self) {
+        static_cast<ObjectWarnings *>(self)->text_ = message;
+    }
+
+    std::string text_;
+    guint handler_;
+};
+
+// The blurb, which has the range, of the property that a warning names.
+std::string describe_property(GstElement *bin, const std::string &warning) {
+    std::string description;
+    visit_elements(bin, [&](GstElement *element) {
+        guint count = 0;
+        Owned<GParamSpec *, g_free> specs(
+            g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count));
+        for (guint i = 0; i < count; ++i) {
+            const std::string name = specs.get()[i]->name;
+            if (warning.find("property '" + name + "'") != std::string::npos)
+                description = "\n  " + name + ": " + g_param_spec_get_blurb(specs.get()[i]);
+        }
+    });
+    return description;
+}
+
+// Makes a bin of a description such as "videoconvert ! gpuerode radius=3".
+Element parse_effect(const std::string &description) {
+    if (description.find_first_not_of(" \t\n") == std::string::npos)
+        throw std::runtime_error("--effect is empty");
+    const ObjectWarnings warnings;
+    GError *error = nullptr;
+    GstElement *bin = gst_parse_bin_from_description_full(description.c_str(), TRUE, nullptr,
+                                                          GST_PARSE_FLAG_FATAL_ERRORS, &error);
+    Element effect(bin ? GST_ELEMENT(gst_object_ref_sink(bin)) : nullptr);
+    if (Error failed(error); failed)
+        throw std::runtime_error(
+            "--effect: " + std::string(failed->message) +
+            (g_error_matches(error, GST_PARSE_ERROR, GST_PARSE_ERROR_NO_SUCH_ELEMENT)
+                 ? "; run ./dev demo, or this inside 'meson devenv -C build'"
+                 : ""));
+    if (!warnings.text().empty())
+        throw std::runtime_error("--effect: " + warnings.text() +
+                                 describe_property(effect.get(), warnings.text()));
+    return effect;
 }
 
 // Keeps thumbnails of moments spread evenly over a clip whose length need not be known: every
@@ -181,11 +266,12 @@ void interrupt(int) {
 class Demo {
   public:
     explicit Demo(const Options &options)
-        : options_(options), writer_(choose_writer()), limit_(options.frames) {
-        name_ = options.effect.substr(0, options.effect.find(' '));
-        if (!installed(name_))
-            throw std::runtime_error("there is no element " + name_ +
-                                     "; run ./dev demo, or this inside 'meson devenv -C build'");
+        : options_(options), writer_(choose_writer()), effect_(parse_effect(options.effect)),
+          filter_(find_filter(effect_.get())), limit_(options.frames) {
+        if (!filter_)
+            throw std::runtime_error("there is no element of gpuvision in --effect \"" +
+                                     options.effect + "\"");
+        name_ = GST_OBJECT_NAME(gst_element_get_factory(filter_.get()));
         if (g_mkdir_with_parents(options.out.c_str(), 0755) != 0)
             throw std::runtime_error("the folder " + options.out + " cannot be made");
         build();
@@ -193,8 +279,8 @@ class Demo {
 
     ~Demo() {
         gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
-        if (!complete_)
-            std::remove(path(writer_.suffix).c_str());
+        for (const char *suffix : {writer_.suffix, "png"})
+            std::remove(part(suffix).c_str());
     }
     Demo(const Demo &) = delete;
     Demo &operator=(const Demo &) = delete;
@@ -222,17 +308,14 @@ class Demo {
         }
         seconds_ = std::chrono::duration<double>(Clock::now() - start).count();
         progress(start, true);
-        complete_ = frames_ != 0;
-        if (!complete_)
+        if (frames_ == 0)
             throw std::runtime_error("no frame came out of " + described_input());
+        finish();
     }
 
     void report() {
-        const std::string sheet = path("png");
-        sheet_.write(sheet);
-        Element effect(child("effect"));
         GstStructure *taken = nullptr;
-        g_object_get(effect.get(), "stats", &taken, nullptr);
+        g_object_get(filter_.get(), "stats", &taken, nullptr);
         Owned<GstStructure, gst_structure_free> stats(taken);
         gdouble mean = 0, p99 = 0;
         gst_structure_get(stats.get(), "time-us-mean", G_TYPE_DOUBLE, &mean, "time-us-p99",
@@ -250,12 +333,23 @@ class Demo {
         std::printf("clip      %s\n",
                     options_.credit.empty() ? described_input().c_str() : options_.credit.c_str());
         std::printf("video     %s\n", absolute(path(writer_.suffix)).get());
-        std::printf("picture   %s\n", absolute(sheet).get());
+        std::printf("picture   %s\n", absolute(path("png")).get());
     }
 
   private:
     std::string path(const std::string &suffix) const {
         return options_.out + "/" + name_ + "." + suffix;
+    }
+
+    std::string part(const std::string &suffix) const { return path(suffix) + ".part"; }
+
+    // Earlier results are replaced when both new ones are complete.
+    void finish() {
+        gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
+        sheet_.write(part("png"));
+        for (const char *suffix : {writer_.suffix, "png"})
+            if (std::rename(part(suffix).c_str(), path(suffix).c_str()) != 0)
+                throw std::runtime_error(path(suffix) + ": " + g_strerror(errno));
     }
 
     static Text absolute(const std::string &path) {
@@ -277,6 +371,8 @@ class Demo {
             return "v4l2src name=source ! decodebin";
         if (gst_uri_is_valid(input.c_str()))
             *uri = input;
+        else if (g_file_test(input.c_str(), G_FILE_TEST_IS_DIR))
+            throw std::runtime_error(input + " is a folder");
         else if (g_file_test(input.c_str(), G_FILE_TEST_IS_REGULAR))
             *uri = Text(gst_filename_to_uri(input.c_str(), nullptr)).get();
         else
@@ -286,10 +382,10 @@ class Demo {
 
     void build() {
         const bool labels = installed("textoverlay");
-        const auto label = [&](const std::string &text) {
+        const auto label = [labels](const std::string &name) {
             return labels ? " ! textoverlay valignment=top halignment=left shaded-background=true "
-                            "font-desc=\"Sans Bold 16\" text=\"" +
-                                text + "\""
+                            "font-desc=\"Sans Bold 16\" name=" +
+                                name
                           : std::string();
         };
         const std::string even_sized = "video/x-raw,format=RGBx,pixel-aspect-ratio=1/1,"
@@ -304,19 +400,20 @@ class Demo {
             writer_.description +
             " ! filesink name=file async=false"
             " frame. ! queue" +
-            label("before") + to_mixer + " frame. ! queue ! " + options_.effect + " name=effect" +
-            label("after: " + options_.effect) + to_mixer;
+            label("before") + to_mixer + " frame. ! queue name=to-effect queue name=from-effect" +
+            label("after") + to_mixer;
         GError *error = nullptr;
         pipeline_.reset(gst_parse_launch_full(description.c_str(), nullptr,
                                               GST_PARSE_FLAG_FATAL_ERRORS, &error));
         if (Error failed(error); failed)
             throw std::runtime_error(failed->message);
 
-        Element effect(child("effect"));
-        if (!g_object_class_find_property(G_OBJECT_GET_CLASS(effect.get()), "stats"))
-            throw std::runtime_error(name_ + " is no element of gpuvision");
+        if (labels) {
+            write_label("before", "before");
+            write_label("after", "after: " + options_.effect);
+        }
         Element file(child("file")), source(child("source"));
-        g_object_set(file.get(), "location", path(writer_.suffix).c_str(), nullptr);
+        g_object_set(file.get(), "location", part(writer_.suffix).c_str(), nullptr);
         if (!uri.empty())
             g_object_set(source.get(), "uri", uri.c_str(), nullptr);
         else if (source)
@@ -332,6 +429,23 @@ class Demo {
             gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, end_quietly,
                               encoder.get(), nullptr);
         }
+        mixer_.reset(child("mixer"));
+        insert_effect();
+    }
+
+    // Comes last: names inside the effect may be those of the demo.
+    void insert_effect() {
+        Element before(child("to-effect")), after(child("from-effect"));
+        gst_bin_add(GST_BIN(pipeline_.get()), effect_.get());
+        if (!gst_element_link_many(before.get(), effect_.get(), after.get(), nullptr))
+            throw std::runtime_error("--effect \"" + options_.effect +
+                                     "\" does not turn one video into another");
+    }
+
+    void write_label(const char *name, const std::string &text) {
+        Element overlay(child(name));
+        Text markup(g_markup_escape_text(text.c_str(), -1));
+        g_object_set(overlay.get(), "text", markup.get(), nullptr);
     }
 
     GstElement *child(const char *name) const {
@@ -346,8 +460,8 @@ class Demo {
             int width = 0;
             gst_event_parse_caps(event, &caps);
             gst_structure_get_int(gst_caps_get_structure(caps, 0), "width", &width);
-            Element mixer(static_cast<Demo *>(data)->child("mixer"));
-            Pad right(gst_element_get_static_pad(mixer.get(), "sink_1"));
+            GstElement *mixer = static_cast<Demo *>(data)->mixer_.get();
+            Pad right(gst_element_get_static_pad(mixer, "sink_1"));
             g_object_set(right.get(), "xpos", width, nullptr);
         }
         return GST_PAD_PROBE_OK;
@@ -378,8 +492,7 @@ class Demo {
     bool is_live() const {
         Owned<GstQuery, gst_query_unref> query(gst_query_new_latency());
         gboolean live = FALSE;
-        Element mixer(child("mixer"));
-        if (gst_element_query(mixer.get(), query.get()))
+        if (gst_element_query(mixer_.get(), query.get()))
             gst_query_parse_latency(query.get(), &live, nullptr, nullptr);
         return live;
     }
@@ -387,7 +500,7 @@ class Demo {
     // True at the end of the stream; throws the errors.
     bool handle(GstMessage *message) {
         if (gst_is_missing_plugin_message(message)) {
-            missing_ = Text(gst_missing_plugin_message_get_description(message)).get();
+            missing_ = describe_missing(message);
             return false;
         }
         if (GST_MESSAGE_TYPE(message) != GST_MESSAGE_ERROR)
@@ -397,17 +510,29 @@ class Demo {
         gst_message_parse_error(message, &taken, &taken_debug);
         Error error(taken);
         Text debug(taken_debug);
-        const gchar *detail = debug ? std::strrchr(debug.get(), '\n') : nullptr;
-        std::string text = described_input() + ": " + error->message;
-        if (!missing_.empty() ||
-            g_error_matches(error.get(), GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN))
-            text += "\n  Missing: " + (missing_.empty() ? "something that decodes it" : missing_) +
-                    ". Most video formats are in: apt install gstreamer1.0-libav";
-        else if (error->domain == GST_STREAM_ERROR)
-            text += "\n  Is it a video? gst-discoverer-1.0 tells what GStreamer sees in it.";
-        else if (detail)
-            text += std::string("\n  ") + (detail + 1);
-        throw std::runtime_error(text);
+        throw std::runtime_error(described_input() + ": " + explain(*error, debug.get()));
+    }
+
+    static std::string describe_missing(GstMessage *message) {
+        const gchar *type = gst_structure_get_string(gst_message_get_structure(message), "type");
+        const bool decodes = g_strcmp0(type, "decoder") == 0 || g_strcmp0(type, "element") == 0;
+        return std::string(Text(gst_missing_plugin_message_get_description(message)).get()) +
+               (decodes ? ". Most video formats are in: apt install gstreamer1.0-libav" : "");
+    }
+
+    std::string explain(const GError &error, const gchar *debug) const {
+        const std::string text = error.message;
+        if (!missing_.empty())
+            return text + "\n  Missing: " + missing_;
+        if (g_error_matches(&error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN))
+            return "there is no video in it";
+        for (const int code : {GST_STREAM_ERROR_TYPE_NOT_FOUND, GST_STREAM_ERROR_WRONG_TYPE,
+                               GST_STREAM_ERROR_DECODE})
+            if (g_error_matches(&error, GST_STREAM_ERROR, code))
+                return text +
+                       "\n  Is it a video? gst-discoverer-1.0 tells what GStreamer sees in it.";
+        const gchar *detail = debug ? std::strrchr(debug, '\n') : nullptr;
+        return detail ? text + "\n  " + (detail + 1) : text;
     }
 
     void progress(Clock::time_point start, bool end) {
@@ -433,15 +558,15 @@ class Demo {
 
     const Options options_;
     const Writer &writer_;
+    const Element effect_, filter_; // a bin, and the element of gpuvision in it
     std::string name_, missing_;
-    Element pipeline_;
+    Element pipeline_, mixer_;
     ContactSheet sheet_;
     std::atomic<int> limit_; // 0 = none
     std::atomic<int> frames_ = 0;
     std::atomic<gint64> position_ = 0;
     Clock::time_point shown_ = Clock::now();
     double seconds_ = 0;
-    bool complete_ = false;
 };
 
 Options parse(int argc, char **argv) {
@@ -450,7 +575,8 @@ Options parse(int argc, char **argv) {
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
         {"effect", 'e', 0, G_OPTION_ARG_STRING, &effect,
-         "what to show; default: gpuerode radius=6 shape=ellipse", "ELEMENT"},
+         "what to show, as for gst-launch-1.0; default: gpuerode radius=6 shape=ellipse",
+         "ELEMENT"},
         {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
          "stop after so many; default: all of a file, 300 of a camera", "N"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",

@@ -10,6 +10,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import wave
 
 FRAMES, WIDTH, HEIGHT, TOP = 12, 640, 480, 100  # the label is above row TOP
 
@@ -36,6 +37,68 @@ def bright(rows):
     return sum(value > 128 for row in rows for value in row)
 
 
+def contents(folder):
+    found = {}
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), "rb") as file:
+            found[name] = file.read()
+    return found
+
+
+def check_effects():
+    """Every effect is measured at its element of gpuvision, which names the files."""
+    for effect in ("gpuerode name=foo", "gpuerode ! identity", "videoconvert ! gpuerode radius=4",
+                   "gpuerode name=mixer ! identity name=file",
+                   'gpuerode ! capsfilter caps="video/x-raw,format=RGBx"',
+                   'gpuerode name="a<b&c"'):
+        with tempfile.TemporaryDirectory() as folder:
+            result = demo("--frames", "3", "--out", folder, "--effect", effect)
+            assert result.returncode == 0, f"{effect}: {result.stderr}"
+            assert "WARNING" not in result.stderr, f"{effect}: {result.stderr}"
+            time = re.search(r"^gpuerode +([0-9.]+) ms", result.stdout, re.M)
+            assert time and float(time[1]) > 0, f"{effect}: {result.stdout}"
+            stems = {os.path.splitext(name)[0] for name in os.listdir(folder)}
+            assert stems == {"gpuerode"} and len(os.listdir(folder)) == 2, f"{effect}: {stems}"
+
+
+def write_wav(path):
+    with wave.open(path, "wb") as file:
+        file.setnchannels(1)
+        file.setsampwidth(2)
+        file.setframerate(8000)
+        file.writeframes(bytes(8000))
+
+
+def check_failures(wav):
+    """Says what is wrong, without false hints; leaves nothing, and earlier results as they are."""
+    for args, words, absent in (
+            (["nofile.mp4"], ["there is no file nofile.mp4"], None),
+            ([os.path.dirname(wav)], [os.path.dirname(wav) + " is a folder"], None),
+            ([__file__], ["Is it a video?"], None),
+            ([wav], ["there is no video in it"], "libav"),
+            (["foo://bar/x"], ["foo"], "libav"),
+            (["http://127.0.0.1:1/x.mp4"], ["127.0.0.1"], "Is it a video?"),
+            (["-e", ""], ["--effect is empty"], None),
+            (["-e", "gpuerode radius=x"], ["radius"], None),
+            (["-e", "gpuerode radius=300"], ["radius", "300", "0 to 255"], None),
+            (["-e", "nosuchelement"], ["nosuchelement", "meson devenv"], None),
+            (["-e", "videobalance"], ["no element of gpuvision"], None),
+            (["-e", "gpuerode ! fakesink"], ["one video into another"], None),
+            (["-e", "gpuerode ! identity error-after=5"], ["Failed after"], None),
+            (["a", "b"], ["one file"], None)):
+        with tempfile.TemporaryDirectory() as folder:
+            for earlier in {}, {"gpuerode." + end: b"good" for end in ("mp4", "webm", "png")}:
+                for name, content in earlier.items():
+                    with open(os.path.join(folder, name), "wb") as file:
+                        file.write(content)
+                result = demo("--out", folder, *args)
+                assert result.returncode == 1, f"{args}: exit {result.returncode}"
+                for word in words:
+                    assert word in result.stderr, f"{args}: {result.stderr}"
+                assert not absent or absent not in result.stderr, f"{args}: {result.stderr}"
+                assert contents(folder) == earlier, f"{args}: left {os.listdir(folder)}"
+
+
 def main():
     exists = lambda *names: all(subprocess.run(["gst-inspect-1.0", "--exists", name]).returncode
                                 == 0 for name in names)
@@ -46,6 +109,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--frames", str(FRAMES), "--out", folder)
         assert result.returncode == 0, result.stderr
+        assert len(os.listdir(folder)) == 2, os.listdir(folder)
         said = dict(re.findall(r"^(\w+) +(.*)$", result.stdout, re.M))
         assert said["frames"] == str(FRAMES), result.stdout
         assert said["backend"].split(",")[0] in ("cpu", "cuda"), result.stdout
@@ -66,16 +130,11 @@ def main():
         before, after = bright(picture[6 + 70:306]), bright(picture[312 + 70:612])
         assert after < before, f"contact sheet: {before} bright pixels, then {after}"
 
+    check_effects()
     with tempfile.TemporaryDirectory() as folder:
-        for args, words in ((["nofile.mp4"], "there is no file nofile.mp4"),
-                            ([__file__], "Is it a video?"),
-                            (["-e", "gpuerode radius=x"], "radius"),
-                            (["-e", "videobalance"], "no element of gpuvision"),
-                            (["a", "b"], "one file")):
-            result = demo("--out", folder, *args)
-            assert result.returncode == 1, f"{args}: exit {result.returncode}"
-            assert words in result.stderr, f"{args}: {result.stderr}"
-            assert not os.listdir(folder), f"{args}: left {os.listdir(folder)}"
+        wav = os.path.join(folder, "sound.wav")
+        write_wav(wav)
+        check_failures(wav)
     print("ok")
 
 
