@@ -574,14 +574,14 @@ Options parse(int argc, char **argv) {
     gchar *effect = nullptr, *out = nullptr, *credit = nullptr;
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
-        {"effect", 'e', 0, G_OPTION_ARG_STRING, &effect,
+        {"effect", 'e', 0, G_OPTION_ARG_FILENAME, &effect,
          "what to show, as for gst-launch-1.0; default: gpuerode radius=6 shape=ellipse",
          "ELEMENT"},
         {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
          "stop after so many; default: all of a file, 300 of a camera", "N"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",
          "FOLDER"},
-        {"credit", 0, 0, G_OPTION_ARG_STRING, &credit, "source and licence of the clip, to print",
+        {"credit", 0, 0, G_OPTION_ARG_FILENAME, &credit, "source and licence of the clip, to print",
          "TEXT"},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, nullptr,
          "[FILE|URI|/dev/videoN]"},
