@@ -93,7 +93,9 @@ def record(name, *inputs):
         else:
             data["tests"][Path(item).stem] = {**stamp, "results": dict(sorted(load_tests(item)))}
     RESULTS.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(data, indent=1, ensure_ascii=False) + "\n")
+    text = json.dumps(data, indent=1, ensure_ascii=False)
+    one_line = re.sub(r'\{\s*"name"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
+    path.write_text(one_line + "\n", encoding="utf-8")
     print(f"wrote {path.relative_to(TOP)}")
     return tables()
 
