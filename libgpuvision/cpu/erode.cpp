@@ -238,8 +238,42 @@ class BandFilter {
         return pass_.radius_x > 0 ? padded_[y % 2] : result(y);
     }
 
+    /// The middle row of a small cross joins its column in one go: shifted views
+    /// of the source, which only the margins lack.
+    void join_cross(int y) {
+        const std::ptrdiff_t step = in_.step;
+        const std::ptrdiff_t length = step * in_.columns;
+        const std::ptrdiff_t margin = std::min(step * pass_.radius_x, length);
+        const Unit *row = source(y);
+        Unit *out = result(y);
+        if (length > 2 * margin) {
+            const Unit *views[2 * direct_radius + 2] = {vertical(y) + margin};
+            const int count = 2 * pass_.radius_x + 2;
+            for (int i = 1; i < count; i++)
+                views[i] = row + (i - 1) * step;
+            reduce_rows(reduce_, views, count, out + margin, length - 2 * margin);
+        }
+        const auto join = [&](std::ptrdiff_t x) {
+            Unit value = vertical(y)[x];
+            for (std::ptrdiff_t at = x - margin; at <= x + margin; at += step) {
+                const Unit sample = at < 0 || at >= length ? border() : row[at];
+                value = pass_.erode ? std::min(value, sample) : std::max(value, sample);
+            }
+            out[x] = value;
+        };
+        for (std::ptrdiff_t x = 0; x < margin; x++)
+            join(x);
+        for (std::ptrdiff_t x = std::max(margin, length - margin); x < length; x++)
+            join(x);
+    }
+
     /// The horizontal part, after vertical(y) has been written.
     void horizontal(int y) {
+        if (!std::is_same_v<Kind, Bits> && pass_.shape == MorphShape::cross &&
+            pass_.radius_x <= direct_radius) {
+            join_cross(y);
+            return emit(y, 0, in_.columns);
+        }
         if (pass_.shape == MorphShape::cross)
             std::copy_n(source(y), Kind::units(in_), padded_[y % 2]);
         if (pass_.radius_x > 0) {
@@ -477,7 +511,8 @@ class CpuErode final : public Erode {
 
     /// Walks through the work without doing it, to learn what scratch it needs.
     void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
-        workers_ = thread_count();
+        threads_ = thread_count();
+        workers_ = 1;
         band_bytes_ = 0;
         carver_ = Carver();
         dry_ = true;
@@ -524,13 +559,26 @@ class CpuErode final : public Erode {
         return scratch_plane<Kind>(s.rows, s.columns, s.step);
     }
 
-    /// Calls f(scratch, y) for every row, with bytes of scratch of the thread's own.
-    template <class F>
-    void for_rows(int rows, std::size_t bytes, F f) {
+    /// How many threads are worth waking for so many bytes of rows to go through:
+    /// one goes through a share in about 40 us, and takes up to that to wake.
+    int workers_for(std::size_t work) const {
+        constexpr std::size_t share = 1 << 20;
+        return static_cast<int>(std::clamp<std::size_t>(work / share, 1, threads_));
+    }
+
+    void reserve_bands(int workers, std::size_t bytes) {
+        workers_ = std::max(workers_, workers);
         band_bytes_ = std::max(band_bytes_, round_up(bytes, row_alignment));
+    }
+
+    /// Calls f(scratch, y) for every row, with bytes of scratch of the thread's
+    /// own. work: bytes of a row that f goes through.
+    template <class F>
+    void for_rows(int rows, std::size_t work, std::size_t bytes, F f) {
+        const int workers = workers_for(work * rows);
         if (dry_)
-            return;
-        parallel_bands(rows, copy_band, workers_, [&](int worker, int first, int last) {
+            return reserve_bands(workers, bytes);
+        parallel_bands(rows, copy_band, workers, [&](int worker, int first, int last) {
             for (int y = first; y < last; y++)
                 f(bands_.data() + worker * band_bytes_, y);
         });
@@ -539,20 +587,25 @@ class CpuErode final : public Erode {
     template <class Kind>
     void copy(const Samples &in, const Samples &out) {
         const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit);
-        for_rows(in.rows, 0, [&](std::byte *, int y) {
+        for_rows(in.rows, bytes, 0, [&](std::byte *, int y) {
             std::memcpy(out.plane.row(y), in.plane.row(y), bytes);
         });
     }
 
     template <class Kind>
     void filter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
-        const int band = band_rows(in.rows, 2 * pass.radius_y + 1, workers_);
+        const int window = 2 * pass.radius_y + 1;
+        const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit) * in.rows;
+        const int cost = pass.shape == MorphShape::ellipse ? window
+                         : pass.radius_y > direct_radius   ? 2
+                                                           : 1;
+        const int workers = workers_for(bytes * cost);
+        const int band = band_rows(in.rows, window, workers);
         if (dry_) {
             const BandFilter<Kind> measure(pass, in, out, alpha, band, nullptr);
-            band_bytes_ = std::max(band_bytes_, measure.scratch_bytes());
-            return;
+            return reserve_bands(workers, measure.scratch_bytes());
         }
-        parallel_bands(in.rows, band, workers_, [&](int worker, int first, int last) {
+        parallel_bands(in.rows, band, workers, [&](int worker, int first, int last) {
             BandFilter<Kind>(pass, in, out, alpha, band, bands_.data() + worker * band_bytes_)
                 .run(first, last);
         });
@@ -607,7 +660,7 @@ class CpuErode final : public Erode {
         const Samples b = intermediate<Kind>(second_, in);
         using Unit = typename Kind::Unit;
         const std::size_t units = Kind::units(in);
-        for_rows(in.rows, alpha ? units : 0, [&](std::byte *scratch, int y) {
+        for_rows(in.rows, units * sizeof(Unit), alpha ? units : 0, [&](std::byte *scratch, int y) {
             const auto row = [y](const Samples &s) {
                 return reinterpret_cast<Unit *>(s.plane.row(y));
             };
@@ -633,7 +686,7 @@ class CpuErode final : public Erode {
         unpack(result, src, dst);
         for (int i = 1; i < src.plane_count(); i++) {
             const PlaneShape shape = dst.shape(i);
-            for_rows(shape.rows, 0, [&](std::byte *, int y) {
+            for_rows(shape.rows, shape.row_bytes(), 0, [&](std::byte *, int y) {
                 std::memset(dst.planes[i].row(y), neutral_chroma, shape.row_bytes());
             });
         }
@@ -644,11 +697,11 @@ class CpuErode final : public Erode {
         using Kind = Grey<std::uint8_t>;
         const Samples in = scratch_like<Kind>(source);
         const Samples out = scratch_like<Kind>(source);
-        for_rows(in.rows, 0, [&](std::byte *, int y) {
+        for_rows(in.rows, in.columns, 0, [&](std::byte *, int y) {
             unpack_row(bytes(source.plane.row(y)), in.columns, bytes(in.plane.row(y)));
         });
         evaluate<Kind>(in, out, false);
-        for_rows(in.rows, 0, [&](std::byte *, int y) {
+        for_rows(in.rows, in.columns, 0, [&](std::byte *, int y) {
             pack_row(bytes(out.plane.row(y)), in.columns, 1, bytes(result.plane.row(y)));
         });
     }
@@ -658,34 +711,37 @@ class CpuErode final : public Erode {
         const bool rgb = shape.channels > 1;
         const bool blue_first = src.format == Format::bgr8 || src.format == Format::bgra8 ||
                                 src.format == Format::bgrx8;
-        for_rows(src.height, rgb ? src.width : 0, [&](std::byte *scratch, int y) {
-            const std::byte *row = src.planes[0].row(y);
-            std::uint8_t *bits = bytes(to.plane.row(y));
-            const auto *samples = reinterpret_cast<const std::uint8_t *>(row);
-            if (shape.sample_bytes == 2)
-                return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width,
-                                params_.threshold, bits);
-            if (rgb) {
-                luma_row(samples, shape.channels, blue_first ? 2 : 0, bytes(scratch), src.width);
-                samples = bytes(scratch);
-            }
-            pack_row(samples, src.width, params_.threshold, bits);
-        });
+        for_rows(src.height, shape.row_bytes(), rgb ? src.width : 0,
+                 [&](std::byte *scratch, int y) {
+                     const std::byte *row = src.planes[0].row(y);
+                     std::uint8_t *bits = bytes(to.plane.row(y));
+                     const auto *samples = reinterpret_cast<const std::uint8_t *>(row);
+                     if (shape.sample_bytes == 2)
+                         return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width,
+                                         params_.threshold, bits);
+                     if (rgb) {
+                         luma_row(samples, shape.channels, blue_first ? 2 : 0, bytes(scratch),
+                                  src.width);
+                         samples = bytes(scratch);
+                     }
+                     pack_row(samples, src.width, params_.threshold, bits);
+                 });
     }
 
     void unpack(const Samples &from, const Image &src, const Image &dst) {
         const PlaneShape shape = dst.shape(0);
         const bool rgb = shape.channels > 1;
-        for_rows(dst.height, rgb ? dst.width : 0, [&](std::byte *scratch, int y) {
-            const std::uint8_t *bits = bytes(from.plane.row(y));
-            std::byte *row = dst.planes[0].row(y);
-            if (shape.sample_bytes == 2)
-                return unpack_row(bits, dst.width, reinterpret_cast<std::uint16_t *>(row));
-            unpack_row(bits, dst.width, rgb ? bytes(scratch) : bytes(row));
-            if (rgb)
-                spread_row(bytes(scratch), shape.channels, bytes(src.planes[0].row(y)), bytes(row),
-                           dst.width);
-        });
+        for_rows(dst.height, shape.row_bytes(), rgb ? dst.width : 0,
+                 [&](std::byte *scratch, int y) {
+                     const std::uint8_t *bits = bytes(from.plane.row(y));
+                     std::byte *row = dst.planes[0].row(y);
+                     if (shape.sample_bytes == 2)
+                         return unpack_row(bits, dst.width, reinterpret_cast<std::uint16_t *>(row));
+                     unpack_row(bits, dst.width, rgb ? bytes(scratch) : bytes(row));
+                     if (rgb)
+                         spread_row(bytes(scratch), shape.channels, bytes(src.planes[0].row(y)),
+                                    bytes(row), dst.width);
+                 });
     }
 
     static constexpr int copy_band = 32; ///< rows
@@ -697,7 +753,8 @@ class CpuErode final : public Erode {
     std::vector<Pass> second_;
     bool difference_ = false;
 
-    int workers_ = 1;
+    int threads_ = 1;
+    int workers_ = 1; ///< the most that any step has
     bool dry_ = false;
     Carver carver_;
     std::size_t band_bytes_ = 0;

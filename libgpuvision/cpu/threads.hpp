@@ -23,6 +23,11 @@ inline int thread_count() {
 /// own tasks, which could enter the object that is running.
 template <class F>
 void parallel_bands(int rows, int band, int workers, F f) {
+    if (workers == 1) {
+        for (int first = 0; first < rows; first += band)
+            f(0, first, std::min(first + band, rows));
+        return;
+    }
     std::atomic<int> next{0};
     tbb::this_task_arena::isolate([&] {
         tbb::parallel_for(0, workers, [&](int worker) {
