@@ -6,6 +6,8 @@
 
 #include <check.h>
 
+#include "run_group.hpp"
+
 using gpv::ellipse_half_widths;
 
 START_TEST(ellipses_are_those_of_opencv) {
@@ -45,14 +47,8 @@ START_TEST(ellipses_are_symmetric_and_round) {
 END_TEST
 
 int main() {
-    Suite *suite = suite_create("erode");
     TCase *group = tcase_create("erode");
     tcase_add_test(group, ellipses_are_those_of_opencv);
     tcase_add_test(group, ellipses_are_symmetric_and_round);
-    suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_group("erode", group);
 }

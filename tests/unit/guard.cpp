@@ -7,6 +7,8 @@
 #include <check.h>
 #include <gpuvision/gpuvision.h>
 
+#include "run_group.hpp"
+
 #undef fail // a macro of Check
 
 namespace {
@@ -191,7 +193,6 @@ START_TEST(structs_are_written_as_far_as_they_reach) {
 END_TEST
 
 int main() {
-    Suite *suite = suite_create("guard");
     TCase *group = tcase_create("guard");
     tcase_add_test(group, exceptions_become_statuses);
     tcase_add_test(group, a_failure_does_not_stick);
@@ -201,10 +202,5 @@ int main() {
     tcase_add_test(group, newer_structs_must_be_zero_behind);
     tcase_add_test(group, senseless_structs_are_refused);
     tcase_add_test(group, structs_are_written_as_far_as_they_reach);
-    suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_group("guard", group);
 }

@@ -7,6 +7,8 @@
 
 #include <check.h>
 
+#include "run_group.hpp"
+
 using gpv::Format;
 
 namespace {
@@ -122,16 +124,10 @@ START_TEST(same_pixels_means_every_plane) {
 END_TEST
 
 int main() {
-    Suite *suite = suite_create("image");
     TCase *group = tcase_create("image");
     tcase_add_test(group, shapes_round_up);
     tcase_add_test(group, unknown_formats_have_no_planes);
     tcase_add_test(group, overlap_is_sharing_a_byte);
     tcase_add_test(group, same_pixels_means_every_plane);
-    suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_group("image", group);
 }

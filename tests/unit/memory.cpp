@@ -9,6 +9,8 @@
 #include <check.h>
 #include <gpuvision/gpuvision.h>
 
+#include "run_group.hpp"
+
 namespace {
 
 long live = 0;
@@ -249,17 +251,11 @@ START_TEST(a_prepared_run_allocates_nothing) {
 END_TEST
 
 int main() {
-    Suite *suite = suite_create("memory");
     TCase *group = tcase_create("memory");
     tcase_add_checked_fixture(group, warm_up, nullptr);
     tcase_add_test(group, creating_a_context);
     tcase_add_test(group, creating_and_running);
     tcase_add_test(group, setting_parameters);
     tcase_add_test(group, a_prepared_run_allocates_nothing);
-    suite_add_tcase(suite, group);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    const int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    return run_group("memory", group);
 }
