@@ -172,7 +172,7 @@ class ContactSheet {
         if (count_++ % step_ != 0)
             return;
         if (moments_.size() == most_moments) {
-            for (size_t i = 0; i < most_moments / 2; ++i)
+            for (size_t i = 1; i < most_moments / 2; ++i)
                 moments_[i] = std::move(moments_[2 * i]);
             moments_.resize(most_moments / 2);
             step_ *= 2;

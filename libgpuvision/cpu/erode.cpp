@@ -24,6 +24,7 @@ namespace {
 
 constexpr int direct_radius = 3; // up to here rows are reduced one by one
 constexpr std::size_t row_alignment = 64;
+constexpr std::size_t most_scratch = 256 << 20; // bytes that the threads of a filter share
 
 constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -162,6 +163,8 @@ class BandFilter {
 
   private:
     int window_y() const { return 2 * pass_.radius_y + 1; }
+    /// Source rows whose tables an ellipse keeps.
+    int slots() const { return std::min(window_y(), in_.rows); }
     int levels() const { return std::bit_width(2u * pass_.radius_x + 1); }
 
     Unit border() const {
@@ -180,7 +183,7 @@ class BandFilter {
             strip_ = strip_columns();
             const std::size_t padded = 2 * padding + std::size_t(strip_) * in_.step;
             table_pitch_ = round_up(padded * sizeof(Unit), row_alignment) / sizeof(Unit);
-            table_ = carver_.take<Unit>(table_pitch_ * levels() * window_y(), padding);
+            table_ = carver_.take<Unit>(table_pitch_ * levels() * slots(), padding);
             return;
         }
         pointers_ = carver_.take<const Unit *>(window_y() + 1);
@@ -203,7 +206,7 @@ class BandFilter {
     /// does not consist of margins.
     int strip_columns() const {
         constexpr std::size_t cache = 512 << 10; // bytes
-        const std::size_t pixel = sizeof(Unit) * in_.step * levels() * window_y();
+        const std::size_t pixel = sizeof(Unit) * in_.step * levels() * slots();
         const int margins = 2 * pass_.radius_x;
         const int fitting = std::max(static_cast<int>(cache / pixel) - margins, 2 * margins + 64);
         const int strips = (in_.columns + fitting - 1) / fitting;
@@ -243,7 +246,7 @@ class BandFilter {
     void join_cross(int y) {
         const std::ptrdiff_t step = in_.step;
         const std::ptrdiff_t length = step * in_.columns;
-        const std::ptrdiff_t margin = std::min(step * pass_.radius_x, length);
+        const std::ptrdiff_t margin = step * pass_.radius_x;
         const Unit *row = source(y);
         Unit *out = result(y);
         if (length > 2 * margin) {
@@ -347,8 +350,7 @@ class BandFilter {
 
     /// Level k of source row y: the reduction of 2^k pixels from each pixel of the strip on.
     Unit *table(int y, int level) const {
-        const int slot = (y % window_y() + window_y()) % window_y();
-        return table_ + (std::size_t(slot) * levels() + level) * table_pitch_;
+        return table_ + (std::size_t(y % slots()) * levels() + level) * table_pitch_;
     }
 
     void fill_table(int y, int left, int columns) {
@@ -550,7 +552,7 @@ class CpuErode final : public Erode {
     Samples scratch_plane(int rows, int columns, int step) {
         Samples s{{}, rows, columns, step};
         const std::size_t stride =
-            round_up(Kind::units(s) * sizeof(typename Kind::Unit), row_alignment);
+            round_up(Kind::units(s) * sizeof(typename Kind::Unit) + pack_slack, row_alignment);
         s.plane = {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
         return s;
     }
@@ -599,12 +601,15 @@ class CpuErode final : public Erode {
         const int cost = pass.shape == MorphShape::ellipse ? window
                          : pass.radius_y > direct_radius   ? 2
                                                            : 1;
-        const int workers = workers_for(bytes * cost);
-        const int band = band_rows(in.rows, window, workers);
-        if (dry_) {
-            const BandFilter<Kind> measure(pass, in, out, alpha, band, nullptr);
-            return reserve_bands(workers, measure.scratch_bytes());
-        }
+        const int wanted = workers_for(bytes * cost);
+        const int band = band_rows(in.rows, window, wanted);
+        const int bands = (in.rows + band - 1) / band;
+        const std::size_t scratch =
+            BandFilter<Kind>(pass, in, out, alpha, band, nullptr).scratch_bytes();
+        const int affordable = std::max(1, static_cast<int>(most_scratch / scratch));
+        const int workers = std::min({wanted, bands, affordable});
+        if (dry_)
+            return reserve_bands(workers, scratch);
         parallel_bands(in.rows, band, workers, [&](int worker, int first, int last) {
             BandFilter<Kind>(pass, in, out, alpha, band, bands_.data() + worker * band_bytes_)
                 .run(first, last);
@@ -612,7 +617,7 @@ class CpuErode final : public Erode {
     }
 
     /// Repeats after which nothing changes any more: a cross, which each element
-    /// holds, has then walked along all columns and all rows.
+    /// of more than one row holds, has then walked along all columns and all rows.
     static int enough(const Pass &pass, const Samples &s) {
         const auto steps = [](int way, int radius) {
             return radius > 0 ? (way + radius - 1) / radius : 0;

@@ -53,9 +53,12 @@ void luma_row(const std::uint8_t *pixels, int channels, int red, std::uint8_t *g
 void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alpha,
                 std::uint8_t *out, std::size_t length);
 
+/// Bytes behind the last one with bits that pack_row() may write.
+inline constexpr std::size_t pack_slack = 8;
+
 /// Bit x of bits, counted from the lowest bit of the first byte, says whether
-/// row[x] >= threshold. Bits behind length in its last byte become 0;
-/// up to 8 bytes behind that may be written.
+/// row[x] >= threshold. Bits behind length in its last byte become 0; behind
+/// that it may write pack_slack bytes.
 template <class T>
 void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits);
 

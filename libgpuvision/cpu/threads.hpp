@@ -7,6 +7,7 @@
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
+#include <tbb/task_group.h>
 
 namespace gpv::cpu {
 
@@ -19,8 +20,9 @@ inline int thread_count() {
 
 /// Calls f(worker, first, last) for bands of rows that cover [0, rows), on as
 /// many threads as there are workers; each worker runs one band at a time.
-/// Isolated: while it waits, the calling thread takes up none of the caller's
-/// own tasks, which could enter the object that is running.
+/// Isolated both ways: while it waits, the calling thread takes up none of the
+/// caller's own tasks, which could enter the object that is running; and a
+/// caller that cancels its own tasks does not leave half a result behind.
 template <class F>
 void parallel_bands(int rows, int band, int workers, F f) {
     if (workers == 1) {
@@ -29,12 +31,12 @@ void parallel_bands(int rows, int band, int workers, F f) {
         return;
     }
     std::atomic<int> next{0};
-    tbb::this_task_arena::isolate([&] {
-        tbb::parallel_for(0, workers, [&](int worker) {
-            for (int first; (first = next.fetch_add(band)) < rows;)
-                f(worker, first, std::min(first + band, rows));
-        });
-    });
+    const auto work = [&](int worker) {
+        for (int first; (first = next.fetch_add(band)) < rows;)
+            f(worker, first, std::min(first + band, rows));
+    };
+    tbb::task_group_context own(tbb::task_group_context::isolated);
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, own); });
 }
 
 } // namespace gpv::cpu

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // A program that handles its frames in a parallel loop of oneTBB, one context a
 // thread: while a run waits for its bands, the thread must not take up another
-// frame of that loop, which would enter the operator again.
+// frame of that loop, which would enter the operator again; and a run that the
+// loop has begun must be whole, even if the loop is cancelled meanwhile.
 #include <atomic>
 #include <cstdio>
 #include <vector>
@@ -52,6 +53,21 @@ bool close_frame(Operator &op, Frame &from, Frame &to) {
     return alone && done;
 }
 
+bool cancelled_run_is_whole(Frame &source, const Frame &want) {
+    Operator op;
+    Frame result(source.size());
+    tbb::task_group_context outer;
+    bool done = false;
+    tbb::parallel_for(
+        0, 1,
+        [&](int) {
+            outer.cancel_group_execution();
+            done = close_frame(op, source, result);
+        },
+        outer);
+    return done && result == want;
+}
+
 } // namespace
 
 int main() {
@@ -78,5 +94,7 @@ int main() {
         wrong += result != want;
     std::printf("%d of %d runs re-entered or failed, %d results wrong\n", failed.load(),
                 rounds * frames, wrong);
-    return failed || wrong;
+    const bool whole = cancelled_run_is_whole(source, want);
+    std::printf("a run in a cancelled loop is %s\n", whole ? "whole" : "not whole");
+    return failed || wrong || !whole;
 }
