@@ -24,7 +24,7 @@ namespace {
 
 constexpr int direct_radius = 3; // up to here rows are reduced one by one
 constexpr std::size_t row_alignment = 64;
-constexpr std::size_t most_scratch = 256 << 20; // bytes that the threads of a filter share
+constexpr std::size_t most_scratch = 256 << 20; // bytes for all threads, on top of a plane's size
 
 constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
@@ -423,7 +423,7 @@ class BandFilter {
 int band_rows(int rows, int window, int workers) {
     constexpr int least = 16;
     const int wanted = std::max({least, rows / (3 * workers), std::min(window, rows / workers)});
-    const int groups = (wanted + window / 2) / window;
+    const int groups = wanted / window;
     return window > 2 * direct_radius + 1 && groups > 0 ? groups * window : wanted;
 }
 
@@ -514,14 +514,13 @@ class CpuErode final : public Erode {
     /// Walks through the work without doing it, to learn what scratch it needs.
     void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
         threads_ = thread_count();
-        workers_ = 1;
-        band_bytes_ = 0;
+        bands_bytes_ = 0;
         carver_ = Carver();
         dry_ = true;
         visit(src, dst, in_place);
         dry_ = false;
         planes_.reserve(carver_.used(), stream);
-        bands_.reserve(band_bytes_ * workers_, stream);
+        bands_.reserve(bands_bytes_, stream);
     }
 
     void visit(const Image &src, const Image &dst, bool in_place) {
@@ -568,22 +567,28 @@ class CpuErode final : public Erode {
         return static_cast<int>(std::clamp<std::size_t>(work / share, 1, threads_));
     }
 
-    void reserve_bands(int workers, std::size_t bytes) {
-        workers_ = std::max(workers_, workers);
-        band_bytes_ = std::max(band_bytes_, round_up(bytes, row_alignment));
+    /// parallel_bands() with f(scratch, first, last): so many bytes of the thread's own.
+    template <class F>
+    void for_bands(int rows, int band, int workers, std::size_t bytes, F f) {
+        const std::size_t pitch = round_up(bytes, row_alignment);
+        if (dry_) {
+            bands_bytes_ = std::max(bands_bytes_, pitch * workers);
+            return;
+        }
+        parallel_bands(rows, band, workers, [&](int worker, int first, int last) {
+            f(bands_.data() + worker * pitch, first, last);
+        });
     }
 
     /// Calls f(scratch, y) for every row, with bytes of scratch of the thread's
     /// own. work: bytes of a row that f goes through.
     template <class F>
     void for_rows(int rows, std::size_t work, std::size_t bytes, F f) {
-        const int workers = workers_for(work * rows);
-        if (dry_)
-            return reserve_bands(workers, bytes);
-        parallel_bands(rows, copy_band, workers, [&](int worker, int first, int last) {
-            for (int y = first; y < last; y++)
-                f(bands_.data() + worker * band_bytes_, y);
-        });
+        for_bands(rows, copy_band, workers_for(work * rows), bytes,
+                  [&](std::byte *scratch, int first, int last) {
+                      for (int y = first; y < last; y++)
+                          f(scratch, y);
+                  });
     }
 
     template <class Kind>
@@ -601,19 +606,21 @@ class CpuErode final : public Erode {
         const int cost = pass.shape == MorphShape::ellipse ? window
                          : pass.radius_y > direct_radius   ? 2
                                                            : 1;
-        const int wanted = workers_for(bytes * cost);
-        const int band = band_rows(in.rows, window, wanted);
-        const int bands = (in.rows + band - 1) / band;
-        const std::size_t scratch =
-            BandFilter<Kind>(pass, in, out, alpha, band, nullptr).scratch_bytes();
-        const int affordable = std::max(1, static_cast<int>(most_scratch / scratch));
-        const int workers = std::min({wanted, bands, affordable});
-        if (dry_)
-            return reserve_bands(workers, scratch);
-        parallel_bands(in.rows, band, workers, [&](int worker, int first, int last) {
-            BandFilter<Kind>(pass, in, out, alpha, band, bands_.data() + worker * band_bytes_)
-                .run(first, last);
-        });
+        const auto scratch_bytes = [&](int band) {
+            return BandFilter<Kind>(pass, in, out, alpha, band, nullptr).scratch_bytes();
+        };
+        int workers = workers_for(bytes * cost);
+        int band = band_rows(in.rows, window, workers);
+        const std::size_t affordable = (most_scratch + bytes) / scratch_bytes(band);
+        if (affordable < static_cast<std::size_t>(workers)) {
+            workers = std::max(1, static_cast<int>(affordable));
+            band = band_rows(in.rows, window, workers);
+        }
+        workers = std::min(workers, (in.rows + band - 1) / band);
+        for_bands(in.rows, band, workers, scratch_bytes(band),
+                  [&](std::byte *scratch, int first, int last) {
+                      BandFilter<Kind>(pass, in, out, alpha, band, scratch).run(first, last);
+                  });
     }
 
     /// Repeats after which nothing changes any more: a cross, which each element
@@ -759,10 +766,9 @@ class CpuErode final : public Erode {
     bool difference_ = false;
 
     int threads_ = 1;
-    int workers_ = 1; ///< the most that any step has
     bool dry_ = false;
     Carver carver_;
-    std::size_t band_bytes_ = 0;
+    std::size_t bands_bytes_ = 0; ///< of the step that needs most
     Buffer bands_;
     Buffer planes_;
 };

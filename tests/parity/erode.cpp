@@ -9,6 +9,7 @@
 #include <hwy/targets.h>
 #include <tbb/global_control.h>
 #include <tbb/info.h>
+#include <tbb/task_arena.h>
 
 #ifdef HAVE_OPENCV
 #    include <opencv2/imgproc.hpp>
@@ -258,6 +259,9 @@ class Operator {
         gpv_context_params params;
         gpv_context_params_init(&params, sizeof params);
         params.backend = backend;
+        params.alloc = allocate;
+        params.free = deallocate;
+        params.user = this;
         require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
         require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
     }
@@ -276,9 +280,26 @@ class Operator {
         require(gpv_erode_run(op_, nullptr, src, dst), context_, "gpv_erode_run");
         require(gpv_erode_wait(op_), context_, "gpv_erode_wait");
     }
+    void prepare(const gpv_erode_params &params, const gpv_image *like) {
+        require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
+        require(gpv_erode_prepare(op_, like), context_, "gpv_erode_prepare");
+    }
     const char *device() const { return gpv_context_device_name(context_); }
+    int allocations() const { return allocations_; }
+    std::uint64_t largest_allocation() const { return largest_; }
 
   private:
+    static constexpr std::size_t alignment = 256;
+    static void *allocate(void *self, gpv_memory, std::uint64_t size, gpv_stream) {
+        auto *op = static_cast<Operator *>(self);
+        op->allocations_++;
+        op->largest_ = std::max(op->largest_, size);
+        return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+    }
+    static void deallocate(void *, gpv_memory, void *memory, gpv_stream) { std::free(memory); }
+
+    int allocations_ = 0;
+    std::uint64_t largest_ = 0;
     gpv_context *context_ = nullptr;
     gpv_erode *op_ = nullptr;
 };
@@ -438,6 +459,153 @@ void check_large(Operator &op, gpv_format format, int width, int height) {
         }
     }
     std::printf("large: %dx%d format %u equal at %d places\n", width, height, format, 3 * places);
+}
+
+// ---- threads --------------------------------------------------------------
+
+/// Calls f where oneTBB has so many threads, whatever the machine has.
+template <class F>
+void with_threads(int threads, F f) {
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    tbb::task_arena(threads).execute(f);
+}
+
+/// Fills to with the part of from that begins at x and y, which are even.
+void cut(const GuardedImage &from, int x, int y, GuardedImage &to) {
+    const gpv_format format = from.view()->format;
+    to.each_row([&](int plane, std::int64_t row, std::uint8_t *out, std::int64_t bytes) {
+        const int per_sample = plane > 0 ? 2 : 1;
+        const int step = channels(format, plane) * sample_bytes(format);
+        std::memcpy(out, from.row(plane, y / per_sample + row) + x / per_sample * step, bytes);
+    });
+}
+
+/// Compares a block of dst with the definition, applied to what the block depends on.
+void expect_definition_at(const GuardedImage &src, const GuardedImage &dst,
+                          const gpv_erode_params &p, int x, int y, const std::string &what) {
+    const gpv_image &view = *src.view();
+    const int block = 8;
+    // Two passes, and a sample of chroma is two pixels.
+    const int reach = 4 * p.iterations * std::max(p.radius_x, p.radius_y);
+    const int left = std::max(0, x - reach), top = std::max(0, y - reach);
+    const int width = std::min(view.width, x + block + reach) - left;
+    const int height = std::min(view.height, y + block + reach) - top;
+    GuardedImage part(view.format, width, height), want(view.format, width, height);
+    cut(src, left, top, part);
+    reference(part, want, p);
+    const int columns = std::min(block, view.width - x), rows = std::min(block, view.height - y);
+    GuardedImage wanted(view.format, columns, rows), got(view.format, columns, rows);
+    cut(want, x - left, y - top, wanted);
+    cut(dst, x, y, got);
+    expect_equal(got, wanted, what + " at " + std::to_string(x) + "," + std::to_string(y));
+}
+
+struct ThreadCase {
+    gpv_format format;
+    int width, height;
+    gpv_morph_operation operation;
+    gpv_morph_shape shape;
+    int radius_x, radius_y, iterations, threshold;
+    gpv_morph_planes planes = GPV_MORPH_PLANES_AUTO;
+};
+
+/// Images that are worth several threads: each of their passes, and the steps
+/// before and after, gives the same bytes on any number of them, those of the
+/// definition where one looks; and a run after prepare allocates nothing.
+void check_threads() {
+    const auto rect = GPV_MORPH_RECT, cross = GPV_MORPH_CROSS, ellipse = GPV_MORPH_ELLIPSE;
+    static const ThreadCase cases[] = {
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_ERODE, rect, 2, 2, 1, 0},
+        {GPV_FORMAT_GRAY8, 2003, 3001, GPV_MORPH_OPEN, rect, 4, 9, 1, 0},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_GRADIENT, cross, 3, 2, 2, 0},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_DILATE, cross, 5, 9, 1, 0},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_BLACKHAT, ellipse, 4, 3, 1, 0},
+        {GPV_FORMAT_GRAY8, 4093, 4201, GPV_MORPH_ERODE, rect, 3, 3, 1, 128},
+        {GPV_FORMAT_GRAY8, 4099, 4101, GPV_MORPH_TOPHAT, cross, 7, 5, 1, 100},
+        {GPV_FORMAT_GRAY8, 2051, 1999, GPV_MORPH_CLOSE, ellipse, 3, 5, 1, 200},
+        {GPV_FORMAT_GRAY16, 2001, 1501, GPV_MORPH_CLOSE, rect, 3, 6, 1, 0},
+        {GPV_FORMAT_RGB8, 1501, 1003, GPV_MORPH_TOPHAT, rect, 6, 1, 1, 0},
+        {GPV_FORMAT_RGBA8, 1501, 1003, GPV_MORPH_GRADIENT, rect, 2, 5, 1, 0},
+        {GPV_FORMAT_BGRA8, 1501, 1003, GPV_MORPH_ERODE, rect, 1, 1, 1, 90},
+        {GPV_FORMAT_NV12, 3001, 2003, GPV_MORPH_ERODE, rect, 1, 1, 1, 0},
+        {GPV_FORMAT_NV12, 3001, 2003, GPV_MORPH_OPEN, rect, 4, 4, 1, 0, GPV_MORPH_PLANES_ALL},
+        {GPV_FORMAT_I420, 3001, 2003, GPV_MORPH_DILATE, rect, 5, 5, 1, 140},
+    };
+    const int places = 5;
+    for (const ThreadCase &c : cases) {
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.operation = c.operation;
+        p.shape = c.shape;
+        p.radius_x = c.radius_x;
+        p.radius_y = c.radius_y;
+        p.iterations = c.iterations;
+        p.threshold = c.threshold;
+        p.planes = c.planes;
+        p.border = static_cast<gpv_morph_border>(random_int(0, 1));
+        GuardedImage src(c.format, c.width, c.height), want(c.format, c.width, c.height);
+        fill(src, Content::noise);
+        Operator one;
+        with_threads(1, [&] { one.run(p, src.view(), want.view()); });
+        const std::string what = describe(p, *src.view(), false);
+        for (int i = 0; i < places; i++) {
+            const auto even = [](int end) { return random_int(0, (end - 1) / 2) * 2; };
+            expect_definition_at(src, want, p, i ? even(c.width) : (c.width - 1) / 2 * 2,
+                                 i ? even(c.height) : (c.height - 1) / 2 * 2, what);
+        }
+        for (int threads : {2, 3, 16}) {
+            GuardedImage dst(c.format, c.width, c.height, random_int(0, 70), random_int(0, 9));
+            GuardedImage same(c.format, c.width, c.height, random_int(0, 70), random_int(0, 9));
+            same.copy_pixels_from(src);
+            const std::string many = what + " on " + std::to_string(threads) + " threads";
+            Operator op;
+            with_threads(threads, [&] {
+                op.prepare(p, src.view());
+                const int prepared = op.allocations();
+                op.again(src.view(), dst.view());
+                op.again(same.view(), same.view());
+                if (op.allocations() != prepared)
+                    fatal(many + ": allocated after prepare");
+            });
+            expect_equal(dst, want, many);
+            expect_equal(same, want, many + " in place");
+        }
+    }
+    std::printf("threads: %zu cases equal on 1, 2, 3 and 16\n", std::size(cases));
+}
+
+/// What the bands take does not grow with the threads without end.
+void check_scratch() {
+    const std::uint64_t limit = 256 << 20;
+    struct Large {
+        gpv_format format;
+        int side;
+        gpv_morph_shape shape;
+        int iterations;
+    };
+    for (const Large l : {Large{GPV_FORMAT_RGBA8, 4096, GPV_MORPH_ELLIPSE, 1},
+                          Large{GPV_FORMAT_GRAY16, 16384, GPV_MORPH_ELLIPSE, 1},
+                          Large{GPV_FORMAT_GRAY8, 16384, GPV_MORPH_RECT, 100}})
+        for (int threads : {2, 64}) {
+            gpv_erode_params p;
+            gpv_erode_params_init(&p, sizeof p);
+            p.shape = l.shape;
+            p.radius_x = 255;
+            p.iterations = l.iterations;
+            gpv_image like;
+            gpv_image_init(&like, sizeof like);
+            like.format = l.format;
+            like.width = like.height = l.side;
+            Operator op;
+            with_threads(threads, [&] { op.prepare(p, &like); });
+            std::int64_t row_bytes, rows;
+            require(gpv_format_plane(l.format, 0, l.side, l.side, &row_bytes, &rows), nullptr,
+                    "gpv_format_plane");
+            if (op.largest_allocation() > limit + static_cast<std::uint64_t>(row_bytes * rows))
+                fatal(describe(p, like, false) + " on " + std::to_string(threads) +
+                      " threads takes " + std::to_string(op.largest_allocation()) + " bytes");
+        }
+    std::printf("scratch: within a plane's size and 256 MiB on 2 and 64 threads\n");
 }
 
 // ---- OpenCV ---------------------------------------------------------------
@@ -672,6 +840,8 @@ int main(int argc, char **argv) {
     Operator op;
     check_laws(op);
     check_repeats(op);
+    check_threads();
+    check_scratch();
     check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
     check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
     if (full_run()) {
