@@ -32,6 +32,7 @@ struct GstGpuVisionFilterPrivate {
 
     gpv_context *context;
     gchar *log_error; /* last error line of the library */
+    GstCaps *refused; /* caps whose refusal has been posted */
     GstVideoInfo in_info, out_info;
 };
 
@@ -198,6 +199,7 @@ gboolean stop(GstBaseTransform *trans) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     GST_GPU_VISION_FILTER_GET_CLASS(self)->close(self);
     gpv_context_destroy(&private_of(self)->context);
+    gst_caps_replace(&private_of(self)->refused, nullptr);
     return TRUE;
 }
 
@@ -262,7 +264,8 @@ gboolean accept_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps
 /*
  * Core drops a caps event that accept-caps refuses before the element sees it,
  * and upstream then fails with a text that helps nobody. So the reason is
- * posted from a probe, which runs earlier.
+ * posted from a probe, which runs earlier. Core sends refused caps again with
+ * each event that follows them; they are explained once.
  */
 GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpointer self) {
     GstEvent *event = GST_PAD_PROBE_INFO_EVENT(probe);
@@ -271,7 +274,10 @@ GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpoi
     GstCaps *caps = nullptr;
     gst_event_parse_caps(event, &caps);
     gchar *reason = why_refused(pad, caps);
-    if (reason)
+    auto *priv = private_of(self);
+    const bool known = reason && priv->refused && gst_caps_is_equal(caps, priv->refused);
+    gst_caps_replace(&priv->refused, reason ? caps : nullptr);
+    if (reason && !known)
         GST_ELEMENT_ERROR(self, CORE, NEGOTIATION, ("%s", reason),
                           ("offered: %" GST_PTR_FORMAT, caps));
     g_free(reason);
@@ -517,6 +523,7 @@ void finalize(GObject *object) {
     auto *priv = private_of(object);
     g_free(priv->device_name);
     g_free(priv->log_error);
+    gst_caps_replace(&priv->refused, nullptr);
     G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
 }
 
