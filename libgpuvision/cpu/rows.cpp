@@ -134,42 +134,53 @@ void extend_rows(Op op, T *prefix, const T *row, const T *suffix, T *out, std::s
     });
 }
 
-/// row[x] becomes the reduction of growth samples, distance apart, from x on,
-/// for x in [0, length) rounded up to whole vectors.
-template <int growth, class T, class Op>
+/// row[x] becomes the reduction of 4 samples, distance apart, from x on, for x
+/// in [0, length) rounded up to whole vectors.
+template <class T, class Op>
 HWY_INLINE void grow(Op op, T *row, std::size_t length, std::size_t distance) {
     const hn::ScalableTag<T> d;
     for (std::size_t x = 0; x < length; x += hn::Lanes(d)) {
-        auto value = op(hn::LoadU(d, row + x), hn::LoadU(d, row + x + distance));
-        if constexpr (growth == 4)
-            value = op(value, op(hn::LoadU(d, row + x + 2 * distance),
-                                 hn::LoadU(d, row + x + 3 * distance)));
-        hn::StoreU(value, d, row + x);
+        const auto a = op(hn::LoadU(d, row + x), hn::LoadU(d, row + x + distance));
+        const auto b =
+            op(hn::LoadU(d, row + x + 2 * distance), hn::LoadU(d, row + x + 3 * distance));
+        hn::StoreU(op(a, b), d, row + x);
     }
 }
 
-/// Doubling: windows of 1, 2, 4, ... samples, then two that overlap.
+/// out[x] = reduce of count samples: those distance apart from first[x] on, and last[x].
+template <int count, class T, class Op>
+HWY_INLINE void join(Op op, const T *first, std::size_t distance, const T *last, T *out,
+                     std::size_t length) {
+    for_row<T>(length, [&](auto d, std::size_t x) HWY_ATTR {
+        auto value = op(hn::LoadU(d, first + x), hn::LoadU(d, last + x));
+        for (int k = 1; k < count - 1; k++)
+            value = op(value, hn::LoadU(d, first + k * distance + x));
+        hn::StoreU(value, d, out + x);
+    });
+}
+
+/// Windows of 1, 4, 16, ... samples, then a few of them side by side, the last
+/// two of which overlap.
 template <class T, class Op>
 void slide_row(Op op, T *row, std::size_t length, int radius, int step, T *out) {
     const std::size_t window = 2 * std::size_t(radius) + 1;
     T *first = row - std::ptrdiff_t{radius} * step;
     std::size_t have = 1; // first[x] is the reduction of this many samples from x on
     // Later stages read up to the last window start, so each stage must reach that far.
-    const auto reach = [&](std::size_t grown) { return length + (window - grown) * step; };
-    for (; 4 * have < window; have *= 4)
-        grow<4>(op, first, reach(4 * have), have * step);
-    if (2 * have < window && 3 * have < window) {
-        grow<2>(op, first, reach(2 * have), have * step);
-        have *= 2;
-    }
-    // What is left, window <= 3 have or window <= 2 have: two or three overlapping windows.
-    const T *second = first + (window - have) * step;
-    if (window <= 2 * have) {
-        const T *in[] = {first, second};
-        reduce_rows(op, in, 2, out, length);
-    } else {
-        const T *in[] = {first, first + have * step, second};
-        reduce_rows(op, in, 3, out, length);
+    for (; window > 5 * have; have *= 4)
+        grow(op, first, length + (window - 4 * have) * step, have * step);
+    const std::size_t distance = have * step;
+    const T *last = first + (window - have) * step;
+    switch ((window + have - 1) / have) {
+    case 1:
+    case 2:
+        return join<2>(op, first, distance, last, out, length);
+    case 3:
+        return join<3>(op, first, distance, last, out, length);
+    case 4:
+        return join<4>(op, first, distance, last, out, length);
+    default:
+        return join<5>(op, first, distance, last, out, length);
     }
 }
 
