@@ -98,7 +98,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_set_params(gpv_erode *op,
  * Allocates all that a run on such an image needs with the parameters in
  * force, so that the run allocates nothing. Without it the first run of a
  * (size, format) allocates. CPU backend: for as many threads as oneTBB gives
- * the calling thread now; a run on more of them may allocate again.
+ * the calling thread now; a run on another number may allocate again.
  *
  * @param like  format, memory, device, width and height are read; data and stride are not
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,

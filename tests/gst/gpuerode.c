@@ -600,6 +600,27 @@ GST_START_TEST(test_caps_refused) {
 }
 GST_END_TEST
 
+/* Good caps in between are news, and so are the same bad ones after them. */
+GST_START_TEST(test_caps_refused_again) {
+    GstHarness *h = gst_harness_new("gpuerode");
+    GstBus *bus = add_bus(h->element);
+    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+    for (gint i = 0; i < 2; i++) {
+        GstCaps *bad = gst_caps_from_string(refused[0].caps);
+        GstCaps *good = gst_caps_from_string("video/x-raw,format=NV12,width=64,height=48,"
+                                             "framerate=25/1");
+        gst_pad_push_event(h->srcpad, gst_event_new_caps(bad));
+        assert_error(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, refused[0].words);
+        gst_pad_push_event(h->srcpad, gst_event_new_caps(good));
+        fail_if(gst_bus_have_pending(bus));
+        gst_caps_unref(bad);
+        gst_caps_unref(good);
+    }
+    drop_bus(h->element, bus);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
 /* The same where another element decides on the caps. */
 GST_START_TEST(test_interlaced_pipeline) {
     GstElement *pipeline = launch("videotestsrc ! video/x-raw,interlace-mode=interleaved ! "
@@ -1135,6 +1156,7 @@ static void add_caps(Suite *suite) {
     TCase *tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_renegotiation);
     tcase_add_loop_test(tcase, test_caps_refused, 0, G_N_ELEMENTS(refused));
+    tcase_add_test(tcase, test_caps_refused_again);
     tcase_add_test(tcase, test_interlaced_pipeline);
     tcase_add_loop_test(tcase, test_caps_accepted, 0, G_N_ELEMENTS(accepted));
 }
