@@ -523,7 +523,6 @@ void finalize(GObject *object) {
     auto *priv = private_of(object);
     g_free(priv->device_name);
     g_free(priv->log_error);
-    gst_caps_replace(&priv->refused, nullptr);
     G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
 }
 

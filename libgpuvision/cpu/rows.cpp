@@ -172,15 +172,14 @@ void slide_row(Op op, T *row, std::size_t length, int radius, int step, T *out) 
     const std::size_t distance = have * step;
     const T *last = first + (window - have) * step;
     switch ((window + have - 1) / have) {
-    case 1:
-    case 2:
-        return join<2>(op, first, distance, last, out, length);
-    case 3:
-        return join<3>(op, first, distance, last, out, length);
+    case 5:
+        return join<5>(op, first, distance, last, out, length);
     case 4:
         return join<4>(op, first, distance, last, out, length);
+    case 3:
+        return join<3>(op, first, distance, last, out, length);
     default:
-        return join<5>(op, first, distance, last, out, length);
+        return join<2>(op, first, distance, last, out, length);
     }
 }
 
