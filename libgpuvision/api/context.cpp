@@ -67,7 +67,7 @@ uint32_t gpv_api_version(void) {
 }
 
 const char *gpv_version_string(void) {
-    return GPV_VERSION " " GPV_REVISION " (cpu)";
+    return GPV_VERSION " " GPV_REVISION " (" GPV_BACKENDS ")";
 }
 
 const char *gpv_status_string(gpv_status status) {
@@ -141,7 +141,7 @@ gpv_backend gpv_context_backend(const gpv_context *context) {
 }
 
 const char *gpv_context_device_name(const gpv_context *context) {
-    return context ? context->core->device_name().c_str() : "";
+    return context ? context->core->device().name().c_str() : "";
 }
 
 const char *gpv_context_error(const gpv_context *context) {
@@ -151,5 +151,5 @@ const char *gpv_context_error(const gpv_context *context) {
 gpv_status gpv_stream_sync(gpv_context *context, gpv_stream stream) {
     if (!context)
         return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*context->core, [&] { context->core->synchronize(stream); });
+    return gpv::guard_device(*context->core, [&] { context->core->device().synchronize(stream); });
 }

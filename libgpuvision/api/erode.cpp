@@ -67,7 +67,7 @@ ErodeParams read_params(const gpv_erode_params *in) {
     return result;
 }
 
-void require_supported(const Image &image, const char *name) {
+void require_supported(const Context &context, const Image &image, const char *name) {
     switch (image.format) {
     case Format::gray8:
     case Format::gray16:
@@ -86,9 +86,7 @@ void require_supported(const Image &image, const char *name) {
                         ", but morphology takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, "
                         "BGRX8, NV12 and I420");
     }
-    if (image.memory != Memory::host)
-        throw Error(Status::unsupported, std::string(name) + "->memory is GPV_MEMORY_CUDA, but the "
-                                                             "context computes on the CPU");
+    context.device().require_reach(image, name);
 }
 
 void require_threshold(const ErodeParams &params, const Image &image) {
@@ -103,6 +101,9 @@ void require_same_shape(const Image &src, const Image &dst) {
                         std::to_string(dst.height) + " " + format_info(dst.format).name +
                         ", must be as src, " + std::to_string(src.width) + "x" +
                         std::to_string(src.height) + " " + format_info(src.format).name);
+    if (src.memory != dst.memory)
+        throw Error(Status::invalid_argument,
+                    "dst->memory differs from src->memory; both must be in the same memory");
     if (!same_pixels(src, dst) && overlap(src, dst))
         throw Error(Status::invalid_argument,
                     "dst overlaps src; it must be src itself or share no byte with it");
@@ -127,17 +128,16 @@ gpv_status gpv_erode_create(gpv_context *context, const gpv_erode_params *params
         auto op = std::make_unique<gpv_erode>();
         op->context = context->core;
         op->params = gpv::read_params(params);
-        op->core = gpv::cpu::make_erode(context->core);
+        op->core = context->core->backend() == gpv::Backend::cuda
+                       ? gpv::cuda::make_erode(context->core)
+                       : gpv::cpu::make_erode(context->core);
         op->core->set_params(op->params);
         *out = op.release();
     });
 }
 
 void gpv_erode_destroy(gpv_erode **op) {
-    if (!op)
-        return;
-    delete *op;
-    *op = nullptr;
+    gpv::destroy(op);
 }
 
 gpv_status gpv_erode_set_params(gpv_erode *op, const gpv_erode_params *params) {
@@ -155,7 +155,7 @@ gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like) {
         return GPV_ERR_INVALID_ARGUMENT;
     return gpv::guard_device(*op->context, [&] {
         const gpv::Image image = gpv::read_image(like, "like", true);
-        gpv::require_supported(image, "like");
+        gpv::require_supported(*op->context, image, "like");
         gpv::require_threshold(op->params, image);
         op->core->prepare(image);
     });
@@ -168,8 +168,8 @@ gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
     return gpv::guard_device(*op->context, [&] {
         const gpv::Image from = gpv::read_image(src, "src");
         const gpv::Image to = gpv::read_image(dst, "dst");
-        gpv::require_supported(from, "src");
-        gpv::require_supported(to, "dst");
+        gpv::require_supported(*op->context, from, "src");
+        gpv::require_supported(*op->context, to, "dst");
         gpv::require_same_shape(from, to);
         gpv::require_threshold(op->params, from);
         op->core->run(stream, from, to);

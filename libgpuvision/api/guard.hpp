@@ -45,8 +45,24 @@ template <class F>
 gpv_status guard_device(Context &context, F &&f) noexcept {
     return guard(&context, [&] {
         context.require_device();
+        DeviceScope scope(context.device());
         f();
     });
+}
+
+/// Deletes an object of a context on the context's device, and sets *object to null.
+template <class T>
+void destroy(T **object) noexcept {
+    if (!object || !*object)
+        return;
+    const std::shared_ptr<Context> context = (*object)->context;
+    try {
+        DeviceScope scope(context->device());
+        delete *object;
+    } catch (...) { // a lost device cannot be entered
+        delete *object;
+    }
+    *object = nullptr;
 }
 
 inline void require_not_null(const void *pointer, const Name &name) {

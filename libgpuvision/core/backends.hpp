@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <string>
+#include <memory>
+
+#include "core/device.hpp"
 
 /// What core asks of the backends. cpu/ and cuda/ define these; without nvcc
 /// cuda/stubs.cpp does.
@@ -9,18 +11,17 @@ namespace gpv {
 
 namespace cpu {
 
-/// Instruction set and threads in use, such as "CPU (AVX3, 16 threads)".
-std::string device_name();
+std::unique_ptr<Device> make_device();
 
 } // namespace cpu
 
 namespace cuda {
 
-/// True if a context can be created on the device.
+/// True if make_device() can be expected to succeed.
 bool available(int device);
 
-/// Throws Error, saying what was looked for, unless available(device).
-void require(int device);
+/// Throws Error, saying what was looked for.
+std::unique_ptr<Device> make_device(int device);
 
 } // namespace cuda
 } // namespace gpv

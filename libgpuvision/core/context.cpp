@@ -1,30 +1,36 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/context.hpp"
 
-#include <new>
-
 #include "core/backends.hpp"
 
 namespace gpv {
-namespace {
 
-constexpr std::size_t alignment = 256;
+Context::Context(ContextOptions options) : options_(std::move(options)), device_(make_device()) {
+    log(LogLevel::info, ("computes on " + device_->name()).c_str());
+}
 
-} // namespace
+std::unique_ptr<Device> Context::make_device() const {
+    const bool automatic = options_.backend == Backend::automatic;
+    if (options_.backend == Backend::cpu || (automatic && !cuda::available(options_.device)))
+        return cpu::make_device();
+    try {
+        return cuda::make_device(options_.device);
+    } catch (const Error &error) {
+        if (!automatic)
+            throw;
+        log(LogLevel::warning, (std::string("the CPU computes: ") + error.what()).c_str());
+        return cpu::make_device();
+    }
+}
 
-Context::Context(ContextOptions options) : options_(std::move(options)) {
-    if (options_.backend == Backend::cuda)
-        cuda::require(options_.device);
-    device_name_ = cpu::device_name();
-    log(LogLevel::info, ("backend cpu on " + device_name_).c_str());
+Backend Context::backend() const {
+    return device_->memory() == Memory::cuda ? Backend::cuda : Backend::cpu;
 }
 
 void Context::log(LogLevel level, const char *text) const {
     if (options_.log && level <= options_.log_level)
         options_.log(level, text);
 }
-
-void Context::synchronize(Stream) {} // the CPU backend has finished when a run returns
 
 void Context::fail(Status status, const char *text) noexcept {
     lost_ = lost_ || status == Status::device_lost;
@@ -50,10 +56,9 @@ void Buffer::reserve(std::size_t bytes, Stream stream) {
     if (bytes <= size_)
         return;
     release();
-    const ContextOptions &options = context_->options_;
-    void *memory = options.allocate
-                       ? options.allocate(memory_, bytes, stream)
-                       : ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
+    Device &device = context_->device();
+    const auto &allocate = context_->options_.allocate;
+    void *memory = allocate ? allocate(device.memory(), bytes, stream) : device.allocate(bytes);
     if (!memory)
         throw Error(Status::out_of_memory,
                     "no memory for " + std::to_string(bytes) + " bytes of scratch");
@@ -65,10 +70,11 @@ void Buffer::reserve(std::size_t bytes, Stream stream) {
 void Buffer::release() {
     if (!data_)
         return;
+    Device &device = context_->device();
     if (context_->options_.free)
-        context_->options_.free(memory_, data_, stream_);
+        context_->options_.free(device.memory(), data_, stream_);
     else
-        ::operator delete (data_, std::align_val_t{alignment});
+        device.free(data_);
     data_ = nullptr;
     size_ = 0;
 }

@@ -8,12 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "core/device.hpp"
 #include "core/error.hpp"
-#include "core/image.hpp"
 
 namespace gpv {
-
-using Stream = void *; ///< a cudaStream_t, passed through
 
 enum class Backend : std::uint32_t { automatic, cpu, cuda };
 enum class LogLevel : std::uint32_t { error = 1, warning, info, debug };
@@ -35,10 +33,9 @@ class Context {
   public:
     explicit Context(ContextOptions options);
 
-    Backend backend() const { return backend_; }
-    const std::string &device_name() const { return device_name_; }
+    Backend backend() const;
+    Device &device() const { return *device_; }
     void log(LogLevel level, const char *text) const;
-    void synchronize(Stream stream);
 
     /// Records a failure: its text, and that the device is lost if it is.
     void fail(Status status, const char *text) noexcept;
@@ -48,33 +45,32 @@ class Context {
 
   private:
     friend class Buffer;
+    std::unique_ptr<Device> make_device() const;
+
     ContextOptions options_;
-    Backend backend_ = Backend::cpu;
-    std::string device_name_;
+    std::unique_ptr<Device> device_;
     std::string error_;
     bool lost_ = false;
 };
 
-/// Scratch memory from the context's allocator, aligned to 256 bytes. Grows
-/// and never shrinks; growing loses the content.
+/// Scratch where the device works, from the context's allocator, aligned to 256
+/// bytes. Grows and never shrinks; growing loses the content.
 class Buffer {
   public:
-    Buffer(std::shared_ptr<Context> context, Memory memory)
-        : context_(std::move(context)), memory_(memory) {}
+    explicit Buffer(std::shared_ptr<Context> context) : context_(std::move(context)) {}
     ~Buffer() { release(); }
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
 
+    /// Work that uses what is there has to be over if that is less.
     void reserve(std::size_t bytes, Stream stream);
     std::byte *data() const { return data_; }
     std::size_t size() const { return size_; }
 
   private:
-    /// The last work that uses the memory has to be over.
     void release();
 
     std::shared_ptr<Context> context_;
-    Memory memory_;
     Stream stream_ = nullptr;
     std::byte *data_ = nullptr;
     std::size_t size_ = 0;

@@ -1,10 +1,73 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/erode.hpp"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdlib>
 
 namespace gpv {
+namespace {
+
+enum class Step { erode, dilate };
+
+struct Recipe {
+    std::vector<Step> first;
+    bool difference = false;
+    std::vector<Step> second = {};
+};
+
+Recipe recipe(MorphOperation operation) {
+    using enum Step;
+    switch (operation) {
+    case MorphOperation::dilate:
+        return {{dilate}};
+    case MorphOperation::open:
+        return {{erode, dilate}};
+    case MorphOperation::close:
+        return {{dilate, erode}};
+    case MorphOperation::gradient:
+        return {{dilate}, true, {erode}};
+    case MorphOperation::tophat:
+        return {{}, true, {erode, dilate}};
+    case MorphOperation::blackhat:
+        return {{dilate, erode}, true, {}};
+    default:
+        return {{erode}};
+    }
+}
+
+} // namespace
+
+MorphPlan morph_plan(const ErodeParams &params) {
+    // An ellipse of three rows is a cross, which is cheaper.
+    const bool cross = params.shape == MorphShape::ellipse && params.radius_y == 1;
+    // Radii of rectangles add up.
+    const int grown = params.shape == MorphShape::rect ? params.iterations : 1;
+    const auto half_widths = std::make_shared<const std::vector<int>>(
+        ellipse_half_widths(params.radius_x, params.radius_y));
+    const auto passes = [&](const std::vector<Step> &steps) {
+        std::vector<MorphPass> result;
+        for (const Step step : steps)
+            result.push_back({.erode = step == Step::erode,
+                              .shape = cross ? MorphShape::cross : params.shape,
+                              .radius_x = params.radius_x * grown,
+                              .radius_y = params.radius_y * grown,
+                              .repeats = params.iterations / grown,
+                              .background = params.border == MorphBorder::background,
+                              .half_widths = half_widths});
+        return result;
+    };
+    const Recipe r = recipe(params.operation);
+    return {passes(r.first), r.difference, passes(r.second)};
+}
+
+int MorphPass::useful_repeats(int columns, int rows) const {
+    // A cross, which each element of more than one row holds, has then walked
+    // along all columns and all rows.
+    const auto steps = [](int way, int radius) {
+        return radius > 0 ? (way + radius - 1) / radius : 0;
+    };
+    return std::min(repeats, std::max(1, steps(columns, radius_x) + steps(rows, radius_y)));
+}
 
 std::vector<int> ellipse_half_widths(int radius_x, int radius_y) {
     // dx = round(rx sqrt((ry^2 - dy^2) / ry^2)), the element of OpenCV's

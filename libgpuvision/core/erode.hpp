@@ -35,6 +35,30 @@ struct ErodeParams {
     MorphPlanes planes = MorphPlanes::automatic;
 };
 
+/// One erosion or dilation, the same one several times over.
+struct MorphPass {
+    bool erode; ///< else dilate
+    MorphShape shape;
+    int radius_x;
+    int radius_y;
+    int repeats;
+    bool background; ///< pixels outside are 0
+    std::shared_ptr<const std::vector<int>> half_widths;
+
+    /// Repeats after which nothing changes any more.
+    int useful_repeats(int columns, int rows) const;
+};
+
+/// An operation is the difference of two sequences of passes, or the first of
+/// them alone. An empty sequence is the source.
+struct MorphPlan {
+    std::vector<MorphPass> first;
+    bool difference = false;
+    std::vector<MorphPass> second;
+};
+
+MorphPlan morph_plan(const ErodeParams &params);
+
 /// Half widths of an ellipse of the given radii: element[dy + radius_y] = dx
 /// means that columns -dx..dx of that row belong to it.
 std::vector<int> ellipse_half_widths(int radius_x, int radius_y);
@@ -49,6 +73,9 @@ class Erode : public Operation {
 };
 
 namespace cpu {
+std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context);
+}
+namespace cuda {
 std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context);
 }
 

@@ -1,16 +1,55 @@
 // SPDX-License-Identifier: BSD-2-Clause
+#include <new>
+
 #include <hwy/targets.h>
 
 #include "core/backends.hpp"
+#include "core/error.hpp"
 #include "cpu/threads.hpp"
 
 namespace gpv::cpu {
+namespace {
 
-std::string device_name() {
-    // The best target is the lowest bit set.
-    const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
-    return std::string("CPU (") + hwy::TargetName(targets & -targets) + ", " +
-           std::to_string(thread_count()) + " threads)";
+constexpr std::align_val_t alignment{256};
+
+/// Every run has finished when it returns, so there is nothing to wait for.
+class CpuDevice final : public Device {
+  public:
+    CpuDevice() {
+        // The best target is the lowest bit set.
+        const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
+        name_ = std::string("CPU (") + hwy::TargetName(targets & -targets) + ", " +
+                std::to_string(thread_count()) + " threads)";
+    }
+
+    const std::string &name() const override { return name_; }
+
+    void require_reach(const Image &image, const char *image_name) const override {
+        if (image.memory != Memory::host)
+            throw Error(Status::unsupported,
+                        std::string(image_name) +
+                            "->memory is GPV_MEMORY_CUDA, but the context computes on the CPU");
+    }
+
+    Memory memory() const override { return Memory::host; }
+    void *allocate(std::size_t bytes) override {
+        return ::operator new(bytes, alignment, std::nothrow);
+    }
+    void free(void *memory) noexcept override { ::operator delete(memory, alignment); }
+
+    void synchronize(Stream) override {}
+
+    void *enter() override { return nullptr; }
+    void leave(void *) noexcept override {}
+
+  private:
+    std::string name_;
+};
+
+} // namespace
+
+std::unique_ptr<Device> make_device() {
+    return std::make_unique<CpuDevice>();
 }
 
 } // namespace gpv::cpu

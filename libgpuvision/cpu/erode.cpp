@@ -16,6 +16,7 @@
 
 #include <hwy/cache_control.h>
 
+#include "core/carver.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/threads.hpp"
 
@@ -26,29 +27,6 @@ constexpr int direct_radius = 3; // up to here rows are reduced one by one
 constexpr std::size_t row_alignment = 64;
 constexpr std::size_t most_scratch = 256 << 20; // bytes for all threads, on top of a plane's size
 
-constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
-    return (value + multiple - 1) / multiple * multiple;
-}
-
-/// Hands out aligned pieces of a block; without a block it only adds up.
-class Carver {
-  public:
-    explicit Carver(std::byte *base = nullptr) : base_(base) {}
-
-    /// front: elements that lie before the one returned.
-    template <class T>
-    T *take(std::size_t count, std::size_t front = 0) {
-        std::byte *piece = base_ ? base_ + used_ + front * sizeof(T) : nullptr;
-        used_ += round_up(count * sizeof(T), row_alignment);
-        return reinterpret_cast<T *>(piece);
-    }
-    std::size_t used() const { return used_; }
-
-  private:
-    std::byte *base_;
-    std::size_t used_ = 0;
-};
-
 /// A plane of samples: u8 or u16 with step samples a pixel, or bits in 64-bit words.
 struct Samples {
     Plane plane;
@@ -56,17 +34,6 @@ struct Samples {
     int columns; ///< pixels
     int step;    ///< samples from one pixel to the next
     std::size_t length() const { return std::size_t(columns) * step; }
-};
-
-/// One erosion or dilation, the same one several times over.
-struct Pass {
-    bool erode; ///< else dilate
-    MorphShape shape;
-    int radius_x;
-    int radius_y;
-    int repeats;
-    bool background; ///< pixels outside are 0
-    const std::vector<int> *half_widths;
 };
 
 /// u8 or u16 samples.
@@ -133,10 +100,10 @@ class BandFilter {
 
     /// alpha: where the fourth channel of every output pixel comes from, or null.
     /// band: the most rows that run() will be given.
-    BandFilter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha,
+    BandFilter(const MorphPass &pass, const Samples &in, const Samples &out, const Plane *alpha,
                int band, std::byte *scratch)
         : pass_(pass), reduce_(Kind::reduce(pass.erode)), in_(in), out_(out), alpha_(alpha),
-          band_(band), carver_(scratch) {
+          band_(band), carver_(row_alignment, scratch) {
         // Iterated crosses and ellipses keep their radius, a rectangle may have outgrown the image.
         if (pass_.shape != MorphShape::ellipse) {
             pass_.radius_x = std::min(pass_.radius_x, in_.columns);
@@ -398,7 +365,7 @@ class BandFilter {
         }
     }
 
-    Pass pass_;
+    MorphPass pass_;
     Reduce reduce_;
     Samples in_;
     Samples out_;
@@ -427,55 +394,13 @@ int band_rows(int rows, int window, int workers) {
     return window > 2 * direct_radius + 1 && groups > 0 ? groups * window : wanted;
 }
 
-/// An operation is the difference of two sequences of erosions and dilations,
-/// or the first of them alone. An empty sequence is the source.
-enum class Step { erode, dilate };
-
-struct Recipe {
-    std::vector<Step> first;
-    bool difference = false;
-    std::vector<Step> second = {};
-};
-
-Recipe recipe(MorphOperation operation) {
-    using enum Step;
-    switch (operation) {
-    case MorphOperation::dilate:
-        return {{dilate}};
-    case MorphOperation::open:
-        return {{erode, dilate}};
-    case MorphOperation::close:
-        return {{dilate, erode}};
-    case MorphOperation::gradient:
-        return {{dilate}, true, {erode}};
-    case MorphOperation::tophat:
-        return {{}, true, {erode, dilate}};
-    case MorphOperation::blackhat:
-        return {{dilate, erode}, true, {}};
-    default:
-        return {{erode}};
-    }
-}
-
 class CpuErode final : public Erode {
   public:
-    explicit CpuErode(std::shared_ptr<Context> context)
-        : bands_(context, Memory::host), planes_(context, Memory::host) {}
+    explicit CpuErode(std::shared_ptr<Context> context) : bands_(context), planes_(context) {}
 
-    void set_params(const ErodeParams &given) override {
-        const Recipe r = recipe(given.operation);
-        ErodeParams params = given;
-        if (params.shape == MorphShape::ellipse && params.radius_y == 1)
-            params.shape = MorphShape::cross; // the same element, by the cheaper path
-        std::vector<int> half_widths = ellipse_half_widths(params.radius_x, params.radius_y);
-        std::vector<Pass> first = passes(params, r.first);
-        std::vector<Pass> second = passes(params, r.second);
-        // Nothing throws from here on: a failure leaves the old parameters.
+    void set_params(const ErodeParams &params) override {
+        passes_ = morph_plan(params);
         params_ = params;
-        half_widths_.swap(half_widths);
-        first_.swap(first);
-        second_.swap(second);
-        difference_ = r.difference;
     }
 
     void prepare(const Image &like) override {
@@ -486,7 +411,7 @@ class CpuErode final : public Erode {
     void run(Stream stream, const Image &src, const Image &dst) override {
         const bool in_place = same_pixels(src, dst);
         plan(src, dst, in_place, stream);
-        carver_ = Carver(planes_.data());
+        carver_ = Carver(row_alignment, planes_.data());
         visit(src, dst, in_place);
     }
 
@@ -494,28 +419,11 @@ class CpuErode final : public Erode {
     void wait() override {}
 
   private:
-    std::vector<Pass> passes(const ErodeParams &params, const std::vector<Step> &sequence) const {
-        std::vector<Pass> result;
-        const bool rect = params.shape == MorphShape::rect;
-        for (const Step step : sequence) {
-            // Radii of rectangles add up.
-            const int grown = rect ? params.iterations : 1;
-            result.push_back({.erode = step == Step::erode,
-                              .shape = params.shape,
-                              .radius_x = params.radius_x * grown,
-                              .radius_y = params.radius_y * grown,
-                              .repeats = params.iterations / grown,
-                              .background = params.border == MorphBorder::background,
-                              .half_widths = &half_widths_});
-        }
-        return result;
-    }
-
     /// Walks through the work without doing it, to learn what scratch it needs.
     void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
         threads_ = thread_count();
         bands_bytes_ = 0;
-        carver_ = Carver();
+        carver_ = Carver(row_alignment);
         dry_ = true;
         visit(src, dst, in_place);
         dry_ = false;
@@ -600,7 +508,7 @@ class CpuErode final : public Erode {
     }
 
     template <class Kind>
-    void filter(const Pass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
+    void filter(const MorphPass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
         const int window = 2 * pass.radius_y + 1;
         const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit) * in.rows;
         const int cost = pass.shape == MorphShape::ellipse ? window
@@ -623,20 +531,11 @@ class CpuErode final : public Erode {
                   });
     }
 
-    /// Repeats after which nothing changes any more: a cross, which each element
-    /// of more than one row holds, has then walked along all columns and all rows.
-    static int enough(const Pass &pass, const Samples &s) {
-        const auto steps = [](int way, int radius) {
-            return radius > 0 ? (way + radius - 1) / radius : 0;
-        };
-        return std::max(1, steps(s.columns, pass.radius_x) + steps(s.rows, pass.radius_y));
-    }
-
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
     template <class Kind>
-    void chain(const std::vector<Pass> &passes, const Samples &in, const Samples &out,
+    void chain(const std::vector<MorphPass> &passes, const Samples &in, const Samples &out,
                const Plane *alpha, bool in_place) {
-        const int repeats = std::min(passes.front().repeats, enough(passes.front(), in));
+        const int repeats = passes.front().useful_repeats(in.columns, in.rows);
         const int last = static_cast<int>(passes.size()) * repeats - 1;
         Samples from = in;
         if (last == 0 && in_place) {
@@ -655,7 +554,7 @@ class CpuErode final : public Erode {
     }
 
     template <class Kind>
-    Samples intermediate(const std::vector<Pass> &passes, const Samples &in) {
+    Samples intermediate(const std::vector<MorphPass> &passes, const Samples &in) {
         if (passes.empty())
             return in;
         const Samples out = scratch_like<Kind>(in);
@@ -666,10 +565,10 @@ class CpuErode final : public Erode {
     template <class Kind>
     void evaluate(const Samples &in, const Samples &out, bool in_place) {
         const Plane *alpha = in.step == 4 ? &in.plane : nullptr;
-        if (!difference_)
-            return chain<Kind>(first_, in, out, alpha, in_place);
-        const Samples a = intermediate<Kind>(first_, in);
-        const Samples b = intermediate<Kind>(second_, in);
+        if (!passes_.difference)
+            return chain<Kind>(passes_.first, in, out, alpha, in_place);
+        const Samples a = intermediate<Kind>(passes_.first, in);
+        const Samples b = intermediate<Kind>(passes_.second, in);
         using Unit = typename Kind::Unit;
         const std::size_t units = Kind::units(in);
         for_rows(in.rows, units * sizeof(Unit), alpha ? units : 0, [&](std::byte *scratch, int y) {
@@ -760,14 +659,11 @@ class CpuErode final : public Erode {
     static constexpr int neutral_chroma = 128;
 
     ErodeParams params_;
-    std::vector<int> half_widths_;
-    std::vector<Pass> first_;
-    std::vector<Pass> second_;
-    bool difference_ = false;
+    MorphPlan passes_;
 
     int threads_ = 1;
     bool dry_ = false;
-    Carver carver_;
+    Carver carver_{row_alignment};
     std::size_t bands_bytes_ = 0; ///< of the step that needs most
     Buffer bands_;
     Buffer planes_;

@@ -1,45 +1,139 @@
 // SPDX-License-Identifier: BSD-2-Clause
-
-#include <cuda_runtime.h>
+#include "cuda/device.hpp"
 
 #include "core/backends.hpp"
 #include "core/context.hpp"
+#include "core/error.hpp"
+#include "cuda/kernel.cuh"
 
 namespace gpv::cuda {
 namespace {
 
-/// The device as CUDA names it; throws what stands in the way.
-std::string probe(int device) {
+constexpr int least_capability = 75;
+
+/// Whether the build has code for the device shows when a kernel is loaded.
+struct Nothing {
+    static constexpr int threads = 1;
+    struct Job {};
+    __device__ static void run(const Job &) {}
+};
+
+int device_count() {
     int count = 0;
-    const cudaError_t error = cudaGetDeviceCount(&count);
+    const cudaError_t error = runtime.get_device_count(&count);
     if (error != cudaSuccess) {
-        cudaGetLastError(); // clear the sticky slot
-        throw Error(Status::no_device, std::string("no usable CUDA device: ") +
-                                           cudaGetErrorString(error) + " (cudaGetDeviceCount)");
+        cudaGetLastError(); // so that no later call reports it
+        throw Error(Status::no_device,
+                    std::string("no usable CUDA device: ") + cudaGetErrorString(error));
     }
-    const int ordinal = device == device_current ? 0 : device;
-    if (ordinal >= count)
-        throw Error(Status::no_device, "device is " + std::to_string(device) + ", but only " +
-                                           std::to_string(count) + " CUDA devices were found");
-    cudaDeviceProp properties;
-    if (cudaGetDeviceProperties(&properties, ordinal) != cudaSuccess) {
-        cudaGetLastError();
-        throw Error(Status::no_device, "device " + std::to_string(ordinal) + " cannot be queried");
-    }
-    return properties.name;
+    return count;
 }
+
+void *current_context() {
+    void *context = nullptr;
+    GPV_CUDA(runtime.get_context(&context));
+    return context;
+}
+
+void require_device(int device) {
+    const int count = device_count();
+    if (device == device_current && !current_context())
+        throw Error(Status::no_device,
+                    "device is GPV_DEVICE_CURRENT, but no CUDA context is current on this thread");
+    if (device >= count)
+        throw Error(Status::no_device, "device is " + std::to_string(device) + ", but " +
+                                           std::to_string(count) + " CUDA devices were found");
+}
+
+std::string capability_text(int capability) {
+    return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
+}
+
+/// Leaves the calling thread with the context that it had.
+class KeptContext {
+  public:
+    KeptContext() : context_(current_context()) {}
+    ~KeptContext() { runtime.set_context(context_); }
+    KeptContext(const KeptContext &) = delete;
+    KeptContext &operator=(const KeptContext &) = delete;
+
+  private:
+    void *context_;
+};
 
 } // namespace
 
-// No algorithm computes on CUDA yet, so a context there would be of no use.
-bool available(int) {
-    return false;
+CudaDevice::CudaDevice(int device) {
+    require_device(device);
+    const KeptContext kept;
+    if (device != device_current)
+        GPV_CUDA(runtime.set_device(device));
+    context_ = current_context();
+    GPV_CUDA(runtime.get_device(&ordinal_));
+    cudaDeviceProp properties;
+    GPV_CUDA(runtime.get_device_properties(&properties, ordinal_));
+    name_ = properties.name;
+    multiprocessors_ = properties.multiProcessorCount;
+    capability_ = 10 * properties.major + properties.minor;
+    if (capability_ < least_capability)
+        throw Error(Status::unsupported, name_ + " has compute capability " +
+                                             capability_text(capability_) + ", but " +
+                                             capability_text(least_capability) + " is the least");
+    load<Nothing>();
 }
 
-void require(int device) {
-    const std::string name = probe(device);
-    throw Error(Status::unsupported, "backend is GPV_BACKEND_CUDA and " + name +
-                                         " was found, but this release computes on the CPU only");
+void CudaDevice::require_reach(const Image &image, const char *image_name) const {
+    if (image.memory == Memory::cuda && image.device != ordinal_)
+        throw Error(Status::unsupported,
+                    std::string(image_name) + "->device is " + std::to_string(image.device) +
+                        ", but the context computes on device " + std::to_string(ordinal_));
+}
+
+void *CudaDevice::allocate(std::size_t bytes) {
+    void *memory = nullptr;
+    const cudaError_t error = runtime.malloc(&memory, bytes);
+    if (error == cudaErrorMemoryAllocation) {
+        cudaGetLastError(); // so that no later call reports it
+        return nullptr;
+    }
+    GPV_CUDA(error);
+    return memory;
+}
+
+void CudaDevice::free(void *memory) noexcept {
+    if (runtime.free(memory) != cudaSuccess)
+        cudaGetLastError(); // of a lost device, whose memory is gone
+}
+
+void CudaDevice::synchronize(Stream stream) {
+    GPV_CUDA(runtime.stream_synchronize(static_cast<cudaStream_t>(stream)));
+    for (Delivery *delivery : deliveries_)
+        delivery->deliver(stream);
+}
+
+void *CudaDevice::enter() {
+    void *previous = current_context();
+    if (previous != context_)
+        GPV_CUDA(runtime.set_context(context_));
+    return previous;
+}
+
+void CudaDevice::leave(void *previous) noexcept {
+    if (previous != context_)
+        runtime.set_context(previous);
+}
+
+bool available(int device) {
+    try {
+        require_device(device);
+        return true;
+    } catch (const Error &) {
+        return false;
+    }
+}
+
+std::unique_ptr<Device> make_device(int device) {
+    return std::make_unique<CudaDevice>(device);
 }
 
 } // namespace gpv::cuda

@@ -1,17 +1,29 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The symbols of cuda/ in a build without nvcc.
 #include "core/backends.hpp"
+#include "core/erode.hpp"
 #include "core/error.hpp"
 
 namespace gpv::cuda {
+namespace {
+
+[[noreturn]] void refuse() {
+    throw Error(Status::unsupported,
+                "backend is GPV_BACKEND_CUDA, but this library was built without nvcc");
+}
+
+} // namespace
 
 bool available(int) {
     return false;
 }
 
-void require(int) {
-    throw Error(Status::unsupported,
-                "backend is GPV_BACKEND_CUDA, but this library was built without nvcc");
+std::unique_ptr<Device> make_device(int) {
+    refuse();
+}
+
+std::unique_ptr<Erode> make_erode(std::shared_ptr<Context>) {
+    refuse();
 }
 
 } // namespace gpv::cuda

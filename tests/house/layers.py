@@ -28,7 +28,7 @@ MAY = { # the longest matching folder counts
     "examples": {"gpuvision", "gstreamer"},
     "tests": {"gpuvision", "gstreamer"},
     "tests/gst": {"gpuvision", "gstreamer", "toolkit"},
-    "tests/parity": {"gpuvision", "threads and vectors"},
+    "tests/parity": {"gpuvision", "threads and vectors", "toolkit"},
     "tests/unit": {"gpuvision", "api", "core", "cpu", "threads and vectors", "gstreamer", "elements"},
     "tests/simt": {"gpuvision", "core", "cuda", "toolkit"}, # the CUDA sources on the CPU
 }

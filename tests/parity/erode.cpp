@@ -2,9 +2,10 @@
 // Morphology against two references that share no code with the library: the
 // definition, pixel by pixel, and OpenCV where it is installed. With --bench:
 // times beside OpenCV and beside plain serial code.
-#include "parity.hpp"
+#include "device.hpp"
 
 #include <cmath>
+#include <memory>
 
 #include <hwy/targets.h>
 #include <tbb/global_control.h>
@@ -13,6 +14,10 @@
 
 #ifdef HAVE_OPENCV
 #    include <opencv2/imgproc.hpp>
+#endif
+#ifdef HAVE_NPP
+#    include <nppi_filtering_functions.h>
+#    include <nppi_morphological_operations.h>
 #endif
 
 using namespace parity;
@@ -253,9 +258,13 @@ void expect_equal(const GuardedImage &got, const GuardedImage &want, const std::
         fatal(what + ": bytes outside the image were written");
 }
 
+/// Where the images lie that an operator works on.
+enum class Place { host, device };
+
 class Operator {
   public:
-    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU) {
+    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
+        : place_(place) {
         gpv_context_params params;
         gpv_context_params_init(&params, sizeof params);
         params.backend = backend;
@@ -272,34 +281,79 @@ class Operator {
     Operator(const Operator &) = delete;
     Operator &operator=(const Operator &) = delete;
 
-    void run(const gpv_erode_params &params, const gpv_image *src, const gpv_image *dst) {
+    void run(const gpv_erode_params &params, const GuardedImage &src, GuardedImage &dst) {
         require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
         again(src, dst);
     }
-    void again(const gpv_image *src, const gpv_image *dst) {
+    void again(const GuardedImage &src, GuardedImage &dst) {
+#ifdef HAVE_CUDA
+        if (place_ == Place::device) {
+            const bool in_place = &src == &dst;
+            src_.upload(src);
+            if (!in_place)
+                dst_.upload(dst);
+            const DeviceImage &to = in_place ? src_ : dst_;
+            run_and_wait(src_.view(), to.view());
+            return to.download(dst);
+        }
+#endif
+        run_and_wait(src.view(), dst.view());
+    }
+    /// like: which format and size; where the images lie is known.
+    void prepare(const gpv_erode_params &params, gpv_image like) {
+        like.memory = place_ == Place::device ? GPV_MEMORY_CUDA : GPV_MEMORY_HOST;
+        require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
+        require(gpv_erode_prepare(op_, &like), context_, "gpv_erode_prepare");
+    }
+    const char *device() const {
+        return gpv_context_device_name(context_);
+    }
+    int allocations() const {
+        return allocations_;
+    }
+    std::uint64_t largest_allocation() const {
+        return largest_;
+    }
+    std::uint64_t allocated() const {
+        return allocated_;
+    }
+
+  private:
+    void run_and_wait(const gpv_image *src, const gpv_image *dst) {
         require(gpv_erode_run(op_, nullptr, src, dst), context_, "gpv_erode_run");
         require(gpv_erode_wait(op_), context_, "gpv_erode_wait");
     }
-    void prepare(const gpv_erode_params &params, const gpv_image *like) {
-        require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
-        require(gpv_erode_prepare(op_, like), context_, "gpv_erode_prepare");
-    }
-    const char *device() const { return gpv_context_device_name(context_); }
-    int allocations() const { return allocations_; }
-    std::uint64_t largest_allocation() const { return largest_; }
-    std::uint64_t allocated() const { return allocated_; }
 
-  private:
     static constexpr std::size_t alignment = 256;
-    static void *allocate(void *self, gpv_memory, std::uint64_t size, gpv_stream) {
+    static void *allocate(void *self, gpv_memory memory, std::uint64_t size, gpv_stream) {
         auto *op = static_cast<Operator *>(self);
         op->allocations_++;
         op->largest_ = std::max(op->largest_, size);
         op->allocated_ += size;
-        return std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+#ifdef HAVE_CUDA
+        if (memory == GPV_MEMORY_CUDA) {
+            void *result = nullptr;
+            require(cudaMalloc(&result, size), "cudaMalloc");
+            return result;
+        }
+#endif
+        return memory == GPV_MEMORY_HOST
+                   ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                   : nullptr;
     }
-    static void deallocate(void *, gpv_memory, void *memory, gpv_stream) { std::free(memory); }
+    static void deallocate(void *, gpv_memory kind, void *memory, gpv_stream) {
+#ifdef HAVE_CUDA
+        if (kind == GPV_MEMORY_CUDA)
+            return require(cudaFree(memory), "cudaFree");
+#endif
+        if (kind == GPV_MEMORY_HOST)
+            std::free(memory);
+    }
 
+    Place place_;
+#ifdef HAVE_CUDA
+    DeviceImage src_, dst_;
+#endif
     int allocations_ = 0;
     std::uint64_t largest_ = 0;
     std::uint64_t allocated_ = 0;
@@ -343,10 +397,10 @@ void compare_with_definition(Operator &op, int count) {
         reference(src, want, p);
         GuardedImage dst(format, width, height, random_int(0, 40), random_int(0, 9));
         if (in_place) {
-            op.run(p, src.view(), src.view());
+            op.run(p, src, src);
             expect_equal(src, want, describe(p, *src.view(), true));
         } else {
-            op.run(p, src.view(), dst.view());
+            op.run(p, src, dst);
             expect_equal(dst, want, describe(p, *dst.view(), false));
         }
     }
@@ -362,7 +416,7 @@ void check_laws(Operator &op) {
         gpv_erode_params_init(&p, sizeof p);
         p.operation = operation;
         p.radius_x = radius;
-        op.run(p, src.view(), dst.view());
+        op.run(p, src, dst);
     };
     const auto image = [&] {
         return std::make_unique<GuardedImage>(GPV_FORMAT_GRAY8, width, height);
@@ -416,9 +470,9 @@ void check_repeats(Operator &op) {
     p.shape = GPV_MORPH_ELLIPSE;
     p.radius_x = 4;
     p.planes = GPV_MORPH_PLANES_ALL;
-    op.run(p, src.view(), first.view());
+    op.run(p, src, first);
     for (int i = 0; i < 100; i++) {
-        op.again(src.view(), again.view());
+        op.again(src, again);
         expect_equal(again, first, "repeat " + std::to_string(i));
     }
     std::printf("repeats: 100 equal\n");
@@ -445,7 +499,7 @@ void check_large(Operator &op, gpv_format format, int width, int height) {
         p.shape = e.shape;
         p.radius_x = e.rx;
         p.radius_y = e.ry;
-        op.run(p, src.view(), dst.view());
+        op.run(p, src, dst);
         for (int i = 0; i < places; i++) {
             // Every fourth place is at the end, where an overflow would show.
             const int x = i % 4 ? random_int(0, width - 1) : width - 1;
@@ -553,7 +607,7 @@ void check_threads() {
         GuardedImage src(c.format, c.width, c.height), want(c.format, c.width, c.height);
         fill(src, Content::noise);
         Operator one;
-        with_threads(1, [&] { one.run(p, src.view(), want.view()); });
+        with_threads(1, [&] { one.run(p, src, want); });
         const std::string what = describe(p, *src.view(), false);
         const int places = c.radius_x < 20 ? 5 : 0; // the definition is slow
         for (int i = 0; i < places; i++) {
@@ -568,10 +622,10 @@ void check_threads() {
             const std::string many = what + " on " + std::to_string(threads) + " threads";
             Operator op;
             with_threads(threads, [&] {
-                op.prepare(p, src.view());
+                op.prepare(p, *src.view());
                 const int prepared = op.allocations();
-                op.again(src.view(), dst.view());
-                op.again(same.view(), same.view());
+                op.again(src, dst);
+                op.again(same, same);
                 if (op.allocations() != prepared)
                     fatal(many + ": allocated after prepare");
             });
@@ -605,7 +659,7 @@ void check_scratch() {
             like.format = l.format;
             like.width = like.height = l.side;
             Operator op;
-            with_threads(threads, [&] { op.prepare(p, &like); });
+            with_threads(threads, [&] { op.prepare(p, like); });
             std::int64_t row_bytes, rows;
             require(gpv_format_plane(l.format, 0, l.side, l.side, &row_bytes, &rows), nullptr,
                     "gpv_format_plane");
@@ -618,6 +672,188 @@ void check_scratch() {
         }
     std::printf("scratch: within a plane's size and 256 MiB on 1, 2 and 64 threads\n");
 }
+
+// ---- CUDA -----------------------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+/// Random images of some size, on which the CPU backend is the reference.
+void compare_with_cpu(Operator &op, int count, int largest_side) {
+    Operator cpu;
+    for (int i = 0; i < count; i++) {
+        const gpv_format format = random_of(formats);
+        const gpv_erode_params p =
+            random_params(random_int(0, 9) ? random_int(1, 40) : 255, format);
+        const int width = random_int(1, largest_side), height = random_int(1, largest_side);
+        GuardedImage src(format, width, height, random_int(0, 70), random_int(0, 20)),
+            dst(format, width, height, random_int(0, 70), random_int(0, 20)),
+            want(format, width, height);
+        fill(src, random_int(0, 2) ? Content::noise : static_cast<Content>(random_int(0, 5)));
+        cpu.run(p, src, want);
+        if (random_int(0, 3) == 0) {
+            op.run(p, src, src);
+            expect_equal(src, want, "CUDA, " + describe(p, *src.view(), true));
+        } else {
+            op.run(p, src, dst);
+            expect_equal(dst, want, "CUDA, " + describe(p, *dst.view(), false));
+        }
+    }
+    std::printf("CUDA: %d random cases equal to the CPU\n", count);
+}
+
+/// Squares and rectangles, the paths that are tuned: every small radius, every
+/// alignment of both images, sizes around those of tiles.
+void check_squares(Operator &op, const std::vector<int> &widths, const std::vector<int> &heights,
+                   int cases_per_radius) {
+    Operator cpu;
+    const std::vector<gpv_format> tuned = {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8,
+                                           GPV_FORMAT_NV12, GPV_FORMAT_RGBA8};
+    int cases = 0;
+    for (int radius :
+         {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 16, 17, 25, 30, 31, 32, 33, 62, 63, 100})
+        for (int i = 0; i < cases_per_radius; i++, cases++) {
+            gpv_erode_params p;
+            gpv_erode_params_init(&p, sizeof p);
+            p.operation = random_int(0, 1) ? GPV_MORPH_ERODE : GPV_MORPH_DILATE;
+            p.radius_x = radius;
+            p.radius_y = random_int(0, 2) ? radius : random_int(0, 40);
+            p.threshold = random_int(0, 2) ? 0 : random_int(1, 255);
+            p.border = static_cast<gpv_morph_border>(random_int(0, 1));
+            const gpv_format format = random_of(tuned);
+            const bool aligned = random_int(0, 1);
+            const int width = random_of(widths), height = random_of(heights);
+            const auto padding = [&] {
+                return aligned ? 16 - width * channels(format, 0) % 16 : random_int(0, 33);
+            };
+            GuardedImage src(format, width, height, padding(), aligned ? 0 : random_int(0, 16)),
+                dst(format, width, height, padding(), aligned ? 0 : random_int(0, 16)),
+                want(format, width, height);
+            fill(src, p.threshold && random_int(0, 1) ? Content::sparse : Content::noise);
+            cpu.run(p, src, want);
+            op.run(p, src, dst);
+            expect_equal(dst, want, "CUDA, " + describe(p, *dst.view(), false));
+        }
+    std::printf("CUDA: %d squares and rectangles equal to the CPU\n", cases);
+}
+
+void check_prepared(Place place) {
+    for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
+        for (int threshold : {0, 100}) {
+            gpv_erode_params p;
+            gpv_erode_params_init(&p, sizeof p);
+            p.operation = GPV_MORPH_TOPHAT;
+            p.shape = shape;
+            p.radius_x = 5;
+            p.threshold = threshold;
+            GuardedImage src(GPV_FORMAT_NV12, 150, 70), dst(GPV_FORMAT_NV12, 150, 70);
+            fill(src, Content::noise);
+            Operator op(GPV_BACKEND_CUDA, place);
+            op.prepare(p, *src.view());
+            const int prepared = op.allocations();
+            op.again(src, dst);
+            op.again(src, src);
+            if (op.allocations() != prepared)
+                fatal("CUDA: allocated after prepare, " + describe(p, *src.view(), false));
+        }
+    std::printf("CUDA: no scratch is allocated after prepare\n");
+}
+
+/// A run that becomes part of the caller's graph, and runs on two streams.
+void check_streams() {
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CUDA;
+    gpv_context *context = nullptr;
+    require(gpv_context_create(&params, &context), nullptr, "gpv_context_create");
+    gpv_erode_params p;
+    gpv_erode_params_init(&p, sizeof p);
+    p.operation = GPV_MORPH_GRADIENT;
+    p.radius_x = 4;
+    gpv_erode *op = nullptr;
+    require(gpv_erode_create(context, &p, &op), context, "gpv_erode_create");
+
+    GuardedImage host(GPV_FORMAT_GRAY8, 211, 83), want(GPV_FORMAT_GRAY8, 211, 83),
+        got(GPV_FORMAT_GRAY8, 211, 83);
+    fill(host, Content::noise);
+    Operator().run(p, host, want);
+    DeviceImage src, dst;
+    src.upload(host);
+    dst.upload(got);
+    cudaStream_t streams[2];
+    for (cudaStream_t &stream : streams)
+        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+
+    // Refused before it is prepared, because a capture must not allocate.
+    require(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal), "capture");
+    if (gpv_erode_run(op, streams[0], src.view(), dst.view()) != GPV_ERR_UNSUPPORTED)
+        fatal("a captured run that needs memory was not refused");
+    cudaGraph_t graph = nullptr;
+    require(cudaStreamEndCapture(streams[0], &graph), "cudaStreamEndCapture");
+    require(cudaGraphDestroy(graph), "cudaGraphDestroy");
+
+    require(gpv_erode_prepare(op, src.view()), context, "gpv_erode_prepare");
+    require(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal), "capture");
+    require(gpv_erode_run(op, streams[0], src.view(), dst.view()), context, "gpv_erode_run");
+    require(cudaStreamEndCapture(streams[0], &graph), "cudaStreamEndCapture");
+    cudaGraphExec_t executable;
+    require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+    require(cudaGraphLaunch(executable, streams[0]), "cudaGraphLaunch");
+    require(gpv_stream_sync(context, streams[0]), context, "gpv_stream_sync");
+    dst.download(got);
+    expect_equal(got, want, "CUDA, captured");
+
+    // In place, one run on the result of the other, on alternating streams.
+    p.operation = GPV_MORPH_ERODE;
+    require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
+    src.upload(host);
+    for (int i = 0; i < 4; i++)
+        require(gpv_erode_run(op, streams[i % 2], src.view(), src.view()), context,
+                "gpv_erode_run");
+    require(gpv_erode_wait(op), context, "gpv_erode_wait");
+    if (gpv_erode_query(op) != GPV_OK)
+        fatal("a run that was waited for has not finished");
+    p.radius_x = 16;
+    Operator().run(p, host, want);
+    src.download(host);
+    expect_equal(host, want, "CUDA, two streams");
+
+    require(cudaGraphExecDestroy(executable), "cudaGraphExecDestroy");
+    require(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    gpv_erode_destroy(&op);
+    gpv_context_destroy(&context);
+    for (cudaStream_t stream : streams)
+        require(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    std::printf("CUDA: captured, and on two streams\n");
+}
+
+/// brief: as much as the emulation of a GPU can do in a short time.
+void check_cuda(bool brief) {
+    const int scale = brief ? 1 : full_run() ? 100 : 20;
+    const std::vector<int> widths = {1, 17, 63, 64, 130, 200, 333}, heights = {1, 15, 33, 70};
+    const std::vector<int> wide = {1, 33, 255, 447, 448, 449, 777, 1001, 1920, 2500},
+                           high = {1, 33, 70, 129, 333, 517, 1080};
+    for (const Place place : {Place::device, Place::host}) {
+        Operator op(GPV_BACKEND_CUDA, place);
+        std::printf("== %s, images in %s memory\n", op.device(),
+                    place == Place::device ? "CUDA" : "host");
+        compare_with_definition(op, 40 * scale);
+        compare_with_cpu(op, 15 * scale, brief ? 150 : 1500);
+        check_prepared(place);
+    }
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    check_squares(op, brief ? widths : wide, brief ? heights : high, brief ? 3 : scale);
+    check_streams();
+    if (brief)
+        return;
+    check_laws(op);
+    check_repeats(op);
+    check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
+    check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
+    check_large(op, GPV_FORMAT_RGBA8, 23171, 23171);
+    check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
+}
+
+#endif
 
 // ---- OpenCV ---------------------------------------------------------------
 
@@ -660,7 +896,7 @@ void compare_with_opencv(Operator &op, int count) {
                          p.border == GPV_MORPH_BORDER_BACKGROUND
                              ? cv::Scalar::all(0)
                              : cv::morphologyDefaultBorderValue());
-        op.run(p, src.view(), dst.view());
+        op.run(p, src, dst);
         expect_equal(dst, want, "OpenCV, " + describe(p, *dst.view(), false));
     }
     std::printf("OpenCV %s: %d random cases equal\n", CV_VERSION, count);
@@ -680,7 +916,7 @@ void compare_elements_with_opencv(Operator &op) {
             p.shape = GPV_MORPH_ELLIPSE;
             p.radius_x = radius;
             p.radius_y = ry;
-            op.run(p, point.view(), element.view());
+            op.run(p, point, element);
             const cv::Mat want = 255 * cv_element(p.shape, radius, ry);
             const cv::Mat got =
                 cv_view(element)(cv::Rect(255 - radius, 255 - ry, 2 * radius + 1, 2 * ry + 1));
@@ -718,6 +954,8 @@ struct Case {
 
 class Benchmark {
   public:
+    explicit Benchmark(Report &report) : report_(report) {}
+
     void compare(const Case &c, int width, int height, int radius, int threads) {
         GuardedImage src(c.format, width, height), dst(c.format, width, height);
         fill(src, Content::noise);
@@ -728,10 +966,10 @@ class Benchmark {
         p.radius_x = radius;
         p.threshold = c.threshold;
         tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-        op_.run(p, src.view(), dst.view());
+        op_.run(p, src, dst);
 
         std::vector<std::function<void()>> candidates = {
-            [&] { op_.again(src.view(), dst.view()); },
+            [&] { op_.again(src, dst); },
             [&] {
                 std::memcpy(dst.row(0, 0), src.row(0, 0),
                             static_cast<std::size_t>(src.row_bytes(0) * src.rows(0)));
@@ -763,9 +1001,9 @@ class Benchmark {
         gpv_erode_params_init(&p, sizeof p);
         p.radius_x = radius;
         p.threshold = 128;
-        op_.run(p, src.view(), dst.view());
+        op_.run(p, src, dst);
         const auto fast = time_in_turn(
-            {[&] { op_.again(src.view(), dst.view()); },
+            {[&] { op_.again(src, dst); },
              [&] { std::memcpy(dst.row(0, 0), src.row(0, 0), std::size_t(width) * height); }});
         const auto slow = time_in_turn(
             {[&] { serial_erosion(src.row(0, 0), dst.row(0, 0), width, height, radius); }}, 3, 0);
@@ -774,17 +1012,237 @@ class Benchmark {
                      "serial", slow[0], fast[1].median});
     }
 
-    const Report &report() const {
-        return report_;
+  private:
+    Operator op_;
+    Report &report_;
+};
+
+// ---- benchmark on a GPU ---------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+#    ifdef HAVE_NPP
+/// NPP's erosions of 8-bit grey by a square. They leave out a margin, where
+/// they would read outside the image.
+class Npp {
+  public:
+    explicit Npp(int radius) : radius_(radius) {
+        cudaDeviceProp properties;
+        require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+        context_.nMultiProcessorCount = properties.multiProcessorCount;
+        context_.nMaxThreadsPerMultiProcessor = properties.maxThreadsPerMultiProcessor;
+        context_.nMaxThreadsPerBlock = properties.maxThreadsPerBlock;
+        context_.nSharedMemPerBlock = properties.sharedMemPerBlock;
+        context_.nCudaDevAttrComputeCapabilityMajor = properties.major;
+        context_.nCudaDevAttrComputeCapabilityMinor = properties.minor;
+        const std::size_t bytes = static_cast<std::size_t>(side() * side());
+        require(cudaMalloc(&mask_, bytes), "cudaMalloc");
+        require(cudaMemset(mask_, 1, bytes), "cudaMemset");
+    }
+    ~Npp() { cudaFree(mask_); }
+    Npp(const Npp &) = delete;
+    Npp &operator=(const Npp &) = delete;
+
+    struct Variant {
+        const char *name;
+        std::function<NppStatus(const Npp &, const Npp8u *, int, Npp8u *, int, NppiSize)> run;
+    };
+    static std::vector<Variant> variants(int radius) {
+        std::vector<Variant> result = {
+            {"NPP FilterMin",
+             [](const Npp &n, const Npp8u *src, int pitch, Npp8u *dst, int to, NppiSize size) {
+                 return nppiFilterMin_8u_C1R_Ctx(src, pitch, dst, to, size, {n.side(), n.side()},
+                                                 {n.radius_, n.radius_}, n.context_);
+             }},
+            {"NPP Erode",
+             [](const Npp &n, const Npp8u *src, int pitch, Npp8u *dst, int to, NppiSize size) {
+                 return nppiErode_8u_C1R_Ctx(
+                     src, pitch, dst, to, size, static_cast<const Npp8u *>(n.mask_),
+                     {n.side(), n.side()}, {n.radius_, n.radius_}, n.context_);
+             }},
+        };
+        if (radius == 1)
+            result.push_back(
+                {"NPP Erode3x3",
+                 [](const Npp &n, const Npp8u *src, int pitch, Npp8u *dst, int to, NppiSize size) {
+                     return nppiErode3x3_8u_C1R_Ctx(src, pitch, dst, to, size, n.context_);
+                 }});
+        return result;
+    }
+    bool enqueue(const Variant &variant, cudaStream_t stream, const gpv_image &src,
+                 const gpv_image &dst) {
+        context_.hStream = stream;
+        const auto inner = [&](const gpv_image &image) {
+            return static_cast<Npp8u *>(image.data[0]) + radius_ * image.stride[0] + radius_;
+        };
+        const NppiSize size = {src.width - 2 * radius_, src.height - 2 * radius_};
+        return variant.run(*this, inner(src), static_cast<int>(src.stride[0]), inner(dst),
+                           static_cast<int>(dst.stride[0]), size) == NPP_SUCCESS;
     }
 
   private:
-    Operator op_;
-    Report report_;
+    int side() const { return 2 * radius_ + 1; }
+    int radius_;
+    void *mask_ = nullptr;
+    NppStreamContext context_{};
+};
+#    endif
+
+/// Images on the device, used in turn so that none is in the cache: as many as
+/// take 200 MB, but at least three pairs.
+class ColdImages {
+  public:
+    ColdImages(gpv_format format, int width, int height, int padding, int offset) {
+        GuardedImage host(format, width, height, padding, offset);
+        fill(host, Content::noise);
+        bytes_ = static_cast<std::size_t>(host.bytes().size());
+        const int count = static_cast<int>(std::max<std::size_t>(3, 100'000'000 / bytes_ + 1));
+        for (auto *images : {&src_, &dst_})
+            for (int i = 0; i < count; i++)
+                images->emplace_back(std::make_unique<DeviceImage>())->upload(host);
+    }
+    int count() const { return static_cast<int>(src_.size()); }
+    int repeats() const { return std::max(count(), bytes_ > 8'000'000 ? 6 : 40); }
+    const DeviceImage &src(int i) const { return *src_[i % src_.size()]; }
+    const DeviceImage &dst(int i) const { return *dst_[i % dst_.size()]; }
+
+  private:
+    std::size_t bytes_;
+    std::vector<std::unique_ptr<DeviceImage>> src_, dst_;
 };
 
-int benchmark(const std::string &json) {
-    Benchmark bench;
+class GpuBenchmark {
+  public:
+    explicit GpuBenchmark(Report &report) : report_(report) {
+        gpv_context_params params;
+        gpv_context_params_init(&params, sizeof params);
+        params.backend = GPV_BACKEND_CUDA;
+        require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
+        require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
+    }
+    ~GpuBenchmark() {
+        gpv_erode_destroy(&op_);
+        gpv_context_destroy(&context_);
+    }
+    GpuBenchmark(const GpuBenchmark &) = delete;
+    GpuBenchmark &operator=(const GpuBenchmark &) = delete;
+
+    /// padding: bytes behind each row; -1: rows start at multiples of 128.
+    void compare(const Case &c, int width, int height, const std::vector<int> &radii,
+                 int padding = -1, int offset = 0) {
+        const int row = width * channels(c.format, 0);
+        const bool aligned = padding < 0;
+        const ColdImages images(c.format, width, height,
+                                aligned ? (128 - row % 128) % 128 : padding, offset);
+        for (int radius : radii) {
+            gpv_erode_params p;
+            gpv_erode_params_init(&p, sizeof p);
+            p.operation = c.operation;
+            p.shape = c.shape;
+            p.radius_x = radius;
+            p.threshold = c.threshold;
+            require(gpv_erode_set_params(op_, &p), context_, "gpv_erode_set_params");
+            require(gpv_erode_prepare(op_, images.src(0).view()), context_, "gpv_erode_prepare");
+            std::vector<Enqueue> candidates = {
+                [&](cudaStream_t stream, int i) {
+                    return gpv_erode_run(op_, stream, images.src(i).view(), images.dst(i).view()) ==
+                           GPV_OK;
+                },
+                [&](cudaStream_t stream, int i) {
+                    return cudaMemcpyAsync(images.dst(i).memory(), images.src(i).memory(),
+                                           std::size_t(row) * height, cudaMemcpyDeviceToDevice,
+                                           stream) == cudaSuccess;
+                }};
+            std::vector<std::string> peers;
+#    ifdef HAVE_NPP
+            Npp npp(radius);
+            const auto variants = Npp::variants(radius);
+            if (c.format == GPV_FORMAT_GRAY8 && c.shape == GPV_MORPH_RECT &&
+                c.operation == GPV_MORPH_ERODE && c.threshold == 0 && aligned)
+                for (const Npp::Variant &variant : variants) {
+                    peers.push_back(variant.name);
+                    candidates.push_back([&](cudaStream_t stream, int i) {
+                        return npp.enqueue(variant, stream, *images.src(i).view(),
+                                           *images.dst(i).view());
+                    });
+                }
+#    endif
+            const auto times = time_on_device(candidates, images.repeats());
+            std::size_t best = 0; // the fastest peer
+            for (std::size_t i = 1; i < peers.size(); i++)
+                if (times[2 + i].median < times[2 + best].median)
+                    best = i;
+            report_.add({std::string(c.name) + " n=" + std::to_string(radius),
+                         std::to_string(width) + "x" + std::to_string(height) +
+                             (aligned ? "" : " +" + std::to_string(offset)),
+                         0, times[0], peers.empty() ? "" : peers[best],
+                         peers.empty() ? Timing{} : times[2 + best], times[1].median});
+        }
+    }
+
+    /// From host memory to host memory, one frame after the other.
+    void compare_from_host(const Case &c, int width, int height, int radius) {
+        GuardedImage src(c.format, width, height), dst(c.format, width, height);
+        fill(src, Content::noise);
+        Operator gpu(GPV_BACKEND_CUDA, Place::host);
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.radius_x = radius;
+        gpu.run(p, src, dst);
+        Operator cpu;
+        cpu.run(p, src, dst);
+        const auto times = time_in_turn(
+            {[&] { gpu.again(src, dst); }, [&] { cpu.again(src, dst); },
+             [&] { std::memcpy(dst.row(0, 0), src.row(0, 0), std::size_t(width) * height); }});
+        report_.add({std::string(c.name) + " host to host n=" + std::to_string(radius),
+                     std::to_string(width) + "x" + std::to_string(height), 0, times[0],
+                     "our CPU backend", times[1], times[2].median});
+    }
+
+  private:
+    Report &report_;
+    gpv_context *context_ = nullptr;
+    gpv_erode *op_ = nullptr;
+};
+
+void benchmark_gpu(Report &report) {
+    GpuBenchmark bench(report);
+    const auto erode = GPV_MORPH_ERODE;
+    const auto rect = GPV_MORPH_RECT;
+    const Case grey = {"grey", GPV_FORMAT_GRAY8, erode, rect, 0};
+    const Case binary = {"binary", GPV_FORMAT_GRAY8, erode, rect, 128};
+    const Case rgb = {"RGB", GPV_FORMAT_RGB8, erode, rect, 0};
+    const std::vector<int> radii = {1, 2, 3, 4, 5, 6, 8, 12, 16, 25, 31}, few = {1, 6, 12, 25};
+    bench.compare({"floor: grey", GPV_FORMAT_GRAY8, erode, rect, 0}, 64, 32, {1});
+    bench.compare(grey, 1920, 1080, radii);
+    bench.compare(binary, 1920, 1080, radii);
+    bench.compare(grey, 7350, 5700, radii);
+    bench.compare(binary, 7350, 5700, radii);
+    bench.compare(rgb, 1920, 1080, radii);
+    bench.compare(grey, 7350, 5700, few, 74, 3);
+    bench.compare(grey, 7350, 5700, few, 0, 0);
+    bench.compare(binary, 7350, 5700, few, 0, 3);
+    bench.compare(grey, 1920, 1080, few, 1, 1);
+    bench.compare(binary, 1024, 1024, {1, 2, 3, 4, 5, 6});
+    const Case others[] = {
+        {"NV12", GPV_FORMAT_NV12, erode, rect, 0},
+        {"RGBA", GPV_FORMAT_RGBA8, erode, rect, 0},
+        {"16-bit grey", GPV_FORMAT_GRAY16, erode, rect, 0},
+        {"open", GPV_FORMAT_GRAY8, GPV_MORPH_OPEN, rect, 0},
+        {"gradient", GPV_FORMAT_GRAY8, GPV_MORPH_GRADIENT, rect, 0},
+        {"cross", GPV_FORMAT_GRAY8, erode, GPV_MORPH_CROSS, 0},
+        {"ellipse", GPV_FORMAT_GRAY8, erode, GPV_MORPH_ELLIPSE, 0},
+    };
+    for (const Case &c : others)
+        bench.compare(c, 1920, 1080, {1, 6, 25});
+    bench.compare_from_host(grey, 1920, 1080, 1);
+    bench.compare_from_host({"NV12", GPV_FORMAT_NV12, erode, rect, 0}, 1920, 1080, 1);
+}
+
+#endif
+
+void benchmark_cpu(Report &report) {
+    Benchmark bench(report);
     const int all = tbb::info::default_concurrency();
     const Case grey = {"grey", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0};
     const Case binary = {"binary", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 128};
@@ -811,8 +1269,18 @@ int benchmark(const std::string &json) {
     for (int radius = 1; radius <= 6; radius++)
         bench.compare_with_serial(1024, 1024, radius);
     bench.compare_with_serial(7350, 5700, 6);
+}
+
+int benchmark(bool gpu_alone, const std::string &json) {
+    Report report;
+#ifdef HAVE_CUDA
+    if (gpv_backend_available(GPV_BACKEND_CUDA))
+        benchmark_gpu(report);
+#endif
+    if (!gpu_alone)
+        benchmark_cpu(report);
     if (!json.empty())
-        bench.report().write_json(json);
+        report.write_json(json);
     return 0;
 }
 
@@ -834,12 +1302,28 @@ void each_instruction_set(F f) {
 int main(int argc, char **argv) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     const std::vector<std::string> arguments(argv + 1, argv + argc);
-    if (!arguments.empty() && arguments[0] == "--bench") {
+    if (!arguments.empty() && (arguments[0] == "--bench" || arguments[0] == "--bench-gpu")) {
         const bool json = arguments.size() == 3 && arguments[1] == "--json";
         if (arguments.size() != 1 && !json)
-            fatal("usage: erode [--bench [--json FILE]]");
-        return benchmark(json ? arguments[2] : "");
+            fatal("usage: erode --bench|--bench-gpu [--json FILE]");
+        return benchmark(arguments[0] == "--bench-gpu", json ? arguments[2] : "");
     }
+    const bool brief = arguments == std::vector<std::string>{"--cuda", "--brief"};
+    if (brief || arguments == std::vector<std::string>{"--cuda"}) {
+#ifdef HAVE_CUDA
+        if (gpv_backend_available(GPV_BACKEND_CUDA)) {
+            check_cuda(brief);
+            return 0;
+        }
+        std::printf("skipped: there is no CUDA device\n");
+#else
+        std::printf("skipped: built without CUDA\n");
+#endif
+        return skipped;
+    }
+    if (!arguments.empty())
+        fatal(
+            "usage: erode [--cuda [--brief] | --bench [--json FILE] | --bench-gpu [--json FILE]]");
     const int scale = full_run() ? 10 : 1;
     each_instruction_set([&](const char *name) {
         Operator op;

@@ -38,6 +38,8 @@ inline bool full_run() {
     return std::getenv("GPV_TEST_FULL") != nullptr;
 }
 
+inline constexpr int skipped = 77; ///< exit status of a test that could not run
+
 [[noreturn]] inline void fatal(const std::string &text) {
     std::fprintf(stderr, "%s\n", text.c_str());
     std::exit(1);
@@ -79,6 +81,9 @@ class GuardedImage {
     GuardedImage &operator=(const GuardedImage &) = delete;
 
     const gpv_image *view() const { return &view_; }
+    /// The image with the canaries around it.
+    std::vector<std::uint8_t> &bytes() { return bytes_; }
+    const std::vector<std::uint8_t> &bytes() const { return bytes_; }
     int planes() const { return static_cast<int>(planes_.size()); }
     std::int64_t rows(int plane) const { return planes_[plane].rows; }
     std::int64_t row_bytes(int plane) const { return planes_[plane].row_bytes; }
@@ -164,21 +169,23 @@ class Report {
     struct Row {
         std::string name;
         std::string image;
-        int threads;
+        int threads; ///< 0: on a GPU
         Timing ours;
         std::string peer; ///< empty = none
         Timing other;
-        double copy_us; ///< memcpy of the source to the destination on one thread
+        double
+            copy_us; ///< of the source to the destination: memcpy on one thread, or on the device
     };
 
     void add(const Row &row) {
         if (rows_.empty())
-            std::printf("%-28s %-16s %7s %20s %26s %7s %6s\n", "operation", "image", "threads",
+            std::printf("%-28s %-16s %7s %26s %34s %8s %6s\n", "operation", "image", "threads",
                         "ours, us (quartiles)", "peer, us", "speed-up", "copy");
-        std::printf("%-28s %-16s %7d %8.0f (%.0f..%.0f)", row.name.c_str(), row.image.c_str(),
-                    row.threads, row.ours.median, row.ours.low, row.ours.high);
+        std::printf("%-28s %-16s %7s %10.2f (%.2f..%.2f)", row.name.c_str(), row.image.c_str(),
+                    row.threads ? std::to_string(row.threads).c_str() : "GPU", row.ours.median,
+                    row.ours.low, row.ours.high);
         if (!row.peer.empty())
-            std::printf(" %14s %8.0f %6.2fx", row.peer.c_str(), row.other.median,
+            std::printf(" %22s %10.2f %7.2fx", row.peer.c_str(), row.other.median,
                         row.other.median / row.ours.median);
         std::printf(" %5.0f%%\n", 100 * row.copy_us / row.ours.median);
         std::fflush(stdout);

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "cuda/runtime.hpp"
+
+namespace gpv::cuda {
+
+/// When the last run of an object will be over.
+class Completion {
+  public:
+    Completion() { GPV_CUDA(runtime.event_create(&event_, cudaEventDisableTiming)); }
+    ~Completion() { runtime.event_destroy(event_); }
+    Completion(const Completion &) = delete;
+    Completion &operator=(const Completion &) = delete;
+
+    /// Before a run: it waits, on the device, for one on another stream.
+    void follow(cudaStream_t stream) {
+        if (pending_ && stream != stream_)
+            GPV_CUDA(runtime.stream_wait_event(stream, event_, 0));
+    }
+    /// After a run.
+    void record(cudaStream_t stream) {
+        GPV_CUDA(runtime.event_record(event_, stream));
+        stream_ = stream;
+        pending_ = true;
+    }
+
+    bool pending() const { return pending_; }
+    cudaStream_t stream() const { return stream_; }
+
+    bool finished() {
+        if (!pending_)
+            return true;
+        const cudaError_t error = runtime.event_query(event_);
+        if (error == cudaErrorNotReady) {
+            cudaGetLastError(); // it is no error
+            return false;
+        }
+        pending_ = false;
+        GPV_CUDA(error);
+        return true;
+    }
+    void wait() {
+        if (!pending_)
+            return;
+        pending_ = false;
+        GPV_CUDA(runtime.event_synchronize(event_));
+    }
+
+  private:
+    cudaEvent_t event_ = nullptr;
+    cudaStream_t stream_ = nullptr;
+    bool pending_ = false;
+};
+
+} // namespace gpv::cuda

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What kernels use that is PTX, or that only some devices have. Each has a
+// body that any C++ compiler takes, for tests/simt.
+#pragma once
+
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+namespace gpv::cuda {
+
+using Word = std::uint32_t;
+
+/// Copies 16 bytes to shared memory; both addresses are multiples of 16. Done
+/// after wait_for_copies() and a barrier.
+__device__ __forceinline__ void copy_async(void *shared, const void *global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                     static_cast<unsigned>(__cvta_generic_to_shared(shared))),
+                 "l"(global));
+#else
+    *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
+#endif
+}
+
+__device__ __forceinline__ void wait_for_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+/// 255 in every byte whose highest bit is set, else 0.
+__device__ __forceinline__ Word sign_mask(Word v) {
+#ifdef __CUDA_ARCH__
+    Word mask;
+    asm("prmt.b32 %0, %1, 0, 0xba98;" : "=r"(mask) : "r"(v));
+    return mask;
+#else
+    return (v >> 7 & 0x01010101u) * 255u;
+#endif
+}
+
+/// Whether the device compares pairs of 16-bit halves in one instruction.
+#if defined(GPV_NO_PAIRS) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900)
+inline constexpr bool has_pairs = false;
+#else
+inline constexpr bool has_pairs = true;
+#endif
+
+} // namespace gpv::cuda

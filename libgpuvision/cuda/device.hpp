@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <vector>
+
+#include "core/device.hpp"
+
+namespace gpv::cuda {
+
+/// Outputs in host memory that are complete only after a wait.
+class Delivery {
+  public:
+    /// Waits for the work on the stream that the output comes from, if it is
+    /// this one, and writes the output.
+    virtual void deliver(Stream stream) = 0;
+
+  protected:
+    ~Delivery() = default;
+};
+
+/// One CUDA context: the primary one of a device, or the one that was current
+/// when this was made.
+class CudaDevice final : public Device {
+  public:
+    explicit CudaDevice(int device);
+
+    const std::string &name() const override { return name_; }
+    void require_reach(const Image &image, const char *image_name) const override;
+    Memory memory() const override { return Memory::cuda; }
+    void *allocate(std::size_t bytes) override;
+    void free(void *memory) noexcept override;
+    void synchronize(Stream stream) override;
+    void *enter() override;
+    void leave(void *previous) noexcept override;
+
+    int multiprocessors() const { return multiprocessors_; }
+    /// Ten times the compute capability: 75, 80, 90.
+    int capability() const { return capability_; }
+
+    void add(Delivery *delivery) { deliveries_.push_back(delivery); }
+    void remove(Delivery *delivery) { std::erase(deliveries_, delivery); }
+
+  private:
+    std::string name_;
+    int ordinal_ = 0;
+    int multiprocessors_ = 0;
+    int capability_ = 0;
+    void *context_ = nullptr;
+    std::vector<Delivery *> deliveries_;
+};
+
+} // namespace gpv::cuda

@@ -1,0 +1,645 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Flat morphology on CUDA: plans the kernels of erode_tile.cuh, erode_bits.cuh
+// and erode_lines.cuh as one sequence.
+#include "core/erode.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/carver.hpp"
+#include "cuda/completion.hpp"
+#include "cuda/device.hpp"
+#include "cuda/erode_lines.cuh"
+#include "cuda/erode_tuning.hpp"
+#include "cuda/range.hpp"
+#include "cuda/sequence.hpp"
+#include "cuda/staging.hpp"
+
+namespace gpv::cuda {
+namespace {
+
+using namespace morph;
+
+constexpr std::size_t scratch_alignment = 256;
+constexpr std::size_t pitch_alignment = 128;
+constexpr int most_line_radius = 255; // of one kernel; longer lines are a chain
+constexpr int neutral_chroma = 128;
+
+unsigned blocks(int size, int tile) {
+    return static_cast<unsigned>((size + tile - 1) / tile);
+}
+
+Rows rows_of(const Plane &plane) {
+    return {plane.data, plane.stride};
+}
+
+/// A plane of u8 or u16 samples on the device.
+struct Samples {
+    Rows data;
+    int rows;
+    int columns; ///< pixels
+    int step;    ///< samples from one pixel to the next
+    int sample_bytes;
+    /// 0: grey. Else what a pass reads is foreground where it is at least so
+    /// much, and what it writes is 0 or 255.
+    int threshold = 0;
+
+    int length() const { return columns * step; }
+    std::int64_t row_bytes() const { return std::int64_t{length()} * sample_bytes; }
+};
+
+Samples samples_of(const Image &image, int plane) {
+    const PlaneShape shape = image.shape(plane);
+    return {rows_of(image.planes[plane]), shape.rows, shape.columns, shape.channels,
+            shape.sample_bytes};
+}
+
+/// Calls f<T, Better>() for the type of a sample and the direction of a pass.
+template <class F>
+void with_types(int sample_bytes, bool erode, F f) {
+    if (sample_bytes == 1)
+        erode ? f.template operator()<std::uint8_t, Minimum>()
+              : f.template operator()<std::uint8_t, Maximum>();
+    else
+        erode ? f.template operator()<std::uint16_t, Minimum>()
+              : f.template operator()<std::uint16_t, Maximum>();
+}
+
+/// Calls f<kernel>() for the tile of a rectangle that Tile can do.
+template <class Better, class S, class F>
+void with_radius(int radius_x, int radius_y, F f) {
+    if (radius_x == radius_y)
+        switch (radius_x) {
+        case 1:
+            return f.template operator()<Tile<Better, S, Radius<1>>>();
+        case 2:
+            return f.template operator()<Tile<Better, S, Radius<2>>>();
+        case 3:
+            return f.template operator()<Tile<Better, S, Radius<3>>>();
+        case 4:
+            return f.template operator()<Tile<Better, S, Radius<4>>>();
+        case 5:
+            return f.template operator()<Tile<Better, S, Radius<5>>>();
+        case 6:
+            return f.template operator()<Tile<Better, S, Radius<6>>>();
+        case 7:
+            return f.template operator()<Tile<Better, S, Radius<7>>>();
+        }
+    switch (radius_x % 4) {
+    case 0:
+        return f.template operator()<Tile<Better, S, Radius<0, 0>>>();
+    case 1:
+        return f.template operator()<Tile<Better, S, Radius<0, 1>>>();
+    case 2:
+        return f.template operator()<Tile<Better, S, Radius<0, 2>>>();
+    default:
+        return f.template operator()<Tile<Better, S, Radius<0, 3>>>();
+    }
+}
+
+/// Calls f<kernel>() for the tile of bits of an image.
+template <class F>
+void with_bits(int radius_y, bool large, F f) {
+    const auto choose = [&]<class S> { f.template operator()<BitTile<S>, S>(); };
+    if (large)
+        choose.template operator()<LargeBits>();
+    else if (radius_y <= most_small_bits_radius)
+        choose.template operator()<SmallBits>();
+    else
+        choose.template operator()<SmallHighBits>();
+}
+
+/// Calls f<Better, Shape>() for the tile of an image.
+template <class F>
+void with_shape(bool erode, int step, bool long_radius, F f) {
+    const auto choose = [&]<class S> {
+        erode ? f.template operator()<Minimum, S>() : f.template operator()<Maximum, S>();
+    };
+    switch (step) {
+    case 1:
+        return long_radius ? choose.template operator()<TileShape<1, true>>()
+                           : choose.template operator()<TileShape<1, false>>();
+    case 2:
+        return choose.template operator()<TileShape<2, false>>();
+    case 3:
+        return long_radius ? choose.template operator()<TileShape<3, true>>()
+                           : choose.template operator()<TileShape<3, false>>();
+    default:
+        return choose.template operator()<TileShape<4, false>>();
+    }
+}
+
+/// What the tile kernels can do in one go.
+constexpr int least_general_radius = 8, most_tile_radius = 31;
+constexpr bool fits_tile(int radius_x, int radius_y) {
+    return (radius_x == radius_y && radius_x > 0 && radius_x < least_general_radius) ||
+           std::min(radius_x, radius_y) >= least_general_radius;
+}
+
+/// A part of a radius that takes several kernels of at most so much each: the
+/// parts are as equal as they can be.
+constexpr int share(int radius, int most) {
+    const int parts = (radius + most - 1) / most;
+    return parts > 1 ? (radius + parts - 1) / parts : radius;
+}
+
+class CudaErode final : public Erode {
+  public:
+    explicit CudaErode(std::shared_ptr<Context> context)
+        : staging_(static_cast<CudaDevice &>(context->device())), scratch_(context) {
+        for (const int sample_bytes : {1, 2})
+            for (const bool erode : {true, false})
+                with_types(sample_bytes, erode, [&]<class T, class Better> {
+                    load<VerticalLine<T, Better>>();
+                    load<HorizontalLine<T, Better>>(
+                        HorizontalLine<T, Better>::shared_bytes(most_line_radius, most_step));
+                    load<EllipseTables<T, Better>>(
+                        EllipseTables<T, Better>::shared_bytes(most_levels, most_step));
+                    load<Ellipse<T, Better>>();
+                    load<Difference<T>>();
+                    load<Binarise<T>>();
+                    load<Spread<T>>();
+                });
+        for (const bool erode : {true, false})
+            for (int step = 1; step <= most_step; step++)
+                for (const bool long_radius : {true, false})
+                    with_shape(erode, step, long_radius, [&]<class Better, class S> {
+                        for (int radius = 1; radius < least_general_radius + 4; radius++)
+                            with_radius<Better, S>(radius, radius, [&]<class Kernel> {
+                                load<Kernel>(S::shared_bytes(most_tile_radius));
+                            });
+                    });
+        for (const bool large : {true, false})
+            for (const int radius_y : {0, most_tile_radius})
+                with_bits(radius_y, large, [&]<class Kernel, class S> {
+                    load<Kernel>(S::shared_bytes(S::most_radius_y));
+                });
+        load<Copy<std::uint8_t>>();
+        load<Copy<uint4>>();
+        load<Fill<std::uint8_t>>();
+        load<Fill<std::uint32_t>>();
+    }
+
+    ~CudaErode() override {
+        try {
+            completion_.wait();
+        } catch (const Error &) { // of a lost device, which has stopped
+        }
+    }
+
+    void set_params(const ErodeParams &params) override {
+        plan_ = morph_plan(params);
+        params_ = params;
+    }
+
+    void prepare(const Image &like) override {
+        completion_.wait();
+        staging_.deliver();
+        if (like.memory == Memory::host)
+            staging_.reserve(Staging::bytes(like));
+        // Where source and destination are the same, scratch is largest.
+        plan(like, like, true, nullptr);
+        plan(like, like, false, nullptr);
+        graphs_.prepare(sequence_);
+    }
+
+    void run(Stream given, const Image &src, const Image &dst) override {
+        const Range range("gpv_erode_run");
+        const auto stream = static_cast<cudaStream_t>(given);
+        cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
+        GPV_CUDA(runtime.stream_is_capturing(stream, &capture));
+        if (capture != cudaStreamCaptureStatusNone)
+            return run_captured(stream, src, dst);
+        try {
+            enqueue(stream, src, dst);
+        } catch (...) {
+            // Part of the work may be under way, and nothing will tell when it ends.
+            runtime.stream_synchronize(stream);
+            throw;
+        }
+    }
+
+    bool finished() override {
+        if (!completion_.finished())
+            return false;
+        staging_.deliver();
+        return true;
+    }
+
+    void wait() override {
+        completion_.wait();
+        staging_.deliver();
+    }
+
+  private:
+    static constexpr int most_step = 4;
+    static constexpr int most_levels = std::bit_width(2u * max_radius + 1);
+
+    void run_captured(cudaStream_t stream, const Image &src, const Image &dst) {
+        if (src.memory == Memory::host)
+            throw Error(Status::unsupported,
+                        "the stream is being captured in a graph, and src->memory is "
+                        "GPV_MEMORY_HOST; only runs on device images can be captured");
+        if (scratch_bytes(src, dst) > scratch_.size())
+            throw Error(Status::unsupported,
+                        "the stream is being captured in a graph, and this run needs memory; call "
+                        "gpv_erode_prepare() first");
+        sequence_.launch(stream);
+    }
+
+    void enqueue(cudaStream_t stream, const Image &src, const Image &dst) {
+        const bool from_host = src.memory == Memory::host;
+        if (from_host) {
+            wait(); // for the staging memory
+            staging_.reserve(Staging::bytes(src));
+        }
+        completion_.follow(stream);
+        plan(src, dst, same_pixels(src, dst), stream);
+        if (from_host)
+            staging_.upload(src, device_src_, stream);
+        graphs_.launch(sequence_, stream);
+        if (from_host)
+            staging_.download(device_dst_, dst, stream);
+        completion_.record(stream);
+    }
+
+    // ---- planning -------------------------------------------------------------------
+
+    /// Fills the sequence, and sees to its scratch.
+    void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
+        if (visit(src, dst, in_place) <= scratch_.size())
+            return;
+        completion_.wait();
+        scratch_.reserve(carver_.used(), stream);
+        visit(src, dst, in_place);
+    }
+
+    std::size_t scratch_bytes(const Image &src, const Image &dst) {
+        return visit(src, dst, same_pixels(src, dst));
+    }
+
+    /// Returns the bytes of scratch that the sequence uses, which may be more than there are.
+    std::size_t visit(const Image &src, const Image &dst, bool in_place) {
+        sequence_.clear();
+        carver_ = Carver(scratch_alignment, scratch_.data());
+        if (src.memory == Memory::host) {
+            device_src_ = Staging::place(src, carver_.take<std::byte>(Staging::bytes(src)));
+            device_dst_ = Staging::place(dst, carver_.take<std::byte>(Staging::bytes(dst)));
+            visit_device(device_src_, device_dst_, false);
+        } else {
+            visit_device(src, dst, in_place);
+        }
+        return carver_.used();
+    }
+
+    void visit_device(const Image &src, const Image &dst, bool in_place) {
+        if (params_.threshold > 0)
+            return binary(src, dst, in_place);
+        const int filtered = params_.planes == MorphPlanes::all ? src.plane_count() : 1;
+        for (int i = 0; i < src.plane_count(); i++) {
+            const Samples in = samples_of(src, i), out = samples_of(dst, i);
+            if (i < filtered)
+                evaluate(in, out, in_place);
+            else if (!in_place)
+                copy(in, out);
+        }
+    }
+
+    Samples scratch_plane(int rows, int columns, int step, int sample_bytes) {
+        Samples s{{}, rows, columns, step, sample_bytes};
+        const std::size_t stride = round_up(s.row_bytes(), pitch_alignment);
+        s.data = {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+        return s;
+    }
+    /// For the result of a pass on s.
+    Samples scratch_like(const Samples &s) {
+        Samples result = scratch_plane(s.rows, s.columns, s.step, s.sample_bytes);
+        result.threshold = s.threshold ? mask_threshold : 0;
+        return result;
+    }
+
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
+                      job);
+    }
+    template <class Kernel>
+    void add_pointwise(const PointJob &job) {
+        add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
+    }
+
+    void copy(const Samples &in, const Samples &out) {
+        const auto bytes = static_cast<int>(in.row_bytes());
+        PointJob job{.a = in.data, .out = out.data, .length = bytes, .rows = in.rows};
+        if (!aligned(in.data, bytes, sizeof(uint4)) || !aligned(out.data, bytes, sizeof(uint4)))
+            return add_pointwise<Copy<std::uint8_t>>(job);
+        job.length = bytes / static_cast<int>(sizeof(uint4));
+        add_pointwise<Copy<uint4>>(job);
+    }
+
+    static bool aligned(const Rows &rows, int row_bytes, std::size_t unit) {
+        return (reinterpret_cast<std::uintptr_t>(rows.data) | rows.stride | row_bytes) % unit == 0;
+    }
+
+    // ---- passes ---------------------------------------------------------------------
+
+    static unsigned border(const MorphPass &pass) {
+        return pass.erode && !pass.background ? ~0u : 0u;
+    }
+
+    void line(bool vertical, const MorphPass &pass, int radius, const Samples &in,
+              const Samples &out, const Finish &finish) {
+        const LineJob job{.in = in.data,
+                          .out = out.data,
+                          .finish = finish,
+                          .length = in.length(),
+                          .rows = in.rows,
+                          .step = in.step,
+                          .radius = radius,
+                          .border = border(pass)};
+        with_types(in.sample_bytes, pass.erode, [&]<class T, class Better> {
+            using Down = VerticalLine<T, Better>;
+            using Across = HorizontalLine<T, Better>;
+            if (vertical)
+                add<Down>(
+                    dim3(blocks(job.length, Down::threads), blocks(in.rows, Down::run_length)),
+                    job);
+            else
+                add<Across>(dim3(blocks(job.length, Across::segment), in.rows), job,
+                            Across::shared_bytes(radius, in.step));
+        });
+    }
+
+    void tile(const MorphPass &pass, int radius_x, int radius_y, const Samples &in,
+              const Samples &out, const Finish &finish) {
+        const int begin = row_begin(in.data);
+        TileJob job{.src = moved(in.data, begin),
+                    .dst = moved(out.data, begin),
+                    .alpha = moved(finish.alpha, begin),
+                    .begin = begin,
+                    .end = begin + in.length(),
+                    .rows = in.rows,
+                    .radius_x = radius_x,
+                    .radius_y = radius_y,
+                    .border = border(pass)};
+        with_shape(pass.erode, in.step, is_long(in.step, radius_x, radius_y, is_large(in)),
+                   [&]<class Better, class S> {
+                       job.advance = S::advance(radius_x, aligned16(job.dst));
+                       with_radius<Better, S>(radius_x, radius_y, [&]<class Kernel> {
+                           add<Kernel>(dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)),
+                                       job, S::shared_bytes(radius_y));
+                       });
+                   });
+    }
+
+    void bits(const MorphPass &pass, int radius_x, int radius_y, const Samples &in,
+              const Samples &out) {
+        const int begin = row_begin(in.data);
+        BitJob job{.src = moved(in.data, begin),
+                   .dst = moved(out.data, begin),
+                   .begin = begin,
+                   .end = begin + in.columns,
+                   .rows = in.rows,
+                   .radius_x = radius_x,
+                   .radius_y = radius_y,
+                   .addend = (256u - static_cast<unsigned>(in.threshold)) * 0x01010101u,
+                   .flip = pass.erode ? 0u : ~0u,
+                   .outside = pass.erode && pass.background ? 0u : ~0u};
+        with_bits(radius_y, is_large(in), [&]<class Kernel, class S> {
+            job.advance = S::advance(aligned16(job.src), aligned16(job.dst));
+            add<Kernel>(dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)), job,
+                        S::shared_bytes(radius_y));
+        });
+    }
+
+    static bool is_large(const Samples &s) { return s.row_bytes() * s.rows >= large_image; }
+
+    struct Radii {
+        int x, y;
+    };
+
+    /// The part of a rectangle that the next kernel of its chain does.
+    static Radii next_part(Radii left, const Samples &in) {
+        if (in.threshold)
+            return {share(left.x, LargeBits::most_radius_x),
+                    share(left.y, LargeBits::most_radius_y)};
+        if (in.sample_bytes == 1 && left.x > 0 && left.y > 0) {
+            const Radii part = {share(left.x, most_tile_radius), share(left.y, most_tile_radius)};
+            if (fits_tile(part.x, part.y))
+                return part;
+            const int least = std::min(part.x, part.y);
+            return {least, least};
+        }
+        if (left.y > 0)
+            return {0, share(left.y, most_line_radius)};
+        return {share(left.x, most_line_radius), 0};
+    }
+
+    void rect_part(const MorphPass &pass, Radii part, const Samples &in, const Samples &out,
+                   const Finish &finish) {
+        if (in.threshold)
+            return bits(pass, part.x, part.y, in, out);
+        if (part.x > 0 && part.y > 0)
+            return tile(pass, part.x, part.y, in, out, finish);
+        line(part.y > 0, pass, part.x + part.y, in, out, finish);
+    }
+
+    void rect(const MorphPass &pass, const Samples &in, const Samples &out, const Finish &finish) {
+        Radii left = {std::min(pass.radius_x, in.columns), std::min(pass.radius_y, in.rows)};
+        Samples from = in, between[2];
+        for (int i = 0;; i++) {
+            const Radii part = next_part(left, in);
+            left = {left.x - part.x, left.y - part.y};
+            if (left.x == 0 && left.y == 0)
+                return rect_part(pass, part, from, out, finish);
+            if (i < 2)
+                between[i] = scratch_like(in);
+            rect_part(pass, part, from, between[i % 2], {});
+            from = between[i % 2];
+        }
+    }
+
+    void cross(const MorphPass &pass, const Samples &in, const Samples &out, Finish finish) {
+        const Samples column = scratch_like(in);
+        line(true, pass, pass.radius_y, in, column, {});
+        finish.with = column.data;
+        line(false, pass, pass.radius_x, in, out, finish);
+    }
+
+    void ellipse(const MorphPass &pass, const Samples &in, const Samples &out,
+                 const Finish &finish) {
+        const int levels = std::bit_width(2u * pass.radius_x + 1);
+        const int margin = pass.radius_x * in.step;
+        const int places = in.length() + 2 * margin;
+        const std::size_t level_bytes =
+            round_up(static_cast<std::size_t>(places) * in.sample_bytes, scratch_alignment);
+        const auto fitting = static_cast<int>(
+            std::min<std::size_t>(most_table_bytes / (level_bytes * levels), in.rows));
+        const int band = std::max(fitting - 2 * pass.radius_y, std::min(in.rows, least_band));
+        const int most_rows = std::min(band + 2 * pass.radius_y, in.rows);
+        EllipseJob job{
+            .tables = {.in = in.data,
+                       .tables = carver_.take<std::byte>(level_bytes * levels * most_rows),
+                       .level_bytes = static_cast<std::int64_t>(level_bytes),
+                       .first_row = 0,
+                       .rows = in.rows,
+                       .length = in.length(),
+                       .margin = margin,
+                       .step = in.step,
+                       .levels = levels,
+                       .border = border(pass)},
+            .out = out.data,
+            .finish = finish,
+            .radius = pass.radius_y};
+        std::copy(pass.half_widths->begin(), pass.half_widths->end(), job.half_widths);
+        for (int first = 0; first < in.rows; first += band) {
+            job.first = first;
+            const int last = std::min(first + band, in.rows);
+            job.tables.first_row = std::max(first - pass.radius_y, 0);
+            const int table_rows = std::min(last + pass.radius_y, in.rows) - job.tables.first_row;
+            with_types(in.sample_bytes, pass.erode, [&]<class T, class Better> {
+                using Tables = EllipseTables<T, Better>;
+                using Gather = Ellipse<T, Better>;
+                add<Tables>(dim3(blocks(places, Tables::segment), table_rows), job.tables,
+                            Tables::shared_bytes(levels, in.step));
+                add<Gather>(dim3(blocks(in.length(), Gather::threads), last - first), job);
+            });
+        }
+    }
+
+    void filter(const MorphPass &pass, const Samples &in, const Samples &out,
+                const Finish &finish) {
+        switch (pass.shape) {
+        case MorphShape::cross:
+            return cross(pass, in, out, finish);
+        case MorphShape::ellipse:
+            return ellipse(pass, in, out, finish);
+        default:
+            return rect(pass, in, out, finish);
+        }
+    }
+
+    /// Runs the passes one after the other; the last one writes out, which is in if in_place.
+    void chain(const std::vector<MorphPass> &passes, const Samples &in, const Samples &out,
+               const Finish &finish, bool in_place) {
+        const int repeats = passes.front().useful_repeats(in.columns, in.rows);
+        const int last = static_cast<int>(passes.size()) * repeats - 1;
+        Samples from = in, between[2];
+        if (last == 0 && in_place) {
+            from = scratch_like(in);
+            from.threshold = in.threshold;
+            copy(in, from);
+        }
+        for (int i = 0; i < last; i++) {
+            Samples &to = between[i % 2];
+            if (i < 2)
+                to = scratch_like(in);
+            filter(passes[i / repeats], from, to, {});
+            from = to;
+        }
+        filter(passes.back(), from, out, finish);
+    }
+
+    Samples intermediate(const std::vector<MorphPass> &passes, const Samples &in) {
+        if (passes.empty() && !in.threshold)
+            return in;
+        const Samples out = scratch_like(in);
+        if (passes.empty())
+            bits({.erode = true}, 0, 0, in, out);
+        else
+            chain(passes, in, out, {}, false);
+        return out;
+    }
+
+    void evaluate(const Samples &in, const Samples &out, bool in_place) {
+        const Finish finish{.alpha = in.step == 4 ? in.data : Rows{}};
+        if (!plan_.difference)
+            return chain(plan_.first, in, out, finish, in_place);
+        const Samples a = intermediate(plan_.first, in);
+        const Samples b = intermediate(plan_.second, in);
+        with_types(in.sample_bytes, true, [&]<class T, class> {
+            using Kernel = Difference<T>;
+            add<Kernel>(dim3(blocks(in.length(), Kernel::threads), in.rows),
+                        {a.data, b.data, out.data, finish, in.length()});
+        });
+    }
+
+    // ---- binary ---------------------------------------------------------------------
+
+    void binary(const Image &src, const Image &dst, bool in_place) {
+        Samples in = samples_of(src, 0), out = samples_of(dst, 0);
+        const bool grey = in.step == 1 && in.sample_bytes == 1;
+        const bool rect = params_.shape == MorphShape::rect;
+        if (grey && rect) {
+            in.threshold = params_.threshold;
+            evaluate(in, out, in_place);
+        } else {
+            Samples mask = binarise(src, in);
+            mask.threshold = rect ? mask_threshold : 0;
+            const Samples result = grey ? out : scratch_like(mask);
+            evaluate(mask, result, false);
+            if (!grey)
+                spread(result, in, out);
+        }
+        for (int i = 1; i < dst.plane_count(); i++)
+            fill_chroma(samples_of(dst, i));
+    }
+
+    /// One byte a pixel, 0 or 255.
+    Samples binarise(const Image &src, const Samples &in) {
+        const Samples mask = scratch_plane(in.rows, in.columns, 1, 1);
+        const bool blue_first = src.format == Format::bgr8 || src.format == Format::bgra8 ||
+                                src.format == Format::bgrx8;
+        const PointJob job{.a = in.data,
+                           .out = mask.data,
+                           .length = in.columns,
+                           .rows = in.rows,
+                           .channels = in.step,
+                           .red = blue_first ? 2 : 0,
+                           .threshold = params_.threshold};
+        with_types(in.sample_bytes, true, [&]<class T, class> { add_pointwise<Binarise<T>>(job); });
+        return mask;
+    }
+
+    /// Writes a mask to every colour channel; alpha is that of in.
+    void spread(const Samples &mask, const Samples &in, const Samples &out) {
+        const PointJob job{.a = mask.data,
+                           .b = in.data,
+                           .out = out.data,
+                           .length = in.columns,
+                           .rows = in.rows,
+                           .channels = in.step};
+        with_types(in.sample_bytes, true, [&]<class T, class> { add_pointwise<Spread<T>>(job); });
+    }
+
+    void fill_chroma(const Samples &out) {
+        const auto bytes = static_cast<int>(out.row_bytes());
+        PointJob job{.out = out.data, .length = bytes, .rows = out.rows, .value = neutral_chroma};
+        if (!aligned(out.data, bytes, sizeof(std::uint32_t)))
+            return add_pointwise<Fill<std::uint8_t>>(job);
+        job.length = bytes / static_cast<int>(sizeof(std::uint32_t));
+        job.value *= 0x01010101u;
+        add_pointwise<Fill<std::uint32_t>>(job);
+    }
+
+    static constexpr int mask_threshold = 128;
+    static constexpr int least_band = 64; ///< rows of an ellipse, whatever its tables take
+
+    ErodeParams params_;
+    MorphPlan plan_;
+    Completion completion_;
+    Staging staging_;
+    Sequence sequence_;
+    GraphCache graphs_;
+    Carver carver_{scratch_alignment};
+    Image device_src_{}, device_dst_{}; ///< of images in host memory
+    Buffer scratch_;
+};
+
+} // namespace
+
+std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context) {
+    return std::make_unique<CudaErode>(std::move(context));
+}
+
+} // namespace gpv::cuda

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What measurements chose for morphology. ./dev gpu bench prints what they gave.
+#pragma once
+
+#include "cuda/erode_bits.cuh"
+#include "cuda/erode_tile.cuh"
+
+namespace gpv::cuda::morph {
+
+/// From so many bytes on an image is large: it keeps all multiprocessors busy
+/// even with large tiles, which have less halo. H200.
+inline constexpr std::int64_t large_image = 4'000'000;
+
+/// Tiles by samples a pixel, one for short and one for long radii: columns,
+/// rows, step, run, quads, min_blocks.
+template <int step, bool long_radius>
+struct TileShape;
+template <>
+struct TileShape<1, false> : Shape<64, 32, 1, 16, 4, 8> {};
+template <>
+struct TileShape<1, true> : Shape<64, 64, 1, 16, 4, 5> {};
+template <bool long_radius>
+struct TileShape<2, long_radius> : Shape<128, 32, 2, 8, 4, 4> {};
+template <>
+struct TileShape<3, false> : Shape<64, 32, 3, 8, 4, 8> {};
+template <>
+struct TileShape<3, true> : Shape<128, 32, 3, 8, 4, 4> {};
+template <bool long_radius>
+struct TileShape<4, long_radius> : Shape<128, 32, 4, 4, 4, 4> {};
+
+constexpr bool is_long(int step, int radius_x, int radius_y, bool large) {
+    return step == 1 ? large && radius_y > 12 : radius_x > 8;
+}
+
+/// Tiles of bits, for large images and for small ones by radius: rows, threads,
+/// batch, min_blocks.
+using LargeBits = BitShape<64, 256, 4, 5>;
+using SmallBits = BitShape<16, 128, 8, 8>;
+using SmallHighBits = BitShape<44, 512, 8, 2>;
+inline constexpr int most_small_bits_radius = 8;
+
+/// Most bytes of tables for an ellipse at a time; a taller image goes in bands,
+/// which stay in the L2 cache of large devices.
+inline constexpr std::size_t most_table_bytes = std::size_t{256} << 20;
+
+} // namespace gpv::cuda::morph

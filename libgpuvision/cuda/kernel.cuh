@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include "cuda/runtime.hpp"
+
+/// A kernel is a struct with
+///     struct Job          the one parameter, trivially copyable
+///     threads             of a block
+///     min_blocks          of a multiprocessor, optional: bounds the registers
+///     run(const Job &)    what each thread does
+/// Compiled by a C++ compiler, the same source runs on the emulation of
+/// tests/simt.
+namespace gpv::cuda {
+
+template <class Kernel>
+constexpr int min_blocks_of() {
+    if constexpr (requires { Kernel::min_blocks; })
+        return Kernel::min_blocks;
+    else
+        return 1;
+}
+
+#ifdef __CUDACC__
+
+template <class Kernel>
+__global__ void __launch_bounds__(Kernel::threads, min_blocks_of<Kernel>())
+    entry(const __grid_constant__ typename Kernel::Job job) {
+    Kernel::run(job);
+}
+
+/// The block's dynamic shared memory, aligned to 16 bytes.
+template <class T>
+__device__ __forceinline__ T *shared_memory() {
+    extern __shared__ uint4 gpv_shared_memory[];
+    return reinterpret_cast<T *>(gpv_shared_memory);
+}
+
+#else
+
+template <class Kernel>
+void entry(const simt::Call &call) {
+    if (!call.parameter)
+        *call.parameter_size = sizeof(typename Kernel::Job);
+    else
+        Kernel::run(*static_cast<const typename Kernel::Job *>(call.parameter));
+}
+
+template <class T>
+T *shared_memory() {
+    return static_cast<T *>(simt::shared_memory());
+}
+
+#endif
+
+/// Loads the kernel now, not in the middle of the first frame. shared: the most
+/// dynamic shared memory that it will be launched with, bytes.
+template <class Kernel>
+void load(std::size_t shared = 0) {
+    GPV_CUDA(runtime.func_set_attribute(reinterpret_cast<const void *>(&entry<Kernel>),
+                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(shared)));
+}
+
+} // namespace gpv::cuda

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/runtime.hpp"
+
+#include <cstring>
+#include <string>
+
+#include <cuda.h>
+
+#include "core/error.hpp"
+
+namespace gpv::cuda {
+namespace {
+
+/// A function of the driver, which is not linked, because it may not be there.
+template <class Function>
+Function *driver_function(const char *name) {
+    void *function = nullptr;
+    cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
+#if CUDART_VERSION >= 12050
+    cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+#else
+    cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+#endif
+    return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function *>(function) : nullptr;
+}
+
+cudaError_t get_context(void **context) {
+    static auto *const get = driver_function<CUresult(CUcontext *)>("cuCtxGetCurrent");
+    if (!get)
+        return cudaErrorInsufficientDriver;
+    CUcontext current = nullptr;
+    const auto error = static_cast<cudaError_t>(get(&current));
+    *context = current;
+    return error;
+}
+
+cudaError_t set_context(void *context) {
+    static auto *const set = driver_function<CUresult(CUcontext)>("cuCtxSetCurrent");
+    return set ? static_cast<cudaError_t>(set(static_cast<CUcontext>(context)))
+               : cudaErrorInsufficientDriver;
+}
+
+cudaError_t malloc_host(void **memory, std::size_t bytes) {
+    return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
+}
+
+/// What only a new context helps against.
+bool is_fatal(cudaError_t error) {
+    switch (error) {
+    case cudaErrorIllegalAddress:
+    case cudaErrorLaunchTimeout:
+    case cudaErrorContextIsDestroyed:
+    case cudaErrorAssert:
+    case cudaErrorHardwareStackError:
+    case cudaErrorIllegalInstruction:
+    case cudaErrorMisalignedAddress:
+    case cudaErrorInvalidAddressSpace:
+    case cudaErrorInvalidPc:
+    case cudaErrorLaunchFailure:
+    case cudaErrorECCUncorrectable:
+        return true;
+    default:
+        return false;
+    }
+}
+
+Status status_of(cudaError_t error) {
+    if (is_fatal(error))
+        return Status::device_lost;
+    switch (error) {
+    case cudaErrorMemoryAllocation:
+        return Status::out_of_memory;
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+        return Status::no_device;
+    case cudaErrorNoKernelImageForDevice:
+    case cudaErrorUnsupportedPtxVersion:
+        return Status::unsupported;
+    default:
+        return Status::device;
+    }
+}
+
+} // namespace
+
+Runtime runtime = {
+    .get_device_count = cudaGetDeviceCount,
+    .get_device_properties = cudaGetDeviceProperties,
+    .get_device = cudaGetDevice,
+    .set_device = cudaSetDevice,
+    .get_context = get_context,
+    .set_context = set_context,
+    .malloc = cudaMalloc,
+    .free = cudaFree,
+    .malloc_host = malloc_host,
+    .free_host = cudaFreeHost,
+    .memcpy_async = cudaMemcpyAsync,
+    .stream_synchronize = cudaStreamSynchronize,
+    .stream_wait_event = cudaStreamWaitEvent,
+    .stream_is_capturing = cudaStreamIsCapturing,
+    .event_create = cudaEventCreateWithFlags,
+    .event_destroy = cudaEventDestroy,
+    .event_record = cudaEventRecord,
+    .event_query = cudaEventQuery,
+    .event_synchronize = cudaEventSynchronize,
+    .func_set_attribute = cudaFuncSetAttribute,
+    .launch_kernel = cudaLaunchKernel,
+    .graph_create = cudaGraphCreate,
+    .graph_destroy = cudaGraphDestroy,
+    .graph_add_kernel = cudaGraphAddKernelNode,
+    .graph_instantiate = cudaGraphInstantiate,
+    .graph_set_kernel = cudaGraphExecKernelNodeSetParams,
+    .graph_launch = cudaGraphLaunch,
+    .graph_exec_destroy = cudaGraphExecDestroy,
+};
+
+void check(cudaError_t error, const char *call, const char *file, int line) {
+    if (error == cudaSuccess)
+        return;
+    cudaGetLastError(); // so that the next call does not report it again
+    const char *slash = std::strrchr(file, '/');
+    throw Error(status_of(error), std::string(cudaGetErrorString(error)) + " (" +
+                                      cudaGetErrorName(error) + ") from " + call + ", " +
+                                      (slash ? slash + 1 : file) + ":" + std::to_string(line));
+}
+
+} // namespace gpv::cuda

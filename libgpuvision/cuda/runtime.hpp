@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <cstddef>
+
+#include <cuda_runtime_api.h>
+
+namespace gpv::cuda {
+
+/// Every call of CUDA that the library makes goes through this table, so that a
+/// test can put its own in front of one, to count it or to make it fail.
+struct Runtime {
+    // Devices and contexts. A context is a CUcontext.
+    cudaError_t (*get_device_count)(int *);
+    cudaError_t (*get_device_properties)(cudaDeviceProp *, int);
+    cudaError_t (*get_device)(int *);
+    cudaError_t (*set_device)(int);
+    cudaError_t (*get_context)(void **);
+    cudaError_t (*set_context)(void *);
+    // Memory.
+    cudaError_t (*malloc)(void **, std::size_t);
+    cudaError_t (*free)(void *);
+    cudaError_t (*malloc_host)(void **, std::size_t);
+    cudaError_t (*free_host)(void *);
+    cudaError_t (*memcpy_async)(void *, const void *, std::size_t, cudaMemcpyKind, cudaStream_t);
+    // Streams and events.
+    cudaError_t (*stream_synchronize)(cudaStream_t);
+    cudaError_t (*stream_wait_event)(cudaStream_t, cudaEvent_t, unsigned);
+    cudaError_t (*stream_is_capturing)(cudaStream_t, cudaStreamCaptureStatus *);
+    cudaError_t (*event_create)(cudaEvent_t *, unsigned);
+    cudaError_t (*event_destroy)(cudaEvent_t);
+    cudaError_t (*event_record)(cudaEvent_t, cudaStream_t);
+    cudaError_t (*event_query)(cudaEvent_t);
+    cudaError_t (*event_synchronize)(cudaEvent_t);
+    // Kernels and graphs.
+    cudaError_t (*func_set_attribute)(const void *, cudaFuncAttribute, int);
+    cudaError_t (*launch_kernel)(const void *, dim3, dim3, void **, std::size_t, cudaStream_t);
+    cudaError_t (*graph_create)(cudaGraph_t *, unsigned);
+    cudaError_t (*graph_destroy)(cudaGraph_t);
+    cudaError_t (*graph_add_kernel)(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *,
+                                    std::size_t, const cudaKernelNodeParams *);
+    cudaError_t (*graph_instantiate)(cudaGraphExec_t *, cudaGraph_t, unsigned long long);
+    cudaError_t (*graph_set_kernel)(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams *);
+    cudaError_t (*graph_launch)(cudaGraphExec_t, cudaStream_t);
+    cudaError_t (*graph_exec_destroy)(cudaGraphExec_t);
+};
+
+/// CUDA's own. Only tests write it, and only while no other thread is in the library.
+extern Runtime runtime;
+
+/// Throws Error if the call failed, and clears CUDA's own record of it.
+void check(cudaError_t error, const char *call, const char *file, int line);
+
+#define GPV_CUDA(call) ::gpv::cuda::check((call), #call, __FILE__, __LINE__)
+
+} // namespace gpv::cuda

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <array>
+#include <cstring>
+#include <list>
+#include <type_traits>
+#include <vector>
+
+#include "cuda/runtime.hpp"
+
+namespace gpv::cuda {
+
+/// Kernels that run one after the other.
+class Sequence {
+  public:
+    struct Launch {
+        const void *kernel;
+        dim3 grid;
+        unsigned threads;
+        std::size_t shared; ///< bytes
+        std::size_t job;    ///< where its parameter begins in the sequence's bytes
+        std::size_t job_bytes;
+
+        bool same_shape(const Launch &other) const {
+            return kernel == other.kernel && grid.x == other.grid.x && grid.y == other.grid.y &&
+                   grid.z == other.grid.z && threads == other.threads && shared == other.shared;
+        }
+    };
+
+    void clear() {
+        launches_.clear();
+        jobs_.clear();
+    }
+
+    template <class Job>
+    void add(const void *kernel, dim3 grid, unsigned threads, std::size_t shared, const Job &job) {
+        static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= 4096 &&
+                      alignof(Job) <= alignment);
+        const std::size_t at = jobs_.size() * alignment;
+        jobs_.resize(jobs_.size() + (sizeof(Job) + alignment - 1) / alignment);
+        std::memcpy(bytes() + at, &job, sizeof(Job));
+        launches_.push_back({kernel, grid, threads, shared, at, sizeof(Job)});
+    }
+
+    const std::vector<Launch> &launches() const { return launches_; }
+    void *job(const Launch &launch) { return bytes() + launch.job; }
+    bool same_shape(const Sequence &other) const;
+
+    void launch(cudaStream_t stream);
+
+  private:
+    static constexpr std::size_t alignment = 16;
+    struct alignas(alignment) Unit {
+        std::byte bytes[alignment];
+    };
+    std::byte *bytes() { return reinterpret_cast<std::byte *>(jobs_.data()); }
+
+    std::vector<Launch> launches_;
+    std::vector<Unit> jobs_;
+};
+
+/// Launches sequences as graphs, which costs the device less than kernel after
+/// kernel. Keeps a graph for each of the latest shapes (kernels and sizes, that
+/// is parameters, format and size of the image) and gives it the pointers of
+/// each run.
+class GraphCache {
+  public:
+    GraphCache() = default;
+    ~GraphCache();
+    GraphCache(const GraphCache &) = delete;
+    GraphCache &operator=(const GraphCache &) = delete;
+
+    /// Makes the graph, so that a later launch() of such a sequence finds it.
+    void prepare(Sequence &sequence) { find(sequence); }
+    void launch(Sequence &sequence, cudaStream_t stream);
+
+  private:
+    struct Entry {
+        Sequence sequence; ///< as the graph has it
+        cudaGraph_t graph = nullptr;
+        cudaGraphExec_t executable = nullptr;
+        std::vector<cudaGraphNode_t> nodes;
+
+        Entry() = default;
+        ~Entry();
+        Entry(const Entry &) = delete;
+        Entry &operator=(const Entry &) = delete;
+    };
+
+    /// Null where a graph is of no use.
+    Entry *find(Sequence &sequence);
+    static void build(Entry &entry);
+    static void update(Entry &entry, Sequence &sequence);
+
+    std::list<Entry> entries_; ///< the latest first
+};
+
+} // namespace gpv::cuda

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "core/image.hpp"
+#include "cuda/device.hpp"
+#include "cuda/runtime.hpp"
+
+namespace gpv::cuda {
+
+/// Page-locked host memory, which the device copies from and to by itself.
+class PinnedBuffer {
+  public:
+    PinnedBuffer() = default;
+    ~PinnedBuffer() { release(); }
+    PinnedBuffer(const PinnedBuffer &) = delete;
+    PinnedBuffer &operator=(const PinnedBuffer &) = delete;
+
+    void reserve(std::size_t bytes);
+    std::byte *data() const { return static_cast<std::byte *>(data_); }
+    std::size_t size() const { return size_; }
+
+  private:
+    void release();
+    void *data_ = nullptr;
+    std::size_t size_ = 0;
+};
+
+/// Takes images in host memory to the device and back. Copies go piece by
+/// piece, so that the host moves one piece while the device moves another.
+class Staging final : public Delivery {
+  public:
+    explicit Staging(CudaDevice &device) : device_(device) { device_.add(this); }
+    ~Staging();
+    Staging(const Staging &) = delete;
+    Staging &operator=(const Staging &) = delete;
+
+    /// Bytes that a device image takes whose rows are padded as place() does it.
+    static std::size_t bytes(const Image &like);
+    /// The device image at base.
+    static Image place(const Image &like, std::byte *base);
+
+    void reserve(std::size_t bytes);
+
+    /// Enqueues the copy of host to device, an image that place() made. The
+    /// host image may change as soon as this returns. The last run is over.
+    void upload(const Image &host, const Image &device, cudaStream_t stream);
+    /// Enqueues the copy of device to host; host is complete after deliver().
+    void download(const Image &device, const Image &host, cudaStream_t stream);
+
+    bool pending() const { return pending_.has_value(); }
+    void deliver();
+    void deliver(Stream stream) override;
+
+  private:
+    struct Piece {
+        int plane;
+        int first, last; ///< rows
+        std::size_t offset;
+    };
+    struct Pending {
+        Image device, host;
+        cudaStream_t stream;
+    };
+    static std::vector<Piece> pieces(const Image &device);
+    cudaEvent_t event(std::size_t index);
+
+    CudaDevice &device_;
+    PinnedBuffer in_, out_;
+    std::vector<cudaEvent_t> events_;
+    std::optional<Pending> pending_;
+};
+
+} // namespace gpv::cuda
