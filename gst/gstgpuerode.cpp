@@ -63,7 +63,8 @@ void close(GstGpuVisionFilter *filter) {
     gpv_erode_destroy(&GST_GPU_ERODE(filter)->op);
 }
 
-gpv_status process(GstGpuVisionFilter *filter, const gpv_image *src, const gpv_image *dst) {
+gpv_status process(GstGpuVisionFilter *filter, gpv_stream stream, const gpv_image *src,
+                   const gpv_image *dst) {
     auto *self = GST_GPU_ERODE(filter);
     const gpv_erode_params params = snapshot(self);
     if (std::memcmp(&params, &self->used, sizeof params) != 0) {
@@ -71,7 +72,7 @@ gpv_status process(GstGpuVisionFilter *filter, const gpv_image *src, const gpv_i
             return status;
         self->used = params;
     }
-    return gpv_erode_run(self->op, nullptr, src, dst);
+    return gpv_erode_run(self->op, stream, src, dst);
 }
 
 GstStructure *results(GstGpuVisionFilter *filter) {

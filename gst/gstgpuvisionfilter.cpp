@@ -7,6 +7,7 @@
 #include <chrono>
 #include <iterator>
 
+#include "gstgpuvisioncuda.h"
 #include "gstgpuvisionframe.h"
 #include "gstgpuvisionmeta.h"
 
@@ -16,6 +17,7 @@ GST_DEBUG_CATEGORY_STATIC(gpuvision_debug);
 /* Times of the library, for the stats property. */
 struct GstGpuVisionTimes {
     guint64 frames;
+    guint64 copied;       /* frames taken to a CUDA device and back */
     gdouble last, sum;    /* us */
     gdouble recent[1024]; /* us, a ring */
 };
@@ -26,14 +28,17 @@ struct GstGpuVisionFilterPrivate {
     gint device;
     gboolean post_messages;
     gboolean attach_meta;
-    gpv_backend running; /* AUTO: not started yet */
+    gpv_backend running;     /* AUTO: not started yet */
+    gboolean no_cuda_memory; /* started without it */
     gchar *device_name;
     GstGpuVisionTimes times;
 
+    GstGpuVisionCuda *cuda; /* open while CUDAMemory can be taken */
     gpv_context *context;
     gchar *log_error; /* last error line of the library */
     GstCaps *refused; /* caps whose refusal has been posted */
     GstVideoInfo in_info, out_info;
+    bool cuda_frames; /* those of the caps */
 };
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstGpuVisionFilter, gst_gpu_vision_filter,
@@ -43,10 +48,15 @@ namespace {
 
 enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, stats };
 
-#define GPU_VISION_CAPS                                                                            \
-    "video/x-raw, format = (string) { NV12, I420, RGBA, BGRA, RGBx, BGRx, RGB, BGR, GRAY8 }, "     \
+#define GPU_VISION_FORMATS "NV12, I420, RGBA, BGRA, RGBx, BGRx, RGB, BGR"
+#define GPU_VISION_SIZES                                                                           \
     "width = (int) [ 1, 32767 ], height = (int) [ 1, 32767 ], "                                    \
     "framerate = (fraction) [ 0, max ]"
+/* libgstcuda 1.22 aborts on GRAY8. */
+#define GPU_VISION_CAPS                                                                            \
+    "video/x-raw(" GST_GPU_VISION_CUDA_MEMORY "), format = (string) { " GPU_VISION_FORMATS         \
+    " }, " GPU_VISION_SIZES "; video/x-raw, format = (string) { " GPU_VISION_FORMATS               \
+    ", GRAY8 }, " GPU_VISION_SIZES
 
 GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GPU_VISION_CAPS));
@@ -146,7 +156,13 @@ gpv_status create_context(GstGpuVisionFilter *self) {
     params.log = on_log;
     params.user = self;
     g_clear_pointer(&priv->log_error, g_free);
-    return gpv_context_create(&params, &priv->context);
+    const bool pushed = priv->cuda->push();
+    if (pushed)
+        params.device = GPV_DEVICE_CURRENT;
+    const gpv_status status = gpv_context_create(&params, &priv->context);
+    if (pushed)
+        priv->cuda->pop();
+    return status;
 }
 
 void post_create_error(GstGpuVisionFilter *self, gpv_status status, const Location &from = {}) {
@@ -165,49 +181,135 @@ void post_create_error(GstGpuVisionFilter *self, gpv_status status, const Locati
                from);
 }
 
-void begin_stats(GstGpuVisionFilter *self) {
+void close_library(GstGpuVisionFilter *self) {
+    GST_GPU_VISION_FILTER_GET_CLASS(self)->close(self);
+    gpv_context_destroy(&private_of(self)->context);
+}
+
+void note_backend(GstGpuVisionFilter *self) {
     auto *priv = private_of(self);
     GST_OBJECT_LOCK(self);
-    priv->times = {};
     g_free(priv->device_name);
     priv->device_name = g_strdup(gpv_context_device_name(priv->context));
     priv->running = gpv_context_backend(priv->context);
+    priv->no_cuda_memory = !priv->cuda->is_open();
     GST_OBJECT_UNLOCK(self);
-    GST_INFO_OBJECT(self, "backend %s, device %s", backends[priv->running].value_nick,
-                    priv->device_name);
+    GST_INFO_OBJECT(self, "backend %s, device %s, %s CUDAMemory",
+                    backends[priv->running].value_nick, priv->device_name,
+                    priv->no_cuda_memory ? "without" : "with");
+}
+
+/* Makes the library's objects, in the CUDA context if one is open. Posts what goes wrong. */
+bool open_library(GstGpuVisionFilter *self, const Location &from = {}) {
+    auto *priv = private_of(self);
+    gpv_status status = create_context(self);
+    if (status != GPV_OK) {
+        post_create_error(self, status, from);
+        return false;
+    }
+    status = GST_GPU_VISION_FILTER_GET_CLASS(self)->open(self, priv->context);
+    if (status != GPV_OK) {
+        post_library_error(self, status, from);
+        close_library(self);
+        return false;
+    }
+    if (gpv_context_backend(priv->context) == GPV_BACKEND_CPU)
+        priv->cuda->close();
+    note_backend(self);
+    return true;
+}
+
+gint wanted_device(GstGpuVisionFilter *self) {
+    GST_OBJECT_LOCK(self);
+    const gint device = private_of(self)->device;
+    GST_OBJECT_UNLOCK(self);
+    return device;
+}
+
+/* CUDAMemory is offered until it is known that it cannot be taken. */
+bool offers_cuda_memory(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const bool result = priv->backend != GPV_BACKEND_CPU && !priv->no_cuda_memory;
+    GST_OBJECT_UNLOCK(self);
+    return result;
 }
 
 gboolean start(GstBaseTransform *trans) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     auto *priv = private_of(self);
-    gpv_status status = create_context(self);
-    if (status != GPV_OK) {
-        post_create_error(self, status);
+    if (offers_cuda_memory(self))
+        priv->cuda->open(wanted_device(self));
+    if (!open_library(self)) {
+        priv->cuda->close();
         return FALSE;
     }
-    status = GST_GPU_VISION_FILTER_GET_CLASS(self)->open(self, priv->context);
-    if (status != GPV_OK) {
-        post_library_error(self, status);
-        gpv_context_destroy(&priv->context);
-        return FALSE;
-    }
-    begin_stats(self);
+    GST_OBJECT_LOCK(self);
+    priv->times = {};
+    GST_OBJECT_UNLOCK(self);
     return TRUE;
 }
 
 gboolean stop(GstBaseTransform *trans) {
     auto *self = GST_GPU_VISION_FILTER(trans);
-    GST_GPU_VISION_FILTER_GET_CLASS(self)->close(self);
-    gpv_context_destroy(&private_of(self)->context);
-    gst_caps_replace(&private_of(self)->refused, nullptr);
+    auto *priv = private_of(self);
+    close_library(self);
+    priv->cuda->close();
+    GST_OBJECT_LOCK(self);
+    priv->no_cuda_memory = FALSE;
+    GST_OBJECT_UNLOCK(self);
+    gst_caps_replace(&priv->refused, nullptr);
     return TRUE;
+}
+
+void set_context(GstElement *element, GstContext *context) {
+    auto *self = GST_GPU_VISION_FILTER(element);
+    private_of(self)->cuda->set_context(context, wanted_device(self));
+    GST_ELEMENT_CLASS(gst_gpu_vision_filter_parent_class)->set_context(element, context);
+}
+
+gboolean query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query) {
+    if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && private_of(trans)->cuda->answer(query))
+        return TRUE;
+    return base_class()->query(trans, direction, query);
 }
 
 /* ---- caps ---- */
 
-bool format_is_known(GstPad *pad, const gchar *format) {
+bool is_cuda_memory(const GstCapsFeatures *features) {
+    return gst_caps_features_get_size(features) == 1 &&
+           gst_caps_features_contains(features, GST_GPU_VISION_CUDA_MEMORY);
+}
+
+/* Of fixed caps. */
+bool is_cuda_memory(const GstCaps *caps) {
+    return is_cuda_memory(gst_caps_get_features(caps, 0));
+}
+
+bool is_system_memory(const GstCaps *caps) {
+    return gst_caps_features_is_equal(gst_caps_get_features(caps, 0),
+                                      GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+}
+
+gboolean is_not_cuda_memory(GstCapsFeatures *features, GstStructure *, gpointer) {
+    return !is_cuda_memory(features);
+}
+
+GstCaps *transform_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps,
+                        GstCaps *filter) {
+    if (offers_cuda_memory(GST_GPU_VISION_FILTER(trans)))
+        return base_class()->transform_caps(trans, direction, caps, filter);
+    GstCaps *rest = gst_caps_copy(caps);
+    gst_caps_filter_and_map_in_place(rest, is_not_cuda_memory, nullptr);
+    GstCaps *result = base_class()->transform_caps(trans, direction, rest, filter);
+    gst_caps_unref(rest);
+    return result;
+}
+
+bool format_is_known(GstPad *pad, const gchar *format, const GstCapsFeatures *features) {
     GstCaps *known = gst_pad_get_pad_template_caps(pad);
     GstCaps *asked = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
+    gst_caps_set_features(asked, 0, gst_caps_features_copy(features));
     const bool result = gst_caps_can_intersect(asked, known);
     gst_caps_unref(asked);
     gst_caps_unref(known);
@@ -221,25 +323,42 @@ bool template_takes(GstPad *pad, GstCaps *caps) {
     return result;
 }
 
+bool takes(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
+    return template_takes(pad, caps) && (!is_cuda_memory(caps) || offers_cuda_memory(self));
+}
+
+const gchar *why_no_cuda_memory(GstGpuVisionFilter *self) {
+    GST_OBJECT_LOCK(self);
+    const auto *priv = private_of(self);
+    const bool cuda = priv->no_cuda_memory && priv->running == GPV_BACKEND_CUDA;
+    GST_OBJECT_UNLOCK(self);
+    return cuda ? "CUDAMemory needs a build of this element with gstreamer-cuda: "
+                  "put cudadownload in front of this element."
+                : "CUDAMemory needs the CUDA backend, and here the CPU computes: "
+                  "put cudadownload in front of this element, or use backend=auto or backend=cuda "
+                  "on a machine with a CUDA GPU.";
+}
+
 /* What is wrong with fixed caps and what helps, or NULL if nothing is wrong. */
-gchar *why_refused(GstPad *pad, GstCaps *caps) {
+gchar *why_refused(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
     const GstStructure *fields = gst_caps_get_structure(caps, 0);
     const gchar *interlace = gst_structure_get_string(fields, "interlace-mode");
     if (interlace && !g_str_equal(interlace, "progressive"))
         return g_strdup_printf("Interlaced video (interlace-mode=%s) is not supported: "
                                "put deinterlace in front of this element.",
                                interlace);
-    if (template_takes(pad, caps))
+    if (takes(self, pad, caps))
         return nullptr;
-    if (!gst_structure_has_name(fields, "video/x-raw") ||
-        !gst_caps_features_is_equal(gst_caps_get_features(caps, 0),
-                                    GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY))
-        return g_strdup("Only video/x-raw in system memory is supported.");
+    if (template_takes(pad, caps))
+        return g_strdup(why_no_cuda_memory(self));
+    const bool cuda = is_cuda_memory(caps);
+    if (!gst_structure_has_name(fields, "video/x-raw") || !(cuda || is_system_memory(caps)))
+        return g_strdup("Only video/x-raw in system memory or CUDAMemory is supported.");
     const gchar *format = gst_structure_get_string(fields, "format");
-    if (format && !format_is_known(pad, format))
-        return g_strdup_printf("Format %s is not supported: "
-                               "put videoconvert in front of this element.",
-                               format);
+    if (format && !format_is_known(pad, format, gst_caps_get_features(caps, 0)))
+        return g_strdup_printf("Format %s is not supported%s: put %s in front of this element.",
+                               format, cuda ? " in CUDAMemory" : "",
+                               cuda ? "cudadownload and videoconvert" : "videoconvert");
     gint width = 0, height = 0;
     if (gst_structure_get(fields, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height,
                           nullptr) &&
@@ -254,7 +373,8 @@ gchar *why_refused(GstPad *pad, GstCaps *caps) {
 gboolean accept_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps) {
     if (base_class()->accept_caps(trans, direction, caps))
         return TRUE;
-    gchar *reason = why_refused(direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, caps);
+    gchar *reason = why_refused(GST_GPU_VISION_FILTER(trans),
+                                direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, caps);
     if (reason)
         GST_WARNING_OBJECT(trans, "refused %" GST_PTR_FORMAT ": %s", caps, reason);
     g_free(reason);
@@ -273,7 +393,7 @@ GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpoi
         return GST_PAD_PROBE_OK;
     GstCaps *caps = nullptr;
     gst_event_parse_caps(event, &caps);
-    gchar *reason = why_refused(pad, caps);
+    gchar *reason = why_refused(GST_GPU_VISION_FILTER(self), pad, caps);
     auto *priv = private_of(self);
     const bool known = reason && priv->refused && gst_caps_is_equal(caps, priv->refused);
     gst_caps_replace(&priv->refused, reason ? caps : nullptr);
@@ -286,6 +406,7 @@ GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpoi
 
 gboolean set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out) {
     auto *priv = private_of(trans);
+    priv->cuda_frames = is_cuda_memory(in);
     return gst_video_info_from_caps(&priv->in_info, in) &&
            gst_video_info_from_caps(&priv->out_info, out) &&
            !GST_VIDEO_INFO_IS_INTERLACED(&priv->in_info);
@@ -293,56 +414,83 @@ gboolean set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out) {
 
 /* ---- allocation ---- */
 
-void configure_pool(GstBufferPool *pool, GstCaps *caps, guint size, guint min, guint max,
-                    bool video_meta) {
+struct PoolWishes {
+    GstCaps *caps;
+    guint size, min, max;
+    bool video_meta;
+};
+
+/* On success size is that of the pool's buffers, which may be more. */
+bool configure_pool(GstGpuVisionFilter *self, GstBufferPool *pool, PoolWishes &wishes) {
     GstStructure *config = gst_buffer_pool_get_config(pool);
-    gst_buffer_pool_config_set_params(config, caps, size, min, max);
-    if (video_meta && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
+    gst_buffer_pool_config_set_params(config, wishes.caps, wishes.size, wishes.min, wishes.max);
+    if (wishes.video_meta && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
         gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    gst_buffer_pool_set_config(pool, config);
+    if (is_cuda_memory(wishes.caps))
+        private_of(self)->cuda->configure(config);
+    if (!gst_buffer_pool_set_config(pool, config))
+        return false;
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_get_params(config, nullptr, &wishes.size, nullptr, nullptr);
+    gst_structure_free(config);
+    return true;
+}
+
+/* NULL where there is no memory for it. */
+GstBufferPool *make_pool(GstGpuVisionFilter *self, PoolWishes &wishes) {
+    GstBufferPool *pool = is_cuda_memory(wishes.caps) ? private_of(self)->cuda->new_pool()
+                                                      : gst_video_buffer_pool_new();
+    if (pool && !configure_pool(self, pool, wishes))
+        gst_clear_object(&pool);
+    return pool;
 }
 
 gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery *query) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
     GstCaps *caps = nullptr;
     gboolean need_pool = FALSE;
     GstVideoInfo info;
     gst_query_parse_allocation(query, &caps, &need_pool);
-    if (!caps || !gst_video_info_from_caps(&info, caps) ||
+    if (!caps || !gst_video_info_from_caps(&info, caps) || !takes(self, trans->sinkpad, caps) ||
         !base_class()->propose_allocation(trans, decide, query))
         return FALSE;
-    const auto size = static_cast<guint>(info.size);
-    GstBufferPool *pool = nullptr;
-    if (need_pool) {
-        pool = gst_video_buffer_pool_new();
-        configure_pool(pool, caps, size, 0, 0, true);
-    }
-    gst_query_add_allocation_pool(query, pool, size, 0, 0);
+    PoolWishes wishes = {caps, static_cast<guint>(info.size), 0, 0, true};
+    GstBufferPool *pool = need_pool ? make_pool(self, wishes) : nullptr;
+    gst_query_add_allocation_pool(query, pool, wishes.size, 0, 0);
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
     gst_clear_object(&pool);
     return TRUE;
 }
 
-/* Downstream's pool if it offers one, else our own. The base class takes it from the query. */
+/* Downstream's pool if it offers one that fits, else our own. */
 gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query) {
-    GstCaps *caps = nullptr;
+    auto *self = GST_GPU_VISION_FILTER(trans);
     GstVideoInfo info;
     GstBufferPool *pool = nullptr;
-    guint size = 0, min = 0, max = 0;
+    PoolWishes wishes = {};
     const bool offered = gst_query_get_n_allocation_pools(query) > 0;
-    gst_query_parse_allocation(query, &caps, nullptr);
-    if (!caps || !gst_video_info_from_caps(&info, caps))
+    gst_query_parse_allocation(query, &wishes.caps, nullptr);
+    if (!wishes.caps || !gst_video_info_from_caps(&info, wishes.caps))
         return FALSE;
     if (offered)
-        gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, &min, &max);
+        gst_query_parse_nth_allocation_pool(query, 0, &pool, &wishes.size, &wishes.min,
+                                            &wishes.max);
+    wishes.size = std::max(wishes.size, static_cast<guint>(info.size));
+    wishes.video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+    if (pool && is_cuda_memory(wishes.caps) && !private_of(self)->cuda->shares(pool))
+        gst_clear_object(&pool);
+    if (pool && !configure_pool(self, pool, wishes))
+        gst_clear_object(&pool);
     if (!pool)
-        pool = gst_video_buffer_pool_new();
-    size = std::max(size, static_cast<guint>(info.size));
-    configure_pool(pool, caps, size, min, max,
-                   gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr));
+        pool = make_pool(self, wishes);
+    if (!pool) {
+        post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), gst_caps_to_string(wishes.caps));
+        return FALSE;
+    }
     if (offered)
-        gst_query_set_nth_allocation_pool(query, 0, pool, size, min, max);
+        gst_query_set_nth_allocation_pool(query, 0, pool, wishes.size, wishes.min, wishes.max);
     else
-        gst_query_add_allocation_pool(query, pool, size, min, max);
+        gst_query_add_allocation_pool(query, pool, wishes.size, wishes.min, wishes.max);
     gst_object_unref(pool);
     return base_class()->decide_allocation(trans, query);
 }
@@ -356,11 +504,27 @@ GstClockTime to_time(const GstSegment &segment, GstClockTime time) {
                                              : GST_CLOCK_TIME_NONE;
 }
 
+/* Frames of another CUDA context are processed where they are: everything is made anew there. */
+void follow_context(GstGpuVisionFilter *self, GstBuffer *buffer) {
+    auto *priv = private_of(self);
+    if (priv->cuda->holds(buffer) || !priv->cuda->can_adopt(buffer, wanted_device(self)))
+        return;
+    GST_INFO_OBJECT(self, "taking over the CUDA context of the input");
+    close_library(self);
+    if (!priv->cuda->adopt(buffer))
+        post_error(self, error_kind(GPV_ERR_DEVICE),
+                   g_strdup("no stream in the CUDA context of the input"));
+    else if (open_library(self) && priv->cuda->is_open())
+        gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+}
+
 void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
     const GstClockTime time =
         to_time<gst_segment_to_stream_time>(trans->segment, GST_BUFFER_PTS(buffer));
     if (GST_CLOCK_TIME_IS_VALID(time))
         gst_object_sync_values(GST_OBJECT(trans), time);
+    if (private_of(trans)->cuda_frames)
+        follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
 void record_time(GstGpuVisionFilter *self, gdouble us) {
@@ -370,17 +534,19 @@ void record_time(GstGpuVisionFilter *self, gdouble us) {
     times.recent[times.frames++ % std::size(times.recent)] = us;
     times.last = us;
     times.sum += us;
+    if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames)
+        times.copied++;
     GST_OBJECT_UNLOCK(self);
 }
 
 gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionFrame &src,
-                   const GstGpuVisionFrame &dst) {
+                   const GstGpuVisionFrame &dst, const GstGpuVisionCuda::Queue &queue) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
     gpv_status status =
-        GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, src.view(), dst.view());
-    if (status == GPV_OK)
-        status = gpv_stream_sync(private_of(self)->context, nullptr);
+        GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, queue.stream, src.view(), dst.view());
+    if (status == GPV_OK && queue.wait)
+        status = gpv_stream_sync(private_of(self)->context, queue.stream);
     if (status == GPV_OK)
         record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
     return status;
@@ -388,8 +554,19 @@ gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionFrame &src,
 
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
     auto *priv = private_of(self);
-    const GstGpuVisionFrame src(priv->in_info, in, GST_MAP_READ);
-    const GstGpuVisionFrame dst(priv->out_info, out, GST_MAP_WRITE);
+    const bool cuda = priv->cuda_frames;
+    if (!priv->context) /* follow_context() has said why */
+        return FALSE;
+    if (cuda && !(priv->cuda->holds(in) && priv->cuda->holds(out))) {
+        GST_ELEMENT_ERROR(self, STREAM, FAILED,
+                          ("The %s buffer is not CUDAMemory of the device in use.",
+                           priv->cuda->holds(in) ? "output" : "input"),
+                          ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
+        return FALSE;
+    }
+    const GstGpuVisionPlace place = cuda ? priv->cuda->place() : GstGpuVisionPlace{};
+    const GstGpuVisionFrame src(priv->in_info, in, GST_MAP_READ, place);
+    const GstGpuVisionFrame dst(priv->out_info, out, GST_MAP_WRITE, place);
     if (!src || !dst) {
         GST_ELEMENT_ERROR(self, STREAM, FAILED,
                           ("The %s buffer does not hold the frame that its caps describe.",
@@ -397,7 +574,9 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("%" GST_PTR_FORMAT, src ? out : in));
         return FALSE;
     }
-    const gpv_status status = process(self, src, dst);
+    const gpv_status status = process(self, src, dst,
+                                      cuda ? priv->cuda->queue(in, out)
+                                           : GstGpuVisionCuda::Queue{priv->cuda->stream(), true});
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
@@ -463,13 +642,11 @@ GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv) {
     const gdouble mean = times.frames ? times.sum / static_cast<gdouble>(times.frames) : 0;
     const gchar *name =
         priv.running == GPV_BACKEND_AUTO ? "none" : backends[priv.running].value_nick;
-    /* Frames are in system memory, so CUDA takes each one there and back. */
-    const guint64 copies = priv.running == GPV_BACKEND_CUDA ? times.frames : 0;
     return gst_structure_new(
         "stats", "frames", G_TYPE_UINT64, times.frames, "backend", G_TYPE_STRING, name, "device",
         G_TYPE_STRING, priv.device_name, "time-us-last", G_TYPE_DOUBLE, times.last, "time-us-mean",
         G_TYPE_DOUBLE, mean, "time-us-p99", G_TYPE_DOUBLE, percentile_99(times), "uploads",
-        G_TYPE_UINT64, copies, "downloads", G_TYPE_UINT64, copies, nullptr);
+        G_TYPE_UINT64, times.copied, "downloads", G_TYPE_UINT64, times.copied, nullptr);
 }
 
 void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
@@ -523,6 +700,7 @@ void finalize(GObject *object) {
     auto *priv = private_of(object);
     g_free(priv->device_name);
     g_free(priv->log_error);
+    delete priv->cuda;
     G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
 }
 
@@ -539,8 +717,8 @@ void install_properties(GObjectClass *klass) {
     g_object_class_install_property(
         klass, Property::cuda_device_id,
         g_param_spec_int("cuda-device-id", "CUDA device ID",
-                         "Ordinal of the CUDA device to use, 0 to 255; -1, the default, takes the "
-                         "first one.",
+                         "Ordinal of the CUDA device to use, 0 to 255; -1, the default, takes "
+                         "that of the neighbours in the pipeline, or else the first one.",
                          -1, 255, -1, ready));
     g_object_class_install_property(
         klass, Property::post_messages,
@@ -584,8 +762,11 @@ static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
     install_properties(object);
     gst_element_class_add_static_pad_template(element, &sink_template);
     gst_element_class_add_static_pad_template(element, &src_template);
+    element->set_context = set_context;
     base->start = start;
     base->stop = stop;
+    base->query = query;
+    base->transform_caps = transform_caps;
     base->accept_caps = accept_caps;
     base->set_caps = set_caps;
     base->propose_allocation = propose_allocation;
@@ -602,6 +783,7 @@ static void gst_gpu_vision_filter_init(GstGpuVisionFilter *self) {
     priv->device = -1;
     priv->attach_meta = TRUE;
     priv->device_name = g_strdup("none");
+    priv->cuda = new GstGpuVisionCuda(GST_ELEMENT(self));
     gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
     gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
                       explain_refused_caps, self, nullptr);

@@ -10,7 +10,8 @@ G_BEGIN_DECLS
 /*
  * Base of the elements: caps, allocation, mapping of frames, backend, errors,
  * results and statistics. A subclass owns one library object, made in open()
- * and destroyed in close().
+ * and destroyed in close(), which are also called between two frames: where
+ * the CUDA context changes.
  */
 #define GST_TYPE_GPU_VISION_FILTER (gst_gpu_vision_filter_get_type())
 G_DECLARE_DERIVABLE_TYPE(GstGpuVisionFilter, gst_gpu_vision_filter, GST, GPU_VISION_FILTER,
@@ -21,10 +22,12 @@ struct _GstGpuVisionFilterClass {
 
     /* Creates the library object. context outlives it. */
     gpv_status (*open)(GstGpuVisionFilter *self, gpv_context *context);
+    /* Also called where open() has failed. */
     void (*close)(GstGpuVisionFilter *self);
 
-    /* Runs on one frame. Controlled properties have the values of the frame's time. */
-    gpv_status (*process)(GstGpuVisionFilter *self, const gpv_image *src, const gpv_image *dst);
+    /* Runs on one frame, on stream. Controlled properties have the values of the frame's time. */
+    gpv_status (*process)(GstGpuVisionFilter *self, gpv_stream stream, const gpv_image *src,
+                          const gpv_image *dst);
 
     /*
      * What process() found, named after the element, whose name has been given

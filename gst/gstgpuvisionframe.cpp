@@ -55,14 +55,17 @@ gpv_color_range range_of(const GstVideoInfo &info) {
 } // namespace
 
 /* Takes no reference on the buffer, which must stay writable. */
-GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags)
-    : mapped(gst_video_frame_map(
-          &frame, &info, buffer,
-          static_cast<GstMapFlags>(flags | int{GST_VIDEO_FRAME_MAP_FLAG_NO_REF}))) {
+GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags,
+                                     const GstGpuVisionPlace &place)
+    : mapped(gst_video_frame_map(&frame, &info, buffer,
+                                 static_cast<GstMapFlags>(flags | place.map_flags |
+                                                          int{GST_VIDEO_FRAME_MAP_FLAG_NO_REF}))) {
     if (!mapped)
         return;
     gpv_image_init(&image, sizeof image);
     image.format = format_of(info);
+    image.memory = place.memory;
+    image.device = place.device;
     image.width = GST_VIDEO_INFO_WIDTH(&info);
     image.height = GST_VIDEO_INFO_HEIGHT(&info);
     image.color_matrix = matrix_of(info);

@@ -4,10 +4,18 @@
 #include <gpuvision/types.h>
 #include <gst/video/video.h>
 
+/* Where the pixels of a frame are, and the flags that map them there. Default: host memory. */
+struct GstGpuVisionPlace {
+    gpv_memory memory = GPV_MEMORY_HOST;
+    gint32 device = 0; /* CUDA ordinal */
+    int map_flags = 0;
+};
+
 /* A buffer mapped for the library. False where the buffer cannot hold the frame of its caps. */
 class GstGpuVisionFrame {
   public:
-    GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags);
+    GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags,
+                      const GstGpuVisionPlace &place);
     ~GstGpuVisionFrame();
     GstGpuVisionFrame(const GstGpuVisionFrame &) = delete;
     GstGpuVisionFrame &operator=(const GstGpuVisionFrame &) = delete;

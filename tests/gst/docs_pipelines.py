@@ -7,8 +7,12 @@ block after the comment
 
     <!-- not run: needs a camera -->
 
-is printed and not run. Every page in docs/elements must have a command that
-runs.
+is printed and not run. One after
+
+    <!-- needs cudaupload -->
+
+is run where that element is. Every page in docs/elements must have a command
+that runs.
 """
 import os
 import re
@@ -22,6 +26,12 @@ ROOT = Path(__file__).resolve().parents[2]
 TIMEOUT_S = 60
 FENCE = re.compile(r"^\s*(```|~~~)")
 NOT_RUN = re.compile(r"<!--\s*not run:\s*(.+?)\s*-->")
+NEEDS = re.compile(r"<!--\s*needs\s+(\S+)\s*-->")
+
+
+def why_not(element):
+    there = subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode == 0
+    return None if there else f"there is no {element}"
 
 
 def blocks(text):
@@ -37,6 +47,8 @@ def blocks(text):
             lines.append(line)
         elif match := NOT_RUN.search(line):
             reason = match.group(1)
+        elif match := NEEDS.search(line):
+            reason = why_not(match.group(1))
         elif line.strip():
             reason = None
     if inside:

@@ -1,39 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The element against a brute force on the components of each frame, and its
- * behaviour in pipelines. With GST_TRACERS=leaks every test also fails on
- * objects that are alive after it.
+ * behaviour in pipelines, in system memory, on the backend GPV_TEST_BACKEND, or
+ * on the CPU. With GST_TRACERS=leaks every test also fails on objects that are
+ * alive after it.
  */
-#include <gpuvision/gpuvision.h>
-#include <gst/check/gstcheck.h>
-#include <gst/check/gstharness.h>
+#include "helpers.h"
+
 #include <gst/controller/controller.h>
-#include <gst/video/video.h>
 
 #include <math.h>
-#include <string.h>
-
-/* ---- leaks ---- */
-
-static void assert_nothing_lives(void) {
-    GList *tracers = gst_tracing_get_active_tracers();
-    GstStructure *info = NULL;
-    const GValue *list;
-    if (!g_getenv("GST_TRACERS"))
-        return;
-    fail_unless(tracers != NULL, "GST_TRACERS is set, but no tracer runs");
-    g_signal_emit_by_name(tracers->data, "get-live-objects", &info);
-    fail_unless(info != NULL);
-    list = gst_structure_get_value(info, "live-objects-list");
-    for (guint i = 0; i < gst_value_list_get_size(list); i++) {
-        gchar *text = g_strdup_value_contents(gst_value_list_get_value(list, i));
-        g_printerr("alive: %s\n", text);
-        g_free(text);
-    }
-    fail_unless_equals_int(gst_value_list_get_size(list), 0);
-    gst_structure_free(info);
-    g_list_free_full(tracers, gst_object_unref);
-}
 
 /* ---- brute force ---- */
 
@@ -229,57 +205,13 @@ static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
 
 static const gint sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {17, 13}, {64, 48}, {641, 479}};
 
-static GstVideoInfo make_info(const gchar *format, gint width, gint height) {
-    GstVideoInfo info;
-    fail_unless(
-        gst_video_info_set_format(&info, gst_video_format_from_string(format), width, height));
-    info.fps_n = 25;
-    info.fps_d = 1;
-    return info;
-}
-
-/* Odd strides and offsets, described by GstVideoMeta. */
-static GstVideoInfo padded(const GstVideoInfo *info) {
-    GstVideoInfo wide = *info;
-    gsize offset = 3;
-    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
-        wide.stride[p] = info->stride[p] + 5 + 2 * (gint)p;
-        wide.offset[p] = offset;
-        offset += (gsize)wide.stride[p] * (GST_VIDEO_INFO_HEIGHT(info) + 1) + 7;
-    }
-    wide.size = offset;
-    return wide;
-}
-
-static GstBuffer *buffer_of_size(gsize size) {
-    GstBuffer *buffer = gst_buffer_new_allocate(NULL, size, NULL);
-    GstMapInfo map;
-    fail_unless(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
-    for (gsize i = 0; i < map.size; i++)
-        map.data[i] = (guint8)g_random_int();
-    gst_buffer_unmap(buffer, &map);
-    GST_BUFFER_PTS(buffer) = 0;
-    GST_BUFFER_DURATION(buffer) = GST_SECOND / 25;
-    return buffer;
-}
-
-static GstBuffer *random_frame(const GstVideoInfo *info) {
-    return buffer_of_size(info->size);
-}
-
-static GstBuffer *random_padded_frame(const GstVideoInfo *info) {
-    GstVideoInfo wide = padded(info);
-    GstBuffer *buffer = buffer_of_size(wide.size);
-    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(info),
-                                   info->width, info->height, GST_VIDEO_INFO_N_PLANES(info),
-                                   wide.offset, wide.stride);
-    return buffer;
+static const gchar *test_backend(void) {
+    const gchar *backend = g_getenv("GPV_TEST_BACKEND");
+    return backend ? backend : "cpu";
 }
 
 static GstHarness *harness_new(void) {
-    GstHarness *h = gst_harness_new("gpuerode");
-    g_object_set(h->element, "backend", GPV_BACKEND_CPU, NULL);
-    return h;
+    return harness_with(gpuerode_new(test_backend()));
 }
 
 static void set_info(GstHarness *h, const GstVideoInfo *info) {
@@ -306,51 +238,6 @@ static void check_frame(GstHarness *h, const GstVideoInfo *info, GstBuffer *in,
     assert_result(in, out, info, params);
     gst_buffer_unref(in);
     gst_buffer_unref(out);
-}
-
-static GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
-    GstMessage *message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, GST_MESSAGE_ERROR);
-    GError *error = NULL;
-    gchar *debug = NULL;
-    fail_unless(message != NULL, "no error on the bus");
-    gst_message_parse_error(message, &error, &debug);
-    fail_unless(g_error_matches(error, domain, code), "%s (%s)", error->message, debug);
-    *text = g_strdup_printf("%s %s", error->message, debug ? debug : "");
-    g_error_free(error);
-    g_free(debug);
-    return message;
-}
-
-static void assert_error(GstBus *bus, GQuark domain, gint code, const gchar *words) {
-    gchar *text = NULL;
-    GstMessage *message = error_on(bus, domain, code, &text);
-    fail_unless(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
-    g_free(text);
-    gst_message_unref(message);
-}
-
-static GstBus *add_bus(GstElement *element) {
-    GstBus *bus = gst_bus_new();
-    gst_element_set_bus(element, bus);
-    return bus;
-}
-
-static void drop_bus(GstElement *element, GstBus *bus) {
-    gst_element_set_bus(element, NULL);
-    gst_object_unref(bus);
-}
-
-static GstElement *launch(const gchar *description) {
-    GError *error = NULL;
-    GstElement *pipeline = gst_parse_launch(description, &error);
-    fail_unless(error == NULL, "%s: %s", description, error ? error->message : "");
-    return pipeline;
-}
-
-static void reach(GstElement *pipeline, GstState state) {
-    fail_if(gst_element_set_state(pipeline, state) == GST_STATE_CHANGE_FAILURE);
-    fail_unless_equals_int(gst_element_get_state(pipeline, NULL, NULL, 60 * GST_SECOND),
-                           GST_STATE_CHANGE_SUCCESS);
 }
 
 /* ---- pixels ---- */
@@ -570,6 +457,10 @@ static const struct {
     {"video/x-raw,format=GRAY8,width=40000,height=4,framerate=25/1", "40000x4"},
     {"video/x-raw,format=GRAY8,width=4,height=32768,framerate=25/1", "32767"},
     {"video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48,framerate=25/1", "system memory"},
+    {"video/x-raw(memory:CUDAMemory),format=P010_10LE,width=64,height=48,framerate=25/1",
+     "cudadownload and videoconvert"},
+    {"video/x-raw(memory:CUDAMemory),format=GRAY8,width=64,height=48,framerate=25/1",
+     "GRAY8 is not supported in CUDAMemory"},
     {"video/x-bayer,format=bggr,width=64,height=48,framerate=25/1", "video/x-raw"},
 };
 
@@ -618,6 +509,46 @@ GST_START_TEST(test_caps_refused_again) {
     }
     drop_bus(h->element, bus);
     gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* Before the start too, so that upstream can choose something else. */
+static void assert_no_cuda_memory(GstElement *element) {
+    GstPad *pad = gst_element_get_static_pad(element, "sink");
+    GstCaps *caps = gst_pad_query_caps(pad, NULL);
+    GstCaps *cuda = gst_caps_from_string("video/x-raw(memory:CUDAMemory)");
+    fail_if(gst_caps_can_intersect(caps, cuda));
+    gst_caps_unref(cuda);
+    gst_caps_unref(caps);
+    gst_object_unref(pad);
+}
+
+static void check_cuda_memory_refused(const gchar *backend) {
+    GstHarness *h = harness_with(gpuerode_new(backend));
+    GstCaps *caps = gst_caps_from_string(
+        "video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,framerate=25/1");
+    GstBus *bus = add_bus(h->element);
+    assert_no_cuda_memory(h->element);
+    fail_if(gst_pad_peer_query_accept_caps(h->srcpad, caps));
+    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+    gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
+    fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
+    assert_error(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, "cudadownload");
+    drop_bus(h->element, bus);
+    gst_caps_unref(caps);
+    gst_harness_teardown(h);
+}
+
+GST_START_TEST(test_cuda_memory_on_the_cpu) {
+    GstElement *element = gpuerode_new("cpu");
+    assert_no_cuda_memory(element);
+    gst_object_unref(element);
+    check_cuda_memory_refused("cpu");
+}
+GST_END_TEST
+
+GST_START_TEST(test_cuda_memory_without_a_device) {
+    check_cuda_memory_refused("auto");
 }
 GST_END_TEST
 
@@ -680,16 +611,6 @@ GST_START_TEST(test_eos) {
     gst_harness_teardown(h);
 }
 GST_END_TEST
-
-static void wait_for_eos(GstElement *pipeline) {
-    GstBus *bus = gst_element_get_bus(pipeline);
-    GstMessage *message =
-        gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    fail_unless(message != NULL, "no end within a minute");
-    fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
-    gst_message_unref(message);
-    gst_object_unref(bus);
-}
 
 static GstClockTime preroll_time(GstElement *pipeline) {
     GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
@@ -1134,14 +1055,6 @@ GST_START_TEST(test_meta_of_two_elements) {
 }
 GST_END_TEST
 
-static TCase *add_case(Suite *suite, const gchar *name) {
-    TCase *tcase = tcase_create(name);
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 120);
-    tcase_add_checked_fixture(tcase, NULL, assert_nothing_lives);
-    return tcase;
-}
-
 static void add_pixels(Suite *suite) {
     TCase *tcase = add_case(suite, "pixels");
     tcase_add_loop_test(tcase, test_formats, 0, G_N_ELEMENTS(formats));
@@ -1157,6 +1070,9 @@ static void add_caps(Suite *suite) {
     tcase_add_test(tcase, test_renegotiation);
     tcase_add_loop_test(tcase, test_caps_refused, 0, G_N_ELEMENTS(refused));
     tcase_add_test(tcase, test_caps_refused_again);
+    tcase_add_test(tcase, test_cuda_memory_on_the_cpu);
+    if (!have_cuda_device())
+        tcase_add_test(tcase, test_cuda_memory_without_a_device);
     tcase_add_test(tcase, test_interlaced_pipeline);
     tcase_add_loop_test(tcase, test_caps_accepted, 0, G_N_ELEMENTS(accepted));
 }
@@ -1175,7 +1091,7 @@ static void add_stream(Suite *suite) {
 static void add_properties(Suite *suite) {
     TCase *tcase = add_case(suite, "properties");
     tcase_add_test(tcase, test_backend_cpu);
-    if (!gpv_backend_available(GPV_BACKEND_CUDA))
+    if (!have_cuda_device())
         tcase_add_test(tcase, test_backend_cuda_without_a_device);
     tcase_add_test(tcase, test_int_properties);
     tcase_add_test(tcase, test_property_flags);
@@ -1205,4 +1121,11 @@ static Suite *gpuerode_suite(void) {
     return suite;
 }
 
-GST_CHECK_MAIN(gpuerode)
+int main(int argc, char **argv) {
+    gst_check_init(&argc, &argv);
+    if (g_str_equal(test_backend(), "cuda") && !have_cuda_device()) {
+        g_print("not run: there is no CUDA device\n");
+        return 77;
+    }
+    return gst_check_run_suite(gpuerode_suite(), "gpuerode", __FILE__);
+}

@@ -1,0 +1,752 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts,
+ * pools, and what is left behind. What comes out has to be what the CPU makes
+ * of the same frame in system memory.
+ */
+#include "helpers.h"
+
+#include <gmodule.h>
+#include <gst/cuda/cuda-gst.h>
+#include <gst/cuda/gstcudabufferpool.h>
+#include <gst/cuda/gstcudacontext.h>
+#include <gst/cuda/gstcudaloader.h>
+#include <gst/cuda/gstcudamemory.h>
+#include <gst/cuda/gstcudautils.h>
+
+static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
+                                       "BGRx", "RGB",  "BGR",  "GRAY8"};
+enum { cuda_formats = G_N_ELEMENTS(formats) - 1 }; /* all but GRAY8 */
+
+static const gint sizes[][2] = {{1, 1},   {1, 7},     {7, 1},     {2, 2},
+                                {17, 13}, {641, 479}, {642, 479}, {1920, 1080}};
+
+/* ---- frames in CUDAMemory ---- */
+
+static GstCudaContext *context_on(guint device) {
+    GstCudaContext *context;
+    fail_unless(gst_cuda_load_library());
+    gst_cuda_memory_init_once();
+    context = gst_cuda_context_new(device);
+    fail_unless(context != NULL);
+    return context;
+}
+
+static GstCudaContext *new_context(void) {
+    return context_on(0);
+}
+
+static GstCaps *cuda_caps(const GstVideoInfo *info) {
+    GstCaps *caps = gst_video_info_to_caps(info);
+    gst_caps_set_features_simple(caps,
+                                 gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, NULL));
+    return caps;
+}
+
+/* Takes the caps. */
+static void configure_pool(GstBufferPool *pool, GstCaps *caps, gsize size) {
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, (guint)size, 0, 0);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    fail_unless(gst_buffer_pool_set_config(pool, config));
+    gst_caps_unref(caps);
+}
+
+static GstBuffer *acquire(GstBufferPool *pool) {
+    GstBuffer *buffer = NULL;
+    fail_unless(gst_buffer_pool_set_active(pool, TRUE));
+    fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffer, NULL), GST_FLOW_OK);
+    GST_BUFFER_PTS(buffer) = 0;
+    return buffer;
+}
+
+static GstBuffer *cuda_buffer(GstCudaContext *context, const GstVideoInfo *info) {
+    GstBufferPool *pool = gst_cuda_buffer_pool_new(context);
+    GstBuffer *buffer;
+    configure_pool(pool, cuda_caps(info), info->size);
+    buffer = acquire(pool);
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    return buffer;
+}
+
+/* With odd strides and offsets, in memory that was made for another frame. */
+static GstBuffer *padded_cuda_buffer(GstCudaContext *context, const GstVideoInfo *info) {
+    GstVideoInfo wide = padded(info);
+    const GstVideoInfo store = make_info("RGBA", 256, (gint)(wide.size / 1024) + 1);
+    GstBuffer *made = cuda_buffer(context, &store), *buffer = gst_buffer_new();
+    gst_buffer_append_memory(buffer, gst_buffer_get_memory(made, 0));
+    gst_buffer_unref(made);
+    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(info),
+                                   info->width, info->height, GST_VIDEO_INFO_N_PLANES(info),
+                                   wide.offset, wide.stride);
+    GST_BUFFER_PTS(buffer) = 0;
+    return buffer;
+}
+
+static GstCudaMemory *memory_of(GstBuffer *buffer) {
+    GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
+    fail_unless(gst_is_cuda_memory(memory));
+    return GST_CUDA_MEMORY_CAST(memory);
+}
+
+/* Bytes of a row of a plane, and rows. */
+static void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows) {
+    gint components[GST_VIDEO_MAX_COMPONENTS];
+    gst_video_format_info_component(info->finfo, plane, components);
+    *bytes = (gsize)GST_VIDEO_INFO_COMP_WIDTH(info, components[0]) *
+             (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(info, components[0]);
+    *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
+}
+
+/*
+ * Between host and device, plane by plane, as the maps of GStreamer 1.22 lose a
+ * part of I420 with odd sides. The stream waits for no other, so that a frame
+ * must be ready, or from 1.24 on say that it is not.
+ */
+static void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
+    const gboolean up = gst_is_cuda_memory(gst_buffer_peek_memory(to, 0));
+    GstCudaMemory *memory = memory_of(up ? to : from);
+    GstVideoFrame src, dst;
+    CUstream stream;
+#if GST_CHECK_VERSION(1, 24, 0)
+    gst_cuda_memory_sync(memory);
+#endif
+    fail_unless(gst_video_frame_map(
+        &src, info, from, (GstMapFlags)(up ? GST_MAP_READ : GST_MAP_READ | GST_MAP_CUDA)));
+    fail_unless(gst_video_frame_map(
+        &dst, info, to, (GstMapFlags)(up ? GST_MAP_WRITE | GST_MAP_CUDA : GST_MAP_WRITE)));
+    fail_unless(gst_cuda_context_push(memory->context));
+    fail_unless_equals_int(CuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
+        CUDA_MEMCPY2D job = {0};
+        plane_size(info, p, &job.WidthInBytes, &job.Height);
+        job.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
+        job.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
+        job.srcHost = GST_VIDEO_FRAME_PLANE_DATA(&src, p);
+        job.srcDevice = (CUdeviceptr)GST_VIDEO_FRAME_PLANE_DATA(&src, p);
+        job.srcPitch = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&src, p);
+        job.dstHost = GST_VIDEO_FRAME_PLANE_DATA(&dst, p);
+        job.dstDevice = (CUdeviceptr)GST_VIDEO_FRAME_PLANE_DATA(&dst, p);
+        job.dstPitch = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&dst, p);
+        fail_unless_equals_int(CuMemcpy2DAsync(&job, stream), CUDA_SUCCESS);
+    }
+    fail_unless_equals_int(CuStreamSynchronize(stream), CUDA_SUCCESS);
+    fail_unless_equals_int(CuStreamDestroy(stream), CUDA_SUCCESS);
+    gst_cuda_context_pop(NULL);
+    gst_video_frame_unmap(&dst);
+    gst_video_frame_unmap(&src);
+}
+
+/* ---- the element and its model ---- */
+
+typedef struct {
+    GstHarness *tested, *model; /* on CUDA, on the CPU */
+} Pair;
+
+static Pair pair_new(GstCudaContext *context) {
+    GstElement *element = gpuerode_new("cuda");
+    Pair pair;
+    if (context) {
+        GstContext *given = gst_context_new_cuda_context(context);
+        gst_element_set_context(element, given);
+        gst_context_unref(given);
+    }
+    pair.tested = harness_with(element);
+    pair.model = harness_with(gpuerode_new("cpu"));
+    return pair;
+}
+
+static void pair_free(Pair *pair) {
+    gst_harness_teardown(pair->tested);
+    gst_harness_teardown(pair->model);
+}
+
+static void set_info(Pair *pair, const GstVideoInfo *info, gboolean cuda) {
+    gst_harness_set_src_caps(pair->tested, cuda ? cuda_caps(info) : gst_video_info_to_caps(info));
+    gst_harness_set_src_caps(pair->model, gst_video_info_to_caps(info));
+}
+
+static void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected) {
+    GstVideoFrame a, b;
+    fail_unless(gst_video_frame_map(&a, info, got, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&b, info, expected, GST_MAP_READ));
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
+        const guint8 *x = GST_VIDEO_FRAME_PLANE_DATA(&a, p), *y = GST_VIDEO_FRAME_PLANE_DATA(&b, p);
+        gsize bytes, rows;
+        plane_size(info, p, &bytes, &rows);
+        for (gsize row = 0; row < rows; row++)
+            fail_unless(memcmp(x + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&a, p),
+                               y + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&b, p), bytes) == 0,
+                        "%s %dx%d differs in plane %u, row %" G_GSIZE_FORMAT,
+                        GST_VIDEO_INFO_NAME(info), info->width, info->height, p, row);
+    }
+    gst_video_frame_unmap(&a);
+    gst_video_frame_unmap(&b);
+}
+
+/* Takes the frame, which holds what frame in system memory holds. Returns what came out. */
+static GstBuffer *push_both(Pair *pair, const GstVideoInfo *info, GstBuffer *cuda,
+                            GstBuffer *frame) {
+    GstBuffer *out = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(cuda));
+    GstBuffer *expected = gst_harness_push_and_pull(pair->model, gst_buffer_ref(frame));
+    GstBuffer *got = random_frame(info);
+    fail_unless(out != NULL && expected != NULL);
+    copy(info, out, got);
+    assert_same(info, got, expected);
+    gst_buffer_unref(cuda); /* not before, as to free CUDA memory is to wait */
+    gst_buffer_unref(got);
+    gst_buffer_unref(expected);
+    return out;
+}
+
+/* Takes the buffer and fills it. Returns the context of what came out. */
+static GstCudaContext *check_frame(Pair *pair, const GstVideoInfo *info, GstBuffer *cuda) {
+    GstBuffer *frame = random_frame(info), *out;
+    GstCudaContext *context;
+    copy(info, frame, cuda);
+    out = push_both(pair, info, cuda, frame);
+    context = memory_of(out)->context;
+    gst_buffer_unref(out);
+    gst_buffer_unref(frame);
+    return context;
+}
+
+static guint64 stat_of(GstHarness *h, const gchar *name) {
+    GstStructure *stats = NULL;
+    guint64 value = 0;
+    g_object_get(h->element, "stats", &stats, NULL);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cuda");
+    fail_unless(gst_structure_get_uint64(stats, name, &value));
+    gst_structure_free(stats);
+    return value;
+}
+
+/* ---- pixels ---- */
+
+/* Every format and size, as libgstcuda lays it out and with odd strides and offsets. */
+GST_START_TEST(test_formats) {
+    GstCudaContext *context = new_context();
+    Pair pair = pair_new(context);
+    for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], sizes[s][0], sizes[s][1]);
+        set_info(&pair, &info, TRUE);
+        fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
+        fail_unless(check_frame(&pair, &info, padded_cuda_buffer(context, &info)) == context);
+    }
+    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 2 * G_N_ELEMENTS(sizes));
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+static void check_system_frame(Pair *pair, const GstVideoInfo *info) {
+    GstBuffer *frame = random_padded_frame(info);
+    GstBuffer *got = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(frame));
+    GstBuffer *expected = gst_harness_push_and_pull(pair->model, frame);
+    assert_same(info, got, expected);
+    gst_buffer_unref(got);
+    gst_buffer_unref(expected);
+}
+
+GST_START_TEST(test_renegotiation_between_memories) {
+    GstCudaContext *context = new_context();
+    Pair pair = pair_new(context);
+    for (guint i = 0; i < 60; i++) {
+        const gboolean cuda = i % 2;
+        GstVideoInfo info =
+            make_info(formats[i * 5 % (cuda ? cuda_formats : G_N_ELEMENTS(formats))],
+                      1 + (gint)(i * 37 % 90), 1 + (gint)(i * 53 % 70));
+        set_info(&pair, &info, cuda);
+        if (cuda)
+            fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
+        else
+            check_system_frame(&pair, &info);
+    }
+    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 60);
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 30);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 30);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* From GStreamer 1.24 on, of a stream of its own. */
+static GstBuffer *streamed_buffer(GstCudaContext *context, const GstVideoInfo *info) {
+#if GST_CHECK_VERSION(1, 24, 0)
+    GstCudaStream *stream = gst_cuda_stream_new(context);
+    GstBufferPool *pool = gst_cuda_buffer_pool_new(context);
+    GstStructure *config;
+    GstBuffer *buffer;
+    configure_pool(pool, cuda_caps(info), info->size);
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_cuda_stream(config, stream);
+    fail_unless(gst_buffer_pool_set_config(pool, config));
+    buffer = acquire(pool);
+    fail_unless(gst_cuda_memory_get_stream(memory_of(buffer)) == stream);
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    gst_cuda_stream_unref(stream);
+    return buffer;
+#else
+    return cuda_buffer(context, info);
+#endif
+}
+
+/* What the CPU has written into the buffer is uploaded when it is mapped. */
+GST_START_TEST(test_pending_upload) {
+    GstCudaContext *context = new_context();
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    Pair pair = pair_new(context);
+    GstBuffer *frame = random_frame(&info), *cuda = streamed_buffer(context, &info);
+    GstVideoFrame src, dst;
+    set_info(&pair, &info, TRUE);
+    fail_unless(gst_video_frame_map(&src, &info, frame, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&dst, &info, cuda, GST_MAP_WRITE));
+    fail_unless(gst_video_frame_copy(&dst, &src));
+    gst_video_frame_unmap(&dst);
+    gst_video_frame_unmap(&src);
+    gst_buffer_unref(push_both(&pair, &info, cuda, frame));
+    gst_buffer_unref(frame);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* System memory, and a plane outside the buffer. */
+GST_START_TEST(test_wrong_buffers) {
+    GstCudaContext *context = new_context();
+    GstVideoInfo info = make_info("I420", 64, 48);
+    for (guint i = 0; i < 2; i++) {
+        Pair pair = pair_new(context);
+        GstBus *bus = add_bus(pair.tested->element);
+        GstBuffer *buffer = i == 0 ? random_frame(&info) : padded_cuda_buffer(context, &info);
+        if (i == 1)
+            gst_buffer_get_video_meta(buffer)->stride[2] += 1 << 20;
+        set_info(&pair, &info, TRUE);
+        fail_unless_equals_int(gst_harness_push(pair.tested, buffer), GST_FLOW_ERROR);
+        assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
+        drop_bus(pair.tested->element, bus);
+        pair_free(&pair);
+    }
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* ---- contexts ---- */
+
+/* Transfer none: the element holds it. */
+static GstCudaContext *context_of(GstHarness *h) {
+    GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+    GstContext *answer = NULL;
+    GstCudaContext *context = NULL;
+    fail_unless(gst_pad_peer_query(h->srcpad, query));
+    gst_query_parse_context(query, &answer);
+    fail_unless(gst_structure_get(gst_context_get_structure(answer), GST_CUDA_CONTEXT_TYPE,
+                                  GST_TYPE_CUDA_CONTEXT, &context, NULL));
+    gst_query_unref(query);
+    gst_object_unref(context);
+    return context;
+}
+
+GST_START_TEST(test_context_query) {
+    GstCudaContext *context = new_context();
+    Pair given = pair_new(context), own = pair_new(NULL);
+    fail_unless(context_of(given.tested) == context);
+    fail_unless(context_of(own.tested) != context);
+    pair_free(&given);
+    pair_free(&own);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* Elements in one pipeline share one. */
+GST_START_TEST(test_context_is_shared) {
+    GstHarness *h = gst_harness_new_parse("gpuerode name=a backend=cuda ! gpuerode backend=cuda");
+    GstElement *first = gst_bin_get_by_name(GST_BIN(h->element), "a");
+    GstPad *pad = gst_element_get_static_pad(first, "src");
+    GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+    GstContext *answer = NULL;
+    GstCudaContext *second = NULL;
+    fail_unless(gst_pad_peer_query(pad, query));
+    gst_query_parse_context(query, &answer);
+    fail_unless(gst_structure_get(gst_context_get_structure(answer), GST_CUDA_CONTEXT_TYPE,
+                                  GST_TYPE_CUDA_CONTEXT, &second, NULL));
+    fail_unless(context_of(h) == second);
+    gst_object_unref(second);
+    gst_query_unref(query);
+    gst_object_unref(pad);
+    gst_object_unref(first);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* The element follows its input from one context to another, and back. */
+GST_START_TEST(test_adoption) {
+    GstCudaContext *context = new_context(), *other = new_context();
+    GstVideoInfo info = make_info("NV12", 65, 33);
+    Pair pair = pair_new(context);
+    set_info(&pair, &info, TRUE);
+    for (guint i = 0; i < 20; i++) {
+        GstCudaContext *now = i % 3 ? other : context;
+        fail_unless(check_frame(&pair, &info, cuda_buffer(now, &info)) == now);
+        fail_unless(context_of(pair.tested) == now);
+    }
+    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 20);
+    pair_free(&pair);
+    gst_object_unref(other);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* Frames of another device are followed there, unless cuda-device-id says where to work. */
+GST_START_TEST(test_second_device) {
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    GstCudaContext *second;
+    Pair free_choice, bound;
+    GstBus *bus;
+    gint devices = 0;
+    fail_unless(gst_cuda_load_library());
+    fail_unless(CuInit(0) == CUDA_SUCCESS && CuDeviceGetCount(&devices) == CUDA_SUCCESS);
+    if (devices < 2) {
+        g_print("not run: there is no second CUDA device\n");
+        return;
+    }
+    second = context_on(1);
+    free_choice = pair_new(NULL);
+    set_info(&free_choice, &info, TRUE);
+    fail_unless(check_frame(&free_choice, &info, cuda_buffer(second, &info)) == second);
+    pair_free(&free_choice);
+
+    bound = pair_new(NULL);
+    gst_element_set_state(bound.tested->element, GST_STATE_NULL);
+    g_object_set(bound.tested->element, "cuda-device-id", 0, NULL);
+    reach(bound.tested->element, GST_STATE_PLAYING);
+    bus = add_bus(bound.tested->element);
+    set_info(&bound, &info, TRUE);
+    fail_unless_equals_int(gst_harness_push(bound.tested, cuda_buffer(second, &info)),
+                           GST_FLOW_ERROR);
+    assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
+    drop_bus(bound.tested->element, bus);
+    pair_free(&bound);
+    gst_object_unref(second);
+}
+GST_END_TEST
+
+static gpointer run_pair(gpointer user) {
+    GstCudaContext *context = new_context();
+    Pair pair = pair_new(context);
+    for (gint i = 0; i < 20; i++) {
+        GstVideoInfo info = make_info(formats[i % cuda_formats], 31 + i, 57 - i);
+        set_info(&pair, &info, TRUE);
+        check_frame(&pair, &info, cuda_buffer(context, &info));
+    }
+    pair_free(&pair);
+    gst_object_unref(context);
+    g_atomic_int_inc((gint *)user);
+    return NULL;
+}
+
+GST_START_TEST(test_16_pipelines) {
+    GThread *threads[16];
+    gint done = 0;
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+        threads[i] = g_thread_new("pipeline", run_pair, &done);
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+        g_thread_join(threads[i]);
+    fail_unless_equals_int(done, G_N_ELEMENTS(threads));
+}
+GST_END_TEST
+
+/* ---- pools ---- */
+
+static GstBufferPool *offered_pool(GstHarness *h, const GstVideoInfo *info, guint *size) {
+    GstCaps *caps = cuda_caps(info);
+    GstQuery *query = gst_query_new_allocation(caps, TRUE);
+    GstBufferPool *pool = NULL;
+    fail_unless(gst_pad_peer_query(h->srcpad, query));
+    fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL));
+    fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, size, NULL, NULL);
+    fail_unless(GST_IS_CUDA_BUFFER_POOL(pool));
+    gst_query_unref(query);
+    gst_caps_unref(caps);
+    return pool;
+}
+
+GST_START_TEST(test_upstream_is_offered_a_pool) {
+    GstCudaContext *context = new_context();
+    GstVideoInfo info = make_info("NV12", 33, 21);
+    Pair pair = pair_new(context);
+    GstBufferPool *pool;
+    GstBuffer *buffer;
+    guint size = 0;
+    set_info(&pair, &info, TRUE);
+    pool = offered_pool(pair.tested, &info, &size);
+    fail_unless(GST_CUDA_BUFFER_POOL(pool)->context == context);
+    buffer = acquire(pool);
+    fail_unless_equals_int(size, gst_buffer_get_size(buffer));
+    gst_buffer_unref(buffer);
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* Frames of one stream, which nobody waits for from GStreamer 1.24 on, keep their order. */
+GST_START_TEST(test_frames_in_flight) {
+    GstCudaContext *context = new_context();
+    GstVideoInfo info = make_info("NV12", 640, 480);
+    Pair pair = pair_new(context);
+    GstBuffer *frames[64];
+    GstBufferPool *pool;
+    guint size;
+    set_info(&pair, &info, TRUE);
+    pool = offered_pool(pair.tested, &info, &size);
+    for (guint i = 0; i < G_N_ELEMENTS(frames); i++) {
+        GstBuffer *cuda = acquire(pool);
+        frames[i] = random_frame(&info);
+        copy(&info, frames[i], cuda);
+        fail_unless_equals_int(gst_harness_push(pair.tested, cuda), GST_FLOW_OK);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(frames); i++) {
+        GstBuffer *out = gst_harness_pull(pair.tested), *got = random_frame(&info);
+        GstBuffer *expected = gst_harness_push_and_pull(pair.model, frames[i]);
+        copy(&info, out, got);
+        assert_same(&info, got, expected);
+        gst_buffer_unref(out);
+        gst_buffer_unref(got);
+        gst_buffer_unref(expected);
+    }
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+static GstPadProbeReturn offer_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                    gpointer pool) {
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
+    if (GST_QUERY_TYPE(query) == GST_QUERY_ALLOCATION)
+        gst_query_add_allocation_pool(query, pool, 1, 2, 0);
+    return GST_PAD_PROBE_OK;
+}
+
+/* Downstream's pool is taken if it is one of CUDAMemory of the same context. */
+GST_START_TEST(test_downstream_pool) {
+    GstCudaContext *context = new_context(), *other = new_context();
+    GstVideoInfo info = make_info("NV12", 33, 21);
+    for (guint i = 0; i < 3; i++) {
+        Pair pair = pair_new(context);
+        GstBufferPool *pool = i == 0   ? gst_cuda_buffer_pool_new(context)
+                              : i == 1 ? gst_cuda_buffer_pool_new(other)
+                                       : gst_video_buffer_pool_new();
+        GstBuffer *frame = random_frame(&info), *cuda = cuda_buffer(context, &info), *out;
+        gst_pad_add_probe(pair.tested->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_pool,
+                          pool, NULL);
+        set_info(&pair, &info, TRUE);
+        copy(&info, frame, cuda);
+        out = push_both(&pair, &info, cuda, frame);
+        fail_unless((out->pool == pool) == (i == 0), "pool %u", i);
+        fail_unless(memory_of(out)->context == context);
+        gst_buffer_unref(out);
+        gst_buffer_unref(frame);
+        pair_free(&pair);
+        gst_object_unref(pool);
+    }
+    gst_object_unref(other);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* ---- pipelines ---- */
+
+GST_START_TEST(test_stock_elements) {
+    GstElement *pipeline, *element;
+    GstStructure *stats = NULL;
+    guint64 frames = 0, uploads = 1;
+    if (!gst_registry_check_feature_version(gst_registry_get(), "cudaupload", 1, 22, 0)) {
+        g_print("not run: there is no cudaupload\n");
+        return;
+    }
+    pipeline = launch("videotestsrc num-buffers=30 ! video/x-raw,format=NV12 ! cudaupload ! "
+                      "gpuerode name=erode ! cudadownload ! fakesink");
+    element = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless(gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "uploads", G_TYPE_UINT64,
+                                  &uploads, NULL));
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cuda");
+    fail_unless_equals_uint64(frames, 30);
+    fail_unless_equals_uint64(uploads, 0);
+    gst_structure_free(stats);
+    gst_object_unref(element);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+/* ---- what is left behind ---- */
+
+typedef struct {
+    gsize device_bytes;
+    guint threads;
+} Use;
+
+static guint count_threads(void) {
+    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
+    guint count = 0;
+    while (g_dir_read_name(tasks))
+        count++;
+    g_dir_close(tasks);
+    return count;
+}
+
+/* libgstcuda has no cuMemGetInfo(). */
+static Use use_now(GstCudaContext *context) {
+    static CUresult(CUDAAPI * get_info)(gsize * unused, gsize * total);
+    gsize unused = 0, total = 0;
+    Use use;
+    if (!get_info) {
+        GModule *driver = g_module_open("libcuda.so.1", G_MODULE_BIND_LAZY);
+        fail_unless(driver != NULL);
+        fail_unless(g_module_symbol(driver, "cuMemGetInfo_v2", (gpointer *)&get_info));
+    }
+    fail_unless(gst_cuda_context_push(context));
+    fail_unless_equals_int(get_info(&unused, &total), CUDA_SUCCESS);
+    gst_cuda_context_pop(NULL);
+    use.device_bytes = total - unused;
+    use.threads = count_threads();
+    return use;
+}
+
+typedef struct {
+    GstCudaContext *context; /* of the measurement, and of frames */
+    GstElement *pipeline;
+    GstHarness *harness;
+} Cycled;
+
+/* The figures are those of docs/testing.md, row 19. */
+static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint warm_up, guint cycles) {
+    Use before, after;
+    g_thread_pool_set_max_unused_threads(0);
+    for (guint i = 0; i < warm_up; i++)
+        cycle(cycled);
+    before = use_now(cycled->context);
+    for (guint i = 0; i < cycles; i++)
+        cycle(cycled);
+    after = use_now(cycled->context);
+    for (guint i = 0; i < 100 && after.threads > before.threads; i++) { /* GLib's are ending */
+        g_usleep(20000);
+        after = use_now(cycled->context);
+    }
+    g_print("%u cycles: device memory %+" G_GINT64_FORMAT " bytes, threads %+d\n", cycles,
+            (gint64)after.device_bytes - (gint64)before.device_bytes,
+            (gint)after.threads - (gint)before.threads);
+    fail_unless(after.device_bytes <= before.device_bytes + (2 << 20));
+    fail_unless(after.threads <= before.threads);
+}
+
+static void cycle_pipeline(Cycled *cycled) {
+    reach(cycled->pipeline, GST_STATE_PLAYING);
+    wait_for_eos(cycled->pipeline);
+    reach(cycled->pipeline, GST_STATE_NULL);
+}
+
+/* The pipeline keeps the context that the element has made. */
+GST_START_TEST(test_cycles_of_a_pipeline) {
+    Cycled cycled = {new_context(), NULL, NULL};
+    cycled.pipeline = launch("videotestsrc num-buffers=2 ! video/x-raw,width=640,height=480 ! "
+                             "gpuerode backend=cuda ! fakesink sync=false");
+    check_cycles(&cycled, cycle_pipeline, 20, 1000);
+    gst_object_unref(cycled.pipeline);
+    gst_object_unref(cycled.context);
+}
+GST_END_TEST
+
+static void push_one(GstHarness *h, const GstVideoInfo *info, GstBuffer *buffer) {
+    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+    gst_harness_set_src_caps(h, cuda_caps(info));
+    gst_buffer_unref(gst_harness_push_and_pull(h, buffer));
+}
+
+static void cycle_harness(Cycled *cycled) {
+    GstVideoInfo info = make_info("NV12", 640, 480);
+    reach(cycled->harness->element, GST_STATE_PLAYING);
+    push_one(cycled->harness, &info, cuda_buffer(cycled->context, &info));
+    reach(cycled->harness->element, GST_STATE_NULL);
+}
+
+/* CUDAMemory of a context that the element was given, and of one that it adopts every time. */
+GST_START_TEST(test_cycles_with_cuda_memory) {
+    Cycled cycled = {new_context(), NULL, NULL};
+    Pair pair = pair_new(__i__ == 0 ? cycled.context : NULL);
+    cycled.harness = pair.tested;
+    reach(cycled.harness->element, GST_STATE_NULL);
+    check_cycles(&cycled, cycle_harness, 20, 1000);
+    pair_free(&pair);
+    gst_object_unref(cycled.context);
+}
+GST_END_TEST
+
+static void live_and_die(G_GNUC_UNUSED Cycled *cycled) {
+    GstHarness *h = harness_with(gpuerode_new("cuda"));
+    GstVideoInfo info = make_info("NV12", 640, 480);
+    GstBufferPool *pool;
+    guint size;
+    gst_harness_set_src_caps(h, cuda_caps(&info));
+    pool = offered_pool(h, &info, &size);
+    push_one(h, &info, acquire(pool));
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    gst_harness_teardown(h);
+}
+
+/* The context goes with the element that has made it. */
+GST_START_TEST(test_lives) {
+    Cycled cycled = {new_context(), NULL, NULL};
+    check_cycles(&cycled, live_and_die, 3, 20);
+    gst_object_unref(cycled.context);
+}
+GST_END_TEST
+
+static Suite *cuda_suite(void) {
+    Suite *suite = suite_create("cuda");
+    TCase *tcase = add_case(suite, "pixels");
+    tcase_add_loop_test(tcase, test_formats, 0, cuda_formats);
+    tcase_add_test(tcase, test_renegotiation_between_memories);
+    tcase_add_test(tcase, test_pending_upload);
+    tcase_add_test(tcase, test_wrong_buffers);
+    tcase = add_case(suite, "contexts");
+    tcase_add_test(tcase, test_context_query);
+    tcase_add_test(tcase, test_context_is_shared);
+    tcase_add_test(tcase, test_adoption);
+    tcase_add_test(tcase, test_second_device);
+    tcase_add_test(tcase, test_16_pipelines);
+    tcase = add_case(suite, "pools");
+    tcase_add_test(tcase, test_upstream_is_offered_a_pool);
+    tcase_add_test(tcase, test_frames_in_flight);
+    tcase_add_test(tcase, test_downstream_pool);
+    tcase = add_case(suite, "pipelines");
+    tcase_add_test(tcase, test_stock_elements);
+    tcase = add_case(suite, "cycles");
+    tcase_set_timeout(tcase, 240);
+    tcase_add_test(tcase, test_cycles_of_a_pipeline);
+    tcase_add_loop_test(tcase, test_cycles_with_cuda_memory, 0, 2);
+    tcase_add_test(tcase, test_lives);
+    return suite;
+}
+
+int main(int argc, char **argv) {
+    gst_check_init(&argc, &argv);
+    if (!have_cuda_device()) {
+        g_print("not run: there is no CUDA device\n");
+        return 77;
+    }
+    return gst_check_run_suite(cuda_suite(), "cuda", __FILE__);
+}
