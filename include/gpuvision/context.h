@@ -15,11 +15,16 @@ GPV_BEGIN
 /**
  * Owned by the caller, from gpv_context_create() to gpv_context_destroy(). An
  * object made from it keeps what it needs of it: handles may be destroyed in
- * any order. One thread at a time, objects included.
+ * any order. One thread at a time, objects included. The CUDA context that is
+ * current on the calling thread is the same after every call as before it.
  */
 typedef struct gpv_context gpv_context;
 
-/** device: work in the CUDA context that is current on the calling thread. */
+/**
+ * device: the CUDA context that is current on the thread that calls
+ * gpv_context_create(), of whatever device and kind. It has to outlive the
+ * gpv_context and all objects made from it.
+ */
 #define GPV_DEVICE_CURRENT (-1)
 
 /** How much is logged: a level includes those below it. */
@@ -60,7 +65,9 @@ typedef struct gpv_context_params {
 /** GPV_API_VERSION of the library that runs. Reentrant. */
 GPV_API uint32_t gpv_api_version(void);
 
-/** Release, revision and the backends built in, such as "0.1.0 5a4f0de (cpu)". Static. Reentrant.
+/**
+ * Release, revision and the backends built in, such as "0.1.0 5a4f0de (cpu, cuda)".
+ * Static. Reentrant.
  */
 GPV_API const char *gpv_version_string(void);
 

@@ -84,7 +84,10 @@ GPV_API void gpv_erode_params_init(gpv_erode_params *params, uint32_t size);
 GPV_API GPV_NODISCARD gpv_status gpv_erode_create(gpv_context *context,
                                                   const gpv_erode_params *params, gpv_erode **out);
 
-/** Waits for the last run, frees, and sets *op to NULL. NULL and a pointer to NULL are accepted. */
+/**
+ * Waits for the last run, frees, and sets *op to NULL. NULL and a pointer to
+ * NULL are accepted. A result in host memory that nobody waited for is dropped.
+ */
 GPV_API void gpv_erode_destroy(gpv_erode **op);
 
 /**
@@ -120,7 +123,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_imag
  * captured in a CUDA graph. Host images are copied in before it returns, and
  * dst is valid after gpv_erode_wait() or gpv_stream_sync(); such a run cannot be
  * captured. An operator has one run in flight: a run on another stream waits,
- * on the device, for the one before.
+ * on the device, for the one before. A captured run is ordered by its graph
+ * alone, and needs gpv_erode_prepare() or a run of the same kind before.
  *
  * @param src  GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param dst  same format, size and memory; may be src (same data and stride of

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 
 namespace gpv {
@@ -18,16 +19,23 @@ class Carver {
     /// front: elements that lie before the one returned.
     template <class T>
     T *take(std::size_t count, std::size_t front = 0) {
-        std::byte *piece = base_ ? base_ + used_ + front * sizeof(T) : nullptr;
-        used_ += round_up(count * sizeof(T), alignment_);
+        std::byte *piece = base_ ? base_ + next_ + front * sizeof(T) : nullptr;
+        next_ += round_up(count * sizeof(T), alignment_);
+        most_ = std::max(most_, next_);
         return reinterpret_cast<T *>(piece);
     }
-    std::size_t used() const { return used_; }
+    /// Bytes that the block needs.
+    std::size_t used() const { return most_; }
+
+    /// What has been taken since here() can be taken again after back_to().
+    std::size_t here() const { return next_; }
+    void back_to(std::size_t here) { next_ = here; }
 
   private:
     std::size_t alignment_;
     std::byte *base_;
-    std::size_t used_ = 0;
+    std::size_t next_ = 0;
+    std::size_t most_ = 0;
 };
 
 } // namespace gpv

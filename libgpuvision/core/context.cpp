@@ -65,6 +65,7 @@ void Buffer::reserve(std::size_t bytes, Stream stream) {
     data_ = static_cast<std::byte *>(memory);
     size_ = bytes;
     stream_ = stream;
+    device.initialize(data_, bytes, stream);
 }
 
 void Buffer::release() {

@@ -26,6 +26,8 @@ class Device {
     virtual Memory memory() const = 0;
     /// Scratch aligned to 256 bytes, or null if there is none left.
     virtual void *allocate(std::size_t bytes) = 0;
+    /// Makes fresh scratch ready for use on any stream.
+    virtual void initialize(void *memory, std::size_t bytes, Stream stream) = 0;
     /// The last work that uses the memory has to be over.
     virtual void free(void *memory) noexcept = 0;
 

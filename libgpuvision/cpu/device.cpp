@@ -35,6 +35,7 @@ class CpuDevice final : public Device {
     void *allocate(std::size_t bytes) override {
         return ::operator new(bytes, alignment, std::nothrow);
     }
+    void initialize(void *, std::size_t, Stream) override {}
     void free(void *memory) noexcept override { ::operator delete(memory, alignment); }
 
     void synchronize(Stream) override {}

@@ -36,15 +36,15 @@ class Completion {
             cudaGetLastError(); // it is no error
             return false;
         }
-        pending_ = false;
         GPV_CUDA(error);
+        pending_ = false;
         return true;
     }
     void wait() {
         if (!pending_)
             return;
-        pending_ = false;
         GPV_CUDA(runtime.event_synchronize(event_));
+        pending_ = false;
     }
 
   private:

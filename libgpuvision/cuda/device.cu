@@ -100,9 +100,14 @@ void *CudaDevice::allocate(std::size_t bytes) {
     return memory;
 }
 
+void CudaDevice::initialize(void *memory, std::size_t bytes, Stream stream) {
+    // Kernels read rows in whole chunks, so that padding has to have a value.
+    GPV_CUDA(runtime.memset_async(memory, 0, bytes, static_cast<cudaStream_t>(stream)));
+    GPV_CUDA(runtime.stream_synchronize(static_cast<cudaStream_t>(stream)));
+}
+
 void CudaDevice::free(void *memory) noexcept {
-    if (runtime.free(memory) != cudaSuccess)
-        cudaGetLastError(); // of a lost device, whose memory is gone
+    runtime.free(memory); // fails on a lost device, whose memory is gone
 }
 
 void CudaDevice::synchronize(Stream stream) {

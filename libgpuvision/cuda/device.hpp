@@ -28,6 +28,7 @@ class CudaDevice final : public Device {
     void require_reach(const Image &image, const char *image_name) const override;
     Memory memory() const override { return Memory::cuda; }
     void *allocate(std::size_t bytes) override;
+    void initialize(void *memory, std::size_t bytes, Stream stream) override;
     void free(void *memory) noexcept override;
     void synchronize(Stream stream) override;
     void *enter() override;

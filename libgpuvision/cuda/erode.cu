@@ -97,16 +97,11 @@ void with_radius(int radius_x, int radius_y, F f) {
     }
 }
 
-/// Calls f<kernel>() for the tile of bits of an image.
+/// Calls f<kernel, Shape>() for the tile of bits of an image.
 template <class F>
-void with_bits(int radius_y, bool large, F f) {
-    const auto choose = [&]<class S> { f.template operator()<BitTile<S>, S>(); };
-    if (large)
-        choose.template operator()<LargeBits>();
-    else if (radius_y <= most_small_bits_radius)
-        choose.template operator()<SmallBits>();
-    else
-        choose.template operator()<SmallHighBits>();
+void with_bits(bool large, F f) {
+    large ? f.template operator()<BitTile<LargeBits>, LargeBits>()
+          : f.template operator()<BitTile<SmallBits>, SmallBits>();
 }
 
 /// Calls f<Better, Shape>() for the tile of an image.
@@ -170,12 +165,12 @@ class CudaErode final : public Erode {
                             });
                     });
         for (const bool large : {true, false})
-            for (const int radius_y : {0, most_tile_radius})
-                with_bits(radius_y, large, [&]<class Kernel, class S> {
-                    load<Kernel>(S::shared_bytes(S::most_radius_y));
-                });
+            with_bits(large, [&]<class Kernel, class S> {
+                load<Kernel>(S::shared_bytes(S::most_radius_y));
+            });
         load<Copy<std::uint8_t>>();
         load<Copy<uint4>>();
+        load<DifferenceOfChunks>();
         load<Fill<std::uint8_t>>();
         load<Fill<std::uint32_t>>();
     }
@@ -405,7 +400,7 @@ class CudaErode final : public Erode {
                    .addend = (256u - static_cast<unsigned>(in.threshold)) * 0x01010101u,
                    .flip = pass.erode ? 0u : ~0u,
                    .outside = pass.erode && pass.background ? 0u : ~0u};
-        with_bits(radius_y, is_large(in), [&]<class Kernel, class S> {
+        with_bits(is_large(in), [&]<class Kernel, class S> {
             job.advance = S::advance(aligned16(job.src), aligned16(job.dst));
             add<Kernel>(dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)), job,
                         S::shared_bytes(radius_y));
@@ -509,14 +504,18 @@ class CudaErode final : public Erode {
 
     void filter(const MorphPass &pass, const Samples &in, const Samples &out,
                 const Finish &finish) {
+        const std::size_t here = carver_.here();
         switch (pass.shape) {
         case MorphShape::cross:
-            return cross(pass, in, out, finish);
+            cross(pass, in, out, finish);
+            break;
         case MorphShape::ellipse:
-            return ellipse(pass, in, out, finish);
+            ellipse(pass, in, out, finish);
+            break;
         default:
-            return rect(pass, in, out, finish);
+            rect(pass, in, out, finish);
         }
+        carver_.back_to(here); // kernels run one after the other
     }
 
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
@@ -557,10 +556,23 @@ class CudaErode final : public Erode {
             return chain(plan_.first, in, out, finish, in_place);
         const Samples a = intermediate(plan_.first, in);
         const Samples b = intermediate(plan_.second, in);
-        with_types(in.sample_bytes, true, [&]<class T, class> {
+        subtract(a, b, out, finish);
+    }
+
+    void subtract(const Samples &a, const Samples &b, const Samples &out, const Finish &finish) {
+        const auto bytes = static_cast<int>(a.row_bytes());
+        const auto chunks = [&](const Samples &s) { return aligned(s.data, bytes, sizeof(uint4)); };
+        if (a.sample_bytes == 1 && !finish.alpha.data && chunks(a) && chunks(b) && chunks(out))
+            return add_pointwise<DifferenceOfChunks>(
+                {.a = a.data,
+                 .b = b.data,
+                 .out = out.data,
+                 .length = bytes / static_cast<int>(sizeof(uint4)),
+                 .rows = a.rows});
+        with_types(a.sample_bytes, true, [&]<class T, class> {
             using Kernel = Difference<T>;
-            add<Kernel>(dim3(blocks(in.length(), Kernel::threads), in.rows),
-                        {a.data, b.data, out.data, finish, in.length()});
+            add<Kernel>(dim3(blocks(a.length(), Kernel::threads), a.rows),
+                        {a.data, b.data, out.data, finish, a.length()});
         });
     }
 

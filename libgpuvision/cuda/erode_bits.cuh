@@ -130,7 +130,6 @@ struct BitTile {
         const CopiedRows copied(x, job.begin, job.end, job.rows);
         const int row0 = copied.y0 - top, row1 = min(copied.y1 - top, rows);
         const Word kept = ones_from(job.begin - x) & ~ones_from(job.end - x);
-        const Word outside = job.outside & ~kept;
         const std::byte *from = job.src.data + (top + warp) * job.src.stride + x;
         const std::int64_t step = S::warps * job.src.stride;
         std::uint16_t *to = bits + warp * 32 + lane;
@@ -139,15 +138,16 @@ struct BitTile {
 #pragma unroll
             for (int i = 0; i < S::batch; ++i, from += step) {
                 const int row = first + i * S::warps;
+                chunk[i] = make_uint4(0, 0, 0, 0);
                 if (row >= row0 && row < row1)
                     chunk[i] = *reinterpret_cast<const uint4 *>(from);
             }
 #pragma unroll
             for (int i = 0; i < S::batch; ++i, to += S::warps * 32) {
                 const int row = first + i * S::warps;
-                Word packed = job.outside;
-                if (row >= row0 && row < row1)
-                    packed = ((pack_bits(chunk[i], job.addend) ^ job.flip) & kept) | outside;
+                const Word inner = row >= row0 && row < row1 ? kept : 0u;
+                const Word packed =
+                    ((pack_bits(chunk[i], job.addend) ^ job.flip) & inner) | (job.outside & ~inner);
                 if (row < rows)
                     *to = static_cast<std::uint16_t>(packed);
             }

@@ -233,9 +233,10 @@ inline int row_begin(const Rows &r) {
 
 /// How far byte x of row y lies behind a 16-byte boundary.
 __device__ __forceinline__ int behind_boundary(const Rows &r, int x, int y) {
-    return static_cast<int>(
-        (reinterpret_cast<std::uintptr_t>(r.data) + static_cast<std::uintptr_t>(y * r.stride + x)) %
-        16);
+    return static_cast<int>((static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(r.data)) +
+                             static_cast<unsigned>(y) * static_cast<unsigned>(r.stride) +
+                             static_cast<unsigned>(x)) %
+                            16);
 }
 
 /// Rows y0 ... y1 - 1 of which a chunk of 16 aligned bytes, from byte x on, can be copied.
@@ -364,7 +365,7 @@ struct Tile {
             for (int i = 0; i < 4; ++i)
 #pragma unroll
                 for (int q = 0; q < S::run_words; ++q)
-                    tile[(4 * quad_row + i) * S::tile_stride + first + q] = result[i][q];
+                    staged_row(tile, 4 * quad_row + i)[first + q] = result[i][q];
         __syncthreads();
         store_anywhere(job, tile, left, 4 * output_words, top);
     }
@@ -377,18 +378,29 @@ struct Tile {
         constexpr int chunks = S::columns / 4, rows_at_once = S::threads / chunks;
         const int chunk = threadIdx.x % chunks, first = threadIdx.x / chunks;
         const int x = left + 16 * chunk;
-        const CopiedRows copied(x, job.begin, job.end, job.rows);
-        const int row0 = copied.y0 - top, row1 = copied.y1 - top;
         Word *slot = tile + first * S::tile_stride + 4 * chunk;
         const std::byte *from = job.src.data + (top + first) * job.src.stride + x;
         const std::int64_t step = rows_at_once * job.src.stride;
+        if (left >= job.begin && left + 4 * S::columns <= job.end && top >= 0 &&
+            top + rows <= job.rows) {
 #pragma unroll 4
+            for (int row = first; row < rows; row += rows_at_once) {
+                copy_async(slot, from);
+                from += step;
+                slot += rows_at_once * S::tile_stride;
+            }
+            wait_for_copies();
+            __syncthreads();
+            return;
+        }
+        const CopiedRows copied(x, job.begin, job.end, job.rows);
+        const int row0 = copied.y0 - top, row1 = copied.y1 - top;
+#pragma unroll 2
         for (int row = first; row < rows; row += rows_at_once) {
             if (row >= row0 && row < row1)
                 copy_async(slot, from);
             else
-                *reinterpret_cast<uint4 *>(slot) =
-                    make_uint4(job.border, job.border, job.border, job.border);
+                set_border(job, slot);
             from += step;
             slot += rows_at_once * S::tile_stride;
         }
@@ -401,37 +413,41 @@ struct Tile {
         }
     }
 
+    __device__ __forceinline__ static void set_border(const Job &job, Word *slot) {
+        *reinterpret_cast<uint4 *>(slot) =
+            make_uint4(job.border, job.border, job.border, job.border);
+    }
+
     /// Rows that start anywhere are loaded from the boundary before, then moved to their place.
     __device__ __noinline__ static void load_uneven(const Job &job, int rows, int left, int top,
                                                     Word *tile) {
         constexpr int chunks = S::columns / 4, rows_at_once = S::threads / chunks;
-        const int chunk = threadIdx.x % chunks;
+        const bool inside = left >= 16 && left + 4 * S::columns + 16 <= job.end && top >= 0 &&
+                            top + rows <= job.rows;
+        const auto copy = [&](int chunk, int first, int step) {
+            const int x = left + 16 * chunk;
+            const std::byte *from = job.src.data + (top + first) * job.src.stride + x;
 #pragma unroll 4
-        for (int row = threadIdx.x / chunks; row < rows; row += rows_at_once)
-            load_uneven_chunk(job, left + 16 * chunk, top + row,
-                              tile + row * S::tile_stride + 4 * chunk);
-        for (int row = threadIdx.x; row < rows; row += S::threads)
-            load_uneven_chunk(job, left + 16 * chunks, top + row,
-                              tile + row * S::tile_stride + 4 * chunks);
+            for (int row = first; row < rows; row += step, from += step * job.src.stride) {
+                const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 16);
+                const CopiedRows copied(x - shift, 0, job.end, job.rows);
+                Word *slot = tile + row * S::tile_stride + 4 * chunk;
+                if (inside || (top + row >= copied.y0 && top + row < copied.y1))
+                    copy_async(slot, from - shift);
+                else
+                    set_border(job, slot);
+            }
+        };
+        copy(threadIdx.x % chunks, threadIdx.x / chunks, rows_at_once);
+        copy(chunks, threadIdx.x, S::threads); // the bytes that move into the tile's last chunk
         wait_for_copies();
         __syncthreads();
         straighten(job, rows, left, top, tile);
         __syncthreads();
-        if (left < 0 || left + 4 * S::columns > job.end - 16) {
+        if (!inside) {
             set_ends(job, rows, left, top, 16, tile);
             __syncthreads();
         }
-    }
-
-    __device__ __forceinline__ static void load_uneven_chunk(const Job &job, int x, int y,
-                                                             Word *slot) {
-        x -= behind_boundary(job.src, x, y);
-        const CopiedRows copied(x, 0, job.end, job.rows);
-        if (y >= copied.y0 && y < copied.y1)
-            copy_async(slot, job.src.data + y * job.src.stride + x);
-        else
-            *reinterpret_cast<uint4 *>(slot) =
-                make_uint4(job.border, job.border, job.border, job.border);
     }
 
     /// A warp a row.
@@ -568,9 +584,15 @@ struct Tile {
         return (bytes & ~(255u << 8 * at)) | alpha << 8 * at;
     }
 
-    /// Rows of results from shared to global memory, of any width and alignment. A tile writes
-    /// the chunks of 16 aligned bytes that begin in its part of the row; so only those at the ends
-    /// of the row are written byte by byte.
+    /// Where a row of results waits: the quad rows that a warp writes at once begin in neighbouring
+    /// banks.
+    __device__ __forceinline__ static Word *staged_row(Word *tile, int row) {
+        return tile + row * S::tile_stride + row / 4 % S::quads;
+    }
+
+    /// Rows of results from shared to global memory, of any width and alignment. A tile writes the
+    /// chunks of 16 aligned bytes that begin in its part of the row; so only those at the ends of
+    /// the row are written byte by byte.
     __device__ __noinline__ static void store_anywhere(const Job &job, Word *tile, int left,
                                                        int bytes, int top) {
         static_assert(S::columns <= 128, "a lane a chunk");
@@ -578,10 +600,11 @@ struct Tile {
         const int lane = threadIdx.x % lanes;
         const int start = max(job.begin - left, 0); // of the image in this tile
         bytes = min(bytes, job.end - left);
+#pragma unroll 2
         for (int row = threadIdx.x / lanes; row < S::rows && top + row < job.rows;
              row += rows_at_once) {
             std::uint8_t *to = job.dst.row<std::uint8_t>(top + row) + left;
-            const Word *words = tile + row * S::tile_stride;
+            const Word *words = staged_row(tile, row);
             const int lead = -behind_boundary(job.dst, left, top + row) & 15;
             const int end = min(bytes, job.advance + lead);
             const int at = lead + 16 * lane;
@@ -596,7 +619,7 @@ struct Tile {
                 *reinterpret_cast<Block<4> *>(to + at) = block;
             }
             const int head = start <= lead ? lead : lead + 16; // where the first whole chunk begins
-            if (left <= job.begin)
+            if (left == 0)
                 store_byte(job, words, start + lane, min(head, end), left, top + row);
             if (left + end == job.end && end > head)
                 store_byte(job, words, end - (end - lead) % 16 + lane, end, left, top + row);

@@ -16,7 +16,7 @@ inline constexpr std::int64_t large_image = 4'000'000;
 template <int step, bool long_radius>
 struct TileShape;
 template <>
-struct TileShape<1, false> : Shape<64, 32, 1, 16, 4, 8> {};
+struct TileShape<1, false> : Shape<64, 32, 1, 16, 4, 1> {};
 template <>
 struct TileShape<1, true> : Shape<64, 64, 1, 16, 4, 5> {};
 template <bool long_radius>
@@ -32,12 +32,10 @@ constexpr bool is_long(int step, int radius_x, int radius_y, bool large) {
     return step == 1 ? large && radius_y > 12 : radius_x > 8;
 }
 
-/// Tiles of bits, for large images and for small ones by radius: rows, threads,
-/// batch, min_blocks.
-using LargeBits = BitShape<64, 256, 4, 5>;
-using SmallBits = BitShape<16, 128, 8, 8>;
-using SmallHighBits = BitShape<44, 512, 8, 2>;
-inline constexpr int most_small_bits_radius = 8;
+/// Tiles of bits, for large images and for small ones: rows, threads, batch,
+/// min_blocks.
+using LargeBits = BitShape<64, 256, 4, 4>;
+using SmallBits = BitShape<44, 512, 4, 2>;
 
 /// Most bytes of tables for an ellipse at a time; a taller image goes in bands,
 /// which stay in the L2 cache of large devices.

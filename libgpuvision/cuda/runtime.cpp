@@ -17,27 +17,50 @@ Function *driver_function(const char *name) {
     void *function = nullptr;
     cudaDriverEntryPointQueryResult found = cudaDriverEntryPointSymbolNotFound;
 #if CUDART_VERSION >= 12050
-    cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &found);
 #else
-    cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
+    const cudaError_t error = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &found);
 #endif
-    return found == cudaDriverEntryPointSuccess ? reinterpret_cast<Function *>(function) : nullptr;
+    if (error != cudaSuccess)
+        cudaGetLastError(); // so that no later call reports it
+    if (error != cudaSuccess || found != cudaDriverEntryPointSuccess)
+        throw Error(Status::no_device,
+                    std::string("no usable CUDA device: the driver does not offer ") + name);
+    return reinterpret_cast<Function *>(function);
+}
+
+struct Driver {
+    CUresult (*get_current)(CUcontext *) =
+        driver_function<CUresult(CUcontext *)>("cuCtxGetCurrent");
+    CUresult (*set_current)(CUcontext) = driver_function<CUresult(CUcontext)>("cuCtxSetCurrent");
+};
+
+/// Looked up once; once more if that fails. get_context() is the first to come here, so that
+/// set_context() never throws.
+const Driver &driver() {
+    static const Driver found;
+    return found;
 }
 
 cudaError_t get_context(void **context) {
-    static auto *const get = driver_function<CUresult(CUcontext *)>("cuCtxGetCurrent");
-    if (!get)
-        return cudaErrorInsufficientDriver;
     CUcontext current = nullptr;
-    const auto error = static_cast<cudaError_t>(get(&current));
+    const auto error = static_cast<cudaError_t>(driver().get_current(&current));
     *context = current;
     return error;
 }
 
 cudaError_t set_context(void *context) {
-    static auto *const set = driver_function<CUresult(CUcontext)>("cuCtxSetCurrent");
-    return set ? static_cast<cudaError_t>(set(static_cast<CUcontext>(context)))
-               : cudaErrorInsufficientDriver;
+    return static_cast<cudaError_t>(driver().set_current(static_cast<CUcontext>(context)));
+}
+
+/// Nobody looks at the error of a call that releases something, so no later call may report it.
+template <auto call, class T>
+cudaError_t release(T object) {
+    const cudaError_t error = call(object);
+    if (error != cudaSuccess)
+        cudaGetLastError();
+    return error;
 }
 
 cudaError_t malloc_host(void **memory, std::size_t bytes) {
@@ -91,27 +114,28 @@ Runtime runtime = {
     .get_context = get_context,
     .set_context = set_context,
     .malloc = cudaMalloc,
-    .free = cudaFree,
+    .free = release<cudaFree>,
     .malloc_host = malloc_host,
-    .free_host = cudaFreeHost,
+    .free_host = release<cudaFreeHost>,
     .memcpy_async = cudaMemcpyAsync,
+    .memset_async = cudaMemsetAsync,
     .stream_synchronize = cudaStreamSynchronize,
     .stream_wait_event = cudaStreamWaitEvent,
     .stream_is_capturing = cudaStreamIsCapturing,
     .event_create = cudaEventCreateWithFlags,
-    .event_destroy = cudaEventDestroy,
+    .event_destroy = release<cudaEventDestroy>,
     .event_record = cudaEventRecord,
     .event_query = cudaEventQuery,
     .event_synchronize = cudaEventSynchronize,
     .func_set_attribute = cudaFuncSetAttribute,
     .launch_kernel = cudaLaunchKernel,
     .graph_create = cudaGraphCreate,
-    .graph_destroy = cudaGraphDestroy,
+    .graph_destroy = release<cudaGraphDestroy>,
     .graph_add_kernel = cudaGraphAddKernelNode,
     .graph_instantiate = cudaGraphInstantiate,
     .graph_set_kernel = cudaGraphExecKernelNodeSetParams,
     .graph_launch = cudaGraphLaunch,
-    .graph_exec_destroy = cudaGraphExecDestroy,
+    .graph_exec_destroy = release<cudaGraphExecDestroy>,
 };
 
 void check(cudaError_t error, const char *call, const char *file, int line) {

@@ -23,6 +23,7 @@ struct Runtime {
     cudaError_t (*malloc_host)(void **, std::size_t);
     cudaError_t (*free_host)(void *);
     cudaError_t (*memcpy_async)(void *, const void *, std::size_t, cudaMemcpyKind, cudaStream_t);
+    cudaError_t (*memset_async)(void *, int, std::size_t, cudaStream_t);
     // Streams and events.
     cudaError_t (*stream_synchronize)(cudaStream_t);
     cudaError_t (*stream_wait_event)(cudaStream_t, cudaEvent_t, unsigned);

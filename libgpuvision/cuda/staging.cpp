@@ -130,16 +130,15 @@ void Staging::download(const Image &device, const Image &host, cudaStream_t stre
 void Staging::deliver() {
     if (!pending_)
         return;
-    const Pending pending = *pending_;
-    pending_.reset(); // what fails now would fail again
     std::size_t index = 0;
-    for (const Piece &piece : pieces(pending.device)) {
+    for (const Piece &piece : pieces(pending_->device)) {
         GPV_CUDA(runtime.event_synchronize(event(index++)));
-        const Plane &from = pending.device.planes[piece.plane];
-        const Plane &to = pending.host.planes[piece.plane];
+        const Plane &from = pending_->device.planes[piece.plane];
+        const Plane &to = pending_->host.planes[piece.plane];
         copy_rows(to.row(piece.first), to.stride, out_.data() + piece.offset, from.stride,
-                  pending.device.shape(piece.plane).row_bytes(), piece.last - piece.first);
+                  pending_->device.shape(piece.plane).row_bytes(), piece.last - piece.first);
     }
+    pending_.reset();
 }
 
 void Staging::deliver(Stream stream) {

@@ -706,7 +706,7 @@ static void *own_context(void *hash) {
         int p;
         picture_fill(&src, (unsigned)i);
         failed = gpv_erode_set_params(my_op, &params) ||
-                 gpv_erode_run(my_op, NULL, &src.view, &dst.view);
+                 gpv_erode_run(my_op, NULL, &src.view, &dst.view) || gpv_erode_wait(my_op);
         for (p = 0; p < gpv_format_planes(format); p++)
             for (k = 0; k < dst.size[p]; k++)
                 sum = (sum ^ ((unsigned char *)dst.block[p])[k]) * 1099511628211u;

@@ -231,6 +231,7 @@ START_TEST(wrapped_images_run) {
         ck_assert_int_eq(gpv_image_wrap(&image, sizeof image, morph_formats[i], 5, 3, exact, 0),
                          need);
         ck_assert_int_eq(gpv_erode_run(op, NULL, &image, &image), GPV_OK);
+        ck_assert_int_eq(gpv_erode_wait(op), GPV_OK);
         free(exact);
     }
     gpv_erode_destroy(&op);

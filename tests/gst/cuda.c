@@ -574,7 +574,8 @@ GST_START_TEST(test_stock_elements) {
         return;
     }
     pipeline = launch("videotestsrc num-buffers=30 ! video/x-raw,format=NV12 ! cudaupload ! "
-                      "gpuerode name=erode ! cudadownload ! fakesink");
+                      "video/x-raw(memory:CUDAMemory) ! gpuerode name=erode ! cudadownload ! "
+                      "video/x-raw ! fakesink");
     element = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
     reach(pipeline, GST_STATE_PLAYING);
     wait_for_eos(pipeline);

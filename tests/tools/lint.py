@@ -6,7 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[2]
+from tree import TOP, files, git
+
 CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 SUBJECT = re.compile(r"[\w.,/+*-]+: \S.*")
 FORBIDDEN = {
@@ -17,25 +18,8 @@ FORBIDDEN = {
 faults = []
 
 
-def git(*args):
-    return subprocess.run(["git", "-c", "safe.directory=*", "-C", TOP, *args], text=True,
-                          capture_output=True)
-
-
 def fault(where, what):
     faults.append(f"{where}: {what}")
-
-
-def files():
-    """Tracked and new files, or everything outside build folders where there is no git."""
-    listed = git("ls-files", "-z", "--cached", "--others", "--exclude-standard") \
-        if shutil.which("git") else None
-    if listed and listed.returncode == 0:
-        paths = [TOP / name for name in listed.stdout.split("\0") if name]
-    else:
-        paths = [path for path in TOP.rglob("*") if not path.relative_to(TOP).parts[0].startswith(
-            ("build", "out", ".git", ".cache"))]
-    return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
 
 
 def check_text(path, name):
@@ -75,8 +59,8 @@ def check_format(paths):
 
 
 def check_commits():
-    log = git("log", "--no-merges", "-20", "--format=%h %s") if shutil.which("git") else None
-    if not log or log.returncode != 0:
+    log = git("log", "--no-merges", "-20", "--format=%h %s")
+    if not log:
         print("no git history here: the subjects of commits are not checked")
         return
     for line in log.stdout.splitlines():

@@ -2,10 +2,11 @@
 """Test results in one line, and benchmark results in docs/results.
 
 results.py summary LOG...                  one line over test logs of meson
-results.py record NAME [STEM=FILE...] [LOG...]
+results.py record NAME [SECTION=FILE...] [LOG...]
                                            benchmarks and test logs into docs/results/NAME.json
 results.py tables                          remakes the tables in docs/benchmarks.md
-results.py check                           are tables and results of today's sources?
+results.py check                           are tables and results of today's sources, and has
+                                           every CUDA test passed on a GPU?
 results.py source                          the hash of today's sources
 """
 import datetime
@@ -19,27 +20,28 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[2]
+from tree import TOP, files
+
 RESULTS, PAGE = TOP / "docs/results", TOP / "docs/benchmarks.md"
-TABLE = re.compile(r"(<!-- results:(\S+) -->\n).*?(<!-- /results -->)", re.S)
+PENDING = RESULTS / "pending"  # a line is "test: why it has not passed on a GPU yet"
+TABLE = re.compile(r"(<!-- (results|goals):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
 
 
 def source_hash():
     """Of everything that decides how fast or right the library and the elements are."""
     digest = hashlib.sha256()
-    for folder in "libgpuvision", "gst":
-        for path in sorted((TOP / folder).rglob("*")):
-            if path.is_file():
-                digest.update(str(path.relative_to(TOP)).encode() + b"\0" + path.read_bytes())
+    for path in files("libgpuvision", "gst"):
+        digest.update(str(path.relative_to(TOP)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
 def load_tests(path):
-    """(name, result) of every test in a log of meson, which holds one JSON object a line."""
+    """(name, result, last line) of every test in a log of meson, one JSON object a line."""
     if not Path(path).exists():
-        return [(f"{path} was not written", "FAIL")]
+        return [(f"{path} was not written", "FAIL", "")]
     with open(path, encoding="utf-8") as file:
-        return [(test["name"], test["result"]) for test in map(json.loads, file)]
+        return [(test["name"], test["result"], test.get("stdout", "").strip().rpartition("\n")[2])
+                for test in map(json.loads, file)]
 
 
 def kind(result):
@@ -47,11 +49,13 @@ def kind(result):
 
 
 def summary(*logs):
-    tests = [(name, result, log) for log in logs for name, result in load_tests(log)]
-    for name, result, log in tests:
-        if kind(result) == "failed":
+    tests = [(*test, log) for log in logs for test in load_tests(log)]
+    for name, result, last_line, log in tests:
+        if kind(result) == "skipped":
+            print(f"{result}: {name}: {last_line or 'no reason given'}")
+        elif kind(result) == "failed":
             print(f"{result}: {name} ({log})")
-    count = Counter(kind(result) for _, result, _ in tests)
+    count = Counter(kind(test[1]) for test in tests)
     line = f"{count['passed']} passed, {count['failed']} failed"
     print(line + (f", {count['skipped']} skipped" if count["skipped"] else ""))
     return 1 if count["failed"] or not count["passed"] else 0
@@ -81,74 +85,199 @@ def machine():
     return {name: value for name, value in facts.items() if value}
 
 
+def load(name):
+    return json.loads((RESULTS / name).read_text(encoding="utf-8"))
+
+
 def record(name, *inputs):
     path = RESULTS / f"{name}.json"
-    data = json.loads(path.read_text()) if path.exists() else {"benchmarks": {}, "tests": {}}
+    data = load(path.name) if path.exists() else {"benchmarks": {}, "tests": {}}
     stamp = {"date": datetime.date.today().isoformat(), "source": source_hash(), **machine()}
     for item in inputs:
-        stem, equals, file = item.partition("=")
+        section, equals, file = item.partition("=")
         if equals:
             rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
-            data["benchmarks"][stem] = {**stamp, "rows": rows}
+            data["benchmarks"][section] = {**stamp, "rows": rows}
         else:
-            data["tests"][Path(item).stem] = {**stamp, "results": dict(sorted(load_tests(item)))}
+            results = {test: result for test, result, _ in sorted(load_tests(item))}
+            data["tests"][Path(item).stem] = {**stamp, "results": results}
     RESULTS.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=1, ensure_ascii=False)
     one_line = re.sub(r'\{\s*"name"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
     path.write_text(one_line + "\n", encoding="utf-8")
     print(f"wrote {path.relative_to(TOP)}")
-    return tables()
+    write_page()
 
 
-def table(name):
-    data = json.loads((RESULTS / name).read_text())
+# ---- tables ----
+
+def us(value):
+    return f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def cpu_cells(row):
+    median, low, high = row["ours_us"]
+    peer = (f"{row['peer']}: {row['peer_us'][0]:.0f} | {row['peer_us'][0] / median:.2f}x"
+            if "peer" in row else "– | –")
+    return (f"{row['name']} | {row['image']} | {row['threads']} | {median:.0f} "
+            f"({low:.0f}–{high:.0f}) | {peer} | {100 * row['copy_us'] / median:.0f}")
+
+
+def gpu_cells(row):
+    median, low, high = row["ours_us"]
+    cells = (f"{row['name']} | {row['image']} | {us(median)} ({us(low)}–{us(high)}) | "
+             f"{100 * row['copy_us'] / median:.0f}")
+    if "peer" not in row:
+        return cells + " | – | –"
+    times = row["peer_us"][0] / median
+    return f"{cells} | {row['peer']}: {us(row['peer_us'][0])} | {times:.{2 if times < 10 else 0}f}x"
+
+
+def frames_cells(row):
+    name = row["name"] if row["image"] in row["name"] else f"{row['name']}, {row['image']}"
+    if "not_run" in row:
+        return f"{name} | not run: {row['not_run']} | – | –"
+    median, low, high = row["frames_per_s"]
+    without = row["without_element"][0]
+    share = 100 * median / without
+    return (f"{name} | {median:.0f} ({low:.0f}–{high:.0f}) | {without:.0f} | "
+            f"{share:.{0 if share >= 10 else 2}f} %")
+
+
+# Each kind of row has its table: where it ran, the columns, the cells.
+TABLES = {
+    "gpu": ("", "operation | image | gpuvision, µs (quartiles) | % of the copy's rate | peer, µs | "
+            "speed-up", "---|---|--:|--:|--:|--:", gpu_cells),
+    "frames": ("", "pipeline | frames/s (quartiles) | without the element | share",
+               "---|--:|--:|--:", frames_cells),
+    "cpu": ("The same machine's CPU:", "operation | image | threads | gpuvision, µs (quartiles) | "
+            "peer, µs | speed-up | % of memcpy's rate", "---|---|--:|--:|--:|--:|--:", cpu_cells),
+}
+
+
+def table_of(row):
+    if "threads" not in row:
+        return "frames"
+    return "cpu" if row["threads"] else "gpu"
+
+
+def results(name):
     lines = []
-    for stem, run in sorted(data["benchmarks"].items()):
+    for section, run in sorted(load(name)["benchmarks"].items()):
         hardware = ", ".join(str(run[key]) for key in ("gpu", "cpu") if key in run)
-        lines += [f"**{stem}** on {hardware}, {run['cores']} cores; {run.get('system', '')}; "
-                  f"{run['compiler']}; {run['date']}, source {run['source']}.", "",
-                  "| operation | image | threads | gpuvision, µs (quartiles) | peer, µs | speed-up |"
-                  " % of memcpy's rate |",
-                  "|---|---|--:|--:|--:|--:|--:|"]
-        for row in run["rows"]:
-            median, low, high = row["ours_us"]
-            peer = (f"{row['peer']}: {row['peer_us'][0]:.0f} | {row['peer_us'][0] / median:.2f}x"
-                    if "peer" in row else "– | –")
-            lines.append(f"| {row['name']} | {row['image']} | {row['threads']} | {median:.0f} "
-                         f"({low:.0f}–{high:.0f}) | {peer} | {100 * row['copy_us'] / median:.0f} |")
-        lines.append("")
+        driver = f"driver {run['driver']}, CUDA {run.get('nvcc')}; " if "driver" in run else ""
+        lines += [f"**{section}** on {hardware}, {run['cores']} cores; {driver}"
+                  f"{run.get('system', '')}; {run['compiler']}; {run['date']}, source "
+                  f"{run['source']}.", ""]
+        kinds = [table_of(row) for row in run["rows"]]
+        for kind_of_row, (where, columns, layout, cells) in TABLES.items():
+            if kind_of_row not in kinds:
+                continue
+            if where and "gpu" in kinds:
+                lines += [where, ""]
+            lines += [f"| {columns} |", f"|{layout}|"]
+            lines += [f"| {cells(row)} |" for row in run["rows"] if table_of(row) == kind_of_row]
+            lines.append("")
     return "\n".join(lines)
+
+
+def goals(name):
+    """What docs/results/goals asks of the rows of a GPU, beside the row that is worst at it."""
+    lines = ["| goal | the worst of its rows | |", "|---|--:|---|"]
+    for section, wanted in load(f"goals/{name}").items():
+        run = load(name)["benchmarks"].get(section, {"rows": []})
+        rows = [row for row in run["rows"] if table_of(row) == "gpu"]
+        ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows}
+        measures = {
+            "most_us": (max, " µs", lambda row: row["ours_us"][0]),
+            "most_times_aligned": (max, "x", lambda row: row["ours_us"][0] /
+                                   ours[row["name"], row["image"].split()[0]]),
+            "least_speed_up": (min, "x", lambda row: row["peer_us"][0] / row["ours_us"][0]),
+        }
+        for goal in wanted:
+            limit = next(key for key in measures if key in goal)
+            worst, unit, measure = measures[limit]
+            values = [(measure(row), f"{row['name']}, {row['image']}") for row in rows
+                      if re.fullmatch(goal["rows"], f"{row['name']}, {row['image']}") and
+                      row.get("peer", "").startswith(goal.get("peer", ""))]
+            cells = "not measured | "
+            if values:
+                value, row = worst(values)
+                met = "met" if worst(value, goal[limit]) == goal[limit] else "missed"
+                cells = f"{us(value)}{unit} ({row}) | {met}"
+            lines.append(f"| {goal['goal']} | {cells} |")
+    return "\n".join(lines) + "\n"
 
 
 def made_page():
     def fill(found):
-        if not (RESULTS / found[2]).exists():
-            return f"{found[1]}Not measured yet.\n{found[3]}"
-        return f"{found[1]}{table(found[2])}{found[3]}"
+        begin, what, name, end = found.groups()
+        made = {"results": results, "goals": goals}[what](name) if (RESULTS / name).exists() \
+            else "Not measured yet.\n"
+        return begin + made + end
     return TABLE.sub(fill, PAGE.read_text(encoding="utf-8"))
 
 
-def tables():
+def write_page():
     if not PAGE.exists():
         print(f"there is no {PAGE.relative_to(TOP)} to write tables into")
-        return 0
+        return
     PAGE.write_text(made_page(), encoding="utf-8")
     print(f"wrote the tables of {PAGE.relative_to(TOP)}")
+
+
+def tables():
+    write_page()
     return check()
 
 
+# ---- checks ----
+
+def cuda_tests():
+    """Names of the tests that need a GPU, or None where there is no build folder."""
+    for folder in "build", "build-gpu":
+        path = TOP / folder / "meson-info/intro-tests.json"
+        if path.exists():
+            return [test["name"] for test in json.loads(path.read_text())
+                    if any(suite.endswith(":cuda") for suite in test["suite"]) or
+                    test["name"].split("-")[-1] == "cuda"]
+    return None
+
+
+def unproven_cuda_tests():
+    """Those that have passed on no GPU and are not pending."""
+    tests = cuda_tests()
+    if tests is None:
+        print("no build folder here: whether every CUDA test has passed on a GPU is not checked")
+        return []
+    passed = {re.split("[ :]", name)[-1]  # of meson's "suite - project:name"
+              for path in RESULTS.glob("*.json") for log in load(path.name)["tests"].values()
+              for name, result in log["results"].items() if kind(result) == "passed"}
+    pending = re.findall(r"^(\S+): *\S", PENDING.read_text(), re.M) if PENDING.exists() else []
+    return [test for test in tests if test not in passed and test not in pending]
+
+
 def check():
-    """Fails on a table that differs from its file; a result of older sources is only a warning."""
+    """Fails on a table that differs from its file, and on a CUDA test that nothing shows to pass;
+    a result of older sources is only a warning."""
+    failed = 0
+    source = source_hash()
     for path in sorted(RESULTS.glob("*.json")):
-        data = json.loads(path.read_text())
-        for stem, run in sorted({**data["benchmarks"], **data["tests"]}.items()):
-            if run["source"] != source_hash():
-                print(f"STALE: {path.relative_to(TOP)}: {stem} ran on source {run['source']}, "
-                      f"today's is {source_hash()}")
+        data, old = load(path.name), {}
+        for section, run in {**data["benchmarks"], **data["tests"]}.items():
+            if run["source"] != source:
+                old.setdefault(run["source"], []).append(section)
+        for of, sections in old.items():
+            print(f"STALE: {path.relative_to(TOP)}: {', '.join(sections)} ran on source {of}, "
+                  f"today's is {source}")
+    for test in unproven_cuda_tests():
+        print(f"CUDA test {test}: neither passed in docs/results nor in {PENDING.relative_to(TOP)}; "
+              "on a GPU host run: ./dev gpu test")
+        failed = 1
     if PAGE.exists() and PAGE.read_text(encoding="utf-8") != made_page():
         print(f"{PAGE.relative_to(TOP)}: a table differs from docs/results; mend with: ./dev docs")
-        return 1
-    return 0
+        failed = 1
+    return failed
 
 
 def main():

@@ -121,12 +121,20 @@ void give_error_text_its_memory(gpv_context *context) {
     ck_assert_int_eq(gpv_erode_create(context, &params.known, &op), GPV_ERR_UNSUPPORTED);
 }
 
-void warm_up() {
+gpv_context *cpu_context() {
     gpv_context *context = nullptr;
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CPU;
+    ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
+    return context;
+}
+
+void warm_up() {
     gpv_erode *op = nullptr;
     Pixels pixels{};
     const gpv_image image = view(pixels);
-    ck_assert_int_eq(gpv_context_create(nullptr, &context), GPV_OK);
+    gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, nullptr, &op), GPV_OK);
     ck_assert_int_eq(gpv_erode_run(op, nullptr, &image, &image), GPV_OK);
     gpv_erode_destroy(&op);
@@ -139,6 +147,7 @@ START_TEST(creating_a_context) {
     gpv_context *context = nullptr;
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CPU;
     params.log = count_line;
     const int failures = fail_each(
         [&] {
@@ -155,14 +164,13 @@ START_TEST(creating_a_context) {
 END_TEST
 
 START_TEST(creating_and_running) {
-    gpv_context *context = nullptr;
     gpv_erode *op = nullptr;
     Pixels from, to, want;
     for (std::size_t i = 0; i < from.size(); i++)
         from[i] = static_cast<unsigned char>(i * 2654435761u >> 11);
     const gpv_image src = view(from), dst = view(to), result = view(want);
     const gpv_erode_params params = tophat();
-    ck_assert_int_eq(gpv_context_create(nullptr, &context), GPV_OK);
+    gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, &params, &op), GPV_OK);
     ck_assert_int_eq(gpv_erode_run(op, nullptr, &src, &result), GPV_OK);
     gpv_erode_destroy(&op);
@@ -194,7 +202,6 @@ START_TEST(creating_and_running) {
 END_TEST
 
 START_TEST(setting_parameters) {
-    gpv_context *context = nullptr;
     gpv_erode *op = nullptr;
     Pixels from, to, want;
     for (std::size_t i = 0; i < from.size(); i++)
@@ -205,7 +212,7 @@ START_TEST(setting_parameters) {
     fresh.radius_x = 200;
     fresh.radius_y = 200;
     fresh.operation = GPV_MORPH_GRADIENT;
-    ck_assert_int_eq(gpv_context_create(nullptr, &context), GPV_OK);
+    gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, &old, &op), GPV_OK);
     ck_assert_int_eq(gpv_erode_run(op, nullptr, &src, &result), GPV_OK);
     give_error_text_its_memory(context);
@@ -224,9 +231,8 @@ END_TEST
 
 /// Not only of pixel-sized scratch: no text, no list, nothing.
 START_TEST(a_prepared_run_allocates_nothing) {
-    gpv_context *context = nullptr;
     gpv_erode *op = nullptr;
-    ck_assert_int_eq(gpv_context_create(nullptr, &context), GPV_OK);
+    gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, nullptr, &op), GPV_OK);
     Pixels pixels{};
     gpv_image image;

@@ -30,7 +30,10 @@ struct Operator {
         gpv_erode_params_init(&params, sizeof params);
         params.operation = GPV_MORPH_CLOSE;
         params.radius_x = 9;
-        ok = gpv_context_create(nullptr, &context) == GPV_OK &&
+        gpv_context_params context_params;
+        gpv_context_params_init(&context_params, sizeof context_params);
+        context_params.backend = GPV_BACKEND_CPU;
+        ok = gpv_context_create(&context_params, &context) == GPV_OK &&
              gpv_erode_create(context, &params, &op) == GPV_OK;
     }
     ~Operator() {

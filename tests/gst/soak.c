@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Many frames through gpuerode in CUDAMemory:
+ *
+ *     gst-soak frames     GPV_SOAK_FRAMES of them, 2000 unless set: device memory stays as it is
+ *                         after the first 1000, and every 1000th result is that of the CPU
+ *     gst-soak decoder    the H.264 clip GPV_TEST_CLIP from nvh264dec: every result is that of
+ *                         the CPU, and gpuerode copies no frame to or from the device
+ */
+#include "helpers.h"
+
+#include <cuda_runtime_api.h>
+
+#define WARM_UP 1000
+#define CHECKED 1000
+#define BUFFERS 7 /* shares no factor with CHECKED, so that each of them is checked */
+
+static gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer) {
+    GChecksum *sum = g_checksum_new(G_CHECKSUM_MD5);
+    GstVideoFrame frame;
+    gchar *text;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
+        const guint8 *data = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
+        gint components[GST_VIDEO_MAX_COMPONENTS];
+        gst_video_format_info_component(info->finfo, p, components);
+        for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, components[0]); y++)
+            g_checksum_update(sum, data + (gssize)y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p),
+                              GST_VIDEO_FRAME_COMP_WIDTH(&frame, components[0]) *
+                                  GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, components[0]));
+    }
+    gst_video_frame_unmap(&frame);
+    text = g_strdup(g_checksum_get_string(sum));
+    g_checksum_free(sum);
+    return text;
+}
+
+static gsize device_memory_in_use(void) {
+    gsize unused = 0, total = 0;
+    fail_unless_equals_int(cudaMemGetInfo(&unused, &total), cudaSuccess);
+    return total - unused;
+}
+
+/* ---- frames ---- */
+
+/* From the pool that gpuerode offers, as a source would. */
+static void take_buffers(GstHarness *h, GstCaps *caps, GstBuffer **buffers) {
+    GstQuery *query = gst_query_new_allocation(caps, TRUE);
+    GstBufferPool *pool = NULL;
+    fail_unless(gst_pad_peer_query(h->srcpad, query));
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, NULL, NULL, NULL);
+    fail_unless(gst_buffer_pool_set_active(pool, TRUE));
+    for (guint i = 0; i < BUFFERS; i++)
+        fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffers[i], NULL),
+                               GST_FLOW_OK);
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+    gst_query_unref(query);
+}
+
+static void upload(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
+    GstVideoFrame src, dst;
+    fail_unless(gst_video_frame_map(&src, info, from, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&dst, info, to, GST_MAP_WRITE));
+    fail_unless(gst_video_frame_copy(&dst, &src));
+    gst_video_frame_unmap(&dst);
+    gst_video_frame_unmap(&src);
+}
+
+static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) {
+    GstBuffer *out = gst_harness_push_and_pull(h, frame);
+    gchar *sum = checksum(info, out);
+    gst_buffer_unref(out);
+    return sum;
+}
+
+GST_START_TEST(test_frames) {
+    const gchar *wanted = g_getenv("GPV_SOAK_FRAMES");
+    const guint64 frames = WARM_UP + (wanted ? g_ascii_strtoull(wanted, NULL, 10) : 2000);
+    GstVideoInfo info = make_info("NV12", 1920, 1080);
+    GstHarness *model = harness_with(gpuerode_new("cpu"));
+    GstHarness *tested = harness_with(gpuerode_new("cuda"));
+    GstCaps *caps = gst_video_info_to_caps(&info);
+    GstBuffer *buffers[BUFFERS];
+    gchar *expected[BUFFERS];
+    gsize before = 0, after;
+    guint64 checked = 0;
+
+    gst_harness_set_src_caps(model, gst_caps_copy(caps));
+    gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
+    gst_harness_set_src_caps(tested, gst_caps_ref(caps));
+    take_buffers(tested, caps, buffers);
+    for (guint i = 0; i < BUFFERS; i++) {
+        GstBuffer *frame = random_frame(&info);
+        upload(&info, frame, buffers[i]);
+        expected[i] = result(model, &info, frame);
+    }
+    for (guint64 i = 0; i < frames; i++) {
+        GstBuffer *frame = gst_buffer_ref(buffers[i % BUFFERS]);
+        if (i == WARM_UP)
+            before = device_memory_in_use();
+        if (i % CHECKED == 0) {
+            gchar *sum = result(tested, &info, frame);
+            fail_unless_equals_string(sum, expected[i % BUFFERS]);
+            g_free(sum);
+            checked++;
+        } else {
+            gst_buffer_unref(gst_harness_push_and_pull(tested, frame));
+        }
+    }
+    after = device_memory_in_use();
+    g_print("%" G_GUINT64_FORMAT " frames, %" G_GUINT64_FORMAT
+            " checked, device memory after the first %d: %+" G_GINT64_FORMAT " bytes\n",
+            frames, checked, WARM_UP, (gint64)after - (gint64)before);
+    fail_unless(after <= before);
+
+    for (guint i = 0; i < BUFFERS; i++) {
+        gst_buffer_unref(buffers[i]);
+        g_free(expected[i]);
+    }
+    gst_caps_unref(caps);
+    gst_harness_teardown(tested);
+    gst_harness_teardown(model);
+}
+GST_END_TEST
+
+/* ---- a decoded clip ---- */
+
+static GstPadProbeReturn add_checksum(GstPad *pad, GstPadProbeInfo *probe, gpointer sums) {
+    GstCaps *caps = gst_pad_get_current_caps(pad);
+    GstVideoInfo info;
+    fail_unless(gst_video_info_from_caps(&info, caps));
+    g_ptr_array_add(sums, checksum(&info, GST_PAD_PROBE_INFO_BUFFER(probe)));
+    gst_caps_unref(caps);
+    return GST_PAD_PROBE_OK;
+}
+
+/* The checksums of what will reach a sink. */
+static GPtrArray *watch(GstElement *pipeline, const gchar *sink) {
+    GPtrArray *sums = g_ptr_array_new_with_free_func(g_free);
+    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), sink);
+    GstPad *pad = gst_element_get_static_pad(element, "sink");
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, add_checksum, sums, NULL);
+    gst_object_unref(pad);
+    gst_object_unref(element);
+    return sums;
+}
+
+GST_START_TEST(test_decoder) {
+    GstElement *pipeline = launch(
+        "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
+        "tee name=frames  "
+        "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! fakesink name=cuda  "
+        "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! fakesink name=cpu");
+    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    GstElement *erode = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
+    GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
+    GstStructure *stats = NULL;
+    guint64 uploads = 1, downloads = 1;
+
+    g_object_set(file, "location", g_getenv("GPV_TEST_CLIP"), NULL);
+    fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+    wait_for_eos(pipeline);
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+
+    fail_unless(expected->len > 0);
+    fail_unless_equals_int(got->len, expected->len);
+    for (guint i = 0; i < got->len; i++)
+        fail_unless_equals_string(g_ptr_array_index(got, i), g_ptr_array_index(expected, i));
+    g_object_get(erode, "stats", &stats, NULL);
+    fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
+                                  G_TYPE_UINT64, &downloads, NULL));
+    fail_unless_equals_uint64(uploads, 0);
+    fail_unless_equals_uint64(downloads, 0);
+    g_print("%u decoded frames, no copy to or from the device\n", got->len);
+
+    gst_structure_free(stats);
+    g_ptr_array_unref(got);
+    g_ptr_array_unref(expected);
+    gst_object_unref(file);
+    gst_object_unref(erode);
+    gst_object_unref(pipeline);
+}
+GST_END_TEST
+
+/* ---- which of the two ---- */
+
+static const gchar *why_no_decoder(void) {
+    static const gchar *const elements[] = {"parsebin", "nvh264dec", "cudadownload"};
+    if (!g_getenv("GPV_TEST_CLIP"))
+        return "GPV_TEST_CLIP names no clip";
+    for (guint i = 0; i < G_N_ELEMENTS(elements); i++)
+        if (!gst_registry_check_feature_version(gst_registry_get(), elements[i], 1, 22, 0))
+            return "parsebin, nvh264dec or cudadownload is missing";
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    const gboolean decoder = argc > 1 && g_str_equal(argv[1], "decoder");
+    const gchar *reason = NULL;
+    Suite *suite = suite_create("soak");
+    TCase *tcase = add_case(suite, decoder ? "decoder" : "frames");
+    gst_check_init(&argc, &argv);
+    if (!have_cuda_device())
+        reason = "there is no CUDA device";
+    else if (decoder)
+        reason = why_no_decoder();
+    if (reason) {
+        g_print("not run: %s\n", reason);
+        return 77;
+    }
+    tcase_set_timeout(tcase, 450);
+    if (decoder)
+        tcase_add_test(tcase, test_decoder);
+    else
+        tcase_add_test(tcase, test_frames);
+    return gst_check_run_suite(suite, "soak", __FILE__);
+}
