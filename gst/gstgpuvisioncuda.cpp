@@ -97,12 +97,24 @@ void GstGpuVisionCuda::set_context(GstContext *context, gint device) {
     gst_cuda_handle_set_context(state->element, context, device, &state->context);
 }
 
+/* A neighbour asks from its thread while this element may be asking it: neither may wait. */
 bool GstGpuVisionCuda::answer(GstQuery *query) {
-    const std::lock_guard guard(state->lock);
-    return gst_cuda_handle_context_query(state->element, query, state->context);
+    const std::unique_lock guard(state->lock, std::try_to_lock);
+    return guard && gst_cuda_handle_context_query(state->element, query, state->context);
+}
+
+/* From 1.24 on what fills a frame may still be at work, which code for 1.22 does not wait for. */
+static bool is_of_this_time() {
+    guint major = 0, minor = 0, micro = 0, nano = 0;
+    gst_version(&major, &minor, &micro, &nano);
+    return GST_CHECK_VERSION(1, 24, 0) || minor < 24;
 }
 
 bool GstGpuVisionCuda::open(gint device) {
+    if (!is_of_this_time()) {
+        GST_WARNING_OBJECT(state->element, "built for an older GStreamer: no CUDAMemory");
+        return false;
+    }
     /* libgstcuda 1.22 hangs in its second context where cuInit() has failed. */
     if (!gpv_backend_available(GPV_BACKEND_CUDA) || !gst_cuda_load_library())
         return false;

@@ -481,8 +481,10 @@ gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query) {
         gst_clear_object(&pool);
     if (pool && !configure_pool(self, pool, wishes))
         gst_clear_object(&pool);
-    if (!pool)
+    if (!pool) {
+        wishes.max = 0; /* it was the limit of a pool that is not used */
         pool = make_pool(self, wishes);
+    }
     if (!pool) {
         post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), gst_caps_to_string(wishes.caps));
         return FALSE;
@@ -514,8 +516,12 @@ void follow_context(GstGpuVisionFilter *self, GstBuffer *buffer) {
     if (!priv->cuda->adopt(buffer))
         post_error(self, error_kind(GPV_ERR_DEVICE),
                    g_strdup("no stream in the CUDA context of the input"));
-    else if (open_library(self) && priv->cuda->is_open())
-        gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+    else if (open_library(self)) {
+        if (priv->cuda->is_open())
+            return gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+        close_library(self); /* it would compute on the CPU */
+        post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup(priv->log_error));
+    }
 }
 
 void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {

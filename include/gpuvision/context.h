@@ -75,7 +75,7 @@ GPV_API const char *gpv_version_string(void);
 GPV_API const char *gpv_status_string(gpv_status status);
 
 /**
- * 1 if a context with this backend can be created now on device 0, else 0.
+ * 1 if this backend is built in and, for CUDA, a driver and a device 0 are there; else 0.
  * GPV_BACKEND_AUTO and GPV_BACKEND_CPU are always available. Reentrant.
  */
 GPV_API int32_t gpv_backend_available(gpv_backend backend);

@@ -63,9 +63,9 @@ void Buffer::reserve(std::size_t bytes, Stream stream) {
         throw Error(Status::out_of_memory,
                     "no memory for " + std::to_string(bytes) + " bytes of scratch");
     data_ = static_cast<std::byte *>(memory);
-    size_ = bytes;
     stream_ = stream;
     device.initialize(data_, bytes, stream);
+    size_ = bytes;
 }
 
 void Buffer::release() {

@@ -13,20 +13,17 @@ class Completion {
     Completion(const Completion &) = delete;
     Completion &operator=(const Completion &) = delete;
 
-    /// Before a run: it waits, on the device, for one on another stream.
+    /// Before a run: it waits, on the device, for the one before. The stream of that may be gone,
+    /// or its handle mean another one on this thread, so they are not compared.
     void follow(cudaStream_t stream) {
-        if (pending_ && stream != stream_)
+        if (pending_)
             GPV_CUDA(runtime.stream_wait_event(stream, event_, 0));
     }
     /// After a run.
     void record(cudaStream_t stream) {
         GPV_CUDA(runtime.event_record(event_, stream));
-        stream_ = stream;
         pending_ = true;
     }
-
-    bool pending() const { return pending_; }
-    cudaStream_t stream() const { return stream_; }
 
     bool finished() {
         if (!pending_)
@@ -49,7 +46,6 @@ class Completion {
 
   private:
     cudaEvent_t event_ = nullptr;
-    cudaStream_t stream_ = nullptr;
     bool pending_ = false;
 };
 

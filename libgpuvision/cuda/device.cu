@@ -9,7 +9,7 @@
 namespace gpv::cuda {
 namespace {
 
-constexpr int least_capability = 75;
+constexpr int least_capability = 75; // ten times the compute capability
 
 /// Whether the build has code for the device shows when a kernel is loaded.
 struct Nothing {
@@ -73,11 +73,10 @@ CudaDevice::CudaDevice(int device) {
     cudaDeviceProp properties;
     GPV_CUDA(runtime.get_device_properties(&properties, ordinal_));
     name_ = properties.name;
-    multiprocessors_ = properties.multiProcessorCount;
-    capability_ = 10 * properties.major + properties.minor;
-    if (capability_ < least_capability)
+    const int capability = 10 * properties.major + properties.minor;
+    if (capability < least_capability)
         throw Error(Status::unsupported, name_ + " has compute capability " +
-                                             capability_text(capability_) + ", but " +
+                                             capability_text(capability) + ", but " +
                                              capability_text(least_capability) + " is the least");
     load<Nothing>();
 }
@@ -113,7 +112,7 @@ void CudaDevice::free(void *memory) noexcept {
 void CudaDevice::synchronize(Stream stream) {
     GPV_CUDA(runtime.stream_synchronize(static_cast<cudaStream_t>(stream)));
     for (Delivery *delivery : deliveries_)
-        delivery->deliver(stream);
+        delivery->deliver_if_finished();
 }
 
 void *CudaDevice::enter() {
@@ -132,7 +131,7 @@ bool available(int device) {
     try {
         require_device(device);
         return true;
-    } catch (const Error &) {
+    } catch (const std::exception &) {
         return false;
     }
 }

@@ -10,9 +10,8 @@ namespace gpv::cuda {
 /// Outputs in host memory that are complete only after a wait.
 class Delivery {
   public:
-    /// Waits for the work on the stream that the output comes from, if it is
-    /// this one, and writes the output.
-    virtual void deliver(Stream stream) = 0;
+    /// Writes the output if the work that it comes from is over.
+    virtual void deliver_if_finished() = 0;
 
   protected:
     ~Delivery() = default;
@@ -34,18 +33,12 @@ class CudaDevice final : public Device {
     void *enter() override;
     void leave(void *previous) noexcept override;
 
-    int multiprocessors() const { return multiprocessors_; }
-    /// Ten times the compute capability: 75, 80, 90.
-    int capability() const { return capability_; }
-
     void add(Delivery *delivery) { deliveries_.push_back(delivery); }
     void remove(Delivery *delivery) { std::erase(deliveries_, delivery); }
 
   private:
     std::string name_;
     int ordinal_ = 0;
-    int multiprocessors_ = 0;
-    int capability_ = 0;
     void *context_ = nullptr;
     std::vector<Delivery *> deliveries_;
 };

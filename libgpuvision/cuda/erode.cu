@@ -22,7 +22,8 @@ using namespace morph;
 
 constexpr std::size_t scratch_alignment = 256;
 constexpr std::size_t pitch_alignment = 128;
-constexpr int most_line_radius = 255; // of one kernel; longer lines are a chain
+constexpr std::int64_t least_stride = 16; // that the tile kernels take, bytes
+constexpr int most_line_radius = 255;     // of one kernel; longer lines are a chain
 constexpr int neutral_chroma = 128;
 
 unsigned blocks(int size, int tile) {
@@ -178,7 +179,7 @@ class CudaErode final : public Erode {
     ~CudaErode() override {
         try {
             completion_.wait();
-        } catch (const Error &) { // of a lost device, which has stopped
+        } catch (...) { // of a lost device, which has stopped
         }
     }
 
@@ -188,14 +189,19 @@ class CudaErode final : public Erode {
     }
 
     void prepare(const Image &like) override {
-        completion_.wait();
-        staging_.deliver();
+        end_last_run();
         if (like.memory == Memory::host)
-            staging_.reserve(Staging::bytes(like));
-        // Where source and destination are the same, scratch is largest.
-        plan(like, like, true, nullptr);
-        plan(like, like, false, nullptr);
-        graphs_.prepare(sequence_);
+            staging_.reserve(like);
+        // Rows without a gap may need more scratch; those with one are the rule.
+        Image tight = like, padded = Staging::place(like, nullptr);
+        padded.memory = like.memory;
+        for (int i = 0; i < like.plane_count(); i++)
+            tight.planes[i].stride = like.shape(i).row_bytes();
+        for (const Image &image : {tight, padded})
+            for (const bool in_place : {true, false}) {
+                plan(image, image, in_place, nullptr);
+                graphs_.prepare(sequence_);
+            }
     }
 
     void run(Stream given, const Image &src, const Image &dst) override {
@@ -209,21 +215,26 @@ class CudaErode final : public Erode {
             enqueue(stream, src, dst);
         } catch (...) {
             // Part of the work may be under way, and nothing will tell when it ends.
-            runtime.stream_synchronize(stream);
+            if (runtime.stream_synchronize(stream) != cudaSuccess)
+                cudaGetLastError(); // the first error counts
             throw;
         }
     }
 
     bool finished() override {
-        if (!completion_.finished())
-            return false;
-        staging_.deliver();
-        return true;
+        wait_failed_ = true;
+        const bool finished = completion_.finished();
+        if (finished)
+            staging_.deliver();
+        wait_failed_ = false;
+        return finished;
     }
 
     void wait() override {
+        wait_failed_ = true;
         completion_.wait();
         staging_.deliver();
+        wait_failed_ = false;
     }
 
   private:
@@ -245,8 +256,8 @@ class CudaErode final : public Erode {
     void enqueue(cudaStream_t stream, const Image &src, const Image &dst) {
         const bool from_host = src.memory == Memory::host;
         if (from_host) {
-            wait(); // for the staging memory
-            staging_.reserve(Staging::bytes(src));
+            end_last_run(); // it uses the staging memory
+            staging_.reserve(src);
         }
         completion_.follow(stream);
         plan(src, dst, same_pixels(src, dst), stream);
@@ -254,8 +265,17 @@ class CudaErode final : public Erode {
             staging_.upload(src, device_src_, stream);
         graphs_.launch(sequence_, stream);
         if (from_host)
-            staging_.download(device_dst_, dst, stream);
+            staging_.download(device_dst_, stream);
         completion_.record(stream);
+        if (from_host)
+            staging_.expect(device_dst_, dst);
+    }
+
+    /// Once a wait has failed, the caller may have taken the host images away.
+    void end_last_run() {
+        if (wait_failed_)
+            staging_.forget();
+        wait();
     }
 
     // ---- planning -------------------------------------------------------------------
@@ -442,6 +462,11 @@ class CudaErode final : public Erode {
     void rect(const MorphPass &pass, const Samples &in, const Samples &out, const Finish &finish) {
         Radii left = {std::min(pass.radius_x, in.columns), std::min(pass.radius_y, in.rows)};
         Samples from = in, between[2];
+        if (in.data.stride < least_stride) { // chunks would reach over several rows
+            from = scratch_like(in);
+            from.threshold = in.threshold;
+            copy(in, from);
+        }
         for (int i = 0;; i++) {
             const Radii part = next_part(left, in);
             left = {left.x - part.x, left.y - part.y};
@@ -544,7 +569,7 @@ class CudaErode final : public Erode {
             return in;
         const Samples out = scratch_like(in);
         if (passes.empty())
-            bits({.erode = true}, 0, 0, in, out);
+            rect({.erode = true}, in, out, {});
         else
             chain(passes, in, out, {}, false);
         return out;
@@ -641,6 +666,7 @@ class CudaErode final : public Erode {
     MorphPlan plan_;
     Completion completion_;
     Staging staging_;
+    bool wait_failed_ = false; ///< the last one
     Sequence sequence_;
     GraphCache graphs_;
     Carver carver_{scratch_alignment};

@@ -220,12 +220,11 @@ struct EllipseTables {
 inline constexpr int most_ellipse_rows = 511;
 
 struct EllipseJob {
-    TableJob tables; ///< of the rows first_row ... first_row + table_rows - 1
-    int table_rows;
+    TableJob tables;
     Rows out;
     Finish finish;
-    int first, last; ///< rows to make
-    int radius;      ///< vertical
+    int first;  ///< row to make; a block's y counts from it
+    int radius; ///< vertical
     std::uint8_t half_widths[most_ellipse_rows + 1];
 };
 

@@ -37,8 +37,8 @@ constexpr bool is_long(int step, int radius_x, int radius_y, bool large) {
 using LargeBits = BitShape<64, 256, 4, 4>;
 using SmallBits = BitShape<44, 512, 4, 2>;
 
-/// Most bytes of tables for an ellipse at a time; a taller image goes in bands,
-/// which stay in the L2 cache of large devices.
+/// About how many bytes of tables an ellipse may take at a time; a taller image
+/// goes in bands, but not in very low ones.
 inline constexpr std::size_t most_table_bytes = std::size_t{256} << 20;
 
 } // namespace gpv::cuda::morph

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "cuda/runtime.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
 
 #include <cuda.h>
@@ -67,24 +69,25 @@ cudaError_t malloc_host(void **memory, std::size_t bytes) {
     return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
 }
 
-/// What only a new context helps against.
+/// What only a new context helps against. By number, because not every toolkit has all of them.
 bool is_fatal(cudaError_t error) {
-    switch (error) {
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchTimeout:
-    case cudaErrorContextIsDestroyed:
-    case cudaErrorAssert:
-    case cudaErrorHardwareStackError:
-    case cudaErrorIllegalInstruction:
-    case cudaErrorMisalignedAddress:
-    case cudaErrorInvalidAddressSpace:
-    case cudaErrorInvalidPc:
-    case cudaErrorLaunchFailure:
-    case cudaErrorECCUncorrectable:
-        return true;
-    default:
-        return false;
-    }
+    constexpr int fatal[] = {cudaErrorECCUncorrectable,
+                             220 /* NvlinkUncorrectable */,
+                             cudaErrorIllegalAddress,
+                             cudaErrorLaunchTimeout,
+                             cudaErrorContextIsDestroyed,
+                             cudaErrorAssert,
+                             cudaErrorHardwareStackError,
+                             cudaErrorIllegalInstruction,
+                             cudaErrorMisalignedAddress,
+                             cudaErrorInvalidAddressSpace,
+                             cudaErrorInvalidPc,
+                             cudaErrorLaunchFailure,
+                             721 /* TensorMemoryLeak */,
+                             810 /* MpsClientTerminated */,
+                             911 /* ExternalDevice */};
+    return std::find(std::begin(fatal), std::end(fatal), static_cast<int>(error)) !=
+           std::end(fatal);
 }
 
 Status status_of(cudaError_t error) {

@@ -7,7 +7,7 @@
 
 namespace gpv::cuda {
 
-/// Every call of CUDA that the library makes goes through this table, so that a
+/// Every call of CUDA that can fail goes through this table, so that a
 /// test can put its own in front of one, to count it or to make it fail.
 struct Runtime {
     // Devices and contexts. A context is a CUcontext.

@@ -73,9 +73,10 @@ Image Staging::place(const Image &like, std::byte *base) {
     return image;
 }
 
-void Staging::reserve(std::size_t bytes) {
-    in_.reserve(bytes);
-    out_.reserve(bytes);
+void Staging::reserve(const Image &like) {
+    in_.reserve(bytes(like));
+    out_.reserve(bytes(like));
+    event(pieces(place(like, nullptr)).size() - 1);
 }
 
 std::vector<Staging::Piece> Staging::pieces(const Image &device) {
@@ -114,7 +115,7 @@ void Staging::upload(const Image &host, const Image &device, cudaStream_t stream
     }
 }
 
-void Staging::download(const Image &device, const Image &host, cudaStream_t stream) {
+void Staging::download(const Image &device, cudaStream_t stream) {
     std::size_t index = 0;
     for (const Piece &piece : pieces(device)) {
         const Plane &from = device.planes[piece.plane];
@@ -124,7 +125,6 @@ void Staging::download(const Image &device, const Image &host, cudaStream_t stre
                                  cudaMemcpyDeviceToHost, stream));
         GPV_CUDA(runtime.event_record(event(index++), stream));
     }
-    pending_ = {device, host, stream};
 }
 
 void Staging::deliver() {
@@ -141,9 +141,16 @@ void Staging::deliver() {
     pending_.reset();
 }
 
-void Staging::deliver(Stream stream) {
-    if (pending_ && pending_->stream == stream)
-        deliver();
+void Staging::deliver_if_finished() {
+    if (!pending_)
+        return;
+    const cudaError_t error = runtime.event_query(event(pieces(pending_->device).size() - 1));
+    if (error == cudaErrorNotReady) {
+        cudaGetLastError(); // it is no error
+        return;
+    }
+    GPV_CUDA(error);
+    deliver();
 }
 
 } // namespace gpv::cuda

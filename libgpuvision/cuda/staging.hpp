@@ -20,7 +20,6 @@ class PinnedBuffer {
 
     void reserve(std::size_t bytes);
     std::byte *data() const { return static_cast<std::byte *>(data_); }
-    std::size_t size() const { return size_; }
 
   private:
     void release();
@@ -42,17 +41,21 @@ class Staging final : public Delivery {
     /// The device image at base.
     static Image place(const Image &like, std::byte *base);
 
-    void reserve(std::size_t bytes);
+    /// Makes what copies of such an image need.
+    void reserve(const Image &like);
 
     /// Enqueues the copy of host to device, an image that place() made. The
     /// host image may change as soon as this returns. The last run is over.
     void upload(const Image &host, const Image &device, cudaStream_t stream);
-    /// Enqueues the copy of device to host; host is complete after deliver().
-    void download(const Image &device, const Image &host, cudaStream_t stream);
+    /// Enqueues the copy of device to memory of its own.
+    void download(const Image &device, cudaStream_t stream);
+    /// From now on deliver() completes host with what download() has enqueued.
+    void expect(const Image &device, const Image &host) { pending_ = {device, host}; }
+    /// The host image may be gone.
+    void forget() { pending_.reset(); }
 
-    bool pending() const { return pending_.has_value(); }
-    void deliver();
-    void deliver(Stream stream) override;
+    void deliver(); ///< can be tried again after an error
+    void deliver_if_finished() override;
 
   private:
     struct Piece {
@@ -62,7 +65,6 @@ class Staging final : public Delivery {
     };
     struct Pending {
         Image device, host;
-        cudaStream_t stream;
     };
     static std::vector<Piece> pieces(const Image &device);
     cudaEvent_t event(std::size_t index);

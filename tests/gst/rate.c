@@ -29,7 +29,7 @@ typedef struct {
 
 typedef struct {
     const gchar *name, *image;
-    gchar *reason;           /* why it was not run, or NULL */
+    gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
     Quartiles with, without; /* frames a second */
     gdouble latency[2];      /* us of a frame: median, 99th percentile; 0: not measured */
 } Result;
@@ -202,20 +202,28 @@ static gboolean measure(Chain *chain, GstBuffer **buffers, Quartiles *rate, GArr
     return flows;
 }
 
+/* Elements that take CUDAMemory have looked for a context once they play. */
+static gboolean built_with_cuda(void) {
+    return g_type_from_name("GstCudaContext") != 0;
+}
+
 static void run_pushes(Result *result, const gchar *backend, gboolean cuda) {
     gchar *description =
         g_strdup_printf(ELEMENT "fakesink name=sink sync=false async=false", backend);
     GArray *latencies = g_array_new(FALSE, FALSE, sizeof(gdouble));
     GstBuffer *buffers[BUFFERS] = {NULL};
     Chain chain;
-    if (!chain_open(&chain, description, cuda) || !take_buffers(&chain, cuda, buffers) ||
-        !measure(&chain, buffers, &result->with, latencies))
-        result->reason = error_of(chain.pipeline);
+    const gboolean taken = chain_open(&chain, description, cuda);
+    if (!taken && cuda && !built_with_cuda())
+        result->skipped = g_strdup("gpuerode is built without gstreamer-cuda");
+    else if (!taken || !take_buffers(&chain, cuda, buffers) ||
+             !measure(&chain, buffers, &result->with, latencies))
+        result->failed = error_of(chain.pipeline);
     chain_close(&chain);
-    if (!result->reason) {
+    if (!result->skipped && !result->failed) {
         if (!chain_open(&chain, "fakesink name=sink sync=false async=false", cuda) ||
             !measure(&chain, buffers, &result->without, NULL))
-            result->reason = error_of(chain.pipeline);
+            result->failed = error_of(chain.pipeline);
         chain_close(&chain);
         g_array_sort(latencies, compare);
         result->latency[0] = quantile(latencies, 0.5);
@@ -244,7 +252,7 @@ static GstPadProbeReturn count(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadPr
 }
 
 /* Frames a second from the first frame to the last, or 0 and why. */
-static gdouble run_clip_once(const gchar *middle, gchar **reason) {
+static gdouble run_clip_once(const gchar *middle, gchar **failed) {
     gchar *description = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec ! "
                                          "video/x-raw(memory:CUDAMemory) ! %s"
                                          "fakesink name=sink sync=false",
@@ -265,9 +273,9 @@ static gdouble run_clip_once(const gchar *middle, gchar **reason) {
         rate = (counted.frames - 1) / (counted.last - counted.first);
     } else if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_ERROR) {
         gst_bus_post(bus, gst_message_ref(end));
-        *reason = error_of(pipeline);
+        *failed = error_of(pipeline);
     } else {
-        *reason = g_strdup("the clip does not end within two minutes, or has one frame");
+        *failed = g_strdup("the clip does not end within two minutes, or has one frame");
     }
     gst_element_set_state(pipeline, GST_STATE_NULL);
     if (end)
@@ -286,11 +294,11 @@ static void run_clip(Result *result) {
                         g_array_new(FALSE, FALSE, sizeof(gdouble))};
     static const gchar *const middles[] = {"gpuerode radius=1 backend=cuda ! ", ""};
     const gdouble begin = now();
-    for (guint i = 0; !result->reason && (i < 6 || now() < begin + seconds); i++) {
-        const gdouble rate = run_clip_once(middles[i % 2], &result->reason);
+    for (guint i = 0; !result->failed && (i < 6 || now() < begin + seconds); i++) {
+        const gdouble rate = run_clip_once(middles[i % 2], &result->failed);
         g_array_append_val(rates[i % 2], rate);
     }
-    if (!result->reason) {
+    if (!result->failed) {
         result->with = quartiles(rates[0]);
         result->without = quartiles(rates[1]);
     }
@@ -315,8 +323,9 @@ static void print_table(const Result *results, guint n) {
             "without it", "us p50, p99");
     for (guint i = 0; i < n; i++) {
         const Result *r = &results[i];
-        if (r->reason)
-            g_print("%-28s not run: %s\n", r->name, r->reason);
+        if (r->skipped || r->failed)
+            g_print("%-28s %s: %s\n", r->name, r->failed ? "failed" : "not run",
+                    r->failed ? r->failed : r->skipped);
         else
             g_print("%-28s %-15s %8.0f (%8.0f to %6.0f) %12.0f %8.0f %7.0f\n", r->name, r->image,
                     r->with.median, r->with.low, r->with.high, r->without.median, r->latency[0],
@@ -325,14 +334,14 @@ static void print_table(const Result *results, guint n) {
 }
 
 /* What needs no escape in JSON. */
-#define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&|"
+#define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&"
 
 static void add_json(GString *json, const Result *r) {
     g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", r->name, r->image);
-    if (r->reason) {
-        gchar *reason = g_strcanon(g_strdup(r->reason), PLAIN, '?');
-        g_string_append_printf(json, ", \"not_run\": \"%s\"}", reason);
-        g_free(reason);
+    if (r->skipped || r->failed) {
+        gchar *text = g_strcanon(g_strdup(r->failed ? r->failed : r->skipped), PLAIN, '?');
+        g_string_append_printf(json, ", \"%s\": \"%s\"}", r->failed ? "failed" : "not_run", text);
+        g_free(text);
         return;
     }
     g_string_append_printf(json, ", \"frames_per_s\": [%.1f, %.1f, %.1f]", r->with.median,
@@ -390,26 +399,28 @@ int main(int argc, char **argv) {
         {.name = "system memory, backend=cpu", .image = IMAGE},
     };
     const guint n = G_N_ELEMENTS(results);
-    gboolean written = TRUE, failed;
+    gboolean written = TRUE, failed = FALSE;
     if (!parse(&argc, &argv))
         return 2;
     if (!gpv_backend_available(GPV_BACKEND_CUDA)) {
         for (guint i = 0; i < 3; i++)
-            results[i].reason = g_strdup("there is no CUDA device");
+            results[i].skipped = g_strdup("there is no CUDA device");
     } else {
         run_pushes(&results[0], "cuda", TRUE);
-        results[1].reason = g_strdup(why_no_clip());
-        if (!results[1].reason)
+        results[1].skipped = g_strdup(results[0].skipped ? results[0].skipped : why_no_clip());
+        if (!results[1].skipped)
             run_clip(&results[1]);
         run_pushes(&results[2], "cuda", FALSE);
     }
     run_pushes(&results[3], "cpu", FALSE);
-    failed = results[3].reason != NULL;
     print_table(results, n);
     if (json_path)
         written = write_json(results, n);
-    for (guint i = 0; i < n; i++)
-        g_free(results[i].reason);
+    for (guint i = 0; i < n; i++) {
+        failed = failed || results[i].failed;
+        g_free(results[i].skipped);
+        g_free(results[i].failed);
+    }
     g_free(json_path);
     g_free(clip_path);
     return written && !failed ? 0 : 1;

@@ -15,41 +15,52 @@ inline void require(cudaError_t error, const char *what) {
 }
 
 /// A copy of a guarded image in device memory, at the same distance from an
-/// aligned address, with its canaries. Keeps its memory for the next image.
+/// aligned address, with its canaries; keeps its memory for the next image. Or,
+/// tight, from the first to the last pixel in memory of just that size, so that
+/// tools that watch memory see every byte that is read beside them.
 class DeviceImage {
   public:
-    DeviceImage() = default;
+    explicit DeviceImage(bool tight = false) : tight_(tight) {}
     ~DeviceImage() { cudaFree(memory_); }
     DeviceImage(const DeviceImage &) = delete;
     DeviceImage &operator=(const DeviceImage &) = delete;
 
     void upload(const GuardedImage &host) {
-        if (host.bytes().size() > size_) {
+        place(host);
+        if (tight_ || copied_ > size_) {
             cudaFree(memory_);
-            size_ = host.bytes().size();
+            size_ = copied_;
             require(cudaMalloc(&memory_, size_), "cudaMalloc");
         }
-        require(
-            cudaMemcpy(memory_, host.bytes().data(), host.bytes().size(), cudaMemcpyHostToDevice),
-            "cudaMemcpy");
+        require(cudaMemcpy(memory_, host.bytes().data() + first_, copied_, cudaMemcpyHostToDevice),
+                "cudaMemcpy");
         view_ = *host.view();
         view_.memory = GPV_MEMORY_CUDA;
         for (int i = 0; i < host.planes(); i++)
-            view_.data[i] =
-                static_cast<std::uint8_t *>(memory_) +
-                (static_cast<std::uint8_t *>(host.view()->data[i]) - host.bytes().data());
+            view_.data[i] = static_cast<std::uint8_t *>(memory_) +
+                            (host.row(i, 0) - host.bytes().data()) - first_;
     }
     void download(GuardedImage &host) const {
-        require(
-            cudaMemcpy(host.bytes().data(), memory_, host.bytes().size(), cudaMemcpyDeviceToHost),
-            "cudaMemcpy");
+        require(cudaMemcpy(host.bytes().data() + first_, memory_, copied_, cudaMemcpyDeviceToHost),
+                "cudaMemcpy");
     }
     const gpv_image *view() const { return &view_; }
     void *memory() const { return memory_; }
 
   private:
+    /// Which of the host image's bytes are copied.
+    void place(const GuardedImage &host) {
+        const int last = host.planes() - 1;
+        const std::uint8_t *end = host.row(last, host.rows(last) - 1) + host.row_bytes(last);
+        first_ = tight_ ? host.row(0, 0) - host.bytes().data() : 0;
+        copied_ = tight_ ? static_cast<std::size_t>(end - host.row(0, 0)) : host.bytes().size();
+    }
+
+    bool tight_;
     void *memory_ = nullptr;
     std::size_t size_ = 0;
+    std::ptrdiff_t first_ = 0;
+    std::size_t copied_ = 0;
     gpv_image view_{};
 };
 

@@ -259,7 +259,7 @@ void expect_equal(const GuardedImage &got, const GuardedImage &want, const std::
 }
 
 /// Where the images lie that an operator works on.
-enum class Place { host, device };
+enum class Place { host, device, device_tight };
 
 class Operator {
   public:
@@ -287,7 +287,7 @@ class Operator {
     }
     void again(const GuardedImage &src, GuardedImage &dst) {
 #ifdef HAVE_CUDA
-        if (place_ == Place::device) {
+        if (place_ != Place::host) {
             const bool in_place = &src == &dst;
             src_.upload(src);
             if (!in_place)
@@ -301,7 +301,7 @@ class Operator {
     }
     /// like: which format and size; where the images lie is known.
     void prepare(const gpv_erode_params &params, gpv_image like) {
-        like.memory = place_ == Place::device ? GPV_MEMORY_CUDA : GPV_MEMORY_HOST;
+        like.memory = place_ == Place::host ? GPV_MEMORY_HOST : GPV_MEMORY_CUDA;
         require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
         require(gpv_erode_prepare(op_, &like), context_, "gpv_erode_prepare");
     }
@@ -352,7 +352,7 @@ class Operator {
 
     Place place_;
 #ifdef HAVE_CUDA
-    DeviceImage src_, dst_;
+    DeviceImage src_{place_ == Place::device_tight}, dst_{place_ == Place::device_tight};
 #endif
     int allocations_ = 0;
     std::uint64_t largest_ = 0;
@@ -736,6 +736,23 @@ void check_squares(Operator &op, const std::vector<int> &widths, const std::vect
     std::printf("CUDA: %d squares and rectangles equal to the CPU\n", cases);
 }
 
+/// Images that fill their memory to the last byte, of few columns above all.
+void check_tight(int count) {
+    Operator cpu, op(GPV_BACKEND_CUDA, Place::device_tight);
+    for (int i = 0; i < count; i++) {
+        const gpv_format format = random_of(formats);
+        gpv_erode_params p = random_params(random_int(0, 3) ? 9 : 40, format);
+        const int width = random_int(1, random_int(0, 2) ? 24 : 400), height = random_int(1, 40);
+        GuardedImage src(format, width, height, random_int(0, 1) * random_int(0, 9)),
+            dst(format, width, height), want(format, width, height);
+        fill(src, Content::noise);
+        cpu.run(p, src, want);
+        op.run(p, src, dst);
+        expect_equal(dst, want, "CUDA, tight, " + describe(p, *dst.view(), false));
+    }
+    std::printf("CUDA: %d images without a byte to spare equal to the CPU\n", count);
+}
+
 void check_prepared(Place place) {
     for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
         for (int threshold : {0, 100}) {
@@ -758,52 +775,57 @@ void check_prepared(Place place) {
     std::printf("CUDA: no scratch is allocated after prepare\n");
 }
 
-/// A run that becomes part of the caller's graph, and runs on two streams.
+/// Runs that become part of the caller's graph, and runs on two streams.
 void check_streams() {
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.backend = GPV_BACKEND_CUDA;
     gpv_context *context = nullptr;
     require(gpv_context_create(&params, &context), nullptr, "gpv_context_create");
+    gpv_erode *op = nullptr;
+    require(gpv_erode_create(context, nullptr, &op), context, "gpv_erode_create");
+    cudaStream_t streams[2];
+    for (cudaStream_t &stream : streams)
+        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    GuardedImage host(GPV_FORMAT_NV12, 211, 83), want(GPV_FORMAT_NV12, 211, 83),
+        got(GPV_FORMAT_NV12, 211, 83);
+    fill(host, Content::noise);
+    DeviceImage src, dst;
+    Operator cpu;
     gpv_erode_params p;
     gpv_erode_params_init(&p, sizeof p);
     p.operation = GPV_MORPH_GRADIENT;
     p.radius_x = 4;
-    gpv_erode *op = nullptr;
-    require(gpv_erode_create(context, &p, &op), context, "gpv_erode_create");
-
-    GuardedImage host(GPV_FORMAT_GRAY8, 211, 83), want(GPV_FORMAT_GRAY8, 211, 83),
-        got(GPV_FORMAT_GRAY8, 211, 83);
-    fill(host, Content::noise);
-    Operator().run(p, host, want);
-    DeviceImage src, dst;
-    src.upload(host);
-    dst.upload(got);
-    cudaStream_t streams[2];
-    for (cudaStream_t &stream : streams)
-        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-
-    // Refused before it is prepared, because a capture must not allocate.
-    require(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal), "capture");
-    if (gpv_erode_run(op, streams[0], src.view(), dst.view()) != GPV_ERR_UNSUPPORTED)
+    bool refused = false;
+    for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
+        for (int threshold : {0, 100}) {
+            p.shape = shape;
+            p.threshold = threshold;
+            cpu.run(p, host, want);
+            src.upload(host);
+            dst.upload(got);
+            require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
+            // Before it is prepared a run may need memory, which a capture must not take.
+            const Enqueue enqueue = [&](cudaStream_t stream, int) {
+                return gpv_erode_run(op, stream, src.view(), dst.view()) == GPV_OK;
+            };
+            refused = refused || !capture(enqueue, 1, streams[0]);
+            require(gpv_erode_prepare(op, src.view()), context, "gpv_erode_prepare");
+            const cudaGraphExec_t graph = capture(enqueue, 1, streams[0]);
+            if (!graph)
+                fatal("CUDA: cannot be captured, " + describe(p, *src.view(), false));
+            require(cudaGraphLaunch(graph, streams[0]), "cudaGraphLaunch");
+            require(gpv_stream_sync(context, streams[0]), context, "gpv_stream_sync");
+            require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+            dst.download(got);
+            expect_equal(got, want, "CUDA, captured, " + describe(p, *src.view(), false));
+        }
+    if (!refused)
         fatal("a captured run that needs memory was not refused");
-    cudaGraph_t graph = nullptr;
-    require(cudaStreamEndCapture(streams[0], &graph), "cudaStreamEndCapture");
-    require(cudaGraphDestroy(graph), "cudaGraphDestroy");
-
-    require(gpv_erode_prepare(op, src.view()), context, "gpv_erode_prepare");
-    require(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeThreadLocal), "capture");
-    require(gpv_erode_run(op, streams[0], src.view(), dst.view()), context, "gpv_erode_run");
-    require(cudaStreamEndCapture(streams[0], &graph), "cudaStreamEndCapture");
-    cudaGraphExec_t executable;
-    require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
-    require(cudaGraphLaunch(executable, streams[0]), "cudaGraphLaunch");
-    require(gpv_stream_sync(context, streams[0]), context, "gpv_stream_sync");
-    dst.download(got);
-    expect_equal(got, want, "CUDA, captured");
 
     // In place, one run on the result of the other, on alternating streams.
-    p.operation = GPV_MORPH_ERODE;
+    gpv_erode_params_init(&p, sizeof p);
+    p.radius_x = 4;
     require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
     src.upload(host);
     for (int i = 0; i < 4; i++)
@@ -813,12 +835,10 @@ void check_streams() {
     if (gpv_erode_query(op) != GPV_OK)
         fatal("a run that was waited for has not finished");
     p.radius_x = 16;
-    Operator().run(p, host, want);
+    cpu.run(p, host, want);
     src.download(host);
     expect_equal(host, want, "CUDA, two streams");
 
-    require(cudaGraphExecDestroy(executable), "cudaGraphExecDestroy");
-    require(cudaGraphDestroy(graph), "cudaGraphDestroy");
     gpv_erode_destroy(&op);
     gpv_context_destroy(&context);
     for (cudaStream_t stream : streams)
@@ -835,13 +855,14 @@ void check_cuda(bool brief) {
     for (const Place place : {Place::device, Place::host}) {
         Operator op(GPV_BACKEND_CUDA, place);
         std::printf("== %s, images in %s memory\n", op.device(),
-                    place == Place::device ? "CUDA" : "host");
+                    place == Place::host ? "host" : "CUDA");
         compare_with_definition(op, 40 * scale);
         compare_with_cpu(op, 15 * scale, brief ? 150 : 1500);
         check_prepared(place);
     }
     Operator op(GPV_BACKEND_CUDA, Place::device);
     check_squares(op, brief ? widths : wide, brief ? heights : high, brief ? 3 : scale);
+    check_tight(brief ? 60 : 20 * scale);
     check_streams();
     if (brief)
         return;

@@ -54,7 +54,7 @@ class Erode:
         self.context, self.op, self.params = c.c_void_p(), c.c_void_p(), ErodeParams()
         self.check(gpv.gpv_context_create(None, c.byref(self.context)))
         if gpv.gpv_context_backend(self.context) != GPV_BACKEND_CUDA:
-            not_run("gpuvision computes on the CPU here")
+            sys.exit("gpuvision computes on the CPU here")
         gpv.gpv_erode_params_init(c.byref(self.params), c.sizeof(self.params))
         self.check(gpv.gpv_erode_create(self.context, None, c.byref(self.op)))
 

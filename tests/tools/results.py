@@ -39,9 +39,16 @@ def load_tests(path):
     """(name, result, last line) of every test in a log of meson, one JSON object a line."""
     if not Path(path).exists():
         return [(f"{path} was not written", "FAIL", "")]
-    with open(path, encoding="utf-8") as file:
-        return [(test["name"], test["result"], test.get("stdout", "").strip().rpartition("\n")[2])
-                for test in map(json.loads, file)]
+    tests = []
+    for line in Path(path).read_text(encoding="utf-8").split("\n"):
+        try:
+            test = json.loads(line or "null")
+        except ValueError:  # of a meson that was killed
+            test = {"name": f"{path} breaks off", "result": "FAIL"}
+        if test:
+            tests.append((test["name"], test["result"],
+                          test.get("stdout", "").strip().rpartition("\n")[2]))
+    return tests
 
 
 def kind(result):
@@ -137,6 +144,8 @@ def frames_cells(row):
     name = row["name"] if row["image"] in row["name"] else f"{row['name']}, {row['image']}"
     if "not_run" in row:
         return f"{name} | not run: {row['not_run']} | – | –"
+    if "failed" in row:
+        return f"{name} | failed: {row['failed']} | – | –"
     median, low, high = row["frames_per_s"]
     without = row["without_element"][0]
     share = 100 * median / without
@@ -186,13 +195,16 @@ def goals(name):
     lines = ["| goal | the worst of its rows | |", "|---|--:|---|"]
     for section, wanted in load(f"goals/{name}").items():
         run = load(name)["benchmarks"].get(section, {"rows": []})
-        rows = [row for row in run["rows"] if table_of(row) == "gpu"]
-        ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows}
+        rows = [row for row in run["rows"] if table_of(row) == "gpu" or "frames_per_s" in row]
+        ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows if "ours_us" in row}
         measures = {
             "most_us": (max, " µs", lambda row: row["ours_us"][0]),
             "most_times_aligned": (max, "x", lambda row: row["ours_us"][0] /
                                    ours[row["name"], row["image"].split()[0]]),
             "least_speed_up": (min, "x", lambda row: row["peer_us"][0] / row["ours_us"][0]),
+            "least_frames_per_s": (min, " frames/s", lambda row: row["frames_per_s"][0]),
+            "least_share": (min, "x", lambda row: row["frames_per_s"][0] /
+                            row["without_element"][0]),
         }
         for goal in wanted:
             limit = next(key for key in measures if key in goal)
@@ -245,16 +257,22 @@ def cuda_tests():
 
 
 def unproven_cuda_tests():
-    """Those that have passed on no GPU and are not pending."""
+    """(test, what is wrong) of those that are not pending, and have failed in the last run of any
+    log or passed in none."""
     tests = cuda_tests()
     if tests is None:
         print("no build folder here: whether every CUDA test has passed on a GPU is not checked")
         return []
-    passed = {re.split("[ :]", name)[-1]  # of meson's "suite - project:name"
-              for path in RESULTS.glob("*.json") for log in load(path.name)["tests"].values()
-              for name, result in log["results"].items() if kind(result) == "passed"}
+    where = {"passed": {}, "failed": {}, "skipped": {}}
+    for path in sorted(RESULTS.glob("*.json")):
+        for section, log in load(path.name)["tests"].items():
+            for name, result in log["results"].items():
+                name = re.split("[ :]", name)[-1]  # of meson's "suite - project:name"
+                where[kind(result)][name] = f"{section} of {path.relative_to(TOP)}"
     pending = re.findall(r"^(\S+): *\S", PENDING.read_text(), re.M) if PENDING.exists() else []
-    return [test for test in tests if test not in passed and test not in pending]
+    return [(test, f"failed in {where['failed'][test]}" if test in where["failed"]
+             else "has not passed in docs/results") for test in tests
+            if test not in pending and (test in where["failed"] or test not in where["passed"])]
 
 
 def check():
@@ -270,9 +288,9 @@ def check():
         for of, sections in old.items():
             print(f"STALE: {path.relative_to(TOP)}: {', '.join(sections)} ran on source {of}, "
                   f"today's is {source}")
-    for test in unproven_cuda_tests():
-        print(f"CUDA test {test}: neither passed in docs/results nor in {PENDING.relative_to(TOP)}; "
-              "on a GPU host run: ./dev gpu test")
+    for test, wrong in unproven_cuda_tests():
+        print(f"CUDA test {test} {wrong}, and is not in {PENDING.relative_to(TOP)}; "
+              "on a GPU host run: ./dev gpu")
         failed = 1
     if PAGE.exists() and PAGE.read_text(encoding="utf-8") != made_page():
         print(f"{PAGE.relative_to(TOP)}: a table differs from docs/results; mend with: ./dev docs")
