@@ -79,7 +79,8 @@ GPV_API void gpv_erode_params_init(gpv_erode_params *params, uint32_t size);
  * @param params   NULL = all defaults
  * @param out      set to the operator, or to NULL on failure
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (a field newer
- *         than this library), GPV_ERR_OUT_OF_MEMORY, GPV_ERR_DEVICE_LOST
+ *         than this library), GPV_ERR_OUT_OF_MEMORY, GPV_ERR_DEVICE,
+ *         GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_erode_create(gpv_context *context,
                                                   const gpv_erode_params *params, gpv_erode **out);
@@ -101,11 +102,13 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_set_params(gpv_erode *op,
  * Allocates all that a run on such an image needs with the parameters in
  * force, so that the run allocates nothing. Without it the first run of a
  * (size, format) allocates. CPU backend: for as many threads as oneTBB gives
- * the calling thread now; a run on another number may allocate again.
+ * the calling thread now; a run on another number may allocate again. CUDA
+ * backend: the first run on an image whose rows do not begin at multiples of 16
+ * bytes may still make a CUDA graph.
  *
  * @param like  format, memory, device, width and height are read; data and stride are not
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,
- *         GPV_ERR_DEVICE_LOST
+ *         GPV_ERR_DEVICE, GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like);
 

@@ -232,8 +232,8 @@ class CudaErode final : public Erode {
 
     void wait() override {
         wait_failed_ = true;
+        staging_.deliver(); // piece by piece, while the rest is still on its way
         completion_.wait();
-        staging_.deliver();
         wait_failed_ = false;
     }
 
