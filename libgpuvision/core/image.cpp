@@ -38,6 +38,10 @@ const FormatInfo &format_info(Format format) {
     return index < std::size(formats) ? formats[index] : formats[0];
 }
 
+bool blue_first(Format format) {
+    return format == Format::bgr8 || format == Format::bgra8 || format == Format::bgrx8;
+}
+
 PlaneShape plane_shape(Format format, int plane, int width, int height) {
     const FormatInfo &info = format_info(format);
     const bool chroma = plane > 0 && info.chroma_channels > 0;

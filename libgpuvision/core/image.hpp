@@ -56,6 +56,9 @@ struct PlaneShape {
     std::int64_t row_bytes() const { return std::int64_t{columns} * channels * sample_bytes; }
 };
 
+/// Whether the first channel is B.
+bool blue_first(Format format);
+
 PlaneShape plane_shape(Format format, int plane, int width, int height);
 
 struct Plane {

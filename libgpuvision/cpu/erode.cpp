@@ -620,8 +620,7 @@ class CpuErode final : public Erode {
     void pack(const Image &src, const Samples &to) {
         const PlaneShape shape = src.shape(0);
         const bool rgb = shape.channels > 1;
-        const bool blue_first = src.format == Format::bgr8 || src.format == Format::bgra8 ||
-                                src.format == Format::bgrx8;
+        const int red = blue_first(src.format) ? 2 : 0;
         for_rows(src.height, shape.row_bytes(), rgb ? src.width : 0,
                  [&](std::byte *scratch, int y) {
                      const std::byte *row = src.planes[0].row(y);
@@ -631,8 +630,7 @@ class CpuErode final : public Erode {
                          return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width,
                                          params_.threshold, bits);
                      if (rgb) {
-                         luma_row(samples, shape.channels, blue_first ? 2 : 0, bytes(scratch),
-                                  src.width);
+                         luma_row(samples, shape.channels, red, bytes(scratch), src.width);
                          samples = bytes(scratch);
                      }
                      pack_row(samples, src.width, params_.threshold, bits);

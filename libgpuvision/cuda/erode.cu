@@ -21,7 +21,6 @@ namespace {
 using namespace morph;
 
 constexpr std::size_t scratch_alignment = 256;
-constexpr std::size_t pitch_alignment = 128;
 constexpr std::int64_t least_stride = 16; // that the tile kernels take, bytes
 constexpr int most_line_radius = 255;     // of one kernel; longer lines are a chain
 constexpr int neutral_chroma = 128;
@@ -625,14 +624,12 @@ class CudaErode final : public Erode {
     /// One byte a pixel, 0 or 255.
     Samples binarise(const Image &src, const Samples &in) {
         const Samples mask = scratch_plane(in.rows, in.columns, 1, 1);
-        const bool blue_first = src.format == Format::bgr8 || src.format == Format::bgra8 ||
-                                src.format == Format::bgrx8;
         const PointJob job{.a = in.data,
                            .out = mask.data,
                            .length = in.columns,
                            .rows = in.rows,
                            .channels = in.step,
-                           .red = blue_first ? 2 : 0,
+                           .red = blue_first(src.format) ? 2 : 0,
                            .threshold = params_.threshold};
         with_types(in.sample_bytes, true, [&]<class T, class> { add_pointwise<Binarise<T>>(job); });
         return mask;

@@ -283,7 +283,6 @@ struct Shape {
     static constexpr int plane = columns * stride;
     /// Words after which runs and 16-byte chunks begin together.
     static constexpr int unit = run_words % 4 == 0 ? run_words : 2 * run_words;
-    static constexpr int most_radius = 31;
 
     __host__ __device__ static constexpr int halo(int radius_x) {
         return (radius_x * step + 15) / 16 * 4;

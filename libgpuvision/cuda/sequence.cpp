@@ -36,8 +36,6 @@ void Sequence::launch(cudaStream_t stream) {
     }
 }
 
-GraphCache::~GraphCache() = default;
-
 GraphCache::Entry::~Entry() {
     if (executable)
         runtime.graph_exec_destroy(executable);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include <array>
 #include <cstring>
 #include <list>
 #include <type_traits>
@@ -66,11 +65,6 @@ class Sequence {
 /// each run.
 class GraphCache {
   public:
-    GraphCache() = default;
-    ~GraphCache();
-    GraphCache(const GraphCache &) = delete;
-    GraphCache &operator=(const GraphCache &) = delete;
-
     /// Makes the graph, so that a later launch() of such a sequence finds it.
     void prepare(Sequence &sequence) { find(sequence); }
     void launch(Sequence &sequence, cudaStream_t stream);

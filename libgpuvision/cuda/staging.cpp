@@ -9,7 +9,6 @@
 namespace gpv::cuda {
 namespace {
 
-constexpr std::size_t pitch_alignment = 128;
 constexpr std::size_t plane_alignment = 256;
 constexpr std::size_t piece_bytes = 512 << 10;
 
@@ -73,24 +72,28 @@ Image Staging::place(const Image &like, std::byte *base) {
     return image;
 }
 
-void Staging::reserve(const Image &like) {
-    in_.reserve(bytes(like));
-    out_.reserve(bytes(like));
-    event(pieces(place(like, nullptr)).size() - 1);
-}
-
-std::vector<Staging::Piece> Staging::pieces(const Image &device) {
-    std::vector<Piece> result;
-    std::size_t offset = 0;
+template <class F>
+std::size_t Staging::for_pieces(const Image &device, F f) {
+    std::size_t index = 0, offset = 0;
     for (int i = 0; i < device.plane_count(); i++) {
         const int rows = device.shape(i).rows;
         const auto pitch = static_cast<std::size_t>(device.planes[i].stride);
         const int step = static_cast<int>(std::max<std::size_t>(piece_bytes / pitch, 1));
         for (int first = 0; first < rows; first += step)
-            result.push_back({i, first, std::min(first + step, rows), offset + first * pitch});
+            f(Piece{index++, i, first, std::min(first + step, rows), offset + first * pitch});
         offset += round_up(pitch * rows, plane_alignment);
     }
-    return result;
+    return index;
+}
+
+std::size_t Staging::piece_count(const Image &device) {
+    return for_pieces(device, [](const Piece &) {});
+}
+
+void Staging::reserve(const Image &like) {
+    in_.reserve(bytes(like));
+    out_.reserve(bytes(like));
+    event(piece_count(place(like, nullptr)) - 1);
 }
 
 cudaEvent_t Staging::event(std::size_t index) {
@@ -104,7 +107,7 @@ cudaEvent_t Staging::event(std::size_t index) {
 }
 
 void Staging::upload(const Image &host, const Image &device, cudaStream_t stream) {
-    for (const Piece &piece : pieces(device)) {
+    for_pieces(device, [&](const Piece &piece) {
         const Plane &from = host.planes[piece.plane], &to = device.planes[piece.plane];
         const int rows = piece.last - piece.first;
         copy_rows(in_.data() + piece.offset, to.stride, from.row(piece.first), from.stride,
@@ -112,39 +115,37 @@ void Staging::upload(const Image &host, const Image &device, cudaStream_t stream
         GPV_CUDA(runtime.memcpy_async(to.row(piece.first), in_.data() + piece.offset,
                                       static_cast<std::size_t>(to.stride) * rows,
                                       cudaMemcpyHostToDevice, stream));
-    }
+    });
 }
 
 void Staging::download(const Image &device, cudaStream_t stream) {
-    std::size_t index = 0;
-    for (const Piece &piece : pieces(device)) {
+    for_pieces(device, [&](const Piece &piece) {
         const Plane &from = device.planes[piece.plane];
         GPV_CUDA(
             runtime.memcpy_async(out_.data() + piece.offset, from.row(piece.first),
                                  static_cast<std::size_t>(from.stride) * (piece.last - piece.first),
                                  cudaMemcpyDeviceToHost, stream));
-        GPV_CUDA(runtime.event_record(event(index++), stream));
-    }
+        GPV_CUDA(runtime.event_record(event(piece.index), stream));
+    });
 }
 
 void Staging::deliver() {
     if (!pending_)
         return;
-    std::size_t index = 0;
-    for (const Piece &piece : pieces(pending_->device)) {
-        GPV_CUDA(runtime.event_synchronize(event(index++)));
+    for_pieces(pending_->device, [&](const Piece &piece) {
+        GPV_CUDA(runtime.event_synchronize(event(piece.index)));
         const Plane &from = pending_->device.planes[piece.plane];
         const Plane &to = pending_->host.planes[piece.plane];
         copy_rows(to.row(piece.first), to.stride, out_.data() + piece.offset, from.stride,
                   pending_->device.shape(piece.plane).row_bytes(), piece.last - piece.first);
-    }
+    });
     pending_.reset();
 }
 
 void Staging::deliver_if_finished() {
     if (!pending_)
         return;
-    const cudaError_t error = runtime.event_query(event(pieces(pending_->device).size() - 1));
+    const cudaError_t error = runtime.event_query(event(piece_count(pending_->device) - 1));
     if (error == cudaErrorNotReady) {
         cudaGetLastError(); // it is no error
         return;

@@ -10,6 +10,9 @@
 
 namespace gpv::cuda {
 
+/// Of the rows of our own images on the device, bytes.
+inline constexpr std::size_t pitch_alignment = 128;
+
 /// Page-locked host memory, which the device copies from and to by itself.
 class PinnedBuffer {
   public:
@@ -59,6 +62,7 @@ class Staging final : public Delivery {
 
   private:
     struct Piece {
+        std::size_t index;
         int plane;
         int first, last; ///< rows
         std::size_t offset;
@@ -66,7 +70,10 @@ class Staging final : public Delivery {
     struct Pending {
         Image device, host;
     };
-    static std::vector<Piece> pieces(const Image &device);
+    /// Calls f(piece) for each of them, and returns how many there are.
+    template <class F>
+    static std::size_t for_pieces(const Image &device, F f);
+    static std::size_t piece_count(const Image &device);
     cudaEvent_t event(std::size_t index);
 
     CudaDevice &device_;

@@ -775,13 +775,18 @@ void check_prepared(Place place) {
     std::printf("CUDA: no scratch is allocated after prepare\n");
 }
 
-/// Runs that become part of the caller's graph, and runs on two streams.
-void check_streams() {
+gpv_context *cuda_context() {
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.backend = GPV_BACKEND_CUDA;
     gpv_context *context = nullptr;
     require(gpv_context_create(&params, &context), nullptr, "gpv_context_create");
+    return context;
+}
+
+/// Runs that become part of the caller's graph, and runs on two streams.
+void check_streams() {
+    gpv_context *context = cuda_context();
     gpv_erode *op = nullptr;
     require(gpv_erode_create(context, nullptr, &op), context, "gpv_erode_create");
     cudaStream_t streams[2];
@@ -1135,10 +1140,6 @@ class ColdImages {
 class GpuBenchmark {
   public:
     explicit GpuBenchmark(Report &report) : report_(report) {
-        gpv_context_params params;
-        gpv_context_params_init(&params, sizeof params);
-        params.backend = GPV_BACKEND_CUDA;
-        require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
         require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
     }
     ~GpuBenchmark() {
@@ -1222,7 +1223,7 @@ class GpuBenchmark {
 
   private:
     Report &report_;
-    gpv_context *context_ = nullptr;
+    gpv_context *context_ = cuda_context();
     gpv_erode *op_ = nullptr;
 };
 
