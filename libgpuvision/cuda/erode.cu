@@ -386,7 +386,7 @@ class CudaErode final : public Erode {
 
     void tile(const MorphPass &pass, int radius_x, int radius_y, const Samples &in,
               const Samples &out, const Finish &finish) {
-        const int begin = row_begin(in.data);
+        const int begin = row_begin(in.data, in.step);
         TileJob job{.src = moved(in.data, begin),
                     .dst = moved(out.data, begin),
                     .alpha = moved(finish.alpha, begin),
@@ -396,19 +396,20 @@ class CudaErode final : public Erode {
                     .radius_x = radius_x,
                     .radius_y = radius_y,
                     .border = border(pass)};
-        with_shape(pass.erode, in.step, is_long(in.step, radius_x, radius_y, is_large(in)),
-                   [&]<class Better, class S> {
-                       job.advance = S::advance(radius_x, aligned16(job.dst));
-                       with_radius<Better, S>(radius_x, radius_y, [&]<class Kernel> {
-                           add<Kernel>(dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)),
-                                       job, S::shared_bytes(radius_y));
-                       });
-                   });
+        const bool source_aligned = aligned16(job.src);
+        const bool long_radius = is_long(in.step, radius_x, radius_y, is_large(in), source_aligned);
+        with_shape(pass.erode, in.step, long_radius, [&]<class Better, class S> {
+            job.advance = S::advance(radius_x, source_aligned, aligned16(job.dst));
+            with_radius<Better, S>(radius_x, radius_y, [&]<class Kernel> {
+                add<Kernel>(dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)), job,
+                            S::shared_bytes(radius_y));
+            });
+        });
     }
 
     void bits(const MorphPass &pass, int radius_x, int radius_y, const Samples &in,
               const Samples &out) {
-        const int begin = row_begin(in.data);
+        const int begin = row_begin(in.data, in.step);
         BitJob job{.src = moved(in.data, begin),
                    .dst = moved(out.data, begin),
                    .begin = begin,

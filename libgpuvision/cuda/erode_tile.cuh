@@ -226,9 +226,11 @@ inline Rows moved(const Rows &r, int begin) {
     return r.data ? Rows{r.data - begin, r.stride} : r;
 }
 
-/// What to count the bytes of a source from, so that they are aligned if they can be.
-inline int row_begin(const Rows &r) {
-    return r.stride % 16 ? 0 : static_cast<int>(reinterpret_cast<std::uintptr_t>(r.data) % 16);
+/// What to count the bytes of a source from, so that they are aligned if they can be. Pixels of
+/// four bytes then begin at multiples of four.
+inline int row_begin(const Rows &r, int step) {
+    const int begin = static_cast<int>(reinterpret_cast<std::uintptr_t>(r.data) % 16);
+    return r.stride % 16 || (step == 4 && begin % 4) ? 0 : begin;
 }
 
 /// How far byte x of row y lies behind a 16-byte boundary.
@@ -262,6 +264,29 @@ struct alignas(4 * words) Block {
     Word word[words];
 };
 
+using Chunk = Block<4>;
+
+/// The 16 bytes that begin `shift` bytes behind the beginning of two chunks.
+__device__ __forceinline__ Chunk joined(const Chunk &a, const Chunk &b, int shift) {
+    Word words[8];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+        words[i] = a.word[i];
+        words[4 + i] = b.word[i];
+    }
+#pragma unroll
+    for (int i = 0; i < 6; ++i)
+        words[i] = shift & 8 ? words[i + 2] : words[i];
+#pragma unroll
+    for (int i = 0; i < 5; ++i)
+        words[i] = shift & 4 ? words[i + 1] : words[i];
+    Chunk result;
+#pragma unroll
+    for (int i = 0; i < 4; ++i)
+        result.word[i] = __funnelshift_r(words[i], words[i + 1], 8 * (shift & 3));
+    return result;
+}
+
 /// A tile of `columns` words with its halo and `rows` rows without. In the second pass a thread
 /// makes `run` pixels of `step` channels, and a warp takes `quads` quad rows (of 4 rows) times
 /// 32 / quads runs: the fewer quads, the longer its stores.
@@ -284,16 +309,18 @@ struct Shape {
     /// Words after which runs and 16-byte chunks begin together.
     static constexpr int unit = run_words % 4 == 0 ? run_words : 2 * run_words;
 
-    __host__ __device__ static constexpr int halo(int radius_x) {
-        return (radius_x * step + 15) / 16 * 4;
+    /// Words before and after the results. Aligned sources are loaded from a boundary on.
+    __host__ __device__ static constexpr int halo(int radius_x, bool source_aligned) {
+        const int bytes = radius_x * step;
+        return source_aligned ? (bytes + 15) / 16 * 4 : (bytes + 3) / 4;
     }
-    __host__ __device__ static constexpr int output_words(int radius_x) {
-        return (columns - 2 * halo(radius_x)) / unit * unit;
+    __host__ __device__ static constexpr int output_words(int radius_x, bool source_aligned) {
+        return (columns - 2 * halo(radius_x, source_aligned)) / unit * unit;
     }
     /// Targets of any alignment are written chunk by chunk, the last of which ends up to 15 bytes
     /// behind the tile's own part.
-    __host__ __device__ static constexpr int advance(int radius_x, bool aligned) {
-        return 4 * (output_words(radius_x) - (aligned ? 0 : unit));
+    static constexpr int advance(int radius_x, bool source_aligned, bool target_aligned) {
+        return 4 * (output_words(radius_x, source_aligned) - (target_aligned ? 0 : unit));
     }
     static constexpr std::size_t shared_bytes(int radius_y) {
         const int tile = (rows + 2 * radius_y) * tile_stride, turned = 4 * plane;
@@ -311,7 +338,9 @@ struct Tile {
         Word *tile = shared_memory<Word>();
         const int radius_x = R::value ? R::value : job.radius_x;
         const int radius_y = R::value ? R::value : job.radius_y;
-        const int halo = S::halo(radius_x), output_words = S::output_words(radius_x);
+        const bool source_aligned = aligned16(job.src);
+        const int halo = S::halo(radius_x, source_aligned);
+        const int output_words = S::output_words(radius_x, source_aligned);
         const int left = blockIdx.x * job.advance; // the first byte of the output
         const int top = blockIdx.y * S::rows;
 
@@ -372,8 +401,12 @@ struct Tile {
   private:
     __device__ __forceinline__ static void load(const Job &job, int rows, int left, int top,
                                                 Word *tile) {
-        if (!aligned16(job.src))
-            return load_uneven(job, rows, left, top, tile);
+        if (!aligned16(job.src)) {
+            if (left >= 16 && left + 4 * S::columns + 16 <= job.end && top >= 0 &&
+                top + rows <= job.rows)
+                return load_uneven<true>(job, rows, left, top, tile);
+            return load_uneven<false>(job, rows, left, top, tile);
+        }
         constexpr int chunks = S::columns / 4, rows_at_once = S::threads / chunks;
         const int chunk = threadIdx.x % chunks, first = threadIdx.x / chunks;
         const int x = left + 16 * chunk;
@@ -407,7 +440,7 @@ struct Tile {
         __syncthreads();
         if ((left < job.begin && job.begin > 0) ||
             (left + 4 * S::columns > job.end && job.end % 16 > 0)) {
-            set_ends(job, rows, left, top, 0, tile);
+            set_ends(job, rows, left, top, tile);
             __syncthreads();
         }
     }
@@ -417,72 +450,102 @@ struct Tile {
             make_uint4(job.border, job.border, job.border, job.border);
     }
 
-    /// Rows that start anywhere are loaded from the boundary before, then moved to their place.
+    /// Rows that start anywhere: a thread loads the chunk on the boundary before its place, and
+    /// puts together what belongs there from that and its neighbour's, the next thread's.
+    template <bool inside>
     __device__ __noinline__ static void load_uneven(const Job &job, int rows, int left, int top,
                                                     Word *tile) {
         constexpr int chunks = S::columns / 4, rows_at_once = S::threads / chunks;
-        const bool inside = left >= 16 && left + 4 * S::columns + 16 <= job.end && top >= 0 &&
-                            top + rows <= job.rows;
-        const auto copy = [&](int chunk, int first, int step) {
-            const int x = left + 16 * chunk;
-            const std::byte *from = job.src.data + (top + first) * job.src.stride + x;
-#pragma unroll 4
-            for (int row = first; row < rows; row += step, from += step * job.src.stride) {
-                const int shift = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 16);
-                const CopiedRows copied(x - shift, 0, job.end, job.rows);
-                Word *slot = tile + row * S::tile_stride + 4 * chunk;
-                if (inside || (top + row >= copied.y0 && top + row < copied.y1))
-                    copy_async(slot, from - shift);
-                else
-                    set_border(job, slot);
+        constexpr int batch = 2; // rows that a thread has under way
+        const int first = threadIdx.x / chunks, chunk = threadIdx.x % chunks;
+        const bool last = chunk == chunks - 1; // of a row: it has no neighbour
+        const int x = left + 16 * chunk;
+        const std::byte *from = job.src.data + (top + first) * job.src.stride + x;
+        const std::int64_t step = rows_at_once * job.src.stride;
+        Word *slot = tile + first * S::tile_stride + 4 * chunk;
+#pragma unroll 1
+        for (int row = first; row - first < rows; row += batch * rows_at_once) {
+            Chunk own[batch], next[batch];
+            int shift[batch];
+#pragma unroll
+            for (int i = 0; i < batch; ++i, from += step) {
+                const int y = top + row + i * rows_at_once;
+                shift[i] = static_cast<int>(reinterpret_cast<std::uintptr_t>(from) % 16);
+                own[i] = next[i] = {};
+                if (row + i * rows_at_once < rows) {
+                    load_chunk<inside>(job, own[i], from - shift[i], x - shift[i], y);
+                    if (last)
+                        load_chunk<inside>(job, next[i], from - shift[i] + 16, x - shift[i] + 16,
+                                           y);
+                }
             }
-        };
-        copy(threadIdx.x % chunks, threadIdx.x / chunks, rows_at_once);
-        copy(chunks, threadIdx.x, S::threads); // the bytes that move into the tile's last chunk
-        wait_for_copies();
+#pragma unroll
+            for (int i = 0; i < batch; ++i, slot += rows_at_once * S::tile_stride) {
+#pragma unroll
+                for (int j = 0; j < 4; ++j) {
+                    const Word neighbour = __shfl_down_sync(~0u, own[i].word[j], 1, chunks);
+                    next[i].word[j] = last ? next[i].word[j] : neighbour;
+                }
+                Chunk result = joined(own[i], next[i], shift[i]);
+                const int y = top + row + i * rows_at_once;
+                if (!inside)
+                    set_outside(job, result, x, y >= 0 && y < job.rows ? job.end : 0);
+                if (row + i * rows_at_once < rows)
+                    *reinterpret_cast<Chunk *>(slot) = result;
+            }
+        }
         __syncthreads();
-        straighten(job, rows, left, top, tile);
-        __syncthreads();
-        if (!inside) {
-            set_ends(job, rows, left, top, 16, tile);
+        if (!inside && (top <= 0 || top + rows >= job.rows)) {
+            set_corners(job, rows, left, top, tile);
             __syncthreads();
         }
     }
 
-    /// A warp a row.
-    __device__ __forceinline__ static void straighten(const Job &job, int rows, int left, int top,
-                                                      Word *tile) {
-        const int lane = threadIdx.x % 32;
-#pragma unroll 2
-        for (int row = threadIdx.x / 32; row < rows; row += S::threads / 32) {
-            const int shift = behind_boundary(job.src, left, top + row);
-            Word *words = tile + row * S::tile_stride + lane;
-            Word moved[S::columns / 32];
+    /// Byte x of row y is on a boundary. inside: surely of the image.
+    template <bool inside>
+    __device__ __forceinline__ static void load_chunk(const Job &job, Chunk &chunk,
+                                                      const std::byte *from, int x, int y) {
+        const CopiedRows copied(x, 0, job.end, job.rows);
+        if (inside || (y >= copied.y0 && y < copied.y1))
+            chunk = *reinterpret_cast<const Chunk *>(from);
+    }
+
+    /// Sets what of the chunk at byte x is outside the image.
+    __device__ __forceinline__ static void set_outside(const Job &job, Chunk &chunk, int x,
+                                                       int end) {
 #pragma unroll
-            for (int i = 0; i < S::columns / 32; ++i) {
-                const Word *from = words + 32 * i + shift / 4;
-                moved[i] = __funnelshift_r(from[0], from[1], 8 * (shift % 4));
-            }
-            __syncwarp();
-#pragma unroll
-            for (int i = 0; i < S::columns / 32; ++i)
-                words[32 * i] = moved[i];
+        for (int i = 0; i < 4; ++i) {
+            const int at = x + 4 * i;
+            const Word kept = ones_from(-8 * at) & ~ones_from(8 * (end - at));
+            chunk.word[i] = (chunk.word[i] & kept) | (job.border & ~kept);
         }
     }
 
+    /// Sets the bytes at the two ends of the image, which no chunk brings, because nothing beside
+    /// the image may be read. A thread a byte.
+    __device__ __forceinline__ static void set_corners(const Job &job, int rows, int left, int top,
+                                                       Word *tile) {
+        const int i = threadIdx.x;
+        const int y = i < 16 ? 0 : job.rows - 1, x = i < 16 ? i : job.end - 32 + i;
+        const int row = y - top, at = x - left;
+        if (i < 32 && row >= 0 && row < rows && x >= 0 && x < job.end && at >= 0 &&
+            at < 4 * S::columns)
+            reinterpret_cast<std::uint8_t *>(tile + row * S::tile_stride)[at] =
+                job.src.row<std::uint8_t>(y)[x];
+    }
+
     /// Sets what chunks at the ends of the image's rows left wrong, which are its own in part:
-    /// bytes outside, and, where they were not copied, inside. A thread a row. reach: how far a
-    /// chunk may have been moved.
+    /// bytes outside, and, where they were not copied, inside. A thread a row.
     __device__ __forceinline__ static void set_ends(const Job &job, int rows, int left, int top,
-                                                    int reach, Word *tile) {
+                                                    Word *tile) {
         for (int row = threadIdx.x; row < rows; row += S::threads) {
             const int y = top + row;
             if (y < 0 || y >= job.rows)
                 continue;
             Word *words = tile + row * S::tile_stride;
             const int last = job.end & ~15;
-            set_words(job, y, left, -reach, 16, words);
-            set_words(job, y, left, max(last - reach, 16), last + 16 + reach, words);
+            set_words(job, y, left, 0, 16, words);
+            set_words(job, y, left, max(last, 16), last + 16, words);
         }
     }
 
@@ -551,25 +614,37 @@ struct Tile {
             constexpr int turn = R::rest * S::step;
             using LeftWalk = TurnedWalk<channel - turn, S::step, S::plane, S::stride>;
             using RightWalk = TurnedWalk<channel + turn, S::step, S::plane, S::stride>;
-            slide<R>(run[channel], radius, LeftWalk{left}, RightWalk{right});
+            if constexpr (channel < 3)
+                slide<R>(run[channel], radius, LeftWalk{left}, RightWalk{right});
+            else // is replaced on the way out
+#pragma unroll
+                for (L &pixel : run[channel])
+                    pixel = L::of(0);
             slide_channels<channel + 1>(run, radius, left, right);
         }
     }
 
     __device__ __forceinline__ static void store(const Job &job, Word (&result)[4][S::run_words],
                                                  int x, int y) {
-        constexpr int vector = S::run_words % 4 == 0 ? 4 : 2;
+        using Vector = Block<S::run_words % 4 == 0 ? 4 : 2>;
+        constexpr int length = sizeof(Vector) / sizeof(Word);
+        const bool alpha_aligned = S::step == 4 && job.alpha.data && aligned16(job.alpha);
 #pragma unroll
         for (int i = 0; i < 4; ++i)
             if (y + i < job.rows) {
-                std::byte *to = job.dst.data + (y + i) * job.dst.stride + x;
 #pragma unroll
-                for (int q = 0; q < S::run_words; q += vector) {
-                    Block<vector> block;
+                for (int q = 0; q < S::run_words; q += length) {
+                    const int at = x + 4 * q;
+                    Vector vector, alpha;
+                    if (alpha_aligned)
+                        alpha =
+                            *reinterpret_cast<const Vector *>(job.alpha.row<std::byte>(y + i) + at);
 #pragma unroll
-                    for (int j = 0; j < vector; ++j)
-                        block.word[j] = with_alpha(job, result[i][q + j], x + 4 * (q + j), y + i);
-                    *reinterpret_cast<Block<vector> *>(to + 4 * q) = block;
+                    for (int j = 0; j < length; ++j)
+                        vector.word[j] = alpha_aligned
+                                             ? __byte_perm(result[i][q + j], alpha.word[j], 0x7210)
+                                             : with_alpha(job, result[i][q + j], at + 4 * j, y + i);
+                    *reinterpret_cast<Vector *>(job.dst.row<std::byte>(y + i) + at) = vector;
                 }
             }
     }
@@ -578,7 +653,7 @@ struct Tile {
     __device__ __forceinline__ static Word with_alpha(const Job &job, Word bytes, int x, int y) {
         if (S::step != 4 || !job.alpha.data)
             return bytes;
-        const int at = (3 - (x - job.begin)) & 3;
+        const int at = (3 - x) & 3;
         const Word alpha = job.alpha.row<std::uint8_t>(y)[x + at];
         return (bytes & ~(255u << 8 * at)) | alpha << 8 * at;
     }
@@ -630,7 +705,7 @@ struct Tile {
         if (at >= end)
             return;
         const Rows &from = job.alpha;
-        const bool alpha = S::step == 4 && from.data && (left + at - job.begin) % 4 == 3;
+        const bool alpha = S::step == 4 && from.data && (left + at) % 4 == 3;
         job.dst.row<std::uint8_t>(y)[left + at] =
             alpha ? from.row<std::uint8_t>(y)[left + at]
                   : static_cast<std::uint8_t>(words[at / 4] >> 8 * (at % 4));

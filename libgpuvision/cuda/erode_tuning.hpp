@@ -28,8 +28,8 @@ struct TileShape<3, true> : Shape<128, 32, 3, 8, 4, 4> {};
 template <bool long_radius>
 struct TileShape<4, long_radius> : Shape<128, 32, 4, 4, 4, 4> {};
 
-constexpr bool is_long(int step, int radius_x, int radius_y, bool large) {
-    return step == 1 ? large && radius_y > 12 : radius_x > 8;
+constexpr bool is_long(int step, int radius_x, int radius_y, bool large, bool source_aligned) {
+    return step == 1 ? large && radius_y > (source_aligned ? 12 : 7) : radius_x > 8;
 }
 
 /// Tiles of bits, for large images and for small ones: rows, threads, batch,
