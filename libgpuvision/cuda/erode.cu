@@ -587,7 +587,7 @@ class CudaErode final : public Erode {
     void subtract(const Samples &a, const Samples &b, const Samples &out, const Finish &finish) {
         const auto bytes = static_cast<int>(a.row_bytes());
         const auto chunks = [&](const Samples &s) { return aligned(s.data, bytes, sizeof(uint4)); };
-        if (a.sample_bytes == 1 && !finish.alpha.data && chunks(a) && chunks(b) && chunks(out))
+        if (a.sample_bytes == 1 && a.step < 4 && chunks(a) && chunks(b) && chunks(out))
             return add_pointwise<DifferenceOfChunks>(
                 {.a = a.data,
                  .b = b.data,

@@ -204,7 +204,8 @@ __device__ __forceinline__ void slide(L (&out)[run], int radius, StartWalk start
 
 /// Bytes of a row are counted from a 16-byte boundary of the source, where there is one at the same
 /// distance before each row; then the image begins at byte `begin`. Where there is none, because
-/// the stride is no multiple of 16, the source is uneven, and begin is 0.
+/// the stride is no multiple of 16, or where pixels of four bytes would begin between multiples of
+/// four, the source is uneven, and begin is 0.
 struct TileJob {
     Rows src, dst;
     Rows alpha;     ///< of an image of four channels, whose fourth replaces the result's; or null
@@ -456,6 +457,7 @@ struct Tile {
     __device__ __noinline__ static void load_uneven(const Job &job, int rows, int left, int top,
                                                     Word *tile) {
         constexpr int chunks = S::columns / 4, rows_at_once = S::threads / chunks;
+        static_assert(chunks == 16 || chunks == 32, "a row is one or half a warp");
         constexpr int batch = 2; // rows that a thread has under way
         const int first = threadIdx.x / chunks, chunk = threadIdx.x % chunks;
         const bool last = chunk == chunks - 1; // of a row: it has no neighbour
@@ -463,6 +465,7 @@ struct Tile {
         const std::byte *from = job.src.data + (top + first) * job.src.stride + x;
         const std::int64_t step = rows_at_once * job.src.stride;
         Word *slot = tile + first * S::tile_stride + 4 * chunk;
+        // As often for every thread: whoever has no row any more still takes part in the shuffles.
 #pragma unroll 1
         for (int row = first; row - first < rows; row += batch * rows_at_once) {
             Chunk own[batch], next[batch];

@@ -28,6 +28,7 @@ struct TileShape<3, true> : Shape<128, 32, 3, 8, 4, 4> {};
 template <bool long_radius>
 struct TileShape<4, long_radius> : Shape<128, 32, 4, 4, 4, 4> {};
 
+/// On an H200 larger tiles pay from radius 13 on, and from 8 on where loading costs more.
 constexpr bool is_long(int step, int radius_x, int radius_y, bool large, bool source_aligned) {
     return step == 1 ? large && radius_y > (source_aligned ? 12 : 7) : radius_x > 8;
 }

@@ -780,6 +780,11 @@ void test_enqueue() {
     for (const auto &[name, look] : looks)
         for (const Ready ready : {Ready::warm, Ready::prepared, Ready::prepared_for_any})
             test_enqueue(name, look, ready);
+    for (const gpv_morph_operation operation : {open, gradient})
+        for (const bool in_place : {false, true})
+            test_enqueue("four channels",
+                         {.format = GPV_FORMAT_RGBA8, .in_place = in_place, .operation = operation},
+                         Ready::prepared);
     test_enqueue("narrow", {.width = 9, .in_place = true}, Ready::prepared_for_any);
     test_enqueue("narrow", {.width = 9, .operation = gradient}, Ready::prepared_for_any);
     std::printf("runs on device images only enqueue, and allocate nothing\n");
