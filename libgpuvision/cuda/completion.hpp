@@ -26,16 +26,8 @@ class Completion {
     }
 
     bool finished() {
-        if (!pending_)
-            return true;
-        const cudaError_t error = runtime.event_query(event_);
-        if (error == cudaErrorNotReady) {
-            cudaGetLastError(); // it is no error
-            return false;
-        }
-        GPV_CUDA(error);
-        pending_ = false;
-        return true;
+        pending_ = pending_ && !cuda::finished(event_);
+        return !pending_;
     }
     void wait() {
         if (!pending_)

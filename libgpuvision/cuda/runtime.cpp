@@ -151,4 +151,14 @@ void check(cudaError_t error, const char *call, const char *file, int line) {
                                       (slash ? slash + 1 : file) + ":" + std::to_string(line));
 }
 
+bool finished(cudaEvent_t event) {
+    const cudaError_t error = runtime.event_query(event);
+    if (error == cudaErrorNotReady) {
+        cudaGetLastError(); // it is no error
+        return false;
+    }
+    GPV_CUDA(error);
+    return true;
+}
+
 } // namespace gpv::cuda

@@ -52,6 +52,9 @@ extern Runtime runtime;
 /// Throws Error if the call failed, and clears CUDA's own record of it.
 void check(cudaError_t error, const char *call, const char *file, int line);
 
+/// Whether the work that was recorded with an event is over.
+bool finished(cudaEvent_t event);
+
 #define GPV_CUDA(call) ::gpv::cuda::check((call), #call, __FILE__, __LINE__)
 
 } // namespace gpv::cuda

@@ -143,15 +143,8 @@ void Staging::deliver() {
 }
 
 void Staging::deliver_if_finished() {
-    if (!pending_)
-        return;
-    const cudaError_t error = runtime.event_query(event(piece_count(pending_->device) - 1));
-    if (error == cudaErrorNotReady) {
-        cudaGetLastError(); // it is no error
-        return;
-    }
-    GPV_CUDA(error);
-    deliver();
+    if (pending_ && finished(event(piece_count(pending_->device) - 1)))
+        deliver();
 }
 
 } // namespace gpv::cuda

@@ -36,13 +36,6 @@ static GstCudaContext *new_context(void) {
     return context_on(0);
 }
 
-static GstCaps *cuda_caps(const GstVideoInfo *info) {
-    GstCaps *caps = gst_video_info_to_caps(info);
-    gst_caps_set_features_simple(caps,
-                                 gst_caps_features_new(GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, NULL));
-    return caps;
-}
-
 /* Takes the caps. */
 static void configure_pool(GstBufferPool *pool, GstCaps *caps, gsize size) {
     GstStructure *config = gst_buffer_pool_get_config(pool);
@@ -88,15 +81,6 @@ static GstCudaMemory *memory_of(GstBuffer *buffer) {
     GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
     fail_unless(gst_is_cuda_memory(memory));
     return GST_CUDA_MEMORY_CAST(memory);
-}
-
-/* Bytes of a row of a plane, and rows. */
-static void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows) {
-    gint components[GST_VIDEO_MAX_COMPONENTS];
-    gst_video_format_info_component(info->finfo, plane, components);
-    *bytes = (gsize)GST_VIDEO_INFO_COMP_WIDTH(info, components[0]) *
-             (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(info, components[0]);
-    *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
 }
 
 /*
@@ -301,13 +285,8 @@ GST_START_TEST(test_pending_upload) {
     GstVideoInfo info = make_info("NV12", 64, 48);
     Pair pair = pair_new(context);
     GstBuffer *frame = random_frame(&info), *cuda = streamed_buffer(context, &info);
-    GstVideoFrame src, dst;
     set_info(&pair, &info, TRUE);
-    fail_unless(gst_video_frame_map(&src, &info, frame, GST_MAP_READ));
-    fail_unless(gst_video_frame_map(&dst, &info, cuda, GST_MAP_WRITE));
-    fail_unless(gst_video_frame_copy(&dst, &src));
-    gst_video_frame_unmap(&dst);
-    gst_video_frame_unmap(&src);
+    copy_mapped(&info, frame, cuda);
     gst_buffer_unref(push_both(&pair, &info, cuda, frame));
     gst_buffer_unref(frame);
     pair_free(&pair);
@@ -337,12 +316,12 @@ GST_END_TEST
 
 /* ---- contexts ---- */
 
-/* Transfer none: the element holds it. */
-static GstCudaContext *context_of(GstHarness *h) {
+/* Of the element that the pad is linked to. Transfer none: the element holds it. */
+static GstCudaContext *context_behind(GstPad *pad) {
     GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
     GstContext *answer = NULL;
     GstCudaContext *context = NULL;
-    fail_unless(gst_pad_peer_query(h->srcpad, query));
+    fail_unless(gst_pad_peer_query(pad, query));
     gst_query_parse_context(query, &answer);
     fail_unless(gst_structure_get(gst_context_get_structure(answer), GST_CUDA_CONTEXT_TYPE,
                                   GST_TYPE_CUDA_CONTEXT, &context, NULL));
@@ -354,8 +333,8 @@ static GstCudaContext *context_of(GstHarness *h) {
 GST_START_TEST(test_context_query) {
     GstCudaContext *context = new_context();
     Pair given = pair_new(context), own = pair_new(NULL);
-    fail_unless(context_of(given.tested) == context);
-    fail_unless(context_of(own.tested) != context);
+    fail_unless(context_behind(given.tested->srcpad) == context);
+    fail_unless(context_behind(own.tested->srcpad) != context);
     pair_free(&given);
     pair_free(&own);
     gst_object_unref(context);
@@ -367,16 +346,7 @@ GST_START_TEST(test_context_is_shared) {
     GstHarness *h = gst_harness_new_parse("gpuerode name=a backend=cuda ! gpuerode backend=cuda");
     GstElement *first = gst_bin_get_by_name(GST_BIN(h->element), "a");
     GstPad *pad = gst_element_get_static_pad(first, "src");
-    GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
-    GstContext *answer = NULL;
-    GstCudaContext *second = NULL;
-    fail_unless(gst_pad_peer_query(pad, query));
-    gst_query_parse_context(query, &answer);
-    fail_unless(gst_structure_get(gst_context_get_structure(answer), GST_CUDA_CONTEXT_TYPE,
-                                  GST_TYPE_CUDA_CONTEXT, &second, NULL));
-    fail_unless(context_of(h) == second);
-    gst_object_unref(second);
-    gst_query_unref(query);
+    fail_unless(context_behind(h->srcpad) == context_behind(pad));
     gst_object_unref(pad);
     gst_object_unref(first);
     gst_harness_teardown(h);
@@ -392,7 +362,7 @@ GST_START_TEST(test_adoption) {
     for (guint i = 0; i < 20; i++) {
         GstCudaContext *now = i % 3 ? other : context;
         fail_unless(check_frame(&pair, &info, cuda_buffer(now, &info)) == now);
-        fail_unless(context_of(pair.tested) == now);
+        fail_unless(context_behind(pair.tested->srcpad) == now);
     }
     fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 20);
     pair_free(&pair);
@@ -455,20 +425,6 @@ GST_END_TEST
 
 /* ---- pools ---- */
 
-static GstBufferPool *offered_pool(GstHarness *h, const GstVideoInfo *info, guint *size) {
-    GstCaps *caps = cuda_caps(info);
-    GstQuery *query = gst_query_new_allocation(caps, TRUE);
-    GstBufferPool *pool = NULL;
-    fail_unless(gst_pad_peer_query(h->srcpad, query));
-    fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL));
-    fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
-    gst_query_parse_nth_allocation_pool(query, 0, &pool, size, NULL, NULL);
-    fail_unless(GST_IS_CUDA_BUFFER_POOL(pool));
-    gst_query_unref(query);
-    gst_caps_unref(caps);
-    return pool;
-}
-
 GST_START_TEST(test_upstream_is_offered_a_pool) {
     GstCudaContext *context = new_context();
     GstVideoInfo info = make_info("NV12", 33, 21);
@@ -478,6 +434,7 @@ GST_START_TEST(test_upstream_is_offered_a_pool) {
     guint size = 0;
     set_info(&pair, &info, TRUE);
     pool = offered_pool(pair.tested, &info, &size);
+    fail_unless(GST_IS_CUDA_BUFFER_POOL(pool));
     fail_unless(GST_CUDA_BUFFER_POOL(pool)->context == context);
     buffer = acquire(pool);
     fail_unless_equals_int(size, gst_buffer_get_size(buffer));

@@ -92,6 +92,45 @@ static inline GstBuffer *random_padded_frame(const GstVideoInfo *info) {
     return buffer;
 }
 
+/* Bytes of a row of a plane, and rows. */
+static inline void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows) {
+    gint components[GST_VIDEO_MAX_COMPONENTS];
+    gst_video_format_info_component(info->finfo, plane, components);
+    *bytes = (gsize)GST_VIDEO_INFO_COMP_WIDTH(info, components[0]) *
+             (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(info, components[0]);
+    *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
+}
+
+/* Both may be in CUDAMemory, which is copied when it is mapped. */
+static inline void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
+    GstVideoFrame src, dst;
+    fail_unless(gst_video_frame_map(&src, info, from, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&dst, info, to, GST_MAP_WRITE));
+    fail_unless(gst_video_frame_copy(&dst, &src));
+    gst_video_frame_unmap(&dst);
+    gst_video_frame_unmap(&src);
+}
+
+static inline GstCaps *cuda_caps(const GstVideoInfo *info) {
+    GstCaps *caps = gst_video_info_to_caps(info);
+    gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
+    return caps;
+}
+
+/* Of CUDAMemory, as a source is offered it. */
+static inline GstBufferPool *offered_pool(GstHarness *h, const GstVideoInfo *info, guint *size) {
+    GstCaps *caps = cuda_caps(info);
+    GstQuery *query = gst_query_new_allocation(caps, TRUE);
+    GstBufferPool *pool = NULL;
+    fail_unless(gst_pad_peer_query(h->srcpad, query));
+    fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL));
+    fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
+    gst_query_parse_nth_allocation_pool(query, 0, &pool, size, NULL, NULL);
+    gst_query_unref(query);
+    gst_caps_unref(caps);
+    return pool;
+}
+
 /* ---- pipelines ---- */
 
 /* Takes the element, which starts with the properties that it has. */

@@ -21,13 +21,11 @@ static gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer) {
     gchar *text;
     fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
     for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
-        const guint8 *data = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
-        gint components[GST_VIDEO_MAX_COMPONENTS];
-        gst_video_format_info_component(info->finfo, p, components);
-        for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, components[0]); y++)
-            g_checksum_update(sum, data + (gssize)y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p),
-                              GST_VIDEO_FRAME_COMP_WIDTH(&frame, components[0]) *
-                                  GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, components[0]));
+        const guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
+        gsize bytes, rows;
+        plane_size(info, p, &bytes, &rows);
+        for (; rows > 0; rows--, row += GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p))
+            g_checksum_update(sum, row, (gssize)bytes);
     }
     gst_video_frame_unmap(&frame);
     text = g_strdup(g_checksum_get_string(sum));
@@ -43,30 +41,6 @@ static gsize device_memory_in_use(void) {
 
 /* ---- frames ---- */
 
-/* From the pool that gpuerode offers, as a source would. */
-static void take_buffers(GstHarness *h, GstCaps *caps, GstBuffer **buffers) {
-    GstQuery *query = gst_query_new_allocation(caps, TRUE);
-    GstBufferPool *pool = NULL;
-    fail_unless(gst_pad_peer_query(h->srcpad, query));
-    gst_query_parse_nth_allocation_pool(query, 0, &pool, NULL, NULL, NULL);
-    fail_unless(gst_buffer_pool_set_active(pool, TRUE));
-    for (guint i = 0; i < BUFFERS; i++)
-        fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffers[i], NULL),
-                               GST_FLOW_OK);
-    gst_buffer_pool_set_active(pool, FALSE);
-    gst_object_unref(pool);
-    gst_query_unref(query);
-}
-
-static void upload(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
-    GstVideoFrame src, dst;
-    fail_unless(gst_video_frame_map(&src, info, from, GST_MAP_READ));
-    fail_unless(gst_video_frame_map(&dst, info, to, GST_MAP_WRITE));
-    fail_unless(gst_video_frame_copy(&dst, &src));
-    gst_video_frame_unmap(&dst);
-    gst_video_frame_unmap(&src);
-}
-
 static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) {
     GstBuffer *out = gst_harness_push_and_pull(h, frame);
     gchar *sum = checksum(info, out);
@@ -80,21 +54,26 @@ GST_START_TEST(test_frames) {
     GstVideoInfo info = make_info("NV12", 1920, 1080);
     GstHarness *model = harness_with(gpuerode_new("cpu"));
     GstHarness *tested = harness_with(gpuerode_new("cuda"));
-    GstCaps *caps = gst_video_info_to_caps(&info);
     GstBuffer *buffers[BUFFERS];
+    GstBufferPool *pool;
+    guint size;
     gchar *expected[BUFFERS];
     gsize before = 0, after;
     guint64 checked = 0;
 
-    gst_harness_set_src_caps(model, gst_caps_copy(caps));
-    gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
-    gst_harness_set_src_caps(tested, gst_caps_ref(caps));
-    take_buffers(tested, caps, buffers);
+    gst_harness_set_src_caps(model, gst_video_info_to_caps(&info));
+    gst_harness_set_src_caps(tested, cuda_caps(&info));
+    pool = offered_pool(tested, &info, &size);
+    fail_unless(gst_buffer_pool_set_active(pool, TRUE));
     for (guint i = 0; i < BUFFERS; i++) {
         GstBuffer *frame = random_frame(&info);
-        upload(&info, frame, buffers[i]);
+        fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffers[i], NULL),
+                               GST_FLOW_OK);
+        copy_mapped(&info, frame, buffers[i]);
         expected[i] = result(model, &info, frame);
     }
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
     for (guint64 i = 0; i < frames; i++) {
         GstBuffer *frame = gst_buffer_ref(buffers[i % BUFFERS]);
         if (i == WARM_UP)
@@ -118,7 +97,6 @@ GST_START_TEST(test_frames) {
         gst_buffer_unref(buffers[i]);
         g_free(expected[i]);
     }
-    gst_caps_unref(caps);
     gst_harness_teardown(tested);
     gst_harness_teardown(model);
 }

@@ -1044,6 +1044,16 @@ struct Case {
     gpv_morph_operation operation;
     gpv_morph_shape shape;
     int threshold;
+
+    gpv_erode_params params(int radius) const {
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.operation = operation;
+        p.shape = shape;
+        p.radius_x = radius;
+        p.threshold = threshold;
+        return p;
+    }
 };
 
 class Benchmark {
@@ -1053,21 +1063,12 @@ class Benchmark {
     void compare(const Case &c, int width, int height, int radius, int threads) {
         GuardedImage src(c.format, width, height), dst(c.format, width, height);
         fill(src, Content::noise);
-        gpv_erode_params p;
-        gpv_erode_params_init(&p, sizeof p);
-        p.operation = c.operation;
-        p.shape = c.shape;
-        p.radius_x = radius;
-        p.threshold = c.threshold;
+        const gpv_erode_params p = c.params(radius);
         tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
         op_.run(p, src, dst);
 
-        std::vector<std::function<void()>> candidates = {
-            [&] { op_.again(src, dst); },
-            [&] {
-                std::memcpy(dst.row(0, 0), src.row(0, 0),
-                            static_cast<std::size_t>(src.row_bytes(0) * src.rows(0)));
-            }};
+        std::vector<std::function<void()>> candidates = {[&] { op_.again(src, dst); },
+                                                         [&] { dst.copy_planes_from(src); }};
         std::string peer;
 #ifdef HAVE_OPENCV
         cv::setNumThreads(threads);
@@ -1096,9 +1097,8 @@ class Benchmark {
         p.radius_x = radius;
         p.threshold = 128;
         op_.run(p, src, dst);
-        const auto fast = time_in_turn(
-            {[&] { op_.again(src, dst); },
-             [&] { std::memcpy(dst.row(0, 0), src.row(0, 0), std::size_t(width) * height); }});
+        const auto fast =
+            time_in_turn({[&] { op_.again(src, dst); }, [&] { dst.copy_planes_from(src); }});
         const auto slow = time_in_turn(
             {[&] { serial_erosion(src.row(0, 0), dst.row(0, 0), width, height, radius); }}, 3, 0);
         report_.add({"binary n=" + std::to_string(radius),
@@ -1191,6 +1191,7 @@ class ColdImages {
         GuardedImage host(format, width, height, padding, offset);
         fill(host, Content::noise);
         bytes_ = static_cast<std::size_t>(host.bytes().size());
+        pixel_bytes_ = static_cast<std::size_t>(host.pixel_bytes());
         const int count = static_cast<int>(std::max<std::size_t>(3, 100'000'000 / bytes_ + 1));
         for (auto *images : {&src_, &dst_})
             for (int i = 0; i < count; i++)
@@ -1198,11 +1199,12 @@ class ColdImages {
     }
     int count() const { return static_cast<int>(src_.size()); }
     int repeats() const { return std::max(count(), bytes_ > 8'000'000 ? 6 : 40); }
+    std::size_t pixel_bytes() const { return pixel_bytes_; }
     const DeviceImage &src(int i) const { return *src_[i % src_.size()]; }
     const DeviceImage &dst(int i) const { return *dst_[i % dst_.size()]; }
 
   private:
-    std::size_t bytes_;
+    std::size_t bytes_, pixel_bytes_;
     std::vector<std::unique_ptr<DeviceImage>> src_, dst_;
 };
 
@@ -1270,15 +1272,12 @@ class GpuBenchmark {
         GuardedImage src(c.format, width, height), dst(c.format, width, height);
         fill(src, Content::noise);
         Operator gpu(GPV_BACKEND_CUDA, Place::host);
-        gpv_erode_params p;
-        gpv_erode_params_init(&p, sizeof p);
-        p.radius_x = radius;
+        const gpv_erode_params p = c.params(radius);
         gpu.run(p, src, dst);
         Operator cpu;
         cpu.run(p, src, dst);
-        const auto times = time_in_turn(
-            {[&] { gpu.again(src, dst); }, [&] { cpu.again(src, dst); },
-             [&] { std::memcpy(dst.row(0, 0), src.row(0, 0), std::size_t(width) * height); }});
+        const auto times = time_in_turn({[&] { gpu.again(src, dst); }, [&] { cpu.again(src, dst); },
+                                         [&] { dst.copy_planes_from(src); }});
         report_.add({std::string(c.name) + " host to host n=" + std::to_string(radius),
                      size_name(width, height), 0, times[0], "our CPU backend", times[1],
                      times[2].median});
@@ -1294,29 +1293,17 @@ class GpuBenchmark {
 
     /// An operation of the library, prepared, and a copy of the same bytes.
     std::vector<Enqueue> ours_and_copy(const Case &c, int radius, const ColdImages &images) {
-        gpv_erode_params p;
-        gpv_erode_params_init(&p, sizeof p);
-        p.operation = c.operation;
-        p.shape = c.shape;
-        p.radius_x = radius;
-        p.threshold = c.threshold;
+        const gpv_erode_params p = c.params(radius);
         require(gpv_erode_set_params(op_, &p), context_, "gpv_erode_set_params");
         require(gpv_erode_prepare(op_, images.src(0).view()), context_, "gpv_erode_prepare");
-        const gpv_image &like = *images.src(0).view();
-        std::size_t bytes = 0;
-        for (int i = 0; i < gpv_format_planes(like.format); i++) {
-            std::int64_t row_bytes, rows;
-            require(gpv_format_plane(like.format, i, like.width, like.height, &row_bytes, &rows),
-                    nullptr, "gpv_format_plane");
-            bytes += row_bytes * rows;
-        }
         return {[this, &images](cudaStream_t stream, int i) {
                     return gpv_erode_run(op_, stream, images.src(i).view(), images.dst(i).view()) ==
                            GPV_OK;
                 },
-                [&images, bytes](cudaStream_t stream, int i) {
-                    return cudaMemcpyAsync(images.dst(i).memory(), images.src(i).memory(), bytes,
-                                           cudaMemcpyDeviceToDevice, stream) == cudaSuccess;
+                [&images](cudaStream_t stream, int i) {
+                    return cudaMemcpyAsync(images.dst(i).memory(), images.src(i).memory(),
+                                           images.pixel_bytes(), cudaMemcpyDeviceToDevice,
+                                           stream) == cudaSuccess;
                 }};
     }
 

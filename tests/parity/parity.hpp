@@ -87,6 +87,13 @@ class GuardedImage {
     int planes() const { return static_cast<int>(planes_.size()); }
     std::int64_t rows(int plane) const { return planes_[plane].rows; }
     std::int64_t row_bytes(int plane) const { return planes_[plane].row_bytes; }
+    /// Of all planes, without the padding.
+    std::int64_t pixel_bytes() const {
+        std::int64_t sum = 0;
+        for (const Plane &plane : planes_)
+            sum += plane.row_bytes * plane.rows;
+        return sum;
+    }
     std::uint8_t *row(int plane, std::int64_t y) const {
         return static_cast<std::uint8_t *>(view_.data[plane]) + y * view_.stride[plane];
     }
@@ -107,6 +114,11 @@ class GuardedImage {
         return std::all_of(copy.begin(), copy.end(), [&](auto b) { return b == canary_; });
     }
 
+    /// Plane by plane; both images without padding.
+    void copy_planes_from(const GuardedImage &other) {
+        for (std::size_t p = 0; p < planes_.size(); p++)
+            std::memcpy(row(p, 0), other.row(p, 0), planes_[p].row_bytes * planes_[p].rows);
+    }
     void copy_pixels_from(const GuardedImage &other) {
         each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
             std::memcpy(row, other.row(p, y), bytes);

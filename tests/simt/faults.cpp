@@ -749,7 +749,11 @@ void test_allocator() {
 
 enum class Ready { warm, prepared, prepared_for_any };
 
-/// Nothing that a run enqueues has happened when it returns.
+std::size_t bytes_over_the_bus() {
+    return simt::copied_bytes(cudaMemcpyHostToDevice) + simt::copied_bytes(cudaMemcpyDeviceToHost);
+}
+
+/// Nothing that a run enqueues has happened when it returns, and no byte goes to or from the host.
 void test_enqueue(const std::string &name, Look look, Ready ready) {
     using enum Act;
     where = "enqueue: " + name + (ready == Ready::warm ? ", warm" : ", prepared");
@@ -763,6 +767,7 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
         session.succeed({prepare});
     session.shown().renew();
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
+    const std::size_t moved = bytes_over_the_bus();
     for (int i = 0; i < 3; i++) {
         const std::size_t pending = simt::pending();
         session.succeed({run});
@@ -772,8 +777,11 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
     require(simt::live_bytes() == bytes, "memory is allocated");
     require(simt::live_objects() == objects || ready == Ready::prepared_for_any,
             "objects are created");
-    if (!look.in_place) // else three runs, one on the result of the other
+    if (look.in_place) // three runs, one on the result of the other
+        require_status(gpv_erode_wait(session.op), GPV_OK, "wait");
+    else
         session.succeed({wait});
+    require(bytes_over_the_bus() == moved, "pixels are copied between host and device");
 }
 
 void test_enqueue() {
@@ -787,7 +795,7 @@ void test_enqueue() {
                          Ready::prepared);
     test_enqueue("narrow", {.width = 9, .in_place = true}, Ready::prepared_for_any);
     test_enqueue("narrow", {.width = 9, .operation = gradient}, Ready::prepared_for_any);
-    std::printf("runs on device images only enqueue, and allocate nothing\n");
+    std::printf("runs on device images only enqueue, allocate nothing, and copy nothing\n");
 }
 
 /// Several operators whose pictures in host memory a single wait completes.
