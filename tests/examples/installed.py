@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is installed is enough: the C example builds with pkg-config, the Python example and
+"""What is installed is enough: the C examples build with pkg-config, the Python examples and
 GStreamer find the library.
 
 usage: installed.py MESON BUILD-FOLDER EXAMPLES-FOLDER CC...
@@ -28,20 +28,23 @@ def only(paths):
 def main():
     meson, build, examples, *cc = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        root, program = Path(folder, "root"), Path(folder, "erode")
+        root = Path(folder, "root")
         run(meson, "install", "-C", build, "--no-rebuild", "--destdir", root)
         flags = run("pkg-config", "--cflags", "--libs", "gpuvision",
                     PKG_CONFIG_PATH=only(root.rglob("gpuvision.pc")).parent,
                     PKG_CONFIG_SYSROOT_DIR=root).split()
-        run(*cc, Path(examples, "erode.c"), "-o", program, *flags)
         library = only(root.rglob("libgpuvision.so.1"))
         plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
         where = {"LD_LIBRARY_PATH": library.parent}
-        drawn, eroded, again = (Path(folder, name) for name in ("drawn", "eroded", "again"))
-        run(program, 0, drawn, **where)
-        run(program, 3, drawn, eroded, **where)
-        run(sys.executable, Path(examples, "python/erode.py"), 3, drawn, again, **where)
-        assert drawn.read_bytes() != eroded.read_bytes() == again.read_bytes()
+        drawn = Path(folder, "drawn")
+        for stem, args in [("erode", [3])]:
+            program, by_c, by_python = (Path(folder, name) for name in (stem, "by-c", "by-python"))
+            run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags)
+            if stem == "erode":
+                run(program, 0, drawn, **where)
+            run(program, *args, drawn, by_c, **where)
+            run(sys.executable, Path(examples, f"python/{stem}.py"), *args, drawn, by_python, **where)
+            assert drawn.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
         if plugins and shutil.which("gst-inspect-1.0"):
             run("gst-inspect-1.0", "gpuerode", GST_PLUGIN_PATH=only(plugins),
                 GST_REGISTRY=Path(folder, "registry"), **where)

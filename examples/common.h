@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the examples share: messages, arguments, pictures in files, and a context. */
+#include <gpuvision/gpuvision.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *program = ""; /* begins every message; main() sets it */
+
+static void die(const char *what, const char *why) {
+    fprintf(stderr, "%s: %s: %s\n", program, what, why);
+    exit(1);
+}
+
+static int32_t parse(const char *name, const char *text, int32_t most) {
+    char *end = NULL;
+    long value = strtol(text, &end, 10);
+    if (end == text || *end != '\0' || value < 0 || value > most) {
+        fprintf(stderr, "%s: %s is '%s', must be a whole number from 0 to %d\n", program, name,
+                text, (int)most);
+        exit(1);
+    }
+    return (int32_t)value;
+}
+
+/* An image in memory of its own, which is free()d through data[0]. */
+static void allocate(gpv_image *image, gpv_format format, int32_t width, int32_t height) {
+    int64_t size = gpv_image_wrap(image, sizeof *image, format, width, height, NULL, 0);
+    void *pixels = size > 0 ? malloc((size_t)size) : NULL;
+    if (!pixels)
+        die("width x height", "illegal, or more than there is memory for");
+    gpv_image_wrap(image, sizeof *image, format, width, height, pixels, 0);
+}
+
+/* Discs of growing radius. */
+static void draw(gpv_image *image) {
+    allocate(image, GPV_FORMAT_GRAY8, 160, 120);
+    uint8_t *pixels = image->data[0];
+    for (int i = 0; i < 160 * 120; ++i) {
+        int x = i % 160, dx = x % 40 - 20, dy = i / 160 % 40 - 20, r = 4 + x / 40 * 4;
+        pixels[i] = dx * dx + dy * dy <= r * r ? 230 : 30;
+    }
+}
+
+/* Reads an 8-bit binary PGM or PPM; draws one where path is NULL. */
+static void load(const char *path, gpv_image *image) {
+    if (!path) {
+        draw(image);
+        return;
+    }
+    char type;
+    int width, height, most;
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        die(path, "cannot be opened");
+    if (fscanf(file, "P%c %d %d %d", &type, &width, &height, &most) != 4 ||
+        (type != '5' && type != '6') || most != 255 || fgetc(file) == EOF)
+        die(path, "not a binary PGM or PPM of 8 bits without comments");
+    allocate(image, type == '6' ? GPV_FORMAT_RGB8 : GPV_FORMAT_GRAY8, width, height);
+    size_t size = (size_t)(image->stride[0] * height);
+    if (fread(image->data[0], 1, size, file) != size)
+        die(path, "ends before its last pixel");
+    fclose(file);
+}
+
+static void save(const char *path, const gpv_image *image) {
+    FILE *file = fopen(path, "wb");
+    size_t size = (size_t)(image->stride[0] * image->height);
+    if (!file)
+        die(path, "cannot be written");
+    fprintf(file, "P%c\n%d %d\n255\n", image->format == GPV_FORMAT_RGB8 ? '6' : '5',
+            (int)image->width, (int)image->height);
+    size_t written = fwrite(image->data[0], 1, size, file);
+    if (fclose(file) != 0 || written != size)
+        die(path, "could not be written to its end");
+}
+
+/* Says why there is no context; once there is one, it keeps the text of an error. */
+static void log_line(void *context, gpv_log_level level, const char *message) {
+    (void)level;
+    if (!*(gpv_context **)context)
+        fprintf(stderr, "%s: %s\n", program, message);
+}
+
+static gpv_context *create_context(void) {
+    gpv_context *context = NULL;
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.log = log_line;
+    params.user = &context;
+    gpv_status status = gpv_context_create(&params, &context);
+    if (status != GPV_OK)
+        die("context", gpv_status_string(status));
+    return context;
+}

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Running an example as a reader would: with pictures in files, and with bad input."""
+import os
+import subprocess
+import sys
+
+
+def run(example, *args, **variables):
+    python = [sys.executable] if example.endswith(".py") else []
+    return subprocess.run([*python, example, *map(str, args)], capture_output=True, text=True,
+                          timeout=60, env={**os.environ, **variables})
+
+
+def netpbm(width, height, pixels):
+    kind = 6 if len(pixels) == 3 * width * height else 5
+    return b"P%d\n%d %d\n255\n" % (kind, width, height) + bytes(pixels)
+
+
+def result_of(example, folder, source, *args, **variables):
+    """The picture that an example makes of one, and what it prints."""
+    path, target = os.path.join(folder, "in"), os.path.join(folder, "out")
+    with open(path, "wb") as file:
+        file.write(source)
+    result = run(example, *args, path, target, **variables)
+    assert result.returncode == 0, result.stderr
+    with open(target, "rb") as file:
+        picture = file.read()
+    os.remove(target)
+    return picture, result.stdout
+
+
+def assert_said(result, *words):
+    """An error in one line, after the usage if there is one, that has these words."""
+    assert result.returncode in (1, 2), f"exit {result.returncode}: {result.stderr}"
+    said = [line for line in result.stderr.splitlines() if not line.startswith("usage:")]
+    assert len(said) == 1, f"not one line: {result.stderr}"
+    for word in words:
+        assert word in said[0], f"{word!r} is not in: {said[0]}"
+
+
+def check_refused(example, folder, content, args, *words):
+    source, target = os.path.join(folder, "bad"), os.path.join(folder, "out")
+    if content is None:
+        source = os.path.join(folder, "missing")
+    else:
+        with open(source, "wb") as file:
+            file.write(content)
+    assert_said(run(example, *args, source, target), *words)
+    assert not os.path.exists(target), "a file was written in spite of the error"
+
+
+def check_bad_files(example, folder, args):
+    """Whatever is wrong with the picture, or with the library."""
+    check_refused(example, folder, netpbm(4, 3, bytes(11)), args)
+    check_refused(example, folder, netpbm(0, 3, b""), args)
+    check_refused(example, folder, netpbm(32768, 1, bytes(32768)), args)
+    check_refused(example, folder, b"P2\n1 1\n255\n0\n", args, "binary")
+    check_refused(example, folder, b"", args, "binary")
+    missing = ["No such file", "missing"] if example.endswith(".py") else ["missing", "cannot be opened"]
+    check_refused(example, folder, None, args, *missing)
+    if example.endswith(".py"):
+        with open(os.path.join(folder, "libgpuvision.so.1"), "wb"):
+            pass
+        assert_said(run(example, *args, "in", "out", LD_LIBRARY_PATH=folder),
+                    "libgpuvision.so.1 not found", "meson devenv")
