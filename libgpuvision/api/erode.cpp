@@ -86,7 +86,7 @@ void require_supported(const Context &context, const Image &image, const char *n
                         ", but morphology takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, "
                         "BGRX8, NV12 and I420");
     }
-    context.device().require_reach(image, name);
+    context.device().require_reach(image.memory, image.device, name);
 }
 
 void require_threshold(const ErodeParams &params, const Image &image) {

@@ -19,8 +19,8 @@ class Device {
 
     virtual const std::string &name() const = 0;
 
-    /// Throws Error unless the device can work on such an image.
-    virtual void require_reach(const Image &image, const char *image_name) const = 0;
+    /// Throws Error unless the device can work on what lies there.
+    virtual void require_reach(Memory memory, int device, const char *name) const = 0;
 
     /// Where scratch lies.
     virtual Memory memory() const = 0;

@@ -24,10 +24,10 @@ class CpuDevice final : public Device {
 
     const std::string &name() const override { return name_; }
 
-    void require_reach(const Image &image, const char *image_name) const override {
-        if (image.memory != Memory::host)
+    void require_reach(Memory memory, int, const char *name) const override {
+        if (memory != Memory::host)
             throw Error(Status::unsupported,
-                        std::string(image_name) +
+                        std::string(name) +
                             "->memory is GPV_MEMORY_CUDA, but the context computes on the CPU");
     }
 

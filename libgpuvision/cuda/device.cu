@@ -81,10 +81,10 @@ CudaDevice::CudaDevice(int device) {
     load<Nothing>();
 }
 
-void CudaDevice::require_reach(const Image &image, const char *image_name) const {
-    if (image.memory == Memory::cuda && image.device != ordinal_)
+void CudaDevice::require_reach(Memory memory, int device, const char *name) const {
+    if (memory == Memory::cuda && device != ordinal_)
         throw Error(Status::unsupported,
-                    std::string(image_name) + "->device is " + std::to_string(image.device) +
+                    std::string(name) + "->device is " + std::to_string(device) +
                         ", but the context computes on device " + std::to_string(ordinal_));
 }
 

@@ -29,6 +29,40 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
+/// What stands in memory now: never from a register or from the cache of one multiprocessor.
+template <class T>
+__device__ __forceinline__ T load_now(const T *memory) {
+#ifdef __CUDA_ARCH__
+    return *static_cast<const volatile T *>(memory);
+#else
+    return __ldcv(memory); // lets other threads run
+#endif
+}
+
+/// Its counterpart: one store, now.
+template <class T>
+__device__ __forceinline__ void store_now(T *memory, T value) {
+    *static_cast<volatile T *>(memory) = value;
+}
+
+/// The least compute capability for which these two are more than nothing.
+inline constexpr int early_capability = 90;
+
+/// A kernel that was launched early waits here for all kernels before it, and for what they
+/// have written. Every block of it has to come here.
+__device__ __forceinline__ void wait_for_earlier_kernels() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaGridDependencySynchronize();
+#endif
+}
+
+/// From here on the next kernel may begin, if it is launched early; else when this one is over.
+__device__ __forceinline__ void let_next_kernel_begin() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+    cudaTriggerProgrammaticLaunchCompletion();
+#endif
+}
+
 /// 255 in every byte whose highest bit is set, else 0.
 __device__ __forceinline__ Word sign_mask(Word v) {
 #ifdef __CUDA_ARCH__

@@ -24,7 +24,7 @@ class CudaDevice final : public Device {
     explicit CudaDevice(int device);
 
     const std::string &name() const override { return name_; }
-    void require_reach(const Image &image, const char *image_name) const override;
+    void require_reach(Memory memory, int device, const char *name) const override;
     Memory memory() const override { return Memory::cuda; }
     void *allocate(std::size_t bytes) override;
     void initialize(void *memory, std::size_t bytes, Stream stream) override;

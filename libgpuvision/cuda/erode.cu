@@ -6,32 +6,18 @@
 #include <algorithm>
 #include <bit>
 
-#include "core/carver.hpp"
-#include "cuda/completion.hpp"
-#include "cuda/device.hpp"
 #include "cuda/erode_lines.cuh"
 #include "cuda/erode_tuning.hpp"
-#include "cuda/range.hpp"
-#include "cuda/sequence.hpp"
-#include "cuda/staging.hpp"
+#include "cuda/operation.hpp"
 
 namespace gpv::cuda {
 namespace {
 
 using namespace morph;
 
-constexpr std::size_t scratch_alignment = 256;
 constexpr std::int64_t least_stride = 16; // that the tile kernels take, bytes
 constexpr int most_line_radius = 255;     // of one kernel; longer lines are a chain
 constexpr int neutral_chroma = 128;
-
-unsigned blocks(int size, int tile) {
-    return static_cast<unsigned>((size + tile - 1) / tile);
-}
-
-Rows rows_of(const Plane &plane) {
-    return {plane.data, plane.stride};
-}
 
 /// A plane of u8 or u16 samples on the device.
 struct Samples {
@@ -138,10 +124,9 @@ constexpr int share(int radius, int most) {
     return parts > 1 ? (radius + parts - 1) / parts : radius;
 }
 
-class CudaErode final : public Erode {
+class CudaErode final : public CudaOperation<Erode> {
   public:
-    explicit CudaErode(std::shared_ptr<Context> context)
-        : staging_(static_cast<CudaDevice &>(context->device())), scratch_(context) {
+    explicit CudaErode(const std::shared_ptr<Context> &context) : CudaOperation(context) {
         for (const int sample_bytes : {1, 2})
             for (const bool erode : {true, false})
                 with_types(sample_bytes, erode, [&]<class T, class Better> {
@@ -175,13 +160,6 @@ class CudaErode final : public Erode {
         load<Fill<std::uint32_t>>();
     }
 
-    ~CudaErode() override {
-        try {
-            completion_.wait();
-        } catch (...) { // of a lost device, which has stopped
-        }
-    }
-
     void set_params(const ErodeParams &params) override {
         plan_ = morph_plan(params);
         params_ = params;
@@ -190,7 +168,7 @@ class CudaErode final : public Erode {
     void prepare(const Image &like) override {
         end_last_run();
         if (like.memory == Memory::host)
-            staging_.reserve(like);
+            reserve_staging(like);
         // Rows without a gap may need more scratch; those with one are the rule.
         Image tight = like, padded = Staging::place(like, nullptr);
         padded.memory = like.memory;
@@ -198,42 +176,15 @@ class CudaErode final : public Erode {
             tight.planes[i].stride = like.shape(i).row_bytes();
         for (const Image &image : {tight, padded})
             for (const bool in_place : {true, false}) {
-                plan(image, image, in_place, nullptr);
+                plan(nullptr, [&] { visit(image, image, in_place); });
                 graphs_.prepare(sequence_);
             }
     }
 
-    void run(Stream given, const Image &src, const Image &dst) override {
-        const Range range("gpv_erode_run");
-        const auto stream = static_cast<cudaStream_t>(given);
-        cudaStreamCaptureStatus capture = cudaStreamCaptureStatusNone;
-        GPV_CUDA(runtime.stream_is_capturing(stream, &capture));
-        if (capture != cudaStreamCaptureStatusNone)
-            return run_captured(stream, src, dst);
-        try {
-            enqueue(stream, src, dst);
-        } catch (...) {
-            // Part of the work may be under way, and nothing will tell when it ends.
-            if (runtime.stream_synchronize(stream) != cudaSuccess)
-                cudaGetLastError(); // the first error counts
-            throw;
-        }
-    }
-
-    bool finished() override {
-        wait_failed_ = true;
-        const bool finished = completion_.finished();
-        if (finished)
-            staging_.deliver();
-        wait_failed_ = false;
-        return finished;
-    }
-
-    void wait() override {
-        wait_failed_ = true;
-        staging_.deliver(); // piece by piece, while the rest is still on its way
-        completion_.wait();
-        wait_failed_ = false;
+    void run(Stream stream, const Image &src, const Image &dst) override {
+        start(
+            "gpv_erode_run", stream, [&](cudaStream_t s) { run_captured(s, src, dst); },
+            [&](cudaStream_t s) { enqueue(s, src, dst); });
     }
 
   private:
@@ -242,13 +193,10 @@ class CudaErode final : public Erode {
 
     void run_captured(cudaStream_t stream, const Image &src, const Image &dst) {
         if (src.memory == Memory::host)
-            throw Error(Status::unsupported,
-                        "the stream is being captured in a graph, and src->memory is "
-                        "GPV_MEMORY_HOST; only runs on device images can be captured");
-        if (scratch_bytes(src, dst) > scratch_.size())
-            throw Error(Status::unsupported,
-                        "the stream is being captured in a graph, and this run needs memory; call "
-                        "gpv_erode_prepare() first");
+            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
+                           "captured");
+        if (planned_bytes([&] { visit(src, dst, same_pixels(src, dst)); }) > scratch_.size())
+            refuse_capture("this run needs memory; call gpv_erode_prepare() first");
         sequence_.launch(stream);
     }
 
@@ -256,10 +204,10 @@ class CudaErode final : public Erode {
         const bool from_host = src.memory == Memory::host;
         if (from_host) {
             end_last_run(); // it uses the staging memory
-            staging_.reserve(src);
+            reserve_staging(src);
         }
         completion_.follow(stream);
-        plan(src, dst, same_pixels(src, dst), stream);
+        plan(stream, [&] { visit(src, dst, same_pixels(src, dst)); });
         if (from_host)
             staging_.upload(src, device_src_, stream);
         graphs_.launch(sequence_, stream);
@@ -270,40 +218,19 @@ class CudaErode final : public Erode {
             staging_.expect(device_dst_, dst);
     }
 
-    /// Once a wait has failed, the caller may have taken the host images away.
-    void end_last_run() {
-        if (wait_failed_)
-            staging_.forget();
-        wait();
+    void reserve_staging(const Image &like) {
+        staging_.reserve_upload(like);
+        staging_.reserve_download(like);
     }
 
     // ---- planning -------------------------------------------------------------------
 
-    /// Fills the sequence, and sees to its scratch.
-    void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
-        if (visit(src, dst, in_place) <= scratch_.size())
-            return;
-        completion_.wait();
-        scratch_.reserve(carver_.used(), stream);
-        visit(src, dst, in_place);
-    }
-
-    std::size_t scratch_bytes(const Image &src, const Image &dst) {
-        return visit(src, dst, same_pixels(src, dst));
-    }
-
-    /// Returns the bytes of scratch that the sequence uses, which may be more than there are.
-    std::size_t visit(const Image &src, const Image &dst, bool in_place) {
-        sequence_.clear();
-        carver_ = Carver(scratch_alignment, scratch_.data());
-        if (src.memory == Memory::host) {
-            device_src_ = Staging::place(src, carver_.take<std::byte>(Staging::bytes(src)));
-            device_dst_ = Staging::place(dst, carver_.take<std::byte>(Staging::bytes(dst)));
-            visit_device(device_src_, device_dst_, false);
-        } else {
-            visit_device(src, dst, in_place);
-        }
-        return carver_.used();
+    void visit(const Image &src, const Image &dst, bool in_place) {
+        if (src.memory != Memory::host)
+            return visit_device(src, dst, in_place);
+        device_src_ = Staging::place(src, carver_.take<std::byte>(Staging::bytes(src)));
+        device_dst_ = Staging::place(dst, carver_.take<std::byte>(Staging::bytes(dst)));
+        visit_device(device_src_, device_dst_, false);
     }
 
     void visit_device(const Image &src, const Image &dst, bool in_place) {
@@ -349,10 +276,6 @@ class CudaErode final : public Erode {
             return add_pointwise<Copy<std::uint8_t>>(job);
         job.length = bytes / static_cast<int>(sizeof(uint4));
         add_pointwise<Copy<uint4>>(job);
-    }
-
-    static bool aligned(const Rows &rows, int row_bytes, std::size_t unit) {
-        return (reinterpret_cast<std::uintptr_t>(rows.data) | rows.stride | row_bytes) % unit == 0;
     }
 
     // ---- passes ---------------------------------------------------------------------
@@ -662,20 +585,13 @@ class CudaErode final : public Erode {
 
     ErodeParams params_;
     MorphPlan plan_;
-    Completion completion_;
-    Staging staging_;
-    bool wait_failed_ = false; ///< the last one
-    Sequence sequence_;
-    GraphCache graphs_;
-    Carver carver_{scratch_alignment};
     Image device_src_{}, device_dst_{}; ///< of images in host memory
-    Buffer scratch_;
 };
 
 } // namespace
 
 std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context) {
-    return std::make_unique<CudaErode>(std::move(context));
+    return std::make_unique<CudaErode>(context);
 }
 
 } // namespace gpv::cuda

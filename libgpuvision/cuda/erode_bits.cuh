@@ -32,18 +32,6 @@ struct BitLanes {
     }
 };
 
-/// Bit i says whether byte i is at least the threshold.
-__device__ __forceinline__ Word pack_bits(uint4 v, Word addend) {
-    // (byte + 256 - threshold) / 2, whose highest bit says so.
-    const auto reaches = [addend](Word bytes) {
-        return ((bytes & addend) + (((bytes ^ addend) >> 1) & 0x7F7F7F7Fu)) & 0x80808080u;
-    };
-    // 128 times bits 0..7 and bits 8..15.
-    const Word low = __dp4a(reaches(v.y), 0x80402010u, __dp4a(reaches(v.x), 0x08040201u, 0u));
-    const Word high = __dp4a(reaches(v.w), 0x80402010u, __dp4a(reaches(v.z), 0x08040201u, 0u));
-    return low >> 7 | high << 1;
-}
-
 /// 8 bits, the byte of `bits` that selector names four times, to 8 bytes of 0 or 255.
 __device__ __forceinline__ void unpack_bits(Word bits, Word selector, Word &low, Word &high) {
     const Word copies = __byte_perm(bits, 0, selector);

@@ -6,20 +6,9 @@
 
 #include <cstdint>
 
-#include "cuda/kernel.cuh"
+#include "cuda/pixels.cuh"
 
 namespace gpv::cuda::morph {
-
-/// Rows of samples on the device.
-struct Rows {
-    std::byte *data;
-    std::int64_t stride; ///< bytes
-
-    template <class T>
-    __host__ __device__ T *row(int y) const {
-        return reinterpret_cast<T *>(data + y * stride);
-    }
-};
 
 struct Minimum {
     static constexpr bool erode = true;
@@ -258,41 +247,6 @@ struct Ellipse {
 
 // ---- sample by sample ----------------------------------------------------------
 
-struct PointJob {
-    Rows a, b, out;
-    int length, rows;
-    int channels; ///< of out
-    int red;      ///< the channel that holds R, 0 or 2
-    int threshold;
-    unsigned value;
-};
-
-template <class Derived>
-struct Pointwise {
-    static constexpr int threads = 256;
-    using Job = PointJob;
-
-    __device__ static void run(const Job &job) {
-        const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
-        if (x < job.length)
-            Derived::point(job, x, y);
-    }
-};
-
-template <class T>
-struct Copy : Pointwise<Copy<T>> {
-    __device__ static void point(const PointJob &job, int x, int y) {
-        job.out.row<T>(y)[x] = job.a.row<T>(y)[x];
-    }
-};
-
-template <class T>
-struct Fill : Pointwise<Fill<T>> {
-    __device__ static void point(const PointJob &job, int x, int y) {
-        job.out.row<T>(y)[x] = static_cast<T>(job.value);
-    }
-};
-
 /// out = a - b, not below 0.
 template <class T>
 struct Difference {
@@ -327,10 +281,8 @@ template <class T>
 struct Binarise : Pointwise<Binarise<T>> {
     __device__ static void point(const PointJob &job, int x, int y) {
         const T *pixel = job.a.row<T>(y) + x * job.channels;
-        int luma = pixel[0];
-        if (job.channels > 1)
-            luma = (77 * pixel[job.red] + 150 * pixel[1] + 29 * pixel[2 - job.red] + 128) >> 8;
-        job.out.row<std::uint8_t>(y)[x] = luma >= job.threshold ? 255 : 0;
+        job.out.row<std::uint8_t>(y)[x] =
+            luma(pixel, job.channels, job.red) >= job.threshold ? 255 : 0;
     }
 };
 

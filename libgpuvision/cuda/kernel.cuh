@@ -3,12 +3,15 @@
 
 #include <cuda_runtime.h>
 
+#include "cuda/device.cuh"
 #include "cuda/runtime.hpp"
 
 /// A kernel is a struct with
 ///     struct Job          the one parameter, trivially copyable
 ///     threads             of a block
 ///     min_blocks          of a multiprocessor, optional: bounds the registers
+///     waits               optional: it may be launched early, for it calls
+///                         wait_for_earlier_kernels()
 ///     run(const Job &)    what each thread does
 /// Compiled by a C++ compiler, the same source runs on the emulation of
 /// tests/simt.
@@ -21,6 +24,11 @@ constexpr int min_blocks_of() {
     else
         return 1;
 }
+
+template <class Kernel>
+inline constexpr bool waits_for_earlier = requires {
+    Kernel::waits;
+};
 
 #ifdef __CUDACC__
 
@@ -61,6 +69,16 @@ void load(std::size_t shared = 0) {
     GPV_CUDA(runtime.func_set_attribute(reinterpret_cast<const void *>(&entry<Kernel>),
                                         cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(shared)));
+}
+
+/// Whether the code that the device runs waits in wait_for_earlier_kernels(). It may have been made
+/// for an older device.
+template <class Kernel>
+bool can_begin_early() {
+    cudaFuncAttributes attributes;
+    GPV_CUDA(
+        runtime.func_get_attributes(&attributes, reinterpret_cast<const void *>(&entry<Kernel>)));
+    return attributes.ptxVersion >= early_capability;
 }
 
 } // namespace gpv::cuda

@@ -69,6 +69,45 @@ cudaError_t malloc_host(void **memory, std::size_t bytes) {
     return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
 }
 
+/// Overloaded in the toolkit.
+cudaError_t func_get_attributes(cudaFuncAttributes *attributes, const void *kernel) {
+    return cudaFuncGetAttributes(attributes, kernel);
+}
+
+cudaError_t launch_kernel_early(const void *kernel, dim3 grid, dim3 block, void **parameters,
+                                std::size_t shared, cudaStream_t stream) {
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = grid;
+    config.blockDim = block;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    return cudaLaunchKernelExC(&config, kernel, parameters);
+}
+
+cudaError_t graph_add_early_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to) {
+#if CUDART_VERSION >= 12030
+    cudaGraphEdgeData early{};
+    early.type = cudaGraphDependencyTypeProgrammatic;
+    early.from_port = cudaGraphKernelNodePortProgrammatic;
+#    if CUDART_VERSION >= 13000
+    return cudaGraphAddDependencies(graph, &from, &to, &early, 1);
+#    else
+    const cudaError_t error = cudaGraphAddDependencies_v2(graph, &from, &to, &early, 1);
+    if (error != cudaErrorCallRequiresNewerDriver)
+        return error;
+    cudaGetLastError(); // an edge that is not early does as well
+#    endif
+#endif
+#if CUDART_VERSION < 13000
+    return cudaGraphAddDependencies(graph, &from, &to, 1);
+#endif
+}
+
 /// What only a new context helps against. By number, because not every toolkit has all of them.
 bool is_fatal(cudaError_t error) {
     constexpr int fatal[] = {cudaErrorECCUncorrectable,
@@ -131,10 +170,13 @@ Runtime runtime = {
     .event_query = cudaEventQuery,
     .event_synchronize = cudaEventSynchronize,
     .func_set_attribute = cudaFuncSetAttribute,
+    .func_get_attributes = func_get_attributes,
     .launch_kernel = cudaLaunchKernel,
+    .launch_kernel_early = launch_kernel_early,
     .graph_create = cudaGraphCreate,
     .graph_destroy = release<cudaGraphDestroy>,
     .graph_add_kernel = cudaGraphAddKernelNode,
+    .graph_add_early_edge = graph_add_early_edge,
     .graph_instantiate = cudaGraphInstantiate,
     .graph_set_kernel = cudaGraphExecKernelNodeSetParams,
     .graph_launch = cudaGraphLaunch,

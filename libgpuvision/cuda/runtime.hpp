@@ -35,11 +35,17 @@ struct Runtime {
     cudaError_t (*event_synchronize)(cudaEvent_t);
     // Kernels and graphs.
     cudaError_t (*func_set_attribute)(const void *, cudaFuncAttribute, int);
+    cudaError_t (*func_get_attributes)(cudaFuncAttributes *, const void *);
     cudaError_t (*launch_kernel)(const void *, dim3, dim3, void **, std::size_t, cudaStream_t);
+    /// Begins before the kernel before it is over: see wait_for_earlier_kernels().
+    cudaError_t (*launch_kernel_early)(const void *, dim3, dim3, void **, std::size_t,
+                                       cudaStream_t);
     cudaError_t (*graph_create)(cudaGraph_t *, unsigned);
     cudaError_t (*graph_destroy)(cudaGraph_t);
     cudaError_t (*graph_add_kernel)(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *,
                                     std::size_t, const cudaKernelNodeParams *);
+    /// Likewise, early after the first node.
+    cudaError_t (*graph_add_early_edge)(cudaGraph_t, cudaGraphNode_t, cudaGraphNode_t);
     cudaError_t (*graph_instantiate)(cudaGraphExec_t *, cudaGraph_t, unsigned long long);
     cudaError_t (*graph_set_kernel)(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams *);
     cudaError_t (*graph_launch)(cudaGraphExec_t, cudaStream_t);

@@ -31,8 +31,9 @@ bool Sequence::same_shape(const Sequence &other) const {
 void Sequence::launch(cudaStream_t stream) {
     for (const Launch &launch : launches_) {
         void *parameter = job(launch);
-        GPV_CUDA(runtime.launch_kernel(launch.kernel, launch.grid, dim3(launch.threads), &parameter,
-                                       launch.shared, stream));
+        const auto enqueue = launch.early ? runtime.launch_kernel_early : runtime.launch_kernel;
+        GPV_CUDA(enqueue(launch.kernel, launch.grid, dim3(launch.threads), &parameter,
+                         launch.shared, stream));
     }
 }
 
@@ -48,10 +49,12 @@ void GraphCache::build(Entry &entry) {
     for (const Sequence::Launch &launch : entry.sequence.launches()) {
         void *job;
         const cudaKernelNodeParams params = node_params(entry.sequence, launch, &job);
-        const std::size_t after = entry.nodes.empty() ? 0 : 1;
+        const std::size_t after = entry.nodes.empty() || launch.early ? 0 : 1;
         cudaGraphNode_t node;
         GPV_CUDA(runtime.graph_add_kernel(&node, entry.graph, after ? &entry.nodes.back() : nullptr,
                                           after, &params));
+        if (launch.early)
+            GPV_CUDA(runtime.graph_add_early_edge(entry.graph, entry.nodes.back(), node));
         entry.nodes.push_back(node);
     }
     GPV_CUDA(runtime.graph_instantiate(&entry.executable, entry.graph, 0));

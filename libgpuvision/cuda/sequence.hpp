@@ -18,12 +18,14 @@ class Sequence {
         dim3 grid;
         unsigned threads;
         std::size_t shared; ///< bytes
+        bool early;         ///< begins before the kernel before it is over
         std::size_t job;    ///< where its parameter begins in the sequence's bytes
         std::size_t job_bytes;
 
         bool same_shape(const Launch &other) const {
             return kernel == other.kernel && grid.x == other.grid.x && grid.y == other.grid.y &&
-                   grid.z == other.grid.z && threads == other.threads && shared == other.shared;
+                   grid.z == other.grid.z && threads == other.threads && shared == other.shared &&
+                   early == other.early;
         }
     };
 
@@ -32,14 +34,17 @@ class Sequence {
         jobs_.clear();
     }
 
+    /// early: the kernel calls wait_for_earlier_kernels(), on a device that has that.
     template <class Job>
-    void add(const void *kernel, dim3 grid, unsigned threads, std::size_t shared, const Job &job) {
+    void add(const void *kernel, dim3 grid, unsigned threads, std::size_t shared, const Job &job,
+             bool early = false) {
         static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= 4096 &&
                       alignof(Job) <= alignment);
         const std::size_t at = jobs_.size() * alignment;
         jobs_.resize(jobs_.size() + (sizeof(Job) + alignment - 1) / alignment);
         std::memcpy(bytes() + at, &job, sizeof(Job));
-        launches_.push_back({kernel, grid, threads, shared, at, sizeof(Job)});
+        launches_.push_back(
+            {kernel, grid, threads, shared, early && !launches_.empty(), at, sizeof(Job)});
     }
 
     const std::vector<Launch> &launches() const { return launches_; }

@@ -90,8 +90,11 @@ std::size_t Staging::piece_count(const Image &device) {
     return for_pieces(device, [](const Piece &) {});
 }
 
-void Staging::reserve(const Image &like) {
+void Staging::reserve_upload(const Image &like) {
     in_.reserve(bytes(like));
+}
+
+void Staging::reserve_download(const Image &like) {
     out_.reserve(bytes(like));
     event(piece_count(place(like, nullptr)) - 1);
 }

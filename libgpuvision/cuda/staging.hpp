@@ -44,8 +44,10 @@ class Staging final : public Delivery {
     /// The device image at base.
     static Image place(const Image &like, std::byte *base);
 
-    /// Makes what copies of such an image need.
-    void reserve(const Image &like);
+    /// Makes what copies of such an image to the device need.
+    void reserve_upload(const Image &like);
+    /// Likewise, back from it.
+    void reserve_download(const Image &like);
 
     /// Enqueues the copy of host to device, an image that place() made. The
     /// host image may change as soon as this returns. The last run is over.

@@ -854,6 +854,12 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void *
     return call(body, cudaErrorLaunchOutOfResources);
 }
 
+cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t *config, const void *function,
+                                void **arguments) {
+    return cudaLaunchKernel(function, config->gridDim, config->blockDim, arguments,
+                            config->dynamicSmemBytes, config->stream);
+}
+
 cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 block,
                                         void **arguments, size_t shared_bytes,
                                         cudaStream_t stream) {
@@ -882,6 +888,23 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
                     cudaErrorInvalidValue);
         nodes.push_back(std::make_unique<CUgraphNode_st>(launch_of(parameters), true));
         *node = nodes.back().get();
+    });
+}
+
+// Nodes run in the order in which they were added, so a dependency must lead back.
+cudaError_t cudaGraphAddDependencies(cudaGraph_t graph, const cudaGraphNode_t *from,
+                                     const cudaGraphNode_t *to, const cudaGraphEdgeData *,
+                                     size_t count) {
+    return call([&] {
+        const auto &nodes = own(graph).nodes;
+        const auto place = [&](cudaGraphNode_t node) {
+            const auto at = std::find_if(nodes.begin(), nodes.end(),
+                                         [&](const auto &known) { return known.get() == node; });
+            require(at != nodes.end(), cudaErrorInvalidValue);
+            return at;
+        };
+        for (std::size_t at = 0; at < count; ++at)
+            require(place(from[at]) < place(to[at]), cudaErrorInvalidValue);
     });
 }
 

@@ -642,6 +642,64 @@ void test_graphs() {
     SUCCEED(cudaGraphDestroy(graph));
 }
 
+void test_early_launches() {
+    Array<int> a(4), b(4), c(4);
+    Stream stream;
+    cudaLaunchAttribute early{};
+    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchConfig_t config{};
+    config.gridDim = 1;
+    config.blockDim = 4;
+    config.stream = stream;
+    config.attrs = &early;
+    config.numAttrs = 1;
+    Add::Job job = {a, b, 1};
+    void *arguments[] = {&job};
+    SUCCEED(cudaLaunchKernelExC(&config, kernel_of<Add>(), arguments));
+    job = {b, c, 10};
+    SUCCEED(cudaLaunchKernelExC(&config, kernel_of<Add>(), arguments));
+    require(*b == 0 && simt::pending() == 2, "an early launch waits too");
+    SUCCEED(cudaStreamSynchronize(stream));
+    require(*c == 11, "early launches run in order");
+    config.dynamicSmemBytes = 1 << 20;
+    EXPECT(cudaErrorInvalidValue, cudaLaunchKernelExC(&config, kernel_of<Add>(), arguments));
+    simt::fail_call(1);
+    EXPECT(cudaErrorLaunchOutOfResources,
+           cudaLaunchKernelExC(&config, kernel_of<Add>(), arguments));
+}
+
+void test_early_edges() {
+    Array<int> a(4), b(4), c(4);
+    Stream stream;
+    cudaGraph_t graph, other;
+    cudaGraphNode_t first, second, foreign;
+    cudaGraphExec_t executable;
+    cudaGraphEdgeData early{};
+    early.type = cudaGraphDependencyTypeProgrammatic;
+    early.from_port = cudaGraphKernelNodePortProgrammatic;
+    Add::Job job = {a, b, 1};
+    void *arguments[] = {&job};
+    const cudaKernelNodeParams parameters = {
+        const_cast<void *>(kernel_of<Add>()), 1, 4, 0, arguments, nullptr};
+    SUCCEED(cudaGraphCreate(&graph, 0));
+    SUCCEED(cudaGraphCreate(&other, 0));
+    SUCCEED(cudaGraphAddKernelNode(&foreign, other, nullptr, 0, &parameters));
+    SUCCEED(cudaGraphAddKernelNode(&first, graph, nullptr, 0, &parameters));
+    job = {b, c, 10};
+    SUCCEED(cudaGraphAddKernelNode(&second, graph, nullptr, 0, &parameters));
+    SUCCEED(cudaGraphAddDependencies(graph, &first, &second, &early, 1));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddDependencies(graph, &second, &first, &early, 1));
+    EXPECT(cudaErrorInvalidValue, cudaGraphAddDependencies(graph, &foreign, &second, &early, 1));
+    SUCCEED(cudaGraphInstantiate(&executable, graph));
+    SUCCEED(cudaGraphLaunch(executable, stream));
+    SUCCEED(cudaStreamSynchronize(stream));
+    require(*c == 11, "nodes run in the order of their edges");
+    SUCCEED(cudaGraphExecDestroy(executable));
+    SUCCEED(cudaGraphDestroy(graph));
+    SUCCEED(cudaGraphDestroy(other));
+}
+
 void test_capture() {
     Array<int> a(4), b(4), c(4);
     Stream stream;
@@ -873,6 +931,8 @@ int main() {
     test_lazy_streams();
     test_copies();
     test_graphs();
+    test_early_launches();
+    test_early_edges();
     test_capture();
     test_faults();
     test_launch_checks();
