@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Shows an element at work: a video of before | after, and a picture of four moments of it.
+// Shows the elements at work: of each a video of before | after, and a picture of four moments.
 #include <gst/pbutils/pbutils.h>
 #include <gst/video/video.h>
 
@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -42,7 +43,8 @@ constexpr int live_frames = 300;
 
 struct Options {
     std::string input; // a file, a URI, /dev/videoN, or "" for a generated clip
-    std::string effect = "gpuerode radius=6 shape=ellipse";
+    std::vector<std::string> effects = {"gpuerode radius=6 shape=ellipse",
+                                        "gpuccl threshold=100 min-area=100"};
     std::string out = "out";
     std::string credit;
     int frames = 0; // 0 = all of a file, live_frames of a camera
@@ -56,7 +58,7 @@ struct Writer {
 };
 constexpr Writer writers[] = {
     {"mp4", "openh264enc h264parse mp4mux",
-     "openh264enc bitrate=8000000 complexity=low ! h264parse ! mp4mux"},
+     "openh264enc name=openh264 bitrate=8000000 complexity=low ! h264parse ! mp4mux"},
     {"webm", "vp8enc webmmux", "vp8enc deadline=1 cpu-used=8 target-bitrate=8000000 ! webmmux"},
     {"avi", "jpegenc avimux", "jpegenc ! avimux"},
 };
@@ -256,6 +258,64 @@ class ContactSheet {
     guint64 count_ = 0, step_ = 1;
 };
 
+// A rectangle in white, which for a video frame is grey chroma.
+void fill(GstVideoFrame &frame, int x, int y, int width, int height) {
+    const GstVideoFormatInfo *format = frame.info.finfo;
+    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); ++c) {
+        const int left = GST_VIDEO_FORMAT_INFO_SCALE_WIDTH(format, c, x);
+        const int right = GST_VIDEO_FORMAT_INFO_SCALE_WIDTH(format, c, x + width);
+        const int bottom = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(format, c, y + height);
+        for (int row = GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT(format, c, y); row < bottom; ++row)
+            std::memset(GST_VIDEO_FRAME_COMP_DATA(&frame, c) +
+                            row * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) + left,
+                        c == 0 ? 235 : 128, static_cast<size_t>(right - left));
+    }
+}
+
+// Just outside the region, as far as the frame goes.
+void draw_box(GstVideoFrame &frame, const GstVideoRegionOfInterestMeta &region) {
+    constexpr int line = 2;
+    const int left = std::max<int>(0, region.x - line), top = std::max<int>(0, region.y - line);
+    const int right = std::min<int>(GST_VIDEO_FRAME_WIDTH(&frame), region.x + region.w + line);
+    const int bottom = std::min<int>(GST_VIDEO_FRAME_HEIGHT(&frame), region.y + region.h + line);
+    const int across = std::min(line, right - left), down = std::min(line, bottom - top);
+    fill(frame, left, top, right - left, down);
+    fill(frame, left, bottom - down, right - left, down);
+    fill(frame, left, top, across, bottom - top);
+    fill(frame, right - across, top, across, bottom - top);
+}
+
+// The regions of interest that an element has attached to an I420 frame.
+void draw_boxes(GstBuffer *buffer, GstCaps *caps) {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    if (!gst_video_info_from_caps(&info, caps) ||
+        !gst_video_frame_map(&frame, &info, buffer, GST_MAP_READWRITE))
+        return;
+    gpointer state = nullptr;
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
+               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+        draw_box(frame, *reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta));
+    gst_video_frame_unmap(&frame);
+}
+
+// Numbers from left to right as marks of eight heights, each the mean of as many of them.
+std::string plot(const std::vector<int> &numbers) {
+    constexpr size_t most_marks = 60, heights = 8;
+    const size_t marks = std::min(most_marks, numbers.size());
+    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+    std::string text;
+    for (size_t i = 0; i < marks; ++i) {
+        const auto from = numbers.begin() + static_cast<long>(i * numbers.size() / marks);
+        const auto to = numbers.begin() + static_cast<long>((i + 1) * numbers.size() / marks);
+        const double mean = std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
+        const double place = (mean - *least) / std::max(1, *most - *least);
+        text += "\xe2\x96";
+        text += static_cast<char>(0x81 + static_cast<int>(place * (heights - 1) + 0.5));
+    }
+    return text;
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
 void interrupt(int) {
@@ -265,12 +325,13 @@ void interrupt(int) {
 
 class Demo {
   public:
-    explicit Demo(const Options &options)
-        : options_(options), writer_(choose_writer()), effect_(parse_effect(options.effect)),
-          filter_(find_filter(effect_.get())), limit_(options.frames) {
+    Demo(const Options &options, const std::string &effect)
+        : options_(options), description_(effect), writer_(choose_writer()),
+          effect_(parse_effect(effect)), filter_(find_filter(effect_.get())),
+          limit_(options.frames) {
         if (!filter_)
-            throw std::runtime_error("there is no element of gpuvision in --effect \"" +
-                                     options.effect + "\"");
+            throw std::runtime_error("there is no element of gpuvision in --effect \"" + effect +
+                                     "\"");
         name_ = GST_OBJECT_NAME(gst_element_get_factory(filter_.get()));
         if (g_mkdir_with_parents(options.out.c_str(), 0755) != 0)
             throw std::runtime_error("the folder " + options.out + " cannot be made");
@@ -324,11 +385,13 @@ class Demo {
             const gchar *value = gst_structure_get_string(stats.get(), field);
             return value ? value : "unknown";
         };
-        std::printf("frames    %d\n", frames_.load());
+        std::printf("\nframes    %d\n", frames_.load());
         std::printf("pipeline  %.1f frames/s: decode, %s, side by side, encode\n",
                     frames_ / seconds_, name_.c_str());
         std::printf("%-9s %.2f ms/frame = %.0f frames/s (99 %% of the frames below %.2f ms)\n",
                     name_.c_str(), mean / 1e3, mean > 0 ? 1e6 / mean : 0, p99 / 1e3);
+        if (!counts_.empty())
+            report_counts();
         std::printf("backend   %s, %s\n", text("backend"), text("device"));
         std::printf("clip      %s\n",
                     options_.credit.empty() ? described_input().c_str() : options_.credit.c_str());
@@ -337,6 +400,16 @@ class Demo {
     }
 
   private:
+    void report_counts() const {
+        const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
+        if (*least == *most)
+            std::printf("objects   %d in every frame\n", *least);
+        else
+            std::printf("objects   %d to %d in a frame, from the first frame to the last:\n"
+                        "          %s\n",
+                        *least, *most, plot(counts_).c_str());
+    }
+
     std::string path(const std::string &suffix) const {
         return options_.out + "/" + name_ + "." + suffix;
     }
@@ -410,7 +483,7 @@ class Demo {
 
         if (labels) {
             write_label("before", "before");
-            write_label("after", "after: " + options_.effect);
+            write_label("after", "after: " + description_);
         }
         Element file(child("file")), source(child("source"));
         g_object_set(file.get(), "location", part(writer_.suffix).c_str(), nullptr);
@@ -424,12 +497,14 @@ class Demo {
         gst_pad_add_probe(in.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, place, this, nullptr);
         Pad out(gst_element_get_static_pad(queue.get(), "src"));
         gst_pad_add_probe(out.get(), GST_PAD_PROBE_TYPE_BUFFER, look, this, nullptr);
-        if (Element encoder(child("openh264enc0")); encoder) {
+        if (Element encoder(child("openh264")); encoder) {
             Pad sink(gst_element_get_static_pad(encoder.get(), "sink"));
             gst_pad_add_probe(sink.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, end_quietly,
                               encoder.get(), nullptr);
         }
         mixer_.reset(child("mixer"));
+        Pad after(gst_element_get_static_pad(mixer_.get(), "sink_1"));
+        gst_pad_add_probe(after.get(), GST_PAD_PROBE_TYPE_BUFFER, look_after, this, nullptr);
         insert_effect();
     }
 
@@ -438,7 +513,7 @@ class Demo {
         Element before(child("to-effect")), after(child("from-effect"));
         gst_bin_add(GST_BIN(pipeline_.get()), effect_.get());
         if (!gst_element_link_many(before.get(), effect_.get(), after.get(), nullptr))
-            throw std::runtime_error("--effect \"" + options_.effect +
+            throw std::runtime_error("--effect \"" + description_ +
                                      "\" does not turn one video into another");
     }
 
@@ -486,6 +561,20 @@ class Demo {
         demo->sheet_.offer(buffer, caps.get());
         demo->position_ = GST_BUFFER_PTS(buffer) + GST_BUFFER_DURATION(buffer);
         ++demo->frames_;
+        return GST_PAD_PROBE_OK;
+    }
+
+    // What the element has attached to the frame that it made.
+    static GstPadProbeReturn look_after(GstPad *pad, GstPadProbeInfo *probe, gpointer data) {
+        Demo *demo = static_cast<Demo *>(data);
+        Caps caps(gst_pad_get_current_caps(pad));
+        GstBuffer *buffer = gst_buffer_make_writable(gst_pad_probe_info_get_buffer(probe));
+        probe->data = buffer;
+        draw_boxes(buffer, caps.get());
+        int count = 0;
+        GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, demo->name_.c_str());
+        if (meta && gst_structure_get_int(gst_custom_meta_get_structure(meta), "count", &count))
+            demo->counts_.push_back(count);
         return GST_PAD_PROBE_OK;
     }
 
@@ -557,12 +646,14 @@ class Demo {
     }
 
     const Options options_;
+    const std::string description_; // of the effect
     const Writer &writer_;
     const Element effect_, filter_; // a bin, and the element of gpuvision in it
     std::string name_, missing_;
     Element pipeline_, mixer_;
     ContactSheet sheet_;
-    std::atomic<int> limit_; // 0 = none
+    std::vector<int> counts_; // of what the element has found in each frame
+    std::atomic<int> limit_;  // 0 = none
     std::atomic<int> frames_ = 0;
     std::atomic<gint64> position_ = 0;
     Clock::time_point shown_ = Clock::now();
@@ -575,8 +666,7 @@ Options parse(int argc, char **argv) {
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
         {"effect", 'e', 0, G_OPTION_ARG_FILENAME, &effect,
-         "what to show, as for gst-launch-1.0; default: gpuerode radius=6 shape=ellipse",
-         "ELEMENT"},
+         "what to show, as for gst-launch-1.0; default: gpuerode, then gpuccl", "ELEMENT"},
         {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
          "stop after so many; default: all of a file, 300 of a camera", "N"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",
@@ -603,7 +693,7 @@ Options parse(int argc, char **argv) {
     if (inputs)
         options.input = inputs[0];
     if (effect)
-        options.effect = effect;
+        options.effects = {effect};
     if (out)
         options.out = out;
     if (credit)
@@ -617,9 +707,13 @@ int main(int argc, char **argv) {
     try {
         const Options options = parse(argc, argv);
         gst_pb_utils_init();
-        Demo demo(options);
-        demo.run();
-        demo.report();
+        for (const std::string &effect : options.effects) {
+            Demo demo(options, effect);
+            demo.run();
+            demo.report();
+            if (interrupted)
+                break;
+        }
         return 0;
     } catch (const std::exception &error) {
         std::fprintf(stderr, "\ngpuvision-demo: %s\n", error.what());

@@ -63,8 +63,7 @@ void close(GstGpuVisionFilter *filter) {
     gpv_erode_destroy(&GST_GPU_ERODE(filter)->op);
 }
 
-gpv_status process(GstGpuVisionFilter *filter, gpv_stream stream, const gpv_image *src,
-                   const gpv_image *dst) {
+gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_ERODE(filter);
     const gpv_erode_params params = snapshot(self);
     if (std::memcmp(&params, &self->used, sizeof params) != 0) {
@@ -72,7 +71,7 @@ gpv_status process(GstGpuVisionFilter *filter, gpv_stream stream, const gpv_imag
             return status;
         self->used = params;
     }
-    return gpv_erode_run(self->op, stream, src, dst);
+    return gpv_erode_run(self->op, job->stream, job->src, job->dst);
 }
 
 GstStructure *results(GstGpuVisionFilter *filter) {
@@ -150,50 +149,41 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     }
 }
 
-void install_int(GObjectClass *klass, Property id, const gchar *name, const gchar *nick,
-                 const gchar *blurb, gint least, gint most, gint initial) {
-    g_object_class_install_property(
-        klass, id,
-        g_param_spec_int(name, nick, blurb, least, most, initial, GST_GPU_VISION_PARAM_LIVE));
-}
-
-void install_enum(GObjectClass *klass, Property id, const gchar *name, const gchar *nick,
-                  const gchar *blurb, const gchar *type, const GEnumValue *values) {
-    g_object_class_install_property(klass, id,
-                                    g_param_spec_enum(name, nick, blurb,
-                                                      gst_gpu_vision_enum_register(type, values),
-                                                      values[0].value, GST_GPU_VISION_PARAM_LIVE));
-}
-
 void install_properties(GObjectClass *klass) {
-    install_int(klass, Property::radius, "radius", "Radius",
-                "Half size of the structuring element in pixels, 0 to 255; it is 2 x radius + 1 "
-                "pixels wide and, unless radius-y says otherwise, as high. Default 1.",
-                0, 255, 1);
-    install_int(klass, Property::radius_y, "radius-y", "Vertical radius",
-                "Half height of the structuring element in pixels, 0 to 255; -1, the default, is "
-                "the same as radius.",
-                -1, 255, -1);
-    install_enum(klass, Property::shape, "shape", "Shape",
-                 "Shape of the structuring element inside its box, which radius and radius-y "
-                 "give. Default rect.",
-                 "GstGpuErodeShape", shapes);
-    install_enum(klass, Property::operation, "operation", "Operation",
-                 "Operation to compute, from erosion to black-hat. Default erode.",
-                 "GstGpuErodeOperation", operations);
-    install_int(klass, Property::iterations, "iterations", "Iterations",
-                "How many times each erosion and each dilation runs, 1 to 255. Default 1.", 1, 255,
-                1);
-    install_int(klass, Property::threshold, "threshold", "Threshold",
-                "Lowest luma of the foreground, in grey levels, 1 to 255: the frame is made binary "
-                "before the operation. 0, the default, works on the grey levels.",
-                0, 255, 0);
-    install_enum(klass, Property::border, "border", "Border",
-                 "Whether pixels outside the frame do not count, or are 0. Default ignore.",
-                 "GstGpuErodeBorder", borders);
-    install_enum(klass, Property::planes, "planes", "Planes",
-                 "Planes to process where threshold is 0; the others are copied. Default auto.",
-                 "GstGpuErodePlanes", plane_choices);
+    gst_gpu_vision_install_int(
+        klass, Property::radius, "radius", "Radius",
+        "Half size of the structuring element in pixels, 0 to 255; it is 2 x radius + 1 "
+        "pixels wide and, unless radius-y says otherwise, as high. Default 1.",
+        0, 255, 1);
+    gst_gpu_vision_install_int(
+        klass, Property::radius_y, "radius-y", "Vertical radius",
+        "Half height of the structuring element in pixels, 0 to 255; -1, the default, is "
+        "the same as radius.",
+        -1, 255, -1);
+    gst_gpu_vision_install_enum(
+        klass, Property::shape, "shape", "Shape",
+        "Shape of the structuring element inside its box, which radius and radius-y "
+        "give. Default rect.",
+        "GstGpuErodeShape", shapes);
+    gst_gpu_vision_install_enum(klass, Property::operation, "operation", "Operation",
+                                "Operation to compute, from erosion to black-hat. Default erode.",
+                                "GstGpuErodeOperation", operations);
+    gst_gpu_vision_install_int(
+        klass, Property::iterations, "iterations", "Iterations",
+        "How many times each erosion and each dilation runs, 1 to 255. Default 1.", 1, 255, 1);
+    gst_gpu_vision_install_int(
+        klass, Property::threshold, "threshold", "Threshold",
+        "Lowest luma of the foreground, in grey levels, 1 to 255: the frame is made binary "
+        "before the operation. 0, the default, works on the grey levels.",
+        0, 255, 0);
+    gst_gpu_vision_install_enum(
+        klass, Property::border, "border", "Border",
+        "Whether pixels outside the frame do not count, or are 0. Default ignore.",
+        "GstGpuErodeBorder", borders);
+    gst_gpu_vision_install_enum(
+        klass, Property::planes, "planes", "Planes",
+        "Planes to process where threshold is 0; the others are copied. Default auto.",
+        "GstGpuErodePlanes", plane_choices);
 }
 
 } // namespace

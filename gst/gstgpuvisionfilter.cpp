@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gstgpuvisionfilter.h"
 
-#include <gst/video/video.h>
-
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <optional>
 
 #include "gstgpuvisioncuda.h"
 #include "gstgpuvisionframe.h"
@@ -17,7 +16,8 @@ GST_DEBUG_CATEGORY_STATIC(gpuvision_debug);
 /* Times of the library, for the stats property. */
 struct GstGpuVisionTimes {
     guint64 frames;
-    guint64 copied;       /* frames taken to a CUDA device and back */
+    guint64 uploads;      /* frames taken to a CUDA device */
+    guint64 downloads;    /* images taken back */
     gdouble last, sum;    /* us */
     gdouble recent[1024]; /* us, a ring */
 };
@@ -28,6 +28,8 @@ struct GstGpuVisionFilterPrivate {
     gint device;
     gboolean post_messages;
     gboolean attach_meta;
+    guint wanted_output;
+    guint output_changes;
     gpv_backend running;     /* AUTO: not started yet */
     gboolean no_cuda_memory; /* started without it */
     gchar *device_name;
@@ -39,6 +41,7 @@ struct GstGpuVisionFilterPrivate {
     GstCaps *refused; /* caps whose refusal has been posted */
     GstVideoInfo in_info, out_info;
     bool cuda_frames; /* those of the caps */
+    guint output;     /* of the frame at hand */
 };
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstGpuVisionFilter, gst_gpu_vision_filter,
@@ -57,6 +60,10 @@ enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, stats }
     "video/x-raw(" GST_GPU_VISION_CUDA_MEMORY "), format = (string) { " GPU_VISION_FORMATS         \
     " }, " GPU_VISION_SIZES "; video/x-raw, format = (string) { " GPU_VISION_FORMATS               \
     ", GRAY8 }, " GPU_VISION_SIZES
+
+/* Of an element that says nothing of its outputs. */
+constexpr GstGpuVisionOutput same_as_input = {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN,
+                                              TRUE};
 
 GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GPU_VISION_CAPS));
@@ -116,7 +123,11 @@ void post_error(GstGpuVisionFilter *self, const ErrorKind &kind, gchar *debug,
 }
 
 void post_library_error(GstGpuVisionFilter *self, gpv_status status, const Location &from = {}) {
-    post_error(self, error_kind(status),
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    ErrorKind kind = error_kind(status);
+    if (const gchar *text = klass->explain ? klass->explain(self, status) : nullptr)
+        kind.text = text;
+    post_error(self, kind,
                g_strdup_printf("%s: %s", gpv_status_string(status),
                                gpv_context_error(private_of(self)->context)),
                from);
@@ -268,10 +279,82 @@ void set_context(GstElement *element, GstContext *context) {
     GST_ELEMENT_CLASS(gst_gpu_vision_filter_parent_class)->set_context(element, context);
 }
 
+guint output_changes(GstGpuVisionFilter *self) {
+    GST_OBJECT_LOCK(self);
+    const guint changes = private_of(self)->output_changes;
+    GST_OBJECT_UNLOCK(self);
+    return changes;
+}
+
+/* Core transforms caps there and back. Both have to be of the same output. */
+gboolean query_caps(GstGpuVisionFilter *self, GstPadDirection direction, GstQuery *query) {
+    gboolean answered = FALSE;
+    guint changes = 0;
+    do {
+        changes = output_changes(self);
+        answered = base_class()->query(GST_BASE_TRANSFORM(self), direction, query);
+    } while (changes != output_changes(self));
+    return answered;
+}
+
 gboolean query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query) {
-    if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && private_of(trans)->cuda->answer(query))
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && private_of(self)->cuda->answer(query))
         return TRUE;
+    if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
+        return query_caps(self, direction, query);
     return base_class()->query(trans, direction, query);
+}
+
+/* ---- outputs ---- */
+
+const GstGpuVisionOutput &output_at(GstGpuVisionFilter *self, guint index) {
+    return GST_GPU_VISION_FILTER_GET_CLASS(self)->outputs[index];
+}
+
+const GstGpuVisionOutput &wanted_output(GstGpuVisionFilter *self) {
+    return output_at(self, gst_gpu_vision_filter_get_output(self));
+}
+
+guint n_outputs(GstGpuVisionFilter *self) {
+    return GST_GPU_VISION_FILTER_GET_CLASS(self)->n_outputs;
+}
+
+GstVideoFormat format_of(const GstGpuVisionOutput &output, bool cuda) {
+    return cuda ? output.cuda : output.system;
+}
+
+/* Whether the caps in force are those of this output. */
+bool fits(GstGpuVisionFilter *self, guint index) {
+    const auto *priv = private_of(self);
+    const GstVideoFormat format = format_of(output_at(self, index), priv->cuda_frames);
+    return GST_VIDEO_INFO_FORMAT(&priv->out_info) ==
+           (format == GST_VIDEO_FORMAT_UNKNOWN ? GST_VIDEO_INFO_FORMAT(&priv->in_info) : format);
+}
+
+/*
+ * The caps may still be those of an output that is not wanted any more. Then
+ * the next frame changes them, and this one becomes what they can hold.
+ */
+guint output_of_caps(GstGpuVisionFilter *self) {
+    guint index = gst_gpu_vision_filter_get_output(self);
+    if (!fits(self, index))
+        index = private_of(self)->output;
+    for (guint i = 0; !fits(self, index) && i < n_outputs(self); i++)
+        index = i;
+    return index;
+}
+
+/* What is added to the caps of the source pad. */
+GstCaps *caps_of_format(GstVideoFormat format, bool cuda) {
+    if (format == GST_VIDEO_FORMAT_UNKNOWN)
+        return gst_caps_new_empty();
+    gchar *text = g_strdup_printf("video/x-raw%s, format = (string) %s, " GPU_VISION_SIZES,
+                                  cuda ? "(" GST_GPU_VISION_CUDA_MEMORY ")" : "",
+                                  gst_video_format_to_string(format));
+    GstCaps *caps = gst_caps_from_string(text);
+    g_free(text);
+    return caps;
 }
 
 /* ---- caps ---- */
@@ -291,18 +374,45 @@ bool is_system_memory(const GstCaps *caps) {
                                       GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
 }
 
-gboolean is_not_cuda_memory(GstCapsFeatures *features, GstStructure *, gpointer) {
-    return !is_cuda_memory(features);
+/* What an output makes of one kind of frame, or takes to make one; NULL if it makes no such. */
+GstStructure *transform_fields(const GstStructure *fields, GstPadDirection from,
+                               GstVideoFormat format) {
+    if (format == GST_VIDEO_FORMAT_UNKNOWN)
+        return gst_structure_copy(fields);
+    GstStructure *made = gst_structure_new(gst_structure_get_name(fields), "format", G_TYPE_STRING,
+                                           gst_video_format_to_string(format), nullptr);
+    GstStructure *result = nullptr;
+    if (from == GST_PAD_SINK || gst_structure_can_intersect(fields, made)) {
+        result = gst_structure_copy(fields);
+        gst_structure_remove_fields(result, "format", "colorimetry", "chroma-site", nullptr);
+        if (from == GST_PAD_SINK)
+            gst_structure_set_value(result, "format", gst_structure_get_value(made, "format"));
+    }
+    gst_structure_free(made);
+    return result;
 }
 
 GstCaps *transform_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps,
                         GstCaps *filter) {
-    if (offers_cuda_memory(GST_GPU_VISION_FILTER(trans)))
-        return base_class()->transform_caps(trans, direction, caps, filter);
-    GstCaps *rest = gst_caps_copy(caps);
-    gst_caps_filter_and_map_in_place(rest, is_not_cuda_memory, nullptr);
-    GstCaps *result = base_class()->transform_caps(trans, direction, rest, filter);
-    gst_caps_unref(rest);
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    const GstGpuVisionOutput &output = wanted_output(self);
+    const bool cuda_memory = offers_cuda_memory(self);
+    GstCaps *result = gst_caps_new_empty();
+    for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+        const GstCapsFeatures *features = gst_caps_get_features(caps, i);
+        const bool cuda = is_cuda_memory(features);
+        if (cuda && !cuda_memory)
+            continue;
+        GstStructure *fields =
+            transform_fields(gst_caps_get_structure(caps, i), direction, format_of(output, cuda));
+        if (fields)
+            gst_caps_append_structure_full(result, fields, gst_caps_features_copy(features));
+    }
+    if (filter) {
+        GstCaps *all = result;
+        result = gst_caps_intersect_full(filter, all, GST_CAPS_INTERSECT_FIRST);
+        gst_caps_unref(all);
+    }
     return result;
 }
 
@@ -450,6 +560,8 @@ gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery 
     GstCaps *caps = nullptr;
     gboolean need_pool = FALSE;
     GstVideoInfo info;
+    if (!wanted_output(self).image) /* downstream gets these buffers */
+        return base_class()->propose_allocation(trans, nullptr, query);
     gst_query_parse_allocation(query, &caps, &need_pool);
     if (!caps || !gst_video_info_from_caps(&info, caps) || !takes(self, trans->sinkpad, caps) ||
         !base_class()->propose_allocation(trans, decide, query))
@@ -533,6 +645,17 @@ void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
         follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
+/* Where no image is made the frame goes on: it has to be writable, but its pixels do not. */
+GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    auto *priv = private_of(self);
+    priv->output = output_of_caps(self);
+    if (output_at(self, priv->output).image)
+        return base_class()->prepare_output_buffer(trans, in, out);
+    *out = gst_buffer_is_writable(in) ? in : gst_buffer_copy(in);
+    return GST_FLOW_OK;
+}
+
 void record_time(GstGpuVisionFilter *self, gdouble us) {
     auto *priv = private_of(self);
     GST_OBJECT_LOCK(self);
@@ -540,25 +663,26 @@ void record_time(GstGpuVisionFilter *self, gdouble us) {
     times.recent[times.frames++ % std::size(times.recent)] = us;
     times.last = us;
     times.sum += us;
-    if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames)
-        times.copied++;
+    if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames) {
+        times.uploads++;
+        times.downloads += output_at(self, priv->output).image ? 1 : 0;
+    }
     GST_OBJECT_UNLOCK(self);
 }
 
-gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionFrame &src,
-                   const GstGpuVisionFrame &dst, const GstGpuVisionCuda::Queue &queue) {
+gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job, bool wait) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    gpv_status status =
-        GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, queue.stream, src.view(), dst.view());
-    if (status == GPV_OK && queue.wait)
-        status = gpv_stream_sync(private_of(self)->context, queue.stream);
+    gpv_status status = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
+    if (status == GPV_OK && wait)
+        status = gpv_stream_sync(private_of(self)->context, job.stream);
     if (status == GPV_OK)
         record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
     return status;
 }
 
-gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
+/* Where the output has no image, out is in, or shares its memory. */
+gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results) {
     auto *priv = private_of(self);
     const bool cuda = priv->cuda_frames;
     if (!priv->context) /* follow_context() has said why */
@@ -572,17 +696,21 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
     }
     const GstGpuVisionPlace place = cuda ? priv->cuda->place() : GstGpuVisionPlace{};
     const GstGpuVisionFrame src(priv->in_info, in, GST_MAP_READ, place);
-    const GstGpuVisionFrame dst(priv->out_info, out, GST_MAP_WRITE, place);
-    if (!src || !dst) {
+    std::optional<GstGpuVisionFrame> dst;
+    if (output_at(self, priv->output).image)
+        dst.emplace(priv->out_info, out, GST_MAP_WRITE, place);
+    if (!src || (dst && !*dst)) {
         GST_ELEMENT_ERROR(self, STREAM, FAILED,
                           ("The %s buffer does not hold the frame that its caps describe.",
                            src ? "output" : "input"),
                           ("%" GST_PTR_FORMAT, src ? out : in));
         return FALSE;
     }
-    const gpv_status status = process(self, src, dst,
-                                      cuda ? priv->cuda->queue(in, out)
-                                           : GstGpuVisionCuda::Queue{priv->cuda->stream(), true});
+    const GstGpuVisionCuda::Queue queue =
+        cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{priv->cuda->stream(), true};
+    const gpv_status status = process(
+        self, {queue.stream, src.view(), dst ? dst->view() : nullptr, priv->output, results},
+        queue.wait);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
@@ -599,27 +727,27 @@ void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *res
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
 }
 
-void deliver_results(GstGpuVisionFilter *self, GstBuffer *buffer) {
-    auto *priv = private_of(self);
-    GST_OBJECT_LOCK(self);
-    const gboolean attach = priv->attach_meta, post = priv->post_messages;
-    GST_OBJECT_UNLOCK(self);
-    if (!attach && !post)
-        return;
-    GstStructure *results = GST_GPU_VISION_FILTER_GET_CLASS(self)->results(self);
-    if (attach)
-        gst_gpu_vision_meta_add(buffer, results);
-    if (post)
-        post_results(self, buffer, results);
-    else
-        gst_structure_free(results);
-}
-
 GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
-    if (!process_buffers(self, in, out))
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const bool attach = priv->attach_meta, post = priv->post_messages;
+    GST_OBJECT_UNLOCK(self);
+    if (!process_buffers(self, in, out, attach || post))
         return GST_FLOW_ERROR;
-    deliver_results(self, out);
+    if (!attach && !post)
+        return GST_FLOW_OK;
+    GstStructure *results = klass->results(self);
+    if (attach) {
+        gst_gpu_vision_meta_add(out, results);
+        if (klass->annotate)
+            klass->annotate(self, out);
+    }
+    if (post)
+        post_results(self, out, results);
+    else
+        gst_structure_free(results);
     return GST_FLOW_OK;
 }
 
@@ -652,7 +780,7 @@ GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv) {
         "stats", "frames", G_TYPE_UINT64, times.frames, "backend", G_TYPE_STRING, name, "device",
         G_TYPE_STRING, priv.device_name, "time-us-last", G_TYPE_DOUBLE, times.last, "time-us-mean",
         G_TYPE_DOUBLE, mean, "time-us-p99", G_TYPE_DOUBLE, percentile_99(times), "uploads",
-        G_TYPE_UINT64, times.copied, "downloads", G_TYPE_UINT64, times.copied, nullptr);
+        G_TYPE_UINT64, times.uploads, "downloads", G_TYPE_UINT64, times.downloads, nullptr);
 }
 
 void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
@@ -710,6 +838,13 @@ void finalize(GObject *object) {
     G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
 }
 
+/* Once for each name. */
+GType register_enum(const gchar *name, const GEnumValue *values) {
+    const GType type = g_enum_register_static(name, values);
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+    return type;
+}
+
 void install_properties(GObjectClass *klass) {
     constexpr auto ready = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_READY);
@@ -718,8 +853,7 @@ void install_properties(GObjectClass *klass) {
         g_param_spec_enum("backend", "Backend",
                           "What computes; auto, the default, takes CUDA where it can be used, else "
                           "the CPU.",
-                          gst_gpu_vision_enum_register("GstGpuVisionBackend", backends),
-                          GPV_BACKEND_AUTO, ready));
+                          register_enum("GstGpuVisionBackend", backends), GPV_BACKEND_AUTO, ready));
     g_object_class_install_property(
         klass, Property::cuda_device_id,
         g_param_spec_int("cuda-device-id", "CUDA device ID",
@@ -751,10 +885,54 @@ void install_properties(GObjectClass *klass) {
 
 } // namespace
 
-GType gst_gpu_vision_enum_register(const gchar *name, const GEnumValue *values) {
-    const GType type = g_enum_register_static(name, values);
-    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
-    return type;
+void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
+                                const gchar *blurb, gint least, gint most, gint initial) {
+    g_object_class_install_property(
+        klass, id,
+        g_param_spec_int(name, nick, blurb, least, most, initial, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
+                                 const gchar *nick, const gchar *blurb, const gchar *type,
+                                 const GEnumValue *values) {
+    g_object_class_install_property(klass, id,
+                                    g_param_spec_enum(name, nick, blurb,
+                                                      register_enum(type, values), values[0].value,
+                                                      GST_GPU_VISION_PARAM_LIVE));
+}
+
+void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
+                                             const GstGpuVisionOutput *outputs, guint n_outputs) {
+    GstCaps *caps = gst_static_pad_template_get_caps(&src_template);
+    for (guint i = 0; i < n_outputs; i++)
+        for (const bool cuda : {true, false})
+            caps = gst_caps_merge(caps, caps_of_format(format_of(outputs[i], cuda), cuda));
+    gst_element_class_add_pad_template(
+        GST_ELEMENT_CLASS(klass), gst_pad_template_new("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+    gst_caps_unref(caps);
+    klass->outputs = outputs;
+    klass->n_outputs = n_outputs;
+}
+
+/* Upstream has to know too: other formats may be possible or needed now, and other pools. */
+void gst_gpu_vision_filter_set_output(GstGpuVisionFilter *self, guint output) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const bool changed = priv->wanted_output != output;
+    priv->wanted_output = output;
+    priv->output_changes += changed ? 1 : 0;
+    GST_OBJECT_UNLOCK(self);
+    if (!changed)
+        return;
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+    gst_base_transform_reconfigure_sink(GST_BASE_TRANSFORM(self));
+}
+
+guint gst_gpu_vision_filter_get_output(GstGpuVisionFilter *self) {
+    GST_OBJECT_LOCK(self);
+    const guint output = private_of(self)->wanted_output;
+    GST_OBJECT_UNLOCK(self);
+    return output;
 }
 
 static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
@@ -778,8 +956,11 @@ static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
     base->propose_allocation = propose_allocation;
     base->decide_allocation = decide_allocation;
     base->before_transform = before_transform;
+    base->prepare_output_buffer = prepare_output_buffer;
     base->transform = transform;
     base->transform_meta = transform_meta;
+    klass->outputs = &same_as_input;
+    klass->n_outputs = 1;
     gst_type_mark_as_plugin_api(GST_TYPE_GPU_VISION_FILTER, static_cast<GstPluginAPIFlags>(0));
 }
 

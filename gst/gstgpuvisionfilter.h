@@ -4,8 +4,24 @@
 #include <gpuvision/context.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
+#include <gst/video/video.h>
 
 G_BEGIN_DECLS
+
+/* What becomes of a frame. */
+typedef struct {
+    GstVideoFormat system, cuda; /* what comes out, by memory; UNKNOWN: the format of the frame */
+    gboolean image;              /* FALSE: the frame itself goes on, with its pixels untouched */
+} GstGpuVisionOutput;
+
+/* What process() does with one frame. */
+typedef struct {
+    gpv_stream stream;
+    const gpv_image *src;
+    const gpv_image *dst; /* NULL where the output has no image */
+    guint output;         /* its index */
+    gboolean results;     /* whether they will be asked for */
+} GstGpuVisionJob;
 
 /*
  * Base of the elements: caps, allocation, mapping of frames, backend, errors,
@@ -25,9 +41,11 @@ struct _GstGpuVisionFilterClass {
     /* Also called where open() has failed. */
     void (*close)(GstGpuVisionFilter *self);
 
-    /* Runs on one frame, on stream. Controlled properties have the values of the frame's time. */
-    gpv_status (*process)(GstGpuVisionFilter *self, gpv_stream stream, const gpv_image *src,
-                          const gpv_image *dst);
+    /* Runs on one frame. Controlled properties have the values of the frame's time. */
+    gpv_status (*process)(GstGpuVisionFilter *self, const GstGpuVisionJob *job);
+
+    /* What a failure of process() means, and what helps; or NULL, as without this function. */
+    const gchar *(*explain)(GstGpuVisionFilter *self, gpv_status status);
 
     /*
      * What process() found, named after the element, whose name has been given
@@ -35,14 +53,33 @@ struct _GstGpuVisionFilterClass {
      * results are wanted. Transfer full, never NULL.
      */
     GstStructure *(*results)(GstGpuVisionFilter *self);
+
+    /* Attaches metadata of GStreamer's own to a frame that gets the results too. May be NULL. */
+    void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer);
+
+    const GstGpuVisionOutput *outputs;
+    guint n_outputs;
 };
+
+/* In class_init: what comes out, by the index of the output. Without it, an image like the frame.
+ */
+void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
+                                             const GstGpuVisionOutput *outputs, guint n_outputs);
+
+/* The output that is wanted: at first 0. Any thread may change it, holding no lock. */
+void gst_gpu_vision_filter_set_output(GstGpuVisionFilter *self, guint output);
+guint gst_gpu_vision_filter_get_output(GstGpuVisionFilter *self);
 
 /* Flags of a property that may change with every frame. */
 inline constexpr auto GST_GPU_VISION_PARAM_LIVE =
     static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_CONTROLLABLE |
                              GST_PARAM_MUTABLE_PLAYING);
 
-/* Registers an enum type of the plugin, once. */
-GType gst_gpu_vision_enum_register(const gchar *name, const GEnumValue *values);
+/* Such a property. The first of the values is the default; type is a new name of the plugin. */
+void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
+                                const gchar *blurb, gint least, gint most, gint initial);
+void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
+                                 const gchar *nick, const gchar *blurb, const gchar *type,
+                                 const GEnumValue *values);
 
 G_END_DECLS

@@ -7,10 +7,14 @@ gpv_format format_of(const GstVideoInfo &info) {
     switch (GST_VIDEO_INFO_FORMAT(&info)) {
     case GST_VIDEO_FORMAT_GRAY8:
         return GPV_FORMAT_GRAY8;
+    case GST_VIDEO_FORMAT_GRAY16_LE:
+        return GPV_FORMAT_GRAY16;
     case GST_VIDEO_FORMAT_NV12:
         return GPV_FORMAT_NV12;
     case GST_VIDEO_FORMAT_I420:
         return GPV_FORMAT_I420;
+    case GST_VIDEO_FORMAT_P016_LE:
+        return GPV_FORMAT_P016;
     case GST_VIDEO_FORMAT_RGBA:
         return GPV_FORMAT_RGBA8;
     case GST_VIDEO_FORMAT_BGRA:

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <gst/gst.h>
 
+#include "gstgpuccl.h"
 #include "gstgpuerode.h"
 
 namespace {
 
+/* One element that cannot be registered does not take the others with it. */
 gboolean init(GstPlugin *plugin) {
-    return GST_ELEMENT_REGISTER(gpuerode, plugin);
+    const gboolean ccl = GST_ELEMENT_REGISTER(gpuccl, plugin);
+    const gboolean erode = GST_ELEMENT_REGISTER(gpuerode, plugin);
+    return ccl || erode;
 }
 
 } // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the pictures of the documentation with gpuerode: make.py BUILD_FOLDER
+"""Makes the pictures of the documentation with our elements: make.py BUILD_FOLDER
 
 The photographs come from Debian's python3-skimage, fetched with apt-get. The
 pipelines are plain gst-launch-1.0 lines; with -v they are printed.
@@ -15,7 +15,22 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PACKAGE, PICTURES = "python3-skimage", "usr/lib/python3/dist-packages/skimage/data"
 FULL_RANGE = "colorimetry=1:4:0:0" # of grey pictures: 0 is black, 255 white
-PNG = f"video/x-raw,format=GRAY8,{FULL_RANGE} ! pngenc snapshot=true compression-level=9"
+GREY_PNG = f"video/x-raw,format=GRAY8,{FULL_RANGE} ! pngenc snapshot=true compression-level=9"
+COLOR_PNG = "video/x-raw,format=RGB ! pngenc snapshot=true compression-level=9"
+COINS = "left=24 right=194 top=16 bottom=155"
+COINS_SIZE = 166, 132
+DRAWING = """
+    ................
+    .##.....##..#.#.
+    .##.....##...#..
+    ...##...##..#.#.
+    ...##..##.......
+    ......##..####..
+    ..#..##...#..#..
+    .#.##.....#.##..
+    ..#.......#.....
+    ................
+"""
 verbose = "-v" in sys.argv
 folders = [argument for argument in sys.argv[1:] if argument != "-v"]
 
@@ -61,52 +76,79 @@ def picture(path, fmt, *, crop="", size=None, effect=""):
     return (f"filesrc location={path} ! pngdec {'! videocrop ' + crop if crop else ''} "
             f"! videoconvert {scale} ! videoconvert ! video/x-raw,format={fmt} "
             f"{'! capssetter caps=video/x-raw,' + FULL_RANGE if fmt == 'GRAY8' else ''} "
-            f"{'! gpuerode ' + effect if effect else ''}")
+            f"{'! ' + effect if effect else ''}")
 
 
 def make_readme(photos):
     size = 320, 213
     tiles = [(text, picture(photos / "chelsea.png", "RGB", size=size, effect=effect))
              for text, effect in [("before", ""),
-                                  ("after: gpuerode radius=3 shape=ellipse", "radius=3 shape=ellipse")]]
+                                  ("after: gpuerode radius=3 shape=ellipse",
+                                   "gpuerode radius=3 shape=ellipse")]]
     sheet("before-after.jpg", tiles, size, 2, "jpegenc quality=90")
 
 
 def make_operations(photos):
-    size = 166, 132
-    crop = "left=24 right=194 top=16 bottom=155"
-    tiles = [("source", picture(photos / "coins.png", "GRAY8", crop=crop))]
+    tiles = [("source", picture(photos / "coins.png", "GRAY8", crop=COINS))]
     for operation in "erode", "dilate", "open", "close", "gradient", "tophat", "blackhat":
-        tiles.append((operation, picture(photos / "coins.png", "GRAY8", crop=crop,
-                                         effect=f"radius=4 shape=ellipse operation={operation}")))
-    sheet("erode-operations.png", tiles, size, 4, PNG)
+        tiles.append((operation, picture(photos / "coins.png", "GRAY8", crop=COINS,
+                                         effect=f"gpuerode radius=4 shape=ellipse operation={operation}")))
+    sheet("erode-operations.png", tiles, COINS_SIZE, 4, GREY_PNG)
 
 
 def make_shapes(photos):
     """The elements, read off the dilation of one white pixel, and the erosion with each."""
-    size = 166, 132
-    crop = "left=24 right=194 top=16 bottom=155"
     elements, eroded = [], []
     for shape in "rect", "cross", "ellipse":
-        effect = f"radius=6 radius-y=4 shape={shape}"
+        effect = f"gpuerode radius=6 radius-y=4 shape={shape}"
         dot = ("videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=RGBA,width=1,height=1 "
                "! videobox left=-10 right=-10 top=-8 bottom=-8 fill=black autocrop=false "
-               f"! gpuerode operation=dilate {effect} ! videoscale method=nearest-neighbour "
+               f"! {effect} operation=dilate ! videoscale method=nearest-neighbour "
                "! video/x-raw,width=168,height=136 ! videocrop right=2 bottom=4")
         elements.append((f"shape={shape}", dot))
         eroded.append((f"eroded with {shape}",
-                       picture(photos / "coins.png", "GRAY8", crop=crop, effect=effect)))
-    sheet("erode-shapes.png", elements + eroded, size, 3, PNG)
+                       picture(photos / "coins.png", "GRAY8", crop=COINS, effect=effect)))
+    sheet("erode-shapes.png", elements + eroded, COINS_SIZE, 3, GREY_PNG)
 
 
 def make_binary(photos):
-    size = 166, 132
-    crop = "left=24 right=194 top=16 bottom=155"
-    effects = [("source", ""), ("threshold=140 radius=0", "threshold=140 radius=0"),
-               ("threshold=140 radius=3", "threshold=140 radius=3"),
-               ("the same, operation=close", "threshold=140 radius=3 operation=close")]
-    sheet("erode-binary.png", [(text, picture(photos / "coins.png", "GRAY8", crop=crop, effect=effect))
-                               for text, effect in effects], size, 4, PNG)
+    effects = [("source", ""), ("threshold=140 radius=0", "gpuerode threshold=140 radius=0"),
+               ("threshold=140 radius=3", "gpuerode threshold=140 radius=3"),
+               ("the same, operation=close", "gpuerode threshold=140 radius=3 operation=close")]
+    sheet("erode-binary.png", [(text, picture(photos / "coins.png", "GRAY8", crop=COINS, effect=effect))
+                               for text, effect in effects], COINS_SIZE, 4, GREY_PNG)
+
+
+def make_components(photos):
+    tiles = [(text, picture(photos / "coins.png", "RGB", crop=COINS, effect=effect))
+             for text, effect in [("source", ""), ("output=mask", "gpuccl threshold=140 output=mask"),
+                                  ("output=colorize", "gpuccl threshold=140"),
+                                  ("the same, min-area=100", "gpuccl threshold=140 min-area=100")]]
+    sheet("ccl-components.png", tiles, COINS_SIZE, 4, COLOR_PNG)
+
+
+def make_modes(_):
+    """Bars that touch: one component, or one for each bar."""
+    size = 192, 128
+    bars = ("videotestsrc num-buffers=1 pattern=smpte75 ! video/x-raw,format=RGB,"
+            f"width={size[0]},height={size[1]}")
+    tiles = [("source", bars), ("label-mode=binary threshold=1", f"{bars} ! gpuccl threshold=1"),
+             ("label-mode=equal-value", f"{bars} ! gpuccl label-mode=equal-value threshold=1")]
+    sheet("ccl-modes.png", tiles, size, 3, COLOR_PNG)
+
+
+def make_connectivity(folder):
+    """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
+    rows = DRAWING.split()
+    pixels = bytes(255 * (pixel == "#") for row in rows for pixel in row)
+    drawing, size = folder / "drawing.pgm", (12 * len(rows[0]), 12 * len(rows))
+    drawing.write_bytes(b"P5\n%d %d\n255\n" % (len(rows[0]), len(rows)) + pixels)
+    tiles = [(text, f"filesrc location={drawing} ! pnmdec ! videoconvert ! video/x-raw,format=RGB "
+                    f"{'! gpuccl ' + effect if effect else ''} ! videoscale method=nearest-neighbour "
+                    f"! video/x-raw,width={size[0]},height={size[1]}")
+             for text, effect in [("source", ""), ("connectivity=4", "connectivity=4"),
+                                  ("connectivity=8", "connectivity=8")]]
+    sheet("ccl-connectivity.png", tiles, size, 3, COLOR_PNG)
 
 
 def main():
@@ -116,7 +158,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
         photos = photographs(folder)
-        for make in make_readme, make_operations, make_shapes, make_binary:
+        for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
+                     make_connectivity):
             make(photos)
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")

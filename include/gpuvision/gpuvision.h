@@ -7,6 +7,7 @@
  * Everything.
  */
 
+#include <gpuvision/ccl.h>
 #include <gpuvision/context.h>
 #include <gpuvision/erode.h>
 #include <gpuvision/types.h>

@@ -9,6 +9,8 @@ namespace gpv {
 namespace {
 
 constexpr std::size_t first_image_size = sizeof(gpv_image);
+constexpr std::size_t first_buffer_size = sizeof(gpv_buffer);
+constexpr std::int64_t max_buffer_bytes = std::int64_t{1} << 46;
 
 static_assert(static_cast<gpv_format>(Format::cap32x8) == GPV_FORMAT_CAP32X8);
 static_assert(static_cast<gpv_color_matrix>(ColorMatrix::bt2020) == GPV_COLOR_MATRIX_BT2020);
@@ -30,6 +32,13 @@ void require_format(const char *owner, gpv_format format) {
         throw Error(Status::invalid_argument, Name(owner, "format").text() + " is " +
                                                   std::to_string(format) +
                                                   ", which is no GPV_FORMAT");
+}
+
+void require_memory(const char *owner, gpv_memory memory, std::int32_t device) {
+    require_range({owner, "memory"}, memory, gpv_memory{GPV_MEMORY_HOST},
+                  gpv_memory{GPV_MEMORY_CUDA});
+    if (memory == GPV_MEMORY_CUDA)
+        require_range({owner, "device"}, device, 0, INT32_MAX);
 }
 
 /// A stride above this could overflow the address of the last row.
@@ -56,10 +65,7 @@ Image read_image(const gpv_image *image, const char *name, bool shape_only) {
     read_struct(image, first_image_size, name, view);
 
     require_format(name, view.format);
-    require_range({name, "memory"}, view.memory, gpv_memory{GPV_MEMORY_HOST},
-                  gpv_memory{GPV_MEMORY_CUDA});
-    if (view.memory == GPV_MEMORY_CUDA)
-        require_range({name, "device"}, view.device, 0, INT32_MAX);
+    require_memory(name, view.memory, view.device);
     require_size(name, view.width, view.height);
     require_range({name, "color_matrix"}, view.color_matrix, gpv_color_matrix{0},
                   gpv_color_matrix{GPV_COLOR_MATRIX_BT2020});
@@ -78,6 +84,23 @@ Image read_image(const gpv_image *image, const char *name, bool shape_only) {
         for (int i = 0; i < result.plane_count(); i++)
             result.planes[i] = read_plane(name, view, i, result.shape(i));
     return result;
+}
+
+Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
+                  std::size_t alignment) {
+    gpv_buffer view{};
+    read_struct(buffer, first_buffer_size, name, view);
+    require_memory(name, view.memory, view.device);
+    require_range({name, "reserved"}, view.reserved, 0u, 0u);
+    require_not_null(view.data, {name, "data"});
+    require_range({name, "size"}, view.size, std::uint64_t{element_bytes},
+                  std::uint64_t{max_buffer_bytes});
+    if (reinterpret_cast<std::uintptr_t>(view.data) % alignment)
+        throw Error(Status::invalid_argument, Name(name, "data").text() +
+                                                  " must be a multiple of " +
+                                                  std::to_string(alignment) + " bytes");
+    return {static_cast<Memory>(view.memory), view.device, static_cast<std::byte *>(view.data),
+            static_cast<std::int64_t>(view.size)};
 }
 
 } // namespace gpv

@@ -11,4 +11,8 @@ namespace gpv {
 /// With shape_only, data and stride are not looked at.
 Image read_image(const gpv_image *image, const char *name, bool shape_only = false);
 
+/// Likewise, of flat memory for at least one element.
+Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
+                  std::size_t alignment);
+
 } // namespace gpv

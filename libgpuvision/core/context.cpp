@@ -40,7 +40,8 @@ void Context::fail(Status status, const char *text) noexcept {
         error_.clear(); // no memory for it
     }
     try {
-        log(LogLevel::error, text);
+        // Too little room is for the caller to judge: it may have asked for the first few only.
+        log(status == Status::too_small ? LogLevel::debug : LogLevel::error, text);
     } catch (...) { // a callback that throws is the caller's
     }
 }

@@ -67,6 +67,22 @@ bool overlap(const Image &a, const Image &b) {
     return false;
 }
 
+bool overlap(const Block &a, const Block &b) {
+    std::less<const std::byte *> before;
+    return before(a.data, b.data + b.size) && before(b.data, a.data + a.size);
+}
+
+bool overlap(const Image &image, const Block &block) {
+    for (int i = 0; i < image.plane_count(); i++) {
+        const Plane &plane = image.planes[i];
+        const PlaneShape shape = image.shape(i);
+        const std::int64_t bytes = (shape.rows - 1) * plane.stride + shape.row_bytes();
+        if (overlap({image.memory, image.device, plane.data, bytes}, block))
+            return true;
+    }
+    return false;
+}
+
 bool planes_overlap(const Image &image) {
     for (int i = 0; i < image.plane_count(); i++)
         for (int j = 0; j < i; j++)

@@ -83,6 +83,18 @@ struct Image {
     PlaneShape shape(int plane) const { return plane_shape(format, plane, width, height); }
 };
 
+/// A checked view of flat memory.
+struct Block {
+    Memory memory;
+    int device;
+    std::byte *data;
+    std::int64_t size; ///< bytes
+};
+
+/// True if a byte of the block lies between the first and the last one of a plane.
+bool overlap(const Image &image, const Block &block);
+bool overlap(const Block &a, const Block &b);
+
 /// Same data and stride of every plane.
 bool same_pixels(const Image &a, const Image &b);
 

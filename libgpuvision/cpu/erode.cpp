@@ -613,7 +613,7 @@ class CpuErode final : public Erode {
         });
         evaluate<Kind>(in, out, false);
         for_rows(in.rows, in.columns, 0, [&](std::byte *, int y) {
-            pack_row(bytes(out.plane.row(y)), in.columns, 1, bytes(result.plane.row(y)));
+            pack_row(bytes(out.plane.row(y)), in.columns, 0, 1, bytes(result.plane.row(y)));
         });
     }
 
@@ -627,13 +627,13 @@ class CpuErode final : public Erode {
                      std::uint8_t *bits = bytes(to.plane.row(y));
                      const auto *samples = reinterpret_cast<const std::uint8_t *>(row);
                      if (shape.sample_bytes == 2)
-                         return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width,
+                         return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width, 0,
                                          params_.threshold, bits);
                      if (rgb) {
                          luma_row(samples, shape.channels, red, bytes(scratch), src.width);
                          samples = bytes(scratch);
                      }
-                     pack_row(samples, src.width, params_.threshold, bits);
+                     pack_row(samples, src.width, 0, params_.threshold, bits);
                  });
     }
 

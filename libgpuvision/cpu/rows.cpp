@@ -266,20 +266,21 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
 }
 
 template <class T>
-void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits) {
+void pack_row(const T *row, std::size_t length, int flip, int threshold, std::uint8_t *bits) {
     const hn::ScalableTag<T> d;
     const std::size_t lanes = hn::Lanes(d);
+    const auto flipped = hn::Set(d, static_cast<T>(flip));
     const auto limit = hn::Set(d, static_cast<T>(threshold));
     std::size_t x = 0;
     if (lanes % 8 == 0)
         for (; x + lanes <= length; x += lanes) {
-            const auto value = hn::LoadU(d, row + x);
+            const auto value = hn::Xor(hn::LoadU(d, row + x), flipped);
             hn::StoreMaskBits(d, hn::Eq(hn::Max(value, limit), value), bits + x / 8);
         }
     for (; x < length; x += 8) {
         unsigned byte = 0;
         for (std::size_t i = 0; i < 8 && x + i < length; i++)
-            byte |= unsigned{row[x + i] >= threshold} << i;
+            byte |= unsigned{(row[x + i] ^ flip) >= threshold} << i;
         bits[x / 8] = static_cast<std::uint8_t>(byte);
     }
 }
@@ -320,8 +321,9 @@ void unpack_row(const std::uint8_t *bits, std::size_t length, T *row) {
     void subtract_##suffix(const T *a, const T *b, T *out, std::size_t length) {                   \
         subtract_rows(a, b, out, length);                                                          \
     }                                                                                              \
-    void pack_##suffix(const T *row, std::size_t length, int threshold, std::uint8_t *bits) {      \
-        pack_row(row, length, threshold, bits);                                                    \
+    void pack_##suffix(const T *row, std::size_t length, int flip, int threshold,                  \
+                       std::uint8_t *bits) {                                                       \
+        pack_row(row, length, flip, threshold, bits);                                              \
     }                                                                                              \
     void unpack_##suffix(const std::uint8_t *bits, std::size_t length, T *row) {                   \
         unpack_row(bits, length, row);                                                             \
@@ -421,8 +423,9 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
             HWY_DYNAMIC_DISPATCH(subtract_##suffix)(a, b, out, length);                            \
         }                                                                                          \
         template <>                                                                                \
-        void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits) {       \
-            HWY_DYNAMIC_DISPATCH(pack_##suffix)(row, length, threshold, bits);                     \
+        void pack_row(const T *row, std::size_t length, int flip, int threshold,                   \
+                      std::uint8_t *bits) {                                                        \
+            HWY_DYNAMIC_DISPATCH(pack_##suffix)(row, length, flip, threshold, bits);               \
         }                                                                                          \
         template <>                                                                                \
         void unpack_row(const std::uint8_t *bits, std::size_t length, T *row) {                    \

@@ -5,8 +5,9 @@
 #include <cstdint>
 
 /// Vectorised arithmetic on rows of samples: everything in cpu/erode.cpp that
-/// touches a pixel. Lengths are in samples of T. Nothing outside the lengths
-/// given is read or written unless a function says so.
+/// touches a pixel, some of it used by cpu/ccl.cpp too. Lengths are in samples
+/// of T. Nothing outside the lengths given is read or written unless a function
+/// says so.
 namespace gpv::cpu {
 
 /// minimum and maximum of samples; all (and) and any (or) of bits.
@@ -57,10 +58,10 @@ void spread_row(const std::uint8_t *grey, int channels, const std::uint8_t *alph
 inline constexpr std::size_t pack_slack = 8;
 
 /// Bit x of bits, counted from the lowest bit of the first byte, says whether
-/// row[x] >= threshold. Bits behind length in its last byte become 0; behind
+/// (row[x] ^ flip) >= threshold. Bits behind length in its last byte become 0; behind
 /// that it may write pack_slack bytes.
 template <class T>
-void pack_row(const T *row, std::size_t length, int threshold, std::uint8_t *bits);
+void pack_row(const T *row, std::size_t length, int flip, int threshold, std::uint8_t *bits);
 
 /// The reverse: all bits of the sample set, or none.
 template <class T>

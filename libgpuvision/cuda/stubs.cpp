@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The symbols of cuda/ in a build without nvcc.
 #include "core/backends.hpp"
+#include "core/ccl.hpp"
 #include "core/erode.hpp"
 #include "core/error.hpp"
 
@@ -19,6 +20,10 @@ bool available(int) {
 }
 
 std::unique_ptr<Device> make_device(int) {
+    refuse();
+}
+
+std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context>) {
     refuse();
 }
 

@@ -225,10 +225,10 @@ START_TEST(wrapped_images_run) {
     size_t i;
     ck_assert_int_eq(gpv_context_create(NULL, &context), GPV_OK);
     ck_assert_int_eq(gpv_erode_create(context, NULL, &op), GPV_OK);
-    for (i = 0; i < COUNT(morph_formats); i++) {
-        const int64_t need = gpv_image_wrap(NULL, 0, morph_formats[i], 5, 3, NULL, 0);
+    for (i = 0; i < COUNT(picture_formats); i++) {
+        const int64_t need = gpv_image_wrap(NULL, 0, picture_formats[i], 5, 3, NULL, 0);
         unsigned char *exact = calloc(1, (size_t)need);
-        ck_assert_int_eq(gpv_image_wrap(&image, sizeof image, morph_formats[i], 5, 3, exact, 0),
+        ck_assert_int_eq(gpv_image_wrap(&image, sizeof image, picture_formats[i], 5, 3, exact, 0),
                          need);
         ck_assert_int_eq(gpv_erode_run(op, NULL, &image, &image), GPV_OK);
         ck_assert_int_eq(gpv_erode_wait(op), GPV_OK);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testing.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { CANARY = 0xC5, MARGIN = 64, GAP = 6 };
+enum { CANARY = 0xC5, MARGIN = 64 };
 
-const gpv_format morph_formats[10] = {
+const gpv_format picture_formats[10] = {
     GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8,
     GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420,
 };
@@ -103,7 +104,14 @@ static size_t page_size(void) {
 }
 
 static size_t sample_bytes(gpv_format format) {
-    return format == GPV_FORMAT_GRAY16 ? 2 : 1;
+    if (format == GPV_FORMAT_LABEL32)
+        return 4;
+    return format == GPV_FORMAT_GRAY16 || format == GPV_FORMAT_P016 ? 2 : 1;
+}
+
+/* Of a PADDED image, between two rows. */
+static size_t gap(gpv_format format) {
+    return sample_bytes(format) == 4 ? 12 : 6;
 }
 
 static void walled_plane(picture *p, int plane, size_t row_bytes, size_t rows) {
@@ -125,7 +133,7 @@ static void walled_plane(picture *p, int plane, size_t row_bytes, size_t rows) {
 
 static void heap_plane(picture *p, int plane, size_t row_bytes, size_t rows) {
     const size_t margin = p->how == PADDED ? MARGIN + sample_bytes(p->view.format) : 0;
-    const size_t stride = row_bytes + (p->how == PADDED ? GAP : 0);
+    const size_t stride = row_bytes + (p->how == PADDED ? gap(p->view.format) : 0);
     p->size[plane] = stride * (rows - 1) + row_bytes + 2 * margin;
     p->block[plane] = malloc(p->size[plane]);
     ck_assert_ptr_nonnull(p->block[plane]);
@@ -219,7 +227,7 @@ bool picture_intact(const picture *p) {
         shape_of(p, i, &row_bytes, &rows);
         for (y = 0; y < rows; y++) {
             const unsigned char *row = row_of(p, i, y);
-            const unsigned char *from = y ? row - GAP : block;
+            const unsigned char *from = y ? row - gap(p->view.format) : block;
             const unsigned char *to = y + 1 < rows ? row + row_bytes : block + p->size[i];
             if (walled) {
                 from = block + (2 * y + 1) * page;
@@ -230,6 +238,245 @@ bool picture_intact(const picture *p) {
         }
     }
     return true;
+}
+
+uint64_t picture_hash(const picture *p, uint64_t before) {
+    uint64_t sum = before ^ 1469598103934665603u;
+    size_t k;
+    int i;
+    for (i = 0; i < gpv_format_planes(p->view.format); i++)
+        for (k = 0; k < p->size[i]; k++)
+            sum = (sum ^ ((unsigned char *)p->block[i])[k]) * 1099511628211u;
+    return sum;
+}
+
+size_t parse_samples(const char *text, unsigned char *bytes, int sample_bytes) {
+    size_t count = 0;
+    while (*text) {
+        unsigned value = 0;
+        if (*text == ' ') {
+            text++;
+            continue;
+        }
+        if (*text == '.' || *text == '#')
+            value = *text++ == '#' ? 255 : 0;
+        else
+            value = (unsigned)strtoul(text, (char **)&text, 10);
+        memcpy(bytes + count, &value, (size_t)sample_bytes); /* the low bytes come first */
+        count += (size_t)sample_bytes;
+    }
+    return count;
+}
+
+typedef struct field {
+    size_t offset, size;
+    int64_t value;
+} field;
+#define SET(name, value)                                                                           \
+    { offsetof(gpv_image, name), sizeof((gpv_image *)0)->name, (int64_t)(value) }
+#define ELEMENT(name, i, value)                                                                    \
+    { offsetof(gpv_image, name) + 8 * (i), 8, (int64_t)(value) }
+#define BAD GPV_ERR_INVALID_ARGUMENT
+#define NOT GPV_ERR_UNSUPPORTED
+
+/* What is wrong with an image of IMAGE_W x IMAGE_H. % in the text stands for its name. */
+static const struct {
+    field fields[3];
+    gpv_status status;
+    bool shape; /* so that prepare refuses it, too */
+    const char *text;
+} faults[] = {
+    {{SET(struct_size, 0)}, BAD, true, "->struct_size|is 0|160..4096"},
+    {{SET(struct_size, 159)}, BAD, true, "->struct_size|159|160..4096"},
+    {{SET(struct_size, 4097)}, BAD, true, "->struct_size|4097|160..4096"},
+    {{SET(struct_size, UINT32_MAX)}, BAD, true, "->struct_size|4294967295|160..4096"},
+    {{SET(format, GPV_FORMAT_NONE)}, BAD, true, "->format|is 0"},
+    {{SET(format, 16)}, BAD, true, "->format|16"},
+    {{SET(format, UINT32_MAX)}, BAD, true, "->format|4294967295"},
+    {{SET(format, GPV_FORMAT_GRAYF32)}, NOT, true, "->format|GRAYF32|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_P016)}, NOT, true, "->format|P016|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_LABEL32)}, NOT, true, "->format|LABEL32|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_CAP32X4)}, NOT, true, "->format|CAP32X4|GRAY8|I420"},
+    {{SET(format, GPV_FORMAT_CAP32X8)}, NOT, true, "->format|CAP32X8|GRAY8|I420"},
+    {{SET(memory, GPV_MEMORY_CUDA)}, NOT, true, "->memory|CUDA|CPU"},
+    {{SET(memory, 2)}, BAD, true, "->memory|2|0..1"},
+    {{SET(memory, UINT32_MAX)}, BAD, true, "->memory|4294967295|0..1"},
+    {{SET(memory, GPV_MEMORY_CUDA), SET(device, -1)}, BAD, true, "->device|-1|0..2147483647"},
+    {{SET(width, 0)}, BAD, true, "->width|is 0|1..32767"},
+    {{SET(width, -1)}, BAD, true, "->width|-1|1..32767"},
+    {{SET(width, 32768)}, BAD, true, "->width|32768|1..32767"},
+    {{SET(width, INT32_MIN)}, BAD, true, "->width|-2147483648|1..32767"},
+    {{SET(width, INT32_MAX), SET(height, 1)}, BAD, true, "->width|2147483647|1..32767"},
+    {{SET(width, 536870912), SET(height, 1), SET(format, GPV_FORMAT_RGBA8)},
+     BAD,
+     true,
+     "->width|536870912|1..32767"},
+    {{SET(height, 0)}, BAD, true, "->height|is 0|1..32767"},
+    {{SET(height, -1)}, BAD, true, "->height|-1|1..32767"},
+    {{SET(height, 32768)}, BAD, true, "->height|32768|1..32767"},
+    {{SET(height, INT32_MIN)}, BAD, true, "->height|-2147483648|1..32767"},
+    {{SET(width, 1), SET(height, INT32_MAX)}, BAD, true, "->height|2147483647|1..32767"},
+    {{SET(width, 32767), SET(height, 32768)}, BAD, true, "->height|32768|1..32767"},
+    {{SET(color_matrix, 4)}, BAD, true, "->color_matrix|4|0..3"},
+    {{SET(color_range, 3)}, BAD, true, "->color_range|3|0..2"},
+    {{SET(color_range, UINT32_MAX)}, BAD, true, "->color_range|4294967295|0..2"},
+    {{ELEMENT(data, 0, 0)}, BAD, false, "->data[0]|NULL"},
+    {{ELEMENT(stride, 0, 0)}, BAD, false, "->stride[0]|is 0|64..1099511627776"},
+    {{ELEMENT(stride, 0, IMAGE_W - 1)}, BAD, false, "->stride[0]|63|64.."},
+    {{ELEMENT(stride, 0, -IMAGE_W)}, BAD, false, "->stride[0]|-64|64.."},
+    {{ELEMENT(stride, 0, INT64_MIN)}, BAD, false, "->stride[0]|-9223372036854775808|64.."},
+    {{ELEMENT(stride, 0, INT64_MAX)}, BAD, false, "->stride[0]|9223372036854775807|64.."},
+    {{SET(format, GPV_FORMAT_RGBA8), ELEMENT(stride, 0, 4 * IMAGE_W - 1)},
+     BAD,
+     false,
+     "->stride[0]|255|256.."},
+    {{SET(format, GPV_FORMAT_GRAY16), ELEMENT(stride, 0, 2 * IMAGE_W + 1)},
+     BAD,
+     false,
+     "->data[0]|->stride[0]|2 bytes"},
+    {{SET(format, GPV_FORMAT_NV12), ELEMENT(data, 1, 0)}, BAD, false, "->data[1]|NULL"},
+    {{SET(format, GPV_FORMAT_NV12), ELEMENT(stride, 1, IMAGE_W - 1)},
+     BAD,
+     false,
+     "->stride[1]|63|64.."},
+    {{SET(format, GPV_FORMAT_NV12), SET(width, IMAGE_W - 1), ELEMENT(stride, 1, IMAGE_W - 1)},
+     BAD,
+     false,
+     "->stride[1]|63|64.."},
+    {{SET(format, GPV_FORMAT_I420), ELEMENT(data, 2, 0)}, BAD, false, "->data[2]|NULL"},
+    {{SET(format, GPV_FORMAT_I420), ELEMENT(stride, 2, IMAGE_W / 2 - 1)},
+     BAD,
+     false,
+     "->stride[2]|31|32.."},
+};
+
+const int image_faults = (int)COUNT(faults);
+
+gpv_image forbidden_image(void *memory) {
+    gpv_image image;
+    int i;
+    gpv_image_init(&image, sizeof image);
+    image.format = GPV_FORMAT_GRAY8;
+    image.width = IMAGE_W;
+    image.height = IMAGE_H;
+    for (i = 0; i < GPV_MAX_PLANES; i++) {
+        image.data[i] = (char *)memory + (i << 18);
+        image.stride[i] = 4096;
+    }
+    return image;
+}
+
+bool spoil_image(gpv_image *image, int fault) {
+    size_t i;
+    for (i = 0; i < 3 && faults[fault].fields[i].size; i++) {
+        const field f = faults[fault].fields[i];
+        const uint32_t low = (uint32_t)f.value;
+        memcpy((char *)image + f.offset, f.size == 8 ? (const void *)&f.value : &low, f.size);
+    }
+    return faults[fault].shape;
+}
+
+void expect_image_error(gpv_context *context, const books *keep, gpv_status status,
+                        const char *name, int fault) {
+    char text[256] = "";
+    const char *from = faults[fault].text;
+    size_t used = 0;
+    for (; *from && used < sizeof text - 8; from++) {
+        if (from[0] == '-' && from[1] == '>')
+            used += (size_t)snprintf(text + used, 8, "%s", name);
+        text[used++] = *from;
+    }
+    expect_error(context, keep, status, faults[fault].status, text);
+}
+
+void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place),
+                         void (*expect)(const void *place, gpv_status wanted, const char *text)) {
+    const struct {
+        uint32_t size, set_byte;
+        gpv_status status;
+    } cases[] = {
+        {first, 0, GPV_OK},      {first + 8, 0, GPV_OK}, {4096, 0, GPV_OK},
+        {first + 8, first, NOT}, {4096, 4095, NOT},      {0, 0, BAD},
+        {first - 1, 0, BAD},     {4097, 0, BAD},         {UINT32_MAX, 0, BAD},
+    };
+    size_t i;
+    for (i = 0; i < COUNT(cases); i++) {
+        const uint32_t real = cases[i].status == BAD ? first : cases[i].size;
+        picture wall = picture_new(GPV_FORMAT_GRAY8, (int)real, 1, WALL_RIGHT);
+        unsigned char *place = wall.view.data[0];
+        char text[128];
+        memset(place, 0, real);
+        init(place);
+        memcpy(place, &cases[i].size, sizeof cases[i].size);
+        if (cases[i].set_byte)
+            place[cases[i].set_byte] = 1;
+        if (cases[i].status == NOT)
+            snprintf(text, sizeof text, "%s|newer|%u", name, cases[i].set_byte);
+        else
+            snprintf(text, sizeof text, "%s->struct_size|is %u|%u..4096", name, cases[i].size,
+                     first);
+        expect(place, cases[i].status, text);
+        picture_free(&wall);
+    }
+}
+
+/* Whether one byte belongs to two rectangles of one parent. */
+static bool share(int dx, int dy, int width, int height) {
+    return abs(dx) < width && abs(dy) < height;
+}
+
+void expect_overlaps_refused(gpv_context *context, const books *keep,
+                             gpv_status (*run)(const gpv_image *src, const gpv_image *dst),
+                             bool in_place) {
+    enum { PITCH = 101, ROWS = 40, WIDTH = 30, HEIGHT = 12 };
+    unsigned char parent[PITCH * ROWS], before[PITCH * ROWS];
+    gpv_image src, dst;
+    int dx, dy, ran = 0, refused = 0;
+    for (dy = -14; dy <= 14; dy++)
+        for (dx = -35; dx <= 35; dx++) {
+            size_t i;
+            unsigned char *from = parent + 14 * PITCH + 35;
+            unsigned char *to = from + dy * PITCH + dx;
+            gpv_status status;
+            bool intact;
+            for (i = 0; i < sizeof parent; i++)
+                parent[i] = before[i] = (unsigned char)(i * 2654435761u >> 13);
+            gpv_image_wrap(&src, sizeof src, GPV_FORMAT_GRAY8, WIDTH, HEIGHT, from, PITCH);
+            gpv_image_wrap(&dst, sizeof dst, GPV_FORMAT_GRAY8, WIDTH, HEIGHT, to, PITCH);
+            status = run(&src, &dst);
+            if (share(dx, dy, WIDTH, HEIGHT) && (dx || dy || !in_place)) {
+                expect_error(context, keep, status, BAD, "dst|overlaps|src");
+                ck_assert_int_eq(memcmp(parent, before, sizeof parent), 0);
+                refused++;
+                continue;
+            }
+            ck_assert_int_eq(status, GPV_OK);
+            intact = true;
+            for (i = 0; i < sizeof parent; i++) {
+                const int x = (int)(i % PITCH) - 35 - dx, y = (int)(i / PITCH) - 14 - dy;
+                const bool inside = x >= 0 && x < WIDTH && y >= 0 && y < HEIGHT;
+                intact = intact && (inside || parent[i] == before[i]);
+            }
+            ck_assert(intact);
+            ran++;
+        }
+    ck_assert_int_eq(refused, 59 * 23 - in_place);
+    ck_assert_int_eq(ran, 71 * 29 - refused);
+}
+
+void expect_same_in_threads(void *(*work)(void *hash)) {
+    enum { THREADS = 2 };
+    uint64_t alone, together[THREADS];
+    pthread_t thread[THREADS];
+    int i;
+    work(&alone);
+    for (i = 0; i < THREADS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, work, &together[i]), 0);
+    for (i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    ck_assert_uint_ne(alone, 0);
+    for (i = 0; i < THREADS; i++)
+        ck_assert_uint_eq(together[i], alone);
 }
 
 int run_suite(Suite *suite) {

@@ -62,8 +62,40 @@ bool picture_equal(const picture *a, const picture *b);
 /* Whether every byte outside the rows is as picture_new() left it. */
 bool picture_intact(const picture *p);
 
-extern const gpv_format morph_formats[10];
+/* Whatever went before in, and every byte of a TIGHT one. */
+uint64_t picture_hash(const picture *p, uint64_t before);
+
+/* Those of pictures: a plane of 8 or 16 bits, colours, YUV. */
+extern const gpv_format picture_formats[10];
 const char *format_name(gpv_format format);
+
+/* Samples written as numbers or '.' (0) and '#' (255), blank-separated or not; gives bytes. */
+size_t parse_samples(const char *text, unsigned char *bytes, int sample_bytes);
+
+/* Of the images that are to be refused. */
+enum { IMAGE_W = 64, IMAGE_H = 48 };
+/* A legal GRAY8 image whose pixels nobody may touch, in 2 MiB. */
+gpv_image forbidden_image(void *memory);
+/* The number of ways in which such an image can be made a wrong picture. */
+extern const int image_faults;
+/* Says whether format, size or memory is wrong, so that prepare refuses it, too. */
+bool spoil_image(gpv_image *image, int fault);
+/* name: of the argument. */
+void expect_image_error(gpv_context *context, const books *keep, gpv_status status,
+                        const char *name, int fault);
+
+/* Puts a struct of an age from before the first to far in the future where no byte behind it can
+ * be read, and lets expect compare what the library says of it. init writes the defaults. */
+void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place),
+                         void (*expect)(const void *place, gpv_status wanted, const char *text));
+/* Runs on two GRAY8 rectangles of one parent, in every position to each other: what shares a byte
+ * must be refused, but for one that is the other if in_place. */
+void expect_overlaps_refused(gpv_context *context, const books *keep,
+                             gpv_status (*run)(const gpv_image *src, const gpv_image *dst),
+                             bool in_place);
+/* hash receives what work has computed on a context of its own, 0 if a call failed. Check takes no
+ * assertion from another thread. */
+void expect_same_in_threads(void *(*work)(void *hash));
 
 int run_suite(Suite *suite);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo writes a playable video and a picture of it, eroded on its right, and says what failed.
+"""The demo writes a playable video and a picture of each element at work, and says what failed.
 
 usage: demo.py PROGRAM
 """
@@ -106,6 +106,52 @@ def check_failures(wav):
                 assert contents(folder) == earlier, f"{args}: left {os.listdir(folder)}"
 
 
+def check_report(said, element):
+    assert said["frames"] == str(FRAMES), said
+    assert said["backend"].split(",")[0] in ("cpu", "cuda"), said
+    assert "generated" in said["clip"], said
+    assert float(said[element].split()[0]) > 0, said
+    assert os.path.basename(said["picture"]) == element + ".png", said
+
+
+def check_eroded(said):
+    """The ball is smaller on the right."""
+    frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
+    assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
+    for number, rows in enumerate(frames):
+        before = bright(row[:WIDTH] for row in rows[TOP:])
+        after = bright(row[WIDTH:] for row in rows[TOP:])
+        assert 0 < after < before, f"frame {number}: {before} bright pixels, then {after}"
+
+    with open(said["picture"], "rb") as file:
+        width, height = struct.unpack(">II", file.read(24)[16:])
+    assert (width, height) == (4 * 406 + 6, 2 * 306 + 6), (width, height)
+    picture, = grey(said["picture"], width, height, "pngdec")
+    before, after = bright(picture[6 + 70:306]), bright(picture[312 + 70:612])
+    assert after < before, f"contact sheet: {before} bright pixels, then {after}"
+
+
+def check_boxes(said):
+    """There is one ball, in a colour, and a white box around it."""
+    assert said["objects"] == "1 in every frame", said
+    frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
+    assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
+    for number, rows in enumerate(frames):
+        ball = [[value > 128 for value in row[:WIDTH]] for row in rows[TOP:]]
+        white = [[value > 180 for value in row[WIDTH:]] for row in rows[TOP:]]
+        left, right, top, bottom = extent(ball)
+        for found, expected in zip(extent(white), (left - 2, right + 2, top - 2, bottom + 2)):
+            assert abs(found - expected) <= 2, f"frame {number}: {extent(white)}, {extent(ball)}"
+        middle = white[(top + bottom) // 2]
+        assert not any(middle[left + 2:right - 1]), f"frame {number}: the box is filled"
+
+
+def extent(rows):
+    columns = [x for row in rows for x, value in enumerate(row) if value]
+    lines = [y for y, row in enumerate(rows) if any(row)]
+    return min(columns), max(columns), min(lines), max(lines)
+
+
 def main():
     if not shutil.which("gst-launch-1.0") or not exists("compositor", "pngenc", "pngdec") or \
             not (exists("openh264enc", "mp4mux") or exists("vp8enc", "webmmux")):
@@ -114,26 +160,13 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--frames", str(FRAMES), "--out", folder)
         assert result.returncode == 0, result.stderr
-        assert len(os.listdir(folder)) == 2, os.listdir(folder)
-        said = dict(re.findall(r"^(\w+) +(.*)$", result.stdout, re.M))
-        assert said["frames"] == str(FRAMES), result.stdout
-        assert said["backend"].split(",")[0] in ("cpu", "cuda"), result.stdout
-        assert "generated" in said["clip"], result.stdout
-        assert float(said["gpuerode"].split()[0]) > 0, result.stdout
-
-        frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
-        assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
-        for number, rows in enumerate(frames):
-            before = bright(row[:WIDTH] for row in rows[TOP:])
-            after = bright(row[WIDTH:] for row in rows[TOP:])
-            assert 0 < after < before, f"frame {number}: {before} bright pixels, then {after}"
-
-        with open(said["picture"], "rb") as file:
-            width, height = struct.unpack(">II", file.read(24)[16:])
-        assert (width, height) == (4 * 406 + 6, 2 * 306 + 6), (width, height)
-        picture, = grey(said["picture"], width, height, "pngdec")
-        before, after = bright(picture[6 + 70:306]), bright(picture[312 + 70:612])
-        assert after < before, f"contact sheet: {before} bright pixels, then {after}"
+        assert len(os.listdir(folder)) == 4, os.listdir(folder)
+        reports = [dict(re.findall(r"^(\w+) +(.*)$", report, re.M))
+                   for report in result.stdout.strip().split("\n\n")]
+        assert len(reports) == 2, result.stdout
+        for said, element, check in zip(reports, ("gpuerode", "gpuccl"), (check_eroded, check_boxes)):
+            check_report(said, element)
+            check(said)
 
     check_effects()
     with tempfile.TemporaryDirectory() as folder:

@@ -37,7 +37,7 @@ def main():
         plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
         where = {"LD_LIBRARY_PATH": library.parent}
         drawn = Path(folder, "drawn")
-        for stem, args in [("erode", [3])]:
+        for stem, args in ("erode", [3]), ("ccl", [128, 100]):
             program, by_c, by_python = (Path(folder, name) for name in (stem, "by-c", "by-python"))
             run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags)
             if stem == "erode":

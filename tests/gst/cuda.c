@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts,
- * pools, and what is left behind. What comes out has to be what the CPU makes
- * of the same frame in system memory.
+ * pools, and what is left behind; and the outputs of gpuccl. What comes out has
+ * to be what the CPU makes of the same frame in system memory.
  */
 #include "helpers.h"
 
@@ -14,12 +14,10 @@
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 
-static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
-                                       "BGRx", "RGB",  "BGR",  "GRAY8"};
 enum { cuda_formats = G_N_ELEMENTS(formats) - 1 }; /* all but GRAY8 */
 
-static const gint sizes[][2] = {{1, 1},   {1, 7},     {7, 1},     {2, 2},
-                                {17, 13}, {641, 479}, {642, 479}, {1920, 1080}};
+static const gint cuda_sizes[][2] = {{1, 1},   {1, 7},     {7, 1},     {2, 2},
+                                     {17, 13}, {641, 479}, {642, 479}, {1920, 1080}};
 
 /* ---- frames in CUDAMemory ---- */
 
@@ -128,8 +126,8 @@ typedef struct {
     GstHarness *tested, *model; /* on CUDA, on the CPU */
 } Pair;
 
-static Pair pair_new(GstCudaContext *context) {
-    GstElement *element = gpuerode_new("cuda");
+static Pair pair_of(const gchar *name, GstCudaContext *context) {
+    GstElement *element = element_new(name, "cuda");
     Pair pair;
     if (context) {
         GstContext *given = gst_context_new_cuda_context(context);
@@ -137,8 +135,12 @@ static Pair pair_new(GstCudaContext *context) {
         gst_context_unref(given);
     }
     pair.tested = harness_with(element);
-    pair.model = harness_with(gpuerode_new("cpu"));
+    pair.model = harness_with(element_new(name, "cpu"));
     return pair;
+}
+
+static Pair pair_new(GstCudaContext *context) {
+    return pair_of("gpuerode", context);
 }
 
 static void pair_free(Pair *pair) {
@@ -146,7 +148,7 @@ static void pair_free(Pair *pair) {
     gst_harness_teardown(pair->model);
 }
 
-static void set_info(Pair *pair, const GstVideoInfo *info, gboolean cuda) {
+static void set_pair_info(Pair *pair, const GstVideoInfo *info, gboolean cuda) {
     gst_harness_set_src_caps(pair->tested, cuda ? cuda_caps(info) : gst_video_info_to_caps(info));
     gst_harness_set_src_caps(pair->model, gst_video_info_to_caps(info));
 }
@@ -212,13 +214,13 @@ static guint64 stat_of(GstHarness *h, const gchar *name) {
 GST_START_TEST(test_formats) {
     GstCudaContext *context = new_context();
     Pair pair = pair_new(context);
-    for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
-        GstVideoInfo info = make_info(formats[__i__], sizes[s][0], sizes[s][1]);
-        set_info(&pair, &info, TRUE);
+    for (guint s = 0; s < G_N_ELEMENTS(cuda_sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], cuda_sizes[s][0], cuda_sizes[s][1]);
+        set_pair_info(&pair, &info, TRUE);
         fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
         fail_unless(check_frame(&pair, &info, padded_cuda_buffer(context, &info)) == context);
     }
-    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 2 * G_N_ELEMENTS(sizes));
+    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 2 * G_N_ELEMENTS(cuda_sizes));
     fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
     fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
     pair_free(&pair);
@@ -243,7 +245,7 @@ GST_START_TEST(test_renegotiation_between_memories) {
         GstVideoInfo info =
             make_info(formats[i * 5 % (cuda ? cuda_formats : G_N_ELEMENTS(formats))],
                       1 + (gint)(i * 37 % 90), 1 + (gint)(i * 53 % 70));
-        set_info(&pair, &info, cuda);
+        set_pair_info(&pair, &info, cuda);
         if (cuda)
             fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
         else
@@ -285,7 +287,7 @@ GST_START_TEST(test_pending_upload) {
     GstVideoInfo info = make_info("NV12", 64, 48);
     Pair pair = pair_new(context);
     GstBuffer *frame = random_frame(&info), *cuda = streamed_buffer(context, &info);
-    set_info(&pair, &info, TRUE);
+    set_pair_info(&pair, &info, TRUE);
     copy_mapped(&info, frame, cuda);
     gst_buffer_unref(push_both(&pair, &info, cuda, frame));
     gst_buffer_unref(frame);
@@ -304,12 +306,121 @@ GST_START_TEST(test_wrong_buffers) {
         GstBuffer *buffer = i == 0 ? random_frame(&info) : padded_cuda_buffer(context, &info);
         if (i == 1)
             gst_buffer_get_video_meta(buffer)->stride[2] += 1 << 20;
-        set_info(&pair, &info, TRUE);
+        set_pair_info(&pair, &info, TRUE);
         fail_unless_equals_int(gst_harness_push(pair.tested, buffer), GST_FLOW_ERROR);
         assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
         drop_bus(pair.tested->element, bus);
         pair_free(&pair);
     }
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* ---- outputs ---- */
+
+static void set_output(Pair *pair, const gchar *output) {
+    gst_util_set_object_arg(G_OBJECT(pair->tested->element), "output", output);
+    gst_util_set_object_arg(G_OBJECT(pair->model->element), "output", output);
+}
+
+static const GstStructure *ccl_results(GstBuffer *buffer) {
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, "gpuccl");
+    fail_unless(meta != NULL);
+    return gst_custom_meta_get_structure(meta);
+}
+
+static void assert_same_luma(const GstVideoFrame *got, const GstVideoFrame *expected, gsize bytes) {
+    for (gint y = 0; y < GST_VIDEO_FRAME_HEIGHT(got); y++)
+        fail_unless(memcmp((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(got, 0) +
+                               y * GST_VIDEO_FRAME_PLANE_STRIDE(got, 0),
+                           (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(expected, 0) +
+                               y * GST_VIDEO_FRAME_PLANE_STRIDE(expected, 0),
+                           bytes) == 0,
+                    "row %d", y);
+}
+
+/* 128 in the last byte of every sample, 0 in the others. */
+static void assert_neutral_chroma(const GstVideoFrame *frame, gsize sample) {
+    gsize bytes, rows;
+    plane_size(&frame->info, 1, &bytes, &rows);
+    for (gsize y = 0; y < rows; y++) {
+        const guint8 *row = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(frame, 1) +
+                            y * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(frame, 1);
+        for (gsize i = 0; i < bytes; i++)
+            if (row[i] != (i % sample == sample - 1 ? 128 : 0))
+                fail("chroma of row %" G_GSIZE_FORMAT, y);
+    }
+}
+
+/* What is grey in system memory is the Y of yuv in CUDAMemory. Takes the buffers. */
+static void assert_same_values(const gchar *grey, const gchar *yuv, const GstVideoInfo *info,
+                               GstBuffer *got, GstBuffer *expected) {
+    const GstVideoInfo grey_info = make_info(grey, info->width, info->height);
+    const GstVideoInfo yuv_info = make_info(yuv, info->width, info->height);
+    const gsize sample = (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(&grey_info, 0);
+    GstBuffer *down = random_frame(&yuv_info);
+    GstVideoFrame a, b;
+    copy(&yuv_info, got, down);
+    fail_unless(gst_video_frame_map(&a, &yuv_info, down, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&b, &grey_info, expected, GST_MAP_READ));
+    assert_same_luma(&a, &b, (gsize)info->width * sample);
+    assert_neutral_chroma(&a, sample);
+    gst_video_frame_unmap(&a);
+    gst_video_frame_unmap(&b);
+    gst_buffer_unref(down);
+    gst_buffer_unref(got);
+    gst_buffer_unref(expected);
+}
+
+static void check_values(Pair *pair, GstCudaContext *context, const GstVideoInfo *info,
+                         const gchar *output, const gchar *grey, const gchar *yuv) {
+    GstBuffer *frame = random_padded_frame(info), *cuda = padded_cuda_buffer(context, info);
+    GstBuffer *got, *expected;
+    set_output(pair, output);
+    copy(info, frame, cuda);
+    got = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(cuda));
+    expected = gst_harness_push_and_pull(pair->model, frame);
+    fail_unless(gst_structure_is_equal(ccl_results(got), ccl_results(expected)));
+    fail_unless(memory_of(got)->context == context);
+    assert_same_values(grey, yuv, info, got, expected);
+    gst_buffer_unref(cuda);
+}
+
+GST_START_TEST(test_ccl_outputs) {
+    GstCudaContext *context = new_context();
+    Pair pair = pair_of("gpuccl", context);
+    for (guint s = 0; s < G_N_ELEMENTS(cuda_sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], cuda_sizes[s][0], cuda_sizes[s][1]);
+        set_pair_info(&pair, &info, TRUE);
+        set_output(&pair, "colorize");
+        fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
+        check_values(&pair, context, &info, "mask", "GRAY8", "NV12");
+        check_values(&pair, context, &info, "labels", "GRAY16_LE", "P016_LE");
+        set_output(&pair, "none");
+        fail_unless(check_frame(&pair, &info, padded_cuda_buffer(context, &info)) == context);
+    }
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* With output=none the memory goes on. */
+GST_START_TEST(test_ccl_none_copies_nothing) {
+    GstCudaContext *context = new_context();
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    Pair pair = pair_of("gpuccl", context);
+    GstBuffer *frame = random_frame(&info), *cuda = cuda_buffer(context, &info), *out;
+    const GstMemory *memory = gst_buffer_peek_memory(cuda, 0);
+    set_output(&pair, "none");
+    set_pair_info(&pair, &info, TRUE);
+    copy(&info, frame, cuda);
+    out = push_both(&pair, &info, cuda, frame);
+    fail_unless(gst_buffer_peek_memory(out, 0) == memory);
+    gst_buffer_unref(out);
+    gst_buffer_unref(frame);
+    pair_free(&pair);
     gst_object_unref(context);
 }
 GST_END_TEST
@@ -358,7 +469,7 @@ GST_START_TEST(test_adoption) {
     GstCudaContext *context = new_context(), *other = new_context();
     GstVideoInfo info = make_info("NV12", 65, 33);
     Pair pair = pair_new(context);
-    set_info(&pair, &info, TRUE);
+    set_pair_info(&pair, &info, TRUE);
     for (guint i = 0; i < 20; i++) {
         GstCudaContext *now = i % 3 ? other : context;
         fail_unless(check_frame(&pair, &info, cuda_buffer(now, &info)) == now);
@@ -379,7 +490,7 @@ GST_START_TEST(test_second_device) {
     GstBus *bus;
     second = context_on(1);
     free_choice = pair_new(NULL);
-    set_info(&free_choice, &info, TRUE);
+    set_pair_info(&free_choice, &info, TRUE);
     fail_unless(check_frame(&free_choice, &info, cuda_buffer(second, &info)) == second);
     pair_free(&free_choice);
 
@@ -388,7 +499,7 @@ GST_START_TEST(test_second_device) {
     g_object_set(bound.tested->element, "cuda-device-id", 0, NULL);
     reach(bound.tested->element, GST_STATE_PLAYING);
     bus = add_bus(bound.tested->element);
-    set_info(&bound, &info, TRUE);
+    set_pair_info(&bound, &info, TRUE);
     fail_unless_equals_int(gst_harness_push(bound.tested, cuda_buffer(second, &info)),
                            GST_FLOW_ERROR);
     assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
@@ -403,7 +514,7 @@ static gpointer run_pair(gpointer user) {
     Pair pair = pair_new(context);
     for (gint i = 0; i < 20; i++) {
         GstVideoInfo info = make_info(formats[i % cuda_formats], 31 + i, 57 - i);
-        set_info(&pair, &info, TRUE);
+        set_pair_info(&pair, &info, TRUE);
         check_frame(&pair, &info, cuda_buffer(context, &info));
     }
     pair_free(&pair);
@@ -432,7 +543,7 @@ GST_START_TEST(test_upstream_is_offered_a_pool) {
     GstBufferPool *pool;
     GstBuffer *buffer;
     guint size = 0;
-    set_info(&pair, &info, TRUE);
+    set_pair_info(&pair, &info, TRUE);
     pool = offered_pool(pair.tested, &info, &size);
     fail_unless(GST_IS_CUDA_BUFFER_POOL(pool));
     fail_unless(GST_CUDA_BUFFER_POOL(pool)->context == context);
@@ -454,7 +565,7 @@ GST_START_TEST(test_frames_in_flight) {
     GstBuffer *frames[64];
     GstBufferPool *pool;
     guint size;
-    set_info(&pair, &info, TRUE);
+    set_pair_info(&pair, &info, TRUE);
     pool = offered_pool(pair.tested, &info, &size);
     for (guint i = 0; i < G_N_ELEMENTS(frames); i++) {
         GstBuffer *cuda = acquire(pool);
@@ -498,7 +609,7 @@ GST_START_TEST(test_downstream_pool) {
         GstBuffer *frame = random_frame(&info), *cuda = cuda_buffer(context, &info), *out;
         gst_pad_add_probe(pair.tested->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_pool,
                           pool, NULL);
-        set_info(&pair, &info, TRUE);
+        set_pair_info(&pair, &info, TRUE);
         copy(&info, frame, cuda);
         out = push_both(&pair, &info, cuda, frame);
         fail_unless((out->pool == pool) == (i == 0), "pool %u", i);
@@ -642,7 +753,7 @@ GST_START_TEST(test_cycles_with_cuda_memory) {
 GST_END_TEST
 
 static void live_and_die(G_GNUC_UNUSED Cycled *cycled) {
-    GstHarness *h = harness_with(gpuerode_new("cuda"));
+    GstHarness *h = harness_with(element_new("gpuerode", "cuda"));
     GstVideoInfo info = make_info("NV12", 640, 480);
     GstBufferPool *pool;
     guint size;
@@ -669,6 +780,8 @@ static Suite *cuda_suite(void) {
     tcase_add_test(tcase, test_renegotiation_between_memories);
     tcase_add_test(tcase, test_pending_upload);
     tcase_add_test(tcase, test_wrong_buffers);
+    tcase_add_loop_test(tcase, test_ccl_outputs, 0, cuda_formats);
+    tcase_add_test(tcase, test_ccl_none_copies_nothing);
     tcase = add_case(suite, "contexts");
     tcase_add_test(tcase, test_context_query);
     tcase_add_test(tcase, test_context_is_shared);

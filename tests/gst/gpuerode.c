@@ -20,16 +20,6 @@ typedef struct {
 
 static const Params defaults = {"erode", "rect", "ignore", "auto", 1, -1, 1, 0};
 
-typedef struct {
-    gint width, height;
-    guint8 *pixels;
-} Plane;
-
-static Plane plane_new(gint width, gint height) {
-    Plane plane = {width, height, g_malloc0((gsize)width * height)};
-    return plane;
-}
-
 static gboolean in_shape(const Params *params, gint dx, gint dy) {
     const gint rx = params->radius, ry = params->radius_y < 0 ? rx : params->radius_y;
     const gdouble inverse = ry ? 1.0 / ((gdouble)ry * ry) : 0;
@@ -114,31 +104,11 @@ static Plane morphology(const Plane *in, const Params *params) {
     return result;
 }
 
-static Plane component(const GstVideoFrame *frame, guint index) {
-    Plane plane = plane_new(GST_VIDEO_FRAME_COMP_WIDTH(frame, index),
-                            GST_VIDEO_FRAME_COMP_HEIGHT(frame, index));
-    const guint8 *data = GST_VIDEO_FRAME_COMP_DATA(frame, index);
-    for (gint y = 0; y < plane.height; y++)
-        for (gint x = 0; x < plane.width; x++)
-            plane.pixels[y * plane.width + x] =
-                data[y * GST_VIDEO_FRAME_COMP_STRIDE(frame, index) +
-                     x * GST_VIDEO_FRAME_COMP_PSTRIDE(frame, index)];
-    return plane;
-}
-
 static Plane mask(const GstVideoFrame *frame, gint threshold) {
-    Plane luma = component(frame, 0);
-    if (GST_VIDEO_FORMAT_INFO_IS_RGB(frame->info.finfo)) {
-        Plane green = component(frame, 1), blue = component(frame, 2);
-        for (gint i = 0; i < luma.width * luma.height; i++)
-            luma.pixels[i] =
-                (77 * luma.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) >> 8;
-        g_free(green.pixels);
-        g_free(blue.pixels);
-    }
-    for (gint i = 0; i < luma.width * luma.height; i++)
-        luma.pixels[i] = luma.pixels[i] >= threshold ? 255 : 0;
-    return luma;
+    Plane plane = luma(frame);
+    for (gint i = 0; i < plane.width * plane.height; i++)
+        plane.pixels[i] = plane.pixels[i] >= threshold ? 255 : 0;
+    return plane;
 }
 
 static gboolean is_alpha(guint index) {
@@ -200,22 +170,8 @@ static void assert_result(GstBuffer *in, GstBuffer *out, const GstVideoInfo *inf
 
 /* ---- frames ---- */
 
-static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
-                                       "BGRx", "RGB",  "BGR",  "GRAY8"};
-
-static const gint sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {17, 13}, {64, 48}, {641, 479}};
-
-static const gchar *test_backend(void) {
-    const gchar *backend = g_getenv("GPV_TEST_BACKEND");
-    return backend ? backend : "cpu";
-}
-
 static GstHarness *harness_new(void) {
-    return harness_with(gpuerode_new(test_backend()));
-}
-
-static void set_info(GstHarness *h, const GstVideoInfo *info) {
-    gst_harness_set_src_caps(h, gst_video_info_to_caps(info));
+    return harness_with(element_new("gpuerode", test_backend()));
 }
 
 static void set_params(GstElement *element, const Params *params) {
@@ -301,37 +257,6 @@ GST_START_TEST(test_operations) {
     gst_harness_teardown(h);
 }
 GST_END_TEST
-
-static GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
-                                           gpointer user) {
-    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
-    GstVideoAlignment align;
-    GstBufferPool *pool;
-    GstStructure *config;
-    GstVideoInfo info;
-    GstCaps *caps;
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-        return GST_PAD_PROBE_OK;
-    gst_query_parse_allocation(query, &caps, NULL);
-    fail_unless(gst_video_info_from_caps(&info, caps));
-    gst_video_alignment_reset(&align);
-    align.padding_left = 16;
-    align.padding_top = 2;
-    align.padding_right = 32;
-    align.stride_align[0] = align.stride_align[1] = 63;
-    pool = gst_video_buffer_pool_new();
-    config = gst_buffer_pool_get_config(pool);
-    gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 2, 4);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
-    gst_buffer_pool_config_set_video_alignment(config, &align);
-    fail_unless(gst_buffer_pool_set_config(pool, config));
-    gst_query_add_allocation_pool(query, pool, (guint)info.size, 2, 4);
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
-    *(guint *)user += 1;
-    gst_object_unref(pool);
-    return GST_PAD_PROBE_OK;
-}
 
 /* A pool that downstream offers is used with its padding. */
 GST_START_TEST(test_downstream_pool) {
@@ -464,30 +389,8 @@ static const struct {
     {"video/x-bayer,format=bggr,width=64,height=48,framerate=25/1", "video/x-raw"},
 };
 
-/* Whatever upstream insists on, one message says what it was and what to do. */
 GST_START_TEST(test_caps_refused) {
-    GstHarness *h = gst_harness_new("gpuerode");
-    GstBus *bus = add_bus(h->element);
-    GstCaps *caps = gst_caps_from_string(refused[__i__].caps);
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    gst_pad_peer_query_accept_caps(h->srcpad, caps);
-    fail_if(gst_bus_have_pending(bus), "a query posts nothing");
-    for (gint start = 0; start < 2; start++) {
-        gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
-        gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
-        gst_pad_push_event(h->srcpad, gst_event_new_segment(&segment)); /* the caps come again */
-        assert_error(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, refused[__i__].words);
-        fail_if(gst_bus_have_pending(bus), "one message is enough");
-        fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
-        gst_element_set_state(h->element, GST_STATE_READY);
-        gst_element_set_state(h->element, GST_STATE_PLAYING);
-        gst_bus_set_flushing(bus, TRUE);
-        gst_bus_set_flushing(bus, FALSE);
-    }
-    drop_bus(h->element, bus);
-    gst_caps_unref(caps);
-    gst_harness_teardown(h);
+    check_refusal("gpuerode", refused[__i__].caps, refused[__i__].words);
 }
 GST_END_TEST
 
@@ -524,7 +427,7 @@ static void assert_no_cuda_memory(GstElement *element) {
 }
 
 static void check_cuda_memory_refused(const gchar *backend) {
-    GstHarness *h = harness_with(gpuerode_new(backend));
+    GstHarness *h = harness_with(element_new("gpuerode", backend));
     GstCaps *caps = gst_caps_from_string(
         "video/x-raw(memory:CUDAMemory),format=NV12,width=64,height=48,framerate=25/1");
     GstBus *bus = add_bus(h->element);
@@ -540,7 +443,7 @@ static void check_cuda_memory_refused(const gchar *backend) {
 }
 
 GST_START_TEST(test_cuda_memory_on_the_cpu) {
-    GstElement *element = gpuerode_new("cpu");
+    GstElement *element = element_new("gpuerode", "cpu");
     assert_no_cuda_memory(element);
     gst_object_unref(element);
     check_cuda_memory_refused("cpu");
@@ -612,48 +515,13 @@ GST_START_TEST(test_eos) {
 }
 GST_END_TEST
 
-static GstClockTime preroll_time(GstElement *pipeline) {
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
-    GstSample *sample = NULL;
-    GstClockTime time;
-    g_object_get(sink, "last-sample", &sample, NULL);
-    fail_unless(sample != NULL);
-    time = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
-    gst_sample_unref(sample);
-    gst_object_unref(sink);
-    return time;
-}
-
 GST_START_TEST(test_seek) {
-    GstElement *pipeline =
-        launch("videotestsrc num-buffers=1000 ! "
-               "video/x-raw,format=NV12,width=64,height=48,framerate=10/1 ! gpuerode ! "
-               "fakesink name=sink sync=false");
-    reach(pipeline, GST_STATE_PAUSED);
-    for (guint i = 0; i < 50; i++) {
-        const GstClockTime to = (i * 17 % 90) * GST_SECOND;
-        fail_unless(gst_element_seek_simple(
-            pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64)to));
-        reach(pipeline, GST_STATE_PAUSED);
-        fail_unless_equals_clocktime(preroll_time(pipeline), to);
-    }
-    reach(pipeline, GST_STATE_PLAYING);
-    wait_for_eos(pipeline);
-    reach(pipeline, GST_STATE_NULL);
-    gst_object_unref(pipeline);
+    check_seeks("gpuerode");
 }
 GST_END_TEST
 
 GST_START_TEST(test_cycles) {
-    GstElement *pipeline = launch("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
-                                  "gpuerode post-messages=true ! fakesink sync=false");
-    for (guint i = 0; i < 50; i++) {
-        reach(pipeline, GST_STATE_PLAYING);
-        if (i % 2)
-            wait_for_eos(pipeline);
-        reach(pipeline, GST_STATE_NULL);
-    }
-    gst_object_unref(pipeline);
+    check_restarts("gpuerode");
 }
 GST_END_TEST
 
@@ -797,57 +665,17 @@ GST_START_TEST(test_backend_cuda_without_a_device) {
 GST_END_TEST
 
 GST_START_TEST(test_int_properties) {
-    static const struct {
-        const gchar *name;
-        gint least, most, initial;
-    } expected[] = {{"radius", 0, 255, 1},
-                    {"radius-y", -1, 255, -1},
-                    {"iterations", 1, 255, 1},
-                    {"threshold", 0, 255, 0},
-                    {"cuda-device-id", -1, 255, -1}};
-    GstElement *element = gst_check_setup_element("gpuerode");
-    for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
-        GParamSpecInt *spec = G_PARAM_SPEC_INT(
-            g_object_class_find_property(G_OBJECT_GET_CLASS(element), expected[i].name));
-        gint value = G_MININT;
-        g_object_get(element, expected[i].name, &value, NULL);
-        fail_unless_equals_int(value, expected[i].initial);
-        fail_unless_equals_int(spec->default_value, expected[i].initial);
-        fail_unless_equals_int(spec->minimum, expected[i].least);
-        fail_unless_equals_int(spec->maximum, expected[i].most);
-        g_object_set(element, expected[i].name, expected[i].most, NULL);
-        g_object_get(element, expected[i].name, &value, NULL);
-        fail_unless_equals_int(value, expected[i].most);
-    }
-    gst_check_teardown_element(element);
+    static const IntProperty expected[] = {{"radius", 0, 255, 1},
+                                           {"radius-y", -1, 255, -1},
+                                           {"iterations", 1, 255, 1},
+                                           {"threshold", 0, 255, 0},
+                                           {"cuda-device-id", -1, 255, -1}};
+    check_int_properties("gpuerode", expected, G_N_ELEMENTS(expected));
 }
 GST_END_TEST
 
 GST_START_TEST(test_property_flags) {
-    static const gchar *const only_ready[] = {"backend", "cuda-device-id", NULL};
-    GstElement *element = gst_check_setup_element("gpuerode");
-    guint count = 0;
-    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
-    for (guint i = 0; i < count; i++) {
-        const GParamSpec *spec = specs[i];
-        const gchar *blurb = g_param_spec_get_blurb(specs[i]);
-        if (!g_str_has_prefix(g_type_name(spec->owner_type), "GstGpu"))
-            continue;
-        fail_unless(g_str_has_suffix(blurb, "."), "%s: %s", spec->name, blurb);
-        if (!(spec->flags & G_PARAM_WRITABLE))
-            continue;
-        if (G_IS_PARAM_SPEC_INT(spec))
-            fail_unless(strstr(blurb, " to 255") != NULL, "%s: %s", spec->name, blurb);
-        fail_unless(strstr(blurb, "efault") != NULL, "%s: %s", spec->name, blurb);
-        if (g_strv_contains(only_ready, spec->name))
-            fail_unless(spec->flags & GST_PARAM_MUTABLE_READY, "%s", spec->name);
-        else
-            fail_unless((spec->flags & GST_PARAM_CONTROLLABLE) &&
-                            (spec->flags & GST_PARAM_MUTABLE_PLAYING),
-                        "%s", spec->name);
-    }
-    g_free(specs);
-    gst_check_teardown_element(element);
+    check_property_flags("gpuerode");
 }
 GST_END_TEST
 
@@ -864,25 +692,11 @@ GST_START_TEST(test_enum_defaults) {
 GST_END_TEST
 
 GST_START_TEST(test_factory) {
-    GstElementFactory *factory = gst_element_factory_find("gpuerode");
-    GstPlugin *plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
-    fail_unless_equals_int(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE);
-    fail_unless_equals_string(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS),
-                              "Filter/Effect/Video/Hardware");
-    fail_unless_equals_string(gst_plugin_get_name(plugin), "gpuvision");
-    fail_unless_equals_string(gst_plugin_get_license(plugin), "BSD");
-    gst_object_unref(plugin);
-    gst_object_unref(factory);
+    check_factory("gpuerode", "Filter/Effect/Video/Hardware");
 }
 GST_END_TEST
 
 /* ---- results ---- */
-
-static gint int_field(const GstStructure *results, const gchar *name) {
-    gint value = G_MININT;
-    fail_unless(gst_structure_get_int(results, name, &value), "no int %s", name);
-    return value;
-}
 
 static void assert_results(const GstStructure *results, gint radius_x, gint radius_y) {
     fail_unless(gst_structure_has_name(results, "gpuerode"));
@@ -892,13 +706,6 @@ static void assert_results(const GstStructure *results, gint radius_x, gint radi
     fail_unless_equals_int(int_field(results, "radius-y"), radius_y);
     fail_unless_equals_int(int_field(results, "iterations"), 2);
     fail_unless_equals_int(int_field(results, "threshold"), 9);
-}
-
-static void assert_time(const GstStructure *results, const gchar *name, GstClockTime expected) {
-    GstClockTime value = 0;
-    fail_unless(gst_structure_get_clock_time(results, name, &value), "no time %s", name);
-    fail_unless(value == expected, "%s is %" GST_TIME_FORMAT ", should be %" GST_TIME_FORMAT, name,
-                GST_TIME_ARGS(value), GST_TIME_ARGS(expected));
 }
 
 #define ELEMENT "gpuerode operation=open shape=cross iterations=2 threshold=9 "

@@ -45,6 +45,13 @@ static inline void assert_nothing_lives(void) {
 
 /* ---- frames ---- */
 
+/* GRAY8, the last one, is none of CUDAMemory. */
+G_GNUC_UNUSED static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
+                                                     "BGRx", "RGB",  "BGR",  "GRAY8"};
+
+G_GNUC_UNUSED static const gint sizes[][2] = {{1, 1},   {1, 7},   {7, 1},    {2, 2},
+                                              {17, 13}, {64, 48}, {641, 479}};
+
 static inline GstVideoInfo make_info(const gchar *format, gint width, gint height) {
     GstVideoInfo info;
     fail_unless(
@@ -101,6 +108,42 @@ static inline void plane_size(const GstVideoInfo *info, guint plane, gsize *byte
     *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
 }
 
+typedef struct {
+    gint width, height;
+    guint8 *pixels;
+} Plane;
+
+static inline Plane plane_new(gint width, gint height) {
+    Plane plane = {width, height, g_malloc0((gsize)width * height)};
+    return plane;
+}
+
+static inline Plane component(const GstVideoFrame *frame, guint index) {
+    Plane plane = plane_new(GST_VIDEO_FRAME_COMP_WIDTH(frame, index),
+                            GST_VIDEO_FRAME_COMP_HEIGHT(frame, index));
+    const guint8 *data = GST_VIDEO_FRAME_COMP_DATA(frame, index);
+    for (gint y = 0; y < plane.height; y++)
+        for (gint x = 0; x < plane.width; x++)
+            plane.pixels[y * plane.width + x] =
+                data[y * GST_VIDEO_FRAME_COMP_STRIDE(frame, index) +
+                     x * GST_VIDEO_FRAME_COMP_PSTRIDE(frame, index)];
+    return plane;
+}
+
+/* Of RGB as include/gpuvision says it. */
+static inline Plane luma(const GstVideoFrame *frame) {
+    Plane plane = component(frame, 0);
+    if (GST_VIDEO_FORMAT_INFO_IS_RGB(frame->info.finfo)) {
+        Plane green = component(frame, 1), blue = component(frame, 2);
+        for (gint i = 0; i < plane.width * plane.height; i++)
+            plane.pixels[i] =
+                (77 * plane.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) >> 8;
+        g_free(green.pixels);
+        g_free(blue.pixels);
+    }
+    return plane;
+}
+
 /* Both may be in CUDAMemory, which is copied when it is mapped. */
 static inline void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
     GstVideoFrame src, dst;
@@ -109,6 +152,37 @@ static inline void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuf
     fail_unless(gst_video_frame_copy(&dst, &src));
     gst_video_frame_unmap(&dst);
     gst_video_frame_unmap(&src);
+}
+
+static inline GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                                  gpointer user) {
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
+    GstVideoAlignment align;
+    GstBufferPool *pool;
+    GstStructure *config;
+    GstVideoInfo info;
+    GstCaps *caps;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+        return GST_PAD_PROBE_OK;
+    gst_query_parse_allocation(query, &caps, NULL);
+    fail_unless(gst_video_info_from_caps(&info, caps));
+    gst_video_alignment_reset(&align);
+    align.padding_left = 16;
+    align.padding_top = 2;
+    align.padding_right = 32;
+    align.stride_align[0] = align.stride_align[1] = 63;
+    pool = gst_video_buffer_pool_new();
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 2, 4);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
+    gst_buffer_pool_config_set_video_alignment(config, &align);
+    fail_unless(gst_buffer_pool_set_config(pool, config));
+    gst_query_add_allocation_pool(query, pool, (guint)info.size, 2, 4);
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
+    *(guint *)user += 1;
+    gst_object_unref(pool);
+    return GST_PAD_PROBE_OK;
 }
 
 static inline GstCaps *cuda_caps(const GstVideoInfo *info) {
@@ -140,12 +214,20 @@ static inline GstHarness *harness_with(GstElement *element) {
     return h;
 }
 
-/* A gpuerode with this backend. */
-static inline GstElement *gpuerode_new(const gchar *backend) {
-    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+static inline const gchar *test_backend(void) {
+    const gchar *backend = g_getenv("GPV_TEST_BACKEND");
+    return backend ? backend : "cpu";
+}
+
+static inline GstElement *element_new(const gchar *name, const gchar *backend) {
+    GstElement *element = gst_element_factory_make(name, NULL);
     fail_unless(element != NULL);
     gst_util_set_object_arg(G_OBJECT(element), "backend", backend);
     return element;
+}
+
+static inline void set_info(GstHarness *h, const GstVideoInfo *info) {
+    gst_harness_set_src_caps(h, gst_video_info_to_caps(info));
 }
 
 static inline GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
@@ -201,6 +283,165 @@ static inline void wait_for_eos(GstElement *pipeline) {
     fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
     gst_message_unref(message);
     gst_object_unref(bus);
+}
+
+static inline GstClockTime preroll_time(GstElement *pipeline) {
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    GstSample *sample = NULL;
+    GstClockTime time;
+    g_object_get(sink, "last-sample", &sample, NULL);
+    fail_unless(sample != NULL);
+    time = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
+    gst_sample_unref(sample);
+    gst_object_unref(sink);
+    return time;
+}
+
+static inline void check_seeks(const gchar *element) {
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=1000 ! "
+                                  "video/x-raw,format=NV12,width=64,height=48,framerate=10/1 ! "
+                                  "%s ! fakesink name=sink sync=false",
+                                  element);
+    GstElement *pipeline = launch(text);
+    reach(pipeline, GST_STATE_PAUSED);
+    for (guint i = 0; i < 50; i++) {
+        const GstClockTime to = (i * 17 % 90) * GST_SECOND;
+        fail_unless(gst_element_seek_simple(
+            pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64)to));
+        reach(pipeline, GST_STATE_PAUSED);
+        fail_unless_equals_clocktime(preroll_time(pipeline), to);
+    }
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
+    g_free(text);
+}
+
+/* From NULL to PLAYING and back, every second time before the end of the stream. */
+static inline void check_restarts(const gchar *element) {
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
+                                  "%s post-messages=true ! fakesink sync=false",
+                                  element);
+    GstElement *pipeline = launch(text);
+    for (guint i = 0; i < 50; i++) {
+        reach(pipeline, GST_STATE_PLAYING);
+        if (i % 2)
+            wait_for_eos(pipeline);
+        reach(pipeline, GST_STATE_NULL);
+    }
+    gst_object_unref(pipeline);
+    g_free(text);
+}
+
+/* Whatever upstream insists on, one message says what it was and what to do. */
+static inline void check_refusal(const gchar *element, const gchar *refused, const gchar *words) {
+    GstHarness *h = gst_harness_new(element);
+    GstBus *bus = add_bus(h->element);
+    GstCaps *caps = gst_caps_from_string(refused);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    gst_pad_peer_query_accept_caps(h->srcpad, caps);
+    fail_if(gst_bus_have_pending(bus), "a query posts nothing");
+    for (gint start = 0; start < 2; start++) {
+        gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+        gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
+        gst_pad_push_event(h->srcpad, gst_event_new_segment(&segment)); /* the caps come again */
+        assert_error(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, words);
+        fail_if(gst_bus_have_pending(bus), "one message is enough");
+        fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
+        gst_element_set_state(h->element, GST_STATE_READY);
+        gst_element_set_state(h->element, GST_STATE_PLAYING);
+        gst_bus_set_flushing(bus, TRUE);
+        gst_bus_set_flushing(bus, FALSE);
+    }
+    drop_bus(h->element, bus);
+    gst_caps_unref(caps);
+    gst_harness_teardown(h);
+}
+
+/* ---- properties ---- */
+
+typedef struct {
+    const gchar *name;
+    gint least, most, initial;
+} IntProperty;
+
+static inline void check_int_properties(const gchar *name, const IntProperty *expected, guint n) {
+    GstElement *element = gst_check_setup_element(name);
+    for (guint i = 0; i < n; i++) {
+        GParamSpecInt *spec = G_PARAM_SPEC_INT(
+            g_object_class_find_property(G_OBJECT_GET_CLASS(element), expected[i].name));
+        gint value = G_MININT;
+        g_object_get(element, expected[i].name, &value, NULL);
+        fail_unless_equals_int(value, expected[i].initial);
+        fail_unless_equals_int(spec->default_value, expected[i].initial);
+        fail_unless_equals_int(spec->minimum, expected[i].least);
+        fail_unless_equals_int(spec->maximum, expected[i].most);
+        g_object_set(element, expected[i].name, expected[i].most, NULL);
+        g_object_get(element, expected[i].name, &value, NULL);
+        fail_unless_equals_int(value, expected[i].most);
+    }
+    gst_check_teardown_element(element);
+}
+
+/* Every blurb is a sentence with range and default; all but the backend may change at any time. */
+static inline void check_property_flags(const gchar *name) {
+    static const gchar *const only_ready[] = {"backend", "cuda-device-id", NULL};
+    GstElement *element = gst_check_setup_element(name);
+    guint count = 0;
+    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; i++) {
+        const GParamSpec *spec = specs[i];
+        const gchar *blurb = g_param_spec_get_blurb(specs[i]);
+        if (!g_str_has_prefix(g_type_name(spec->owner_type), "GstGpu"))
+            continue;
+        fail_unless(g_str_has_suffix(blurb, "."), "%s: %s", spec->name, blurb);
+        if (!(spec->flags & G_PARAM_WRITABLE))
+            continue;
+        if (G_IS_PARAM_SPEC_INT(spec)) {
+            gchar *range = g_strdup_printf(" to %d", G_PARAM_SPEC_INT(spec)->maximum);
+            fail_unless(strstr(blurb, range) != NULL, "%s: %s", spec->name, blurb);
+            g_free(range);
+        }
+        fail_unless(strstr(blurb, "efault") != NULL, "%s: %s", spec->name, blurb);
+        if (g_strv_contains(only_ready, spec->name))
+            fail_unless(spec->flags & GST_PARAM_MUTABLE_READY, "%s", spec->name);
+        else
+            fail_unless((spec->flags & GST_PARAM_CONTROLLABLE) &&
+                            (spec->flags & GST_PARAM_MUTABLE_PLAYING),
+                        "%s", spec->name);
+    }
+    g_free(specs);
+    gst_check_teardown_element(element);
+}
+
+static inline void check_factory(const gchar *name, const gchar *klass) {
+    GstElementFactory *factory = gst_element_factory_find(name);
+    GstPlugin *plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
+    fail_unless_equals_int(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE);
+    fail_unless_equals_string(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS),
+                              klass);
+    fail_unless_equals_string(gst_plugin_get_name(plugin), "gpuvision");
+    fail_unless_equals_string(gst_plugin_get_license(plugin), "BSD");
+    gst_object_unref(plugin);
+    gst_object_unref(factory);
+}
+
+/* ---- results ---- */
+
+static inline gint int_field(const GstStructure *results, const gchar *name) {
+    gint value = G_MININT;
+    fail_unless(gst_structure_get_int(results, name, &value), "no int %s", name);
+    return value;
+}
+
+static inline void assert_time(const GstStructure *results, const gchar *name,
+                               GstClockTime expected) {
+    GstClockTime value = 0;
+    fail_unless(gst_structure_get_clock_time(results, name, &value), "no time %s", name);
+    fail_unless(value == expected, "%s is %" GST_TIME_FORMAT ", should be %" GST_TIME_FORMAT, name,
+                GST_TIME_ARGS(value), GST_TIME_ARGS(expected));
 }
 
 static inline TCase *add_case(Suite *suite, const gchar *name) {

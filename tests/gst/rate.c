@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Frames a second through gpuerode, and through the same elements without it:
+ * Frames a second through an element, and through the same pipeline without it:
  *
  *     rate [--json FILE] [--clip FILE] [--seconds S]
  *
@@ -18,7 +18,8 @@
 #define WIDTH 1920
 #define HEIGHT 1080
 #define IMAGE "1920x1080 NV12"
-#define ELEMENT "gpuerode name=erode radius=1 backend=%s ! "
+#define ERODE "gpuerode radius=1"
+#define CCL "gpuccl"
 
 static gdouble seconds = 3;
 static gchar *json_path, *clip_path;
@@ -29,6 +30,8 @@ typedef struct {
 
 typedef struct {
     const gchar *name, *image;
+    const gchar *element, *backend;
+    gboolean cuda_memory;
     gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
     Quartiles with, without; /* frames a second */
     gdouble latency[2];      /* us of a frame: median, 99th percentile; 0: not measured */
@@ -207,15 +210,17 @@ static gboolean built_with_cuda(void) {
     return g_type_from_name("GstCudaContext") != 0;
 }
 
-static void run_pushes(Result *result, const gchar *backend, gboolean cuda) {
+static void run_pushes(Result *result) {
+    const gboolean cuda = result->cuda_memory;
     gchar *description =
-        g_strdup_printf(ELEMENT "fakesink name=sink sync=false async=false", backend);
+        g_strdup_printf("%s backend=%s ! fakesink name=sink sync=false async=false",
+                        result->element, result->backend);
     GArray *latencies = g_array_new(FALSE, FALSE, sizeof(gdouble));
     GstBuffer *buffers[BUFFERS] = {NULL};
     Chain chain;
     const gboolean taken = chain_open(&chain, description, cuda);
     if (!taken && cuda && !built_with_cuda())
-        result->skipped = g_strdup("gpuerode is built without gstreamer-cuda");
+        result->skipped = g_strdup("the elements are built without gstreamer-cuda");
     else if (!taken || !take_buffers(&chain, cuda, buffers) ||
              !measure(&chain, buffers, &result->with, latencies))
         result->failed = error_of(chain.pipeline);
@@ -292,7 +297,7 @@ static gdouble run_clip_once(const gchar *middle, gchar **failed) {
 static void run_clip(Result *result) {
     GArray *rates[2] = {g_array_new(FALSE, FALSE, sizeof(gdouble)),
                         g_array_new(FALSE, FALSE, sizeof(gdouble))};
-    static const gchar *const middles[] = {"gpuerode radius=1 backend=cuda ! ", ""};
+    static const gchar *const middles[] = {ERODE " backend=cuda ! ", ""};
     const gdouble begin = now();
     for (guint i = 0; !result->failed && (i < 6 || now() < begin + seconds); i++) {
         const gdouble rate = run_clip_once(middles[i % 2], &result->failed);
@@ -391,28 +396,65 @@ static gboolean parse(int *argc, char ***argv) {
     return parsed;
 }
 
+static void run(Result *result) {
+    const gboolean clip = !result->element;
+    if (g_str_equal(result->backend, "cuda") && !gpv_backend_available(GPV_BACKEND_CUDA))
+        result->skipped = g_strdup("there is no CUDA device");
+    else if (clip && !built_with_cuda())
+        result->skipped = g_strdup("the elements are built without gstreamer-cuda");
+    else if (clip)
+        result->skipped = g_strdup(why_no_clip());
+    if (!result->skipped && clip)
+        run_clip(result);
+    else if (!result->skipped)
+        run_pushes(result);
+}
+
 int main(int argc, char **argv) {
+    /* The clip comes after what makes a CUDA context. */
     Result results[] = {
-        {.name = "CUDAMemory, resident", .image = IMAGE},
-        {.name = "CUDAMemory, decoded clip", .image = "clip"},
-        {.name = "system memory, backend=cuda", .image = IMAGE},
-        {.name = "system memory, backend=cpu", .image = IMAGE},
+        {.name = "CUDAMemory, resident",
+         .image = IMAGE,
+         .element = ERODE,
+         .backend = "cuda",
+         .cuda_memory = TRUE},
+        {.name = "CUDAMemory, decoded clip",
+         .image = "clip",
+         .element = NULL,
+         .backend = "cuda",
+         .cuda_memory = TRUE},
+        {.name = "system memory, backend=cuda",
+         .image = IMAGE,
+         .element = ERODE,
+         .backend = "cuda",
+         .cuda_memory = FALSE},
+        {.name = "system memory, backend=cpu",
+         .image = IMAGE,
+         .element = ERODE,
+         .backend = "cpu",
+         .cuda_memory = FALSE},
+        {.name = "gpuccl, CUDAMemory, resident",
+         .image = IMAGE,
+         .element = CCL,
+         .backend = "cuda",
+         .cuda_memory = TRUE},
+        {.name = "gpuccl, system memory, backend=cuda",
+         .image = IMAGE,
+         .element = CCL,
+         .backend = "cuda",
+         .cuda_memory = FALSE},
+        {.name = "gpuccl, system memory, backend=cpu",
+         .image = IMAGE,
+         .element = CCL,
+         .backend = "cpu",
+         .cuda_memory = FALSE},
     };
     const guint n = G_N_ELEMENTS(results);
     gboolean written = TRUE, failed = FALSE;
     if (!parse(&argc, &argv))
         return 2;
-    if (!gpv_backend_available(GPV_BACKEND_CUDA)) {
-        for (guint i = 0; i < 3; i++)
-            results[i].skipped = g_strdup("there is no CUDA device");
-    } else {
-        run_pushes(&results[0], "cuda", TRUE);
-        results[1].skipped = g_strdup(results[0].skipped ? results[0].skipped : why_no_clip());
-        if (!results[1].skipped)
-            run_clip(&results[1]);
-        run_pushes(&results[2], "cuda", FALSE);
-    }
-    run_pushes(&results[3], "cpu", FALSE);
+    for (guint i = 0; i < n; i++)
+        run(&results[i]);
     print_table(results, n);
     if (json_path)
         written = write_json(results, n);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many frames through gpuerode in CUDAMemory:
+ * Many frames through the elements in CUDAMemory:
  *
- *     gst-soak frames     GPV_SOAK_FRAMES of them, 2000 unless set: device memory stays as it is
+ *     gst-soak frames     GPV_SOAK_FRAMES for each, 2000 unless set: device memory stays as it is
  *                         after the first 1000, and every 1000th result is that of the CPU
  *     gst-soak decoder    the H.264 clip GPV_TEST_CLIP from nvh264dec: every result is that of
- *                         the CPU, and gpuerode copies no frame to or from the device
+ *                         the CPU, and the elements copy no frame to or from the device
  */
 #include "helpers.h"
 
@@ -48,12 +48,15 @@ static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) 
     return sum;
 }
 
+static const gchar *const tested_elements[] = {"gpuerode", "gpuccl"};
+
 GST_START_TEST(test_frames) {
+    const gchar *name = tested_elements[__i__];
     const gchar *wanted = g_getenv("GPV_SOAK_FRAMES");
     const guint64 frames = WARM_UP + (wanted ? g_ascii_strtoull(wanted, NULL, 10) : 2000);
     GstVideoInfo info = make_info("NV12", 1920, 1080);
-    GstHarness *model = harness_with(gpuerode_new("cpu"));
-    GstHarness *tested = harness_with(gpuerode_new("cuda"));
+    GstHarness *model = harness_with(element_new(name, "cpu"));
+    GstHarness *tested = harness_with(element_new(name, "cuda"));
     GstBuffer *buffers[BUFFERS];
     GstBufferPool *pool;
     guint size;
@@ -88,9 +91,9 @@ GST_START_TEST(test_frames) {
         }
     }
     after = device_memory_in_use();
-    g_print("%" G_GUINT64_FORMAT " frames, %" G_GUINT64_FORMAT
+    g_print("%s: %" G_GUINT64_FORMAT " frames, %" G_GUINT64_FORMAT
             " checked, device memory after the first %d: %+" G_GINT64_FORMAT " bytes\n",
-            frames, checked, WARM_UP, (gint64)after - (gint64)before);
+            name, frames, checked, WARM_UP, (gint64)after - (gint64)before);
     fail_unless(after <= before);
 
     for (guint i = 0; i < BUFFERS; i++) {
@@ -124,17 +127,29 @@ static GPtrArray *watch(GstElement *pipeline, const gchar *sink) {
     return sums;
 }
 
+static void assert_no_copies(GstElement *pipeline, const gchar *name) {
+    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+    GstStructure *stats = NULL;
+    guint64 uploads = 1, downloads = 1;
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
+                                  G_TYPE_UINT64, &downloads, NULL));
+    fail_unless_equals_uint64(uploads, 0);
+    fail_unless_equals_uint64(downloads, 0);
+    gst_structure_free(stats);
+    gst_object_unref(element);
+}
+
 GST_START_TEST(test_decoder) {
     GstElement *pipeline = launch(
         "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
         "tee name=frames  "
-        "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! fakesink name=cuda  "
-        "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! fakesink name=cpu");
+        "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! gpuccl name=ccl "
+        "backend=cuda ! fakesink name=cuda  "
+        "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! gpuccl backend=cpu ! "
+        "fakesink name=cpu");
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    GstElement *erode = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
     GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
-    GstStructure *stats = NULL;
-    guint64 uploads = 1, downloads = 1;
 
     g_object_set(file, "location", g_getenv("GPV_TEST_CLIP"), NULL);
     fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
@@ -145,18 +160,13 @@ GST_START_TEST(test_decoder) {
     fail_unless_equals_int(got->len, expected->len);
     for (guint i = 0; i < got->len; i++)
         fail_unless_equals_string(g_ptr_array_index(got, i), g_ptr_array_index(expected, i));
-    g_object_get(erode, "stats", &stats, NULL);
-    fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
-                                  G_TYPE_UINT64, &downloads, NULL));
-    fail_unless_equals_uint64(uploads, 0);
-    fail_unless_equals_uint64(downloads, 0);
+    assert_no_copies(pipeline, "erode");
+    assert_no_copies(pipeline, "ccl");
     g_print("%u decoded frames equal, in CUDAMemory all the way\n", got->len);
 
-    gst_structure_free(stats);
     g_ptr_array_unref(got);
     g_ptr_array_unref(expected);
     gst_object_unref(file);
-    gst_object_unref(erode);
     gst_object_unref(pipeline);
 }
 GST_END_TEST
@@ -191,6 +201,6 @@ int main(int argc, char **argv) {
     if (decoder)
         tcase_add_test(tcase, test_decoder);
     else
-        tcase_add_test(tcase, test_frames);
+        tcase_add_loop_test(tcase, test_frames, 0, G_N_ELEMENTS(tested_elements));
     return gst_check_run_suite(suite, "soak", __FILE__);
 }

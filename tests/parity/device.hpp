@@ -1,18 +1,126 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// CUDA memory for the parity tests, and times of what a stream has to do.
+// Contexts whose memory is counted; CUDA memory for the parity tests, and times of what a stream
+// has to do.
 #pragma once
 
 #include "parity.hpp"
 
+#include <memory>
+
 #ifdef HAVE_CUDA
 #    include <cuda_runtime_api.h>
+#endif
+#ifdef HAVE_NPP
+#    include <nppdefs.h>
+#endif
 
 namespace parity {
 
+/// Where the images lie that an operator works on.
+enum class Place { host, device, device_tight };
+
+#ifdef HAVE_CUDA
 inline void require(cudaError_t error, const char *what) {
     if (error != cudaSuccess)
         fatal(std::string(what) + ": " + cudaGetErrorString(error));
 }
+#endif
+
+/// A context that counts what is allocated from it.
+class CountedContext {
+  public:
+    explicit CountedContext(gpv_backend backend) {
+        gpv_context_params params;
+        gpv_context_params_init(&params, sizeof params);
+        params.backend = backend;
+        params.alloc = allocate;
+        params.free = deallocate;
+        params.user = this;
+        require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
+    }
+    ~CountedContext() { gpv_context_destroy(&context_); }
+    CountedContext(const CountedContext &) = delete;
+    CountedContext &operator=(const CountedContext &) = delete;
+
+    operator gpv_context *() const { return context_; }
+    const char *device() const { return gpv_context_device_name(context_); }
+    int allocations() const { return allocations_; }
+    std::uint64_t largest_allocation() const { return largest_; }
+    std::uint64_t allocated() const { return allocated_; }
+
+  private:
+    static constexpr std::size_t alignment = 256;
+    static void *allocate(void *self, gpv_memory memory, std::uint64_t size, gpv_stream) {
+        auto *context = static_cast<CountedContext *>(self);
+        context->allocations_++;
+        context->largest_ = std::max(context->largest_, size);
+        context->allocated_ += size;
+#ifdef HAVE_CUDA
+        if (memory == GPV_MEMORY_CUDA) {
+            void *result = nullptr;
+            require(cudaMalloc(&result, size), "cudaMalloc");
+            return result;
+        }
+#endif
+        return memory == GPV_MEMORY_HOST
+                   ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
+                   : nullptr;
+    }
+    static void deallocate(void *, gpv_memory kind, void *memory, gpv_stream) {
+#ifdef HAVE_CUDA
+        if (kind == GPV_MEMORY_CUDA)
+            return require(cudaFree(memory), "cudaFree");
+#endif
+        if (kind == GPV_MEMORY_HOST)
+            std::free(memory);
+    }
+
+    int allocations_ = 0;
+    std::uint64_t largest_ = 0;
+    std::uint64_t allocated_ = 0;
+    gpv_context *context_ = nullptr;
+};
+
+#ifdef HAVE_CUDA
+
+inline gpv_context *cuda_context() {
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CUDA;
+    gpv_context *context = nullptr;
+    require(gpv_context_create(&params, &context), nullptr, "gpv_context_create");
+    return context;
+}
+
+/// CUDA memory that is kept for the next contents, or, exact, of just their size.
+class DeviceBlock {
+  public:
+    explicit DeviceBlock(bool exact = false) : exact_(exact) {}
+    ~DeviceBlock() { cudaFree(memory_); }
+    DeviceBlock(const DeviceBlock &) = delete;
+    DeviceBlock &operator=(const DeviceBlock &) = delete;
+
+    void resize(std::size_t bytes) {
+        if (!exact_ && bytes <= size_)
+            return;
+        cudaFree(memory_);
+        size_ = bytes;
+        require(cudaMalloc(&memory_, size_), "cudaMalloc");
+    }
+    void upload(const void *from, std::size_t bytes) {
+        resize(bytes);
+        require(cudaMemcpy(memory_, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    }
+    void download(void *to, std::size_t bytes) const {
+        require(cudaMemcpy(to, memory_, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
+    }
+    std::uint8_t *data() const { return static_cast<std::uint8_t *>(memory_); }
+
+  private:
+    bool exact_;
+    void *memory_ = nullptr;
+    std::size_t size_ = 0;
+};
 
 /// A copy of a guarded image in device memory, at the same distance from an
 /// aligned address, with its canaries; keeps its memory for the next image. Or,
@@ -20,32 +128,21 @@ inline void require(cudaError_t error, const char *what) {
 /// tools that watch memory see every byte that is read beside them.
 class DeviceImage {
   public:
-    explicit DeviceImage(bool tight = false) : tight_(tight) {}
-    ~DeviceImage() { cudaFree(memory_); }
-    DeviceImage(const DeviceImage &) = delete;
-    DeviceImage &operator=(const DeviceImage &) = delete;
+    explicit DeviceImage(bool tight = false) : tight_(tight), block_(tight) {}
 
     void upload(const GuardedImage &host) {
         place(host);
-        if (tight_ || copied_ > size_) {
-            cudaFree(memory_);
-            size_ = copied_;
-            require(cudaMalloc(&memory_, size_), "cudaMalloc");
-        }
-        require(cudaMemcpy(memory_, host.bytes().data() + first_, copied_, cudaMemcpyHostToDevice),
-                "cudaMemcpy");
+        block_.upload(host.bytes().data() + first_, copied_);
         view_ = *host.view();
         view_.memory = GPV_MEMORY_CUDA;
         for (int i = 0; i < host.planes(); i++)
-            view_.data[i] = static_cast<std::uint8_t *>(memory_) +
-                            (host.row(i, 0) - host.bytes().data()) - first_;
+            view_.data[i] = block_.data() + (host.row(i, 0) - host.bytes().data()) - first_;
     }
     void download(GuardedImage &host) const {
-        require(cudaMemcpy(host.bytes().data() + first_, memory_, copied_, cudaMemcpyDeviceToHost),
-                "cudaMemcpy");
+        block_.download(host.bytes().data() + first_, copied_);
     }
     const gpv_image *view() const { return &view_; }
-    void *memory() const { return memory_; }
+    void *memory() const { return block_.data(); }
 
   private:
     /// Which of the host image's bytes are copied.
@@ -57,12 +154,57 @@ class DeviceImage {
     }
 
     bool tight_;
-    void *memory_ = nullptr;
-    std::size_t size_ = 0;
+    DeviceBlock block_;
     std::ptrdiff_t first_ = 0;
     std::size_t copied_ = 0;
     gpv_image view_{};
 };
+
+/// How many things of so many bytes to use in turn, so that none is in the cache.
+inline int cold_count(std::size_t bytes) {
+    return static_cast<int>(std::max<std::size_t>(3, 200'000'000 / bytes + 1));
+}
+
+/// Images on the device, used in turn so that none is in the cache.
+class ColdImages {
+  public:
+    ColdImages(const GuardedImage &src, const GuardedImage &dst)
+        : bytes_(src.bytes().size() + dst.bytes().size()),
+          copied_(static_cast<std::size_t>(src.pixel_bytes() + dst.pixel_bytes()) / 2) {
+        for (int i = 0; i < cold_count(bytes_); i++) {
+            src_.emplace_back(std::make_unique<DeviceImage>())->upload(src);
+            dst_.emplace_back(std::make_unique<DeviceImage>())->upload(dst);
+        }
+    }
+    /// Calls to time as one.
+    int repeats() const {
+        return std::max(static_cast<int>(src_.size()), bytes_ > 16'000'000 ? 6 : 40);
+    }
+    /// Bytes of a copy that moves as much as who reads src and writes dst.
+    std::size_t copied() const { return copied_; }
+    const DeviceImage &src(int i) const { return *src_[i % src_.size()]; }
+    const DeviceImage &dst(int i) const { return *dst_[i % dst_.size()]; }
+
+  private:
+    std::size_t bytes_, copied_;
+    std::vector<std::unique_ptr<DeviceImage>> src_, dst_;
+};
+
+#    ifdef HAVE_NPP
+/// What NPP's functions want to know of the device.
+inline NppStreamContext npp_context() {
+    cudaDeviceProp properties;
+    require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
+    NppStreamContext context{};
+    context.nMultiProcessorCount = properties.multiProcessorCount;
+    context.nMaxThreadsPerMultiProcessor = properties.maxThreadsPerMultiProcessor;
+    context.nMaxThreadsPerBlock = properties.maxThreadsPerBlock;
+    context.nSharedMemPerBlock = properties.sharedMemPerBlock;
+    context.nCudaDevAttrComputeCapabilityMajor = properties.major;
+    context.nCudaDevAttrComputeCapabilityMinor = properties.minor;
+    return context;
+}
+#    endif
 
 /// Enqueues the i-th call on a stream; false if it cannot, as in a capture.
 using Enqueue = std::function<bool(cudaStream_t, int)>;
@@ -130,5 +272,6 @@ inline std::vector<Timing> time_on_device(const std::vector<Enqueue> &candidates
     return result;
 }
 
-} // namespace parity
 #endif
+
+} // namespace parity

@@ -5,12 +5,6 @@
 #include "device.hpp"
 
 #include <cmath>
-#include <memory>
-
-#include <hwy/targets.h>
-#include <tbb/global_control.h>
-#include <tbb/info.h>
-#include <tbb/task_arena.h>
 
 #ifdef HAVE_OPENCV
 #    include <opencv2/imgproc.hpp>
@@ -106,33 +100,6 @@ Grey morphology(const Grey &in, const gpv_erode_params &p, int largest) {
 }
 
 // ---- images as channels ---------------------------------------------------
-
-int sample_bytes(gpv_format format) {
-    return format == GPV_FORMAT_GRAY16 ? 2 : 1;
-}
-bool is_yuv(gpv_format format) {
-    return format == GPV_FORMAT_NV12 || format == GPV_FORMAT_I420;
-}
-bool blue_first(gpv_format format) {
-    return format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
-}
-
-int channels(gpv_format format, int plane) {
-    switch (format) {
-    case GPV_FORMAT_RGB8:
-    case GPV_FORMAT_BGR8:
-        return 3;
-    case GPV_FORMAT_RGBA8:
-    case GPV_FORMAT_BGRA8:
-    case GPV_FORMAT_RGBX8:
-    case GPV_FORMAT_BGRX8:
-        return 4;
-    case GPV_FORMAT_NV12:
-        return plane == 0 ? 1 : 2;
-    default:
-        return 1;
-    }
-}
 
 Grey read_channel(const GuardedImage &image, int plane, int channel) {
     const gpv_format format = image.view()->format;
@@ -245,49 +212,13 @@ std::string describe(const gpv_erode_params &p, const gpv_image &view, bool in_p
     return text;
 }
 
-/// Of two images, with how each lies in memory.
-std::string describe(const gpv_erode_params &p, const GuardedImage &src, const GuardedImage &dst) {
-    const auto place = [](const gpv_image &view) {
-        return "stride " + std::to_string(view.stride[0]) + " at 16 k + " +
-               std::to_string(reinterpret_cast<std::uintptr_t>(view.data[0]) % 16);
-    };
-    return describe(p, *src.view(), false) + ", from " + place(*src.view()) + " to " +
-           place(*dst.view());
-}
-
-void expect_equal(const GuardedImage &got, const GuardedImage &want, const std::string &what) {
-    got.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        const std::uint8_t *other = want.row(plane, y);
-        for (std::int64_t x = 0; x < bytes; x++)
-            if (row[x] != other[x])
-                fatal(what + ": plane " + std::to_string(plane) + " row " + std::to_string(y) +
-                      " byte " + std::to_string(x) + " is " + std::to_string(row[x]) + ", want " +
-                      std::to_string(other[x]));
-    });
-    if (!got.canaries_intact())
-        fatal(what + ": bytes outside the image were written");
-}
-
-/// Where the images lie that an operator works on.
-enum class Place { host, device, device_tight };
-
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : place_(place) {
-        gpv_context_params params;
-        gpv_context_params_init(&params, sizeof params);
-        params.backend = backend;
-        params.alloc = allocate;
-        params.free = deallocate;
-        params.user = this;
-        require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
+        : context_(backend), place_(place) {
         require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
     }
-    ~Operator() {
-        gpv_erode_destroy(&op_);
-        gpv_context_destroy(&context_);
-    }
+    ~Operator() { gpv_erode_destroy(&op_); }
     Operator(const Operator &) = delete;
     Operator &operator=(const Operator &) = delete;
 
@@ -315,17 +246,8 @@ class Operator {
         require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
         require(gpv_erode_prepare(op_, &like), context_, "gpv_erode_prepare");
     }
-    const char *device() const {
-        return gpv_context_device_name(context_);
-    }
-    int allocations() const {
-        return allocations_;
-    }
-    std::uint64_t largest_allocation() const {
-        return largest_;
-    }
-    std::uint64_t allocated() const {
-        return allocated_;
+    const CountedContext &context() const {
+        return context_;
     }
 
   private:
@@ -334,40 +256,11 @@ class Operator {
         require(gpv_erode_wait(op_), context_, "gpv_erode_wait");
     }
 
-    static constexpr std::size_t alignment = 256;
-    static void *allocate(void *self, gpv_memory memory, std::uint64_t size, gpv_stream) {
-        auto *op = static_cast<Operator *>(self);
-        op->allocations_++;
-        op->largest_ = std::max(op->largest_, size);
-        op->allocated_ += size;
-#ifdef HAVE_CUDA
-        if (memory == GPV_MEMORY_CUDA) {
-            void *result = nullptr;
-            require(cudaMalloc(&result, size), "cudaMalloc");
-            return result;
-        }
-#endif
-        return memory == GPV_MEMORY_HOST
-                   ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
-                   : nullptr;
-    }
-    static void deallocate(void *, gpv_memory kind, void *memory, gpv_stream) {
-#ifdef HAVE_CUDA
-        if (kind == GPV_MEMORY_CUDA)
-            return require(cudaFree(memory), "cudaFree");
-#endif
-        if (kind == GPV_MEMORY_HOST)
-            std::free(memory);
-    }
-
+    CountedContext context_;
     Place place_;
 #ifdef HAVE_CUDA
     DeviceImage src_{place_ == Place::device_tight}, dst_{place_ == Place::device_tight};
 #endif
-    int allocations_ = 0;
-    std::uint64_t largest_ = 0;
-    std::uint64_t allocated_ = 0;
-    gpv_context *context_ = nullptr;
     gpv_erode *op_ = nullptr;
 };
 
@@ -530,16 +423,6 @@ void check_large(Operator &op, gpv_format format, int width, int height) {
 
 // ---- threads --------------------------------------------------------------
 
-/// Calls f where oneTBB has so many threads, whatever the machine has.
-template <class F>
-void with_threads(int threads, F f) {
-    using control = tbb::global_control;
-    control limit(control::max_allowed_parallelism, threads);
-    if (control::active_value(control::max_allowed_parallelism) != std::size_t(threads))
-        fatal("oneTBB does not grant " + std::to_string(threads) + " threads");
-    tbb::task_arena(threads).execute(f);
-}
-
 /// Fills to with the part of from that begins at x and y, which are even.
 void cut(const GuardedImage &from, int x, int y, GuardedImage &to) {
     const gpv_format format = from.view()->format;
@@ -633,10 +516,10 @@ void check_threads() {
             Operator op;
             with_threads(threads, [&] {
                 op.prepare(p, *src.view());
-                const int prepared = op.allocations();
+                const int prepared = op.context().allocations();
                 op.again(src, dst);
                 op.again(same, same);
-                if (op.allocations() != prepared)
+                if (op.context().allocations() != prepared)
                     fatal(many + ": allocated after prepare");
             });
             expect_equal(dst, want, many);
@@ -673,12 +556,14 @@ void check_scratch() {
             std::int64_t row_bytes, rows;
             require(gpv_format_plane(l.format, 0, l.side, l.side, &row_bytes, &rows), nullptr,
                     "gpv_format_plane");
-            if (op.largest_allocation() > limit + static_cast<std::uint64_t>(row_bytes * rows))
+            if (op.context().largest_allocation() >
+                limit + static_cast<std::uint64_t>(row_bytes * rows))
                 fatal(describe(p, like, false) + " on " + std::to_string(threads) +
-                      " threads takes " + std::to_string(op.largest_allocation()) + " bytes");
-            if (threads <= 2 && op.allocated() <= fewer)
+                      " threads takes " + std::to_string(op.context().largest_allocation()) +
+                      " bytes");
+            if (threads <= 2 && op.context().allocated() <= fewer)
                 fatal(describe(p, like, false) + " does not run on 2 threads");
-            fewer = op.allocated();
+            fewer = op.context().allocated();
         }
     std::printf("scratch: within a plane's size and 256 MiB on 1, 2 and 64 threads\n");
 }
@@ -686,6 +571,12 @@ void check_scratch() {
 // ---- CUDA -----------------------------------------------------------------
 
 #ifdef HAVE_CUDA
+
+/// Of two images, with how each lies in memory.
+std::string describe(const gpv_erode_params &p, const GuardedImage &src, const GuardedImage &dst) {
+    return describe(p, *src.view(), false) + ", from " + place_of(*src.view()) + " to " +
+           place_of(*dst.view());
+}
 
 /// Random images of some size, on which the CPU backend is the reference.
 void compare_with_cpu(Operator &op, int count, int largest_side) {
@@ -833,22 +724,13 @@ void check_prepared(Place place) {
             fill(src, Content::noise);
             Operator op(GPV_BACKEND_CUDA, place);
             op.prepare(p, *src.view());
-            const int prepared = op.allocations();
+            const int prepared = op.context().allocations();
             op.again(src, dst);
             op.again(src, src);
-            if (op.allocations() != prepared)
+            if (op.context().allocations() != prepared)
                 fatal("CUDA: allocated after prepare, " + describe(p, *src.view(), false));
         }
     std::printf("CUDA: no scratch is allocated after prepare\n");
-}
-
-gpv_context *cuda_context() {
-    gpv_context_params params;
-    gpv_context_params_init(&params, sizeof params);
-    params.backend = GPV_BACKEND_CUDA;
-    gpv_context *context = nullptr;
-    require(gpv_context_create(&params, &context), nullptr, "gpv_context_create");
-    return context;
 }
 
 /// Runs that become part of the caller's graph, and runs on two streams.
@@ -926,7 +808,7 @@ void check_cuda(bool brief) {
                            high = {1, 33, 70, 129, 333, 517, 1080};
     for (const Place place : {Place::device, Place::host}) {
         Operator op(GPV_BACKEND_CUDA, place);
-        std::printf("== %s, images in %s memory\n", op.device(),
+        std::printf("== %s, images in %s memory\n", op.context().device(),
                     place == Place::host ? "host" : "CUDA");
         compare_with_definition(op, 40 * scale);
         compare_with_cpu(op, 15 * scale, brief ? 150 : 1500);
@@ -1082,9 +964,8 @@ class Benchmark {
         });
 #endif
         const auto times = time_in_turn(candidates);
-        report_.add({std::string(c.name) + " n=" + std::to_string(radius),
-                     std::to_string(width) + "x" + std::to_string(height), threads, times[0], peer,
-                     peer.empty() ? Timing{} : times[2], times[1].median});
+        report_.add({std::string(c.name) + " n=" + std::to_string(radius), size_name(width, height),
+                     threads, times[0], peer, peer.empty() ? Timing{} : times[2], times[1].median});
     }
 
     /// The table of the source paper: square elements beside plain serial code.
@@ -1101,9 +982,8 @@ class Benchmark {
             time_in_turn({[&] { op_.again(src, dst); }, [&] { dst.copy_planes_from(src); }});
         const auto slow = time_in_turn(
             {[&] { serial_erosion(src.row(0, 0), dst.row(0, 0), width, height, radius); }}, 3, 0);
-        report_.add({"binary n=" + std::to_string(radius),
-                     std::to_string(width) + "x" + std::to_string(height), threads, fast[0],
-                     "serial", slow[0], fast[1].median});
+        report_.add({"binary n=" + std::to_string(radius), size_name(width, height), threads,
+                     fast[0], "serial", slow[0], fast[1].median});
     }
 
   private:
@@ -1121,14 +1001,6 @@ class Benchmark {
 class Npp {
   public:
     explicit Npp(int radius) : radius_(radius) {
-        cudaDeviceProp properties;
-        require(cudaGetDeviceProperties(&properties, 0), "cudaGetDeviceProperties");
-        context_.nMultiProcessorCount = properties.multiProcessorCount;
-        context_.nMaxThreadsPerMultiProcessor = properties.maxThreadsPerMultiProcessor;
-        context_.nMaxThreadsPerBlock = properties.maxThreadsPerBlock;
-        context_.nSharedMemPerBlock = properties.sharedMemPerBlock;
-        context_.nCudaDevAttrComputeCapabilityMajor = properties.major;
-        context_.nCudaDevAttrComputeCapabilityMinor = properties.minor;
         const std::size_t bytes = static_cast<std::size_t>(side() * side());
         require(cudaMalloc(&mask_, bytes), "cudaMalloc");
         require(cudaMemset(mask_, 1, bytes), "cudaMemset");
@@ -1179,34 +1051,9 @@ class Npp {
     int side() const { return 2 * radius_ + 1; }
     int radius_;
     void *mask_ = nullptr;
-    NppStreamContext context_{};
+    NppStreamContext context_ = npp_context();
 };
 #    endif
-
-/// Images on the device, used in turn so that none is in the cache: as many as
-/// take 200 MB, but at least three pairs.
-class ColdImages {
-  public:
-    ColdImages(gpv_format format, int width, int height, int padding, int offset) {
-        GuardedImage host(format, width, height, padding, offset);
-        fill(host, Content::noise);
-        bytes_ = static_cast<std::size_t>(host.bytes().size());
-        pixel_bytes_ = static_cast<std::size_t>(host.pixel_bytes());
-        const int count = static_cast<int>(std::max<std::size_t>(3, 100'000'000 / bytes_ + 1));
-        for (auto *images : {&src_, &dst_})
-            for (int i = 0; i < count; i++)
-                images->emplace_back(std::make_unique<DeviceImage>())->upload(host);
-    }
-    int count() const { return static_cast<int>(src_.size()); }
-    int repeats() const { return std::max(count(), bytes_ > 8'000'000 ? 6 : 40); }
-    std::size_t pixel_bytes() const { return pixel_bytes_; }
-    const DeviceImage &src(int i) const { return *src_[i % src_.size()]; }
-    const DeviceImage &dst(int i) const { return *dst_[i % dst_.size()]; }
-
-  private:
-    std::size_t bytes_, pixel_bytes_;
-    std::vector<std::unique_ptr<DeviceImage>> src_, dst_;
-};
 
 class GpuBenchmark {
   public:
@@ -1224,8 +1071,9 @@ class GpuBenchmark {
     void compare(const Case &c, int width, int height, const std::vector<int> &radii,
                  int padding = -1, int offset = 0) {
         const bool aligned = padding < 0;
-        const ColdImages images(c.format, width, height,
-                                aligned ? padding_to_128(c, width) : padding, offset);
+        const GuardedImage image =
+            noise(c, width, height, aligned ? padding_to_128(c, width) : padding, offset);
+        const ColdImages images(image, image);
         for (int radius : radii) {
             const auto times = time_on_device(ours_and_copy(c, radius, images), images.repeats());
             report_.add({std::string(c.name) + " n=" + std::to_string(radius),
@@ -1246,7 +1094,8 @@ class GpuBenchmark {
     void compare_with_npp(int width, int height, const std::vector<int> &radii) {
         const Case grey = {"beside NPP: grey", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT,
                            0};
-        const ColdImages images(grey.format, width, height, padding_to_128(grey, width), 0);
+        const GuardedImage image = noise(grey, width, height, padding_to_128(grey, width), 0);
+        const ColdImages images(image, image);
         for (int radius : radii) {
             Npp npp(radius);
             const auto variants = Npp::variants(radius);
@@ -1287,8 +1136,10 @@ class GpuBenchmark {
     static int padding_to_128(const Case &c, int width) {
         return -width * channels(c.format, 0) & 127;
     }
-    static std::string size_name(int width, int height) {
-        return std::to_string(width) + "x" + std::to_string(height);
+    static GuardedImage noise(const Case &c, int width, int height, int padding, int offset) {
+        GuardedImage image(c.format, width, height, padding, offset);
+        fill(image, Content::noise);
+        return image;
     }
 
     /// An operation of the library, prepared, and a copy of the same bytes.
@@ -1302,7 +1153,7 @@ class GpuBenchmark {
                 },
                 [&images](cudaStream_t stream, int i) {
                     return cudaMemcpyAsync(images.dst(i).memory(), images.src(i).memory(),
-                                           images.pixel_bytes(), cudaMemcpyDeviceToDevice,
+                                           images.copied(), cudaMemcpyDeviceToDevice,
                                            stream) == cudaSuccess;
                 }};
     }
@@ -1388,64 +1239,12 @@ void benchmark_cpu(Report &report) {
     bench.compare_with_serial(7350, 5700, 6);
 }
 
-int benchmark(bool gpu_alone, const std::string &json) {
-    Report report;
-#ifdef HAVE_CUDA
-    if (gpv_backend_available(GPV_BACKEND_CUDA))
-        benchmark_gpu(report);
-#endif
-    if (!gpu_alone)
-        benchmark_cpu(report);
-    if (!json.empty())
-        report.write_json(json);
-    return 0;
-}
-
-/// Calls f(name) once for every instruction set that this processor has.
-template <class F>
-void each_instruction_set(F f) {
-    std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
-    for (; targets; targets &= targets - 1) {
-        hwy::SetSupportedTargetsForTest(targets & -targets);
-        hwy::GetChosenTarget().Update(targets & -targets);
-        f(hwy::TargetName(targets & -targets));
-    }
-    hwy::SetSupportedTargetsForTest(0);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-}
-
-} // namespace
-
-int main(int argc, char **argv) {
-    std::setvbuf(stdout, nullptr, _IOLBF, 0);
-    const std::vector<std::string> arguments(argv + 1, argv + argc);
-    if (!arguments.empty() && (arguments[0] == "--bench" || arguments[0] == "--bench-gpu")) {
-        const bool json = arguments.size() == 3 && arguments[1] == "--json";
-        if (arguments.size() != 1 && !json)
-            fatal("usage: erode --bench|--bench-gpu [--json FILE]");
-        return benchmark(arguments[0] == "--bench-gpu", json ? arguments[2] : "");
-    }
-    const bool brief = arguments == std::vector<std::string>{"--cuda", "--brief"};
-    if (brief || arguments == std::vector<std::string>{"--cuda"}) {
-#ifdef HAVE_CUDA
-        if (gpv_backend_available(GPV_BACKEND_CUDA)) {
-            check_cuda(brief);
-            return 0;
-        }
-        std::printf("skipped: there is no CUDA device\n");
-#else
-        std::printf("skipped: built without CUDA\n");
-#endif
-        return skipped;
-    }
-    if (!arguments.empty())
-        fatal(
-            "usage: erode [--cuda [--brief] | --bench [--json FILE] | --bench-gpu [--json FILE]]");
+void check() {
     const int scale = full_run() ? 10 : 1;
     each_instruction_set([&](const char *name) {
         Operator op;
-        std::printf("== %s\n", op.device());
-        if (!std::strstr(op.device(), name))
+        std::printf("== %s\n", op.context().device());
+        if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
         compare_with_definition(op, 500 * scale);
     });
@@ -1466,5 +1265,14 @@ int main(int argc, char **argv) {
 #else
     std::printf("OpenCV: not installed, not compared\n");
 #endif
-    return 0;
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+#ifdef HAVE_CUDA
+    return run_program({"erode", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+#else
+    return run_program({"erode", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+#endif
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every parity test needs: guarded images, random numbers, a count of
-// comparisons, and paired timing for the benchmark.
+// What every parity test needs: guarded images and records, random numbers, threads and
+// instruction sets, paired timing for the benchmark, and the program's arguments.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +14,11 @@
 #include <random>
 #include <string>
 #include <vector>
+
+#include <hwy/targets.h>
+#include <tbb/global_control.h>
+#include <tbb/info.h>
+#include <tbb/task_arena.h>
 
 #include <gpuvision/gpuvision.h>
 
@@ -51,6 +56,50 @@ inline void require(gpv_status status, const gpv_context *context, const char *w
               gpv_context_error(context));
 }
 
+/// Bytes of one sample of a channel.
+inline int sample_bytes(gpv_format format) {
+    switch (format) {
+    case GPV_FORMAT_GRAY16:
+    case GPV_FORMAT_P016:
+        return 2;
+    case GPV_FORMAT_LABEL32:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
+inline bool is_yuv(gpv_format format) {
+    return format == GPV_FORMAT_NV12 || format == GPV_FORMAT_I420 || format == GPV_FORMAT_P016;
+}
+
+inline bool blue_first(gpv_format format) {
+    return format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
+}
+
+/// Interleaved in a plane.
+inline int channels(gpv_format format, int plane) {
+    switch (format) {
+    case GPV_FORMAT_RGB8:
+    case GPV_FORMAT_BGR8:
+        return 3;
+    case GPV_FORMAT_RGBA8:
+    case GPV_FORMAT_BGRA8:
+    case GPV_FORMAT_RGBX8:
+    case GPV_FORMAT_BGRX8:
+        return 4;
+    case GPV_FORMAT_NV12:
+    case GPV_FORMAT_P016:
+        return plane == 0 ? 1 : 2;
+    default:
+        return 1;
+    }
+}
+
+inline std::string size_name(int width, int height) {
+    return std::to_string(width) + "x" + std::to_string(height);
+}
+
 /// Host image inside a larger block whose other bytes are canaries.
 class GuardedImage {
   public:
@@ -61,7 +110,7 @@ class GuardedImage {
         view_.format = format;
         view_.width = width;
         view_.height = height;
-        const int sample = format == GPV_FORMAT_GRAY16 ? 2 : 1;
+        const int sample = sample_bytes(format);
         std::size_t at = guard + offset / sample * sample;
         std::vector<std::size_t> starts;
         for (int i = 0; i < gpv_format_planes(format); i++) {
@@ -77,9 +126,14 @@ class GuardedImage {
         for (std::size_t i = 0; i < starts.size(); i++)
             view_.data[i] = bytes_.data() + starts[i];
     }
+    GuardedImage(GuardedImage &&) = default;
     GuardedImage(const GuardedImage &) = delete;
     GuardedImage &operator=(const GuardedImage &) = delete;
 
+    void set_color(gpv_color_matrix matrix, gpv_color_range range) {
+        view_.color_matrix = matrix;
+        view_.color_range = range;
+    }
     const gpv_image *view() const { return &view_; }
     /// The image with the canaries around it.
     std::vector<std::uint8_t> &bytes() { return bytes_; }
@@ -136,6 +190,50 @@ class GuardedImage {
     std::vector<Plane> planes_;
     std::vector<std::uint8_t> bytes_;
 };
+
+inline void expect_equal(const GuardedImage &got, const GuardedImage &want,
+                         const std::string &what) {
+    got.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        const std::uint8_t *other = want.row(plane, y);
+        if (std::memcmp(row, other, bytes) == 0)
+            return;
+        const std::int64_t x = std::mismatch(row, row + bytes, other).first - row;
+        fatal(what + ": plane " + std::to_string(plane) + " row " + std::to_string(y) + " byte " +
+              std::to_string(x) + " is " + std::to_string(row[x]) + ", want " +
+              std::to_string(other[x]));
+    });
+    if (!got.canaries_intact())
+        fatal(what + ": bytes outside the image were written");
+}
+
+/// Where a view lies, as far as alignment goes.
+inline std::string place_of(const gpv_image &view) {
+    return "stride " + std::to_string(view.stride[0]) + " at 16 k + " +
+           std::to_string(reinterpret_cast<std::uintptr_t>(view.data[0]) % 16);
+}
+
+/// Calls f where oneTBB has so many threads, whatever the machine has.
+template <class F>
+void with_threads(int threads, F f) {
+    using control = tbb::global_control;
+    control limit(control::max_allowed_parallelism, threads);
+    if (control::active_value(control::max_allowed_parallelism) != std::size_t(threads))
+        fatal("oneTBB does not grant " + std::to_string(threads) + " threads");
+    tbb::task_arena(threads).execute(f);
+}
+
+/// Calls f(name) once for every instruction set that this processor has.
+template <class F>
+void each_instruction_set(F f) {
+    std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
+    for (; targets; targets &= targets - 1) {
+        hwy::SetSupportedTargetsForTest(targets & -targets);
+        hwy::GetChosenTarget().Update(targets & -targets);
+        f(hwy::TargetName(targets & -targets));
+    }
+    hwy::SetSupportedTargetsForTest(0);
+    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+}
 
 /// Median and spread of one side of a paired measurement, microseconds.
 struct Timing {
@@ -227,5 +325,51 @@ class Report {
     }
     std::vector<Row> rows_;
 };
+
+/// What a parity program does; what needs CUDA is null in a build without it.
+struct Program {
+    const char *name;
+    void (*check)();
+    void (*check_cuda)(bool brief); ///< brief: as much as an emulated GPU does in a short time
+    void (*benchmark)(Report &);
+    void (*benchmark_gpu)(Report &);
+};
+
+inline int check_on_cuda(const Program &program, bool brief) {
+    if (!program.check_cuda)
+        std::printf("skipped: built without CUDA\n");
+    else if (!gpv_backend_available(GPV_BACKEND_CUDA))
+        std::printf("skipped: there is no CUDA device\n");
+    else
+        return program.check_cuda(brief), 0;
+    return skipped;
+}
+
+inline int run_benchmarks(const Program &program, bool gpu_alone, const std::string &json) {
+    Report report;
+    if (program.benchmark_gpu && gpv_backend_available(GPV_BACKEND_CUDA))
+        program.benchmark_gpu(report);
+    if (!gpu_alone)
+        program.benchmark(report);
+    if (!json.empty())
+        report.write_json(json);
+    return 0;
+}
+
+/// main() of a parity test.
+inline int run_program(const Program &program, int argc, char **argv) {
+    std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    using Words = std::vector<std::string>;
+    const Words words(argv + 1, argv + argc);
+    if (words.empty())
+        return program.check(), 0;
+    const bool json = words.size() == 3 && words[1] == "--json";
+    if ((words[0] == "--bench" || words[0] == "--bench-gpu") && (words.size() == 1 || json))
+        return run_benchmarks(program, words[0] == "--bench-gpu", json ? words[2] : "");
+    if (words == Words{"--cuda"} || words == Words{"--cuda", "--brief"})
+        return check_on_cuda(program, words.size() == 2);
+    fatal(std::string("usage: ") + program.name +
+          " [--cuda [--brief] | --bench [--json FILE] | --bench-gpu [--json FILE]]");
+}
 
 } // namespace parity

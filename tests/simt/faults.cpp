@@ -19,6 +19,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "cuda/runtime.hpp"
+
 namespace {
 
 constexpr int most_failures = 20;
@@ -39,6 +41,53 @@ void require(bool condition, const std::string &text) {
 void require_status(gpv_status status, gpv_status expected, const std::string &what) {
     require(status == expected,
             what + ": " + gpv_status_string(status) + " instead of " + gpv_status_string(expected));
+}
+
+// -------------------------------------------------------------------------- the table of calls
+
+/// Notes which entries of the library's table have failed.
+template <auto... entries>
+class Watch {
+  public:
+    static constexpr std::size_t count = sizeof...(entries);
+
+    static void begin() { (watch<entries>(), ...); }
+    /// One after the other, as they stand in the list.
+    static std::vector<bool> failed() { return {has_failed<entries>...}; }
+
+  private:
+    template <auto entry>
+    static inline bool has_failed = false;
+
+    template <auto entry>
+    static void watch() {
+        static const auto call = gpv::cuda::runtime.*entry;
+        gpv::cuda::runtime.*entry = [](auto... arguments) {
+            const cudaError_t error = call(arguments...);
+            has_failed<entry> |= error != cudaSuccess && error != cudaErrorNotReady;
+            return error;
+        };
+    }
+};
+
+using R = gpv::cuda::Runtime;
+using Calls =
+    Watch<&R::get_device_count, &R::get_device_properties, &R::get_device, &R::set_device,
+          &R::malloc, &R::free, &R::malloc_host, &R::free_host, &R::memcpy_async, &R::memset_async,
+          &R::stream_synchronize, &R::stream_wait_event, &R::stream_is_capturing, &R::event_create,
+          &R::event_destroy, &R::event_record, &R::event_query, &R::event_synchronize,
+          &R::func_set_attribute, &R::func_get_attributes, &R::launch_kernel,
+          &R::launch_kernel_early, &R::graph_create, &R::graph_destroy, &R::graph_add_kernel,
+          &R::graph_add_early_edge, &R::graph_instantiate, &R::graph_set_kernel, &R::graph_launch,
+          &R::graph_exec_destroy>;
+// All but get_context and set_context, which are not calls of the runtime.
+static_assert((Calls::count + 2) * sizeof(void (*)()) == sizeof(R));
+
+void require_all_failed() {
+    where = "the table of calls";
+    const std::vector<bool> failed = Calls::failed();
+    for (std::size_t i = 0; i < failed.size(); i++)
+        require(failed[i], "entry " + std::to_string(i + 1) + " of the list has never failed");
 }
 
 // ------------------------------------------------------------------- contexts of the driver
@@ -96,9 +145,80 @@ gpv_status call(const std::function<gpv_status()> &body) {
     return status;
 }
 
-// ---------------------------------------------------------------------------------- pictures
+// ------------------------------------------------------------------------------------ memory
 
-struct Look {
+using Bytes = std::vector<std::uint8_t>;
+
+/// Memory that the program sees, wherever the library takes it to be.
+class Memory {
+  public:
+    Memory(std::size_t bytes, gpv_memory place) : place_(place), bytes_(bytes) {
+        if (place == GPV_MEMORY_CUDA) {
+            if (cudaMalloc(&device_, bytes) != cudaSuccess)
+                require(false, "no memory for an image");
+        } else {
+            host_.resize(bytes);
+        }
+    }
+    ~Memory() {
+        if (device_)
+            cudaFree(device_);
+    }
+    Memory(const Memory &) = delete;
+    Memory &operator=(const Memory &) = delete;
+
+    gpv_memory place() const { return place_; }
+    std::uint8_t *data() { return device_ ? static_cast<std::uint8_t *>(device_) : host_.data(); }
+    std::size_t size() const { return bytes_; }
+    Bytes bytes() { return {data(), data() + size()}; }
+
+  private:
+    gpv_memory place_;
+    std::size_t bytes_;
+    void *device_ = nullptr;
+    Bytes host_;
+};
+
+struct Block {
+    std::size_t bytes; ///< 0 = none
+    gpv_memory place = GPV_MEMORY_HOST;
+};
+
+/// What a run reads and writes. The source is the first.
+using Memories = std::vector<std::unique_ptr<Memory>>;
+
+std::vector<Bytes> contents(const Memories &memories) {
+    std::vector<Bytes> result;
+    for (const auto &memory : memories)
+        result.push_back(memory->bytes());
+    return result;
+}
+
+std::size_t image_bytes(gpv_format format, int width, int height) {
+    gpv_image image;
+    return gpv_image_wrap(&image, sizeof image, format, width, height, nullptr, 0);
+}
+
+gpv_image image_in(Memory &memory, gpv_format format, int width, int height) {
+    gpv_image image;
+    gpv_image_wrap(&image, sizeof image, format, width, height, memory.data(), 0);
+    image.memory = memory.place();
+    return image;
+}
+
+gpv_buffer buffer_in(Memory &memory) {
+    gpv_buffer buffer;
+    gpv_buffer_init(&buffer, sizeof buffer);
+    buffer.memory = memory.place();
+    buffer.data = memory.data();
+    buffer.size = memory.size();
+    return buffer;
+}
+
+// -------------------------------------------------------------------------------- algorithms
+
+/// A kind of run, and the calls of its algorithm.
+struct Erosion {
     gpv_format format = GPV_FORMAT_GRAY8;
     int width = 45, height = 19;
     gpv_memory memory = GPV_MEMORY_CUDA;
@@ -109,8 +229,15 @@ struct Look {
     int iterations = 1;
     int threshold = 0;
 
-    Look on_host() const {
-        Look look = *this;
+    static inline const std::string algorithm = "erode";
+    using Operator = gpv_erode;
+    static constexpr auto create = gpv_erode_create;
+    static constexpr auto destroy = gpv_erode_destroy;
+    static constexpr auto set_params = gpv_erode_set_params;
+    static constexpr auto query = gpv_erode_query;
+
+    Erosion on_host() const {
+        Erosion look = *this;
         look.memory = GPV_MEMORY_HOST;
         return look;
     }
@@ -125,102 +252,158 @@ struct Look {
         params.planes = GPV_MORPH_PLANES_ALL;
         return params;
     }
+    std::vector<Block> blocks() const {
+        const Block image = {image_bytes(format, width, height), memory};
+        return {image, in_place ? Block{0} : image};
+    }
+    gpv_status prepare(Operator *op, const Memories &in) const {
+        const gpv_image src = image_in(*in[0], format, width, height);
+        return gpv_erode_prepare(op, &src);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const gpv_image src = image_in(*in[0], format, width, height);
+        const gpv_image dst = image_in(*in[in_place ? 0 : 1], format, width, height);
+        return gpv_erode_run(op, stream, &src, &dst);
+    }
+    gpv_status wait(Operator *op, const Memories &) const { return gpv_erode_wait(op); }
 };
 
-using Bytes = std::vector<std::uint8_t>;
+struct Labelling {
+    gpv_format format = GPV_FORMAT_GRAY8;
+    int width = 45, height = 19;
+    gpv_memory memory = GPV_MEMORY_CUDA;
+    std::optional<gpv_format> labels = GPV_FORMAT_LABEL32;
+    gpv_ccl_output output = GPV_CCL_LABELS;
+    gpv_memory record_memory = GPV_MEMORY_CUDA;
+    int records = 300;
+    gpv_ccl_mode mode = GPV_CCL_BINARY;
+    int connectivity = 8;
+    int threshold = 128;
+    int min_area = 0;
+    static constexpr bool in_place = false;
 
-gpv_image view(const Look &look, void *data, gpv_memory memory, std::int64_t *bytes = nullptr) {
-    gpv_image image;
-    const std::int64_t size =
-        gpv_image_wrap(&image, sizeof image, look.format, look.width, look.height, data, 0);
-    image.memory = memory;
-    if (bytes)
-        *bytes = size;
-    return image;
-}
+    static inline const std::string algorithm = "ccl";
+    using Operator = gpv_ccl;
+    static constexpr auto create = gpv_ccl_create;
+    static constexpr auto destroy = gpv_ccl_destroy;
+    static constexpr auto set_params = gpv_ccl_set_params;
+    static constexpr auto query = gpv_ccl_query;
+
+    Labelling on_host() const {
+        Labelling look = *this;
+        look.memory = GPV_MEMORY_HOST;
+        return look;
+    }
+    gpv_ccl_params params() const {
+        gpv_ccl_params params;
+        gpv_ccl_params_init(&params, sizeof params);
+        params.mode = mode;
+        params.connectivity = connectivity;
+        params.threshold = threshold;
+        params.min_area = min_area;
+        params.output = output;
+        return params;
+    }
+    std::vector<Block> blocks() const {
+        return {{image_bytes(format, width, height), memory},
+                labels ? Block{image_bytes(*labels, width, height), memory} : Block{0},
+                records ? Block{records * sizeof(gpv_ccl_component), record_memory} : Block{0},
+                {sizeof(std::int32_t), GPV_MEMORY_CUDA}};
+    }
+    gpv_status prepare(Operator *op, const Memories &in) const {
+        const gpv_image src = image_in(*in[0], format, width, height), dst = labels_in(in);
+        return gpv_ccl_prepare(op, &src, labels ? &dst : nullptr, records);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const gpv_image src = image_in(*in[0], format, width, height), dst = labels_in(in);
+        const gpv_buffer components = buffer_in(*in[2]), count = buffer_in(*in[3]);
+        return gpv_ccl_run(op, stream, &src, labels ? &dst : nullptr,
+                           records ? &components : nullptr, 0, &count);
+    }
+    /// The result is what the run has counted.
+    gpv_status wait(Operator *op, const Memories &in) const {
+        gpv_ccl_result result;
+        gpv_ccl_result_init(&result, sizeof result);
+        const gpv_status status = gpv_ccl_wait(op, &result);
+        std::int32_t count;
+        std::memcpy(&count, in[3]->data(), sizeof count);
+        require(status != GPV_OK || (result.count == count && result.count > 0 &&
+                                     result.components == (records ? count : 0)),
+                "the result is another one than the count");
+        return status;
+    }
+
+  private:
+    gpv_image labels_in(const Memories &in) const {
+        return image_in(*in[1], labels.value_or(format), width, height);
+    }
+};
+
+// ---------------------------------------------------------------------------------- pictures
 
 /// What the CPU makes of it.
-Bytes computed_by_cpu(const Look &look, Bytes from) {
+template <class Look>
+std::vector<Bytes> computed_by_cpu(const Look &look, const std::vector<Bytes> &before) {
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.backend = GPV_BACKEND_CPU;
     gpv_context *context = nullptr;
-    gpv_erode *op = nullptr;
-    const gpv_erode_params erode = look.params();
-    Bytes to(from.size(), untouched);
-    const gpv_image src = view(look, from.data(), GPV_MEMORY_HOST);
-    const gpv_image dst = view(look, to.data(), GPV_MEMORY_HOST);
+    typename Look::Operator *op = nullptr;
+    const auto of_operator = look.params();
+    Memories memories;
+    for (const Bytes &bytes : before) {
+        memories.push_back(std::make_unique<Memory>(bytes.size(), GPV_MEMORY_HOST));
+        std::copy(bytes.begin(), bytes.end(), memories.back()->data());
+    }
     if (gpv_context_create(&params, &context) != GPV_OK ||
-        gpv_erode_create(context, &erode, &op) != GPV_OK ||
-        gpv_erode_run(op, nullptr, &src, &dst) != GPV_OK)
+        Look::create(context, &of_operator, &op) != GPV_OK ||
+        look.run(op, nullptr, memories) != GPV_OK)
         require(false, "the CPU cannot compute");
-    gpv_erode_destroy(&op);
+    Look::destroy(&op);
     gpv_context_destroy(&context);
-    return to;
+    return contents(memories);
 }
 
-/// Memory that the program sees, wherever the library takes it to be.
-class Memory {
-  public:
-    Memory(std::size_t bytes, gpv_memory memory) : bytes_(bytes) {
-        if (memory == GPV_MEMORY_CUDA) {
-            if (cudaMalloc(&device_, bytes) != cudaSuccess)
-                require(false, "no memory for an image");
-        } else {
-            host_.resize(bytes);
-        }
-    }
-    ~Memory() {
-        if (device_)
-            cudaFree(device_);
-    }
-    Memory(const Memory &) = delete;
-    Memory &operator=(const Memory &) = delete;
-
-    std::uint8_t *data() { return device_ ? static_cast<std::uint8_t *>(device_) : host_.data(); }
-    std::size_t size() const { return bytes_; }
-    Bytes bytes() { return {data(), data() + size()}; }
-    bool holds(std::uint8_t value) { return bytes() == Bytes(size(), value); }
-
-  private:
-    std::size_t bytes_;
-    void *device_ = nullptr;
-    Bytes host_;
-};
-
-/// Noise, and a place for what becomes of it.
+/// Noise, and places for what becomes of it.
+template <class Look>
 class Pictures {
   public:
     explicit Pictures(const Look &look) : look_(look) {
-        std::int64_t bytes;
-        view(look, nullptr, GPV_MEMORY_HOST, &bytes);
-        src_ = std::make_unique<Memory>(bytes, look.memory);
-        if (!look.in_place)
-            dst_ = std::make_unique<Memory>(bytes, look.memory);
+        for (const Block &block : look.blocks())
+            memories_.push_back(std::make_unique<Memory>(block.bytes, block.place));
         renew();
     }
 
     void renew() {
         static std::uint32_t state = 1;
-        for (std::size_t i = 0; i < src_->size(); i++) {
+        fill(untouched);
+        Memory &src = *memories_[0];
+        for (std::size_t i = 0; i < src.size(); i++) {
             state = state * 1664525 + 1013904223;
-            src_->data()[i] = static_cast<std::uint8_t>(state >> 24);
+            src.data()[i] = static_cast<std::uint8_t>(state >> 24);
         }
-        from_ = src_->bytes();
-        if (dst_)
-            std::memset(dst_->data(), untouched, dst_->size());
+        before_ = contents(memories_);
+    }
+    void fill(std::uint8_t value) {
+        for (const auto &memory : memories_)
+            std::fill_n(memory->data(), memory->size(), value);
+        before_ = contents(memories_);
     }
 
-    gpv_image src() { return view(look_, src_->data(), look_.memory); }
-    gpv_image dst() { return view(look_, to().data(), look_.memory); }
-    Memory &to() { return dst_ ? *dst_ : *src_; }
-    bool as_before() { return dst_ ? dst_->holds(untouched) : src_->bytes() == from_; }
-    bool right() { return to().bytes() == computed_by_cpu(look_, from_); }
+    const Memories &memories() const { return memories_; }
+    bool right() const { return contents(memories_) == computed_by_cpu(look_, before_); }
+    bool as_before() const { return contents(memories_) == before_; }
+    bool as_before_on_host() const {
+        for (std::size_t i = 0; i < memories_.size(); i++)
+            if (memories_[i]->place() == GPV_MEMORY_HOST && memories_[i]->bytes() != before_[i])
+                return false;
+        return true;
+    }
 
   private:
     Look look_;
-    std::unique_ptr<Memory> src_, dst_;
-    Bytes from_;
+    Memories memories_;
+    std::vector<Bytes> before_;
 };
 
 // ---------------------------------------------------------------------------------- sessions
@@ -228,9 +411,9 @@ class Pictures {
 enum class Act { create_context, create, prepare, change, run, wait, sync, query };
 
 const char *name_of(Act act) {
-    static const char *const names[] = {
-        "gpv_context_create", "gpv_erode_create", "gpv_erode_prepare", "gpv_erode_set_params",
-        "gpv_erode_run",      "gpv_erode_wait",   "gpv_stream_sync",   "gpv_erode_query"};
+    static const char *const names[] = {"gpv_context_create", "create", "prepare",
+                                        "set_params",         "run",    "wait",
+                                        "gpv_stream_sync",    "query"};
     return names[static_cast<int>(act)];
 }
 
@@ -243,6 +426,7 @@ void keep_text(void *text, gpv_log_level, const char *line) {
 }
 
 /// A context and an operator at work.
+template <class Look>
 struct Session {
     explicit Session(const Look &look) : look(look) {
         gpv_context_params_init(&params, sizeof params);
@@ -263,9 +447,9 @@ struct Session {
     void show(const Look &other) {
         look = other;
         const Current of_images(images_context);
-        pictures.push_back(std::make_unique<Pictures>(look));
+        pictures.push_back(std::make_unique<Pictures<Look>>(look));
     }
-    Pictures &shown() { return *pictures.back(); }
+    Pictures<Look> &shown() { return *pictures.back(); }
 
     gpv_status perform(Act act) {
         const gpv_status status = call([&] { return attempt(act); });
@@ -279,7 +463,7 @@ struct Session {
     }
     void destroy() {
         call([&] {
-            gpv_erode_destroy(&op);
+            Look::destroy(&op);
             gpv_context_destroy(&context);
             return GPV_OK;
         });
@@ -289,15 +473,15 @@ struct Session {
     CUcontext images_context = primary();
     gpv_context_params params;
     gpv_context *context = nullptr;
-    gpv_erode *op = nullptr;
+    typename Look::Operator *op = nullptr;
     cudaStream_t stream = nullptr;
     std::string text; ///< of the last error
-    std::vector<std::unique_ptr<Pictures>> pictures;
+    std::vector<std::unique_ptr<Pictures<Look>>> pictures;
 
   private:
     gpv_status attempt(Act act) {
-        const gpv_erode_params erode = look.params();
-        const gpv_image src = shown().src(), dst = shown().dst();
+        const auto of_operator = look.params();
+        const Memories &memories = shown().memories();
         gpv_status status = GPV_NOT_READY;
         switch (act) {
         case Act::create_context:
@@ -305,26 +489,45 @@ struct Session {
             require((status == GPV_OK) == (context != nullptr), "a context, or an error");
             return status;
         case Act::create:
-            status = gpv_erode_create(context, &erode, &op);
+            status = Look::create(context, &of_operator, &op);
             require((status == GPV_OK) == (op != nullptr), "an operator, or an error");
             return status;
         case Act::prepare:
-            return gpv_erode_prepare(op, &src);
+            return look.prepare(op, memories);
         case Act::change:
-            return gpv_erode_set_params(op, &erode);
+            return Look::set_params(op, &of_operator);
         case Act::run:
-            return gpv_erode_run(op, stream, &src, &dst);
+            return look.run(op, stream, memories);
         case Act::wait:
-            return gpv_erode_wait(op);
+            return look.wait(op, memories);
         case Act::sync:
             return gpv_stream_sync(context, stream);
         case Act::query:
             for (int i = 0; i < 1000 && status == GPV_NOT_READY; i++)
-                status = gpv_erode_query(op);
+                status = Look::query(op);
             return status;
         }
         return status;
     }
+};
+
+/// A stream of the program's own.
+class Stream {
+  public:
+    Stream() {
+        const Current context(primary());
+        cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking);
+    }
+    ~Stream() {
+        const Current context(primary());
+        cudaStreamDestroy(stream_);
+    }
+    Stream(const Stream &) = delete;
+    Stream &operator=(const Stream &) = delete;
+    operator cudaStream_t() const { return stream_; }
+
+  private:
+    cudaStream_t stream_ = nullptr;
 };
 
 // -------------------------------------------------------------------------- one fault a time
@@ -353,6 +556,7 @@ enum class Fault {
     poison     ///< a call finds the context poisoned
 };
 
+template <class Look>
 struct Scenario {
     std::string name;
     Look look;
@@ -363,7 +567,8 @@ struct Scenario {
 };
 
 /// After an error the operator can be used again, and nothing holds on to the pictures.
-void recover(Session &session, Act failed, Fault fault, bool pending, std::size_t k) {
+template <class Look>
+void recover(Session<Look> &session, Act failed, Fault fault, bool pending, std::size_t k) {
     if (failed == Act::create_context)
         session.succeed({Act::create_context});
     if (failed <= Act::create)
@@ -372,8 +577,8 @@ void recover(Session &session, Act failed, Fault fault, bool pending, std::size_
         session.succeed({failed});
     if (waits(failed) && fault == Fault::once)
         return session.succeed({Act::wait}); // the run itself has done its work
-    Pictures &old = session.shown();
-    std::memset(old.to().data(), gone, old.to().size());
+    Pictures<Look> &old = session.shown();
+    old.fill(gone);
     if (fault == Fault::elsewhere && k % 3 == 0) {
         session.destroy();
     } else {
@@ -382,41 +587,39 @@ void recover(Session &session, Act failed, Fault fault, bool pending, std::size_
             session.succeed({Act::prepare});
         session.succeed({Act::run, Act::wait});
     }
-    require(old.to().holds(gone) || pending, "a picture is written after its run has failed");
+    // What has not been waited for may still write to the device.
+    require(pending || (waits(failed) ? old.as_before_on_host() : old.as_before()),
+            "a picture is written after its run has failed");
 }
 
-void require_lost(Session &session) {
+template <class Look>
+void require_lost(Session<Look> &session) {
+    using enum Act;
     if (!session.context)
         return;
-    const gpv_image image = session.shown().src();
-    gpv_erode *op = nullptr;
-    const auto lost = [&](const char *what, const std::function<gpv_status()> &body) {
-        require_status(call(body), GPV_ERR_DEVICE_LOST, std::string("once lost, ") + what);
+    const auto lost = [](gpv_status status, const char *what) {
+        require_status(status, GPV_ERR_DEVICE_LOST, std::string("once lost, ") + what);
     };
     for (const bool again : {false, true}) {
-        lost(again ? "create again" : "create",
-             [&] { return gpv_erode_create(session.context, nullptr, &op); });
-        lost("gpv_stream_sync", [&] { return gpv_stream_sync(session.context, session.stream); });
+        typename Look::Operator *op = nullptr;
+        lost(call([&] { return Look::create(session.context, nullptr, &op); }),
+             again ? "create again" : "create");
+        lost(session.perform(sync), name_of(sync));
         if (!session.op)
             continue;
-        lost("run", [&] { return gpv_erode_run(session.op, session.stream, &image, &image); });
-        lost("wait", [&] { return gpv_erode_wait(session.op); });
-        lost("query", [&] { return gpv_erode_query(session.op); });
-        lost("prepare", [&] { return gpv_erode_prepare(session.op, &image); });
-        lost("set_params", [&] { return gpv_erode_set_params(session.op, nullptr); });
+        for (const Act act : {run, wait, query, prepare, change})
+            lost(session.perform(act), name_of(act));
     }
 }
 
 /// Whether there was a k-th call.
-bool attempt(const Scenario &scenario, Fault fault, std::size_t k) {
+template <class Look>
+bool attempt(const Scenario<Look> &scenario, Fault fault, std::size_t k) {
+    const Stream stream;
     Session session(scenario.look);
     const Current of_caller(k % 3 == 0 ? nullptr : k % 3 == 1 ? primary() : own_context());
-    cudaStream_t stream = nullptr;
-    if (scenario.own_stream) {
-        const Current of_stream(primary());
-        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    if (scenario.own_stream)
         session.stream = stream;
-    }
     session.succeed(scenario.before);
     if (scenario.later)
         session.show(*scenario.later);
@@ -452,24 +655,21 @@ bool attempt(const Scenario &scenario, Fault fault, std::size_t k) {
     session.destroy();
     if (fault == Fault::poison)
         simt::reset();
-    if (stream) {
-        const Current of_stream(primary());
-        cudaStreamDestroy(stream);
-    }
     return reached;
 }
 
-void test(const Scenario &scenario) {
+/// attempt(fault, k) has the k-th call fail, for every k, and says whether there was one.
+void fail_each(const std::string &name, const std::vector<Fault> &faults,
+               const std::function<bool(Fault, std::size_t)> &attempt) {
     std::size_t tried = 0;
-    for (const Fault fault : {Fault::once, Fault::elsewhere, Fault::poison}) {
+    for (const Fault fault : faults) {
         static const char *const names[] = {"fails", "fails, on with others", "is poisoned"};
         bool reached = true;
         record_counts = fault != Fault::poison;
         for (std::size_t k = 1; reached; k++) {
-            where = scenario.name + ": call " + std::to_string(k) + " " +
-                    names[static_cast<int>(fault)];
+            where = name + ": call " + std::to_string(k) + " " + names[static_cast<int>(fault)];
             const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
-            reached = attempt(scenario, fault, k);
+            reached = attempt(fault, k);
             tried += reached;
             require(simt::live_bytes() == bytes,
                     std::to_string(simt::live_bytes() - bytes) + " bytes leak");
@@ -478,14 +678,23 @@ void test(const Scenario &scenario) {
         }
     }
     record_counts = true;
-    std::printf("%-60s %5zu faults\n", scenario.name.c_str(), tried);
+    std::printf("%-72s %5zu faults\n", name.c_str(), tried);
+}
+
+template <class Look>
+void test(const Scenario<Look> &scenario) {
+    fail_each(scenario.name, {Fault::once, Fault::elsewhere, Fault::poison},
+              [&](Fault fault, std::size_t k) { return attempt(scenario, fault, k); });
 }
 
 // --------------------------------------------------------------------------------- scenarios
 
 constexpr gpv_morph_operation gradient = GPV_MORPH_GRADIENT, open = GPV_MORPH_OPEN;
 
-const std::vector<std::pair<const char *, Look>> looks = {
+template <class Look>
+using Looks = std::vector<std::pair<std::string, Look>>;
+
+const Looks<Erosion> erosions = {
     {"grey", {}},
     {"NV12, several kernels", {.format = GPV_FORMAT_NV12, .operation = gradient}},
     {"NV12, in place", {.format = GPV_FORMAT_NV12, .in_place = true, .operation = open}},
@@ -495,6 +704,28 @@ const std::vector<std::pair<const char *, Look>> looks = {
      {.format = GPV_FORMAT_GRAY16, .width = 35, .shape = GPV_MORPH_ELLIPSE, .radius = 5}},
 };
 
+const Looks<Labelling> labellings = {
+    {"labels", {}},
+    {"labels of RGB, records in host memory",
+     {.format = GPV_FORMAT_RGB8,
+      .labels = GPV_FORMAT_P016,
+      .record_memory = GPV_MEMORY_HOST,
+      .records = 100}},
+    {"colours of NV12, without the small ones",
+     {.format = GPV_FORMAT_NV12,
+      .labels = GPV_FORMAT_NV12,
+      .output = GPV_CCL_COLORS,
+      .records = 0,
+      .connectivity = 4,
+      .min_area = 3}},
+    {"records of equal luma, in host memory",
+     {.labels = {},
+      .record_memory = GPV_MEMORY_HOST,
+      .mode = GPV_CCL_EQUAL_VALUE,
+      .threshold = 200}},
+    {"count", {.labels = {}, .records = 0}},
+};
+
 /// The library looks functions of the driver up once, and must not remember that it failed.
 void test_first_call() {
     std::size_t k = 1;
@@ -502,7 +733,7 @@ void test_first_call() {
         const pid_t child = fork();
         if (child == 0) {
             where = "first call: call " + std::to_string(k) + " fails";
-            Session session({});
+            Session session(Erosion{});
             const Current none(nullptr);
             const std::size_t start = simt::calls();
             simt::fail_call(k);
@@ -518,46 +749,146 @@ void test_first_call() {
         require(WIFEXITED(status) && WEXITSTATUS(status) != 1, "the first call of the process");
         reached = WIFEXITED(status) && WEXITSTATUS(status) == 0;
     }
-    std::printf("%-60s %5zu faults\n", "first call of the process", k - 2);
+    std::printf("%-72s %5zu faults\n", "first call of the process", k - 2);
+}
+
+template <class Look>
+void test_faults(const Looks<Look> &looks) {
+    using enum Act;
+    const std::vector<Act> created = {create_context, create};
+    for (const auto &[name, look] : looks) {
+        const std::string on = Look::algorithm + ", " + name + ", on the device: ";
+        test<Look>({on + "run, wait, run, wait", look, created, {run, wait, run, wait}});
+        test<Look>({on + "prepare, run, sync", look, created, {prepare, run, sync}, true});
+        const std::string host = Look::algorithm + ", " + name + ", in host memory: ";
+        const Look other = look.on_host();
+        test<Look>({host + "prepare, run, run, wait", other, created, {prepare, run, run, wait}});
+        test<Look>({host + "run, sync, run, sync", other, created, {run, sync, run, sync}, true});
+        test<Look>({host + "run, query", other, created, {run, query}});
+    }
+}
+
+/// A run on larger pictures, with other parameters.
+template <class Look>
+void test_change(const Look &first, const Look &larger) {
+    using enum Act;
+    const bool host = larger.memory == GPV_MEMORY_HOST;
+    const std::string on = Look::algorithm + (host ? ", in host memory: " : ", on the device: ");
+    test<Look>({on + "other parameters and a larger picture",
+                first,
+                {create_context, create, run, wait},
+                {change, run, wait},
+                false,
+                larger});
+    test<Look>({on + "a larger picture while the last run is pending",
+                first,
+                {create_context, create, run},
+                {change, run, wait},
+                false,
+                larger});
 }
 
 void test_faults() {
     using enum Act;
-    const std::vector<Act> created = {create_context, create};
-    test({"context", {}, {}, {create_context}});
-    test({"operator", {}, {create_context}, {create}});
-    for (const auto &[name, look] : looks) {
-        const std::string on = std::string(name) + ", on the device: ";
-        test({on + "run, wait, run, wait", look, created, {run, wait, run, wait}});
-        test({on + "prepare, run, sync", look, created, {prepare, run, sync}, true});
-        const std::string host = std::string(name) + ", in host memory: ";
-        const Look other = look.on_host();
-        test({host + "prepare, run, run, wait", other, created, {prepare, run, run, wait}});
-        test({host + "run, sync, run, sync", other, created, {run, sync, run, sync}, true});
-        test({host + "run, query", other, created, {run, query}});
-    }
-    const Look long_chain = {
-        .width = 33, .height = 1, .shape = GPV_MORPH_CROSS, .radius = 1, .iterations = 99};
-    test({"more kernels than a graph takes", long_chain, created, {run, wait}});
-    const Look larger = {
+    test<Erosion>({"context", {}, {}, {create_context}});
+    test<Erosion>({"operator of erode", {}, {create_context}, {create}});
+    test<Labelling>({"operator of ccl", {}, {create_context}, {create}});
+    test_faults(erosions);
+    test_faults(labellings);
+    test<Erosion>(
+        {"more kernels than a graph takes",
+         {.width = 33, .height = 1, .shape = GPV_MORPH_CROSS, .radius = 1, .iterations = 99},
+         {create_context, create},
+         {run, wait}});
+    const Erosion eroded = {
         .format = GPV_FORMAT_NV12, .width = 83, .height = 61, .operation = gradient};
-    for (const Look &later : {larger, larger.on_host()}) {
-        Look first = {};
-        first.memory = later.memory;
-        const std::string on = later.memory == GPV_MEMORY_CUDA ? "device" : "host";
-        test({on + ": other parameters and a larger picture",
-              first,
-              {create_context, create, run, wait},
-              {change, run, wait},
-              false,
-              later});
-        test({on + ": a larger picture while the last run is pending",
-              first,
-              {create_context, create, run},
-              {change, run, wait},
-              false,
-              later});
+    const Labelling labelled = {.width = 53,
+                                .height = 23,
+                                .record_memory = GPV_MEMORY_HOST,
+                                .records = 600,
+                                .connectivity = 4};
+    test_change({}, eroded);
+    test_change(Erosion{}.on_host(), eroded.on_host());
+    test_change({}, labelled);
+    test_change(Labelling{}.on_host(), labelled.on_host());
+}
+
+/// Captures a run, and launches the graph.
+template <class Look>
+gpv_status capture(Session<Look> &session, const std::function<gpv_status()> &run) {
+    cudaGraph_t graph = nullptr;
+    cudaStreamBeginCapture(session.stream, cudaStreamCaptureModeThreadLocal);
+    const gpv_status status = run();
+    const cudaError_t ended = cudaStreamEndCapture(session.stream, &graph);
+    if (status == GPV_OK) {
+        cudaGraphExec_t executable = nullptr;
+        require(ended == cudaSuccess && cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess,
+                "a run spoils its capture");
+        require(simt::pending() == 0 && session.shown().as_before(), "the run has happened");
+        cudaGraphLaunch(executable, session.stream);
+        cudaStreamSynchronize(session.stream);
+        require(session.shown().right(), "the picture of a captured run is wrong");
+        cudaGraphExecDestroy(executable);
     }
+    if (graph)
+        cudaGraphDestroy(graph);
+    cudaGetLastError(); // of the program's own calls in a poisoned context
+    return status;
+}
+
+/// Whether there was a k-th call in a run that is captured.
+template <class Look>
+bool attempt_captured(const Look &look, Fault fault, std::size_t k) {
+    using enum Act;
+    const Current context(primary());
+    const Stream stream;
+    Session session(look);
+    session.stream = stream;
+    session.succeed({create_context, create, prepare});
+    bool reached = false;
+    const gpv_status status = capture(session, [&] {
+        const std::size_t start = simt::calls();
+        (fault == Fault::poison ? simt::poison_call : simt::fail_call)(k);
+        const gpv_status of_run = session.perform(run);
+        reached = simt::calls() - start >= k;
+        simt::fail_call(0);
+        simt::poison_call(0);
+        return of_run;
+    });
+    require((status != GPV_OK) == reached, "an error if a call fails");
+    if (reached)
+        require_status(status, status_for(session.text), "kind of the error");
+    if (reached && fault == Fault::poison) {
+        require_lost(session);
+    } else {
+        session.shown().renew();
+        require_status(capture(session, [&] { return session.perform(run); }), GPV_OK, "again");
+        session.shown().renew();
+        session.succeed({run, wait});
+    }
+    session.destroy();
+    if (fault == Fault::poison)
+        simt::reset();
+    return reached;
+}
+
+/// Of what a run reads and writes.
+template <class Look>
+std::size_t bytes_on_host(const Look &look) {
+    std::size_t bytes = 0;
+    for (const Block &block : look.blocks())
+        bytes += block.place == GPV_MEMORY_HOST ? block.bytes : 0;
+    return bytes;
+}
+
+template <class Look>
+void test_captured(const Looks<Look> &looks) {
+    for (const auto &[name, look] : looks)
+        if (bytes_on_host(look) == 0)
+            fail_each(Look::algorithm + ", " + name + ", captured", {Fault::once, Fault::poison},
+                      [&look = look](Fault fault, std::size_t k) {
+                          return attempt_captured(look, fault, k);
+                      });
 }
 
 /// What a program does that asks for nothing in particular: the CPU stands in.
@@ -566,7 +897,7 @@ void test_automatic_backend() {
     for (std::size_t k = 1;; k++) {
         where = "automatic backend: call " + std::to_string(k) + " fails";
         const std::size_t bytes = simt::live_bytes(), start = simt::calls();
-        Session session(Look{}.on_host());
+        Session session(Erosion{}.on_host());
         session.params.backend = GPV_BACKEND_AUTO;
         simt::fail_call(k);
         session.succeed({Act::create_context});
@@ -581,48 +912,54 @@ void test_automatic_backend() {
         require(k == 1 || !session.text.empty(), "the log says why the CPU computes");
         tried++;
     }
-    std::printf("%-60s %5zu faults\n", "automatic backend", tried);
+    std::printf("%-72s %5zu faults\n", "automatic backend", tried);
 }
 
 /// The kernel itself goes wrong, which shows when somebody waits.
-void test_poison() {
+template <class Look>
+void test_poison(const Look &look, Act end) {
     using enum Act;
-    for (const auto &[name, device_look] : looks)
-        for (const Look &look : {device_look, device_look.on_host()})
-            for (const Act end : {wait, sync, query}) {
-                where = std::string("poison: ") + name + ", " + name_of(end);
-                const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
-                {
-                    Session session(look), neighbour(look), late(look);
-                    session.succeed({create_context, create, run, wait});
-                    neighbour.succeed({create_context, create});
-                    session.shown().renew();
-                    record_counts = false;
-                    simt::poison();
-                    session.succeed({run});
-                    require_status(session.perform(end), GPV_ERR_DEVICE_LOST, name_of(end));
-                    require_lost(session);
-                    require_status(neighbour.perform(run), GPV_ERR_DEVICE_LOST,
-                                   "another gpv_context in the same CUDA context");
-                    require_lost(neighbour);
-                    require_status(late.perform(create_context), GPV_ERR_DEVICE_LOST,
-                                   "a new gpv_context in the same CUDA context");
-                    session.destroy();
-                    neighbour.destroy();
-                    simt::reset();
-                    record_counts = true;
-                }
-                require(simt::live_bytes() == bytes && simt::live_objects() == objects, "leaks");
-                Session fresh(look);
-                fresh.succeed({create_context, create, run, wait});
-            }
-    std::printf("a poisoned context is lost, a fresh one works\n");
+    const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
+    {
+        Session session(look), neighbour(look), late(look);
+        session.succeed({create_context, create, run, wait});
+        neighbour.succeed({create_context, create});
+        session.shown().renew();
+        record_counts = false;
+        simt::poison();
+        session.succeed({run});
+        require_status(session.perform(end), GPV_ERR_DEVICE_LOST, name_of(end));
+        require_lost(session);
+        require_status(neighbour.perform(run), GPV_ERR_DEVICE_LOST,
+                       "another gpv_context in the same CUDA context");
+        require_lost(neighbour);
+        require_status(late.perform(create_context), GPV_ERR_DEVICE_LOST,
+                       "a new gpv_context in the same CUDA context");
+        session.destroy();
+        neighbour.destroy();
+        simt::reset();
+        record_counts = true;
+    }
+    require(simt::live_bytes() == bytes && simt::live_objects() == objects, "leaks");
+    Session fresh(look);
+    fresh.succeed({create_context, create, run, wait});
 }
 
-void test_contexts() {
+template <class Look>
+void test_poison(const Looks<Look> &looks) {
+    for (const auto &[name, device_look] : looks)
+        for (const Look &look : {device_look, device_look.on_host()})
+            for (const Act end : {Act::wait, Act::sync, Act::query}) {
+                where = Look::algorithm + ", poison: " + name + ", " + name_of(end);
+                test_poison(look, end);
+            }
+    std::printf("%s: a poisoned context is lost, a fresh one works\n", Look::algorithm.c_str());
+}
+
+template <class Look>
+void test_contexts(const Look &look) {
     using enum Act;
-    where = "contexts";
-    const Look look = {.format = GPV_FORMAT_NV12, .operation = gradient};
+    where = Look::algorithm + ", contexts";
     for (const Look &each : {look, look.on_host()}) {
         Session session(each);
         session.images_context = own_context();
@@ -642,6 +979,22 @@ void test_contexts() {
         session.destroy();
         session.pictures.erase(session.pictures.begin()); // which lies in the primary context
     }
+    simt::set_device_count(2);
+    {
+        Session session(look);
+        session.params.device = 1;
+        session.succeed({create_context, create});
+        require_status(session.perform(run), GPV_ERR_UNSUPPORTED, "images on another device");
+        require(session.text.find("device") != std::string::npos, session.text);
+    }
+    simt::set_device_count(1);
+    std::printf("%s: contexts: current, foreign, of another device\n", Look::algorithm.c_str());
+}
+
+void test_devices() {
+    using enum Act;
+    where = "devices";
+    const Erosion look = {.format = GPV_FORMAT_NV12, .operation = gradient};
     {
         const Current none(nullptr);
         Session session(look);
@@ -654,13 +1007,9 @@ void test_contexts() {
     }
     simt::set_device_count(2);
     {
-        Session session(look);
+        Session session(look.on_host());
         session.params.device = 1;
-        session.succeed({create_context, create});
-        require_status(session.perform(run), GPV_ERR_UNSUPPORTED, "images on another device");
-        require(session.text.find("device") != std::string::npos, session.text);
-        session.show(look.on_host());
-        session.succeed({run, wait});
+        session.succeed({create_context, create, run, wait});
     }
     simt::set_device_count(0);
     {
@@ -673,7 +1022,7 @@ void test_contexts() {
     }
     simt::set_device_count(1);
     require(gpv_backend_available(GPV_BACKEND_CUDA), "CUDA is available");
-    std::printf("contexts: current, foreign, none; devices: 5, 2, 0\n");
+    std::printf("devices: none current, 5, 1 of 2, none\n");
 }
 
 // ---------------------------------------------------------------------------- memory, waiting
@@ -682,10 +1031,12 @@ void test_contexts() {
 struct Allocator {
     std::map<void *, gpv_stream> live;
     std::size_t calls = 0, failing = 0;
+    gpv_stream stream = nullptr; ///< that memory is asked for
 
     static void *allocate(void *self, gpv_memory memory, std::uint64_t size, gpv_stream stream) {
         auto &allocator = *static_cast<Allocator *>(self);
         require(memory == GPV_MEMORY_CUDA && size > 0, "scratch is asked for where CUDA computes");
+        require(stream == allocator.stream, "memory is for the stream of the run");
         if (++allocator.calls == allocator.failing)
             return nullptr;
         void *data = nullptr;
@@ -705,46 +1056,52 @@ struct Allocator {
     }
 };
 
-void test_allocator() {
+/// Performs the act, once more if it is the one in which the allocator fails, and says whether.
+template <class Look>
+bool perform_with(Allocator &allocator, Session<Look> &session, Act act) {
+    const bool failed_before = allocator.failing <= allocator.calls;
+    allocator.stream = act == Act::run ? session.stream : nullptr;
+    const gpv_status status = session.perform(act);
+    const bool failed = !failed_before && allocator.failing <= allocator.calls;
+    require_status(status, failed ? GPV_ERR_OUT_OF_MEMORY : GPV_OK, name_of(act));
+    if (failed)
+        session.succeed({act});
+    return failed;
+}
+
+/// Whether the k-th request was made, which fails.
+template <class Look>
+bool attempt_allocator(const std::vector<Look> &looks, bool prepared, std::size_t k) {
     using enum Act;
-    const Look small = {.operation = gradient};
-    Look large = {.format = GPV_FORMAT_NV12, .width = 99, .height = 55, .operation = gradient};
-    std::size_t tried = 0;
-    for (const bool host : {false, true})
-        for (std::size_t k = 0; k < 4; k++) {
-            where = "allocator: call " + std::to_string(k);
-            Allocator allocator;
-            Session session(host ? small.on_host() : small);
-            cudaStream_t stream;
-            cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
-            session.stream = stream;
-            session.params.alloc = Allocator::allocate;
-            session.params.free = Allocator::free;
-            session.params.user = &allocator;
-            session.params.log = nullptr;
-            allocator.failing = k;
-            session.succeed({create_context, create});
-            for (const Look &look : {small, large, small}) {
-                session.show(host ? look.on_host() : look);
-                for (const Act act : {change, run, run, wait}) {
-                    const std::size_t before = allocator.calls;
-                    const gpv_status status = session.perform(act);
-                    if (before < k && allocator.calls >= k) {
-                        require_status(status, GPV_ERR_OUT_OF_MEMORY, name_of(act));
-                        session.succeed({act});
-                        tried++;
-                    } else {
-                        require_status(status, GPV_OK, name_of(act));
-                    }
-                    for (const auto &[data, of] : allocator.live)
-                        require(of == stream, "memory is for the stream of the run");
-                }
-            }
-            session.destroy();
-            require(allocator.live.empty(), "everything is freed");
-            cudaStreamDestroy(stream);
-        }
-    std::printf("%-60s %5zu faults\n", "the program's own allocator", tried);
+    const Stream stream;
+    Allocator allocator;
+    allocator.failing = k;
+    Session session(looks[0]);
+    session.stream = stream;
+    session.params.alloc = Allocator::allocate;
+    session.params.free = Allocator::free;
+    session.params.user = &allocator;
+    session.params.log = nullptr;
+    session.succeed({create_context});
+    bool failed = perform_with(allocator, session, create);
+    for (const Look &look : looks) {
+        session.show(look);
+        for (const Act act : {change, prepared ? prepare : run, run, wait})
+            failed |= perform_with(allocator, session, act);
+    }
+    session.destroy();
+    require(allocator.live.empty(), "everything is freed");
+    return failed;
+}
+
+template <class Look>
+void test_allocator(const Look &small, const Look &large) {
+    for (const std::vector<Look> &looks :
+         {std::vector{small, large, small},
+          std::vector{small.on_host(), large.on_host(), small.on_host()}})
+        for (const bool prepared : {false, true})
+            fail_each(Look::algorithm + ", the program's own allocator", {Fault::once},
+                      [&](Fault, std::size_t k) { return attempt_allocator(looks, prepared, k); });
 }
 
 enum class Ready { warm, prepared, prepared_for_any };
@@ -753,22 +1110,32 @@ std::size_t bytes_over_the_bus() {
     return simt::copied_bytes(cudaMemcpyHostToDevice) + simt::copied_bytes(cudaMemcpyDeviceToHost);
 }
 
-/// Nothing that a run enqueues has happened when it returns, and no byte goes to or from the host.
+/// Nothing that a run enqueues has happened when it returns, and no byte goes to or from the host
+/// but those of its host memory. With such, a second run would wait for the first.
+template <class Look>
 void test_enqueue(const std::string &name, Look look, Ready ready) {
     using enum Act;
-    where = "enqueue: " + name + (ready == Ready::warm ? ", warm" : ", prepared");
+    where =
+        Look::algorithm + ", enqueue: " + name + (ready == Ready::warm ? ", warm" : ", prepared");
     if (ready == Ready::prepared)
         look.width = 48; // rows of whole 16 bytes, for which gpv_erode_prepare() makes graphs
+    const Stream busy;
     Session session(look);
+    session.stream = busy;
     session.succeed({create_context, create});
     if (ready == Ready::warm)
         session.succeed({run, wait});
     else
         session.succeed({prepare});
     session.shown().renew();
+    cudaEvent_t other_work;
+    cudaEventCreateWithFlags(&other_work, cudaEventDisableTiming);
+    cudaEventRecord(other_work, busy);
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
-    const std::size_t moved = bytes_over_the_bus();
-    for (int i = 0; i < 3; i++) {
+    const std::size_t moved = bytes_over_the_bus(), on_host = bytes_on_host(look);
+    const std::size_t to_move = on_host ? on_host + sizeof(std::int64_t) : 0; // and a count
+    const int runs = to_move ? 1 : 3;
+    for (int i = 0; i < runs; i++) {
         const std::size_t pending = simt::pending();
         session.succeed({run});
         require(simt::pending() > pending, "the run has been waited for");
@@ -777,57 +1144,66 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
     require(simt::live_bytes() == bytes, "memory is allocated");
     require(simt::live_objects() == objects || ready == Ready::prepared_for_any,
             "objects are created");
-    if (look.in_place) // three runs, one on the result of the other
-        require_status(gpv_erode_wait(session.op), GPV_OK, "wait");
-    else
-        session.succeed({wait});
-    require(bytes_over_the_bus() == moved, "pixels are copied between host and device");
+    require_status(call([&] { return look.wait(session.op, session.shown().memories()); }), GPV_OK,
+                   "wait");
+    // In place the runs were one on the result of the other.
+    require(look.in_place || session.shown().right(), "the picture is wrong");
+    require(bytes_over_the_bus() - moved <= to_move, "more is copied than lies in host memory");
+    cudaEventDestroy(other_work);
 }
 
-void test_enqueue() {
+template <class Look>
+void test_enqueue(const Looks<Look> &looks) {
     for (const auto &[name, look] : looks)
         for (const Ready ready : {Ready::warm, Ready::prepared, Ready::prepared_for_any})
             test_enqueue(name, look, ready);
+    std::printf("%s: runs on device images only enqueue, allocate nothing, and copy no pixel\n",
+                Look::algorithm.c_str());
+}
+
+Looks<Erosion> erosions_that_enqueue() {
+    Looks<Erosion> looks = erosions;
     for (const gpv_morph_operation operation : {open, gradient})
         for (const bool in_place : {false, true})
-            test_enqueue("four channels",
-                         {.format = GPV_FORMAT_RGBA8, .in_place = in_place, .operation = operation},
-                         Ready::prepared);
-    test_enqueue("narrow", {.width = 9, .in_place = true}, Ready::prepared_for_any);
-    test_enqueue("narrow", {.width = 9, .operation = gradient}, Ready::prepared_for_any);
-    std::printf("runs on device images only enqueue, allocate nothing, and copy nothing\n");
+            looks.push_back(
+                {"four channels",
+                 {.format = GPV_FORMAT_RGBA8, .in_place = in_place, .operation = operation}});
+    looks.push_back({"narrow", {.width = 9, .in_place = true}});
+    looks.push_back({"narrow", {.width = 9, .operation = gradient}});
+    return looks;
 }
 
 /// Several operators whose pictures in host memory a single wait completes.
-void test_delivery() {
+template <class Look>
+void test_delivery(const Look &look) {
     using enum Act;
-    where = "delivery";
-    const Look look = Look{.format = GPV_FORMAT_NV12, .operation = gradient}.on_host();
+    where = Look::algorithm + ", delivery";
     Session session(look);
     session.succeed({create_context, create});
-    gpv_erode *second = nullptr;
-    const gpv_erode_params params = look.params();
-    require_status(gpv_erode_create(session.context, &params, &second), GPV_OK, "second operator");
+    typename Look::Operator *second = nullptr;
+    const auto params = look.params();
+    require_status(Look::create(session.context, &params, &second), GPV_OK, "second operator");
     Pictures pictures(look);
-    const gpv_image src = pictures.src(), dst = pictures.dst();
     session.succeed({run});
-    require_status(gpv_erode_run(second, nullptr, &src, &dst), GPV_OK, "second run");
-    require(session.shown().as_before() && pictures.as_before(), "the runs have happened");
+    require_status(look.run(second, nullptr, pictures.memories()), GPV_OK, "second run");
+    require(session.shown().as_before_on_host() && pictures.as_before_on_host(),
+            "a run is complete before the wait");
     session.succeed({sync});
     require(pictures.right(), "one wait completes both");
 
     pictures.renew();
-    require_status(gpv_erode_run(second, nullptr, &src, &dst), GPV_OK, "run");
+    require_status(look.run(second, nullptr, pictures.memories()), GPV_OK, "run");
     gpv_context_destroy(&session.context);
-    gpv_erode_destroy(&second); // with a run in flight, and after its context
-    require(pictures.as_before(), "nobody has waited for the picture");
+    Look::destroy(&second); // with a run in flight, and after its context
+    require(pictures.as_before_on_host(), "nobody has waited for the picture");
     require(simt::pending() == 0, "work is left");
-    std::printf("one wait completes the pictures of two operators\n");
+    std::printf("%s: one wait completes the pictures of two operators\n", Look::algorithm.c_str());
 }
 
-void test_cycles() {
+template <class Look>
+void test_cycles(const Looks<Look> &looks) {
     using enum Act;
-    where = "cycles";
+    where = Look::algorithm + ", cycles";
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
     std::size_t most[2] = {};
     for (int i = 0; i < 100; i++) {
@@ -841,21 +1217,35 @@ void test_cycles() {
     }
     require(most[0] == most[1], "a cycle takes more memory than the one before");
     require(simt::live_bytes() == bytes && simt::live_objects() == objects, "cycles leak");
-    std::printf("100 cycles of create, run, destroy: memory flat\n");
+    std::printf("%s: 100 cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str());
 }
 
 } // namespace
 
 int main() {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
+    Calls::begin();
     test_first_call();
-    test_faults();
     test_automatic_backend();
-    test_poison();
-    test_contexts();
-    test_allocator();
-    test_enqueue();
-    test_delivery();
-    test_cycles();
+    test_devices();
+    test_faults();
+    test_captured(erosions);
+    test_captured(labellings);
+    test_poison(erosions);
+    test_poison(labellings);
+    const Erosion gradient_of_nv12 = {.format = GPV_FORMAT_NV12, .operation = gradient};
+    test_contexts(gradient_of_nv12);
+    test_contexts(Labelling{});
+    test_allocator<Erosion>(
+        {.operation = gradient},
+        {.format = GPV_FORMAT_NV12, .width = 99, .height = 55, .operation = gradient});
+    test_allocator<Labelling>({}, {.width = 99, .height = 55, .min_area = 2});
+    test_enqueue(erosions_that_enqueue());
+    test_enqueue(labellings);
+    test_delivery(gradient_of_nv12.on_host());
+    test_delivery(labellings[1].second.on_host());
+    test_cycles(erosions);
+    test_cycles(labellings);
+    require_all_failed();
     return failures != 0;
 }

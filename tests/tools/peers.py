@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times erosion on a GPU beside CuPy's, and beside OpenCV's on the CPU.
+"""Times an algorithm on a GPU beside CuPy's, and beside OpenCV's on the CPU.
 
-meson devenv -C BUILD -w . python3 tests/tools/peers.py [--json FILE]
+meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl [--json FILE]
 
 It needs CuPy and NumPy, and takes OpenCV if it is there. The rows are those of the
 benchmarks in tests/parity.
@@ -9,14 +9,13 @@ benchmarks in tests/parity.
 import argparse
 import contextlib
 import ctypes as c
+import functools
 import json
 import os
 import sys
 import time
 from pathlib import Path
 
-SIZES = (1920, 1080), (7350, 5700)
-RADII = 1, 3, 6, 12, 25
 ROUNDS = 51
 ENOUGH = 0.1  # seconds of one candidate
 TOO_SLOW = 2  # seconds a call
@@ -42,43 +41,54 @@ if not cupy.cuda.is_available():
     not_run("CuPy finds no CUDA device")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/python"))
-from erode import GRAY8, ErodeParams, Image, gpv  # noqa: E402
+from ccl import Buffer, CclParams, Component  # noqa: E402
+from common import GRAY8, Context, Image, gpv  # noqa: E402
+from erode import ErodeParams  # noqa: E402
 
-GPV_BACKEND_CUDA, GPV_MEMORY_CUDA = 2, 1
+GPV_BACKEND_CUDA, GPV_MEMORY_CUDA, LABEL32 = 2, 1, 13
+CUPY = f"CuPy {cupy.__version__}"
 CUDA_ERRORS = cupy.cuda.runtime.CUDARuntimeError, cupy.cuda.driver.CUDADriverError
 
 
-class Erode:
-    """An operator of gpuvision, on the stream that CuPy uses."""
+class Operator:
+    """One of gpuvision, on the stream that CuPy uses."""
 
-    def __init__(self):
-        self.context, self.op, self.params = c.c_void_p(), c.c_void_p(), ErodeParams()
-        self.check(gpv.gpv_context_create(None, c.byref(self.context)))
-        if gpv.gpv_context_backend(self.context) != GPV_BACKEND_CUDA:
-            sys.exit("gpuvision computes on the CPU here")
-        gpv.gpv_erode_params_init(c.byref(self.params), c.sizeof(self.params))
-        self.check(gpv.gpv_erode_create(self.context, None, c.byref(self.op)))
+    def __init__(self, context, stem, params):
+        self.context, self.stem, self.params = context, stem, params
+        self.call("params_init", params, c.c_uint32(c.sizeof(params)))
+        self.handle = context.create(stem, params)
 
-    def check(self, status):
-        if status != 0:
-            sys.exit(f"gpuvision: {gpv.gpv_context_error(self.context).decode()}")
+    def call(self, name, *args):
+        """gpv_<stem>_<name>; structs by reference."""
+        args = [c.byref(arg) if isinstance(arg, c.Structure) else arg for arg in args]
+        return getattr(gpv, f"gpv_{self.stem}_{name}")(*args)
 
-    def prepare(self, radius, threshold, like):
-        self.params.radius_x, self.params.threshold = radius, threshold
-        self.check(gpv.gpv_erode_set_params(self.op, c.byref(self.params)))
-        self.check(gpv.gpv_erode_prepare(self.op, c.byref(like)))
+    def check(self, name, *args):
+        self.context.check(self.call(name, self.handle, *args))
 
-    def __call__(self, src, dst):
-        stream = c.c_void_p(cupy.cuda.get_current_stream().ptr)
-        self.check(gpv.gpv_erode_run(self.op, stream, c.byref(src), c.byref(dst)))
+    def set(self, **params):
+        for name, value in params.items():
+            setattr(self.params, name, value)
+        self.check("set_params", self.params)
+
+    def run(self, *args):
+        self.check("run", c.c_void_p(cupy.cuda.get_current_stream().ptr), *args)
 
 
 def view(array):
     image = Image()
     height, width = array.shape
-    gpv.gpv_image_wrap(image, c.sizeof(image), GRAY8, width, height, array.data.ptr, 0)
+    fmt = {"uint8": GRAY8, "int32": LABEL32}[array.dtype.name]
+    gpv.gpv_image_wrap(image, c.sizeof(image), fmt, width, height, array.data.ptr, 0)
     image.memory = GPV_MEMORY_CUDA
     return image
+
+
+def buffer_of(array):
+    buffer = Buffer()
+    gpv.gpv_buffer_init(c.byref(buffer), c.sizeof(buffer))
+    buffer.memory, buffer.data, buffer.size = GPV_MEMORY_CUDA, array.data.ptr, array.nbytes
+    return buffer
 
 
 def quartiles(samples):
@@ -140,121 +150,405 @@ def time_on_host(call):
     return quartiles(samples[1:])
 
 
-class Images:
-    """The same image again and again, used in turn so that none is in the cache."""
+def cold_count(size):
+    """How many things of so many bytes to use in turn, so that none is in the cache."""
+    return max(3, 200_000_000 // size + 1)
 
-    def __init__(self, pixels):
+
+class Images:
+    """The same image again and again."""
+
+    def __init__(self, pixels, result, traffic=None):
         self.host = pixels
-        self.count = max(3, 100_000_000 // pixels.size + 1)
+        self.copied = (traffic or pixels.size * (1 + numpy.dtype(result).itemsize)) // 2
+        self.count = cold_count(2 * self.copied)
         self.src = [cupy.asarray(pixels) for _ in range(self.count)]
-        self.dst = [cupy.empty_like(self.src[0]) for _ in range(self.count)]
+        self.dst = [cupy.zeros(pixels.shape, result) for _ in range(self.count)]
         self.views = [(view(src), view(dst)) for src, dst in zip(self.src, self.dst)]
 
     def calls(self):
         return max(self.count, 6 if self.host.size > 8_000_000 else 40)
 
-
-def require_equal(name, got, expected):
-    if not numpy.array_equal(got, expected):
-        sys.exit(f"{name} differs in {numpy.count_nonzero(got != expected)} pixels")
+    def size(self):
+        return f"{self.host.shape[1]}x{self.host.shape[0]}"
 
 
-def cupy_peers(images, radius, binary):
-    """(name, what runs it from one array to another, arrays to) of CuPy."""
-    size = (2 * radius + 1,) * 2
+class Copy:
+    """On the device, of as many bytes as make the traffic of reading src and writing dst."""
 
-    def erode(function, **arguments):
-        return lambda src, dst: function(src, output=dst, **arguments)
+    def __init__(self, images):
+        self.pairs = [[cupy.zeros(images.copied, numpy.uint8) for _ in "ab"]
+                      for _ in range(cold_count(2 * images.copied))]
 
-    peers = [("minimum_filter", erode(ndimage.minimum_filter, size=size, mode="nearest"))]
-    if binary:
-        on_bool = erode(ndimage.binary_erosion, structure=size, border_value=1)
-        peers.append(("binary_erosion",
-                      lambda src, dst: on_bool(src.view(bool), dst.view(bool))))
-    else:
-        peers.append(("grey_erosion", erode(ndimage.grey_erosion, size=size, mode="nearest")))
-    return peers
+    def __call__(self, i):
+        src, dst = self.pairs[i % len(self.pairs)]
+        dst.data.copy_from_device_async(src.data, src.nbytes)
 
 
-def compare(ours, images, radius, binary):
-    """The rows of one operation, image and radius."""
-    height, width = images.host.shape
-    row = {"name": f"{'binary' if binary else 'grey'} n={radius}", "image": f"{width}x{height}",
-           "threads": 0}
-    ours.prepare(radius, 1 if binary else 0, images.views[0][0])
-    ours(*images.views[0])
-    expected = cupy.asnumpy(images.dst[0]) // (255 if binary else 1)
+def require(name, same):
+    if not same:
+        sys.exit(f"the result of {name} is another")
 
+
+def compare(row, ours, images, peers, same, host_peers):
+    """The rows of one operation and image. ours(src, dst) takes views, a peer(src, dst) arrays;
+    same(array) tells whether the result is ours; a host peer gives an array."""
     def enqueue_ours(i):
         ours(*images.views[i % images.count])
 
-    def enqueue_copy(i):
-        src, dst = images.src[i % images.count], images.dst[i % images.count]
-        dst.data.copy_from_device_async(src.data, src.nbytes)
-
     candidates = [OnDevice("ours", enqueue_ours, images.calls()),
-                  OnDevice("copy", enqueue_copy, images.calls())]
-    for name, run in cupy_peers(images, radius, binary):
+                  OnDevice("copy", Copy(images), images.calls())]
+    for name, run in peers:
         def enqueue(i, run=run):
             run(images.src[i % images.count], images.dst[i % images.count])
 
-        peer = OnDevice(f"CuPy {cupy.__version__} {name}", enqueue, images.calls())
-        enqueue_copy(0)  # so that the result is the peer's own
+        peer = OnDevice(name, enqueue, images.calls())
+        images.dst[0].fill(0)  # so that the result is the peer's own
         enqueue(0)
-        require_equal(peer.name, cupy.asnumpy(images.dst[0]), expected)
+        require(peer.name, same(cupy.asnumpy(images.dst[0])))
         if peer.seconds > TOO_SLOW:
             print(f"{peer.name}, {row['name']}: left out, {peer.seconds:.1f} s a call")
         else:
             candidates.append(peer)
     time_in_turn(candidates)
     times = [quartiles(candidate.samples) for candidate in candidates]
-    row |= {"ours_us": times[0], "copy_us": times[1][0]}
-    peers = [(peer.name, us) for peer, us in zip(candidates[2:], times[2:])]
-    if cv2 and not binary:
-        peers.append(time_opencv(images, radius, expected))
-    return [{**row, "peer": name, "peer_us": us} for name, us in peers] or [row]
+    row = {**row, "threads": 0, "ours_us": times[0], "copy_us": times[1][0]}
+    timed = [(peer.name, us) for peer, us in zip(candidates[2:], times[2:])]
+    if cv2:
+        timed += [time_opencv(name, call, same) for name, call in host_peers]
+    return [{**row, "peer": name, "peer_us": us} for name, us in timed] or [row]
 
 
-def time_opencv(images, radius, expected):
+def time_opencv(name, call, same):
     """(name, times) with the number of threads that suits it best; always the same two images."""
-    element = numpy.ones((2 * radius + 1,) * 2, numpy.uint8)
-    src, dst = images.host, numpy.zeros_like(images.host)
     cores = len(os.sched_getaffinity(0))
     times = []
     for threads in sorted({1, 2, 4, 8, cores // 2, cores}):
         if not 0 < threads <= cores:
             continue
         cv2.setNumThreads(threads)
-        dst[:] = 0
-        cv2.erode(src, element, dst=dst)
-        require_equal("OpenCV", dst, expected)
-        times.append((time_on_host(lambda: cv2.erode(src, element, dst=dst)), threads))
+        require(f"OpenCV's {name}", same(call()))
+        times.append((time_on_host(call), threads))
     best, threads = min(times)
-    return f"OpenCV {cv2.__version__}, {threads} thread{'s' * (threads > 1)}", best
+    return f"OpenCV {cv2.__version__} {name}, {threads} thread{'s' * (threads > 1)}", best
+
+
+# ---- erosion ----
+
+def cupy_erosions(radius, binary):
+    """(name, what runs it from one array to another) of CuPy."""
+    size = (2 * radius + 1,) * 2
+
+    def erode(function, **arguments):
+        return lambda src, dst: function(src, output=dst, **arguments)
+
+    peers = [(f"{CUPY} minimum_filter", erode(ndimage.minimum_filter, size=size, mode="nearest"))]
+    if binary:
+        on_bool = erode(ndimage.binary_erosion, structure=size, border_value=1)
+        peers.append((f"{CUPY} binary_erosion",
+                      lambda src, dst: on_bool(src.view(bool), dst.view(bool))))
+    else:
+        peers.append((f"{CUPY} grey_erosion",
+                      erode(ndimage.grey_erosion, size=size, mode="nearest")))
+    return peers
+
+
+def erosion(op, images, radius, binary):
+    op.set(radius_x=radius, threshold=1 if binary else 0)
+    op.check("prepare", images.views[0][0])
+    op.run(*images.views[0])
+    expected = cupy.asnumpy(images.dst[0]) // (255 if binary else 1)
+    src, dst = images.host, numpy.zeros_like(images.host)
+    element = numpy.ones((2 * radius + 1,) * 2, numpy.uint8)
+    row = {"name": f"{'binary' if binary else 'grey'} n={radius}", "image": images.size()}
+    return compare(row, op.run, images, cupy_erosions(radius, binary),
+                   lambda result: numpy.array_equal(result, expected),
+                   [] if binary else [("erode", lambda: cv2.erode(src, element, dst=dst))])
+
+
+def erosions(context):
+    op, random = Operator(context, "erode", ErodeParams()), numpy.random.default_rng(20260101)
+    for width, height in (1920, 1080), (7350, 5700):
+        noise = random.integers(0, 256, (height, width), numpy.uint8)
+        # Where one pixel in a thousand is black, few reach their result early.
+        mask = (random.random((height, width)) >= 0.001).astype(numpy.uint8)
+        for binary, pixels in (False, noise), (True, mask):
+            images = Images(pixels, numpy.uint8)
+            for radius in 1, 3, 6, 12, 25:
+                yield from erosion(op, images, radius, binary)
+
+
+# ---- labelling ----
+
+def hashed(z):
+    z = z + numpy.uint64(0x9e3779b97f4a7c15)
+    z = (z ^ z >> numpy.uint64(30)) * numpy.uint64(0xbf58476d1ce4e5b9)
+    z = (z ^ z >> numpy.uint64(27)) * numpy.uint64(0x94d049bb133111eb)
+    return (z ^ z >> numpy.uint64(31)) >> numpy.uint64(32)
+
+
+def granular(width, height, grain, percent):
+    """As in tests/parity/ccl.cpp."""
+    y, x = numpy.ogrid[:height, :width]
+    cell = (y // grain * -(-width // grain) + x // grain).astype(numpy.uint64)
+    seed = ((7 if grain == 1 else 77) + percent) * 1000003
+    below = int(percent / 100 * 4294967295)
+    return (hashed(cell + numpy.uint64(seed)) < below).astype(numpy.uint8) * numpy.uint8(255)
+
+
+def dots(width, height):
+    y, x = numpy.ogrid[:height, :width]
+    return ((x % 2 == 0) & (y % 2 == 0)).astype(numpy.uint8) * numpy.uint8(255)
+
+
+def spiral(width, height):
+    """As in tests/parity/ccl.cpp."""
+    image = numpy.zeros((height, width), numpy.uint8)
+    left, top, right, bottom, inlet = 0, 0, width - 1, height - 1, 0
+    while left <= right and top <= bottom:
+        image[top, max(0, left - inlet):right + 1] = 255
+        image[top:bottom + 1, right] = 255
+        if bottom - top < 2 or right - left < 2:
+            break
+        image[bottom, left:right + 1] = 255
+        image[top + 2:bottom + 1, left] = 255
+        left, top, right, bottom, inlet = left + 2, top + 2, right - 2, bottom - 2, 2
+    return image
+
+
+def discs(width, height):
+    """As in tests/parity/ccl.cpp."""
+    y, x = numpy.ogrid[:height, :width]
+    radius = 8 + (hashed((y // 64 * 65536 + x // 64).astype(numpy.uint64)) % 40).astype(int)
+    inside = (x % 64 - 32) ** 2 + (y % 64 - 32) ** 2 <= radius ** 2
+    return inside.astype(numpy.uint8) * numpy.uint8(255)
+
+
+def same_components(a, b):
+    """Whether labels are the same but for their values."""
+    pairs = numpy.unique(a.astype(numpy.int64) << 32 | b)
+    labels_of_a, labels_of_b = numpy.unique(pairs >> 32), numpy.unique(pairs & 0xffffffff)
+    return len(labels_of_a) == len(labels_of_b) == len(pairs) and pairs[0] == 0
+
+
+def labelling(op, images, name, statistics):
+    """OpenCV has a function for either; CuPy labels alone."""
+    room = cupy.zeros((images.host.size + 3) // 4 * c.sizeof(Component), numpy.uint8)
+    records = buffer_of(room)
+
+    def ours(src, dst):
+        op.run(src, dst, records if statistics else None, 0, None)
+
+    op.check("prepare", *images.views[0], 0)
+    ours(*images.views[0])
+    expected = cupy.asnumpy(images.dst[0])
+    structure = cupy.ones((3, 3), int)
+    peers = [(f"{CUPY} label",
+              lambda src, dst: ndimage.label(src, structure=structure, output=dst))]
+    on_host = [("connectedComponents", lambda: cv2.connectedComponents(images.host)[1])]
+    if statistics:
+        peers = []
+        on_host = [("WithStats", lambda: cv2.connectedComponentsWithStats(images.host)[1])]
+    row = {"name": "labels and statistics" if statistics else "labels",
+           "image": f"{images.size()} {name}"}
+    return compare(row, ours, images, peers, lambda result: same_components(result, expected),
+                   on_host)
+
+
+def labellings(context):
+    op = Operator(context, "ccl", CclParams())
+    contents = [(1920, 1080, grain, percent) for grain, percent in
+                ((1, 10), (1, 50), (1, 90), (4, 50), (16, 50))]
+    contents += [(*size, grain, 50) for size in ((640, 480), (3840, 2160), (8192, 8192))
+                 for grain in (1, 16)]
+    named = [(f"noise {percent} %" if grain == 1 else f"granular {grain}",
+              granular(width, height, grain, percent)) for width, height, grain, percent in contents]
+    for name, pixels in [*named, ("dots", dots(1920, 1080))]:
+        images = Images(pixels, numpy.int32)
+        for statistics in False, True:
+            yield from labelling(op, images, name, statistics)
+    yield from paper_table(context)
+
+
+# ---- the table of the paper that labelling starts from ----
+
+FOREGROUND = 255
+# Plainly after its description; see docs/algorithms/ccl.md. A label is the index of a pixel of the
+# component plus one, 0 is background; the pixel at a label's index is its parent.
+PAPER = r"""
+extern "C" __global__ void start(const unsigned char *image, int *labels, int foreground,
+                                 int pixels) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < pixels)
+        labels[i] = image[i] == foreground ? i + 1 : 0;
+}
+
+// Every parent is a root here.
+extern "C" __global__ void hook(int *labels, int *changed, int width, int height) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    const int own = i < width * height ? labels[i] : 0;
+    if (own == 0)
+        return;
+    const int x = i % width, y = i / width;
+    int least = own;
+    for (int near_y = max(y - 1, 0); near_y <= min(y + 1, height - 1); near_y++)
+        for (int near_x = max(x - 1, 0); near_x <= min(x + 1, width - 1); near_x++) {
+            const int label = labels[near_y * width + near_x];
+            if (label != 0)
+                least = min(least, label);
+        }
+    if (least < own) {
+        atomicMin(&labels[own - 1], least);
+        *changed = 1;
+    }
+}
+
+extern "C" __global__ void compress(int *labels, int pixels) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    int label = i < pixels ? labels[i] : 0;
+    if (label == 0)
+        return;
+    for (int parent; (parent = labels[label - 1]) != label;)
+        label = parent;
+    labels[i] = label;
+}
+
+extern "C" __global__ void count_by_atomics(const int *labels, int *count, int pixels) {
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < pixels && labels[i] == i + 1)
+        atomicAdd(count, 1);
+}
+
+extern "C" __global__ void count_in_registers(const int *labels, int *count, int pixels) {
+    int roots = 0;
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < pixels; i += gridDim.x * blockDim.x)
+        roots += labels[i] == i + 1;
+    for (int lanes = 16; lanes > 0; lanes /= 2)
+        roots += __shfl_down_sync(0xffffffff, roots, lanes);
+    if (threadIdx.x % 32 == 0)
+        atomicAdd(count, roots);
+}
+"""
+
+
+class PaperShape:
+    def __init__(self):
+        self.kernel = functools.cache(cupy.RawModule(code=PAPER).get_function)
+        self.changed = cupy.zeros(1, numpy.int32)
+
+    def launch(self, kernel, pixels, *args, each=1):
+        """With so many pixels for each thread."""
+        args = tuple(numpy.int32(arg) if isinstance(arg, int) else arg for arg in args)
+        self.kernel(kernel)((-(-pixels // (256 * each)),), (256,), args)
+
+    def start(self, src, labels):
+        self.launch("start", src.size, src, labels, FOREGROUND, src.size)
+
+    def round(self, labels):
+        height, width = labels.shape
+        self.launch("hook", labels.size, labels, self.changed, width, height)
+        self.launch("compress", labels.size, labels, labels.size)
+
+    def label(self, src, labels):
+        """How many rounds it took. The last changed nothing; it depends on the order of threads."""
+        self.start(src, labels)
+        rounds, changed = 0, True
+        while changed:
+            self.changed.data.memset_async(0, self.changed.nbytes)
+            self.round(labels)
+            rounds, changed = rounds + 1, bool(self.changed.get()[0])
+        return rounds
+
+    def label_in(self, rounds, src, labels):
+        """Without asking whether they are enough."""
+        self.start(src, labels)
+        for _ in range(rounds):
+            self.round(labels)
+
+    def count(self, kernel, labels, count, each=1):
+        count.data.memset_async(0, count.nbytes)
+        self.launch(kernel, labels.size, labels, count, labels.size, each=each)
+
+
+class Labelled(Images):
+    """Images for ours; for peers the labels that the paper's shape gives them, and a count."""
+
+    def __init__(self, pixels, paper):
+        super().__init__(pixels, numpy.int32, traffic=pixels.size)
+        self.labels, self.dst = self.dst, [cupy.zeros(1, numpy.int32) for _ in self.src]
+        for src, labels in zip(self.src, self.labels):
+            paper.label(src, labels)
+        self.images, self.src = self.src, self.labels
+
+
+def paper_labels(op, paper, pixels, name):
+    images = Images(pixels, numpy.int32)
+
+    def ours(src, dst):
+        op.run(src, dst, None, 0, None)
+
+    op.check("prepare", *images.views[0], 0)
+    ours(*images.views[0])
+    expected = cupy.asnumpy(images.dst[0])
+    rounds = max(paper.label(src, dst) for src, dst in zip(images.src, images.dst))
+    peers = [("iterated minimum", paper.label),
+             (f"iterated minimum, {rounds} rounds",
+              lambda src, dst: paper.label_in(rounds, src, dst))]
+    return compare({"name": "paper's table: labels", "image": f"{images.size()} {name}"}, ours,
+                   images, peers, lambda result: same_components(result, expected),
+                   [("connectedComponents", lambda: cv2.connectedComponents(pixels)[1])])
+
+
+def paper_count(op, paper, pixels, name):
+    """Ours of the image, without labels; the paper's of labels that are there."""
+    images, found = Labelled(pixels, paper), cupy.zeros(1, numpy.int32)
+    count = buffer_of(found)
+
+    def ours(src, _):
+        op.run(src, None, None, 0, count)
+
+    op.check("prepare", images.views[0][0], None, 0)
+    ours(*images.views[0])
+    expected = cupy.asnumpy(found)
+    peers = [("count by atomics",
+              lambda src, dst: paper.count("count_by_atomics", src, dst)),
+             ("count in registers",
+              lambda src, dst: paper.count("count_in_registers", src, dst, each=16))]
+    return compare({"name": "paper's table: count", "image": f"{images.size()} {name}"}, ours,
+                   images, peers, lambda result: numpy.array_equal(result, expected), [])
+
+
+def paper_table(context):
+    """Of the bitmaps in tests/parity/ccl.cpp."""
+    op, paper = Operator(context, "ccl", CclParams()), PaperShape()
+    op.set(foreground=FOREGROUND)
+    for name, pixels in (("granular 4", granular(1024, 768, 4, 50)),
+                         ("noise 50 %", granular(1280, 1024, 1, 50)),
+                         ("spiral", spiral(1600, 1200)),
+                         ("discs", discs(2048, 1536))):
+        yield from paper_labels(op, paper, pixels, name)
+        yield from paper_count(op, paper, pixels, name)
 
 
 def show(row):
     peer = f", {row['peer']} {row['peer_us'][0]:.2f} us" if "peer" in row else ""
-    print(f"{row['name']:14} {row['image']:12} {row['ours_us'][0]:8.2f} us, copy "
+    print(f"{row['name']:22} {row['image']:24} {row['ours_us'][0]:8.2f} us, copy "
           f"{row['copy_us']:.2f} us{peer}", flush=True)
 
 
 def main():
+    algorithms = {"erode": erosions, "ccl": labellings}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("stem", choices=algorithms)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     args = parser.parse_args()
-    rows, ours, random = [], Erode(), numpy.random.default_rng(20260101)
-    with cupy.cuda.Stream(non_blocking=True):
-        for width, height in SIZES:
-            noise = random.integers(0, 256, (height, width), numpy.uint8)
-            # Where one pixel in a thousand is black, few reach their result early.
-            mask = (random.random((height, width)) >= 0.001).astype(numpy.uint8)
-            for binary, pixels in (False, noise), (True, mask):
-                images = Images(pixels)
-                for radius in RADII:
-                    for row in compare(ours, images, radius, binary):
-                        show(row)
-                        rows.append(row)
+    rows = []
+    with Context() as context, cupy.cuda.Stream(non_blocking=True):
+        if gpv.gpv_context_backend(context.handle) != GPV_BACKEND_CUDA:
+            sys.exit("gpuvision computes on the CPU here")
+        for row in algorithms[args.stem](context):
+            show(row)
+            rows.append(row)
     if args.json:
         Path(args.json).write_text(json.dumps({"benchmarks": rows}, indent=1) + "\n")
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 #include <check.h>
 #include <gpuvision/gpuvision.h>
@@ -79,16 +80,83 @@ gpv_image view(Pixels &pixels) {
     return image;
 }
 
-gpv_erode_params tophat() {
-    gpv_erode_params params;
-    gpv_erode_params_init(&params, sizeof params);
-    params.operation = GPV_MORPH_TOPHAT;
-    params.shape = GPV_MORPH_ELLIPSE;
-    params.radius_x = 4;
-    params.radius_y = 3;
-    params.iterations = 2;
-    return params;
-}
+/// What a run writes.
+template <std::size_t bytes>
+struct Output {
+    alignas(8) std::array<unsigned char, bytes> data;
+    bool operator==(const Output &) const = default;
+};
+
+struct Erosion {
+    using Operator = gpv_erode;
+    using Result = Output<width * height>;
+    static constexpr int least_allocations = 4;
+    static constexpr auto create = gpv_erode_create;
+    static constexpr auto destroy = gpv_erode_destroy;
+
+    static gpv_erode_params params() {
+        gpv_erode_params params;
+        gpv_erode_params_init(&params, sizeof params);
+        params.operation = GPV_MORPH_TOPHAT;
+        params.shape = GPV_MORPH_ELLIPSE;
+        params.radius_x = 4;
+        params.radius_y = 3;
+        params.iterations = 2;
+        return params;
+    }
+    static gpv_status prepare(gpv_erode *op, const gpv_image &src) {
+        return gpv_erode_prepare(op, &src);
+    }
+    static gpv_status run(gpv_erode *op, const gpv_image &src, Result &result) {
+        gpv_image dst = src;
+        dst.data[0] = result.data.data();
+        return gpv_erode_run(op, nullptr, &src, &dst);
+    }
+};
+
+/// With labels, records and count one behind the other.
+struct Labelling {
+    static constexpr std::size_t label_bytes = (width * height * 4 + 7) / 8 * 8;
+    static constexpr std::size_t record_bytes = width * height * sizeof(gpv_ccl_component);
+
+    using Operator = gpv_ccl;
+    using Result = Output<label_bytes + record_bytes + sizeof(std::int64_t)>;
+    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr auto create = gpv_ccl_create;
+    static constexpr auto destroy = gpv_ccl_destroy;
+
+    static gpv_ccl_params params() {
+        gpv_ccl_params params;
+        gpv_ccl_params_init(&params, sizeof params);
+        params.mode = GPV_CCL_EQUAL_VALUE;
+        params.threshold = 100;
+        params.max_area = 9;
+        return params;
+    }
+    static gpv_image labels(void *data) {
+        gpv_image image;
+        gpv_image_wrap(&image, sizeof image, GPV_FORMAT_LABEL32, width, height, data, 0);
+        return image;
+    }
+    static gpv_buffer part(Result &result, std::size_t first, std::size_t bytes) {
+        gpv_buffer buffer;
+        gpv_buffer_init(&buffer, sizeof buffer);
+        buffer.data = result.data.data() + first;
+        buffer.size = bytes;
+        return buffer;
+    }
+    static gpv_status prepare(gpv_ccl *op, const gpv_image &src) {
+        const gpv_image dst = labels(nullptr);
+        return gpv_ccl_prepare(op, &src, &dst, 1);
+    }
+    static gpv_status run(gpv_ccl *op, const gpv_image &src, Result &result) {
+        const gpv_image dst = labels(result.data.data());
+        const gpv_buffer records = part(result, label_bytes, record_bytes);
+        const gpv_buffer count = part(result, label_bytes + record_bytes, sizeof(std::int32_t));
+        const gpv_status status = gpv_ccl_run(op, nullptr, &src, &dst, &records, 0, &count);
+        return status == GPV_OK ? gpv_ccl_wait(op, nullptr) : status;
+    }
+};
 
 /// Calls attempt with the first, second, ... allocation failing, until none is left to fail.
 /// attempt returns the status of the call under test; after a failure again() must be right.
@@ -115,7 +183,7 @@ void give_error_text_its_memory(gpv_context *context) {
     struct {
         gpv_erode_params known;
         std::uint32_t newer;
-    } params = {tophat(), 1};
+    } params = {Erosion::params(), 1};
     gpv_erode *op = nullptr;
     params.known.struct_size = sizeof params;
     ck_assert_int_eq(gpv_erode_create(context, &params.known, &op), GPV_ERR_UNSUPPORTED);
@@ -130,14 +198,66 @@ gpv_context *cpu_context() {
     return context;
 }
 
+Pixels noise() {
+    Pixels pixels;
+    for (std::size_t i = 0; i < pixels.size(); i++)
+        pixels[i] = static_cast<unsigned char>(i * 2654435761u >> 11);
+    return pixels;
+}
+
+template <class Algorithm>
 void warm_up() {
-    gpv_erode *op = nullptr;
-    Pixels pixels{};
-    const gpv_image image = view(pixels);
+    typename Algorithm::Operator *op = nullptr;
+    typename Algorithm::Result result;
+    Pixels pixels = noise();
     gpv_context *context = cpu_context();
-    ck_assert_int_eq(gpv_erode_create(context, nullptr, &op), GPV_OK);
-    ck_assert_int_eq(gpv_erode_run(op, nullptr, &image, &image), GPV_OK);
-    gpv_erode_destroy(&op);
+    ck_assert_int_eq(Algorithm::create(context, nullptr, &op), GPV_OK);
+    ck_assert_int_eq(Algorithm::run(op, view(pixels), result), GPV_OK);
+    Algorithm::destroy(&op);
+    gpv_context_destroy(&context);
+}
+
+void warm_up_all() {
+    warm_up<Erosion>();
+    warm_up<Labelling>();
+}
+
+template <class Algorithm>
+void create_and_run() {
+    typename Algorithm::Operator *op = nullptr;
+    typename Algorithm::Result to, want;
+    Pixels from = noise();
+    const gpv_image src = view(from);
+    const auto params = Algorithm::params();
+    gpv_context *context = cpu_context();
+    want.data.fill(0xC5);
+    ck_assert_int_eq(Algorithm::create(context, &params, &op), GPV_OK);
+    ck_assert_int_eq(Algorithm::run(op, src, want), GPV_OK);
+    Algorithm::destroy(&op);
+
+    const auto attempt = [&](bool prepare) {
+        to.data.fill(0xC5);
+        gpv_status status = Algorithm::create(context, &params, &op);
+        ck_assert_int_eq(status == GPV_OK, op != nullptr);
+        if (status == GPV_OK && prepare)
+            status = Algorithm::prepare(op, src);
+        if (status == GPV_OK)
+            status = Algorithm::run(op, src, to);
+        if (status == GPV_ERR_OUT_OF_MEMORY && op) { // the same object, once more
+            ck_assert_int_eq(Algorithm::run(op, src, to), GPV_OK);
+            ck_assert(to == want);
+        }
+        Algorithm::destroy(&op);
+        return status;
+    };
+    const auto again = [&] {
+        ck_assert_int_eq(attempt(false), GPV_OK);
+        ck_assert(to == want);
+    };
+    give_error_text_its_memory(context);
+    for (const bool prepare : {false, true})
+        ck_assert_int_ge(fail_each([&] { return attempt(prepare); }, again),
+                         Algorithm::least_allocations);
     gpv_context_destroy(&context);
 }
 
@@ -164,65 +284,31 @@ START_TEST(creating_a_context) {
 END_TEST
 
 START_TEST(creating_and_running) {
-    gpv_erode *op = nullptr;
-    Pixels from, to, want;
-    for (std::size_t i = 0; i < from.size(); i++)
-        from[i] = static_cast<unsigned char>(i * 2654435761u >> 11);
-    const gpv_image src = view(from), dst = view(to), result = view(want);
-    const gpv_erode_params params = tophat();
-    gpv_context *context = cpu_context();
-    ck_assert_int_eq(gpv_erode_create(context, &params, &op), GPV_OK);
-    ck_assert_int_eq(gpv_erode_run(op, nullptr, &src, &result), GPV_OK);
-    gpv_erode_destroy(&op);
-
-    const auto attempt = [&](bool prepare) {
-        gpv_status status = gpv_erode_create(context, &params, &op);
-        ck_assert_int_eq(status == GPV_OK, op != nullptr);
-        if (status == GPV_OK && prepare)
-            status = gpv_erode_prepare(op, &src);
-        if (status == GPV_OK)
-            status = gpv_erode_run(op, nullptr, &src, &dst);
-        if (status == GPV_ERR_OUT_OF_MEMORY && op) { // the same object, once more
-            ck_assert_int_eq(gpv_erode_run(op, nullptr, &src, &dst), GPV_OK);
-            ck_assert(to == want);
-        }
-        gpv_erode_destroy(&op);
-        return status;
-    };
-    const auto again = [&] {
-        to.fill(0xC5);
-        ck_assert_int_eq(attempt(false), GPV_OK);
-        ck_assert(to == want);
-    };
-    give_error_text_its_memory(context);
-    for (const bool prepare : {false, true})
-        ck_assert_int_ge(fail_each([&] { return attempt(prepare); }, again), 4);
-    gpv_context_destroy(&context);
+    create_and_run<Erosion>();
+    create_and_run<Labelling>();
 }
 END_TEST
 
 START_TEST(setting_parameters) {
     gpv_erode *op = nullptr;
-    Pixels from, to, want;
-    for (std::size_t i = 0; i < from.size(); i++)
-        from[i] = static_cast<unsigned char>(i * 2654435761u >> 11);
-    const gpv_image src = view(from), dst = view(to), result = view(want);
-    gpv_erode_params old = tophat(), fresh = tophat();
+    Erosion::Result to, want;
+    Pixels from = noise();
+    const gpv_image src = view(from);
+    gpv_erode_params old = Erosion::params(), fresh = old;
     old.radius_y = 1;
     fresh.radius_x = 200;
     fresh.radius_y = 200;
     fresh.operation = GPV_MORPH_GRADIENT;
     gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, &old, &op), GPV_OK);
-    ck_assert_int_eq(gpv_erode_run(op, nullptr, &src, &result), GPV_OK);
+    ck_assert_int_eq(Erosion::run(op, src, want), GPV_OK);
     give_error_text_its_memory(context);
-    const int failures =
-        fail_each([&] { return gpv_erode_set_params(op, &fresh); },
-                  [&] { // on failure the old ones stay
-                      to.fill(0xC5);
-                      ck_assert_int_eq(gpv_erode_run(op, nullptr, &src, &dst), GPV_OK);
-                      ck_assert(to == want);
-                  });
+    const int failures = fail_each([&] { return gpv_erode_set_params(op, &fresh); },
+                                   [&] { // on failure the old ones stay
+                                       to.data.fill(0xC5);
+                                       ck_assert_int_eq(Erosion::run(op, src, to), GPV_OK);
+                                       ck_assert(to == want);
+                                   });
     ck_assert_int_ge(failures, 1);
     gpv_erode_destroy(&op);
     gpv_context_destroy(&context);
@@ -230,7 +316,7 @@ START_TEST(setting_parameters) {
 END_TEST
 
 /// Not only of pixel-sized scratch: no text, no list, nothing.
-START_TEST(a_prepared_run_allocates_nothing) {
+START_TEST(a_prepared_erosion_allocates_nothing) {
     gpv_erode *op = nullptr;
     gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, nullptr, &op), GPV_OK);
@@ -239,7 +325,7 @@ START_TEST(a_prepared_run_allocates_nothing) {
     for (gpv_format format :
          {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGBA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
         for (int threshold : {0, 100}) {
-            gpv_erode_params params = tophat();
+            gpv_erode_params params = Erosion::params();
             params.threshold = threshold;
             ck_assert_int_eq(gpv_erode_set_params(op, &params), GPV_OK);
             ck_assert_int_gt(gpv_image_wrap(&image, sizeof image, format, 9, 7, pixels.data(), 0),
@@ -256,12 +342,47 @@ START_TEST(a_prepared_run_allocates_nothing) {
 }
 END_TEST
 
+START_TEST(a_prepared_labelling_allocates_nothing) {
+    gpv_ccl *op = nullptr;
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_ccl_create(context, nullptr, &op), GPV_OK);
+    Pixels from = noise();
+    Labelling::Result to;
+    gpv_image src, dst;
+    const gpv_buffer records = Labelling::part(to, Labelling::label_bytes, Labelling::record_bytes);
+    for (gpv_format format :
+         {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGBA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
+        for (const auto &[output, format_of_output] : {std::pair{GPV_CCL_LABELS, GPV_FORMAT_P016},
+                                                       {GPV_CCL_LABELS, GPV_FORMAT_LABEL32},
+                                                       {GPV_CCL_MASK, GPV_FORMAT_GRAY8},
+                                                       {GPV_CCL_COLORS, GPV_FORMAT_NV12}}) {
+            gpv_ccl_params params = Labelling::params();
+            params.output = output;
+            gpv_image_wrap(&src, sizeof src, format, 9, 7, from.data(), 0);
+            gpv_image_wrap(&dst, sizeof dst, format_of_output, 9, 7, to.data.data(), 0);
+            ck_assert_int_eq(gpv_ccl_set_params(op, &params), GPV_OK);
+            ck_assert_int_eq(gpv_ccl_prepare(op, &src, &dst, 1), GPV_OK);
+            const long before = calls;
+            for (int i = 0; i < 10; i++) {
+                ck_assert_int_eq(gpv_ccl_run(op, nullptr, &src, &dst, &records, 0, nullptr),
+                                 GPV_OK);
+                ck_assert_int_eq(gpv_ccl_wait(op, nullptr), GPV_OK);
+            }
+            ck_assert_msg(calls == before, "format %u to %u: %ld allocations in 10 runs", format,
+                          format_of_output, calls - before);
+        }
+    gpv_ccl_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 int main() {
     TCase *group = tcase_create("memory");
-    tcase_add_checked_fixture(group, warm_up, nullptr);
+    tcase_add_checked_fixture(group, warm_up_all, nullptr);
     tcase_add_test(group, creating_a_context);
     tcase_add_test(group, creating_and_running);
     tcase_add_test(group, setting_parameters);
-    tcase_add_test(group, a_prepared_run_allocates_nothing);
+    tcase_add_test(group, a_prepared_erosion_allocates_nothing);
+    tcase_add_test(group, a_prepared_labelling_allocates_nothing);
     return run_group("memory", group);
 }

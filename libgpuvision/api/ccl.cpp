@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/ccl.hpp"
+
+#include <utility>
+
+#include "api/guard.hpp"
+#include "api/image.hpp"
+
+struct gpv_ccl {
+    std::shared_ptr<gpv::Context> context;
+    gpv::CclParams params;
+    std::unique_ptr<gpv::Ccl> core;
+
+    // Of the last run.
+    bool has_run = false;
+    bool labels16 = false;
+    std::int64_t capacity = -1; ///< records, -1 = none asked for
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_ccl_params);
+constexpr std::uint32_t first_result_size = sizeof(gpv_ccl_result);
+constexpr int max_luma8 = 255;
+constexpr int max_luma16 = 65535;
+constexpr std::uint32_t max_record_stride = 4096;
+
+static_assert(static_cast<gpv_ccl_mode>(CclMode::equal_value) == GPV_CCL_EQUAL_VALUE);
+static_assert(static_cast<gpv_ccl_output>(CclOutput::colors) == GPV_CCL_COLORS);
+static_assert(sizeof(CclComponent) == sizeof(gpv_ccl_component) &&
+              offsetof(CclComponent, sum_y) == offsetof(gpv_ccl_component, sum_y) &&
+              alignof(CclComponent) == 8);
+
+gpv_ccl_params default_params() {
+    gpv_ccl_params params{};
+    params.struct_size = sizeof params;
+    params.connectivity = 8;
+    params.threshold = 1;
+    params.foreground = -1;
+    return params;
+}
+
+CclParams read_params(const gpv_ccl_params *in) {
+    gpv_ccl_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    require_range("params->mode", params.mode, gpv_ccl_mode{GPV_CCL_BINARY},
+                  gpv_ccl_mode{GPV_CCL_EQUAL_VALUE});
+    if (params.connectivity != 4 && params.connectivity != 8)
+        throw Error(Status::invalid_argument, "params->connectivity is " +
+                                                  std::to_string(params.connectivity) +
+                                                  ", must be 4 or 8");
+    require_range("params->threshold", params.threshold, 0, max_luma16);
+    require_range("params->foreground", params.foreground, -1, max_luma16);
+    require_range("params->invert", params.invert, 0u, 1u);
+    require_range("params->min_area", params.min_area, 0, static_cast<int>(max_pixels));
+    require_range("params->max_area", params.max_area, 0, static_cast<int>(max_pixels));
+    require_range("params->output", params.output, gpv_ccl_output{GPV_CCL_LABELS},
+                  gpv_ccl_output{GPV_CCL_COLORS});
+    require_range("params->reserved", params.reserved, 0u, 0u);
+
+    CclParams result;
+    result.mode = static_cast<CclMode>(params.mode);
+    result.connectivity = params.connectivity;
+    result.threshold = params.threshold;
+    result.foreground = params.foreground;
+    result.invert = params.invert != 0;
+    result.min_area = params.min_area;
+    result.max_area = params.max_area;
+    result.output = static_cast<CclOutput>(params.output);
+    return result;
+}
+
+bool is_rgb(Format format) {
+    return format >= Format::rgb8 && format <= Format::bgrx8;
+}
+
+bool is_source(Format format) {
+    return format == Format::gray8 || format == Format::gray16 || is_rgb(format) ||
+           format == Format::nv12 || format == Format::i420;
+}
+
+bool is_output(Format format, CclOutput output) {
+    switch (output) {
+    case CclOutput::labels:
+        return format == Format::label32 || format == Format::gray16 || format == Format::p016;
+    case CclOutput::mask:
+        return format == Format::gray8 || format == Format::nv12 || format == Format::i420;
+    default:
+        return is_source(format) && format != Format::gray16;
+    }
+}
+
+const char *formats_of(CclOutput output) {
+    switch (output) {
+    case CclOutput::labels:
+        return "GPV_CCL_LABELS are LABEL32, GRAY16 or P016";
+    case CclOutput::mask:
+        return "GPV_CCL_MASK is GRAY8, NV12 or I420";
+    default:
+        return "GPV_CCL_COLORS are GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420";
+    }
+}
+
+void require_source(const gpv_ccl &op, const Image &src) {
+    if (!is_source(src.format))
+        throw Error(Status::unsupported,
+                    std::string("src->format is ") + format_info(src.format).name +
+                        ", but labelling takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, "
+                        "BGRX8, NV12 and I420");
+    op.context->device().require_reach(src.memory, src.device, "src");
+    const int most = src.format == Format::gray16 ? max_luma16 : max_luma8;
+    require_range("params->threshold", op.params.threshold, 0, most);
+    require_range("params->foreground", op.params.foreground, -1, most);
+}
+
+void require_output(const gpv_ccl &op, const Image &src, const Image &dst) {
+    if (!is_output(dst.format, op.params.output))
+        throw Error(Status::unsupported, std::string("dst->format is ") +
+                                             format_info(dst.format).name + ", but " +
+                                             formats_of(op.params.output));
+    op.context->device().require_reach(dst.memory, dst.device, "dst");
+    if (src.width != dst.width || src.height != dst.height)
+        throw Error(Status::invalid_argument, "dst is " + std::to_string(dst.width) + "x" +
+                                                  std::to_string(dst.height) +
+                                                  ", must be as src, " + std::to_string(src.width) +
+                                                  "x" + std::to_string(src.height));
+    if (src.memory != dst.memory)
+        throw Error(Status::invalid_argument,
+                    "dst->memory differs from src->memory; both must be in the same memory");
+}
+
+CclRecords read_records(const gpv_ccl &op, const gpv_buffer *components, std::uint32_t stride) {
+    if (stride == 0)
+        stride = sizeof(gpv_ccl_component);
+    require_range("component_stride", stride, static_cast<std::uint32_t>(sizeof(gpv_ccl_component)),
+                  max_record_stride);
+    if (stride % alignof(CclComponent))
+        throw Error(Status::invalid_argument,
+                    "component_stride is " + std::to_string(stride) + ", must be a multiple of 8");
+    const Block block =
+        read_buffer(components, "components", sizeof(gpv_ccl_component), alignof(CclComponent));
+    op.context->device().require_reach(block.memory, block.device, "components");
+    // The last record needs no padding behind it.
+    const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_ccl_component));
+    return {block, stride, (block.size + spare) / stride};
+}
+
+std::int32_t *read_count(const gpv_ccl &op, const gpv_buffer *count) {
+    const Block block = read_buffer(count, "count", sizeof(std::int32_t), alignof(std::int32_t));
+    op.context->device().require_reach(block.memory, block.device, "count");
+    if (block.memory != op.context->device().memory())
+        throw Error(Status::invalid_argument,
+                    "count->memory is GPV_MEMORY_HOST, but the backend is CUDA; gpv_ccl_wait() "
+                    "gives the count to the host");
+    return reinterpret_cast<std::int32_t *>(block.data);
+}
+
+/// Nothing that a run writes may be anything else that it reads or writes.
+void require_disjoint(const CclRun &run) {
+    const auto meet = [](const char *a, const char *b) {
+        throw Error(Status::invalid_argument,
+                    std::string(a) + " overlaps " + b +
+                        "; they must share no byte between their first and last");
+    };
+    if (run.dst && overlap(run.src, *run.dst))
+        meet("dst", "src");
+    if (run.dst && planes_overlap(*run.dst))
+        throw Error(Status::invalid_argument, "two planes of dst overlap");
+    const auto require_apart = [&](const Block &block, const char *name) {
+        if (overlap(run.src, block))
+            meet(name, "src");
+        if (run.dst && overlap(*run.dst, block))
+            meet(name, "dst");
+    };
+    if (run.components)
+        require_apart(run.components->block, "components");
+    if (!run.count)
+        return;
+    const Block count{run.src.memory, run.src.device, reinterpret_cast<std::byte *>(run.count),
+                      sizeof *run.count};
+    require_apart(count, "count");
+    if (run.components && overlap(run.components->block, count))
+        meet("count", "components");
+}
+
+/// Says what only the content of the image could show.
+void require_room(const gpv_ccl &op, std::int32_t count) {
+    if (op.labels16 && count > max_label16)
+        throw Error(Status::too_small, "there are " + std::to_string(count) +
+                                           " components, but dst holds 16-bit labels up to " +
+                                           std::to_string(max_label16));
+    if (op.capacity >= 0 && count > op.capacity)
+        throw Error(Status::too_small, "there are " + std::to_string(count) +
+                                           " components, but components has room "
+                                           "for " +
+                                           std::to_string(op.capacity));
+}
+
+std::int32_t records_written(const gpv_ccl &op, std::int32_t count) {
+    return static_cast<std::int32_t>(std::clamp<std::int64_t>(op.capacity, 0, count));
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_ccl_params_init(gpv_ccl_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+void gpv_ccl_result_init(gpv_ccl_result *result, uint32_t size) {
+    gpv::write_struct(result, size, gpv_ccl_result{});
+}
+
+gpv_status gpv_ccl_create(gpv_context *context, const gpv_ccl_params *params, gpv_ccl **out) {
+    if (out)
+        *out = nullptr;
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*context->core, [&] {
+        gpv::require_not_null(out, "out");
+        auto op = std::make_unique<gpv_ccl>();
+        op->context = context->core;
+        op->params = gpv::read_params(params);
+        op->core = context->core->backend() == gpv::Backend::cuda
+                       ? gpv::cuda::make_ccl(context->core)
+                       : gpv::cpu::make_ccl(context->core);
+        op->core->set_params(op->params);
+        *out = op.release();
+    });
+}
+
+void gpv_ccl_destroy(gpv_ccl **op) {
+    gpv::destroy(op);
+}
+
+gpv_status gpv_ccl_set_params(gpv_ccl *op, const gpv_ccl_params *params) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::CclParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
+    });
+}
+
+gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *src, const gpv_image *dst,
+                           int32_t components) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image from = gpv::read_image(src, "src", true);
+        gpv::require_source(*op, from);
+        gpv::require_range("components", components, 0, INT32_MAX);
+        std::optional<gpv::Image> to;
+        if (dst) {
+            to = gpv::read_image(dst, "dst", true);
+            gpv::require_output(*op, from, *to);
+        }
+        op->core->prepare(from, to ? &*to : nullptr, components);
+    });
+}
+
+gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, const gpv_image *dst,
+                       const gpv_buffer *components, uint32_t component_stride,
+                       const gpv_buffer *count) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        gpv::CclRun run{.src = gpv::read_image(src, "src")};
+        gpv::require_source(*op, run.src);
+        if (dst) {
+            run.dst = gpv::read_image(dst, "dst");
+            gpv::require_output(*op, run.src, *run.dst);
+        }
+        if (components)
+            run.components = gpv::read_records(*op, components, component_stride);
+        if (count)
+            run.count = gpv::read_count(*op, count);
+        gpv::require_disjoint(run);
+        // Without results, should it fail.
+        const bool had_run = std::exchange(op->has_run, false);
+        try {
+            if (!op->core->run(stream, run)) {
+                op->has_run = had_run;
+                return;
+            }
+        } catch (const gpv::Error &error) {
+            if (error.status() == gpv::Status::unsupported) // it has not begun
+                op->has_run = had_run;
+            throw;
+        }
+        op->has_run = true;
+        op->labels16 = run.dst && op->params.output == gpv::CclOutput::labels &&
+                       run.dst->format != gpv::Format::label32;
+        op->capacity = run.components ? run.components->capacity : -1;
+    });
+}
+
+gpv_status gpv_ccl_query(gpv_ccl *op) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    bool finished = true;
+    const gpv_status status = gpv::guard_device(*op->context, [&] {
+        finished = op->core->finished();
+        if (finished && op->has_run)
+            gpv::require_room(*op, op->core->count());
+    });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_ccl_wait(gpv_ccl *op, gpv_ccl_result *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        if (result)
+            gpv::require_range({"result", "struct_size"}, result->struct_size,
+                               gpv::first_result_size, gpv::max_struct_size);
+        op->core->wait();
+        gpv_ccl_result found{};
+        if (op->has_run) {
+            found.count = op->core->count();
+            found.components = gpv::records_written(*op, found.count);
+        }
+        if (result)
+            gpv::write_struct(result, result->struct_size, found);
+        gpv::require_room(*op, found.count);
+    });
+}

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include "core/context.hpp"
+
+namespace gpv {
+
+/// Values are those of ccl.h.
+enum class CclMode : std::uint32_t { binary, equal_value };
+enum class CclOutput : std::uint32_t { labels, mask, colors };
+
+struct CclParams {
+    CclMode mode = CclMode::binary;
+    int connectivity = 8;
+    int threshold = 1;
+    int foreground = -1; ///< -1 = threshold decides
+    bool invert = false;
+    int min_area = 0; ///< 0 = no limit
+    int max_area = 0; ///< 0 = no limit
+    CclOutput output = CclOutput::labels;
+
+    bool filters() const { return min_area > 1 || max_area > 0; }
+    bool keeps(std::int64_t area) const {
+        return area >= min_area && (max_area == 0 || area <= max_area);
+    }
+};
+
+/// Every rule for the foreground in one form: ((luma ^ flip) >= threshold) != invert.
+struct ForegroundRule {
+    int flip;
+    int threshold;
+    bool invert;
+
+    explicit ForegroundRule(const CclParams &params)
+        : flip(params.foreground >= 0 ? params.foreground : 0),
+          threshold(params.foreground >= 0 ? 1 : params.threshold),
+          invert(params.invert != (params.foreground >= 0)) {}
+    bool operator()(int luma) const { return ((luma ^ flip) >= threshold) != invert; }
+};
+
+/// gpv_ccl_component.
+struct CclComponent {
+    std::int32_t left, top, right, bottom;
+    std::int32_t area;
+    std::int32_t reserved;
+    std::int64_t sum_x, sum_y;
+};
+
+/// Where records of components go.
+struct CclRecords {
+    Block block{};
+    std::size_t stride = 0; ///< bytes
+    std::int64_t capacity = 0;
+
+    CclComponent &operator[](std::int64_t i) const {
+        return *reinterpret_cast<CclComponent *>(block.data + i * stride);
+    }
+};
+
+inline constexpr int max_label16 = 65535;
+inline constexpr int neutral_chroma8 = 128;
+inline constexpr int neutral_chroma16 = 32768;
+
+struct LabelColor {
+    int red, green, blue;
+};
+
+/// Neighbouring numbers get hues that lie far apart: steps of the golden ratio
+/// round a circle of six ramps of 256, all bright. 0 is black.
+constexpr LabelColor label_color(std::uint32_t label) {
+    if (label == 0)
+        return {0, 0, 0};
+    const std::uint32_t place = ((label * 2654435769u >> 16) * 1536u) >> 16;
+    const int ramp = static_cast<int>(place & 255);
+    constexpr int low = 40, high = 255;
+    const int up = low + ramp * (high - low) / 255, down = high - ramp * (high - low) / 255;
+    switch (place >> 8) {
+    case 0:
+        return {high, up, low};
+    case 1:
+        return {down, high, low};
+    case 2:
+        return {low, high, up};
+    case 3:
+        return {low, down, high};
+    case 4:
+        return {up, low, high};
+    default:
+        return {high, low, down};
+    }
+}
+
+constexpr int grey(const LabelColor &c) {
+    return (77 * c.red + 150 * c.green + 29 * c.blue + 128) >> 8;
+}
+
+/// RGB to luma and chroma, in 16-bit fixed point.
+struct YuvTransform {
+    struct Row {
+        int red, green, blue, offset;
+        constexpr int operator()(const LabelColor &c) const {
+            return (red * c.red + green * c.green + blue * c.blue + offset) >> 16;
+        }
+    };
+    Row y, u, v;
+
+    /// Of an image in YUV: its matrix and range.
+    static YuvTransform of(const Image &image);
+};
+
+/// What one run reads and writes.
+struct CclRun {
+    Image src;
+    std::optional<Image> dst;
+    std::optional<CclRecords> components;
+    std::int32_t *count = nullptr; ///< where the backend computes; may be null
+};
+
+/// One backend's operator. Images come checked: supported formats, same size
+/// and memory, disjoint.
+class Ccl : public Operation {
+  public:
+    virtual void set_params(const CclParams &params) = 0;
+    /// components: records in host memory.
+    virtual void prepare(const Image &src, const Image *dst, std::int64_t components) = 0;
+    /// Whether wait() and count() are about this run: not so if it has been captured in a graph.
+    virtual bool run(Stream stream, const CclRun &run) = 0;
+    /// Of the last run that has finished.
+    virtual std::int32_t count() const = 0;
+};
+
+namespace cpu {
+std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context> context);
+}
+namespace cuda {
+std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context> context);
+}
+
+} // namespace gpv

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What every fuzz target needs: bits to read, an allocator that can fail, and pictures whose
+// memory is exactly as large as promised.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include <gpuvision/gpuvision.h>
+
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            std::fprintf(stderr, "%s:%d: does not hold: %s\n", __FILE__, __LINE__, #condition);    \
+            std::abort();                                                                          \
+        }                                                                                          \
+    } while (0)
+
+inline constexpr std::int64_t most_bytes = 1 << 20; ///< that an image or an allocation may have
+
+class Input {
+  public:
+    Input(const std::uint8_t *data, std::size_t size) : data_(data), left_(size) {}
+
+    /// The next bits as they are; zeros behind the end.
+    template <class T>
+    T raw() {
+        T value{};
+        const std::size_t count = std::min(sizeof value, left_);
+        if (count) // data may be null
+            std::memcpy(&value, data_, count);
+        data_ += count;
+        left_ -= count;
+        return value;
+    }
+    int below(int limit) { return raw<std::uint8_t>() % limit; }
+    bool flag() { return raw<std::uint8_t>() & 1; }
+    /// Not where the input has ended.
+    bool once_in(int limit) { return below(limit) == limit - 1; }
+
+  private:
+    const std::uint8_t *data_;
+    std::size_t left_;
+};
+
+/// User data of the allocator.
+struct Budget {
+    int fail_at = 0; ///< the allocation that fails, counted from 1; 0 = none
+    int live = 0;
+};
+
+inline void *allocate(void *user, gpv_memory, std::uint64_t size, gpv_stream) {
+    auto *budget = static_cast<Budget *>(user);
+    if (size > 64 * most_bytes || --budget->fail_at == 0)
+        return nullptr;
+    void *memory = nullptr;
+    REQUIRE(posix_memalign(&memory, 256, size) == 0);
+    budget->live++;
+    return memory;
+}
+
+inline void release(void *user, gpv_memory, void *memory, gpv_stream) {
+    static_cast<Budget *>(user)->live--;
+    std::free(memory);
+}
+
+struct Fields {
+    gpv_format format;
+    std::int32_t width, height;
+};
+
+inline Fields read_fields(Input &in) {
+    if (in.once_in(16))
+        return {in.raw<gpv_format>(), in.raw<std::int32_t>(), in.raw<std::int32_t>()};
+    return {static_cast<gpv_format>(1 + in.below(11)), 1 + in.below(72), 1 + in.below(40)};
+}
+
+inline std::size_t sample_bytes(gpv_format format) {
+    switch (format) {
+    case GPV_FORMAT_GRAY16:
+    case GPV_FORMAT_P016:
+        return 2;
+    case GPV_FORMAT_GRAYF32:
+    case GPV_FORMAT_LABEL32:
+    case GPV_FORMAT_CAP32X4:
+    case GPV_FORMAT_CAP32X8:
+        return 4;
+    default:
+        return 1;
+    }
+}
+
+/// A view and the memory behind it.
+struct Picture {
+    gpv_image view;
+    bool legal = true;  ///< size and strides can be accepted
+    bool wild = false;  ///< the other fields may be anything
+    bool backed = true; ///< the memory that they speak of is there
+    std::vector<std::unique_ptr<std::uint8_t[]>> blocks;
+    std::vector<std::size_t> sizes;
+
+    Picture(Input &in, const Fields &fields) {
+        gpv_image_init(&view, sizeof view);
+        view.format = fields.format;
+        view.width = fields.width;
+        view.height = fields.height;
+        wild = in.once_in(16);
+        if (wild) {
+            view.memory = in.raw<gpv_memory>();
+            view.device = in.raw<std::int32_t>();
+            view.color_matrix = in.raw<gpv_color_matrix>();
+            view.color_range = in.raw<gpv_color_range>();
+        }
+        for (int i = 0; i < GPV_MAX_PLANES; i++)
+            add_plane(i, in);
+    }
+
+    void add_plane(int i, Input &in) {
+        std::int64_t row_bytes = 1, rows = 1;
+        const bool there =
+            gpv_format_plane(view.format, i, view.width, view.height, &row_bytes, &rows) == GPV_OK;
+        if (!there && i > 0)
+            return;
+        const std::size_t sample = sample_bytes(view.format);
+        const std::int64_t stride =
+            wild ? in.raw<std::int64_t>() : row_bytes + in.below(9) * std::int64_t(sample);
+        const std::size_t offset = in.below(8) * (wild ? 1 : sample);
+        std::size_t size = 1;
+        legal = legal && there && stride >= row_bytes;
+        if (row_bytes > most_bytes || (rows > 1 && stride > most_bytes / rows))
+            backed = false;
+        else if (legal)
+            size = stride * (rows - 1) + row_bytes;
+        blocks.emplace_back(new std::uint8_t[offset + size]);
+        sizes.push_back(offset + size);
+        std::uint32_t state = in.raw<std::uint16_t>();
+        const std::uint32_t sparse = in.below(4); // flat, or with few or many levels
+        for (std::size_t k = 0; k < sizes.back(); k++) {
+            state = state * 1664525u + 1013904223u;
+            blocks.back()[k] = sparse == 0   ? 200
+                               : sparse == 1 ? (state >> 24 > 250 ? 255 : 0)
+                                             : static_cast<std::uint8_t>(state >> 24);
+        }
+        view.data[i] = blocks.back().get() + offset;
+        view.stride[i] = stride;
+    }
+
+    std::vector<std::vector<std::uint8_t>> bytes() const {
+        std::vector<std::vector<std::uint8_t>> all;
+        for (std::size_t i = 0; i < blocks.size(); i++)
+            all.emplace_back(blocks[i].get(), blocks[i].get() + sizes[i]);
+        return all;
+    }
+
+    const std::uint8_t *row(int plane, std::int64_t y) const {
+        return static_cast<const std::uint8_t *>(view.data[plane]) + y * view.stride[plane];
+    }
+    std::uint8_t *row(int plane, std::int64_t y) {
+        return static_cast<std::uint8_t *>(view.data[plane]) + y * view.stride[plane];
+    }
+};
+
+/// A CPU context that allocates from the budget.
+inline gpv_context *open_context(Budget &budget) {
+    gpv_context *context = nullptr;
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CPU;
+    params.alloc = allocate;
+    params.free = release;
+    params.user = &budget;
+    REQUIRE(gpv_context_create(&params, &context) == GPV_OK);
+    return context;
+}
