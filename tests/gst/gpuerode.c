@@ -542,20 +542,7 @@ static gpointer change_properties(gpointer element) {
 }
 
 GST_START_TEST(test_properties_while_playing) {
-    GstElement *pipeline =
-        launch("videotestsrc num-buffers=200 pattern=smpte ! "
-               "video/x-raw,format=NV12,width=64,height=48 ! gpuerode name=erode ! "
-               "fakesink sync=false");
-    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
-    GThread *thread;
-    reach(pipeline, GST_STATE_PAUSED);
-    thread = g_thread_new("properties", change_properties, element);
-    reach(pipeline, GST_STATE_PLAYING);
-    wait_for_eos(pipeline);
-    g_thread_join(thread);
-    reach(pipeline, GST_STATE_NULL);
-    gst_object_unref(element);
-    gst_object_unref(pipeline);
+    check_changes_while_playing("gpuerode", change_properties);
 }
 GST_END_TEST
 

@@ -318,6 +318,26 @@ static inline void check_seeks(const gchar *element) {
     g_free(text);
 }
 
+/* Plays 200 frames while change, on a thread of its own, sets properties of the element. */
+static inline void check_changes_while_playing(const gchar *element, GThreadFunc change) {
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=200 pattern=smpte ! "
+                                  "video/x-raw,format=NV12,width=64,height=48 ! "
+                                  "%s name=changed ! fakesink sync=false",
+                                  element);
+    GstElement *pipeline = launch(text);
+    GstElement *changed = gst_bin_get_by_name(GST_BIN(pipeline), "changed");
+    GThread *thread;
+    reach(pipeline, GST_STATE_PAUSED);
+    thread = g_thread_new("properties", change, changed);
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    g_thread_join(thread);
+    reach(pipeline, GST_STATE_NULL);
+    gst_object_unref(changed);
+    gst_object_unref(pipeline);
+    g_free(text);
+}
+
 /* From NULL to PLAYING and back, every second time before the end of the stream. */
 static inline void check_restarts(const gchar *element) {
     gchar *text = g_strdup_printf("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
