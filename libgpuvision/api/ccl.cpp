@@ -22,8 +22,6 @@ namespace {
 
 constexpr std::size_t first_params_size = sizeof(gpv_ccl_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_ccl_result);
-constexpr int max_luma8 = 255;
-constexpr int max_luma16 = 65535;
 constexpr std::uint32_t max_record_stride = 4096;
 
 static_assert(static_cast<gpv_ccl_mode>(CclMode::equal_value) == GPV_CCL_EQUAL_VALUE);
@@ -71,15 +69,6 @@ CclParams read_params(const gpv_ccl_params *in) {
     return result;
 }
 
-bool is_rgb(Format format) {
-    return format >= Format::rgb8 && format <= Format::bgrx8;
-}
-
-bool is_source(Format format) {
-    return format == Format::gray8 || format == Format::gray16 || is_rgb(format) ||
-           format == Format::nv12 || format == Format::i420;
-}
-
 bool is_output(Format format, CclOutput output) {
     switch (output) {
     case CclOutput::labels:
@@ -87,7 +76,7 @@ bool is_output(Format format, CclOutput output) {
     case CclOutput::mask:
         return format == Format::gray8 || format == Format::nv12 || format == Format::i420;
     default:
-        return is_source(format) && format != Format::gray16;
+        return is_picture(format) && format != Format::gray16;
     }
 }
 
@@ -103,13 +92,8 @@ const char *formats_of(CclOutput output) {
 }
 
 void require_source(const gpv_ccl &op, const Image &src) {
-    if (!is_source(src.format))
-        throw Error(Status::unsupported,
-                    std::string("src->format is ") + format_info(src.format).name +
-                        ", but labelling takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, "
-                        "BGRX8, NV12 and I420");
-    op.context->device().require_reach(src.memory, src.device, "src");
-    const int most = src.format == Format::gray16 ? max_luma16 : max_luma8;
+    require_picture(*op.context, src, "src", "labelling");
+    const int most = max_luma(src.format);
     require_range("params->threshold", op.params.threshold, 0, most);
     require_range("params->foreground", op.params.foreground, -1, most);
 }

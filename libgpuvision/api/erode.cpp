@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t first_params_size = sizeof(gpv_erode_params);
 constexpr int max_iterations = 255;
-constexpr int max_threshold8 = 255;
-constexpr int max_threshold16 = 65535;
 
 static_assert(static_cast<gpv_morph_operation>(MorphOperation::blackhat) == GPV_MORPH_BLACKHAT);
 static_assert(static_cast<gpv_morph_shape>(MorphShape::ellipse) == GPV_MORPH_ELLIPSE);
@@ -48,7 +46,7 @@ ErodeParams read_params(const gpv_erode_params *in) {
     require_range("params->radius_x", params.radius_x, 0, max_radius);
     require_range("params->radius_y", params.radius_y, -1, max_radius);
     require_range("params->iterations", params.iterations, 1, max_iterations);
-    require_range("params->threshold", params.threshold, 0, max_threshold16);
+    require_range("params->threshold", params.threshold, 0, max_luma16);
     require_range("params->border", params.border, gpv_morph_border{GPV_MORPH_BORDER_IGNORE},
                   gpv_morph_border{GPV_MORPH_BORDER_BACKGROUND});
     require_range("params->planes", params.planes, gpv_morph_planes{GPV_MORPH_PLANES_AUTO},
@@ -67,31 +65,9 @@ ErodeParams read_params(const gpv_erode_params *in) {
     return result;
 }
 
-void require_supported(const Context &context, const Image &image, const char *name) {
-    switch (image.format) {
-    case Format::gray8:
-    case Format::gray16:
-    case Format::rgb8:
-    case Format::bgr8:
-    case Format::rgba8:
-    case Format::bgra8:
-    case Format::rgbx8:
-    case Format::bgrx8:
-    case Format::nv12:
-    case Format::i420:
-        break;
-    default:
-        throw Error(Status::unsupported,
-                    std::string(name) + "->format is " + format_info(image.format).name +
-                        ", but morphology takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, "
-                        "BGRX8, NV12 and I420");
-    }
-    context.device().require_reach(image.memory, image.device, name);
-}
-
-void require_threshold(const ErodeParams &params, const Image &image) {
-    require_range("params->threshold", params.threshold, 0,
-                  image.format == Format::gray16 ? max_threshold16 : max_threshold8);
+void require_supported(const gpv_erode &op, const Image &image, const char *name) {
+    require_picture(*op.context, image, name, "morphology");
+    require_range("params->threshold", op.params.threshold, 0, max_luma(image.format));
 }
 
 void require_same_shape(const Image &src, const Image &dst) {
@@ -155,8 +131,7 @@ gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like) {
         return GPV_ERR_INVALID_ARGUMENT;
     return gpv::guard_device(*op->context, [&] {
         const gpv::Image image = gpv::read_image(like, "like", true);
-        gpv::require_supported(*op->context, image, "like");
-        gpv::require_threshold(op->params, image);
+        gpv::require_supported(*op, image, "like");
         op->core->prepare(image);
     });
 }
@@ -168,10 +143,9 @@ gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
     return gpv::guard_device(*op->context, [&] {
         const gpv::Image from = gpv::read_image(src, "src");
         const gpv::Image to = gpv::read_image(dst, "dst");
-        gpv::require_supported(*op->context, from, "src");
-        gpv::require_supported(*op->context, to, "dst");
+        gpv::require_supported(*op, from, "src");
+        gpv::require_supported(*op, to, "dst");
         gpv::require_same_shape(from, to);
-        gpv::require_threshold(op->params, from);
         op->core->run(stream, from, to);
     });
 }

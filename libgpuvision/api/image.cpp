@@ -103,6 +103,39 @@ Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t elemen
             static_cast<std::int64_t>(view.size)};
 }
 
+bool is_picture(Format format) {
+    switch (format) {
+    case Format::gray8:
+    case Format::gray16:
+    case Format::rgb8:
+    case Format::bgr8:
+    case Format::rgba8:
+    case Format::bgra8:
+    case Format::rgbx8:
+    case Format::bgrx8:
+    case Format::nv12:
+    case Format::i420:
+        return true;
+    default:
+        return false;
+    }
+}
+
+void require_picture(const Context &context, const Image &image, const char *name,
+                     const char *taker) {
+    if (!is_picture(image.format))
+        throw Error(Status::unsupported,
+                    std::string(name) + "->format is " + format_info(image.format).name + ", but " +
+                        taker +
+                        " takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 and "
+                        "I420");
+    context.device().require_reach(image.memory, image.device, name);
+}
+
+int max_luma(Format format) {
+    return format == Format::gray16 ? max_luma16 : max_luma8;
+}
+
 } // namespace gpv
 
 void gpv_image_init(gpv_image *image, uint32_t size) {

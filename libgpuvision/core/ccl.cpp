@@ -34,6 +34,14 @@ YuvTransform::Row row(double red, double green, double blue, double range, int o
 
 } // namespace
 
+std::int64_t most_components(const CclParams &params, std::int64_t width, std::int64_t height) {
+    if (params.mode == CclMode::equal_value)
+        return width * height;
+    if (params.connectivity == 4)
+        return (width * height + 1) / 2;
+    return (width + 1) / 2 * ((height + 1) / 2);
+}
+
 YuvTransform YuvTransform::of(const Image &image) {
     const auto [red, blue] = weights(image.color_matrix, image.height);
     const double green = 1 - red - blue;

@@ -29,6 +29,9 @@ struct CclParams {
     }
 };
 
+/// More components than this an image of that size cannot have.
+std::int64_t most_components(const CclParams &params, std::int64_t width, std::int64_t height);
+
 /// Every rule for the foreground in one form: ((luma ^ flip) >= threshold) != invert.
 struct ForegroundRule {
     int flip;
@@ -39,7 +42,6 @@ struct ForegroundRule {
         : flip(params.foreground >= 0 ? params.foreground : 0),
           threshold(params.foreground >= 0 ? 1 : params.threshold),
           invert(params.invert != (params.foreground >= 0)) {}
-    bool operator()(int luma) const { return ((luma ^ flip) >= threshold) != invert; }
 };
 
 /// gpv_ccl_component.
@@ -62,8 +64,6 @@ struct CclRecords {
 };
 
 inline constexpr int max_label16 = 65535;
-inline constexpr int neutral_chroma8 = 128;
-inline constexpr int neutral_chroma16 = 32768;
 
 struct LabelColor {
     int red, green, blue;

@@ -11,6 +11,10 @@ inline constexpr int max_planes = 8;
 inline constexpr int max_side = 32767;
 inline constexpr std::int64_t max_pixels = std::int64_t{1} << 30;
 
+/// Of grey.
+inline constexpr int neutral_chroma8 = 128;
+inline constexpr int neutral_chroma16 = 32768;
+
 /// Values are those of gpv_format.
 enum class Format : std::uint32_t {
     none,

@@ -86,16 +86,9 @@ struct Layout {
 
     Layout() = default;
     Layout(const Image &src, const CclParams &params, int rows)
-        : strips((src.height + rows - 1) / rows), strip_rows(rows) {
-        const std::size_t w = src.width, h = rows;
-        if (params.mode == CclMode::equal_value) {
-            row_runs = w;
-            components = w * h;
-        } else {
-            row_runs = (w + 1) / 2;
-            components = params.connectivity == 4 ? (w * h + 1) / 2 : row_runs * ((h + 1) / 2);
-        }
-    }
+        : strips((src.height + rows - 1) / rows), strip_rows(rows),
+          row_runs(most_components(params, src.width, 1)),
+          components(most_components(params, src.width, rows)) {}
     std::size_t first_run(int strip) const { return row_runs * strip_rows * strip; }
     std::size_t first_component(int strip) const { return components * strip; }
 };

@@ -598,7 +598,7 @@ class CpuErode final : public Erode {
         for (int i = 1; i < src.plane_count(); i++) {
             const PlaneShape shape = dst.shape(i);
             for_rows(shape.rows, shape.row_bytes(), 0, [&](std::byte *, int y) {
-                std::memset(dst.planes[i].row(y), neutral_chroma, shape.row_bytes());
+                std::memset(dst.planes[i].row(y), neutral_chroma8, shape.row_bytes());
             });
         }
     }
@@ -654,7 +654,6 @@ class CpuErode final : public Erode {
     }
 
     static constexpr int copy_band = 32; ///< rows
-    static constexpr int neutral_chroma = 128;
 
     ErodeParams params_;
     MorphPlan passes_;

@@ -88,12 +88,14 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         CclRun run{.src = src};
         if (dst)
             run.dst = *dst;
-        prepare(run);
+        // What needs most memory first: it is taken once.
+        if (components > 0) {
+            run.components = CclRecords{.block = {.memory = Memory::host}, .capacity = components};
+            prepare(run);
+        }
         run.components = CclRecords{.block = {.memory = Memory::cuda}};
         prepare(run);
-        if (components == 0)
-            return;
-        run.components = CclRecords{.block = {.memory = Memory::host}, .capacity = components};
+        run.components.reset();
         prepare(run);
     }
 
@@ -203,16 +205,13 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
             records_.reserve(record_bytes(run));
     }
 
-    /// Records of our own for a run: more components than that cannot be.
+    /// Of records of our own for a run.
     std::int64_t record_capacity(const CclRun &run) const {
-        const std::int64_t w = run.src.width, h = run.src.height;
-        const std::int64_t most = params_.mode == CclMode::equal_value ? w * h
-                                  : params_.connectivity == 4          ? (w * h + 1) / 2
-                                                              : (w + 1) / 2 * ((h + 1) / 2);
-        return std::min(run.components->capacity, most);
+        return std::min(run.components->capacity,
+                        most_components(params_, run.src.width, run.src.height));
     }
 
-    /// Of records of our own, which follow their count.
+    /// They follow their count.
     std::size_t record_bytes(const CclRun &run) const {
         return records_at + record_capacity(run) * sizeof(Record);
     }
@@ -338,15 +337,17 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     template <Runs kind>
-    void add_labelling(const Job &job, bool wide) {
+    void add_labelling(Job &job, bool wide) {
         wide ? add_tiles<std::uint16_t, kind>(job) : add_tiles<std::uint8_t, kind>(job);
         if (job.area)
             add<Gather<kind>>(dim3(job.tiles()), job);
         add<Number>(dim3(job.chunks()), job, Number::shared_bytes);
     }
     template <class T, Runs kind>
-    void add_tiles(const Job &job) {
+    void add_tiles(Job &job) {
         add<Label<T, kind>>(dim3(job.tiles()), job, Label<T, kind>::shared_bytes(job.area));
+        if (kind != Runs::values) // a graph updates what changes from frame to frame
+            job.src = {};
         add<Merge<T, kind>>(dim3(job.tiles()), job);
     }
 

@@ -17,7 +17,6 @@ using namespace morph;
 
 constexpr std::int64_t least_stride = 16; // that the tile kernels take, bytes
 constexpr int most_line_radius = 255;     // of one kernel; longer lines are a chain
-constexpr int neutral_chroma = 128;
 
 /// A plane of u8 or u16 samples on the device.
 struct Samples {
@@ -572,7 +571,7 @@ class CudaErode final : public CudaOperation<Erode> {
 
     void fill_chroma(const Samples &out) {
         const auto bytes = static_cast<int>(out.row_bytes());
-        PointJob job{.out = out.data, .length = bytes, .rows = out.rows, .value = neutral_chroma};
+        PointJob job{.out = out.data, .length = bytes, .rows = out.rows, .value = neutral_chroma8};
         if (!aligned(out.data, bytes, sizeof(std::uint32_t)))
             return add_pointwise<Fill<std::uint8_t>>(job);
         job.length = bytes / static_cast<int>(sizeof(std::uint32_t));
