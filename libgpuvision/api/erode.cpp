@@ -65,9 +65,12 @@ ErodeParams read_params(const gpv_erode_params *in) {
     return result;
 }
 
-void require_supported(const gpv_erode &op, const Image &image, const char *name) {
-    require_picture(*op.context, image, name, "morphology");
-    require_range("params->threshold", op.params.threshold, 0, max_luma(image.format));
+void require_supported(const Context &context, const Image &image, const char *name) {
+    require_picture(context, image, name, "morphology");
+}
+
+void require_threshold(const ErodeParams &params, const Image &image) {
+    require_range("params->threshold", params.threshold, 0, max_luma(image.format));
 }
 
 void require_same_shape(const Image &src, const Image &dst) {
@@ -131,7 +134,8 @@ gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like) {
         return GPV_ERR_INVALID_ARGUMENT;
     return gpv::guard_device(*op->context, [&] {
         const gpv::Image image = gpv::read_image(like, "like", true);
-        gpv::require_supported(*op, image, "like");
+        gpv::require_supported(*op->context, image, "like");
+        gpv::require_threshold(op->params, image);
         op->core->prepare(image);
     });
 }
@@ -143,9 +147,10 @@ gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
     return gpv::guard_device(*op->context, [&] {
         const gpv::Image from = gpv::read_image(src, "src");
         const gpv::Image to = gpv::read_image(dst, "dst");
-        gpv::require_supported(*op, from, "src");
-        gpv::require_supported(*op, to, "dst");
+        gpv::require_supported(*op->context, from, "src");
+        gpv::require_supported(*op->context, to, "dst");
         gpv::require_same_shape(from, to);
+        gpv::require_threshold(op->params, from);
         op->core->run(stream, from, to);
     });
 }

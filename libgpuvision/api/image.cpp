@@ -57,6 +57,16 @@ Plane read_plane(const char *owner, const gpv_image &view, int index, PlaneShape
     return {static_cast<std::byte *>(view.data[index]), view.stride[index]};
 }
 
+std::string names_of_pictures() {
+    std::string names;
+    for (gpv_format i = 0; i <= GPV_FORMAT_CAP32X8; i++) {
+        const auto format = static_cast<Format>(i);
+        if (is_picture(format))
+            names += (names.empty() ? "" : ", ") + std::string(format_info(format).name);
+    }
+    return names;
+}
+
 } // namespace
 
 Image read_image(const gpv_image *image, const char *name, bool shape_only) {
@@ -124,16 +134,10 @@ bool is_picture(Format format) {
 void require_picture(const Context &context, const Image &image, const char *name,
                      const char *taker) {
     if (!is_picture(image.format))
-        throw Error(Status::unsupported,
-                    std::string(name) + "->format is " + format_info(image.format).name + ", but " +
-                        taker +
-                        " takes GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 and "
-                        "I420");
+        throw Error(Status::unsupported, std::string(name) + "->format is " +
+                                             format_info(image.format).name + ", but " + taker +
+                                             " takes " + names_of_pictures());
     context.device().require_reach(image.memory, image.device, name);
-}
-
-int max_luma(Format format) {
-    return format == Format::gray16 ? max_luma16 : max_luma8;
 }
 
 } // namespace gpv

@@ -4,6 +4,7 @@
 #include <gpuvision/types.h>
 
 #include "core/context.hpp"
+#include "core/image.hpp"
 
 namespace gpv {
 
@@ -15,18 +16,12 @@ Image read_image(const gpv_image *image, const char *name, bool shape_only = fal
 Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
                   std::size_t alignment);
 
-/// GRAY8, GRAY16, RGB and the like, NV12 or I420.
+/// Whether images of the format are for the eye: GRAY8, GRAY16, RGB and the like, NV12 or I420.
 bool is_picture(Format format);
 
 /// Throws Error where the image is no picture, or the context's device cannot
 /// reach it. taker: what "takes" pictures, for the text.
 void require_picture(const Context &context, const Image &image, const char *name,
                      const char *taker);
-
-inline constexpr int max_luma8 = 255;
-inline constexpr int max_luma16 = 65535;
-
-/// Of a picture.
-int max_luma(Format format);
 
 } // namespace gpv

@@ -38,6 +38,10 @@ const FormatInfo &format_info(Format format) {
     return index < std::size(formats) ? formats[index] : formats[0];
 }
 
+int max_luma(Format format) {
+    return format == Format::gray16 ? max_luma16 : max_luma8;
+}
+
 bool blue_first(Format format) {
     return format == Format::bgr8 || format == Format::bgra8 || format == Format::bgrx8;
 }

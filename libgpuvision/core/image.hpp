@@ -11,7 +11,10 @@ inline constexpr int max_planes = 8;
 inline constexpr int max_side = 32767;
 inline constexpr std::int64_t max_pixels = std::int64_t{1} << 30;
 
-/// Of grey.
+inline constexpr int max_luma8 = 255;
+inline constexpr int max_luma16 = 65535;
+
+/// U and V of what has no colour.
 inline constexpr int neutral_chroma8 = 128;
 inline constexpr int neutral_chroma16 = 32768;
 
@@ -59,6 +62,9 @@ struct PlaneShape {
     int sample_bytes;
     std::int64_t row_bytes() const { return std::int64_t{columns} * channels * sample_bytes; }
 };
+
+/// What luma of the format can be at most.
+int max_luma(Format format);
 
 /// Whether the first channel is B.
 bool blue_first(Format format);

@@ -85,6 +85,7 @@ struct Layout {
     std::size_t components = 0; ///< of a strip
 
     Layout() = default;
+    /// The runs of a row are the components of an image of one row.
     Layout(const Image &src, const CclParams &params, int rows)
         : strips((src.height + rows - 1) / rows), strip_rows(rows),
           row_runs(most_components(params, src.width, 1)),

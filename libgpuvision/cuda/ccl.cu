@@ -232,10 +232,10 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         }
         const Rows luma = luma_of(src);
         with_runs(runs(run.src), [&]<Runs kind> {
-            Job job = job_for<kind>(run, luma);
+            Job job = job_for<kind>(run);
             if (captured) // it may run at any time
                 job.host_count = nullptr;
-            add_labelling<kind>(job, src.format == Format::gray16);
+            add_labelling<kind>(job, luma, src.format == Format::gray16);
             if (run.components || dst)
                 write<kind>(job, dst, run.components.has_value());
         });
@@ -275,9 +275,9 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     template <Runs kind>
-    Job job_for(const CclRun &run, const Rows &luma) {
+    Job job_for(const CclRun &run) {
         using S = Shape<kind>;
-        Job job{.src = luma, .width = run.src.width, .height = run.src.height};
+        Job job{.width = run.src.width, .height = run.src.height};
         job.tiles_x = static_cast<int>(blocks(job.width, columns));
         job.tiles_y = static_cast<int>(blocks(job.height, S::rows));
         job.rows = job.tiles_y * S::rows;
@@ -316,7 +316,7 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         const bool all = rule.threshold == 0; // else not: luma >= more than there is
         job.flip = static_cast<Word>(rule.flip) * (wide ? 0x00010001u : 0x01010101u);
         job.addend = all ? 0 : (256u - rule.threshold) % 256 * 0x01010101u;
-        job.threshold = all ? max_label16 + 1 : rule.threshold;
+        job.threshold = all ? max_luma16 + 1 : rule.threshold;
         job.invert = rule.invert != all ? 0xffff : 0;
         job.min_area = params_.min_area;
         job.max_area = params_.max_area;
@@ -337,18 +337,20 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     template <Runs kind>
-    void add_labelling(Job &job, bool wide) {
-        wide ? add_tiles<std::uint16_t, kind>(job) : add_tiles<std::uint8_t, kind>(job);
+    void add_labelling(const Job &job, const Rows &luma, bool wide) {
+        wide ? add_tiles<std::uint16_t, kind>(job, luma) : add_tiles<std::uint8_t, kind>(job, luma);
         if (job.area)
             add<Gather<kind>>(dim3(job.tiles()), job);
         add<Number>(dim3(job.chunks()), job, Number::shared_bytes);
     }
     template <class T, Runs kind>
-    void add_tiles(Job &job) {
-        add<Label<T, kind>>(dim3(job.tiles()), job, Label<T, kind>::shared_bytes(job.area));
-        if (kind != Runs::values) // a graph updates what changes from frame to frame
-            job.src = {};
-        add<Merge<T, kind>>(dim3(job.tiles()), job);
+    void add_tiles(const Job &job, const Rows &luma) {
+        // None but these read the source: a kernel whose job stays the same from frame to frame
+        // need not be updated in the graph.
+        Job reads = job;
+        reads.src = luma;
+        add<Label<T, kind>>(dim3(job.tiles()), reads, Label<T, kind>::shared_bytes(job.area));
+        add<Merge<T, kind>>(dim3(job.tiles()), Shape<kind>::equal ? reads : job);
     }
 
     template <Runs kind>

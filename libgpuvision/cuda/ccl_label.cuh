@@ -221,7 +221,7 @@ struct Label {
     __device__ static void start(const Job &job, Shared &s) {
         if (threadIdx.x == 0) {
             s.late = s.border = 0;
-            job.chunk_counts[blockIdx.x] = 0; // there are more tiles than chunks
+            job.chunk_counts[blockIdx.x] = 0; // there are no more chunks than tiles
         }
         for (int i = threadIdx.x; i < S::rows * S::words_of_line; i += threads)
             s.root_bits[i] = s.border_bits[i] = 0;

@@ -13,6 +13,7 @@ struct Number {
     static constexpr int threads = number_threads;
     static constexpr int words_of_thread = number_words;
     static constexpr int warps = threads / 32;
+    static_assert(threads % 32 == 0 && warps <= 32, "a warp adds up all warps");
     static constexpr std::size_t shared_bytes = warps * sizeof(unsigned);
     using Job = ccl::Job;
 
@@ -91,7 +92,7 @@ struct Number {
         return result;
     }
 
-    __device__ static unsigned sum_in_warp(unsigned own) {
+    __device__ static unsigned sum_up_to_lane(unsigned own) {
         const int lane = threadIdx.x % 32;
         unsigned sum = own;
         for (int d = 1; d < 32; d *= 2) {
@@ -105,11 +106,11 @@ struct Number {
     /// Sum of what the threads before this one have; total: of all.
     __device__ static unsigned sum_before(unsigned own, unsigned *sums, unsigned &total) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        const unsigned up_to_here = sum_in_warp(own);
+        const unsigned up_to_here = sum_up_to_lane(own);
         if (lane == 31)
             sums[warp] = up_to_here;
         __syncthreads();
-        const unsigned up_to_warp = sum_in_warp(sums[lane]); // each warp for itself
+        const unsigned up_to_warp = sum_up_to_lane(lane < warps ? sums[lane] : 0);
         total = __shfl_sync(~0u, up_to_warp, warps - 1);
         const unsigned before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
         return up_to_here - own + (warp ? before_warp : 0);

@@ -46,6 +46,8 @@ struct Shape {
     static constexpr int slots_of_thread = columns_of_thread >> shift; ///< of each of its lines
     static constexpr int slots = stripes * slots_of_line;
     static constexpr int words_of_line = slots_of_line / 32; ///< of root bits
+    static_assert(number_threads * number_words >= rows * words_of_line,
+                  "chunks are counted in an entry a tile");
 
     static constexpr int border = 2 * (columns + rows); ///< pixels, corners counted twice
     /// That reach the border; no more of them than pixels.
@@ -101,7 +103,7 @@ struct Job {
     int max_area; ///< 0 = no limit
 
     // Results.
-    std::int32_t *host_count, *count, *record_count; ///< one number; each may be null
+    std::int32_t *host_count, *count, *record_count; ///< where the count goes; each may be null
     std::byte *records;
     std::int64_t record_stride; ///< bytes
     std::int64_t capacity;      ///< records

@@ -28,9 +28,11 @@ constexpr int columns_of_thread(Runs runs) {
     return runs == Runs::pairs ? 8 : 16;
 }
 
-/// Threads that number one chunk of root bits, and words that each of them has:
-/// few chunks, because each has to know the counts of all before it.
-inline constexpr int number_threads = 1024;
+/// Threads that number one chunk of root bits, and words that each of them has.
+/// With fewer threads more multiprocessors start records; with more there are
+/// fewer chunks, each of which has to know the counts of all before it. H200, up
+/// to 67 million pixels.
+inline constexpr int number_threads = 256;
 inline constexpr int number_words = 4;
 
 } // namespace gpv::cuda::ccl

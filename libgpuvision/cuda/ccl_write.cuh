@@ -236,13 +236,12 @@ struct Write {
 
     // ---- records -------------------------------------------------------------------
 
-    __device__ static unsigned sum_of_columns(Line line) {
-        if constexpr (S::rows_of_stripe == 1) // they are neighbours
-            return unsigned(__popcll(line)) * unsigned(lowest(line) + highest(line)) / 2;
+    /// Of the numbers of the bits that are set.
+    __device__ static unsigned sum_of_bits(unsigned v) {
         unsigned sum = 0;
-        for (int bit = 0; bit < 6; bit++) { // of the columns' numbers
-            const Line chosen = ~Line{0} / ((Line{1} << (1 << bit)) + 1) << (1 << bit);
-            sum += unsigned(__popcll(line & chosen)) << bit;
+        for (int bit = 0; bit < 5; bit++) {
+            const unsigned length = 1 << bit, low = ~0u / ((1u << length) + 1);
+            sum += unsigned(__popc(v & low << length)) << bit; // those that have it
         }
         return sum;
     }
@@ -253,13 +252,20 @@ struct Write {
         int left = columns, right = 0, bottom = 0;
 
         Measure() = default;
-        __device__ Measure(Line pixels, int line) {
-            area = __popcll(pixels);
-            x = sum_of_columns(pixels);
+        /// Of the columns of a run of a stripe.
+        __device__ Measure(const Shared &s, int stripe, Line run)
+            : left(lowest(run)), right(highest(run) + 1) {
+            const int line = S::rows_of_stripe * stripe;
+            area = right - left;
+            x = area * (left + right - 1) / 2;
             y = area * line;
-            left = lowest(pixels);
-            right = highest(pixels) + 1;
             bottom = line + 1;
+            if constexpr (S::rows_of_stripe == 2) { // each column has been counted once
+                const Line lower = s.lines[line + 1] & run;
+                add_pixels(s.lines[line] & lower, line);
+                y += __popcll(lower);
+                bottom += lower != 0;
+            }
         }
         __device__ Measure(const Sums &sums, unsigned tree)
             : area(sums.area_x[tree] & 0x1fff), x(sums.area_x[tree] >> 13), y(sums.y[tree]),
@@ -270,15 +276,27 @@ struct Write {
             left = min(left, other.left);
             right = max(right, other.right), bottom = max(bottom, other.bottom);
         }
-        __device__ Measure of_lane(int mask) const {
+        __device__ Measure of_warp() const {
             Measure m;
-            m.area = __shfl_xor_sync(~0u, area, mask);
-            m.x = __shfl_xor_sync(~0u, x, mask);
-            m.y = __shfl_xor_sync(~0u, y, mask);
-            m.left = __shfl_xor_sync(~0u, left, mask);
-            m.right = __shfl_xor_sync(~0u, right, mask);
-            m.bottom = __shfl_xor_sync(~0u, bottom, mask);
+            m.area = sum_of_warp(area), m.x = sum_of_warp(x), m.y = sum_of_warp(y);
+            m.left = least_of_warp(left);
+            m.right = greatest_of_warp(right), m.bottom = greatest_of_warp(bottom);
             return m;
+        }
+
+      private:
+        /// Adds the pixels of a line in these columns.
+        __device__ void add_pixels(Line pixels, int line) {
+            const auto low = unsigned(pixels >> left), high = unsigned(pixels >> left >> 32);
+            unsigned count = __popc(low);
+            x += sum_of_bits(low);
+            if (high) { // a run of more than 32 columns
+                count += __popc(high);
+                x += sum_of_bits(high) + 32 * __popc(high);
+            }
+            area += count;
+            x += count * left;
+            y += count * line;
         }
     };
 
@@ -291,11 +309,7 @@ struct Write {
         if (!named)
             return;
         const unsigned common = __shfl_sync(~0u, name, lowest(named));
-        Measure sum;
-        if (name == common)
-            sum = measure;
-        for (int d = 16; d; d /= 2)
-            sum += sum.of_lane(d);
+        const Measure sum = (name == common ? measure : Measure()).of_warp();
         if (threadIdx.x % 32 == 0)
             add(common, sum);
         if (name && name != common)
@@ -316,12 +330,8 @@ struct Write {
                 measure = {};
             }
             name = tree + 1;
-            const Line run = extent(mask, starts, S::columns_of_thread * part + column);
-            for (int i = 0; i < S::rows_of_stripe; i++) {
-                const int line = S::rows_of_stripe * stripe + i;
-                if (const Line pixels = s.lines[line] & run)
-                    measure += Measure(pixels, line);
-            }
+            measure +=
+                Measure(s, stripe, extent(mask, starts, S::columns_of_thread * part + column));
         });
         add_in_warp(name, measure, add);
     }
@@ -340,8 +350,8 @@ struct Write {
             const unsigned id = place.id(key);
             const bool border = job.border_bits[id / 32] >> id % 32 & 1;
             if (!border && label <= job.capacity)
-                *record(job, label) =
-                    in_image(place, Measure(s.sums, S::tree(key)), key / S::slots_of_line);
+                write_record(record(job, label), in_image(place, Measure(s.sums, S::tree(key)),
+                                                          key / S::slots_of_line));
         });
         for (const BorderTree &tree : trees) {
             unsigned label = tree.root == BorderTree::none ? 0 : s.label_of_tree[tree.tree];
@@ -354,6 +364,23 @@ struct Write {
                 add_to(*record(job, name), in_image(place, m, 0));
             });
         }
+    }
+    /// In three stores: the number of stores is what the time goes by. The compiler,
+    /// which knows only that the address is a multiple of 8, would make five. (To
+    /// Number, which starts few records, they make no difference.)
+    __device__ static void write_record(Record *to, const Record &r) {
+        using Part = unsigned long long;
+        const auto part = [](int low, int high) {
+            return Part{unsigned(high)} << 32 | unsigned(low);
+        };
+        const Part a = part(r.left, r.top), b = part(r.right, r.bottom);
+        const Part c = part(r.area, r.reserved), d = Part(r.sum_x), e = Part(r.sum_y);
+        const bool aligned = reinterpret_cast<std::uintptr_t>(to) % 16 == 0;
+        auto *out = reinterpret_cast<Part *>(to);
+        auto *pairs = reinterpret_cast<ulonglong2 *>(out + !aligned);
+        pairs[0] = aligned ? make_ulonglong2(a, b) : make_ulonglong2(b, c);
+        pairs[1] = aligned ? make_ulonglong2(c, d) : make_ulonglong2(d, e);
+        out[aligned ? 4 : 0] = aligned ? e : a;
     }
     __device__ static Record in_image(const Place<kind> &place, const Measure &m, int top) {
         return {place.x + m.left,

@@ -7,6 +7,13 @@
 
 #include <cuda_runtime.h>
 
+/// A hundred times the compute capability that is compiled for.
+#ifdef __CUDA_ARCH__
+#    define GPV_ARCH __CUDA_ARCH__
+#elif !defined(GPV_ARCH) // tests/simt may say one
+#    define GPV_ARCH 900
+#endif
+
 namespace gpv::cuda {
 
 using Word = std::uint32_t;
@@ -63,6 +70,39 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 #endif
 }
 
+template <class T, class F>
+__device__ __forceinline__ T fold_warp(T v, F f) {
+    for (int d = 16; d; d /= 2)
+        v = f(v, __shfl_xor_sync(~0u, v, d));
+    return v;
+}
+
+// Over the lanes of a warp, all of which call:
+
+__device__ __forceinline__ unsigned sum_of_warp(unsigned v) {
+#if GPV_ARCH < 800
+    return fold_warp(v, [](unsigned a, unsigned b) { return a + b; });
+#else
+    return __reduce_add_sync(~0u, v);
+#endif
+}
+
+__device__ __forceinline__ int least_of_warp(int v) {
+#if GPV_ARCH < 800
+    return fold_warp(v, [](int a, int b) { return min(a, b); });
+#else
+    return __reduce_min_sync(~0u, v);
+#endif
+}
+
+__device__ __forceinline__ int greatest_of_warp(int v) {
+#if GPV_ARCH < 800
+    return fold_warp(v, [](int a, int b) { return max(a, b); });
+#else
+    return __reduce_max_sync(~0u, v);
+#endif
+}
+
 /// 255 in every byte whose highest bit is set, else 0.
 __device__ __forceinline__ Word sign_mask(Word v) {
 #ifdef __CUDA_ARCH__
@@ -75,10 +115,6 @@ __device__ __forceinline__ Word sign_mask(Word v) {
 }
 
 /// Whether the device compares pairs of 16-bit halves in one instruction.
-#if defined(GPV_NO_PAIRS) || (defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 900)
-inline constexpr bool has_pairs = false;
-#else
-inline constexpr bool has_pairs = true;
-#endif
+inline constexpr bool has_pairs = GPV_ARCH >= 900;
 
 } // namespace gpv::cuda

@@ -306,6 +306,13 @@ START_TEST(threshold_beyond_the_format) {
                      "threshold|256|0..255");
         expect_error(context, &keep, gpv_erode_prepare(op, &src), BAD, "threshold|256|0..255");
     }
+    /* right for src: dst is what is wrong */
+    src.format = GPV_FORMAT_GRAY16;
+    dst.format = GPV_FORMAT_GRAY8;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|GRAY8|GRAY16|src");
+    dst.format = GPV_FORMAT_LABEL32;
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), GPV_ERR_UNSUPPORTED,
+                 "dst->format|LABEL32|morphology takes GRAY8, GRAY16, RGB8|NV12, I420");
 }
 END_TEST
 
