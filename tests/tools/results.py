@@ -201,6 +201,8 @@ def goals(name):
             "most_us": (max, " µs", lambda row: row["ours_us"][0]),
             "most_times_aligned": (max, "x", lambda row: row["ours_us"][0] /
                                    ours[row["name"], row["image"].split()[0]]),
+            "most_times_labels": (max, "x", lambda row: row["ours_us"][0] /
+                                  ours["labels", row["image"]]),
             "least_speed_up": (min, "x", lambda row: row["peer_us"][0] / row["ours_us"][0]),
             "least_frames_per_s": (min, " frames/s", lambda row: row["frames_per_s"][0]),
             "least_share": (min, "x", lambda row: row["frames_per_s"][0] /
