@@ -326,11 +326,12 @@ def discs(width, height):
     return inside.astype(numpy.uint8) * numpy.uint8(255)
 
 
-def same_components(a, b):
-    """Whether labels are the same but for their values."""
-    pairs = numpy.unique(a.astype(numpy.int64) << 32 | b)
-    labels_of_a, labels_of_b = numpy.unique(pairs >> 32), numpy.unique(pairs & 0xffffffff)
-    return len(labels_of_a) == len(labels_of_b) == len(pairs) and pairs[0] == 0
+def same_components(labels, expected):
+    """Whether they are the same but for the values of labels. Those expected have no gaps."""
+    values = numpy.zeros(expected.max() + 1, labels.dtype)
+    values[expected] = labels
+    return (values[0] == 0 and len(numpy.unique(values)) == len(values) and
+            numpy.array_equal(values[expected], labels))
 
 
 def labelling(op, images, name, statistics):
