@@ -279,7 +279,7 @@ typedef struct field {
 #define BAD GPV_ERR_INVALID_ARGUMENT
 #define NOT GPV_ERR_UNSUPPORTED
 
-/* What is wrong with an image of IMAGE_W x IMAGE_H. % in the text stands for its name. */
+/* What is wrong with an image of IMAGE_W x IMAGE_H. The texts lack its name, which comes first. */
 static const struct {
     field fields[3];
     gpv_status status;

@@ -56,13 +56,13 @@ typedef struct picture {
 
 picture picture_new(gpv_format format, int width, int height, layout how);
 void picture_free(picture *p);
-/* Calls visit for each row of each plane. */
+/* With noise, the same for the same seed. */
 void picture_fill(picture *p, unsigned seed);
 bool picture_equal(const picture *a, const picture *b);
 /* Whether every byte outside the rows is as picture_new() left it. */
 bool picture_intact(const picture *p);
 
-/* Whatever went before in, and every byte of a TIGHT one. */
+/* Of every byte of a TIGHT picture, and of what has been hashed before. */
 uint64_t picture_hash(const picture *p, uint64_t before);
 
 /* Those of pictures: a plane of 8 or 16 bits, colours, YUV. */
@@ -78,7 +78,8 @@ enum { IMAGE_W = 64, IMAGE_H = 48 };
 gpv_image forbidden_image(void *memory);
 /* The number of ways in which such an image can be made a wrong picture. */
 extern const int image_faults;
-/* Says whether format, size or memory is wrong, so that prepare refuses it, too. */
+/* Makes the image wrong. Says whether format, size or memory is, so that prepare refuses it, too.
+ */
 bool spoil_image(gpv_image *image, int fault);
 /* name: of the argument. */
 void expect_image_error(gpv_context *context, const books *keep, gpv_status status,

@@ -177,31 +177,37 @@ static void assert_colors(const GstVideoFrame *frame, const Labelling *found) {
     g_free(seen);
 }
 
-static void assert_untouched(const GstVideoFrame *frame, const GstVideoInfo *info, GstBuffer *in) {
-    GstVideoFrame before;
-    fail_unless(gst_video_frame_map(&before, info, in, GST_MAP_READ));
-    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(frame); c++) {
-        Plane a = component(frame, c), b = component(&before, c);
+static void assert_untouched(GstBuffer *buffer, GstBuffer *before, const GstVideoInfo *info) {
+    GstVideoFrame frame, copy;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&copy, info, before, GST_MAP_READ));
+    for (guint c = 0; c < GST_VIDEO_FRAME_N_COMPONENTS(&frame); c++) {
+        Plane a = component(&frame, c), b = component(&copy, c);
         fail_unless(memcmp(a.pixels, b.pixels, (gsize)a.width * a.height) == 0);
         g_free(a.pixels);
         g_free(b.pixels);
     }
-    gst_video_frame_unmap(&before);
+    gst_video_frame_unmap(&copy);
+    gst_video_frame_unmap(&frame);
 }
 
-static void assert_pixels(GstBuffer *in, GstBuffer *out, const GstVideoInfo *info,
+/* before: a deep copy of what came in, as with output=none that shares the memory of what goes out.
+ */
+static void assert_pixels(GstBuffer *before, GstBuffer *out, const GstVideoInfo *info,
                           const gchar *output, const Labelling *found) {
     const GstVideoInfo out_info = output_info(info, output);
     GstVideoFrame frame;
+    if (g_str_equal(output, "none")) {
+        assert_untouched(out, before, info);
+        return;
+    }
     fail_unless(gst_video_frame_map(&frame, &out_info, out, GST_MAP_READ));
     if (g_str_equal(output, "mask"))
         assert_values(&frame, found, 255, 255);
     else if (g_str_equal(output, "labels"))
         assert_values(&frame, found, 1, 65535);
-    else if (g_str_equal(output, "colorize"))
-        assert_colors(&frame, found);
     else
-        assert_untouched(&frame, info, in);
+        assert_colors(&frame, found);
     gst_video_frame_unmap(&frame);
 }
 
@@ -313,20 +319,22 @@ static void assert_output_caps(GstHarness *h, const GstVideoInfo *info, const gc
 static void check_frame(GstHarness *h, const GstVideoInfo *info, GstBuffer *in, const gchar *output,
                         const Params *params, guint most) {
     Labelling found = label_frame(in, info, params);
-    GstBuffer *out;
+    GstBuffer *before = gst_buffer_copy_deep(in), *out;
     fail_unless_equals_int(gst_harness_push(h, gst_buffer_ref(in)), GST_FLOW_OK);
     out = gst_harness_pull(h);
     fail_unless(out != in);
     assert_output_caps(h, info, output);
-    assert_pixels(in, out, info, output, &found);
+    assert_pixels(before, out, info, output, &found);
+    assert_untouched(in, before, info);
     assert_results(results_of(out), &found, most);
     assert_regions(out, &found, most);
     labelling_free(&found);
+    gst_buffer_unref(before);
     gst_buffer_unref(in);
     gst_buffer_unref(out);
 }
 
-/* Of four grey levels or colours in blobs, so that components of equal value have some size. */
+/* Of four values of each byte, so that components of equal value have some size. */
 static GstBuffer *coarse_frame(const GstVideoInfo *info) {
     GstBuffer *buffer = gst_buffer_new_allocate(NULL, info->size, NULL);
     GstMapInfo map;
@@ -396,7 +404,7 @@ GST_START_TEST(test_downstream_pool) {
     GstVideoInfo info = make_info("NV12", 33, 21), out_info = output_info(&info, output);
     GstHarness *h = harness_new();
     guint offers = 0;
-    GstBuffer *in = random_frame(&info), *out;
+    GstBuffer *in = random_frame(&info), *before = gst_buffer_copy_deep(in), *out;
     Labelling found = label_frame(in, &info, &defaults);
     set_output(h, output);
     gst_pad_add_probe(h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_padded_pool, &offers,
@@ -410,20 +418,14 @@ GST_START_TEST(test_downstream_pool) {
         fail_unless(gst_buffer_get_video_meta(out)->offset[0] > 0);
         fail_unless(gst_buffer_get_video_meta(out)->format == GST_VIDEO_INFO_FORMAT(&out_info));
     }
-    assert_pixels(in, out, &info, output, &found);
+    assert_pixels(before, out, &info, output, &found);
     labelling_free(&found);
+    gst_buffer_unref(before);
     gst_buffer_unref(in);
     gst_buffer_unref(out);
     gst_harness_teardown(h);
 }
 GST_END_TEST
-
-static gpointer data_of(GstBuffer *buffer) {
-    GstMapInfo map;
-    fail_unless(gst_buffer_map(buffer, &map, GST_MAP_READ));
-    gst_buffer_unmap(buffer, &map);
-    return map.data;
-}
 
 /* With output=none the buffer goes on if nobody else holds it, and its memory in any case. */
 GST_START_TEST(test_none_copies_nothing) {
@@ -434,14 +436,12 @@ GST_START_TEST(test_none_copies_nothing) {
     for (guint held = 0; held < 2; held++) {
         GstBuffer *in = random_padded_frame(&info), *out;
         GstMemory *memory = gst_buffer_peek_memory(in, 0);
-        gpointer data = data_of(in);
         const GstBuffer *same = in;
         if (held)
             gst_buffer_ref(in);
         out = gst_harness_push_and_pull(h, in);
         fail_unless((out == same) == !held);
         fail_unless(gst_buffer_peek_memory(out, 0) == memory);
-        fail_unless(data_of(out) == data);
         fail_unless(gst_buffer_get_custom_meta(out, "gpuccl") != NULL);
         if (held) {
             fail_unless(gst_buffer_get_custom_meta(in, "gpuccl") == NULL);
@@ -711,13 +711,14 @@ GST_START_TEST(test_no_results_unless_wanted) {
     GstVideoInfo info = make_info("RGB", 65, 31);
     GstHarness *h = harness_new();
     GstBus *bus = add_bus(h->element);
-    GstBuffer *in = random_frame(&info), *out;
+    GstBuffer *in = random_frame(&info), *before = gst_buffer_copy_deep(in), *out;
     Labelling found = label_frame(in, &info, &defaults);
     g_object_set(h->element, "attach-meta", FALSE, NULL);
     set_output(h, output);
     set_info(h, &info);
     out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
-    assert_pixels(in, out, &info, output, &found);
+    assert_pixels(before, out, &info, output, &found);
+    gst_buffer_unref(before);
     fail_unless(gst_buffer_get_custom_meta(out, "gpuccl") == NULL);
     assert_regions(out, &found, 0);
     fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT) == NULL);

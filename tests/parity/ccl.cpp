@@ -262,11 +262,8 @@ GuardedImage granular(int width, int height, int grain, int percent, int levels 
 GuardedImage spiral(int width, int height) {
     GuardedImage image = blank(width, height);
     const auto line = [&](int x, int y, int end_x, int end_y) {
-        for (; x <= end_x && y <= end_y; (x < end_x ? x : y)++) {
+        for (; x <= end_x && y <= end_y; (x < end_x ? x : y)++)
             image.row(0, y)[x] = 255;
-            if (x == end_x && y == end_y)
-                break;
-        }
     };
     int left = 0, top = 0, right = width - 1, bottom = height - 1;
     for (int inlet = 0; left <= right && top <= bottom; inlet = 2) {
@@ -760,13 +757,6 @@ void expect(bool holds, const std::string &law) {
         fatal("does not hold: " + law);
 }
 
-std::int64_t pixels_of(const std::vector<gpv_ccl_component> &components) {
-    std::int64_t sum = 0;
-    for (const gpv_ccl_component &c : components)
-        sum += c.area;
-    return sum;
-}
-
 /// Laws that hold of every image, on one of many tiles and components.
 void check_laws(Operator &op) {
     const int width = 1001, height = 701;
@@ -801,10 +791,6 @@ void check_laws(Operator &op) {
             const int count = op.run(p, src, {}).result.count;
             expect(count == found.count(), "counting alone counts the labels");
             expect(measure(p, count).hold(found.components), "measuring alone measures labels");
-            std::int64_t foreground = 0;
-            for (std::uint16_t value : luma(src))
-                foreground += is_foreground(p, value);
-            expect(pixels_of(found.components) == foreground, "areas are the foreground's pixels");
 
             other = p;
             other.max_area = 9;
@@ -820,7 +806,7 @@ void check_laws(Operator &op) {
             p.threshold = 1;
             expect_equal(labels(p, once, GPV_FORMAT_GRAY16), once, "labels of labels are the same");
         }
-    std::printf("laws: complement, outputs alone, areas, area filters and repetition hold\n");
+    std::printf("laws: complement, outputs alone, area filters and repetition hold\n");
 }
 
 void check_repeats(Operator &op) {
@@ -846,8 +832,7 @@ void check_overflow(Operator &op, const std::vector<int> &capacities) {
                 Records records(capacity, 64, 3, on_device);
                 expect_found(op, p, src, {&dst, &records, true}, all);
             }
-    // A filter that leaves few: nothing overflows.
-    p.max_area = 0;
+    // A filter that leaves none: nothing overflows.
     p.min_area = 2;
     const Found none = definition(src, p);
     GuardedImage dst(GPV_FORMAT_GRAY16, 601, 523);
@@ -1001,7 +986,7 @@ void check_tiles(Operator &op, const Sizes &sizes, int cases) {
     std::printf("CUDA: %zu images of several tiles equal to the CPU\n", sizes.size() * cases);
 }
 
-/// Images and records that fill their memory to the last byte, of few columns above all.
+/// Images that fill their memory to the last byte, of few columns above all.
 void check_tight(int count) {
     Operator op(GPV_BACKEND_CUDA, Place::device_tight);
     for (int i = 0; i < count; i++)
@@ -1571,7 +1556,7 @@ std::vector<Content> bitmaps() {
     return result;
 }
 
-/// What the peers' tables have on the GPU.
+/// The rows of the paper's table on the CPU; tests/tools/peers.py has those on the GPU.
 void benchmark_paper_on_cpu(Report &report) {
     const auto one_value = [](gpv_ccl_params &p) { p.foreground = 255; };
     const Work labels_of_paper = changed({"paper's table: labels"}, one_value);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every parity test needs: guarded images and records, random numbers, threads and
+// What every parity test needs: guarded images, random numbers, threads and
 // instruction sets, paired timing for the benchmark, and the program's arguments.
 #pragma once
 
