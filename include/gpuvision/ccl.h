@@ -10,8 +10,8 @@
  * Sources: the order of labels is that of scipy.ndimage.label, and of OpenCV's
  * connectedComponents with the SAUF algorithm (Wu, Otoo and Suzuki, 2009), so
  * that results are equal. Runs as the unit of labelling: He, Chao and Suzuki
- * (2008). Labelling on a GPU with union-find is the paper that this algorithm
- * follows; see docs/algorithms/ccl.md.
+ * (2008). The paper on labelling with a GPU that this algorithm starts from is
+ * named in docs/algorithms/ccl.md.
  */
 
 #include <gpuvision/context.h>
@@ -114,9 +114,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_ccl_set_params(gpv_ccl *op, const gpv_ccl_p
 
 /**
  * Allocates all that a run on such images needs with the parameters in force,
- * so that the run allocates nothing. Without it the first run of a (size,
- * format) allocates. CPU backend: for as many threads as oneTBB gives the
- * calling thread now; a run on another number may allocate again.
+ * so that the run allocates nothing. Without it the first run of its kind (size,
+ * formats, parameters, outputs asked for) allocates. CPU backend: for as many threads as oneTBB
+ * gives the calling thread now; a run on another number may allocate again.
  *
  * @param src         format, memory, device, width and height are read; data and stride are not
  * @param dst         likewise; NULL = a run without it
@@ -137,17 +137,18 @@ GPV_API GPV_NODISCARD gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *s
  * gpv_ccl_wait() reports it.
  *
  * CPU backend: finished on return. CUDA backend: with src and dst on the
- * device, the work is enqueued on stream; after the first run of a (size,
- * format), or after gpv_ccl_prepare(), the call allocates nothing and waits for
+ * device, the work is enqueued on stream; after the first run of its kind, or
+ * after gpv_ccl_prepare(), the call allocates nothing and waits for
  * nothing, unless components is in host memory, when it waits for the run
  * before. Without that it may be captured in a CUDA graph; the result of a
  * captured run is in its buffers on the device. Images in host memory are copied
- * in before it returns; such a run cannot be captured. Everything in host memory is valid after
- * gpv_ccl_wait() or gpv_stream_sync(). An operator has one run in flight: a run on another stream
- * waits, on the device, for the one before. A captured run is ordered by its
- * graph alone, and needs gpv_ccl_prepare() or a run of the same kind before; as
- * long as the graph is used, the operator has to live, and may run or prepare
- * nothing that needs more memory.
+ * in before it returns; such a run cannot be captured. What lies in host memory
+ * is written by gpv_ccl_wait(), gpv_ccl_query() or gpv_stream_sync(), and has to live until one of
+ * them has said that the run is over, or until gpv_ccl_destroy(). An operator has one run in
+ * flight: a run on another stream waits, on the device, for the one before. A captured run is
+ * ordered by its graph alone, and needs gpv_ccl_prepare() or a run of the same kind before; as long
+ * as the graph is used, the operator has to live, and may run or prepare nothing that needs more
+ * memory.
  *
  * The outputs overlap neither src nor each other. For components and count, all
  * bytes from the first to the last one of an image are the image's.
