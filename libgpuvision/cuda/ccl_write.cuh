@@ -67,16 +67,24 @@ struct Write {
         const Place<kind> place(job, blockIdx.x);
         const int stripe = threadIdx.x / S::threads_of_stripe,
                   part = threadIdx.x % S::threads_of_stripe;
-        // All that Label and Merge have made is there: they were over before Number began.
+        // All that the kernels before Number have made is there: they were over when it let this
+        // one begin.
         load(job, place, s);
         std::uint16_t tree_of[S::slots_of_thread];
         load_trees(job, place, tree_of);
-        BorderTree trees[S::trees_of_thread];
+        BorderTrees trees;
         find_roots(job, place, trees);
         wait_for_earlier_kernels();
+        // All words of roots are asked for at once: one time to wait for memory, not two.
+        OwnWords own;
+        for (int i = 0; i < S::rows_of_stripe; i++)
+            own[i].load(job, place.word(S::rows_of_stripe * stripe + i, part));
+        for (BorderTree &tree : trees)
+            if (tree.has_root_elsewhere())
+                tree.word.load(job, tree.root / 32);
         if (job.area) // what is not labelled has been dropped
             __syncthreads();
-        label_trees(job, place, s, stripe, part, trees);
+        label_trees(s, stripe, part, own, trees);
         __syncthreads();
         const unsigned runs = part_of<S>(s.starts_of_stripe(stripe), part);
         each_run(runs, tree_of, [&](unsigned slot, unsigned tree, int) {
@@ -86,7 +94,7 @@ struct Write {
             add_runs(s, stripe, part, runs, tree_of);
         __syncthreads();
         if constexpr (measured)
-            publish_sums(job, place, s, stripe, part, trees);
+            publish_sums(job, place, s, stripe, part, own, trees);
         if constexpr (!std::is_same_v<Output, NoLabels>)
             expand(job, place, s);
     }
@@ -132,17 +140,29 @@ struct Write {
         }
     }
 
+    /// A word of root bits and the label of its first root.
+    struct RootWord {
+        unsigned bits, base;
+
+        __device__ void load(const Job &job, unsigned word) {
+            bits = job.root_bits[word];
+            base = job.base[word];
+        }
+        __device__ unsigned label(int bit) const { return base + __popc(bits & ones(bit)); }
+    };
+
+    /// The words that a thread has of the roots in its columns.
+    using OwnWords = RootWord[S::rows_of_stripe];
+
     /// f(key, label) for each root of the image in the thread's columns.
     template <class F>
-    __device__ static void each_own_root(const Job &job, const Place<kind> &place, int stripe,
-                                         int part, F f) {
+    __device__ static void each_own_root(int stripe, int part, const OwnWords &own, F f) {
         for (int i = 0; i < S::rows_of_stripe; i++) {
             const int line = S::rows_of_stripe * stripe + i;
-            const unsigned word = place.word(line, part);
             const int first = part * S::slots_of_thread % 32;
-            const unsigned bits = job.root_bits[word];
-            unsigned label = job.base[word] + __popc(bits & ones(first));
-            for (unsigned todo = bits >> first & ones(S::slots_of_thread); todo; todo &= todo - 1)
+            unsigned label = own[i].label(first);
+            for (unsigned todo = own[i].bits >> first & ones(S::slots_of_thread); todo;
+                 todo &= todo - 1)
                 f(line * S::slots_of_line + part * S::slots_of_thread + lowest(todo), label++);
         }
     }
@@ -151,11 +171,15 @@ struct Write {
     struct BorderTree {
         unsigned tree, id;
         unsigned root; ///< id in the image; none: there is no such tree
+        RootWord word; ///< of a root elsewhere
         static constexpr unsigned none = ~0u;
+
+        __device__ bool has_root_elsewhere() const { return root != none && root != id; }
     };
+    using BorderTrees = BorderTree[S::trees_of_thread];
 
     __device__ static void find_roots(const Job &job, const Place<kind> &place,
-                                      BorderTree (&trees)[S::trees_of_thread]) {
+                                      BorderTrees &trees) {
         const int count = __ldcg(job.border_counts + place.tile);
         for (int k = 0; k < S::trees_of_thread; k++) {
             const int i = k * threads + threadIdx.x;
@@ -169,17 +193,14 @@ struct Write {
         }
     }
 
-    __device__ static void label_trees(const Job &job, const Place<kind> &place, Shared &s,
-                                       int stripe, int part,
-                                       const BorderTree (&trees)[S::trees_of_thread]) {
-        each_own_root(job, place, stripe, part,
+    __device__ static void label_trees(Shared &s, int stripe, int part, const OwnWords &own,
+                                       const BorderTrees &trees) {
+        each_own_root(stripe, part, own,
                       [&](unsigned key, unsigned label) { set_label(s, S::tree(key), label); });
         for (const BorderTree &tree : trees) {
-            if (tree.root == BorderTree::none || tree.root == tree.id)
-                continue;
-            const unsigned bits = job.root_bits[tree.root / 32], bit = tree.root % 32;
-            if (bits >> bit & 1)
-                set_label(s, tree.tree, job.base[tree.root / 32] + __popc(bits & ones(bit)));
+            const int bit = tree.root % 32;
+            if (tree.has_root_elsewhere() && (tree.word.bits >> bit & 1))
+                set_label(s, tree.tree, tree.word.label(bit));
         }
     }
     __device__ static void set_label(Shared &s, unsigned tree, unsigned label) {
@@ -344,9 +365,9 @@ struct Write {
     }
 
     __device__ static void publish_sums(const Job &job, const Place<kind> &place, const Shared &s,
-                                        int stripe, int part,
-                                        const BorderTree (&trees)[S::trees_of_thread]) {
-        each_own_root(job, place, stripe, part, [&](unsigned key, unsigned label) {
+                                        int stripe, int part, const OwnWords &own,
+                                        const BorderTrees &trees) {
+        each_own_root(stripe, part, own, [&](unsigned key, unsigned label) {
             const unsigned id = place.id(key);
             const bool border = job.border_bits[id / 32] >> id % 32 & 1;
             if (!border && label <= job.capacity)
