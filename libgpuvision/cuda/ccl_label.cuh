@@ -135,9 +135,12 @@ struct Label {
         const Place<kind> place(job, blockIdx.x);
         const int stripe = threadIdx.x / S::threads_of_stripe,
                   part = threadIdx.x % S::threads_of_stripe;
+        Samples samples[S::rows_of_stripe]; // of the thread's own; memory takes its time
+        for (int i = 0; i < S::rows_of_stripe; i++)
+            samples[i] = load(job, place, S::rows_of_stripe * stripe + i, part);
         start(job, s);
         for (int i = 0; i < S::rows_of_stripe; i++)
-            load(job, place, s, S::rows_of_stripe * stripe + i, part);
+            classify(job, place, s, S::rows_of_stripe * stripe + i, part, samples[i]);
         __syncthreads();
         const Links links(job, s, stripe, part);
         adopt(s, links);
@@ -241,23 +244,26 @@ struct Label {
         }
     }
 
-    __device__ static void load(const Job &job, const Place<kind> &place, Shared &s, int line,
-                                int part) {
+    /// 0 outside the image.
+    __device__ static Samples load(const Job &job, const Place<kind> &place, int line, int part) {
         const int x = place.x + S::columns_of_thread * part, y = place.y + line;
-        const bool inside = x < job.width && y < job.height;
-        Samples own{};
+        return x < job.width && y < job.height ? Samples::load(job.src.row<T>(y), x, job.width)
+                                               : Samples{};
+    }
+
+    /// Which samples are foreground and, of equal values, joined with which others.
+    __device__ static void classify(const Job &job, const Place<kind> &place, Shared &s, int line,
+                                    int part, const Samples &own) {
+        const int x = place.x + S::columns_of_thread * part;
         unsigned mask = 0;
-        if (inside) {
-            own = Samples::load(job.src.row<T>(y), x, job.width);
+        if (x < job.width && place.y + line < job.height) {
             mask = (own ^ job.flip).at_least(job.threshold, job.addend) ^ job.invert;
             if (x + S::columns_of_thread > job.width)
                 mask &= ones(job.width - x);
         }
         set_part(s.lines, line, part, mask);
         if constexpr (S::equal) {
-            Samples above{};
-            if (inside && line > 0)
-                above = Samples::load(job.src.row<T>(y - 1), x, job.width);
+            const Samples above = line ? load(job, place, line - 1, part) : Samples{};
             const Word before = __shfl_up_sync(~0u, own.w[own.words - 1], 1);
             const Word before_above = __shfl_up_sync(~0u, above.w[own.words - 1], 1);
             const Word behind_above = __shfl_down_sync(~0u, above.w[0], 1);
