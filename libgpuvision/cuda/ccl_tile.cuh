@@ -215,15 +215,14 @@ struct Lines {
 
 // ---- forest --------------------------------------------------------------------
 
-/// Root of i, while nobody relies on what stands in parent: each node that is
-/// passed is pointed at its grandparent, so that a chain gets shorter with each
-/// walk.
+/// Root of i, when no root changes any more, and each node of the forest is asked
+/// for by one thread, which alone writes its entry. It points the node further up
+/// step by step: while all do so, the ways to the roots get half as long with
+/// every step.
 __device__ __forceinline__ unsigned find_and_shorten(unsigned *parent, unsigned i) {
     unsigned above = load_now(parent + i);
-    for (unsigned next; (next = load_now(parent + above)) != above; above = next) {
+    for (unsigned next; (next = load_now(parent + above)) != above; above = next)
         store_now(parent + i, next);
-        i = above;
-    }
     return above;
 }
 
