@@ -512,19 +512,28 @@ struct Merge {
                     second = there1.entry;
             }
         }
-        // Of all lanes that found the same pair, one joins it.
-        const Line pair = first ? Line{own} << 32 | first : 0;
-        const unsigned same = __match_any_sync(~0u, pair);
-        const auto hooked = [&](unsigned id) {
-            atomicAnd(job.root_bits + id / 32, ~(1u << id % 32));
-        };
-        if (pair && lowest(same) == int(threadIdx.x % 32))
-            unite(job.parent, own - 1, first - 1, hooked);
-        if (second)
-            unite(job.parent, own - 1, second - 1, hooked);
+        const bool repeats_first = repeats(own, first), repeats_second = repeats(own, second);
+        if (first && !repeats_first)
+            join(job, own, first);
+        if (second && !repeats_second)
+            join(job, own, second);
     }
 
   private:
+    /// Whether the pair is that of the last lane before that has one.
+    __device__ static bool repeats(unsigned own, unsigned other) {
+        const unsigned before = __ballot_sync(~0u, other) & ones(threadIdx.x % 32);
+        const int last = before ? highest(before) : 0;
+        const unsigned own_before = __shfl_sync(~0u, own, last);
+        const unsigned other_before = __shfl_sync(~0u, other, last);
+        return before && own_before == own && other_before == other;
+    }
+
+    __device__ static void join(const Job &job, unsigned own, unsigned other) {
+        unite(job.parent, own - 1, other - 1,
+              [&](unsigned id) { atomicAnd(job.root_bits + id / 32, ~(1u << id % 32)); });
+    }
+
     struct Pixel {
         unsigned entry = 0;
         T value = 0;

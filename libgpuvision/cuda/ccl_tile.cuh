@@ -226,29 +226,48 @@ __device__ __forceinline__ unsigned find_and_shorten(unsigned *parent, unsigned 
     return above;
 }
 
-/// Joins the trees of a and b after Rem (Dijkstra 1976): climbs on the side
-/// with the larger parent, hangs each node that it leaves where the climb goes,
-/// and stops as soon as both sides have the same parent. Calls hooked(r) once
-/// for the root r that stops being one.
+/// Joins the trees of a and b. Climbs both at once, because each step is a time
+/// to wait for memory, and points each node that it leaves at the least place that
+/// either climb has seen (splicing, as in Rem's algorithm, Dijkstra 1976). What was
+/// above that node is not lost to it: the climbs go on until both are joined. They
+/// end where both have the same parent, or where one is at a root that is larger
+/// than the parent of where the other is. That root is hung there by an exchange,
+/// the only thing that ever changes a root, and hooked(root) is called.
 template <class F>
 __device__ __forceinline__ void unite(unsigned *parent, unsigned a, unsigned b, F hooked) {
-    unsigned above_a = a, above_b = b; // most are roots; else the exchange tells
-    while (above_a != above_b) {
-        if (above_a < above_b) {
-            const unsigned node = a, above = above_a;
-            a = b, above_a = above_b;
-            b = node, above_b = above;
-        }
-        if (above_a == a) {
-            const unsigned seen = atomicCAS(parent + a, a, above_b);
-            if (seen == a)
-                return hooked(a);
-            above_a = seen;
-        } else {
-            const unsigned next = load_now(parent + above_a);
-            atomicMin(parent + a, next < above_b ? next : above_b);
-            a = above_a, above_a = next;
-        }
+    struct Climb {
+        unsigned node, above, next; ///< a node, its parent, the parent of that
+    };
+    const auto hang = [&](Climb &climb, unsigned to) {
+        if (climb.next != climb.above || climb.above <= to)
+            return false;
+        climb.next = atomicCAS(parent + climb.above, climb.above, to);
+        return climb.next == climb.above;
+    };
+    const auto leave = [&](Climb &climb, unsigned to) {
+        if (climb.node != climb.above) // else it may be a root
+            atomicMin(parent + climb.node, to);
+        climb.node = climb.above, climb.above = climb.next;
+    };
+    // Most are roots: the larger one is hung before anything is known.
+    const unsigned large = max(a, b), small = min(a, b);
+    Climb one{large, large, large}, other{small, small, load_now(parent + small)};
+    if (hang(one, small))
+        return hooked(large);
+    for (;;) {
+        const unsigned to = min(one.next, other.next);
+        leave(one, to);
+        leave(other, to);
+        if (one.above == other.above)
+            return;
+        one.next = load_now(parent + one.above);
+        other.next = load_now(parent + other.above);
+        if (one.next == other.next)
+            return;
+        if (hang(one, other.next))
+            return hooked(one.above);
+        if (hang(other, one.next))
+            return hooked(other.above);
     }
 }
 
