@@ -44,7 +44,8 @@ constexpr int live_frames = 300;
 struct Options {
     std::string input; // a file, a URI, /dev/videoN, or "" for a generated clip
     std::vector<std::string> effects = {"gpuerode radius=6 shape=ellipse",
-                                        "gpuccl threshold=100 min-area=100"};
+                                        "gpuccl threshold=100 min-area=100",
+                                        "gpukmeans clusters=6"};
     std::string out = "out";
     std::string credit;
     int frames = 0; // 0 = all of a file, live_frames of a camera
@@ -316,6 +317,18 @@ std::string plot(const std::vector<int> &numbers) {
     return text;
 }
 
+// The numbers of an array in what an element has found, or none.
+std::vector<int> numbers(const GstStructure *found, const char *name) {
+    const GValue *array = gst_structure_get_value(found, name);
+    std::vector<int> result(array && GST_VALUE_HOLDS_ARRAY(array) ? gst_value_array_get_size(array)
+                                                                  : 0);
+    for (size_t i = 0; i < result.size(); ++i)
+        if (const GValue *number = gst_value_array_get_value(array, static_cast<guint>(i));
+            G_VALUE_HOLDS_INT(number))
+            result[i] = g_value_get_int(number);
+    return result;
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
 void interrupt(int) {
@@ -392,6 +405,8 @@ class Demo {
                     name_.c_str(), mean / 1e3, mean > 0 ? 1e6 / mean : 0, p99 / 1e3);
         if (!counts_.empty())
             report_counts();
+        if (!pixels_.empty())
+            report_colors();
         std::printf("backend   %s, %s\n", text("backend"), text("device"));
         std::printf("clip      %s\n",
                     options_.credit.empty() ? described_input().c_str() : options_.credit.c_str());
@@ -408,6 +423,21 @@ class Demo {
             std::printf("objects   %d to %d in a frame, from the first frame to the last:\n"
                         "          %s\n",
                         *least, *most, plot(counts_).c_str());
+    }
+
+    // With its share of the pixels, the most frequent one first.
+    void report_colors() const {
+        constexpr size_t most_colors = 8;
+        std::vector<size_t> order(pixels_.size());
+        std::iota(order.begin(), order.end(), size_t{0});
+        std::sort(order.begin(), order.end(),
+                  [this](size_t a, size_t b) { return pixels_[a] > pixels_[b]; });
+        const double all = std::accumulate(pixels_.begin(), pixels_.end(), 0.0);
+        std::printf("colours   of the last frame:");
+        for (size_t i = 0; i < std::min(most_colors, order.size()); ++i)
+            std::printf("%s #%06x %.2f %%", i == 0 ? "" : ",",
+                        static_cast<unsigned>(colors_[order[i]]), 100 * pixels_[order[i]] / all);
+        std::printf(order.size() > most_colors ? ", and others\n" : "\n");
     }
 
     std::string path(const std::string &suffix) const {
@@ -571,11 +601,16 @@ class Demo {
         GstBuffer *buffer = gst_buffer_make_writable(gst_pad_probe_info_get_buffer(probe));
         probe->data = buffer;
         draw_boxes(buffer, caps.get());
-        int count = 0;
-        GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, demo->name_.c_str());
-        if (meta && gst_structure_get_int(gst_custom_meta_get_structure(meta), "count", &count))
-            demo->counts_.push_back(count);
+        if (GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, demo->name_.c_str()))
+            demo->keep(gst_custom_meta_get_structure(meta));
         return GST_PAD_PROBE_OK;
+    }
+
+    void keep(const GstStructure *found) {
+        if (int count = 0; gst_structure_get_int(found, "count", &count))
+            counts_.push_back(count);
+        colors_ = numbers(found, "centroids");
+        pixels_ = numbers(found, "counts");
     }
 
     bool is_live() const {
@@ -652,8 +687,9 @@ class Demo {
     std::string name_, missing_;
     Element pipeline_, mixer_;
     ContactSheet sheet_;
-    std::vector<int> counts_; // of what the element has found in each frame
-    std::atomic<int> limit_;  // 0 = none
+    std::vector<int> counts_;          // of what the element has found in each frame
+    std::vector<int> colors_, pixels_; // of clusters in the last frame
+    std::atomic<int> limit_;           // 0 = none
     std::atomic<int> frames_ = 0;
     std::atomic<gint64> position_ = 0;
     Clock::time_point shown_ = Clock::now();
@@ -666,7 +702,7 @@ Options parse(int argc, char **argv) {
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
         {"effect", 'e', 0, G_OPTION_ARG_FILENAME, &effect,
-         "what to show, as for gst-launch-1.0; default: gpuerode, then gpuccl", "ELEMENT"},
+         "what to show, as for gst-launch-1.0; default: gpuerode, gpuccl, gpukmeans", "ELEMENT"},
         {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
          "stop after so many; default: all of a file, 300 of a camera", "N"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",

@@ -20,7 +20,8 @@ struct Scale {
 /*
  * Offsets and lengths of whole pixels are rounded down, and a length stays at
  * least 1: so a box that lies in the frame still does after scaling. Points are
- * measured from the centre of the first pixel.
+ * measured from the centre of the first pixel. Numbers in an array are what the
+ * array is called.
  */
 enum class Kind { Offset, Length, Point };
 enum class Axis { X, Y, Both };
@@ -32,11 +33,12 @@ struct Field {
 };
 
 constexpr Field fields[] = {
-    {"x", Kind::Offset, Axis::X},        {"y", Kind::Offset, Axis::Y},
-    {"width", Kind::Length, Axis::X},    {"height", Kind::Length, Axis::Y},
-    {"cx", Kind::Point, Axis::X},        {"cy", Kind::Point, Axis::Y},
-    {"radius-x", Kind::Length, Axis::X}, {"radius-y", Kind::Length, Axis::Y},
-    {"area", Kind::Length, Axis::Both},
+    {"x", Kind::Offset, Axis::X},          {"y", Kind::Offset, Axis::Y},
+    {"width", Kind::Length, Axis::X},      {"height", Kind::Length, Axis::Y},
+    {"cx", Kind::Point, Axis::X},          {"cy", Kind::Point, Axis::Y},
+    {"radius-x", Kind::Length, Axis::X},   {"radius-y", Kind::Length, Axis::Y},
+    {"area", Kind::Length, Axis::Both},    {"counts", Kind::Length, Axis::Both},
+    {"inertia", Kind::Length, Axis::Both},
 };
 
 Ratio ratio_along(Axis axis, const Scale &scale) {
@@ -68,32 +70,20 @@ void scale_number(GValue *value, const Field &field, const Scale &scale) {
         g_value_set_double(value, scale_double(g_value_get_double(value), field.kind, ratio));
 }
 
-void scale_structure(GstStructure *structure, const Scale &scale);
+void scale_value(GValue *value, std::string_view name, const Scale &scale);
 
-void scale_array(GValue *array, const Scale &scale) {
+void scale_array(GValue *array, std::string_view name, const Scale &scale) {
     GValue scaled = G_VALUE_INIT;
     gst_value_array_init(&scaled, gst_value_array_get_size(array));
     for (guint i = 0; i < gst_value_array_get_size(array); i++) {
         GValue item = G_VALUE_INIT;
         g_value_init(&item, G_VALUE_TYPE(gst_value_array_get_value(array, i)));
         g_value_copy(gst_value_array_get_value(array, i), &item);
-        if (GST_VALUE_HOLDS_STRUCTURE(&item))
-            scale_structure(static_cast<GstStructure *>(g_value_get_boxed(&item)), scale);
+        scale_value(&item, name, scale);
         gst_value_array_append_and_take_value(&scaled, &item);
     }
     g_value_unset(array);
     *array = scaled;
-}
-
-void scale_value(GValue *value, std::string_view name, const Scale &scale) {
-    if (GST_VALUE_HOLDS_ARRAY(value)) {
-        scale_array(value, scale);
-        return;
-    }
-    const auto *field = std::find_if(std::begin(fields), std::end(fields),
-                                     [name](const Field &f) { return f.name == name; });
-    if (field != std::end(fields))
-        scale_number(value, *field, scale);
 }
 
 template <typename Change>
@@ -112,6 +102,17 @@ void copy_fields(GstStructure *to, const GstStructure *from, Change change) {
 void scale_structure(GstStructure *structure, const Scale &scale) {
     copy_fields(structure, structure,
                 [&](GValue *value, const gchar *name) { scale_value(value, name, scale); });
+}
+
+void scale_value(GValue *value, std::string_view name, const Scale &scale) {
+    if (GST_VALUE_HOLDS_ARRAY(value))
+        return scale_array(value, name, scale);
+    if (GST_VALUE_HOLDS_STRUCTURE(value))
+        return scale_structure(static_cast<GstStructure *>(g_value_get_boxed(value)), scale);
+    const auto *field = std::find_if(std::begin(fields), std::end(fields),
+                                     [name](const Field &f) { return f.name == name; });
+    if (field != std::end(fields))
+        scale_number(value, *field, scale);
 }
 
 GstStructure *add_empty(GstBuffer *buffer, const GstStructure *like) {

@@ -3,6 +3,7 @@
 
 #include "gstgpuccl.h"
 #include "gstgpuerode.h"
+#include "gstgpukmeans.h"
 
 namespace {
 
@@ -10,7 +11,8 @@ namespace {
 gboolean init(GstPlugin *plugin) {
     const gboolean ccl = GST_ELEMENT_REGISTER(gpuccl, plugin);
     const gboolean erode = GST_ELEMENT_REGISTER(gpuerode, plugin);
-    return ccl || erode;
+    const gboolean kmeans = GST_ELEMENT_REGISTER(gpukmeans, plugin);
+    return ccl || erode || kmeans;
 }
 
 } // namespace

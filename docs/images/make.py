@@ -137,6 +137,25 @@ def make_modes(_):
     sheet("ccl-modes.png", tiles, size, 3, COLOR_PNG)
 
 
+def make_clusters(photos):
+    size = 240, 160
+    tiles = [(text, picture(photos / "coffee.png", "RGB", size=size, effect=text if text != "source" else ""))
+             for text in ["source", "gpukmeans clusters=3", "gpukmeans clusters=8"]]
+    sheet("kmeans-clusters.png", tiles, size, 3, COLOR_PNG)
+
+
+def make_spaces(photos):
+    """Few colours, so that it shows which are kept apart; and the regions that they make."""
+    size = 240, 160
+    effects = [("color-space=rgb", "gpukmeans clusters=5"),
+               ("color-space=lab", "gpukmeans clusters=5 color-space=lab"),
+               ("its regions, by gpuccl", "gpukmeans clusters=5 color-space=lab output=labels "
+                f"! capssetter caps=video/x-raw,{FULL_RANGE} ! videoconvert ! video/x-raw,format=RGB "
+                "! gpuccl label-mode=equal-value threshold=0 min-area=100")]
+    sheet("kmeans-spaces.png", [(text, picture(photos / "coffee.png", "RGB", size=size, effect=effect))
+                                for text, effect in effects], size, 3, COLOR_PNG)
+
+
 def make_connectivity(folder):
     """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
     rows = DRAWING.split()
@@ -159,7 +178,7 @@ def main():
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
         photos = photographs(folder)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
-                     make_connectivity):
+                     make_connectivity, make_clusters, make_spaces):
             make(photos)
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")

@@ -6,7 +6,7 @@ import argparse
 import ctypes as c
 import sys
 
-from common import (RGB8, TOO_SMALL, Context, gpv, read_picture, whole_number, wrap,
+from common import (RGB8, TOO_SMALL, Context, buffer_of, gpv, read_picture, whole_number, wrap,
                     write_picture)
 
 COLORS = 2
@@ -31,17 +31,11 @@ class CclResult(c.Structure):
                 ("reserved", c.c_uint32)]
 
 
-class Buffer(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("memory", c.c_uint32), ("device", c.c_int32),
-                ("reserved", c.c_uint32), ("data", c.c_void_p), ("size", c.c_uint64)]
-
-
 def ccl(pixels, fmt, width, height, threshold, min_area):
     """The colours as RGB, the components in the order of their labels, and what computed them."""
-    params, result, records = CclParams(), CclResult(), Buffer()
+    params, result = CclParams(), CclResult()
     gpv.gpv_ccl_params_init(c.byref(params), c.sizeof(params))
     gpv.gpv_ccl_result_init(c.byref(result), c.sizeof(result))
-    gpv.gpv_buffer_init(c.byref(records), c.sizeof(records))
     params.threshold, params.min_area, params.output = threshold, min_area, COLORS
     image, colors = wrap(pixels, fmt, width, height), bytearray(3 * width * height)
     target = wrap(colors, RGB8, width, height)
@@ -50,9 +44,8 @@ def ccl(pixels, fmt, width, height, threshold, min_area):
         result.count, status = 256, TOO_SMALL
         while status == TOO_SMALL:  # with as many records as there are components
             components = (Component * result.count)()
-            records.data, records.size = c.addressof(components), c.sizeof(components)
             context.check(gpv.gpv_ccl_run(operator, None, c.byref(image), c.byref(target),
-                                          c.byref(records), 0, None))
+                                          c.byref(buffer_of(components)), 0, None))
             status = gpv.gpv_ccl_wait(operator, c.byref(result))
         context.check(status)
         return colors, components[:result.count], context.device_name()

@@ -16,6 +16,11 @@ class Image(c.Structure):
                 ("data", c.c_void_p * 8), ("stride", c.c_int64 * 8)]
 
 
+class Buffer(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("memory", c.c_uint32), ("device", c.c_int32),
+                ("reserved", c.c_uint32), ("data", c.c_void_p), ("size", c.c_uint64)]
+
+
 try:
     gpv = c.CDLL("libgpuvision.so.1")
 except OSError:
@@ -36,6 +41,14 @@ def wrap(pixels, fmt, width, height):
         raise ValueError(f"{width} x {height} pixels do not fill {len(pixels)} bytes")
     image.pixels = data
     return image
+
+
+def buffer_of(array):
+    """A view of an array of ctypes, which it keeps alive."""
+    buffer = Buffer()
+    gpv.gpv_buffer_init(c.byref(buffer), c.sizeof(buffer))
+    buffer.data, buffer.size, buffer.array = c.addressof(array), c.sizeof(array), array
+    return buffer
 
 
 class Context:

@@ -10,6 +10,7 @@
 #include <gpuvision/ccl.h>
 #include <gpuvision/context.h>
 #include <gpuvision/erode.h>
+#include <gpuvision/kmeans.h>
 #include <gpuvision/types.h>
 #include <gpuvision/version.h>
 

@@ -76,7 +76,7 @@ bool is_output(Format format, CclOutput output) {
     case CclOutput::mask:
         return format == Format::gray8 || format == Format::nv12 || format == Format::i420;
     default:
-        return is_picture(format) && format != Format::gray16;
+        return is_picture8(format);
     }
 }
 
@@ -103,15 +103,7 @@ void require_output(const gpv_ccl &op, const Image &src, const Image &dst) {
         throw Error(Status::unsupported, std::string("dst->format is ") +
                                              format_info(dst.format).name + ", but " +
                                              formats_of(op.params.output));
-    op.context->device().require_reach(dst.memory, dst.device, "dst");
-    if (src.width != dst.width || src.height != dst.height)
-        throw Error(Status::invalid_argument, "dst is " + std::to_string(dst.width) + "x" +
-                                                  std::to_string(dst.height) +
-                                                  ", must be as src, " + std::to_string(src.width) +
-                                                  "x" + std::to_string(src.height));
-    if (src.memory != dst.memory)
-        throw Error(Status::invalid_argument,
-                    "dst->memory differs from src->memory; both must be in the same memory");
+    require_like(*op.context, src, dst, "dst");
 }
 
 CclRecords read_records(const gpv_ccl &op, const gpv_buffer *components, std::uint32_t stride) {

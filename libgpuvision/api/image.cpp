@@ -57,11 +57,11 @@ Plane read_plane(const char *owner, const gpv_image &view, int index, PlaneShape
     return {static_cast<std::byte *>(view.data[index]), view.stride[index]};
 }
 
-std::string names_of_pictures() {
+std::string names_of(bool (*is_taken)(Format)) {
     std::string names;
     for (gpv_format i = 0; i <= GPV_FORMAT_CAP32X8; i++) {
         const auto format = static_cast<Format>(i);
-        if (is_picture(format))
+        if (is_taken(format))
             names += (names.empty() ? "" : ", ") + std::string(format_info(format).name);
     }
     return names;
@@ -131,13 +131,30 @@ bool is_picture(Format format) {
     }
 }
 
+bool is_picture8(Format format) {
+    return is_picture(format) && format != Format::gray16;
+}
+
 void require_picture(const Context &context, const Image &image, const char *name,
-                     const char *taker) {
-    if (!is_picture(image.format))
+                     const char *taker, bool (*is_taken)(Format)) {
+    if (!is_taken(image.format))
         throw Error(Status::unsupported, std::string(name) + "->format is " +
                                              format_info(image.format).name + ", but " + taker +
-                                             " takes " + names_of_pictures());
+                                             " takes " + names_of(is_taken));
     context.device().require_reach(image.memory, image.device, name);
+}
+
+void require_like(const Context &context, const Image &src, const Image &dst, const char *name) {
+    context.device().require_reach(dst.memory, dst.device, name);
+    const std::string what = name;
+    if (src.width != dst.width || src.height != dst.height)
+        throw Error(Status::invalid_argument, what + " is " + std::to_string(dst.width) + "x" +
+                                                  std::to_string(dst.height) +
+                                                  ", must be as src, " + std::to_string(src.width) +
+                                                  "x" + std::to_string(src.height));
+    if (src.memory != dst.memory)
+        throw Error(Status::invalid_argument,
+                    what + "->memory differs from src->memory; both must be in the same memory");
 }
 
 } // namespace gpv

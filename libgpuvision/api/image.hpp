@@ -18,10 +18,15 @@ Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t elemen
 
 /// Whether images of the format are for the eye: GRAY8, GRAY16, RGB and the like, NV12 or I420.
 bool is_picture(Format format);
+/// Likewise, but for GRAY16.
+bool is_picture8(Format format);
 
-/// Throws Error where the image is no picture, or the context's device cannot
-/// reach it. taker: what "takes" pictures, for the text.
+/// Throws Error where the image's format is not among those that is_taken, or the context's device
+/// cannot reach it. taker: what "takes" pictures, for the text.
 void require_picture(const Context &context, const Image &image, const char *name,
-                     const char *taker);
+                     const char *taker, bool (*is_taken)(Format) = is_picture);
+
+/// Throws Error where the output dst lies in another memory than src, or has another size.
+void require_like(const Context &context, const Image &src, const Image &dst, const char *name);
 
 } // namespace gpv

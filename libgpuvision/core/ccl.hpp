@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 
+#include "core/color.hpp"
 #include "core/context.hpp"
 
 namespace gpv {
@@ -65,13 +66,9 @@ struct CclRecords {
 
 inline constexpr int max_label16 = 65535;
 
-struct LabelColor {
-    int red, green, blue;
-};
-
 /// Neighbouring numbers get hues that lie far apart: steps of the golden ratio
 /// round a circle of six ramps of 256, all bright. 0 is black.
-constexpr LabelColor label_color(std::uint32_t label) {
+constexpr Color label_color(std::uint32_t label) {
     if (label == 0)
         return {0, 0, 0};
     const std::uint32_t place = ((label * 2654435769u >> 16) * 1536u) >> 16;
@@ -93,24 +90,6 @@ constexpr LabelColor label_color(std::uint32_t label) {
         return {high, low, down};
     }
 }
-
-constexpr int grey(const LabelColor &c) {
-    return (77 * c.red + 150 * c.green + 29 * c.blue + 128) >> 8;
-}
-
-/// RGB to luma and chroma, in 16-bit fixed point.
-struct YuvTransform {
-    struct Row {
-        int red, green, blue, offset;
-        constexpr int operator()(const LabelColor &c) const {
-            return (red * c.red + green * c.green + blue * c.blue + offset) >> 16;
-        }
-    };
-    Row y, u, v;
-
-    /// Of an image in YUV: its matrix and range.
-    static YuvTransform of(const Image &image);
-};
 
 /// What one run reads and writes.
 struct CclRun {

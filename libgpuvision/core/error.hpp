@@ -55,7 +55,7 @@ struct Name {
 /// "radius_x is 300, must be 0..255"
 template <class T>
 void require_range(const Name &name, T value, T low, T high) {
-    if (value < low || value > high)
+    if (!(value >= low && value <= high)) // NaN too
         throw Error(Status::invalid_argument, name.text() + " is " + std::to_string(value) +
                                                   ", must be " + std::to_string(low) + ".." +
                                                   std::to_string(high));

@@ -107,7 +107,7 @@ class Painter {
             return shape_.sample_bytes == 4 ? label : std::min(label, max_label16);
         if (output_ == CclOutput::mask)
             return label ? 255 : 0;
-        const LabelColor c = label_color(label);
+        const Color c = label_color(label);
         if (yuv_)
             return transform_.y(c);
         if (shape_.channels == 1)
@@ -121,7 +121,7 @@ class Painter {
         std::uint8_t u, v;
     };
     Chroma chroma(std::int32_t label) const {
-        const LabelColor c = label_color(label);
+        const Color c = label_color(label);
         return {static_cast<std::uint8_t>(transform_.u(c)),
                 static_cast<std::uint8_t>(transform_.v(c))};
     }

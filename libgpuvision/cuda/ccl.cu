@@ -252,7 +252,9 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     template <class Kernel>
     void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
         sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
-                      job, early_ && waits_for_earlier<Kernel>);
+                      job,
+                      early_ && waits_for_earlier<Kernel> ? Sequence::Begin::early
+                                                          : Sequence::Begin::in_turn);
     }
 
     Rows luma_of(const Image &src) {

@@ -457,7 +457,7 @@ struct Colors {
                 site = max(site, label);
             }
         if constexpr (yuv) {
-            const LabelColor color = label_color(site);
+            const Color color = label_color(site);
             const auto u = static_cast<std::uint8_t>(job.transform.u(color));
             const auto v = static_cast<std::uint8_t>(job.transform.v(color));
             job.planes[1].row<std::uint8_t>(y / 2)[x / 2 * job.chroma_channels] = u;
@@ -469,7 +469,7 @@ struct Colors {
     }
 
   private:
-    __device__ static void write(const Job &job, int x, int y, const LabelColor &color) {
+    __device__ static void write(const Job &job, int x, int y, const Color &color) {
         std::uint8_t *pixel = job.planes[0].row<std::uint8_t>(y) + x * job.channels;
         if constexpr (yuv) {
             *pixel = static_cast<std::uint8_t>(job.transform.y(color));

@@ -73,6 +73,7 @@ CudaDevice::CudaDevice(int device) {
     cudaDeviceProp properties;
     GPV_CUDA(runtime.get_device_properties(&properties, ordinal_));
     name_ = properties.name;
+    multiprocessors_ = properties.multiProcessorCount;
     const int capability = 10 * properties.major + properties.minor;
     if (capability < least_capability)
         throw Error(Status::unsupported, name_ + " has compute capability " +

@@ -52,6 +52,29 @@ __device__ __forceinline__ void store_now(T *memory, T value) {
     *static_cast<volatile T *>(memory) = value;
 }
 
+/// Adds 1 to a counter of the device's memory, after all that this thread, and those that it has
+/// met at a barrier, have written.
+__device__ __forceinline__ void arrive(unsigned *counter) {
+#if defined(__CUDA_ARCH__)
+    asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
+#else
+    atomicAdd(counter, 1u);
+#endif
+}
+
+/// Waits until the counter is at least the target. What was written before those arrivals is there.
+__device__ __forceinline__ void wait_for_arrivals(unsigned *counter, unsigned target) {
+#if defined(__CUDA_ARCH__)
+    unsigned seen;
+    do
+        asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
+    while (seen < target);
+#else
+    while (__ldcv(counter) < target)
+        ;
+#endif
+}
+
 /// The least compute capability for which these two are more than nothing.
 inline constexpr int early_capability = 90;
 

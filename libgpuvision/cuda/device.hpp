@@ -30,6 +30,9 @@ class CudaDevice final : public Device {
     void initialize(void *memory, std::size_t bytes, Stream stream) override;
     void free(void *memory) noexcept override;
     void synchronize(Stream stream) override;
+    /// Of the device.
+    int multiprocessors() const { return multiprocessors_; }
+
     void *enter() override;
     void leave(void *previous) noexcept override;
 
@@ -39,6 +42,7 @@ class CudaDevice final : public Device {
   private:
     std::string name_;
     int ordinal_ = 0;
+    int multiprocessors_ = 0;
     void *context_ = nullptr;
     std::vector<Delivery *> deliveries_;
 };

@@ -74,6 +74,12 @@ cudaError_t func_get_attributes(cudaFuncAttributes *attributes, const void *kern
     return cudaFuncGetAttributes(attributes, kernel);
 }
 
+/// Likewise.
+cudaError_t launch_kernel_cooperative(const void *kernel, dim3 grid, dim3 block, void **parameters,
+                                      std::size_t shared, cudaStream_t stream) {
+    return cudaLaunchCooperativeKernel(kernel, grid, block, parameters, shared, stream);
+}
+
 cudaError_t launch_kernel_early(const void *kernel, dim3 grid, dim3 block, void **parameters,
                                 std::size_t shared, cudaStream_t stream) {
     cudaLaunchAttribute early{};
@@ -87,6 +93,12 @@ cudaError_t launch_kernel_early(const void *kernel, dim3 grid, dim3 block, void 
     config.attrs = &early;
     config.numAttrs = 1;
     return cudaLaunchKernelExC(&config, kernel, parameters);
+}
+
+cudaError_t graph_set_cooperative(cudaGraphNode_t node) {
+    cudaKernelNodeAttrValue value{};
+    value.cooperative = 1;
+    return cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeCooperative, &value);
 }
 
 cudaError_t graph_add_early_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGraphNode_t to) {
@@ -173,10 +185,12 @@ Runtime runtime = {
     .func_get_attributes = func_get_attributes,
     .launch_kernel = cudaLaunchKernel,
     .launch_kernel_early = launch_kernel_early,
+    .launch_kernel_cooperative = launch_kernel_cooperative,
     .graph_create = cudaGraphCreate,
     .graph_destroy = release<cudaGraphDestroy>,
     .graph_add_kernel = cudaGraphAddKernelNode,
     .graph_add_early_edge = graph_add_early_edge,
+    .graph_set_cooperative = graph_set_cooperative,
     .graph_instantiate = cudaGraphInstantiate,
     .graph_set_kernel = cudaGraphExecKernelNodeSetParams,
     .graph_launch = cudaGraphLaunch,

@@ -40,12 +40,17 @@ struct Runtime {
     /// Begins before the kernel before it is over: see wait_for_earlier_kernels().
     cudaError_t (*launch_kernel_early)(const void *, dim3, dim3, void **, std::size_t,
                                        cudaStream_t);
+    /// All blocks run at the same time, so that they can wait for each other.
+    cudaError_t (*launch_kernel_cooperative)(const void *, dim3, dim3, void **, std::size_t,
+                                             cudaStream_t);
     cudaError_t (*graph_create)(cudaGraph_t *, unsigned);
     cudaError_t (*graph_destroy)(cudaGraph_t);
     cudaError_t (*graph_add_kernel)(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *,
                                     std::size_t, const cudaKernelNodeParams *);
     /// Likewise, early after the first node.
     cudaError_t (*graph_add_early_edge)(cudaGraph_t, cudaGraphNode_t, cudaGraphNode_t);
+    /// The node's blocks run at the same time.
+    cudaError_t (*graph_set_cooperative)(cudaGraphNode_t);
     cudaError_t (*graph_instantiate)(cudaGraphExec_t *, cudaGraph_t, unsigned long long);
     cudaError_t (*graph_set_kernel)(cudaGraphExec_t, cudaGraphNode_t, const cudaKernelNodeParams *);
     cudaError_t (*graph_launch)(cudaGraphExec_t, cudaStream_t);

@@ -20,6 +20,17 @@ cudaKernelNodeParams node_params(Sequence &sequence, const Sequence::Launch &lau
     return params;
 }
 
+auto enqueue_of(Sequence::Begin begin) {
+    switch (begin) {
+    case Sequence::Begin::early:
+        return runtime.launch_kernel_early;
+    case Sequence::Begin::together:
+        return runtime.launch_kernel_cooperative;
+    default:
+        return runtime.launch_kernel;
+    }
+}
+
 } // namespace
 
 bool Sequence::same_shape(const Sequence &other) const {
@@ -31,9 +42,8 @@ bool Sequence::same_shape(const Sequence &other) const {
 void Sequence::launch(cudaStream_t stream) {
     for (const Launch &launch : launches_) {
         void *parameter = job(launch);
-        const auto enqueue = launch.early ? runtime.launch_kernel_early : runtime.launch_kernel;
-        GPV_CUDA(enqueue(launch.kernel, launch.grid, dim3(launch.threads), &parameter,
-                         launch.shared, stream));
+        GPV_CUDA(enqueue_of(launch.begin)(launch.kernel, launch.grid, dim3(launch.threads),
+                                          &parameter, launch.shared, stream));
     }
 }
 
@@ -49,11 +59,14 @@ void GraphCache::build(Entry &entry) {
     for (const Sequence::Launch &launch : entry.sequence.launches()) {
         void *job;
         const cudaKernelNodeParams params = node_params(entry.sequence, launch, &job);
-        const std::size_t after = entry.nodes.empty() || launch.early ? 0 : 1;
+        const bool early = launch.begin == Sequence::Begin::early;
+        const std::size_t after = entry.nodes.empty() || early ? 0 : 1;
         cudaGraphNode_t node;
         GPV_CUDA(runtime.graph_add_kernel(&node, entry.graph, after ? &entry.nodes.back() : nullptr,
                                           after, &params));
-        if (launch.early)
+        if (launch.begin == Sequence::Begin::together)
+            GPV_CUDA(runtime.graph_set_cooperative(node));
+        if (early)
             GPV_CUDA(runtime.graph_add_early_edge(entry.graph, entry.nodes.back(), node));
         entry.nodes.push_back(node);
     }

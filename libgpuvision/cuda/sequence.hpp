@@ -13,19 +13,23 @@ namespace gpv::cuda {
 /// Kernels that run one after the other.
 class Sequence {
   public:
+    /// How a kernel begins: after the one before it is over; or before that, as it calls
+    /// wait_for_earlier_kernels(); or with all its blocks at once, which wait for each other.
+    enum class Begin { in_turn, early, together };
+
     struct Launch {
         const void *kernel;
         dim3 grid;
         unsigned threads;
         std::size_t shared; ///< bytes
-        bool early;         ///< begins before the kernel before it is over
-        std::size_t job;    ///< where its parameter begins in the sequence's bytes
+        Begin begin;
+        std::size_t job; ///< where its parameter begins in the sequence's bytes
         std::size_t job_bytes;
 
         bool same_shape(const Launch &other) const {
             return kernel == other.kernel && grid.x == other.grid.x && grid.y == other.grid.y &&
                    grid.z == other.grid.z && threads == other.threads && shared == other.shared &&
-                   early == other.early;
+                   begin == other.begin;
         }
     };
 
@@ -34,17 +38,17 @@ class Sequence {
         jobs_.clear();
     }
 
-    /// early: the kernel calls wait_for_earlier_kernels(), on a device that has that.
     template <class Job>
     void add(const void *kernel, dim3 grid, unsigned threads, std::size_t shared, const Job &job,
-             bool early = false) {
+             Begin begin = Begin::in_turn) {
         static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= 4096 &&
                       alignof(Job) <= alignment);
         const std::size_t at = jobs_.size() * alignment;
         jobs_.resize(jobs_.size() + (sizeof(Job) + alignment - 1) / alignment);
         std::memcpy(bytes() + at, &job, sizeof(Job));
-        launches_.push_back(
-            {kernel, grid, threads, shared, early && !launches_.empty(), at, sizeof(Job)});
+        if (begin == Begin::early && launches_.empty())
+            begin = Begin::in_turn;
+        launches_.push_back({kernel, grid, threads, shared, begin, at, sizeof(Job)});
     }
 
     const std::vector<Launch> &launches() const { return launches_; }

@@ -4,6 +4,7 @@
 #include "core/ccl.hpp"
 #include "core/erode.hpp"
 #include "core/error.hpp"
+#include "core/kmeans.hpp"
 
 namespace gpv::cuda {
 namespace {
@@ -28,6 +29,10 @@ std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context>) {
 }
 
 std::unique_ptr<Erode> make_erode(std::shared_ptr<Context>) {
+    refuse();
+}
+
+std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context>) {
     refuse();
 }
 

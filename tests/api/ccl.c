@@ -38,14 +38,6 @@ static void set(gpv_ccl_params params) {
     ck_assert_msg(gpv_ccl_set_params(op, &params) == GPV_OK, "%s", gpv_context_error(context));
 }
 
-static gpv_buffer buffer_of(void *data, size_t size) {
-    gpv_buffer buffer;
-    gpv_buffer_init(&buffer, sizeof buffer);
-    buffer.data = data;
-    buffer.size = size;
-    return buffer;
-}
-
 static gpv_status run_views(const gpv_image *src, const gpv_image *dst) {
     return gpv_ccl_run(op, NULL, src, dst, NULL, 0, NULL);
 }
@@ -72,10 +64,17 @@ static void expect_result(gpv_status wanted, int count, int components) {
 
 /* ------------------------------------------------------------------- structs */
 
+static void init_params(void *place, uint32_t size) {
+    gpv_ccl_params_init(place, size);
+}
+
+static void init_result(void *place, uint32_t size) {
+    gpv_ccl_result_init(place, size);
+}
+
 START_TEST(init_writes_every_default) {
     gpv_ccl_params params;
     gpv_ccl_result result;
-    uint32_t size;
     memset(&params, 0xC5, sizeof params);
     gpv_ccl_params_init(&params, sizeof params);
     ck_assert_uint_eq(params.struct_size, sizeof params);
@@ -94,18 +93,8 @@ START_TEST(init_writes_every_default) {
     ck_assert_int_eq(result.count, 0);
     ck_assert_int_eq(result.components, 0);
     ck_assert_uint_eq(result.reserved, 0);
-    gpv_ccl_params_init(NULL, sizeof params);
-    gpv_ccl_result_init(NULL, sizeof result);
-    for (size = 0; size < sizeof params; size++) {
-        memset(&params, 0xC5, sizeof params);
-        gpv_ccl_params_init(&params, size);
-        ck_assert_uint_eq(((unsigned char *)&params)[size], 0xC5);
-    }
-    for (size = 0; size < sizeof result; size++) {
-        memset(&result, 0xC5, sizeof result);
-        gpv_ccl_result_init(&result, size);
-        ck_assert_uint_eq(((unsigned char *)&result)[size], 0xC5);
-    }
+    expect_init_within(sizeof params, init_params);
+    expect_init_within(sizeof result, init_result);
 }
 END_TEST
 
@@ -125,16 +114,8 @@ static void expect_params(const gpv_ccl_params *params, gpv_status wanted, const
         expect_error(context, &keep, status, wanted, text);
 }
 
-static void init_params(void *place) {
-    gpv_ccl_params_init(place, sizeof(gpv_ccl_params));
-}
-
 static void expect_params_at(const void *place, gpv_status wanted, const char *text) {
     expect_params(place, wanted, text);
-}
-
-static void init_result(void *place) {
-    gpv_ccl_result_init(place, sizeof(gpv_ccl_result));
 }
 
 /* What lies in a result before is not looked at, and fields of the future become 0. */
@@ -398,7 +379,7 @@ END_TEST
 
 START_TEST(overlap_inside_one_parent) {
     set(output_of(GPV_CCL_MASK));
-    expect_overlaps_refused(context, &keep, run_views, false);
+    expect_overlaps_refused(context, &keep, "dst", run_views, false);
 }
 END_TEST
 
@@ -422,56 +403,18 @@ END_TEST
 
 /* ------------------------------------------------------------------- buffers */
 
-#define FIELD(name, value)                                                                         \
-    { offsetof(gpv_buffer, name), sizeof((gpv_buffer *)0)->name, (uint64_t)(value) }
-
-/* What is wrong with a buffer of 4096 bytes. The texts lack its name, which comes first. */
-static const struct {
-    struct {
-        size_t offset, size;
-        uint64_t value;
-    } fields[2];
-    gpv_status status;
-    const char *text;
-} buffer_faults[] = {
-    {{FIELD(struct_size, 0)}, BAD, "->struct_size|is 0|32..4096"},
-    {{FIELD(struct_size, 31)}, BAD, "->struct_size|31|32..4096"},
-    {{FIELD(struct_size, 4097)}, BAD, "->struct_size|4097|32..4096"},
-    {{FIELD(memory, GPV_MEMORY_CUDA)}, NOT, "->memory|CUDA|CPU"},
-    {{FIELD(memory, 2)}, BAD, "->memory|2|0..1"},
-    {{FIELD(memory, UINT32_MAX)}, BAD, "->memory|4294967295|0..1"},
-    {{FIELD(memory, GPV_MEMORY_CUDA), FIELD(device, -1)}, BAD, "->device|-1|0..2147483647"},
-    {{FIELD(reserved, 1)}, BAD, "->reserved|is 1|0..0"},
-    {{FIELD(data, 0)}, BAD, "->data|NULL"},
-    {{FIELD(size, 0)}, BAD, "->size|is 0"},
-    {{FIELD(size, 3)}, BAD, "->size|is 3"},
-    {{FIELD(size, UINT64_MAX)}, BAD, "->size|18446744073709551615"},
-    {{FIELD(size, (uint64_t)1 << 63)}, BAD, "->size|9223372036854775808"},
-};
-
-static gpv_buffer bad_buffer(gpv_buffer buffer, int fault) {
-    size_t i;
-    for (i = 0; i < 2 && buffer_faults[fault].fields[i].size; i++)
-        memcpy((char *)&buffer + buffer_faults[fault].fields[i].offset,
-               &buffer_faults[fault].fields[i].value, buffer_faults[fault].fields[i].size);
-    return buffer;
-}
-
-static void expect_buffer_error(gpv_status status, const char *name, int fault) {
-    char text[128];
-    snprintf(text, sizeof text, "%s%s", name, buffer_faults[fault].text);
-    expect_error(context, &keep, status, buffer_faults[fault].status, text);
-}
-
 START_TEST(bad_buffers_are_refused_untouched) {
     unsigned char *memory = forbidden_memory(1 << 22);
     const gpv_image src = forbidden_image(memory);
     const gpv_buffer good = buffer_of(memory + (1 << 21), 4096);
-    const gpv_buffer bad = bad_buffer(good, _i);
+    const gpv_buffer bad = spoiled_buffer(good, _i);
     const gpv_buffer count = buffer_of(memory + (3 << 20), 4);
-    expect_buffer_error(gpv_ccl_run(op, NULL, &src, NULL, &bad, 0, &count), "components", _i);
-    expect_buffer_error(gpv_ccl_run(op, NULL, &src, NULL, &good, 0, &bad), "count", _i);
-    expect_buffer_error(gpv_ccl_run(op, NULL, &src, NULL, NULL, 0, &bad), "count", _i);
+    expect_buffer_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, &bad, 0, &count),
+                        "components", _i);
+    expect_buffer_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, &good, 0, &bad), "count",
+                        _i);
+    expect_buffer_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, NULL, 0, &bad), "count",
+                        _i);
 }
 END_TEST
 
@@ -586,28 +529,28 @@ static gpv_format format_of(int i) {
     return formats[i % 3][i / 3 % 3];
 }
 
-static const int sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
-
 /* Neither the place of an image nor what scratch held before may change a bit. */
 START_TEST(same_bytes_in_every_memory) {
     const gpv_format format = picture_formats[_i];
     size_t s;
     int v, how;
-    for (s = 0; s < COUNT(sizes); s++)
+    for (s = 0; s < COUNT(picture_sizes); s++)
         for (v = (int)s % 2; v < VARIANTS; v += 2) {
             picture src[LAYOUTS], dst[LAYOUTS];
-            picture before = picture_new(format, sizes[s][0], sizes[s][1], TIGHT);
+            picture before = picture_new(format, picture_sizes[s][0], picture_sizes[s][1], TIGHT);
             picture_fill(&before, 7);
             for (how = 0; how < LAYOUTS; how++) {
-                src[how] = picture_new(format, sizes[s][0], sizes[s][1], (layout)how);
-                dst[how] = picture_new(format_of(v), sizes[s][0], sizes[s][1], (layout)how);
+                src[how] =
+                    picture_new(format, picture_sizes[s][0], picture_sizes[s][1], (layout)how);
+                dst[how] = picture_new(format_of(v), picture_sizes[s][0], picture_sizes[s][1],
+                                       (layout)how);
                 keep.fill ^= 0xFF;
                 picture_fill(&src[how], 7);
                 set(variant(v));
                 run(&src[how], &dst[how]);
                 ck_assert_msg(picture_equal(&dst[how], &dst[TIGHT]),
                               "variant %d of %s, %dx%d, layout %d", v, format_name(format),
-                              sizes[s][0], sizes[s][1], how);
+                              picture_sizes[s][0], picture_sizes[s][1], how);
                 ck_assert(picture_equal(&src[how], &before));
                 ck_assert(picture_intact(&src[how]) && picture_intact(&dst[how]));
             }
@@ -833,21 +776,6 @@ END_TEST
 
 /* ------------------------------------------------- results worked out by hand */
 
-/* Fills an image whose planes are written in text. */
-static picture picture_of(gpv_format format, int width, int height, const char *const *text) {
-    picture p = picture_new(format, width, height, TIGHT);
-    const int sample = format == GPV_FORMAT_LABEL32                               ? 4
-                       : format == GPV_FORMAT_GRAY16 || format == GPV_FORMAT_P016 ? 2
-                                                                                  : 1;
-    int i;
-    for (i = 0; i < gpv_format_planes(format); i++) {
-        unsigned char bytes[1024];
-        ck_assert_uint_eq(parse_samples(text[i], bytes, sample), p.size[i]);
-        memcpy(p.view.data[i], bytes, p.size[i]);
-    }
-    return p;
-}
-
 static void expect_planes(gpv_ccl_params params, gpv_format from, gpv_format to, int width,
                           int height, const char *const *source, const char *const *result) {
     picture src = picture_of(from, width, height, source);
@@ -855,18 +783,8 @@ static void expect_planes(gpv_ccl_params params, gpv_format from, gpv_format to,
     picture dst = picture_new(to, width, height, TIGHT);
     set(params);
     run(&src, &dst);
-    if (!picture_equal(&dst, &want)) {
-        char text[2048] = "";
-        size_t k, used = 0;
-        int i;
-        for (i = 0; i < gpv_format_planes(to); i++)
-            for (k = 0; k < dst.size[i] && used < sizeof text - 8; k++)
-                used += (size_t)snprintf(text + used, 8, "%d ", ((unsigned char *)dst.block[i])[k]);
-        ck_abort_msg("%s to %s: got %s", format_name(from), format_name(to), text);
-    }
+    expect_picture(&dst, &want);
     picture_free(&src);
-    picture_free(&want);
-    picture_free(&dst);
 }
 
 static void expect_labels(gpv_ccl_params params, int width, int height, const char *source,
@@ -1119,7 +1037,7 @@ int main(void) {
     tcase_add_test(group, luma_beyond_the_format);
     tcase_add_test(group, overlap_inside_one_parent);
     tcase_add_test(group, overlap_of_planes);
-    tcase_add_loop_test(group, bad_buffers_are_refused_untouched, 0, COUNT(buffer_faults));
+    tcase_add_loop_test(group, bad_buffers_are_refused_untouched, 0, buffer_faults);
     tcase_add_test(group, buffers_of_other_ages);
     tcase_add_test(group, sizes_and_places_of_buffers);
     tcase_add_test(group, buffers_overlap_nothing);

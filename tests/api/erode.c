@@ -41,9 +41,12 @@ static void run(const picture *src, const picture *dst) {
 
 /* ---------------------------------------------------------------- parameters */
 
+static void init_params(void *place, uint32_t size) {
+    gpv_erode_params_init(place, size);
+}
+
 START_TEST(params_init_writes_every_default) {
     gpv_erode_params params;
-    uint32_t size;
     memset(&params, 0xC5, sizeof params);
     gpv_erode_params_init(&params, sizeof params);
     ck_assert_uint_eq(params.struct_size, sizeof params);
@@ -56,12 +59,7 @@ START_TEST(params_init_writes_every_default) {
     ck_assert_uint_eq(params.border, GPV_MORPH_BORDER_IGNORE);
     ck_assert_uint_eq(params.planes, GPV_MORPH_PLANES_AUTO);
     ck_assert_uint_eq(params.reserved, 0);
-    gpv_erode_params_init(NULL, sizeof params);
-    for (size = 0; size < sizeof params; size++) {
-        memset(&params, 0xC5, sizeof params);
-        gpv_erode_params_init(&params, size);
-        ck_assert_uint_eq(((unsigned char *)&params)[size], 0xC5);
-    }
+    expect_init_within(sizeof params, init_params);
 }
 END_TEST
 
@@ -79,10 +77,6 @@ static void expect_params(const gpv_erode_params *params, gpv_status wanted, con
     ck_assert_int_eq(status, wanted);
     if (wanted != GPV_OK)
         expect_error(context, &keep, status, wanted, text);
-}
-
-static void init_params(void *place) {
-    gpv_erode_params_init(place, sizeof(gpv_erode_params));
 }
 
 static void expect_params_at(const void *place, gpv_status wanted, const char *text) {
@@ -321,7 +315,7 @@ static gpv_status run_views(const gpv_image *src, const gpv_image *dst) {
 }
 
 START_TEST(overlap_inside_one_parent) {
-    expect_overlaps_refused(context, &keep, run_views, true);
+    expect_overlaps_refused(context, &keep, "dst", run_views, true);
 }
 END_TEST
 
@@ -369,19 +363,17 @@ static gpv_erode_params variant(int i) {
 }
 enum { VARIANTS = 210 };
 
-static const int sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
-
 /* Neither the place of an image nor what scratch held before may change a bit. */
 START_TEST(same_bytes_in_every_memory) {
     const gpv_format format = picture_formats[_i];
     const bool full = getenv("GPV_TEST_FULL") != NULL;
     size_t s;
     int v, how;
-    for (s = 0; s < COUNT(sizes); s++) {
+    for (s = 0; s < COUNT(picture_sizes); s++) {
         picture src[LAYOUTS], dst[LAYOUTS];
         for (how = 0; how < LAYOUTS; how++) {
-            src[how] = picture_new(format, sizes[s][0], sizes[s][1], (layout)how);
-            dst[how] = picture_new(format, sizes[s][0], sizes[s][1], (layout)how);
+            src[how] = picture_new(format, picture_sizes[s][0], picture_sizes[s][1], (layout)how);
+            dst[how] = picture_new(format, picture_sizes[s][0], picture_sizes[s][1], (layout)how);
         }
         for (v = (int)s % 4; v < VARIANTS; v += full ? 1 : 4) {
             set(variant(v));
@@ -391,11 +383,12 @@ START_TEST(same_bytes_in_every_memory) {
                 picture_fill(from, 7);
                 run(from, to);
                 ck_assert_msg(picture_equal(to, &dst[TIGHT]), "variant %d of %s, %dx%d, layout %d",
-                              v, format_name(format), sizes[s][0], sizes[s][1], how);
+                              v, format_name(format), picture_sizes[s][0], picture_sizes[s][1],
+                              how);
                 run(from, from);
                 ck_assert_msg(picture_equal(from, &dst[TIGHT]),
                               "variant %d of %s, %dx%d, layout %d, in place", v,
-                              format_name(format), sizes[s][0], sizes[s][1], how);
+                              format_name(format), picture_sizes[s][0], picture_sizes[s][1], how);
                 ck_assert(picture_intact(from) && picture_intact(to));
             }
         }
@@ -559,31 +552,13 @@ END_TEST
 
 static void expect_planes(gpv_erode_params params, gpv_format format, int width, int height,
                           const char *const *source, const char *const *result) {
-    picture src = picture_new(format, width, height, TIGHT);
+    picture src = picture_of(format, width, height, source);
+    picture want = picture_of(format, width, height, result);
     picture dst = picture_new(format, width, height, TIGHT);
-    picture want = picture_new(format, width, height, TIGHT);
-    const int sample = format == GPV_FORMAT_GRAY16 ? 2 : 1;
-    int i;
-    for (i = 0; i < gpv_format_planes(format); i++) {
-        unsigned char bytes[1024];
-        ck_assert_uint_eq(parse_samples(source[i], bytes, sample), src.size[i]);
-        memcpy(src.view.data[i], bytes, src.size[i]);
-        ck_assert_uint_eq(parse_samples(result[i], bytes, sample), want.size[i]);
-        memcpy(want.view.data[i], bytes, want.size[i]);
-    }
     set(params);
     run(&src, &dst);
-    if (!picture_equal(&dst, &want)) {
-        char text[2048] = "";
-        size_t k, used = 0;
-        for (i = 0; i < gpv_format_planes(format); i++)
-            for (k = 0; k < dst.size[i] && used < sizeof text - 8; k++)
-                used += (size_t)snprintf(text + used, 8, "%d ", ((unsigned char *)dst.block[i])[k]);
-        ck_abort_msg("%s: got %s", format_name(format), text);
-    }
+    expect_picture(&dst, &want);
     picture_free(&src);
-    picture_free(&dst);
-    picture_free(&want);
 }
 
 static void expect_gray(gpv_erode_params params, int width, int height, const char *source,

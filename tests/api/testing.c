@@ -12,6 +12,8 @@ const gpv_format picture_formats[10] = {
     GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420,
 };
 
+const int picture_sizes[7][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
+
 const char *format_name(gpv_format format) {
     static const char *const names[] = {"none",  "GRAY8",   "GRAY16",  "GRAYF32", "RGB8", "BGR8",
                                         "RGBA8", "BGRA8",   "RGBX8",   "BGRX8",   "NV12", "I420",
@@ -250,7 +252,8 @@ uint64_t picture_hash(const picture *p, uint64_t before) {
     return sum;
 }
 
-size_t parse_samples(const char *text, unsigned char *bytes, int sample_bytes) {
+/* Gives the number of bytes, which may not be more than there is room for. */
+static size_t parse_samples(const char *text, unsigned char *bytes, size_t room, size_t sample) {
     size_t count = 0;
     while (*text) {
         unsigned value = 0;
@@ -262,10 +265,35 @@ size_t parse_samples(const char *text, unsigned char *bytes, int sample_bytes) {
             value = *text++ == '#' ? 255 : 0;
         else
             value = (unsigned)strtoul(text, (char **)&text, 10);
-        memcpy(bytes + count, &value, (size_t)sample_bytes); /* the low bytes come first */
-        count += (size_t)sample_bytes;
+        ck_assert_uint_le(count + sample, room);
+        memcpy(bytes + count, &value, sample); /* the low bytes come first */
+        count += sample;
     }
     return count;
+}
+
+picture picture_of(gpv_format format, int width, int height, const char *const *text) {
+    picture p = picture_new(format, width, height, TIGHT);
+    int i;
+    for (i = 0; i < gpv_format_planes(format); i++)
+        ck_assert_uint_eq(parse_samples(text[i], p.view.data[i], p.size[i], sample_bytes(format)),
+                          p.size[i]);
+    return p;
+}
+
+void expect_picture(picture *got, picture *want) {
+    if (!picture_equal(got, want)) {
+        char text[2048] = "";
+        size_t k, used = 0;
+        int i;
+        for (i = 0; i < gpv_format_planes(got->view.format); i++)
+            for (k = 0; k < got->size[i] && used < sizeof text - 8; k++)
+                used +=
+                    (size_t)snprintf(text + used, 8, "%d ", ((unsigned char *)got->block[i])[k]);
+        ck_abort_msg("%s: got %s", format_name(got->view.format), text);
+    }
+    picture_free(got);
+    picture_free(want);
 }
 
 typedef struct field {
@@ -366,13 +394,17 @@ gpv_image forbidden_image(void *memory) {
     return image;
 }
 
-bool spoil_image(gpv_image *image, int fault) {
+static void set_fields(void *place, const field *fields, size_t count) {
     size_t i;
-    for (i = 0; i < 3 && faults[fault].fields[i].size; i++) {
-        const field f = faults[fault].fields[i];
-        const uint32_t low = (uint32_t)f.value;
-        memcpy((char *)image + f.offset, f.size == 8 ? (const void *)&f.value : &low, f.size);
+    for (i = 0; i < count && fields[i].size; i++) {
+        const uint32_t low = (uint32_t)fields[i].value;
+        memcpy((char *)place + fields[i].offset,
+               fields[i].size == 8 ? (const void *)&fields[i].value : &low, fields[i].size);
     }
+}
+
+bool spoil_image(gpv_image *image, int fault) {
+    set_fields(image, faults[fault].fields, COUNT(faults[fault].fields));
     return faults[fault].shape;
 }
 
@@ -389,7 +421,66 @@ void expect_image_error(gpv_context *context, const books *keep, gpv_status stat
     expect_error(context, keep, status, faults[fault].status, text);
 }
 
-void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place),
+gpv_buffer buffer_of(void *data, size_t size) {
+    gpv_buffer buffer;
+    gpv_buffer_init(&buffer, sizeof buffer);
+    buffer.data = data;
+    buffer.size = size;
+    return buffer;
+}
+
+#define FIELD(name, value)                                                                         \
+    { offsetof(gpv_buffer, name), sizeof((gpv_buffer *)0)->name, (int64_t)(value) }
+
+/* What is wrong with a buffer of 4096 bytes. The texts lack its name, which comes first. */
+static const struct {
+    field fields[2];
+    gpv_status status;
+    const char *text;
+} wrong_buffers[] = {
+    {{FIELD(struct_size, 0)}, BAD, "->struct_size|is 0|32..4096"},
+    {{FIELD(struct_size, 31)}, BAD, "->struct_size|31|32..4096"},
+    {{FIELD(struct_size, 4097)}, BAD, "->struct_size|4097|32..4096"},
+    {{FIELD(memory, GPV_MEMORY_CUDA)}, NOT, "->memory|CUDA|CPU"},
+    {{FIELD(memory, 2)}, BAD, "->memory|2|0..1"},
+    {{FIELD(memory, UINT32_MAX)}, BAD, "->memory|4294967295|0..1"},
+    {{FIELD(memory, GPV_MEMORY_CUDA), FIELD(device, -1)}, BAD, "->device|-1|0..2147483647"},
+    {{FIELD(reserved, 1)}, BAD, "->reserved|is 1|0..0"},
+    {{FIELD(data, 0)}, BAD, "->data|NULL"},
+    {{FIELD(size, 0)}, BAD, "->size|is 0"},
+    {{FIELD(size, 3)}, BAD, "->size|is 3"},
+    {{FIELD(size, UINT64_MAX)}, BAD, "->size|18446744073709551615"},
+    {{FIELD(size, (uint64_t)1 << 63)}, BAD, "->size|9223372036854775808"},
+};
+
+const int buffer_faults = (int)COUNT(wrong_buffers);
+
+gpv_buffer spoiled_buffer(gpv_buffer buffer, int fault) {
+    set_fields(&buffer, wrong_buffers[fault].fields, COUNT(wrong_buffers[fault].fields));
+    return buffer;
+}
+
+void expect_buffer_error(gpv_context *context, const books *keep, gpv_status status,
+                         const char *name, int fault) {
+    char text[128];
+    snprintf(text, sizeof text, "%s%s", name, wrong_buffers[fault].text);
+    expect_error(context, keep, status, wrong_buffers[fault].status, text);
+}
+
+void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size)) {
+    unsigned char *place = malloc(size);
+    uint32_t i;
+    ck_assert_ptr_nonnull(place);
+    init(NULL, size);
+    for (i = 0; i < size; i++) {
+        memset(place, CANARY, size);
+        init(place, i);
+        ck_assert_uint_eq(place[i], CANARY);
+    }
+    free(place);
+}
+
+void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place, uint32_t size),
                          void (*expect)(const void *place, gpv_status wanted, const char *text)) {
     const struct {
         uint32_t size, set_byte;
@@ -406,7 +497,7 @@ void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *pl
         unsigned char *place = wall.view.data[0];
         char text[128];
         memset(place, 0, real);
-        init(place);
+        init(place, first);
         memcpy(place, &cases[i].size, sizeof cases[i].size);
         if (cases[i].set_byte)
             place[cases[i].set_byte] = 1;
@@ -425,13 +516,15 @@ static bool share(int dx, int dy, int width, int height) {
     return abs(dx) < width && abs(dy) < height;
 }
 
-void expect_overlaps_refused(gpv_context *context, const books *keep,
+void expect_overlaps_refused(gpv_context *context, const books *keep, const char *name,
                              gpv_status (*run)(const gpv_image *src, const gpv_image *dst),
                              bool in_place) {
     enum { PITCH = 101, ROWS = 40, WIDTH = 30, HEIGHT = 12 };
     unsigned char parent[PITCH * ROWS], before[PITCH * ROWS];
     gpv_image src, dst;
+    char text[32];
     int dx, dy, ran = 0, refused = 0;
+    snprintf(text, sizeof text, "%s|overlaps|src", name);
     for (dy = -14; dy <= 14; dy++)
         for (dx = -35; dx <= 35; dx++) {
             size_t i;
@@ -445,7 +538,7 @@ void expect_overlaps_refused(gpv_context *context, const books *keep,
             gpv_image_wrap(&dst, sizeof dst, GPV_FORMAT_GRAY8, WIDTH, HEIGHT, to, PITCH);
             status = run(&src, &dst);
             if (share(dx, dy, WIDTH, HEIGHT) && (dx || dy || !in_place)) {
-                expect_error(context, keep, status, BAD, "dst|overlaps|src");
+                expect_error(context, keep, status, BAD, text);
                 ck_assert_int_eq(memcmp(parent, before, sizeof parent), 0);
                 refused++;
                 continue;

@@ -69,8 +69,14 @@ uint64_t picture_hash(const picture *p, uint64_t before);
 extern const gpv_format picture_formats[10];
 const char *format_name(gpv_format format);
 
-/* Samples written as numbers or '.' (0) and '#' (255), blank-separated or not; gives bytes. */
-size_t parse_samples(const char *text, unsigned char *bytes, int sample_bytes);
+/* From 1x1 to more than a vector of any machine. */
+extern const int picture_sizes[7][2];
+
+/* A TIGHT picture whose planes are written in text: samples as numbers or '.' (0) and '#' (255),
+ * blank-separated or not. */
+picture picture_of(gpv_format format, int width, int height, const char *const *text);
+/* Fails where a TIGHT picture is another one than that. It ends both. */
+void expect_picture(picture *got, picture *want);
 
 /* Of the images that are to be refused. */
 enum { IMAGE_W = 64, IMAGE_H = 48 };
@@ -85,13 +91,22 @@ bool spoil_image(gpv_image *image, int fault);
 void expect_image_error(gpv_context *context, const books *keep, gpv_status status,
                         const char *name, int fault);
 
+gpv_buffer buffer_of(void *data, size_t size);
+/* The number of ways in which a buffer of 4096 bytes can be made a wrong one. */
+extern const int buffer_faults;
+gpv_buffer spoiled_buffer(gpv_buffer buffer, int fault);
+void expect_buffer_error(gpv_context *context, const books *keep, gpv_status status,
+                         const char *name, int fault);
+
+/* Fails where init, told that a struct is shorter than it is, writes the byte behind it. */
+void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size));
 /* Puts a struct of an age from before the first to far in the future where no byte behind it can
  * be read, and lets expect compare what the library says of it. init writes the defaults. */
-void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place),
+void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place, uint32_t size),
                          void (*expect)(const void *place, gpv_status wanted, const char *text));
 /* Runs on two GRAY8 rectangles of one parent, in every position to each other: what shares a byte
- * must be refused, but for one that is the other if in_place. */
-void expect_overlaps_refused(gpv_context *context, const books *keep,
+ * must be refused, but for one that is the other if in_place. name: of dst. */
+void expect_overlaps_refused(gpv_context *context, const books *keep, const char *name,
                              gpv_status (*run)(const gpv_image *src, const gpv_image *dst),
                              bool in_place);
 /* hash receives what work has computed on a context of its own, 0 if a call failed. Check takes no

@@ -146,6 +146,22 @@ def check_boxes(said):
         assert not any(middle[left + 2:right - 1]), f"frame {number}: the box is filled"
 
 
+def check_colors(said):
+    """Black, white and the greys between them, with their shares of the last frame."""
+    shares = {int(color[:2], 16): float(share) for color, share in
+              re.findall(r"#([0-9a-f]{2})\1\1 ([0-9.]+) %", said["colours"])}
+    assert len(shares) == 6 and 0 in shares and 255 in shares, said
+    assert abs(sum(shares.values()) - 100) < 0.1, said
+    frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
+    assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
+    before, after = [row[:WIDTH] for row in frames[-1]], [row[WIDTH:] for row in frames[-1]]
+    assert abs(bright(before[TOP:]) - bright(after[TOP:])) < 0.001 * WIDTH * HEIGHT, "last frame"
+    beside_label = bright(row[120:] for row in before[:TOP])
+    share = 100 * (beside_label + bright(before[TOP:])) / (WIDTH * HEIGHT)
+    expected = sum(share for level, share in shares.items() if level > 128)
+    assert abs(share - expected) < 0.1, f"{share} % of the last frame are bright: {shares}"
+
+
 def extent(rows):
     columns = [x for row in rows for x, value in enumerate(row) if value]
     lines = [y for y, row in enumerate(rows) if any(row)]
@@ -160,11 +176,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--frames", str(FRAMES), "--out", folder)
         assert result.returncode == 0, result.stderr
-        assert len(os.listdir(folder)) == 4, os.listdir(folder)
+        assert len(os.listdir(folder)) == 6, os.listdir(folder)
         reports = [dict(re.findall(r"^(\w+) +(.*)$", report, re.M))
                    for report in result.stdout.strip().split("\n\n")]
-        assert len(reports) == 2, result.stdout
-        for said, element, check in zip(reports, ("gpuerode", "gpuccl"), (check_eroded, check_boxes)):
+        assert len(reports) == 3, result.stdout
+        for said, element, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans"),
+                                        (check_eroded, check_boxes, check_colors)):
             check_report(said, element)
             check(said)
 

@@ -36,15 +36,16 @@ def main():
         library = only(root.rglob("libgpuvision.so.1"))
         plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
         where = {"LD_LIBRARY_PATH": library.parent}
-        drawn = Path(folder, "drawn")
-        for stem, args in ("erode", [3]), ("ccl", [128, 100]):
-            program, by_c, by_python = (Path(folder, name) for name in (stem, "by-c", "by-python"))
+        for stem, args, picture in (("erode", [3], "drawn"), ("ccl", [128, 100], "drawn"),
+                                    ("kmeans", [3], "ccl-by-c")):
+            program, source, by_c, by_python = (
+                Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))
             run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags)
             if stem == "erode":
-                run(program, 0, drawn, **where)
-            run(program, *args, drawn, by_c, **where)
-            run(sys.executable, Path(examples, f"python/{stem}.py"), *args, drawn, by_python, **where)
-            assert drawn.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
+                run(program, 0, source, **where)
+            run(program, *args, source, by_c, **where)
+            run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
+            assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
         if plugins and shutil.which("gst-inspect-1.0"):
             run("gst-inspect-1.0", "gpuerode", GST_PLUGIN_PATH=only(plugins),
                 GST_REGISTRY=Path(folder, "registry"), **where)

@@ -34,25 +34,6 @@ Fields read_output(Input &in, const Fields &src, gpv_ccl_output output) {
     return {formats[output % 3][in.below(4)], src.width, src.height};
 }
 
-/// A buffer and the memory behind it, aligned to 8 but for an offset.
-struct Flat {
-    gpv_buffer view;
-    std::vector<std::uint8_t> block;
-
-    Flat(Input &in, std::size_t bytes) {
-        const std::size_t offset = in.once_in(8) ? in.below(8) : 0;
-        gpv_buffer_init(&view, sizeof view);
-        block.assign(offset + bytes, 0xC5); // AddressSanitizer sees one byte too many
-        view.data = block.data() + offset;
-        view.size = bytes;
-        if (in.once_in(16)) {
-            view.memory = in.raw<gpv_memory>();
-            view.device = in.raw<std::int32_t>();
-            view.reserved = in.below(2);
-        }
-    }
-};
-
 /// All that a run writes.
 struct Outputs {
     Picture *dst;
@@ -150,10 +131,6 @@ void run(gpv_context *context, gpv_ccl *op, const gpv_ccl_params *params, const 
     REQUIRE(outputs.run(op, src) == GPV_OK && outputs.bytes() == once);
     REQUIRE(gpv_ccl_run(op, nullptr, &src.view, nullptr, nullptr, 0, nullptr) == GPV_OK);
     REQUIRE(gpv_ccl_wait(op, &alone) == GPV_OK && alone.count == result.count);
-}
-
-std::unique_ptr<Flat> read_flat(Input &in, std::size_t bytes) {
-    return in.flag() ? std::make_unique<Flat>(in, bytes) : nullptr;
 }
 
 } // namespace

@@ -165,6 +165,30 @@ struct Picture {
     }
 };
 
+/// A buffer and the memory behind it, aligned to 8 but for an offset.
+struct Flat {
+    static constexpr std::uint8_t canary = 0xC5;
+    gpv_buffer view;
+    std::vector<std::uint8_t> block;
+
+    Flat(Input &in, std::size_t bytes) {
+        const std::size_t offset = in.once_in(8) ? in.below(8) : 0;
+        gpv_buffer_init(&view, sizeof view);
+        block.assign(offset + bytes, canary); // AddressSanitizer sees one byte too many
+        view.data = block.data() + offset;
+        view.size = bytes;
+        if (in.once_in(16)) {
+            view.memory = in.raw<gpv_memory>();
+            view.device = in.raw<std::int32_t>();
+            view.reserved = in.below(2);
+        }
+    }
+};
+
+inline std::unique_ptr<Flat> read_flat(Input &in, std::size_t bytes) {
+    return in.flag() ? std::make_unique<Flat>(in, bytes) : nullptr;
+}
+
 /// A CPU context that allocates from the budget.
 inline gpv_context *open_context(Budget &budget) {
     gpv_context *context = nullptr;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts,
- * pools, and what is left behind; and the outputs of gpuccl. What comes out has
- * to be what the CPU makes of the same frame in system memory.
+ * pools, and what is left behind; and the outputs of gpuccl and gpukmeans. What
+ * comes out has to be what the CPU makes of the same frame in system memory.
  */
 #include "helpers.h"
 
@@ -323,8 +323,8 @@ static void set_output(Pair *pair, const gchar *output) {
     gst_util_set_object_arg(G_OBJECT(pair->model->element), "output", output);
 }
 
-static const GstStructure *ccl_results(GstBuffer *buffer) {
-    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, "gpuccl");
+static const GstStructure *results_of(GstBuffer *buffer, const gchar *name) {
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, name);
     fail_unless(meta != NULL);
     return gst_custom_meta_get_structure(meta);
 }
@@ -374,13 +374,14 @@ static void assert_same_values(const gchar *grey, const gchar *yuv, const GstVid
 
 static void check_values(Pair *pair, GstCudaContext *context, const GstVideoInfo *info,
                          const gchar *output, const gchar *grey, const gchar *yuv) {
+    const gchar *name = GST_OBJECT_NAME(gst_element_get_factory(pair->model->element));
     GstBuffer *frame = random_padded_frame(info), *cuda = padded_cuda_buffer(context, info);
     GstBuffer *got, *expected;
     set_output(pair, output);
     copy(info, frame, cuda);
     got = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(cuda));
     expected = gst_harness_push_and_pull(pair->model, frame);
-    fail_unless(gst_structure_is_equal(ccl_results(got), ccl_results(expected)));
+    fail_unless(gst_structure_is_equal(results_of(got, name), results_of(expected, name)));
     fail_unless(memory_of(got)->context == context);
     assert_same_values(grey, yuv, info, got, expected);
     gst_buffer_unref(cuda);
@@ -398,6 +399,24 @@ GST_START_TEST(test_ccl_outputs) {
         check_values(&pair, context, &info, "labels", "GRAY16_LE", "P016_LE");
         set_output(&pair, "none");
         fail_unless(check_frame(&pair, &info, padded_cuda_buffer(context, &info)) == context);
+    }
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* Each frame starts from the one before, on both. */
+GST_START_TEST(test_kmeans_outputs) {
+    GstCudaContext *context = new_context();
+    Pair pair = pair_of("gpukmeans", context);
+    for (guint s = 0; s < G_N_ELEMENTS(cuda_sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], cuda_sizes[s][0], cuda_sizes[s][1]);
+        set_pair_info(&pair, &info, TRUE);
+        set_output(&pair, "quantized");
+        fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
+        check_values(&pair, context, &info, "labels", "GRAY8", "NV12");
     }
     fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
     fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
@@ -782,6 +801,7 @@ static Suite *cuda_suite(void) {
     tcase_add_test(tcase, test_wrong_buffers);
     tcase_add_loop_test(tcase, test_ccl_outputs, 0, cuda_formats);
     tcase_add_test(tcase, test_ccl_none_copies_nothing);
+    tcase_add_loop_test(tcase, test_kmeans_outputs, 0, cuda_formats);
     tcase = add_case(suite, "contexts");
     tcase_add_test(tcase, test_context_query);
     tcase_add_test(tcase, test_context_is_shared);

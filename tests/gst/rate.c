@@ -20,6 +20,7 @@
 #define IMAGE "1920x1080 NV12"
 #define ERODE "gpuerode radius=1"
 #define CCL "gpuccl"
+#define KMEANS "gpukmeans"
 
 static gdouble seconds = 3;
 static gchar *json_path, *clip_path;
@@ -446,6 +447,21 @@ int main(int argc, char **argv) {
         {.name = "gpuccl, system memory, backend=cpu",
          .image = IMAGE,
          .element = CCL,
+         .backend = "cpu",
+         .cuda_memory = FALSE},
+        {.name = "gpukmeans, CUDAMemory, resident",
+         .image = IMAGE,
+         .element = KMEANS,
+         .backend = "cuda",
+         .cuda_memory = TRUE},
+        {.name = "gpukmeans, system memory, backend=cuda",
+         .image = IMAGE,
+         .element = KMEANS,
+         .backend = "cuda",
+         .cuda_memory = FALSE},
+        {.name = "gpukmeans, system memory, backend=cpu",
+         .image = IMAGE,
+         .element = KMEANS,
          .backend = "cpu",
          .cuda_memory = FALSE},
     };

@@ -48,15 +48,22 @@ static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) 
     return sum;
 }
 
-static const gchar *const tested_elements[] = {"gpuerode", "gpuccl"};
+/* Without what a frame takes over from the one before. */
+static const gchar *const tested_elements[] = {"gpuerode", "gpuccl", "gpukmeans warm-start=false"};
+
+static GstHarness *harness_on(const gchar *element, const gchar *backend) {
+    gchar *text = g_strdup_printf("%s backend=%s", element, backend);
+    GstHarness *h = harness_with(launch(text));
+    g_free(text);
+    return h;
+}
 
 GST_START_TEST(test_frames) {
     const gchar *name = tested_elements[__i__];
     const gchar *wanted = g_getenv("GPV_SOAK_FRAMES");
     const guint64 frames = WARM_UP + (wanted ? g_ascii_strtoull(wanted, NULL, 10) : 2000);
     GstVideoInfo info = make_info("NV12", 1920, 1080);
-    GstHarness *model = harness_with(element_new(name, "cpu"));
-    GstHarness *tested = harness_with(element_new(name, "cuda"));
+    GstHarness *model = harness_on(name, "cpu"), *tested = harness_on(name, "cuda");
     GstBuffer *buffers[BUFFERS];
     GstBufferPool *pool;
     guint size;
@@ -144,10 +151,10 @@ GST_START_TEST(test_decoder) {
     GstElement *pipeline = launch(
         "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
         "tee name=frames  "
-        "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! gpuccl name=ccl "
-        "backend=cuda ! fakesink name=cuda  "
-        "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! gpuccl backend=cpu ! "
-        "fakesink name=cpu");
+        "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! gpukmeans name=kmeans "
+        "clusters=4 backend=cuda ! gpuccl name=ccl backend=cuda ! fakesink name=cuda  "
+        "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! gpukmeans clusters=4 "
+        "backend=cpu ! gpuccl backend=cpu ! fakesink name=cpu");
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
     GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
 
@@ -161,6 +168,7 @@ GST_START_TEST(test_decoder) {
     for (guint i = 0; i < got->len; i++)
         fail_unless_equals_string(g_ptr_array_index(got, i), g_ptr_array_index(expected, i));
     assert_no_copies(pipeline, "erode");
+    assert_no_copies(pipeline, "kmeans");
     assert_no_copies(pipeline, "ccl");
     g_print("%u decoded frames equal, in CUDAMemory all the way\n", got->len);
 

@@ -3,9 +3,6 @@
 // definition, and OpenCV where it is installed. With --bench: times beside OpenCV.
 #include "device.hpp"
 
-#include <array>
-#include <filesystem>
-
 #ifdef HAVE_OPENCV
 #    include <opencv2/imgproc.hpp>
 #endif
@@ -123,8 +120,6 @@ Found definition(const GuardedImage &src, const gpv_ccl_params &p) {
     return Flood(src, p).run();
 }
 
-using Rgb = std::array<int, 3>;
-
 /// Steps of the golden ratio round the circle of hues, whose six sectors have 256 steps. Over
 /// them each channel stays at 255, falls to 40, stays for two, rises, and stays.
 Rgb color_of(std::int32_t label) {
@@ -137,31 +132,6 @@ Rgb color_of(std::int32_t label) {
         return std::array{255, 255 - change, 40, 40, 40 + change, 255}[(place / 256 + shift) % 6];
     };
     return {channel(0), channel(4), channel(2)};
-}
-
-/// Y, U and V in 16-bit fixed point, rounded.
-Rgb yuv_of(const gpv_image &image, const Rgb &rgb) {
-    gpv_color_matrix matrix = image.color_matrix;
-    if (matrix == GPV_COLOR_MATRIX_AUTO)
-        matrix = image.height >= 720 ? GPV_COLOR_MATRIX_BT709 : GPV_COLOR_MATRIX_BT601;
-    const double kr = std::array{0.0, 0.299, 0.2126, 0.2627}[matrix];
-    const double kb = std::array{0.0, 0.114, 0.0722, 0.0593}[matrix];
-    const double kg = 1 - kr - kb;
-    const bool full = image.color_range == GPV_COLOR_RANGE_FULL;
-    const double rows[3][3] = {{kr, kg, kb},
-                               {-kr / (2 * (1 - kb)), -kg / (2 * (1 - kb)), 0.5},
-                               {0.5, -kg / (2 * (1 - kr)), -kb / (2 * (1 - kr))}};
-    Rgb result;
-    for (int i = 0; i < 3; i++) {
-        const double range = full ? 255 : i == 0 ? 219 : 224;
-        std::int64_t sum = 0;
-        for (int k = 0; k < 3; k++)
-            sum += std::llround(rows[i][k] * 65536 * range / 255) * rgb[k];
-        result[i] = static_cast<int>(std::floor(sum / 65536.0 + 0.5)) + (i > 0  ? 128
-                                                                         : full ? 0
-                                                                                : 16);
-    }
-    return result;
 }
 
 /// What dst is to hold at a pixel, or at a place of chroma: a sample for each channel.
@@ -213,13 +183,6 @@ void draw(const Found &found, gpv_ccl_output output, GuardedImage &dst) {
 }
 
 // ---- contents -------------------------------------------------------------
-
-std::uint32_t hash(std::uint64_t z) {
-    z += 0x9e3779b97f4a7c15;
-    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
-    z = (z ^ z >> 27) * 0x94d049bb133111eb;
-    return static_cast<std::uint32_t>((z ^ z >> 31) >> 32);
-}
 
 /// A plane of GRAY8 without padding.
 GuardedImage blank(int width, int height) {
@@ -601,14 +564,6 @@ int random_side() {
     return random_int(0, 3) ? random_int(1, random_int(0, 1) ? 12 : 70) : random_of(ends);
 }
 
-/// An image for random cases, lying anywhere, with colours of any kind.
-GuardedImage random_image(gpv_format format, int width, int height) {
-    GuardedImage image(format, width, height, random_int(0, 40), random_int(0, 20));
-    image.set_color(static_cast<gpv_color_matrix>(random_int(0, 3)),
-                    static_cast<gpv_color_range>(random_int(0, 2)));
-    return image;
-}
-
 Records random_records(int capacity) {
     constexpr int size = sizeof(gpv_ccl_component);
     const int stride = size + 8 * (random_int(0, 1) ? 0 : random_int(0, 12));
@@ -696,45 +651,8 @@ void check_dots(Operator &op, int width, int height) {
     std::printf("dots: %d of %dx%d\n", count, width, height);
 }
 
-/// Binary PGM of 8 bits. Empty if the file is none.
-std::unique_ptr<GuardedImage> read_pgm(const std::filesystem::path &path) {
-    std::ifstream file(path, std::ios::binary);
-    std::string magic;
-    int width = 0, height = 0, largest = 0;
-    file >> magic >> width >> height >> largest;
-    if (!file || magic != "P5" || largest != 255 || file.get() == EOF)
-        return nullptr;
-    auto image = std::make_unique<GuardedImage>(GPV_FORMAT_GRAY8, width, height);
-    image->each_row([&](int, std::int64_t, std::uint8_t *row, std::int64_t bytes) {
-        file.read(reinterpret_cast<char *>(row), bytes);
-    });
-    return file ? std::move(image) : nullptr;
-}
-
-struct Picture {
-    std::string name;
-    std::unique_ptr<GuardedImage> image;
-};
-
-/// The *.pgm of the folder that GPV_TEST_IMAGES names, in the order of their names.
-std::vector<Picture> pictures() {
-    std::vector<Picture> result;
-    const char *folder = std::getenv("GPV_TEST_IMAGES");
-    if (!folder)
-        return result;
-    for (const auto &entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() != ".pgm")
-            continue;
-        result.push_back({entry.path().stem().string(), read_pgm(entry.path())});
-        if (!result.back().image)
-            fatal(entry.path().string() + " is no binary PGM of 8 bits without comments");
-    }
-    std::sort(result.begin(), result.end(), [](auto &a, auto &b) { return a.name < b.name; });
-    return result;
-}
-
 void check_pictures(Operator &op) {
-    const std::vector<Picture> all = pictures();
+    const std::vector<Picture> all = pictures(".pgm");
     for (const Picture &picture : all)
         for (gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
             for (int connectivity : {8, 4})
@@ -751,11 +669,6 @@ void check_pictures(Operator &op) {
 }
 
 // ---- laws -----------------------------------------------------------------
-
-void expect(bool holds, const std::string &law) {
-    if (!holds)
-        fatal("does not hold: " + law);
-}
 
 /// Laws that hold of every image, on one of many tiles and components.
 void check_laws(Operator &op) {
@@ -1268,7 +1181,7 @@ Content drawn(int width, int height, const std::string &name) {
 /// Pictures, with what is dark as the foreground.
 std::vector<Content> dark_of_pictures() {
     std::vector<Content> result;
-    for (const Picture &picture : pictures()) {
+    for (const Picture &picture : pictures(".pgm")) {
         const GuardedImage &image = *picture.image;
         result.push_back(
             {picture.name, drawing(image.view()->width, image.view()->height,
@@ -1394,25 +1307,6 @@ void benchmark_cpu(Report &report) {
 // ---- benchmark on a GPU ---------------------------------------------------
 
 #ifdef HAVE_CUDA
-
-/// Copies on the device, of bytes that are not in the cache.
-class ColdCopy {
-  public:
-    explicit ColdCopy(std::size_t bytes) : bytes_(bytes), count_(cold_count(2 * bytes)) {
-        for (DeviceBlock *block : {&from_, &to_})
-            block->resize(bytes * count_);
-    }
-    bool enqueue(cudaStream_t stream, int i) const {
-        const std::size_t at = bytes_ * (i % count_);
-        return cudaMemcpyAsync(to_.data() + at, from_.data() + at, bytes_, cudaMemcpyDeviceToDevice,
-                               stream) == cudaSuccess;
-    }
-
-  private:
-    std::size_t bytes_;
-    int count_;
-    DeviceBlock from_, to_;
-};
 
 #    ifdef HAVE_NPP
 /// NPP's labels: of the background as well, and with gaps until they are compressed.

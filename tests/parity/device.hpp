@@ -5,8 +5,6 @@
 
 #include "parity.hpp"
 
-#include <memory>
-
 #ifdef HAVE_CUDA
 #    include <cuda_runtime_api.h>
 #endif
@@ -188,6 +186,25 @@ class ColdImages {
   private:
     std::size_t bytes_, copied_;
     std::vector<std::unique_ptr<DeviceImage>> src_, dst_;
+};
+
+/// Copies on the device, of bytes that are not in the cache.
+class ColdCopy {
+  public:
+    explicit ColdCopy(std::size_t bytes) : bytes_(bytes), count_(cold_count(2 * bytes)) {
+        for (DeviceBlock *block : {&from_, &to_})
+            block->resize(bytes * count_);
+    }
+    bool enqueue(cudaStream_t stream, int i) const {
+        const std::size_t at = bytes_ * (i % count_);
+        return cudaMemcpyAsync(to_.data() + at, from_.data() + at, bytes_, cudaMemcpyDeviceToDevice,
+                               stream) == cudaSuccess;
+    }
+
+  private:
+    std::size_t bytes_;
+    int count_;
+    DeviceBlock from_, to_;
 };
 
 #    ifdef HAVE_NPP

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What every parity test needs: guarded images, random numbers, threads and
+// What every parity test needs: guarded images, pictures, random numbers, colours, threads and
 // instruction sets, paired timing for the benchmark, and the program's arguments.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -39,6 +43,14 @@ const T &random_of(const std::vector<T> &choices) {
     return choices[random_int(0, static_cast<int>(choices.size()) - 1)];
 }
 
+/// The same bits for the same number, as if drawn by lot.
+inline std::uint32_t hash(std::uint64_t z) {
+    z += 0x9e3779b97f4a7c15;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+    z = (z ^ z >> 27) * 0x94d049bb133111eb;
+    return static_cast<std::uint32_t>((z ^ z >> 31) >> 32);
+}
+
 inline bool full_run() {
     return std::getenv("GPV_TEST_FULL") != nullptr;
 }
@@ -48,6 +60,11 @@ inline constexpr int skipped = 77; ///< exit status of a test that could not run
 [[noreturn]] inline void fatal(const std::string &text) {
     std::fprintf(stderr, "%s\n", text.c_str());
     std::exit(1);
+}
+
+inline void expect(bool holds, const std::string &law) {
+    if (!holds)
+        fatal("does not hold: " + law);
 }
 
 inline void require(gpv_status status, const gpv_context *context, const char *what) {
@@ -204,6 +221,85 @@ inline void expect_equal(const GuardedImage &got, const GuardedImage &want,
     });
     if (!got.canaries_intact())
         fatal(what + ": bytes outside the image were written");
+}
+
+/// An image for random cases, lying anywhere, with colours of any kind.
+inline GuardedImage random_image(gpv_format format, int width, int height) {
+    GuardedImage image(format, width, height, random_int(0, 40), random_int(0, 20));
+    image.set_color(static_cast<gpv_color_matrix>(random_int(0, 3)),
+                    static_cast<gpv_color_range>(random_int(0, 2)));
+    return image;
+}
+
+struct Picture {
+    std::string name;
+    std::unique_ptr<GuardedImage> image;
+};
+
+/// Binary PGM or PPM of 8 bits. Empty if the file is none.
+inline std::unique_ptr<GuardedImage> read_picture(const std::filesystem::path &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::string magic;
+    int width = 0, height = 0, largest = 0;
+    file >> magic >> width >> height >> largest;
+    if (!file || (magic != "P5" && magic != "P6") || largest != 255 || file.get() == EOF)
+        return nullptr;
+    auto image = std::make_unique<GuardedImage>(magic == "P5" ? GPV_FORMAT_GRAY8 : GPV_FORMAT_RGB8,
+                                                width, height);
+    image->each_row([&](int, std::int64_t, std::uint8_t *row, std::int64_t bytes) {
+        file.read(reinterpret_cast<char *>(row), bytes);
+    });
+    return file ? std::move(image) : nullptr;
+}
+
+/// Those of the folder that GPV_TEST_IMAGES names which are .pgm or .ppm, in the order of their
+/// names.
+inline std::vector<Picture> pictures(const std::string &extension) {
+    std::vector<Picture> result;
+    const char *folder = std::getenv("GPV_TEST_IMAGES");
+    if (!folder)
+        return result;
+    for (const auto &entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() != extension)
+            continue;
+        result.push_back({entry.path().stem().string(), read_picture(entry.path())});
+        if (!result.back().image)
+            fatal(entry.path().string() + " is no binary PGM or PPM of 8 bits without comments");
+    }
+    std::sort(result.begin(), result.end(), [](auto &a, auto &b) { return a.name < b.name; });
+    return result;
+}
+
+using Rgb = std::array<int, 3>;
+
+/// Weights of R, G and B in the luma of an image.
+inline std::array<double, 3> luma_weights(const gpv_image &image) {
+    gpv_color_matrix matrix = image.color_matrix;
+    if (matrix == GPV_COLOR_MATRIX_AUTO)
+        matrix = image.height >= 720 ? GPV_COLOR_MATRIX_BT709 : GPV_COLOR_MATRIX_BT601;
+    const double kr = std::array{0.0, 0.299, 0.2126, 0.2627}[matrix];
+    const double kb = std::array{0.0, 0.114, 0.0722, 0.0593}[matrix];
+    return {kr, 1 - kr - kb, kb};
+}
+
+/// Y, U and V in 16-bit fixed point, rounded.
+inline Rgb yuv_of(const gpv_image &image, const Rgb &rgb) {
+    const auto [kr, kg, kb] = luma_weights(image);
+    const bool full = image.color_range == GPV_COLOR_RANGE_FULL;
+    const double rows[3][3] = {{kr, kg, kb},
+                               {-kr / (2 * (1 - kb)), -kg / (2 * (1 - kb)), 0.5},
+                               {0.5, -kg / (2 * (1 - kr)), -kb / (2 * (1 - kr))}};
+    Rgb result;
+    for (int i = 0; i < 3; i++) {
+        const double range = full ? 255 : i == 0 ? 219 : 224;
+        std::int64_t sum = 0;
+        for (int k = 0; k < 3; k++)
+            sum += std::llround(rows[i][k] * 65536 * range / 255) * rgb[k];
+        result[i] = static_cast<int>(std::floor(sum / 65536.0 + 0.5)) + (i > 0  ? 128
+                                                                         : full ? 0
+                                                                                : 16);
+    }
+    return result;
 }
 
 /// Where a view lies, as far as alignment goes.

@@ -77,8 +77,9 @@ using Calls =
           &R::stream_synchronize, &R::stream_wait_event, &R::stream_is_capturing, &R::event_create,
           &R::event_destroy, &R::event_record, &R::event_query, &R::event_synchronize,
           &R::func_set_attribute, &R::func_get_attributes, &R::launch_kernel,
-          &R::launch_kernel_early, &R::graph_create, &R::graph_destroy, &R::graph_add_kernel,
-          &R::graph_add_early_edge, &R::graph_instantiate, &R::graph_set_kernel, &R::graph_launch,
+          &R::launch_kernel_early, &R::launch_kernel_cooperative, &R::graph_create,
+          &R::graph_destroy, &R::graph_add_kernel, &R::graph_add_early_edge,
+          &R::graph_set_cooperative, &R::graph_instantiate, &R::graph_set_kernel, &R::graph_launch,
           &R::graph_exec_destroy>;
 // All but get_context and set_context, which are not calls of the runtime.
 static_assert((Calls::count + 2) * sizeof(void (*)()) == sizeof(R));
@@ -337,6 +338,103 @@ struct Labelling {
     gpv_image labels_in(const Memories &in) const {
         return image_in(*in[1], labels.value_or(format), width, height);
     }
+};
+
+struct Clustering {
+    gpv_format format = GPV_FORMAT_GRAY8;
+    int width = 7, height = 3;
+    gpv_memory memory = GPV_MEMORY_CUDA;
+    std::optional<gpv_format> labels = GPV_FORMAT_GRAY8;
+    bool recolor = true;
+    bool in_place = false;
+    gpv_memory table_memory = GPV_MEMORY_CUDA;
+    int clusters = 2;
+    gpv_kmeans_start start = GPV_KMEANS_GRID;
+    gpv_kmeans_space space = GPV_KMEANS_RGB;
+
+    static inline const std::string algorithm = "kmeans";
+    using Operator = gpv_kmeans;
+    static constexpr auto destroy = gpv_kmeans_destroy;
+    static constexpr auto query = gpv_kmeans_query;
+
+    static gpv_status create(gpv_context *context, const gpv_kmeans_params *params, Operator **op) {
+        const gpv_status status = gpv_kmeans_create(context, params, op);
+        return status == GPV_OK ? give_centroids(*op, params) : status;
+    }
+    static gpv_status set_params(Operator *op, const gpv_kmeans_params *params) {
+        const gpv_status status = gpv_kmeans_set_params(op, params);
+        return status == GPV_OK ? give_centroids(op, params) : status;
+    }
+
+    Clustering on_host() const {
+        Clustering look = *this;
+        look.memory = GPV_MEMORY_HOST;
+        return look;
+    }
+    gpv_kmeans_params params() const {
+        gpv_kmeans_params params;
+        gpv_kmeans_params_init(&params, sizeof params);
+        params.clusters = clusters;
+        params.max_clusters = most_chosen;
+        params.max_iterations = 1;
+        params.start = start;
+        params.space = space;
+        return params;
+    }
+    std::vector<Block> blocks() const {
+        const std::size_t room = clusters ? clusters : most_chosen;
+        const Block image = {image_bytes(format, width, height), memory};
+        return {image,
+                labels ? Block{image_bytes(*labels, width, height), memory} : Block{0},
+                recolor && !in_place ? image : Block{0},
+                {room * 3 * sizeof(float), table_memory},
+                {room * sizeof(std::int32_t), table_memory},
+                {sizeof(gpv_kmeans_result), GPV_MEMORY_CUDA}};
+    }
+    gpv_status prepare(Operator *op, const Memories &in) const {
+        const Views views(*this, in);
+        return gpv_kmeans_prepare(op, &views.src, labels ? &views.labels : nullptr,
+                                  recolor ? &views.dst : nullptr);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const Views views(*this, in);
+        const gpv_buffer centroids = buffer_in(*in[3]), counts = buffer_in(*in[4]);
+        const gpv_buffer result = buffer_in(*in[5]);
+        return gpv_kmeans_run(op, stream, &views.src, labels ? &views.labels : nullptr,
+                              recolor ? &views.dst : nullptr, &centroids, &counts, &result);
+    }
+    /// The result is the one that the run has left on the device.
+    gpv_status wait(Operator *op, const Memories &in) const {
+        gpv_kmeans_result result;
+        gpv_kmeans_result_init(&result, sizeof result);
+        const gpv_status status = gpv_kmeans_wait(op, &result);
+        require(status != GPV_OK || (result.clusters > 0 &&
+                                     std::memcmp(&result, in[5]->data(), sizeof result) == 0),
+                "the result is another one than that on the device");
+        return status;
+    }
+
+  private:
+    static constexpr int most_chosen = 2;
+
+    /// Greys.
+    static gpv_status give_centroids(Operator *op, const gpv_kmeans_params *params) {
+        if (!params || params->start != GPV_KMEANS_GIVEN)
+            return GPV_OK;
+        std::vector<float> levels(3 * params->clusters);
+        for (std::size_t i = 0; i < levels.size(); i++)
+            levels[i] = static_cast<float>(i / 3 * 255 / params->clusters);
+        return gpv_kmeans_set_centroids(op, levels.data(), params->clusters);
+    }
+
+    struct Views {
+        gpv_image src, labels, dst;
+
+        Views(const Clustering &look, const Memories &in)
+            : src(image_in(*in[0], look.format, look.width, look.height)),
+              labels(image_in(*in[1], look.labels.value_or(look.format), look.width, look.height)),
+              dst(image_in(*in[look.in_place ? 0 : 2], look.format, look.width, look.height)) {}
+    };
 };
 
 // ---------------------------------------------------------------------------------- pictures
@@ -726,6 +824,20 @@ const Looks<Labelling> labellings = {
     {"count", {.labels = {}, .records = 0}},
 };
 
+/// Small, since the emulation takes long over blocks that wait for each other.
+const Looks<Clustering> clusterings = {
+    {"labels and colours", {}},
+    {"NV12 in place, centroids in host memory",
+     {.format = GPV_FORMAT_NV12, .labels = {}, .in_place = true, .table_memory = GPV_MEMORY_HOST}},
+    {"labels in Lab, of given centroids",
+     {.labels = GPV_FORMAT_I420,
+      .recolor = false,
+      .start = GPV_KMEANS_GIVEN,
+      .space = GPV_KMEANS_LAB}},
+    {"a chosen number of drawn centroids",
+     {.labels = {}, .recolor = false, .clusters = 0, .start = GPV_KMEANS_PLUSPLUS}},
+};
+
 /// The library looks functions of the driver up once, and must not remember that it failed.
 void test_first_call() {
     std::size_t k = 1;
@@ -793,6 +905,7 @@ void test_faults() {
     test<Erosion>({"context", {}, {}, {create_context}});
     test<Erosion>({"operator of erode", {}, {create_context}, {create}});
     test<Labelling>({"operator of ccl", {}, {create_context}, {create}});
+    test<Clustering>({"operator of kmeans", {}, {create_context}, {create}});
     test_faults(erosions);
     test_faults(labellings);
     test<Erosion>(
@@ -811,6 +924,17 @@ void test_faults() {
     test_change(Erosion{}.on_host(), eroded.on_host());
     test_change({}, labelled);
     test_change(Labelling{}.on_host(), labelled.on_host());
+    const Clustering device, host = {.memory = GPV_MEMORY_HOST, .table_memory = GPV_MEMORY_HOST};
+    const std::vector<Act> created = {create_context, create};
+    test<Clustering>(
+        {"kmeans, on the device: prepare, run, sync", device, created, {prepare, run, sync}});
+    test<Clustering>({"kmeans, in host memory: run, query", host, created, {run, query}});
+    test<Clustering>({"kmeans, other parameters while the last run is pending",
+                      device,
+                      {create_context, create, run},
+                      {change},
+                      true,
+                      clusterings[2].second});
 }
 
 /// Captures a run, and launches the graph.
@@ -1231,21 +1355,28 @@ int main() {
     test_faults();
     test_captured(erosions);
     test_captured(labellings);
+    test_captured(Looks<Clustering>{clusterings[0]});
     test_poison(erosions);
     test_poison(labellings);
+    test_poison(Looks<Clustering>{clusterings[0]});
     const Erosion gradient_of_nv12 = {.format = GPV_FORMAT_NV12, .operation = gradient};
     test_contexts(gradient_of_nv12);
     test_contexts(Labelling{});
+    test_contexts(Clustering{});
     test_allocator<Erosion>(
         {.operation = gradient},
         {.format = GPV_FORMAT_NV12, .width = 99, .height = 55, .operation = gradient});
     test_allocator<Labelling>({}, {.width = 99, .height = 55, .min_area = 2});
+    test_allocator<Clustering>({}, {.width = 53});
     test_enqueue(erosions_that_enqueue());
     test_enqueue(labellings);
+    test_enqueue(clusterings);
     test_delivery(gradient_of_nv12.on_host());
     test_delivery(labellings[1].second.on_host());
+    test_delivery(clusterings[1].second.on_host());
     test_cycles(erosions);
     test_cycles(labellings);
+    test_cycles(clusterings);
     require_all_failed();
     return failures != 0;
 }

@@ -31,6 +31,8 @@ struct CUgraphNode_st {
     CUgraphNode_st(Work work, bool kernel) : work(std::move(work)), kernel(kernel) {}
     Work work;
     bool kernel;
+    bool cooperative = false;
+    cudaKernelNodeParams parameters{};
 };
 
 struct CUgraph_st {
@@ -458,9 +460,10 @@ Work launch_of(const void *function, dim3 grid, dim3 block, void **arguments,
     };
 }
 
-Work launch_of(const cudaKernelNodeParams *p) {
+Work launch_of(const cudaKernelNodeParams *p, bool cooperative = false) {
     require(p && !p->extra, cudaErrorInvalidValue);
-    return launch_of(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes);
+    return launch_of(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes,
+                     cooperative);
 }
 
 // Called through pointers of the caller's own making, as the driver's functions are.
@@ -864,7 +867,8 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
                                         void **arguments, size_t shared_bytes,
                                         cudaStream_t stream) {
     const auto body = [&] {
-        submit(stream_of(stream), launch_of(function, grid, block, arguments, shared_bytes, true));
+        submit(stream_of(stream), launch_of(function, grid, block, arguments, shared_bytes, true),
+               true);
     };
     return call(body, cudaErrorLaunchOutOfResources);
 }
@@ -887,7 +891,19 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                 [&](const auto &known) { return known.get() == dependencies[at]; }),
                     cudaErrorInvalidValue);
         nodes.push_back(std::make_unique<CUgraphNode_st>(launch_of(parameters), true));
+        nodes.back()->parameters = *parameters;
         *node = nodes.back().get();
+    });
+}
+
+// The node's parameters are still those of the call that has added it.
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+                                            const cudaKernelNodeAttrValue *value) {
+    return call([&] {
+        require(node && node->kernel && attribute == cudaLaunchAttributeCooperative,
+                cudaErrorInvalidValue);
+        node->cooperative = value->cooperative != 0;
+        node->work = launch_of(&node->parameters, node->cooperative);
     });
 }
 
@@ -929,7 +945,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
         const auto step = std::find_if(steps.begin(), steps.end(),
                                        [&](const auto &known) { return known.first == node; });
         require(step != steps.end() && node->kernel, cudaErrorInvalidValue);
-        step->second = launch_of(parameters);
+        step->second = launch_of(parameters, node->cooperative);
     });
 }
 

@@ -184,6 +184,53 @@ GST_START_TEST(test_unequal_axes_and_limits) {
 }
 GST_END_TEST
 
+static void take_numbers(GstStructure *results, const gchar *field, const gint *numbers, guint n) {
+    GValue array = G_VALUE_INIT;
+    gst_value_array_init(&array, n);
+    for (guint i = 0; i < n; i++) {
+        GValue value = G_VALUE_INIT;
+        g_value_init(&value, G_TYPE_INT);
+        g_value_set_int(&value, numbers[i]);
+        gst_value_array_append_and_take_value(&array, &value);
+    }
+    gst_structure_take_value(results, field, &array);
+}
+
+static void assert_numbers(const GstStructure *results, const gchar *field, const gint *numbers,
+                           guint n) {
+    const GValue *array = gst_structure_get_value(results, field);
+    fail_unless(array != NULL && gst_value_array_get_size(array) == n);
+    for (guint i = 0; i < n; i++)
+        assert_equals_int(g_value_get_int(gst_value_array_get_value(array, i)), numbers[i]);
+}
+
+/* Pixels, and a sum over them, are of the frame; colours and how many there are stay. */
+GST_START_TEST(test_arrays_of_numbers) {
+    static const gint centroids[] = {0xffffff, 0x204060, 0}, counts[] = {2000, 1071, 1, 0};
+    static const gint of_sixth[] = {333, 178, 1, 0}, of_sixfold[] = {12000, 6426, 6, 0};
+    GstBuffer *buffer = gst_buffer_new(), *smaller, *larger;
+    GstStructure *results =
+        gst_structure_new(NAME, "clusters", G_TYPE_INT, 3, "inertia", G_TYPE_DOUBLE, 12.0, NULL);
+    take_numbers(results, "centroids", centroids, G_N_ELEMENTS(centroids));
+    take_numbers(results, "counts", counts, G_N_ELEMENTS(counts));
+    gst_gpu_vision_meta_register(NAME);
+    gst_gpu_vision_meta_add(buffer, results);
+    gst_structure_free(results);
+    smaller = scaled(buffer, 64, 48, 32, 16);
+    larger = scaled(buffer, 64, 48, 128, 144);
+    assert_numbers(structure_of(smaller), "centroids", centroids, G_N_ELEMENTS(centroids));
+    assert_numbers(structure_of(smaller), "counts", of_sixth, G_N_ELEMENTS(counts));
+    assert_numbers(structure_of(larger), "counts", of_sixfold, G_N_ELEMENTS(counts));
+    assert_numbers(structure_of(buffer), "counts", counts, G_N_ELEMENTS(counts));
+    assert_equals_float(double_of(structure_of(smaller), "inertia"), 2);
+    assert_equals_float(double_of(structure_of(larger), "inertia"), 72);
+    assert_equals_int(int_of(structure_of(larger), "clusters"), 3);
+    gst_buffer_unref(smaller);
+    gst_buffer_unref(larger);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
 GST_START_TEST(test_other_transforms_are_refused) {
     GstBuffer *buffer = buffer_with_results();
     GstBuffer *to = gst_buffer_new();
@@ -205,6 +252,7 @@ static Suite *meta_suite(void) {
     tcase_add_test(tcase, test_scale_to_one_pixel);
     tcase_add_test(tcase, test_scale_stays_inside);
     tcase_add_test(tcase, test_unequal_axes_and_limits);
+    tcase_add_test(tcase, test_arrays_of_numbers);
     tcase_add_test(tcase, test_other_transforms_are_refused);
     return suite;
 }

@@ -298,7 +298,13 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                              size_t shared_bytes = 0, cudaStream_t stream = nullptr);
 // In order all the same: a kernel begins when the one before it is over.
-enum cudaLaunchAttributeID { cudaLaunchAttributeProgrammaticStreamSerialization = 6 };
+enum cudaLaunchAttributeID {
+    cudaLaunchAttributeCooperative = 2,
+    cudaLaunchAttributeProgrammaticStreamSerialization = 6
+};
+union cudaKernelNodeAttrValue {
+    int cooperative;
+};
 struct cudaLaunchAttribute {
     cudaLaunchAttributeID id;
     union {
@@ -323,6 +329,8 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
                                    const cudaGraphNode_t *dependencies, size_t dependency_count,
                                    const cudaKernelNodeParams *parameters);
+cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,
+                                            const cudaKernelNodeAttrValue *value);
 enum cudaGraphDependencyType {
     cudaGraphDependencyTypeDefault = 0,
     cudaGraphDependencyTypeProgrammatic = 1

@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpukmeans.h"
+
+#include <gpuvision/kmeans.h>
+
+#include <cstring>
+
+#include "gstgpuvisionmeta.h"
+
+namespace {
+
+enum Output { output_quantized, output_labels };
+
+} // namespace
+
+struct _GstGpuKmeans {
+    GstGpuVisionFilter parent;
+    gpv_kmeans *op;
+    gpv_kmeans_params wanted; /* the properties, under the object lock */
+    gpv_kmeans_params used;   /* those of op */
+    /* In the last frame whose results were wanted. */
+    gpv_kmeans_result found;
+    gfloat centroids[GPV_KMEANS_MAX_CLUSTERS][3];
+    gint32 counts[GPV_KMEANS_MAX_CLUSTERS];
+};
+
+G_DEFINE_FINAL_TYPE(GstGpuKmeans, gst_gpu_kmeans, GST_TYPE_GPU_VISION_FILTER)
+GST_ELEMENT_REGISTER_DEFINE(gpukmeans, "gpukmeans", GST_RANK_NONE, GST_TYPE_GPU_KMEANS)
+
+namespace {
+
+enum Property {
+    clusters = 1,
+    max_clusters,
+    max_iterations,
+    tolerance,
+    metric,
+    init,
+    seed,
+    warm_start,
+    color_space,
+    output
+};
+
+const GEnumValue metrics[] = {{GPV_KMEANS_L2, "Euclidean distance", "l2"},
+                              {GPV_KMEANS_L1, "Manhattan distance", "l1"},
+                              {0, nullptr, nullptr}};
+
+const GEnumValue starts[] = {
+    {GPV_KMEANS_PLUSPLUS, "Colours drawn by their distance to those drawn before", "kmeans++"},
+    {GPV_KMEANS_RANDOM, "Colours drawn by how often they occur", "random"},
+    {GPV_KMEANS_GRID, "The colours of pixels spread evenly over the frame", "grid"},
+    {0, nullptr, nullptr}};
+
+const GEnumValue spaces[] = {{GPV_KMEANS_RGB, "R, G and B", "rgb"},
+                             {GPV_KMEANS_LAB, "CIE L*a*b*", "lab"},
+                             {0, nullptr, nullptr}};
+
+const GEnumValue output_names[] = {
+    {output_quantized, "Each pixel in the colour of its cluster", "quantized"},
+    {output_labels, "The numbers of the clusters: GRAY8, in CUDAMemory NV12", "labels"},
+    {0, nullptr, nullptr}};
+
+/* By Output. */
+constexpr GstGpuVisionOutput outputs[] = {
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, TRUE},
+    {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, TRUE}};
+
+gpv_kmeans_params snapshot(GstGpuKmeans *self) {
+    GST_OBJECT_LOCK(self);
+    const gpv_kmeans_params params = self->wanted;
+    GST_OBJECT_UNLOCK(self);
+    return params;
+}
+
+gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+    auto *self = GST_GPU_KMEANS(filter);
+    self->used = snapshot(self);
+    return gpv_kmeans_create(context, &self->used, &self->op);
+}
+
+void close(GstGpuVisionFilter *filter) {
+    gpv_kmeans_destroy(&GST_GPU_KMEANS(filter)->op);
+}
+
+gpv_status use(GstGpuKmeans *self, const gpv_kmeans_params &params) {
+    if (std::memcmp(&params, &self->used, sizeof params) == 0)
+        return GPV_OK;
+    const gpv_status status = gpv_kmeans_set_params(self->op, &params);
+    if (status == GPV_OK)
+        self->used = params;
+    return status;
+}
+
+template <typename Array>
+gpv_buffer view_of(Array &array) {
+    gpv_buffer buffer;
+    gpv_buffer_init(&buffer, sizeof buffer);
+    buffer.memory = GPV_MEMORY_HOST;
+    buffer.data = array;
+    buffer.size = sizeof array;
+    return buffer;
+}
+
+gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+    auto *self = GST_GPU_KMEANS(filter);
+    const bool labels = job->output == output_labels;
+    const gpv_buffer centroids = view_of(self->centroids), counts = view_of(self->counts);
+    gpv_status status = use(self, snapshot(self));
+    if (status == GPV_OK)
+        status = gpv_kmeans_run(self->op, job->stream, job->src, labels ? job->dst : nullptr,
+                                labels ? nullptr : job->dst, job->results ? &centroids : nullptr,
+                                job->results ? &counts : nullptr, nullptr);
+    if (status == GPV_OK && job->results) {
+        gpv_kmeans_result_init(&self->found, sizeof self->found);
+        status = gpv_kmeans_wait(self->op, &self->found);
+    }
+    return status;
+}
+
+/* ---- results ---- */
+
+template <typename Number>
+void take_array(GstStructure *results, const gchar *name, gint size, Number number) {
+    GValue array = G_VALUE_INIT;
+    gst_value_array_init(&array, static_cast<guint>(size));
+    for (gint i = 0; i < size; i++) {
+        GValue item = G_VALUE_INIT;
+        g_value_init(&item, G_TYPE_INT);
+        g_value_set_int(&item, number(i));
+        gst_value_array_append_and_take_value(&array, &item);
+    }
+    gst_structure_take_value(results, name, &array);
+}
+
+GstStructure *results(GstGpuVisionFilter *filter) {
+    const auto *self = GST_GPU_KMEANS(filter);
+    const gpv_kmeans_result &found = self->found;
+    GstStructure *results = gst_structure_new("gpukmeans", "clusters", G_TYPE_INT, found.clusters,
+                                              "inertia", G_TYPE_DOUBLE, found.inertia, "iterations",
+                                              G_TYPE_INT, found.iterations, nullptr);
+    take_array(results, "centroids", found.clusters, [self](gint i) {
+        return static_cast<gint>(gpv_kmeans_color(self->used.space, self->centroids[i]));
+    });
+    take_array(results, "counts", found.clusters, [self](gint i) { return self->counts[i]; });
+    return results;
+}
+
+/* ---- properties ---- */
+
+/* One cluster lies within the range of the property, but would be no segmentation. */
+void set_clusters(GObject *object, gint value) {
+    if (value == 1) {
+        g_warning("clusters of %s cannot be 1: it is 0, chosen automatically, or 2 to %d. It "
+                  "stays as it was.",
+                  GST_OBJECT_NAME(object), GPV_KMEANS_MAX_CLUSTERS);
+        return;
+    }
+    GST_OBJECT_LOCK(object);
+    GST_GPU_KMEANS(object)->wanted.clusters = value;
+    GST_OBJECT_UNLOCK(object);
+}
+
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+    if (id == Property::output)
+        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
+                                                static_cast<guint>(g_value_get_enum(value)));
+    if (id == Property::clusters)
+        return set_clusters(object, g_value_get_int(value));
+    gpv_kmeans_params &wanted = GST_GPU_KMEANS(object)->wanted;
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::max_clusters:
+        wanted.max_clusters = g_value_get_int(value);
+        break;
+    case Property::max_iterations:
+        wanted.max_iterations = g_value_get_int(value);
+        break;
+    case Property::tolerance:
+        wanted.tolerance = g_value_get_float(value);
+        break;
+    case Property::metric:
+        wanted.metric = static_cast<gpv_kmeans_metric>(g_value_get_enum(value));
+        break;
+    case Property::init:
+        wanted.start = static_cast<gpv_kmeans_start>(g_value_get_enum(value));
+        break;
+    case Property::seed:
+        wanted.seed = g_value_get_uint64(value);
+        break;
+    case Property::warm_start:
+        wanted.warm_start = g_value_get_boolean(value) ? 1 : 0;
+        break;
+    case Property::color_space:
+        wanted.space = static_cast<gpv_kmeans_space>(g_value_get_enum(value));
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+    const gpv_kmeans_params wanted = snapshot(GST_GPU_KMEANS(object));
+    switch (id) {
+    case Property::clusters:
+        g_value_set_int(value, wanted.clusters);
+        break;
+    case Property::max_clusters:
+        g_value_set_int(value, wanted.max_clusters);
+        break;
+    case Property::max_iterations:
+        g_value_set_int(value, wanted.max_iterations);
+        break;
+    case Property::tolerance:
+        g_value_set_float(value, wanted.tolerance);
+        break;
+    case Property::metric:
+        g_value_set_enum(value, static_cast<gint>(wanted.metric));
+        break;
+    case Property::init:
+        g_value_set_enum(value, static_cast<gint>(wanted.start));
+        break;
+    case Property::seed:
+        g_value_set_uint64(value, wanted.seed);
+        break;
+    case Property::warm_start:
+        g_value_set_boolean(value, wanted.warm_start != 0);
+        break;
+    case Property::color_space:
+        g_value_set_enum(value, static_cast<gint>(wanted.space));
+        break;
+    case Property::output:
+        g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
+                                    GST_GPU_VISION_FILTER(object))));
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+}
+
+void install_properties(GObjectClass *klass) {
+    gst_gpu_vision_install_int(
+        klass, Property::clusters, "clusters", "Clusters",
+        "How many clusters, and so colours, to find: 2 to 256, or 0, chosen automatically up to "
+        "max-clusters. 1 is refused. Default 8.",
+        0, GPV_KMEANS_MAX_CLUSTERS, 8);
+    gst_gpu_vision_install_int(
+        klass, Property::max_clusters, "max-clusters", "Most clusters",
+        "Most clusters that are chosen where clusters is 0, 2 to 256. Default 16.", 2,
+        GPV_KMEANS_MAX_CLUSTERS, 16);
+    gst_gpu_vision_install_int(klass, Property::max_iterations, "max-iterations", "Most iterations",
+                               "How often the centroids are moved in a frame at most, 0 to 10000; "
+                               "0 leaves them where they start. Default 20.",
+                               0, 10000, 20);
+    g_object_class_install_property(
+        klass, Property::tolerance,
+        g_param_spec_float("tolerance", "Tolerance",
+                           "The iteration ends when no centroid has moved further, in grey levels, "
+                           "0 to 255; 0 waits until the labels repeat, and below 0 all of "
+                           "max-iterations are run. Default 0.5.",
+                           -1, 255, 0.5, GST_GPU_VISION_PARAM_LIVE));
+    gst_gpu_vision_install_enum(
+        klass, Property::metric, "metric", "Metric",
+        "Distance that says to which centroid a colour is nearest. Default l2.",
+        "GstGpuKmeansMetric", metrics);
+    gst_gpu_vision_install_enum(klass, Property::init, "init", "Start",
+                                "How the first centroids are chosen. Default kmeans++.",
+                                "GstGpuKmeansInit", starts);
+    g_object_class_install_property(
+        klass, Property::seed,
+        g_param_spec_uint64("seed", "Seed",
+                            "Seed of what init=kmeans++ and init=random draw, 0 to "
+                            "18446744073709551615: the same seed draws the same. Default 0.",
+                            0, G_MAXUINT64, 0, GST_GPU_VISION_PARAM_LIVE));
+    g_object_class_install_property(
+        klass, Property::warm_start,
+        g_param_spec_boolean("warm-start", "Warm start",
+                             "Whether a frame starts from the centroids of the one before, so that "
+                             "the clusters keep their numbers. Default true.",
+                             TRUE, GST_GPU_VISION_PARAM_LIVE));
+    gst_gpu_vision_install_enum(klass, Property::color_space, "color-space", "Colour space",
+                                "Space in which colours have their distances. Default rgb.",
+                                "GstGpuKmeansColorSpace", spaces);
+    gst_gpu_vision_install_enum(
+        klass, Property::output, "output", "Output",
+        "What the frame becomes: the colours of the clusters, or their numbers. Default quantized.",
+        "GstGpuKmeansOutput", output_names);
+}
+
+} // namespace
+
+static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
+    auto *object = G_OBJECT_CLASS(klass);
+    auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
+    object->set_property = set_property;
+    object->get_property = get_property;
+    install_properties(object);
+    gst_element_class_set_static_metadata(
+        GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",
+        "Finds the few colours that stand for all colours of video", "The gpuvision developers");
+    gst_gpu_vision_meta_register("gpukmeans");
+    gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
+    filter->open = open;
+    filter->close = close;
+    filter->process = process;
+    filter->results = results;
+}
+
+static void gst_gpu_kmeans_init(GstGpuKmeans *self) {
+    gpv_kmeans_params_init(&self->wanted, sizeof self->wanted);
+    self->wanted.warm_start = 1;
+}

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/kmeans.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "api/guard.hpp"
+#include "api/image.hpp"
+
+struct gpv_kmeans {
+    std::shared_ptr<gpv::Context> context;
+    gpv::KmeansParams params;
+    int given = 0; ///< centroids
+    std::unique_ptr<gpv::Kmeans> core;
+    bool has_run = false; ///< and the last run did not fail
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_kmeans_params);
+constexpr std::uint32_t first_result_size = sizeof(gpv_kmeans_result);
+constexpr float most_tolerance = 1e6f;
+
+static_assert(static_cast<gpv_kmeans_metric>(KmeansMetric::l1) == GPV_KMEANS_L1);
+static_assert(static_cast<gpv_kmeans_start>(KmeansStart::given) == GPV_KMEANS_GIVEN);
+static_assert(static_cast<gpv_kmeans_space>(KmeansSpace::lab) == GPV_KMEANS_LAB);
+static_assert(most_clusters == GPV_KMEANS_MAX_CLUSTERS);
+static_assert(sizeof(KmeansFound) == sizeof(gpv_kmeans_result) &&
+              offsetof(KmeansFound, empty) == offsetof(gpv_kmeans_result, empty) &&
+              offsetof(KmeansFound, inertia) == offsetof(gpv_kmeans_result, inertia));
+
+gpv_kmeans_params default_params() {
+    gpv_kmeans_params params{};
+    params.struct_size = sizeof params;
+    params.clusters = 8;
+    params.max_clusters = 16;
+    params.max_iterations = 20;
+    params.tolerance = 0.5f;
+    return params;
+}
+
+KmeansParams read_params(const gpv_kmeans_params *in) {
+    gpv_kmeans_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    if (params.clusters != 0 && (params.clusters < 2 || params.clusters > most_clusters))
+        throw Error(Status::invalid_argument,
+                    "params->clusters is " + std::to_string(params.clusters) + ", must be 2.." +
+                        std::to_string(most_clusters) + ", or 0: chosen automatically");
+    require_range("params->max_clusters", params.max_clusters, 2, most_clusters);
+    require_range("params->max_iterations", params.max_iterations, 0, most_iterations);
+    require_range("params->tolerance", params.tolerance, -most_tolerance, most_tolerance);
+    require_range("params->metric", params.metric, gpv_kmeans_metric{GPV_KMEANS_L2},
+                  gpv_kmeans_metric{GPV_KMEANS_L1});
+    require_range("params->start", params.start, gpv_kmeans_start{GPV_KMEANS_PLUSPLUS},
+                  gpv_kmeans_start{GPV_KMEANS_GIVEN});
+    require_range("params->space", params.space, gpv_kmeans_space{GPV_KMEANS_RGB},
+                  gpv_kmeans_space{GPV_KMEANS_LAB});
+    require_range("params->warm_start", params.warm_start, 0u, 1u);
+    require_range("params->reserved", params.reserved, 0u, 0u);
+    if (params.start == GPV_KMEANS_GIVEN && params.clusters == 0)
+        throw Error(Status::invalid_argument,
+                    "params->start is GPV_KMEANS_GIVEN, but params->clusters is 0; their number "
+                    "has to be given too");
+
+    KmeansParams result;
+    result.clusters = params.clusters;
+    result.max_clusters = params.max_clusters;
+    result.max_iterations = params.max_iterations;
+    result.tolerance = params.tolerance;
+    result.metric = static_cast<KmeansMetric>(params.metric);
+    result.start = static_cast<KmeansStart>(params.start);
+    result.space = static_cast<KmeansSpace>(params.space);
+    result.seed = params.seed;
+    result.warm_start = params.warm_start != 0;
+    return result;
+}
+
+std::vector<Centroid> read_centroids(const float *centroids, std::int32_t count) {
+    require_not_null(centroids, "centroids");
+    require_range("count", count, 1, most_clusters);
+    for (int i = 0; i < 3 * count; i++)
+        require_range({"", "centroids", i}, centroids[i], 0.0f, 255.0f);
+    std::vector<Centroid> result(count);
+    for (int i = 0; i < count; i++)
+        result[i] = {centroids[3 * i], centroids[3 * i + 1], centroids[3 * i + 2]};
+    return result;
+}
+
+void require_given(const gpv_kmeans &op) {
+    if (op.params.start == KmeansStart::given && op.given != op.params.clusters)
+        throw Error(Status::invalid_argument,
+                    "params->start is GPV_KMEANS_GIVEN and params->clusters is " +
+                        std::to_string(op.params.clusters) +
+                        ", but gpv_kmeans_set_centroids() has been given " +
+                        std::to_string(op.given));
+}
+
+void require_source(const gpv_kmeans &op, const Image &src) {
+    require_picture(*op.context, src, "src", "k-means", is_picture8);
+}
+
+void require_labels(const gpv_kmeans &op, const Image &src, const Image &labels) {
+    if (labels.format != Format::gray8 && labels.format != Format::nv12 &&
+        labels.format != Format::i420)
+        throw Error(Status::unsupported, std::string("labels->format is ") +
+                                             format_info(labels.format).name +
+                                             ", but labels are GRAY8, NV12 or I420");
+    require_like(*op.context, src, labels, "labels");
+}
+
+void require_recolored(const gpv_kmeans &op, const Image &src, const Image &dst) {
+    if (src.format != dst.format)
+        throw Error(Status::invalid_argument,
+                    std::string("dst->format is ") + format_info(dst.format).name +
+                        ", must be as src, " + format_info(src.format).name);
+    require_like(*op.context, src, dst, "dst");
+}
+
+Block read_output(const gpv_kmeans &op, const gpv_buffer *buffer, const char *name,
+                  std::size_t bytes, std::size_t alignment) {
+    const Block block = read_buffer(buffer, name, bytes, alignment);
+    op.context->device().require_reach(block.memory, block.device, name);
+    return block;
+}
+
+/// Nothing that a run writes may be anything else that it reads or writes.
+void require_disjoint(const KmeansRun &run) {
+    const auto meet = [](const char *a, const char *b) {
+        throw Error(Status::invalid_argument,
+                    std::string(a) + " overlaps " + b +
+                        "; they must share no byte between their first and last");
+    };
+    if (run.dst && !same_pixels(run.src, *run.dst) && overlap(run.src, *run.dst))
+        throw Error(Status::invalid_argument,
+                    "dst overlaps src; it must be src itself or share no byte with it");
+    if (run.dst && planes_overlap(*run.dst))
+        throw Error(Status::invalid_argument, "two planes of dst overlap");
+    if (run.labels && overlap(run.src, *run.labels))
+        meet("labels", "src");
+    if (run.labels && run.dst && overlap(*run.dst, *run.labels))
+        meet("labels", "dst");
+    if (run.labels && planes_overlap(*run.labels))
+        throw Error(Status::invalid_argument, "two planes of labels overlap");
+    const std::pair<const std::optional<Block> &, const char *> buffers[] = {
+        {run.centroids, "centroids"}, {run.counts, "counts"}, {run.result, "result"}};
+    for (std::size_t i = 0; i < std::size(buffers); i++) {
+        const auto &[block, name] = buffers[i];
+        if (!block)
+            continue;
+        if (overlap(run.src, *block))
+            meet(name, "src");
+        if (run.dst && overlap(*run.dst, *block))
+            meet(name, "dst");
+        if (run.labels && overlap(*run.labels, *block))
+            meet(name, "labels");
+        for (std::size_t j = 0; j < i; j++)
+            if (buffers[j].first && overlap(*block, *buffers[j].first))
+                meet(name, buffers[j].second);
+    }
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_kmeans_params_init(gpv_kmeans_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size) {
+    gpv::write_struct(result, size, gpv_kmeans_result{});
+}
+
+uint32_t gpv_kmeans_color(gpv_kmeans_space space, const float *centroid) {
+    static const gpv::LabTable lab;
+    if (!centroid)
+        return 0;
+    const auto level = [&](int i) { return std::fmin(std::fmax(centroid[i], 0.0f), 255.0f); };
+    const gpv::Centroid c{level(0), level(1), level(2)};
+    return gpv::color_value(gpv::paint(c, space == GPV_KMEANS_LAB ? &lab : nullptr));
+}
+
+gpv_status gpv_kmeans_create(gpv_context *context, const gpv_kmeans_params *params,
+                             gpv_kmeans **out) {
+    if (out)
+        *out = nullptr;
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*context->core, [&] {
+        gpv::require_not_null(out, "out");
+        auto op = std::make_unique<gpv_kmeans>();
+        op->context = context->core;
+        op->params = gpv::read_params(params);
+        op->core = context->core->backend() == gpv::Backend::cuda
+                       ? gpv::cuda::make_kmeans(context->core)
+                       : gpv::cpu::make_kmeans(context->core);
+        op->core->set_params(op->params);
+        *out = op.release();
+    });
+}
+
+void gpv_kmeans_destroy(gpv_kmeans **op) {
+    gpv::destroy(op);
+}
+
+gpv_status gpv_kmeans_set_params(gpv_kmeans *op, const gpv_kmeans_params *params) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::KmeansParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
+    });
+}
+
+gpv_status gpv_kmeans_set_centroids(gpv_kmeans *op, const float *centroids, int32_t count) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        op->core->set_centroids(gpv::read_centroids(centroids, count));
+        op->given = count;
+    });
+}
+
+gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_image *src, const gpv_image *labels,
+                              const gpv_image *dst) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image from = gpv::read_image(src, "src", true);
+        gpv::require_source(*op, from);
+        std::optional<gpv::Image> numbers, colors;
+        if (labels) {
+            numbers = gpv::read_image(labels, "labels", true);
+            gpv::require_labels(*op, from, *numbers);
+        }
+        if (dst) {
+            colors = gpv::read_image(dst, "dst", true);
+            gpv::require_recolored(*op, from, *colors);
+        }
+        op->core->prepare(from, numbers ? &*numbers : nullptr, colors ? &*colors : nullptr);
+    });
+}
+
+gpv_status gpv_kmeans_run(gpv_kmeans *op, gpv_stream stream, const gpv_image *src,
+                          const gpv_image *labels, const gpv_image *dst,
+                          const gpv_buffer *centroids, const gpv_buffer *counts,
+                          const gpv_buffer *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        gpv::KmeansRun run{.src = gpv::read_image(src, "src")};
+        gpv::require_source(*op, run.src);
+        if (labels) {
+            run.labels = gpv::read_image(labels, "labels");
+            gpv::require_labels(*op, run.src, *run.labels);
+        }
+        if (dst) {
+            run.dst = gpv::read_image(dst, "dst");
+            gpv::require_recolored(*op, run.src, *run.dst);
+        }
+        const std::size_t room = op->params.room();
+        if (centroids)
+            run.centroids = gpv::read_output(*op, centroids, "centroids",
+                                             room * sizeof(gpv::Centroid), alignof(float));
+        if (counts)
+            run.counts = gpv::read_output(*op, counts, "counts", room * sizeof(std::int32_t),
+                                          alignof(std::int32_t));
+        if (result) {
+            run.result = gpv::read_output(*op, result, "result", gpv::first_result_size,
+                                          alignof(gpv::KmeansFound));
+            if (run.result->memory != op->context->device().memory())
+                throw gpv::Error(gpv::Status::invalid_argument,
+                                 "result->memory is GPV_MEMORY_HOST, but the backend is CUDA; "
+                                 "gpv_kmeans_wait() gives the result to the host");
+        }
+        gpv::require_disjoint(run);
+        gpv::require_given(*op);
+        // Without results, should it fail.
+        const bool had_run = std::exchange(op->has_run, false);
+        try {
+            op->has_run = op->core->run(stream, run) || had_run;
+        } catch (const gpv::Error &error) {
+            if (error.status() == gpv::Status::unsupported) // it has not begun
+                op->has_run = had_run;
+            throw;
+        }
+    });
+}
+
+gpv_status gpv_kmeans_query(gpv_kmeans *op) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    bool finished = true;
+    const gpv_status status =
+        gpv::guard_device(*op->context, [&] { finished = op->core->finished(); });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_kmeans_wait(gpv_kmeans *op, gpv_kmeans_result *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        if (result)
+            gpv::require_range({"result", "struct_size"}, result->struct_size,
+                               gpv::first_result_size, gpv::max_struct_size);
+        op->core->wait();
+        if (!result)
+            return;
+        gpv_kmeans_result found{};
+        if (op->has_run) {
+            const gpv::KmeansFound of_core = op->core->found();
+            std::memcpy(&found, &of_core, sizeof found);
+        }
+        gpv::write_struct(result, result->struct_size, found);
+    });
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Colour segmentation: what both backends compute, and with which arithmetic.
+// docs/algorithms/kmeans.md defines it. Floating point is in one order and
+// unfused on both sides, sums are integers.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "core/color.hpp"
+#include "core/context.hpp"
+
+namespace gpv {
+
+/// Values are those of kmeans.h.
+enum class KmeansMetric : std::uint32_t { l2, l1 };
+enum class KmeansStart : std::uint32_t { plusplus, random, grid, given };
+enum class KmeansSpace : std::uint32_t { rgb, lab };
+
+inline constexpr int most_clusters = 256;
+inline constexpr int most_iterations = 10000;
+
+struct Centroid {
+    float x, y, z;
+    bool operator==(const Centroid &) const = default;
+};
+
+struct KmeansParams {
+    int clusters = 8; ///< 0 = chosen
+    int max_clusters = 16;
+    int max_iterations = 20;
+    float tolerance = 0.5f;
+    KmeansMetric metric = KmeansMetric::l2;
+    KmeansStart start = KmeansStart::plusplus;
+    KmeansSpace space = KmeansSpace::rgb;
+    std::uint64_t seed = 0;
+    bool warm_start = false;
+
+    bool chosen() const { return clusters == 0; }
+    /// Clusters that outputs need room for.
+    int room() const { return chosen() ? max_clusters : clusters; }
+    /// Whether a run may start from the centroids of a run with those parameters.
+    bool continues(const KmeansParams &before) const {
+        return warm_start && clusters == before.clusters && space == before.space &&
+               (!chosen() || max_clusters == before.max_clusters);
+    }
+    /// What the squared distance that a centroid has moved is compared with; never reached: below
+    /// 0.
+    float squared_tolerance() const { return tolerance < 0 ? -1 : tolerance * tolerance; }
+};
+
+/// gpv_kmeans_result.
+struct KmeansFound {
+    std::uint32_t struct_size;
+    std::int32_t clusters, iterations, empty;
+    std::uint32_t converged;
+    std::uint32_t reserved;
+    double inertia;
+};
+
+// ---- colours ------------------------------------------------------------------------
+
+/// Colours are numbered by their cell, a cube of side 8, and by their place in it; both in raster
+/// order. This is also the order in which they are counted when one is drawn.
+inline constexpr int cell_bits = 9;
+inline constexpr int cell_colors = 1 << cell_bits;
+inline constexpr int cell_count = 1 << (24 - cell_bits);
+inline constexpr int cell_side = 8;
+
+constexpr std::uint32_t color_code(const Color &c) {
+    const std::uint32_t r = c.red, g = c.green, b = c.blue;
+    return (r >> 3) << 19 | (g >> 3) << 14 | (b >> 3) << 9 | (r & 7) << 6 | (g & 7) << 3 | (b & 7);
+}
+
+constexpr Color color_of(std::uint32_t code) {
+    return {static_cast<int>(code >> 19 << 3 | (code >> 6 & 7)),
+            static_cast<int>((code >> 14 & 31) << 3 | (code >> 3 & 7)),
+            static_cast<int>((code >> 9 & 31) << 3 | (code & 7))};
+}
+
+/// Of equally far colours the one whose value is least counts as the farthest.
+constexpr std::uint32_t color_value(const Color &c) {
+    return static_cast<std::uint32_t>(c.red << 16 | c.green << 8 | c.blue);
+}
+
+constexpr std::uint32_t squared_distance(const Color &a, const Color &b) {
+    const int r = a.red - b.red, g = a.green - b.green, bl = a.blue - b.blue;
+    return static_cast<std::uint32_t>(r * r + g * g + bl * bl);
+}
+
+// ---- Lloyd --------------------------------------------------------------------------
+
+/// The distance that decides about labels. Ties go to the lowest number.
+template <KmeansMetric metric>
+constexpr float distance(float x, float y, float z, const Centroid &c) {
+    const float dx = x - c.x, dy = y - c.y, dz = z - c.z;
+    if constexpr (metric == KmeansMetric::l2) {
+        const float xx = dx * dx, yy = dy * dy, zz = dz * dz;
+        return (xx + yy) + zz;
+    } else {
+        return ((dx < 0 ? -dx : dx) + (dy < 0 ? -dy : dy)) + (dz < 0 ? -dz : dz);
+    }
+}
+
+/// How far a centroid has moved, squared.
+constexpr float motion(const Centroid &from, const Centroid &to) {
+    return distance<KmeansMetric::l2>(from.x, from.y, from.z, to);
+}
+
+/// The pixels of a cluster, and the sums of their colours.
+struct ClusterSums {
+    std::uint64_t count, x, y, z;
+};
+
+constexpr Centroid mean(const ClusterSums &sums) {
+    const auto of = [&](std::uint64_t sum) {
+        return static_cast<float>(static_cast<double>(sum) / static_cast<double>(sums.count));
+    };
+    return {of(sums.x), of(sums.y), of(sums.z)};
+}
+
+/// What a cluster contributes to inertia, less the sum of its squared colours:
+/// n |m|^2 - 2 m S. The total is the sum over all pixels, and then these in the order of clusters.
+constexpr double inertia_term(const Centroid &m, const ClusterSums &s) {
+    const double x = m.x, y = m.y, z = m.z;
+    const double squares = (x * x + y * y) + z * z;
+    const double products = (x * static_cast<double>(s.x) + y * static_cast<double>(s.y)) +
+                            z * static_cast<double>(s.z);
+    return static_cast<double>(s.count) * squares - 2.0 * products;
+}
+
+/// The criterion of Calinski and Harabasz for that many clusters: variance between them by variance
+/// within. total: inertia of one cluster.
+constexpr double separation(int clusters, double inertia, double total, std::uint64_t pixels) {
+    const double within = inertia * (clusters - 1);
+    const double between = (total - inertia) * (static_cast<double>(pixels) - clusters);
+    return between / within;
+}
+
+/// Inertia of one cluster, from the sum of all squares.
+constexpr double total_inertia(std::uint64_t squares, const ClusterSums &s) {
+    const double x = static_cast<double>(s.x), y = static_cast<double>(s.y),
+                 z = static_cast<double>(s.z);
+    return static_cast<double>(squares) - ((x * x + y * y) + z * z) / static_cast<double>(s.count);
+}
+
+// ---- start --------------------------------------------------------------------------
+
+/// The i-th random number of a seed: splitmix64 (Steele, Lea and Flood, 2014).
+constexpr std::uint64_t random_number(std::uint64_t seed, int i) {
+    std::uint64_t z = seed + (static_cast<std::uint64_t>(i) + 1) * 0x9e3779b97f4a7c15u;
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return z ^ z >> 31;
+}
+
+/// The random number as a place in 0 .. total - 1, total < 2^56: its upper bits times total.
+constexpr std::uint64_t place_below(std::uint64_t random, std::uint64_t total) {
+    const std::uint64_t high = random >> 32, low = random & 0xffffffffu;
+    const std::uint64_t total_high = total >> 32, total_low = total & 0xffffffffu;
+    const std::uint64_t middle = high * total_low + (low * total_low >> 32);
+    return high * total_high + (middle >> 32) + ((low * total_high + (middle & 0xffffffffu)) >> 32);
+}
+
+/// What the chance of a colour to be drawn as the next centroid is proportional to.
+/// distance: squared, to the nearest of those that have been drawn; the first is drawn by count.
+constexpr std::uint64_t draw_weight(KmeansStart start, std::uint32_t count,
+                                    std::uint32_t distance) {
+    return start == KmeansStart::plusplus ? std::uint64_t{count} * distance
+                                          : (distance ? count : 0);
+}
+
+struct Point {
+    int x, y;
+};
+
+/// The pixel whose colour is the i-th of so many centroids: rows of points, as many to a row as its
+/// share, each in the middle of its part of the image.
+constexpr Point grid_point(int i, int clusters, int width, int height) {
+    const std::int64_t k = clusters, w = width, h = height;
+    std::int64_t rows = 1;
+    while ((rows + 1) * (rows + 1) * w <= k * h && rows < k)
+        rows++;
+    std::int64_t row = 0;
+    while (k * (row + 1) / rows <= i)
+        row++;
+    const std::int64_t first = k * row / rows, points = k * (row + 1) / rows - first;
+    return {static_cast<int>((2 * (i - first) + 1) * w / (2 * points)),
+            static_cast<int>((2 * row + 1) * h / (2 * rows))};
+}
+
+constexpr Centroid centroid_of(const Color &c) {
+    return {static_cast<float>(c.red), static_cast<float>(c.green), static_cast<float>(c.blue)};
+}
+
+// ---- paint --------------------------------------------------------------------------
+
+/// The colour of a centroid, whose numbers are 0..255. lab: null for RGB.
+constexpr Color paint(const Centroid &c, const LabTable *lab) {
+    if (lab)
+        return lab->rgb(c.x, c.y, c.z);
+    return {static_cast<int>(c.x + 0.5f), static_cast<int>(c.y + 0.5f),
+            static_cast<int>(c.z + 0.5f)};
+}
+
+/// Mean of the chroma of so many pixels.
+constexpr int mean_chroma(int sum, int pixels) {
+    return (sum + pixels / 2) / pixels;
+}
+
+// ---- operator -----------------------------------------------------------------------
+
+/// What one run reads and writes.
+struct KmeansRun {
+    Image src;
+    std::optional<Image> labels, dst;
+    std::optional<Block> centroids, counts, result;
+};
+
+/// One backend's operator. Images come checked: supported formats, same size and
+/// memory; disjoint, but for dst, which may be src. Buffers have room.
+class Kmeans : public Operation {
+  public:
+    virtual void set_params(const KmeansParams &params) = 0;
+    /// Of runs with KmeansStart::given.
+    virtual void set_centroids(std::vector<Centroid> centroids) = 0;
+    virtual void prepare(const Image &src, const Image *labels, const Image *dst) = 0;
+    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    virtual bool run(Stream stream, const KmeansRun &run) = 0;
+    /// Of the last run that has finished.
+    virtual KmeansFound found() const = 0;
+};
+
+namespace cpu {
+std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context> context);
+}
+namespace cuda {
+std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context> context);
+}
+
+} // namespace gpv

@@ -1,0 +1,498 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Colour segmentation on CUDA: plans the kernels of kmeans_*.cuh as one sequence.
+//   Histogram  how many pixels there are of each of the 2^24 colours
+//   Collect    the colours that occur, by cells of colour space, and tasks for warps
+//   Seed       draws the colours to start from, where they have to be drawn
+//   Lloyd      all iterations
+//   Label      labels and paints the pixels
+#include "core/kmeans.hpp"
+
+#include <cstring>
+
+#include "cuda/kmeans_label.cuh"
+#include "cuda/operation.hpp"
+
+namespace gpv::cuda {
+namespace {
+
+using namespace kmeans;
+
+Layout layout_of(const Image &image) {
+    switch (image.format) {
+    case Format::gray8:
+        return Layout::gray;
+    case Format::nv12:
+        return Layout::nv12;
+    case Format::i420:
+        return Layout::i420;
+    default:
+        return image.shape(0).channels == 3 ? Layout::rgb : Layout::rgbx;
+    }
+}
+
+/// Calls f<layout>().
+template <class F>
+void with_layout(Layout layout, F f) {
+    switch (layout) {
+    case Layout::gray:
+        return f.template operator()<Layout::gray>();
+    case Layout::rgb:
+        return f.template operator()<Layout::rgb>();
+    case Layout::rgbx:
+        return f.template operator()<Layout::rgbx>();
+    case Layout::nv12:
+        return f.template operator()<Layout::nv12>();
+    default:
+        return f.template operator()<Layout::i420>();
+    }
+}
+
+template <class F>
+void with_metric(KmeansMetric metric, F f) {
+    metric == KmeansMetric::l2 ? f.template operator()<KmeansMetric::l2>()
+                               : f.template operator()<KmeansMetric::l1>();
+}
+
+/// Whether strips of the image can be read and written in words of 8 bytes.
+bool aligned(const Image &image) {
+    for (int i = 0; i < image.plane_count(); i++) {
+        const std::size_t unit = image.format == Format::i420 && i > 0 ? 4 : 8;
+        if (!aligned(rows_of(image.planes[i]), 0, unit))
+            return false;
+    }
+    return true;
+}
+
+class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
+  public:
+    explicit CudaKmeans(const std::shared_ptr<Context> &context)
+        : CudaOperation(context), labels_staging_(device_), state_(context), lab_(context) {
+        for (const Layout layout :
+             {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
+            with_layout(layout, [&]<Layout l> {
+                load<Histogram<l>>(Histogram<l>::shared_bytes);
+                load<Label<l, unsigned>>(Label<l, unsigned>::shared_bytes);
+                load<Label<l, Wide>>(Label<l, Wide>::shared_bytes);
+            });
+        load<Seed>(Seed::shared_bytes);
+        load<Fill<std::uint8_t>>();
+        load_sums<unsigned>();
+        load_sums<Wide>();
+        early_ = can_begin_early<Collect<unsigned>>();
+        state_.reserve(sizeof(State), nullptr);
+        report_.reserve(sizeof(Report));
+        std::memset(report_.data(), 0, sizeof(Report));
+        device_.add(this);
+    }
+
+    ~CudaKmeans() override {
+        device_.remove(this);
+        finish();
+    }
+
+    void set_params(const KmeansParams &params) override {
+        if (params.space == KmeansSpace::lab && !lab_is_there_)
+            upload_lab();
+        params_ = params;
+    }
+
+    void set_centroids(std::vector<Centroid> centroids) override { given_ = std::move(centroids); }
+
+    void prepare(const Image &src, const Image *labels, const Image *dst) override {
+        end_last_run();
+        KmeansRun run{.src = src};
+        if (labels)
+            run.labels = *labels;
+        if (dst)
+            run.dst = *dst;
+        reserve_host(run);
+        plan(nullptr, [&] { visit(run); });
+        graphs_.prepare(sequence_);
+    }
+
+    bool run(Stream stream, const KmeansRun &run) override {
+        return start(
+            "gpv_kmeans_run", stream, [&](cudaStream_t s) { run_captured(s, run); },
+            [&](cudaStream_t s) { enqueue(s, run); });
+    }
+
+    KmeansFound found() const override { return report().found; }
+
+  private:
+    struct Pending {
+        std::byte *centroids = nullptr, *counts = nullptr;
+    };
+
+    template <class Sum>
+    static void load_sums() {
+        load<Collect<Sum>>(Collect<Sum>::shared_bytes);
+        load<Finish<Sum>>(Finish<Sum>::shared_bytes);
+        load<Lloyd<KmeansMetric::l2, Sum>>(Lloyd<KmeansMetric::l2, Sum>::shared_bytes);
+        load<Lloyd<KmeansMetric::l1, Sum>>(Lloyd<KmeansMetric::l1, Sum>::shared_bytes);
+    }
+
+    void upload_lab() {
+        lab_.reserve(sizeof(LabTable), nullptr);
+        lab_host_.reserve(sizeof(LabTable));
+        new (lab_host_.data()) LabTable;
+        GPV_CUDA(runtime.memcpy_async(lab_.data(), lab_host_.data(), sizeof(LabTable),
+                                      cudaMemcpyHostToDevice, nullptr));
+        GPV_CUDA(runtime.stream_synchronize(nullptr));
+        lab_is_there_ = true;
+    }
+
+    const Report &report() const { return *reinterpret_cast<const Report *>(report_.data()); }
+
+    // ---- results --------------------------------------------------------------------
+
+    void deliver_if_finished() override {
+        if (completion_.finished())
+            deliver_report();
+    }
+    void deliver() override {
+        CudaOperation::deliver();
+        labels_staging_.deliver();
+        deliver_report();
+    }
+    void forget() override {
+        CudaOperation::forget();
+        labels_staging_.forget();
+        pending_ = {};
+    }
+
+    void deliver_report() {
+        const std::size_t clusters = report().found.clusters;
+        if (pending_.centroids)
+            std::memcpy(pending_.centroids, report().centroids, clusters * sizeof(Centroid));
+        if (pending_.counts)
+            std::memcpy(pending_.counts, report().counts, clusters * sizeof(std::int32_t));
+        pending_ = {};
+    }
+
+    static bool on_host(const std::optional<Block> &block) {
+        return block && block->memory == Memory::host;
+    }
+
+    // ---- running --------------------------------------------------------------------
+
+    void run_captured(cudaStream_t stream, const KmeansRun &run) {
+        if (run.src.memory == Memory::host)
+            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
+                           "captured");
+        if (on_host(run.centroids) || on_host(run.counts))
+            refuse_capture(
+                "centroids->memory or counts->memory is GPV_MEMORY_HOST; they have to be "
+                "GPV_MEMORY_CUDA");
+        if (planned_bytes([&] { visit(run, true); }) > scratch_.size())
+            refuse_capture("this run needs memory; call gpv_kmeans_prepare() first");
+        sequence_.launch(stream);
+    }
+
+    void enqueue(cudaStream_t stream, const KmeansRun &run) {
+        const bool from_host = run.src.memory == Memory::host;
+        const bool to_host = on_host(run.centroids) || on_host(run.counts);
+        if (from_host || to_host || pending_.centroids || pending_.counts) {
+            end_last_run(); // it uses the staging memory, or the report
+            reserve_host(run);
+        }
+        completion_.follow(stream);
+        plan(stream, [&] { visit(run); });
+        if (unfinished_) // a run has been cut off, so what is 0 between runs may be not
+            GPV_CUDA(runtime.memset_async(scratch_.data(), 0, cleared_bytes_, stream));
+        unfinished_ = true;
+        if (from_host)
+            staging_.upload(run.src, device_src_, stream);
+        graphs_.launch(sequence_, stream);
+        unfinished_ = false;
+        if (from_host && run.labels)
+            labels_staging_.download(device_labels_, stream);
+        if (from_host && run.dst)
+            staging_.download(device_dst_, stream);
+        completion_.record(stream);
+        if (from_host && run.labels)
+            labels_staging_.expect(device_labels_, *run.labels);
+        if (from_host && run.dst)
+            staging_.expect(device_dst_, *run.dst);
+        if (on_host(run.centroids))
+            pending_.centroids = run.centroids->data;
+        if (on_host(run.counts))
+            pending_.counts = run.counts->data;
+    }
+
+    void reserve_host(const KmeansRun &run) {
+        if (run.src.memory != Memory::host)
+            return;
+        staging_.reserve_upload(run.src);
+        if (run.labels)
+            labels_staging_.reserve_download(*run.labels);
+        if (run.dst)
+            staging_.reserve_download(*run.dst);
+    }
+
+    // ---- planning -------------------------------------------------------------------
+
+    /// Scratch of a run.
+    template <class Sum>
+    struct Tables {
+        unsigned *counters, *occupied;
+        Control *control;
+        Sum *sums;
+        unsigned *order;
+        std::uint8_t *color_labels, *slab_labels;
+        Cell *cells;
+        Wide *weights;
+        Centroid *seeds;
+        Outcome<Sum> *outcome;
+        Colors colors;
+        Task<Sum> *tasks;
+        std::uint16_t *task_labels;
+    };
+
+    void visit(const KmeansRun &run, bool captured = false) {
+        const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
+        pixels <= most_narrow_pixels ? visit<unsigned>(run, captured) : visit<Wide>(run, captured);
+    }
+
+    template <class Sum>
+    void visit(const KmeansRun &run, bool captured) {
+        const Tables<Sum> tables = take_tables<Sum>(run.src);
+        const KmeansRun there = on_device(run);
+        const Layout layout = layout_of(there.src);
+        const Source src = source_of(there.src);
+        with_layout(layout, [&]<Layout l> { add_histogram<l>(src, tables); });
+        add<Collect<Sum>>(dim3(collect_blocks * device_.multiprocessors()),
+                          {.counters = tables.counters,
+                           .occupied = tables.occupied,
+                           .control = tables.control,
+                           .colors = tables.colors,
+                           .cells = tables.cells,
+                           .tasks = tables.tasks},
+                          early_ ? Sequence::Begin::early : Sequence::Begin::in_turn);
+        if (params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random)
+            add_seed(tables);
+        with_metric(params_.metric, [&]<KmeansMetric m> { add_lloyd<m>(src, layout, tables); });
+        add_label(there, src, layout, tables, captured);
+    }
+
+    /// What is 0 between runs lies at the beginning, at the same place for every kind of run.
+    template <class Sum>
+    Tables<Sum> take_tables(const Image &src) {
+        Tables<Sum> t;
+        t.counters = carver_.take<unsigned>(std::size_t{cell_count} * cell_colors);
+        t.occupied = carver_.take<unsigned>(cell_count / 32);
+        t.control = carver_.take<Control>(1);
+        t.sums = reinterpret_cast<Sum *>(carver_.take<Wide>(phases * 4 * most_clusters));
+        cleared_bytes_ = carver_.here();
+        t.color_labels = carver_.take<std::uint8_t>(std::size_t{cell_count} * cell_colors);
+        t.slab_labels = carver_.take<std::uint8_t>(slab_count);
+        t.order = carver_.take<unsigned>(cell_count);
+        t.cells = carver_.take<Cell>(cell_count);
+        t.weights = carver_.take<Wide>(cell_count);
+        t.seeds = carver_.take<Centroid>(most_clusters);
+        t.outcome = carver_.take<Outcome<Sum>>(1);
+        const std::size_t colors = std::min<std::size_t>(std::size_t{cell_count} * cell_colors,
+                                                         std::size_t(src.width) * src.height);
+        t.colors.keys = carver_.take<unsigned>(colors);
+        t.colors.counts = carver_.take<unsigned>(colors);
+        t.colors.distances = carver_.take<unsigned>(colors);
+        const std::size_t tasks = std::min<std::size_t>(colors, slab_count);
+        t.tasks = carver_.take<Task<Sum>>(tasks);
+        t.task_labels = carver_.take<std::uint16_t>(tasks);
+        return t;
+    }
+
+    /// Images in host memory become images of our own.
+    KmeansRun on_device(const KmeansRun &run) {
+        if (run.src.memory != Memory::host)
+            return run;
+        const auto place = [&](const Image &like) {
+            return Staging::place(like, carver_.take<std::byte>(Staging::bytes(like)));
+        };
+        KmeansRun there = run;
+        there.src = device_src_ = place(run.src);
+        if (run.labels)
+            there.labels = device_labels_ = place(*run.labels);
+        if (run.dst)
+            there.dst = device_dst_ = place(*run.dst);
+        return there;
+    }
+
+    const LabTable *lab() const {
+        return params_.space == KmeansSpace::lab ? reinterpret_cast<const LabTable *>(lab_.data())
+                                                 : nullptr;
+    }
+
+    Source source_of(const Image &image) const {
+        Source src{.width = image.width,
+                   .height = image.height,
+                   .red = blue_first(image.format) ? 2 : 0,
+                   .aligned = aligned(image),
+                   .lab = lab()};
+        for (int i = 0; i < image.plane_count(); i++)
+            src.planes[i] = rows_of(image.planes[i]);
+        if (image.plane_count() > 1)
+            src.yuv = RgbTransform::of(image);
+        return src;
+    }
+
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job,
+             Sequence::Begin begin = Sequence::Begin::in_turn) {
+        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads,
+                      Kernel::shared_bytes, job, begin);
+    }
+
+    template <Layout layout, class Sum>
+    void add_histogram(const Source &src, const Tables<Sum> &tables) {
+        using Kernel = Histogram<layout>;
+        const std::int64_t strips = std::int64_t{blocks(src.width, strip)} * src.height;
+        const std::int64_t most = std::int64_t{device_.multiprocessors()} * histogram_blocks;
+        const std::int64_t grid = std::min(most, (strips + Kernel::threads - 1) / Kernel::threads);
+        add<Kernel>(dim3(static_cast<unsigned>(grid)),
+                    {.src = src, .counters = tables.counters, .occupied = tables.occupied});
+    }
+
+    /// Of the parameters that a warm start needs; never 0.
+    unsigned signature() const {
+        return 1u << 31 | static_cast<unsigned>(params_.space) << 20 |
+               static_cast<unsigned>(params_.chosen() ? params_.max_clusters : 0) << 10 |
+               static_cast<unsigned>(params_.clusters);
+    }
+    unsigned warm_signature() const { return params_.warm_start ? signature() : 0; }
+    State *state() const { return reinterpret_cast<State *>(state_.data()); }
+
+    template <class Sum>
+    void add_seed(const Tables<Sum> &tables) {
+        add<Seed>(dim3(device_.multiprocessors()),
+                  {.control = tables.control,
+                   .colors = tables.colors,
+                   .occupied = tables.occupied,
+                   .cells = tables.cells,
+                   .order = tables.order,
+                   .weights = tables.weights,
+                   .state = state(),
+                   .signature = warm_signature(),
+                   .start = params_.start,
+                   .seed = params_.seed,
+                   .clusters = params_.room(),
+                   .seeds = tables.seeds},
+                  Sequence::Begin::together);
+    }
+
+    template <KmeansMetric metric, class Sum>
+    void add_lloyd(const Source &src, Layout layout, const Tables<Sum> &tables) {
+        using Kernel = Lloyd<metric, Sum>;
+        typename Kernel::Job job{.control = tables.control,
+                                 .colors = tables.colors,
+                                 .tasks = tables.tasks,
+                                 .labels = tables.task_labels,
+                                 .sums = tables.sums,
+                                 .slab_labels = tables.slab_labels,
+                                 .color_labels = tables.color_labels,
+                                 .state = state(),
+                                 .outcome = tables.outcome,
+                                 .max_iterations = params_.max_iterations,
+                                 .squared_tolerance = params_.squared_tolerance()};
+        job.start.kind = params_.start;
+        job.start.signature = warm_signature();
+        job.start.clusters = params_.clusters;
+        job.start.max_clusters = params_.max_clusters;
+        job.start.src = src;
+        job.start.layout = layout;
+        job.start.seeds = tables.seeds;
+        std::copy(given_.begin(), given_.end(), job.start.given);
+        add<Kernel>(dim3(device_.multiprocessors()), job, Sequence::Begin::together);
+    }
+
+    template <class Sum>
+    FinishJob<Sum> finish_job(const KmeansRun &run, const Tables<Sum> &tables, bool captured) {
+        FinishJob<Sum> job{.control = tables.control,
+                           .occupied = tables.occupied,
+                           .outcome = tables.outcome,
+                           .sums = tables.sums,
+                           .state = state(),
+                           .signature = signature(),
+                           .report_all = on_host(run.centroids) || on_host(run.counts)};
+        if (!captured) // that may run at any time
+            job.report = reinterpret_cast<Report *>(report_.data());
+        const auto data = [](const std::optional<Block> &block) {
+            return block && block->memory == Memory::cuda ? block->data : nullptr;
+        };
+        job.centroids = reinterpret_cast<Centroid *>(data(run.centroids));
+        job.counts = reinterpret_cast<std::int32_t *>(data(run.counts));
+        job.result = reinterpret_cast<KmeansFound *>(data(run.result));
+        return job;
+    }
+
+    template <class Sum>
+    void add_label(const KmeansRun &run, const Source &src, Layout layout,
+                   const Tables<Sum> &tables, bool captured) {
+        const FinishJob<Sum> finishing = finish_job(run, tables, captured);
+        if (!run.labels && !run.dst)
+            return add<Finish<Sum>>(dim3(1), finishing);
+        with_layout(layout, [&]<Layout l> {
+            using Kernel = Label<l, Sum>;
+            typename Kernel::Job job{.finish = finishing,
+                                     .src = src,
+                                     .slab_labels = tables.slab_labels,
+                                     .color_labels = tables.color_labels,
+                                     .paint = paint_for(run.dst ? *run.dst : run.src)};
+            if (run.labels) {
+                job.labels = rows_of(run.labels->planes[0]);
+                job.aligned_labels = aligned(job.labels, 0, 8);
+            }
+            if (run.dst) {
+                for (int i = 0; i < run.dst->plane_count(); i++)
+                    job.dst[i] = rows_of(run.dst->planes[i]);
+                job.aligned_dst = aligned(*run.dst);
+            }
+            const std::int64_t strips =
+                std::int64_t{blocks(src.width, strip)} * blocks(src.height, Kernel::rows);
+            const std::int64_t grid = 1 + (strips + Kernel::threads - 1) / Kernel::threads;
+            add<Kernel>(dim3(static_cast<unsigned>(grid)), job);
+        });
+        if (run.labels)
+            fill_chroma(*run.labels);
+    }
+
+    Paint paint_for(const Image &image) const {
+        Paint paint{.yuv = image.plane_count() > 1, .lab = lab()};
+        if (paint.yuv)
+            paint.transform = YuvTransform::of(image);
+        return paint;
+    }
+
+    void fill_chroma(const Image &labels) {
+        for (int i = 1; i < labels.plane_count(); i++) {
+            const PlaneShape shape = labels.shape(i);
+            const PointJob job{.out = rows_of(labels.planes[i]),
+                               .length = shape.columns * shape.channels,
+                               .rows = shape.rows,
+                               .value = neutral_chroma8};
+            using Kernel = Fill<std::uint8_t>;
+            sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>),
+                          dim3(blocks(job.length, Kernel::threads), job.rows), Kernel::threads, 0,
+                          job);
+        }
+    }
+
+    KmeansParams params_;
+    std::vector<Centroid> given_;
+    bool early_ = false; ///< kernels begin before the one before is over
+    Staging labels_staging_;
+    Buffer state_, lab_;
+    PinnedBuffer report_, lab_host_;
+    bool lab_is_there_ = false;
+    Pending pending_;                                     ///< in host memory, to be completed
+    Image device_src_{}, device_labels_{}, device_dst_{}; ///< of images in host memory
+    std::size_t cleared_bytes_ = 0; ///< at the beginning of scratch, 0 between runs
+    bool unfinished_ = false;       ///< the last run
+};
+
+} // namespace
+
+std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context> context) {
+    return std::make_unique<CudaKmeans>(context);
+}
+
+} // namespace gpv::cuda

@@ -1,0 +1,2228 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Colour segmentation against a reference that shares no code with the library: the definition in
+// docs/algorithms/kmeans.md, colour by colour. With --bench: times beside OpenCV.
+#include "device.hpp"
+
+#include <optional>
+
+#include <tbb/parallel_for.h>
+
+#ifdef HAVE_OPENCV
+#    include <opencv2/core.hpp>
+#endif
+
+using namespace parity;
+
+namespace {
+
+/// What is asked of a run.
+struct Case {
+    gpv_kmeans_params params;
+    std::vector<float> given; ///< centroids, for GPV_KMEANS_GIVEN
+};
+
+using Centroid = std::array<float, 3>;
+
+/// What there is to be found in an image.
+struct Found {
+    int iterations = 0, empty = 0;
+    bool converged = false;
+    double inertia = 0;
+    std::vector<Centroid> centroids;
+    std::vector<std::int32_t> counts;
+    std::vector<std::uint8_t> labels; ///< row by row
+    int clusters() const { return static_cast<int>(centroids.size()); }
+};
+
+// ---- colours --------------------------------------------------------------
+
+/// A colour as one number, R * 2^16 + G * 2^8 + B.
+using Value = std::uint32_t;
+
+Value value_of(const Rgb &c) {
+    return static_cast<Value>(c[0] << 16 | c[1] << 8 | c[2]);
+}
+
+Rgb bytes_of(Value value) {
+    return {static_cast<int>(value >> 16), static_cast<int>(value >> 8 & 255),
+            static_cast<int>(value & 255)};
+}
+
+/// R, G and B in 16-bit fixed point, rounded and clamped.
+class RgbOfYuv {
+  public:
+    explicit RgbOfYuv(const gpv_image &image) {
+        const auto [kr, kg, kb] = luma_weights(image);
+        const bool full = image.color_range == GPV_COLOR_RANGE_FULL;
+        const double luma = full ? 1 : 255.0 / 219, chroma = full ? 1 : 255.0 / 224;
+        black_ = full ? 0 : 16;
+        const double rows[3][3] = {
+            {luma, 0, 2 * (1 - kr) * chroma},
+            {luma, -2 * (1 - kb) * kb / kg * chroma, -2 * (1 - kr) * kr / kg * chroma},
+            {luma, 2 * (1 - kb) * chroma, 0}};
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 3; k++)
+                rows_[i][k] = std::llround(65536 * rows[i][k]);
+    }
+    Rgb operator()(int y, int u, int v) const {
+        const auto channel = [&](int i) {
+            const std::int64_t sum =
+                rows_[i][0] * (y - black_) + rows_[i][1] * (u - 128) + rows_[i][2] * (v - 128);
+            return std::clamp(static_cast<int>(std::floor(sum / 65536.0 + 0.5)), 0, 255);
+        };
+        return {channel(0), channel(1), channel(2)};
+    }
+
+  private:
+    int black_;
+    std::int64_t rows_[3][3];
+};
+
+/// The colour of every pixel, row by row.
+std::vector<Value> colors_of(const GuardedImage &image) {
+    const gpv_image &view = *image.view();
+    const RgbOfYuv rgb(view);
+    const int step = channels(view.format, 0);
+    std::vector<Value> result(std::size_t(view.width) * view.height);
+    for (int y = 0; y < view.height; y++)
+        for (int x = 0; x < view.width; x++) {
+            const std::uint8_t *p = image.row(0, y) + std::ptrdiff_t(x) * step;
+            Rgb c{p[0], p[0], p[0]};
+            if (step >= 3)
+                c = blue_first(view.format) ? Rgb{p[2], p[1], p[0]} : Rgb{p[0], p[1], p[2]};
+            if (view.format == GPV_FORMAT_NV12)
+                c = rgb(p[0], image.row(1, y / 2)[x / 2 * 2], image.row(1, y / 2)[x / 2 * 2 + 1]);
+            if (view.format == GPV_FORMAT_I420)
+                c = rgb(p[0], image.row(1, y / 2)[x / 2], image.row(2, y / 2)[x / 2]);
+            result[std::size_t(y) * view.width + x] = value_of(c);
+        }
+    return result;
+}
+
+/// Linear light of a byte of sRGB.
+double light_of(int byte) {
+    static const std::vector<double> table = [] {
+        std::vector<double> light;
+        for (int i = 0; i < 256; i++)
+            light.push_back(i <= 10 ? i / 255.0 / 12.92
+                                    : std::pow((i / 255.0 + 0.055) / 1.055, 2.4));
+        return light;
+    }();
+    return table[static_cast<std::size_t>(byte)];
+}
+
+constexpr double white[3] = {0.95047, 1, 1.08883}; // D65
+
+/// CIE L*a*b* of sRGB, scaled as bytes are, but neither rounded nor clamped.
+std::array<double, 3> lab_of(const Rgb &rgb) {
+    const double r = light_of(rgb[0]), g = light_of(rgb[1]), b = light_of(rgb[2]);
+    const auto f = [](double t) {
+        return t > 216.0 / 24389 ? std::cbrt(t) : (24389.0 / 27 * t + 16) / 116;
+    };
+    const double x = f((0.4124564 * r + 0.3575761 * g + 0.1804375 * b) / white[0]);
+    const double y = f((0.2126729 * r + 0.7151522 * g + 0.0721750 * b) / white[1]);
+    const double z = f((0.0193339 * r + 0.1191920 * g + 0.9503041 * b) / white[2]);
+    return {2.55 * (116 * y - 16), 500 * (x - y) + 128, 200 * (y - z) + 128};
+}
+
+/// The bytes of sRGB whose linear light is nearest to that of numbers as Lab's bytes are.
+Rgb rgb_of_lab(const Centroid &c) {
+    const double y = (c[0] / 2.55 + 16) / 116;
+    const double f[3] = {y + (c[1] - 128.0) / 500, y, y - (c[2] - 128.0) / 200};
+    double xyz[3];
+    for (int i = 0; i < 3; i++)
+        xyz[i] =
+            white[i] * (f[i] > 6.0 / 29 ? f[i] * f[i] * f[i] : 3 * 36.0 / 841 * (f[i] - 4.0 / 29));
+    const double rows[3][3] = {{3.2404542, -1.5371385, -0.4985314},
+                               {-0.9692660, 1.8760108, 0.0415560},
+                               {0.0556434, -0.2040259, 1.0572252}};
+    Rgb result;
+    for (int i = 0; i < 3; i++) {
+        const double light = rows[i][0] * xyz[0] + rows[i][1] * xyz[1] + rows[i][2] * xyz[2];
+        int byte = 0;
+        while (byte < 255 && light >= (light_of(byte) + light_of(byte + 1)) / 2)
+            byte++;
+        result[i] = byte;
+    }
+    return result;
+}
+
+gpv_kmeans_params default_params() {
+    gpv_kmeans_params p;
+    gpv_kmeans_params_init(&p, sizeof p);
+    return p;
+}
+
+/// The bytes of Lab that the library gives to colours of sRGB, which the definition leaves some
+/// room to choose. Its interface says them: a pixel from which a cluster starts is its centroid.
+class LabBytes {
+  public:
+    LabBytes() : known_(1 << 24, unknown) {}
+    ~LabBytes() { gpv_kmeans_destroy(&op_); }
+    LabBytes(const LabBytes &) = delete;
+    LabBytes &operator=(const LabBytes &) = delete;
+
+    void convert(std::vector<Value> &colors) {
+        std::vector<Value> fresh;
+        for (const Value color : colors)
+            if (known_[color] == unknown) {
+                known_[color] = 0;
+                fresh.push_back(color);
+            }
+        for (std::size_t i = 0; i < fresh.size(); i += batch)
+            ask(&fresh[i], std::min<std::size_t>(batch, fresh.size() - i));
+        for (Value &color : colors)
+            color = known_[color];
+    }
+
+  private:
+    static constexpr Value unknown = ~Value{0};
+    static constexpr std::size_t batch = GPV_KMEANS_MAX_CLUSTERS;
+
+    void ask(const Value *colors, std::size_t count) {
+        const int k = static_cast<int>(std::max<std::size_t>(count, 2));
+        GuardedImage pixels(GPV_FORMAT_RGB8, k, 1);
+        for (int i = 0; i < k; i++)
+            for (int channel = 0; channel < 3; channel++)
+                pixels.row(0, 0)[3 * i + channel] = static_cast<std::uint8_t>(
+                    bytes_of(colors[std::min<std::size_t>(i, count - 1)])[channel]);
+        gpv_kmeans_params p = default_params();
+        p.clusters = k;
+        p.max_iterations = 0;
+        p.start = GPV_KMEANS_GRID;
+        p.space = GPV_KMEANS_LAB;
+        if (!op_)
+            require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
+        require(gpv_kmeans_set_params(op_, &p), context_, "gpv_kmeans_set_params");
+        Centroid centroids[batch];
+        gpv_buffer into;
+        gpv_buffer_init(&into, sizeof into);
+        into.data = centroids;
+        into.size = sizeof centroids;
+        require(
+            gpv_kmeans_run(op_, nullptr, pixels.view(), nullptr, nullptr, &into, nullptr, nullptr),
+            context_, "gpv_kmeans_run");
+        for (std::size_t i = 0; i < count; i++) {
+            Rgb bytes;
+            for (int channel = 0; channel < 3; channel++) {
+                bytes[channel] = static_cast<int>(centroids[i][channel]);
+                if (static_cast<float>(bytes[channel]) != centroids[i][channel] ||
+                    bytes[channel] < 0 || bytes[channel] > 255)
+                    fatal("Lab: the centroid of a pixel is no byte");
+            }
+            known_[colors[i]] = value_of(bytes);
+        }
+    }
+
+    std::vector<Value> known_;
+    CountedContext context_{GPV_BACKEND_CPU};
+    gpv_kmeans *op_ = nullptr;
+};
+
+LabBytes &lab_bytes() {
+    static LabBytes table;
+    return table;
+}
+
+// ---- the definition -------------------------------------------------------
+
+/// A colour, as often as it occurs.
+struct Counted {
+    Value value;
+    std::int64_t count;
+};
+
+/// The place of a colour in the order in which colours are drawn: cubes of side 8 in raster order,
+/// and in each cube again in raster order.
+Value drawing_order(Value value) {
+    const Rgb c = bytes_of(value);
+    const int cube = (c[0] / 8 * 32 + c[1] / 8) * 32 + c[2] / 8;
+    return static_cast<Value>(cube * 512 + (c[0] % 8 * 8 + c[1] % 8) * 8 + c[2] % 8);
+}
+
+/// The colours of an image, each once, in the order in which they are drawn.
+struct Colors {
+    std::vector<Counted> distinct;
+    std::vector<std::uint32_t> of_pixel; ///< index in distinct, row by row
+
+    explicit Colors(const std::vector<Value> &pixels) {
+        std::vector<Value> order;
+        for (const Value value : pixels)
+            order.push_back(drawing_order(value));
+        std::vector<Value> sorted = order;
+        std::sort(sorted.begin(), sorted.end());
+        sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
+        distinct.resize(sorted.size());
+        for (std::size_t i = 0; i < pixels.size(); i++) {
+            const auto at = std::lower_bound(sorted.begin(), sorted.end(), order[i]);
+            of_pixel.push_back(static_cast<std::uint32_t>(at - sorted.begin()));
+            distinct[of_pixel.back()].value = pixels[i];
+            distinct[of_pixel.back()].count++;
+        }
+    }
+};
+
+/// splitmix64.
+class Random {
+  public:
+    explicit Random(std::uint64_t seed) : state_(seed) {}
+    /// 0 .. total - 1
+    std::uint64_t below(std::uint64_t total) {
+        std::uint64_t z = state_ += 0x9e3779b97f4a7c15;
+        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+        z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+        z ^= z >> 31;
+        return static_cast<std::uint64_t>(static_cast<unsigned __int128>(z) * total >> 64);
+    }
+
+  private:
+    std::uint64_t state_;
+};
+
+Centroid centroid_of(Value value) {
+    const Rgb c = bytes_of(value);
+    return {static_cast<float>(c[0]), static_cast<float>(c[1]), static_cast<float>(c[2])};
+}
+
+std::vector<Centroid> drawn(const Colors &colors, const gpv_kmeans_params &p, int k) {
+    const auto squared_distance = [](Value a, Value b) {
+        std::int64_t sum = 0;
+        for (int i = 0; i < 3; i++) {
+            const std::int64_t difference = bytes_of(a)[i] - bytes_of(b)[i];
+            sum += difference * difference;
+        }
+        return sum;
+    };
+    Random random(p.seed);
+    std::vector<Value> result;
+    std::vector<std::int64_t> nearest(colors.distinct.size(), INT64_MAX); // of those drawn
+    while (static_cast<int>(result.size()) < k) {
+        std::vector<std::uint64_t> sums; // of the weights so far
+        std::uint64_t sum = 0;
+        for (std::size_t i = 0; i < nearest.size(); i++) {
+            const std::int64_t n = colors.distinct[i].count;
+            sum += result.empty()                   ? n
+                   : p.start == GPV_KMEANS_PLUSPLUS ? n * nearest[i]
+                   : nearest[i] > 0                 ? n
+                                                    : 0;
+            sums.push_back(sum);
+        }
+        const std::uint64_t place = random.below(sum);
+        const auto at = std::upper_bound(sums.begin(), sums.end(), place);
+        result.push_back(sum ? colors.distinct[at - sums.begin()].value : result[0]);
+        for (std::size_t i = 0; i < nearest.size(); i++)
+            nearest[i] =
+                std::min(nearest[i], squared_distance(colors.distinct[i].value, result.back()));
+    }
+    std::vector<Centroid> centroids;
+    for (const Value value : result)
+        centroids.push_back(centroid_of(value));
+    return centroids;
+}
+
+std::vector<Centroid> grid(const std::vector<Value> &pixels, std::int64_t width,
+                           std::int64_t height, int k) {
+    int rows = 1;
+    for (std::int64_t r = 2; r <= k; r++)
+        if (r * r * width <= k * height)
+            rows = static_cast<int>(r);
+    std::vector<Centroid> result;
+    for (int row = 0; row < rows; row++) {
+        const int points = k * (row + 1) / rows - k * row / rows;
+        for (int i = 0; i < points; i++) {
+            const std::int64_t x = width * (2 * i + 1) / (2 * points);
+            const std::int64_t y = height * (2 * row + 1) / (2 * rows);
+            result.push_back(centroid_of(pixels[y * width + x]));
+        }
+    }
+    return result;
+}
+
+float distance(gpv_kmeans_metric metric, const Centroid &a, const Centroid &b) {
+    const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
+    if (metric == GPV_KMEANS_L1)
+        return (std::fabs(x) + std::fabs(y)) + std::fabs(z);
+    return (x * x + y * y) + z * z;
+}
+
+/// The pixels of a cluster, and the sums of their colours.
+struct Sums {
+    std::uint64_t count = 0, channel[3] = {};
+};
+
+/// The iteration, from some centroids to the end.
+class Lloyd {
+  public:
+    Lloyd(const Colors &colors, const gpv_kmeans_params &p, std::vector<Centroid> centroids)
+        : colors_(colors), p_(p), centroids_(std::move(centroids)),
+          labels_(colors.distinct.size()) {
+        for (assign(); !converged_ && iterations_ < p.max_iterations; assign())
+            update();
+    }
+
+    double inertia() const {
+        double result = static_cast<double>(squares());
+        for (std::size_t i = 0; i < centroids_.size(); i++) {
+            const double x = centroids_[i][0], y = centroids_[i][1], z = centroids_[i][2];
+            const double length = (x * x + y * y) + z * z;
+            const double product =
+                (x * double(sums_[i].channel[0]) + y * double(sums_[i].channel[1])) +
+                z * double(sums_[i].channel[2]);
+            result += double(sums_[i].count) * length - 2 * product;
+        }
+        return std::max(result, 0.0);
+    }
+
+    /// Of Calinski and Harabasz.
+    double criterion() const {
+        Sums all;
+        for (const Sums &s : sums_) {
+            all.count += s.count;
+            for (int i = 0; i < 3; i++)
+                all.channel[i] += s.channel[i];
+        }
+        const double x = double(all.channel[0]), y = double(all.channel[1]),
+                     z = double(all.channel[2]), n = double(all.count);
+        const double of_one = double(squares()) - ((x * x + y * y) + z * z) / n;
+        const double within = inertia(), k = double(centroids_.size());
+        return ((of_one - within) * (n - k)) / (within * (k - 1));
+    }
+
+    Found found() const {
+        Found result;
+        result.iterations = iterations_;
+        result.converged = converged_;
+        result.inertia = inertia();
+        result.centroids = centroids_;
+        for (const Sums &s : sums_) {
+            result.counts.push_back(static_cast<std::int32_t>(s.count));
+            result.empty += s.count == 0;
+        }
+        for (const std::uint32_t color : colors_.of_pixel)
+            result.labels.push_back(labels_[color]);
+        return result;
+    }
+
+  private:
+    void assign() {
+        sums_.assign(centroids_.size(), {});
+        for (std::size_t j = 0; j < labels_.size(); j++) {
+            const Counted &color = colors_.distinct[j];
+            const Centroid at = centroid_of(color.value);
+            int best = 0;
+            float least = distance(p_.metric, at, centroids_[0]);
+            for (int i = 1; i < static_cast<int>(centroids_.size()); i++) {
+                const float d = distance(p_.metric, at, centroids_[i]);
+                if (d < least)
+                    best = i, least = d;
+            }
+            labels_[j] = static_cast<std::uint8_t>(best);
+            sums_[best].count += color.count;
+            for (int i = 0; i < 3; i++)
+                sums_[best].channel[i] += std::uint64_t(bytes_of(color.value)[i]) * color.count;
+        }
+    }
+
+    void update() {
+        const std::vector<Centroid> old = centroids_;
+        bool reseeded = false;
+        for (std::size_t i = 0; i < old.size(); i++)
+            if (sums_[i].count)
+                for (int c = 0; c < 3; c++)
+                    centroids_[i][c] =
+                        static_cast<float>(double(sums_[i].channel[c]) / double(sums_[i].count));
+            else if (!reseeded) {
+                reseeded = true;
+                centroids_[i] = farthest(old, old[i]);
+            }
+        iterations_++;
+        converged_ = p_.tolerance >= 0;
+        for (std::size_t i = 0; i < old.size(); i++)
+            if (distance(GPV_KMEANS_L2, old[i], centroids_[i]) > p_.tolerance * p_.tolerance)
+                converged_ = false;
+    }
+
+    /// The colour that is farthest from its own centroid, or another one if none is far from it.
+    Centroid farthest(const std::vector<Centroid> &centroids, const Centroid &other) const {
+        float most = 0;
+        Value value = 0;
+        for (std::size_t j = 0; j < labels_.size(); j++) {
+            const Value color = colors_.distinct[j].value;
+            const float d = distance(p_.metric, centroid_of(color), centroids[labels_[j]]);
+            if (d > most || (d == most && color < value))
+                most = d, value = color;
+        }
+        return most > 0 ? centroid_of(value) : other;
+    }
+
+    std::uint64_t squares() const {
+        std::uint64_t sum = 0;
+        for (const Counted &color : colors_.distinct)
+            for (const int byte : bytes_of(color.value))
+                sum += std::uint64_t(byte * byte) * color.count;
+        return sum;
+    }
+
+    const Colors &colors_;
+    const gpv_kmeans_params &p_;
+    std::vector<Centroid> centroids_;
+    std::vector<std::uint8_t> labels_; ///< of the colours
+    std::vector<Sums> sums_;
+    int iterations_ = 0;
+    bool converged_ = false;
+};
+
+/// The runs of one operator, which may go on from the one before.
+class Definition {
+  public:
+    Found operator()(const GuardedImage &src, const Case &c) {
+        const gpv_kmeans_params &p = c.params;
+        std::vector<Value> pixels = colors_of(src);
+        if (p.space == GPV_KMEANS_LAB)
+            lab_bytes().convert(pixels);
+        const Colors colors(pixels);
+        const auto from = [&](int k) {
+            switch (p.start) {
+            case GPV_KMEANS_GIVEN:
+                return std::vector<Centroid>(reinterpret_cast<const Centroid *>(c.given.data()),
+                                             reinterpret_cast<const Centroid *>(c.given.data()) +
+                                                 k);
+            case GPV_KMEANS_GRID:
+                return grid(pixels, src.view()->width, src.view()->height, k);
+            default:
+                return drawn(colors, p, k);
+            }
+        };
+        Found found;
+        if (goes_on(p))
+            found = Lloyd(colors, p, before_).found();
+        else if (p.clusters)
+            found = Lloyd(colors, p, from(p.clusters)).found();
+        else if (colors.distinct.size() == 1)
+            found = Lloyd(colors, p, from(1)).found();
+        else
+            found = best(colors, p, from);
+        last_ = p;
+        before_ = found.centroids;
+        return found;
+    }
+
+  private:
+    bool goes_on(const gpv_kmeans_params &p) const {
+        return p.warm_start && before_.size() > 1 && p.clusters == last_.clusters &&
+               p.space == last_.space && (p.clusters || p.max_clusters == last_.max_clusters);
+    }
+    template <class Start>
+    static Found best(const Colors &colors, const gpv_kmeans_params &p, Start from) {
+        std::optional<Found> best;
+        double highest = 0;
+        for (int k = 2; k <= p.max_clusters; k++) {
+            const Lloyd lloyd(colors, p, from(k));
+            if (lloyd.inertia() == 0)
+                return lloyd.found();
+            const double criterion = lloyd.criterion();
+            if (best && criterion <= highest)
+                continue;
+            best = lloyd.found();
+            highest = criterion;
+        }
+        return *best;
+    }
+
+    gpv_kmeans_params last_{};
+    std::vector<Centroid> before_; ///< none before the first run
+};
+
+// ---- what is written ------------------------------------------------------
+
+/// The colour of every pixel of an image at which f(x, y) is the number of a colour.
+template <class F>
+void draw_colors(GuardedImage &dst, const std::vector<Rgb> &colors, F label) {
+    const gpv_image &view = *dst.view();
+    std::vector<Rgb> yuv;
+    for (const Rgb &c : colors) {
+        yuv.push_back(yuv_of(view, c));
+        for (int &sample : yuv.back())
+            sample = std::min(sample, 255);
+    }
+    dst.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        const int step = channels(view.format, plane), pixels = plane > 0 ? 2 : 1;
+        for (int x = 0; x < bytes / step; x++) {
+            std::uint8_t *p = row + std::ptrdiff_t(x) * step;
+            Rgb sum{};
+            int n = 0;
+            for (int v = int(y) * pixels; v < std::min(int(y + 1) * pixels, view.height); v++)
+                for (int u = x * pixels; u < std::min((x + 1) * pixels, view.width); u++, n++)
+                    for (int i = 0; i < 3; i++)
+                        sum[i] += (is_yuv(view.format) ? yuv : colors)[label(u, v)][i];
+            const auto mean = [&](int i) {
+                return static_cast<std::uint8_t>(std::floor(double(sum[i]) / n + 0.5));
+            };
+            if (is_yuv(view.format))
+                for (int i = 0; i < step; i++)
+                    p[i] = mean(plane + i);
+            else if (step == 1)
+                *p = static_cast<std::uint8_t>((77 * sum[0] + 150 * sum[1] + 29 * sum[2] + 128) /
+                                               256);
+            else
+                for (int i = 0; i < 3; i++)
+                    p[i] = mean(blue_first(view.format) ? 2 - i : i);
+        }
+    });
+}
+
+/// labels as the header describes them.
+void draw_labels(const Found &found, GuardedImage &labels) {
+    const int width = labels.view()->width;
+    labels.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        if (plane > 0)
+            std::memset(row, 128, bytes);
+        else
+            std::memcpy(row, &found.labels[y * width], bytes);
+    });
+}
+
+/// dst as the header describes it.
+void recolor(const Found &found, gpv_kmeans_space space, const GuardedImage &src,
+             GuardedImage &dst) {
+    std::vector<Rgb> colors;
+    for (const Centroid &c : found.centroids)
+        if (space == GPV_KMEANS_LAB) // check_colors() has checked that it is one that may be
+            colors.push_back(bytes_of(gpv_kmeans_color(space, c.data())));
+        else
+            colors.push_back({static_cast<int>(std::floor(c[0] + 0.5)),
+                              static_cast<int>(std::floor(c[1] + 0.5)),
+                              static_cast<int>(std::floor(c[2] + 0.5))});
+    dst.copy_pixels_from(src);
+    draw_colors(dst, colors,
+                [&](int x, int y) { return found.labels[std::size_t(y) * src.view()->width + x]; });
+}
+
+// ---- contents -------------------------------------------------------------
+
+/// The colour of a pixel: R, G and B, or Y, U and V. Grey has the first.
+using Paint = std::function<Rgb(int x, int y)>;
+
+void paint(GuardedImage &image, const Paint &color) {
+    const gpv_format format = image.view()->format;
+    for (int plane = 0; plane < image.planes(); plane++)
+        tbb::parallel_for(std::int64_t{0}, image.rows(plane), [&, plane](std::int64_t y) {
+            const int step = channels(format, plane), pixels = plane > 0 ? 2 : 1;
+            const std::int64_t bytes = image.row_bytes(plane);
+            for (int x = 0; x < bytes / step; x++) {
+                std::uint8_t *p = image.row(plane, y) + std::ptrdiff_t(x) * step;
+                const Rgb c = color(x * pixels, static_cast<int>(y) * pixels);
+                for (int i = 0; i < step; i++)
+                    if (i == 3)
+                        p[i] = static_cast<std::uint8_t>(hash(std::uint64_t(y) << 32 | x));
+                    else
+                        p[i] = static_cast<std::uint8_t>(c[step == 1            ? plane
+                                                           : step == 2          ? 1 + i
+                                                           : blue_first(format) ? 2 - i
+                                                                                : i]);
+            }
+        });
+}
+
+GuardedImage painted(gpv_format format, int width, int height, const Paint &color) {
+    GuardedImage image(format, width, height);
+    paint(image, color);
+    return image;
+}
+
+Rgb bytes_of_hash(std::uint64_t number) {
+    return bytes_of(hash(number) >> 8);
+}
+
+/// Gaussian, but for a hair: 16 tossed coins, of variance 4.
+int gaussian(std::uint32_t bits) {
+    return __builtin_popcount(bits & 0xffff) - 8;
+}
+
+/// What a photograph is like, in integers alone: light that varies at all scales, colours that
+/// vary less, and noise of a standard deviation of 2 in each channel.
+Rgb photo_color(int x, int y) {
+    int light = 0, warm = 0, green = 0;
+    for (int level = 9; level >= 3; level--) { // the side of a cell is 2^level
+        const auto weight = [&](int at) {
+            const int t = (at & ((1 << level) - 1)) << 8 >> level;
+            return t * t * (768 - 2 * t) >> 16; // 0..256, smooth at both ends
+        };
+        const auto corner = [&](int right, int down) {
+            return hash(std::uint64_t(level) << 48 | std::uint64_t((y >> level) + down) << 24 |
+                        ((x >> level) + right));
+        };
+        const std::uint32_t corners[4] = {corner(0, 0), corner(1, 0), corner(0, 1), corner(1, 1)};
+        const int u = weight(x), v = weight(y);
+        const auto field = [&](int shift) { // -512..511
+            const auto at = [&](int i) { return static_cast<int>(corners[i] >> shift & 1023); };
+            const int upper = at(0) * (256 - u) + at(1) * u, lower = at(2) * (256 - u) + at(3) * u;
+            return ((upper * (256 - v) + lower * v) >> 16) - 512;
+        };
+        light += field(0) * (1 << (level - 3));
+        warm += field(10) * (1 << (level - 3));
+        green += field(20) * (1 << (level - 3));
+    }
+    light = 118 + light / 330;
+    warm /= 600;
+    green /= 1000;
+    const std::uint64_t pixel = std::uint64_t(y) << 24 | x;
+    const std::uint32_t noise = hash(~pixel), more = hash(~pixel ^ std::uint64_t{1} << 60);
+    return {std::clamp(light + warm + gaussian(noise), 0, 255),
+            std::clamp(light + green + gaussian(noise >> 16), 0, 255),
+            std::clamp(light - warm + gaussian(more), 0, 255)};
+}
+
+GuardedImage photo(gpv_format format, int width, int height) {
+    GuardedImage image(format, width, height);
+    paint(image, [&](int x, int y) {
+        const Rgb c = photo_color(x, y);
+        return is_yuv(format) ? yuv_of(*image.view(), c) : c;
+    });
+    return image;
+}
+
+struct Content {
+    const char *name;
+    std::function<Rgb(std::uint64_t seed, int x, int y)> color;
+
+    Paint operator()(std::uint64_t seed) const {
+        return [color = color, seed](int x, int y) { return color(seed, x, y); };
+    }
+};
+
+std::uint32_t pixel_hash(std::uint64_t seed, int x, int y) {
+    return hash(seed * 1000003 + (std::uint64_t(y) << 20) + x);
+}
+
+/// One of so many colours.
+Content palette(const char *name, int colors) {
+    return {name, [colors](std::uint64_t seed, int x, int y) {
+                return bytes_of_hash(seed << 32 | pixel_hash(seed, x, y) % colors);
+            }};
+}
+
+const std::vector<Content> contents = {
+    {"noise",
+     [](std::uint64_t seed, int x, int y) { return bytes_of(pixel_hash(seed, x, y) >> 8); }},
+    palette("flat", 1),
+    palette("two colours", 2),
+    palette("five colours", 5),
+    palette("twenty colours", 20),
+    {"gradient",
+     [](std::uint64_t seed, int x, int y) {
+         const int at = static_cast<int>(seed % 256);
+         return Rgb{(3 * x + at) & 255, (5 * y + at) & 255, (x + y) & 255};
+     }},
+    {"colours of 27 cells",
+     [](std::uint64_t seed, int x, int y) {
+         const std::uint32_t bits = pixel_hash(seed, x, y);
+         return Rgb{static_cast<int>(104 + bits % 24), static_cast<int>(48 + (bits >> 8) % 24),
+                    static_cast<int>(200 + (bits >> 16) % 24)};
+     }},
+    {"lattice", // of which many are equally far from symmetrical centroids
+     [](std::uint64_t seed, int x, int y) {
+         const std::uint32_t bits = pixel_hash(seed, x, y);
+         return Rgb{static_cast<int>(64 * (bits % 4)), static_cast<int>(64 * ((bits >> 8) % 4)),
+                    static_cast<int>(64 * ((bits >> 16) % 4))};
+     }},
+    {"corners",
+     [](std::uint64_t seed, int x, int y) {
+         const std::uint32_t bits = pixel_hash(seed, x, y);
+         return Rgb{bits & 1 ? 255 : 0, bits & 2 ? 255 : 0, bits & 4 ? 255 : 0};
+     }},
+    {"sides of cells",
+     [](std::uint64_t seed, int x, int y) {
+         const Rgb c = bytes_of(pixel_hash(seed, x, y) >> 8);
+         return Rgb{std::min(c[0] | 7, 254) + (c[0] & 1), c[1] & ~7, c[2]};
+     }},
+    {"clouds",
+     [](std::uint64_t seed, int x, int y) {
+         const std::uint32_t bits = pixel_hash(seed, x, y), more = hash(bits);
+         Rgb c = bytes_of_hash(seed << 32 | more % 6);
+         for (int i = 0; i < 3; i++)
+             c[i] = std::clamp(c[i] + gaussian(hash(std::uint64_t(more) << 2 | i)), 0, 255);
+         return c;
+     }},
+    {"photograph", [](std::uint64_t, int x, int y) { return photo_color(x, y); }},
+};
+
+Paint random_content() {
+    return random_of(contents)(static_cast<std::uint64_t>(random_int(0, 1 << 30)));
+}
+
+// ---- runs -----------------------------------------------------------------
+
+/// Memory for results. Its other bytes are canaries.
+class Values {
+  public:
+    explicit Values(std::size_t bytes, std::size_t offset = 0, bool on_device = false)
+        : on_device(on_device), begin_(guard + offset), size_(bytes),
+          bytes_(begin_ + bytes + guard, canary) {}
+
+    const bool on_device; ///< where the library computes there
+    std::vector<std::uint8_t> &bytes() { return bytes_; }
+    /// The values in a copy of bytes().
+    gpv_buffer view(std::uint8_t *bytes) const {
+        gpv_buffer view;
+        gpv_buffer_init(&view, sizeof view);
+        view.data = bytes + begin_;
+        view.size = size_;
+        return view;
+    }
+    template <class T>
+    T at(std::size_t i) const {
+        T result;
+        std::memcpy(&result, &bytes_[begin_ + i * sizeof(T)], sizeof result);
+        return result;
+    }
+    /// Whether nothing but the first so many bytes may have been written.
+    bool intact_but_for(std::size_t bytes) const {
+        const auto is_canary = [](std::uint8_t byte) { return byte == canary; };
+        const auto begin = bytes_.begin() + static_cast<std::ptrdiff_t>(begin_);
+        return std::all_of(bytes_.begin(), begin, is_canary) &&
+               std::all_of(begin + static_cast<std::ptrdiff_t>(bytes), bytes_.end(), is_canary);
+    }
+
+  private:
+    static constexpr std::size_t guard = 256;
+    static constexpr std::uint8_t canary = 0xC5;
+    std::size_t begin_, size_;
+    std::vector<std::uint8_t> bytes_;
+};
+
+/// Clusters that centroids and counts need room for.
+int room(const gpv_kmeans_params &p) {
+    return p.clusters ? p.clusters : p.max_clusters;
+}
+
+/// Each may be left out. dst may be the source.
+struct Outputs {
+    GuardedImage *labels = nullptr, *dst = nullptr;
+    Values *centroids = nullptr, *counts = nullptr, *result = nullptr;
+};
+
+class Operator {
+  public:
+    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
+        : context_(backend), backend_(backend), place_(place) {
+        require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
+    }
+    ~Operator() { gpv_kmeans_destroy(&op_); }
+    Operator(const Operator &) = delete;
+    Operator &operator=(const Operator &) = delete;
+
+    gpv_kmeans_result run(const Case &c, GuardedImage &src, const Outputs &outputs) {
+        set(c);
+        return again(src, outputs);
+    }
+    gpv_kmeans_result again(GuardedImage &src, const Outputs &outputs) {
+        const bool in_place = outputs.dst == &src;
+        Values *const values[3] = {outputs.centroids, outputs.counts, outputs.result};
+        gpv_buffer buffers[3];
+        for (int i = 0; i < 3; i++)
+            if (values[i])
+                buffers[i] = values[i]->view(values[i]->bytes().data());
+        const gpv_image *from = src.view();
+        const gpv_image *labels = outputs.labels ? outputs.labels->view() : nullptr;
+        const gpv_image *dst = outputs.dst ? outputs.dst->view() : nullptr;
+#ifdef HAVE_CUDA
+        const auto on_device = [&](int i) {
+            return values[i] && backend_ == GPV_BACKEND_CUDA && (values[i]->on_device || i == 2);
+        };
+        for (int i = 0; i < 3; i++)
+            if (on_device(i)) {
+                values_[i].upload(values[i]->bytes().data(), values[i]->bytes().size());
+                buffers[i] = values[i]->view(values_[i].data());
+                buffers[i].memory = GPV_MEMORY_CUDA;
+            }
+        if (place_ != Place::host) {
+            src_.upload(src);
+            from = src_.view();
+            if (labels)
+                labels_.upload(*outputs.labels), labels = labels_.view();
+            if (dst && !in_place)
+                dst_.upload(*outputs.dst);
+            if (dst)
+                dst = in_place ? from : dst_.view();
+        }
+#endif
+        const auto buffer = [&](int i) { return values[i] ? &buffers[i] : nullptr; };
+        require(gpv_kmeans_run(op_, nullptr, from, labels, dst, buffer(0), buffer(1), buffer(2)),
+                context_, "gpv_kmeans_run");
+        gpv_kmeans_result result;
+        gpv_kmeans_result_init(&result, sizeof result);
+        require(gpv_kmeans_wait(op_, &result), context_, "gpv_kmeans_wait");
+#ifdef HAVE_CUDA
+        for (int i = 0; i < 3; i++)
+            if (on_device(i))
+                values_[i].download(values[i]->bytes().data(), values[i]->bytes().size());
+        if (place_ != Place::host) {
+            if (labels)
+                labels_.download(*outputs.labels);
+            if (dst)
+                (in_place ? src_ : dst_).download(*outputs.dst);
+        }
+#endif
+        (void)in_place;
+        return result;
+    }
+    /// src, labels, dst: which formats and sizes; where the images lie is known.
+    void prepare(const Case &c, gpv_image src, const gpv_image *labels, const gpv_image *dst) {
+        const auto placed = [&](const gpv_image *image) {
+            gpv_image result = image ? *image : src;
+            result.memory = place_ == Place::host ? GPV_MEMORY_HOST : GPV_MEMORY_CUDA;
+            return result;
+        };
+        const gpv_image from = placed(&src), numbers = placed(labels), to = placed(dst);
+        set(c);
+        require(gpv_kmeans_prepare(op_, &from, labels ? &numbers : nullptr, dst ? &to : nullptr),
+                context_, "gpv_kmeans_prepare");
+    }
+    const CountedContext &context() const {
+        return context_;
+    }
+
+  private:
+    void set(const Case &c) {
+        require(gpv_kmeans_set_params(op_, &c.params), context_, "gpv_kmeans_set_params");
+        if (c.params.start == GPV_KMEANS_GIVEN)
+            require(gpv_kmeans_set_centroids(op_, c.given.data(), c.params.clusters), context_,
+                    "gpv_kmeans_set_centroids");
+    }
+
+    CountedContext context_;
+    [[maybe_unused]] gpv_backend backend_; // without CUDA there is one
+    Place place_;
+#ifdef HAVE_CUDA
+    const bool tight_ = place_ == Place::device_tight;
+    DeviceImage src_{tight_}, labels_{tight_}, dst_{tight_};
+    DeviceBlock values_[3];
+#endif
+    gpv_kmeans *op_ = nullptr;
+};
+
+std::string describe(const Case &c, const GuardedImage &src, const Outputs &o) {
+    const gpv_kmeans_params &p = c.params;
+    const gpv_image &view = *src.view();
+    char text[256];
+    std::snprintf(text, sizeof text,
+                  "clusters %d (most %d) iterations %d tolerance %g metric %u start %u space %u "
+                  "seed %llx warm %u",
+                  p.clusters, p.max_clusters, p.max_iterations, double(p.tolerance), p.metric,
+                  p.start, p.space, static_cast<unsigned long long>(p.seed), p.warm_start);
+    std::string result = size_name(view.width, view.height) + " format " +
+                         std::to_string(view.format) + ", " + place_of(view) + ": " + text;
+    if (o.labels)
+        result += ", labels in format " + std::to_string(o.labels->view()->format) + ", " +
+                  place_of(*o.labels->view());
+    if (o.dst)
+        result += o.dst == &src ? ", in place" : ", colours, " + place_of(*o.dst->view());
+    for (const auto &[values, name] :
+         {std::pair{o.centroids, "centroids"}, {o.counts, "counts"}, {o.result, "result"}})
+        if (values)
+            result += std::string(", ") + name + (values->on_device ? " in CUDA memory" : "");
+    return result;
+}
+
+std::string text_of(const Centroid &c) {
+    char text[64];
+    std::snprintf(text, sizeof text, "(%.9g, %.9g, %.9g)", double(c[0]), double(c[1]),
+                  double(c[2]));
+    return text;
+}
+
+void expect_result(const gpv_kmeans_result &got, const Found &want, const std::string &what) {
+    const auto differ = [&](const char *name, double is, double wanted) {
+        char text[128];
+        std::snprintf(text, sizeof text, ": %s is %.17g, want %.17g", name, is, wanted);
+        fatal(what + text);
+    };
+    if (got.struct_size != sizeof got || got.reserved != 0)
+        fatal(what + ": the result is none");
+    if (got.clusters != want.clusters())
+        differ("clusters", got.clusters, want.clusters());
+    if (got.iterations != want.iterations)
+        differ("iterations", got.iterations, want.iterations);
+    if (got.empty != want.empty)
+        differ("empty", got.empty, want.empty);
+    if (got.converged != want.converged)
+        differ("converged", got.converged, want.converged);
+    if (std::memcmp(&got.inertia, &want.inertia, sizeof got.inertia) != 0)
+        differ("inertia", got.inertia, want.inertia);
+}
+
+/// What is in the buffers.
+void expect_values(const Outputs &o, const gpv_kmeans_params &p, const Found &want,
+                   const std::string &what) {
+    for (int i = 0; i < want.clusters(); i++) {
+        if (o.centroids && o.centroids->at<Centroid>(i) != want.centroids[i])
+            fatal(what + ": centroid " + std::to_string(i) + " is " +
+                  text_of(o.centroids->at<Centroid>(i)) + ", want " + text_of(want.centroids[i]));
+        if (o.counts && o.counts->at<std::int32_t>(i) != want.counts[i])
+            fatal(what + ": cluster " + std::to_string(i) + " has " +
+                  std::to_string(o.counts->at<std::int32_t>(i)) + " pixels, want " +
+                  std::to_string(want.counts[i]));
+    }
+    if (o.result)
+        expect_result(o.result->at<gpv_kmeans_result>(0), want, what + ", in its buffer");
+    if ((o.centroids && !o.centroids->intact_but_for(room(p) * sizeof(Centroid))) ||
+        (o.counts && !o.counts->intact_but_for(room(p) * sizeof(std::int32_t))) ||
+        (o.result && !o.result->intact_but_for(sizeof(gpv_kmeans_result))))
+        fatal(what + ": bytes beside the buffers were written");
+}
+
+/// What the outputs have to hold. Made before a run, which may be in place.
+class Expected {
+  public:
+    Expected(const Case &c, const GuardedImage &src, const Outputs &o, const Found &found)
+        : case_(c), outputs_(o), found_(found) {
+        if (o.labels) {
+            labels_ = like(*o.labels);
+            draw_labels(found, *labels_);
+        }
+        if (o.dst) {
+            dst_ = like(*o.dst);
+            recolor(found, c.params.space, src, *dst_);
+        }
+    }
+    void compare(const std::string &what) const {
+        expect_values(outputs_, case_.params, found_, what);
+        if (labels_)
+            expect_equal(*outputs_.labels, *labels_, what + ", labels");
+        if (dst_)
+            expect_equal(*outputs_.dst, *dst_, what + ", colours");
+    }
+
+  private:
+    static std::unique_ptr<GuardedImage> like(const GuardedImage &other) {
+        const gpv_image &view = *other.view();
+        auto image = std::make_unique<GuardedImage>(view.format, view.width, view.height);
+        image->set_color(view.color_matrix, view.color_range);
+        return image;
+    }
+    const Case &case_;
+    const Outputs outputs_;
+    const Found &found_;
+    std::unique_ptr<GuardedImage> labels_, dst_;
+};
+
+/// One run, and everything that it has written.
+void expect_found(Operator &op, const Case &c, GuardedImage &src, const Outputs &o,
+                  const Found &want) {
+    const std::string what = op.context().device() + (": " + describe(c, src, o));
+    const Expected expected(c, src, o, want);
+    const std::vector<std::uint8_t> before = src.bytes();
+    expect_result(op.run(c, src, o), want, what);
+    if (o.dst != &src && src.bytes() != before)
+        fatal(what + ": the source was written");
+    expected.compare(what);
+}
+
+/// Everything that a run can write, in memory of its own.
+struct All {
+    GuardedImage labels, dst;
+    Values centroids, counts, result{sizeof(gpv_kmeans_result)};
+
+    All(const GuardedImage &src, const gpv_kmeans_params &p, bool on_device = false)
+        : labels(GPV_FORMAT_GRAY8, src.view()->width, src.view()->height),
+          dst(src.view()->format, src.view()->width, src.view()->height),
+          centroids(room(p) * sizeof(Centroid), 0, on_device),
+          counts(room(p) * sizeof(std::int32_t), 0, on_device) {
+        dst.set_color(src.view()->color_matrix, src.view()->color_range);
+    }
+    Outputs outputs() { return {&labels, &dst, &centroids, &counts, &result}; }
+};
+
+void expect_all(Operator &op, const Case &c, GuardedImage &src, const Found &want) {
+    All all(src, c.params);
+    expect_found(op, c, src, all.outputs(), want);
+}
+
+/// What finds out what there is in an image. It may remember the run before, as an operator does.
+using Reference = std::function<Found(GuardedImage &src, const Case &c)>;
+
+// ---- random cases ---------------------------------------------------------
+
+const std::vector<gpv_format> sources = {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,
+                                         GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,
+                                         GPV_FORMAT_BGRX8, GPV_FORMAT_NV12,  GPV_FORMAT_I420};
+const std::vector<gpv_format> label_formats = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
+
+/// Centroids to start from: anywhere, or on colours of the image; far from all colours, so that
+/// clusters are empty; or all alike, or at equal distances, so that lowest numbers decide.
+std::vector<float> random_centroids(const GuardedImage &src, int count) {
+    const std::vector<Value> pixels = colors_of(src);
+    const Rgb middle = bytes_of_hash(static_cast<std::uint64_t>(random_int(0, 1 << 20)));
+    const int kind = random_int(0, 5), step = random_int(1, 64);
+    std::vector<float> result;
+    for (int i = 0; i < count; i++) {
+        const Rgb pixel = bytes_of(random_of(pixels));
+        for (int c = 0; c < 3; c++)
+            switch (kind) {
+            case 0:
+                result.push_back(static_cast<float>(random_int(0, 255 * 64)) / 64);
+                break;
+            case 1:
+            case 2:
+                result.push_back(static_cast<float>(pixel[c]));
+                break;
+            case 3:
+                result.push_back(random_int(0, 9) ? 255 : static_cast<float>(random_int(0, 255)));
+                break;
+            case 4:
+                result.push_back(static_cast<float>(middle[c]));
+                break;
+            default: // the corners of a cube, and between them
+                result.push_back(std::clamp(
+                    static_cast<float>(128 + (i >> c & 1 ? step : -step) * (1 + i / 8 % 4)), 0.0f,
+                    255.0f));
+            }
+    }
+    return result;
+}
+
+/// How much a random case may ask for.
+struct Limits {
+    int side; ///< beyond 129 there are as many long sides as short ones
+    int clusters, iterations;
+};
+constexpr Limits anything = {129, GPV_KMEANS_MAX_CLUSTERS, 60};
+
+Case random_case(const GuardedImage &src, const Limits &limits) {
+    static const std::vector<int> few = {0, 0, 2, 2, 3, 4, 5, 7, 8, 8, 9, 12, 15, 16, 17};
+    static const std::vector<int> many = {24,  31,  32,  33,  63,  64,  65, 100,
+                                          127, 128, 129, 200, 254, 255, 256};
+    gpv_kmeans_params p = default_params();
+    p.clusters = std::min(random_of(random_int(0, 2) ? few : many), limits.clusters);
+    p.max_clusters = random_int(2, random_int(0, 9) ? 6 : 20);
+    p.max_iterations =
+        std::min(random_of<int>({0, 1, 1, 2, 3, 5, 10, 20, 20, 60}), limits.iterations);
+    p.tolerance = random_of<float>({-1, -1, 0, 0, 0.01f, 0.5f, 0.5f, 3, 40, 1e6f});
+    p.metric = random_int(0, 2) ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
+    p.start = static_cast<gpv_kmeans_start>(random_int(0, p.clusters ? 3 : 2));
+    p.space = random_int(0, 2) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+    p.seed = random_int(0, 3) ? random_engine()() : random_int(0, 3);
+    p.warm_start = random_int(0, 1);
+    return {p,
+            p.start == GPV_KMEANS_GIVEN ? random_centroids(src, p.clusters) : std::vector<float>{}};
+}
+
+int random_side(int largest) {
+    if (largest > 129)
+        return random_int(1, largest);
+    static const std::vector<int> ends = {1, 31, 32, 33, 63, 64, 65, 127, 128, 129};
+    return std::min(random_int(0, 5) ? random_int(1, random_int(0, 3) ? 16 : 40) : random_of(ends),
+                    largest);
+}
+
+Values random_values(std::size_t bytes, std::size_t alignment) {
+    return Values(bytes + random_int(0, 1) * random_int(0, 40), random_int(0, 3) * alignment,
+                  random_int(0, 1));
+}
+
+/// One run with random outputs.
+void compare_outputs(Operator &op, const Case &c, GuardedImage &src, const Found &want) {
+    const int width = src.view()->width, height = src.view()->height;
+    GuardedImage labels = random_image(random_of(label_formats), width, height);
+    GuardedImage dst = random_image(src.view()->format, width, height);
+    Values centroids = random_values(room(c.params) * sizeof(Centroid), 4);
+    Values counts = random_values(room(c.params) * sizeof(std::int32_t), 4);
+    Values result = random_values(sizeof(gpv_kmeans_result), 8);
+    const auto wanted = [](auto &output) { return random_int(0, 3) ? &output : nullptr; };
+    expect_found(op, c, src,
+                 {wanted(labels), random_int(0, 3) ? wanted(dst) : &src, wanted(centroids),
+                  wanted(counts), wanted(result)},
+                 want);
+}
+
+/// One run after the other, as on a video: parameters often stay, so that warm starts go on.
+void compare_random(Operator &op, int count, const Limits &limits, const Reference &reference) {
+    Case c;
+    for (int i = 0; i < count; i++) {
+        GuardedImage src =
+            random_image(random_of(sources), random_side(limits.side), random_side(limits.side));
+        paint(src, random_content());
+        if (i == 0 || random_int(0, 1))
+            c = random_case(src, limits);
+        compare_outputs(op, c, src, reference(src, c));
+    }
+}
+
+void compare_with_definition(Operator &op, int count, const Limits &limits = anything) {
+    compare_random(op, count, limits, Definition());
+    std::printf("definition: %d random cases equal\n", count);
+}
+
+// ---- colours of the library -----------------------------------------------
+
+void check_lab() {
+    const int step = full_run() ? 1 : 61;
+    std::vector<Value> colors;
+    for (Value value = 0; value < 1 << 24; value += step)
+        colors.push_back(value);
+    std::vector<Value> lab = colors;
+    lab_bytes().convert(lab);
+    std::size_t nearest = 0;
+    for (std::size_t i = 0; i < colors.size(); i++) {
+        const Rgb got = bytes_of(lab[i]);
+        const auto exact = lab_of(bytes_of(colors[i]));
+        bool all_nearest = true;
+        for (int channel = 0; channel < 3; channel++) {
+            const int want = std::clamp(static_cast<int>(std::floor(exact[channel] + 0.5)), 0, 255);
+            all_nearest = all_nearest && got[channel] == want;
+            if (std::abs(got[channel] - want) > 1)
+                fatal("Lab of " + std::to_string(colors[i]) + ": channel " +
+                      std::to_string(channel) + " is " + std::to_string(got[channel]) + ", want " +
+                      std::to_string(want));
+        }
+        nearest += all_nearest;
+    }
+    std::printf("Lab: %zu colours within a level, %.3f %% the nearest\n", colors.size(),
+                100.0 * nearest / colors.size());
+}
+
+/// gpv_kmeans_color().
+void check_colors() {
+    const int count = 200000;
+    int nearest = 0;
+    for (int i = 0; i < count; i++) {
+        Centroid c;
+        for (float &x : c)
+            x = static_cast<float>(random_int(0, 255 * 256)) / 256;
+        for (int channel = 0; channel < 3; channel++)
+            if (bytes_of(gpv_kmeans_color(GPV_KMEANS_RGB, c.data()))[channel] !=
+                static_cast<int>(std::floor(c[channel] + 0.5)))
+                fatal("the colour of a centroid is not rounded");
+        if (random_int(0, 1)) // of a colour that sRGB has
+            for (int channel = 0; channel < 3; channel++)
+                c[channel] = static_cast<float>(std::clamp(
+                    lab_of(bytes_of_hash(static_cast<std::uint64_t>(i)))[channel], 0.0, 255.0));
+        const Rgb got = bytes_of(gpv_kmeans_color(GPV_KMEANS_LAB, c.data())), want = rgb_of_lab(c);
+        nearest += got == want;
+        for (int channel = 0; channel < 3; channel++)
+            if (std::abs(got[channel] - want[channel]) > 1)
+                fatal("sRGB of Lab " + text_of(c) + ": channel " + std::to_string(channel) +
+                      " is " + std::to_string(got[channel]) + ", want " +
+                      std::to_string(want[channel]));
+    }
+    expect(nearest > count * 99 / 100, "99 % of the colours of centroids are the nearest");
+    std::printf("colours of centroids: %d within a level, %.3f %% the nearest\n", count,
+                100.0 * nearest / count);
+}
+
+// ---- larger images, laws --------------------------------------------------
+
+Case with_clusters(int clusters, int iterations = 20, float tolerance = -1) {
+    gpv_kmeans_params p = default_params();
+    p.clusters = clusters;
+    p.max_iterations = iterations;
+    p.tolerance = tolerance;
+    return {p, {}};
+}
+
+using Sizes = std::vector<std::array<int, 2>>;
+
+void check_contents(Operator &op, const Sizes &sizes, const std::vector<int> &clusters,
+                    const std::function<Reference()> &reference) {
+    for (const auto &[width, height] : sizes)
+        for (const Content &content : contents) {
+            GuardedImage src = painted(random_of(sources), width, height, content(7));
+            for (const int k : clusters) {
+                Case c = with_clusters(k, 5);
+                c.params.start = static_cast<gpv_kmeans_start>(random_int(0, 2));
+                c.params.metric = static_cast<gpv_kmeans_metric>(random_int(0, 1));
+                c.params.space = random_int(0, 3) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+                expect_all(op, c, src, reference()(src, c));
+            }
+        }
+    std::printf("contents: %zu at %zu sizes equal, %dx%d the last\n", contents.size(), sizes.size(),
+                sizes.back()[0], sizes.back()[1]);
+}
+
+Reference definition() {
+    return Definition();
+}
+
+/// Numbers of clusters that are known beforehand.
+void check_chosen(Operator &op) {
+    for (const auto &[content, colors] : {std::pair{1, 1}, {2, 2}, {3, 5}})
+        for (const gpv_kmeans_start start : {GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RANDOM})
+            for (const gpv_kmeans_space space : {GPV_KMEANS_RGB, GPV_KMEANS_LAB}) {
+                GuardedImage src = painted(GPV_FORMAT_BGRA8, 60, 40,
+                                           contents[static_cast<std::size_t>(content)](3));
+                Case c = with_clusters(0, 20, 0);
+                c.params.start = start;
+                c.params.space = space;
+                const Found want = Definition()(src, c);
+                expect_all(op, c, src, want);
+                expect(want.clusters() == colors && want.empty == 0 && want.inertia == 0,
+                       "a few colours are as many clusters, " + describe(c, src, {}));
+            }
+    std::printf("automatic: 1, 2 and 5 colours are as many clusters\n");
+}
+
+/// A video whose frames change little: numbers are kept, until clusters or space change, if only
+/// for one run.
+void check_warm_start(Operator &op) {
+    Definition definition;
+    const auto frame = [&](int at, const Case &c) {
+        GuardedImage src = painted(GPV_FORMAT_NV12, 61, 47, [at](int x, int y) {
+            return photo_color(16 * x + at, 16 * y + 2 * at);
+        });
+        const Found want = definition(src, c);
+        expect_all(op, c, src, want);
+        return want;
+    };
+    for (const int clusters : {7, 0})
+        for (const gpv_kmeans_space space : {GPV_KMEANS_RGB, GPV_KMEANS_LAB}) {
+            Case c = with_clusters(clusters, 100, 0.05f);
+            c.params.space = space;
+            c.params.warm_start = 1;
+            const Found first = frame(0, c);
+            for (int at = 1; at < 5; at++)
+                expect(frame(at, c).clusters() == first.clusters(), "the number of clusters stays");
+            c.params.start = GPV_KMEANS_GRID; // is of no account
+            c.params.metric = GPV_KMEANS_L1;
+            c.params.seed = 5;
+            c.params.max_clusters = clusters ? 2 : c.params.max_clusters;
+            expect(frame(5, c).clusters() == first.clusters(), "other parameters break nothing");
+            Case other = c;
+            for (int i = 0; i < 3; i++) {
+                other = c;
+                if (i == 0)
+                    other.params.clusters = 3;
+                else if (i == 1)
+                    other.params.space = 1 - space;
+                else
+                    other.params.max_clusters = 4;
+                frame(6, other);
+                frame(7, c);
+                frame(8, c);
+            }
+            GuardedImage flat = painted(GPV_FORMAT_NV12, 61, 47, contents[1](2));
+            expect_all(op, c, flat, definition(flat, c)); // as chosen, it is one cluster
+            frame(9, c);
+            c.params.warm_start = 0;
+            frame(9, c);
+            c.params.warm_start = 1;
+            frame(10, c);
+        }
+    std::printf("warm start: videos in RGB and Lab, with 7 clusters and as chosen, equal\n");
+}
+
+/// One run into memory of its own.
+struct Run {
+    All all;
+    gpv_kmeans_result result;
+    Run(Operator &op, const Case &c, GuardedImage &src)
+        : all(src, c.params), result(op.run(c, src, all.outputs())) {}
+    std::vector<float> centroids() const {
+        std::vector<float> values;
+        for (int i = 0; i < 3 * result.clusters; i++)
+            values.push_back(all.centroids.at<float>(i));
+        return values;
+    }
+    bool same_values(const Run &other) const {
+        bool same = centroids() == other.centroids() && result.inertia == other.result.inertia &&
+                    result.iterations == other.result.iterations;
+        for (int i = 0; i < result.clusters; i++)
+            same = same && all.counts.at<std::int32_t>(i) == other.all.counts.at<std::int32_t>(i);
+        return same;
+    }
+};
+
+void check_laws(Operator &op) {
+    const int width = 151, height = 103;
+    for (std::size_t i = 0; i < contents.size(); i++)
+        for (const int k : {2, 8, 33}) {
+            const Paint color = contents[i](11);
+            GuardedImage src = painted(GPV_FORMAT_RGB8, width, height, color);
+            const std::string what =
+                std::string(contents[i].name) + ", " + std::to_string(k) + " clusters";
+            Case c = with_clusters(k, 0);
+            double before = INFINITY;
+            for (c.params.max_iterations = 0; c.params.max_iterations < 12;
+                 c.params.max_iterations++) {
+                const gpv_kmeans_result result = op.run(c, src, {});
+                if (result.empty)
+                    break;
+                // Centroids are rounded to single precision.
+                expect(result.inertia <= before * (1 + 1e-9) + 1e-6 * width * height,
+                       "inertia never rises, " + what);
+                before = result.inertia;
+            }
+
+            c = with_clusters(k, 9);
+            const Run whole(op, c, src);
+            c.params.max_iterations = 4;
+            const Run part(op, c, src);
+            c.params.max_iterations = 5;
+            c.params.start = GPV_KMEANS_GIVEN;
+            c.given = part.centroids();
+            const Run rest(op, c, src);
+            expect(rest.centroids() == whole.centroids() &&
+                       rest.result.inertia == whole.result.inertia,
+                   "4 iterations and 5 are 9, " + what);
+            expect_equal(rest.all.labels, whole.all.labels, "4 iterations and 5 are 9, " + what);
+
+            // Each pixel at the place of another.
+            GuardedImage shuffled = painted(GPV_FORMAT_BGRX8, height, width, [&](int x, int y) {
+                return color((y * 11 + 5) % width, (x * 5 + 3) % height);
+            });
+            c.params.max_iterations = 9;
+            expect(Run(op, c, src).same_values(Run(op, c, shuffled)),
+                   "where pixels lie is of no account to given centroids, " + what);
+            c.params.start = GPV_KMEANS_PLUSPLUS;
+            expect(Run(op, c, src).same_values(Run(op, c, shuffled)),
+                   "where pixels lie is of no account to drawn colours, " + what);
+
+            c.params.max_iterations = 100;
+            c.params.tolerance = 0;
+            const Run end(op, c, src);
+            std::int64_t pixels = 0;
+            for (int j = 0; j < k; j++)
+                pixels += end.all.counts.at<std::int32_t>(j);
+            expect(pixels == width * height, "every pixel belongs to one cluster, " + what);
+            c.params.start = GPV_KMEANS_GIVEN;
+            c.given = end.centroids();
+            const Run same(op, c, src);
+            expect(!end.result.converged ||
+                       (same.result.iterations == 1 && same.centroids() == end.centroids()),
+                   "what has converged stays, " + what);
+        }
+    std::printf("laws: inertia, parts of a run, order of pixels, convergence hold\n");
+}
+
+void check_repeats(Operator &op) {
+    GuardedImage src = photo(GPV_FORMAT_NV12, 321, 239);
+    const Case c = with_clusters(17, 8);
+    const Found want = Definition()(src, c);
+    for (int i = 0; i <= 100; i++)
+        expect_all(op, c, src, want);
+    std::printf("repeats: 100 equal\n");
+}
+
+/// Sums that do not fit 32 bits, and the longest sides.
+void check_large(Operator &op, const Reference &reference) {
+    const int width = 4096, height = 4097;
+    GuardedImage flat = painted(GPV_FORMAT_RGB8, width, height, [](int, int) {
+        return Rgb{255, 254, 1};
+    });
+    const Case two = with_clusters(2, 2, 0);
+    expect_all(op, two, flat, reference(flat, two));
+    for (const auto &[w, h] : Sizes{{GPV_MAX_SIDE, 3}, {3, GPV_MAX_SIDE}}) {
+        GuardedImage src = painted(GPV_FORMAT_RGB8, w, h, contents[0](5));
+        const Case c = with_clusters(5, 2);
+        expect_all(op, c, src, reference(src, c));
+    }
+    std::printf("large: %dx%d of one colour, and the longest sides, equal\n", width, height);
+}
+
+/// The photographs, if there are any.
+void check_pictures(Operator &op) {
+    int count = 0;
+    for (const char *extension : {".pgm", ".ppm"})
+        for (const Picture &picture : pictures(extension))
+            for (const int k : {0, 2, 8, 32}) {
+                Case c = with_clusters(k, 10, 0.5f);
+                c.params.max_clusters = 5;
+                c.params.space = random_int(0, 1) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+                expect_all(op, c, *picture.image, Definition()(*picture.image, c));
+                count++;
+            }
+    std::printf("pictures: %d runs equal%s\n", count,
+                count ? "" : "; GPV_TEST_IMAGES can name a folder of PGM and PPM files");
+}
+
+/// Images that are worth several threads: what the definition finds on any number of them; and a
+/// run after prepare allocates nothing.
+void check_threads() {
+    const int width = 1003, height = 701;
+    struct Work {
+        gpv_format format;
+        std::size_t content;
+        int clusters, iterations;
+        gpv_kmeans_start start;
+        gpv_kmeans_space space;
+    };
+    const std::vector<Work> works = {
+        {GPV_FORMAT_RGB8, 11, 8, 8, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RGB},
+        {GPV_FORMAT_NV12, 11, 33, 4, GPV_KMEANS_GRID, GPV_KMEANS_RGB},
+        {GPV_FORMAT_BGRA8, 10, 64, 3, GPV_KMEANS_RANDOM, GPV_KMEANS_RGB},
+        {GPV_FORMAT_RGB8, 0, 255, 2, GPV_KMEANS_RANDOM, GPV_KMEANS_RGB},
+        {GPV_FORMAT_I420, 6, 16, 6, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RGB},
+        {GPV_FORMAT_GRAY8, 5, 9, 20, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_LAB},
+        {GPV_FORMAT_RGBX8, 4, 0, 20, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RGB},
+        {GPV_FORMAT_BGR8, 1, 5, 3, GPV_KMEANS_GRID, GPV_KMEANS_RGB},
+    };
+    for (const Work &w : works) {
+        GuardedImage src = painted(w.format, width, height, contents[w.content](23));
+        Case c = with_clusters(w.clusters, w.iterations);
+        c.params.start = w.start;
+        c.params.space = w.space;
+        c.params.max_clusters = 4;
+        c.params.metric = static_cast<gpv_kmeans_metric>(random_int(0, 1));
+        const Found want = Definition()(src, c);
+        for (const int threads : {1, 2, 3, 16}) {
+            All all(src, c.params);
+            Operator op;
+            with_threads(threads, [&] {
+                op.prepare(c, *src.view(), all.labels.view(), all.dst.view());
+                const int prepared = op.context().allocations();
+                expect_found(op, c, src, all.outputs(), want);
+                expect(op.context().allocations() == prepared,
+                       "nothing is allocated after prepare, " + describe(c, src, all.outputs()));
+            });
+        }
+    }
+    constexpr int others = 300;
+    for (int i = 0; i < others / 10; i++)
+        with_threads(random_of<int>({2, 3, 16}), [] {
+            Operator op;
+            compare_random(op, 10, anything, Definition());
+        });
+    std::printf("threads: %zu images equal on 1, 2, 3 and 16, and %d of any kind\n", works.size(),
+                others);
+}
+
+// ---- OpenCV ---------------------------------------------------------------
+
+#ifdef HAVE_OPENCV
+
+/// cv::kmeans from labels that it is given, so many updates of the centroids.
+class OpenCv {
+  public:
+    OpenCv(const GuardedImage &rgb, int clusters, int updates)
+        : clusters_(clusters), updates_(updates) {
+        const gpv_image &view = *rgb.view();
+        cv::Mat(view.height, view.width, CV_8UC3, view.data[0],
+                static_cast<std::size_t>(view.stride[0]))
+            .clone()
+            .reshape(1, view.width * view.height)
+            .convertTo(samples_, CV_32F);
+    }
+    /// first: of the pixels, without padding. Returns inertia.
+    double run(const GuardedImage &first) {
+        const gpv_image &view = *first.view();
+        cv::Mat(view.width * view.height, 1, CV_8UC1, view.data[0]).convertTo(labels_, CV_32S);
+        return cv::kmeans(samples_, clusters_, labels_,
+                          cv::TermCriteria(cv::TermCriteria::COUNT, updates_, 0), 1,
+                          cv::KMEANS_USE_INITIAL_LABELS);
+    }
+
+  private:
+    int clusters_, updates_;
+    cv::Mat samples_, labels_;
+};
+
+/// Both start from the same labels. OpenCV's sums are rounded, and its last labels are one update
+/// older than ours.
+void compare_with_opencv(Operator &op, int count) {
+    double most = 0;
+    for (int i = 0; i < count; i++) {
+        GuardedImage src = painted(
+            GPV_FORMAT_RGB8, 97, 61, i % 2 ? contents[10](i) : [i](int x, int y) {
+                return photo_color(8 * x + 1000 * i, 8 * y);
+            });
+        const int k = random_int(2, 12), updates = 30;
+        Case c = with_clusters(k, 0);
+        const Run first(op, c, src);
+        c.params.max_iterations = updates;
+        const Run last(op, c, src);
+        if (first.result.empty || last.result.empty)
+            continue;
+        const double theirs = OpenCv(src, k, updates).run(first.all.labels);
+        most = std::max(most, std::fabs(last.result.inertia / theirs - 1));
+    }
+    expect(most < 0.02, "inertia is OpenCV's, to 2 %, but differs by " + std::to_string(most));
+    std::printf("OpenCV %s: inertia of %d images the same, to %.4f %%\n", CV_VERSION, count,
+                100 * most);
+}
+
+#endif
+
+// ---- CUDA -----------------------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+/// An operator of its own, whose runs follow each other as those of the reference should.
+Reference by_cpu() {
+    const auto cpu = std::make_shared<Operator>();
+    return [cpu](GuardedImage &src, const Case &c) {
+        GuardedImage labels(GPV_FORMAT_GRAY8, src.view()->width, src.view()->height);
+        Values centroids(room(c.params) * sizeof(Centroid));
+        Values counts(room(c.params) * sizeof(std::int32_t));
+        const gpv_kmeans_result result =
+            cpu->run(c, src, {&labels, nullptr, &centroids, &counts, nullptr});
+        Found found;
+        found.iterations = result.iterations;
+        found.empty = result.empty;
+        found.converged = result.converged != 0;
+        found.inertia = result.inertia;
+        for (int i = 0; i < result.clusters; i++) {
+            found.centroids.push_back(centroids.at<Centroid>(i));
+            found.counts.push_back(counts.at<std::int32_t>(i));
+        }
+        found.labels.assign(labels.row(0, 0), labels.row(0, 0) + labels.pixel_bytes());
+        return found;
+    };
+}
+
+/// Every format, start, metric and space, few clusters and many, chosen and given ones, few colours
+/// and many, on images that an emulated GPU can do.
+void check_branches(Place place, int count, bool brief) {
+    Operator op(GPV_BACKEND_CUDA, place);
+    Definition definition;
+    const std::vector<int> clusters = {8, 2, 256, 17, 0, 64, 3, 255};
+    for (int i = 0; i < count; i++) {
+        GuardedImage src =
+            random_image(sources[static_cast<std::size_t>(i) % sources.size()],
+                         i % 5 ? random_int(1, 64) : 64, i % 5 ? random_int(1, 48) : 48);
+        paint(src, contents[static_cast<std::size_t>(i) % contents.size()](place == Place::host));
+        Case c = with_clusters(clusters[static_cast<std::size_t>(i) % clusters.size()], 1 + i % 5,
+                               std::array{-1.0f, 0.0f, 0.5f}[static_cast<std::size_t>(i / 2 % 3)]);
+        c.params.max_clusters = 4;
+        c.params.metric = i / 3 % 2 ? GPV_KMEANS_L1 : GPV_KMEANS_L2;
+        c.params.space = i % 7 == 3 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+        c.params.start = static_cast<gpv_kmeans_start>(i % (c.params.clusters ? 4 : 3));
+        if (brief && c.params.clusters > 17) // the emulation takes long to draw a colour
+            c.params.start |= GPV_KMEANS_GRID;
+        if (c.params.start == GPV_KMEANS_GIVEN)
+            c.given = random_centroids(src, c.params.clusters);
+        compare_outputs(op, c, src, definition(src, c));
+    }
+    std::printf("CUDA: %d runs of all kinds equal\n", count);
+}
+
+/// Runs of which some go on from the one before, and some cannot: other clusters, or only one
+/// before.
+void check_warm_runs() {
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    Definition definition;
+    Case c = with_clusters(5, 6, 0.5f);
+    c.params.start = GPV_KMEANS_GRID;
+    c.params.max_clusters = 3;
+    c.params.warm_start = 1;
+    for (const auto &[clusters, flat] :
+         {std::pair{5, false}, {5, false}, {4, false}, {0, true}, {0, false}, {0, false}}) {
+        GuardedImage src = painted(GPV_FORMAT_NV12, 40, 30, [flat = flat](int x, int y) {
+            return flat ? Rgb{90, 100, 140} : photo_color(16 * x, 16 * y);
+        });
+        c.params.clusters = clusters;
+        expect_all(op, c, src, definition(src, c));
+    }
+    std::printf("CUDA: warm start equal\n");
+}
+
+/// Images that fill their memory to the last byte.
+void check_tight(int count, const Limits &limits) {
+    Operator op(GPV_BACKEND_CUDA, Place::device_tight);
+    compare_random(op, count, limits, Definition());
+    std::printf("CUDA: %d images without a byte to spare equal\n", count);
+}
+
+void check_prepared(Place place, bool brief) {
+    for (const int clusters : {5, 0}) {
+        Case c = with_clusters(clusters, 3, 0);
+        c.params.max_clusters = 3;
+        c.params.start = brief ? GPV_KMEANS_GRID : GPV_KMEANS_PLUSPLUS;
+        c.params.space = clusters ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+        GuardedImage src = painted(GPV_FORMAT_I420, brief ? 33 : 333, 21, contents[10](1));
+        const Found want = Definition()(src, c);
+        All all(src, c.params, true);
+        Operator op(GPV_BACKEND_CUDA, place);
+        op.prepare(c, *src.view(), all.labels.view(), all.dst.view());
+        const int prepared = op.context().allocations();
+        for (int i = 0; i < 2; i++)
+            expect_found(op, c, src, all.outputs(), want);
+        expect(op.context().allocations() == prepared,
+               "CUDA: nothing is allocated after prepare, " + describe(c, src, all.outputs()));
+    }
+    std::printf("CUDA: no scratch is allocated after prepare\n");
+}
+
+/// Everything that a run writes, in CUDA memory.
+class DeviceAll {
+  public:
+    explicit DeviceAll(All &host) : host_(host) {
+        labels_.upload(host.labels);
+        dst_.upload(host.dst);
+        Values *const values[3] = {&host.centroids, &host.counts, &host.result};
+        for (int i = 0; i < 3; i++) {
+            blocks_[i].upload(values[i]->bytes().data(), values[i]->bytes().size());
+            buffers_[i] = values[i]->view(blocks_[i].data());
+            buffers_[i].memory = GPV_MEMORY_CUDA;
+        }
+    }
+    bool run(gpv_kmeans *op, cudaStream_t stream, const DeviceImage &src) const {
+        return gpv_kmeans_run(op, stream, src.view(), labels_.view(), dst_.view(), &buffers_[0],
+                              &buffers_[1], &buffers_[2]) == GPV_OK;
+    }
+    void download() {
+        labels_.download(host_.labels);
+        dst_.download(host_.dst);
+        Values *const values[3] = {&host_.centroids, &host_.counts, &host_.result};
+        for (int i = 0; i < 3; i++)
+            blocks_[i].download(values[i]->bytes().data(), values[i]->bytes().size());
+    }
+    const DeviceImage &labels() const { return labels_; }
+    const DeviceImage &dst() const { return dst_; }
+
+  private:
+    All &host_;
+    DeviceImage labels_, dst_;
+    DeviceBlock blocks_[3];
+    gpv_buffer buffers_[3];
+};
+
+/// Runs that become part of the caller's graph, and runs on two streams.
+class Streams {
+  public:
+    Streams() {
+        require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
+        for (cudaStream_t &stream : streams_)
+            require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    }
+    ~Streams() {
+        gpv_kmeans_destroy(&op_);
+        gpv_context_destroy(&context_);
+        for (cudaStream_t stream : streams_)
+            cudaStreamDestroy(stream);
+    }
+    Streams(const Streams &) = delete;
+    Streams &operator=(const Streams &) = delete;
+
+    /// Whether the run was refused before it was prepared, as it must be if it needs memory.
+    bool expect_captured(Case c) {
+        GuardedImage host = painted(GPV_FORMAT_NV12, 51, 33, contents[10](2));
+        if (c.params.start == GPV_KMEANS_GIVEN)
+            c.given = random_centroids(host, c.params.clusters);
+        const Found want = Definition()(host, c);
+        All all(host, c.params, true);
+        const Outputs outputs = all.outputs();
+        const std::string what = describe(c, host, outputs);
+        const Expected expected(c, host, outputs, want);
+        DeviceImage src;
+        src.upload(host);
+        DeviceAll to(all);
+        set(c);
+        const Enqueue enqueue = [&](cudaStream_t stream, int) { return to.run(op_, stream, src); };
+        const cudaGraphExec_t unprepared = capture(enqueue, 1, streams_[0]);
+        if (unprepared)
+            require(cudaGraphExecDestroy(unprepared), "cudaGraphExecDestroy");
+        require(gpv_kmeans_prepare(op_, src.view(), to.labels().view(), to.dst().view()), context_,
+                "gpv_kmeans_prepare");
+        Values counts(room(c.params) * sizeof(std::int32_t));
+        const gpv_buffer on_host = counts.view(counts.bytes().data());
+        expect(!capture(
+                   [&](cudaStream_t stream, int) {
+                       return gpv_kmeans_run(op_, stream, src.view(), nullptr, nullptr, nullptr,
+                                             &on_host, nullptr) == GPV_OK;
+                   },
+                   1, streams_[0]),
+               "a captured run with counts in host memory is refused, " + what);
+        const cudaGraphExec_t graph = capture(enqueue, 1, streams_[0]);
+        expect(graph, "a prepared run can be captured, " + what);
+        for (int i = 0; i < 2; i++)
+            require(cudaGraphLaunch(graph, streams_[0]), "cudaGraphLaunch");
+        require(gpv_stream_sync(context_, streams_[0]), context_, "gpv_stream_sync");
+        require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+        to.download();
+        expected.compare("CUDA, captured, " + what);
+        return !unprepared;
+    }
+
+    void check_captured(bool brief) {
+        bool refused = false;
+        for (const int clusters : brief ? std::vector{6} : std::vector{6, 2, 70, 256, 0})
+            for (const gpv_kmeans_start start :
+                 {GPV_KMEANS_GIVEN, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RANDOM, GPV_KMEANS_GRID}) {
+                if (start == GPV_KMEANS_GIVEN ? clusters == 0 : brief)
+                    continue;
+                Case c = with_clusters(clusters, brief ? 3 : 20, 0.5f);
+                c.params.max_clusters = 4;
+                c.params.start = start;
+                c.params.space = clusters == 70 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+                refused = expect_captured(c) || refused;
+            }
+        expect(refused, "a captured run that needs memory is refused");
+        std::printf("CUDA: captured\n");
+    }
+
+    /// A captured run that is never launched is no run.
+    void check_captured_result() {
+        GuardedImage host = painted(GPV_FORMAT_RGB8, 30, 20, contents[10](4));
+        Case c = with_clusters(4, 3);
+        c.params.start = GPV_KMEANS_GRID;
+        const Found want = Definition()(host, c);
+        set(c);
+        DeviceImage src;
+        src.upload(host);
+        require(gpv_kmeans_run(op_, streams_[0], src.view(), nullptr, nullptr, nullptr, nullptr,
+                               nullptr),
+                context_, "gpv_kmeans_run");
+        expect_result(waited(), want, "CUDA, before a capture");
+        c.params.max_iterations = 1;
+        set(c);
+        require(gpv_kmeans_prepare(op_, src.view(), nullptr, nullptr), context_,
+                "gpv_kmeans_prepare");
+        const cudaGraphExec_t graph = capture(
+            [&](cudaStream_t stream, int) {
+                return gpv_kmeans_run(op_, stream, src.view(), nullptr, nullptr, nullptr, nullptr,
+                                      nullptr) == GPV_OK;
+            },
+            1, streams_[0]);
+        expect(graph, "a run without outputs needs no more than prepare gives");
+        expect_result(waited(), want, "CUDA, a captured run changes no result");
+        require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+        std::printf("CUDA: a captured run has no result on the host\n");
+    }
+
+    /// Values in host memory are those of their run, whatever runs before anybody waits.
+    void check_values_of_two_runs() {
+        Case c = with_clusters(6, 3);
+        c.params.start = GPV_KMEANS_GRID;
+        set(c);
+        GuardedImage hosts[2] = {painted(GPV_FORMAT_RGB8, 50, 40, contents[10](5)),
+                                 painted(GPV_FORMAT_RGB8, 60, 20, contents[0](6))};
+        for (const int second_stream : {0, 1}) {
+            std::vector<Found> want;
+            Values centroids[2] = {Values(6 * sizeof(Centroid)), Values(6 * sizeof(Centroid))};
+            Values counts[2] = {Values(6 * sizeof(std::int32_t)), Values(6 * sizeof(std::int32_t))};
+            DeviceImage src[2];
+            for (int i = 0; i < 2; i++) {
+                want.push_back(Definition()(hosts[i], c));
+                src[i].upload(hosts[i]);
+                const gpv_buffer into = centroids[i].view(centroids[i].bytes().data());
+                const gpv_buffer number = counts[i].view(counts[i].bytes().data());
+                require(gpv_kmeans_run(op_, streams_[i * second_stream], src[i].view(), nullptr,
+                                       nullptr, &into, &number, nullptr),
+                        context_, "gpv_kmeans_run");
+            }
+            expect_result(waited(), want[1], "CUDA, the last of two runs");
+            for (int i = 0; i < 2; i++)
+                expect_values({nullptr, nullptr, &centroids[i], &counts[i], nullptr}, c.params,
+                              want[i], "CUDA, two runs");
+        }
+        std::printf("CUDA: values of their run\n");
+    }
+
+    /// Each run on what the one before has written, and from its centroids, on alternating streams.
+    void check_alternating() {
+        Case c = with_clusters(9, 2);
+        c.params.start = GPV_KMEANS_GRID;
+        c.params.warm_start = 1;
+        set(c);
+        Definition definition;
+        GuardedImage host = painted(GPV_FORMAT_RGB8, 90, 40, contents[10](5));
+        GuardedImage want(GPV_FORMAT_RGB8, 90, 40);
+        DeviceImage images[2];
+        for (DeviceImage &image : images)
+            image.upload(host);
+        for (int i = 0; i < 4; i++) {
+            recolor(definition(host, c), c.params.space, host, want);
+            host.copy_pixels_from(want);
+            require(gpv_kmeans_run(op_, streams_[i % 2], images[i % 2].view(), nullptr,
+                                   images[1 - i % 2].view(), nullptr, nullptr, nullptr),
+                    context_, "gpv_kmeans_run");
+        }
+        require(gpv_kmeans_wait(op_, nullptr), context_, "gpv_kmeans_wait");
+        require(gpv_kmeans_query(op_), context_, "gpv_kmeans_query");
+        images[0].download(host);
+        expect_equal(host, want, "CUDA, two streams");
+        std::printf("CUDA: on two streams\n");
+    }
+
+  private:
+    void set(const Case &c) {
+        require(gpv_kmeans_set_params(op_, &c.params), context_, "gpv_kmeans_set_params");
+        if (c.params.start == GPV_KMEANS_GIVEN)
+            require(gpv_kmeans_set_centroids(op_, c.given.data(), c.params.clusters), context_,
+                    "gpv_kmeans_set_centroids");
+    }
+    gpv_kmeans_result waited() {
+        gpv_kmeans_result result;
+        gpv_kmeans_result_init(&result, sizeof result);
+        require(gpv_kmeans_wait(op_, &result), context_, "gpv_kmeans_wait");
+        return result;
+    }
+
+    gpv_context *context_ = cuda_context();
+    gpv_kmeans *op_ = nullptr;
+    cudaStream_t streams_[2];
+};
+
+/// Images that only a GPU can do in time.
+void check_on_gpu(Operator &op) {
+    for (const auto &[width, height] : Sizes{{1920, 1080}, {3840, 2160}})
+        for (const int k : {4, 16, 64, 255}) {
+            GuardedImage src = photo(k == 16 ? GPV_FORMAT_NV12 : GPV_FORMAT_RGB8, width, height);
+            Case c = with_clusters(k);
+            c.params.start = k == 64 ? GPV_KMEANS_GRID : GPV_KMEANS_PLUSPLUS;
+            expect_all(op, c, src, by_cpu()(src, c));
+        }
+    std::printf("CUDA: photographs of 1080p and 4K equal to the CPU\n");
+    for (const auto &[content, width, height] :
+         {std::tuple{6, 1920, 1080}, {0, 2048, 2048}, {5, 2047, 1023}, {0, 4096, 4097}})
+        for (const int k : {8, 100, 256}) {
+            GuardedImage src = painted(GPV_FORMAT_RGB8, width, height,
+                                       contents[static_cast<std::size_t>(content)](9));
+            Case c = with_clusters(k, 10);
+            c.params.space = k == 100 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+            expect_all(op, c, src, by_cpu()(src, c));
+        }
+    std::printf("CUDA: many pixels of few cells, of noise and of gradients equal to the CPU\n");
+    GuardedImage src = photo(GPV_FORMAT_RGB8, 1920, 1080);
+    for (const int k : {0, 40}) {
+        const Case c = with_clusters(k);
+        const Found want = by_cpu()(src, c);
+        for (int i = 0; i < 50; i++)
+            expect_all(op, c, src, want);
+    }
+    std::printf("CUDA: 100 repeats of 1080p equal\n");
+}
+
+void check_cuda(bool brief) {
+    const Limits small = {64, 9, 5};
+    for (const Place place : {Place::device, Place::host}) {
+        Operator op(GPV_BACKEND_CUDA, place);
+        std::printf("== %s, images in %s memory\n", op.context().device(),
+                    place == Place::host ? "host" : "CUDA");
+        check_branches(place, !brief ? 240 : place == Place::host ? 6 : 24, brief);
+        if (!brief)
+            compare_with_definition(op, full_run() ? 10000 : 1000);
+        check_prepared(place, brief);
+    }
+    check_tight(brief ? 6 : 500, brief ? small : anything);
+    check_warm_runs();
+    Streams().check_captured(brief);
+    Streams().check_captured_result();
+    Streams().check_values_of_two_runs();
+    Streams().check_alternating();
+    if (brief)
+        return;
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    compare_random(op, 300, {700, GPV_KMEANS_MAX_CLUSTERS, 60}, by_cpu());
+    check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256},
+                   definition);
+    check_contents(op, {{1919, 1079}}, {5, 130}, by_cpu);
+    check_chosen(op);
+    check_warm_start(op);
+    check_laws(op);
+    check_repeats(op);
+    check_large(op, by_cpu());
+    check_pictures(op);
+    check_on_gpu(op);
+}
+
+#endif
+
+// ---- benchmark ------------------------------------------------------------
+
+/// So many colours that are frequent in the photograph, each as often as any other.
+Paint colors_of_photo(int count) {
+    std::vector<Value> colors;
+    std::vector<bool> seen(1 << 24);
+    for (std::uint64_t i = 0; static_cast<int>(colors.size()) < count; i++) {
+        const std::uint32_t at = hash(i);
+        const Value color =
+            value_of(photo_color(static_cast<int>(at % 1920), static_cast<int>(at / 1920 % 1080)));
+        if (!seen[color])
+            colors.push_back(color);
+        seen[color] = true;
+    }
+    return [colors](int x, int y) { return bytes_of(colors[pixel_hash(3, x, y) % colors.size()]); };
+}
+
+/// An image to be timed on.
+struct Scene {
+    std::string name;
+    GuardedImage image;
+    std::string text() const {
+        return name + " " + size_name(image.view()->width, image.view()->height);
+    }
+};
+
+Scene photo_scene(int width, int height, gpv_format format = GPV_FORMAT_RGB8) {
+    return {format == GPV_FORMAT_NV12 ? "NV12 photo" : "photo", photo(format, width, height)};
+}
+
+/// Images of 1080p that differ in how many colours they have.
+std::vector<Scene> scenes_by_colors() {
+    std::vector<Scene> result;
+    for (const int count : {1000, 10000, 100000})
+        result.push_back({std::to_string(count / 1000) + "k colours",
+                          painted(GPV_FORMAT_RGB8, 1920, 1080, colors_of_photo(count))});
+    result.push_back(photo_scene(1920, 1080));
+    result.push_back({"noise", painted(GPV_FORMAT_RGB8, 1920, 1080, contents[0](1))});
+    return result;
+}
+
+/// What is timed: name k=clusters.
+struct Work {
+    std::string name;
+    Case wanted;
+    bool labels, colors;
+    std::string text() const {
+        const int k = wanted.params.clusters;
+        return name + (k ? " k=" + std::to_string(k) : "");
+    }
+};
+
+/// 20 iterations from centroids that are given, so that all do the same work: colours of the image
+/// that a short run has spread.
+Work iterations(const Scene &scene, int clusters, bool colors) {
+    Operator op;
+    GuardedImage small =
+        painted(GPV_FORMAT_RGB8, 160, 90, [&, pixels = colors_of(scene.image)](int x, int y) {
+            const gpv_image &view = *scene.image.view();
+            return bytes_of(pixels[std::size_t(y) * view.height / 90 * view.width +
+                                   std::size_t(x) * view.width / 160]);
+        });
+    Work work{colors ? "labels and colours" : "labels", with_clusters(clusters, 0), true, colors};
+    work.wanted.given = Run(op, work.wanted, small).centroids();
+    work.wanted.params.start = GPV_KMEANS_GIVEN;
+    work.wanted.params.max_iterations = 20;
+    return work;
+}
+
+/// How the clusters are found to start from, and each pixel's distance from them, once.
+Work start(int clusters) {
+    return {"start", with_clusters(clusters, 0), false, false};
+}
+
+Work chosen() {
+    return {"automatic", with_clusters(0, 20, 0.5f), true, false};
+}
+
+Work in_lab(Work work) {
+    work.name += " in Lab";
+    work.wanted.params.space = GPV_KMEANS_LAB;
+    return work;
+}
+
+/// A frame like the one before.
+Work warm(const Scene &scene, int clusters) {
+    Operator op;
+    GuardedImage src(scene.image.view()->format, scene.image.view()->width,
+                     scene.image.view()->height);
+    src.copy_pixels_from(scene.image);
+    Work work{"warm start", with_clusters(clusters, 200, 0.02f), true, true};
+    work.wanted.given = Run(op, work.wanted, src).centroids();
+    work.wanted.params.start = GPV_KMEANS_GIVEN;
+    work.wanted.params.tolerance = 0.5f;
+    work.wanted.params.warm_start = 1;
+    return work;
+}
+
+class Benchmark {
+  public:
+    explicit Benchmark(Report &report) : report_(report) {}
+
+    /// theirs: as many iterations of OpenCV, from the same labels.
+    void compare(Scene &scene, const Work &work, int threads, bool theirs = false) {
+        GuardedImage &src = scene.image;
+        const gpv_image &view = *src.view();
+        GuardedImage labels(GPV_FORMAT_GRAY8, view.width, view.height);
+        GuardedImage dst(view.format, view.width, view.height);
+        const Outputs outputs = {work.labels ? &labels : nullptr, work.colors ? &dst : nullptr};
+        std::vector<std::uint8_t> from(static_cast<std::size_t>(src.pixel_bytes())),
+            to(from.size());
+        tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+        const double inertia = op_.run(work.wanted, src, outputs).inertia;
+        const auto times = time_in_turn({[&] { op_.again(src, outputs); },
+                                         [&] { std::memcpy(to.data(), from.data(), from.size()); }},
+                                        7, 0.3);
+        Report::Row row{work.text(), scene.text(), threads, times[0], "", {}, times[1].median};
+        if (theirs)
+            time_opencv(scene, work, threads, inertia, row);
+        report_.add(row);
+    }
+
+  private:
+#ifdef HAVE_OPENCV
+    void time_opencv(Scene &scene, const Work &work, int threads, double inertia,
+                     Report::Row &row) {
+        cv::setNumThreads(threads);
+        Case first = work.wanted;
+        first.params.max_iterations = 0;
+        const Run start(op_, first, scene.image);
+        OpenCv opencv(scene.image, first.params.clusters, work.wanted.params.max_iterations);
+        double theirs = 0;
+        row.other = time_in_turn({[&] { theirs = opencv.run(start.all.labels); }}, 3, 0)[0];
+        row.peer = "OpenCV " CV_VERSION;
+        std::printf("inertia of ours by OpenCV's: %.6f\n", inertia / theirs);
+    }
+#else
+    void time_opencv(Scene &, const Work &, int, double, Report::Row &) {}
+#endif
+
+    Operator op_;
+    Report &report_;
+};
+
+void benchmark_cpu(Report &report) {
+    Benchmark bench(report);
+    Scene hd = photo_scene(1920, 1080), small = photo_scene(640, 360);
+    const int all = tbb::info::default_concurrency();
+    for (const int threads : {1, all}) {
+        for (const int k : {8, 64, 255})
+            bench.compare(small, iterations(small, k, false), threads, true);
+        for (const int k : {8, 64, 255})
+            bench.compare(hd, iterations(hd, k, false), threads, k == 8);
+    }
+    for (const int k : {8, 255})
+        bench.compare(hd, iterations(hd, k, true), all);
+    for (const int k : {8, 64, 255})
+        bench.compare(hd, start(k), all);
+    bench.compare(hd, in_lab(iterations(hd, 64, false)), all);
+    bench.compare(hd, chosen(), all);
+    Scene video = photo_scene(1920, 1080, GPV_FORMAT_NV12);
+    for (const int k : {8, 64})
+        bench.compare(video, warm(video, k), all);
+    for (Scene &scene : scenes_by_colors())
+        bench.compare(scene, iterations(scene, 64, false), all);
+}
+
+// ---- benchmark on a GPU ---------------------------------------------------
+
+#ifdef HAVE_CUDA
+
+class GpuBenchmark {
+  public:
+    explicit GpuBenchmark(Report &report) : report_(report) {
+        require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
+    }
+    ~GpuBenchmark() {
+        gpv_kmeans_destroy(&op_);
+        gpv_context_destroy(&context_);
+    }
+    GpuBenchmark(const GpuBenchmark &) = delete;
+    GpuBenchmark &operator=(const GpuBenchmark &) = delete;
+
+    void compare(const Scene &scene, const std::vector<Work> &works) {
+        const gpv_image &view = *scene.image.view();
+        const ColdImages images(scene.image, GuardedImage(view.format, view.width, view.height));
+        const GuardedImage numbers(GPV_FORMAT_GRAY8, view.width, view.height);
+        std::vector<std::unique_ptr<DeviceImage>> labels;
+        for (int i = 0; i < cold_count(numbers.bytes().size()); i++)
+            labels.emplace_back(std::make_unique<DeviceImage>())->upload(numbers);
+        const ColdCopy copy(images.copied());
+        for (const Work &work : works) {
+            const auto run = [&](cudaStream_t stream, int i) {
+                const auto &number = labels[static_cast<std::size_t>(i) % labels.size()];
+                return gpv_kmeans_run(op_, stream, images.src(i).view(),
+                                      work.labels ? number->view() : nullptr,
+                                      work.colors ? images.dst(i).view() : nullptr, nullptr,
+                                      nullptr, nullptr) == GPV_OK;
+            };
+            const gpv_kmeans_params &p = work.wanted.params;
+            require(gpv_kmeans_set_params(op_, &p), context_, "gpv_kmeans_set_params");
+            if (p.start == GPV_KMEANS_GIVEN)
+                require(gpv_kmeans_set_centroids(op_, work.wanted.given.data(), p.clusters),
+                        context_, "gpv_kmeans_set_centroids");
+            if (!run(nullptr, 0) || gpv_kmeans_wait(op_, nullptr) != GPV_OK)
+                fatal("a run to be timed failed");
+            const auto times = time_on_device(
+                {run, [&](cudaStream_t stream, int i) { return copy.enqueue(stream, i); }},
+                images.repeats());
+            report_.add({work.text(), scene.text(), 0, times[0], "", {}, times[1].median});
+        }
+    }
+
+    /// From host memory to host memory, one frame after the other.
+    void compare_from_host(Scene &scene, const Work &work) {
+        GuardedImage &src = scene.image;
+        All of_gpu(src, work.wanted.params), of_cpu(src, work.wanted.params);
+        const Outputs to = {&of_gpu.labels, &of_gpu.dst}, same = {&of_cpu.labels, &of_cpu.dst};
+        Operator gpu(GPV_BACKEND_CUDA, Place::host), cpu;
+        gpu.run(work.wanted, src, to);
+        cpu.run(work.wanted, src, same);
+        const auto times = time_in_turn({[&] { gpu.again(src, to); }, [&] { cpu.again(src, same); },
+                                         [&] { of_gpu.dst.copy_planes_from(src); }},
+                                        5);
+        report_.add({"host to host, " + work.text(), scene.text(), 0, times[0], "our CPU backend",
+                     times[1], times[2].median});
+    }
+
+  private:
+    Report &report_;
+    gpv_context *context_ = cuda_context();
+    gpv_kmeans *op_ = nullptr;
+};
+
+void benchmark_gpu(Report &report) {
+    GpuBenchmark bench(report);
+    const auto of = [](const Scene &scene, const std::vector<int> &clusters) {
+        std::vector<Work> works;
+        for (const int k : clusters)
+            works.push_back(iterations(scene, k, true));
+        return works;
+    };
+    Scene floor = photo_scene(64, 32);
+    bench.compare(floor, of(floor, {8}));
+    Scene hd = photo_scene(1920, 1080);
+    std::vector<Work> works = of(hd, {2, 4, 8, 16, 64, 128, 255});
+    for (const int k : {8, 64, 255})
+        works.push_back(start(k));
+    works.push_back(in_lab(iterations(hd, 64, true)));
+    works.push_back(chosen());
+    bench.compare(hd, works);
+    // What the time depends on: pixels, clusters, colours.
+    for (const auto &[width, height] : Sizes{{640, 480}, {1280, 720}, {3840, 2160}, {7680, 4320}}) {
+        const Scene scene = photo_scene(width, height);
+        bench.compare(scene, of(scene, {2, 8, 64, 255}));
+    }
+    for (const Scene &scene : scenes_by_colors())
+        if (scene.name != hd.name)
+            bench.compare(scene, of(scene, {2, 8, 64, 255}));
+    for (const auto &[width, height] : Sizes{{1920, 1080}, {3840, 2160}}) {
+        const Scene scene = photo_scene(width, height, GPV_FORMAT_NV12);
+        bench.compare(scene, {warm(scene, 8), warm(scene, 64)});
+    }
+    bench.compare_from_host(hd, iterations(hd, 8, true));
+}
+
+#endif
+
+// ---- the program ----------------------------------------------------------
+
+void check() {
+    const int scale = full_run() ? 10 : 1;
+    check_lab();
+    check_colors();
+    each_instruction_set([&](const char *name) {
+        Operator op;
+        std::printf("== %s\n", op.context().device());
+        if (!std::strstr(op.context().device(), name))
+            fatal(std::string("the library does not run on ") + name);
+        compare_with_definition(op, 1000 * scale);
+        check_contents(op, {{1, 97}, {97, 1}, {61, 53}}, {2, 9, 65}, definition);
+    });
+    Operator op;
+    compare_with_definition(op, 10000 * scale);
+    check_contents(op, {{1, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256}, definition);
+    check_chosen(op);
+    check_warm_start(op);
+    check_laws(op);
+    check_repeats(op);
+    check_large(op, Definition());
+    check_threads();
+    check_pictures(op);
+#ifdef HAVE_OPENCV
+    compare_with_opencv(op, 200);
+#else
+    std::printf("OpenCV: not installed, not compared\n");
+#endif
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+#ifdef HAVE_CUDA
+    return run_program({"kmeans", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+#else
+    return run_program({"kmeans", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+#endif
+}
