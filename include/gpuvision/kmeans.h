@@ -91,7 +91,7 @@ GPV_API void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size);
  * bytes, converted from Lab.
  *
  * @param space     of the centroid; an unknown one is RGB
- * @param centroid  3 numbers; those outside 0..255 are taken as its ends; NULL = 0, 0, 0
+ * @param centroid  3 numbers; those outside 0..255 are taken as its ends; NULL gives black
  * @return 0xRRGGBB
  * Reentrant.
  */
@@ -118,7 +118,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_create(gpv_context *context,
 GPV_API void gpv_kmeans_destroy(gpv_kmeans **op);
 
 /**
- * Changes the parameters of the runs that follow. On failure the old ones stay.
+ * Changes the parameters of the runs that follow. On failure the old ones stay. CUDA backend: the
+ * first with GPV_KMEANS_LAB allocates and waits, also in gpv_kmeans_create(), which must not happen
+ * while a stream is being captured.
  * @return as gpv_kmeans_create()
  */
 GPV_API GPV_NODISCARD gpv_status gpv_kmeans_set_params(gpv_kmeans *op,
@@ -158,16 +160,15 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_im
  * CPU backend: finished on return. CUDA backend: with the images on the
  * device, the work is enqueued on stream; after the first run of its kind, or
  * after gpv_kmeans_prepare(), the call allocates nothing and waits for
- * nothing, unless centroids or counts are in host memory, when it waits for the run
- * before. Without that it may be captured in a CUDA graph; the result of a
- * captured run is in its buffers on the device. Images in host memory are copied
- * in before it returns; such a run cannot be captured. What lies in host memory
- * is written by gpv_kmeans_wait(), gpv_kmeans_query() or gpv_stream_sync(), and has to live until
- * one of them has said that the run is over, or until gpv_kmeans_destroy(). An operator has one run
- * in flight: a run on another stream waits, on the device, for the one before. A captured run is
- * ordered by its graph alone, and needs gpv_kmeans_prepare() or a run of the same kind before; as
- * long as the graph is used, the operator has to live, and may run or prepare nothing that needs
- * more memory.
+ * nothing, unless centroids or counts are in host memory, or those of the run before are and nobody
+ * has waited for them, when it waits for the run before. Without that it may be captured in a CUDA
+ * graph; the result of a captured run is in its buffers on the device. Images in host memory are
+ * copied in before it returns; such a run cannot be captured. What lies in host memory is written
+ * by gpv_kmeans_wait(), gpv_kmeans_query() or gpv_stream_sync(), and has to live until one of them
+ * has said that the run is over, or until gpv_kmeans_destroy(). An operator has one run in flight:
+ * a run on another stream waits, on the device, for the one before. A captured run is ordered by
+ * its graph alone, and needs gpv_kmeans_prepare() or a run of the same kind before; as long as the
+ * graph is used, the operator has to live, and may run or prepare nothing that needs more memory.
  *
  * But for dst, which may be src, the outputs overlap neither src nor each other. For buffers, all
  * bytes from the first to the last one of an image are the image's.
