@@ -92,17 +92,6 @@ struct Number {
         return result;
     }
 
-    __device__ static unsigned sum_up_to_lane(unsigned own) {
-        const int lane = threadIdx.x % 32;
-        unsigned sum = own;
-        for (int d = 1; d < 32; d *= 2) {
-            const unsigned other = __shfl_up_sync(~0u, sum, d);
-            if (lane >= d)
-                sum += other;
-        }
-        return sum;
-    }
-
     /// Sum of what the threads before this one have; total: of all.
     __device__ static unsigned sum_before(unsigned own, unsigned *sums, unsigned &total) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;

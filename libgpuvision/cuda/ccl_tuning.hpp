@@ -19,7 +19,7 @@ constexpr int tile_rows(Runs runs) {
 /// Columns of a stripe that one thread has. With fewer there are more threads to
 /// hide waiting, with more there is less to do in all, which pays from so many
 /// pixels on. H200.
-#ifdef GPV_WIDE_PAIRS // for tests, whose images are small
+#ifdef GPV_AS_IF_LARGE // for tests, whose images are small
 inline constexpr std::int64_t large_image = 0;
 #else
 inline constexpr std::int64_t large_image = 4'000'000;

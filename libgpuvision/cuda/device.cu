@@ -74,6 +74,7 @@ CudaDevice::CudaDevice(int device) {
     GPV_CUDA(runtime.get_device_properties(&properties, ordinal_));
     name_ = properties.name;
     multiprocessors_ = properties.multiProcessorCount;
+    shared_bytes_ = properties.sharedMemPerBlockOptin;
     const int capability = 10 * properties.major + properties.minor;
     if (capability < least_capability)
         throw Error(Status::unsupported, name_ + " has compute capability " +

@@ -36,7 +36,8 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/// What stands in memory now: never from a register or from the cache of one multiprocessor.
+/// What stands in memory, or in shared memory, now: never from a register or from the cache of one
+/// multiprocessor.
 template <class T>
 __device__ __forceinline__ T load_now(const T *memory) {
 #ifdef __CUDA_ARCH__
@@ -62,18 +63,41 @@ __device__ __forceinline__ void arrive(unsigned *counter) {
 #endif
 }
 
-/// Waits until the counter is at least the target. What was written before those arrivals is there.
+/// Waits until the counter has reached the target; both go on from 2^32 - 1 to 0. What was written
+/// before those arrivals is there.
 __device__ __forceinline__ void wait_for_arrivals(unsigned *counter, unsigned target) {
 #if defined(__CUDA_ARCH__)
     unsigned seen;
     do
         asm volatile("ld.acquire.gpu.global.u32 %0, [%1];" : "=r"(seen) : "l"(counter) : "memory");
-    while (seen < target);
+    while (static_cast<int>(seen - target) < 0);
 #else
-    while (__ldcv(counter) < target)
+    while (static_cast<int>(__ldcv(counter) - target) < 0)
         ;
 #endif
 }
+
+/// A barrier for all blocks of a kernel that run at once. Counts on from call to call.
+class GridBarrier {
+  public:
+    /// arrived: in the device's memory, 0 when the kernel begins.
+    __device__ explicit GridBarrier(unsigned *arrived) : arrived_(arrived) {}
+
+    /// After it, what any block has written before is there for all threads.
+    __device__ void wait() {
+        target_ += gridDim.x;
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            arrive(arrived_);
+            wait_for_arrivals(arrived_, target_);
+        }
+        __syncthreads();
+    }
+
+  private:
+    unsigned *arrived_;
+    unsigned target_ = 0;
+};
 
 /// The least compute capability for which these two are more than nothing.
 inline constexpr int early_capability = 90;
@@ -101,6 +125,19 @@ __device__ __forceinline__ T fold_warp(T v, F f) {
 }
 
 // Over the lanes of a warp, all of which call:
+
+/// Of this lane and those before it.
+template <class T>
+__device__ __forceinline__ T sum_up_to_lane(T own) {
+    const int lane = threadIdx.x % 32;
+#pragma unroll
+    for (int d = 1; d < 32; d *= 2) {
+        const T other = __shfl_up_sync(~0u, own, d);
+        if (lane >= d)
+            own += other;
+    }
+    return own;
+}
 
 __device__ __forceinline__ unsigned sum_of_warp(unsigned v) {
 #if GPV_ARCH < 800

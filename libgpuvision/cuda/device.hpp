@@ -32,6 +32,8 @@ class CudaDevice final : public Device {
     void synchronize(Stream stream) override;
     /// Of the device.
     int multiprocessors() const { return multiprocessors_; }
+    /// Of shared memory, the most that a block can have.
+    std::size_t shared_bytes() const { return shared_bytes_; }
 
     void *enter() override;
     void leave(void *previous) noexcept override;
@@ -43,6 +45,7 @@ class CudaDevice final : public Device {
     std::string name_;
     int ordinal_ = 0;
     int multiprocessors_ = 0;
+    std::size_t shared_bytes_ = 0;
     void *context_ = nullptr;
     std::vector<Delivery *> deliveries_;
 };

@@ -17,10 +17,17 @@
 /// tests/simt.
 namespace gpv::cuda {
 
+/// Threads that a multiprocessor has at once.
+inline constexpr int multiprocessor_threads =
+    GPV_ARCH == 750                                                                 ? 1024
+    : GPV_ARCH == 860 || GPV_ARCH == 870 || GPV_ARCH == 890 || GPV_ARCH / 100 == 12 ? 1536
+                                                                                    : 2048;
+
 template <class Kernel>
 constexpr int min_blocks_of() {
+    constexpr int most = multiprocessor_threads / Kernel::threads;
     if constexpr (requires { Kernel::min_blocks; })
-        return Kernel::min_blocks;
+        return Kernel::min_blocks < most ? Kernel::min_blocks : most;
     else
         return 1;
 }

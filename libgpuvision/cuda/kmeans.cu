@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Colour segmentation on CUDA: plans the kernels of kmeans_*.cuh as one sequence.
 //   Histogram  how many pixels there are of each of the 2^24 colours
-//   Collect    the colours that occur, by cells of colour space, and tasks for warps
+//   Collect    the colours that occur, by cells of colour space, and tasks for Lloyd
 //   Seed       draws the colours to start from, where they have to be drawn
 //   Lloyd      all iterations
 //   Label      labels and paints the pixels
@@ -70,7 +70,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
-                load<Histogram<l>>(Histogram<l>::shared_bytes);
+                load<Histogram<l>>(
+                    Histogram<l>::shared_bytes(Histogram<l>::places_in(device_.shared_bytes())));
                 load<Label<l, unsigned>>(Label<l, unsigned>::shared_bytes);
                 load<Label<l, Wide>>(Label<l, Wide>::shared_bytes);
             });
@@ -124,18 +125,19 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     };
 
     template <class Sum>
-    static void load_sums() {
+    void load_sums() const {
         load<Collect<Sum>>(Collect<Sum>::shared_bytes);
         load<Finish<Sum>>(Finish<Sum>::shared_bytes);
-        load<Lloyd<KmeansMetric::l2, Sum>>(Lloyd<KmeansMetric::l2, Sum>::shared_bytes);
-        load<Lloyd<KmeansMetric::l1, Sum>>(Lloyd<KmeansMetric::l1, Sum>::shared_bytes);
+        load<Lloyd<KmeansMetric::l2, Sum>>(device_.shared_bytes());
+        load<Lloyd<KmeansMetric::l1, Sum>>(device_.shared_bytes());
     }
 
     void upload_lab() {
         lab_.reserve(sizeof(LabTable), nullptr);
-        lab_host_.reserve(sizeof(LabTable));
-        new (lab_host_.data()) LabTable;
-        GPV_CUDA(runtime.memcpy_async(lab_.data(), lab_host_.data(), sizeof(LabTable),
+        PinnedBuffer table;
+        table.reserve(sizeof(LabTable));
+        new (table.data()) LabTable;
+        GPV_CUDA(runtime.memcpy_async(lab_.data(), table.data(), sizeof(LabTable),
                                       cudaMemcpyHostToDevice, nullptr));
         GPV_CUDA(runtime.stream_synchronize(nullptr));
         lab_is_there_ = true;
@@ -185,7 +187,14 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                 "GPV_MEMORY_CUDA");
         if (planned_bytes([&] { visit(run, true); }) > scratch_.size())
             refuse_capture("this run needs memory; call gpv_kmeans_prepare() first");
+        clear_unfinished(stream);
         sequence_.launch(stream);
+    }
+
+    /// If a run has been cut off, what is 0 between runs may be not.
+    void clear_unfinished(cudaStream_t stream) {
+        if (unfinished_)
+            GPV_CUDA(runtime.memset_async(scratch_.data(), 0, cleared_bytes_, stream));
     }
 
     void enqueue(cudaStream_t stream, const KmeansRun &run) {
@@ -197,8 +206,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         }
         completion_.follow(stream);
         plan(stream, [&] { visit(run); });
-        if (unfinished_) // a run has been cut off, so what is 0 between runs may be not
-            GPV_CUDA(runtime.memset_async(scratch_.data(), 0, cleared_bytes_, stream));
+        clear_unfinished(stream);
         unfinished_ = true;
         if (from_host)
             staging_.upload(run.src, device_src_, stream);
@@ -237,15 +245,13 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         unsigned *counters, *occupied;
         Control *control;
         Sum *sums;
-        unsigned *order;
         std::uint8_t *color_labels, *slab_labels;
         Cell *cells;
-        Wide *weights;
+        SeedWeights weights;
         Centroid *seeds;
         Outcome<Sum> *outcome;
         Colors colors;
         Task<Sum> *tasks;
-        std::uint16_t *task_labels;
     };
 
     void visit(const KmeansRun &run, bool captured = false) {
@@ -285,9 +291,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         cleared_bytes_ = carver_.here();
         t.color_labels = carver_.take<std::uint8_t>(std::size_t{cell_count} * cell_colors);
         t.slab_labels = carver_.take<std::uint8_t>(slab_count);
-        t.order = carver_.take<unsigned>(cell_count);
         t.cells = carver_.take<Cell>(cell_count);
-        t.weights = carver_.take<Wide>(cell_count);
+        for (int i = 0; i < 2; i++) {
+            t.weights.of_blocks[i] = carver_.take<Wide>(Seed::most_blocks);
+            t.weights.of_cells[i] = carver_.take<Wide>(cell_count);
+        }
+        t.weights.farthest = carver_.take<unsigned>(cell_count);
         t.seeds = carver_.take<Centroid>(most_clusters);
         t.outcome = carver_.take<Outcome<Sum>>(1);
         const std::size_t colors = std::min<std::size_t>(std::size_t{cell_count} * cell_colors,
@@ -297,7 +306,6 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         t.colors.distances = carver_.take<unsigned>(colors);
         const std::size_t tasks = std::min<std::size_t>(colors, slab_count);
         t.tasks = carver_.take<Task<Sum>>(tasks);
-        t.task_labels = carver_.take<std::uint16_t>(tasks);
         return t;
     }
 
@@ -338,18 +346,28 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     template <class Kernel>
     void add(dim3 grid, const typename Kernel::Job &job,
              Sequence::Begin begin = Sequence::Begin::in_turn) {
-        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads,
-                      Kernel::shared_bytes, job, begin);
+        add<Kernel>(grid, job, begin, Kernel::shared_bytes);
+    }
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job, Sequence::Begin begin,
+             std::size_t shared) {
+        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
+                      job, begin);
     }
 
     template <Layout layout, class Sum>
     void add_histogram(const Source &src, const Tables<Sum> &tables) {
         using Kernel = Histogram<layout>;
-        const std::int64_t strips = std::int64_t{blocks(src.width, strip)} * src.height;
-        const std::int64_t most = std::int64_t{device_.multiprocessors()} * histogram_blocks;
+        const std::int64_t most = std::int64_t{device_.multiprocessors()} * Kernel::min_blocks;
+        const std::int64_t strips = Kernel::strips_of(src.width, src.height);
         const std::int64_t grid = std::min(most, (strips + Kernel::threads - 1) / Kernel::threads);
+        const unsigned places = Kernel::places_in(device_.shared_bytes());
         add<Kernel>(dim3(static_cast<unsigned>(grid)),
-                    {.src = src, .counters = tables.counters, .occupied = tables.occupied});
+                    {.src = src,
+                     .counters = tables.counters,
+                     .occupied = tables.occupied,
+                     .places = places},
+                    Sequence::Begin::in_turn, Kernel::shared_bytes(places));
     }
 
     /// Of the parameters that a warm start needs; never 0.
@@ -363,12 +381,11 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_seed(const Tables<Sum> &tables) {
-        add<Seed>(dim3(device_.multiprocessors()),
+        add<Seed>(dim3(std::min(device_.multiprocessors(), Seed::most_blocks)),
                   {.control = tables.control,
                    .colors = tables.colors,
                    .occupied = tables.occupied,
                    .cells = tables.cells,
-                   .order = tables.order,
                    .weights = tables.weights,
                    .state = state(),
                    .signature = warm_signature(),
@@ -382,17 +399,19 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     template <KmeansMetric metric, class Sum>
     void add_lloyd(const Source &src, Layout layout, const Tables<Sum> &tables) {
         using Kernel = Lloyd<metric, Sum>;
-        typename Kernel::Job job{.control = tables.control,
-                                 .colors = tables.colors,
-                                 .tasks = tables.tasks,
-                                 .labels = tables.task_labels,
-                                 .sums = tables.sums,
-                                 .slab_labels = tables.slab_labels,
-                                 .color_labels = tables.color_labels,
-                                 .state = state(),
-                                 .outcome = tables.outcome,
-                                 .max_iterations = params_.max_iterations,
-                                 .squared_tolerance = params_.squared_tolerance()};
+        typename Kernel::Job job{
+            .control = tables.control,
+            .colors = tables.colors,
+            .tasks = tables.tasks,
+            .sums = tables.sums,
+            .slab_labels = tables.slab_labels,
+            .color_labels = tables.color_labels,
+            .state = state(),
+            .outcome = tables.outcome,
+            .max_iterations = params_.max_iterations,
+            .squared_tolerance = params_.squared_tolerance(),
+            .room = static_cast<unsigned>(std::min(
+                device_.shared_bytes() - Kernel::least_shared_bytes, most_resident_bytes))};
         job.start.kind = params_.start;
         job.start.signature = warm_signature();
         job.start.clusters = params_.clusters;
@@ -400,8 +419,10 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         job.start.src = src;
         job.start.layout = layout;
         job.start.seeds = tables.seeds;
-        std::copy(given_.begin(), given_.end(), job.start.given);
-        add<Kernel>(dim3(device_.multiprocessors()), job, Sequence::Begin::together);
+        if (params_.start == KmeansStart::given)
+            std::copy(given_.begin(), given_.end(), job.start.given);
+        add<Kernel>(dim3(device_.multiprocessors()), job, Sequence::Begin::together,
+                    device_.shared_bytes());
     }
 
     template <class Sum>
@@ -481,7 +502,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     bool early_ = false; ///< kernels begin before the one before is over
     Staging labels_staging_;
     Buffer state_, lab_;
-    PinnedBuffer report_, lab_host_;
+    PinnedBuffer report_;
     bool lab_is_there_ = false;
     Pending pending_;                                     ///< in host memory, to be completed
     Image device_src_{}, device_labels_{}, device_dst_{}; ///< of images in host memory

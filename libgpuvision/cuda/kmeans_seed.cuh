@@ -6,45 +6,27 @@
 
 namespace gpv::cuda::kmeans {
 
-/// What goes from one run to the next.
-struct State {
-    unsigned signature; ///< of the parameters that a warm start needs; 0: there is no run yet
-    int clusters;
-    Centroid centroids[most_clusters];
+/// Weights of colours, summed; in turn: those of the draw, and those for the next one.
+struct SeedWeights {
+    Wide *of_blocks[2]; ///< the sum of its cells
+    Wide *of_cells[2];  ///< of those that are occupied, in the order of their codes
+    unsigned *farthest; ///< of these cells: the greatest of Colors::distances
 };
 
-/// A barrier for all blocks of a kernel that run at once. Counts on from call to call.
-class GridBarrier {
-  public:
-    /// arrived: 0 when the kernel begins.
-    __device__ explicit GridBarrier(unsigned *arrived) : arrived_(arrived) {}
-
-    /// After it, what any block has written before is there for loads that go to memory.
-    __device__ void wait() {
-        target_ += gridDim.x;
-        __syncthreads();
-        if (threadIdx.x == 0) {
-            arrive(arrived_);
-            wait_for_arrivals(arrived_, target_);
-        }
-        __syncthreads();
-    }
-
-  private:
-    unsigned *arrived_;
-    unsigned target_ = 0;
-};
-
-/// Every warp weighs the colours of its cells; then every block finds the same colour.
+/// Every block weighs the colours of its cells; then every block finds the same colour.
 struct Seed {
     static constexpr int threads = lloyd_threads;
     static constexpr int min_blocks = 1;
     static constexpr int warps = threads / 32;
+    static constexpr int most_blocks = threads; ///< a thread for each
+    static constexpr int at_once = 4;           ///< colours of a lane
+    using Index = CellIndex<threads>;
     struct Shared {
-        Wide sums[warps]; ///< of weights, up to the end of each warp
-        Wide place;       ///< in the weights of the cell
-        unsigned cell;
-        Color drawn;
+        Index::Shared index;
+        Wide sums[warps];         ///< of weights, up to the end of each warp
+        unsigned block;           ///< in which the colour is that is drawn
+        Wide place;               ///< in the weights of the block
+        Color first, last, drawn; ///< of what has been drawn: the first, the one before, the newest
     };
     static constexpr std::size_t shared_bytes = sizeof(Shared);
     struct Job {
@@ -52,8 +34,7 @@ struct Seed {
         Colors colors;
         const unsigned *occupied; ///< a bit for each cell
         const Cell *cells;
-        unsigned *order; ///< the occupied cells
-        Wide *weights;   ///< of these
+        SeedWeights weights;
         const State *state;
         unsigned signature; ///< of a warm start, 0: none
         KmeansStart start;
@@ -65,147 +46,190 @@ struct Seed {
     __device__ static void run(const Job &job) {
         if (job.signature && job.state->signature == job.signature)
             return; // all blocks do
-        Shared &shared = *shared_memory<Shared>();
+        Seed self(job);
         GridBarrier barrier(&job.control->arrived_at_seed);
-        const unsigned cells = order_cells(job, shared);
-        barrier.wait();
         for (int i = 0; i < job.clusters; i++) {
-            weigh(job, cells, i == 0, shared.drawn);
+            self.weigh(i);
             barrier.wait();
-            draw(job, cells, i, shared);
+            self.draw(i);
             if (blockIdx.x == 0 && threadIdx.x == 0)
-                job.seeds[i] = centroid_of(shared.drawn);
-            barrier.wait();
+                job.seeds[i] = centroid_of(self.shared.drawn);
         }
     }
 
   private:
-    static_assert(threads == cell_count / 32, "a thread for each word of cells");
+    __device__ explicit Seed(const Job &job_)
+        : job(job_), shared(*shared_memory<Shared>()), index(job_.occupied, shared.index),
+          lane(threadIdx.x % 32), warp(threadIdx.x / 32) {}
 
-    /// Lists them, and returns how many there are.
-    __device__ static unsigned order_cells(const Job &job, Shared &shared) {
-        unsigned bits = job.occupied[threadIdx.x];
-        Wide total;
-        Wide at = sum_before(__popc(bits), shared, total);
-        if (blockIdx.x == 0)
-            for (; bits; bits &= bits - 1)
-                __stcg(job.order + at++, threadIdx.x * 32 + __ffs(int(bits)) - 1);
-        return static_cast<unsigned>(total);
+    /// Where the cells of a block begin.
+    __device__ unsigned first_cell(unsigned block) const {
+        return static_cast<unsigned>(Wide{index.size()} * block / gridDim.x);
     }
 
-    __device__ static void weigh(const Job &job, unsigned cells, bool first, const Color &drawn) {
-        const unsigned lane = threadIdx.x % 32, warp = blockIdx.x * warps + threadIdx.x / 32;
-        for (unsigned i = warp; i < cells; i += gridDim.x * warps) {
-            const Cell cell = job.cells[__ldcg(job.order + i)];
-            Wide sum = 0;
-            for (unsigned c = cell.first + lane; c < cell.first + cell.size; c += 32) {
-                const unsigned count = job.colors.counts[c];
-                if (first) {
-                    __stcg(job.colors.distances + c, ~0u);
-                    sum += count;
-                    continue;
-                }
-                const unsigned distance =
-                    min(__ldcg(job.colors.distances + c),
-                        squared_distance(color_of_key(job.colors.keys[c]), drawn));
-                __stcg(job.colors.distances + c, distance);
-                sum += draw_weight(job.start, count, distance);
-            }
-            sum = sum_of_lanes<32>(sum);
+    /// Weights for the i-th draw. Blocks may still be at the draw before, so Colors::distances lack
+    /// the newest of the colours, and weights are written where they are not read.
+    __device__ void weigh(int i) {
+        Wide sum = 0;
+        for (unsigned c = first_cell(blockIdx.x) + warp; c < first_cell(blockIdx.x + 1);
+             c += warps) {
+            const Wide weight = weight_of_cell(i, c);
             if (lane == 0)
-                __stcg(job.weights + i, sum);
+                __stcg(job.weights.of_cells[i % 2] + c, weight);
+            sum += weight;
+        }
+        if (lane == 0)
+            shared.sums[warp] = sum;
+        __syncthreads();
+        if (warp == 0) {
+            const Wide total = sum_of_lanes<32>(shared.sums[lane]);
+            if (lane == 0)
+                __stcg(job.weights.of_blocks[i % 2] + blockIdx.x, total);
         }
     }
 
-    __device__ static void draw(const Job &job, unsigned cells, int i, Shared &shared) {
-        const unsigned per = (cells + threads - 1) / threads;
-        const unsigned begin = min(threadIdx.x * per, cells), end = min(begin + per, cells);
-        Wide own = 0;
-        for (unsigned c = begin; c < end; c++)
-            own += __ldcg(job.weights + c);
+    __device__ Wide weight_of_cell(int i, unsigned c) {
+        const unsigned code = index.cell(c) << cell_bits;
+        const Cell &cell = job.cells[code >> cell_bits];
+        if (i == 0)
+            return first_weight(cell);
+        if (i == 1 || nears(color_of(code), job.weights.farthest[c]))
+            return weigh_cell(cell, job.weights.farthest[c]);
+        return __ldcg(job.weights.of_cells[(i + 1) % 2] + c);
+    }
+
+    __device__ Wide first_weight(const Cell &cell) {
+        Wide sum = 0;
+        for (unsigned c = cell.first + lane; c < cell.first + cell.size; c += 32) {
+            store_now(job.colors.distances + c, ~0u);
+            sum += job.colors.counts[c];
+        }
+        return sum_of_lanes<32>(sum);
+    }
+
+    /// Whether a colour of the cell may be nearer to one of the last two than to all before.
+    __device__ bool nears(const Color &corner, unsigned farthest) const {
+        return distance_from_cell(corner, shared.drawn) < farthest ||
+               distance_from_cell(corner, shared.last) < farthest;
+    }
+    __device__ static unsigned distance_from_cell(const Color &corner, const Color &c) {
+        const auto nearest = [](int v, int begin) {
+            return min(max(v, begin), begin + cell_side - 1);
+        };
+        return squared_distance(c, {nearest(c.red, corner.red), nearest(c.green, corner.green),
+                                    nearest(c.blue, corner.blue)});
+    }
+
+    __device__ Wide weigh_cell(const Cell &cell, unsigned &farthest_of_cell) {
+        Wide sum = 0;
+        unsigned farthest = 0;
+        for (unsigned first = lane; first < cell.size; first += 32 * at_once) {
+            unsigned keys[at_once], counts[at_once], distances[at_once];
+#pragma unroll
+            for (int i = 0; i < at_once; i++) { // before anything waits for them
+                const unsigned c = cell.first + min(first + 32 * i, cell.size - 1);
+                keys[i] = job.colors.keys[c];
+                counts[i] = job.colors.counts[c];
+                distances[i] = __ldcg(job.colors.distances + c);
+            }
+#pragma unroll
+            for (int i = 0; i < at_once; i++) {
+                if (first + 32 * i >= cell.size)
+                    continue;
+                const Color color = color_of_key(keys[i]);
+                const unsigned stored = min(distances[i], squared_distance(color, shared.last));
+                store_now(job.colors.distances + cell.first + first + 32 * i, stored);
+                farthest = max(farthest, stored);
+                sum += draw_weight(job.start, counts[i],
+                                   min(stored, squared_distance(color, shared.drawn)));
+            }
+        }
+        farthest = static_cast<unsigned>(greatest_of_warp(static_cast<int>(farthest)));
+        if (lane == 0)
+            farthest_of_cell = farthest;
+        return sum_of_lanes<32>(sum);
+    }
+
+    __device__ void draw(int i) {
+        const Wide own =
+            threadIdx.x < gridDim.x ? __ldcg(job.weights.of_blocks[i % 2] + threadIdx.x) : 0;
         Wide total;
-        const Wide before = sum_before(own, shared, total);
-        if (total == 0) { // all colours have been drawn: the first one again
-            if (threadIdx.x == 0)
-                shared.drawn = color_of_seed(load_seed(job));
-            __syncthreads();
-            return;
-        }
+        const Wide before = sum_before(own, total);
         const Wide place = place_below(random_number(job.seed, i), total);
-        if (place >= before && place < before + own)
-            find_cell(job, begin, place - before, shared);
-        __syncthreads();
-        if (threadIdx.x < 32)
-            find_color(job, i == 0, shared);
-        __syncthreads();
-    }
-
-    __device__ static Centroid load_seed(const Job &job) {
-        const float *seed = &job.seeds->x;
-        return {__ldcg(seed), __ldcg(seed + 1), __ldcg(seed + 2)};
-    }
-    __device__ static Color color_of_seed(const Centroid &c) {
-        return {static_cast<int>(c.x), static_cast<int>(c.y), static_cast<int>(c.z)};
-    }
-
-    __device__ static void find_cell(const Job &job, unsigned cell, Wide place, Shared &shared) {
-        for (;; cell++) {
-            const Wide weight = __ldcg(job.weights + cell);
-            if (place < weight)
-                break;
-            place -= weight;
+        if (place >= before && place < before + own) {
+            shared.block = threadIdx.x;
+            shared.place = place - before;
         }
-        shared.cell = cell;
-        shared.place = place;
+        __syncthreads();
+        if (warp == 0) {
+            // If all colours have been drawn, the first one again.
+            const Color drawn = total ? find_color(i) : shared.first;
+            __syncwarp();
+            if (lane == 0) {
+                shared.last = i == 0 ? drawn : shared.drawn;
+                shared.drawn = drawn;
+                if (i == 0)
+                    shared.first = drawn;
+            }
+        }
+        __syncthreads();
     }
 
     /// By one warp.
-    __device__ static void find_color(const Job &job, bool first, Shared &shared) {
-        const Cell cell = job.cells[__ldcg(job.order + shared.cell)];
-        const unsigned lane = threadIdx.x % 32;
-        Wide passed = 0;
-        for (unsigned i = 0; i < cell.size; i += 32) {
-            const unsigned c = cell.first + i + lane;
-            Wide weight = 0;
-            if (i + lane < cell.size) {
-                const unsigned count = job.colors.counts[c];
-                weight =
-                    first ? count : draw_weight(job.start, count, __ldcg(job.colors.distances + c));
-            }
-            const Wide up_to_here = passed + sum_up_to(weight);
-            const unsigned beyond = __ballot_sync(~0u, up_to_here > shared.place);
-            if (beyond) {
-                if (lane == static_cast<unsigned>(__ffs(int(beyond)) - 1))
-                    shared.drawn = color_of_key(job.colors.keys[c]);
-                return;
-            }
-            passed = __shfl_sync(~0u, up_to_here, 31);
-        }
+    __device__ Color find_color(int i) const {
+        Wide place = shared.place;
+        const unsigned end = first_cell(shared.block + 1);
+        const unsigned c = find(place, first_cell(shared.block), end, [&](unsigned at) {
+            return __ldcg(job.weights.of_cells[i % 2] + at);
+        });
+        const Cell cell = job.cells[index.cell(c)];
+        const unsigned at = find(place, cell.first, cell.first + cell.size, [&](unsigned color) {
+            const unsigned count = job.colors.counts[color];
+            if (i == 0)
+                return Wide{count};
+            // Another block may have taken the newest colour into account already.
+            const unsigned distance =
+                min(load_now(job.colors.distances + color),
+                    squared_distance(color_of_key(job.colors.keys[color]), shared.drawn));
+            return Wide{draw_weight(job.start, count, distance)};
+        });
+        return color_of_key(job.colors.keys[at]);
     }
 
-    __device__ static Wide sum_up_to(Wide own) {
-        const int lane = threadIdx.x % 32;
-        for (int d = 1; d < 32; d *= 2) {
-            const Wide other = __shfl_up_sync(~0u, own, d);
-            if (lane >= d)
-                own += other;
+    /// The first one whose weight, with those of all before, is beyond the place, which becomes the
+    /// place in it.
+    template <class F>
+    __device__ unsigned find(Wide &place, unsigned begin, unsigned end, F weight_of) const {
+        for (;; begin += 32) {
+            const Wide own = begin + lane < end ? weight_of(begin + lane) : 0;
+            const Wide up_to_here = sum_up_to_lane(own);
+            const unsigned beyond = __ballot_sync(~0u, up_to_here > place);
+            if (beyond) {
+                const int from = __ffs(static_cast<int>(beyond)) - 1;
+                place -= __shfl_sync(~0u, up_to_here - own, from);
+                return begin + from;
+            }
+            place -= __shfl_sync(~0u, up_to_here, 31);
         }
-        return own;
     }
 
     /// Sum of what the threads before this one have; total: of all.
-    __device__ static Wide sum_before(Wide own, Shared &shared, Wide &total) {
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        const Wide up_to_here = sum_up_to(own);
+    __device__ Wide sum_before(Wide own, Wide &total) {
+        const Wide up_to_here = sum_up_to_lane(own);
         if (lane == 31)
             shared.sums[warp] = up_to_here;
         __syncthreads();
-        const Wide up_to_warp = sum_up_to(shared.sums[lane]);
+        const Wide up_to_warp = sum_up_to_lane(shared.sums[lane]);
         total = __shfl_sync(~0u, up_to_warp, warps - 1);
         const Wide before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
         __syncthreads(); // sums may be written again
         return up_to_here - own + (warp ? before_warp : 0);
     }
+
+    const Job &job;
+    Shared &shared;
+    const Index index;
+    const unsigned lane, warp;
 };
 
 } // namespace gpv::cuda::kmeans

@@ -3,25 +3,36 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace gpv::cuda::kmeans {
 
-inline constexpr int histogram_threads = 512;
-/// Of a multiprocessor, each with a bitmap of cells that it merges at its end.
-inline constexpr int histogram_blocks = 4;
-inline constexpr int collect_threads = 256;
-inline constexpr int collect_blocks = 32; ///< of a multiprocessor
+inline constexpr int histogram_threads = 1024;
+inline constexpr int histogram_blocks = 2; ///< of a multiprocessor
+/// For lines of eight colours in a block's shared memory; half of them where it has less.
+inline constexpr unsigned histogram_places = 4096;
+inline constexpr int most_probes = 4; ///< of places for a line
+inline constexpr int collect_threads = 512;
+inline constexpr int collect_blocks = 2; ///< of a multiprocessor
 /// Of the kernels whose blocks all run at once, one on each multiprocessor.
 inline constexpr int lloyd_threads = 1024;
+inline constexpr int lanes_of_task = 8; ///< that look for its candidates
+/// That are listed for a task; with more all centroids are looked at. With a word beside them.
+inline constexpr unsigned most_candidates = 27;
+inline constexpr int colors_of_item = 64; ///< of a task, for a warp
 inline constexpr int label_threads = 256;
 
-/// Cells of more colours are cut into slabs, so that warps have equal shares.
-inline constexpr int most_colors_of_task = 128;
+/// Sums of a block have as many copies as fit, up to one for each lane.
+inline constexpr std::size_t sum_bytes = 16 << 10;
 
-/// Of the sums of a block, which have as many copies as fit, up to one for each lane.
-inline constexpr std::size_t sum_bytes = 32 << 10;
-
+#ifdef GPV_AS_IF_LARGE // for tests, whose images are small
+inline constexpr long long most_narrow_pixels = 0;
+inline constexpr std::size_t most_resident_bytes = 0;
+#else
 /// Sums of images of more pixels need 64 bits.
 inline constexpr long long most_narrow_pixels = 0xffffffffu / 255;
+/// Of the tasks of a block in shared memory, if there is so much.
+inline constexpr std::size_t most_resident_bytes = SIZE_MAX;
+#endif
 
 } // namespace gpv::cuda::kmeans

@@ -367,15 +367,12 @@ struct Outcome {
     std::int32_t count; ///< from its buffer; -1 = not asked for
 };
 
+using Op = Handle<gpv_ccl_create, gpv_ccl_destroy>;
+
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : context_(backend), backend_(backend), place_(place) {
-        require(gpv_ccl_create(context_, nullptr, &op_), context_, "gpv_ccl_create");
-    }
-    ~Operator() { gpv_ccl_destroy(&op_); }
-    Operator(const Operator &) = delete;
-    Operator &operator=(const Operator &) = delete;
+        : context_(backend), backend_(backend), place_(place) {}
 
     Outcome run(const gpv_ccl_params &params, const GuardedImage &src, const Outputs &outputs) {
         set(params);
@@ -456,7 +453,7 @@ class Operator {
     DeviceImage src_{place_ == Place::device_tight}, dst_{place_ == Place::device_tight};
     DeviceBlock records_{place_ == Place::device_tight}, count_;
 #endif
-    gpv_ccl *op_ = nullptr;
+    const Op op_{context_};
 };
 
 gpv_ccl_params default_params() {
@@ -933,22 +930,8 @@ void check_prepared(Place place) {
 }
 
 /// Runs that become part of the caller's graph, and runs on two streams.
-class Streams {
+class StreamChecks {
   public:
-    Streams() {
-        require(gpv_ccl_create(context_, nullptr, &op_), context_, "gpv_ccl_create");
-        for (cudaStream_t &stream : streams_)
-            require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    }
-    ~Streams() {
-        gpv_ccl_destroy(&op_);
-        gpv_context_destroy(&context_);
-        for (cudaStream_t stream : streams_)
-            cudaStreamDestroy(stream);
-    }
-    Streams(const Streams &) = delete;
-    Streams &operator=(const Streams &) = delete;
-
     void check_captured() {
         bool refused = false;
         for (gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
@@ -1077,32 +1060,25 @@ class Streams {
             return gpv_ccl_run(op_, stream, src.view(), dst.view(), &into, 0, &number) == GPV_OK;
         };
         require(gpv_ccl_set_params(op_, &p), context_, "gpv_ccl_set_params");
-        const cudaGraphExec_t unprepared = capture(enqueue, 1, streams_[0]);
-        if (unprepared)
-            require(cudaGraphExecDestroy(unprepared), "cudaGraphExecDestroy");
+        const bool refused = !streams_.can_capture(enqueue);
         require(gpv_ccl_prepare(op_, src.view(), dst.view(), 0), context_, "gpv_ccl_prepare");
         const gpv_buffer device_records = std::exchange(into, records.view(records.bytes().data()));
-        expect(!capture(enqueue, 1, streams_[0]),
+        expect(!streams_.can_capture(enqueue),
                "a captured run with records in host memory is refused, " + what);
         into = device_records;
-        const cudaGraphExec_t graph = capture(enqueue, 1, streams_[0]);
-        expect(graph, "a prepared run can be captured, " + what);
-        for (int i = 0; i < 2; i++)
-            require(cudaGraphLaunch(graph, streams_[0]), "cudaGraphLaunch");
-        require(gpv_stream_sync(context_, streams_[0]), context_, "gpv_stream_sync");
-        require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+        expect(streams_.run_captured(enqueue, context_), "a prepared run can be captured, " + what);
         dst.download(got);
         components.download(records.bytes().data(), records.bytes().size());
         count.download(&counted, sizeof counted);
         expect_equal(got, drawn, "CUDA, captured, " + what);
         expect(records.hold(want.components) && counted == want.count(),
                "a captured run measures and counts, " + what);
-        return !unprepared;
+        return refused;
     }
 
-    gpv_context *context_ = cuda_context();
-    gpv_ccl *op_ = nullptr;
-    cudaStream_t streams_[2];
+    const Streams streams_;
+    const DeviceContext context_;
+    const Op op_{context_};
 };
 
 void check_cuda(bool brief) {
@@ -1119,10 +1095,10 @@ void check_cuda(bool brief) {
     const int all = static_cast<int>(patterns.size());
     check_tiles(op, {{129, 130}, {200, 65}, {64, 193}, {257, 129}}, brief ? all : 4 * all);
     check_tight(brief ? 100 : 20 * scale);
-    Streams().check_captured();
-    Streams().check_captured_result();
-    Streams().check_records_of_two_runs();
-    Streams().check_alternating();
+    StreamChecks().check_captured();
+    StreamChecks().check_captured_result();
+    StreamChecks().check_records_of_two_runs();
+    StreamChecks().check_alternating();
     if (brief)
         return check_overflow(op, {1000});
     Operator cpu;
@@ -1343,15 +1319,7 @@ class Npp {
 
 class GpuBenchmark {
   public:
-    explicit GpuBenchmark(Report &report) : report_(report) {
-        require(gpv_ccl_create(context_, nullptr, &op_), context_, "gpv_ccl_create");
-    }
-    ~GpuBenchmark() {
-        gpv_ccl_destroy(&op_);
-        gpv_context_destroy(&context_);
-    }
-    GpuBenchmark(const GpuBenchmark &) = delete;
-    GpuBenchmark &operator=(const GpuBenchmark &) = delete;
+    explicit GpuBenchmark(Report &report) : report_(report) {}
 
     void compare(const Content &content, const Work &work) {
         const Runs runs(content.image, work);
@@ -1427,8 +1395,8 @@ class GpuBenchmark {
     }
 
     Report &report_;
-    gpv_context *context_ = cuda_context();
-    gpv_ccl *op_ = nullptr;
+    const DeviceContext context_;
+    const Op op_{context_};
 };
 
 /// One in the middle of each cell of 64 pixels, of 8 to 47 pixels radius, as far as the cell goes.

@@ -81,14 +81,23 @@ class CountedContext {
 
 #ifdef HAVE_CUDA
 
-inline gpv_context *cuda_context() {
-    gpv_context_params params;
-    gpv_context_params_init(&params, sizeof params);
-    params.backend = GPV_BACKEND_CUDA;
-    gpv_context *context = nullptr;
-    require(gpv_context_create(&params, &context), nullptr, "gpv_context_create");
-    return context;
-}
+/// A context on the GPU that allocates as the library does.
+class DeviceContext {
+  public:
+    DeviceContext() {
+        gpv_context_params params;
+        gpv_context_params_init(&params, sizeof params);
+        params.backend = GPV_BACKEND_CUDA;
+        require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
+    }
+    ~DeviceContext() { gpv_context_destroy(&context_); }
+    DeviceContext(const DeviceContext &) = delete;
+    DeviceContext &operator=(const DeviceContext &) = delete;
+    operator gpv_context *() const { return context_; }
+
+  private:
+    gpv_context *context_ = nullptr;
+};
 
 /// CUDA memory that is kept for the next contents, or, exact, of just their size.
 class DeviceBlock {
@@ -242,6 +251,44 @@ inline cudaGraphExec_t capture(const Enqueue &enqueue, int calls, cudaStream_t s
         require(cudaGraphDestroy(graph), "cudaGraphDestroy");
     return executable;
 }
+
+/// Two streams for runs that follow each other; the first also for runs that become part of the
+/// caller's graph.
+class Streams {
+  public:
+    Streams() {
+        for (cudaStream_t &stream : streams_)
+            require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
+    }
+    ~Streams() {
+        for (cudaStream_t stream : streams_)
+            require(cudaStreamDestroy(stream), "cudaStreamDestroy");
+    }
+    Streams(const Streams &) = delete;
+    Streams &operator=(const Streams &) = delete;
+    cudaStream_t operator[](int i) const { return streams_[i]; }
+
+    bool can_capture(const Enqueue &run) const {
+        const cudaGraphExec_t graph = capture(run, 1, streams_[0]);
+        if (graph)
+            require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+        return graph;
+    }
+    /// Launches the graph twice and waits. False where the run cannot be captured.
+    bool run_captured(const Enqueue &run, gpv_context *context) const {
+        const cudaGraphExec_t graph = capture(run, 1, streams_[0]);
+        if (!graph)
+            return false;
+        for (int i = 0; i < 2; i++)
+            require(cudaGraphLaunch(graph, streams_[0]), "cudaGraphLaunch");
+        require(gpv_stream_sync(context, streams_[0]), context, "gpv_stream_sync");
+        require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+        return true;
+    }
+
+  private:
+    cudaStream_t streams_[2];
+};
 
 /// Times what candidates enqueue, as graphs of `repeats` calls that run in turn,
 /// or call by call where that cannot be; microseconds a call.

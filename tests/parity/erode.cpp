@@ -212,15 +212,12 @@ std::string describe(const gpv_erode_params &p, const gpv_image &view, bool in_p
     return text;
 }
 
+using Op = Handle<gpv_erode_create, gpv_erode_destroy>;
+
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : context_(backend), place_(place) {
-        require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
-    }
-    ~Operator() { gpv_erode_destroy(&op_); }
-    Operator(const Operator &) = delete;
-    Operator &operator=(const Operator &) = delete;
+        : context_(backend), place_(place) {}
 
     void run(const gpv_erode_params &params, const GuardedImage &src, GuardedImage &dst) {
         require(gpv_erode_set_params(op_, &params), context_, "gpv_erode_set_params");
@@ -261,7 +258,7 @@ class Operator {
 #ifdef HAVE_CUDA
     DeviceImage src_{place_ == Place::device_tight}, dst_{place_ == Place::device_tight};
 #endif
-    gpv_erode *op_ = nullptr;
+    const Op op_{context_};
 };
 
 gpv_erode_params random_params(int largest_radius, gpv_format format) {
@@ -735,71 +732,80 @@ void check_prepared(Place place) {
 }
 
 /// Runs that become part of the caller's graph, and runs on two streams.
-void check_streams() {
-    gpv_context *context = cuda_context();
-    gpv_erode *op = nullptr;
-    require(gpv_erode_create(context, nullptr, &op), context, "gpv_erode_create");
-    cudaStream_t streams[2];
-    for (cudaStream_t &stream : streams)
-        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    GuardedImage host(GPV_FORMAT_NV12, 211, 83), want(GPV_FORMAT_NV12, 211, 83),
-        got(GPV_FORMAT_NV12, 211, 83);
-    fill(host, Content::noise);
-    DeviceImage src, dst;
-    Operator cpu;
-    gpv_erode_params p;
-    gpv_erode_params_init(&p, sizeof p);
-    p.operation = GPV_MORPH_GRADIENT;
-    p.radius_x = 4;
-    bool refused = false;
-    for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
-        for (int threshold : {0, 100}) {
-            p.shape = shape;
-            p.threshold = threshold;
-            cpu.run(p, host, want);
-            src.upload(host);
-            dst.upload(got);
-            require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
-            // Before it is prepared a run may need memory, which a capture must not take.
-            const Enqueue enqueue = [&](cudaStream_t stream, int) {
-                return gpv_erode_run(op, stream, src.view(), dst.view()) == GPV_OK;
-            };
-            refused = refused || !capture(enqueue, 1, streams[0]);
-            require(gpv_erode_prepare(op, src.view()), context, "gpv_erode_prepare");
-            const cudaGraphExec_t graph = capture(enqueue, 1, streams[0]);
-            if (!graph)
-                fatal("CUDA: cannot be captured, " + describe(p, *src.view(), false));
-            require(cudaGraphLaunch(graph, streams[0]), "cudaGraphLaunch");
-            require(gpv_stream_sync(context, streams[0]), context, "gpv_stream_sync");
-            require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
-            dst.download(got);
-            expect_equal(got, want, "CUDA, captured, " + describe(p, *src.view(), false));
-        }
-    if (!refused)
-        fatal("a captured run that needs memory was not refused");
+class StreamChecks {
+  public:
+    void check_captured() {
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.operation = GPV_MORPH_GRADIENT;
+        p.radius_x = 4;
+        bool refused = false;
+        for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
+            for (int threshold : {0, 100}) {
+                p.shape = shape;
+                p.threshold = threshold;
+                refused = expect_captured(p) || refused;
+            }
+        expect(refused, "a captured run that needs memory is refused");
+        std::printf("CUDA: captured\n");
+    }
 
-    // In place, one run on the result of the other, on alternating streams.
-    gpv_erode_params_init(&p, sizeof p);
-    p.radius_x = 4;
-    require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
-    src.upload(host);
-    for (int i = 0; i < 4; i++)
-        require(gpv_erode_run(op, streams[i % 2], src.view(), src.view()), context,
-                "gpv_erode_run");
-    require(gpv_erode_wait(op), context, "gpv_erode_wait");
-    if (gpv_erode_query(op) != GPV_OK)
-        fatal("a run that was waited for has not finished");
-    p.radius_x = 16;
-    cpu.run(p, host, want);
-    src.download(host);
-    expect_equal(host, want, "CUDA, two streams");
+    /// In place, one run on the result of the other, on alternating streams.
+    void check_alternating() {
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.radius_x = 4;
+        set(p);
+        GuardedImage host = noise(), want = blank();
+        DeviceImage image;
+        image.upload(host);
+        for (int i = 0; i < 4; i++)
+            require(gpv_erode_run(op_, streams_[i % 2], image.view(), image.view()), context_,
+                    "gpv_erode_run");
+        require(gpv_erode_wait(op_), context_, "gpv_erode_wait");
+        require(gpv_erode_query(op_), context_, "gpv_erode_query");
+        p.radius_x = 16;
+        Operator().run(p, host, want);
+        image.download(host);
+        expect_equal(host, want, "CUDA, two streams");
+        std::printf("CUDA: on two streams\n");
+    }
 
-    gpv_erode_destroy(&op);
-    gpv_context_destroy(&context);
-    for (cudaStream_t stream : streams)
-        require(cudaStreamDestroy(stream), "cudaStreamDestroy");
-    std::printf("CUDA: captured, and on two streams\n");
-}
+  private:
+    static GuardedImage blank() { return GuardedImage(GPV_FORMAT_NV12, 211, 83); }
+    static GuardedImage noise() {
+        GuardedImage image = blank();
+        fill(image, Content::noise);
+        return image;
+    }
+    void set(const gpv_erode_params &p) {
+        require(gpv_erode_set_params(op_, &p), context_, "gpv_erode_set_params");
+    }
+    /// Whether the run was refused before it was prepared, as it must be if it needs memory.
+    bool expect_captured(const gpv_erode_params &p) {
+        const GuardedImage host = noise();
+        GuardedImage want = blank(), got = blank();
+        Operator().run(p, host, want);
+        DeviceImage src, dst;
+        src.upload(host);
+        dst.upload(got);
+        const std::string what = describe(p, *src.view(), false);
+        const Enqueue enqueue = [&](cudaStream_t stream, int) {
+            return gpv_erode_run(op_, stream, src.view(), dst.view()) == GPV_OK;
+        };
+        set(p);
+        const bool refused = !streams_.can_capture(enqueue);
+        require(gpv_erode_prepare(op_, src.view()), context_, "gpv_erode_prepare");
+        expect(streams_.run_captured(enqueue, context_), "a prepared run can be captured, " + what);
+        dst.download(got);
+        expect_equal(got, want, "CUDA, captured, " + what);
+        return refused;
+    }
+
+    const Streams streams_;
+    const DeviceContext context_;
+    const Op op_{context_};
+};
 
 /// brief: as much as the emulation of a GPU can do in a short time.
 void check_cuda(bool brief) {
@@ -819,7 +825,8 @@ void check_cuda(bool brief) {
     check_squares(op, brief ? widths : wide, brief ? heights : high, brief ? 3 : scale);
     check_tiles(op, brief);
     check_tight(brief ? 60 : 20 * scale);
-    check_streams();
+    StreamChecks().check_captured();
+    StreamChecks().check_alternating();
     if (brief)
         return;
     check_laws(op);
@@ -1058,15 +1065,7 @@ class Npp {
 
 class GpuBenchmark {
   public:
-    explicit GpuBenchmark(Report &report) : report_(report) {
-        require(gpv_erode_create(context_, nullptr, &op_), context_, "gpv_erode_create");
-    }
-    ~GpuBenchmark() {
-        gpv_erode_destroy(&op_);
-        gpv_context_destroy(&context_);
-    }
-    GpuBenchmark(const GpuBenchmark &) = delete;
-    GpuBenchmark &operator=(const GpuBenchmark &) = delete;
+    explicit GpuBenchmark(Report &report) : report_(report) {}
 
     /// padding: bytes behind each row; -1: rows start at multiples of 128.
     void compare(const Case &c, int width, int height, const std::vector<int> &radii,
@@ -1160,8 +1159,8 @@ class GpuBenchmark {
     }
 
     Report &report_;
-    gpv_context *context_ = cuda_context();
-    gpv_erode *op_ = nullptr;
+    const DeviceContext context_;
+    const Op op_{context_};
 };
 
 void benchmark_gpu(Report &report) {

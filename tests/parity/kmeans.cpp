@@ -802,18 +802,23 @@ struct Outputs {
     Values *centroids = nullptr, *counts = nullptr, *result = nullptr;
 };
 
+using Op = Handle<gpv_kmeans_create, gpv_kmeans_destroy>;
+
+/// Also the centroids, if the case gives them.
+void set(gpv_kmeans *op, const gpv_context *context, const Case &c) {
+    require(gpv_kmeans_set_params(op, &c.params), context, "gpv_kmeans_set_params");
+    if (c.params.start == GPV_KMEANS_GIVEN)
+        require(gpv_kmeans_set_centroids(op, c.given.data(), c.params.clusters), context,
+                "gpv_kmeans_set_centroids");
+}
+
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : context_(backend), backend_(backend), place_(place) {
-        require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
-    }
-    ~Operator() { gpv_kmeans_destroy(&op_); }
-    Operator(const Operator &) = delete;
-    Operator &operator=(const Operator &) = delete;
+        : context_(backend), backend_(backend), place_(place) {}
 
     gpv_kmeans_result run(const Case &c, GuardedImage &src, const Outputs &outputs) {
-        set(c);
+        set(op_, context_, c);
         return again(src, outputs);
     }
     gpv_kmeans_result again(GuardedImage &src, const Outputs &outputs) {
@@ -875,7 +880,7 @@ class Operator {
             return result;
         };
         const gpv_image from = placed(&src), numbers = placed(labels), to = placed(dst);
-        set(c);
+        set(op_, context_, c);
         require(gpv_kmeans_prepare(op_, &from, labels ? &numbers : nullptr, dst ? &to : nullptr),
                 context_, "gpv_kmeans_prepare");
     }
@@ -884,13 +889,6 @@ class Operator {
     }
 
   private:
-    void set(const Case &c) {
-        require(gpv_kmeans_set_params(op_, &c.params), context_, "gpv_kmeans_set_params");
-        if (c.params.start == GPV_KMEANS_GIVEN)
-            require(gpv_kmeans_set_centroids(op_, c.given.data(), c.params.clusters), context_,
-                    "gpv_kmeans_set_centroids");
-    }
-
     CountedContext context_;
     [[maybe_unused]] gpv_backend backend_; // without CUDA there is one
     Place place_;
@@ -899,7 +897,7 @@ class Operator {
     DeviceImage src_{tight_}, labels_{tight_}, dst_{tight_};
     DeviceBlock values_[3];
 #endif
-    gpv_kmeans *op_ = nullptr;
+    const Op op_{context_};
 };
 
 std::string describe(const Case &c, const GuardedImage &src, const Outputs &o) {
@@ -1677,22 +1675,8 @@ class DeviceAll {
 };
 
 /// Runs that become part of the caller's graph, and runs on two streams.
-class Streams {
+class StreamChecks {
   public:
-    Streams() {
-        require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
-        for (cudaStream_t &stream : streams_)
-            require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    }
-    ~Streams() {
-        gpv_kmeans_destroy(&op_);
-        gpv_context_destroy(&context_);
-        for (cudaStream_t stream : streams_)
-            cudaStreamDestroy(stream);
-    }
-    Streams(const Streams &) = delete;
-    Streams &operator=(const Streams &) = delete;
-
     /// Whether the run was refused before it was prepared, as it must be if it needs memory.
     bool expect_captured(Case c) {
         GuardedImage host = painted(GPV_FORMAT_NV12, 51, 33, contents[10](2));
@@ -1706,31 +1690,23 @@ class Streams {
         DeviceImage src;
         src.upload(host);
         DeviceAll to(all);
-        set(c);
+        set(op_, context_, c);
         const Enqueue enqueue = [&](cudaStream_t stream, int) { return to.run(op_, stream, src); };
-        const cudaGraphExec_t unprepared = capture(enqueue, 1, streams_[0]);
-        if (unprepared)
-            require(cudaGraphExecDestroy(unprepared), "cudaGraphExecDestroy");
+        const bool refused = !streams_.can_capture(enqueue);
         require(gpv_kmeans_prepare(op_, src.view(), to.labels().view(), to.dst().view()), context_,
                 "gpv_kmeans_prepare");
         Values counts(room(c.params) * sizeof(std::int32_t));
         const gpv_buffer on_host = counts.view(counts.bytes().data());
-        expect(!capture(
-                   [&](cudaStream_t stream, int) {
-                       return gpv_kmeans_run(op_, stream, src.view(), nullptr, nullptr, nullptr,
-                                             &on_host, nullptr) == GPV_OK;
-                   },
-                   1, streams_[0]),
+        const Enqueue counting = [&](cudaStream_t stream, int) {
+            return gpv_kmeans_run(op_, stream, src.view(), nullptr, nullptr, nullptr, &on_host,
+                                  nullptr) == GPV_OK;
+        };
+        expect(!streams_.can_capture(counting),
                "a captured run with counts in host memory is refused, " + what);
-        const cudaGraphExec_t graph = capture(enqueue, 1, streams_[0]);
-        expect(graph, "a prepared run can be captured, " + what);
-        for (int i = 0; i < 2; i++)
-            require(cudaGraphLaunch(graph, streams_[0]), "cudaGraphLaunch");
-        require(gpv_stream_sync(context_, streams_[0]), context_, "gpv_stream_sync");
-        require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+        expect(streams_.run_captured(enqueue, context_), "a prepared run can be captured, " + what);
         to.download();
         expected.compare("CUDA, captured, " + what);
-        return !unprepared;
+        return refused;
     }
 
     void check_captured(bool brief) {
@@ -1756,7 +1732,7 @@ class Streams {
         Case c = with_clusters(4, 3);
         c.params.start = GPV_KMEANS_GRID;
         const Found want = Definition()(host, c);
-        set(c);
+        set(op_, context_, c);
         DeviceImage src;
         src.upload(host);
         require(gpv_kmeans_run(op_, streams_[0], src.view(), nullptr, nullptr, nullptr, nullptr,
@@ -1764,7 +1740,7 @@ class Streams {
                 context_, "gpv_kmeans_run");
         expect_result(waited(), want, "CUDA, before a capture");
         c.params.max_iterations = 1;
-        set(c);
+        set(op_, context_, c);
         require(gpv_kmeans_prepare(op_, src.view(), nullptr, nullptr), context_,
                 "gpv_kmeans_prepare");
         const cudaGraphExec_t graph = capture(
@@ -1783,7 +1759,7 @@ class Streams {
     void check_values_of_two_runs() {
         Case c = with_clusters(6, 3);
         c.params.start = GPV_KMEANS_GRID;
-        set(c);
+        set(op_, context_, c);
         GuardedImage hosts[2] = {painted(GPV_FORMAT_RGB8, 50, 40, contents[10](5)),
                                  painted(GPV_FORMAT_RGB8, 60, 20, contents[0](6))};
         for (const int second_stream : {0, 1}) {
@@ -1813,7 +1789,7 @@ class Streams {
         Case c = with_clusters(9, 2);
         c.params.start = GPV_KMEANS_GRID;
         c.params.warm_start = 1;
-        set(c);
+        set(op_, context_, c);
         Definition definition;
         GuardedImage host = painted(GPV_FORMAT_RGB8, 90, 40, contents[10](5));
         GuardedImage want(GPV_FORMAT_RGB8, 90, 40);
@@ -1835,12 +1811,6 @@ class Streams {
     }
 
   private:
-    void set(const Case &c) {
-        require(gpv_kmeans_set_params(op_, &c.params), context_, "gpv_kmeans_set_params");
-        if (c.params.start == GPV_KMEANS_GIVEN)
-            require(gpv_kmeans_set_centroids(op_, c.given.data(), c.params.clusters), context_,
-                    "gpv_kmeans_set_centroids");
-    }
     gpv_kmeans_result waited() {
         gpv_kmeans_result result;
         gpv_kmeans_result_init(&result, sizeof result);
@@ -1848,9 +1818,9 @@ class Streams {
         return result;
     }
 
-    gpv_context *context_ = cuda_context();
-    gpv_kmeans *op_ = nullptr;
-    cudaStream_t streams_[2];
+    const Streams streams_;
+    const DeviceContext context_;
+    const Op op_{context_};
 };
 
 /// Images that only a GPU can do in time.
@@ -1896,10 +1866,10 @@ void check_cuda(bool brief) {
     }
     check_tight(brief ? 6 : 500, brief ? small : anything);
     check_warm_runs();
-    Streams().check_captured(brief);
-    Streams().check_captured_result();
-    Streams().check_values_of_two_runs();
-    Streams().check_alternating();
+    StreamChecks().check_captured(brief);
+    StreamChecks().check_captured_result();
+    StreamChecks().check_values_of_two_runs();
+    StreamChecks().check_alternating();
     if (brief)
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
@@ -1941,6 +1911,10 @@ struct Scene {
     GuardedImage image;
     std::string text() const {
         return name + " " + size_name(image.view()->width, image.view()->height);
+    }
+    /// Room for them.
+    GuardedImage labels() const {
+        return {GPV_FORMAT_GRAY8, image.view()->width, image.view()->height};
     }
 };
 
@@ -2016,34 +1990,196 @@ Work warm(const Scene &scene, int clusters) {
     return work;
 }
 
+// The experiment of the paper that this algorithm starts from, see docs/algorithms/kmeans.md;
+// tests/tools/peers.py has its kernels on a GPU.
+
+/// Those of the paper's table.
+const std::vector<int> clusters_of_paper = {4, 8, 16, 32, 64, 128, 255};
+
+/// Manhattan distance, until labels repeat, which they need not do.
+Work to_the_end(const Scene &scene, int clusters) {
+    Work work = iterations(scene, clusters, false);
+    work.name = "paper's table:";
+    work.wanted.params.metric = GPV_KMEANS_L1;
+    work.wanted.params.tolerance = 0;
+    work.wanted.params.max_iterations = 1000;
+    return work;
+}
+
+/// The same in loops over pixels, as any compiler likes them: assignment and update, the mean of
+/// the pixels of each cluster. Threads share the pixels, and have sums of their own.
+class PlainLoops {
+  public:
+    PlainLoops(const GuardedImage &rgb, const Case &c, int threads)
+        : pixels_(rgb.row(0, 0)), labels_(static_cast<std::size_t>(rgb.pixel_bytes() / 3)),
+          sums_(static_cast<std::size_t>(threads)) {
+        for (int i = 0; i < c.params.clusters; i++)
+            centroids_.push_back({c.given[3 * i], c.given[3 * i + 1], c.given[3 * i + 2]});
+    }
+
+    /// Until the last update has moved nothing, or most of them.
+    void run(int most) {
+        for (bool moved = true; moved && iterations_ < most; iterations_++) {
+            us_[0] += microseconds([&] { assign(); });
+            us_[1] += microseconds([&] { moved = update(); });
+        }
+        assign();
+    }
+    int iterations() const { return iterations_; }
+    /// Of all assignments, and of all updates.
+    const std::array<double, 2> &us() const { return us_; }
+    const std::vector<std::uint8_t> &labels() const { return labels_; }
+
+  private:
+    static constexpr std::size_t batch = 512; ///< pixels side by side, as the lanes of vectors
+
+    template <class F>
+    static double microseconds(F f) {
+        using Clock = std::chrono::steady_clock;
+        const auto begin = Clock::now();
+        f();
+        return std::chrono::duration<double, std::micro>(Clock::now() - begin).count();
+    }
+    template <class F>
+    void each_part(F f) {
+        const std::size_t parts = sums_.size();
+        tbb::parallel_for(std::size_t{0}, parts, [&](std::size_t part) {
+            f(part, labels_.size() * part / parts, labels_.size() * (part + 1) / parts);
+        });
+    }
+    void assign() {
+        each_part([this](std::size_t, std::size_t begin, std::size_t end) {
+            for (std::size_t at = begin; at < end; at += batch)
+                assign(at, std::min(batch, end - at));
+        });
+    }
+    void assign(std::size_t at, std::size_t count) {
+        float r[batch], g[batch], b[batch], least[batch];
+        std::int32_t nearest[batch] = {};
+        for (std::size_t i = 0; i < count; i++) {
+            const std::uint8_t *pixel = pixels_ + 3 * (at + i);
+            r[i] = pixel[0], g[i] = pixel[1], b[i] = pixel[2];
+            least[i] = INFINITY;
+        }
+        std::int32_t number = 0;
+        for (const Centroid &c : centroids_) {
+            for (std::size_t i = 0; i < count; i++) {
+                const float distance =
+                    (std::fabs(r[i] - c[0]) + std::fabs(g[i] - c[1])) + std::fabs(b[i] - c[2]);
+                nearest[i] = distance < least[i] ? number : nearest[i];
+                least[i] = std::min(distance, least[i]);
+            }
+            number++;
+        }
+        for (std::size_t i = 0; i < count; i++)
+            labels_[at + i] = static_cast<std::uint8_t>(nearest[i]);
+    }
+    /// Whether a centroid has moved. One without pixels stays.
+    bool update() {
+        each_part([this](std::size_t part, std::size_t begin, std::size_t end) {
+            sums_[part].assign(centroids_.size(), {});
+            add(sums_[part].data(), begin, end);
+        });
+        const std::vector<Centroid> old = centroids_;
+        for (std::size_t i = 0; i < centroids_.size(); i++)
+            move(i);
+        return centroids_ != old;
+    }
+    void add(Sums *sums, std::size_t begin, std::size_t end) const {
+        for (std::size_t i = begin; i < end; i++) {
+            Sums &cluster = sums[labels_[i]];
+            cluster.count++;
+            for (std::size_t channel = 0; channel < 3; channel++)
+                cluster.channel[channel] += pixels_[3 * i + channel];
+        }
+    }
+    void move(std::size_t cluster) {
+        Sums all;
+        for (const std::vector<Sums> &part : sums_) {
+            all.count += part[cluster].count;
+            for (int i = 0; i < 3; i++)
+                all.channel[i] += part[cluster].channel[i];
+        }
+        for (int i = 0; i < 3 && all.count > 0; i++)
+            centroids_[cluster][i] = static_cast<float>(double(all.channel[i]) / double(all.count));
+    }
+
+    const std::uint8_t *pixels_; ///< R, G, B, without padding
+    std::vector<Centroid> centroids_;
+    std::vector<std::uint8_t> labels_;
+    std::vector<std::vector<Sums>> sums_; ///< of each part of the pixels
+    int iterations_ = 0;
+    std::array<double, 2> us_{};
+};
+
+/// The row of ours, and what plain loops have to find as well.
+struct Ours {
+    Report::Row row;
+    int iterations;
+    GuardedImage labels;
+};
+
+void report_plain_loops(Report &report, const Ours &ours, const Scene &scene, const Work &work,
+                        int threads) {
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
+    std::vector<double> us[2];
+    for (int i = 0; i < 3; i++) {
+        PlainLoops loops(scene.image, work.wanted, threads);
+        loops.run(work.wanted.params.max_iterations);
+        expect(loops.iterations() == ours.iterations &&
+                   std::equal(loops.labels().begin(), loops.labels().end(), ours.labels.row(0, 0)),
+               "plain loops give our labels after as many iterations");
+        for (int part = 0; part < 2; part++)
+            us[part].push_back(loops.us()[part]);
+    }
+    Report::Row row = ours.row;
+    row.name += ", " + std::to_string(ours.iterations) + " iterations";
+    for (int part = 0; part < 2; part++) {
+        row.peer = "plain loops, " + std::to_string(threads) + " thread" +
+                   (threads > 1 ? "s" : "") + (part ? ": update" : ": assignment");
+        row.other = summarize(us[part]);
+        report.add(row);
+    }
+}
+
 class Benchmark {
   public:
     explicit Benchmark(Report &report) : report_(report) {}
 
     /// theirs: as many iterations of OpenCV, from the same labels.
     void compare(Scene &scene, const Work &work, int threads, bool theirs = false) {
+        GuardedImage labels = scene.labels();
+        Report::Row row = time(scene, work, threads, labels);
+        if (theirs)
+            time_opencv(scene, work, threads, row);
+        report_.add(row);
+    }
+    void compare_with_plain_loops(Scene &scene, const Work &work, int threads) {
+        Ours ours{{}, 0, scene.labels()};
+        ours.row = time(scene, work, threads, ours.labels);
+        ours.iterations = found_.iterations;
+        report_plain_loops(report_, ours, scene, work, threads);
+    }
+
+  private:
+    /// The row of ours.
+    Report::Row time(Scene &scene, const Work &work, int threads, GuardedImage &labels) {
         GuardedImage &src = scene.image;
         const gpv_image &view = *src.view();
-        GuardedImage labels(GPV_FORMAT_GRAY8, view.width, view.height);
         GuardedImage dst(view.format, view.width, view.height);
         const Outputs outputs = {work.labels ? &labels : nullptr, work.colors ? &dst : nullptr};
         std::vector<std::uint8_t> from(static_cast<std::size_t>(src.pixel_bytes())),
             to(from.size());
         tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
-        const double inertia = op_.run(work.wanted, src, outputs).inertia;
+        found_ = op_.run(work.wanted, src, outputs);
         const auto times = time_in_turn({[&] { op_.again(src, outputs); },
                                          [&] { std::memcpy(to.data(), from.data(), from.size()); }},
                                         7, 0.3);
-        Report::Row row{work.text(), scene.text(), threads, times[0], "", {}, times[1].median};
-        if (theirs)
-            time_opencv(scene, work, threads, inertia, row);
-        report_.add(row);
+        return {work.text(), scene.text(), threads, times[0], "", {}, times[1].median};
     }
-
-  private:
 #ifdef HAVE_OPENCV
-    void time_opencv(Scene &scene, const Work &work, int threads, double inertia,
-                     Report::Row &row) {
+    void time_opencv(Scene &scene, const Work &work, int threads, Report::Row &row) {
+        tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
         cv::setNumThreads(threads);
         Case first = work.wanted;
         first.params.max_iterations = 0;
@@ -2052,13 +2188,14 @@ class Benchmark {
         double theirs = 0;
         row.other = time_in_turn({[&] { theirs = opencv.run(start.all.labels); }}, 3, 0)[0];
         row.peer = "OpenCV " CV_VERSION;
-        std::printf("inertia of ours by OpenCV's: %.6f\n", inertia / theirs);
+        std::printf("inertia of ours by OpenCV's: %.6f\n", found_.inertia / theirs);
     }
 #else
-    void time_opencv(Scene &, const Work &, int, double, Report::Row &) {}
+    void time_opencv(Scene &, const Work &, int, Report::Row &) {}
 #endif
 
     Operator op_;
+    gpv_kmeans_result found_; ///< by ours
     Report &report_;
 };
 
@@ -2083,6 +2220,10 @@ void benchmark_cpu(Report &report) {
         bench.compare(video, warm(video, k), all);
     for (Scene &scene : scenes_by_colors())
         bench.compare(scene, iterations(scene, 64, false), all);
+    Scene paper = photo_scene(640, 480);
+    for (const int threads : {1, all})
+        for (const int k : clusters_of_paper)
+            bench.compare_with_plain_loops(paper, to_the_end(paper, k), threads);
 }
 
 // ---- benchmark on a GPU ---------------------------------------------------
@@ -2091,43 +2232,21 @@ void benchmark_cpu(Report &report) {
 
 class GpuBenchmark {
   public:
-    explicit GpuBenchmark(Report &report) : report_(report) {
-        require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
-    }
-    ~GpuBenchmark() {
-        gpv_kmeans_destroy(&op_);
-        gpv_context_destroy(&context_);
-    }
-    GpuBenchmark(const GpuBenchmark &) = delete;
-    GpuBenchmark &operator=(const GpuBenchmark &) = delete;
+    explicit GpuBenchmark(Report &report) : report_(report) {}
 
     void compare(const Scene &scene, const std::vector<Work> &works) {
-        const gpv_image &view = *scene.image.view();
-        const ColdImages images(scene.image, GuardedImage(view.format, view.width, view.height));
-        const GuardedImage numbers(GPV_FORMAT_GRAY8, view.width, view.height);
-        std::vector<std::unique_ptr<DeviceImage>> labels;
-        for (int i = 0; i < cold_count(numbers.bytes().size()); i++)
-            labels.emplace_back(std::make_unique<DeviceImage>())->upload(numbers);
-        const ColdCopy copy(images.copied());
+        const Images images(scene);
+        for (const Work &work : works)
+            report_.add(time(scene, images, work));
+    }
+    void compare_with_plain_loops(const Scene &scene, const std::vector<Work> &works) {
+        const Images images(scene);
         for (const Work &work : works) {
-            const auto run = [&](cudaStream_t stream, int i) {
-                const auto &number = labels[static_cast<std::size_t>(i) % labels.size()];
-                return gpv_kmeans_run(op_, stream, images.src(i).view(),
-                                      work.labels ? number->view() : nullptr,
-                                      work.colors ? images.dst(i).view() : nullptr, nullptr,
-                                      nullptr, nullptr) == GPV_OK;
-            };
-            const gpv_kmeans_params &p = work.wanted.params;
-            require(gpv_kmeans_set_params(op_, &p), context_, "gpv_kmeans_set_params");
-            if (p.start == GPV_KMEANS_GIVEN)
-                require(gpv_kmeans_set_centroids(op_, work.wanted.given.data(), p.clusters),
-                        context_, "gpv_kmeans_set_centroids");
-            if (!run(nullptr, 0) || gpv_kmeans_wait(op_, nullptr) != GPV_OK)
-                fatal("a run to be timed failed");
-            const auto times = time_on_device(
-                {run, [&](cudaStream_t stream, int i) { return copy.enqueue(stream, i); }},
-                images.repeats());
-            report_.add({work.text(), scene.text(), 0, times[0], "", {}, times[1].median});
+            const Report::Row row = time(scene, images, work);
+            Ours ours{row, found_.iterations, scene.labels()};
+            images.labels[0]->download(ours.labels);
+            for (const int threads : {1, tbb::info::default_concurrency()})
+                report_plain_loops(report_, ours, scene, work, threads);
         }
     }
 
@@ -2147,9 +2266,48 @@ class GpuBenchmark {
     }
 
   private:
+    /// As many of each as keep them out of the cache.
+    struct Images {
+        explicit Images(const Scene &scene)
+            : colors(scene.image, {scene.image.view()->format, scene.image.view()->width,
+                                   scene.image.view()->height}),
+              copy(colors.copied()) {
+            const GuardedImage numbers = scene.labels();
+            for (int i = 0; i < cold_count(numbers.bytes().size()); i++)
+                labels.emplace_back(std::make_unique<DeviceImage>())->upload(numbers);
+        }
+        ColdImages colors;
+        ColdCopy copy;
+        std::vector<std::unique_ptr<DeviceImage>> labels;
+    };
+
+    /// The row of ours.
+    Report::Row time(const Scene &scene, const Images &images, const Work &work) {
+        const auto run = [&](cudaStream_t stream, int i) {
+            const auto &number = images.labels[static_cast<std::size_t>(i) % images.labels.size()];
+            return gpv_kmeans_run(op_, stream, images.colors.src(i).view(),
+                                  work.labels ? number->view() : nullptr,
+                                  work.colors ? images.colors.dst(i).view() : nullptr, nullptr,
+                                  nullptr, nullptr) == GPV_OK;
+        };
+        const gpv_kmeans_params &p = work.wanted.params;
+        require(gpv_kmeans_set_params(op_, &p), context_, "gpv_kmeans_set_params");
+        if (p.start == GPV_KMEANS_GIVEN)
+            require(gpv_kmeans_set_centroids(op_, work.wanted.given.data(), p.clusters), context_,
+                    "gpv_kmeans_set_centroids");
+        gpv_kmeans_result_init(&found_, sizeof found_);
+        if (!run(nullptr, 0) || gpv_kmeans_wait(op_, &found_) != GPV_OK)
+            fatal("a run to be timed failed");
+        const auto times = time_on_device(
+            {run, [&](cudaStream_t stream, int i) { return images.copy.enqueue(stream, i); }},
+            images.colors.repeats());
+        return {work.text(), scene.text(), 0, times[0], "", {}, times[1].median};
+    }
+
     Report &report_;
-    gpv_context *context_ = cuda_context();
-    gpv_kmeans *op_ = nullptr;
+    const DeviceContext context_;
+    const Op op_{context_};
+    gpv_kmeans_result found_; ///< by the first run of what is timed
 };
 
 void benchmark_gpu(Report &report) {
@@ -2182,6 +2340,11 @@ void benchmark_gpu(Report &report) {
         bench.compare(scene, {warm(scene, 8), warm(scene, 64)});
     }
     bench.compare_from_host(hd, iterations(hd, 8, true));
+    const Scene paper = photo_scene(640, 480);
+    works.clear();
+    for (const int k : clusters_of_paper)
+        works.push_back(to_the_end(paper, k));
+    bench.compare_with_plain_loops(paper, works);
 }
 
 #endif

@@ -73,6 +73,25 @@ inline void require(gpv_status status, const gpv_context *context, const char *w
               gpv_context_error(context));
 }
 
+/// An operator with its default parameters.
+template <auto create, auto destroy>
+class Handle;
+template <class Op, class Params, gpv_status (*create)(gpv_context *, const Params *, Op **),
+          void (*destroy)(Op **)>
+class Handle<create, destroy> {
+  public:
+    explicit Handle(gpv_context *context) {
+        require(create(context, nullptr, &op_), context, "an operator is created");
+    }
+    ~Handle() { destroy(&op_); }
+    Handle(const Handle &) = delete;
+    Handle &operator=(const Handle &) = delete;
+    operator Op *() const { return op_; }
+
+  private:
+    Op *op_ = nullptr;
+};
+
 /// Bytes of one sample of a channel.
 inline int sample_bytes(gpv_format format) {
     switch (format) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,11 +29,8 @@ using Clock = std::chrono::steady_clock;
 struct CUctx_st {};
 
 struct CUgraphNode_st {
-    CUgraphNode_st(Work work, bool kernel) : work(std::move(work)), kernel(kernel) {}
     Work work;
-    bool kernel;
-    bool cooperative = false;
-    cudaKernelNodeParams parameters{};
+    std::optional<simt::Launch> launch; // of a kernel
 };
 
 struct CUgraph_st {
@@ -242,10 +240,11 @@ void require_no_capture() {
     require(!found, cudaErrorStreamCaptureUnsupported);
 }
 
-void submit(CUstream_st &stream, Work work, bool kernel = false) {
+void submit(CUstream_st &stream, Work work, std::optional<simt::Launch> launch = {}) {
     require(!stream.invalidated, cudaErrorStreamCaptureInvalidated);
     if (stream.capture) {
-        stream.capture->nodes.push_back(std::make_unique<CUgraphNode_st>(work, kernel));
+        stream.capture->nodes.push_back(
+            std::make_unique<CUgraphNode_st>(CUgraphNode_st{work, launch}));
         return;
     }
     if (&stream == &legacy)
@@ -435,23 +434,33 @@ unsigned blocks_at_once(std::size_t shared_bytes) {
     return 2 * (shared_bytes + 1024) <= properties().sharedMemPerMultiprocessor ? 2 : 1;
 }
 
-Work launch_of(const void *function, dim3 grid, dim3 block, void **arguments,
-               std::size_t shared_bytes, bool cooperative = false) {
+simt::Launch launch_of(const void *function, dim3 grid, dim3 block, void **arguments,
+                       std::size_t shared_bytes, bool cooperative = false) {
     require(function, cudaErrorInvalidDeviceFunction);
     require(grid.x - 1 < 0x7fffffff && grid.y - 1 < 65535 && grid.z - 1 < 65535 &&
                 block.x - 1 < 1024 && block.y - 1 < 1024 && block.z - 1 < 64 &&
                 block.x * block.y * block.z <= 1024,
             cudaErrorInvalidConfiguration);
     require(arguments && shared_bytes <= shared_limit(function), cudaErrorInvalidValue);
-    require(!cooperative || std::size_t(grid.x) * grid.y * grid.z <=
-                                properties().multiProcessorCount * blocks_at_once(shared_bytes),
-            cudaErrorCooperativeLaunchTooLarge);
     const auto kernel = reinterpret_cast<simt::Kernel>(const_cast<void *>(function));
     const auto *argument = static_cast<const std::byte *>(arguments[0]);
     std::size_t bytes = 0;
     kernel({nullptr, &bytes});
-    const simt::Launch launch = {kernel,       grid,        block,
-                                 shared_bytes, cooperative, {argument, argument + bytes}};
+    return {kernel, grid, block, shared_bytes, cooperative, {argument, argument + bytes}};
+}
+
+simt::Launch launch_of(const cudaKernelNodeParams *p, bool cooperative = false) {
+    require(p && !p->extra, cudaErrorInvalidValue);
+    return launch_of(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes,
+                     cooperative);
+}
+
+Work work_of(const simt::Launch &launch) {
+    const dim3 grid = launch.grid;
+    require(!launch.cooperative ||
+                std::size_t(grid.x) * grid.y * grid.z <=
+                    properties().multiProcessorCount * blocks_at_once(launch.shared_bytes),
+            cudaErrorCooperativeLaunchTooLarge);
     return [launch, owner = context] {
         if (std::exchange(poisoned, false))
             lost[owner] = cudaErrorIllegalAddress;
@@ -460,10 +469,8 @@ Work launch_of(const void *function, dim3 grid, dim3 block, void **arguments,
     };
 }
 
-Work launch_of(const cudaKernelNodeParams *p, bool cooperative = false) {
-    require(p && !p->extra, cudaErrorInvalidValue);
-    return launch_of(p->func, p->gridDim, p->blockDim, p->kernelParams, p->sharedMemBytes,
-                     cooperative);
+void submit(CUstream_st &stream, const simt::Launch &launch) {
+    submit(stream, work_of(launch), launch);
 }
 
 // Called through pointers of the caller's own making, as the driver's functions are.
@@ -852,7 +859,7 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const voi
 cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block, void **arguments,
                              size_t shared_bytes, cudaStream_t stream) {
     const auto body = [&] {
-        submit(stream_of(stream), launch_of(function, grid, block, arguments, shared_bytes), true);
+        submit(stream_of(stream), launch_of(function, grid, block, arguments, shared_bytes));
     };
     return call(body, cudaErrorLaunchOutOfResources);
 }
@@ -867,8 +874,7 @@ cudaError_t cudaLaunchCooperativeKernel(const void *function, dim3 grid, dim3 bl
                                         void **arguments, size_t shared_bytes,
                                         cudaStream_t stream) {
     const auto body = [&] {
-        submit(stream_of(stream), launch_of(function, grid, block, arguments, shared_bytes, true),
-               true);
+        submit(stream_of(stream), launch_of(function, grid, block, arguments, shared_bytes, true));
     };
     return call(body, cudaErrorLaunchOutOfResources);
 }
@@ -890,20 +896,21 @@ cudaError_t cudaGraphAddKernelNode(cudaGraphNode_t *node, cudaGraph_t graph,
             require(std::any_of(nodes.begin(), nodes.end(),
                                 [&](const auto &known) { return known.get() == dependencies[at]; }),
                     cudaErrorInvalidValue);
-        nodes.push_back(std::make_unique<CUgraphNode_st>(launch_of(parameters), true));
-        nodes.back()->parameters = *parameters;
+        const simt::Launch launch = launch_of(parameters);
+        nodes.push_back(std::make_unique<CUgraphNode_st>(CUgraphNode_st{work_of(launch), launch}));
         *node = nodes.back().get();
     });
 }
 
-// The node's parameters are still those of the call that has added it.
 cudaError_t cudaGraphKernelNodeSetAttribute(cudaGraphNode_t node, cudaLaunchAttributeID attribute,
                                             const cudaKernelNodeAttrValue *value) {
     return call([&] {
-        require(node && node->kernel && attribute == cudaLaunchAttributeCooperative,
+        require(node && node->launch && attribute == cudaLaunchAttributeCooperative,
                 cudaErrorInvalidValue);
-        node->cooperative = value->cooperative != 0;
-        node->work = launch_of(&node->parameters, node->cooperative);
+        simt::Launch launch = *node->launch;
+        launch.cooperative = value->cooperative != 0;
+        node->work = work_of(launch);
+        node->launch = launch;
     });
 }
 
@@ -944,8 +951,8 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGra
         auto &steps = own(executable).steps;
         const auto step = std::find_if(steps.begin(), steps.end(),
                                        [&](const auto &known) { return known.first == node; });
-        require(step != steps.end() && node->kernel, cudaErrorInvalidValue);
-        step->second = launch_of(parameters, node->cooperative);
+        require(step != steps.end() && node->launch, cudaErrorInvalidValue);
+        step->second = work_of(launch_of(parameters, node->launch->cooperative));
     });
 }
 

@@ -642,6 +642,47 @@ void test_graphs() {
     SUCCEED(cudaGraphDestroy(graph));
 }
 
+/// What the call that adds a node was given may be gone when it becomes cooperative.
+void test_cooperative_nodes() {
+    Array<int> counter(1), wrong(1);
+    Stream stream;
+    cudaGraph_t graph;
+    cudaGraphNode_t fits, large;
+    cudaGraphExec_t executable;
+    cudaKernelNodeAttrValue cooperative{};
+    cooperative.cooperative = 1;
+    GridBarrier::Job job = {counter, wrong};
+    void *arguments[] = {&job};
+    cudaKernelNodeParams parameters = {
+        const_cast<void *>(kernel_of<GridBarrier>()), 8, 96, 0, arguments, nullptr};
+    const auto make_cooperative = [&](cudaGraphNode_t node) {
+        arguments[0] = nullptr;
+        const cudaError_t error =
+            cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeCooperative, &cooperative);
+        arguments[0] = &job;
+        return error;
+    };
+    SUCCEED(cudaGraphCreate(&graph, 0));
+    SUCCEED(cudaGraphAddKernelNode(&fits, graph, nullptr, 0, &parameters));
+    SUCCEED(make_cooperative(fits));
+    SUCCEED(cudaGraphInstantiate(&executable, graph));
+    SUCCEED(cudaGraphLaunch(executable, stream));
+    SUCCEED(cudaStreamSynchronize(stream));
+    require(*wrong == 0 && *counter == 3 * 8 * 96, "blocks of a cooperative node meet");
+
+    parameters.gridDim = 9;
+    EXPECT(cudaErrorCooperativeLaunchTooLarge,
+           cudaGraphExecKernelNodeSetParams(executable, fits, &parameters));
+    *counter = 0;
+    SUCCEED(cudaGraphLaunch(executable, stream));
+    SUCCEED(cudaStreamSynchronize(stream));
+    require(*wrong == 0 && *counter == 3 * 8 * 96, "refused parameters change nothing");
+    SUCCEED(cudaGraphAddKernelNode(&large, graph, nullptr, 0, &parameters));
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, make_cooperative(large));
+    SUCCEED(cudaGraphExecDestroy(executable));
+    SUCCEED(cudaGraphDestroy(graph));
+}
+
 void test_early_launches() {
     Array<int> a(4), b(4), c(4);
     Stream stream;
@@ -931,6 +972,7 @@ int main() {
     test_lazy_streams();
     test_copies();
     test_graphs();
+    test_cooperative_nodes();
     test_early_launches();
     test_early_edges();
     test_capture();
