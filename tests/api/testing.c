@@ -95,6 +95,14 @@ void expect_error(gpv_context *context, const books *keep, gpv_status status, gp
     ck_assert_str_eq(keep->text, text);
 }
 
+void expect_status(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
+                   const char *parts) {
+    if (wanted == GPV_OK)
+        ck_assert_msg(status == GPV_OK, "status is %d: %s", status, gpv_context_error(context));
+    else
+        expect_error(context, keep, status, wanted, parts);
+}
+
 void *forbidden_memory(size_t bytes) {
     void *memory = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert(memory != MAP_FAILED);
@@ -281,6 +289,10 @@ picture picture_of(gpv_format format, int width, int height, const char *const *
     return p;
 }
 
+picture picture_of_plane(gpv_format format, int width, int height, const char *text) {
+    return picture_of(format, width, height, &text);
+}
+
 void expect_picture(picture *got, picture *want) {
     if (!picture_equal(got, want)) {
         char text[2048] = "";
@@ -304,8 +316,6 @@ typedef struct field {
     { offsetof(gpv_image, name), sizeof((gpv_image *)0)->name, (int64_t)(value) }
 #define ELEMENT(name, i, value)                                                                    \
     { offsetof(gpv_image, name) + 8 * (i), 8, (int64_t)(value) }
-#define BAD GPV_ERR_INVALID_ARGUMENT
-#define NOT GPV_ERR_UNSUPPORTED
 
 /* What is wrong with an image of IMAGE_W x IMAGE_H. The texts lack its name, which comes first. */
 static const struct {
@@ -392,6 +402,12 @@ gpv_image forbidden_image(void *memory) {
         image.stride[i] = 4096;
     }
     return image;
+}
+
+void init_forbidden_image(void *place, uint32_t size) {
+    const gpv_image image = forbidden_image(forbidden_memory(1 << 21));
+    ck_assert_uint_eq(size, sizeof image);
+    memcpy(place, &image, sizeof image);
 }
 
 static void set_fields(void *place, const field *fields, size_t count) {
@@ -486,9 +502,9 @@ void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *pl
         uint32_t size, set_byte;
         gpv_status status;
     } cases[] = {
-        {first, 0, GPV_OK},      {first + 8, 0, GPV_OK}, {4096, 0, GPV_OK},
-        {first + 8, first, NOT}, {4096, 4095, NOT},      {0, 0, BAD},
-        {first - 1, 0, BAD},     {4097, 0, BAD},         {UINT32_MAX, 0, BAD},
+        {first, 0, GPV_OK},      {first + 1, 0, GPV_OK},  {first + 8, 0, GPV_OK}, {4096, 0, GPV_OK},
+        {first + 1, first, NOT}, {first + 8, first, NOT}, {4096, 4095, NOT},      {0, 0, BAD},
+        {first - 1, 0, BAD},     {4097, 0, BAD},          {UINT32_MAX, 0, BAD},
     };
     size_t i;
     for (i = 0; i < COUNT(cases); i++) {
@@ -496,6 +512,7 @@ void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *pl
         picture wall = picture_new(GPV_FORMAT_GRAY8, (int)real, 1, WALL_RIGHT);
         unsigned char *place = wall.view.data[0];
         char text[128];
+        place -= (uintptr_t)place % 8; /* a struct is aligned */
         memset(place, 0, real);
         init(place, first);
         memcpy(place, &cases[i].size, sizeof cases[i].size);

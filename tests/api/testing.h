@@ -12,6 +12,8 @@
 #include <gpuvision/gpuvision.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
+#define BAD GPV_ERR_INVALID_ARGUMENT
+#define NOT GPV_ERR_UNSUPPORTED
 
 /* User data of the three callbacks. */
 typedef struct books {
@@ -34,6 +36,9 @@ void expect_text(const char *text, const char *parts);
  * parts. */
 void expect_error(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
                   const char *parts);
+/* The same, but for a status that is to be GPV_OK: it has no text. */
+void expect_status(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
+                   const char *parts);
 
 /* Memory that must not be touched at all. */
 void *forbidden_memory(size_t bytes);
@@ -75,6 +80,8 @@ extern const int picture_sizes[7][2];
 /* A TIGHT picture whose planes are written in text: samples as numbers or '.' (0) and '#' (255),
  * blank-separated or not. */
 picture picture_of(gpv_format format, int width, int height, const char *const *text);
+/* Of a format with one plane. */
+picture picture_of_plane(gpv_format format, int width, int height, const char *text);
 /* Fails where a TIGHT picture is another one than that. It ends both. */
 void expect_picture(picture *got, picture *want);
 
@@ -82,6 +89,8 @@ void expect_picture(picture *got, picture *want);
 enum { IMAGE_W = 64, IMAGE_H = 48 };
 /* A legal GRAY8 image whose pixels nobody may touch, in 2 MiB. */
 gpv_image forbidden_image(void *memory);
+/* Makes a struct one, in memory of its own, for expect_struct_sizes(). */
+void init_forbidden_image(void *place, uint32_t size);
 /* The number of ways in which such an image can be made a wrong picture. */
 extern const int image_faults;
 /* Makes the image wrong. Says whether format, size or memory is, so that prepare refuses it, too.

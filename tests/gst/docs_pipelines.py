@@ -11,7 +11,7 @@ is printed and not run. One after
 
     <!-- needs cudaupload -->
 
-is run where that element is. Every page in docs/elements must have a command
+is run where that element is, and, as it gives CUDAMemory, where ours take that. Every page in docs/elements must have a command
 that runs.
 """
 import os
@@ -31,7 +31,10 @@ NEEDS = re.compile(r"<!--\s*needs\s+(\S+)\s*-->")
 
 def why_not(element):
     there = subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode == 0
-    return None if there else f"there is no {element}"
+    if not there:
+        return f"there is no {element}"
+    ours = subprocess.run(["gst-inspect-1.0", "gpuerode"], check=True, capture_output=True, text=True)
+    return None if "memory:CUDAMemory" in ours.stdout else "gpuvision is built without CUDAMemory"
 
 
 def blocks(text):

@@ -305,7 +305,6 @@ GST_START_TEST(test_short_buffers) {
     GstVideoInfo info = make_info("I420", 64, 48), wide = padded(&info);
     for (guint i = 0; i < 3; i++) {
         GstHarness *h = harness_new();
-        GstBus *bus = add_bus(h->element);
         GstBuffer *in = buffer_of_size(i == 0 ? info.size - 1 : wide.size);
         if (i == 1)
             wide.stride[2] += 20000;
@@ -316,34 +315,14 @@ GST_START_TEST(test_short_buffers) {
         if (i > 0)
             gst_buffer_add_video_meta_full(in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_I420, 64,
                                            48, 3, wide.offset, wide.stride);
-        set_info(h, &info);
-        fail_unless_equals_int(gst_harness_push(h, in), GST_FLOW_ERROR);
-        assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
-        drop_bus(h->element, bus);
+        assert_buffer_refused(h, gst_video_info_to_caps(&info), in);
         gst_harness_teardown(h);
     }
 }
 GST_END_TEST
 
 GST_START_TEST(test_buffer_metadata_is_kept) {
-    GstVideoInfo info = make_info("GRAY8", 16, 16);
-    GstHarness *h = harness_new();
-    GstBuffer *in = random_frame(&info), *out;
-    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
-    GST_BUFFER_DTS(in) = 2 * GST_SECOND;
-    GST_BUFFER_OFFSET(in) = 75;
-    GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_DISCONT);
-    gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 3, 4);
-    set_info(h, &info);
-    out = gst_harness_push_and_pull(h, in);
-    fail_unless_equals_clocktime(GST_BUFFER_PTS(out), 3 * GST_SECOND);
-    fail_unless_equals_clocktime(GST_BUFFER_DTS(out), 2 * GST_SECOND);
-    fail_unless_equals_clocktime(GST_BUFFER_DURATION(out), GST_SECOND / 25);
-    fail_unless_equals_uint64(GST_BUFFER_OFFSET(out), 75);
-    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_DISCONT));
-    fail_unless(gst_buffer_get_meta(out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) != NULL);
-    gst_buffer_unref(out);
-    gst_harness_teardown(h);
+    check_metadata_is_kept(harness_new());
 }
 GST_END_TEST
 
@@ -417,13 +396,7 @@ GST_END_TEST
 
 /* Before the start too, so that upstream can choose something else. */
 static void assert_no_cuda_memory(GstElement *element) {
-    GstPad *pad = gst_element_get_static_pad(element, "sink");
-    GstCaps *caps = gst_pad_query_caps(pad, NULL);
-    GstCaps *cuda = gst_caps_from_string("video/x-raw(memory:CUDAMemory)");
-    fail_if(gst_caps_can_intersect(caps, cuda));
-    gst_caps_unref(cuda);
-    gst_caps_unref(caps);
-    gst_object_unref(pad);
+    assert_takes(element, "sink", "video/x-raw(memory:CUDAMemory)", FALSE);
 }
 
 static void check_cuda_memory_refused(const gchar *backend) {
@@ -489,15 +462,10 @@ GST_END_TEST
 GST_START_TEST(test_flush) {
     GstVideoInfo info = make_info("RGBA", 31, 9);
     GstHarness *h = harness_new();
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
     set_info(h, &info);
     for (guint i = 0; i < 20; i++) {
         check_frame(h, &info, random_frame(&info), &defaults);
-        fail_unless(gst_harness_push_event(h, gst_event_new_flush_start()));
-        fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_FLUSHING);
-        fail_unless(gst_harness_push_event(h, gst_event_new_flush_stop(TRUE)));
-        fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+        flush(h, random_frame(&info));
     }
     check_frame(h, &info, random_frame(&info), &defaults);
     gst_harness_teardown(h);
@@ -706,27 +674,13 @@ static GstBuffer *push_one(GstHarness *h) {
 GST_START_TEST(test_message) {
     GstVideoInfo info = make_info("I420", 64, 48);
     GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 post-messages=true");
-    GstBus *bus = add_bus(h->element);
-    GstBuffer *in = random_frame(&info);
+    GstBuffer *out;
     GstMessage *message;
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    segment.start = 2 * GST_SECOND;
-    segment.time = 20 * GST_SECOND;
-    segment.base = 200 * GST_SECOND;
-    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
     set_info(h, &info);
-    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
-    gst_buffer_unref(gst_harness_push_and_pull(h, in));
-    message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
-    fail_unless(message != NULL);
+    message = message_of(h, random_frame(&info), &out);
     assert_results(gst_message_get_structure(message), 4, 4);
-    assert_time(gst_message_get_structure(message), "timestamp", 3 * GST_SECOND);
-    assert_time(gst_message_get_structure(message), "stream-time", 21 * GST_SECOND);
-    assert_time(gst_message_get_structure(message), "running-time", 201 * GST_SECOND);
-    assert_time(gst_message_get_structure(message), "duration", GST_SECOND / 25);
     gst_message_unref(message);
-    drop_bus(h->element, bus);
+    gst_buffer_unref(out);
     gst_harness_teardown(h);
 }
 GST_END_TEST
@@ -767,10 +721,8 @@ GST_END_TEST
 GST_START_TEST(test_meta) {
     GstHarness *h = gst_harness_new_parse(ELEMENT "radius=4 radius-y=6");
     GstBuffer *out = push_one(h), *copy = gst_buffer_copy(out);
-    assert_results(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(out, "gpuerode")), 4,
-                   6);
-    assert_results(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(copy, "gpuerode")), 4,
-                   6);
+    assert_results(results_of(out, "gpuerode"), 4, 6);
+    assert_results(results_of(copy, "gpuerode"), 4, 6);
     gst_buffer_unref(copy);
     gst_buffer_unref(out);
     gst_harness_teardown(h);
@@ -836,8 +788,7 @@ GST_START_TEST(test_meta_of_two_elements) {
     GstBuffer *out = push_one(h);
     const GType api = gst_meta_get_info("gpuerode")->api;
     gpointer state = NULL;
-    assert_results(gst_custom_meta_get_structure(gst_buffer_get_custom_meta(out, "gpuerode")), 4,
-                   4);
+    assert_results(results_of(out, "gpuerode"), 4, 4);
     assert_results(gst_custom_meta_get_structure(
                        (GstCustomMeta *)gst_buffer_iterate_meta_filtered(out, &state, api)),
                    4, 4);
@@ -917,9 +868,5 @@ static Suite *gpuerode_suite(void) {
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
-    if (g_str_equal(test_backend(), "cuda") && !have_cuda_device()) {
-        g_print("not run: there is no CUDA device\n");
-        return 77;
-    }
-    return gst_check_run_suite(gpuerode_suite(), "gpuerode", __FILE__);
+    return run_on_backend(gpuerode_suite, "gpuerode", __FILE__);
 }

@@ -108,6 +108,24 @@ static inline void plane_size(const GstVideoInfo *info, guint plane, gsize *byte
     *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
 }
 
+static inline void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected) {
+    GstVideoFrame a, b;
+    fail_unless(gst_video_frame_map(&a, info, got, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&b, info, expected, GST_MAP_READ));
+    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
+        const guint8 *x = GST_VIDEO_FRAME_PLANE_DATA(&a, p), *y = GST_VIDEO_FRAME_PLANE_DATA(&b, p);
+        gsize bytes, rows;
+        plane_size(info, p, &bytes, &rows);
+        for (gsize row = 0; row < rows; row++)
+            fail_unless(memcmp(x + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&a, p),
+                               y + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&b, p), bytes) == 0,
+                        "%s %dx%d differs in plane %u, row %" G_GSIZE_FORMAT,
+                        GST_VIDEO_INFO_NAME(info), info->width, info->height, p, row);
+    }
+    gst_video_frame_unmap(&a);
+    gst_video_frame_unmap(&b);
+}
+
 typedef struct {
     gint width, height;
     guint8 *pixels;
@@ -230,6 +248,10 @@ static inline void set_info(GstHarness *h, const GstVideoInfo *info) {
     gst_harness_set_src_caps(h, gst_video_info_to_caps(info));
 }
 
+static inline void set_output(GstHarness *h, const gchar *output) {
+    gst_util_set_object_arg(G_OBJECT(h->element), "output", output);
+}
+
 static inline GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
     GstMessage *message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, GST_MESSAGE_ERROR);
     GError *error = NULL;
@@ -260,6 +282,49 @@ static inline GstBus *add_bus(GstElement *element) {
 static inline void drop_bus(GstElement *element, GstBus *bus) {
     gst_element_set_bus(element, NULL);
     gst_object_unref(bus);
+}
+
+/* Takes the caps and the buffer. */
+static inline void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer) {
+    GstBus *bus = add_bus(h->element);
+    gst_harness_set_src_caps(h, caps);
+    fail_unless_equals_int(gst_harness_push(h, buffer), GST_FLOW_ERROR);
+    assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
+    drop_bus(h->element, bus);
+}
+
+/* Takes the harness. */
+static inline void check_metadata_is_kept(GstHarness *h) {
+    GstVideoInfo info = make_info("GRAY8", 16, 16);
+    GstBuffer *in = random_frame(&info), *out;
+    const GstVideoRegionOfInterestMeta *region;
+    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
+    GST_BUFFER_DTS(in) = 2 * GST_SECOND;
+    GST_BUFFER_OFFSET(in) = 75;
+    GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_DISCONT);
+    gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 3, 4);
+    set_info(h, &info);
+    out = gst_harness_push_and_pull(h, in);
+    fail_unless_equals_clocktime(GST_BUFFER_PTS(out), 3 * GST_SECOND);
+    fail_unless_equals_clocktime(GST_BUFFER_DTS(out), 2 * GST_SECOND);
+    fail_unless_equals_clocktime(GST_BUFFER_DURATION(out), GST_SECOND / 25);
+    fail_unless_equals_uint64(GST_BUFFER_OFFSET(out), 75);
+    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_DISCONT));
+    region = (GstVideoRegionOfInterestMeta *)gst_buffer_get_meta(
+        out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+    fail_unless(region != NULL && region->roi_type == g_quark_from_string("face"));
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+
+/* Takes the frame, which comes between start and stop. */
+static inline void flush(GstHarness *h, GstBuffer *frame) {
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    fail_unless(gst_harness_push_event(h, gst_event_new_flush_start()));
+    fail_unless_equals_int(gst_harness_push(h, frame), GST_FLOW_FLUSHING);
+    fail_unless(gst_harness_push_event(h, gst_event_new_flush_stop(TRUE)));
+    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
 }
 
 static inline GstElement *launch(const gchar *description) {
@@ -352,6 +417,88 @@ static inline void check_restarts(const gchar *element) {
     }
     gst_object_unref(pipeline);
     g_free(text);
+}
+
+/* ---- caps ---- */
+
+static inline void assert_output_caps(GstHarness *h, const GstVideoInfo *expected) {
+    GstCaps *caps = gst_pad_get_current_caps(h->sinkpad);
+    GstVideoInfo got;
+    fail_unless(gst_video_info_from_caps(&got, caps));
+    fail_unless_equals_string(GST_VIDEO_INFO_NAME(&got), GST_VIDEO_INFO_NAME(expected));
+    fail_unless_equals_int(got.width, expected->width);
+    fail_unless_equals_int(got.height, expected->height);
+    fail_unless_equals_int(got.fps_n, expected->fps_n);
+    gst_caps_unref(caps);
+}
+
+/* Whether a pad, as things are, takes some of the caps. */
+static inline void assert_takes(GstElement *element, const gchar *pad_name, const gchar *text,
+                                gboolean expected) {
+    GstPad *pad = gst_element_get_static_pad(element, pad_name);
+    GstCaps *caps = gst_caps_from_string(text), *offered = gst_pad_query_caps(pad, NULL);
+    fail_unless(gst_caps_can_intersect(offered, caps) == expected, "%s: %s", pad_name, text);
+    gst_caps_unref(offered);
+    gst_caps_unref(caps);
+    gst_object_unref(pad);
+}
+
+typedef struct {
+    const gchar *pad, *caps;
+    gboolean known;
+} TemplateCaps;
+
+static inline void check_templates(const gchar *name, const TemplateCaps *expected, guint n) {
+    GstElement *element = gst_check_setup_element(name);
+    for (guint i = 0; i < n; i++) {
+        GstCaps *caps = gst_caps_from_string(expected[i].caps);
+        GstCaps *known =
+            gst_pad_template_get_caps(gst_element_get_pad_template(element, expected[i].pad));
+        fail_unless(gst_caps_can_intersect(caps, known) == expected[i].known, "%s: %s",
+                    expected[i].pad, expected[i].caps);
+        gst_caps_unref(known);
+        gst_caps_unref(caps);
+    }
+    gst_check_teardown_element(element);
+}
+
+static inline guint reconfigure_events(GstHarness *h) {
+    guint events = 0;
+    GstEvent *event;
+    while ((event = gst_harness_try_pull_upstream_event(h)) != NULL) {
+        events += GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE;
+        gst_event_unref(event);
+    }
+    return events;
+}
+
+/* Upstream may have to change its format or its pool, and is asked to once. The element has the
+   first output. Takes the harness. */
+static inline void check_output_asks_upstream(GstHarness *h, const gchar *const *outputs, guint n) {
+    GstVideoInfo info = make_info("NV12", 16, 16);
+    set_info(h, &info);
+    reconfigure_events(h);
+    for (guint i = 1; i <= n; i++) {
+        set_output(h, outputs[i % n]);
+        fail_unless_equals_int(reconfigure_events(h), 1);
+        set_output(h, outputs[i % n]);
+        fail_unless_equals_int(reconfigure_events(h), 0);
+    }
+    gst_harness_teardown(h);
+}
+
+/* Downstream that does not take labels ends the stream, until there is the other output. Takes the
+   harness. */
+static inline void check_output_refused(GstHarness *h, const gchar *other) {
+    GstVideoInfo info = make_info("NV12", 16, 16);
+    gst_harness_set_sink_caps_str(h, "video/x-raw,format=NV12");
+    set_info(h, &info);
+    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    set_output(h, "labels");
+    fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_NOT_NEGOTIATED);
+    set_output(h, other);
+    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    gst_harness_teardown(h);
 }
 
 /* Whatever upstream insists on, one message says what it was and what to do. */
@@ -450,9 +597,21 @@ static inline void check_factory(const gchar *name, const gchar *klass) {
 
 /* ---- results ---- */
 
+static inline const GstStructure *results_of(GstBuffer *buffer, const gchar *name) {
+    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, name);
+    fail_unless(meta != NULL);
+    return gst_custom_meta_get_structure(meta);
+}
+
 static inline gint int_field(const GstStructure *results, const gchar *name) {
     gint value = G_MININT;
     fail_unless(gst_structure_get_int(results, name, &value), "no int %s", name);
+    return value;
+}
+
+static inline gdouble double_field(const GstStructure *results, const gchar *name) {
+    gdouble value = 0;
+    fail_unless(gst_structure_get_double(results, name, &value), "no double %s", name);
     return value;
 }
 
@@ -464,12 +623,47 @@ static inline void assert_time(const GstStructure *results, const gchar *name,
                 GST_TIME_ARGS(value), GST_TIME_ARGS(expected));
 }
 
+/* Takes the frame. The message that comes with it has the times of its segment. */
+static inline GstMessage *message_of(GstHarness *h, GstBuffer *frame, GstBuffer **out) {
+    GstBus *bus = add_bus(h->element);
+    const GstStructure *results;
+    GstMessage *message;
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = 2 * GST_SECOND;
+    segment.time = 20 * GST_SECOND;
+    segment.base = 200 * GST_SECOND;
+    GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
+    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+    *out = gst_harness_push_and_pull(h, frame);
+    message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
+    fail_unless(message != NULL);
+    results = gst_message_get_structure(message);
+    assert_time(results, "timestamp", 3 * GST_SECOND);
+    assert_time(results, "stream-time", 21 * GST_SECOND);
+    assert_time(results, "running-time", 201 * GST_SECOND);
+    assert_time(results, "duration", GST_SECOND / 25);
+    drop_bus(h->element, bus);
+    return message;
+}
+
+/* ---- suites ---- */
+
 static inline TCase *add_case(Suite *suite, const gchar *name) {
     TCase *tcase = tcase_create(name);
     suite_add_tcase(suite, tcase);
     tcase_set_timeout(tcase, 120);
     tcase_add_checked_fixture(tcase, NULL, assert_nothing_lives);
     return tcase;
+}
+
+/* What main() returns: 77, which skips the test, where the backend is missing. */
+static inline int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file) {
+    if (g_str_equal(test_backend(), "cuda") && !have_cuda_device()) {
+        g_print("not run: there is no CUDA device\n");
+        return 77;
+    }
+    return gst_check_run_suite(suite(), name, file);
 }
 
 #endif
