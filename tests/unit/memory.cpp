@@ -85,6 +85,14 @@ template <std::size_t bytes>
 struct Output {
     alignas(8) std::array<unsigned char, bytes> data;
     bool operator==(const Output &) const = default;
+
+    gpv_buffer part(std::size_t first, std::size_t length) {
+        gpv_buffer buffer;
+        gpv_buffer_init(&buffer, sizeof buffer);
+        buffer.data = data.data() + first;
+        buffer.size = length;
+        return buffer;
+    }
 };
 
 struct Erosion {
@@ -138,23 +146,70 @@ struct Labelling {
         gpv_image_wrap(&image, sizeof image, GPV_FORMAT_LABEL32, width, height, data, 0);
         return image;
     }
-    static gpv_buffer part(Result &result, std::size_t first, std::size_t bytes) {
-        gpv_buffer buffer;
-        gpv_buffer_init(&buffer, sizeof buffer);
-        buffer.data = result.data.data() + first;
-        buffer.size = bytes;
-        return buffer;
-    }
     static gpv_status prepare(gpv_ccl *op, const gpv_image &src) {
         const gpv_image dst = labels(nullptr);
         return gpv_ccl_prepare(op, &src, &dst, 1);
     }
     static gpv_status run(gpv_ccl *op, const gpv_image &src, Result &result) {
         const gpv_image dst = labels(result.data.data());
-        const gpv_buffer records = part(result, label_bytes, record_bytes);
-        const gpv_buffer count = part(result, label_bytes + record_bytes, sizeof(std::int32_t));
+        const gpv_buffer records = result.part(label_bytes, record_bytes);
+        const gpv_buffer count = result.part(label_bytes + record_bytes, sizeof(std::int32_t));
         const gpv_status status = gpv_ccl_run(op, nullptr, &src, &dst, &records, 0, &count);
         return status == GPV_OK ? gpv_ccl_wait(op, nullptr) : status;
+    }
+};
+
+/// With result, centroids, counts, labels and colours one behind the other.
+struct Clustering {
+    static constexpr int clusters = 8; // of default parameters as well
+    static constexpr std::size_t centroid_bytes = clusters * 3 * sizeof(float);
+    static constexpr std::size_t count_bytes = clusters * sizeof(std::int32_t);
+    static constexpr std::size_t labels_at =
+        sizeof(gpv_kmeans_result) + centroid_bytes + count_bytes;
+    static constexpr std::size_t image_bytes = 4 * width * height; // of any format
+
+    using Operator = gpv_kmeans;
+    using Result = Output<labels_at + 2 * image_bytes>;
+    static constexpr int least_allocations = 4; // handle, backend, table of Lab, scratch
+    static constexpr auto create = gpv_kmeans_create;
+    static constexpr auto destroy = gpv_kmeans_destroy;
+
+    /// The number of clusters is chosen.
+    static gpv_kmeans_params params() {
+        gpv_kmeans_params params;
+        gpv_kmeans_params_init(&params, sizeof params);
+        params.clusters = 0;
+        params.max_clusters = clusters;
+        params.space = GPV_KMEANS_LAB;
+        return params;
+    }
+    static gpv_image labels(const gpv_image &src, Result &result) {
+        return image(GPV_FORMAT_GRAY8, src, result, labels_at);
+    }
+    static gpv_image colors(const gpv_image &src, Result &result) {
+        return image(src.format, src, result, labels_at + image_bytes);
+    }
+    static gpv_status prepare(gpv_kmeans *op, const gpv_image &src) {
+        return gpv_kmeans_prepare(op, &src, &src, &src); // whose format labels may have
+    }
+    static gpv_status run(gpv_kmeans *op, const gpv_image &src, Result &result) {
+        constexpr std::size_t first = sizeof(gpv_kmeans_result);
+        const gpv_image numbers = labels(src, result), dst = colors(src, result);
+        const gpv_buffer centroids = result.part(first, centroid_bytes);
+        const gpv_buffer counts = result.part(first + centroid_bytes, count_bytes);
+        const gpv_buffer found = result.part(0, first);
+        const gpv_status status =
+            gpv_kmeans_run(op, nullptr, &src, &numbers, &dst, &centroids, &counts, &found);
+        return status == GPV_OK ? gpv_kmeans_wait(op, nullptr) : status;
+    }
+
+  private:
+    static gpv_image image(gpv_format format, const gpv_image &like, Result &result,
+                           std::size_t first) {
+        gpv_image image;
+        gpv_image_wrap(&image, sizeof image, format, like.width, like.height,
+                       result.data.data() + first, 0);
+        return image;
     }
 };
 
@@ -220,6 +275,7 @@ void warm_up() {
 void warm_up_all() {
     warm_up<Erosion>();
     warm_up<Labelling>();
+    warm_up<Clustering>();
 }
 
 template <class Algorithm>
@@ -286,6 +342,7 @@ END_TEST
 START_TEST(creating_and_running) {
     create_and_run<Erosion>();
     create_and_run<Labelling>();
+    create_and_run<Clustering>();
 }
 END_TEST
 
@@ -311,6 +368,36 @@ START_TEST(setting_parameters) {
                                    });
     ck_assert_int_ge(failures, 1);
     gpv_erode_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
+START_TEST(setting_parameters_of_kmeans) {
+    gpv_kmeans *op = nullptr;
+    Clustering::Result to, want;
+    Pixels from = noise();
+    const gpv_image src = view(from);
+    gpv_kmeans_params given = Clustering::params(), lab = given;
+    given.clusters = 2;
+    given.max_iterations = 0; // which would lead to the same centroids from others as well
+    given.start = GPV_KMEANS_GIVEN;
+    given.space = GPV_KMEANS_RGB;
+    const float first[] = {10, 10, 10, 250, 250, 250}, other[] = {120, 120, 120, 130, 130, 130};
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_kmeans_create(context, &given, &op), GPV_OK);
+    ck_assert_int_eq(gpv_kmeans_set_centroids(op, first, 2), GPV_OK);
+    want.data.fill(0xC5);
+    ck_assert_int_eq(Clustering::run(op, src, want), GPV_OK);
+    give_error_text_its_memory(context);
+    const auto again = [&] { // on failure the old ones stay
+        to.data.fill(0xC5);
+        ck_assert_int_eq(Clustering::run(op, src, to), GPV_OK);
+        ck_assert(to == want);
+    };
+    ck_assert_int_ge(fail_each([&] { return gpv_kmeans_set_params(op, &lab); }, again), 1);
+    ck_assert_int_eq(gpv_kmeans_set_params(op, &given), GPV_OK);
+    ck_assert_int_ge(fail_each([&] { return gpv_kmeans_set_centroids(op, other, 2); }, again), 1);
+    gpv_kmeans_destroy(&op);
     gpv_context_destroy(&context);
 }
 END_TEST
@@ -349,7 +436,7 @@ START_TEST(a_prepared_labelling_allocates_nothing) {
     Pixels from = noise();
     Labelling::Result to;
     gpv_image src, dst;
-    const gpv_buffer records = Labelling::part(to, Labelling::label_bytes, Labelling::record_bytes);
+    const gpv_buffer records = to.part(Labelling::label_bytes, Labelling::record_bytes);
     for (gpv_format format :
          {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGBA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
         for (const auto &[output, format_of_output] : {std::pair{GPV_CCL_LABELS, GPV_FORMAT_P016},
@@ -376,13 +463,50 @@ START_TEST(a_prepared_labelling_allocates_nothing) {
 }
 END_TEST
 
+START_TEST(a_prepared_clustering_allocates_nothing) {
+    gpv_kmeans *op = nullptr;
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_kmeans_create(context, nullptr, &op), GPV_OK);
+    Pixels from = noise();
+    Clustering::Result to;
+    const float greys[3 * Clustering::clusters] = {};
+    gpv_image src;
+    for (gpv_format format :
+         {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
+        for (const auto &[clusters, start] : {std::pair{0, GPV_KMEANS_PLUSPLUS},
+                                              {0, GPV_KMEANS_GRID},
+                                              {Clustering::clusters, GPV_KMEANS_RANDOM},
+                                              {Clustering::clusters, GPV_KMEANS_GIVEN}}) {
+            gpv_kmeans_params params = Clustering::params();
+            params.clusters = clusters;
+            params.start = start;
+            params.space = clusters ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+            gpv_image_wrap(&src, sizeof src, format, 9, 7, from.data(), 0);
+            const gpv_image labels = Clustering::labels(src, to), dst = Clustering::colors(src, to);
+            ck_assert_int_eq(gpv_kmeans_set_params(op, &params), GPV_OK);
+            ck_assert_int_eq(gpv_kmeans_set_centroids(op, greys, Clustering::clusters), GPV_OK);
+            ck_assert_int_eq(gpv_kmeans_prepare(op, &src, &labels, &dst), GPV_OK);
+            const long before = calls;
+            for (int i = 0; i < 10; i++)
+                ck_assert_int_eq(Clustering::run(op, src, to), GPV_OK);
+            ck_assert_msg(calls == before,
+                          "format %u, %d clusters, start %u: %ld allocations in 10 runs", format,
+                          clusters, params.start, calls - before);
+        }
+    gpv_kmeans_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 int main() {
     TCase *group = tcase_create("memory");
     tcase_add_checked_fixture(group, warm_up_all, nullptr);
     tcase_add_test(group, creating_a_context);
     tcase_add_test(group, creating_and_running);
     tcase_add_test(group, setting_parameters);
+    tcase_add_test(group, setting_parameters_of_kmeans);
     tcase_add_test(group, a_prepared_erosion_allocates_nothing);
     tcase_add_test(group, a_prepared_labelling_allocates_nothing);
+    tcase_add_test(group, a_prepared_clustering_allocates_nothing);
     return run_group("memory", group);
 }
