@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Times an algorithm on a GPU beside CuPy's, and beside OpenCV's on the CPU.
+"""Times an algorithm on a GPU beside CuPy's and PyTorch's, and beside OpenCV's on the CPU.
 
-meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl [--json FILE]
+meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl|kmeans [--json FILE]
 
-It needs CuPy and NumPy, and takes OpenCV if it is there. The rows are those of the
+It needs CuPy and NumPy, and takes OpenCV and PyTorch if they are there. The rows are those of the
 benchmarks in tests/parity.
 """
 import argparse
 import contextlib
+import copy
 import ctypes as c
 import functools
 import json
@@ -41,9 +42,10 @@ if not cupy.cuda.is_available():
     not_run("CuPy finds no CUDA device")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/python"))
-from ccl import Buffer, CclParams, Component  # noqa: E402
-from common import GRAY8, Context, Image, gpv  # noqa: E402
+from ccl import CclParams, Component  # noqa: E402
+from common import GRAY8, RGB8, Buffer, Context, Image, gpv  # noqa: E402
 from erode import ErodeParams  # noqa: E402
+from kmeans import KmeansParams, KmeansResult  # noqa: E402
 
 GPV_BACKEND_CUDA, GPV_MEMORY_CUDA, LABEL32 = 2, 1, 13
 CUPY = f"CuPy {cupy.__version__}"
@@ -76,8 +78,9 @@ class Operator:
 
 def view(array):
     image = Image()
-    height, width = array.shape
-    fmt = {"uint8": GRAY8, "int32": LABEL32}[array.dtype.name]
+    height, width = array.shape[:2]
+    fmt = {("uint8", 2): GRAY8, ("uint8", 3): RGB8, ("int32", 2): LABEL32}[array.dtype.name,
+                                                                           array.ndim]
     gpv.gpv_image_wrap(image, c.sizeof(image), fmt, width, height, array.data.ptr, 0)
     image.memory = GPV_MEMORY_CUDA
     return image
@@ -139,12 +142,16 @@ def time_in_turn(candidates):
                 candidate.samples.append(candidate.run())
 
 
+def seconds_of(call):
+    begin = time.perf_counter()
+    call()
+    return time.perf_counter() - begin
+
+
 def time_on_host(call):
     samples = []
     for _ in range(ROUNDS + 1):
-        begin = time.perf_counter()
-        call()
-        samples.append(time.perf_counter() - begin)
+        samples.append(seconds_of(call))
         if len(samples) > 6 and sum(samples) > ENOUGH * 5:
             break
     return quartiles(samples[1:])
@@ -159,11 +166,12 @@ class Images:
     """The same image again and again."""
 
     def __init__(self, pixels, result, traffic=None):
-        self.host = pixels
-        self.copied = (traffic or pixels.size * (1 + numpy.dtype(result).itemsize)) // 2
+        self.host, shape = pixels, pixels.shape[:2]
+        labelled = numpy.dtype(result).itemsize * shape[0] * shape[1]
+        self.copied = (traffic or pixels.nbytes + labelled) // 2
         self.count = cold_count(2 * self.copied)
         self.src = [cupy.asarray(pixels) for _ in range(self.count)]
-        self.dst = [cupy.zeros(pixels.shape, result) for _ in range(self.count)]
+        self.dst = [cupy.zeros(shape, result) for _ in range(self.count)]
         self.views = [(view(src), view(dst)) for src, dst in zip(self.src, self.dst)]
 
     def calls(self):
@@ -185,12 +193,38 @@ class Copy:
         dst.data.copy_from_device_async(src.data, src.nbytes)
 
 
+class Kernels:
+    """Of our own, which CuPy compiles."""
+
+    def __init__(self, code, **how):
+        self.kernel = functools.cache(cupy.RawModule(code=code, **how).get_function)
+
+    def launch(self, kernel, pixels, *args, each=1):
+        """With so many pixels for each thread."""
+        args = tuple(numpy.int32(arg) if isinstance(arg, int) else arg for arg in args)
+        self.kernel(kernel)((-(-pixels // (256 * each)),), (256,), args)
+
+
 def require(name, same):
     if not same:
         sys.exit(f"the result of {name} is another")
 
 
-def compare(row, ours, images, peers, same, host_peers):
+def time_opencv(name, call, same):
+    """(name, times) with the number of threads that suits it best; always the same two images."""
+    cores = len(os.sched_getaffinity(0))
+    times = []
+    for threads in sorted({1, 2, 4, 8, cores // 2, cores}):
+        if not 0 < threads <= cores:
+            continue
+        cv2.setNumThreads(threads)
+        require(f"OpenCV's {name}", same(call()))
+        times.append((time_on_host(call), threads))
+    best, threads = min(times)
+    return f"OpenCV {cv2.__version__} {name}, {threads} thread{'s' * (threads > 1)}", best
+
+
+def compare(row, ours, images, peers, same, host_peers, time_on=time_opencv):
     """The rows of one operation and image. ours(src, dst) takes views, a peer(src, dst) arrays;
     same(array) tells whether the result is ours; a host peer gives an array."""
     def enqueue_ours(i):
@@ -215,22 +249,8 @@ def compare(row, ours, images, peers, same, host_peers):
     row = {**row, "threads": 0, "ours_us": times[0], "copy_us": times[1][0]}
     timed = [(peer.name, us) for peer, us in zip(candidates[2:], times[2:])]
     if cv2:
-        timed += [time_opencv(name, call, same) for name, call in host_peers]
+        timed += [time_on(name, call, same) for name, call in host_peers]
     return [{**row, "peer": name, "peer_us": us} for name, us in timed] or [row]
-
-
-def time_opencv(name, call, same):
-    """(name, times) with the number of threads that suits it best; always the same two images."""
-    cores = len(os.sched_getaffinity(0))
-    times = []
-    for threads in sorted({1, 2, 4, 8, cores // 2, cores}):
-        if not 0 < threads <= cores:
-            continue
-        cv2.setNumThreads(threads)
-        require(f"OpenCV's {name}", same(call()))
-        times.append((time_on_host(call), threads))
-    best, threads = min(times)
-    return f"OpenCV {cv2.__version__} {name}, {threads} thread{'s' * (threads > 1)}", best
 
 
 # ---- erosion ----
@@ -432,15 +452,10 @@ extern "C" __global__ void count_in_registers(const int *labels, int *count, int
 """
 
 
-class PaperShape:
+class PaperShape(Kernels):
     def __init__(self):
-        self.kernel = functools.cache(cupy.RawModule(code=PAPER).get_function)
+        super().__init__(PAPER)
         self.changed = cupy.zeros(1, numpy.int32)
-
-    def launch(self, kernel, pixels, *args, each=1):
-        """With so many pixels for each thread."""
-        args = tuple(numpy.int32(arg) if isinstance(arg, int) else arg for arg in args)
-        self.kernel(kernel)((-(-pixels // (256 * each)),), (256,), args)
 
     def start(self, src, labels):
         self.launch("start", src.size, src, labels, FOREGROUND, src.size)
@@ -531,6 +546,381 @@ def paper_table(context):
         yield from paper_count(op, paper, pixels, name)
 
 
+# ---- segmentation ----
+
+GPV_KMEANS_L2, GPV_KMEANS_L1, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_GIVEN = 0, 1, 0, 3
+ITERATIONS, MOST_ITERATIONS = 20, 1000  # given, and where they go on until labels repeat
+
+
+def fields(level, width, height):
+    """Three that are random at the corners of cells of side 2^level, -512..511, and smooth between
+    them."""
+    x, y = (numpy.arange(side, dtype=numpy.int32) for side in (width, height))
+    row, column = numpy.ogrid[:(height - 1 >> level) + 2, :(width - 1 >> level) + 2]
+    corners = hashed((level << 48 | row << 24 | column).astype(numpy.uint64))
+
+    def weight(at):
+        t = (at & (1 << level) - 1) << 8 >> level
+        return t * t * (768 - 2 * t) >> 16
+
+    u, v, right, below = weight(x), weight(y)[:, None], x >> level, y >> level
+    for shift in 0, 10, 20:
+        at = (corners >> numpy.uint64(shift) & numpy.uint64(1023)).astype(numpy.int32)
+        along = at[:, right] * (256 - u) + at[:, right + 1] * u
+        yield (along[below] * (256 - v) + along[below + 1] * v >> 16) - 512
+
+
+def photo(width, height):
+    """As in tests/parity/kmeans.cpp."""
+    sums = numpy.zeros((3, height, width), numpy.int32)
+    for level in range(3, 10):
+        for plane, field in zip(sums, fields(level, width, height)):
+            plane += field * (1 << level - 3)
+    light, warm, green = ((plane / divisor).astype(numpy.int32)  # towards 0
+                          for plane, divisor in zip(sums, (330, 600, 1000)))
+    y, x = numpy.ogrid[:height, :width]
+    pixel = ~(y << 24 | x).astype(numpy.uint64)
+    noise, more = hashed(pixel), hashed(pixel ^ numpy.uint64(1 << 60))
+    coins = numpy.array([bin(bits).count("1") - 8 for bits in range(1 << 16)], numpy.int32)
+    channels = (light + warm + coins[noise & numpy.uint64(0xffff)],
+                light + green + coins[noise >> numpy.uint64(16)],
+                light - warm + coins[more & numpy.uint64(0xffff)])
+    return numpy.clip(118 + numpy.stack(channels, axis=-1), 0, 255).astype(numpy.uint8)
+
+
+def spread_colors(op, pixels, clusters):
+    """The centroids that a benchmark of tests/parity/kmeans.cpp starts from."""
+    rows, columns = (numpy.arange(count) * side // count
+                     for count, side in zip((90, 160), pixels.shape))
+    small = cupy.asarray(numpy.ascontiguousarray(pixels[numpy.ix_(rows, columns)]))
+    centroids = cupy.zeros((clusters, 3), numpy.float32)
+    op.set(clusters=clusters, start=GPV_KMEANS_PLUSPLUS, max_iterations=0)
+    op.run(view(small), None, None, buffer_of(centroids), None, None)
+    return cupy.asnumpy(centroids)
+
+
+def segment(op, src, labels):
+    op.run(src, labels, None, None, None, None)
+
+
+def labels_of(op, images, start, **params):
+    """Those of the first image, from these centroids, as segment() gives them from now on."""
+    op.set(clusters=len(start), start=GPV_KMEANS_GIVEN, **params)
+    op.check("set_centroids", start.ctypes.data_as(c.POINTER(c.c_float)), len(start))
+    op.check("prepare", *images.views[0], None)
+    segment(op, *images.views[0])
+    return cupy.asnumpy(images.dst[0])
+
+
+def sums_of(pixels, labels):
+    """Of the colours of each cluster, and how many pixels it has; exact."""
+    numbers = labels.ravel()
+    sums = [numpy.bincount(numbers, weights=channel) for channel in pixels.reshape(-1, 3).T]
+    return numpy.stack(sums, axis=-1), numpy.bincount(numbers)[:, None]
+
+
+def spread_of(pixels, labels):
+    """Squared distances of all pixels from the mean of their cluster."""
+    sums, counts = sums_of(pixels, labels)
+    return numpy.square(pixels, dtype=float).sum() - (sums ** 2 / numpy.maximum(counts, 1)).sum()
+
+
+# Plainly after the paper's description; see docs/algorithms/kmeans.md. The distance is Manhattan,
+# added up in our order, and sums are integers: labels have to be ours.
+LLOYD = r"""
+extern "C" __global__ void assign(const unsigned char *image, const float *centroids,
+                                  unsigned char *labels, int clusters, int pixels) {
+    __shared__ float4 shared[256];
+    for (int j = threadIdx.x; j < clusters; j += blockDim.x)
+        shared[j] = make_float4(centroids[3 * j], centroids[3 * j + 1], centroids[3 * j + 2], 0);
+    __syncthreads();
+    const int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i >= pixels)
+        return;
+    const float r = image[3 * i], g = image[3 * i + 1], b = image[3 * i + 2];
+    float least = 1000; // more than any
+    int nearest = 0;
+    for (int j = 0; j < clusters; j++) {
+        const float4 c = shared[j];
+        const float distance = fabsf(r - c.x) + fabsf(g - c.y) + fabsf(b - c.z);
+        if (distance < least) {
+            least = distance;
+            nearest = j;
+        }
+    }
+    labels[i] = nearest;
+}
+
+// sums has a row for R, G, B and the number of pixels. It and finished are 0 before and after. A
+// cluster without a pixel keeps its centroid.
+extern "C" __global__ void update(const unsigned char *image, const unsigned char *labels,
+                                  float *centroids, unsigned *sums, unsigned *finished, int *moved,
+                                  int clusters, int pixels) {
+    __shared__ unsigned of_block[4 * 256];
+    __shared__ bool is_last;
+    for (int j = threadIdx.x; j < 4 * clusters; j += blockDim.x)
+        of_block[j] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < pixels; i += gridDim.x * blockDim.x) {
+        const int cluster = labels[i];
+        for (int channel = 0; channel < 3; channel++)
+            atomicAdd(&of_block[channel * clusters + cluster], image[3 * i + channel]);
+        atomicAdd(&of_block[3 * clusters + cluster], 1);
+    }
+    __syncthreads();
+    for (int j = threadIdx.x; j < 4 * clusters; j += blockDim.x)
+        if (of_block[j] != 0)
+            atomicAdd(&sums[j], of_block[j]);
+    __threadfence();
+    __syncthreads();
+    if (threadIdx.x == 0)
+        is_last = atomicAdd(finished, 1) == gridDim.x - 1;
+    __syncthreads();
+    if (!is_last)
+        return;
+    for (int j = threadIdx.x; j < clusters; j += blockDim.x) {
+        const unsigned count = atomicExch(&sums[3 * clusters + j], 0);
+        for (int channel = 0; channel < 3 && count != 0; channel++) {
+            const double sum = atomicExch(&sums[channel * clusters + j], 0);
+            const float mean = (float)(sum / count);
+            if (mean != centroids[3 * j + channel])
+                *moved = 1;
+            centroids[3 * j + channel] = mean;
+        }
+    }
+    if (threadIdx.x == 0)
+        *finished = 0;
+}
+"""
+
+
+class PaperLloyd(Kernels):
+    """Of start, the centroids that it begins with. Each thread of update has so many pixels."""
+
+    def __init__(self, start, each):
+        super().__init__(LLOYD, options=("--fmad=false",))
+        self.start, self.each, self.clusters = cupy.asarray(start), each, len(start)
+        self.centroids = cupy.empty_like(self.start)
+        self.sums = cupy.zeros(4 * self.clusters, numpy.uint32)
+        self.finished, self.moved = cupy.zeros(1, numpy.uint32), cupy.zeros(1, numpy.int32)
+
+    def assign(self, src, labels, centroids):
+        self.launch("assign", labels.size, src, centroids, labels, self.clusters, labels.size)
+
+    def update(self, src, labels, centroids):
+        self.launch("update", labels.size, src, labels, centroids, self.sums, self.finished,
+                    self.moved, self.clusters, labels.size, each=self.each)
+
+    def begin(self, src, labels):
+        self.centroids.data.copy_from_device_async(self.start.data, self.start.nbytes)
+        self.assign(src, labels, self.centroids)
+
+    def iterate(self, src, labels):
+        self.update(src, labels, self.centroids)
+        self.assign(src, labels, self.centroids)
+
+    def label(self, src, labels):
+        """How many iterations it took until the last moved nothing, or the most."""
+        self.begin(src, labels)
+        iterations, moved = 0, True
+        while moved and iterations < MOST_ITERATIONS:
+            self.moved.data.memset_async(0, self.moved.nbytes)
+            self.iterate(src, labels)
+            iterations, moved = iterations + 1, bool(self.moved.get()[0])
+        return iterations
+
+    def label_in(self, iterations, src, labels):
+        """Without asking whether they are enough."""
+        self.begin(src, labels)
+        for _ in range(iterations):
+            self.iterate(src, labels)
+
+
+def paper_lloyd(images, start):
+    """With as many pixels for each thread of update as suit it best."""
+    def seconds(lloyd):
+        timed = OnDevice("", lambda _: lloyd.label_in(ITERATIONS, images.src[0], images.dst[0]), 3)
+        return min(timed.run() for _ in range(3))
+
+    return min((PaperLloyd(start, each) for each in (1, 4, 16, 64)), key=seconds)
+
+
+class TorchLloyd:
+    """Of start, in matrices: the nearest centroid is that of the least entry in a row of
+    (R, G, B, 1) times (-2 centroids, their squares)."""
+
+    DISTANCES = 1 << 23  # at a time, so that they stay in the cache
+    COPIES = 64  # of the sums, so that few additions meet
+
+    def __init__(self, torch, start, pixels):
+        self.torch, clusters = torch, len(start)
+        with self.stream():
+            self.start = torch.tensor(start, device="cuda")
+            self.points = self.start.new_ones(pixels, 4)
+            self.values = self.points.int()
+            self.copies = clusters * (torch.arange(pixels, device="cuda") % self.COPIES)
+            self.labels, self.places = (torch.empty_like(self.copies) for _ in "ab")
+            self.sums = self.values.new_empty(self.COPIES * clusters, 4)
+            self.distances = self.points.new_empty(min(pixels, self.DISTANCES // clusters),
+                                                   clusters)
+
+    def stream(self):
+        """So that what CuPy times and captures is where PyTorch works."""
+        return self.torch.cuda.stream(
+            self.torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr))
+
+    def assign(self, centroids):
+        squares = (centroids ** 2).sum(1, keepdim=True)
+        weights = self.torch.cat((-2 * centroids, squares), 1).T
+        parts = (array.split(len(self.distances)) for array in (self.points, self.labels))
+        for points, labels in zip(*parts):
+            distances = self.distances[:len(points)]
+            self.torch.mm(points, weights, out=distances)
+            self.torch.argmin(distances, 1, out=labels)
+
+    def update(self, centroids):
+        self.torch.add(self.labels, self.copies, out=self.places)
+        self.sums.zero_().index_add_(0, self.places, self.values)
+        sums = self.sums.view(self.COPIES, -1, 4).sum(0)
+        means = (sums[:, :3].double() / sums[:, 3:]).float()
+        return self.torch.where(sums[:, 3:] > 0, means, centroids)
+
+    def __call__(self, src, dst):
+        with self.stream():
+            pixels = self.torch.as_tensor(src, device="cuda").view(-1, 3)
+            for array in self.points, self.values:
+                array[:, :3] = pixels
+            centroids = self.start
+            self.assign(centroids)
+            for _ in range(ITERATIONS):
+                centroids = self.update(centroids)
+                self.assign(centroids)
+            self.torch.as_tensor(dst, device="cuda").view(-1).copy_(self.labels)
+
+
+@functools.cache
+def find_torch():
+    """PyTorch, without TF32, whose labels would be others; or None."""
+    try:
+        import torch
+    except (ImportError, OSError) as error:
+        print(f"PyTorch is left out: {error}")
+        return None
+    if not torch.cuda.is_available():
+        print("PyTorch is left out: it finds no CUDA device")
+        return None
+    torch.set_float32_matmul_precision("highest")
+    return torch
+
+
+def torch_lloyds(images, start):
+    torch, pixels = find_torch(), images.dst[0].size
+    return [(f"PyTorch {torch.__version__} mm, argmin, index_add",
+             TorchLloyd(torch, start, pixels))] if torch else []
+
+
+def opencv_lloyds(images, start, first):
+    """From the first labels. 4K takes it too long."""
+    points = images.host.reshape(-1, 3).astype(numpy.float32)
+    first = first.reshape(-1, 1).astype(numpy.int32)
+
+    def kmeans():
+        until = cv2.TERM_CRITERIA_COUNT + cv2.TERM_CRITERIA_EPS, ITERATIONS, 0
+        return cv2.kmeans(points, len(start), first.copy(), until, 1,
+                          cv2.KMEANS_USE_INITIAL_LABELS)[1]
+
+    return [("kmeans", kmeans)] if images.host.size < 8_000_000 else []
+
+
+def time_slow_opencv(name, call, same):
+    """As time_opencv(), of what gains by every core, and may take seconds: few calls."""
+    cores = len(os.sched_getaffinity(0))
+    cv2.setNumThreads(cores)
+    require(f"OpenCV's {name}", same(call()))
+    samples = []
+    while len(samples) < 3 and sum(samples) < TOO_SLOW:
+        samples.append(seconds_of(call))
+    return f"OpenCV {cv2.__version__} {name}, {cores} threads", quartiles(samples)
+
+
+def by_manhattan(op, images, start):
+    expected = labels_of(op, images, start, metric=GPV_KMEANS_L1, max_iterations=ITERATIONS)
+    lloyd = paper_lloyd(images, start)
+    return compare({"name": f"labels in L1 k={len(start)}", "image": f"photo {images.size()}"},
+                   functools.partial(segment, op), images,
+                   [("paper's kernels", functools.partial(lloyd.label_in, ITERATIONS))],
+                   lambda labels: numpy.array_equal(labels, expected), [])
+
+
+def by_euclid(op, images, start):
+    """Rounding differs, so that a pixel as near to two centroids may get the other's label. OpenCV's
+    sums are rounded too, and its labels are one update older."""
+    first = labels_of(op, images, start, metric=GPV_KMEANS_L2, max_iterations=0)
+    least = spread_of(images.host, labels_of(op, images, start, metric=GPV_KMEANS_L2,
+                                             max_iterations=ITERATIONS))
+
+    def near(tolerance, labels):
+        return abs(spread_of(images.host, labels) / least - 1) <= tolerance
+
+    return compare({"name": f"labels k={len(start)}", "image": f"photo {images.size()}"},
+                   functools.partial(segment, op), images, torch_lloyds(images, start),
+                   functools.partial(near, 1e-4), opencv_lloyds(images, start, first),
+                   lambda name, call, _: time_slow_opencv(name, call,
+                                                          functools.partial(near, 0.02)))
+
+
+def to_the_end(op, images, start):
+    """The paper's table, as in tests/parity/kmeans.cpp. Apart, assignment and update repeat what they
+    do in the last iteration."""
+    expected = labels_of(op, images, start, metric=GPV_KMEANS_L1, max_iterations=MOST_ITERATIONS,
+                         tolerance=0)
+    found = KmeansResult()
+    op.call("result_init", found, c.c_uint32(c.sizeof(found)))
+    op.check("wait", found)
+    iterations, lloyd = found.iterations, paper_lloyd(images, start)
+    require("the paper's loop", lloyd.label(images.src[0], images.dst[0]) == iterations)
+    labels, centroids = images.dst[0].copy(), lloyd.centroids.copy()
+
+    def assignments(src, dst):
+        for _ in range(iterations):
+            lloyd.assign(src, dst, centroids)
+
+    def updates(src, dst):
+        for _ in range(iterations):
+            lloyd.update(src, labels, dst)
+
+    row = {"name": f"paper's table: k={len(start)}, {iterations} iterations",
+           "image": f"photo {images.size()}"}
+    ours = functools.partial(segment, op)
+    yield from compare(row, ours, images,
+                       [("paper's kernels", lloyd.label),
+                        (f"paper's kernels, {iterations} iterations",
+                         functools.partial(lloyd.label_in, iterations)),
+                        ("paper's kernels: assignment", assignments)],
+                       lambda result: numpy.array_equal(result, expected), [])
+    sums, counts = sums_of(images.host, expected)
+    averaged = copy.copy(images)
+    averaged.dst = [cupy.zeros(start.shape, numpy.float32) for _ in images.dst]
+    yield from compare(row, ours, averaged, [("paper's kernels: update", updates)],
+                       lambda result: numpy.array_equal(result,
+                                                        (sums / counts).astype(numpy.float32)), [])
+
+
+def segmentations(context):
+    op = Operator(context, "kmeans", KmeansParams())
+    op.set(tolerance=-1)
+    for width, height, clusters in ((1920, 1080, (4, 8, 16, 64, 128, 255)),
+                                    (3840, 2160, (8, 64, 255))):
+        images = Images(photo(width, height), numpy.uint8)
+        for k in clusters:
+            start = spread_colors(op, images.host, k)
+            yield from by_manhattan(op, images, start)
+            yield from by_euclid(op, images, start)
+    images = Images(photo(640, 480), numpy.uint8)
+    for k in 4, 8, 16, 32, 64, 128, 255:
+        yield from to_the_end(op, images, spread_colors(op, images.host, k))
+
+
 def show(row):
     peer = f", {row['peer']} {row['peer_us'][0]:.2f} us" if "peer" in row else ""
     print(f"{row['name']:22} {row['image']:24} {row['ours_us'][0]:8.2f} us, copy "
@@ -538,7 +928,7 @@ def show(row):
 
 
 def main():
-    algorithms = {"erode": erosions, "ccl": labellings}
+    algorithms = {"erode": erosions, "ccl": labellings, "kmeans": segmentations}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("stem", choices=algorithms)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
