@@ -146,7 +146,10 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::CappedTag<float, most_lanes>;
 using Ints = hn::RebindToSigned<Floats>;
 using Places = hn::Rebind<std::uint16_t, Ints>;
+
+// Those of SVE are neither members of a struct nor operands of +.
 using Vector = hn::Vec<Floats>;
+using Whole = hn::Vec<Ints>;
 
 /// Bit i says whether lane i is set.
 template <class D>
@@ -160,18 +163,19 @@ HWY_INLINE std::uint64_t mask_bits(D d, hn::Mask<D> mask) {
 template <KmeansMetric metric>
 HWY_INLINE Vector measure(Vector dx, Vector dy, Vector dz) {
     if constexpr (metric == KmeansMetric::l2)
-        return (dx * dx + dy * dy) + dz * dz;
+        return hn::Add(hn::Add(hn::Mul(dx, dx), hn::Mul(dy, dy)), hn::Mul(dz, dz));
     else
-        return (hn::Abs(dx) + hn::Abs(dy)) + hn::Abs(dz);
+        return hn::Add(hn::Add(hn::Abs(dx), hn::Abs(dy)), hn::Abs(dz));
 }
 
 /// By how much a coordinate adds more to the distance to a than to the one to b.
 template <KmeansMetric metric>
 HWY_INLINE Vector excess(Vector at, Vector a, Vector b) {
+    const Vector to_a = hn::Sub(at, a), to_b = hn::Sub(at, b);
     if constexpr (metric == KmeansMetric::l2)
-        return (at - a) * (at - a) - (at - b) * (at - b);
+        return hn::Sub(hn::Mul(to_a, to_a), hn::Mul(to_b, to_b));
     else
-        return hn::Abs(at - a) - hn::Abs(at - b);
+        return hn::Sub(hn::Abs(to_a), hn::Abs(to_b));
 }
 
 /// How much farther than another a centroid has to be, as computed, so that it is the nearest one
@@ -195,9 +199,10 @@ HWY_INLINE std::size_t nearest_to_middle(const Candidates &from, const Box &box)
     Vector least = hn::Set(d, 3 * Candidates::nowhere * Candidates::nowhere);
     auto where = hn::Zero(di);
     for (std::size_t i = 0; i < from.count; i += lanes) {
-        const Vector distance = measure<metric>(
-            x - hn::Load(d, from.x + i), y - hn::Load(d, from.y + i), z - hn::Load(d, from.z + i));
-        const auto less = distance < least;
+        const Vector distance = measure<metric>(hn::Sub(x, hn::Load(d, from.x + i)),
+                                                hn::Sub(y, hn::Load(d, from.y + i)),
+                                                hn::Sub(z, hn::Load(d, from.z + i)));
+        const auto less = hn::Lt(distance, least);
         least = hn::IfThenElse(less, distance, least);
         where = hn::IfThenElse(hn::RebindMask(di, less), hn::Iota(di, static_cast<std::int32_t>(i)),
                                where);
@@ -222,54 +227,57 @@ HWY_INLINE void select(const Candidates &from, const Box &box, Candidates &to) {
     };
     to.count = 0;
     for (std::size_t i = 0; i < from.count; i += hn::Lanes(d)) {
-        const Vector sum = (least(0, from.x, i) + least(1, from.y, i)) + least(2, from.z, i);
-        for_bits(mask_bits(d, sum <= hn::Set(d, margin<metric>)),
+        const Vector sum =
+            hn::Add(hn::Add(least(0, from.x, i), least(1, from.y, i)), least(2, from.z, i));
+        for_bits(mask_bits(d, hn::Le(sum, hn::Set(d, margin<metric>))),
                  [&](std::size_t lane) HWY_ATTR { to.take(from, i + lane); });
     }
     to.pad();
 }
 
-/// Some colours of a cell, by their places.
-struct Coordinates {
-    hn::Vec<Ints> x, y, z; ///< in the cell
+/// Where some colours lie in their cell, by their places.
+HWY_INLINE Whole load_places(const std::uint16_t *places) {
+    return hn::PromoteTo(Ints(), hn::Load(Places(), places));
+}
+HWY_INLINE Whole x_of(Whole places) {
+    return hn::ShiftRight<6>(places);
+}
+HWY_INLINE Whole y_of(Whole places) {
+    return hn::And(hn::ShiftRight<3>(places), hn::Set(Ints(), 7));
+}
+HWY_INLINE Whole z_of(Whole places) {
+    return hn::And(places, hn::Set(Ints(), 7));
+}
 
-    HWY_INLINE explicit Coordinates(const std::uint16_t *places) {
-        const Ints d;
-        const auto place = hn::PromoteTo(d, hn::Load(Places(), places));
-        const auto seven = hn::Set(d, 7);
-        x = hn::ShiftRight<6>(place);
-        y = hn::And(hn::ShiftRight<3>(place), seven);
-        z = hn::And(place, seven);
-    }
-};
-
-/// Calls f(i, coordinates, distances, indices) for the colours of a cell from the i-th on: to the
+/// Calls f(i, places, distances, indices) for the colours of a cell from the i-th on: to the
 /// nearest of the candidates, which is the indices-th.
 template <KmeansMetric metric, class F>
 HWY_INLINE void for_colors(const Cell &cell, const Colors &colors, const Candidates &among, F f) {
     const Floats d;
     const Ints di;
     const Color corner = cell.corner();
-    const auto whole = [&](hn::Vec<Ints> in_cell, int from)
-                           HWY_ATTR { return hn::ConvertTo(d, in_cell + hn::Set(di, from)); };
+    const auto channel = [&](Whole in_cell, int from) HWY_ATTR {
+        return hn::ConvertTo(d, hn::Add(in_cell, hn::Set(di, from)));
+    };
     for (std::size_t i = 0; i < cell.colors; i += hn::Lanes(d)) {
-        const Coordinates at(colors.places + cell.first + i);
-        const Vector x = whole(at.x, corner.red), y = whole(at.y, corner.green),
-                     z = whole(at.z, corner.blue);
+        const Whole places = load_places(colors.places + cell.first + i);
+        const Vector x = channel(x_of(places), corner.red), y = channel(y_of(places), corner.green),
+                     z = channel(z_of(places), corner.blue);
         const auto distance = [&](std::size_t j) HWY_ATTR {
-            return measure<metric>(x - hn::Set(d, among.x[j]), y - hn::Set(d, among.y[j]),
-                                   z - hn::Set(d, among.z[j]));
+            return measure<metric>(hn::Sub(x, hn::Set(d, among.x[j])),
+                                   hn::Sub(y, hn::Set(d, among.y[j])),
+                                   hn::Sub(z, hn::Set(d, among.z[j])));
         };
         Vector least = distance(0);
         auto index = hn::Zero(di);
         for (std::size_t j = 1; j < among.count; j++) {
             const Vector other = distance(j);
-            const auto less = other < least;
+            const auto less = hn::Lt(other, least);
             least = hn::IfThenElse(less, other, least);
             index = hn::IfThenElse(hn::RebindMask(di, less),
                                    hn::Set(di, static_cast<std::int32_t>(j)), index);
         }
-        f(i, at, least, index);
+        f(i, places, least, index);
     }
 }
 
@@ -307,7 +315,7 @@ HWY_INLINE void add_masked(const Cell &cell, const Colors &colors, const Candida
                            const Labelled &labelled, ClusterSums *sums) {
     const Ints d;
     const std::size_t lanes = hn::Lanes(d);
-    const auto total = [&](hn::Vec<Ints> v) HWY_ATTR {
+    const auto total = [&](Whole v) HWY_ATTR {
         return std::uint64_t{static_cast<std::uint32_t>(hn::GetLane(hn::SumOfLanes(d, v)))};
     };
     ClusterSums left = cell.sums;
@@ -316,11 +324,11 @@ HWY_INLINE void add_masked(const Cell &cell, const Colors &colors, const Candida
         const auto label = hn::Set(d, static_cast<std::int32_t>(j));
         const auto *counts = reinterpret_cast<const std::int32_t *>(colors.counts + cell.first);
         for (std::size_t i = 0; i < cell.colors; i += lanes) {
-            const auto mask = hn::Load(d, labelled.indices + i) == label;
-            count = count + hn::IfThenElseZero(mask, hn::Load(d, counts + i));
-            x = x + hn::IfThenElseZero(mask, hn::Load(d, labelled.x + i));
-            y = y + hn::IfThenElseZero(mask, hn::Load(d, labelled.y + i));
-            z = z + hn::IfThenElseZero(mask, hn::Load(d, labelled.z + i));
+            const auto mask = hn::Eq(hn::Load(d, labelled.indices + i), label);
+            count = hn::Add(count, hn::IfThenElseZero(mask, hn::Load(d, counts + i)));
+            x = hn::Add(x, hn::IfThenElseZero(mask, hn::Load(d, labelled.x + i)));
+            y = hn::Add(y, hn::IfThenElseZero(mask, hn::Load(d, labelled.y + i)));
+            z = hn::Add(z, hn::IfThenElseZero(mask, hn::Load(d, labelled.z + i)));
         }
         ClusterSums of{};
         add_sums(cell, {total(count), total(x), total(y), total(z)}, of);
@@ -354,12 +362,12 @@ HWY_INLINE void sum_group_by(const Scene &scene, const Group &group, ClusterSums
         const auto *counts =
             reinterpret_cast<const std::int32_t *>(scene.colors.counts) + cell.first;
         for_colors<metric>(cell, scene.colors, among,
-                           [&](std::size_t i, const Coordinates &at, Vector, auto index) HWY_ATTR {
+                           [&](std::size_t i, Whole places, Vector, Whole index) HWY_ATTR {
                                const auto count = hn::Load(d, counts + i);
                                hn::Store(index, d, labelled.indices + i);
-                               hn::Store(at.x * count, d, labelled.x + i);
-                               hn::Store(at.y * count, d, labelled.y + i);
-                               hn::Store(at.z * count, d, labelled.z + i);
+                               hn::Store(hn::Mul(x_of(places), count), d, labelled.x + i);
+                               hn::Store(hn::Mul(y_of(places), count), d, labelled.y + i);
+                               hn::Store(hn::Mul(z_of(places), count), d, labelled.z + i);
                            });
         if (cell.sums.count < most && cell.colors >= worth_a_mask * among.count)
             add_masked(cell, scene.colors, among, labelled, sums);
@@ -379,13 +387,12 @@ HWY_INLINE void label_group_by(const Scene &scene, const Group &group, std::uint
             return;
         }
         const std::uint16_t *places = scene.colors.places + cell.first;
-        for_colors<metric>(cell, scene.colors, among,
-                           [&](std::size_t i, const Coordinates &, Vector, auto index) HWY_ATTR {
-                               hn::Store(index, d, indices);
-                               for (std::size_t j = 0; j < hn::Lanes(d); j++)
-                                   labels[places[i + j]] =
-                                       static_cast<std::uint8_t>(among.numbers[indices[j]]);
-                           });
+        for_colors<metric>(
+            cell, scene.colors, among, [&](std::size_t i, Whole, Vector, Whole index) HWY_ATTR {
+                hn::Store(index, d, indices);
+                for (std::size_t j = 0; j < hn::Lanes(d); j++)
+                    labels[places[i + j]] = static_cast<std::uint8_t>(among.numbers[indices[j]]);
+            });
     });
 }
 
@@ -413,16 +420,15 @@ HWY_INLINE void search_group_by(const Scene &scene, const Group &group, Farthest
         if (most_distance<metric>(cell.box, among) < farthest.distance)
             return;
         const std::uint16_t *places = scene.colors.places + cell.first;
-        for_colors<metric>(cell, scene.colors, among,
-                           [&](std::size_t i, const Coordinates &, Vector least, auto) HWY_ATTR {
-                               if (hn::AllTrue(d, least < hn::Set(d, farthest.distance)))
-                                   return;
-                               hn::Store(least, d, distances);
-                               for (std::size_t j = 0; j < hn::Lanes(d); j++)
-                                   farthest.consider(distances[j],
-                                                     color_value(color_of(cell.number << cell_bits |
-                                                                          places[i + j])));
-                           });
+        for_colors<metric>(
+            cell, scene.colors, among, [&](std::size_t i, Whole, Vector least, Whole) HWY_ATTR {
+                if (hn::AllTrue(d, hn::Lt(least, hn::Set(d, farthest.distance))))
+                    return;
+                hn::Store(least, d, distances);
+                for (std::size_t j = 0; j < hn::Lanes(d); j++)
+                    farthest.consider(distances[j], color_value(color_of(cell.number << cell_bits |
+                                                                         places[i + j])));
+            });
     });
 }
 
@@ -454,17 +460,18 @@ Drawing approach(const Cell &cell, const Colors &colors, const Color &drawn,
     const Floats d;
     const hn::Rebind<std::uint32_t, Floats> du;
     const Color corner = cell.corner();
-    const auto square = [&](hn::Vec<Ints> in_cell, int difference) HWY_ATTR {
-        const auto v = in_cell + hn::Set(Ints(), difference);
-        return v * v;
+    const auto square = [&](Whole in_cell, int difference) HWY_ATTR {
+        const Whole v = hn::Add(in_cell, hn::Set(Ints(), difference));
+        return hn::Mul(v, v);
     };
     std::uint32_t most = 0;
     std::uint64_t weight = 0;
     for (std::size_t i = 0; i < cell.colors; i += hn::Lanes(d)) {
-        const Coordinates at(colors.places + cell.first + i);
-        const auto distance = hn::BitCast(du, square(at.x, corner.red - drawn.red) +
-                                                  square(at.y, corner.green - drawn.green) +
-                                                  square(at.z, corner.blue - drawn.blue));
+        const Whole places = load_places(colors.places + cell.first + i);
+        const Whole xy = hn::Add(square(x_of(places), corner.red - drawn.red),
+                                 square(y_of(places), corner.green - drawn.green));
+        const auto distance =
+            hn::BitCast(du, hn::Add(xy, square(z_of(places), corner.blue - drawn.blue)));
         const auto least = hn::Min(distance, hn::Load(du, nearest + cell.first + i));
         hn::Store(least, du, nearest + cell.first + i);
     }
@@ -482,7 +489,7 @@ void find_colors(const std::uint32_t *counts, std::uint64_t *bits) {
     for (std::size_t i = 0; i < cell_colors; i += 64) {
         std::uint64_t word = 0;
         for (std::size_t j = 0; j < 64; j += lanes)
-            word |= mask_bits(d, hn::Load(d, counts + i + j) != hn::Zero(d)) << j;
+            word |= mask_bits(d, hn::Ne(hn::Load(d, counts + i + j), hn::Zero(d))) << j;
         bits[i / 64] = word;
     }
 }
@@ -537,18 +544,20 @@ void rgb_row(const RgbTransform &transform, std::uint8_t *const *rows, std::size
     const hn::ScalableTag<std::int32_t> d;
     const hn::Rebind<std::uint8_t, decltype(d)> d8;
     const auto load = [&](int i, std::size_t x, int offset) HWY_ATTR {
-        return hn::PromoteTo(d, hn::LoadU(d8, rows[i] + x)) - hn::Set(d, offset);
+        return hn::Sub(hn::PromoteTo(d, hn::LoadU(d8, rows[i] + x)), hn::Set(d, offset));
     };
     const auto store = [&](auto sum, int i, std::size_t x) HWY_ATTR { // clamps
         hn::StoreU(hn::DemoteTo(d8, hn::ShiftRight<16>(sum)), d8, rows[i] + x);
     };
+    const auto plus = [&](auto sum, auto v, int factor)
+                          HWY_ATTR { return hn::Add(sum, hn::Mul(v, hn::Set(d, factor))); };
     for (std::size_t x = 0; x < length; x += hn::Lanes(d)) {
         const auto grey =
-            load(0, x, transform.luma_offset) * hn::Set(d, transform.luma) + hn::Set(d, 32768);
+            plus(hn::Set(d, 32768), load(0, x, transform.luma_offset), transform.luma);
         const auto u = load(1, x, neutral_chroma8), v = load(2, x, neutral_chroma8);
-        store(grey + v * hn::Set(d, transform.red_v), 0, x);
-        store(grey + u * hn::Set(d, transform.green_u) + v * hn::Set(d, transform.green_v), 1, x);
-        store(grey + u * hn::Set(d, transform.blue_u), 2, x);
+        store(plus(grey, v, transform.red_v), 0, x);
+        store(plus(plus(grey, u, transform.green_u), v, transform.green_v), 1, x);
+        store(plus(grey, u, transform.blue_u), 2, x);
     }
 }
 

@@ -221,9 +221,11 @@ void luma_row(const std::uint8_t *pixels, int channels, int red, std::uint8_t *g
     const hn::Rebind<std::uint8_t, decltype(d16)> d8;
     const std::size_t lanes = hn::Lanes(d8);
     const auto weigh = [&](auto r, auto g, auto b) HWY_ATTR {
-        const auto sum = hn::Mul(hn::PromoteTo(d16, r), hn::Set(d16, 77)) +
-                         hn::Mul(hn::PromoteTo(d16, g), hn::Set(d16, 150)) +
-                         hn::Mul(hn::PromoteTo(d16, b), hn::Set(d16, 29)) + hn::Set(d16, 128);
+        const auto times = [&](auto channel, std::uint16_t weight) HWY_ATTR {
+            return hn::Mul(hn::PromoteTo(d16, channel), hn::Set(d16, weight));
+        };
+        const auto blue = hn::Add(times(b, 29), hn::Set(d16, 128));
+        const auto sum = hn::Add(hn::Add(times(r, 77), times(g, 150)), blue);
         return hn::DemoteTo(d8, hn::BitCast(di16, hn::ShiftRight<8>(sum)));
     };
     std::size_t x = 0;
