@@ -715,16 +715,16 @@ class CpuKmeans final : public Kmeans {
 
     bool run(Stream stream, const KmeansRun &run) override {
         plan(run.src, run.labels || run.dst, stream);
+        const bool warm = last_params_ && params_.continues(*last_params_);
+        last_params_.reset(); // if this run fails, the next one starts afresh
         const Reader reader(run.src, lab());
         count(run.src, reader);
-        cluster(run.src, reader);
+        cluster(run.src, reader, warm);
         if (run.labels || run.dst)
             paint(run, reader);
         write(run);
         if (now_.found.clusters > 1) // of one colour nothing can go on
             last_params_ = params_;
-        else
-            last_params_.reset();
         return true;
     }
 
@@ -1031,8 +1031,8 @@ class CpuKmeans final : public Kmeans {
 
     // Iterate.
 
-    void cluster(const Image &src, const Reader &reader) {
-        if (last_params_ && params_.continues(*last_params_))
+    void cluster(const Image &src, const Reader &reader, bool warm) {
+        if (warm)
             return iterate(now_.found.clusters);
         if (draws())
             draw(params_.room());
@@ -1253,7 +1253,7 @@ class CpuKmeans final : public Kmeans {
     }
 
     KmeansParams params_;
-    std::optional<KmeansParams> last_params_; ///< of the last run
+    std::optional<KmeansParams> last_params_; ///< of the run that a warm start may go on from
     std::vector<Centroid> given_;
     std::unique_ptr<LabTable> lab_table_;
     Clustering now_, best_;
