@@ -55,7 +55,7 @@ typedef struct gpv_kmeans_params {
     int32_t max_iterations;   /**< updates of the centroids, 0..10000; default 20 */
     float tolerance;          /**< the iteration ends when no centroid has moved further, in grey
                                    levels; 0 = when labels repeat; below 0 = all iterations are
-                                   run; up to 1e6; default 0.5 */
+                                   run; -1e6..1e6; default 0.5 */
     gpv_kmeans_metric metric; /**< default GPV_KMEANS_L2 */
     gpv_kmeans_start start;   /**< GIVEN: not with clusters 0; default GPV_KMEANS_PLUSPLUS */
     gpv_kmeans_space space;   /**< default GPV_KMEANS_RGB */
@@ -77,7 +77,8 @@ typedef struct gpv_kmeans_result {
     uint32_t converged; /**< 1 = the tolerance has ended the iteration */
     uint32_t reserved;  /**< 0 */
     double inertia;     /**< sum over all pixels of the squared Euclidean distance to their
-                             centroid, whatever the metric */
+                             centroid, whatever the metric; in the space of the parameters: in
+                             levels of RGB, or of Lab as bytes */
 } gpv_kmeans_result;
 
 /** Writes every default; see gpv_kmeans_params. Reentrant. */
@@ -127,11 +128,12 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_set_params(gpv_kmeans *op,
                                                        const gpv_kmeans_params *params);
 
 /**
- * The centroids that runs with GPV_KMEANS_GIVEN start from.
+ * The centroids that runs with GPV_KMEANS_GIVEN start from, but for those that go on from the run
+ * before (params->warm_start).
  *
  * @param centroids  3 * count numbers in 0..255, three for each cluster, in the space of the
  *                   parameters; copied
- * @param count      1..256; runs need it to be params->clusters
+ * @param count      2..256; runs need it to be params->clusters
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT; then the old ones stay
  */
 GPV_API GPV_NODISCARD gpv_status gpv_kmeans_set_centroids(gpv_kmeans *op, const float *centroids,
@@ -153,9 +155,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_im
                                                     const gpv_image *labels, const gpv_image *dst);
 
 /**
- * Finds the clusters of src. Each output is optional. A cluster that loses all
- * its pixels starts again at the colour that is farthest from its centroid. Clusters
- * are numbered from 0.
+ * Finds the clusters of src. Each output is optional. Of the clusters without a pixel, each update
+ * moves the one of the lowest number to the colour that is farthest from its own centroid, unless
+ * all colours are at theirs. Clusters are numbered from 0.
  *
  * CPU backend: finished on return. CUDA backend: with the images on the
  * device, the work is enqueued on stream; after the first run of its kind, or

@@ -78,7 +78,7 @@ KmeansParams read_params(const gpv_kmeans_params *in) {
 
 std::vector<Centroid> read_centroids(const float *centroids, std::int32_t count) {
     require_not_null(centroids, "centroids");
-    require_range("count", count, 1, most_clusters);
+    require_range("count", count, 2, most_clusters);
     for (int i = 0; i < 3 * count; i++)
         require_range({"", "centroids", i}, centroids[i], 0.0f, 255.0f);
     std::vector<Centroid> result(count);
@@ -94,6 +94,12 @@ void require_given(const gpv_kmeans &op) {
                         std::to_string(op.params.clusters) +
                         ", but gpv_kmeans_set_centroids() has been given " +
                         std::to_string(op.given));
+}
+
+/// Made when first asked for.
+const LabTable &lab_table() {
+    static const LabTable table;
+    return table;
 }
 
 void require_source(const gpv_kmeans &op, const Image &src) {
@@ -172,12 +178,11 @@ void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size) {
 }
 
 uint32_t gpv_kmeans_color(gpv_kmeans_space space, const float *centroid) {
-    static const gpv::LabTable lab;
     if (!centroid)
         return 0;
     const auto level = [&](int i) { return std::fmin(std::fmax(centroid[i], 0.0f), 255.0f); };
     const gpv::Centroid c{level(0), level(1), level(2)};
-    return gpv::color_value(gpv::paint(c, space == GPV_KMEANS_LAB ? &lab : nullptr));
+    return gpv::color_value(gpv::paint(c, space == GPV_KMEANS_LAB ? &gpv::lab_table() : nullptr));
 }
 
 gpv_status gpv_kmeans_create(gpv_context *context, const gpv_kmeans_params *params,

@@ -226,7 +226,7 @@ START_TEST(their_number_is_given_with_the_centroids) {
 END_TEST
 
 START_TEST(null_arguments) {
-    static const float gray[3] = {0};
+    static const float gray[6] = {0};
     picture good = picture_new(GPV_FORMAT_GRAY8, 4, 4, TIGHT);
     gpv_kmeans_result result;
     gpv_kmeans *none = NULL;
@@ -238,7 +238,7 @@ START_TEST(null_arguments) {
     ck_assert_int_eq(gpv_kmeans_create(NULL, NULL, NULL), BAD);
     expect_error(context, &keep, gpv_kmeans_create(context, NULL, NULL), BAD, "out|NULL");
     ck_assert_int_eq(gpv_kmeans_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_kmeans_set_centroids(NULL, gray, 1), BAD);
+    ck_assert_int_eq(gpv_kmeans_set_centroids(NULL, gray, 2), BAD);
     ck_assert_int_eq(gpv_kmeans_prepare(NULL, &good.view, NULL, NULL), BAD);
     ck_assert_int_eq(gpv_kmeans_run(NULL, NULL, &good.view, NULL, NULL, NULL, NULL, NULL), BAD);
     ck_assert_int_eq(gpv_kmeans_query(NULL), BAD);
@@ -282,18 +282,20 @@ START_TEST(centroids_ranges) {
                 ck_assert_int_eq(status, GPV_OK);
             centroids[at] = 0;
         }
-    ck_assert_int_eq(gpv_kmeans_set_centroids(op, centroids, 1), GPV_OK);
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, NULL, 1), BAD, "centroids|NULL");
+    ck_assert_int_eq(gpv_kmeans_set_centroids(op, centroids, 2), GPV_OK);
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, NULL, 2), BAD, "centroids|NULL");
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 1), BAD,
+                 "count is 1|2..256");
     expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 0), BAD,
-                 "count is 0|1..256");
+                 "count is 0|2..256");
     expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, -1), BAD,
-                 "count is -1|1..256");
+                 "count is -1|2..256");
     expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 257), BAD,
-                 "count is 257|1..256");
+                 "count is 257|2..256");
     expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, INT32_MIN), BAD,
-                 "count is -2147483648|1..256");
+                 "count is -2147483648|2..256");
     expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, INT32_MAX), BAD,
-                 "count is 2147483647|1..256");
+                 "count is 2147483647|2..256");
 }
 END_TEST
 
