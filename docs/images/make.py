@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes the pictures of the documentation with our elements: make.py BUILD_FOLDER
 
+It also makes the photograph that tests/gst segments.
+
 The photographs come from Debian's python3-skimage, fetched with apt-get. The
 pipelines are plain gst-launch-1.0 lines; with -v they are printed.
 """
@@ -156,6 +158,12 @@ def make_spaces(photos):
                                 for text, effect in effects], size, 3, COLOR_PNG)
 
 
+def make_photograph(photos):
+    """Four by three, and small, for a test that reads it without a decoder."""
+    source = picture(photos / "coffee.png", "RGB", crop="left=33 right=34", size=(160, 120))
+    launch(f"{source} ! pnmenc ! filesink location={HERE.parents[1] / 'tests/gst/coffee.ppm'}")
+
+
 def make_connectivity(folder):
     """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
     rows = DRAWING.split()
@@ -178,7 +186,7 @@ def main():
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
         photos = photographs(folder)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
-                     make_connectivity, make_clusters, make_spaces):
+                     make_connectivity, make_clusters, make_spaces, make_photograph):
             make(photos)
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")

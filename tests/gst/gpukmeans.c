@@ -4,7 +4,7 @@
  * results tests/parity compares with their definition, and its behaviour in
  * pipelines, in system memory, on the backend GPV_TEST_BACKEND, or on the CPU.
  * With GST_TRACERS=leaks every test also fails on objects that are alive after
- * it. GPV_TEST_PICTURE names a picture whose noisy copies are segmented too.
+ * it. GPV_TEST_PICTURE names one more picture whose noisy copies are segmented.
  */
 #include "helpers.h"
 
@@ -622,6 +622,21 @@ static GstBuffer *smooth_picture(const GstVideoInfo *info) {
     return buffer;
 }
 
+/* Pikolo Espresso Bar, by Rachel Michetti, CC0: docs/images/make.py cuts it to this size. */
+static GstBuffer *photograph(void) {
+    static const gchar header[] = "P6\n160 120\n255\n";
+    enum { header_size = sizeof header - 1, pixel_bytes = 3 * video_pixels };
+    GstBuffer *buffer = buffer_of_size(pixel_bytes);
+    gchar *bytes = NULL;
+    gsize size = 0;
+    fail_unless(g_file_get_contents(GPV_TEST_PHOTOGRAPH, &bytes, &size, NULL));
+    fail_unless_equals_int(size, header_size + pixel_bytes);
+    fail_unless(memcmp(bytes, header, header_size) == 0);
+    gst_buffer_fill(buffer, 0, bytes + header_size, pixel_bytes);
+    g_free(bytes);
+    return buffer;
+}
+
 /* Decoded by GStreamer. */
 static GstBuffer *read_picture(const gchar *path) {
     GstElement *pipeline =
@@ -781,6 +796,11 @@ GST_START_TEST(test_smooth_colors_keep_their_labels) {
 GST_END_TEST
 
 GST_START_TEST(test_photograph_keeps_its_labels) {
+    check_stability("photograph", photograph());
+}
+GST_END_TEST
+
+GST_START_TEST(test_given_picture_keeps_its_labels) {
     const gchar *path = g_getenv("GPV_TEST_PICTURE");
     check_stability(path, read_picture(path));
 }
@@ -1030,6 +1050,25 @@ GST_START_TEST(test_one_cluster_is_refused) {
 }
 GST_END_TEST
 
+/* By GObject, which finds that it is out of range. */
+GST_START_TEST(test_nan_is_refused) {
+    GstElement *element = gst_check_setup_element("gpukmeans");
+    gfloat tolerance = -1;
+    gchar *warning = NULL;
+    const guint handler =
+        g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING, keep_warning, &warning);
+    g_object_set(element, "tolerance", 3.0, NULL);
+    fail_unless(warning == NULL, "%s", warning);
+    g_object_set(element, "tolerance", (gdouble)NAN, NULL);
+    fail_unless(warning != NULL && strstr(warning, "tolerance"));
+    g_object_get(element, "tolerance", &tolerance, NULL);
+    fail_unless_equals_float(tolerance, 3);
+    g_free(warning);
+    g_log_remove_handler("GLib-GObject", handler);
+    gst_check_teardown_element(element);
+}
+GST_END_TEST
+
 GST_START_TEST(test_int_properties) {
     static const IntProperty expected[] = {
         {"clusters", 0, 256, 8}, {"max-clusters", 2, 256, 16}, {"max-iterations", 0, 10000, 20}};
@@ -1102,8 +1141,9 @@ static Suite *gpukmeans_suite(void) {
     tcase = add_case(suite, "video");
     tcase_add_loop_test(tcase, test_flat_colors_keep_their_labels, 0, 3);
     tcase_add_test(tcase, test_smooth_colors_keep_their_labels);
+    tcase_add_test(tcase, test_photograph_keeps_its_labels);
     if (g_getenv("GPV_TEST_PICTURE"))
-        tcase_add_test(tcase, test_photograph_keeps_its_labels);
+        tcase_add_test(tcase, test_given_picture_keeps_its_labels);
     tcase_add_test(tcase, test_what_a_frame_starts_from);
     tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_renegotiation);
@@ -1123,6 +1163,7 @@ static Suite *gpukmeans_suite(void) {
     if (!have_cuda_device())
         tcase_add_test(tcase, test_backend_cuda_without_a_device);
     tcase_add_test(tcase, test_one_cluster_is_refused);
+    tcase_add_test(tcase, test_nan_is_refused);
     tcase_add_test(tcase, test_int_properties);
     tcase_add_test(tcase, test_property_flags);
     tcase_add_test(tcase, test_other_properties);
