@@ -14,7 +14,7 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 PICTURE = HERE / "kmeans-cost.svg"
 FIGURES = HERE.parent / "results/nvidia-h200.json"
-# Of the images of tests/parity/kmeans.cpp at 1920x1080. The photograph's were counted; noise draws
+# Of the images of tests/parity/kmeans.cpp at 1920x1080, which counts the photograph's; noise draws
 # each pixel from 2^24 colours, of which so many occur on average.
 HD = 1920 * 1080
 COLORS = {"1k colours": 1000, "10k colours": 10000, "100k colours": 100000, "photo": 579849,

@@ -1417,6 +1417,95 @@ void check_large(Operator &op, const Reference &reference) {
     std::printf("large: %dx%d of one colour, and the longest sides, equal\n", width, height);
 }
 
+/// As many pixels as there can be, and more bytes than 2^31, in one cell, whose sums need more than
+/// 32 bits for the second cluster alone. The third is empty at first.
+void check_huge(Operator &op) {
+    const std::vector<Centroid> start = {{104, 51, 203}, {111, 51, 203}, {0, 0, 0}};
+    Case c = with_clusters(3, 3);
+    c.params.start = GPV_KMEANS_GIVEN;
+    for (const Centroid &centroid : start)
+        c.given.insert(c.given.end(), centroid.begin(), centroid.end());
+    const int width = GPV_MAX_SIDE;
+    for (const auto &[format, height] :
+         {std::pair{GPV_FORMAT_GRAY8, GPV_MAX_SIDE}, {GPV_FORMAT_RGB8, 21847}}) {
+        GuardedImage src = painted(format, width, height, [](int x, int y) {
+            const std::uint32_t bits = pixel_hash(1, x, y);
+            return Rgb{static_cast<int>(104 + (bits % 16 ? 7 : bits >> 4 & 7)),
+                       static_cast<int>(48 + (bits >> 8 & 7)),
+                       static_cast<int>(200 + (bits >> 16 & 7))};
+        });
+        const int step = channels(format, 0);
+        const auto color = [&](int x, int y) {
+            const std::uint8_t *p = src.row(0, y) + std::ptrdiff_t(x) * step;
+            return value_of({p[0], p[step == 1 ? 0 : 1], p[step == 1 ? 0 : 2]});
+        };
+        std::vector<std::int64_t> pixels(1 << 24); // of each colour
+        for (int y = 0; y < height; y++)
+            for (int x = 0; x < width; x++)
+                pixels[color(x, y)]++;
+        std::vector<Value> once;
+        for (Value value = 0; value < 1 << 24; value++)
+            if (pixels[value])
+                once.push_back(value);
+        Colors colors(once);
+        for (Counted &counted : colors.distinct)
+            counted.count = pixels[counted.value];
+        const Found want = Lloyd(colors, c.params, start).found();
+        std::vector<std::uint8_t> label(1 << 24); // of each colour
+        for (std::size_t i = 0; i < once.size(); i++)
+            label[once[i]] = want.labels[i];
+
+        GuardedImage labels(GPV_FORMAT_GRAY8, width, height);
+        Values centroids(3 * sizeof(Centroid)), counts(3 * sizeof(std::int32_t));
+        const Outputs outputs = {&labels, nullptr, &centroids, &counts};
+        const std::string what = op.context().device() + (": " + describe(c, src, outputs));
+        expect_result(op.run(c, src, outputs), want, what);
+        expect_values(outputs, c.params, want, what);
+        tbb::parallel_for(0, height, [&](int y) {
+            for (int x = 0; x < width; x++)
+                if (labels.row(0, y)[x] != label[color(x, y)])
+                    fatal(what + ": the label at " + size_name(x, y) + " is wrong");
+        });
+        std::printf("huge: %dx%d of %zu colours, in %lld bytes, equal\n", width, height,
+                    once.size(), static_cast<long long>(src.pixel_bytes()));
+    }
+}
+
+// ---- figures of docs/algorithms/kmeans.md ---------------------------------
+
+/// How many colours the photograph has; docs/images/kmeans_cost.py has one of them too.
+void check_photo_colors() {
+    for (const auto &[width, height, count] :
+         {std::array{640, 480, 126382}, {1920, 1080, 579849}, {3840, 2160, 1677892}}) {
+        std::vector<Value> colors = colors_of(photo(GPV_FORMAT_RGB8, width, height));
+        std::sort(colors.begin(), colors.end());
+        const auto end = std::unique(colors.begin(), colors.end());
+        expect(end - colors.begin() == count,
+               "the photograph has as many colours as documented, " + size_name(width, height));
+    }
+    std::printf("colours of the photograph: as documented\n");
+}
+
+/// Scratch in tenths of a MiB. paints: whether there is dst.
+void check_scratch(gpv_backend backend, Place place, bool paints,
+                   const std::array<int, 4> &tenths) {
+    const Sizes sizes = {{640, 480}, {1920, 1080}, {3840, 2160}, {8192, 8192}};
+    for (std::size_t i = 0; i < sizes.size(); i++) {
+        gpv_image image;
+        gpv_image_init(&image, sizeof image);
+        image.format = GPV_FORMAT_RGB8;
+        image.width = sizes[i][0];
+        image.height = sizes[i][1];
+        Operator op(backend, place);
+        op.prepare({default_params(), {}}, image, nullptr, paints ? &image : nullptr);
+        const double bytes = static_cast<double>(op.context().allocated());
+        expect(std::lround(bytes * 10 / (1 << 20)) == tenths[i],
+               "scratch is as documented, " + size_name(image.width, image.height) +
+                   ", but it is " + std::to_string(bytes / (1 << 20)) + " MiB");
+    }
+    std::printf("scratch: as documented\n");
+}
+
 /// The photographs, if there are any.
 void check_pictures(Operator &op) {
     int count = 0;
@@ -1518,7 +1607,9 @@ class OpenCv {
 /// older than ours.
 void compare_with_opencv(Operator &op, int count) {
     double most = 0;
-    for (int i = 0; i < count; i++) {
+    int compared = 0;
+    for (int i = 0; compared < count; i++) {
+        expect(i < 2 * count, "all clusters have pixels, in most images");
         GuardedImage src = painted(
             GPV_FORMAT_RGB8, 97, 61, i % 2 ? contents[10](i) : [i](int x, int y) {
                 return photo_color(8 * x + 1000 * i, 8 * y);
@@ -1530,6 +1621,7 @@ void compare_with_opencv(Operator &op, int count) {
         const Run last(op, c, src);
         if (first.result.empty || last.result.empty)
             continue;
+        compared++;
         const double theirs = OpenCv(src, k, updates).run(first.all.labels);
         most = std::max(most, std::fabs(last.result.inertia / theirs - 1));
     }
@@ -1870,6 +1962,8 @@ void check_cuda(bool brief) {
     StreamChecks().check_captured_result();
     StreamChecks().check_values_of_two_runs();
     StreamChecks().check_alternating();
+    if (!std::getenv("GPV_SIMT_ARCH")) // where tests/simt has the tables of large images
+        check_scratch(GPV_BACKEND_CUDA, Place::device, true, {886, 1088, 1800, 2791});
     if (brief)
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
@@ -1884,6 +1978,8 @@ void check_cuda(bool brief) {
     check_large(op, by_cpu());
     check_pictures(op);
     check_on_gpu(op);
+    if (full_run())
+        check_huge(op);
 }
 
 #endif
@@ -2373,6 +2469,13 @@ void check() {
     check_large(op, Definition());
     check_threads();
     check_pictures(op);
+    check_photo_colors();
+    with_threads(2, [] {
+        check_scratch(GPV_BACKEND_CPU, Place::host, false, {114, 317, 1029, 2914});
+        check_scratch(GPV_BACKEND_CPU, Place::host, true, {274, 477, 1189, 3074});
+    });
+    if (full_run())
+        check_huge(op);
 #ifdef HAVE_OPENCV
     compare_with_opencv(op, 200);
 #else
