@@ -2119,7 +2119,7 @@ class PlainLoops {
             us_[0] += microseconds([&] { assign(); });
             us_[1] += microseconds([&] { moved = update(); });
         }
-        assign();
+        us_[0] += microseconds([&] { assign(); });
     }
     int iterations() const { return iterations_; }
     /// Of all assignments, and of all updates.

@@ -882,7 +882,7 @@ def to_the_end(op, images, start):
     labels, centroids = images.dst[0].copy(), lloyd.centroids.copy()
 
     def assignments(src, dst):
-        for _ in range(iterations):
+        for _ in range(iterations + 1):
             lloyd.assign(src, dst, centroids)
 
     def updates(src, dst):
