@@ -244,7 +244,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     struct Tables {
         unsigned *counters, *occupied;
         Control *control;
-        Sum *sums;
+        Wide *sums;
         std::uint8_t *color_labels, *slab_labels;
         Cell *cells;
         SeedWeights weights;
@@ -287,7 +287,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         t.counters = carver_.take<unsigned>(std::size_t{cell_count} * cell_colors);
         t.occupied = carver_.take<unsigned>(cell_count / 32);
         t.control = carver_.take<Control>(1);
-        t.sums = reinterpret_cast<Sum *>(carver_.take<Wide>(phases * 4 * most_clusters));
+        t.sums = carver_.take<Wide>(sum_tables * 4 * most_clusters);
         cleared_bytes_ = carver_.here();
         t.color_labels = carver_.take<std::uint8_t>(std::size_t{cell_count} * cell_colors);
         t.slab_labels = carver_.take<std::uint8_t>(slab_count);
@@ -421,8 +421,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         job.start.seeds = tables.seeds;
         if (params_.start == KmeansStart::given)
             std::copy(given_.begin(), given_.end(), job.start.given);
-        add<Kernel>(dim3(device_.multiprocessors()), job, Sequence::Begin::together,
-                    device_.shared_bytes());
+        add<Kernel>(dim3(std::min(device_.multiprocessors(), CountedSum::most_blocks)), job,
+                    Sequence::Begin::together, device_.shared_bytes());
     }
 
     template <class Sum>

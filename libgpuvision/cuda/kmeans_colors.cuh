@@ -42,15 +42,16 @@ inline constexpr int slab_bits = cell_bits - 2; ///< of the code of a colour in 
 /// Cells of more are cut. A slab has no more.
 inline constexpr unsigned most_colors_of_task = 1 << slab_bits;
 
-/// What blocks add to, in turn: one that is added to, one that is read, one that is cleared.
-inline constexpr int phases = 3;
+/// What blocks look for together, in turn: one that is added to, one that is read, one that is
+/// cleared.
+inline constexpr int far_turns = 3;
 
 /// Counters that are 0 between runs.
 struct Control {
     unsigned colors, tasks;
     unsigned arrived_at_seed, arrived_at_lloyd; ///< at the barrier of all blocks of these kernels
     Wide squares;                               ///< sum over the pixels of their squared colours
-    Wide farthest[phases]; ///< in turn: the greatest of the keys of farthest_key()
+    Wide farthest[far_turns]; ///< in turn: the greatest of the keys of farthest_key()
 };
 
 /// Colours by their place in the order in which cells came.

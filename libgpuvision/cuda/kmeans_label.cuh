@@ -18,7 +18,7 @@ struct FinishJob {
     Control *control;
     unsigned *occupied;
     Outcome<Sum> *outcome;
-    Sum *sums;
+    Wide *sums;
     State *state;
     unsigned signature;  ///< of the state from now on
     Report *report;      ///< may be null
@@ -37,9 +37,14 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
     const int clusters = outcome.clusters;
     bool empty = false;
     if (i < clusters) {
-        const Sum *before = outcome.totals + 4 * i;
-        const Sum *last = job.sums + outcome.phase * 4 * most_clusters + 4 * i;
-        const auto total = [&](int field) { return static_cast<Sum>(before[field] + last[field]); };
+        const Wide *words =
+            job.sums + outcome.table * 4 * most_clusters + place_in_table(i, outcome.most);
+        const auto total = [&](int field) {
+            const int at = 4 * i + field;
+            return static_cast<Sum>(outcome.totals[at] + CountedSum::between(outcome.before[at],
+                                                                             words[field],
+                                                                             outcome.blocks));
+        };
         const ClusterSums sums{total(0), total(1), total(2), total(3)};
         const Centroid c = outcome.centroids[i];
         terms[i] = inertia_term(c, sums);
@@ -56,7 +61,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
         }
     }
     const int empties = __syncthreads_count(empty);
-    for (int s = i; s < phases * 4 * most_clusters; s += blockDim.x)
+    for (int s = i; s < sum_tables * 4 * most_clusters; s += blockDim.x)
         job.sums[s] = 0;
     for (int w = i; w < cell_count / 32; w += blockDim.x)
         job.occupied[w] = 0;

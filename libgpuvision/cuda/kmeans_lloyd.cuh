@@ -6,21 +6,58 @@
 // (2002) filter them in the cells of a tree. If there is one alone, all colours of the task are its
 // own, and their sums move as a whole; else each colour looks for its nearest in the list. Only
 // what changes its label changes sums: each block adds up the differences, all blocks add theirs to
-// one table, meet at a barrier, and compute the same centroids from it.
+// one table, whose words say when all have, and compute the same centroids from it.
 #pragma once
 
 #include "cuda/kmeans_seed.cuh"
 
 namespace gpv::cuda::kmeans {
 
+/// A word that each block of a kernel adds to once in a turn: above, sums; in the lowest bits, how
+/// many blocks have added theirs. So who sees that all have sees the sum as well, and needs no
+/// barrier before.
+struct CountedSum {
+    static constexpr int count_bits = 8;
+    static constexpr int most_blocks = (1 << count_bits) - 1;
+
+    __device__ static void add(Wide *word, Wide value) {
+        atomicAdd(word, (value << count_bits) + 1);
+    }
+    /// before: the word at the end of its last turn. Returns it at the end of this one.
+    __device__ static Wide wait(const Wide *word, Wide before) {
+        Wide now;
+        do
+            now = load_now(word);
+        while ((now - before) % (most_blocks + 1) != gridDim.x);
+        return now;
+    }
+    /// What so many blocks have added.
+    __device__ static Wide between(Wide before, Wide now, unsigned blocks) {
+        return static_cast<Wide>(static_cast<long long>(now - before - blocks) >> count_bits);
+    }
+};
+
+/// Tables of such words, that blocks add to in turn. A block adds to one again when it has seen all
+/// blocks add to the other one, which they do when they have read this one.
+inline constexpr int sum_tables = 2;
+
+/// Of a cluster's sums in a table: few clusters are spread over several lines of the cache.
+__device__ inline int place_in_table(int cluster, int most) {
+    constexpr int of_line = 128 / (4 * sizeof(Wide)); // clusters
+    return 4 * cluster * (most * of_line <= most_clusters ? of_line : 1);
+}
+
 /// What the last assignment leaves for Finish.
 template <class Sum>
 struct Outcome {
     int clusters, iterations;
     unsigned converged;
-    int phase; ///< of the sums that come on top of totals
+    int most;        ///< clusters of the tables
+    int table;       ///< that the last assignment has added to
+    unsigned blocks; ///< that have
     Centroid centroids[most_clusters];
-    Sum totals[4 * most_clusters];
+    Sum totals[4 * most_clusters];  ///< before that
+    Wide before[4 * most_clusters]; ///< of the table, as well
 };
 
 struct LloydStart {
@@ -57,7 +94,7 @@ struct LloydJob {
     Control *control;
     Colors colors;
     Task<Sum> *tasks;
-    Sum *sums;                 ///< of the phases
+    Wide *sums;                ///< tables
     std::uint8_t *slab_labels; ///< results
     std::uint8_t *color_labels;
     State *state;
@@ -127,7 +164,8 @@ class LloydBlock {
         const LloydStart &start = job.start;
         const bool warm = start.signature && job.state->signature == start.signature;
         const bool chooses = !warm && start.clusters == 0;
-        int k = warm ? job.state->clusters : start.clusters, most = k;
+        int k = warm ? job.state->clusters : start.clusters;
+        most = k;
         if (chooses) {
             most = job.control->colors == 1 ? 1 : start.max_clusters;
             k = min(most, 2);
@@ -274,16 +312,15 @@ class LloydBlock {
     // ---- iteration ------------------------------------------------------------------
 
     /// last: nothing comes after it, and the labels are wanted.
-    __device__ void iterate(int most, bool last) {
+    __device__ void iterate(int most_iterations, bool last) {
         for (int i = 0;; i++) {
-            const bool ends = converged || i == most, publish = ends && last;
+            const bool ends = converged || i == most_iterations, publish = ends && last;
             if (publish && blockIdx.x == 0)
                 leave_outcome();
             assign(i == 0, publish);
             flush();
             if (publish)
                 return;
-            barrier.wait();
             add_up();
             if (ends)
                 return;
@@ -296,45 +333,54 @@ class LloydBlock {
     __device__ void leave_outcome() {
         Outcome<Sum> &outcome = *job.outcome;
         outcome.totals[threadIdx.x] = shared.totals[threadIdx.x];
+        outcome.before[threadIdx.x] = before_last;
         if (static_cast<int>(threadIdx.x) < clusters)
             outcome.centroids[threadIdx.x] = centroid(threadIdx.x);
         if (threadIdx.x == 0) {
             outcome.clusters = clusters;
             outcome.iterations = iterations;
             outcome.converged = converged;
-            outcome.phase = phase;
+            outcome.most = most;
+            outcome.table = table;
+            outcome.blocks = gridDim.x;
         }
     }
 
-    /// The block's sums join those of all others; the phase after this one is cleared.
+    /// The block's sums join those of all others.
     __device__ void flush() {
         __syncthreads();
         if (threadIdx.x == 0)
             shared.queued = 0;
         const int i = threadIdx.x;
+        if (i >= 4 * most)
+            return;
+        Sum sum = 0;
         if (i < 4 * clusters) {
-            Sum sum = 0;
 #pragma unroll 4
             for (int copy = 0; copy < copies; copy++) {
                 Sum &part = shared.sums[copy * (4 * clusters + 1) + i];
                 sum += part;
                 part = 0;
             }
-            // Neighbouring lanes add to neighbouring words, so that the cache gets whole sectors.
-            if (sum)
-                atomicAdd(sums_of_phase(phase) + i, sum);
         }
-        if (blockIdx.x == 0)
-            __stcg(sums_of_phase((phase + 1) % phases) + i, Sum{0});
+        // Neighbouring lanes add to neighbouring words, so that the cache gets whole sectors.
+        CountedSum::add(own_word(), sum);
     }
-    __device__ Sum *sums_of_phase(int p) const {
-        return job.sums + p * 4 * most_clusters;
+    __device__ Wide *own_word() const {
+        const int cluster = threadIdx.x / 4, field = threadIdx.x % 4;
+        return job.sums + table * 4 * most_clusters + place_in_table(cluster, most) + field;
     }
 
-    /// What all blocks have added.
+    /// What all blocks have added, when they have.
     __device__ void add_up() {
-        shared.totals[threadIdx.x] += __ldcg(sums_of_phase(phase) + threadIdx.x);
-        phase = (phase + 1) % phases;
+        if (static_cast<int>(threadIdx.x) < 4 * most) {
+            const Wide now = CountedSum::wait(own_word(), before_last);
+            shared.totals[threadIdx.x] +=
+                static_cast<Sum>(CountedSum::between(before_last, now, gridDim.x));
+            before_last = last;
+            last = now;
+        }
+        table = (table + 1) % sum_tables;
     }
 
     /// New centroids, by four threads each: the first knows the count, the others a coordinate.
@@ -411,7 +457,7 @@ class LloydBlock {
             atomicMax(&shared.farthest, farthest);
         __syncthreads();
         Wide *turn = job.control->farthest + far_turn;
-        far_turn = (far_turn + 1) % phases;
+        far_turn = (far_turn + 1) % far_turns;
         if (threadIdx.x == 0) {
             atomicMax(turn, shared.farthest);
             if (blockIdx.x == 0)
@@ -733,12 +779,14 @@ class LloydBlock {
     GridBarrier barrier;
     const unsigned tasks, colors; ///< of the block; colors: near ones
     const unsigned lane, warp;
-    int clusters = 0;
+    int most = 0;       ///< clusters of the tables
+    int clusters = 0;   ///< now
     int share_bits = 0; ///< of the centroids that a lane has
     int copies = 0;     ///< of a sum, a power of two
     int iterations = 0;
     unsigned converged = 0;
-    int phase = 0, far_turn = 0;
+    int table = 0, far_turn = 0;
+    Wide last = 0, before_last = 0; ///< of the tables, the thread's word as it was seen
 };
 
 template <KmeansMetric metric, class Sum>
