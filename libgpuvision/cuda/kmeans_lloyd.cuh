@@ -356,15 +356,32 @@ class LloydBlock {
             return;
         Sum sum = 0;
         if (i < 4 * clusters) {
-#pragma unroll 4
-            for (int copy = 0; copy < copies; copy++) {
-                Sum &part = shared.sums[copy * (4 * clusters + 1) + i];
-                sum += part;
-                part = 0;
-            }
+            // Few clusters have many copies, and few threads to wait for them.
+            int copy = 0;
+            for (; copy + 16 <= copies; copy += 16)
+                sum += take_copies<16>(copy);
+            for (; copy + 4 <= copies; copy += 4)
+                sum += take_copies<4>(copy);
+            for (; copy < copies; copy++)
+                sum += take_copies<1>(copy);
         }
         // Neighbouring lanes add to neighbouring words, so that the cache gets whole sectors.
         CountedSum::add(own_word(), sum);
+    }
+    /// The thread's sum in so many copies, which are 0 then.
+    template <int count>
+    __device__ Sum take_copies(int first) {
+        const int stride = 4 * clusters + 1;
+        Sum *own = shared.sums + first * stride + threadIdx.x, values[count], sum = 0;
+#pragma unroll
+        for (int i = 0; i < count; i++)
+            values[i] = own[i * stride];
+#pragma unroll
+        for (int i = 0; i < count; i++) {
+            own[i * stride] = 0;
+            sum += values[i];
+        }
+        return sum;
     }
     __device__ Wide *own_word() const {
         const int cluster = threadIdx.x / 4, field = threadIdx.x % 4;
