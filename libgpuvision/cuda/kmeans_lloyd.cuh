@@ -869,10 +869,11 @@ struct Lloyd {
 #pragma unroll
             for (unsigned c = lane; c < most_colors_of_task; c += 32)
                 if (c < size) {
-                    near_keys[to + c] = job.colors.keys[from + c];
-                    near_keys[colors + to + c] = job.colors.counts[from + c];
+                    copy_word_async(near_keys + to + c, job.colors.keys + from + c);
+                    copy_word_async(near_keys + colors + to + c, job.colors.counts + from + c);
                 }
         }
+        wait_for_copies();
         __syncthreads();
         return true;
     }
