@@ -2,7 +2,8 @@
 // From colours back to pixels, and what a run says about itself.
 #pragma once
 
-#include "cuda/kmeans_lloyd.cuh"
+#include "cuda/kmeans_cells.cuh"
+#include "cuda/kmeans_direct.cuh"
 
 namespace gpv::cuda::kmeans {
 
@@ -111,6 +112,7 @@ struct Label {
     struct Job {
         FinishJob<Sum> finish;
         Source src;
+        const std::uint8_t *pixel_labels; ///< of strips; null: there are those of colours
         const std::uint8_t *slab_labels;
         const std::uint8_t *color_labels;
         Rows labels; ///< data is null: no labels
@@ -128,7 +130,7 @@ struct Label {
             palette[threadIdx.x] = job.paint(outcome.centroids[threadIdx.x]);
         __syncthreads();
         const unsigned strip_of_image = (blockIdx.x - 1) * threads + threadIdx.x;
-        const unsigned row_strips = (job.src.width + strip - 1) / strip;
+        const unsigned row_strips = strips_of_row(job.src.width);
         const int x = strip_of_image % row_strips * strip;
         const int y = strip_of_image / row_strips * rows;
         if (y >= job.src.height)
@@ -157,6 +159,15 @@ struct Label {
 
   private:
     __device__ static int find_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
+        if (job.pixel_labels) {
+            const Wide row = Wide{strips_of_row(job.src.width)} * strip * y;
+            Word words[strip / 4];
+            load_words<strip / 4>(words, job.pixel_labels + row + x);
+#pragma unroll
+            for (int i = 0; i < strip; i++)
+                labels[i] = byte_of(words, i);
+            return min(job.src.width - x, strip);
+        }
         unsigned codes[strip];
         const int count = load_codes<layout>(job.src, x, y, codes);
 #pragma unroll

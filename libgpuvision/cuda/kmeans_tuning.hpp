@@ -22,6 +22,12 @@ inline constexpr unsigned most_candidates = 27;
 inline constexpr int colors_of_item = 64; ///< of a task, for a warp
 inline constexpr int label_threads = 256;
 
+/// Whether each pixel is compared with each centroid, rather than each colour with few: where that
+/// costs less than to count colours.
+constexpr bool brute_force_pays(int clusters, int max_iterations) {
+    return clusters * (max_iterations + 1) <= 16;
+}
+
 /// Sums of a block have as many copies as fit, up to one for each lane.
 inline constexpr std::size_t sum_bytes = 16 << 10;
 

@@ -1659,6 +1659,13 @@ Reference by_cpu() {
     };
 }
 
+/// Few clusters and iterations, where CUDA compares each pixel with each centroid, and a little
+/// more, so that runs of both kinds go on from each other.
+void check_few(Operator &op, int count, const Limits &limits, const Reference &reference) {
+    compare_random(op, count, limits, reference);
+    std::printf("CUDA: %d runs of few clusters and iterations equal\n", count);
+}
+
 /// Every format, start, metric and space, few clusters and many, chosen and given ones, few colours
 /// and many, on images that an emulated GPU can do.
 void check_branches(Place place, int count, bool brief) {
@@ -1954,6 +1961,7 @@ void check_cuda(bool brief) {
         check_branches(place, !brief ? 240 : place == Place::host ? 6 : 24, brief);
         if (!brief)
             compare_with_definition(op, full_run() ? 10000 : 1000);
+        check_few(op, brief ? 16 : 500, {64, 5, 4}, Definition());
         check_prepared(place, brief);
     }
     check_tight(brief ? 6 : 500, brief ? small : anything);
@@ -1968,6 +1976,7 @@ void check_cuda(bool brief) {
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     compare_random(op, 300, {700, GPV_KMEANS_MAX_CLUSTERS, 60}, by_cpu());
+    check_few(op, 100, {1500, 5, 4}, by_cpu());
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256},
                    definition);
     check_contents(op, {{1919, 1079}}, {5, 130}, by_cpu);
@@ -2054,6 +2063,14 @@ Work iterations(const Scene &scene, int clusters, bool colors) {
     work.wanted.given = Run(op, work.wanted, small).centroids();
     work.wanted.params.start = GPV_KMEANS_GIVEN;
     work.wanted.params.max_iterations = 20;
+    return work;
+}
+
+/// As many as one of a video or of a palette may need.
+Work few_iterations(const Scene &scene, int clusters, int count) {
+    Work work = iterations(scene, clusters, true);
+    work.name += ", iterations=" + std::to_string(count);
+    work.wanted.params.max_iterations = count;
     return work;
 }
 
@@ -2422,6 +2439,9 @@ void benchmark_gpu(Report &report) {
         works.push_back(start(k));
     works.push_back(in_lab(iterations(hd, 64, true)));
     works.push_back(chosen());
+    for (const int k : {2, 4, 8, 16})
+        for (const int count : {0, 1, 2, 3})
+            works.push_back(few_iterations(hd, k, count));
     bench.compare(hd, works);
     // What the time depends on: pixels, clusters, colours.
     for (const auto &[width, height] : Sizes{{640, 480}, {1280, 720}, {3840, 2160}, {7680, 4320}}) {
