@@ -54,6 +54,7 @@ struct CellsShared {
     /// Parts of tasks whose colours are looked at: slots, and which part.
     std::uint16_t queue[batch * most_colors_of_task / colors_of_item];
     unsigned queued;
+    unsigned taken; ///< of those; at first one by each warp
 };
 
 /// resident: all tasks of the block, and their colours, lie in shared memory.
@@ -111,11 +112,16 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
             if (first + warp * tasks_of_warp < tasks)
                 assign_tasks(first, fresh, publish);
             __syncthreads();
-            for (unsigned i = warp; i < cells.queued; i += warps)
+            for (unsigned i = warp; i < cells.queued;) {
+                const unsigned next = lane == 0 ? atomicAdd(&cells.taken, 1u) : 0;
                 assign_item(first, cells.queue[i], publish);
+                i = __shfl_sync(all, next, 0);
+            }
             __syncthreads();
-            if (threadIdx.x == 0)
+            if (threadIdx.x == 0) {
                 cells.queued = 0;
+                cells.taken = warps;
+            }
         }
     }
 
@@ -419,8 +425,10 @@ struct LloydOfCells {
         unsigned colors;
         const bool resident = take_tasks(job, shared, tasks, colors);
         clear(shared.loop);
-        if (threadIdx.x == 0)
+        if (threadIdx.x == 0) {
             shared.queued = 0;
+            shared.taken = threads / 32;
+        }
         __syncthreads();
         if (resident)
             CellsBlock<metric, Sum, true>(job, shared, tasks, colors).iterate_all();
