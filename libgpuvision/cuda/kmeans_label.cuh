@@ -170,15 +170,25 @@ struct Label {
         }
         unsigned codes[strip];
         const int count = load_codes<layout>(job.src, x, y, codes);
+        // What equals its left neighbour is not looked up: the tables limit the speed.
 #pragma unroll
         for (int i = 0; i < strip; i++)
-            labels[i] = job.slab_labels[codes[i] >> slab_bits];
+            if (i == 0 || codes[i] >> slab_bits != codes[i - 1] >> slab_bits)
+                labels[i] = job.slab_labels[codes[i] >> slab_bits];
+            else
+                labels[i] = as_before;
+#pragma unroll
+        for (int i = 1; i < strip; i++)
+            if (labels[i] == as_before)
+                labels[i] = labels[i - 1];
 #pragma unroll
         for (int i = 0; i < strip; i++)
             if (labels[i] == mixed_slab)
                 labels[i] = job.color_labels[codes[i]];
         return count;
     }
+
+    static constexpr unsigned as_before = 256;
 
     /// value(i): the i-th of so many bytes.
     template <class F>
