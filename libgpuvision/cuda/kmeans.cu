@@ -247,14 +247,14 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         unsigned *counters, *occupied;
         Control *control;
         Wide *sums;
-        std::uint8_t *color_labels, *slab_labels;
+        std::uint8_t *color_labels; ///< or those of pixels
+        std::uint8_t *slab_labels;
         Cell *cells;
         SeedWeights weights;
         Centroid *seeds;
         Outcome<Sum> *outcome;
         Colors colors;
         Task<Sum> *tasks;
-        std::uint8_t *pixel_labels; ///< null: labels are those of colours
     };
 
     void visit(const KmeansRun &run, bool captured = false) {
@@ -268,9 +268,9 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         const KmeansRun there = on_device(run);
         const Layout layout = layout_of(there.src);
         const Source src = source_of(there.src);
-        const bool direct = tables.pixel_labels;
         const bool draws =
             params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random;
+        const bool direct = std::is_same_v<Sum, unsigned> && is_direct(src, draws);
         if (!direct || draws) {
             // What goes on from the run before needs no colours to draw from.
             const WarmStart unless = direct ? warm() : WarmStart{};
@@ -290,10 +290,11 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         with_metric(params_.metric, [&]<KmeansMetric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
                 if (direct)
-                    return add_lloyd_of_pixels<m>(src, layout, tables, draws);
+                    return add_lloyd_of_pixels<m>(src, layout, tables, draws,
+                                                  there.labels || there.dst);
             add_lloyd<m>(src, layout, tables);
         });
-        add_label(there, src, layout, tables, captured);
+        add_label(there, src, layout, tables, direct, captured);
     }
 
     /// What is 0 between runs lies at the beginning, at the same place for every kind of run.
@@ -322,20 +323,19 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         t.colors.distances = carver_.take<unsigned>(colors);
         const std::size_t tasks = std::min<std::size_t>(colors, slab_count);
         t.tasks = carver_.take<Task<Sum>>(tasks);
-        t.pixel_labels = nullptr;
-        if (std::is_same_v<Sum, unsigned> && is_direct(src))
-            t.pixel_labels = carver_.take<std::uint8_t>(std::size_t{strips_of_row(src.width)} *
-                                                        strip * src.height);
         return t;
     }
 
-    /// Whether each pixel is compared with each centroid: if that is little, and all pixels lie in
-    /// shared memory meanwhile.
-    bool is_direct(const Image &src) const {
-        return !params_.chosen() && brute_force_pays(params_.clusters, params_.max_iterations) &&
+    /// Whether each pixel is compared with each centroid: if that is little, no colour has to be
+    /// drawn, which needs their counts, and all pixels lie in shared memory meanwhile.
+    bool is_direct(const Source &src, bool draws) const {
+        return !params_.chosen() && (!draws || params_.warm_start) &&
+               brute_force_pays(params_.clusters, params_.max_iterations) &&
                LloydOfPixels<KmeansMetric::l2>::shared_bytes(src.width, src.height,
                                                              lloyd_blocks()) <=
-                   std::min(device_.shared_bytes(), most_resident_bytes);
+                   std::min(device_.shared_bytes(), most_resident_bytes) &&
+               std::int64_t{strips_of_row(src.width)} * strip * src.height <=
+                   cell_count * cell_colors;
     }
     int lloyd_blocks() const {
         return std::min(device_.multiprocessors(), CountedSum::most_blocks);
@@ -463,12 +463,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <KmeansMetric metric>
     void add_lloyd_of_pixels(const Source &src, Layout layout, const Tables<unsigned> &tables,
-                             bool counted) {
+                             bool draws, bool wanted) {
         using Kernel = LloydOfPixels<metric>;
         add<Kernel>(dim3(lloyd_blocks()),
                     {.loop = lloyd_job(src, layout, tables),
-                     .counted = counted,
-                     .labels = tables.pixel_labels},
+                     .draws = draws,
+                     .labels = wanted ? tables.color_labels : nullptr},
                     Sequence::Begin::together,
                     Kernel::shared_bytes(src.width, src.height, lloyd_blocks()));
     }
@@ -495,7 +495,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_label(const KmeansRun &run, const Source &src, Layout layout,
-                   const Tables<Sum> &tables, bool captured) {
+                   const Tables<Sum> &tables, bool direct, bool captured) {
         const FinishJob<Sum> finishing = finish_job(run, tables, captured);
         if (!run.labels && !run.dst)
             return add<Finish<Sum>>(dim3(1), finishing);
@@ -503,7 +503,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             using Kernel = Label<l, Sum>;
             typename Kernel::Job job{.finish = finishing,
                                      .src = src,
-                                     .pixel_labels = tables.pixel_labels,
+                                     .pixel_labels = direct ? tables.color_labels : nullptr,
                                      .slab_labels = tables.slab_labels,
                                      .color_labels = tables.color_labels,
                                      .paint = paint_for(run.dst ? *run.dst : run.src)};

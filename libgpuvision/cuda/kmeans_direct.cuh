@@ -9,8 +9,8 @@ namespace gpv::cuda::kmeans {
 
 struct PixelsJob {
     LloydJob<unsigned> loop;
-    bool counted;         ///< a run that does not go on from the one before has counted its colours
-    std::uint8_t *labels; ///< result: strips of eight, row by row
+    bool draws;           ///< colours, if the run does not go on from the one before
+    std::uint8_t *labels; ///< result: strips of eight, row by row; null: they are not wanted
 };
 
 struct PixelsShared {
@@ -38,7 +38,8 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
         if (lane == 0)
             atomicAdd(&shared.squares, squares);
         __syncthreads();
-        if (threadIdx.x == 0 && !(job.counted && !job.loop.start.warm.is_there()))
+        // Who draws colours has counted them, and added up their squares.
+        if (threadIdx.x == 0 && (!job.draws || job.loop.start.warm.is_there()))
             atomicAdd(&job.loop.control->squares, shared.squares);
     }
 
@@ -74,6 +75,8 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     };
     __device__ Group group(unsigned i) const {
         const unsigned half = i >= strips, s = i - half * strips;
+        if (src.width % strip == 0)
+            return {s, half, pixels};
         return {s, half, src.width - column(s) - static_cast<int>(half) * pixels};
     }
     __device__ unsigned *keys_of(const Group &group) const {
@@ -122,7 +125,7 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
                 add_color(before, key[i], 0u - 1);
             own[i * strips] = (key[i] & 0xffffffu) | label << 24;
         }
-        if (publish)
+        if (publish && job.labels)
             reinterpret_cast<Word *>(job.labels)[2 * (first + group.strip) + group.half] = labels;
     }
 

@@ -159,15 +159,9 @@ struct Label {
 
   private:
     __device__ static int find_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
-        if (job.pixel_labels) {
-            const Wide row = Wide{strips_of_row(job.src.width)} * strip * y;
-            Word words[strip / 4];
-            load_words<strip / 4>(words, job.pixel_labels + row + x);
-#pragma unroll
-            for (int i = 0; i < strip; i++)
-                labels[i] = byte_of(words, i);
-            return min(job.src.width - x, strip);
-        }
+        if constexpr (std::is_same_v<Sum, unsigned>) // others have too many pixels
+            if (job.pixel_labels)
+                return load_labels(job, x, y, labels);
         unsigned codes[strip];
         const int count = load_codes<layout>(job.src, x, y, codes);
         // What equals its left neighbour is not looked up: the tables limit the speed.
@@ -189,6 +183,16 @@ struct Label {
     }
 
     static constexpr unsigned as_before = 256;
+
+    __device__ static int load_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
+        const unsigned row = strips_of_row(job.src.width) * strip * y;
+        Word words[strip / 4];
+        load_words<strip / 4>(words, job.pixel_labels + row + x);
+#pragma unroll
+        for (int i = 0; i < strip; i++)
+            labels[i] = byte_of(words, i);
+        return min(job.src.width - x, strip);
+    }
 
     /// value(i): the i-th of so many bytes.
     template <class F>

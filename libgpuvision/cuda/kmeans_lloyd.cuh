@@ -35,7 +35,8 @@ struct CountedSum {
 };
 
 /// Tables of such words, that blocks add to in turn. A block adds to one again when it has seen all
-/// blocks add to the other one, which they do when they have read this one.
+/// blocks add to the other one, which they do when they have read this one. For that a word is
+/// always read and added to by the same thread of a block.
 inline constexpr int sum_tables = 2;
 
 /// Of a cluster's sums in a table: few clusters are spread over several lines of the cache.
