@@ -18,9 +18,8 @@ namespace gpv::cuda {
 
 using Word = std::uint32_t;
 
-// Copying to shared memory, done after wait_for_copies() and a barrier:
-
-/// 16 bytes; both addresses are multiples of 16.
+/// Copies 16 bytes to shared memory; both addresses are multiples of 16. Done
+/// after wait_for_copies() and a barrier.
 __device__ __forceinline__ void copy_async(void *shared, const void *global) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
@@ -28,16 +27,6 @@ __device__ __forceinline__ void copy_async(void *shared, const void *global) {
                  "l"(global));
 #else
     *static_cast<uint4 *>(shared) = *static_cast<const uint4 *>(global);
-#endif
-}
-
-__device__ __forceinline__ void copy_word_async(Word *shared, const Word *global) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
-                     static_cast<unsigned>(__cvta_generic_to_shared(shared))),
-                 "l"(global));
-#else
-    *shared = *global;
 #endif
 }
 

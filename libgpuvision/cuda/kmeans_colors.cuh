@@ -19,6 +19,13 @@ struct Cell {
     unsigned first, size;
 };
 
+/// What goes from one run to the next.
+struct State {
+    unsigned signature; ///< of the parameters that a warm start needs; 0: there is no run yet
+    int clusters;
+    Centroid centroids[most_clusters];
+};
+
 /// Colours of a cell, or of a half or a quarter of it.
 template <class Sum>
 struct Task {
@@ -35,16 +42,15 @@ inline constexpr int slab_bits = cell_bits - 2; ///< of the code of a colour in 
 /// Cells of more are cut. A slab has no more.
 inline constexpr unsigned most_colors_of_task = 1 << slab_bits;
 
-/// What blocks look for together, in turn: one that is added to, one that is read, one that is
-/// cleared.
-inline constexpr int far_turns = 3;
+/// What blocks add to, in turn: one that is added to, one that is read, one that is cleared.
+inline constexpr int phases = 3;
 
 /// Counters that are 0 between runs.
 struct Control {
     unsigned colors, tasks;
     unsigned arrived_at_seed, arrived_at_lloyd; ///< at the barrier of all blocks of these kernels
     Wide squares;                               ///< sum over the pixels of their squared colours
-    Wide farthest[far_turns]; ///< in turn: the greatest of the keys of farthest_key()
+    Wide farthest[phases]; ///< in turn: the greatest of the keys of farthest_key()
 };
 
 /// Colours by their place in the order in which cells came.
@@ -161,15 +167,12 @@ struct Collect {
         Colors colors;
         Cell *cells;
         Task<Sum> *tasks;
-        WarmStart unless; ///< then there is nothing to do
     };
 
     __device__ static void run(const Job &job) {
         Shared &shared = *shared_memory<Shared>();
         const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         wait_for_earlier_kernels();
-        if (job.unless.is_there())
-            return;
         const CellIndex<threads> index(job.occupied, shared.index);
         Wide squares = 0;
         for (unsigned first = blockIdx.x; first < index.size(); first += gridDim.x * warps) {
@@ -233,8 +236,7 @@ struct Collect {
                 counts[i] = counters[32 * i];
 #pragma unroll
             for (int i = 0; i < colors_of_lane; i++)
-                if (counts[i]) // most are 0 already, and need not go back to memory
-                    counters[32 * i] = 0;
+                counters[32 * i] = 0;
             cut = cut_cell(counts);
         }
         __syncthreads(); // the places of the cells before have been read

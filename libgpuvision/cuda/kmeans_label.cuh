@@ -2,8 +2,7 @@
 // From colours back to pixels, and what a run says about itself.
 #pragma once
 
-#include "cuda/kmeans_cells.cuh"
-#include "cuda/kmeans_direct.cuh"
+#include "cuda/kmeans_lloyd.cuh"
 
 namespace gpv::cuda::kmeans {
 
@@ -19,7 +18,7 @@ struct FinishJob {
     Control *control;
     unsigned *occupied;
     Outcome<Sum> *outcome;
-    Wide *sums;
+    Sum *sums;
     State *state;
     unsigned signature;  ///< of the state from now on
     Report *report;      ///< may be null
@@ -38,14 +37,9 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
     const int clusters = outcome.clusters;
     bool empty = false;
     if (i < clusters) {
-        const Wide *words =
-            job.sums + outcome.table * 4 * most_clusters + place_in_table(i, outcome.most);
-        const auto total = [&](int field) {
-            const int at = 4 * i + field;
-            return static_cast<Sum>(outcome.totals[at] + CountedSum::between(outcome.before[at],
-                                                                             words[field],
-                                                                             outcome.blocks));
-        };
+        const Sum *before = outcome.totals + 4 * i;
+        const Sum *last = job.sums + outcome.phase * 4 * most_clusters + 4 * i;
+        const auto total = [&](int field) { return static_cast<Sum>(before[field] + last[field]); };
         const ClusterSums sums{total(0), total(1), total(2), total(3)};
         const Centroid c = outcome.centroids[i];
         terms[i] = inertia_term(c, sums);
@@ -62,7 +56,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
         }
     }
     const int empties = __syncthreads_count(empty);
-    for (int s = i; s < sum_tables * 4 * most_clusters; s += blockDim.x)
+    for (int s = i; s < phases * 4 * most_clusters; s += blockDim.x)
         job.sums[s] = 0;
     for (int w = i; w < cell_count / 32; w += blockDim.x)
         job.occupied[w] = 0;
@@ -112,7 +106,6 @@ struct Label {
     struct Job {
         FinishJob<Sum> finish;
         Source src;
-        const std::uint8_t *pixel_labels; ///< of strips; null: there are those of colours
         const std::uint8_t *slab_labels;
         const std::uint8_t *color_labels;
         Rows labels; ///< data is null: no labels
@@ -130,7 +123,7 @@ struct Label {
             palette[threadIdx.x] = job.paint(outcome.centroids[threadIdx.x]);
         __syncthreads();
         const unsigned strip_of_image = (blockIdx.x - 1) * threads + threadIdx.x;
-        const unsigned row_strips = strips_of_row(job.src.width);
+        const unsigned row_strips = (job.src.width + strip - 1) / strip;
         const int x = strip_of_image % row_strips * strip;
         const int y = strip_of_image / row_strips * rows;
         if (y >= job.src.height)
@@ -159,39 +152,16 @@ struct Label {
 
   private:
     __device__ static int find_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
-        if constexpr (std::is_same_v<Sum, unsigned>) // others have too many pixels
-            if (job.pixel_labels)
-                return load_labels(job, x, y, labels);
         unsigned codes[strip];
         const int count = load_codes<layout>(job.src, x, y, codes);
-        // What equals its left neighbour is not looked up: the tables limit the speed.
 #pragma unroll
         for (int i = 0; i < strip; i++)
-            if (i == 0 || codes[i] >> slab_bits != codes[i - 1] >> slab_bits)
-                labels[i] = job.slab_labels[codes[i] >> slab_bits];
-            else
-                labels[i] = as_before;
-#pragma unroll
-        for (int i = 1; i < strip; i++)
-            if (labels[i] == as_before)
-                labels[i] = labels[i - 1];
+            labels[i] = job.slab_labels[codes[i] >> slab_bits];
 #pragma unroll
         for (int i = 0; i < strip; i++)
             if (labels[i] == mixed_slab)
                 labels[i] = job.color_labels[codes[i]];
         return count;
-    }
-
-    static constexpr unsigned as_before = 256;
-
-    __device__ static int load_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
-        const unsigned row = strips_of_row(job.src.width) * strip * y;
-        Word words[strip / 4];
-        load_words<strip / 4>(words, job.pixel_labels + row + x);
-#pragma unroll
-        for (int i = 0; i < strip; i++)
-            labels[i] = byte_of(words, i);
-        return min(job.src.width - x, strip);
     }
 
     /// value(i): the i-th of so many bytes.

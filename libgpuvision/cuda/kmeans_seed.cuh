@@ -35,7 +35,8 @@ struct Seed {
         const unsigned *occupied; ///< a bit for each cell
         const Cell *cells;
         SeedWeights weights;
-        WarmStart unless; ///< then there is nothing to do
+        const State *state;
+        unsigned signature; ///< of a warm start, 0: none
         KmeansStart start;
         std::uint64_t seed;
         int clusters;
@@ -43,7 +44,7 @@ struct Seed {
     };
 
     __device__ static void run(const Job &job) {
-        if (job.unless.is_there())
+        if (job.signature && job.state->signature == job.signature)
             return; // all blocks do
         Seed self(job);
         GridBarrier barrier(&job.control->arrived_at_seed);

@@ -22,12 +22,6 @@ inline constexpr unsigned most_candidates = 27;
 inline constexpr int colors_of_item = 64; ///< of a task, for a warp
 inline constexpr int label_threads = 256;
 
-/// Whether each pixel is compared with each centroid, rather than each colour with few: where that
-/// costs less than to count colours. Not measured yet.
-constexpr bool brute_force_pays(int clusters, int max_iterations) {
-    return clusters * (max_iterations + 1) <= 16;
-}
-
 /// Sums of a block have as many copies as fit, up to one for each lane.
 inline constexpr std::size_t sum_bytes = 16 << 10;
 
@@ -37,7 +31,7 @@ inline constexpr std::size_t most_resident_bytes = 0;
 #else
 /// Sums of images of more pixels need 64 bits.
 inline constexpr long long most_narrow_pixels = 0xffffffffu / 255;
-/// Of the tasks or the pixels of a block in shared memory, if there is so much.
+/// Of the tasks of a block in shared memory, if there is so much.
 inline constexpr std::size_t most_resident_bytes = SIZE_MAX;
 #endif
 
