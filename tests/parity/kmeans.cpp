@@ -2386,11 +2386,7 @@ class GpuBenchmark {
                                   work.colors ? images.colors.dst(i).view() : nullptr, nullptr,
                                   nullptr, nullptr) == GPV_OK;
         };
-        const gpv_kmeans_params &p = work.wanted.params;
-        require(gpv_kmeans_set_params(op_, &p), context_, "gpv_kmeans_set_params");
-        if (p.start == GPV_KMEANS_GIVEN)
-            require(gpv_kmeans_set_centroids(op_, work.wanted.given.data(), p.clusters), context_,
-                    "gpv_kmeans_set_centroids");
+        set(op_, context_, work.wanted);
         gpv_kmeans_result_init(&found_, sizeof found_);
         if (!run(nullptr, 0) || gpv_kmeans_wait(op_, &found_) != GPV_OK)
             fatal("a run to be timed failed");

@@ -272,6 +272,15 @@ void warm_up() {
     gpv_context_destroy(&context);
 }
 
+/// What a run that succeeds leaves.
+template <class Algorithm>
+typename Algorithm::Result result_of(typename Algorithm::Operator *op, const gpv_image &src) {
+    typename Algorithm::Result result;
+    result.data.fill(0xC5);
+    ck_assert_int_eq(Algorithm::run(op, src, result), GPV_OK);
+    return result;
+}
+
 void warm_up_all() {
     warm_up<Erosion>();
     warm_up<Labelling>();
@@ -281,14 +290,13 @@ void warm_up_all() {
 template <class Algorithm>
 void create_and_run() {
     typename Algorithm::Operator *op = nullptr;
-    typename Algorithm::Result to, want;
+    typename Algorithm::Result to;
     Pixels from = noise();
     const gpv_image src = view(from);
     const auto params = Algorithm::params();
     gpv_context *context = cpu_context();
-    want.data.fill(0xC5);
     ck_assert_int_eq(Algorithm::create(context, &params, &op), GPV_OK);
-    ck_assert_int_eq(Algorithm::run(op, src, want), GPV_OK);
+    const auto want = result_of<Algorithm>(op, src);
     Algorithm::destroy(&op);
 
     const auto attempt = [&](bool prepare) {
@@ -348,7 +356,6 @@ END_TEST
 
 START_TEST(setting_parameters) {
     gpv_erode *op = nullptr;
-    Erosion::Result to, want;
     Pixels from = noise();
     const gpv_image src = view(from);
     gpv_erode_params old = Erosion::params(), fresh = old;
@@ -358,14 +365,11 @@ START_TEST(setting_parameters) {
     fresh.operation = GPV_MORPH_GRADIENT;
     gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, &old, &op), GPV_OK);
-    ck_assert_int_eq(Erosion::run(op, src, want), GPV_OK);
+    const auto want = result_of<Erosion>(op, src);
     give_error_text_its_memory(context);
-    const int failures = fail_each([&] { return gpv_erode_set_params(op, &fresh); },
-                                   [&] { // on failure the old ones stay
-                                       to.data.fill(0xC5);
-                                       ck_assert_int_eq(Erosion::run(op, src, to), GPV_OK);
-                                       ck_assert(to == want);
-                                   });
+    const int failures =
+        fail_each([&] { return gpv_erode_set_params(op, &fresh); }, // on failure the old ones stay
+                  [&] { ck_assert(result_of<Erosion>(op, src) == want); });
     ck_assert_int_ge(failures, 1);
     gpv_erode_destroy(&op);
     gpv_context_destroy(&context);
@@ -374,7 +378,6 @@ END_TEST
 
 START_TEST(setting_parameters_of_kmeans) {
     gpv_kmeans *op = nullptr;
-    Clustering::Result to, want;
     Pixels from = noise();
     const gpv_image src = view(from);
     gpv_kmeans_params given = Clustering::params(), lab = given;
@@ -386,14 +389,10 @@ START_TEST(setting_parameters_of_kmeans) {
     gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_kmeans_create(context, &given, &op), GPV_OK);
     ck_assert_int_eq(gpv_kmeans_set_centroids(op, first, 2), GPV_OK);
-    want.data.fill(0xC5);
-    ck_assert_int_eq(Clustering::run(op, src, want), GPV_OK);
+    const auto want = result_of<Clustering>(op, src);
     give_error_text_its_memory(context);
-    const auto again = [&] { // on failure the old ones stay
-        to.data.fill(0xC5);
-        ck_assert_int_eq(Clustering::run(op, src, to), GPV_OK);
-        ck_assert(to == want);
-    };
+    // On failure the old ones stay.
+    const auto again = [&] { ck_assert(result_of<Clustering>(op, src) == want); };
     ck_assert_int_ge(fail_each([&] { return gpv_kmeans_set_params(op, &lab); }, again), 1);
     ck_assert_int_eq(gpv_kmeans_set_params(op, &given), GPV_OK);
     ck_assert_int_ge(fail_each([&] { return gpv_kmeans_set_centroids(op, other, 2); }, again), 1);
