@@ -236,7 +236,8 @@ struct Collect {
                 counts[i] = counters[32 * i];
 #pragma unroll
             for (int i = 0; i < colors_of_lane; i++)
-                counters[32 * i] = 0;
+                if (counts[i]) // most are 0 already, and need not go back to memory
+                    counters[32 * i] = 0;
             cut = cut_cell(counts);
         }
         __syncthreads(); // the places of the cells before have been read
