@@ -3,7 +3,7 @@
 //   Histogram  how many pixels there are of each of the 2^24 colours
 //   Collect    the colours that occur, by cells of colour space, and tasks for Lloyd
 //   Seed       draws the colours to start from, where they have to be drawn
-//   Lloyd      all iterations
+//   Lloyd      all iterations, over these tasks or over the pixels themselves
 //   Label      labels and paints the pixels
 #include "core/kmeans.hpp"
 
@@ -77,6 +77,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             });
         load<Seed>(Seed::shared_bytes);
         load<Fill<std::uint8_t>>();
+        load<LloydOfPixels<KmeansMetric::l2>>(device_.shared_bytes());
+        load<LloydOfPixels<KmeansMetric::l1>>(device_.shared_bytes());
         load_sums<unsigned>();
         load_sums<Wide>();
         early_ = can_begin_early<Collect<unsigned>>();
@@ -128,8 +130,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     void load_sums() const {
         load<Collect<Sum>>(Collect<Sum>::shared_bytes);
         load<Finish<Sum>>(Finish<Sum>::shared_bytes);
-        load<Lloyd<KmeansMetric::l2, Sum>>(device_.shared_bytes());
-        load<Lloyd<KmeansMetric::l1, Sum>>(device_.shared_bytes());
+        load<LloydOfCells<KmeansMetric::l2, Sum>>(device_.shared_bytes());
+        load<LloydOfCells<KmeansMetric::l1, Sum>>(device_.shared_bytes());
     }
 
     void upload_lab() {
@@ -245,7 +247,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         unsigned *counters, *occupied;
         Control *control;
         Sum *sums;
-        std::uint8_t *color_labels, *slab_labels;
+        std::uint8_t *color_labels; ///< or those of pixels
+        std::uint8_t *slab_labels;
         Cell *cells;
         SeedWeights weights;
         Centroid *seeds;
@@ -265,19 +268,33 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         const KmeansRun there = on_device(run);
         const Layout layout = layout_of(there.src);
         const Source src = source_of(there.src);
-        with_layout(layout, [&]<Layout l> { add_histogram<l>(src, tables); });
-        add<Collect<Sum>>(dim3(collect_blocks * device_.multiprocessors()),
-                          {.counters = tables.counters,
-                           .occupied = tables.occupied,
-                           .control = tables.control,
-                           .colors = tables.colors,
-                           .cells = tables.cells,
-                           .tasks = tables.tasks},
-                          early_ ? Sequence::Begin::early : Sequence::Begin::in_turn);
-        if (params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random)
+        const bool draws =
+            params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random;
+        const bool direct = std::is_same_v<Sum, unsigned> && is_direct(src, draws);
+        if (!direct || draws) {
+            // What goes on from the run before needs no colours to draw from.
+            const WarmStart unless = direct ? warm() : WarmStart{};
+            with_layout(layout, [&]<Layout l> { add_histogram<l>(src, tables, unless); });
+            add<Collect<Sum>>(dim3(collect_blocks * device_.multiprocessors()),
+                              {.counters = tables.counters,
+                               .occupied = tables.occupied,
+                               .control = tables.control,
+                               .colors = tables.colors,
+                               .cells = tables.cells,
+                               .tasks = tables.tasks,
+                               .unless = unless},
+                              early_ ? Sequence::Begin::early : Sequence::Begin::in_turn);
+        }
+        if (draws)
             add_seed(tables);
-        with_metric(params_.metric, [&]<KmeansMetric m> { add_lloyd<m>(src, layout, tables); });
-        add_label(there, src, layout, tables, captured);
+        with_metric(params_.metric, [&]<KmeansMetric m> {
+            if constexpr (std::is_same_v<Sum, unsigned>)
+                if (direct)
+                    return add_lloyd_of_pixels<m>(src, layout, tables, draws,
+                                                  there.labels || there.dst);
+            add_lloyd<m>(src, layout, tables);
+        });
+        add_label(there, src, layout, tables, direct, captured);
     }
 
     /// What is 0 between runs lies at the beginning, at the same place for every kind of run.
@@ -307,6 +324,19 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         const std::size_t tasks = std::min<std::size_t>(colors, slab_count);
         t.tasks = carver_.take<Task<Sum>>(tasks);
         return t;
+    }
+
+    /// Whether each pixel is compared with each centroid: if that is little, no colour has to be
+    /// drawn, which needs their counts, and all pixels lie in shared memory meanwhile.
+    bool is_direct(const Source &src, bool draws) const {
+        return !params_.chosen() && (!draws || params_.warm_start) &&
+               brute_force_pays(std::int64_t{src.width} * src.height, params_.clusters,
+                                params_.max_iterations) &&
+               LloydOfPixels<KmeansMetric::l2>::shared_bytes(src.width, src.height,
+                                                             device_.multiprocessors()) <=
+                   std::min(device_.shared_bytes(), most_resident_bytes) &&
+               std::int64_t{strips_of_row(src.width)} * strip * src.height <=
+                   cell_count * cell_colors;
     }
 
     /// Images in host memory become images of our own.
@@ -356,7 +386,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     }
 
     template <Layout layout, class Sum>
-    void add_histogram(const Source &src, const Tables<Sum> &tables) {
+    void add_histogram(const Source &src, const Tables<Sum> &tables, const WarmStart &unless) {
         using Kernel = Histogram<layout>;
         const std::int64_t most = std::int64_t{device_.multiprocessors()} * Kernel::min_blocks;
         const std::int64_t strips = Kernel::strips_of(src.width, src.height);
@@ -366,7 +396,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                     {.src = src,
                      .counters = tables.counters,
                      .occupied = tables.occupied,
-                     .places = places},
+                     .places = places,
+                     .unless = unless},
                     Sequence::Begin::in_turn, Kernel::shared_bytes(places));
     }
 
@@ -376,7 +407,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                static_cast<unsigned>(params_.chosen() ? params_.max_clusters : 0) << 10 |
                static_cast<unsigned>(params_.clusters);
     }
-    unsigned warm_signature() const { return params_.warm_start ? signature() : 0; }
+    WarmStart warm() const { return {state(), params_.warm_start ? signature() : 0}; }
     State *state() const { return reinterpret_cast<State *>(state_.data()); }
 
     template <class Sum>
@@ -387,8 +418,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                    .occupied = tables.occupied,
                    .cells = tables.cells,
                    .weights = tables.weights,
-                   .state = state(),
-                   .signature = warm_signature(),
+                   .unless = warm(),
                    .start = params_.start,
                    .seed = params_.seed,
                    .clusters = params_.room(),
@@ -396,24 +426,15 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                   Sequence::Begin::together);
     }
 
-    template <KmeansMetric metric, class Sum>
-    void add_lloyd(const Source &src, Layout layout, const Tables<Sum> &tables) {
-        using Kernel = Lloyd<metric, Sum>;
-        typename Kernel::Job job{
-            .control = tables.control,
-            .colors = tables.colors,
-            .tasks = tables.tasks,
-            .sums = tables.sums,
-            .slab_labels = tables.slab_labels,
-            .color_labels = tables.color_labels,
-            .state = state(),
-            .outcome = tables.outcome,
-            .max_iterations = params_.max_iterations,
-            .squared_tolerance = params_.squared_tolerance(),
-            .room = static_cast<unsigned>(std::min(
-                device_.shared_bytes() - Kernel::least_shared_bytes, most_resident_bytes))};
+    template <class Sum>
+    LloydJob<Sum> lloyd_job(const Source &src, Layout layout, const Tables<Sum> &tables) const {
+        LloydJob<Sum> job{.control = tables.control,
+                          .sums = tables.sums,
+                          .outcome = tables.outcome,
+                          .max_iterations = params_.max_iterations,
+                          .squared_tolerance = params_.squared_tolerance()};
         job.start.kind = params_.start;
-        job.start.signature = warm_signature();
+        job.start.warm = warm();
         job.start.clusters = params_.clusters;
         job.start.max_clusters = params_.max_clusters;
         job.start.src = src;
@@ -421,8 +442,34 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         job.start.seeds = tables.seeds;
         if (params_.start == KmeansStart::given)
             std::copy(given_.begin(), given_.end(), job.start.given);
+        return job;
+    }
+
+    template <KmeansMetric metric, class Sum>
+    void add_lloyd(const Source &src, Layout layout, const Tables<Sum> &tables) {
+        using Kernel = LloydOfCells<metric, Sum>;
+        const typename Kernel::Job job{
+            .loop = lloyd_job(src, layout, tables),
+            .colors = tables.colors,
+            .tasks = tables.tasks,
+            .slab_labels = tables.slab_labels,
+            .color_labels = tables.color_labels,
+            .room = static_cast<unsigned>(std::min(
+                device_.shared_bytes() - Kernel::least_shared_bytes, most_resident_bytes))};
         add<Kernel>(dim3(device_.multiprocessors()), job, Sequence::Begin::together,
                     device_.shared_bytes());
+    }
+
+    template <KmeansMetric metric>
+    void add_lloyd_of_pixels(const Source &src, Layout layout, const Tables<unsigned> &tables,
+                             bool draws, bool wanted) {
+        using Kernel = LloydOfPixels<metric>;
+        add<Kernel>(dim3(device_.multiprocessors()),
+                    {.loop = lloyd_job(src, layout, tables),
+                     .draws = draws,
+                     .labels = wanted ? tables.color_labels : nullptr},
+                    Sequence::Begin::together,
+                    Kernel::shared_bytes(src.width, src.height, device_.multiprocessors()));
     }
 
     template <class Sum>
@@ -447,7 +494,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_label(const KmeansRun &run, const Source &src, Layout layout,
-                   const Tables<Sum> &tables, bool captured) {
+                   const Tables<Sum> &tables, bool direct, bool captured) {
         const FinishJob<Sum> finishing = finish_job(run, tables, captured);
         if (!run.labels && !run.dst)
             return add<Finish<Sum>>(dim3(1), finishing);
@@ -455,6 +502,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             using Kernel = Label<l, Sum>;
             typename Kernel::Job job{.finish = finishing,
                                      .src = src,
+                                     .pixel_labels = direct ? tables.color_labels : nullptr,
                                      .slab_labels = tables.slab_labels,
                                      .color_labels = tables.color_labels,
                                      .paint = paint_for(run.dst ? *run.dst : run.src)};

@@ -19,13 +19,6 @@ struct Cell {
     unsigned first, size;
 };
 
-/// What goes from one run to the next.
-struct State {
-    unsigned signature; ///< of the parameters that a warm start needs; 0: there is no run yet
-    int clusters;
-    Centroid centroids[most_clusters];
-};
-
 /// Colours of a cell, or of a half or a quarter of it.
 template <class Sum>
 struct Task {
@@ -167,12 +160,15 @@ struct Collect {
         Colors colors;
         Cell *cells;
         Task<Sum> *tasks;
+        WarmStart unless; ///< then there is nothing to do
     };
 
     __device__ static void run(const Job &job) {
         Shared &shared = *shared_memory<Shared>();
         const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         wait_for_earlier_kernels();
+        if (job.unless.is_there())
+            return;
         const CellIndex<threads> index(job.occupied, shared.index);
         Wide squares = 0;
         for (unsigned first = blockIdx.x; first < index.size(); first += gridDim.x * warps) {

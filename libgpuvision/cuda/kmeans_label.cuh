@@ -2,7 +2,8 @@
 // From colours back to pixels, and what a run says about itself.
 #pragma once
 
-#include "cuda/kmeans_lloyd.cuh"
+#include "cuda/kmeans_cells.cuh"
+#include "cuda/kmeans_direct.cuh"
 
 namespace gpv::cuda::kmeans {
 
@@ -106,6 +107,7 @@ struct Label {
     struct Job {
         FinishJob<Sum> finish;
         Source src;
+        const std::uint8_t *pixel_labels; ///< of strips; null: there are those of colours
         const std::uint8_t *slab_labels;
         const std::uint8_t *color_labels;
         Rows labels; ///< data is null: no labels
@@ -123,7 +125,7 @@ struct Label {
             palette[threadIdx.x] = job.paint(outcome.centroids[threadIdx.x]);
         __syncthreads();
         const unsigned strip_of_image = (blockIdx.x - 1) * threads + threadIdx.x;
-        const unsigned row_strips = (job.src.width + strip - 1) / strip;
+        const unsigned row_strips = strips_of_row(job.src.width);
         const int x = strip_of_image % row_strips * strip;
         const int y = strip_of_image / row_strips * rows;
         if (y >= job.src.height)
@@ -152,6 +154,9 @@ struct Label {
 
   private:
     __device__ static int find_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
+        if constexpr (std::is_same_v<Sum, unsigned>) // others have too many pixels
+            if (job.pixel_labels)
+                return load_labels(job, x, y, labels);
         unsigned codes[strip];
         const int count = load_codes<layout>(job.src, x, y, codes);
 #pragma unroll
@@ -162,6 +167,16 @@ struct Label {
             if (labels[i] == mixed_slab)
                 labels[i] = job.color_labels[codes[i]];
         return count;
+    }
+
+    __device__ static int load_labels(const Job &job, int x, int y, unsigned (&labels)[strip]) {
+        const unsigned row = strips_of_row(job.src.width) * strip * y;
+        Word words[strip / 4];
+        load_words<strip / 4>(words, job.pixel_labels + row + x);
+#pragma unroll
+        for (int i = 0; i < strip; i++)
+            labels[i] = byte_of(words, i);
+        return min(job.src.width - x, strip);
     }
 
     /// value(i): the i-th of so many bytes.

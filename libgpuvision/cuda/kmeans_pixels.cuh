@@ -16,8 +16,28 @@ constexpr bool is_yuv(Layout layout) {
 
 using Wide = unsigned long long;
 
+/// What goes from one run to the next.
+struct State {
+    unsigned signature; ///< of the parameters that a warm start needs; 0: there is no run yet
+    int clusters;
+    Centroid centroids[most_clusters];
+};
+
+/// Whether a run goes on from the one before, which only the device knows.
+struct WarmStart {
+    const State *state;
+    unsigned signature; ///< of the parameters; 0: it does not
+
+    __device__ bool is_there() const { return signature && state->signature == signature; }
+};
+
 /// Pixels of a row that a thread treats at once.
 inline constexpr int strip = 8;
+
+/// Of so many pixels.
+constexpr unsigned strips_of_row(int width) {
+    return static_cast<unsigned>((width + strip - 1) / strip);
+}
 
 /// The image that is read.
 struct Source {
@@ -137,6 +157,22 @@ __device__ __forceinline__ int load_codes(const Source &src, int x, int y,
     return count;
 }
 
+__device__ inline int load_codes(const Source &src, Layout layout, int x, int y,
+                                 unsigned (&codes)[strip]) {
+    switch (layout) {
+    case Layout::gray:
+        return load_codes<Layout::gray>(src, x, y, codes);
+    case Layout::rgb:
+        return load_codes<Layout::rgb>(src, x, y, codes);
+    case Layout::rgbx:
+        return load_codes<Layout::rgbx>(src, x, y, codes);
+    case Layout::nv12:
+        return load_codes<Layout::nv12>(src, x, y, codes);
+    default:
+        return load_codes<Layout::i420>(src, x, y, codes);
+    }
+}
+
 /// Counts the pixels of every colour, and marks the cells that have some.
 ///
 /// A block takes a part of the image that is about as high as wide, where the same colours come
@@ -160,6 +196,7 @@ struct Histogram {
         unsigned *counters; ///< by code
         unsigned *occupied; ///< a bit for each cell
         unsigned places;    ///< for lines, a multiple of 4
+        WarmStart unless;   ///< then there is nothing to do
     };
 
     /// How many places there are, where a block can have so much shared memory.
@@ -178,6 +215,8 @@ struct Histogram {
     }
 
     __device__ static void run(const Job &job) {
+        if (job.unless.is_there())
+            return;
         const Histogram self(job);
         self.clear(shared_bytes(job.places));
         const Wide strips = strips_of(job.src.width, job.src.height);

@@ -35,8 +35,7 @@ struct Seed {
         const unsigned *occupied; ///< a bit for each cell
         const Cell *cells;
         SeedWeights weights;
-        const State *state;
-        unsigned signature; ///< of a warm start, 0: none
+        WarmStart unless; ///< then there is nothing to do
         KmeansStart start;
         std::uint64_t seed;
         int clusters;
@@ -44,7 +43,7 @@ struct Seed {
     };
 
     __device__ static void run(const Job &job) {
-        if (job.signature && job.state->signature == job.signature)
+        if (job.unless.is_there())
             return; // all blocks do
         Seed self(job);
         GridBarrier barrier(&job.control->arrived_at_seed);

@@ -1659,6 +1659,13 @@ Reference by_cpu() {
     };
 }
 
+/// Few clusters, where CUDA compares each pixel with each centroid, and a little more, so that runs
+/// of both kinds go on from each other.
+void check_few(Operator &op, int count, const Limits &limits, const Reference &reference) {
+    compare_random(op, count, limits, reference);
+    std::printf("CUDA: %d runs of few clusters equal\n", count);
+}
+
 /// Every format, start, metric and space, few clusters and many, chosen and given ones, few colours
 /// and many, on images that an emulated GPU can do.
 void check_branches(Place place, int count, bool brief) {
@@ -1691,18 +1698,44 @@ void check_warm_runs() {
     Operator op(GPV_BACKEND_CUDA, Place::device);
     Definition definition;
     Case c = with_clusters(5, 6, 0.5f);
-    c.params.start = GPV_KMEANS_GRID;
     c.params.max_clusters = 3;
     c.params.warm_start = 1;
-    for (const auto &[clusters, flat] :
-         {std::pair{5, false}, {5, false}, {4, false}, {0, true}, {0, false}, {0, false}}) {
-        GuardedImage src = painted(GPV_FORMAT_NV12, 40, 30, [flat = flat](int x, int y) {
-            return flat ? Rgb{90, 100, 140} : photo_color(16 * x, 16 * y);
-        });
-        c.params.clusters = clusters;
-        expect_all(op, c, src, definition(src, c));
-    }
+    struct Frame {
+        int clusters, iterations; ///< few clusters: CUDA compares each pixel with each centroid
+        bool flat;
+    };
+    for (const gpv_kmeans_start start : {GPV_KMEANS_GRID, GPV_KMEANS_PLUSPLUS})
+        for (const Frame &f : std::vector<Frame>{{40, 6, false},
+                                                 {40, 1, false},
+                                                 {5, 6, false},
+                                                 {5, 1, false},
+                                                 {4, 2, false},
+                                                 {4, 2, false},
+                                                 {0, 6, true},
+                                                 {0, 6, false},
+                                                 {0, 6, false}}) {
+            GuardedImage src = painted(GPV_FORMAT_NV12, 40, 30, [&](int x, int y) {
+                return f.flat ? Rgb{90, 100, 140} : photo_color(16 * x, 16 * y);
+            });
+            c.params.start = start;
+            c.params.clusters = f.clusters;
+            c.params.max_iterations = f.iterations;
+            expect_all(op, c, src, definition(src, c));
+        }
     std::printf("CUDA: warm start equal\n");
+}
+
+/// Of equal centroids all but one have no pixel.
+void check_empty_clusters() {
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    GuardedImage src = painted(GPV_FORMAT_RGB8, 29, 11, photo_color);
+    for (const auto &[clusters, iterations] : {std::pair{40, 60}, {6, 9}, {4, 3}, {3, 2}}) {
+        Case c = with_clusters(clusters, iterations);
+        c.params.start = GPV_KMEANS_GIVEN;
+        c.given.assign(static_cast<std::size_t>(3 * clusters), 255);
+        expect_all(op, c, src, Definition()(src, c));
+    }
+    std::printf("CUDA: empty clusters equal\n");
 }
 
 /// Images that fill their memory to the last byte.
@@ -1713,10 +1746,10 @@ void check_tight(int count, const Limits &limits) {
 }
 
 void check_prepared(Place place, bool brief) {
-    for (const int clusters : {5, 0}) {
+    for (const int clusters : {40, 4, 0}) {
         Case c = with_clusters(clusters, 3, 0);
         c.params.max_clusters = 3;
-        c.params.start = brief ? GPV_KMEANS_GRID : GPV_KMEANS_PLUSPLUS;
+        c.params.start = brief || clusters == 4 ? GPV_KMEANS_GRID : GPV_KMEANS_PLUSPLUS;
         c.params.space = clusters ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
         GuardedImage src = painted(GPV_FORMAT_I420, brief ? 33 : 333, 21, contents[10](1));
         const Found want = Definition()(src, c);
@@ -1803,12 +1836,12 @@ class StreamChecks {
 
     void check_captured(bool brief) {
         bool refused = false;
-        for (const int clusters : brief ? std::vector{6} : std::vector{6, 2, 70, 256, 0})
+        for (const int clusters : brief ? std::vector{40, 4} : std::vector{40, 4, 2, 70, 256, 0})
             for (const gpv_kmeans_start start :
                  {GPV_KMEANS_GIVEN, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RANDOM, GPV_KMEANS_GRID}) {
                 if (start == GPV_KMEANS_GIVEN ? clusters == 0 : brief)
                     continue;
-                Case c = with_clusters(clusters, brief ? 3 : 20, 0.5f);
+                Case c = with_clusters(clusters, brief || clusters == 4 ? 3 : 20, 0.5f);
                 c.params.max_clusters = 4;
                 c.params.start = start;
                 c.params.space = clusters == 70 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
@@ -1954,10 +1987,12 @@ void check_cuda(bool brief) {
         check_branches(place, !brief ? 240 : place == Place::host ? 6 : 24, brief);
         if (!brief)
             compare_with_definition(op, full_run() ? 10000 : 1000);
+        check_few(op, brief ? 16 : 500, {64, 40, 12}, Definition());
         check_prepared(place, brief);
     }
     check_tight(brief ? 6 : 500, brief ? small : anything);
     check_warm_runs();
+    check_empty_clusters();
     StreamChecks().check_captured(brief);
     StreamChecks().check_captured_result();
     StreamChecks().check_values_of_two_runs();
@@ -1968,6 +2003,7 @@ void check_cuda(bool brief) {
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     compare_random(op, 300, {700, GPV_KMEANS_MAX_CLUSTERS, 60}, by_cpu());
+    check_few(op, 100, {1500, 40, 6}, by_cpu());
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256},
                    definition);
     check_contents(op, {{1919, 1079}}, {5, 130}, by_cpu);
@@ -2054,6 +2090,14 @@ Work iterations(const Scene &scene, int clusters, bool colors) {
     work.wanted.given = Run(op, work.wanted, small).centroids();
     work.wanted.params.start = GPV_KMEANS_GIVEN;
     work.wanted.params.max_iterations = 20;
+    return work;
+}
+
+/// As many as one of a video or of a palette may need.
+Work few_iterations(const Scene &scene, int clusters, int count) {
+    Work work = iterations(scene, clusters, true);
+    work.name += ", iterations=" + std::to_string(count);
+    work.wanted.params.max_iterations = count;
     return work;
 }
 
@@ -2418,6 +2462,9 @@ void benchmark_gpu(Report &report) {
         works.push_back(start(k));
     works.push_back(in_lab(iterations(hd, 64, true)));
     works.push_back(chosen());
+    for (const int k : {2, 4, 8, 16})
+        for (const int count : {0, 1, 2, 3})
+            works.push_back(few_iterations(hd, k, count));
     bench.compare(hd, works);
     // What the time depends on: pixels, clusters, colours.
     for (const auto &[width, height] : Sizes{{640, 480}, {1280, 720}, {3840, 2160}, {7680, 4320}}) {

@@ -348,7 +348,8 @@ struct Clustering {
     bool recolor = true;
     bool in_place = false;
     gpv_memory table_memory = GPV_MEMORY_CUDA;
-    int clusters = 2;
+    int clusters = 33; ///< so many that colours are counted
+    int iterations = 1;
     gpv_kmeans_start start = GPV_KMEANS_GRID;
     gpv_kmeans_space space = GPV_KMEANS_RGB;
 
@@ -376,7 +377,7 @@ struct Clustering {
         gpv_kmeans_params_init(&params, sizeof params);
         params.clusters = clusters;
         params.max_clusters = most_chosen;
-        params.max_iterations = 1;
+        params.max_iterations = iterations;
         params.start = start;
         params.space = space;
         return params;
@@ -829,9 +830,10 @@ const Looks<Clustering> clusterings = {
     {"labels and colours", {}},
     {"NV12 in place, centroids in host memory",
      {.format = GPV_FORMAT_NV12, .labels = {}, .in_place = true, .table_memory = GPV_MEMORY_HOST}},
-    {"labels in Lab, of given centroids",
+    {"labels in Lab, of given centroids, pixel by pixel",
      {.labels = GPV_FORMAT_I420,
       .recolor = false,
+      .clusters = 2,
       .start = GPV_KMEANS_GIVEN,
       .space = GPV_KMEANS_LAB}},
     {"a chosen number of drawn centroids",
