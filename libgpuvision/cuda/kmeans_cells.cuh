@@ -140,8 +140,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         Task<Sum> &own = task(there ? first + i : first + warp * tasks_of_warp);
         const unsigned before = fresh ? none : own.label, size = own.size;
         const Candidates found = find_candidates(box_of(own), before);
-        const unsigned count =
-            sum_of_lanes<lanes_of_task>(static_cast<unsigned>(__popc(found.kept)));
+        const unsigned count = found.count;
         const bool settled = count == 1;
         const bool by_colors =
             there && (!settled || (before & mixed) || (publish && found.nearest == mixed_slab));
@@ -167,10 +166,12 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
             cells.slots[i].length = static_cast<std::uint16_t>(count <= Slot::most ? count : 0);
             at = atomicAdd(&cells.queued, parts);
         }
+        if (by_colors)
+            list_candidates(cells.slots[i], found);
+        __syncwarp();
         at = __shfl_sync(all, at, lane & ~(lanes_of_task - 1u));
         if (by_colors && part < parts)
             cells.queue[at + part] = static_cast<std::uint16_t>(i | part * batch);
-        list_candidates(cells.slots[i], found, by_colors ? count : 0);
     }
 
     /// Part of a task.
@@ -197,13 +198,33 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         return {x, y, z, half_x, half, half, squares};
     }
 
-    /// What a lane finds for a task. kept: a bit for each centroid of its share.
+    /// What a lane finds for a task.
     struct Candidates {
-        unsigned kept, nearest;
+        unsigned nearest;
+        unsigned kept;  ///< a bit for each centroid of its share
+        unsigned count; ///< of all lanes of the task
+        unsigned first; ///< how many of those come before this lane's
     };
 
     /// Which centroids can be nearest to a colour of the box. before: of the task.
     __device__ Candidates find_candidates(const Box &box, unsigned before) const {
+        return share_bits == 0 ? find_among_few(box) : find_among_many(box, before);
+    }
+
+    /// Where each lane has one centroid.
+    __device__ Candidates find_among_few(const Box &box) const {
+        const unsigned part = lane % lanes_of_task;
+        const float4 own = shared.centroids[place(part)];
+        const unsigned nearest =
+            least_of_lanes(numbered(score(box, own) + (box.squares + 1), part)) & number_mask;
+        const bool kept = can_win(box, {own.x, own.y, own.z}, centroid(nearest));
+        const unsigned of_task =
+            __ballot_sync(all, kept) >> (lane - part) & ((1u << lanes_of_task) - 1);
+        return {nearest, kept, static_cast<unsigned>(__popc(of_task)),
+                static_cast<unsigned>(__popc(of_task & ((1u << part) - 1)))};
+    }
+
+    __device__ Candidates find_among_many(const Box &box, unsigned before) const {
         const unsigned share = 1u << share_bits, first = (lane % lanes_of_task) << share_bits;
         const float4 *own = shared.centroids + place(first);
         float best = 1e30f;
@@ -247,7 +268,16 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
                 kept |= 1u << i;
         }
         __syncwarp();
-        return {kept, nearest};
+        const unsigned part = lane % lanes_of_task, own_count = __popc(kept);
+        unsigned up_to_here = own_count;
+#pragma unroll
+        for (unsigned d = 1; d < lanes_of_task; d *= 2) {
+            const unsigned other = __shfl_up_sync(all, up_to_here, d, lanes_of_task);
+            if (part >= d)
+                up_to_here += other;
+        }
+        const unsigned count = __shfl_sync(all, up_to_here, lanes_of_task - 1, lanes_of_task);
+        return {nearest, kept, count, up_to_here - own_count};
     }
     static constexpr unsigned unrolled = 8;
 
@@ -259,22 +289,14 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         return v;
     }
 
-    /// In the order of their numbers. count: of all lanes, 0: no list is wanted.
-    __device__ void list_candidates(Slot &slot, const Candidates &found, unsigned count) const {
-        const unsigned part = lane % lanes_of_task, own = __popc(found.kept);
-        unsigned at = own;
-#pragma unroll
-        for (unsigned d = 1; d < lanes_of_task; d *= 2) {
-            const unsigned other = __shfl_up_sync(all, at, d, lanes_of_task);
-            if (part >= d)
-                at += other;
-        }
-        if (count > Slot::most || count == 0)
+    /// In the order of their numbers.
+    __device__ void list_candidates(Slot &slot, const Candidates &found) const {
+        if (found.count > Slot::most)
             return;
-        at -= own;
+        const unsigned first = (lane % lanes_of_task) << share_bits;
+        unsigned at = found.first;
         for (unsigned bits = found.kept; bits; bits &= bits - 1)
-            slot.candidates[at++] =
-                candidate((part << share_bits) + __ffs(static_cast<int>(bits)) - 1);
+            slot.candidates[at++] = candidate(first + __ffs(static_cast<int>(bits)) - 1);
     }
     __device__ unsigned candidate(unsigned number) const {
         return number | place(number) * sizeof(float4) << 16;

@@ -254,11 +254,16 @@ class LloydLoop {
 
     /// The block's sums join those of all others; the phase after this one is cleared.
     __device__ void flush() {
+        int left = copies;
+        if (copies == 32) {
+            fold_copies();
+            left = 1;
+        }
         const int i = threadIdx.x;
         if (i < 4 * clusters) {
             Sum sum = 0;
 #pragma unroll 4
-            for (int copy = 0; copy < copies; copy++) {
+            for (int copy = 0; copy < left; copy++) {
                 Sum &part = shared.sums[copy * (4 * clusters + 1) + i];
                 sum += part;
                 part = 0;
@@ -269,6 +274,15 @@ class LloydLoop {
         }
         if (blockIdx.x == 0)
             __stcg(sums_of_phase((phase + 1) % phases) + i, Sum{0});
+    }
+    /// Where there is a copy for each lane, a warp adds up those of a sum: into the first one.
+    __device__ void fold_copies() {
+        for (int i = warp; i < 4 * clusters; i += warps) {
+            Sum &part = shared.sums[lane * (4 * clusters + 1) + i];
+            const Sum sum = sum_of_lanes<32>(part);
+            part = lane == 0 ? sum : 0;
+        }
+        __syncthreads();
     }
     __device__ Sum *sums_of_phase(int p) const {
         return job.sums + p * 4 * most_clusters;
