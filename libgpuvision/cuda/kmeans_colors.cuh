@@ -32,8 +32,7 @@ struct Task {
 inline constexpr int slabs_of_cell = 4;
 inline constexpr int slab_count = cell_count * slabs_of_cell;
 inline constexpr int slab_bits = cell_bits - 2; ///< of the code of a colour in its slab
-/// Cells of more are cut. A slab has no more.
-inline constexpr unsigned most_colors_of_task = 1 << slab_bits;
+static_assert(most_colors_of_task >= 1 << slab_bits, "a slab is not cut");
 
 /// What blocks add to, in turn: one that is added to, one that is read, one that is cleared.
 inline constexpr int phases = 3;

@@ -16,6 +16,8 @@ inline constexpr int collect_threads = 512;
 inline constexpr int collect_blocks = 2; ///< of a multiprocessor
 /// Of the kernels whose blocks all run at once, one on each multiprocessor.
 inline constexpr int lloyd_threads = 1024;
+/// Cells and halves of cells that have more are cut: then fewer candidates remain, of more tasks.
+inline constexpr unsigned most_colors_of_task = 192;
 inline constexpr int lanes_of_task = 8; ///< that look for its candidates
 /// That are listed for a task; with more all centroids are looked at. With a word beside them.
 inline constexpr unsigned most_candidates = 27;
