@@ -270,10 +270,10 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         const Source src = source_of(there.src);
         const bool draws =
             params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random;
-        const bool direct = std::is_same_v<Sum, unsigned> && is_direct(src, draws);
-        if (!direct || draws) {
+        const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src, draws);
+        if (!brute_force || draws) {
             // What goes on from the run before needs no colours to draw from.
-            const WarmStart unless = direct ? warm() : WarmStart{};
+            const WarmStart unless = brute_force ? warm() : WarmStart{};
             with_layout(layout, [&]<Layout l> { add_histogram<l>(src, tables, unless); });
             add<Collect<Sum>>(dim3(collect_blocks * device_.multiprocessors()),
                               {.counters = tables.counters,
@@ -289,12 +289,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             add_seed(tables);
         with_metric(params_.metric, [&]<KmeansMetric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
-                if (direct)
+                if (brute_force)
                     return add_lloyd_of_pixels<m>(src, layout, tables, draws,
                                                   there.labels || there.dst);
             add_lloyd<m>(src, layout, tables);
         });
-        add_label(there, src, layout, tables, direct, captured);
+        add_label(there, src, layout, tables, brute_force, captured);
     }
 
     /// What is 0 between runs lies at the beginning, at the same place for every kind of run.
@@ -326,9 +326,9 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         return t;
     }
 
-    /// Whether each pixel is compared with each centroid: if that is little, no colour has to be
-    /// drawn, which needs their counts, and all pixels lie in shared memory meanwhile.
-    bool is_direct(const Source &src, bool draws) const {
+    /// Whether each pixel is compared with each centroid: if that is little, if no colour has to be
+    /// drawn, at least in most frames of a video, and if all pixels lie in shared memory meanwhile.
+    bool is_brute_force(const Source &src, bool draws) const {
         return !params_.chosen() && (!draws || params_.warm_start) &&
                brute_force_pays(std::int64_t{src.width} * src.height, params_.clusters,
                                 params_.max_iterations) &&
@@ -494,7 +494,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_label(const KmeansRun &run, const Source &src, Layout layout,
-                   const Tables<Sum> &tables, bool direct, bool captured) {
+                   const Tables<Sum> &tables, bool brute_force, bool captured) {
         const FinishJob<Sum> finishing = finish_job(run, tables, captured);
         if (!run.labels && !run.dst)
             return add<Finish<Sum>>(dim3(1), finishing);
@@ -502,7 +502,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             using Kernel = Label<l, Sum>;
             typename Kernel::Job job{.finish = finishing,
                                      .src = src,
-                                     .pixel_labels = direct ? tables.color_labels : nullptr,
+                                     .pixel_labels = brute_force ? tables.color_labels : nullptr,
                                      .slab_labels = tables.slab_labels,
                                      .color_labels = tables.color_labels,
                                      .paint = paint_for(run.dst ? *run.dst : run.src)};

@@ -30,6 +30,7 @@ static_assert(most_clusters / lanes_of_task <= 32, "a bit for each centroid of a
 static_assert(lanes_of_task >= slabs_of_cell &&
                   lanes_of_task >= most_colors_of_task / colors_of_item,
               "a lane for each of these");
+static_assert(most_colors_of_task % colors_of_item == 0, "the queue has room for all parts");
 static_assert(colors_of_item == 64, "assign_item() knows two groups of 32");
 
 /// A task whose colours are looked at one by one.

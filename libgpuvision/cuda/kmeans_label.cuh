@@ -2,8 +2,8 @@
 // From colours back to pixels, and what a run says about itself.
 #pragma once
 
+#include "cuda/kmeans_brute_force.cuh"
 #include "cuda/kmeans_cells.cuh"
-#include "cuda/kmeans_direct.cuh"
 
 namespace gpv::cuda::kmeans {
 

@@ -25,7 +25,7 @@ struct LloydStart {
     WarmStart warm;
     int clusters; ///< 0: chosen, up to max_clusters
     int max_clusters;
-    Source src; ///< of the grid
+    Source src; ///< of the grid, or of the pixels themselves
     Layout layout;
     const Centroid *seeds;         ///< that have been drawn
     Centroid given[most_clusters]; ///< by the caller

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From pixels to colours: how they are read, and how many there are of each.
+// From pixels to colours: how they are read, and how many there are of each, unless a warm start
+// needs no colours.
 #pragma once
 
 #include "core/kmeans.hpp"

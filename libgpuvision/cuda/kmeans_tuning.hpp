@@ -25,8 +25,8 @@ inline constexpr int colors_of_item = 64; ///< of a task, for a warp
 inline constexpr int label_threads = 256;
 
 /// Whether each pixel is compared with each centroid, rather than each colour with few: where that
-/// takes less time than to count colours. Both were timed with 0.5 to 3.7 million pixels, 2 to 32
-/// clusters and 0 to 12 iterations.
+/// takes less time than to count colours, as measured with 0.5 to 3.7 million pixels, 2 to 32
+/// clusters and up to 12 iterations.
 constexpr bool brute_force_pays(long long pixels, int clusters, int max_iterations) {
     return clusters <= 32 && pixels * (max_iterations + 1) * (clusters + 4) <= 90'000'000;
 }
@@ -40,7 +40,7 @@ inline constexpr std::size_t most_resident_bytes = 0;
 #else
 /// Sums of images of more pixels need 64 bits.
 inline constexpr long long most_narrow_pixels = 0xffffffffu / 255;
-/// Of the tasks or the pixels of a block in shared memory, if there is so much.
+/// Of what a block keeps in shared memory for all iterations, if there is so much.
 inline constexpr std::size_t most_resident_bytes = SIZE_MAX;
 #endif
 

@@ -1659,11 +1659,49 @@ Reference by_cpu() {
     };
 }
 
-/// Few clusters, where CUDA compares each pixel with each centroid, and a little more, so that runs
-/// of both kinds go on from each other.
-void check_few(Operator &op, int count, const Limits &limits, const Reference &reference) {
-    compare_random(op, count, limits, reference);
+/// So many that CUDA does not compare each pixel with each centroid, however few clusters there
+/// are; a tolerance ends the run long before.
+constexpr int any_iterations = 10000;
+
+/// Few clusters, with few iterations, where CUDA compares each pixel with each centroid, or many,
+/// where it does not. Runs of both kinds go on from each other.
+void check_few(Operator &op, int count, int side, const Reference &reference) {
+    Case c;
+    for (int i = 0; i < count; i++) {
+        GuardedImage src = random_image(random_of(sources), random_side(side), random_side(side));
+        paint(src, random_content());
+        if (i % 4 == 0) {
+            c = random_case(src, anything);
+            c.params.clusters = random_of<int>({2, 3, 8, 13, 31, 32});
+            c.params.metric = random_int(0, 2) ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
+            c.given = random_centroids(src, c.params.clusters);
+        }
+        c.params.max_iterations = random_int(0, 2) ? random_int(0, 4) : any_iterations;
+        c.params.tolerance = c.params.max_iterations > 4 ? 3.0f : random_int(0, 1) * 0.5f;
+        compare_outputs(op, c, src, reference(src, c));
+    }
     std::printf("CUDA: %d runs of few clusters equal\n", count);
+}
+
+/// So full of colours that cells are cut: noise in so many cells, all of whose colours may occur.
+void check_full_cells(Operator &op) {
+    int count = 0;
+    for (const int cells : {1, 5, 13})
+        for (const int k : {6, 12, 24, 100}) {
+            GuardedImage src = painted(GPV_FORMAT_RGB8, 64, 48, [cells](int x, int y) {
+                const std::uint32_t bits = pixel_hash(7, x, y);
+                const Rgb corner = bytes_of_hash(bits % cells), in_cell = bytes_of_hash(~bits);
+                Rgb c;
+                for (int i = 0; i < 3; i++)
+                    c[i] = (corner[i] & ~7) | (in_cell[i] & 7);
+                return c;
+            });
+            Case c = with_clusters(k, any_iterations, 3);
+            c.params.start = GPV_KMEANS_GRID;
+            c.params.metric = count++ % 3 ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
+            expect_all(op, c, src, Definition()(src, c));
+        }
+    std::printf("CUDA: full cells equal\n");
 }
 
 /// Every format, start, metric and space, few clusters and many, chosen and given ones, few colours
@@ -1880,17 +1918,50 @@ class StreamChecks {
         std::printf("CUDA: a captured run has no result on the host\n");
     }
 
+    /// A captured run goes on from the run before it, when it is launched.
+    void check_captured_warm_start() {
+        for (const auto &[clusters, start] :
+             {std::pair{4, GPV_KMEANS_GRID}, {4, GPV_KMEANS_PLUSPLUS}, {40, GPV_KMEANS_GRID}}) {
+            GuardedImage host = painted(GPV_FORMAT_NV12, 51, 33, contents[10](2));
+            Case c = with_clusters(clusters, 3);
+            c.params.start = start;
+            c.params.warm_start = 1;
+            Definition definition;
+            definition(host, c);
+            const Found want = definition(host, c);
+            All all(host, c.params, true);
+            const Expected expected(c, host, all.outputs(), want);
+            DeviceImage src;
+            src.upload(host);
+            DeviceAll to(all);
+            const Op op{context_};
+            set(op, context_, c);
+            require(gpv_kmeans_prepare(op, src.view(), to.labels().view(), to.dst().view()),
+                    context_, "gpv_kmeans_prepare");
+            const Enqueue enqueue = [&](cudaStream_t stream, int) {
+                return to.run(op, stream, src);
+            };
+            expect(streams_.run_captured(enqueue, context_), "a warm start can be captured");
+            to.download();
+            expected.compare("CUDA, a captured run that goes on from itself");
+        }
+        std::printf("CUDA: captured warm start\n");
+    }
+
     /// Values in host memory are those of their run, whatever runs before anybody waits.
-    void check_values_of_two_runs() {
-        Case c = with_clusters(6, 3);
+    void check_values_of_two_runs(int clusters) {
+        Case c = with_clusters(clusters, 3);
         c.params.start = GPV_KMEANS_GRID;
         set(op_, context_, c);
         GuardedImage hosts[2] = {painted(GPV_FORMAT_RGB8, 50, 40, contents[10](5)),
                                  painted(GPV_FORMAT_RGB8, 60, 20, contents[0](6))};
         for (const int second_stream : {0, 1}) {
             std::vector<Found> want;
-            Values centroids[2] = {Values(6 * sizeof(Centroid)), Values(6 * sizeof(Centroid))};
-            Values counts[2] = {Values(6 * sizeof(std::int32_t)), Values(6 * sizeof(std::int32_t))};
+            const std::size_t room = static_cast<std::size_t>(clusters);
+            Values centroids[2] = {Values(room * sizeof(Centroid)),
+                                   Values(room * sizeof(Centroid))};
+            Values counts[2] = {Values(room * sizeof(std::int32_t)),
+                                Values(room * sizeof(std::int32_t))};
             DeviceImage src[2];
             for (int i = 0; i < 2; i++) {
                 want.push_back(Definition()(hosts[i], c));
@@ -1906,12 +1977,12 @@ class StreamChecks {
                 expect_values({nullptr, nullptr, &centroids[i], &counts[i], nullptr}, c.params,
                               want[i], "CUDA, two runs");
         }
-        std::printf("CUDA: values of their run\n");
+        std::printf("CUDA: values of their run, of %d clusters\n", clusters);
     }
 
     /// Each run on what the one before has written, and from its centroids, on alternating streams.
-    void check_alternating() {
-        Case c = with_clusters(9, 2);
+    void check_alternating(int clusters) {
+        Case c = with_clusters(clusters, 2);
         c.params.start = GPV_KMEANS_GRID;
         c.params.warm_start = 1;
         set(op_, context_, c);
@@ -1932,7 +2003,7 @@ class StreamChecks {
         require(gpv_kmeans_query(op_), context_, "gpv_kmeans_query");
         images[0].download(host);
         expect_equal(host, want, "CUDA, two streams");
-        std::printf("CUDA: on two streams\n");
+        std::printf("CUDA: on two streams, %d clusters\n", clusters);
     }
 
   private:
@@ -1987,7 +2058,8 @@ void check_cuda(bool brief) {
         check_branches(place, !brief ? 240 : place == Place::host ? 6 : 24, brief);
         if (!brief)
             compare_with_definition(op, full_run() ? 10000 : 1000);
-        check_few(op, brief ? 16 : 500, {64, 40, 12}, Definition());
+        check_few(op, brief ? 16 : 500, 64, Definition());
+        check_full_cells(op);
         check_prepared(place, brief);
     }
     check_tight(brief ? 6 : 500, brief ? small : anything);
@@ -1995,15 +2067,18 @@ void check_cuda(bool brief) {
     check_empty_clusters();
     StreamChecks().check_captured(brief);
     StreamChecks().check_captured_result();
-    StreamChecks().check_values_of_two_runs();
-    StreamChecks().check_alternating();
+    StreamChecks().check_captured_warm_start();
+    for (const int clusters : {9, 40}) {
+        StreamChecks().check_values_of_two_runs(clusters);
+        StreamChecks().check_alternating(clusters);
+    }
     if (!std::getenv("GPV_SIMT_ARCH")) // where tests/simt has the tables of large images
         check_scratch(GPV_BACKEND_CUDA, Place::device, true, {886, 1088, 1800, 2791});
     if (brief)
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     compare_random(op, 300, {700, GPV_KMEANS_MAX_CLUSTERS, 60}, by_cpu());
-    check_few(op, 100, {1500, 40, 6}, by_cpu());
+    check_few(op, 100, 1500, by_cpu());
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256},
                    definition);
     check_contents(op, {{1919, 1079}}, {5, 130}, by_cpu);
@@ -2054,6 +2129,29 @@ Scene photo_scene(int width, int height, gpv_format format = GPV_FORMAT_RGB8) {
     return {format == GPV_FORMAT_NV12 ? "NV12 photo" : "photo", photo(format, width, height)};
 }
 
+/// A picture that is enlarged, with the noise that a camera would have.
+Scene enlarged_scene(const Picture &picture, int width, int height) {
+    const gpv_image &from = *picture.image->view();
+    const auto channel = [&](int x, int y, int i) {
+        return int{picture.image->row(
+            0, std::min(y, from.height - 1))[3 * std::min(x, from.width - 1) + i]};
+    };
+    return {picture.name, painted(GPV_FORMAT_RGB8, width, height, [&](int x, int y) {
+                // In 256ths of a pixel of the picture.
+                const int u = x * 256 * from.width / width, v = y * 256 * from.height / height;
+                Rgb c;
+                for (int i = 0; i < 3; i++) {
+                    const auto row = [&](int down) {
+                        return channel(u / 256, v / 256 + down, i) * (256 - u % 256) +
+                               channel(u / 256 + 1, v / 256 + down, i) * (u % 256);
+                    };
+                    const int value = (row(0) * (256 - v % 256) + row(1) * (v % 256)) >> 16;
+                    c[i] = std::clamp(value + gaussian(pixel_hash(i, x, y)), 0, 255);
+                }
+                return c;
+            })};
+}
+
 /// Images of 1080p that differ in how many colours they have.
 std::vector<Scene> scenes_by_colors() {
     std::vector<Scene> result;
@@ -2093,7 +2191,7 @@ Work iterations(const Scene &scene, int clusters, bool colors) {
     return work;
 }
 
-/// As many as one of a video or of a palette may need.
+/// Few of them, as the next frame of a video needs.
 Work few_iterations(const Scene &scene, int clusters, int count) {
     Work work = iterations(scene, clusters, true);
     work.name += ", iterations=" + std::to_string(count);
@@ -2474,6 +2572,11 @@ void benchmark_gpu(Report &report) {
     for (const Scene &scene : scenes_by_colors())
         if (scene.name != hd.name)
             bench.compare(scene, of(scene, {2, 8, 64, 255}));
+    for (const Picture &picture : pictures(".ppm"))
+        for (const auto &[width, height] : Sizes{{1920, 1080}, {3840, 2160}}) {
+            const Scene scene = enlarged_scene(picture, width, height);
+            bench.compare(scene, of(scene, {8, 64, 255}));
+        }
     for (const auto &[width, height] : Sizes{{1920, 1080}, {3840, 2160}}) {
         const Scene scene = photo_scene(width, height, GPV_FORMAT_NV12);
         bench.compare(scene, {warm(scene, 8), warm(scene, 64)});

@@ -349,7 +349,6 @@ struct Clustering {
     bool in_place = false;
     gpv_memory table_memory = GPV_MEMORY_CUDA;
     int clusters = 33; ///< so many that colours are counted
-    int iterations = 1;
     gpv_kmeans_start start = GPV_KMEANS_GRID;
     gpv_kmeans_space space = GPV_KMEANS_RGB;
 
@@ -377,7 +376,7 @@ struct Clustering {
         gpv_kmeans_params_init(&params, sizeof params);
         params.clusters = clusters;
         params.max_clusters = most_chosen;
-        params.max_iterations = iterations;
+        params.max_iterations = 1;
         params.start = start;
         params.space = space;
         return params;
