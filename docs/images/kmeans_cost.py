@@ -23,7 +23,7 @@ SHADES = {2: "#1b6ca8", 8: "#2a9d5c", 64: "#d08c1d", 255: "#c0392b"}
 SIZES = {"640x480": "#1b6ca8", "1280x720": "#2a9d5c", "1920x1080": "#d08c1d",
          "3840x2160": "#c0392b", "7680x4320": "#7d3c98"}
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 330, 300, 52, 62, 34, 44
-LEAST, MOST = 80, 2000  # µs
+LEAST, MOST = 50, 2000  # µs
 
 
 def times(run):
@@ -47,7 +47,7 @@ class Panel:
         self.names = []  # (y, x, name, colour) behind the curves
         self.parts = [text(self.left, 18, title, weight="bold"),
                       text(self.left + self.inner / 2, HEIGHT - 8, label, anchor="middle")]
-        for us in (100, 200, 500, 1000, 2000):
+        for us in (50, 100, 200, 500, 1000, 2000):
             self.parts += [line(self.left, self.y(us), self.left + self.inner, self.y(us)),
                            text(self.left - 6, self.y(us) + 4, str(us), anchor="end")]
         for value, name in marks:

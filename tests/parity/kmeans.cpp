@@ -2458,6 +2458,11 @@ void benchmark_cpu(Report &report) {
         bench.compare(video, warm(video, k), all);
     for (Scene &scene : scenes_by_colors())
         bench.compare(scene, iterations(scene, 64, false), all);
+    for (const Picture &picture : pictures(".ppm")) {
+        Scene scene = enlarged_scene(picture, 1920, 1080);
+        for (const int k : {8, 64, 255})
+            bench.compare(scene, iterations(scene, k, false), all);
+    }
     Scene paper = photo_scene(640, 480);
     for (const int threads : {1, all})
         for (const int k : clusters_of_paper)
