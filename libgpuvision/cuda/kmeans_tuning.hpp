@@ -25,8 +25,8 @@ inline constexpr int colors_of_item = 64; ///< of a task, for a warp
 inline constexpr int label_threads = 256;
 
 /// Whether each pixel is compared with each centroid, rather than each colour with few: where that
-/// takes less time than to count colours, as measured with 0.5 to 3.7 million pixels, 2 to 32
-/// clusters and up to 12 iterations.
+/// takes less time than to count colours. Measured with 0.5 to 3.7 million pixels, 2 to 32 clusters
+/// and up to 12 iterations, and taken to hold for fewer pixels and more iterations.
 constexpr bool brute_force_pays(long long pixels, int clusters, int max_iterations) {
     return clusters <= 32 && pixels * (max_iterations + 1) * (clusters + 4) <= 90'000'000;
 }

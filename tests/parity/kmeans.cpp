@@ -1659,25 +1659,29 @@ Reference by_cpu() {
     };
 }
 
-/// So many that CUDA does not compare each pixel with each centroid, however few clusters there
-/// are; a tolerance ends the run long before.
+/// So many that CUDA does not compare each pixel with each centroid, from 1600 pixels on; as a rule
+/// a tolerance ends the run long before.
 constexpr int any_iterations = 10000;
 
-/// Few clusters, with few iterations, where CUDA compares each pixel with each centroid, or many,
-/// where it does not. Runs of both kinds go on from each other.
+/// Few clusters, with few iterations, where CUDA compares each pixel with each centroid, or many on
+/// images of some size, where it does not. Runs of both kinds go on from each other.
 void check_few(Operator &op, int count, int side, const Reference &reference) {
     Case c;
     for (int i = 0; i < count; i++) {
-        GuardedImage src = random_image(random_of(sources), random_side(side), random_side(side));
+        const bool many = random_int(0, 2) == 0;
+        const auto random_length = [&] { return many ? random_int(40, side) : random_side(side); };
+        GuardedImage src = random_image(random_of(sources), random_length(), random_length());
         paint(src, random_content());
         if (i % 4 == 0) {
             c = random_case(src, anything);
             c.params.clusters = random_of<int>({2, 3, 8, 13, 31, 32});
             c.params.metric = random_int(0, 2) ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
             c.given = random_centroids(src, c.params.clusters);
+            if (i == 0) // others may have run before, with another reference
+                c.params.warm_start = 0;
         }
-        c.params.max_iterations = random_int(0, 2) ? random_int(0, 4) : any_iterations;
-        c.params.tolerance = c.params.max_iterations > 4 ? 3.0f : random_int(0, 1) * 0.5f;
+        c.params.max_iterations = many ? any_iterations : random_int(0, 4);
+        c.params.tolerance = many ? 3.0f : random_int(0, 1) * 0.5f;
         compare_outputs(op, c, src, reference(src, c));
     }
     std::printf("CUDA: %d runs of few clusters equal\n", count);
@@ -1696,9 +1700,10 @@ void check_full_cells(Operator &op) {
                     c[i] = (corner[i] & ~7) | (in_cell[i] & 7);
                 return c;
             });
-            Case c = with_clusters(k, any_iterations, 3);
+            const bool manhattan = count++ % 3 == 0;
+            Case c = with_clusters(k, any_iterations, manhattan ? 3.0f : 0.2f);
             c.params.start = GPV_KMEANS_GRID;
-            c.params.metric = count++ % 3 ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
+            c.params.metric = manhattan ? GPV_KMEANS_L1 : GPV_KMEANS_L2;
             expect_all(op, c, src, Definition()(src, c));
         }
     std::printf("CUDA: full cells equal\n");
@@ -1763,12 +1768,14 @@ void check_warm_runs() {
     std::printf("CUDA: warm start equal\n");
 }
 
-/// Of equal centroids all but one have no pixel.
+/// Of equal centroids all but one have no pixel; each update finds a colour for one of them.
 void check_empty_clusters() {
     Operator op(GPV_BACKEND_CUDA, Place::device);
     GuardedImage src = painted(GPV_FORMAT_RGB8, 29, 11, photo_color);
-    for (const auto &[clusters, iterations] : {std::pair{40, 60}, {6, 9}, {4, 3}, {3, 2}}) {
+    for (const auto &[clusters, iterations] :
+         {std::pair{40, 60}, {40, 5}, {6, 9}, {6, 2}, {3, 2}}) {
         Case c = with_clusters(clusters, iterations);
+        c.params.metric = iterations == 2 ? GPV_KMEANS_L1 : GPV_KMEANS_L2;
         c.params.start = GPV_KMEANS_GIVEN;
         c.given.assign(static_cast<std::size_t>(3 * clusters), 255);
         expect_all(op, c, src, Definition()(src, c));
@@ -2132,13 +2139,15 @@ Scene photo_scene(int width, int height, gpv_format format = GPV_FORMAT_RGB8) {
 /// A picture that is enlarged, with the noise that a camera would have.
 Scene enlarged_scene(const Picture &picture, int width, int height) {
     const gpv_image &from = *picture.image->view();
+    const auto place = [](int at, int size, int of_picture) { // in 256ths of a pixel of it
+        return static_cast<int>(std::int64_t{at} * 256 * of_picture / size);
+    };
     const auto channel = [&](int x, int y, int i) {
         return int{picture.image->row(
             0, std::min(y, from.height - 1))[3 * std::min(x, from.width - 1) + i]};
     };
     return {picture.name, painted(GPV_FORMAT_RGB8, width, height, [&](int x, int y) {
-                // In 256ths of a pixel of the picture.
-                const int u = x * 256 * from.width / width, v = y * 256 * from.height / height;
+                const int u = place(x, width, from.width), v = place(y, height, from.height);
                 Rgb c;
                 for (int i = 0; i < 3; i++) {
                     const auto row = [&](int down) {
@@ -2188,14 +2197,6 @@ Work iterations(const Scene &scene, int clusters, bool colors) {
     work.wanted.given = Run(op, work.wanted, small).centroids();
     work.wanted.params.start = GPV_KMEANS_GIVEN;
     work.wanted.params.max_iterations = 20;
-    return work;
-}
-
-/// Few of them, as the next frame of a video needs.
-Work few_iterations(const Scene &scene, int clusters, int count) {
-    Work work = iterations(scene, clusters, true);
-    work.name += ", iterations=" + std::to_string(count);
-    work.wanted.params.max_iterations = count;
     return work;
 }
 
@@ -2472,6 +2473,14 @@ void benchmark_cpu(Report &report) {
 // ---- benchmark on a GPU ---------------------------------------------------
 
 #ifdef HAVE_CUDA
+
+/// Few of them, as the next frame of a video needs.
+Work few_iterations(const Scene &scene, int clusters, int count) {
+    Work work = iterations(scene, clusters, true);
+    work.name += ", iterations=" + std::to_string(count);
+    work.wanted.params.max_iterations = count;
+    return work;
+}
 
 class GpuBenchmark {
   public:
