@@ -38,6 +38,8 @@ struct KmeansParams {
     bool warm_start = false;
 
     bool chosen() const { return clusters == 0; }
+    /// Whether the colours to start from are drawn.
+    bool draws() const { return start == KmeansStart::plusplus || start == KmeansStart::random; }
     /// Clusters that outputs need room for.
     int room() const { return chosen() ? max_clusters : clusters; }
     /// Whether a run may start from the centroids of a run with those parameters.

@@ -736,9 +736,6 @@ class CpuKmeans final : public Kmeans {
     const LabTable *lab() const {
         return params_.space == KmeansSpace::lab ? lab_table_.get() : nullptr;
     }
-    bool draws() const {
-        return params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random;
-    }
 
     // Scratch.
 
@@ -785,8 +782,8 @@ class CpuKmeans final : public Kmeans {
         cells_ = carver.take<Cell>(cells);
         cell_starts_ = carver.take<std::uint32_t>(cells + 1);
         colors_ = {carver.take<std::uint16_t>(colors), carver.take<std::uint32_t>(colors)};
-        nearest_ = carver.take<std::uint32_t>(draws() ? colors : 0);
-        drawings_ = carver.take<Drawing>(draws() ? cells : 0);
+        nearest_ = carver.take<std::uint32_t>(params_.draws() ? colors : 0);
+        drawings_ = carver.take<Drawing>(params_.draws() ? cells : 0);
         grouped_ = carver.take<std::uint16_t>(cells);
         groups_ = carver.take<Group>(cells);
         sums_ = carver.take<ClusterSums>(std::size_t{most_clusters} * workers_);
@@ -1034,7 +1031,7 @@ class CpuKmeans final : public Kmeans {
     void cluster(const Image &src, const Reader &reader, bool warm) {
         if (warm)
             return iterate(now_.found.clusters);
-        if (draws())
+        if (params_.draws())
             draw(params_.room());
         if (params_.chosen())
             return choose(src, reader);

@@ -30,23 +30,6 @@ Layout layout_of(const Image &image) {
     }
 }
 
-/// Calls f<layout>().
-template <class F>
-void with_layout(Layout layout, F f) {
-    switch (layout) {
-    case Layout::gray:
-        return f.template operator()<Layout::gray>();
-    case Layout::rgb:
-        return f.template operator()<Layout::rgb>();
-    case Layout::rgbx:
-        return f.template operator()<Layout::rgbx>();
-    case Layout::nv12:
-        return f.template operator()<Layout::nv12>();
-    default:
-        return f.template operator()<Layout::i420>();
-    }
-}
-
 template <class F>
 void with_metric(KmeansMetric metric, F f) {
     metric == KmeansMetric::l2 ? f.template operator()<KmeansMetric::l2>()
@@ -268,10 +251,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         const KmeansRun there = on_device(run);
         const Layout layout = layout_of(there.src);
         const Source src = source_of(there.src);
-        const bool draws =
-            params_.start == KmeansStart::plusplus || params_.start == KmeansStart::random;
-        const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src, draws);
-        if (!brute_force || draws) {
+        const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src);
+        if (!brute_force || params_.draws()) {
             // What goes on from the run before needs no colours to draw from.
             const WarmStart unless = brute_force ? warm() : WarmStart{};
             with_layout(layout, [&]<Layout l> { add_histogram<l>(src, tables, unless); });
@@ -285,13 +266,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                                .unless = unless},
                               early_ ? Sequence::Begin::early : Sequence::Begin::in_turn);
         }
-        if (draws)
+        if (params_.draws())
             add_seed(tables);
         with_metric(params_.metric, [&]<KmeansMetric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
                 if (brute_force)
-                    return add_lloyd_of_pixels<m>(src, layout, tables, draws,
-                                                  there.labels || there.dst);
+                    return add_lloyd_of_pixels<m>(src, layout, tables, there.labels || there.dst);
             add_lloyd<m>(src, layout, tables);
         });
         add_label(there, src, layout, tables, brute_force, captured);
@@ -328,8 +308,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     /// Whether each pixel is compared with each centroid: if that is little, if no colour has to be
     /// drawn, at least in most frames of a video, and if all pixels lie in shared memory meanwhile.
-    bool is_brute_force(const Source &src, bool draws) const {
-        return !params_.chosen() && (!draws || params_.warm_start) &&
+    bool is_brute_force(const Source &src) const {
+        return !params_.chosen() && (!params_.draws() || params_.warm_start) &&
                brute_force_pays(std::int64_t{src.width} * src.height, params_.clusters,
                                 params_.max_iterations) &&
                LloydOfPixels<KmeansMetric::l2>::shared_bytes(src.width, src.height,
@@ -462,11 +442,11 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <KmeansMetric metric>
     void add_lloyd_of_pixels(const Source &src, Layout layout, const Tables<unsigned> &tables,
-                             bool draws, bool wanted) {
+                             bool wanted) {
         using Kernel = LloydOfPixels<metric>;
         add<Kernel>(dim3(device_.multiprocessors()),
                     {.loop = lloyd_job(src, layout, tables),
-                     .draws = draws,
+                     .draws = params_.draws(),
                      .labels = wanted ? tables.color_labels : nullptr},
                     Sequence::Begin::together,
                     Kernel::shared_bytes(src.width, src.height, device_.multiprocessors()));

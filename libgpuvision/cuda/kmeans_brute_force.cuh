@@ -54,8 +54,9 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     /// Returns the sum of their squares.
     __device__ Wide load_keys(unsigned s) {
         unsigned codes[strip];
-        const int count = load_codes(src, job.loop.start.layout, column(s),
-                                     static_cast<int>((first + s) / row_strips), codes);
+        const int x = column(s), y = static_cast<int>((first + s) / row_strips);
+        const int count = with_layout(job.loop.start.layout,
+                                      [&]<Layout l> { return load_codes<l>(src, x, y, codes); });
         Wide squares = 0;
 #pragma unroll
         for (int i = 0; i < strip; i++) {
@@ -90,33 +91,19 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     }
 
     __device__ void assign_group(const Group &group, bool fresh, bool publish) {
-        unsigned *own = keys_of(group), key[pixels], nearest[pixels];
-        float x[pixels], y[pixels], z[pixels], least[pixels];
+        unsigned *own = keys_of(group), key[pixels];
+        Nearest<metric, pixels> nearest;
 #pragma unroll
         for (int i = 0; i < pixels; i++) {
             key[i] = own[i * strips];
-            const Color c = color_of_key(key[i]);
-            x[i] = static_cast<float>(c.red);
-            y[i] = static_cast<float>(c.green);
-            z[i] = static_cast<float>(c.blue);
-            nearest[i] = 0;
-            least[i] = 1e30f;
+            nearest.begin(i, key[i]);
         }
-        for (int k = 0; k < clusters; k++) {
-            const Centroid c = centroid(k);
-#pragma unroll
-            for (int i = 0; i < pixels; i++) {
-                const float d = distance<metric>(x[i], y[i], z[i], c);
-                if (d < least[i]) {
-                    least[i] = d;
-                    nearest[i] = k;
-                }
-            }
-        }
+        for (int k = 0; k < clusters; k++)
+            nearest.compare(k, centroid(k));
         Word labels = 0;
 #pragma unroll
         for (int i = 0; i < pixels; i++) {
-            const unsigned label = nearest[i], before = key[i] >> 24;
+            const unsigned label = nearest.which[i], before = key[i] >> 24;
             labels |= label << (8 * i);
             if (i >= group.count || (label == before && !fresh))
                 continue;

@@ -367,30 +367,18 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
                                   bool publish) {
         unsigned *keys = keys_of(own) + first;
         const unsigned size = own.size - first;
-        unsigned key[colors], nearest[colors];
-        float x[colors], y[colors], z[colors], least[colors];
+        unsigned key[colors];
+        Nearest<metric, colors> nearest;
 #pragma unroll
         for (int i = 0; i < colors; i++) {
             const unsigned at = 32 * i + lane;
             key[i] = at < size ? keys[at] : 0;
-            const Color c = color_of_key(key[i]);
-            x[i] = static_cast<float>(c.red);
-            y[i] = static_cast<float>(c.green);
-            z[i] = static_cast<float>(c.blue);
-            nearest[i] = 0;
-            least[i] = 1e30f;
+            nearest.begin(i, key[i]);
         }
         const auto compare = [&](unsigned candidate) {
             const auto *bytes = reinterpret_cast<const std::byte *>(shared.centroids);
             const auto &c = *reinterpret_cast<const float4 *>(bytes + (candidate >> 16));
-#pragma unroll
-            for (int i = 0; i < colors; i++) {
-                const float d = distance<metric>(x[i], y[i], z[i], {c.x, c.y, c.z});
-                if (d < least[i]) {
-                    least[i] = d;
-                    nearest[i] = candidate;
-                }
-            }
+            nearest.compare(candidate, {c.x, c.y, c.z});
         };
         const unsigned length = slot.length;
         for (unsigned i = 0; i < length; i++)
@@ -404,7 +392,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
             const unsigned at = 32 * i + lane;
             if (at >= size)
                 continue;
-            const unsigned label = nearest[i] & number_mask;
+            const unsigned label = nearest.which[i] & number_mask;
             const unsigned before = of_task & mixed ? key[i] >> 24 : of_task;
             if (label != before) {
                 const Sum count = counts_of(own)[first + at];

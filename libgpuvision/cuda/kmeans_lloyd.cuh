@@ -31,21 +31,6 @@ struct LloydStart {
     Centroid given[most_clusters]; ///< by the caller
 };
 
-__device__ inline Color rgb_at(const Source &src, Layout layout, int x, int y) {
-    switch (layout) {
-    case Layout::gray:
-        return rgb_at<Layout::gray>(src, x, y);
-    case Layout::rgb:
-        return rgb_at<Layout::rgb>(src, x, y);
-    case Layout::rgbx:
-        return rgb_at<Layout::rgbx>(src, x, y);
-    case Layout::nv12:
-        return rgb_at<Layout::nv12>(src, x, y);
-    default:
-        return rgb_at<Layout::i420>(src, x, y);
-    }
-}
-
 template <class Sum>
 struct LloydJob {
     Control *control;
@@ -81,6 +66,36 @@ __device__ void clear(LloydShared<Sum> &shared) {
         shared.lowest_empty = most_clusters;
     }
 }
+
+/// So many colours that look for the nearest centroid together. Of equally near ones the first that
+/// is compared counts.
+template <KmeansMetric metric, int colors>
+struct Nearest {
+    unsigned which[colors]; ///< so far
+
+    __device__ __forceinline__ void begin(int i, unsigned key) {
+        const Color c = color_of_key(key);
+        x[i] = static_cast<float>(c.red);
+        y[i] = static_cast<float>(c.green);
+        z[i] = static_cast<float>(c.blue);
+        which[i] = 0;
+        least[i] = 1e30f;
+    }
+    /// number: says which one it is.
+    __device__ __forceinline__ void compare(unsigned number, const Centroid &c) {
+#pragma unroll
+        for (int i = 0; i < colors; i++) {
+            const float d = distance<metric>(x[i], y[i], z[i], c);
+            if (d < least[i]) {
+                least[i] = d;
+                which[i] = number;
+            }
+        }
+    }
+
+  private:
+    float x[colors], y[colors], z[colors], least[colors];
+};
 
 /// What all blocks do together. Block has
 ///   void assign(bool fresh, bool publish)
@@ -157,7 +172,8 @@ class LloydLoop {
         if (start.kind != KmeansStart::grid)
             return start.seeds[i];
         const Point p = grid_point(i, clusters, start.src.width, start.src.height);
-        const Color c = rgb_at(start.src, start.layout, p.x, p.y);
+        const Color c =
+            with_layout(start.layout, [&]<Layout l> { return rgb_at<l>(start.src, p.x, p.y); });
         return centroid_of(start.src.lab ? start.src.lab->lab(c) : c);
     }
 

@@ -15,6 +15,23 @@ constexpr bool is_yuv(Layout layout) {
     return layout == Layout::nv12 || layout == Layout::i420;
 }
 
+/// Calls f<layout>().
+template <class F>
+constexpr auto with_layout(Layout layout, F f) {
+    switch (layout) {
+    case Layout::gray:
+        return f.template operator()<Layout::gray>();
+    case Layout::rgb:
+        return f.template operator()<Layout::rgb>();
+    case Layout::rgbx:
+        return f.template operator()<Layout::rgbx>();
+    case Layout::nv12:
+        return f.template operator()<Layout::nv12>();
+    default:
+        return f.template operator()<Layout::i420>();
+    }
+}
+
 using Wide = unsigned long long;
 
 /// What goes from one run to the next.
@@ -156,22 +173,6 @@ __device__ __forceinline__ int load_codes(const Source &src, int x, int y,
     for (int i = 0; i < strip; i++)
         codes[i] = i < count ? src.code(rgb_at<layout>(src, x + i, y)) : 0;
     return count;
-}
-
-__device__ inline int load_codes(const Source &src, Layout layout, int x, int y,
-                                 unsigned (&codes)[strip]) {
-    switch (layout) {
-    case Layout::gray:
-        return load_codes<Layout::gray>(src, x, y, codes);
-    case Layout::rgb:
-        return load_codes<Layout::rgb>(src, x, y, codes);
-    case Layout::rgbx:
-        return load_codes<Layout::rgbx>(src, x, y, codes);
-    case Layout::nv12:
-        return load_codes<Layout::nv12>(src, x, y, codes);
-    default:
-        return load_codes<Layout::i420>(src, x, y, codes);
-    }
 }
 
 /// Counts the pixels of every colour, and marks the cells that have some.
