@@ -76,6 +76,13 @@ bool overlap(const Block &a, const Block &b) {
     return before(a.data, b.data + b.size) && before(b.data, a.data + a.size);
 }
 
+Image luma_plane(const Image &image) {
+    Image result = image;
+    if (image.format == Format::nv12 || image.format == Format::i420)
+        result.format = Format::gray8;
+    return result;
+}
+
 bool overlap(const Image &image, const Block &block) {
     for (int i = 0; i < image.plane_count(); i++) {
         const Plane &plane = image.planes[i];

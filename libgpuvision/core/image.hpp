@@ -93,6 +93,9 @@ struct Image {
     PlaneShape shape(int plane) const { return plane_shape(format, plane, width, height); }
 };
 
+/// The luma of an image as an image, if it is one of its planes; else the image.
+Image luma_plane(const Image &image);
+
 /// A checked view of flat memory.
 struct Block {
     Memory memory;

@@ -16,15 +16,6 @@ namespace {
 
 using namespace ccl;
 
-/// One byte a pixel: luma of RGB.
-struct Luma : Pointwise<Luma> {
-    __device__ static void point(const PointJob &job, int x, int y) {
-        const auto *pixel = job.a.row<std::uint8_t>(y) + x * job.channels;
-        job.out.row<std::uint8_t>(y)[x] =
-            static_cast<std::uint8_t>(luma(pixel, job.channels, job.red));
-    }
-};
-
 /// Calls f<kind>().
 template <class F>
 void with_runs(Runs runs, F f) {
@@ -47,14 +38,6 @@ void with_write(bool measured, F f) {
         f.template operator()<Write<Output, kind, true>>();
     else if constexpr (!std::is_same_v<Output, NoLabels>)
         f.template operator()<Write<Output, kind, false>>();
-}
-
-/// The luma of an image as an image, if it is one of its planes.
-Image luma_plane(const Image &image) {
-    Image result = image;
-    if (image.format == Format::nv12 || image.format == Format::i420)
-        result.format = Format::gray8;
-    return result;
 }
 
 class CudaCcl final : public CudaOperation<Ccl>, private Delivery {

@@ -95,4 +95,13 @@ __device__ int luma(const T *pixel, int channels, int red) {
     return (77 * pixel[red] + 150 * pixel[1] + 29 * pixel[2 - red] + 128) >> 8;
 }
 
+/// The same, of rows: one byte a pixel.
+struct Luma : Pointwise<Luma> {
+    __device__ static void point(const PointJob &job, int x, int y) {
+        const auto *pixel = job.a.row<std::uint8_t>(y) + x * job.channels;
+        job.out.row<std::uint8_t>(y)[x] =
+            static_cast<std::uint8_t>(luma(pixel, job.channels, job.red));
+    }
+};
+
 } // namespace gpv::cuda
