@@ -41,13 +41,18 @@ using Error = Owned<GError, g_error_free>;
 
 constexpr int live_frames = 300;
 
-struct Options {
+struct Clip {
     std::string input; // a file, a URI, /dev/videoN, or "" for a generated clip
-    std::vector<std::string> effects = {"gpuerode radius=6 shape=ellipse",
-                                        "gpuccl threshold=100 min-area=100",
-                                        "gpukmeans clusters=6"};
-    std::string out = "out";
     std::string credit;
+};
+
+struct Options {
+    Clip clip;
+    Clip sift_clip; // of gpusift, if it has an input
+    std::vector<std::string> effects = {"gpuerode radius=6 shape=ellipse",
+                                        "gpuccl threshold=100 min-area=100", "gpukmeans clusters=6",
+                                        "gpusift overlay=rich"};
+    std::string out = "out";
     int frames = 0; // 0 = all of a file, live_frames of a camera
 };
 
@@ -346,6 +351,8 @@ class Demo {
             throw std::runtime_error("there is no element of gpuvision in --effect \"" + effect +
                                      "\"");
         name_ = GST_OBJECT_NAME(gst_element_get_factory(filter_.get()));
+        const bool own_clip = name_ == "gpusift" && !options.sift_clip.input.empty();
+        clip_ = own_clip ? options.sift_clip : options.clip;
         if (g_mkdir_with_parents(options.out.c_str(), 0755) != 0)
             throw std::runtime_error("the folder " + options.out + " cannot be made");
         build();
@@ -409,7 +416,7 @@ class Demo {
             report_colors();
         std::printf("backend   %s, %s\n", text("backend"), text("device"));
         std::printf("clip      %s\n",
-                    options_.credit.empty() ? described_input().c_str() : options_.credit.c_str());
+                    clip_.credit.empty() ? described_input().c_str() : clip_.credit.c_str());
         std::printf("video     %s\n", absolute(path(writer_.suffix)).get());
         std::printf("picture   %s\n", absolute(path("png")).get());
     }
@@ -417,12 +424,13 @@ class Demo {
   private:
     void report_counts() const {
         const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
+        const char *what = name_ == "gpusift" ? "keypoints" : "objects";
         if (*least == *most)
-            std::printf("objects   %d in every frame\n", *least);
+            std::printf("%-9s %d in every frame\n", what, *least);
         else
-            std::printf("objects   %d to %d in a frame, from the first frame to the last:\n"
+            std::printf("%-9s %d to %d in a frame, from the first frame to the last:\n"
                         "          %s\n",
-                        *least, *most, plot(counts_).c_str());
+                        what, *least, *most, plot(counts_).c_str());
     }
 
     // With its share of the pixels, the most frequent one first.
@@ -460,13 +468,13 @@ class Demo {
     }
 
     std::string described_input() const {
-        return options_.input.empty() ? "generated (videotestsrc): no real clip was given"
-                                      : options_.input;
+        return clip_.input.empty() ? "generated (videotestsrc): no real clip was given"
+                                   : clip_.input;
     }
 
     // Sets *uri where the source needs one.
     std::string source(std::string *uri) const {
-        const std::string &input = options_.input;
+        const std::string &input = clip_.input;
         if (input.empty())
             return "videotestsrc pattern=ball motion=sweep num-buffers=250 ! "
                    "video/x-raw,width=640,height=480,framerate=25/1";
@@ -520,7 +528,7 @@ class Demo {
         if (!uri.empty())
             g_object_set(source.get(), "uri", uri.c_str(), nullptr);
         else if (source)
-            g_object_set(source.get(), "device", options_.input.c_str(), nullptr);
+            g_object_set(source.get(), "device", clip_.input.c_str(), nullptr);
 
         Element frame(child("frame")), queue(child("side-by-side"));
         Pad in(gst_element_get_static_pad(frame.get(), "sink"));
@@ -684,6 +692,7 @@ class Demo {
     const std::string description_; // of the effect
     const Writer &writer_;
     const Element effect_, filter_; // a bin, and the element of gpuvision in it
+    Clip clip_;
     std::string name_, missing_;
     Element pipeline_, mixer_;
     ContactSheet sheet_;
@@ -699,15 +708,20 @@ class Demo {
 Options parse(int argc, char **argv) {
     Options options;
     gchar *effect = nullptr, *out = nullptr, *credit = nullptr;
+    gchar *sift_clip = nullptr, *sift_credit = nullptr;
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
         {"effect", 'e', 0, G_OPTION_ARG_FILENAME, &effect,
-         "what to show, as for gst-launch-1.0; default: gpuerode, gpuccl, gpukmeans", "ELEMENT"},
+         "what to show, as for gst-launch-1.0; default: gpuerode, gpuccl, gpukmeans, gpusift",
+         "ELEMENT"},
         {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
          "stop after so many; default: all of a file, 300 of a camera", "N"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",
          "FOLDER"},
         {"credit", 0, 0, G_OPTION_ARG_FILENAME, &credit, "source and licence of the clip, to print",
+         "TEXT"},
+        {"sift-clip", 0, 0, G_OPTION_ARG_FILENAME, &sift_clip, "another clip for gpusift", "FILE"},
+        {"sift-credit", 0, 0, G_OPTION_ARG_FILENAME, &sift_credit, "its source and licence",
          "TEXT"},
         {G_OPTION_REMAINING, 0, 0, G_OPTION_ARG_FILENAME_ARRAY, &inputs, nullptr,
          "[FILE|URI|/dev/videoN]"},
@@ -719,6 +733,7 @@ Options parse(int argc, char **argv) {
     const bool parsed = g_option_context_parse(context.get(), &argc, &argv, &error);
     Error failed(error);
     Text owned_effect(effect), owned_out(out), owned_credit(credit);
+    Text owned_sift_clip(sift_clip), owned_sift_credit(sift_credit);
     Owned<gchar *, g_strfreev> owned_inputs(inputs);
     if (!parsed)
         throw std::runtime_error(failed->message);
@@ -727,13 +742,15 @@ Options parse(int argc, char **argv) {
     if (options.frames < 0)
         throw std::runtime_error("--frames must be 0 (all) or more");
     if (inputs)
-        options.input = inputs[0];
+        options.clip.input = inputs[0];
     if (effect)
         options.effects = {effect};
     if (out)
         options.out = out;
     if (credit)
-        options.credit = credit;
+        options.clip.credit = credit;
+    if (sift_clip)
+        options.sift_clip = {sift_clip, sift_credit ? sift_credit : ""};
     return options;
 }
 

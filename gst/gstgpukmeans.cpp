@@ -63,8 +63,8 @@ const GEnumValue output_names[] = {
 
 /* By Output. */
 constexpr GstGpuVisionOutput outputs[] = {
-    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, TRUE},
-    {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, TRUE}};
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_NEW},
+    {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_GPU_VISION_PIXELS_NEW}};
 
 gpv_kmeans_params snapshot(GstGpuKmeans *self) {
     GST_OBJECT_LOCK(self);

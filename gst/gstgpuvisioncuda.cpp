@@ -218,3 +218,27 @@ GstGpuVisionCuda::Queue GstGpuVisionCuda::queue([[maybe_unused]] GstBuffer *in,
 #endif
     return {stream(), true};
 }
+
+bool GstGpuVisionCuda::copy(const GstGpuVisionFrame &from, const GstGpuVisionFrame &to,
+                            gpv_stream stream) {
+    const gpv_image &src = *from.view(), &dst = *to.view();
+    if (!push())
+        return false;
+    bool copied = true;
+    for (gint32 p = 0; copied && p < gpv_format_planes(src.format); p++) {
+        gint64 row_bytes = 0, rows = 0;
+        CUDA_MEMCPY2D job = {};
+        copied =
+            gpv_format_plane(src.format, p, src.width, src.height, &row_bytes, &rows) == GPV_OK;
+        job.srcMemoryType = job.dstMemoryType = CU_MEMORYTYPE_DEVICE;
+        job.srcDevice = reinterpret_cast<CUdeviceptr>(src.data[p]);
+        job.dstDevice = reinterpret_cast<CUdeviceptr>(dst.data[p]);
+        job.srcPitch = static_cast<gsize>(src.stride[p]);
+        job.dstPitch = static_cast<gsize>(dst.stride[p]);
+        job.WidthInBytes = static_cast<gsize>(row_bytes);
+        job.Height = static_cast<gsize>(rows);
+        copied = copied && CuMemcpy2DAsync(&job, static_cast<CUstream>(stream)) == CUDA_SUCCESS;
+    }
+    pop();
+    return copied;
+}

@@ -60,6 +60,9 @@ class GstGpuVisionCuda {
     /* For a run between two mapped buffers of CUDAMemory. */
     Queue queue(GstBuffer *in, GstBuffer *out);
 
+    /* Enqueues a copy between frames of the same caps in this context. */
+    bool copy(const GstGpuVisionFrame &from, const GstGpuVisionFrame &to, gpv_stream stream);
+
   private:
     struct State;
     std::unique_ptr<State> state;

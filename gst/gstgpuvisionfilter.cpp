@@ -63,7 +63,7 @@ enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, stats }
 
 /* Of an element that says nothing of its outputs. */
 constexpr GstGpuVisionOutput same_as_input = {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN,
-                                              TRUE};
+                                              GST_GPU_VISION_PIXELS_NEW};
 
 GstStaticPadTemplate sink_template =
     GST_STATIC_PAD_TEMPLATE("sink", GST_PAD_SINK, GST_PAD_ALWAYS, GST_STATIC_CAPS(GPU_VISION_CAPS));
@@ -560,7 +560,7 @@ gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery 
     GstCaps *caps = nullptr;
     gboolean need_pool = FALSE;
     GstVideoInfo info;
-    if (!wanted_output(self).image) /* downstream gets these buffers */
+    if (wanted_output(self).pixels != GST_GPU_VISION_PIXELS_NEW) /* downstream gets these buffers */
         return base_class()->propose_allocation(trans, nullptr, query);
     gst_query_parse_allocation(query, &caps, &need_pool);
     if (!caps || !gst_video_info_from_caps(&info, caps) || !takes(self, trans->sinkpad, caps) ||
@@ -645,14 +645,20 @@ void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
         follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
-/* Where no image is made the frame goes on: it has to be writable, but its pixels do not. */
+/* To add metadata the frame has to be writable, but not its pixels. */
 GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     auto *priv = private_of(self);
     priv->output = output_of_caps(self);
-    if (output_at(self, priv->output).image)
+    const GstGpuVisionPixels pixels = output_at(self, priv->output).pixels;
+    const bool writable = gst_buffer_is_writable(in);
+    if (pixels == GST_GPU_VISION_PIXELS_KEPT)
+        *out = writable ? in : gst_buffer_copy(in);
+    else if (pixels == GST_GPU_VISION_PIXELS_DRAWN && writable &&
+             gst_buffer_is_all_memory_writable(in))
+        *out = in;
+    else
         return base_class()->prepare_output_buffer(trans, in, out);
-    *out = gst_buffer_is_writable(in) ? in : gst_buffer_copy(in);
     return GST_FLOW_OK;
 }
 
@@ -665,7 +671,8 @@ void record_time(GstGpuVisionFilter *self, gdouble us) {
     times.sum += us;
     if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames) {
         times.uploads++;
-        times.downloads += output_at(self, priv->output).image ? 1 : 0;
+        times.downloads +=
+            output_at(self, priv->output).pixels == GST_GPU_VISION_PIXELS_NEW ? 1 : 0;
     }
     GST_OBJECT_UNLOCK(self);
 }
@@ -681,8 +688,46 @@ gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job, bool wa
     return status;
 }
 
-/* Where the output has no image, out is in, or shares its memory. */
-gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results) {
+/* What the library is given of a frame. */
+class MappedPair {
+  public:
+    /* Memory is mapped once: for reading, and at the same time for writing, it cannot be. */
+    MappedPair(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
+               const GstGpuVisionPlace &place)
+        : pixels(output_at(self, private_of(self)->output).pixels), in_place(in == out),
+          src(private_of(self)->in_info, in,
+              in_place && pixels == GST_GPU_VISION_PIXELS_DRAWN ? GST_MAP_READWRITE : GST_MAP_READ,
+              place) {
+        if (pixels != GST_GPU_VISION_PIXELS_KEPT && !in_place)
+            dst.emplace(private_of(self)->out_info, out, GST_MAP_WRITE, place);
+    }
+
+    bool has_src() const { return static_cast<bool>(src); }
+    bool has_dst() const { return !dst || *dst; }
+    const gpv_image *from() const { return src.view(); }
+    const gpv_image *to() const {
+        if (pixels == GST_GPU_VISION_PIXELS_KEPT)
+            return nullptr;
+        return in_place ? src.view() : dst->view();
+    }
+    /* What is drawn over has to be there. */
+    bool copy(GstGpuVisionCuda &cuda, gpv_stream stream) {
+        if (pixels != GST_GPU_VISION_PIXELS_DRAWN || in_place)
+            return true;
+        return src.view()->memory == GPV_MEMORY_CUDA ? cuda.copy(src, *dst, stream)
+                                                     : dst->copy(src);
+    }
+
+  private:
+    const GstGpuVisionPixels pixels;
+    const bool in_place;
+    const GstGpuVisionFrame src;
+    std::optional<GstGpuVisionFrame> dst;
+};
+
+/* Where pixels are kept or drawn, out is in, or shares its memory. */
+gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results,
+                         bool meta) {
     auto *priv = private_of(self);
     const bool cuda = priv->cuda_frames;
     if (!priv->context) /* follow_context() has said why */
@@ -694,23 +739,22 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
         return FALSE;
     }
-    const GstGpuVisionPlace place = cuda ? priv->cuda->place() : GstGpuVisionPlace{};
-    const GstGpuVisionFrame src(priv->in_info, in, GST_MAP_READ, place);
-    std::optional<GstGpuVisionFrame> dst;
-    if (output_at(self, priv->output).image)
-        dst.emplace(priv->out_info, out, GST_MAP_WRITE, place);
-    if (!src || (dst && !*dst)) {
+    MappedPair frames(self, in, out, cuda ? priv->cuda->place() : GstGpuVisionPlace{});
+    if (!frames.has_src() || !frames.has_dst()) {
         GST_ELEMENT_ERROR(self, STREAM, FAILED,
                           ("The %s buffer does not hold the frame that its caps describe.",
-                           src ? "output" : "input"),
-                          ("%" GST_PTR_FORMAT, src ? out : in));
+                           frames.has_src() ? "output" : "input"),
+                          ("%" GST_PTR_FORMAT, frames.has_src() ? out : in));
         return FALSE;
     }
     const GstGpuVisionCuda::Queue queue =
         cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{priv->cuda->stream(), true};
+    if (!frames.copy(*priv->cuda, queue.stream)) {
+        post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
+        return FALSE;
+    }
     const gpv_status status = process(
-        self, {queue.stream, src.view(), dst ? dst->view() : nullptr, priv->output, results},
-        queue.wait);
+        self, {queue.stream, frames.from(), frames.to(), priv->output, results, meta}, queue.wait);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
@@ -734,7 +778,7 @@ GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) 
     GST_OBJECT_LOCK(self);
     const bool attach = priv->attach_meta, post = priv->post_messages;
     GST_OBJECT_UNLOCK(self);
-    if (!process_buffers(self, in, out, attach || post))
+    if (!process_buffers(self, in, out, attach || post, attach))
         return GST_FLOW_ERROR;
     if (!attach && !post)
         return GST_FLOW_OK;

@@ -8,19 +8,29 @@
 
 G_BEGIN_DECLS
 
+/* Of the frame that goes on. */
+typedef enum {
+    GST_GPU_VISION_PIXELS_NEW,  /* all are made, in another buffer */
+    GST_GPU_VISION_PIXELS_KEPT, /* it is the one that came, with its pixels untouched */
+    GST_GPU_VISION_PIXELS_DRAWN /* likewise, but process() draws into it, or into a copy if it is
+                                   not writable */
+} GstGpuVisionPixels;
+
 /* What becomes of a frame. */
 typedef struct {
     GstVideoFormat system, cuda; /* what comes out, by memory; UNKNOWN: the format of the frame */
-    gboolean image;              /* FALSE: the frame itself goes on, with its pixels untouched */
+    GstGpuVisionPixels pixels;
 } GstGpuVisionOutput;
 
 /* What process() does with one frame. */
 typedef struct {
     gpv_stream stream;
     const gpv_image *src;
-    const gpv_image *dst; /* NULL where the output has no image */
-    guint output;         /* its index */
-    gboolean results;     /* whether they will be asked for */
+    const gpv_image
+        *dst;     /* NULL where pixels are kept; where it is drawn, has those of src, or is src */
+    guint output; /* its index */
+    gboolean results; /* whether they will be asked for */
+    gboolean meta;    /* whether annotate() will be called */
 } GstGpuVisionJob;
 
 /*
@@ -54,7 +64,10 @@ struct _GstGpuVisionFilterClass {
      */
     GstStructure *(*results)(GstGpuVisionFilter *self);
 
-    /* Attaches metadata of GStreamer's own to a frame that gets the results too. May be NULL. */
+    /*
+     * Adds to a frame that has got the results as metadata what messages do not carry: to them, or
+     * metadata of GStreamer's own. May be NULL.
+     */
     void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer);
 
     const GstGpuVisionOutput *outputs;

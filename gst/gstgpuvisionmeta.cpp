@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gstgpuvisionmeta.h"
 
+#include <gpuvision/sift.h>
 #include <gst/video/gstvideometa.h>
 #include <gst/video/video.h>
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 namespace {
@@ -21,9 +23,9 @@ struct Scale {
  * Offsets and lengths of whole pixels are rounded down, and a length stays at
  * least 1: so a box that lies in the frame still does after scaling. Points are
  * measured from the centre of the first pixel. Numbers in an array are what the
- * array is called.
+ * array is called. Keypoints are records of gpv_keypoint in a GBytes.
  */
-enum class Kind { Offset, Length, Point };
+enum class Kind { Offset, Length, Point, Keypoints };
 enum class Axis { X, Y, Both };
 
 struct Field {
@@ -38,7 +40,7 @@ constexpr Field fields[] = {
     {"cx", Kind::Point, Axis::X},          {"cy", Kind::Point, Axis::Y},
     {"radius-x", Kind::Length, Axis::X},   {"radius-y", Kind::Length, Axis::Y},
     {"area", Kind::Length, Axis::Both},    {"counts", Kind::Length, Axis::Both},
-    {"inertia", Kind::Length, Axis::Both},
+    {"inertia", Kind::Length, Axis::Both}, {"keypoints", Kind::Keypoints, Axis::Both},
 };
 
 Ratio ratio_along(Axis axis, const Scale &scale) {
@@ -57,17 +59,39 @@ gint scale_int(gint value, Kind kind, Ratio ratio) {
     return static_cast<gint>(std::clamp<gint64>(value * ratio.to / ratio.from, least, G_MAXINT));
 }
 
+gdouble factor_of(Ratio ratio) {
+    return static_cast<gdouble>(ratio.to) / static_cast<gdouble>(ratio.from);
+}
+
 gdouble scale_double(gdouble value, Kind kind, Ratio ratio) {
-    const gdouble factor = static_cast<gdouble>(ratio.to) / static_cast<gdouble>(ratio.from);
+    const gdouble factor = factor_of(ratio);
     return kind == Kind::Point ? (value + 0.5) * factor - 0.5 : value * factor;
 }
 
-void scale_number(GValue *value, const Field &field, const Scale &scale) {
+/* The circle of a keypoint becomes one of the same area as the ellipse that it would be. */
+GBytes *scale_keypoints(GBytes *bytes, const Scale &scale) {
+    const gdouble growth = std::sqrt(factor_of(ratio_along(Axis::Both, scale)));
+    gsize size = 0;
+    gconstpointer data = g_bytes_get_data(bytes, &size);
+    auto *keypoints = static_cast<gpv_keypoint *>(g_memdup2(data, size));
+    for (gsize i = 0; i < size / sizeof *keypoints; i++) {
+        gpv_keypoint &k = keypoints[i];
+        k.x = static_cast<gfloat>(scale_double(k.x, Kind::Point, scale.x));
+        k.y = static_cast<gfloat>(scale_double(k.y, Kind::Point, scale.y));
+        k.sigma = static_cast<gfloat>(k.sigma * growth);
+    }
+    return g_bytes_new_take(keypoints, size);
+}
+
+void scale_field(GValue *value, const Field &field, const Scale &scale) {
     const Ratio ratio = ratio_along(field.axis, scale);
     if (G_VALUE_HOLDS_INT(value))
         g_value_set_int(value, scale_int(g_value_get_int(value), field.kind, ratio));
     else if (G_VALUE_HOLDS_DOUBLE(value))
         g_value_set_double(value, scale_double(g_value_get_double(value), field.kind, ratio));
+    else if (G_VALUE_HOLDS(value, G_TYPE_BYTES) && field.kind == Kind::Keypoints)
+        g_value_take_boxed(value,
+                           scale_keypoints(static_cast<GBytes *>(g_value_get_boxed(value)), scale));
 }
 
 void scale_value(GValue *value, std::string_view name, const Scale &scale);
@@ -112,7 +136,7 @@ void scale_value(GValue *value, std::string_view name, const Scale &scale) {
     const auto *field = std::find_if(std::begin(fields), std::end(fields),
                                      [name](const Field &f) { return f.name == name; });
     if (field != std::end(fields))
-        scale_number(value, *field, scale);
+        scale_field(value, *field, scale);
 }
 
 GstStructure *add_empty(GstBuffer *buffer, const GstStructure *like) {

@@ -4,6 +4,7 @@
 #include "gstgpuccl.h"
 #include "gstgpuerode.h"
 #include "gstgpukmeans.h"
+#include "gstgpusift.h"
 
 namespace {
 
@@ -12,7 +13,8 @@ gboolean init(GstPlugin *plugin) {
     const gboolean ccl = GST_ELEMENT_REGISTER(gpuccl, plugin);
     const gboolean erode = GST_ELEMENT_REGISTER(gpuerode, plugin);
     const gboolean kmeans = GST_ELEMENT_REGISTER(gpukmeans, plugin);
-    return ccl || erode || kmeans;
+    const gboolean sift = GST_ELEMENT_REGISTER(gpusift, plugin);
+    return ccl || erode || kmeans || sift;
 }
 
 } // namespace

@@ -158,6 +158,27 @@ def make_spaces(photos):
                                 for text, effect in effects], size, 3, COLOR_PNG)
 
 
+def make_keypoints(photos):
+    size = 300, 200
+    tiles = [(text, picture(photos / "coffee.png", "RGB", size=size, effect=effect))
+             for text, effect in [("overlay=points", "gpusift overlay=points color=0xffff0000"),
+                                  ("overlay=rich", "gpusift overlay=rich"),
+                                  ("the same, max-features=40", "gpusift overlay=rich max-features=40")]]
+    sheet("sift-keypoints.png", tiles, size, 3, COLOR_PNG)
+
+
+def make_detection(photos):
+    """What parameters change in what is found."""
+    size = 300, 200
+    tiles = [(text, picture(photos / "coffee.png", "RGB", size=size,
+                            effect=f"gpusift overlay=rich {effect}"))
+             for text, effect in [("upsample=true contrast-threshold=0.02", "contrast-threshold=0.02"),
+                                  ("upsample=true contrast-threshold=0.06", "contrast-threshold=0.06"),
+                                  ("upsample=false contrast-threshold=0.02",
+                                   "upsample=false contrast-threshold=0.02")]]
+    sheet("sift-parameters.png", tiles, size, 3, COLOR_PNG)
+
+
 def make_photograph(photos):
     """Four by three, and small, for a test that reads it without a decoder."""
     source = picture(photos / "coffee.png", "RGB", crop="left=33 right=34", size=(160, 120))
@@ -186,7 +207,8 @@ def main():
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
         photos = photographs(folder)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
-                     make_connectivity, make_clusters, make_spaces, make_photograph):
+                     make_connectivity, make_clusters, make_spaces, make_keypoints, make_detection,
+                     make_photograph):
             make(photos)
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")

@@ -11,6 +11,7 @@
 #include <gpuvision/context.h>
 #include <gpuvision/erode.h>
 #include <gpuvision/kmeans.h>
+#include <gpuvision/sift.h>
 #include <gpuvision/types.h>
 #include <gpuvision/version.h>
 

@@ -5,6 +5,7 @@
 #include "core/erode.hpp"
 #include "core/error.hpp"
 #include "core/kmeans.hpp"
+#include "core/sift.hpp"
 
 namespace gpv::cuda {
 namespace {
@@ -33,6 +34,10 @@ std::unique_ptr<Erode> make_erode(std::shared_ptr<Context>) {
 }
 
 std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context>) {
+    refuse();
+}
+
+std::unique_ptr<Sift> make_sift(std::shared_ptr<Context>) {
     refuse();
 }
 

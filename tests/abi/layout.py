@@ -6,7 +6,7 @@ import sys
 import public
 
 include, layout = sys.argv[1:]
-RECORDS = {"gpv_ccl_component"} # of arrays, whose stride is an argument
+RECORDS = {"gpv_ccl_component", "gpv_keypoint"} # of arrays, whose stride is an argument
 COUNTERS = {"GPV_API_VERSION_MINOR", "GPV_API_VERSION_PATCH"} # they are there to grow
 structs = public.structs(include)
 lines = {

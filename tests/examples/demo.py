@@ -162,6 +162,26 @@ def check_colors(said):
     assert abs(share - expected) < 0.1, f"{share} % of the last frame are bright: {shares}"
 
 
+def check_keypoints(said):
+    """There are keypoints at the ball, marked in green there and nowhere else."""
+    least = int(said["keypoints"].split()[0])
+    assert least >= 1, said
+    frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
+    assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
+    for number, rows in enumerate(frames):
+        left, right, top, bottom = extent([[value > 128 for value in row[:WIDTH]] for row in rows[TOP:]])
+        changed = [[abs(a - b) > 60 for a, b in zip(row[:WIDTH], row[WIDTH:])] for row in rows[TOP:]]
+        box, margin = extent(changed), 20
+        assert count_of(changed) > 20, f"frame {number}: {count_of(changed)} pixels are marked"
+        assert left - margin < box[0] and box[1] < right + margin and top - margin < box[2] and \
+            box[3] < bottom + margin, f"frame {number}: {box} is marked, the ball is " \
+            f"{left, right, top, bottom}"
+
+
+def count_of(rows):
+    return sum(map(sum, rows))
+
+
 def extent(rows):
     columns = [x for row in rows for x, value in enumerate(row) if value]
     lines = [y for y, row in enumerate(rows) if any(row)]
@@ -176,12 +196,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--frames", str(FRAMES), "--out", folder)
         assert result.returncode == 0, result.stderr
-        assert len(os.listdir(folder)) == 6, os.listdir(folder)
+        assert len(os.listdir(folder)) == 8, os.listdir(folder)
         reports = [dict(re.findall(r"^(\w+) +(.*)$", report, re.M))
                    for report in result.stdout.strip().split("\n\n")]
-        assert len(reports) == 3, result.stdout
-        for said, element, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans"),
-                                        (check_eroded, check_boxes, check_colors)):
+        assert len(reports) == 4, result.stdout
+        for said, element, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans", "gpusift"),
+                                        (check_eroded, check_boxes, check_colors, check_keypoints)):
             check_report(said, element)
             check(said)
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts,
- * pools, and what is left behind; and the outputs of gpuccl and gpukmeans. What
- * comes out has to be what the CPU makes of the same frame in system memory.
+ * pools, and what is left behind; the outputs of gpuccl and gpukmeans; and what
+ * gpusift finds and draws. What comes out has to be what the CPU makes of the
+ * same frame in system memory.
  */
 #include "helpers.h"
 
@@ -416,6 +417,70 @@ GST_START_TEST(test_ccl_none_copies_nothing) {
 }
 GST_END_TEST
 
+/* ---- drawing ---- */
+
+static void assert_same_features(GstBuffer *got, GstBuffer *expected) {
+    const GstStructure *a = results_of(got, "gpusift"), *b = results_of(expected, "gpusift");
+    fail_unless_equals_int(int_field(a, "count"), int_field(b, "count"));
+    fail_unless_equals_int(int_field(a, "dropped"), int_field(b, "dropped"));
+    for (guint i = 0; i < 2; i++) {
+        const gchar *name = i ? "descriptors" : "keypoints";
+        fail_unless(g_bytes_equal(g_value_get_boxed(gst_structure_get_value(a, name)),
+                                  g_value_get_boxed(gst_structure_get_value(b, name))),
+                    "%s", name);
+    }
+}
+
+/* What somebody else holds keeps its pixels; what nobody holds goes on. Returns how many keypoints
+   there were. */
+static gint check_drawn(Pair *pair, GstCudaContext *context, const GstVideoInfo *info,
+                        const gchar *overlay, gboolean held) {
+    const gboolean draws = !g_str_equal(overlay, "none");
+    GstBuffer *frame = random_padded_frame(info), *cuda = padded_cuda_buffer(context, info);
+    GstBuffer *got = random_frame(info), *out, *expected;
+    const GstMemory *memory = gst_buffer_peek_memory(cuda, 0);
+    gint count;
+    set_pair_output(pair, overlay);
+    copy(info, frame, cuda);
+    out = gst_harness_push_and_pull(pair->tested, held ? gst_buffer_ref(cuda) : cuda);
+    expected = gst_harness_push_and_pull(pair->model, gst_buffer_ref(frame));
+    fail_unless(memory_of(out)->context == context);
+    fail_unless((gst_buffer_peek_memory(out, 0) == memory) == (!held || !draws));
+    copy(info, out, got);
+    assert_same(info, got, expected);
+    assert_same_features(out, expected);
+    count = int_field(results_of(out, "gpusift"), "count");
+    if (held) {
+        copy(info, cuda, got);
+        assert_same(info, got, frame);
+        gst_buffer_unref(cuda);
+    }
+    gst_buffer_unref(got);
+    gst_buffer_unref(expected);
+    gst_buffer_unref(out);
+    gst_buffer_unref(frame);
+    return count;
+}
+
+GST_START_TEST(test_sift_overlays) {
+    static const gchar *const overlays[] = {"none", "points", "rich"};
+    GstCudaContext *context = new_context();
+    Pair pair = pair_of("gpusift", context);
+    gint count = 0;
+    for (guint s = 0; s < G_N_ELEMENTS(cuda_sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], cuda_sizes[s][0], cuda_sizes[s][1]);
+        set_pair_info(&pair, &info, TRUE);
+        for (guint o = 0; o < 2 * G_N_ELEMENTS(overlays); o++)
+            count = check_drawn(&pair, context, &info, overlays[o / 2], o % 2);
+    }
+    fail_unless(count > 100, "%d keypoints", count);
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
 /* ---- contexts ---- */
 
 /* Of the element that the pad is linked to. Transfer none: the element holds it. */
@@ -768,6 +833,7 @@ static Suite *cuda_suite(void) {
     tcase_add_loop_test(tcase, test_ccl_outputs, 0, cuda_formats);
     tcase_add_test(tcase, test_ccl_none_copies_nothing);
     tcase_add_loop_test(tcase, test_kmeans_outputs, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_sift_overlays, 0, cuda_formats);
     tcase = add_case(suite, "contexts");
     tcase_add_test(tcase, test_context_query);
     tcase_add_test(tcase, test_context_is_shared);

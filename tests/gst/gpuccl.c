@@ -7,8 +7,6 @@
  */
 #include "helpers.h"
 
-#include <gst/controller/controller.h>
-
 /* ---- flood fill ---- */
 
 typedef struct {

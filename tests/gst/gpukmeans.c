@@ -8,8 +8,6 @@
  */
 #include "helpers.h"
 
-#include <gst/controller/controller.h>
-
 #include <math.h>
 
 /* ---- the library ---- */
@@ -66,37 +64,11 @@ static void set_params(GstElement *element, Model *model, const gpv_kmeans_param
     model->params = *params;
 }
 
-static gpv_format format_of(const GstVideoInfo *info) {
-    static const gpv_format library[] = {GPV_FORMAT_NV12,  GPV_FORMAT_I420,  GPV_FORMAT_RGBA8,
-                                         GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8,
-                                         GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,  GPV_FORMAT_GRAY8};
-    guint i = 0;
-    while (!g_str_equal(formats[i], GST_VIDEO_INFO_NAME(info)))
-        i++;
-    return library[i];
-}
-
 static gpv_image view_of(const Model *model, const GstVideoFrame *frame) {
-    gpv_image image;
-    gpv_image_init(&image, sizeof image);
-    image.format = format_of(&frame->info);
-    image.width = frame->info.width;
-    image.height = frame->info.height;
+    gpv_image image = library_image(frame);
     image.color_matrix = model->matrix;
     image.color_range = model->range;
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(frame); p++) {
-        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, p);
-        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
-    }
     return image;
-}
-
-static gpv_buffer buffer_for(gpointer data, gsize size) {
-    gpv_buffer buffer;
-    gpv_buffer_init(&buffer, sizeof buffer);
-    buffer.data = data;
-    buffer.size = size;
-    return buffer;
 }
 
 /* ---- pixels ---- */
@@ -974,18 +946,6 @@ GST_START_TEST(test_properties_while_playing) {
 }
 GST_END_TEST
 
-/* Absolute values, one a second. */
-static void control(GstElement *element, const gchar *property, const gdouble *values, guint n) {
-    GstControlSource *source = gst_interpolation_control_source_new();
-    g_object_set(source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
-    for (guint i = 0; i < n; i++)
-        gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), i * GST_SECOND,
-                                           values[i]);
-    gst_object_add_control_binding(GST_OBJECT(element), gst_direct_control_binding_new_absolute(
-                                                            GST_OBJECT(element), property, source));
-    gst_object_unref(source);
-}
-
 /* The frame of the time gets the values, not the one after. */
 GST_START_TEST(test_controlled) {
     static const gdouble clusters[] = {2, 7, 0, 3, 256}, tolerances[] = {0, 0.25, 4, -1, 0.5};
@@ -1022,12 +982,6 @@ GST_START_TEST(test_backend_cuda_without_a_device) {
     gst_object_unref(pipeline);
 }
 GST_END_TEST
-
-static void keep_warning(G_GNUC_UNUSED const gchar *domain, G_GNUC_UNUSED GLogLevelFlags level,
-                         const gchar *message, gpointer text) {
-    g_free(*(gchar **)text);
-    *(gchar **)text = g_strdup(message);
-}
 
 /* It would be the one value inside the range that the library refuses. */
 GST_START_TEST(test_one_cluster_is_refused) {

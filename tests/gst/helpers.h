@@ -6,6 +6,7 @@
 #include <gpuvision/gpuvision.h>
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
+#include <gst/controller/controller.h>
 #include <gst/video/video.h>
 
 #include <string.h>
@@ -162,6 +163,39 @@ static inline Plane luma(const GstVideoFrame *frame) {
     return plane;
 }
 
+/* ---- the library ---- */
+
+/* Has the matrix that make_info() means, where it is YUV. */
+static inline gpv_image library_image(const GstVideoFrame *frame) {
+    static const gpv_format library[] = {GPV_FORMAT_NV12,  GPV_FORMAT_I420,  GPV_FORMAT_RGBA8,
+                                         GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8,
+                                         GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,  GPV_FORMAT_GRAY8};
+    guint i = 0;
+    gpv_image image;
+    while (!g_str_equal(formats[i], GST_VIDEO_INFO_NAME(&frame->info)))
+        i++;
+    gpv_image_init(&image, sizeof image);
+    image.format = library[i];
+    image.width = frame->info.width;
+    image.height = frame->info.height;
+    image.color_matrix = GPV_COLOR_MATRIX_BT601;
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(frame); p++) {
+        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, p);
+        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
+    }
+    return image;
+}
+
+static inline gpv_buffer buffer_for(gpointer data, gsize size) {
+    gpv_buffer buffer;
+    gpv_buffer_init(&buffer, sizeof buffer);
+    buffer.data = data;
+    buffer.size = size;
+    return buffer;
+}
+
+/* ---- frames of others ---- */
+
 /* Both may be in CUDAMemory, which is copied when it is mapped. */
 static inline void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
     GstVideoFrame src, dst;
@@ -249,7 +283,10 @@ static inline void set_info(GstHarness *h, const GstVideoInfo *info) {
 }
 
 static inline void set_output(GstHarness *h, const gchar *output) {
-    gst_util_set_object_arg(G_OBJECT(h->element), "output", output);
+    GObject *element = G_OBJECT(h->element);
+    const gboolean draws =
+        g_object_class_find_property(G_OBJECT_GET_CLASS(element), "overlay") != NULL;
+    gst_util_set_object_arg(element, draws ? "overlay" : "output", output);
 }
 
 static inline GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
@@ -528,6 +565,27 @@ static inline void check_refusal(const gchar *element, const gchar *refused, con
 }
 
 /* ---- properties ---- */
+
+/* Absolute values, one a second. */
+static inline void control(GstElement *element, const gchar *property, const gdouble *values,
+                           guint n) {
+    GstControlSource *source = gst_interpolation_control_source_new();
+    g_object_set(source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
+    for (guint i = 0; i < n; i++)
+        gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), i * GST_SECOND,
+                                           values[i]);
+    gst_object_add_control_binding(GST_OBJECT(element), gst_direct_control_binding_new_absolute(
+                                                            GST_OBJECT(element), property, source));
+    gst_object_unref(source);
+}
+
+/* For g_log_set_handler(). */
+static inline void keep_warning(G_GNUC_UNUSED const gchar *domain,
+                                G_GNUC_UNUSED GLogLevelFlags level, const gchar *message,
+                                gpointer text) {
+    g_free(*(gchar **)text);
+    *(gchar **)text = g_strdup(message);
+}
 
 typedef struct {
     const gchar *name;

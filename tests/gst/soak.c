@@ -49,7 +49,8 @@ static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) 
 }
 
 /* Without what a frame takes over from the one before. */
-static const gchar *const tested_elements[] = {"gpuerode", "gpuccl", "gpukmeans warm-start=false"};
+static const gchar *const tested_elements[] = {"gpuerode", "gpuccl", "gpukmeans warm-start=false",
+                                               "gpusift overlay=rich"};
 
 static GstHarness *harness_on(const gchar *element, const gchar *backend) {
     gchar *text = g_strdup_printf("%s backend=%s", element, backend);
@@ -64,6 +65,9 @@ GST_START_TEST(test_frames) {
     const guint64 frames = WARM_UP + (wanted ? g_ascii_strtoull(wanted, NULL, 10) : 2000);
     GstVideoInfo info = make_info("NV12", 1920, 1080);
     GstHarness *model = harness_on(name, "cpu"), *tested = harness_on(name, "cuda");
+    /* What draws into its frames offers the pool of downstream, and here there is none. */
+    const gboolean draws = g_str_has_prefix(name, "gpusift");
+    GstHarness *giver = draws ? harness_on("gpuerode", "cuda") : tested;
     GstBuffer *buffers[BUFFERS];
     GstBufferPool *pool;
     guint size;
@@ -73,7 +77,9 @@ GST_START_TEST(test_frames) {
 
     gst_harness_set_src_caps(model, gst_video_info_to_caps(&info));
     gst_harness_set_src_caps(tested, cuda_caps(&info));
-    pool = offered_pool(tested, &info, &size);
+    if (draws)
+        gst_harness_set_src_caps(giver, cuda_caps(&info));
+    pool = offered_pool(giver, &info, &size);
     fail_unless(gst_buffer_pool_set_active(pool, TRUE));
     for (guint i = 0; i < BUFFERS; i++) {
         GstBuffer *frame = random_frame(&info);
@@ -84,6 +90,8 @@ GST_START_TEST(test_frames) {
     }
     gst_buffer_pool_set_active(pool, FALSE);
     gst_object_unref(pool);
+    if (draws)
+        gst_harness_teardown(giver);
     for (guint64 i = 0; i < frames; i++) {
         GstBuffer *frame = gst_buffer_ref(buffers[i % BUFFERS]);
         if (i == WARM_UP)
@@ -152,9 +160,10 @@ GST_START_TEST(test_decoder) {
         "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
         "tee name=frames  "
         "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! gpukmeans name=kmeans "
-        "clusters=4 backend=cuda ! gpuccl name=ccl backend=cuda ! fakesink name=cuda  "
+        "clusters=4 backend=cuda ! gpusift name=sift overlay=rich backend=cuda ! gpuccl name=ccl "
+        "backend=cuda ! fakesink name=cuda  "
         "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! gpukmeans clusters=4 "
-        "backend=cpu ! gpuccl backend=cpu ! fakesink name=cpu");
+        "backend=cpu ! gpusift overlay=rich backend=cpu ! gpuccl backend=cpu ! fakesink name=cpu");
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
     GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
 
@@ -169,6 +178,7 @@ GST_START_TEST(test_decoder) {
         fail_unless_equals_string(g_ptr_array_index(got, i), g_ptr_array_index(expected, i));
     assert_no_copies(pipeline, "erode");
     assert_no_copies(pipeline, "kmeans");
+    assert_no_copies(pipeline, "sift");
     assert_no_copies(pipeline, "ccl");
     g_print("%u decoded frames equal, in CUDAMemory all the way\n", got->len);
 

@@ -437,6 +437,140 @@ struct Clustering {
     };
 };
 
+/// Those of the picture, or descriptors of given ones; and marks in a picture.
+struct Extraction {
+    gpv_format format = GPV_FORMAT_GRAY8;
+    int width = 32, height = 27;
+    gpv_memory memory = GPV_MEMORY_CUDA;
+    bool masked = false;
+    gpv_memory table_memory = GPV_MEMORY_CUDA;
+    bool descriptors = true;
+    int given = 0; ///< keypoints to describe; 0: they are sought
+    std::optional<gpv_format> drawn = {};
+    gpv_memory drawn_memory = GPV_MEMORY_CUDA;
+    int octave_layers = 3;
+    bool upsample = false;
+    gpv_sift_type type = GPV_SIFT_U8;
+    static constexpr bool in_place = false;
+
+    static inline const std::string algorithm = "sift";
+    static inline int found = 0;        ///< keypoints, by all runs
+    static inline bool undrawn = false; ///< the last run has begun, its drawing has failed
+    using Operator = gpv_sift;
+    static constexpr auto create = gpv_sift_create;
+    static constexpr auto destroy = gpv_sift_destroy;
+    static constexpr auto set_params = gpv_sift_set_params;
+    static constexpr auto query = gpv_sift_query;
+
+    Extraction on_host() const {
+        Extraction look = *this;
+        look.memory = look.table_memory = look.drawn_memory = GPV_MEMORY_HOST;
+        return look;
+    }
+    gpv_sift_params params() const {
+        gpv_sift_params params;
+        gpv_sift_params_init(&params, sizeof params);
+        params.octave_layers = octave_layers;
+        params.contrast_threshold = 0.01f;
+        params.upsample = upsample;
+        params.type = type;
+        return params;
+    }
+    std::vector<Block> blocks() const {
+        const std::size_t records = given ? given : room;
+        const std::size_t number = type == GPV_SIFT_F32 ? sizeof(float) : 1;
+        return {{image_bytes(format, width, height), memory},
+                masked ? Block{image_bytes(GPV_FORMAT_GRAY8, width, height), memory} : Block{0},
+                {records * sizeof(gpv_keypoint), table_memory},
+                descriptors ? Block{records * GPV_SIFT_LENGTH * number, table_memory} : Block{0},
+                {sizeof(gpv_sift_result), GPV_MEMORY_CUDA},
+                drawn ? Block{image_bytes(*drawn, width, height), drawn_memory} : Block{0}};
+    }
+    /// What a run reads: squares of the noise, which have keypoints; in a mask; and given ones.
+    void fill(const Memories &in) const {
+        const Bytes noise = in[0]->bytes();
+        const std::size_t pixel = format == GPV_FORMAT_RGB8 ? 3 : 1, row = width * pixel;
+        for (std::size_t i = 0; i < row * height; i++)
+            in[0]->data()[i] = noise[i / row / 5 * row + i % row / pixel / 5];
+        for (std::size_t i = 0; i < in[1]->size(); i++)
+            in[1]->data()[i] = (i % width / 8 + i / width / 8) % 4 ? 255 : 0;
+        for (int i = 0; i < given; i++) {
+            const auto at = static_cast<float>(i);
+            const gpv_keypoint keypoint = {2 * at, 25 - at, 2 + at / 8, 40 * at, 0, 0};
+            std::memcpy(in[2]->data() + i * sizeof keypoint, &keypoint, sizeof keypoint);
+        }
+    }
+    gpv_status prepare(Operator *op, const Memories &in) const {
+        const Views views(*this, in);
+        const int on_host = table_memory == GPV_MEMORY_HOST ? room : 0;
+        return gpv_sift_prepare(op, &views.src, masked ? &views.mask : nullptr,
+                                given ? given : on_host);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const Views views(*this, in);
+        const gpv_buffer keypoints = buffer_in(*in[2]), numbers = buffer_in(*in[3]);
+        const gpv_buffer result = buffer_in(*in[4]);
+        undrawn = false;
+        if (given)
+            return gpv_sift_describe(op, stream, &views.src, &keypoints, 0, given, &numbers);
+        const gpv_status status =
+            gpv_sift_run(op, stream, &views.src, masked ? &views.mask : nullptr, &keypoints, 0,
+                         descriptors ? &numbers : nullptr, &result);
+        if (status != GPV_OK || !drawn)
+            return status;
+        return draw(op, stream, in);
+    }
+    gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
+        const Views views(*this, in);
+        const gpv_status status = gpv_sift_draw(op, stream, &views.dst, GPV_SIFT_RICH, 0xff8010);
+        undrawn = status != GPV_OK;
+        return status;
+    }
+    /// A run that has failed leaves neither a result nor anything to draw.
+    gpv_status require_none(Operator *op, gpv_stream stream, const Memories &in) const {
+        gpv_sift_result result;
+        gpv_sift_result_init(&result, sizeof result);
+        gpv_status status = gpv_sift_wait(op, &result);
+        require(result.count == 0 && result.dropped == 0, "a failed run has a result");
+        if (status != GPV_OK || !drawn)
+            return status;
+        const Bytes before = in[5]->bytes();
+        status = draw(op, stream, in);
+        if (status == GPV_OK)
+            status = gpv_sift_wait(op, nullptr);
+        require(in[5]->bytes() == before, "a failed run is drawn");
+        return status;
+    }
+    /// The result is the one that the run has left on the device.
+    gpv_status wait(Operator *op, const Memories &in) const {
+        gpv_sift_result result, want;
+        gpv_sift_result_init(&result, sizeof result);
+        const gpv_status status = gpv_sift_wait(op, &result);
+        if (status != GPV_OK)
+            return status;
+        std::memcpy(&want, in[4]->data(), sizeof want);
+        if (given)
+            require(result.count == given && result.dropped == 0, "not as many are described");
+        else
+            require(std::memcmp(&result, &want, sizeof want) == 0,
+                    "the result is another one than that on the device");
+        found += given ? 0 : result.count;
+        return status;
+    }
+
+  private:
+    static constexpr int room = 40;
+
+    struct Views {
+        gpv_image src, mask, dst;
+
+        Views(const Extraction &look, const Memories &in)
+            : src(image_in(*in[0], look.format, look.width, look.height)),
+              mask(image_in(*in[1], GPV_FORMAT_GRAY8, look.width, look.height)),
+              dst(image_in(*in[5], look.drawn.value_or(look.format), look.width, look.height)) {}
+    };
+};
+
 // ---------------------------------------------------------------------------------- pictures
 
 /// What the CPU makes of it.
@@ -480,6 +614,8 @@ class Pictures {
             state = state * 1664525 + 1013904223;
             src.data()[i] = static_cast<std::uint8_t>(state >> 24);
         }
+        if constexpr (requires { look_.fill(memories_); })
+            look_.fill(memories_);
         before_ = contents(memories_);
     }
     void fill(std::uint8_t value) {
@@ -506,12 +642,12 @@ class Pictures {
 
 // ---------------------------------------------------------------------------------- sessions
 
-enum class Act { create_context, create, prepare, change, run, wait, sync, query };
+enum class Act { create_context, create, prepare, change, run, draw, wait, sync, query };
 
 const char *name_of(Act act) {
-    static const char *const names[] = {"gpv_context_create", "create", "prepare",
-                                        "set_params",         "run",    "wait",
-                                        "gpv_stream_sync",    "query"};
+    static const char *const names[] = {
+        "gpv_context_create", "create", "prepare", "set_params", "run", "draw", "wait",
+        "gpv_stream_sync",    "query"};
     return names[static_cast<int>(act)];
 }
 
@@ -596,6 +732,10 @@ struct Session {
             return Look::set_params(op, &of_operator);
         case Act::run:
             return look.run(op, stream, memories);
+        case Act::draw:
+            if constexpr (requires { look.draw(op, stream, memories); })
+                return look.draw(op, stream, memories);
+            return status;
         case Act::wait:
             return look.wait(op, memories);
         case Act::sync:
@@ -675,6 +815,17 @@ void recover(Session<Look> &session, Act failed, Fault fault, bool pending, std:
         session.succeed({failed});
     if (waits(failed) && fault == Fault::once)
         return session.succeed({Act::wait}); // the run itself has done its work
+    if constexpr (requires { Look::undrawn; }) {
+        if (failed == Act::run && Look::undrawn && fault == Fault::once)
+            return session.succeed({Act::draw, Act::wait}); // likewise
+        pending |= failed == Act::run && Look::undrawn;
+        if (failed == Act::run && !Look::undrawn && k % 2)
+            require_status(call([&] {
+                               return session.look.require_none(session.op, session.stream,
+                                                                session.shown().memories());
+                           }),
+                           GPV_OK, "after a failed run");
+    }
     Pictures<Look> &old = session.shown();
     old.fill(gone);
     if (fault == Fault::elsewhere && k % 3 == 0) {
@@ -838,6 +989,24 @@ const Looks<Clustering> clusterings = {
     {"a chosen number of drawn centroids",
      {.labels = {}, .recolor = false, .clusters = 0, .start = GPV_KMEANS_PLUSPLUS}},
 };
+
+/// Small, since blurs take the emulation long.
+const Looks<Extraction> extractions = {
+    {"keypoints and descriptors", {}},
+    {"NV12 with a mask, in host memory but for the picture, drawn on the device",
+     {.format = GPV_FORMAT_NV12,
+      .masked = true,
+      .table_memory = GPV_MEMORY_HOST,
+      .drawn = GPV_FORMAT_NV12}},
+    {"keypoints of RGB, drawn on the device",
+     {.format = GPV_FORMAT_RGB8, .descriptors = false, .drawn = GPV_FORMAT_BGRA8}},
+    {"filters that are not the usual ones", {.octave_layers = 2, .type = GPV_SIFT_F32}},
+    {"given keypoints", {.given = 7}},
+    {"given keypoints in host memory", {.table_memory = GPV_MEMORY_HOST, .given = 7}},
+};
+
+/// To draw in host memory takes memory of its own, which nobody prepares.
+const Extraction drawn_on_host = {.drawn = GPV_FORMAT_GRAY8, .drawn_memory = GPV_MEMORY_HOST};
 
 /// The library looks functions of the driver up once, and must not remember that it failed.
 void test_first_call() {
@@ -1345,6 +1514,67 @@ void test_cycles(const Looks<Look> &looks) {
     std::printf("%s: 100 cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str());
 }
 
+/// One thing of each kind: what has no part in the others is tested with the first.
+void test_faults_of_sift() {
+    using enum Act;
+    const std::vector<Act> created = {create_context, create};
+    test<Extraction>({"operator of sift", {}, {create_context}, {create}});
+    for (const auto &[name, look] : extractions) {
+        const std::string on = "sift, " + name + ": ";
+        test<Extraction>({on + "run, wait", look, created, {run, wait}});
+        test<Extraction>({on + "run after a run, sync",
+                          look,
+                          {create_context, create, run, wait},
+                          {run, sync},
+                          true});
+    }
+    const Extraction plain, host = Extraction{.masked = true, .drawn = GPV_FORMAT_NV12}.on_host();
+    test<Extraction>({"sift, on the device: prepare, run", plain, created, {prepare, run}});
+    test<Extraction>({"sift, described, in host memory: prepare, run, run, wait",
+                      Extraction{.given = 3}.on_host(),
+                      created,
+                      {prepare, run, run, wait}});
+    test<Extraction>({"sift, in host memory: run, query", host, created, {run, query}});
+    test<Extraction>(
+        {"sift, in host memory: run, run, sync", host, created, {run, run, sync}, true});
+    test<Extraction>(
+        {"sift, drawn in host memory: run, run, wait", drawn_on_host, created, {run, run, wait}});
+    test<Extraction>({"sift, other parameters while the last run is pending",
+                      host,
+                      {create_context, create, run},
+                      {change, run, wait},
+                      true,
+                      extractions[3].second});
+}
+
+/// The CPU backend and the emulation round alike where the processor has fused operations.
+bool processor_has_fma() {
+#if defined(__x86_64__) || defined(__i386__)
+    return __builtin_cpu_supports("fma");
+#else
+    return true;
+#endif
+}
+
+void test_sift() {
+    if (!processor_has_fma()) {
+        std::printf("sift: left out, the processor has no fused operations\n");
+        return;
+    }
+    test_faults_of_sift();
+    test_captured(extractions);
+    test_poison(Looks<Extraction>{extractions[2]});
+    test_contexts(Extraction{});
+    test_allocator<Extraction>({}, {.octave_layers = 4});
+    test_enqueue("drawn in host memory", drawn_on_host, Ready::warm);
+    test_enqueue(extractions);
+    test_delivery(extractions[1].second.on_host());
+    test_cycles(extractions);
+    where = "sift";
+    std::printf("sift: %d keypoints\n", Extraction::found);
+    require(Extraction::found > 400, "pictures without keypoints");
+}
+
 } // namespace
 
 int main() {
@@ -1378,6 +1608,7 @@ int main() {
     test_cycles(erosions);
     test_cycles(labellings);
     test_cycles(clusterings);
+    test_sift();
     require_all_failed();
     return failures != 0;
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -213,6 +214,56 @@ struct Clustering {
     }
 };
 
+/// With keypoints, descriptors, result and a picture to draw into one behind the other.
+struct Extraction {
+    static constexpr int room = 100;
+    static constexpr std::size_t keypoint_bytes = room * sizeof(gpv_keypoint);
+    static constexpr std::size_t number_bytes = room * GPV_SIFT_LENGTH * sizeof(float);
+    static constexpr std::size_t result_at = keypoint_bytes + number_bytes;
+    static constexpr std::size_t picture_at = result_at + sizeof(gpv_sift_result);
+
+    using Operator = gpv_sift;
+    using Result = Output<picture_at + width * height>;
+    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr auto create = gpv_sift_create;
+    static constexpr auto destroy = gpv_sift_destroy;
+
+    static gpv_sift_params params() {
+        gpv_sift_params params;
+        gpv_sift_params_init(&params, sizeof params);
+        params.contrast_threshold = 0.01f;
+        params.type = GPV_SIFT_F32;
+        return params;
+    }
+    static gpv_status prepare(gpv_sift *op, const gpv_image &src) {
+        return gpv_sift_prepare(op, &src, nullptr, room);
+    }
+    static gpv_status run(gpv_sift *op, const gpv_image &src, Result &result) {
+        const gpv_buffer keypoints = result.part(0, keypoint_bytes);
+        const gpv_buffer numbers = result.part(keypoint_bytes, number_bytes);
+        const gpv_buffer found = result.part(result_at, sizeof(gpv_sift_result));
+        gpv_image dst;
+        gpv_image_wrap(&dst, sizeof dst, GPV_FORMAT_GRAY8, width, height,
+                       result.data.data() + picture_at, 0);
+        gpv_status status =
+            gpv_sift_run(op, nullptr, &src, nullptr, &keypoints, 0, &numbers, &found);
+        if (status == GPV_OK)
+            status = gpv_sift_draw(op, nullptr, &dst, GPV_SIFT_RICH, 0xff8010);
+        return status == GPV_OK ? gpv_sift_wait(op, nullptr) : status;
+    }
+    /// Of what the run has found.
+    static gpv_status describe(gpv_sift *op, const gpv_image &src, Result &result) {
+        const gpv_buffer keypoints = result.part(0, keypoint_bytes);
+        const gpv_buffer numbers = result.part(keypoint_bytes, number_bytes);
+        return gpv_sift_describe(op, nullptr, &src, &keypoints, 0, found(result), &numbers);
+    }
+    static int found(const Result &result) {
+        gpv_sift_result found;
+        std::memcpy(&found, result.data.data() + result_at, sizeof found);
+        return found.count;
+    }
+};
+
 /// Calls attempt with the first, second, ... allocation failing, until none is left to fail.
 /// attempt returns the status of the call under test; after a failure again() must be right.
 template <class Attempt, class Again>
@@ -255,8 +306,10 @@ gpv_context *cpu_context() {
 
 Pixels noise() {
     Pixels pixels;
-    for (std::size_t i = 0; i < pixels.size(); i++)
-        pixels[i] = static_cast<unsigned char>(i * 2654435761u >> 11);
+    for (std::size_t i = 0; i < pixels.size(); i++) {
+        const std::uint32_t bits = static_cast<std::uint32_t>(i + 1) * 2654435761u;
+        pixels[i] = static_cast<unsigned char>((bits ^ bits >> 15) * 2246822519u >> 24);
+    }
     return pixels;
 }
 
@@ -285,6 +338,7 @@ void warm_up_all() {
     warm_up<Erosion>();
     warm_up<Labelling>();
     warm_up<Clustering>();
+    warm_up<Extraction>();
 }
 
 template <class Algorithm>
@@ -297,6 +351,8 @@ void create_and_run() {
     gpv_context *context = cpu_context();
     ck_assert_int_eq(Algorithm::create(context, &params, &op), GPV_OK);
     const auto want = result_of<Algorithm>(op, src);
+    if constexpr (requires { Algorithm::found(want); })
+        ck_assert_int_gt(Algorithm::found(want), 0);
     Algorithm::destroy(&op);
 
     const auto attempt = [&](bool prepare) {
@@ -351,6 +407,7 @@ START_TEST(creating_and_running) {
     create_and_run<Erosion>();
     create_and_run<Labelling>();
     create_and_run<Clustering>();
+    create_and_run<Extraction>();
 }
 END_TEST
 
@@ -497,6 +554,39 @@ START_TEST(a_prepared_clustering_allocates_nothing) {
 }
 END_TEST
 
+START_TEST(a_prepared_extraction_allocates_nothing) {
+    gpv_sift *op = nullptr;
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_sift_create(context, nullptr, &op), GPV_OK);
+    Pixels from = noise();
+    Extraction::Result to;
+    int found = 0;
+    gpv_image src;
+    for (gpv_format format :
+         {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
+        for (const auto &[layers, upsample] : {std::pair{3, 1u}, {3, 0u}, {5, 1u}}) {
+            gpv_sift_params params = Extraction::params();
+            params.octave_layers = layers;
+            params.upsample = upsample;
+            gpv_image_wrap(&src, sizeof src, format, 9, 7, from.data(), 0);
+            ck_assert_int_eq(gpv_sift_set_params(op, &params), GPV_OK);
+            ck_assert_int_eq(Extraction::prepare(op, src), GPV_OK);
+            const long before = calls;
+            for (int i = 0; i < 10; i++) {
+                ck_assert_int_eq(Extraction::run(op, src, to), GPV_OK);
+                ck_assert_int_eq(Extraction::describe(op, src, to), GPV_OK);
+            }
+            found += Extraction::found(to);
+            ck_assert_msg(calls == before,
+                          "format %u, %d layers, upsample %u: %ld allocations in 10 runs", format,
+                          layers, upsample, calls - before);
+        }
+    ck_assert_int_gt(found, 0);
+    gpv_sift_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 int main() {
     TCase *group = tcase_create("memory");
     tcase_add_checked_fixture(group, warm_up_all, nullptr);
@@ -507,5 +597,6 @@ int main() {
     tcase_add_test(group, a_prepared_erosion_allocates_nothing);
     tcase_add_test(group, a_prepared_labelling_allocates_nothing);
     tcase_add_test(group, a_prepared_clustering_allocates_nothing);
+    tcase_add_test(group, a_prepared_extraction_allocates_nothing);
     return run_group("memory", group);
 }

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* gst/gstgpuvisionmeta.cpp on its own: copies, and what a scale does to each kind of field. */
+#include <gpuvision/sift.h>
 #include <gst/check/gstcheck.h>
 #include <gst/video/gstvideometa.h>
 #include <gst/video/video.h>
+
+#include <string.h>
 
 #include "../../gst/gstgpuvisionmeta.h"
 
@@ -231,6 +234,83 @@ GST_START_TEST(test_arrays_of_numbers) {
 }
 GST_END_TEST
 
+static void take_bytes(GstStructure *results, const gchar *field, gconstpointer data, gsize size) {
+    GBytes *bytes = g_bytes_new(data, size);
+    gst_structure_set(results, field, G_TYPE_BYTES, bytes, NULL);
+    g_bytes_unref(bytes);
+}
+
+static gconstpointer bytes_of(const GstStructure *results, const gchar *field, gsize expected) {
+    const GValue *value = gst_structure_get_value(results, field);
+    gsize size = 0;
+    gconstpointer data;
+    fail_unless(value != NULL && G_VALUE_HOLDS(value, G_TYPE_BYTES), "no bytes %s", field);
+    data = g_bytes_get_data(g_value_get_boxed(value), &size);
+    fail_unless_equals_uint64(size, expected);
+    return data;
+}
+
+static void assert_place(const gpv_keypoint *keypoint, gdouble x, gdouble y, gdouble sigma) {
+    assert_equals_float(keypoint->x, (gfloat)x);
+    assert_equals_float(keypoint->y, (gfloat)y);
+    assert_equals_float(keypoint->sigma, (gfloat)sigma);
+}
+
+/* Place and scale of a keypoint are of the frame; its angle and the rest stay, as do other bytes.
+ */
+GST_START_TEST(test_keypoints) {
+    static const gpv_keypoint keypoints[] = {{0, 0, 2, 45, 0.25F, 0x10200},
+                                             {63.5F, 47.25F, 1.5F, 350, 0.125F, 255},
+                                             {31.5F, 23.5F, 8, 0, 0.5F, 3}};
+    GstBuffer *buffer = gst_buffer_new(), *changed, *copy;
+    GstStructure *results = gst_structure_new(NAME, "count", G_TYPE_INT, 3, NULL);
+    const gpv_keypoint *got;
+    take_bytes(results, "keypoints", keypoints, sizeof keypoints);
+    take_bytes(results, "descriptors", keypoints, sizeof keypoints);
+    gst_gpu_vision_meta_register(NAME);
+    gst_gpu_vision_meta_add(buffer, results);
+    gst_structure_free(results);
+    changed = scaled(buffer, 64, 48, 256, 12);
+    got = bytes_of(structure_of(changed), "keypoints", sizeof keypoints);
+    assert_place(&got[0], 1.5, -0.375, 2); /* four times as wide, a fourth as high */
+    assert_place(&got[1], 255.5, 11.4375, 1.5);
+    assert_place(&got[2], 127.5, 5.5, 8);
+    for (guint i = 0; i < G_N_ELEMENTS(keypoints); i++) {
+        assert_equals_float(got[i].angle, keypoints[i].angle);
+        assert_equals_float(got[i].response, keypoints[i].response);
+        assert_equals_int(got[i].octave, keypoints[i].octave);
+    }
+    fail_unless(memcmp(bytes_of(structure_of(changed), "descriptors", sizeof keypoints), keypoints,
+                       sizeof keypoints) == 0);
+    gst_buffer_unref(changed);
+    changed = scaled(buffer, 64, 48, 128, 96);
+    got = bytes_of(structure_of(changed), "keypoints", sizeof keypoints);
+    assert_place(&got[1], 127.5, 95, 3);
+    gst_buffer_unref(changed);
+    copy = gst_buffer_copy(buffer);
+    for (guint i = 0; i < 2; i++)
+        fail_unless(memcmp(bytes_of(structure_of(i ? copy : buffer), "keypoints", sizeof keypoints),
+                           keypoints, sizeof keypoints) == 0);
+    gst_buffer_unref(copy);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+/* A frame without keypoints has bytes, though none. */
+GST_START_TEST(test_no_keypoints) {
+    GstBuffer *buffer = gst_buffer_new(), *twice;
+    GstStructure *results = gst_structure_new(NAME, "count", G_TYPE_INT, 0, NULL);
+    take_bytes(results, "keypoints", NULL, 0);
+    gst_gpu_vision_meta_register(NAME);
+    gst_gpu_vision_meta_add(buffer, results);
+    gst_structure_free(results);
+    twice = scaled(buffer, 64, 48, 128, 96);
+    bytes_of(structure_of(twice), "keypoints", 0);
+    gst_buffer_unref(twice);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
 GST_START_TEST(test_other_transforms_are_refused) {
     GstBuffer *buffer = buffer_with_results();
     GstBuffer *to = gst_buffer_new();
@@ -253,6 +333,8 @@ static Suite *meta_suite(void) {
     tcase_add_test(tcase, test_scale_stays_inside);
     tcase_add_test(tcase, test_unequal_axes_and_limits);
     tcase_add_test(tcase, test_arrays_of_numbers);
+    tcase_add_test(tcase, test_keypoints);
+    tcase_add_test(tcase, test_no_keypoints);
     tcase_add_test(tcase, test_other_transforms_are_refused);
     return suite;
 }

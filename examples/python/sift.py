@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-2-Clause
+"""Finds the keypoints of a picture, lists them, and draws each as a circle with its orientation.
+With --match it also lists which of them another picture has."""
+import argparse
+import ctypes as c
+import math
+import sys
+
+from common import (RGB8, Context, buffer_of, gpv, read_picture, whole_number, wrap, write_picture)
+
+LENGTH = 128
+MOST_FEATURES = 1000000
+
+
+class SiftParams(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("max_features", c.c_int32), ("octaves", c.c_int32),
+                ("octave_layers", c.c_int32), ("contrast_threshold", c.c_float),
+                ("edge_threshold", c.c_float), ("sigma", c.c_float), ("upsample", c.c_uint32),
+                ("upright", c.c_uint32), ("root", c.c_uint32), ("type", c.c_uint32),
+                ("reserved", c.c_uint32)]
+
+
+class Keypoint(c.Structure):
+    _fields_ = [("x", c.c_float), ("y", c.c_float), ("sigma", c.c_float), ("angle", c.c_float),
+                ("response", c.c_float), ("octave", c.c_int32)]
+
+
+class SiftResult(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("count", c.c_int32), ("dropped", c.c_int32),
+                ("reserved", c.c_uint32)]
+
+
+def sift(pixels, fmt, width, height, features):
+    """The keypoints, the strongest first, their descriptors, and what computed them."""
+    image, params, result = wrap(pixels, fmt, width, height), SiftParams(), SiftResult()
+    gpv.gpv_sift_params_init(c.byref(params), c.sizeof(params))
+    gpv.gpv_sift_result_init(c.byref(result), c.sizeof(result))
+    params.max_features = features
+    with Context() as context:
+        operator, room = context.create("sift", params), 1024
+        while True:  # with as many records as there are keypoints
+            keypoints, descriptors = (Keypoint * room)(), (c.c_uint8 * LENGTH * room)()
+            context.check(gpv.gpv_sift_run(operator, None, c.byref(image), None,
+                                           c.byref(buffer_of(keypoints)), 0,
+                                           c.byref(buffer_of(descriptors)), None))
+            context.check(gpv.gpv_sift_wait(operator, c.byref(result)))
+            if result.dropped == 0 or result.count < room:
+                break
+            room = result.count + result.dropped
+        return (keypoints[:result.count], [bytes(d) for d in descriptors[:result.count]],
+                context.device_name())
+
+
+def to_rgb(pixels, fmt):
+    return bytearray(pixels if fmt == RGB8 else (level for level in pixels for _ in range(3)))
+
+
+def draw_keypoint(colors, width, height, k):
+    """A circle of radius 2 sigma, and a line from its middle in the direction of the angle."""
+    def nearest(value):
+        return math.floor(value + 0.5)
+
+    def dot(x, y):
+        if 0 <= x < width and 0 <= y < height:
+            at = 3 * (y * width + x)
+            colors[at:at + 3] = b"\xff\x40\x00"
+    x, y, r, angle = nearest(k.x), nearest(k.y), nearest(2 * k.sigma), math.radians(k.angle)
+    for v in range(-r, r + 1):
+        for u in range(-r, r + 1):
+            if r * r - r < u * u + v * v <= r * r + r:
+                dot(x + u, y + v)
+    for i in range(r + 1):
+        dot(x + nearest(i * math.cos(angle)), y + nearest(i * math.sin(angle)))
+
+
+def matches(descriptors, others, ratio=0.8):
+    """(index, index) of those whose nearest other is by that much nearer than the second."""
+    found = []
+    for i, d in enumerate(descriptors):
+        distances = sorted((sum((a - b) ** 2 for a, b in zip(d, other)), j)
+                           for j, other in enumerate(others))
+        if len(distances) > 1 and distances[0][0] < ratio ** 2 * distances[1][0]:
+            found.append((i, distances[0][1]))
+    return found
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("features", type=whole_number(MOST_FEATURES),
+                        help="so many of the strongest; 0 = all")
+    parser.add_argument("source", help="binary PGM or PPM of 8 bits")
+    parser.add_argument("target", help="PPM")
+    parser.add_argument("--match", metavar="PICTURE", help="another one")
+    args = parser.parse_args()
+    pixels, fmt, width, height = read_picture(args.source)
+    try:
+        keypoints, descriptors, device = sift(pixels, fmt, width, height, args.features)
+        if args.match:
+            others, of_others, _ = sift(*read_picture(args.match), args.features)
+    except (RuntimeError, ValueError) as error:
+        sys.exit(f"{args.source}: {error}")
+    colors = to_rgb(pixels, fmt)
+    print("       x        y   sigma  angle  contrast")
+    for k in keypoints:
+        print(f"{k.x:8.2f} {k.y:8.2f} {k.sigma:7.2f} {k.angle:6.1f} {k.response:9.4f}")
+        draw_keypoint(colors, width, height, k)
+    if args.match:
+        found = matches(descriptors, of_others)
+        print(f"{len(found)} of {len(others)} keypoints of {args.match}:")
+        for i, j in found:
+            print(f"{keypoints[i].x:8.2f} {keypoints[i].y:8.2f} is {others[j].x:8.2f} "
+                  f"{others[j].y:8.2f}")
+    write_picture(args.target, colors, RGB8, width, height)
+    print(f"{width} x {height} pixels, {len(keypoints)} keypoints, on {device}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except OSError as error:
+        sys.exit(str(error))

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* Finds the keypoints of a picture, lists them, and draws each as a circle with its orientation.
+   Build: cc sift.c $(pkg-config --cflags --libs gpuvision) -lm */
+#include "common.h"
+
+#include <math.h>
+
+/* A copy in colours, which has memory of its own. */
+static void to_rgb(const gpv_image *image, gpv_image *colors) {
+    allocate(colors, GPV_FORMAT_RGB8, image->width, image->height);
+    const uint8_t *from = image->data[0];
+    uint8_t *to = colors->data[0];
+    int64_t samples = 3 * (int64_t)image->width * image->height;
+    for (int64_t i = 0; i < samples; ++i)
+        to[i] = from[image->format == GPV_FORMAT_RGB8 ? i : i / 3];
+}
+
+static void dot(const gpv_image *image, int x, int y) {
+    if (x < 0 || x >= image->width || y < 0 || y >= image->height)
+        return;
+    uint8_t *pixel = (uint8_t *)image->data[0] + y * image->stride[0] + 3 * x;
+    pixel[0] = 255;
+    pixel[1] = 64;
+    pixel[2] = 0;
+}
+
+static int nearest(double x) {
+    return (int)floor(x + 0.5);
+}
+
+/* A circle of radius 2 sigma, and a line from its middle in the direction of the angle. */
+static void draw_keypoint(const gpv_image *image, const gpv_keypoint *k) {
+    int x = nearest(k->x), y = nearest(k->y), r = nearest(2 * k->sigma);
+    double angle = k->angle * (3.14159265358979323846 / 180);
+    for (int v = -r; v <= r; ++v)
+        for (int u = -r; u <= r; ++u)
+            if (u * u + v * v > r * r - r && u * u + v * v <= r * r + r)
+                dot(image, x + u, y + v);
+    for (int i = 0; i <= r; ++i)
+        dot(image, x + nearest(i * cos(angle)), y + nearest(i * sin(angle)));
+}
+
+static void list(const gpv_keypoint *keypoints, int32_t count) {
+    printf("       x        y   sigma  angle  contrast\n");
+    for (int32_t i = 0; i < count; ++i)
+        printf("%8.2f %8.2f %7.2f %6.1f %9.4f\n", keypoints[i].x, keypoints[i].y,
+               keypoints[i].sigma, keypoints[i].angle, keypoints[i].response);
+}
+
+/* The keypoints, the strongest first. Where there are more of them than records it runs again, with
+   as many as that. */
+static gpv_keypoint *find(gpv_sift *sift, const gpv_image *image, const gpv_context *context,
+                          int32_t *count) {
+    gpv_buffer records;
+    gpv_sift_result result;
+    int32_t room = 1024;
+    gpv_buffer_init(&records, sizeof records);
+    gpv_sift_result_init(&result, sizeof result);
+    for (;; room = result.count + result.dropped) {
+        records.size = (uint64_t)room * sizeof(gpv_keypoint);
+        records.data = realloc(records.data, (size_t)records.size);
+        if (!records.data)
+            die("keypoints", "more than there is memory for");
+        gpv_status status = gpv_sift_run(sift, NULL, image, NULL, &records, 0, NULL, NULL);
+        if (status == GPV_OK)
+            status = gpv_sift_wait(sift, &result);
+        if (status != GPV_OK)
+            die(gpv_status_string(status), gpv_context_error(context));
+        *count = result.count;
+        if (result.dropped == 0 || result.count < room)
+            return records.data;
+    }
+}
+
+int main(int argc, char **argv) {
+    program = "sift";
+    if (argc < 3 || argc > 4)
+        die("usage", "sift FEATURES [IN.pgm|IN.ppm] OUT.ppm (FEATURES: the strongest; 0 = all)");
+    gpv_sift_params params;
+    gpv_sift_params_init(&params, sizeof params);
+    params.max_features = parse("features", argv[1], 1000000);
+    gpv_image image, colors;
+    load(argc == 4 ? argv[2] : NULL, &image);
+    to_rgb(&image, &colors);
+
+    gpv_context *context = create_context();
+    gpv_sift *sift = NULL;
+    gpv_status status = gpv_sift_create(context, &params, &sift);
+    if (status != GPV_OK)
+        die(gpv_status_string(status), gpv_context_error(context));
+    int32_t count = 0;
+    gpv_keypoint *keypoints = find(sift, &image, context, &count);
+
+    list(keypoints, count);
+    for (int32_t i = 0; i < count; ++i)
+        draw_keypoint(&colors, &keypoints[i]);
+    save(argv[argc - 1], &colors);
+    printf("%d x %d pixels, %d keypoints, on %s\n", (int)image.width, (int)image.height, (int)count,
+           gpv_context_device_name(context));
+    gpv_sift_destroy(&sift);
+    gpv_context_destroy(&context);
+    free(keypoints);
+    free(colors.data[0]);
+    free(image.data[0]);
+    return 0;
+}

@@ -1,0 +1,407 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpusift.h"
+
+#include <gpuvision/sift.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "gstgpuvisionmeta.h"
+
+namespace {
+
+enum Overlay { overlay_none, overlay_points, overlay_rich };
+
+constexpr gint most_features = 65536;
+constexpr guint initial_color = 0xff00ff00; /* green */
+
+/* The properties. */
+struct Settings {
+    gpv_sift_params params; /* max_features may be 0, and then is that of the frame's size */
+    gboolean descriptors;
+    guint color;
+};
+
+} // namespace
+
+struct _GstGpuSift {
+    GstGpuVisionFilter parent;
+    gpv_sift *op;
+    Settings wanted;      /* under the object lock */
+    gpv_sift_params used; /* those of op */
+    /* In the last frame whose results were wanted. */
+    gpv_sift_result found;
+    gboolean described;
+    gboolean flooded; /* there were more extrema than the library keeps */
+    gpv_keypoint *keypoints;
+    guint8 *descriptors; /* GPV_SIFT_LENGTH each */
+    gint room;           /* keypoints */
+};
+
+G_DEFINE_FINAL_TYPE(GstGpuSift, gst_gpu_sift, GST_TYPE_GPU_VISION_FILTER)
+GST_ELEMENT_REGISTER_DEFINE(gpusift, "gpusift", GST_RANK_NONE, GST_TYPE_GPU_SIFT)
+
+namespace {
+
+enum Property {
+    max_features = 1,
+    octaves,
+    n_octave_layers,
+    contrast_threshold,
+    edge_threshold,
+    sigma,
+    upsample,
+    upright,
+    root_sift,
+    descriptors,
+    overlay,
+    color
+};
+
+const GEnumValue overlays[] = {
+    {overlay_none, "The frame as it came", "none"},
+    {overlay_points, "A cross at each keypoint", "points"},
+    {overlay_rich, "A circle of each keypoint's scale, with its orientation", "rich"},
+    {0, nullptr, nullptr}};
+
+/* By Overlay. */
+constexpr GstGpuVisionOutput outputs[] = {
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_KEPT},
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_DRAWN},
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_DRAWN}};
+
+Settings snapshot(GstGpuSift *self) {
+    GST_OBJECT_LOCK(self);
+    const Settings settings = self->wanted;
+    GST_OBJECT_UNLOCK(self);
+    return settings;
+}
+
+gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+    auto *self = GST_GPU_SIFT(filter);
+    self->used = snapshot(self).params;
+    return gpv_sift_create(context, &self->used, &self->op);
+}
+
+void close(GstGpuVisionFilter *filter) {
+    gpv_sift_destroy(&GST_GPU_SIFT(filter)->op);
+}
+
+/* Most keypoints of a frame where no number is wanted. */
+gint capacity_for(const gpv_image &frame) {
+    const gint64 pixels = gint64{frame.width} * frame.height;
+    return static_cast<gint>(std::clamp<gint64>(pixels / 64, 4096, most_features));
+}
+
+gpv_sift_params params_for(const Settings &settings, const gpv_image &frame) {
+    gpv_sift_params params = settings.params;
+    if (params.max_features == 0)
+        params.max_features = capacity_for(frame);
+    return params;
+}
+
+gpv_status use(GstGpuSift *self, const gpv_sift_params &params) {
+    if (std::memcmp(&params, &self->used, sizeof params) == 0)
+        return GPV_OK;
+    const gpv_status status = gpv_sift_set_params(self->op, &params);
+    if (status == GPV_OK)
+        self->used = params;
+    return status;
+}
+
+/* What is in there is lost. */
+void make_room(GstGpuSift *self, gint count) {
+    if (self->room >= count)
+        return;
+    self->room = count;
+    g_free(self->keypoints);
+    g_free(self->descriptors);
+    self->keypoints = g_new(gpv_keypoint, static_cast<gsize>(count));
+    self->descriptors = g_new(guint8, static_cast<gsize>(count) * GPV_SIFT_LENGTH);
+}
+
+gpv_buffer buffer_of(gpointer data, gsize size) {
+    gpv_buffer buffer;
+    gpv_buffer_init(&buffer, sizeof buffer);
+    buffer.memory = GPV_MEMORY_HOST;
+    buffer.data = data;
+    buffer.size = size;
+    return buffer;
+}
+
+gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job) {
+    const auto room = static_cast<gsize>(self->used.max_features);
+    if (!job.meta)
+        return gpv_sift_run(self->op, job.stream, job.src, nullptr, nullptr, 0, nullptr, nullptr);
+    make_room(self, self->used.max_features);
+    const gpv_buffer keypoints = buffer_of(self->keypoints, room * sizeof *self->keypoints);
+    const gpv_buffer descriptors = buffer_of(self->descriptors, room * GPV_SIFT_LENGTH);
+    return gpv_sift_run(self->op, job.stream, job.src, nullptr, &keypoints, 0,
+                        self->described ? &descriptors : nullptr, nullptr);
+}
+
+gpv_status draw(GstGpuSift *self, const GstGpuVisionJob &job, guint color) {
+    const gpv_sift_style style = job.output == overlay_rich ? GPV_SIFT_RICH : GPV_SIFT_POINTS;
+    return gpv_sift_draw(self->op, job.stream, job.dst, style, color & 0xffffff);
+}
+
+/* A frame without keypoints says why in dropped, and once until there is another one on the bus. */
+gpv_status wait(GstGpuSift *self) {
+    gpv_sift_result_init(&self->found, sizeof self->found);
+    const gpv_status status = gpv_sift_wait(self->op, &self->found);
+    const bool flooded = status == GPV_ERR_TOO_SMALL;
+    if (flooded && !self->flooded)
+        GST_ELEMENT_WARNING(
+            self, STREAM, FAILED,
+            ("A frame has %d places that may be keypoints, which is more than are looked at: none "
+             "is kept. Raise contrast-threshold.",
+             self->found.dropped),
+            (nullptr));
+    self->flooded = flooded;
+    return flooded ? GPV_OK : status;
+}
+
+gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+    auto *self = GST_GPU_SIFT(filter);
+    const Settings settings = snapshot(self);
+    self->described = job->meta && settings.descriptors;
+    gpv_status status = use(self, params_for(settings, *job->src));
+    if (status == GPV_OK)
+        status = find(self, *job);
+    if (status == GPV_OK && job->dst)
+        status = draw(self, *job, settings.color);
+    if (status == GPV_OK && job->results)
+        status = wait(self);
+    return status;
+}
+
+/* ---- results ---- */
+
+GstStructure *results(GstGpuVisionFilter *filter) {
+    const gpv_sift_result &found = GST_GPU_SIFT(filter)->found;
+    return gst_structure_new("gpusift", "count", G_TYPE_INT, found.count, "dropped", G_TYPE_INT,
+                             found.dropped, nullptr);
+}
+
+void take_bytes(GstStructure *results, const gchar *name, gconstpointer data, gsize size) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, G_TYPE_BYTES);
+    g_value_take_boxed(&value, g_bytes_new(data, size));
+    gst_structure_take_value(results, name, &value);
+}
+
+/* They may be megabytes, which are no message. */
+void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer) {
+    const auto *self = GST_GPU_SIFT(filter);
+    GstStructure *results =
+        gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, "gpusift"));
+    const auto count = static_cast<gsize>(self->found.count);
+    take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);
+    if (self->described)
+        take_bytes(results, "descriptors", self->descriptors, count * GPV_SIFT_LENGTH);
+}
+
+/* ---- properties ---- */
+
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+    if (id == Property::overlay)
+        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
+                                                static_cast<guint>(g_value_get_enum(value)));
+    Settings &wanted = GST_GPU_SIFT(object)->wanted;
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::max_features:
+        wanted.params.max_features = g_value_get_int(value);
+        break;
+    case Property::octaves:
+        wanted.params.octaves = g_value_get_int(value);
+        break;
+    case Property::n_octave_layers:
+        wanted.params.octave_layers = g_value_get_int(value);
+        break;
+    case Property::contrast_threshold:
+        wanted.params.contrast_threshold = g_value_get_float(value);
+        break;
+    case Property::edge_threshold:
+        wanted.params.edge_threshold = g_value_get_float(value);
+        break;
+    case Property::sigma:
+        wanted.params.sigma = g_value_get_float(value);
+        break;
+    case Property::upsample:
+        wanted.params.upsample = g_value_get_boolean(value) ? 1 : 0;
+        break;
+    case Property::upright:
+        wanted.params.upright = g_value_get_boolean(value) ? 1 : 0;
+        break;
+    case Property::root_sift:
+        wanted.params.root = g_value_get_boolean(value) ? 1 : 0;
+        break;
+    case Property::descriptors:
+        wanted.descriptors = g_value_get_boolean(value);
+        break;
+    case Property::color:
+        wanted.color = g_value_get_uint(value);
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+    const Settings wanted = snapshot(GST_GPU_SIFT(object));
+    switch (id) {
+    case Property::max_features:
+        g_value_set_int(value, wanted.params.max_features);
+        break;
+    case Property::octaves:
+        g_value_set_int(value, wanted.params.octaves);
+        break;
+    case Property::n_octave_layers:
+        g_value_set_int(value, wanted.params.octave_layers);
+        break;
+    case Property::contrast_threshold:
+        g_value_set_float(value, wanted.params.contrast_threshold);
+        break;
+    case Property::edge_threshold:
+        g_value_set_float(value, wanted.params.edge_threshold);
+        break;
+    case Property::sigma:
+        g_value_set_float(value, wanted.params.sigma);
+        break;
+    case Property::upsample:
+        g_value_set_boolean(value, wanted.params.upsample != 0);
+        break;
+    case Property::upright:
+        g_value_set_boolean(value, wanted.params.upright != 0);
+        break;
+    case Property::root_sift:
+        g_value_set_boolean(value, wanted.params.root != 0);
+        break;
+    case Property::descriptors:
+        g_value_set_boolean(value, wanted.descriptors);
+        break;
+    case Property::overlay:
+        g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
+                                    GST_GPU_VISION_FILTER(object))));
+        break;
+    case Property::color:
+        g_value_set_uint(value, wanted.color);
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+}
+
+void install_float(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
+                   const gchar *blurb, gfloat least, gfloat most, gfloat initial) {
+    g_object_class_install_property(
+        klass, id,
+        g_param_spec_float(name, nick, blurb, least, most, initial, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void install_boolean(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
+                     const gchar *blurb, gboolean initial) {
+    g_object_class_install_property(
+        klass, id, g_param_spec_boolean(name, nick, blurb, initial, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void install_thresholds(GObjectClass *klass) {
+    gst_gpu_vision_install_int(
+        klass, Property::max_features, "max-features", "Most features",
+        "How many keypoints of a frame are kept, 0 to 65536, those of the greatest response; 0 is "
+        "a 64th of the number of pixels, but 4096 at least and 65536 at most. Default 2000.",
+        0, most_features, 2000);
+    install_float(
+        klass, Property::contrast_threshold, "contrast-threshold", "Contrast threshold",
+        "Least contrast of a keypoint, as OpenCV counts it, 0 to 1; the higher, the fewer "
+        "keypoints there are. Default 0.04.",
+        0, 1, 0.04F);
+    install_float(
+        klass, Property::edge_threshold, "edge-threshold", "Edge threshold",
+        "Greatest ratio of the curvatures along and across an edge that still is a "
+        "keypoint, 1 to 1000000; the higher, the more keypoints lie on edges. Default 10.",
+        1, 1e6F, 10);
+}
+
+void install_scales(GObjectClass *klass) {
+    gst_gpu_vision_install_int(
+        klass, Property::octaves, "octaves", "Octaves",
+        "Most octaves of scales that are searched, from the smallest features on, 0 to 16; 0, the "
+        "default, is all that fit into the frame.",
+        0, 16, 0);
+    gst_gpu_vision_install_int(
+        klass, Property::n_octave_layers, "n-octave-layers", "Layers of an octave",
+        "In how many scales of each octave keypoints are searched, 1 to 8. Default 3.", 1, 8, 3);
+    install_float(klass, Property::sigma, "sigma", "Sigma",
+                  "Blur of the first scale of each octave, in pixels of the octave, 0.5 to 4. "
+                  "Default 1.6.",
+                  0.5, 4, 1.6F);
+    install_boolean(klass, Property::upsample, "upsample", "Upsample",
+                    "Whether the first octave has twice the size of the frame, which finds smaller "
+                    "features and takes several times as long. Default true.",
+                    TRUE);
+}
+
+void install_properties(GObjectClass *klass) {
+    install_thresholds(klass);
+    install_scales(klass);
+    install_boolean(
+        klass, Property::upright, "upright", "Upright",
+        "Whether all keypoints have the orientation 0, for a camera that does not turn. "
+        "Default false.",
+        FALSE);
+    install_boolean(klass, Property::root_sift, "root-sift", "RootSIFT",
+                    "Whether descriptors are those of RootSIFT, the square roots of descriptors "
+                    "whose sum is 1, which match better. Default false.",
+                    FALSE);
+    install_boolean(klass, Property::descriptors, "descriptors", "Descriptors",
+                    "Whether the metadata has the descriptors of the keypoints, and not the "
+                    "keypoints alone. Default true.",
+                    TRUE);
+    gst_gpu_vision_install_enum(klass, Property::overlay, "overlay", "Overlay",
+                                "What is drawn into the frame. Default none.", "GstGpuSiftOverlay",
+                                overlays);
+    g_object_class_install_property(
+        klass, Property::color,
+        g_param_spec_uint("color", "Color",
+                          "Colour of what is drawn, 0xAARRGGBB; it is opaque, whatever AA is. "
+                          "Default 0xff00ff00, green.",
+                          0, G_MAXUINT, initial_color, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void finalize(GObject *object) {
+    auto *self = GST_GPU_SIFT(object);
+    g_free(self->keypoints);
+    g_free(self->descriptors);
+    G_OBJECT_CLASS(gst_gpu_sift_parent_class)->finalize(object);
+}
+
+} // namespace
+
+static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
+    auto *object = G_OBJECT_CLASS(klass);
+    auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
+    object->set_property = set_property;
+    object->get_property = get_property;
+    object->finalize = finalize;
+    install_properties(object);
+    gst_element_class_set_static_metadata(
+        GST_ELEMENT_CLASS(klass), "Scale-invariant features", "Filter/Analyzer/Video/Hardware",
+        "Finds and describes the keypoints of video with SIFT", "The gpuvision developers");
+    gst_gpu_vision_meta_register("gpusift");
+    gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
+    filter->open = open;
+    filter->close = close;
+    filter->process = process;
+    filter->results = results;
+    filter->annotate = annotate;
+}
+
+static void gst_gpu_sift_init(GstGpuSift *self) {
+    gpv_sift_params_init(&self->wanted.params, sizeof self->wanted.params);
+    self->wanted.params.max_features = 2000;
+    self->wanted.descriptors = TRUE;
+    self->wanted.color = initial_color;
+}

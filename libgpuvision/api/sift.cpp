@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/sift.hpp"
+
+#include <limits>
+#include <utility>
+
+#include "api/guard.hpp"
+#include "api/image.hpp"
+
+struct gpv_sift {
+    std::shared_ptr<gpv::Context> context;
+    gpv::SiftParams params;
+    std::unique_ptr<gpv::Sift> core;
+    bool has_run = false; ///< and the last run did not fail
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_sift_params);
+constexpr std::uint32_t first_result_size = sizeof(gpv_sift_result);
+constexpr std::uint32_t max_record_stride = 4096;
+constexpr int most_params_octaves = 16;
+constexpr int most_records = std::numeric_limits<std::int32_t>::max();
+
+static_assert(static_cast<gpv_sift_type>(SiftType::f32) == GPV_SIFT_F32);
+static_assert(static_cast<gpv_sift_style>(SiftStyle::rich) == GPV_SIFT_RICH);
+static_assert(sift_length == GPV_SIFT_LENGTH);
+static_assert(sizeof(Keypoint) == sizeof(gpv_keypoint) &&
+              offsetof(Keypoint, octave) == offsetof(gpv_keypoint, octave));
+static_assert(sizeof(SiftFound) == sizeof(gpv_sift_result) &&
+              offsetof(SiftFound, dropped) == offsetof(gpv_sift_result, dropped));
+
+gpv_sift_params default_params() {
+    const SiftParams core;
+    gpv_sift_params params{};
+    params.struct_size = sizeof params;
+    params.octave_layers = core.octave_layers;
+    params.contrast_threshold = core.contrast_threshold;
+    params.edge_threshold = core.edge_threshold;
+    params.sigma = core.sigma;
+    params.upsample = core.upsample;
+    return params;
+}
+
+SiftParams read_params(const gpv_sift_params *in) {
+    gpv_sift_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    require_range("params->max_features", params.max_features, 0, most_records);
+    require_range("params->octaves", params.octaves, 0, most_params_octaves);
+    require_range("params->octave_layers", params.octave_layers, 1, most_octave_layers);
+    require_range("params->contrast_threshold", params.contrast_threshold, 0.0f, 1.0f);
+    require_range("params->edge_threshold", params.edge_threshold, 1.0f, 1e6f);
+    require_range("params->sigma", params.sigma, 0.5f, 4.0f);
+    require_range("params->upsample", params.upsample, 0u, 1u);
+    require_range("params->upright", params.upright, 0u, 1u);
+    require_range("params->root", params.root, 0u, 1u);
+    require_range("params->type", params.type, gpv_sift_type{GPV_SIFT_U8},
+                  gpv_sift_type{GPV_SIFT_F32});
+    require_range("params->reserved", params.reserved, 0u, 0u);
+
+    SiftParams result;
+    result.max_features = params.max_features;
+    result.octaves = params.octaves;
+    result.octave_layers = params.octave_layers;
+    result.contrast_threshold = params.contrast_threshold;
+    result.edge_threshold = params.edge_threshold;
+    result.sigma = params.sigma;
+    result.upsample = params.upsample != 0;
+    result.upright = params.upright != 0;
+    result.root = params.root != 0;
+    result.type = static_cast<SiftType>(params.type);
+    return result;
+}
+
+void require_source(const gpv_sift &op, const Image &src) {
+    require_picture(*op.context, src, "src", "SIFT", is_picture8);
+}
+
+void require_mask(const gpv_sift &op, const Image &src, const Image &mask) {
+    if (mask.format != Format::gray8)
+        throw Error(Status::unsupported, std::string("mask->format is ") +
+                                             format_info(mask.format).name +
+                                             ", but a mask is GRAY8");
+    require_like(*op.context, src, mask, "mask");
+}
+
+KeypointRecords read_keypoints(const gpv_sift &op, const gpv_buffer *keypoints,
+                               std::uint32_t stride) {
+    if (stride == 0)
+        stride = sizeof(gpv_keypoint);
+    require_range("keypoint_stride", stride, static_cast<std::uint32_t>(sizeof(gpv_keypoint)),
+                  max_record_stride);
+    if (stride % alignof(Keypoint))
+        throw Error(Status::invalid_argument,
+                    "keypoint_stride is " + std::to_string(stride) + ", must be a multiple of 4");
+    const Block block =
+        read_buffer(keypoints, "keypoints", sizeof(gpv_keypoint), alignof(Keypoint));
+    op.context->device().require_reach(block.memory, block.device, "keypoints");
+    // The last record needs no padding behind it.
+    const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_keypoint));
+    return {block, stride, std::min<std::int64_t>((block.size + spare) / stride, most_records)};
+}
+
+Block read_descriptors(const gpv_sift &op, const gpv_buffer *descriptors,
+                       const KeypointRecords &keypoints, std::int64_t count) {
+    // An empty list needs a buffer of at least one number, as every buffer does.
+    const std::size_t bytes = std::max<std::size_t>(count * op.params.descriptor_bytes(), 1);
+    const Block block = read_buffer(descriptors, "descriptors", bytes, alignof(float));
+    op.context->device().require_reach(block.memory, block.device, "descriptors");
+    if (block.memory != keypoints.block.memory)
+        throw Error(Status::invalid_argument, "descriptors->memory differs from keypoints->memory; "
+                                              "both must be in the same memory");
+    return block;
+}
+
+Block read_result(const gpv_sift &op, const gpv_buffer *result) {
+    const Block block = read_buffer(result, "result", first_result_size, alignof(SiftFound));
+    op.context->device().require_reach(block.memory, block.device, "result");
+    if (block.memory != op.context->device().memory())
+        throw Error(Status::invalid_argument,
+                    "result->memory is GPV_MEMORY_HOST, but the backend is CUDA; gpv_sift_wait() "
+                    "gives the result to the host");
+    return block;
+}
+
+/// Keypoints that a run writes, at most.
+std::int64_t room(const gpv_sift &op, const KeypointRecords &keypoints) {
+    return op.params.max_features > 0
+               ? std::min<std::int64_t>(keypoints.capacity, op.params.max_features)
+               : keypoints.capacity;
+}
+
+[[noreturn]] void meet(const char *a, const char *b) {
+    throw Error(Status::invalid_argument,
+                std::string(a) + " overlaps " + b +
+                    "; they must share no byte between their first and last");
+}
+
+/// Nothing that a run writes may be anything else that it reads or writes.
+void require_disjoint(const SiftRun &run) {
+    std::optional<Block> keypoints;
+    if (run.keypoints)
+        keypoints = run.keypoints->block;
+    const std::pair<const std::optional<Block> &, const char *> buffers[] = {
+        {keypoints, "keypoints"}, {run.descriptors, "descriptors"}, {run.result, "result"}};
+    for (std::size_t i = 0; i < std::size(buffers); i++) {
+        const auto &[block, name] = buffers[i];
+        if (!block)
+            continue;
+        if (overlap(run.src, *block))
+            meet(name, "src");
+        if (run.mask && overlap(*run.mask, *block))
+            meet(name, "mask");
+        for (std::size_t j = 0; j < i; j++)
+            if (buffers[j].first && overlap(*block, *buffers[j].first))
+                meet(name, buffers[j].second);
+    }
+}
+
+/// A run that has not begun leaves the results of the one before; one that fails leaves none.
+template <class F>
+void start(gpv_sift &op, F run) {
+    const bool had_run = std::exchange(op.has_run, false);
+    try {
+        op.has_run = run() || had_run;
+    } catch (const Error &error) {
+        if (error.status() == Status::unsupported)
+            op.has_run = had_run;
+        throw;
+    }
+}
+
+/// Of a run that has finished.
+void require_no_overflow(const gpv_sift &op) {
+    if (op.has_run && op.core->overflow())
+        throw Error(Status::too_small,
+                    "the picture has " + std::to_string(op.core->found().dropped) +
+                        " extrema or keypoints, which is more than are kept; raise "
+                        "params->contrast_threshold");
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_sift_params_init(gpv_sift_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+void gpv_sift_result_init(gpv_sift_result *result, uint32_t size) {
+    gpv::write_struct(result, size, gpv_sift_result{});
+}
+
+gpv_status gpv_sift_create(gpv_context *context, const gpv_sift_params *params, gpv_sift **out) {
+    if (out)
+        *out = nullptr;
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*context->core, [&] {
+        gpv::require_not_null(out, "out");
+        auto op = std::make_unique<gpv_sift>();
+        op->context = context->core;
+        op->params = gpv::read_params(params);
+        op->core = context->core->backend() == gpv::Backend::cuda
+                       ? gpv::cuda::make_sift(context->core)
+                       : gpv::cpu::make_sift(context->core);
+        op->core->set_params(op->params);
+        *out = op.release();
+    });
+}
+
+void gpv_sift_destroy(gpv_sift **op) {
+    gpv::destroy(op);
+}
+
+gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sift_params *params) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::SiftParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
+    });
+}
+
+gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image *src, const gpv_image *mask,
+                            int32_t keypoints) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image from = gpv::read_image(src, "src", true);
+        gpv::require_source(*op, from);
+        std::optional<gpv::Image> chosen;
+        if (mask) {
+            chosen = gpv::read_image(mask, "mask", true);
+            gpv::require_mask(*op, from, *chosen);
+        }
+        gpv::require_range("keypoints", keypoints, 0, gpv::most_records);
+        op->core->prepare(from, chosen ? &*chosen : nullptr, keypoints);
+    });
+}
+
+gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, const gpv_image *src,
+                        const gpv_image *mask, const gpv_buffer *keypoints,
+                        uint32_t keypoint_stride, const gpv_buffer *descriptors,
+                        const gpv_buffer *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        gpv::SiftRun run{.src = gpv::read_image(src, "src")};
+        gpv::require_source(*op, run.src);
+        if (mask) {
+            run.mask = gpv::read_image(mask, "mask");
+            gpv::require_mask(*op, run.src, *run.mask);
+        }
+        if (keypoints)
+            run.keypoints = gpv::read_keypoints(*op, keypoints, keypoint_stride);
+        if (descriptors) {
+            gpv::require_not_null(keypoints, "keypoints");
+            run.descriptors = gpv::read_descriptors(*op, descriptors, *run.keypoints,
+                                                    gpv::room(*op, *run.keypoints));
+        }
+        if (result)
+            run.result = gpv::read_result(*op, result);
+        gpv::require_disjoint(run);
+        gpv::start(*op, [&] { return op->core->run(stream, run); });
+    });
+}
+
+gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *src,
+                             const gpv_buffer *keypoints, uint32_t keypoint_stride, int32_t count,
+                             const gpv_buffer *descriptors) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        gpv::SiftDescription description{.src = gpv::read_image(src, "src")};
+        gpv::require_source(*op, description.src);
+        gpv::require_not_null(keypoints, "keypoints");
+        gpv::require_not_null(descriptors, "descriptors");
+        description.keypoints = gpv::read_keypoints(*op, keypoints, keypoint_stride);
+        gpv::require_range("count", std::int64_t{count}, std::int64_t{0},
+                           description.keypoints.capacity);
+        description.keypoints.capacity = count;
+        description.descriptors =
+            gpv::read_descriptors(*op, descriptors, description.keypoints, count);
+        if (gpv::overlap(description.src, description.descriptors))
+            gpv::meet("descriptors", "src");
+        if (gpv::overlap(description.keypoints.block, description.descriptors))
+            gpv::meet("descriptors", "keypoints");
+        gpv::start(*op, [&] { return op->core->describe(stream, description); });
+    });
+}
+
+gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
+                         gpv_sift_style style, uint32_t color) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image picture = gpv::read_image(dst, "dst");
+        gpv::require_picture(*op->context, picture, "dst", "SIFT", gpv::is_picture8);
+        if (gpv::planes_overlap(picture))
+            throw gpv::Error(gpv::Status::invalid_argument, "two planes of dst overlap");
+        gpv::require_range("style", style, gpv_sift_style{GPV_SIFT_POINTS},
+                           gpv_sift_style{GPV_SIFT_RICH});
+        gpv::require_range("color", color, 0u, 0xffffffu);
+        const auto byte = [color](int shift) { return static_cast<int>(color >> shift & 255); };
+        op->core->draw(stream, {.dst = picture,
+                                .style = static_cast<gpv::SiftStyle>(style),
+                                .color = {byte(16), byte(8), byte(0)}});
+    });
+}
+
+gpv_status gpv_sift_query(gpv_sift *op) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    bool finished = true;
+    const gpv_status status = gpv::guard_device(*op->context, [&] {
+        finished = op->core->finished();
+        if (finished)
+            gpv::require_no_overflow(*op);
+    });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_sift_wait(gpv_sift *op, gpv_sift_result *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        if (result)
+            gpv::require_range({"result", "struct_size"}, result->struct_size,
+                               gpv::first_result_size, gpv::max_struct_size);
+        op->core->wait();
+        gpv::SiftFound found{};
+        if (op->has_run)
+            found = op->core->found();
+        if (result)
+            gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_sift_result>(found));
+        gpv::require_no_overflow(*op);
+    });
+}

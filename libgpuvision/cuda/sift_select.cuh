@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The order of keypoints, and which of them are kept. They fall into bins by response; in its bin
+// each counts those before it.
+#pragma once
+
+#include "cuda/sift_orient.cuh"
+
+namespace gpv::cuda::sift {
+
+/// What the host is told.
+struct Report {
+    SiftFound found;
+    unsigned overflow;
+    std::int32_t drawn; ///< keypoints that are there for a drawing on the host
+};
+
+/// Puts keypoints into their bins, but those in bins behind the last that is kept.
+struct Place {
+    struct Job {
+        Lists lists;
+        ResponseBins bins;
+        Slot *slots;
+        unsigned room; ///< keypoints that are kept at most
+        SiftFound *result;
+        std::size_t result_bytes;
+        Report *report; ///< or null
+    };
+    static constexpr int threads = place_threads;
+    static constexpr bool waits = true;
+    static constexpr int bins_of_thread = response_bins / threads;
+    struct Shared {
+        unsigned starts[response_bins + 1];
+        unsigned sums[threads / 32];
+    };
+    static constexpr std::size_t shared_bytes = sizeof(Shared);
+
+    __device__ static void run(const Job &job) {
+        Shared &s = *shared_memory<Shared>();
+        wait_for_earlier_kernels();
+        let_next_kernel_begin();
+        Control &control = *job.lists.control;
+        const unsigned count = control.features;
+        const bool overflow =
+            control.extrema > job.lists.most_candidates || count > job.lists.most_features;
+        const unsigned kept = overflow ? 0 : min(count, job.room);
+        if (blockIdx.x == 0 && threadIdx.x == 0)
+            tell(job, control, kept, overflow);
+        if (kept == 0)
+            return;
+        find_starts(control, kept, s);
+        for (unsigned i = blockIdx.x * threads + threadIdx.x; i < count; i += gridDim.x * threads) {
+            const Feature &feature = job.lists.features[i];
+            const int bin = job.bins.bin(feature.extremum.response);
+            const unsigned first = s.starts[bin];
+            if (first >= kept)
+                continue;
+            Slot slot = slot_of(feature);
+            slot.feature = i;
+            slot.first = first;
+            slot.last = s.starts[bin + 1];
+            job.slots[first + atomicAdd(&control.filled[bin], 1u)] = slot;
+        }
+    }
+
+  private:
+    __device__ static void tell(const Job &job, Control &control, unsigned kept, bool overflow) {
+        constexpr unsigned most = 0x7fffffff;
+        const unsigned all =
+            control.extrema > job.lists.most_candidates ? control.extrema : control.features;
+        const SiftFound found{sizeof(SiftFound), static_cast<std::int32_t>(kept),
+                              static_cast<std::int32_t>(min(all - kept, most)), 0};
+        control.kept = kept;
+        control.found = found;
+        if (job.result)
+            *job.result = found;
+        if (job.report) {
+
+            job.report->found = found;
+            job.report->overflow = overflow;
+        }
+    }
+
+    /// Of each bin, the keypoints in those before it.
+    __device__ static void find_starts(Control &control, unsigned kept, Shared &s) {
+        const int first = threadIdx.x * bins_of_thread;
+        unsigned own[bins_of_thread], sum = 0;
+#pragma unroll
+        for (int i = 0; i < bins_of_thread; i += 4) {
+            const auto four = *reinterpret_cast<const uint4 *>(&control.bins[first + i]);
+            own[i] = four.x;
+            own[i + 1] = four.y;
+            own[i + 2] = four.z;
+            own[i + 3] = four.w;
+            sum += four.x + four.y + four.z + four.w;
+        }
+        const unsigned up_to = sum_up_to_lane(sum);
+        if (threadIdx.x % 32 == 31)
+            s.sums[threadIdx.x / 32] = up_to;
+        __syncthreads();
+        unsigned start = up_to - sum;
+        for (unsigned warp = 0; warp < threadIdx.x / 32; warp++)
+            start += s.sums[warp];
+#pragma unroll
+        for (int i = 0; i < bins_of_thread; i++) {
+            s.starts[first + i] = start;
+            if (blockIdx.x == 0 && start < kept && start + own[i] >= kept)
+                control.placed = start + own[i];
+            start += own[i];
+        }
+        if (threadIdx.x == threads - 1)
+            s.starts[response_bins] = start;
+        __syncthreads();
+    }
+
+    __device__ static Slot slot_of(const Feature &feature) {
+        const Extremum &e = feature.extremum;
+        const std::uint64_t response = ~__float_as_uint(e.response);
+        Slot slot{};
+        slot.a = response << 32 | static_cast<unsigned>(e.octave) << 28 |
+                 static_cast<unsigned>(e.layer << 24 | e.y);
+        // Angles of one extremum are 10 degrees apart, at least.
+        slot.b = static_cast<unsigned>(e.x << 6 | static_cast<int>(feature.angle * (1.0f / 6)));
+        return slot;
+    }
+};
+
+/// Writes keypoints in their order.
+struct Rank {
+    struct Job {
+        Control *control;
+        const Slot *slots;
+        const Feature *features;
+        SiftParams params;
+        Keypoint *kept;       ///< our own
+        Window *windows;      ///< of those that are kept, to be described; or null
+        std::byte *keypoints; ///< the caller's, or null
+        std::size_t stride;
+    };
+    static constexpr int threads = 128;
+    static constexpr bool waits = true;
+
+    __device__ static void run(const Job &job) {
+        wait_for_earlier_kernels();
+        let_next_kernel_begin();
+        const unsigned kept = job.control->kept, placed = job.control->placed;
+        for (unsigned i = blockIdx.x * threads + threadIdx.x; i < placed;
+             i += gridDim.x * threads) {
+            const Slot own = job.slots[i];
+            unsigned rank = own.first;
+#pragma unroll 8
+            for (unsigned other = own.first; other < own.last; other++)
+                rank += job.slots[other].before(own);
+            if (rank < kept)
+                write(job, rank, job.features[own.feature]);
+        }
+    }
+
+  private:
+    __device__ static void write(const Job &job, unsigned rank, const Feature &feature) {
+        const Extremum &e = feature.extremum;
+        Keypoint keypoint = e.keypoint(job.params);
+        keypoint.angle = feature.angle;
+        job.kept[rank] = keypoint;
+        if (job.keypoints)
+            *reinterpret_cast<Keypoint *>(job.keypoints + rank * job.stride) = keypoint;
+        if (job.windows)
+            job.windows[rank] =
+                window_of(e.octave, e.layer, static_cast<float>(e.x) + e.dx,
+                          static_cast<float>(e.y) + e.dy, e.scale(job.params), feature.angle);
+    }
+};
+
+} // namespace gpv::cuda::sift

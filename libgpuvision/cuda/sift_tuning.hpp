@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sizes of blocks and tables, chosen on an H200.
+#pragma once
+
+#include <cstddef>
+
+namespace gpv::cuda::sift {
+
+inline constexpr int blur_columns = 64; ///< outputs of a block of the kernel for any filter
+inline constexpr int blur_rows = 16;
+
+/// Rows of a column that a thread filters at once.
+inline constexpr int step_rows = 8;
+inline constexpr int first_blocks = 4; ///< of a multiprocessor
+inline constexpr int scale_blocks = 2; ///< likewise
+/// What a strip of rows costs before its first one, in rows: its window has to be filled.
+inline constexpr int strip_start = 5;
+
+inline constexpr int orient_warps = 1;   ///< of a block
+inline constexpr int orient_blocks = 16; ///< of a multiprocessor
+
+/// Keypoints are sorted by response into so many bins, then within each.
+inline constexpr int response_bins = 2048;
+inline constexpr int place_threads = 256;
+
+inline constexpr int describe_threads = 128;
+inline constexpr int describe_blocks = 8; ///< of a multiprocessor
+
+} // namespace gpv::cuda::sift

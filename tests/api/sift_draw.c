@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* gpv_sift_draw(): what it refuses, and which keypoints it draws. tests/unit/sift.cpp has how. */
+#include "testing.h"
+
+#include <math.h>
+
+enum { WIDTH = 90, HEIGHT = 70, ROOM = 2000, COLOR = 0xff8010 };
+
+typedef struct {
+    books keep;
+    gpv_context *context;
+    gpv_sift *op;
+    gpv_keypoint keypoints[ROOM];
+    gpv_sift_result found;
+} fixture;
+
+/* open_context() keeps books where they were. */
+#define OPEN(f)                                                                                    \
+    fixture f = {0};                                                                               \
+    f.context = open_context(&f.keep);                                                             \
+    ck_assert_int_eq(gpv_sift_create(f.context, NULL, &f.op), GPV_OK)
+
+static void close_fixture(fixture *f) {
+    gpv_sift_destroy(&f->op);
+    gpv_context_destroy(&f->context);
+    ck_assert_int_eq(f->keep.live, 0);
+}
+
+/* Each of its squares is a keypoint. */
+static picture squares(void) {
+    picture p = picture_new(GPV_FORMAT_GRAY8, WIDTH, HEIGHT, TIGHT);
+    for (int y = 0; y < HEIGHT; y++)
+        for (int x = 0; x < WIDTH; x++)
+            ((uint8_t *)p.view.data[0])[y * p.view.stride[0] + x] =
+                (uint8_t)(x % 9 < 4 && y % 9 < 4 ? 100 + (37 * (x / 9) + 61 * (y / 9)) % 156 : 0);
+    return p;
+}
+
+static void run(fixture *f, const gpv_image *src) {
+    const gpv_buffer to = buffer_of(f->keypoints, sizeof f->keypoints);
+    ck_assert_int_eq(gpv_sift_run(f->op, NULL, src, NULL, &to, 0, NULL, NULL), GPV_OK);
+    gpv_sift_result_init(&f->found, sizeof f->found);
+    ck_assert_int_eq(gpv_sift_wait(f->op, &f->found), GPV_OK);
+}
+
+static void mark(picture *p, int x, int y) {
+    if (x >= 0 && y >= 0 && x < p->view.width && y < p->view.height)
+        ((uint8_t *)p->view.data[0])[y * p->view.stride[0] + x] = 154; /* the luma of COLOR */
+}
+
+/* On a grey picture. */
+static void mark_all(picture *p, const fixture *f) {
+    for (int i = 0; i < f->found.count; i++) {
+        const int x = (int)lroundf(f->keypoints[i].x), y = (int)lroundf(f->keypoints[i].y);
+        for (int d = -2; d <= 2; d++) {
+            mark(p, x + d, y);
+            mark(p, x, y + d);
+        }
+    }
+}
+
+/* A noisy grey picture, and what it becomes. */
+static void expect_marks(fixture *f, int width, int height) {
+    picture got = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    picture want = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    picture_fill(&got, 1);
+    picture_fill(&want, 1);
+    mark_all(&want, f);
+    ck_assert_int_eq(gpv_sift_draw(f->op, NULL, &got.view, GPV_SIFT_POINTS, COLOR), GPV_OK);
+    expect_picture(&got, &want);
+}
+
+START_TEST(bad_arguments_are_refused) {
+    OPEN(f);
+    picture p = squares(), before = squares();
+    void *forbidden = forbidden_memory(2 << 20);
+    gpv_image image = p.view;
+    run(&f, &p.view);
+    ck_assert_int_gt(f.found.count, 10);
+    ck_assert_int_eq(gpv_sift_draw(NULL, NULL, &p.view, GPV_SIFT_POINTS, COLOR), BAD);
+    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, NULL, GPV_SIFT_POINTS, COLOR), BAD,
+                 "dst|NULL");
+    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, 2, COLOR), BAD,
+                 "style is 2|0|1");
+    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_RICH, 0x1000000),
+                 BAD, "color is 16777216|0|16777215");
+    for (int fault = 0; fault < image_faults; fault++) {
+        gpv_image wrong = forbidden_image(forbidden);
+        spoil_image(&wrong, fault);
+        expect_image_error(f.context, &f.keep,
+                           gpv_sift_draw(f.op, NULL, &wrong, GPV_SIFT_RICH, COLOR), "dst", fault);
+    }
+    for (gpv_format format = GPV_FORMAT_GRAY8; format <= GPV_FORMAT_CAP32X8; format++) {
+        bool known = false;
+        gpv_image other;
+        for (size_t i = 0; i < COUNT(picture_formats); i++)
+            known |= format == picture_formats[i] && format != GPV_FORMAT_GRAY16;
+        if (known)
+            continue;
+        gpv_image_init(&other, sizeof other);
+        ck_assert_int_gt(gpv_image_wrap(&other, sizeof other, format, 32, 32, forbidden, 0), 0);
+        expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &other, GPV_SIFT_POINTS, COLOR),
+                     NOT, "dst->format|takes");
+    }
+    ck_assert(picture_equal(&p, &before));
+    picture_free(&before);
+    picture_free(&p);
+    close_fixture(&f);
+}
+END_TEST
+
+START_TEST(planes_may_not_overlap) {
+    OPEN(f);
+    picture p = picture_new(GPV_FORMAT_I420, WIDTH, HEIGHT, TIGHT);
+    picture before = picture_new(GPV_FORMAT_I420, WIDTH, HEIGHT, TIGHT), src = squares();
+    gpv_image image = p.view;
+    picture_fill(&p, 1);
+    picture_fill(&before, 1);
+    image.data[2] = image.data[1];
+    image.stride[2] = image.stride[1];
+    run(&f, &src.view);
+    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_RICH, COLOR), BAD,
+                 "planes of dst");
+    ck_assert(picture_equal(&p, &before));
+    picture_free(&src);
+    picture_free(&before);
+    picture_free(&p);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Before the first run, after one that has failed, after a description and after prepare(). */
+START_TEST(nothing_is_drawn_without_a_run) {
+    OPEN(f);
+    picture src = squares();
+    uint8_t descriptor[GPV_SIFT_LENGTH];
+    const gpv_buffer to = buffer_of(descriptor, sizeof descriptor);
+    const gpv_buffer keypoint = buffer_of(f.keypoints, sizeof *f.keypoints);
+    gpv_sift_params params;
+    gpv_status status = GPV_OK;
+    expect_marks(&f, WIDTH, HEIGHT);
+
+    run(&f, &src.view);
+    ck_assert_int_eq(gpv_sift_run(f.op, NULL, NULL, NULL, NULL, 0, NULL, NULL), BAD);
+    expect_marks(&f, WIDTH, HEIGHT); /* a run that has not begun changes nothing */
+
+    gpv_sift_params_init(&params, sizeof params);
+    params.octave_layers = 8; /* needs more memory, and there is none */
+    ck_assert_int_eq(gpv_sift_set_params(f.op, &params), GPV_OK);
+    f.keep.fail_at = f.keep.allocations + 1;
+    status = gpv_sift_run(f.op, NULL, &src.view, NULL, NULL, 0, NULL, NULL);
+    ck_assert_int_eq(status, GPV_ERR_OUT_OF_MEMORY);
+    f.keep.fail_at = 0;
+    f.found.count = 0;
+    expect_marks(&f, WIDTH, HEIGHT);
+
+    run(&f, &src.view);
+    expect_marks(&f, WIDTH, HEIGHT);
+    ck_assert_int_eq(gpv_sift_describe(f.op, NULL, &src.view, &keypoint, 0, 1, &to), GPV_OK);
+    f.found.count = 0;
+    expect_marks(&f, WIDTH, HEIGHT);
+
+    run(&f, &src.view);
+    expect_marks(&f, WIDTH, HEIGHT);
+    ck_assert_int_eq(gpv_sift_prepare(f.op, &src.view, NULL, 10), GPV_OK);
+    f.found.count = 0;
+    expect_marks(&f, WIDTH, HEIGHT);
+    picture_free(&src);
+    close_fixture(&f);
+}
+END_TEST
+
+/* Those that were kept, whatever happens to the parameters; and wait() says what it said. */
+START_TEST(the_kept_keypoints_are_drawn) {
+    static const int most[] = {0, 1, 7, 100000};
+    OPEN(f);
+    picture src = squares();
+    for (size_t i = 0; i < COUNT(most); i++) {
+        gpv_sift_params params;
+        gpv_sift_result after;
+        gpv_sift_params_init(&params, sizeof params);
+        params.max_features = most[i];
+        ck_assert_int_eq(gpv_sift_set_params(f.op, &params), GPV_OK);
+        run(&f, &src.view);
+        ck_assert(f.found.count > 10 || f.found.count == most[i]);
+        expect_marks(&f, WIDTH, HEIGHT);
+        expect_marks(&f, WIDTH / 2, HEIGHT / 3);
+        expect_marks(&f, 1, 1);
+        params.sigma = 2;
+        params.upsample = 0;
+        ck_assert_int_eq(gpv_sift_set_params(f.op, &params), GPV_OK);
+        expect_marks(&f, 2 * WIDTH, 2 * HEIGHT);
+        gpv_sift_result_init(&after, sizeof after);
+        ck_assert_int_eq(gpv_sift_query(f.op), GPV_OK);
+        ck_assert_int_eq(gpv_sift_wait(f.op, &after), GPV_OK);
+        ck_assert_int_eq(after.count, f.found.count);
+        ck_assert_int_eq(after.dropped, f.found.dropped);
+    }
+    mark_all(&src, &f);
+    {
+        picture drawn = squares();
+        ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &drawn.view, GPV_SIFT_POINTS, COLOR), GPV_OK);
+        expect_picture(&drawn, &src); /* into the picture of the run */
+    }
+    close_fixture(&f);
+}
+END_TEST
+
+/* A run that writes its keypoints nowhere keeps them all the same. */
+START_TEST(keypoints_need_no_buffer) {
+    OPEN(f);
+    picture src = squares(), one = picture_new(GPV_FORMAT_NV12, WIDTH, HEIGHT, TIGHT);
+    picture other = picture_new(GPV_FORMAT_NV12, WIDTH, HEIGHT, TIGHT);
+    picture_fill(&one, 1);
+    picture_fill(&other, 1);
+    run(&f, &src.view);
+    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &one.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+    ck_assert(!picture_equal(&one, &other));
+    ck_assert_int_eq(gpv_sift_run(f.op, NULL, &src.view, NULL, NULL, 0, NULL, NULL), GPV_OK);
+    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &other.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+    ck_assert(picture_equal(&one, &other));
+    picture_free(&src);
+    picture_free(&one);
+    picture_free(&other);
+    close_fixture(&f);
+}
+END_TEST
+
+/* In every format and layout nothing is written beside the picture; what is drawn is the same. */
+START_TEST(layouts) {
+    OPEN(f);
+    picture src = squares();
+    run(&f, &src.view);
+    for (size_t i = 0; i < COUNT(picture_formats); i++)
+        for (int s = 0; s <= (int)COUNT(picture_sizes); s++) {
+            const bool large = s == (int)COUNT(picture_sizes);
+            const int width = large ? WIDTH : picture_sizes[s][0];
+            const int height = large ? HEIGHT : picture_sizes[s][1];
+            picture tight;
+            if (picture_formats[i] == GPV_FORMAT_GRAY16)
+                continue;
+            tight = picture_new(picture_formats[i], width, height, TIGHT);
+            picture_fill(&tight, 2);
+            ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &tight.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+            for (layout how = TIGHT; how < LAYOUTS; how++) {
+                picture p = picture_new(picture_formats[i], width, height, how);
+                picture_fill(&p, 2);
+                ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &p.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+                ck_assert_msg(picture_equal(&p, &tight) && picture_intact(&p), "%s %dx%d, %d",
+                              format_name(picture_formats[i]), width, height, (int)how);
+                picture_free(&p);
+            }
+            picture_free(&tight);
+        }
+    picture_free(&src);
+    close_fixture(&f);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("sift_draw");
+    TCase *tcase = tcase_create("all");
+    suite_add_tcase(suite, tcase);
+    tcase_add_test(tcase, bad_arguments_are_refused);
+    tcase_add_test(tcase, planes_may_not_overlap);
+    tcase_add_test(tcase, nothing_is_drawn_without_a_run);
+    tcase_add_test(tcase, the_kept_keypoints_are_drawn);
+    tcase_add_test(tcase, keypoints_need_no_buffer);
+    tcase_add_test(tcase, layouts);
+    return run_suite(suite);
+}

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Every sift example finds blobs where they are, draws what it lists, and refuses bad input.
+
+usage: sift.py EXAMPLE... (a program, or a Python file)
+"""
+import math
+import os
+import sys
+import tempfile
+
+from common import assert_said, check_bad_files, check_refused, netpbm, result_of, run
+
+BACKGROUND, MARK = 100, (255, 64, 0)
+BLOBS = (30, 25, 3, 100), (80, 27, 5, -80), (33, 70, 2.5, -70), (90, 72, 4, 90)  # x, y, s, height
+WIDTH, HEIGHT = 120, 96
+
+
+def drawn(width, height, blobs, slope=0.4):
+    """Round blobs on a slope, which gives them an orientation."""
+    def level(x, y):
+        return BACKGROUND + slope * (x - y / 2) + sum(
+            a * math.exp(-((x - u) ** 2 + (y - v) ** 2) / (2 * s * s)) for u, v, s, a in blobs)
+    return bytes(max(0, min(255, round(level(x, y)))) for y in range(height) for x in range(width))
+
+
+def table(printed):
+    """(x, y, sigma, angle, contrast) of each keypoint, and the number that the last line says."""
+    head, *rows, last = printed.splitlines()
+    assert head.split() == ["x", "y", "sigma", "angle", "contrast"], head
+    return [tuple(map(float, row.split())) for row in rows], int(last.split()[4])
+
+
+def circles(width, height, rows):
+    """The pixels that are drawn."""
+    pixels = set()
+    for x, y, sigma, angle, _ in rows:
+        x, y, r = math.floor(x + 0.5), math.floor(y + 0.5), math.floor(2 * sigma + 0.5)
+        pixels |= {(x + u, y + v) for v in range(-r, r + 1) for u in range(-r, r + 1)
+                   if abs(math.hypot(u, v) - r) < 0.5}
+        pixels |= {(x + math.floor(i * math.cos(math.radians(angle)) + 0.5),
+                    y + math.floor(i * math.sin(math.radians(angle)) + 0.5)) for i in range(r + 1)}
+    return {(x, y) for x, y in pixels if 0 <= x < width and 0 <= y < height}
+
+
+def marked(got, width, height, gray):
+    """The pixels that differ from the picture, which have one colour."""
+    assert len(got) == 3 * width * height
+    pixels = set()
+    for i, level in enumerate(gray):
+        rgb = tuple(got[3 * i:3 * i + 3])
+        assert rgb in (MARK, (level,) * 3), f"pixel {i} is {rgb}"
+        if rgb == MARK:
+            pixels.add((i % width, i // width))
+    return pixels
+
+
+def check_blobs(example, folder, channels):
+    gray = drawn(WIDTH, HEIGHT, BLOBS)
+    source = netpbm(WIDTH, HEIGHT, bytes(level for level in gray for _ in range(channels)))
+    got, printed = result_of(example, folder, source, 0)
+    header = b"P6\n%d %d\n255\n" % (WIDTH, HEIGHT)
+    assert got.startswith(header)
+    rows, count = table(printed)
+    assert count == len(rows), printed
+    assert [row[4] for row in rows] == sorted((row[4] for row in rows), reverse=True), printed
+    for x, y, s, _ in BLOBS:
+        near = [row for row in rows if math.dist(row[:2], (x, y)) < 0.2]
+        assert near, f"none at {x} {y}: {printed}"
+        for row in near:
+            assert abs(row[2] / (s / 2 ** (1 / 6)) - 1) < 0.15, f"sigma {row[2]} of {s}"
+    # What is listed has two digits, so that it may be drawn a pixel beside; see that it is not.
+    assert marked(got[len(header):], WIDTH, HEIGHT, gray) == circles(WIDTH, HEIGHT, rows), \
+        "not drawn as listed"
+    for limit in 1, 3, len(rows), len(rows) + 1:
+        _, printed = result_of(example, folder, source, limit, CUDA_VISIBLE_DEVICES="")
+        assert table(printed)[0] == rows[:limit], f"{limit}: {printed}"
+    return printed, got
+
+
+def check_none(example, folder):
+    for width, height in (1, 1), (1, 40), (5, 7), (31, 17):
+        got, printed = result_of(example, folder, netpbm(width, height, bytes([9]) * width * height),
+                                 0, CUDA_VISIBLE_DEVICES="")
+        assert table(printed) == ([], 0), printed
+        assert got == netpbm(width, height, bytes([9]) * 3 * width * height)
+
+
+def check_many(example, folder):
+    """More keypoints than the examples expect."""
+    blobs = [(8 + 12 * i, 8 + 12 * j) for i in range(30) for j in range(20)]
+    width, height = 12 * 30 + 4, 12 * 20 + 4
+    pixels = bytes(round(60 + 150 * math.exp(-((x % 12 - 8) ** 2 + (y % 12 - 8) ** 2) / 8))
+                   for y in range(height) for x in range(width))
+    _, printed = result_of(example, folder, netpbm(width, height, pixels), 0,
+                           CUDA_VISIBLE_DEVICES="")
+    rows, count = table(printed)
+    assert count == len(rows) > 1024, count
+    places = {(round(row[0]), round(row[1])) for row in rows}
+    assert places.issuperset(blobs[21:40]), "not all are found"
+
+
+def check_drawn(example, folder):
+    """Without a picture the C program draws one: four discs, three times. The larger ones lie too near
+    to its edges."""
+    target = os.path.join(folder, "out")
+    result = run(example, 0, target)
+    assert result.returncode == 0, result.stderr
+    rows, _ = table(result.stdout)
+    for i in range(6):
+        middle = 20 + i % 2 * 40, 20 + i // 2 * 40
+        assert any(math.dist(row[:2], middle) < 1 for row in rows), f"none at {middle}"
+
+
+def check_match(example, folder):
+    """What is found in a picture is found in it again where it has moved. A round blob looks like any
+    other one: what stands beside it tells them apart."""
+    dx, dy = 9, -6
+    things = BLOBS + ((38, 29, 1.5, -80), (72, 36, 2, 90), (33, 80, 3, 60), (99, 67, 2, -90))
+    first, second, target = (os.path.join(folder, name) for name in ("first", "second", "out"))
+    for path, blobs in (first, things), (second, [(x + dx, y + dy, s, a) for x, y, s, a in things]):
+        with open(path, "wb") as file:
+            file.write(netpbm(WIDTH, HEIGHT, drawn(WIDTH, HEIGHT, blobs)))
+    result = run(example, 50, first, target, "--match", second, CUDA_VISIBLE_DEVICES="")
+    assert result.returncode == 0, result.stderr
+    pairs = [line.split() for line in result.stdout.splitlines() if " is " in line]
+    assert f"\n{len(pairs)} of " in result.stdout and len(pairs) >= len(BLOBS), result.stdout
+    for x, y, _, u, v in pairs:
+        assert math.dist((float(x) + dx, float(y) + dy), (float(u), float(v))) < 1, result.stdout
+    os.remove(target)
+    assert_said(run(example, 50, first, target, "--match", os.path.join(folder, "missing")),
+                "No such file")
+
+
+def main():
+    outputs = []
+    for example in sys.argv[1:]:
+        with tempfile.TemporaryDirectory() as folder:
+            gray, color = (check_blobs(example, folder, channels) for channels in (1, 3))
+            assert gray == color, "a grey picture in colours has other keypoints"
+            outputs.append(gray)
+            check_none(example, folder)
+            check_many(example, folder)
+            good = netpbm(4, 3, bytes(12))
+            for bad in 1000001, 2**32, -2, "abc", "3x", "":
+                check_refused(example, folder, good, [bad], "features", str(bad), "1000000")
+            if example.endswith(".py"):
+                check_match(example, folder)
+            else:
+                check_drawn(example, folder)
+        with tempfile.TemporaryDirectory() as folder:
+            check_bad_files(example, folder, [4])
+        print(f"{os.path.basename(example)}: ok")
+    assert all(output == outputs[0] for output in outputs), "the examples differ"
+
+
+main()
