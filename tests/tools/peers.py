@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Times an algorithm on a GPU beside CuPy's and PyTorch's, and beside OpenCV's on the CPU.
 
-meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl|kmeans [--json FILE]
+meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl|kmeans|sift [--json FILE]
 
 It needs CuPy and NumPy, and takes OpenCV and PyTorch if they are there. The rows are those of the
 benchmarks in tests/parity.
@@ -46,6 +46,7 @@ from ccl import CclParams, Component  # noqa: E402
 from common import GRAY8, RGB8, Buffer, Context, Image, gpv  # noqa: E402
 from erode import ErodeParams  # noqa: E402
 from kmeans import KmeansParams, KmeansResult  # noqa: E402
+from sift import LENGTH, Keypoint, SiftParams, SiftResult  # noqa: E402
 
 GPV_BACKEND_CUDA, GPV_MEMORY_CUDA, LABEL32 = 2, 1, 13
 CUPY = f"CuPy {cupy.__version__}"
@@ -552,22 +553,26 @@ GPV_KMEANS_L2, GPV_KMEANS_L1, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_GIVEN = 0, 1, 0, 3
 ITERATIONS, MOST_ITERATIONS = 20, 1000  # given, and where they go on until labels repeat
 
 
+def between(corners, level, x, y):
+    """Values at the corners of cells of side 2^level, at columns x and rows y: smooth between them."""
+    def weight(at):
+        t = (at & (1 << level) - 1) << 8 >> level
+        return t * t * (768 - 2 * t) >> 16
+
+    u, v, right, below = weight(x), weight(y)[:, None], x >> level, y >> level
+    along = corners[:, right] * (256 - u) + corners[:, right + 1] * u
+    return along[below] * (256 - v) + along[below + 1] * v >> 16
+
+
 def fields(level, width, height):
     """Three that are random at the corners of cells of side 2^level, -512..511, and smooth between
     them."""
     x, y = (numpy.arange(side, dtype=numpy.int32) for side in (width, height))
     row, column = numpy.ogrid[:(height - 1 >> level) + 2, :(width - 1 >> level) + 2]
     corners = hashed((level << 48 | row << 24 | column).astype(numpy.uint64))
-
-    def weight(at):
-        t = (at & (1 << level) - 1) << 8 >> level
-        return t * t * (768 - 2 * t) >> 16
-
-    u, v, right, below = weight(x), weight(y)[:, None], x >> level, y >> level
     for shift in 0, 10, 20:
         at = (corners >> numpy.uint64(shift) & numpy.uint64(1023)).astype(numpy.int32)
-        along = at[:, right] * (256 - u) + at[:, right + 1] * u
-        yield (along[below] * (256 - v) + along[below + 1] * v >> 16) - 512
+        yield between(at, level, x, y) - 512
 
 
 def photo(width, height):
@@ -921,6 +926,103 @@ def segmentations(context):
         yield from to_the_end(op, images, spread_colors(op, images.host, k))
 
 
+# ---- features ----
+
+FEATURES = 65536  # that there is room for, as in tests/parity/sift.cpp
+
+
+def hashes_of(seed, x, y):
+    """Of all columns x and rows y."""
+    z = (y[:, None] << 20) + x + seed * 1000003
+    return hashed(z.astype(numpy.uint64)).astype(numpy.int64)
+
+
+def oval(bits, size, x256, y256):
+    """Light of a leaning oval in some of the cells of side 2^size, whose bits are random. Places are
+    in 256ths of a pixel."""
+    cell, right, below = 1 << size, x256 >> 8 + size, y256 >> 8 + size
+
+    def part(random, shift):  # -1..1
+        return (((random >> shift & 255) - 128) / 128.0)[below][:, right]
+
+    more = hashed(bits.astype(numpy.uint64)).astype(numpy.int64)
+    dx = (x256 / 256.0 - (right << size)) / cell - 0.5 - 0.15 * part(bits, 3)
+    dy = (y256 / 256.0 - (below << size))[:, None] / cell - 0.5 - 0.15 * part(bits, 11)
+    u, v = dx + 0.5 * part(more, 0) * dy, dy * (1.3 + 0.5 * part(more, 8))
+    inside = cell * (0.22 + 0.06 * part(more, 16) - numpy.sqrt(u * u + v * v)) + 0.5
+    light = (numpy.clip(inside, 0, 1) * 70 * part(bits, 19)).astype(numpy.int32)
+    there = bits % (16 if size > 3 else 64) <= 2
+    return light * there[below][:, right]
+
+
+def photograph(width, height):
+    """As in tests/parity/sift.hpp."""
+    x256, y256 = ((2 * numpy.arange(side) + 1) * full * 128 // side
+                  for side, full in ((width, 1920), (height, 1080)))
+    x, y = x256 >> 8, y256 >> 8
+
+    def corners(seed, level):
+        return hashes_of(seed, *(numpy.arange((int(last[-1]) >> level) + 2) for last in (x, y)))
+
+    light = sum((between((corners(256 | level, level) & 1023).astype(numpy.int32) - 512, level,
+                         x.astype(numpy.int32), y.astype(numpy.int32)) << level - 4)
+                for level in range(4, 10))
+    level = 118 + (light / 260).astype(numpy.int32)  # towards 0
+    for size in range(3, 9):
+        level += oval(corners(size, size), size, x256, y256)
+    coins = numpy.array([bin(bits).count("1") - 8 for bits in range(1 << 16)], numpy.int32)
+    noise = hashes_of(2, numpy.arange(width), numpy.arange(height))
+    return numpy.clip(level + coins[noise & 0xffff], 0, 255).astype(numpy.uint8)
+
+
+def share_found(theirs, ours):
+    """How many of theirs, places and sigmas, ours have too: to half a pixel, and 2^0.15 in sigma."""
+    found, ours = 0, cupy.asarray(ours)
+    for some in numpy.array_split(theirs, len(theirs) // 1000 + 1):
+        some = cupy.asarray(some)[:, None]
+        x, y = (some[..., i] - ours[:, i] for i in (0, 1))
+        sigma = cupy.log2(some[..., 2] / ours[:, 2])
+        near = (abs(x) < 0.5) & (abs(y) < 0.5) & (abs(sigma) < 0.15)
+        found += int(near.any(1).sum())
+    return found / len(theirs)
+
+
+def detection(op, images):
+    """OpenCV always doubles the picture, and as ours does. So nearly all that it finds is ours."""
+    keypoints = cupy.zeros((FEATURES, c.sizeof(Keypoint) // 4), numpy.float32)
+    descriptors = cupy.zeros((FEATURES, LENGTH), numpy.uint8)
+    outputs = buffer_of(keypoints), 0, buffer_of(descriptors), None
+    found, sift = SiftResult(), cv2.SIFT_create(0, 3, 0.04, 10, 1.6, cv2.CV_8U)
+
+    def ours(src, _):
+        op.run(src, None, *outputs)
+
+    def opencv():
+        return sift.detectAndCompute(images.host, None)[0]
+
+    def same(theirs):
+        theirs = numpy.array([(*k.pt, k.size / 2) for k in theirs], numpy.float32)
+        return abs(len(theirs) / count - 1) < 0.03 and share_found(theirs, expected) > 0.98
+
+    op.check("prepare", images.views[0][0], None, 0)
+    ours(*images.views[0])
+    op.call("result_init", found, c.c_uint32(c.sizeof(found)))
+    op.check("wait", found)
+    count = found.count
+    expected = cupy.asnumpy(keypoints)[:count, :3]
+    row = {"name": f"up1, {count} keypoints", "image": f"photo {images.size()}"}
+    return compare(row, ours, images, [], None, [(f"SIFT, {len(opencv())} keypoints", opencv)],
+                   lambda name, call, _: time_opencv(name, call, same))
+
+
+def detections(context):
+    if not cv2:
+        not_run("there is nothing to compare with")
+    op = Operator(context, "sift", SiftParams())
+    for size in (640, 480), (1280, 960), (1920, 1080), (3840, 2160):
+        yield from detection(op, Images(photograph(*size), numpy.uint8))
+
+
 def show(row):
     peer = f", {row['peer']} {row['peer_us'][0]:.2f} us" if "peer" in row else ""
     print(f"{row['name']:22} {row['image']:24} {row['ours_us'][0]:8.2f} us, copy "
@@ -928,7 +1030,8 @@ def show(row):
 
 
 def main():
-    algorithms = {"erode": erosions, "ccl": labellings, "kmeans": segmentations}
+    algorithms = {"erode": erosions, "ccl": labellings, "kmeans": segmentations,
+                  "sift": detections}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("stem", choices=algorithms)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
