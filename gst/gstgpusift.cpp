@@ -153,8 +153,8 @@ gpv_status wait(GstGpuSift *self) {
     if (flooded && !self->flooded)
         GST_ELEMENT_WARNING(
             self, STREAM, FAILED,
-            ("A frame has %d places that may be keypoints, which is more than are looked at: none "
-             "is kept. Raise contrast-threshold.",
+            ("A frame has %d extrema, or keypoints, which is more than are kept: it counts as one "
+             "without keypoints. Raise contrast-threshold.",
              self->found.dropped),
             (nullptr));
     self->flooded = flooded;
@@ -168,10 +168,14 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     gpv_status status = use(self, params_for(settings, *job->src));
     if (status == GPV_OK)
         status = find(self, *job);
-    if (status == GPV_OK && job->dst)
+    const bool found = status == GPV_OK;
+    if (found && job->dst)
         status = draw(self, *job, settings.color);
     if (status == GPV_OK && job->results)
         status = wait(self);
+    /* The frame and the arrays may be gone soon, and with them what is to be written. */
+    if (found && status != GPV_OK)
+        (void)!gpv_sift_wait(self->op, nullptr);
     return status;
 }
 

@@ -22,6 +22,7 @@ GPV_BEGIN
 typedef struct gpv_sift gpv_sift;
 
 #define GPV_SIFT_LENGTH 128 /**< numbers in a descriptor: 4 x 4 cells of 8 directions */
+#define GPV_SIFT_MAX_DESCRIBED (1 << 20) /**< keypoints that are described at once, at most */
 
 /** What a number of a descriptor is. */
 typedef uint32_t gpv_sift_type;
@@ -122,8 +123,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sif
  *
  * @param src        format, memory, device, width and height are read; data and stride are not
  * @param mask       likewise; NULL = runs without it
- * @param keypoints  keypoints in host memory, with descriptors, that runs will ask for, or that
- *                   will be described, >= 0
+ * @param keypoints  0..GPV_SIFT_MAX_DESCRIBED: that runs will ask for in host memory, with
+ *                   descriptors, or that will be described, whatever their memory
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,
  *         GPV_ERR_DEVICE, GPV_ERR_DEVICE_LOST
  */
@@ -194,7 +195,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, c
  * @param src          as in gpv_sift_run()
  * @param keypoints    gpv_keypoint records, count of them
  * @param keypoint_stride  as in gpv_sift_run()
- * @param count        >= 0, at most as many as a run had room for
+ * @param count        0..GPV_SIFT_MAX_DESCRIBED, at most as many as there are in keypoints
  * @param descriptors  receives GPV_SIFT_LENGTH numbers for each keypoint, without gaps, as
  *                     params->type says. data is a multiple of 4. Same memory as keypoints
  * @return as gpv_sift_run()

@@ -235,7 +235,7 @@ gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image *src, const gpv_image 
             chosen = gpv::read_image(mask, "mask", true);
             gpv::require_mask(*op, from, *chosen);
         }
-        gpv::require_range("keypoints", keypoints, 0, gpv::most_records);
+        gpv::require_range("keypoints", keypoints, 0, GPV_SIFT_MAX_DESCRIBED);
         op->core->prepare(from, chosen ? &*chosen : nullptr, keypoints);
     });
 }
@@ -278,8 +278,9 @@ gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *s
         gpv::require_not_null(keypoints, "keypoints");
         gpv::require_not_null(descriptors, "descriptors");
         description.keypoints = gpv::read_keypoints(*op, keypoints, keypoint_stride);
-        gpv::require_range("count", std::int64_t{count}, std::int64_t{0},
-                           description.keypoints.capacity);
+        gpv::require_range(
+            "count", std::int64_t{count}, std::int64_t{0},
+            std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_DESCRIBED));
         description.keypoints.capacity = count;
         description.descriptors =
             gpv::read_descriptors(*op, descriptors, description.keypoints, count);

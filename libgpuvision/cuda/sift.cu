@@ -66,18 +66,18 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         SiftRun run{.src = src};
         if (mask)
             run.mask = *mask;
-        // Graphs are kept by their kernels and grids, which these two do not share.
-        const KeypointRecords records{.block = {.memory = Memory::host}, .capacity = keypoints};
-        SiftDescription description{.src = src, .keypoints = records};
+        const Memory memory = keypoints > 0 ? Memory::host : Memory::cuda;
+        const KeypointRecords records{.block = {.memory = memory}, .capacity = keypoints};
+        const SiftDescription description{
+            .src = src, .keypoints = records, .descriptors = {.memory = memory}};
+        reserve_host(given(description));
+        plan(nullptr, [&] { visit(description); });
+        graphs_.prepare(sequence_);
         if (keypoints > 0) {
-            description.descriptors = {.memory = Memory::host};
-            reserve_host(description.src, std::nullopt, records, description.descriptors);
-            plan(nullptr, [&] { visit(description); });
-            graphs_.prepare(sequence_);
             run.keypoints = records;
             run.descriptors = description.descriptors;
         }
-        reserve_host(run.src, run.mask, run.keypoints, run.descriptors);
+        reserve_host(given(run));
         plan(nullptr, [&] { visit(run, false); });
         graphs_.prepare(sequence_);
         run.keypoints = KeypointRecords{.block = {.memory = Memory::cuda},
@@ -99,8 +99,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
                 capture(s, before, run.src, on_host(run.keypoints), [&] { visit(run, true); });
             },
             [&](cudaStream_t s) {
-                enqueue(s, run.src, run.mask, run.keypoints, run.descriptors,
-                        [&] { visit(run, false); });
+                enqueue(s, given(run), [&] { visit(run, false); });
                 if (on_host(run.keypoints))
                     pending_ = {run.keypoints, run.descriptors, room(run), params_};
             });
@@ -120,8 +119,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             [&](cudaStream_t s) {
                 const bool host = on_host(description.keypoints);
                 enqueue(
-                    s, description.src, std::nullopt, description.keypoints,
-                    description.descriptors, [&] { visit(description); },
+                    s, given(description), [&] { visit(description); },
                     [&] {
                         if (host)
                             take_keypoints(description.keypoints);
@@ -254,49 +252,58 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         sequence_.launch(stream);
     }
 
+    /// What a run or a description is given that may lie in host memory.
+    struct Given {
+        Image src;
+        std::optional<Image> mask;
+        std::optional<KeypointRecords> keypoints;
+        std::optional<Block> descriptors;
+        std::int64_t count; ///< keypoints that are written, or read, at most
+    };
+    Given given(const SiftRun &run) const {
+        return {run.src, run.mask, run.keypoints, run.descriptors, room(run)};
+    }
+    static Given given(const SiftDescription &description) {
+        return {description.src, std::nullopt, description.keypoints, description.descriptors,
+                description.keypoints.capacity};
+    }
+
     template <class Visit>
-    void enqueue(cudaStream_t stream, const Image &src, const std::optional<Image> &mask,
-                 const std::optional<KeypointRecords> &keypoints,
-                 const std::optional<Block> &descriptors, Visit visit) {
-        enqueue(stream, src, mask, keypoints, descriptors, visit, [] {});
+    void enqueue(cudaStream_t stream, const Given &given, Visit visit) {
+        enqueue(stream, given, visit, [] {});
     }
     /// fill(): of host memory, once the run before is over.
     template <class Visit, class Fill>
-    void enqueue(cudaStream_t stream, const Image &src, const std::optional<Image> &mask,
-                 const std::optional<KeypointRecords> &keypoints,
-                 const std::optional<Block> &descriptors, Visit visit, Fill fill) {
-        const bool from_host = src.memory == Memory::host;
-        if (from_host || on_host(keypoints) || pending_ || pending_drawing_) {
+    void enqueue(cudaStream_t stream, const Given &given, Visit visit, Fill fill) {
+        const bool from_host = given.src.memory == Memory::host;
+        if (from_host || on_host(given.keypoints) || pending_ || pending_drawing_) {
             end_last_run(); // it uses the staging memory
-            reserve_host(src, mask, keypoints, descriptors);
+            reserve_host(given);
             fill();
         }
         described_ = -1;
         completion_.follow(stream);
         plan(stream, visit);
         if (from_host) {
-            staging_.upload(luma_plane(src), device_src_, stream);
-            if (mask)
-                mask_staging_.upload(*mask, device_mask_, stream);
+            staging_.upload(luma_plane(given.src), device_src_, stream);
+            if (given.mask)
+                mask_staging_.upload(*given.mask, device_mask_, stream);
         }
         graphs_.launch(sequence_, stream);
         completion_.record(stream);
     }
 
-    void reserve_host(const Image &src, const std::optional<Image> &mask,
-                      const std::optional<KeypointRecords> &keypoints,
-                      const std::optional<Block> &descriptors) {
-        if (src.memory == Memory::host) {
-            staging_.reserve_upload(luma_plane(src));
-            if (mask)
-                mask_staging_.reserve_upload(*mask);
+    void reserve_host(const Given &given) {
+        if (given.src.memory == Memory::host) {
+            staging_.reserve_upload(luma_plane(given.src));
+            if (given.mask)
+                mask_staging_.reserve_upload(*given.mask);
         }
-        if (!on_host(keypoints))
+        if (!on_host(given.keypoints))
             return;
-        const std::int64_t count = std::min(keypoints->capacity, most_kept(src));
-        keypoints_.reserve(count * sizeof(Keypoint));
-        if (descriptors)
-            descriptors_.reserve(count * params_.descriptor_bytes());
+        keypoints_.reserve(given.count * sizeof(Keypoint));
+        if (given.descriptors)
+            descriptors_.reserve(given.count * params_.descriptor_bytes());
     }
 
     // ---- planning -------------------------------------------------------------------
@@ -371,10 +378,9 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         add_space(octaves, space, src, {}, nullptr);
         const bool host = on_host(description.keypoints);
         const auto count = static_cast<int>(description.keypoints.capacity);
-        if (count == 0)
-            return;
+        // The same kernels and grids for any count: one graph serves them all.
         auto *windows = carver_.take<Window>(count);
-        add<Locate>(dim3(blocks(count, Locate::threads)),
+        add<Locate>(everywhere(2),
                     {.choice = LayerChoice(params_, octaves),
                      .keypoints = host ? keypoints_.data() : description.keypoints.block.data,
                      .stride = host ? sizeof(Keypoint) : description.keypoints.stride,
@@ -499,7 +505,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         job.strip = strip_of(std::max(octave.width, 1), Kernel::owned, std::max(octave.height, 1),
                              step_rows);
         std::copy_n(first_.weights, first_.radius + 1, job.weights);
-        // Without an octave it only clears.
+        // One block without an octave, which only clears.
         add<Kernel>(dim3(std::max(blocks(octave.width, Kernel::owned), 1u),
                          std::max(blocks(octave.height, job.strip), 1u)),
                     job, Kernel::shared_bytes);

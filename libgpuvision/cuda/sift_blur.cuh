@@ -191,8 +191,10 @@ struct First {
     __device__ static void run(const Job &job) {
         let_next_kernel_begin();
         job.cleared.clear(blockIdx.y * gridDim.x + blockIdx.x, gridDim.x * gridDim.y, threads);
-        auto *vertical = shared_memory<float>();
         const int x0 = blockIdx.x * owned, y0 = blockIdx.y * job.strip;
+        if (y0 >= job.height) // there is no octave
+            return;
+        auto *vertical = shared_memory<float>();
         const int column = mirrored_near(x0 - halo + static_cast<int>(threadIdx.x), job.width);
         const int end = min(y0 + job.strip, job.height);
         const int row = threadIdx.x & 7, chunk = threadIdx.x >> 3;

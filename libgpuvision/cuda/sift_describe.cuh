@@ -22,14 +22,17 @@ struct Locate {
     __device__ static void run(const Job &job) {
         wait_for_earlier_kernels();
         let_next_kernel_begin();
-        const int i = blockIdx.x * threads + threadIdx.x;
-        if (i >= job.count)
-            return;
+        for (int i = blockIdx.x * threads + threadIdx.x; i < job.count; i += gridDim.x * threads)
+            job.windows[i] = window(job, i);
+    }
+
+  private:
+    __device__ static Window window(const Job &job, int i) {
         Window window{};
         if (!job.choice.find(*reinterpret_cast<const Keypoint *>(job.keypoints + i * job.stride),
                              job.width, job.height, window))
             window.octave = -1;
-        job.windows[i] = window;
+        return window;
     }
 };
 

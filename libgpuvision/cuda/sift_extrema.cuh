@@ -11,6 +11,8 @@ namespace gpv::cuda::sift {
 /// Whether there may be a keypoint.
 __device__ __forceinline__ bool advance(const SiftParams &params, const Fit &fit,
                                         Candidate &candidate) {
+    if (!fit.finite())
+        return false;
     Extremum &e = candidate.extremum;
     const int dx = step_of(fit.dx), dy = step_of(fit.dy), ds = step_of(fit.ds);
     // To where it came from: it would go to and fro for ever.
@@ -25,7 +27,7 @@ __device__ __forceinline__ bool advance(const SiftParams &params, const Fit &fit
         return fit.counts(params);
     }
     candidate.moves++;
-    if (!fit.finite() || back || candidate.moves == most_moves)
+    if (back || candidate.moves == most_moves)
         return false;
     e.x += dx;
     e.y += dy;

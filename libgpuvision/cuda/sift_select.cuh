@@ -22,7 +22,6 @@ struct Place {
         Slot *slots;
         unsigned room; ///< keypoints that are kept at most
         SiftFound *result;
-        std::size_t result_bytes;
         Report *report; ///< or null
     };
     static constexpr int threads = place_threads;
@@ -74,7 +73,6 @@ struct Place {
         if (job.result)
             *job.result = found;
         if (job.report) {
-
             job.report->found = found;
             job.report->overflow = overflow;
         }

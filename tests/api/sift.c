@@ -484,9 +484,11 @@ START_TEST(prepared_keypoints) {
     const gpv_image src = forbidden_image(forbidden_memory(1 << 21));
     ck_assert_int_eq(gpv_sift_prepare(op, &src, NULL, 1000), GPV_OK);
     expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, -1), BAD,
-                 "keypoints is -1|0..2147483647");
+                 "keypoints is -1|0..1048576");
     expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, INT32_MIN), BAD,
-                 "keypoints is -2147483648|0..2147483647");
+                 "keypoints is -2147483648|0..1048576");
+    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, GPV_SIFT_MAX_DESCRIBED + 1), BAD,
+                 "keypoints is 1048577|0..1048576");
 }
 END_TEST
 

@@ -832,6 +832,18 @@ class CpuComparison {
         std::printf("CUDA: %d pictures up to %d equal, with %d keypoints\n", count, largest_,
                     found_);
     }
+    /// More keypoints are described than a run would keep of such a picture.
+    void compare_many_given() {
+        GuardedImage src = random_image(GPV_FORMAT_GRAY8, 48, 40);
+        paint_grey(src, contents[0](random_seed()));
+        std::vector<gpv_keypoint> keypoints = random_keypoints(140000, 48, 40, true);
+        for (gpv_keypoint &k : keypoints)
+            k.sigma = std::fmin(k.sigma, 1.0f);
+        gpv_sift_params p = sift_params();
+        p.upsample = 0;
+        expect_equal_description(p, src, keypoints);
+        std::printf("CUDA: %zu given keypoints equal\n", keypoints.size());
+    }
     void compare_one(const Content &content) {
         const int least = brief_ ? 20 : 1;
         const int width = random_int(least, largest_), height = random_int(least, largest_ * 3 / 4);
@@ -1236,6 +1248,11 @@ void check_cuda(bool brief) {
         if (!brief || place == Place::device)
             check_drawn(place, brief);
     }
+    for (const Place place : {Place::device, Place::host})
+        if (!brief) {
+            Operator op(GPV_BACKEND_CUDA, place);
+            CpuComparison(op, 64, brief).compare_many_given();
+        }
     Operator tight(GPV_BACKEND_CUDA, Place::device_tight);
     CpuComparison(tight, brief ? 48 : 150, brief).compare(brief ? 3 : 300);
     StreamChecks(brief).check_captured();
