@@ -375,10 +375,6 @@ struct Window {
         float u, v; ///< in cells from the middle; both within 2.5, or the pixel does not count
         constexpr bool counts() const { return u > -2.5f && u < 2.5f && v > -2.5f && v < 2.5f; }
     };
-    constexpr Place place(int dx, int dy) const {
-        const float x = static_cast<float>(dx), y = static_cast<float>(dy);
-        return {x * cos_cells - y * sin_cells, x * sin_cells + y * cos_cells};
-    }
     /// As gaussian_at(): the sigma is two cells.
     constexpr float weight(int distance) const { return gaussian_at(distance, 2 * cell); }
 };

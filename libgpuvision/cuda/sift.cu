@@ -402,8 +402,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
 
     /// Levels, without the bits for keypoints.
     Space take_space(const Octaves &octaves) {
-        Space space{.octaves = octaves.count,
-                    .stored = is_usual() ? usual_layers : params_.levels() - 1};
+        Space space{.stored = is_usual() ? usual_layers : params_.levels() - 1};
         std::size_t floats = 0;
         for (int o = 0; o < octaves.count; o++) {
             Space::Octave &octave = space.octave[o];

@@ -143,7 +143,7 @@ struct Describe {
               y_cosine(static_cast<float>(dy) * window.cos_cells),
               weight(s.weights[min(abs(dy), window.radius)]) {}
 
-        /// As that of the window.
+        /// Of a pixel: turned by the keypoint's angle, in cells.
         __device__ Window::Place place(const Window &window, int dx) const {
             const auto x = static_cast<float>(dx);
             return {x * window.cos_cells - y_sine, x * window.sin_cells + y_cosine};

@@ -77,7 +77,7 @@ struct Extrema {
         const Space::Octave &octave = job.space.octave[tile.octave];
         const int x = sift_border + tile.x * columns + static_cast<int>(threadIdx.x) % columns;
         const int y = sift_border + tile.y * rows + static_cast<int>(threadIdx.x) / columns;
-        const bool inside = x < octave.width - sift_border && y < octave.height - sift_border;
+        const bool inside = is_inside(octave, x, y);
         const std::size_t at = static_cast<std::size_t>(y) * octave.pitch + x;
         for (int layer = 1; layer <= job.params.octave_layers; layer++) {
             const auto d = [&](int dl, int dy, int dx) {

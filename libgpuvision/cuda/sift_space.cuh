@@ -16,7 +16,6 @@ struct Space {
         std::size_t at;     ///< floats before its level 0
         std::size_t claims; ///< words before its bits
     };
-    int octaves;
     int stored;
     float *base, *levels;
     unsigned *claims; ///< a bit for each pixel of each layer: whether it has a keypoint
@@ -28,9 +27,6 @@ struct Space {
             return base + octave_.at;
         return levels + stored * octave_.at +
                static_cast<std::size_t>(l - 1) * octave_.pitch * octave_.height;
-    }
-    __device__ float *level(int o, int l) {
-        return const_cast<float *>(const_cast<const Space *>(this)->level(o, l));
     }
 };
 
@@ -93,7 +89,6 @@ struct Control {
     unsigned features;  ///< keypoints
     unsigned kept;      ///< of them, once it is known
     unsigned placed;    ///< of them, those in bins that have one that is kept
-    unsigned reserved[2];
     SiftFound found;
     alignas(16) unsigned bins[response_bins]; ///< features by response
     unsigned filled[response_bins];
@@ -119,12 +114,10 @@ struct Cleared {
     }
 };
 
-/// The pixel that stands for one beyond the edge of n, as often mirrored as needed.
+/// The pixel that stands for one beyond the edge of n > 1, as often mirrored as needed.
 __device__ __forceinline__ int mirrored(int i, int n) {
     if (i >= 0 && i < n)
         return i;
-    if (n == 1)
-        return 0;
     const int period = 2 * (n - 1);
     i = abs(i) % period;
     return i < n ? i : period - i;
