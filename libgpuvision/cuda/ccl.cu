@@ -9,7 +9,7 @@
 #include "cuda/ccl_label.cuh"
 #include "cuda/ccl_number.cuh"
 #include "cuda/ccl_write.cuh"
-#include "cuda/operation.hpp"
+#include "cuda/operation.cuh"
 
 namespace gpv::cuda {
 namespace {
@@ -206,12 +206,9 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         Image src = luma_plane(run.src);
         std::optional<Image> dst = run.dst;
         if (src.memory == Memory::host) {
-            device_src_ = Staging::place(src, carver_.take<std::byte>(Staging::bytes(src)));
-            src = device_src_;
-            if (dst) {
-                device_dst_ = Staging::place(*dst, carver_.take<std::byte>(Staging::bytes(*dst)));
-                dst = device_dst_;
-            }
+            src = device_src_ = place(src);
+            if (dst)
+                dst = device_dst_ = place(*dst);
         }
         const Rows luma = luma_of(src);
         with_runs(runs(run.src), [&]<Runs kind> {
@@ -230,33 +227,6 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         if (params_.connectivity == 4)
             return Runs::lines;
         return std::int64_t{src.width} * src.height < large_image ? Runs::pairs : Runs::wide_pairs;
-    }
-
-    template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
-        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
-                      job,
-                      early_ && waits_for_earlier<Kernel> ? Sequence::Begin::early
-                                                          : Sequence::Begin::in_turn);
-    }
-
-    Rows luma_of(const Image &src) {
-        const PlaneShape shape = src.shape(0);
-        if (shape.channels == 1)
-            return rows_of(src.planes[0]);
-        const PointJob job{.a = rows_of(src.planes[0]),
-                           .out = scratch_rows(src.height, src.width),
-                           .length = src.width,
-                           .rows = src.height,
-                           .channels = shape.channels,
-                           .red = blue_first(src.format) ? 2 : 0};
-        add<Luma>(dim3(blocks(job.length, Luma::threads), job.rows), job);
-        return job.out;
-    }
-
-    Rows scratch_rows(int rows, std::size_t row_bytes) {
-        const std::size_t stride = round_up(row_bytes, pitch_alignment);
-        return {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
     }
 
     template <Runs kind>
@@ -397,7 +367,6 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     CclParams params_;
-    bool early_ = false; ///< kernels begin before the one before is over
     PinnedBuffer count_, records_;
     std::optional<CclRecords> pending_records_; ///< in host memory, to be completed
     std::byte *device_records_ = nullptr;       ///< of components in host memory

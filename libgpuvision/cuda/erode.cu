@@ -8,7 +8,7 @@
 
 #include "cuda/erode_lines.cuh"
 #include "cuda/erode_tuning.hpp"
-#include "cuda/operation.hpp"
+#include "cuda/operation.cuh"
 
 namespace gpv::cuda {
 namespace {
@@ -227,8 +227,8 @@ class CudaErode final : public CudaOperation<Erode> {
     void visit(const Image &src, const Image &dst, bool in_place) {
         if (src.memory != Memory::host)
             return visit_device(src, dst, in_place);
-        device_src_ = Staging::place(src, carver_.take<std::byte>(Staging::bytes(src)));
-        device_dst_ = Staging::place(dst, carver_.take<std::byte>(Staging::bytes(dst)));
+        device_src_ = place(src);
+        device_dst_ = place(dst);
         visit_device(device_src_, device_dst_, false);
     }
 
@@ -247,8 +247,7 @@ class CudaErode final : public CudaOperation<Erode> {
 
     Samples scratch_plane(int rows, int columns, int step, int sample_bytes) {
         Samples s{{}, rows, columns, step, sample_bytes};
-        const std::size_t stride = round_up(s.row_bytes(), pitch_alignment);
-        s.data = {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+        s.data = scratch_rows(rows, s.row_bytes());
         return s;
     }
     /// For the result of a pass on s.
@@ -258,11 +257,6 @@ class CudaErode final : public CudaOperation<Erode> {
         return result;
     }
 
-    template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
-        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
-                      job);
-    }
     template <class Kernel>
     void add_pointwise(const PointJob &job) {
         add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);

@@ -10,7 +10,7 @@
 #include <cstring>
 
 #include "cuda/kmeans_label.cuh"
-#include "cuda/operation.hpp"
+#include "cuda/operation.cuh"
 
 namespace gpv::cuda {
 namespace {
@@ -264,7 +264,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                                .cells = tables.cells,
                                .tasks = tables.tasks,
                                .unless = unless},
-                              early_ ? Sequence::Begin::early : Sequence::Begin::in_turn);
+                              Collect<Sum>::shared_bytes);
         }
         if (params_.draws())
             add_seed(tables);
@@ -323,9 +323,6 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     KmeansRun on_device(const KmeansRun &run) {
         if (run.src.memory != Memory::host)
             return run;
-        const auto place = [&](const Image &like) {
-            return Staging::place(like, carver_.take<std::byte>(Staging::bytes(like)));
-        };
         KmeansRun there = run;
         there.src = device_src_ = place(run.src);
         if (run.labels)
@@ -353,18 +350,6 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         return src;
     }
 
-    template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job,
-             Sequence::Begin begin = Sequence::Begin::in_turn) {
-        add<Kernel>(grid, job, begin, Kernel::shared_bytes);
-    }
-    template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job, Sequence::Begin begin,
-             std::size_t shared) {
-        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
-                      job, begin);
-    }
-
     template <Layout layout, class Sum>
     void add_histogram(const Source &src, const Tables<Sum> &tables, const WarmStart &unless) {
         using Kernel = Histogram<layout>;
@@ -378,7 +363,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                      .occupied = tables.occupied,
                      .places = places,
                      .unless = unless},
-                    Sequence::Begin::in_turn, Kernel::shared_bytes(places));
+                    Kernel::shared_bytes(places));
     }
 
     /// Of the parameters that a warm start needs; never 0.
@@ -392,18 +377,18 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_seed(const Tables<Sum> &tables) {
-        add<Seed>(dim3(std::min(device_.multiprocessors(), Seed::most_blocks)),
-                  {.control = tables.control,
-                   .colors = tables.colors,
-                   .occupied = tables.occupied,
-                   .cells = tables.cells,
-                   .weights = tables.weights,
-                   .unless = warm(),
-                   .start = params_.start,
-                   .seed = params_.seed,
-                   .clusters = params_.room(),
-                   .seeds = tables.seeds},
-                  Sequence::Begin::together);
+        add_together<Seed>(dim3(std::min(device_.multiprocessors(), Seed::most_blocks)),
+                           {.control = tables.control,
+                            .colors = tables.colors,
+                            .occupied = tables.occupied,
+                            .cells = tables.cells,
+                            .weights = tables.weights,
+                            .unless = warm(),
+                            .start = params_.start,
+                            .seed = params_.seed,
+                            .clusters = params_.room(),
+                            .seeds = tables.seeds},
+                           Seed::shared_bytes);
     }
 
     template <class Sum>
@@ -436,20 +421,19 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             .color_labels = tables.color_labels,
             .room = static_cast<unsigned>(std::min(
                 device_.shared_bytes() - Kernel::least_shared_bytes, most_resident_bytes))};
-        add<Kernel>(dim3(device_.multiprocessors()), job, Sequence::Begin::together,
-                    device_.shared_bytes());
+        add_together<Kernel>(dim3(device_.multiprocessors()), job, device_.shared_bytes());
     }
 
     template <KmeansMetric metric>
     void add_lloyd_of_pixels(const Source &src, Layout layout, const Tables<unsigned> &tables,
                              bool wanted) {
         using Kernel = LloydOfPixels<metric>;
-        add<Kernel>(dim3(device_.multiprocessors()),
-                    {.loop = lloyd_job(src, layout, tables),
-                     .draws = params_.draws(),
-                     .labels = wanted ? tables.color_labels : nullptr},
-                    Sequence::Begin::together,
-                    Kernel::shared_bytes(src.width, src.height, device_.multiprocessors()));
+        add_together<Kernel>(
+            dim3(device_.multiprocessors()),
+            {.loop = lloyd_job(src, layout, tables),
+             .draws = params_.draws(),
+             .labels = wanted ? tables.color_labels : nullptr},
+            Kernel::shared_bytes(src.width, src.height, device_.multiprocessors()));
     }
 
     template <class Sum>
@@ -477,7 +461,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                    const Tables<Sum> &tables, bool brute_force, bool captured) {
         const FinishJob<Sum> finishing = finish_job(run, tables, captured);
         if (!run.labels && !run.dst)
-            return add<Finish<Sum>>(dim3(1), finishing);
+            return add<Finish<Sum>>(dim3(1), finishing, Finish<Sum>::shared_bytes);
         with_layout(layout, [&]<Layout l> {
             using Kernel = Label<l, Sum>;
             typename Kernel::Job job{.finish = finishing,
@@ -498,7 +482,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             const std::int64_t strips =
                 std::int64_t{blocks(src.width, strip)} * blocks(src.height, Kernel::rows);
             const std::int64_t grid = 1 + (strips + Kernel::threads - 1) / Kernel::threads;
-            add<Kernel>(dim3(static_cast<unsigned>(grid)), job);
+            add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
         });
         if (run.labels)
             fill_chroma(*run.labels);
@@ -519,15 +503,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                                .rows = shape.rows,
                                .value = neutral_chroma8};
             using Kernel = Fill<std::uint8_t>;
-            sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>),
-                          dim3(blocks(job.length, Kernel::threads), job.rows), Kernel::threads, 0,
-                          job);
+            add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
         }
     }
 
     KmeansParams params_;
     std::vector<Centroid> given_;
-    bool early_ = false; ///< kernels begin before the one before is over
     Staging labels_staging_;
     Buffer state_, lab_;
     PinnedBuffer report_;

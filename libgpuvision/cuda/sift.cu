@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-#include "cuda/operation.hpp"
+#include "cuda/operation.cuh"
 #include "cuda/sift_describe.cuh"
 #include "cuda/sift_draw.cuh"
 #include "cuda/sift_select.cuh"
@@ -319,14 +319,6 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         return run.keypoints ? std::min(most, run.keypoints->capacity) : most;
     }
 
-    template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
-        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
-                      job,
-                      early_ && waits_for_earlier<Kernel> ? Sequence::Begin::early
-                                                          : Sequence::Begin::in_turn);
-    }
-
     /// So many blocks on each multiprocessor.
     dim3 everywhere(int blocks_each) const {
         return dim3(static_cast<unsigned>(device_.multiprocessors() * blocks_each));
@@ -433,35 +425,12 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         return {first, control_words + words};
     }
 
-    Rows scratch_rows(int rows, std::size_t row_bytes) {
-        const std::size_t stride = round_up(row_bytes, pitch_alignment);
-        return {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
-    }
-
-    Image place(const Image &like) {
-        return Staging::place(like, carver_.take<std::byte>(Staging::bytes(like)));
-    }
-
-    Rows luma_of(const Image &picture) {
+    /// lists: of the extrema to be sought; null: none.
+    void add_space(const Octaves &octaves, const Space &space, const Image &picture,
+                   const Cleared &cleared, const Lists *lists) {
         Image src = luma_plane(picture);
         if (src.memory == Memory::host)
             src = device_src_ = place(src);
-        const PlaneShape shape = src.shape(0);
-        if (shape.channels == 1)
-            return rows_of(src.planes[0]);
-        const PointJob job{.a = rows_of(src.planes[0]),
-                           .out = scratch_rows(src.height, src.width),
-                           .length = src.width,
-                           .rows = src.height,
-                           .channels = shape.channels,
-                           .red = blue_first(src.format) ? 2 : 0};
-        add<Luma>(dim3(blocks(job.length, Luma::threads), job.rows), job);
-        return job.out;
-    }
-
-    /// lists: of the extrema to be sought; null: none.
-    void add_space(const Octaves &octaves, const Space &space, const Image &src,
-                   const Cleared &cleared, const Lists *lists) {
         const Rows luma = luma_of(src);
         if (is_usual())
             add_usual(octaves, space, src, luma, cleared, lists);
@@ -692,7 +661,6 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     SiftParams params_;
     BlurFilter first_{};
     BlurFilter filters_[most_levels]{}; ///< of levels 1 on
-    bool early_ = false;                ///< kernels begin before the one before is over
     Staging mask_staging_;
     PinnedBuffer report_;
     PinnedBuffer keypoints_, descriptors_; ///< that kernels write, or read

@@ -9,6 +9,7 @@
 #include "core/context.hpp"
 #include "cuda/completion.hpp"
 #include "cuda/device.hpp"
+#include "cuda/pixels.cuh"
 #include "cuda/range.hpp"
 #include "cuda/sequence.hpp"
 #include "cuda/staging.hpp"
@@ -112,6 +113,43 @@ class CudaOperation : public Interface {
         return carver_.used();
     }
 
+    // What visit() plans.
+
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+        add<Kernel>(grid, job, shared,
+                    early_ && waits_for_earlier<Kernel> ? Sequence::Begin::early
+                                                        : Sequence::Begin::in_turn);
+    }
+    /// All blocks of the kernel run at once.
+    template <class Kernel>
+    void add_together(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+        add<Kernel>(grid, job, shared, Sequence::Begin::together);
+    }
+
+    Rows scratch_rows(int rows, std::size_t row_bytes) {
+        const std::size_t stride = round_up(row_bytes, pitch_alignment);
+        return {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+    }
+    /// In scratch, with the shape of an image in host memory.
+    Image place(const Image &like) {
+        return Staging::place(like, carver_.take<std::byte>(Staging::bytes(like)));
+    }
+    /// One byte a pixel; src is what luma_plane() leaves of an image, in CUDA memory.
+    Rows luma_of(const Image &src) {
+        const PlaneShape shape = src.shape(0);
+        if (shape.channels == 1)
+            return rows_of(src.planes[0]);
+        const PointJob job{.a = rows_of(src.planes[0]),
+                           .out = scratch_rows(src.height, src.width),
+                           .length = src.width,
+                           .rows = src.height,
+                           .channels = shape.channels,
+                           .red = blue_first(src.format) ? 2 : 0};
+        add<Luma>(dim3(blocks(job.length, Luma::threads), job.rows), job);
+        return job.out;
+    }
+
     static constexpr std::size_t scratch_alignment = 256;
 
     CudaDevice &device_;
@@ -121,8 +159,16 @@ class CudaOperation : public Interface {
     GraphCache graphs_;
     Carver carver_{scratch_alignment};
     Buffer scratch_;
+    bool early_ = false; ///< kernels that can, begin before the one before is over
 
   private:
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared,
+             Sequence::Begin begin) {
+        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
+                      job, begin);
+    }
+
     bool wait_failed_ = false; ///< the last one
 };
 
