@@ -28,8 +28,9 @@ struct Place {
     static constexpr bool waits = true;
     static constexpr int bins_of_thread = response_bins / threads;
     struct Shared {
-        unsigned starts[response_bins + 1];
+        /// First, for they are read in fours: racecheck reports what is written beside them.
         unsigned sums[threads / 32];
+        unsigned starts[response_bins + 1];
     };
     static constexpr std::size_t shared_bytes = sizeof(Shared);
 
