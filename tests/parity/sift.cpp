@@ -812,9 +812,55 @@ void check_instruction_sets() {
     });
 }
 
+/// What docs/algorithms/sift.md says of a size.
+struct Scratch {
+    int width, height, tenths; ///< of a MiB
+};
+
+void check_scratch(gpv_backend backend, const gpv_sift_params &p,
+                   const std::vector<Scratch> &documented) {
+    for (const Scratch &s : documented) {
+        gpv_image image;
+        gpv_image_init(&image, sizeof image);
+        image.format = GPV_FORMAT_GRAY8;
+        image.width = s.width;
+        image.height = s.height;
+        Operator op(backend, backend == GPV_BACKEND_CUDA ? Place::device : Place::host);
+        op.prepare(p, image, false, 0);
+        const double bytes = static_cast<double>(op.context().allocated());
+        expect(std::lround(bytes * 10 / (1 << 20)) == s.tenths,
+               "scratch is as documented, but it is " + std::to_string(bytes / (1 << 20)) +
+                   " MiB, " + text_of(p, image));
+    }
+}
+
+void check_scratch_of_cpu() {
+    with_threads(2, [] {
+        gpv_sift_params p = sift_params();
+        check_scratch(GPV_BACKEND_CPU, p,
+                      {{640, 480, 511}, {1920, 1080, 3380}, {3840, 2160, 13441}});
+        p.upsample = 0;
+        check_scratch(GPV_BACKEND_CPU, p, {{640, 480, 205}, {1920, 1080, 856}, {3840, 2160, 3380}});
+    });
+    std::printf("scratch: as documented\n");
+}
+
 // ---- CUDA ---------------------------------------------------------------------------
 
 #ifdef HAVE_CUDA
+
+void check_scratch_of_cuda() {
+    gpv_sift_params p = sift_params();
+    check_scratch(GPV_BACKEND_CUDA, p,
+                  {{640, 480, 450}, {1920, 1080, 3033}, {3840, 2160, 12130}, {8192, 8192, 98134}});
+    p.octave_layers = 4;
+    check_scratch(GPV_BACKEND_CUDA, p, {{1920, 1080, 4628}});
+    p = sift_params();
+    p.upsample = 0;
+    check_scratch(GPV_BACKEND_CUDA, p,
+                  {{640, 480, 230}, {1920, 1080, 759}, {3840, 2160, 3033}, {8192, 8192, 24534}});
+    std::printf("CUDA: scratch as documented\n");
+}
 
 /// What is found, and described, beside the CPU backend; in as many cases.
 class CpuComparison {
@@ -1267,6 +1313,7 @@ void check_cuda(bool brief) {
     check_laws(op, 28, 150);
     check_overflow_beside_cpu(op);
     check_repeats(op);
+    check_scratch_of_cuda();
     check_on_gpu(op);
 }
 
@@ -1482,6 +1529,7 @@ void check() {
     check_overflow(op);
     check_repeats(op);
     check_threads();
+    check_scratch_of_cpu();
     check_pictures(op);
 }
 

@@ -220,8 +220,7 @@ inline std::string text_of(const gpv_keypoint &k) {
     return text;
 }
 
-inline std::string text_of(const gpv_sift_params &p, const GuardedImage &src) {
-    const gpv_image &view = *src.view();
+inline std::string text_of(const gpv_sift_params &p, const gpv_image &view) {
     char text[320];
     std::snprintf(text, sizeof text,
                   "%dx%d format %u, %s: max %d octaves %d layers %d contrast %.9g edge %.9g sigma "
@@ -230,6 +229,9 @@ inline std::string text_of(const gpv_sift_params &p, const GuardedImage &src) {
                   p.octaves, p.octave_layers, double(p.contrast_threshold),
                   double(p.edge_threshold), double(p.sigma), p.upsample, p.upright, p.root, p.type);
     return text;
+}
+inline std::string text_of(const gpv_sift_params &p, const GuardedImage &src) {
+    return text_of(p, *src.view());
 }
 
 using SiftOp = Handle<gpv_sift_create, gpv_sift_destroy>;
@@ -326,8 +328,10 @@ class Operator {
 
     /// For what run() and describe() do with so many keypoints in host memory.
     void prepare(const gpv_sift_params &p, const GuardedImage &src, bool mask, int keypoints) {
+        prepare(p, *src.view(), mask, keypoints);
+    }
+    void prepare(const gpv_sift_params &p, gpv_image from, bool mask, int keypoints) {
         set(p);
-        gpv_image from = *src.view();
         from.memory = place_ == Place::host ? GPV_MEMORY_HOST : GPV_MEMORY_CUDA;
         gpv_image like = from;
         like.format = GPV_FORMAT_GRAY8;
