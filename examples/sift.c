@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds the keypoints of a picture, lists them, and draws each as a circle with its orientation.
-   Build: cc sift.c $(pkg-config --cflags --libs gpuvision) -lm */
+   Build: cc sift.c $(pkg-config --cflags --libs gpuvision) */
 #include "common.h"
-
-#include <math.h>
 
 /* A copy in colours, which has memory of its own. */
 static void to_rgb(const gpv_image *image, gpv_image *colors) {
@@ -15,33 +13,8 @@ static void to_rgb(const gpv_image *image, gpv_image *colors) {
         to[i] = from[image->format == GPV_FORMAT_RGB8 ? i : i / 3];
 }
 
-static void dot(const gpv_image *image, int x, int y) {
-    if (x < 0 || x >= image->width || y < 0 || y >= image->height)
-        return;
-    uint8_t *pixel = (uint8_t *)image->data[0] + y * image->stride[0] + 3 * x;
-    pixel[0] = 255;
-    pixel[1] = 64;
-    pixel[2] = 0;
-}
-
-static int nearest(double x) {
-    return (int)floor(x + 0.5);
-}
-
-/* A circle of radius 2 sigma, and a line from its middle in the direction of the angle. */
-static void draw_keypoint(const gpv_image *image, const gpv_keypoint *k) {
-    int x = nearest(k->x), y = nearest(k->y), r = nearest(2 * k->sigma);
-    double angle = k->angle * (3.14159265358979323846 / 180);
-    for (int v = -r; v <= r; ++v)
-        for (int u = -r; u <= r; ++u)
-            if (u * u + v * v > r * r - r && u * u + v * v <= r * r + r)
-                dot(image, x + u, y + v);
-    for (int i = 0; i <= r; ++i)
-        dot(image, x + nearest(i * cos(angle)), y + nearest(i * sin(angle)));
-}
-
 static void list(const gpv_keypoint *keypoints, int32_t count) {
-    printf("       x        y   sigma  angle  contrast\n");
+    printf("       x        y   sigma  angle  response\n");
     for (int32_t i = 0; i < count; ++i)
         printf("%8.2f %8.2f %7.2f %6.1f %9.4f\n", keypoints[i].x, keypoints[i].y,
                keypoints[i].sigma, keypoints[i].angle, keypoints[i].response);
@@ -91,9 +64,12 @@ int main(int argc, char **argv) {
     int32_t count = 0;
     gpv_keypoint *keypoints = find(sift, &image, context, &count);
 
+    status = gpv_sift_draw(sift, NULL, &colors, GPV_SIFT_RICH, 0xff4000);
+    if (status == GPV_OK)
+        status = gpv_sift_wait(sift, NULL);
+    if (status != GPV_OK)
+        die(gpv_status_string(status), gpv_context_error(context));
     list(keypoints, count);
-    for (int32_t i = 0; i < count; ++i)
-        draw_keypoint(&colors, &keypoints[i]);
     save(argv[argc - 1], &colors);
     printf("%d x %d pixels, %d keypoints, on %s\n", (int)image.width, (int)image.height, (int)count,
            gpv_context_device_name(context));

@@ -184,7 +184,7 @@ GstStructure *results(GstGpuVisionFilter *filter) {
 }
 
 /* Without parameters, which videoscale would copy without scaling them. */
-void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer) {
+void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_CCL(filter);
     const GQuark type = g_quark_from_static_string("component");
     for (gint i = 0; i < self->found.components; i++) {

@@ -80,6 +80,7 @@ Settings snapshot(GstGpuSift *self) {
 gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_SIFT(filter);
     self->used = snapshot(self).params;
+    self->flooded = FALSE;
     return gpv_sift_create(context, &self->used, &self->op);
 }
 
@@ -153,9 +154,9 @@ gpv_status wait(GstGpuSift *self) {
     if (flooded && !self->flooded)
         GST_ELEMENT_WARNING(
             self, STREAM, FAILED,
-            ("A frame has %d extrema, or keypoints, which is more than are kept: it counts as one "
-             "without keypoints. Raise contrast-threshold.",
-             self->found.dropped),
+            ("A frame has %d extrema, or keypoints, which is more than are kept for its size: it "
+             "counts as one without keypoints. Raise contrast-threshold, which is %g.",
+             self->found.dropped, static_cast<gdouble>(self->used.contrast_threshold)),
             (nullptr));
     self->flooded = flooded;
     return flooded ? GPV_OK : status;
@@ -195,10 +196,8 @@ void take_bytes(GstStructure *results, const gchar *name, gconstpointer data, gs
 }
 
 /* They may be megabytes, which are no message. */
-void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer) {
+void annotate(GstGpuVisionFilter *filter, GstBuffer *, GstStructure *results) {
     const auto *self = GST_GPU_SIFT(filter);
-    GstStructure *results =
-        gst_custom_meta_get_structure(gst_buffer_get_custom_meta(buffer, "gpusift"));
     const auto count = static_cast<gsize>(self->found.count);
     take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);
     if (self->described)
@@ -344,7 +343,7 @@ void install_scales(GObjectClass *klass) {
                   0.5, 4, 1.6F);
     install_boolean(klass, Property::upsample, "upsample", "Upsample",
                     "Whether the first octave has twice the size of the frame, which finds smaller "
-                    "features and takes several times as long. Default true.",
+                    "features and takes longer. Default true.",
                     TRUE);
 }
 

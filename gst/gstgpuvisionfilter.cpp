@@ -784,9 +784,9 @@ GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) 
         return GST_FLOW_OK;
     GstStructure *results = klass->results(self);
     if (attach) {
-        gst_gpu_vision_meta_add(out, results);
+        GstStructure *attached = gst_gpu_vision_meta_add(out, results);
         if (klass->annotate)
-            klass->annotate(self, out);
+            klass->annotate(self, out, attached);
     }
     if (post)
         post_results(self, out, results);

@@ -65,10 +65,10 @@ struct _GstGpuVisionFilterClass {
     GstStructure *(*results)(GstGpuVisionFilter *self);
 
     /*
-     * Adds to a frame that has got the results as metadata what messages do not carry: to them, or
-     * metadata of GStreamer's own. May be NULL.
+     * Adds to a frame that has got the results as metadata what messages do not carry: to these
+     * results, or metadata of GStreamer's own. May be NULL.
      */
-    void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer);
+    void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results);
 
     const GstGpuVisionOutput *outputs;
     guint n_outputs;

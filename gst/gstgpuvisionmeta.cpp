@@ -170,6 +170,8 @@ void gst_gpu_vision_meta_register(const gchar *name) {
         gst_meta_register_custom(name, tags, transform, nullptr, nullptr);
 }
 
-void gst_gpu_vision_meta_add(GstBuffer *buffer, const GstStructure *results) {
-    copy_fields(add_empty(buffer, results), results, [](GValue *, const gchar *) {});
+GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const GstStructure *results) {
+    GstStructure *attached = add_empty(buffer, results);
+    copy_fields(attached, results, [](GValue *, const gchar *) {});
+    return attached;
 }

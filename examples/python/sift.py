@@ -4,13 +4,13 @@
 With --match it also lists which of them another picture has."""
 import argparse
 import ctypes as c
-import math
 import sys
 
 from common import (RGB8, Context, buffer_of, gpv, read_picture, whole_number, wrap, write_picture)
 
 LENGTH = 128
 MOST_FEATURES = 1000000
+RICH, ORANGE = 1, 0xff4000  # a gpv_sift_style, and 0xRRGGBB
 
 
 class SiftParams(c.Structure):
@@ -31,8 +31,9 @@ class SiftResult(c.Structure):
                 ("reserved", c.c_uint32)]
 
 
-def sift(pixels, fmt, width, height, features):
-    """The keypoints, the strongest first, their descriptors, and what computed them."""
+def sift(pixels, fmt, width, height, features, colors=None):
+    """The keypoints, the strongest first, their descriptors, and what computed them. They are drawn
+    into colors, where there are any: the picture in RGB8."""
     image, params, result = wrap(pixels, fmt, width, height), SiftParams(), SiftResult()
     gpv.gpv_sift_params_init(c.byref(params), c.sizeof(params))
     gpv.gpv_sift_result_init(c.byref(result), c.sizeof(result))
@@ -48,30 +49,17 @@ def sift(pixels, fmt, width, height, features):
             if result.dropped == 0 or result.count < room:
                 break
             room = result.count + result.dropped
+        if colors:
+            context.check(gpv.gpv_sift_draw(operator, None,
+                                            c.byref(wrap(colors, RGB8, width, height)), RICH,
+                                            ORANGE))
+            context.check(gpv.gpv_sift_wait(operator, None))
         return (keypoints[:result.count], [bytes(d) for d in descriptors[:result.count]],
                 context.device_name())
 
 
 def to_rgb(pixels, fmt):
     return bytearray(pixels if fmt == RGB8 else (level for level in pixels for _ in range(3)))
-
-
-def draw_keypoint(colors, width, height, k):
-    """A circle of radius 2 sigma, and a line from its middle in the direction of the angle."""
-    def nearest(value):
-        return math.floor(value + 0.5)
-
-    def dot(x, y):
-        if 0 <= x < width and 0 <= y < height:
-            at = 3 * (y * width + x)
-            colors[at:at + 3] = b"\xff\x40\x00"
-    x, y, r, angle = nearest(k.x), nearest(k.y), nearest(2 * k.sigma), math.radians(k.angle)
-    for v in range(-r, r + 1):
-        for u in range(-r, r + 1):
-            if r * r - r < u * u + v * v <= r * r + r:
-                dot(x + u, y + v)
-    for i in range(r + 1):
-        dot(x + nearest(i * math.cos(angle)), y + nearest(i * math.sin(angle)))
 
 
 def matches(descriptors, others, ratio=0.8):
@@ -93,18 +81,19 @@ def main():
     parser.add_argument("target", help="PPM")
     parser.add_argument("--match", metavar="PICTURE", help="another one")
     args = parser.parse_args()
-    pixels, fmt, width, height = read_picture(args.source)
-    try:
-        keypoints, descriptors, device = sift(pixels, fmt, width, height, args.features)
-        if args.match:
-            others, of_others, _ = sift(*read_picture(args.match), args.features)
-    except (RuntimeError, ValueError) as error:
-        sys.exit(f"{args.source}: {error}")
+    path = args.source
+    pixels, fmt, width, height = read_picture(path)
     colors = to_rgb(pixels, fmt)
-    print("       x        y   sigma  angle  contrast")
+    try:
+        keypoints, descriptors, device = sift(pixels, fmt, width, height, args.features, colors)
+        if args.match:
+            path = args.match
+            others, of_others, _ = sift(*read_picture(path), args.features)
+    except (RuntimeError, ValueError) as error:
+        sys.exit(f"{path}: {error}")
+    print("       x        y   sigma  angle  response")
     for k in keypoints:
         print(f"{k.x:8.2f} {k.y:8.2f} {k.sigma:7.2f} {k.angle:6.1f} {k.response:9.4f}")
-        draw_keypoint(colors, width, height, k)
     if args.match:
         found = matches(descriptors, of_others)
         print(f"{len(found)} of {len(others)} keypoints of {args.match}:")

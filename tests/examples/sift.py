@@ -24,21 +24,29 @@ def drawn(width, height, blobs, slope=0.4):
 
 
 def table(printed):
-    """(x, y, sigma, angle, contrast) of each keypoint, and the number that the last line says."""
+    """(x, y, sigma, angle, response) of each keypoint, and the number that the last line says."""
     head, *rows, last = printed.splitlines()
-    assert head.split() == ["x", "y", "sigma", "angle", "contrast"], head
+    assert head.split() == ["x", "y", "sigma", "angle", "response"], head
     return [tuple(map(float, row.split())) for row in rows], int(last.split()[4])
+
+
+def nearest(value):
+    return round(math.copysign(math.floor(abs(value) + 0.5), value))
 
 
 def circles(width, height, rows):
     """The pixels that are drawn."""
     pixels = set()
     for x, y, sigma, angle, _ in rows:
-        x, y, r = math.floor(x + 0.5), math.floor(y + 0.5), math.floor(2 * sigma + 0.5)
-        pixels |= {(x + u, y + v) for v in range(-r, r + 1) for u in range(-r, r + 1)
-                   if abs(math.hypot(u, v) - r) < 0.5}
-        pixels |= {(x + math.floor(i * math.cos(math.radians(angle)) + 0.5),
-                    y + math.floor(i * math.sin(math.radians(angle)) + 0.5)) for i in range(r + 1)}
+        x, y, r = nearest(x), nearest(y), max(nearest(sigma), 1)
+        arc = {(i, nearest(math.sqrt(r * r - i * i))) for i in range(r + 1)}
+        arc = {(i, j) for i, j in arc if i <= j}
+        pixels |= {(x + a * u, y + b * v) for i, j in arc for u, v in ((i, j), (j, i))
+                   for a in (-1, 1) for b in (-1, 1)}
+        u, v = (nearest(r * f(math.radians(angle))) for f in (math.cos, math.sin))
+        steps = max(abs(u), abs(v))
+        pixels |= {(x + nearest(u * i / steps), y + nearest(v * i / steps))
+                   for i in range(steps + 1)}
     return {(x, y) for x, y in pixels if 0 <= x < width and 0 <= y < height}
 
 
@@ -129,6 +137,9 @@ def check_match(example, folder):
     os.remove(target)
     assert_said(run(example, 50, first, target, "--match", os.path.join(folder, "missing")),
                 "No such file")
+    with open(second, "ab") as file:
+        file.write(b"more")
+    assert_said(run(example, 50, first, target, "--match", second), f"{second}: ")
 
 
 def main():

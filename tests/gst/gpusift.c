@@ -594,6 +594,72 @@ GST_START_TEST(test_flooded) {
 }
 GST_END_TEST
 
+GST_START_TEST(test_flooded_after_restart) {
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=2 pattern=checkers-1 ! "
+                                  "video/x-raw,format=GRAY8,width=640,height=480 ! "
+                                  "gpusift backend=%s contrast-threshold=0 ! fakesink",
+                                  test_backend());
+    GstElement *pipeline = gst_parse_launch(text, NULL);
+    GstBus *bus = gst_element_get_bus(pipeline);
+    fail_unless(pipeline != NULL);
+    for (guint start = 0; start < 3; start++) {
+        guint warnings = 0;
+        gboolean ended = FALSE;
+        fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+        while (!ended) {
+            GstMessage *message = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND,
+                                                             GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
+            fail_unless(message != NULL);
+            ended = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
+            warnings += !ended;
+            gst_message_unref(message);
+        }
+        fail_unless_equals_int(warnings, 1);
+        gst_element_set_state(pipeline, GST_STATE_NULL);
+    }
+    gst_object_unref(bus);
+    gst_object_unref(pipeline);
+    g_free(text);
+}
+GST_END_TEST
+
+/* Each adds its own, in their order. */
+GST_START_TEST(test_two_in_a_row) {
+    const gint most[2] = {__i__ ? 1 : 100, __i__ ? 100 : 1};
+    gchar *text =
+        g_strdup_printf("gpusift backend=%s max-features=%d descriptors=%d ! "
+                        "gpusift backend=%s max-features=%d descriptors=%d",
+                        test_backend(), most[0], most[0] > 1, test_backend(), most[1], most[1] > 1);
+    GstVideoInfo info = make_info("NV12", 65, 49);
+    GstHarness *h = gst_harness_new_parse(text);
+    GstBuffer *in = squares_frame(&info), *out;
+    Model model = model_new();
+    gpointer state = NULL;
+    GstMeta *meta;
+    guint count = 0;
+    set_info(h, &info);
+    out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
+    while ((meta = gst_buffer_iterate_meta_filtered(out, &state,
+                                                    gst_meta_get_info("gpusift")->api)) != NULL) {
+        Expected expected;
+        fail_unless(count < G_N_ELEMENTS(most));
+        model.params.max_features = most[count];
+        model.descriptors = most[count] > 1;
+        expected = expect(&model, &info, in, "none");
+        fail_unless(expected.found.count == 1 || most[count] > 1);
+        assert_results(gst_custom_meta_get_structure((GstCustomMeta *)meta), &expected);
+        expected_free(&expected);
+        count++;
+    }
+    fail_unless_equals_int(count, 2);
+    gst_buffer_unref(in);
+    gst_buffer_unref(out);
+    model_free(&model);
+    gst_harness_teardown(h);
+    g_free(text);
+}
+GST_END_TEST
+
 /* It is small. */
 GST_START_TEST(test_message) {
     GstVideoInfo info = make_info("NV12", 65, 49);
@@ -920,6 +986,8 @@ static Suite *gpusift_suite(void) {
     tcase_add_test(tcase, test_max_features);
     tcase_add_test(tcase, test_capacity);
     tcase_add_test(tcase, test_flooded);
+    tcase_add_test(tcase, test_flooded_after_restart);
+    tcase_add_loop_test(tcase, test_two_in_a_row, 0, 2);
     tcase_add_test(tcase, test_message);
     tcase_add_loop_test(tcase, test_no_results_unless_wanted, 0, G_N_ELEMENTS(overlays));
     tcase = add_case(suite, "caps");
