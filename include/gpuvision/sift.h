@@ -79,7 +79,9 @@ typedef struct gpv_keypoint {
 typedef struct gpv_sift_result {
     uint32_t struct_size; /**< sizeof(gpv_sift_result) */
     int32_t count;        /**< keypoints that are kept, and written where there is a buffer */
-    int32_t dropped;      /**< keypoints beyond max_features, or beyond the room there is */
+    int32_t dropped;      /**< keypoints beyond max_features, or beyond the room there is. Where
+                               count is 0 and this is not: the picture has more extrema or
+                               keypoints than an operator keeps, and this is their number */
     uint32_t reserved;    /**< 0 */
 } gpv_sift_result;
 
@@ -142,9 +144,10 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image 
  * CPU backend: finished on return. CUDA backend: with src and mask on the
  * device, the work is enqueued on stream; after the first run of its kind, or
  * after gpv_sift_prepare(), the call allocates nothing and waits for
- * nothing, unless keypoints or descriptors are in host memory, when it waits for
- * the run before. Without that it may be captured in a CUDA graph; the result of
- * a captured run is in its buffers on the device. Images in host memory are copied in
+ * nothing, unless keypoints or descriptors are in host memory, or those of the run
+ * before or a drawing after it are: then it waits for these. With all that it has on the device
+ * it may be captured in a CUDA graph; the result of a captured run is in its buffers on the device,
+ * and gpv_sift_wait() says nothing of it. Images in host memory are copied in
  * before it returns; such a run cannot be captured. What lies in host memory is
  * written by gpv_sift_wait(), gpv_sift_query() or gpv_stream_sync(), and has to live until one of
  * them has said that the run is over, or until gpv_sift_destroy(). An operator has one run in
@@ -186,14 +189,15 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, c
  * Describes the given keypoints of src, whoever has found them: x, y, sigma and
  * angle are read. The layer is the one whose blur is nearest to sigma. The descriptor is 0 of a
  * keypoint that lies outside the picture, has a number that is not finite, a sigma that is not
- * positive or an angle of a million degrees or more, or whose sigma is larger than that of any
- * layer the picture has. max_features does not count, nor does octaves.
+ * positive or an angle of a million degrees or more, or whose sigma lies more than half a layer
+ * beyond that of the last one the picture has. max_features does not count, nor does octaves.
  *
  * Backends, streams, memory and captures are as in gpv_sift_run(). Keypoints in host memory are
  * copied before it returns.
  *
  * @param src          as in gpv_sift_run()
- * @param keypoints    gpv_keypoint records, count of them
+ * @param keypoints    gpv_keypoint records, count of them; with count 0 nothing is looked at here
+ *                     nor in descriptors, and both may be NULL
  * @param keypoint_stride  as in gpv_sift_run()
  * @param count        0..GPV_SIFT_MAX_DESCRIBED, at most as many as there are in keypoints
  * @param descriptors  receives GPV_SIFT_LENGTH numbers for each keypoint, without gaps, as
@@ -225,7 +229,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stre
  * CPU backend: finished on return. CUDA backend: the work is enqueued on stream, behind the run;
  * with dst on the device it allocates and waits for nothing. dst in host memory is drawn into by
  * gpv_sift_wait(), gpv_sift_query() or gpv_stream_sync(), and has to live as what a run writes into
- * host memory; for it the call may allocate, and waits for a drawing in host memory before it.
+ * host memory; for it the call may allocate, 24 bytes of page-locked memory for each keypoint that
+ * the run may have kept, and waits for a drawing in host memory before it.
  * With dst on the device it may be captured in a CUDA graph, if the last run was: it belongs to
  * that run, and draws what it finds each time. Outside a capture a captured run does not count:
  * there are no keypoints. What gpv_sift_wait() says of the run stays as it was.

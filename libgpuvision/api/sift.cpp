@@ -104,9 +104,8 @@ KeypointRecords read_keypoints(const gpv_sift &op, const gpv_buffer *keypoints,
 
 Block read_descriptors(const gpv_sift &op, const gpv_buffer *descriptors,
                        const KeypointRecords &keypoints, std::int64_t count) {
-    // An empty list needs a buffer of at least one number, as every buffer does.
-    const std::size_t bytes = std::max<std::size_t>(count * op.params.descriptor_bytes(), 1);
-    const Block block = read_buffer(descriptors, "descriptors", bytes, alignof(float));
+    const Block block = read_buffer(descriptors, "descriptors",
+                                    count * op.params.descriptor_bytes(), alignof(float));
     op.context->device().require_reach(block.memory, block.device, "descriptors");
     if (block.memory != keypoints.block.memory)
         throw Error(Status::invalid_argument, "descriptors->memory differs from keypoints->memory; "
@@ -156,6 +155,26 @@ void require_disjoint(const SiftRun &run) {
             if (buffers[j].first && overlap(*block, *buffers[j].first))
                 meet(name, buffers[j].second);
     }
+}
+
+/// Of an empty list nothing is looked at.
+void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t stride,
+                std::int32_t count, const gpv_buffer *descriptors, SiftDescription &description) {
+    description.keypoints.block.memory = description.descriptors.memory =
+        op.context->device().memory();
+    if (count == 0)
+        return;
+    require_not_null(keypoints, "keypoints");
+    require_not_null(descriptors, "descriptors");
+    description.keypoints = read_keypoints(op, keypoints, stride);
+    require_range("count", std::int64_t{count}, std::int64_t{0},
+                  std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_DESCRIBED));
+    description.keypoints.capacity = count;
+    description.descriptors = read_descriptors(op, descriptors, description.keypoints, count);
+    if (overlap(description.src, description.descriptors))
+        meet("descriptors", "src");
+    if (overlap(description.keypoints.block, description.descriptors))
+        meet("descriptors", "keypoints");
 }
 
 /// A run that has not begun leaves the results of the one before; one that fails leaves none.
@@ -275,19 +294,7 @@ gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *s
     return gpv::guard_device(*op->context, [&] {
         gpv::SiftDescription description{.src = gpv::read_image(src, "src")};
         gpv::require_source(*op, description.src);
-        gpv::require_not_null(keypoints, "keypoints");
-        gpv::require_not_null(descriptors, "descriptors");
-        description.keypoints = gpv::read_keypoints(*op, keypoints, keypoint_stride);
-        gpv::require_range(
-            "count", std::int64_t{count}, std::int64_t{0},
-            std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_DESCRIBED));
-        description.keypoints.capacity = count;
-        description.descriptors =
-            gpv::read_descriptors(*op, descriptors, description.keypoints, count);
-        if (gpv::overlap(description.src, description.descriptors))
-            gpv::meet("descriptors", "src");
-        if (gpv::overlap(description.keypoints.block, description.descriptors))
-            gpv::meet("descriptors", "keypoints");
+        gpv::read_given(*op, keypoints, keypoint_stride, count, descriptors, description);
         gpv::start(*op, [&] { return op->core->describe(stream, description); });
     });
 }

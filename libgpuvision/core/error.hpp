@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <charconv>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -52,13 +53,20 @@ struct Name {
     }
 };
 
+/// With as many digits as tell it from its neighbours.
+template <class T>
+std::string number_text(T value) {
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
+}
+
 /// "radius_x is 300, must be 0..255"
 template <class T>
 void require_range(const Name &name, T value, T low, T high) {
     if (!(value >= low && value <= high)) // NaN too
-        throw Error(Status::invalid_argument, name.text() + " is " + std::to_string(value) +
-                                                  ", must be " + std::to_string(low) + ".." +
-                                                  std::to_string(high));
+        throw Error(Status::invalid_argument, name.text() + " is " + number_text(value) +
+                                                  ", must be " + number_text(low) + ".." +
+                                                  number_text(high));
 }
 
 } // namespace gpv

@@ -37,7 +37,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         load<Extrema>();
         load<Orient>(Orient::shared_bytes);
         load<Place>(Place::shared_bytes);
-        load<Rank>();
+        load<Rank>(Rank::shared_bytes);
         load<Locate>();
         load<Describe>(Describe::shared_bytes);
         load<Draw>();
@@ -348,7 +348,9 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         auto *windows = carver_.take<Window>(kept);
         Rank::Job rank{.control = lists.control,
                        .slots = slots,
+                       .others = reinterpret_cast<Slot *>(lists.candidates),
                        .features = lists.features,
+                       .bins = bins,
                        .params = params_,
                        .kept = carver_.take<Keypoint>(kept),
                        .windows = run.descriptors ? windows : nullptr};
@@ -356,7 +358,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             rank.keypoints = to_host ? keypoints_.data() : run.keypoints->block.data;
             rank.stride = to_host ? sizeof(Keypoint) : run.keypoints->stride;
         }
-        add<Rank>(everywhere(8), rank);
+        add<Rank>(everywhere(8), rank, Rank::shared_bytes);
         planned_ = {rank.kept, &lists.control->found, room(run), captured};
         if (run.descriptors)
             add_describe(space, windows, to_host ? descriptors_.data() : run.descriptors->data,

@@ -156,14 +156,15 @@ struct Describe {
     };
     static constexpr Range none{1 << 20, -(1 << 20)};
     __device__ static float inverse_of(float x) {
-        constexpr float most = 1e6f; // beyond any window
+        constexpr float most = 1e9f; // what rounding takes from 2.5 becomes more than a window
         return x > 1 / most || x < -1 / most ? 1 / x : most;
     }
     /// Outside it no pixel of the row counts, for |x cos - y sin| < 2.5 and |x sin + y cos| < 2.5.
     __device__ static Range range_of(const Window &window, int dy, float per_u, float per_v) {
         const float y = static_cast<float>(dy);
         const float u = y * window.sin_cells * per_u, v = -y * window.cos_cells * per_v;
-        const float u_half = fabsf(2.5f * per_u), v_half = fabsf(2.5f * per_v);
+        constexpr float half = 2.500003f; // 2.5, and more than rounding takes away
+        const float u_half = fabsf(half * per_u), v_half = fabsf(half * per_v);
         const float first = fmaxf(u - u_half, v - v_half), last = fminf(u + u_half, v + v_half);
         if (!(first <= last + 1))
             return none;

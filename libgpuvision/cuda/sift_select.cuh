@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The order of keypoints, and which of them are kept. They fall into bins by response; in its bin
-// each counts those before it.
+// each counts those before it, unless there are many.
 #pragma once
 
 #include "cuda/sift_orient.cuh"
+#include "cuda/sift_sort.cuh"
 
 namespace gpv::cuda::sift {
 
@@ -30,7 +31,7 @@ struct Place {
     struct Shared {
         /// First, for they are read in fours: racecheck reports what is written beside them.
         unsigned sums[threads / 32];
-        unsigned starts[response_bins + 1];
+        unsigned starts[response_bins];
     };
     static constexpr std::size_t shared_bytes = sizeof(Shared);
 
@@ -56,8 +57,6 @@ struct Place {
                 continue;
             Slot slot = slot_of(feature);
             slot.feature = i;
-            slot.first = first;
-            slot.last = s.starts[bin + 1];
             job.slots[first + atomicAdd(&control.filled[bin], 1u)] = slot;
         }
     }
@@ -102,13 +101,24 @@ struct Place {
 #pragma unroll
         for (int i = 0; i < bins_of_thread; i++) {
             s.starts[first + i] = start;
-            if (blockIdx.x == 0 && start < kept && start + own[i] >= kept)
-                control.placed = start + own[i];
+            if (blockIdx.x == 0)
+                tell_of_bin(control, first + i, start, own[i], kept);
             start += own[i];
         }
-        if (threadIdx.x == threads - 1)
-            s.starts[response_bins] = start;
         __syncthreads();
+    }
+
+    /// What Rank has to know of a bin that begins behind so many keypoints and has count.
+    __device__ static void tell_of_bin(Control &control, int bin, unsigned start, unsigned count,
+                                       unsigned kept) {
+        if (start >= kept)
+            return;
+        control.starts[bin] = start;
+        control.starts[bin + 1] = start + count;
+        if (start + count >= kept)
+            control.placed = start + count;
+        if (count > most_in_bin)
+            control.crowded = true;
     }
 
     __device__ static Slot slot_of(const Feature &feature) {
@@ -127,8 +137,9 @@ struct Place {
 struct Rank {
     struct Job {
         Control *control;
-        const Slot *slots;
+        Slot *slots, *others; ///< others: free memory for as many
         const Feature *features;
+        ResponseBins bins;
         SiftParams params;
         Keypoint *kept;       ///< our own
         Window *windows;      ///< of those that are kept, to be described; or null
@@ -137,24 +148,44 @@ struct Rank {
     };
     static constexpr int threads = 128;
     static constexpr bool waits = true;
+    static constexpr std::size_t shared_bytes = sizeof(Sort<threads>::Shared);
 
     __device__ static void run(const Job &job) {
         wait_for_earlier_kernels();
         let_next_kernel_begin();
-        const unsigned kept = job.control->kept, placed = job.control->placed;
-        for (unsigned i = blockIdx.x * threads + threadIdx.x; i < placed;
+        Control &control = *job.control;
+        if (control.crowded)
+            write_sorted(job, control);
+        else
+            count_and_write(job, control);
+    }
+
+  private:
+    using SlotSort = Sort<threads>;
+
+    __device__ static void write_sorted(const Job &job, Control &control) {
+        const Slot *sorted =
+            SlotSort(control, job.slots, job.others, *shared_memory<SlotSort::Shared>()).run();
+        for (unsigned i = blockIdx.x * threads + threadIdx.x; i < control.kept;
+             i += gridDim.x * threads)
+            write(job, i, job.features[sorted[i].feature]);
+    }
+
+    __device__ static void count_and_write(const Job &job, const Control &control) {
+        for (unsigned i = blockIdx.x * threads + threadIdx.x; i < control.placed;
              i += gridDim.x * threads) {
             const Slot own = job.slots[i];
-            unsigned rank = own.first;
+            const int bin = job.bins.bin(own.response());
+            unsigned rank = control.starts[bin];
+            const unsigned end = control.starts[bin + 1];
 #pragma unroll 8
-            for (unsigned other = own.first; other < own.last; other++)
+            for (unsigned other = rank; other < end; other++)
                 rank += job.slots[other].before(own);
-            if (rank < kept)
+            if (rank < control.kept)
                 write(job, rank, job.features[own.feature]);
         }
     }
 
-  private:
     __device__ static void write(const Job &job, unsigned rank, const Feature &feature) {
         const Extremum &e = feature.extremum;
         Keypoint keypoint = e.keypoint(job.params);

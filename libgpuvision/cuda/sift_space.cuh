@@ -71,15 +71,21 @@ struct Feature {
 
 /// Its place in the order, by a and then by b.
 struct Slot {
-    std::uint64_t a;
+    std::uint64_t a; ///< begins with the bits of the response, inverted
     std::uint32_t b;
     std::uint32_t feature;
-    std::uint32_t first, last; ///< the slots of its bin
 
     __device__ bool before(const Slot &other) const {
         return a < other.a || (a == other.a && b < other.b);
     }
+    __device__ float response() const {
+        return __uint_as_float(~static_cast<std::uint32_t>(a >> 32));
+    }
+    /// None is behind it.
+    __device__ static Slot last() { return {~std::uint64_t{0}, ~0u, 0}; }
 };
+static_assert(2 * sizeof(Slot) <= sizeof(Candidate),
+              "while slots are sorted, their copies lie where candidates have been");
 
 /// Counters. All are 0 when a run begins.
 struct Control {
@@ -92,6 +98,10 @@ struct Control {
     SiftFound found;
     alignas(16) unsigned bins[response_bins]; ///< features by response
     unsigned filled[response_bins];
+    unsigned starts[response_bins + 1]; ///< of each bin, the keypoints in those before it
+    bool crowded;                       ///< so that all that are placed have to be sorted
+    unsigned turns;                     ///< of blocks that sort
+    unsigned chunks_done[32];           ///< in each round
 };
 
 struct Lists {

@@ -22,6 +22,14 @@ inline constexpr int orient_blocks = 16; ///< of a multiprocessor
 /// Keypoints are sorted by response into so many bins, then within each.
 inline constexpr int response_bins = 2048;
 inline constexpr int place_threads = 256;
+/// If a bin has more keypoints than this, all are sorted; a block begins with so many at once.
+#ifdef GPV_AS_IF_LARGE // for tests, whose pictures are small
+inline constexpr unsigned most_in_bin = 2;
+inline constexpr int sort_chunk = 8;
+#else
+inline constexpr unsigned most_in_bin = 1024;
+inline constexpr int sort_chunk = 512;
+#endif
 
 inline constexpr int describe_threads = 128;
 inline constexpr int describe_blocks = 8; ///< of a multiprocessor

@@ -262,32 +262,32 @@ START_TEST(params_ranges) {
         {PARAM(contrast_threshold, 0x80000000u), NULL}, /* -0 */
         {PARAM(contrast_threshold, 1), NULL},           /* the least above it */
         {PARAM(contrast_threshold, 0x3F800000u), NULL}, /* 1 */
-        {PARAM(contrast_threshold, 0x80000001u), "params->contrast_threshold|-0.0|1.000000"},
-        {PARAM(contrast_threshold, 0xBF800000u), "params->contrast_threshold|is -1.0|1.000000"},
-        {PARAM(contrast_threshold, 0x3F800001u), "params->contrast_threshold|is 1.0|1.000000"},
-        {PARAM(contrast_threshold, 0x7F7FFFFFu), "params->contrast_threshold|34028234|1.000000"},
-        {PARAM(contrast_threshold, 0x7F800000u), "params->contrast_threshold|is inf|1.000000"},
-        {PARAM(contrast_threshold, 0xFF800000u), "params->contrast_threshold|-inf|1.000000"},
-        {PARAM(contrast_threshold, 0x7FC00000u), "params->contrast_threshold|nan|1.000000"},
-        {PARAM(contrast_threshold, 0xFFFFFFFFu), "params->contrast_threshold|nan|1.000000"},
+        {PARAM(contrast_threshold, 0x80000001u), "params->contrast_threshold|-1e-45|0..1"},
+        {PARAM(contrast_threshold, 0xBF800000u), "params->contrast_threshold|is -1,|0..1"},
+        {PARAM(contrast_threshold, 0x3F800001u), "params->contrast_threshold|is 1.0000001,|0..1"},
+        {PARAM(contrast_threshold, 0x7F7FFFFFu), "params->contrast_threshold|3.4028235e+38|0..1"},
+        {PARAM(contrast_threshold, 0x7F800000u), "params->contrast_threshold|is inf|0..1"},
+        {PARAM(contrast_threshold, 0xFF800000u), "params->contrast_threshold|-inf|0..1"},
+        {PARAM(contrast_threshold, 0x7FC00000u), "params->contrast_threshold|nan|0..1"},
+        {PARAM(contrast_threshold, 0xFFFFFFFFu), "params->contrast_threshold|nan|0..1"},
         {PARAM(edge_threshold, 0x3F800000u), NULL}, /* 1 */
         {PARAM(edge_threshold, 0x49742400u), NULL}, /* 1e6 */
-        {PARAM(edge_threshold, 0x3F7FFFFFu), "params->edge_threshold|1.000000..1000000.000"},
-        {PARAM(edge_threshold, 0), "params->edge_threshold|is 0.0|1.000000..1000000.000"},
-        {PARAM(edge_threshold, 0xC1200000u), "params->edge_threshold|is -10.0|1.000000.."},
-        {PARAM(edge_threshold, 0x49742401u), "params->edge_threshold|1000000.0625|..1000000.000"},
-        {PARAM(edge_threshold, 0x7F800000u), "params->edge_threshold|is inf|..1000000.000"},
-        {PARAM(edge_threshold, 0xFF800000u), "params->edge_threshold|-inf|..1000000.000"},
-        {PARAM(edge_threshold, 0x7FC00000u), "params->edge_threshold|nan|..1000000.000"},
+        {PARAM(edge_threshold, 0x3F7FFFFFu), "params->edge_threshold|is 0.99999994|1..1e+06"},
+        {PARAM(edge_threshold, 0), "params->edge_threshold|is 0,|1..1e+06"},
+        {PARAM(edge_threshold, 0xC1200000u), "params->edge_threshold|is -10,|1..1e+06"},
+        {PARAM(edge_threshold, 0x49742401u), "params->edge_threshold|1000000.06|1..1e+06"},
+        {PARAM(edge_threshold, 0x7F800000u), "params->edge_threshold|is inf|1..1e+06"},
+        {PARAM(edge_threshold, 0xFF800000u), "params->edge_threshold|-inf|1..1e+06"},
+        {PARAM(edge_threshold, 0x7FC00000u), "params->edge_threshold|nan|1..1e+06"},
         {PARAM(sigma, 0x3F000000u), NULL}, /* 0.5 */
         {PARAM(sigma, 0x40800000u), NULL}, /* 4 */
-        {PARAM(sigma, 0x3EFFFFFFu), "params->sigma|0.500000..4.000000"},
-        {PARAM(sigma, 0), "params->sigma|is 0.0|0.500000..4.000000"},
-        {PARAM(sigma, 0xBFCCCCCDu), "params->sigma|is -1.6|0.500000..4.000000"},
-        {PARAM(sigma, 0x40800001u), "params->sigma|is 4.0|0.500000..4.000000"},
-        {PARAM(sigma, 0x7F800000u), "params->sigma|is inf|0.500000..4.000000"},
-        {PARAM(sigma, 0xFF800000u), "params->sigma|-inf|0.500000..4.000000"},
-        {PARAM(sigma, 0x7FC00000u), "params->sigma|nan|0.500000..4.000000"},
+        {PARAM(sigma, 0x3EFFFFFFu), "params->sigma|is 0.49999997|0.5..4"},
+        {PARAM(sigma, 0), "params->sigma|is 0,|0.5..4"},
+        {PARAM(sigma, 0xBFCCCCCDu), "params->sigma|is -1.6|0.5..4"},
+        {PARAM(sigma, 0x40800001u), "params->sigma|is 4.0000005|0.5..4"},
+        {PARAM(sigma, 0x7F800000u), "params->sigma|is inf|0.5..4"},
+        {PARAM(sigma, 0xFF800000u), "params->sigma|-inf|0.5..4"},
+        {PARAM(sigma, 0x7FC00000u), "params->sigma|nan|0.5..4"},
         {PARAM(upsample, 0), NULL},
         {PARAM(upsample, 2), "params->upsample|is 2|0..1"},
         {PARAM(upsample, UINT32_MAX), "params->upsample|4294967295|0..1"},
@@ -991,6 +991,8 @@ START_TEST(wait_and_query) {
     ck_assert_int_eq(waited_for().count, 2);
     ck_assert_int_eq(waited_for().dropped, 0);
     memset(full.descriptors, CANARY, sizeof full.descriptors);
+    ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, NULL, 0, 0, NULL), GPV_OK);
+    ck_assert_int_eq(waited_for().count, 0);
     ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, &keypoints, 0, 0, &descriptors),
                      GPV_OK);
     ck_assert_int_eq(waited_for().count, 0);

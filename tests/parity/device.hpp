@@ -3,6 +3,9 @@
 // has to do.
 #pragma once
 
+#include <numeric>
+#include <unordered_map>
+
 #include "parity.hpp"
 
 #ifdef HAVE_CUDA
@@ -44,7 +47,11 @@ class CountedContext {
     const char *device() const { return gpv_context_device_name(context_); }
     int allocations() const { return allocations_; }
     std::uint64_t largest_allocation() const { return largest_; }
-    std::uint64_t allocated() const { return allocated_; }
+    /// Bytes that are there now.
+    std::uint64_t allocated() const {
+        return std::accumulate(sizes_.begin(), sizes_.end(), std::uint64_t{0},
+                               [](std::uint64_t sum, const auto &s) { return sum + s.second; });
+    }
 
   private:
     static constexpr std::size_t alignment = 256;
@@ -52,19 +59,19 @@ class CountedContext {
         auto *context = static_cast<CountedContext *>(self);
         context->allocations_++;
         context->largest_ = std::max(context->largest_, size);
-        context->allocated_ += size;
+        void *result = nullptr;
 #ifdef HAVE_CUDA
-        if (memory == GPV_MEMORY_CUDA) {
-            void *result = nullptr;
+        if (memory == GPV_MEMORY_CUDA)
             require(cudaMalloc(&result, size), "cudaMalloc");
-            return result;
-        }
 #endif
-        return memory == GPV_MEMORY_HOST
-                   ? std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment)
-                   : nullptr;
+        if (memory == GPV_MEMORY_HOST)
+            result = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+        if (result)
+            context->sizes_[result] = size;
+        return result;
     }
-    static void deallocate(void *, gpv_memory kind, void *memory, gpv_stream) {
+    static void deallocate(void *self, gpv_memory kind, void *memory, gpv_stream) {
+        static_cast<CountedContext *>(self)->sizes_.erase(memory);
 #ifdef HAVE_CUDA
         if (kind == GPV_MEMORY_CUDA)
             return require(cudaFree(memory), "cudaFree");
@@ -75,7 +82,7 @@ class CountedContext {
 
     int allocations_ = 0;
     std::uint64_t largest_ = 0;
-    std::uint64_t allocated_ = 0;
+    std::unordered_map<void *, std::uint64_t> sizes_;
     gpv_context *context_ = nullptr;
 };
 
