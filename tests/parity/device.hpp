@@ -121,9 +121,12 @@ class DeviceBlock {
         size_ = bytes;
         require(cudaMalloc(&memory_, size_), "cudaMalloc");
     }
+    /// Done on return, also for streams that do not wait for the default one: cudaMemcpy() itself
+    /// returns once the bytes are in memory of the driver's.
     void upload(const void *from, std::size_t bytes) {
         resize(bytes);
         require(cudaMemcpy(memory_, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        require(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
     }
     void download(void *to, std::size_t bytes) const {
         require(cudaMemcpy(to, memory_, bytes, cudaMemcpyDeviceToHost), "cudaMemcpy");
