@@ -196,8 +196,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, c
  * copied before it returns.
  *
  * @param src          as in gpv_sift_run()
- * @param keypoints    gpv_keypoint records, count of them; with count 0 nothing is looked at here
- *                     nor in descriptors, and both may be NULL
+ * @param keypoints    gpv_keypoint records, count of them; with count 0 nothing is looked at here,
+ *                     in keypoint_stride and in descriptors, and both may be NULL
  * @param keypoint_stride  as in gpv_sift_run()
  * @param count        0..GPV_SIFT_MAX_DESCRIBED, at most as many as there are in keypoints
  * @param descriptors  receives GPV_SIFT_LENGTH numbers for each keypoint, without gaps, as

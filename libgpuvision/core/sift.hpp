@@ -101,8 +101,10 @@ constexpr std::int64_t most_extrema(const Octaves &octaves) {
     return part > 65536 ? part : 65536;
 }
 
+inline constexpr int keypoints_of_extremum = 2; ///< for which there is room
+
 constexpr std::int64_t most_keypoints(const Octaves &octaves) {
-    return 2 * most_extrema(octaves);
+    return keypoints_of_extremum * most_extrema(octaves);
 }
 
 inline constexpr int most_blur_radius = 112;

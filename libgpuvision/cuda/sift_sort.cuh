@@ -9,9 +9,11 @@ namespace gpv::cuda::sift {
 
 /// A merge sort by all blocks of a kernel: chunks in shared memory, then pairs of runs, which are
 /// twice as long in each round. Blocks take chunks in turn, so that one waits only for chunks whose
-/// blocks have begun before it.
+/// blocks have begun before it. There is a slot at least, and no two are equal.
 template <int threads>
 class Sort {
+    static_assert((sort_chunk & (sort_chunk - 1)) == 0, "runs are paired by a bit of their place");
+
   public:
     struct Shared {
         Slot slots[sort_chunk];

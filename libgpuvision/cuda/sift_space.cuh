@@ -84,7 +84,7 @@ struct Slot {
     /// None is behind it.
     __device__ static Slot last() { return {~std::uint64_t{0}, ~0u, 0}; }
 };
-static_assert(2 * sizeof(Slot) <= sizeof(Candidate),
+static_assert(keypoints_of_extremum * sizeof(Slot) <= sizeof(Candidate),
               "while slots are sorted, their copies lie where candidates have been");
 
 /// Counters. All are 0 when a run begins.
@@ -98,7 +98,7 @@ struct Control {
     SiftFound found;
     alignas(16) unsigned bins[response_bins]; ///< features by response
     unsigned filled[response_bins];
-    unsigned starts[response_bins + 1]; ///< of each bin, the keypoints in those before it
+    unsigned starts[response_bins + 1]; ///< of a bin with one that is kept: how many are before it
     bool crowded;                       ///< so that all that are placed have to be sorted
     unsigned turns;                     ///< of blocks that sort
     unsigned chunks_done[32];           ///< in each round

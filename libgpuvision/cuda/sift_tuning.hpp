@@ -27,7 +27,7 @@ inline constexpr int place_threads = 256;
 inline constexpr unsigned most_in_bin = 2;
 inline constexpr int sort_chunk = 8;
 #else
-inline constexpr unsigned most_in_bin = 1024;
+inline constexpr unsigned most_in_bin = 1024; // the smallest board of tests/parity has 1472
 inline constexpr int sort_chunk = 512;
 #endif
 

@@ -960,6 +960,7 @@ START_TEST(wait_and_query) {
     picture src = noise(48, 48, 3);
     const gpv_buffer keypoints = buffer_of(full.keypoints, sizeof full.keypoints);
     const gpv_buffer descriptors = buffer_of(full.descriptors, sizeof full.descriptors);
+    const gpv_buffer empty = {0};
     gpv_sift_params params = defaults();
     gpv_image bad = src.view;
     int32_t all;
@@ -992,6 +993,8 @@ START_TEST(wait_and_query) {
     ck_assert_int_eq(waited_for().dropped, 0);
     memset(full.descriptors, CANARY, sizeof full.descriptors);
     ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, NULL, 0, 0, NULL), GPV_OK);
+    ck_assert_int_eq(waited_for().count, 0);
+    ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, &empty, 3, 0, &empty), GPV_OK);
     ck_assert_int_eq(waited_for().count, 0);
     ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, &keypoints, 0, 0, &descriptors),
                      GPV_OK);

@@ -40,7 +40,7 @@ def main():
                                     ("kmeans", [3], "ccl-by-c"), ("sift", [0], "drawn")):
             program, source, by_c, by_python = (
                 Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))
-            run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
+            run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags)
             if stem == "erode":
                 run(program, 0, source, **where)
             run(program, *args, source, by_c, **where)

@@ -849,7 +849,18 @@ void check_scratch_of_cpu() {
 
 #ifdef HAVE_CUDA
 
+/// What the documentation says of GPUs that have the kernels for the usual filters, as far as there
+/// is memory.
 void check_scratch_of_cuda() {
+    int shared = 0;
+    require(cudaDeviceGetAttribute(&shared, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0),
+            "cudaDeviceGetAttribute");
+    std::size_t free = 0, total = 0;
+    require(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    if (shared < 99 << 10 || free >> 30 < 16) {
+        std::printf("CUDA: scratch is not compared, for it is of larger GPUs\n");
+        return;
+    }
     gpv_sift_params p = sift_params();
     check_scratch(GPV_BACKEND_CUDA, p,
                   {{640, 480, 438}, {1920, 1080, 2954}, {3840, 2160, 11813}, {8192, 8192, 95574}});
@@ -1248,7 +1259,6 @@ void check_overflow_beside_cpu(Operator &op) {
     std::printf("CUDA: overflow, and nearly, equal\n");
 }
 
-/// Pictures that only a GPU can do in time.
 /// Squares of side by side pixels, which all look alike: most keypoints of a picture have one
 /// response.
 GuardedImage chess(int width, int height, int side) {
@@ -1278,6 +1288,7 @@ void check_crowds(Operator &op, bool brief) {
     std::printf("CUDA: crowds equal\n");
 }
 
+/// Pictures that only a GPU can do in time.
 void check_on_gpu(Operator &op) {
     CpuComparison compare(op, 0, false);
     Wish wish;
