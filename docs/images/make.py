@@ -1,17 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the pictures of the documentation with our elements: make.py BUILD_FOLDER
+"""Makes the pictures of the documentation with our elements, and one with an example where there is no
+element yet: make.py BUILD_FOLDER
 
 It also makes the photograph that tests/gst segments.
 
 The photographs come from Debian's python3-skimage, fetched with apt-get. The
 pipelines are plain gst-launch-1.0 lines; with -v they are printed.
 """
+import ctypes
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
+from array import array
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -185,6 +188,46 @@ def make_photograph(photos):
     launch(f"{source} ! pnmenc ! filesink location={HERE.parents[1] / 'tests/gst/coffee.ppm'}")
 
 
+def terminal_color(terminal, certain):
+    """Green for the object, blue for the background, white for neither."""
+    strength = min(abs(terminal), 400) / 400
+    full = (35, 60, 130) if certain else (20, 135, 45) if terminal > 0 else (70, 120, 220)
+    return bytes(round(255 + (level - 255) * (1 if certain else strength)) for level in full)
+
+
+def make_cut(photos, folder, build):
+    """What examples/python/graphcut.py gives to the solver in its last round, and what it cuts out."""
+    # The example finds it by its name, once it is loaded.
+    ctypes.CDLL(str(build / "libgpuvision/libgpuvision.so.1"))
+    sys.path.insert(0, str(HERE.parents[1] / "examples/python"))
+    import graphcut as example
+    width, height, margin = 180, 135, 2
+    names = ["source", "terminals", "links", "cut"]
+    paths = {name: folder / f"graphcut-{name}.ppm" for name in names}
+    source = picture(photos / "coffee.png", "RGB", crop="left=33 right=34", size=(width, height))
+    launch(f"{source} ! pnmenc ! filesink location={paths['source']}")
+    pixels, fmt, *_ = example.read_picture(paths["source"])
+    mask, _, _ = example.graphcut(pixels, fmt, width, height, margin)
+    colors = [tuple(pixels[i:i + 3]) for i in range(0, len(pixels), 3)]
+    bins = [sum((level >> 5) << 3 * k for k, level in enumerate(color)) for color in colors]
+    mx, my = 1 + width * margin // 100, 1 + height * margin // 100
+    certain = [not (mx <= i % width < width - mx and my <= i // width < height - my)
+               for i in range(width * height)]
+    terminals = array("i", bytes(example.terminals_of(bins, mask, certain)))
+    links = array("i", bytes(example.links_of(colors, width, height)))
+    dearest = example.UNIT * example.SMOOTHNESS
+    tiles = {
+        "terminals": b"".join(map(terminal_color, terminals, certain)),
+        # To the right and down, of the two the cheaper one.
+        "links": b"".join(bytes([255 * min(links[i], links[2 * width * height + i]) // dearest] * 3)
+                          for i in range(width * height)),
+        "cut": bytes(level if mask[i // 3] else level // 4 for i, level in enumerate(pixels))}
+    for name, tile in tiles.items():
+        example.write_picture(paths[name], tile, example.RGB8, width, height)
+    sheet("graphcut-cut.png", [(name, f"filesrc location={path} ! pnmdec") for name, path in paths.items()],
+          (width, height), 4, COLOR_PNG)
+
+
 def make_connectivity(folder):
     """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
     rows = DRAWING.split()
@@ -210,6 +253,7 @@ def main():
                      make_connectivity, make_clusters, make_spaces, make_keypoints, make_detection,
                      make_photograph):
             make(photos)
+        make_cut(photos, Path(folder), Path(folders[0]).resolve())
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")
 

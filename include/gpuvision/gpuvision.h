@@ -10,6 +10,7 @@
 #include <gpuvision/ccl.h>
 #include <gpuvision/context.h>
 #include <gpuvision/erode.h>
+#include <gpuvision/graphcut.h>
 #include <gpuvision/kmeans.h>
 #include <gpuvision/sift.h>
 #include <gpuvision/types.h>

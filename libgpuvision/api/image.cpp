@@ -144,17 +144,18 @@ void require_picture(const Context &context, const Image &image, const char *nam
     context.device().require_reach(image.memory, image.device, name);
 }
 
-void require_like(const Context &context, const Image &src, const Image &dst, const char *name) {
+void require_like(const Context &context, const Image &src, const Image &dst, const char *name,
+                  const char *src_name) {
     context.device().require_reach(dst.memory, dst.device, name);
     const std::string what = name;
     if (src.width != dst.width || src.height != dst.height)
         throw Error(Status::invalid_argument, what + " is " + std::to_string(dst.width) + "x" +
-                                                  std::to_string(dst.height) +
-                                                  ", must be as src, " + std::to_string(src.width) +
+                                                  std::to_string(dst.height) + ", must be as " +
+                                                  src_name + ", " + std::to_string(src.width) +
                                                   "x" + std::to_string(src.height));
     if (src.memory != dst.memory)
-        throw Error(Status::invalid_argument,
-                    what + "->memory differs from src->memory; both must be in the same memory");
+        throw Error(Status::invalid_argument, what + "->memory differs from " + src_name +
+                                                  "->memory; both must be in the same memory");
 }
 
 } // namespace gpv

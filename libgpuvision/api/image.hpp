@@ -26,7 +26,8 @@ bool is_picture8(Format format);
 void require_picture(const Context &context, const Image &image, const char *name,
                      const char *taker, bool (*is_taken)(Format) = is_picture);
 
-/// Throws Error where the output dst lies in another memory than src, or has another size.
-void require_like(const Context &context, const Image &src, const Image &dst, const char *name);
+/// Throws Error where dst lies in another memory than src, or has another size.
+void require_like(const Context &context, const Image &src, const Image &dst, const char *name,
+                  const char *src_name = "src");
 
 } // namespace gpv

@@ -85,12 +85,21 @@ class GridBarrier {
 
     /// After it, what any block has written before is there for all threads.
     __device__ void wait() {
+        arrive();
+        wait_for_others();
+    }
+
+    // Its two halves, for what can be done meanwhile:
+
+    __device__ void arrive() {
         target_ += gridDim.x;
         __syncthreads();
-        if (threadIdx.x == 0) {
-            arrive(arrived_);
+        if (threadIdx.x == 0)
+            cuda::arrive(arrived_);
+    }
+    __device__ void wait_for_others() {
+        if (threadIdx.x == 0)
             wait_for_arrivals(arrived_, target_);
-        }
         __syncthreads();
     }
 
@@ -98,6 +107,37 @@ class GridBarrier {
     unsigned *arrived_;
     unsigned target_ = 0;
 };
+
+/// A barrier for so many threads of a block, whole warps, which all give it the same id, 1..15.
+/// Says whether the predicate holds of any of them.
+__device__ __forceinline__ bool barrier_or_of(unsigned id, unsigned threads, bool predicate) {
+#ifdef __CUDACC__
+    unsigned any;
+    asm volatile("{\n"
+                 ".reg .pred own, all;\n"
+                 "setp.ne.u32 own, %1, 0;\n"
+                 "barrier.red.or.pred all, %2, %3, own;\n"
+                 "selp.u32 %0, 1, 0, all;\n"
+                 "}"
+                 : "=r"(any)
+                 : "r"(static_cast<unsigned>(predicate)), "r"(id), "r"(threads)
+                 : "memory");
+    return any;
+#else
+    return simt::barrier(id, threads, predicate) != 0;
+#endif
+}
+
+/// Since some moment; the same for the whole device.
+__device__ __forceinline__ long long nanoseconds_now() {
+#ifdef __CUDACC__
+    long long time;
+    asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
+    return time;
+#else
+    return simt::nanoseconds();
+#endif
+}
 
 /// The least compute capability for which these two are more than nothing.
 inline constexpr int early_capability = 90;

@@ -137,6 +137,8 @@ void Staging::deliver() {
         return;
     for_pieces(pending_->device, [&](const Piece &piece) {
         GPV_CUDA(runtime.event_synchronize(event(piece.index)));
+        if (pending_->refused && *pending_->refused)
+            return;
         const Plane &from = pending_->device.planes[piece.plane];
         const Plane &to = pending_->host.planes[piece.plane];
         copy_rows(to.row(piece.first), to.stride, out_.data() + piece.offset, from.stride,

@@ -54,8 +54,11 @@ class Staging final : public Delivery {
     void upload(const Image &host, const Image &device, cudaStream_t stream);
     /// Enqueues the copy of device to memory of its own.
     void download(const Image &device, cudaStream_t stream);
-    /// From now on deliver() completes host with what download() has enqueued.
-    void expect(const Image &device, const Image &host) { pending_ = {device, host}; }
+    /// From now on deliver() completes host with what download() has enqueued; not so if the run
+    /// has left another number than 0 in refused, where that is given.
+    void expect(const Image &device, const Image &host, const std::uint32_t *refused = nullptr) {
+        pending_ = {device, host, refused};
+    }
     /// The host image may be gone.
     void forget() { pending_.reset(); }
 
@@ -71,6 +74,7 @@ class Staging final : public Delivery {
     };
     struct Pending {
         Image device, host;
+        const volatile std::uint32_t *refused;
     };
     /// Calls f(piece) for each of them, and returns how many there are.
     template <class F>

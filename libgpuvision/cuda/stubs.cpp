@@ -4,6 +4,7 @@
 #include "core/ccl.hpp"
 #include "core/erode.hpp"
 #include "core/error.hpp"
+#include "core/graphcut.hpp"
 #include "core/kmeans.hpp"
 #include "core/sift.hpp"
 
@@ -30,6 +31,10 @@ std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context>) {
 }
 
 std::unique_ptr<Erode> make_erode(std::shared_ptr<Context>) {
+    refuse();
+}
+
+std::unique_ptr<Graphcut> make_graphcut(std::shared_ptr<Context>) {
     refuse();
 }
 

@@ -85,6 +85,21 @@ FIELD(gpv_ccl_result, count, 4, 4);
 FIELD(gpv_ccl_result, components, 8, 4);
 FIELD(gpv_ccl_result, reserved, 12, 4);
 
+STRUCT(gpv_graphcut_params, 16);
+FIELD(gpv_graphcut_params, struct_size, 0, 4);
+FIELD(gpv_graphcut_params, certificate, 4, 4);
+FIELD(gpv_graphcut_params, time_limit, 8, 4);
+FIELD(gpv_graphcut_params, reserved, 12, 4);
+
+STRUCT(gpv_graphcut_result, 40);
+FIELD(gpv_graphcut_result, struct_size, 0, 4);
+FIELD(gpv_graphcut_result, optimal, 4, 4);
+FIELD(gpv_graphcut_result, flow, 8, 8);
+FIELD(gpv_graphcut_result, cut, 16, 8);
+FIELD(gpv_graphcut_result, area, 24, 8);
+FIELD(gpv_graphcut_result, refused, 32, 4);
+FIELD(gpv_graphcut_result, reserved, 36, 4);
+
 STRUCT(gpv_kmeans_params, 48);
 FIELD(gpv_kmeans_params, struct_size, 0, 4);
 FIELD(gpv_kmeans_params, clusters, 4, 4);
@@ -179,6 +194,8 @@ VALUE(GPV_CCL_EQUAL_VALUE, 1);
 VALUE(GPV_CCL_LABELS, 0);
 VALUE(GPV_CCL_MASK, 1);
 VALUE(GPV_CCL_COLORS, 2);
+VALUE(GPV_GRAPHCUT_MAX_TERMINAL, 1073741824);
+VALUE(GPV_GRAPHCUT_MAX_LINK, 67108863);
 VALUE(GPV_KMEANS_MAX_CLUSTERS, 256);
 VALUE(GPV_KMEANS_L2, 0);
 VALUE(GPV_KMEANS_L1, 1);

@@ -51,12 +51,12 @@ typedef enum layout {
     LAYOUTS
 } layout;
 
-/* An image of host memory; GRAY8 and the like, up to 4096 bytes a row. */
+/* An image of host memory, of up to 4096 bytes a row. */
 typedef struct picture {
     gpv_image view;
     layout how;
-    void *block[3];
-    size_t size[3];
+    void *block[GPV_MAX_PLANES];
+    size_t size[GPV_MAX_PLANES];
 } picture;
 
 picture picture_new(gpv_format format, int width, int height, layout how);

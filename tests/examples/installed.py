@@ -37,10 +37,11 @@ def main():
         plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
         where = {"LD_LIBRARY_PATH": library.parent}
         for stem, args, picture in (("erode", [3], "drawn"), ("ccl", [128, 100], "drawn"),
-                                    ("kmeans", [3], "ccl-by-c"), ("sift", [0], "drawn")):
+                                    ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"),
+                                    ("sift", [0], "drawn")):
             program, source, by_c, by_python = (
                 Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))
-            run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags)
+            run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
             if stem == "erode":
                 run(program, 0, source, **where)
             run(program, *args, source, by_c, **where)

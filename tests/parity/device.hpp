@@ -301,9 +301,9 @@ class Streams {
 };
 
 /// Times what candidates enqueue, as graphs of `repeats` calls that run in turn,
-/// or call by call where that cannot be; microseconds a call.
+/// or call by call where that cannot be; microseconds a call. Slow ones for fewer rounds.
 inline std::vector<Timing> time_on_device(const std::vector<Enqueue> &candidates, int repeats,
-                                          int rounds = 51) {
+                                          int rounds = 51, std::size_t least_rounds = 5) {
     cudaStream_t stream;
     cudaEvent_t start, stop;
     require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -317,7 +317,7 @@ inline std::vector<Timing> time_on_device(const std::vector<Enqueue> &candidates
     constexpr double enough = 100'000;
     for (int round = -3; round < rounds; round++) // the first ones warm up
         for (std::size_t i = 0; i < graphs.size(); i++) {
-            if (samples[i].size() >= 5 && spent[i] > enough)
+            if (samples[i].size() >= least_rounds && spent[i] > enough)
                 continue;
             require(cudaEventRecord(start, stream), "cudaEventRecord");
             if (graphs[i])

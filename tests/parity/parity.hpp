@@ -99,6 +99,8 @@ inline int sample_bytes(gpv_format format) {
     case GPV_FORMAT_P016:
         return 2;
     case GPV_FORMAT_LABEL32:
+    case GPV_FORMAT_CAP32X4:
+    case GPV_FORMAT_CAP32X8:
         return 4;
     default:
         return 1;

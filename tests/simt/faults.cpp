@@ -571,6 +571,84 @@ struct Extraction {
     };
 };
 
+/// Of random graphs, or of one that is refused.
+struct Cutting {
+    gpv_format format = GPV_FORMAT_CAP32X4;
+    int width = 4, height = 2;
+    gpv_memory memory = GPV_MEMORY_CUDA;
+    bool certificate = false;
+    int time_limit = 0;
+    bool refused = false; ///< the last capacity is out of its range
+    static constexpr bool in_place = false;
+
+    static inline const std::string algorithm = "graphcut";
+    static inline std::int64_t flow = 0; ///< of all runs
+    using Operator = gpv_graphcut;
+    static constexpr auto create = gpv_graphcut_create;
+    static constexpr auto destroy = gpv_graphcut_destroy;
+    static constexpr auto set_params = gpv_graphcut_set_params;
+    static constexpr auto query = gpv_graphcut_query;
+
+    Cutting on_host() const {
+        Cutting look = *this;
+        look.memory = GPV_MEMORY_HOST;
+        return look;
+    }
+    gpv_graphcut_params params() const {
+        gpv_graphcut_params params;
+        gpv_graphcut_params_init(&params, sizeof params);
+        params.certificate = certificate;
+        params.time_limit = time_limit;
+        return params;
+    }
+    std::vector<Block> blocks() const {
+        return {{image_bytes(GPV_FORMAT_LABEL32, width, height), memory},
+                {image_bytes(format, width, height), memory},
+                {image_bytes(GPV_FORMAT_GRAY8, width, height), memory},
+                {sizeof(gpv_graphcut_result), GPV_MEMORY_CUDA}};
+    }
+    /// The noise becomes terminals of both signs, and capacities of which many are 0.
+    void fill(const Memories &in) const {
+        const Bytes noise = in[0]->bytes();
+        const auto put = [](Memory &memory, std::size_t i, std::int32_t value) {
+            std::memcpy(memory.data() + i * sizeof value, &value, sizeof value);
+        };
+        for (std::size_t i = 0; i < in[0]->size() / 4; i++)
+            put(*in[0], i, noise[4 * i] - 128);
+        for (std::size_t i = 0; i < in[1]->size() / 4; i++)
+            put(*in[1], i, std::max(noise[(5 * i + i / noise.size()) % noise.size()] - 100, 0));
+        if (refused)
+            put(*in[0], in[0]->size() / 4 - 1, GPV_GRAPHCUT_MAX_TERMINAL + 1);
+    }
+    gpv_status prepare(Operator *op, const Memories &in) const {
+        const gpv_image links = image_in(*in[1], format, width, height);
+        return gpv_graphcut_prepare(op, &links);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const gpv_image terminals = image_in(*in[0], GPV_FORMAT_LABEL32, width, height);
+        const gpv_image links = image_in(*in[1], format, width, height);
+        const gpv_image mask = image_in(*in[2], GPV_FORMAT_GRAY8, width, height);
+        const gpv_buffer result = buffer_in(*in[3]);
+        return gpv_graphcut_run(op, stream, &terminals, &links, &mask, &result);
+    }
+    /// The result is the one that the run has left on the device.
+    gpv_status wait(Operator *op, const Memories &in) const {
+        gpv_graphcut_result result;
+        gpv_graphcut_result_init(&result, sizeof result);
+        gpv_status status = gpv_graphcut_wait(op, &result);
+        if (refused && status == GPV_ERR_INVALID_ARGUMENT && result.refused)
+            status = GPV_OK;
+        if (status != GPV_OK)
+            return status;
+        require(std::memcmp(&result, in[3]->data(), sizeof result) == 0,
+                "the result is another one than that on the device");
+        require(result.refused == refused && result.optimal == !refused,
+                "no cut is found, or one that should be refused");
+        flow += result.flow;
+        return status;
+    }
+};
+
 // ---------------------------------------------------------------------------------- pictures
 
 /// What the CPU makes of it.
@@ -1003,6 +1081,16 @@ const Looks<Extraction> extractions = {
     {"filters that are not the usual ones", {.octave_layers = 2, .type = GPV_SIFT_F32}},
     {"given keypoints", {.given = 7}},
     {"given keypoints in host memory", {.table_memory = GPV_MEMORY_HOST, .given = 7}},
+};
+
+/// Small, for the reason of the clusterings.
+const Looks<Cutting> cuttings = {
+    {"4 neighbours", {}},
+    {"8 neighbours, with a certificate", {.format = GPV_FORMAT_CAP32X8, .certificate = true}},
+    {"a time limit that is never reached", {.time_limit = INT32_MAX}},
+    {"8 neighbours, a column",
+     {.format = GPV_FORMAT_CAP32X8, .width = 1, .height = 9, .certificate = true}},
+    {"a value out of its range", {.certificate = true, .refused = true}},
 };
 
 /// To draw in host memory takes memory of its own, which nobody prepares.
@@ -1547,6 +1635,43 @@ void test_faults_of_sift() {
                       extractions[3].second});
 }
 
+/// Few, for the reason of the clusterings.
+void test_faults_of_graphcut() {
+    using enum Act;
+    const std::vector<Act> created = {create_context, create};
+    const Cutting device, certified = cuttings[1].second, refused = cuttings[4].second;
+    test<Cutting>({"operator of graphcut", {}, {create_context}, {create}});
+    test<Cutting>({"graphcut, on the device: run, wait", certified, created, {run, wait}});
+    test<Cutting>(
+        {"graphcut, on the device: a value out of its range", refused, created, {run, wait}});
+    test<Cutting>({"graphcut, on the device: prepare, run, sync",
+                   device,
+                   created,
+                   {prepare, run, sync},
+                   true});
+    test<Cutting>(
+        {"graphcut, in host memory: run, query", device.on_host(), created, {run, query}});
+    test<Cutting>({"graphcut, more neighbours while the last run is pending",
+                   device,
+                   {create_context, create, run},
+                   {change},
+                   true,
+                   certified});
+}
+
+void test_graphcut() {
+    test_faults_of_graphcut();
+    test_captured(cuttings);
+    test_poison(Looks<Cutting>{cuttings[1]});
+    test_contexts(Cutting{});
+    test_allocator<Cutting>({}, {.format = GPV_FORMAT_CAP32X8, .width = 19, .height = 3});
+    test_enqueue(cuttings);
+    test_delivery(cuttings[1].second.on_host());
+    test_cycles(cuttings);
+    where = "graphcut";
+    require(Cutting::flow > 1000, "graphs through which little flows");
+}
+
 /// The CPU backend and the emulation round alike where the processor has fused operations.
 bool processor_has_fma() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -1608,6 +1733,7 @@ int main() {
     test_cycles(erosions);
     test_cycles(labellings);
     test_cycles(clusterings);
+    test_graphcut();
     test_sift();
     require_all_failed();
     return failures != 0;

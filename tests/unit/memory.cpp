@@ -214,6 +214,57 @@ struct Clustering {
     }
 };
 
+/// Of a graph that the picture makes: with result and mask one behind the other.
+struct Cutting {
+    static constexpr int directions = 8;
+    static constexpr std::size_t result_bytes = sizeof(gpv_graphcut_result);
+
+    using Operator = gpv_graphcut;
+    using Result = Output<result_bytes + width * height>;
+    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr auto create = gpv_graphcut_create;
+    static constexpr auto destroy = gpv_graphcut_destroy;
+
+    static gpv_graphcut_params params() {
+        gpv_graphcut_params params;
+        gpv_graphcut_params_init(&params, sizeof params);
+        params.certificate = 1;
+        return params;
+    }
+    static gpv_status prepare(gpv_graphcut *op, const gpv_image &src) {
+        const gpv_image links = image(GPV_FORMAT_CAP32X8, src, nullptr);
+        return gpv_graphcut_prepare(op, &links);
+    }
+    static gpv_status run(gpv_graphcut *op, const gpv_image &src, Result &result) {
+        static std::array<std::int32_t, width * height> of_terminals;
+        static std::array<std::int32_t, directions * width * height> of_links;
+        const auto *noise = static_cast<const unsigned char *>(src.data[0]);
+        const std::size_t pixels = src.width * src.height;
+        for (std::size_t i = 0; i < pixels; i++)
+            of_terminals[i] = noise[i] - 128;
+        for (std::size_t i = 0; i < directions * pixels; i++)
+            of_links[i] = noise[(i * 7 + i / pixels) % pixels] / 3;
+        const gpv_image terminals = image(GPV_FORMAT_LABEL32, src, of_terminals.data());
+        const gpv_image links = image(GPV_FORMAT_CAP32X8, src, of_links.data());
+        const gpv_image mask = image(GPV_FORMAT_GRAY8, src, result.data.data() + result_bytes);
+        const gpv_buffer found = result.part(0, result_bytes);
+        const gpv_status status = gpv_graphcut_run(op, nullptr, &terminals, &links, &mask, &found);
+        return status == GPV_OK ? gpv_graphcut_wait(op, nullptr) : status;
+    }
+    static std::int64_t found(const Result &result) {
+        gpv_graphcut_result found;
+        std::memcpy(&found, result.data.data(), sizeof found);
+        return found.flow;
+    }
+
+  private:
+    static gpv_image image(gpv_format format, const gpv_image &like, void *data) {
+        gpv_image image;
+        gpv_image_wrap(&image, sizeof image, format, like.width, like.height, data, 0);
+        return image;
+    }
+};
+
 /// With keypoints, descriptors, result and a picture to draw into one behind the other.
 struct Extraction {
     static constexpr int room = 100;
@@ -338,6 +389,7 @@ void warm_up_all() {
     warm_up<Erosion>();
     warm_up<Labelling>();
     warm_up<Clustering>();
+    warm_up<Cutting>();
     warm_up<Extraction>();
 }
 
@@ -407,6 +459,7 @@ START_TEST(creating_and_running) {
     create_and_run<Erosion>();
     create_and_run<Labelling>();
     create_and_run<Clustering>();
+    create_and_run<Cutting>();
     create_and_run<Extraction>();
 }
 END_TEST
@@ -554,6 +607,29 @@ START_TEST(a_prepared_clustering_allocates_nothing) {
 }
 END_TEST
 
+START_TEST(a_prepared_cutting_allocates_nothing) {
+    gpv_graphcut *op = nullptr;
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_graphcut_create(context, nullptr, &op), GPV_OK);
+    Pixels from = noise();
+    Cutting::Result to;
+    const gpv_image src = view(from);
+    for (const int time_limit : {0, 1, 1000000}) {
+        gpv_graphcut_params params = Cutting::params();
+        params.time_limit = time_limit;
+        ck_assert_int_eq(gpv_graphcut_set_params(op, &params), GPV_OK);
+        ck_assert_int_eq(Cutting::prepare(op, src), GPV_OK);
+        const long before = calls;
+        for (int i = 0; i < 10; i++)
+            ck_assert_int_eq(Cutting::run(op, src, to), GPV_OK);
+        ck_assert_msg(calls == before, "time limit %d: %ld allocations in 10 runs", time_limit,
+                      calls - before);
+    }
+    gpv_graphcut_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 START_TEST(a_prepared_extraction_allocates_nothing) {
     gpv_sift *op = nullptr;
     gpv_context *context = cpu_context();
@@ -597,6 +673,7 @@ int main() {
     tcase_add_test(group, a_prepared_erosion_allocates_nothing);
     tcase_add_test(group, a_prepared_labelling_allocates_nothing);
     tcase_add_test(group, a_prepared_clustering_allocates_nothing);
+    tcase_add_test(group, a_prepared_cutting_allocates_nothing);
     tcase_add_test(group, a_prepared_extraction_allocates_nothing);
     return run_group("memory", group);
 }

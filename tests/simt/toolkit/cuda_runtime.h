@@ -45,6 +45,9 @@ void grid_sync(Place place = Place::here());
 
 /// Waits until so many threads of the block, 0 for all, are at barrier id, 0 to 15; PTX bar.sync
 /// and bar.red. Returns for how many of them the predicate holds.
+/// A microsecond later each time, so that a program runs the same way again.
+long long nanoseconds();
+
 int barrier(unsigned id, unsigned threads, bool predicate = false, const char *what = "barrier",
             Place place = Place::here());
 

@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/graphcut.hpp"
+
+#include <bit>
+#include <cstddef>
+#include <limits>
+#include <utility>
+
+#include "api/guard.hpp"
+#include "api/image.hpp"
+
+struct gpv_graphcut {
+    std::shared_ptr<gpv::Context> context;
+    gpv::GraphcutParams params;
+    std::unique_ptr<gpv::Graphcut> core;
+
+    // Of the last run.
+    bool has_run = false; ///< and it did not fail
+    int width = 1;
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_graphcut_params);
+constexpr std::uint32_t first_result_size = sizeof(gpv_graphcut_result);
+
+static_assert(max_terminal == GPV_GRAPHCUT_MAX_TERMINAL && max_link == GPV_GRAPHCUT_MAX_LINK);
+static_assert(sizeof(GraphcutFound) == sizeof(gpv_graphcut_result) &&
+              offsetof(GraphcutFound, refused) == offsetof(gpv_graphcut_result, refused) &&
+              alignof(GraphcutFound) == 8);
+
+gpv_graphcut_params default_params() {
+    gpv_graphcut_params params{};
+    params.struct_size = sizeof params;
+    return params;
+}
+
+GraphcutParams read_params(const gpv_graphcut_params *in) {
+    gpv_graphcut_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    require_range("params->certificate", params.certificate, 0u, 1u);
+    require_range("params->time_limit", params.time_limit, 0, std::numeric_limits<int>::max());
+    require_range("params->reserved", params.reserved, 0u, 0u);
+    return {.certificate = params.certificate != 0, .time_limit = params.time_limit};
+}
+
+void require_format(const Image &image, const char *name, bool legal, const char *formats) {
+    if (!legal)
+        throw Error(Status::unsupported, std::string(name) + "->format is " +
+                                             format_info(image.format).name + ", must be " +
+                                             formats);
+}
+
+void require_links(const gpv_graphcut &op, const Image &links) {
+    require_format(links, "links",
+                   links.format == Format::cap32x4 || links.format == Format::cap32x8,
+                   "CAP32X4 or CAP32X8");
+    op.context->device().require_reach(links.memory, links.device, "links");
+}
+
+GraphcutFound *read_result(const gpv_graphcut &op, const gpv_buffer *result) {
+    const Block block =
+        read_buffer(result, "result", sizeof(GraphcutFound), alignof(GraphcutFound));
+    op.context->device().require_reach(block.memory, block.device, "result");
+    if (block.memory != op.context->device().memory())
+        throw Error(Status::invalid_argument,
+                    "result->memory is GPV_MEMORY_HOST, but the backend is CUDA; "
+                    "gpv_graphcut_wait() gives the result to the host");
+    return reinterpret_cast<GraphcutFound *>(block.data);
+}
+
+[[noreturn]] void meet(const char *a, const char *b) {
+    throw Error(Status::invalid_argument, std::string(a) + " overlaps " + b);
+}
+
+/// Nothing that a run writes may be anything else that it reads or writes.
+void require_disjoint(const GraphcutRun &run) {
+    const std::pair<const Image &, const char *> images[] = {
+        {run.terminals, "terminals"}, {run.links, "links"}, {run.mask, "mask"}};
+    for (const auto &[image, name] : images) {
+        if (&image != &run.mask && overlap(image, run.mask))
+            meet("mask", name);
+        if (run.result && overlap(image, {.memory = image.memory,
+                                          .device = image.device,
+                                          .data = reinterpret_cast<std::byte *>(run.result),
+                                          .size = sizeof(GraphcutFound)}))
+            meet("result", name);
+    }
+}
+
+/// Of a run that has finished.
+void require_no_fault(const gpv_graphcut &op) {
+    const GraphcutFault fault = op.has_run ? op.core->fault() : GraphcutFault{};
+    if (fault.pixel < 0)
+        return;
+    const bool terminal = fault.plane == 0;
+    throw Error(
+        Status::invalid_argument,
+        (terminal ? "terminals" : "plane " + std::to_string(fault.plane - 1) + " of links") +
+            " is " + std::to_string(fault.value) + " at (" +
+            std::to_string(fault.pixel % op.width) + ", " + std::to_string(fault.pixel / op.width) +
+            "), must be " + std::to_string(terminal ? -max_terminal : 0) + ".." +
+            std::to_string(terminal ? max_terminal : max_link));
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_graphcut_params_init(gpv_graphcut_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+void gpv_graphcut_result_init(gpv_graphcut_result *result, uint32_t size) {
+    gpv::write_struct(result, size, gpv_graphcut_result{});
+}
+
+gpv_status gpv_graphcut_create(gpv_context *context, const gpv_graphcut_params *params,
+                               gpv_graphcut **out) {
+    if (out)
+        *out = nullptr;
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*context->core, [&] {
+        gpv::require_not_null(out, "out");
+        auto op = std::make_unique<gpv_graphcut>();
+        op->context = context->core;
+        op->params = gpv::read_params(params);
+        op->core = context->core->backend() == gpv::Backend::cuda
+                       ? gpv::cuda::make_graphcut(context->core)
+                       : gpv::cpu::make_graphcut(context->core);
+        op->core->set_params(op->params);
+        *out = op.release();
+    });
+}
+
+void gpv_graphcut_destroy(gpv_graphcut **op) {
+    gpv::destroy(op);
+}
+
+gpv_status gpv_graphcut_set_params(gpv_graphcut *op, const gpv_graphcut_params *params) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::GraphcutParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
+    });
+}
+
+gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gpv_image *links) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        const gpv::Image shape = gpv::read_image(links, "links", true);
+        gpv::require_links(*op, shape);
+        op->core->prepare(shape);
+    });
+}
+
+gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image *terminals,
+                            const gpv_image *links, const gpv_image *mask,
+                            const gpv_buffer *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        gpv::GraphcutRun run{.terminals = gpv::read_image(terminals, "terminals"),
+                             .links = gpv::read_image(links, "links"),
+                             .mask = gpv::read_image(mask, "mask")};
+        gpv::require_links(*op, run.links);
+        gpv::require_format(run.terminals, "terminals",
+                            run.terminals.format == gpv::Format::label32, "LABEL32");
+        gpv::require_like(*op->context, run.links, run.terminals, "terminals", "links");
+        gpv::require_format(run.mask, "mask", run.mask.format == gpv::Format::gray8, "GRAY8");
+        gpv::require_like(*op->context, run.links, run.mask, "mask", "links");
+        if (result)
+            run.result = gpv::read_result(*op, result);
+        gpv::require_disjoint(run);
+        // A run that has not begun leaves the result of the one before; one that fails leaves none.
+        const bool had_run = std::exchange(op->has_run, false);
+        try {
+            if (!op->core->run(stream, run)) {
+                op->has_run = had_run;
+                return;
+            }
+        } catch (const gpv::Error &error) {
+            if (error.status() == gpv::Status::unsupported)
+                op->has_run = had_run;
+            throw;
+        }
+        op->has_run = true;
+        op->width = run.links.width;
+    });
+}
+
+gpv_status gpv_graphcut_query(gpv_graphcut *op) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    bool finished = true;
+    const gpv_status status = gpv::guard_device(*op->context, [&] {
+        finished = op->core->finished();
+        if (finished)
+            gpv::require_no_fault(*op);
+    });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_graphcut_wait(gpv_graphcut *op, gpv_graphcut_result *result) {
+    if (!op)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*op->context, [&] {
+        if (result)
+            gpv::require_range({"result", "struct_size"}, result->struct_size,
+                               gpv::first_result_size, gpv::max_struct_size);
+        op->core->wait();
+        gpv::GraphcutFound found{};
+        if (op->has_run)
+            found = op->core->found();
+        if (result)
+            gpv::write_struct(result, result->struct_size,
+                              std::bit_cast<gpv_graphcut_result>(found));
+        gpv::require_no_fault(*op);
+    });
+}

@@ -1,0 +1,587 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The global relabel: exact distances of all pixels to the sink in the residual
+// graph, by breadth-first search from the pixels with capacity to the sink
+// (Cherkassky and Goldberg, 1997, for its use with preflows).
+//
+// A level of the search takes one step for 32 pixels at once: a lane has a row
+// of a tile as a word, and the pixels that are reached are those with an arc to
+// the front. Each block searches its own region of tiles and one tile around
+// it. What it does not see of other regions comes in from outside, one pixel a
+// level, so that its region is right for as many levels as a tile has rows: a
+// window. Then blocks exchange the tiles along their seams, and meet at a
+// barrier. All blocks are always at the same level, so a pixel is reached once,
+// at its distance.
+#pragma once
+
+#include "cuda/graphcut_state.cuh"
+
+namespace gpv::cuda::graphcut {
+
+inline constexpr int window_levels = side;
+/// Bits of a level within its window, and one row of those reached in it.
+inline constexpr int level_bits = 5, level_words = level_bits + 1;
+
+/// A tile that a block searches.
+struct Place {
+    int tile;  ///< -1 = outside the image
+    int front; ///< its index with a frame of tiles around those that are searched
+    int owned; ///< its index among those of the region; -1 = around it
+};
+
+/// Sizes of what a block searches, the same for all blocks.
+struct RegionShape {
+    int width, height; ///< tiles, of the region
+
+    __host__ __device__ int owned() const { return width * height; }
+    __host__ __device__ int searched_width() const { return width + 2; }
+    __host__ __device__ int searched() const { return searched_width() * (height + 2); }
+    __host__ __device__ int framed_width() const { return width + 4; }
+    __host__ __device__ int framed() const { return framed_width() * (height + 4); }
+    /// With room for those that are held but not searched, and around them.
+    __host__ __device__ int held_fronts(int held) const {
+        return spare_front(held * block_warps) + framed_width() + 1;
+    }
+    __host__ __device__ int spare_front(int i) const {
+        return framed() + framed_width() + 1 + i - searched();
+    }
+
+    __device__ Place place(const Job &job, int i) const {
+        const int column = i % searched_width(), row = i / searched_width();
+        const int block = static_cast<int>(blockIdx.x);
+        const int x = block % job.regions_x * width + column - 1;
+        const int y = block / job.regions_x * height + row - 1;
+        const bool inside = i < searched() && block < job.regions && x >= 0 && y >= 0 &&
+                            x < job.tiles_x && y < job.tiles_y;
+        const bool owned = column > 0 && row > 0 && column <= width && row <= height;
+        return {inside ? y * job.tiles_x + x : -1,
+                i < searched() ? (row + 1) * framed_width() + column + 1 : spare_front(i),
+                owned ? (row - 1) * width + column - 1 : -1};
+    }
+};
+
+/// Hands out shared memory, and the spill where there is none left.
+class RegionMemory {
+  public:
+    __host__ __device__ RegionMemory(std::byte *shared, std::size_t bytes, std::byte *spill)
+        : shared_(shared), bytes_(bytes), spill_(spill) {}
+
+    template <class T>
+    __host__ __device__ T *take(std::size_t count) {
+        const std::size_t bytes = (count * sizeof(T) + 15) / 16 * 16;
+        const bool fits = used_ + bytes <= bytes_;
+        std::size_t &used = fits ? used_ : spilled_;
+        T *result = reinterpret_cast<T *>((fits ? shared_ : spill_) + used);
+        used += bytes;
+        return result;
+    }
+    __host__ __device__ std::size_t used() const { return used_; }
+    __host__ __device__ std::size_t spilled() const { return spilled_; }
+
+  private:
+    std::byte *shared_;
+    std::size_t bytes_;
+    std::byte *spill_;
+    std::size_t used_ = 0, spilled_ = 0;
+};
+
+/// Of tiles where the rows are independent of each other.
+inline constexpr int part_rows = 8, parts_of_tile = side / part_rows;
+
+/// Words of arcs that a lane can have in registers, too.
+inline constexpr int most_held_arcs = 28;
+
+/// What a block keeps of what it searches, but for what is in registers: then held is the number of
+/// tiles that each warp has there, else 0.
+struct Region {
+    RegionShape shape;
+    Word *front;     ///< [2][framed][row] reached at this level, and at the next
+    Word *levels;    ///< [owned][level_words][row] of the pixels reached in this window
+    Word *source;    ///< [owned][row] not reached at the end
+    unsigned *lit;   ///< [2][framed] whether the front has a pixel there
+    int *tiles;      ///< [owned] -1 = outside the image
+    Place *places;   ///< [searched]
+    Word *unreached; ///< [searched][row]
+    Word *arcs;      ///< [searched][direction][row]
+
+    __host__ __device__ Region(const RegionShape &region, int directions, int held,
+                               RegionMemory &memory)
+        : shape(region) {
+        const std::size_t stored = held ? 0 : shape.searched();
+        const std::size_t fronts = held ? shape.held_fronts(held) : shape.framed();
+        const std::size_t with_arcs = held && held * directions <= most_held_arcs ? 0
+                                      : held ? held * block_warps
+                                             : shape.searched();
+        front = memory.take<Word>(2 * fronts * side);
+        levels = memory.take<Word>(std::size_t(shape.owned()) * level_words * side);
+        source = memory.take<Word>(std::size_t(shape.owned()) * side);
+        lit = memory.take<unsigned>(held ? 0 : 2 * fronts);
+        tiles = memory.take<int>(shape.owned());
+        places = memory.take<Place>(stored);
+        unreached = memory.take<Word>(stored * side);
+        arcs = memory.take<Word>(with_arcs * directions * side);
+    }
+    __device__ static Region of(const Job &job, int directions, int held) {
+        RegionMemory memory(shared_memory<std::byte>(), job.region_bytes,
+                            job.spill + blockIdx.x * job.spill_bytes);
+        return Region({job.region_width, job.region_height}, directions, held, memory);
+    }
+
+    /// f(index of the tile among those owned, tile, first row) for all tiles of the region, in
+    /// parts, each by one warp.
+    template <class F>
+    __device__ void for_parts(int warp, int warps, F f) const {
+        for (int i = warp; i < shape.owned() * parts_of_tile; i += warps)
+            if (const int owned = i / parts_of_tile, tile = tiles[owned]; tile >= 0)
+                f(owned, tile, i % parts_of_tile * part_rows);
+    }
+};
+
+/// Levels of a window whose last bits the code knows.
+inline constexpr int grouped_bits = 2, grouped_levels = 1 << grouped_bits;
+
+/// A row of a tile that is searched, in registers.
+struct HeldTile {
+    Word unreached;
+    Word front;              ///< reached at the level before
+    Word before;             ///< what was unreached before the window
+    Word grouped;            ///< reached in this group of levels
+    Word levels[level_bits]; ///< bits of the levels at which pixels were reached
+
+    template <int k>
+    __device__ void note(Word reached) {
+        grouped |= reached;
+#pragma unroll
+        for (int b = 0; b < grouped_bits; b++)
+            if (k >> b & 1)
+                levels[b] |= reached;
+    }
+    __device__ void end_group(int first_level) {
+#pragma unroll
+        for (int b = grouped_bits; b < level_bits; b++)
+            if (first_level >> b & 1)
+                levels[b] |= grouped;
+        grouped = 0;
+    }
+};
+
+/// held: tiles of each warp that it keeps in registers; 0 = all are in the region's memory.
+template <int directions, int held>
+class Relabel {
+  public:
+    __device__ Relabel(const Job &job, int threads)
+        : job_(job), region_(Region::of(job, directions, held)), warp_(threadIdx.x / 32),
+          lane_(threadIdx.x % 32), warps_(threads / 32) {}
+
+    /// Heights of all pixels. Before it, a tile may have flow in the inbox of the epoch if it has
+    /// that stamp; afterwards none has. Lists the tiles with excess that can reach the sink for the
+    /// epoch after that. window: counts those of all searches.
+    __device__ void run(GridBarrier &grid, unsigned epoch, unsigned &window) {
+        place_tiles();
+        if (epoch)
+            empty_inboxes(epoch);
+        grid.wait();
+        load();
+        int level = 0;
+        do {
+            search_window(level == 0);
+            level += window_levels;
+        } while (exchange(grid, level - window_levels, ++window));
+        for_owned([&](auto i, const Place &place) {
+            region_.source[place.owned * side + lane_] = unreached(i);
+            const Word active =
+                __ldcg(&job_.active[std::size_t(place.tile) * side + lane_]) & ~unreached(i);
+            if (__any_sync(~0u, active != 0) && lane_ == 0)
+                enlist(job_, place.tile, epoch + 1);
+        });
+        __syncthreads();
+        region_.for_parts(warp_, warps_, [&](int owned, int tile, int first_row) {
+#pragma unroll
+            for (int r = 0; r < part_rows; r++)
+                if (bit(region_.source[owned * side + first_row + r], lane_))
+                    height(tile, first_row + r) = unreached_height;
+        });
+    }
+
+  private:
+    static constexpr int d = directions;
+    static constexpr bool has_arcs = held > 0 && held *d <= most_held_arcs;
+
+    /// f(index, place) for the tiles that this warp sees to; the index is a constant of those held.
+    template <class F>
+    __device__ void for_searched(F f) {
+        if constexpr (held > 0)
+            unrolled<held>([&](auto i) {
+                if (places_[i].tile >= 0)
+                    f(i, places_[i]);
+            });
+        else
+            for (int i = warp_; i < region_.shape.searched(); i += warps_)
+                if (const Place place = region_.places[i]; place.tile >= 0)
+                    f(i, place);
+    }
+    template <class F>
+    __device__ void for_owned(F f) {
+        for_searched([&](auto i, const Place &place) {
+            if (place.owned >= 0)
+                f(i, place);
+        });
+    }
+
+    // Of the tile with that index, and this lane's row.
+
+    __device__ Word &unreached(int i) {
+        if constexpr (held > 0)
+            return tiles_[i].unreached;
+        else
+            return region_.unreached[i * side + lane_];
+    }
+    __device__ Word &arcs(int i, int direction) {
+        if constexpr (has_arcs)
+            return arcs_[i][direction];
+        else if constexpr (held > 0)
+            return shared(region_.arcs)[((warp_ + i * warps_) * d + direction) * side + lane_];
+        else
+            return region_.arcs[(i * d + direction) * side + lane_];
+    }
+    __device__ Word &level_word(const Place &place, int word) {
+        return region_.levels[(place.owned * level_words + word) * side + lane_];
+    }
+    __device__ Word *front(int which) {
+        return shared(region_.front) + which * fronts() * side;
+    }
+    __device__ int fronts() const {
+        return held > 0 ? region_.shape.held_fronts(held) : region_.shape.framed();
+    }
+    __device__ unsigned *lit(int which) {
+        return region_.lit + which * fronts();
+    }
+    __device__ int &height(int tile, int row) {
+        return job_.heights[std::size_t(tile) * tile_pixels + row * side + lane_];
+    }
+    /// The same pointer. Of what is held nothing is spilled, and the compiler sees that it is in
+    /// shared memory.
+    __device__ Word *shared(Word *pointer) const {
+        return held > 0 ? shared_memory<Word>() + (pointer - region_.front) : pointer;
+    }
+
+    /// Which tiles these are. Pushes use the same shared memory.
+    __device__ void place_tiles() {
+        const RegionShape &shape = region_.shape;
+        const auto place_of = [&](int i) {
+            const Place place = shape.place(job_, i);
+            if (i < shape.searched() && place.owned >= 0 && lane_ == 0)
+                region_.tiles[place.owned] = place.tile;
+            return place;
+        };
+        if constexpr (held > 0)
+            unrolled<held>([&](auto i) { places_[i] = place_of(warp_ + i * warps_); });
+        else
+            for (int i = warp_; i < shape.searched(); i += warps_)
+                region_.places[i] = place_of(i);
+        __syncthreads();
+    }
+
+    __device__ void empty_inboxes(unsigned epoch) {
+        for_owned([&](auto i, const Place &place) {
+            unreached(i) = __ldcg(&job_.stamp[place.tile]) == epoch;
+        });
+        for_owned([&](auto i, const Place &place) {
+            if (unreached(i))
+                empty_inbox(place.tile, epoch % 2);
+        });
+    }
+
+    /// What the last pushes have left at the seams of a tile.
+    __device__ void empty_inbox(int tile, int parity) {
+        const std::size_t t = tile;
+        int flows[2 * d];
+        unrolled<2 * d>([&](auto part) {
+            flows[part] = is_entered<part>() ? __ldcg(inbox<part>(tile, parity)) : 0;
+        });
+        unrolled<2 * d>([&](auto part) {
+            using S = Step<d, part / 2>;
+            const int flow = flows[part];
+            if (!flow)
+                return;
+            *inbox<part>(tile, parity) = 0;
+            const int pixel = entered_pixel<S::x, S::y>(part % 2 * side + lane_);
+            const int row = pixel / side;
+            const Word mark = 1u << pixel % side;
+            const int excess = atomicAdd(&job_.excess[t * tile_pixels + pixel], flow) + flow;
+            atomicAdd(&job_.capacities[(t * d + S::back) * tile_pixels + pixel], flow);
+            atomicOr(&job_.arcs[(t * d + S::back) * side + row], mark);
+            if (excess >= 0)
+                atomicAnd(&job_.sinks[t * side + row], ~mark);
+            if (excess > 0)
+                atomicOr(&job_.active[t * side + row], mark);
+        });
+    }
+    template <int part>
+    static constexpr bool is_entered() {
+        using S = Step<d, part / 2>;
+        return (part % 2 ? S::x : S::y) != 0;
+    }
+    template <int part>
+    __device__ int *inbox(int tile, int parity) {
+        return job_.inbox + (job_.tile_at(parity, tile) * d + part / 2) * inbox_places +
+               part % 2 * side + lane_;
+    }
+
+    /// The pixels at level 0: those with capacity to the sink.
+    __device__ void load() {
+        for (int i = threadIdx.x; i < 2 * fronts() * side; i += warps_ * 32)
+            front(0)[i] = 0;
+        if constexpr (held == 0)
+            for (int i = threadIdx.x; i < 2 * fronts(); i += warps_ * 32)
+                lit(0)[i] = 0;
+        __syncthreads();
+        if constexpr (held > 0)
+            unrolled<held>([&](auto i) {
+                tiles_[i] = {};
+                for (int k = 0; k < d; k++)
+                    arcs(i, k) = 0;
+            });
+        for_searched([&](auto i, const Place &place) {
+            const std::size_t t = place.tile;
+#pragma unroll
+            for (int k = 0; k < d; k++)
+                arcs(i, k) = __ldcg(&job_.arcs[(t * d + k) * side + lane_]);
+            unreached(i) = __ldcg(&job_.sinks[t * side + lane_]);
+        });
+        for_searched([&](auto i, const Place &place) {
+            const Word sinks = unreached(i);
+            put_front(1, place.front, sinks); // where level 1 looks for it
+            if constexpr (held > 0) {
+                tiles_[i].before = ~0u;
+                tiles_[i].front = sinks;
+            } else if (place.owned >= 0) {
+                for (int b = 0; b < level_bits; b++)
+                    level_word(place, b) = 0;
+                level_word(place, level_bits) = sinks;
+            }
+            unreached(i) = ~sinks;
+        });
+        __syncthreads();
+    }
+
+    /// Returns whether there is any, of this lane, or where tiles are not held, of the warp.
+    __device__ bool put_front(int which, int tile, Word pixels) {
+        front(which)[tile * side + lane_] = pixels;
+        if constexpr (held > 0)
+            return pixels;
+        const bool any = __any_sync(~0u, pixels != 0);
+        if (lane_ == 0)
+            lit(which)[tile] = any;
+        return any;
+    }
+
+    /// The levels of a window, of which the first search has had the first one. Level k finds its
+    /// front in buffer k % 2 and leaves the next one in the other; the window ends with buffer 0.
+    __device__ void search_window(bool first) {
+        for (int group = 0; group < window_levels; group += grouped_levels) {
+            bool alive = true;
+            unrolled<grouped_levels>([&](auto k) {
+                if (!alive || (k == 0 && group == 0 && first))
+                    return;
+                bool any;
+                if constexpr (held > 0)
+                    any = search_held<k>();
+                else
+                    any = search_stored<k>(group);
+                alive = __syncthreads_or(any);
+            });
+            if constexpr (held > 0)
+                unrolled<held>([&](auto i) { tiles_[i].end_group(group); });
+            if (!alive)
+                return darken();
+        }
+    }
+    /// The front has died: buffer 0 may have an earlier one.
+    __device__ void darken() {
+        for_searched([&](auto, const Place &place) { put_front(0, place.front, 0); });
+    }
+
+    // One level. Return whether a pixel has been reached.
+
+    template <int k>
+    __device__ bool search_held() {
+        Word all = 0, reached[held];
+        unrolled<held>([&](auto i) {
+            reached[i] =
+                with_arc_to_front<k % 2>(i, places_[i].front, tiles_[i].front) & unreached(i);
+        });
+        unrolled<held>([&](auto i) {
+            put_front((k + 1) % 2, places_[i].front, reached[i]);
+            tiles_[i].front = reached[i];
+            unreached(i) &= ~reached[i];
+            tiles_[i].template note<k>(reached[i]);
+            all |= reached[i];
+        });
+        return all;
+    }
+
+    /// Here only tiles near the front are looked at.
+    template <int k>
+    __device__ bool search_stored(int group) {
+        constexpr int from = k % 2, to = (k + 1) % 2;
+        bool any = false;
+        for_searched([&](int i, const Place &place) {
+            const int around =
+                lane_ < 9 ? (lane_ / 3 - 1) * region_.shape.framed_width() + lane_ % 3 - 1 : 0;
+            const bool stale = lit(to)[place.front];
+            if (__any_sync(~0u, lit(from)[place.front + around] != 0)) {
+                const Word own = front(from)[place.front * side + lane_];
+                const Word reached = with_arc_to_front<from>(i, place.front, own) & unreached(i);
+                any |= put_front(to, place.front, reached);
+                unreached(i) &= ~reached;
+                if (reached && place.owned >= 0)
+                    note_level(place, reached, group + k);
+            } else if (stale) {
+                put_front(to, place.front, 0);
+            }
+        });
+        return any;
+    }
+    __device__ void note_level(const Place &place, Word reached, int level) {
+        for (int b = 0; b < level_bits; b++)
+            if (level >> b & 1)
+                level_word(place, b) |= reached;
+        level_word(place, level_bits) |= reached;
+    }
+
+    /// The pixels of the row that have an arc to a pixel of the front.
+    template <int which, class Index>
+    __device__ Word with_arc_to_front(Index index, int tile, Word own) {
+        const Word *row = front(which) + tile * side + lane_;
+        const int next_tile = region_.shape.framed_width() * side;
+        const Word *above = row - (lane_ > 0 ? 1 : next_tile - (side - 1));
+        const Word *below = row + (lane_ < side - 1 ? 1 : next_tile - (side - 1));
+        Word result = 0;
+        unrolled<d>([&](auto i) {
+            using S = Step<d, i>;
+            const Word *there = S::y > 0 ? below : S::y < 0 ? above : row;
+            Word pixels = S::y ? *there : own;
+            if (S::x > 0)
+                pixels = __funnelshift_r(pixels, there[side], 1);
+            if (S::x < 0)
+                pixels = __funnelshift_l(there[-side], pixels, 1);
+            result |= pixels & arcs(index, i);
+        });
+        return result;
+    }
+
+    /// Ends a window that began at a level: writes its heights, and the seams for the other blocks.
+    /// Returns whether the search goes on, with what other blocks have found.
+    __device__ bool exchange(GridBarrier &grid, int first_level, unsigned window) {
+        const int parity = static_cast<int>(window % 2);
+        bool alive = false;
+        for_owned([&](auto i, const Place &place) {
+            if constexpr (held > 0) {
+#pragma unroll
+                for (int b = 0; b < level_bits; b++) {
+                    level_word(place, b) = tiles_[i].levels[b];
+                    tiles_[i].levels[b] = 0;
+                }
+                level_word(place, level_bits) = tiles_[i].before & ~tiles_[i].unreached;
+                tiles_[i].before = tiles_[i].unreached;
+            }
+            const Word reached = front(0)[place.front * side + lane_];
+            alive |= reached != 0;
+            Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
+            seam[0] = unreached(i);
+            seam[side] = reached;
+        });
+        if (__syncthreads_or(alive) && threadIdx.x == 0)
+            atomicMax(&job_.control->alive, window);
+        grid.arrive();
+        region_.for_parts(warp_, warps_, [&](int owned, int tile, int first_row) {
+            store_heights(region_.levels + owned * level_words * side, first_level, tile,
+                          first_row);
+        });
+        grid.wait_for_others();
+        if (__ldcg(&job_.control->alive) < window)
+            return false;
+        for_searched([&](auto i, const Place &place) {
+            if (place.owned >= 0)
+                return;
+            const Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
+            unreached(i) = __ldcg(&seam[0]);
+            const Word reached = __ldcg(&seam[side]);
+            front(0)[place.front * side + lane_] = reached;
+            if constexpr (held > 0)
+                tiles_[i].front = reached;
+        });
+        if constexpr (held == 0)
+            for_searched([&](auto, const Place &place) {
+                if (place.owned < 0)
+                    put_front(0, place.front, front(0)[place.front * side + lane_]);
+            });
+        __syncthreads();
+        return true;
+    }
+
+    /// Of the pixels of some rows that were reached in this window.
+    __device__ void store_heights(Word *levels, int first_level, int tile, int first_row) {
+        levels += first_row;
+        Word reached[part_rows], any = 0;
+#pragma unroll
+        for (int r = 0; r < part_rows; r++)
+            any |= reached[r] = levels[level_bits * side + r];
+        if (!any)
+            return;
+#pragma unroll
+        for (int r = 0; r < part_rows; r++) {
+            int level = first_level;
+#pragma unroll
+            for (int b = 0; b < level_bits; b++)
+                level += bit(levels[b * side + r], lane_) << b;
+            if (bit(reached[r], lane_))
+                height(tile, first_row + r) = level;
+        }
+        if constexpr (held == 0) {
+            __syncwarp();
+            for (int i = lane_; i < level_words * part_rows; i += 32)
+                levels[i / part_rows * side + i % part_rows] = 0;
+        }
+    }
+
+    const Job &job_;
+    const Region region_;
+    const int warp_, lane_, warps_;
+
+    static constexpr int most = held > 0 ? held : 1;
+    Place places_[most];
+    HeldTile tiles_[most];
+    Word arcs_[most][d];
+};
+
+/// Writes the cut that the last search has found, of the region.
+template <int directions, int held>
+__device__ void write_cut(const Job &job, int threads) {
+    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+    const Region region = Region::of(job, directions, held);
+    long long left = 0, area = 0;
+    region.for_parts(warp, threads / 32, [&](int owned, int tile, int first_row) {
+        const int x = tile % job.tiles_x * side + lane;
+#pragma unroll
+        for (int r = 0; r < part_rows; r++) {
+            const int row = first_row + r, y = tile / job.tiles_x * side + row;
+            const bool source = bit(region.source[owned * side + row], lane);
+            left +=
+                max(-__ldcg(&job.excess[std::size_t(tile) * tile_pixels + row * side + lane]), 0);
+            if (x < job.width && y < job.height) {
+                job.mask.row<std::uint8_t>(y)[x] = source ? 255 : 0;
+                area += source;
+            }
+        }
+    });
+    const auto add = [](long long a, long long b) { return a + b; };
+    left = fold_warp(left, add);
+    area = fold_warp(area, add);
+    if (lane == 0 && left)
+        atomicAdd(&job.control->left, static_cast<unsigned long long>(left));
+    if (lane == 0 && area)
+        atomicAdd(&job.control->area, static_cast<unsigned long long>(area));
+}
+
+} // namespace gpv::cuda::graphcut

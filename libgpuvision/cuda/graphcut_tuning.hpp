@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sizes of blocks and lengths of phases, chosen on an H200.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace gpv::cuda::graphcut {
+
+/// Of a pixel strip that a thread keeps in registers.
+inline constexpr int strip_rows = 4;
+/// Tiles that a block pushes in at once.
+inline constexpr int tiles_at_once = 2;
+/// Of a block.
+inline constexpr int block_warps = tiles_at_once * 32 / strip_rows;
+/// Of a tile that has excess, one after the other without looking at other tiles.
+inline constexpr int steps_of_visit = 8;
+/// Of pushing, between two relabels.
+inline constexpr int least_rounds = 2, most_rounds = 32;
+/// After so many, pushes leave the heights as the relabel has found them.
+inline constexpr int most_free_relabels = 1000;
+
+#ifdef GPV_AS_IF_LARGE // for tests, whose images are small
+inline constexpr std::size_t most_region_bytes = 4 << 10;
+#else
+/// Of shared memory for a region; what has no room there lies in the device's memory.
+inline constexpr std::size_t most_region_bytes = SIZE_MAX;
+#endif
+
+} // namespace gpv::cuda::graphcut
