@@ -108,26 +108,6 @@ class GridBarrier {
     unsigned target_ = 0;
 };
 
-/// A barrier for so many threads of a block, whole warps, which all give it the same id, 1..15.
-/// Says whether the predicate holds of any of them.
-__device__ __forceinline__ bool barrier_or_of(unsigned id, unsigned threads, bool predicate) {
-#ifdef __CUDACC__
-    unsigned any;
-    asm volatile("{\n"
-                 ".reg .pred own, all;\n"
-                 "setp.ne.u32 own, %1, 0;\n"
-                 "barrier.red.or.pred all, %2, %3, own;\n"
-                 "selp.u32 %0, 1, 0, all;\n"
-                 "}"
-                 : "=r"(any)
-                 : "r"(static_cast<unsigned>(predicate)), "r"(id), "r"(threads)
-                 : "memory");
-    return any;
-#else
-    return simt::barrier(id, threads, predicate) != 0;
-#endif
-}
-
 /// Since some moment; the same for the whole device.
 __device__ __forceinline__ long long nanoseconds_now() {
 #ifdef __CUDACC__

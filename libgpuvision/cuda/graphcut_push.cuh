@@ -36,16 +36,20 @@ class Push {
         int rows[2][2 * warps + 2][side + 2];
     };
 
-    /// Tiles are worked on by groups of threads, of which this thread belongs to one.
     /// raises: whether heights may be raised.
-    __device__ Push(const Job &job, Shared &shared, int group, bool raises)
-        : job_(job), shared_(shared), group_(group), raises_(raises),
-          warp_(threadIdx.x % threads / 32), lane_(threadIdx.x % 32) {}
+    __device__ Push(const Job &job, Shared &shared, bool raises)
+        : job_(job), shared_(shared), raises_(raises), warp_(threadIdx.x % threads / 32),
+          lane_(threadIdx.x % 32) {}
 
     /// Works on a tile of the list of the epoch before; lists for this one those that have excess
-    /// then.
+    /// then. All groups of the block come here, and meet at its barriers; one without a tile
+    /// says -1.
     __device__ void visit(int tile, unsigned epoch) {
-        load(tile, epoch);
+        if (tile >= 0)
+            load(tile, epoch);
+        else
+            load_nothing();
+        __syncthreads();
         bool live = true;
         for (int step = 0; step < steps_of_visit && live; step++) {
             receive(step % 2);
@@ -58,19 +62,22 @@ class Push {
             }
             send_mail((step + 1) % 2);
             show_heights((step + 1) % 2);
-            live = barrier_or(active);
+            live = __syncthreads_or(active);
             last_ = (step + 1) % 2;
         }
         receive(last_);
-        store(tile, epoch);
+        for_leaving([&](int &out, int capacity) { out -= capacity; });
+        __syncthreads();
+        if (tile >= 0) {
+            send(tile, epoch);
+            store(tile, epoch);
+        }
+        __syncthreads(); // the next tile uses the same shared memory
     }
 
   private:
     static constexpr int d = directions, rows = strip_rows;
 
-    __device__ bool barrier_or(bool predicate) {
-        return barrier_or_of(group_ + 1, threads, predicate);
-    }
     __device__ int row_of(int r) const { return warp_ * rows + r; }
     __device__ int pixel_of(int r) const { return row_of(r) * side + lane_; }
 
@@ -92,8 +99,17 @@ class Push {
         show_heights(0);
         if (warp_ == 0)
             show_tiles(tile);
-        last_ = 0;
-        barrier_or(false);
+    }
+    __device__ void load_nothing() {
+#pragma unroll
+        for (int r = 0; r < rows; r++) {
+            excess_[r] = height_[r] = beside_[r] = 0;
+            for (int i = 0; i < d; i++)
+                capacity_[r][i] = 0;
+        }
+        unrolled<d>([&](auto i) { sent_[i] = 0; });
+        send_mail(0);
+        show_heights(0);
     }
 
     /// f(place of the inbox that it leads to, capacity) for all arcs of this strip that leave the
@@ -350,11 +366,8 @@ class Push {
 
     __device__ void store(int tile, unsigned epoch) {
         const std::size_t t = tile;
-        for_leaving([&](int &out, int capacity) { out -= capacity; });
-        const bool live = barrier_or(has_active());
-        if (live && warp_ == warps - 1 && lane_ == 0)
+        if (__any_sync(~0u, has_active()) && lane_ == 0)
             enlist(job_, tile, epoch);
-        send(tile, epoch);
 #pragma unroll
         for (int r = 0; r < rows; r++) {
             job_.excess[t * tile_pixels + pixel_of(r)] = excess_[r];
@@ -376,7 +389,6 @@ class Push {
                 job_.active[t * side + row_of(r)] = active;
             }
         }
-        barrier_or(false); // the next tile uses the same shared memory
     }
 
     /// Puts what has left the tile into the inboxes of its neighbours.
@@ -401,7 +413,6 @@ class Push {
 
     const Job &job_;
     Shared &shared_;
-    const int group_;
     const bool raises_;
     const int warp_, lane_;
     int last_ = 0; ///< of the mails and heights, those that are in force

@@ -70,8 +70,10 @@ struct Solve {
         unsigned end = goes_on;
         for (int round = 1; tiles > 0 && end == goes_on; round++) {
             const int *list = job_.list[epoch++ % 2];
-            for (int i = worker(); i < tiles; i += workers())
-                Push(job_, shared, group, raises).visit(__ldcg(&list[i]), epoch);
+            for (int first = static_cast<int>(blockIdx.x); first < tiles; first += workers()) {
+                const int i = first + group * static_cast<int>(gridDim.x);
+                Push(job_, shared, raises).visit(i < tiles ? __ldcg(&list[i]) : -1, epoch);
+            }
             if (is_lead())
                 job_.control->end[epoch % 2] = next_end(round, begin, relabel_time);
             tiles = next_list(epoch);
