@@ -33,8 +33,9 @@ typedef struct gpv_graphcut_params {
     uint32_t struct_size; /**< sizeof(gpv_graphcut_params) */
     uint32_t certificate; /**< 1: a run adds up the capacity of its cut from what it was given, as
                                the proof that the cut is minimal; 0 or 1; default 0 */
-    int32_t time_limit;   /**< microseconds after which a run settles for the best cut that it has;
-                               >= 0, 0 = none; default 0 */
+    int32_t time_limit;   /**< microseconds after which a run settles for the cut that it has by
+                               then, which may be far from the least; it ends some time later,
+                               with the step that it is at; >= 0, 0 = none; default 0 */
     uint32_t reserved;    /**< must be 0 */
 } gpv_graphcut_params;
 
@@ -44,12 +45,12 @@ typedef struct gpv_graphcut_result {
     uint32_t optimal;     /**< 1: no cut has less capacity; 0: time_limit came before that */
     int64_t flow;         /**< from the source to the sink: no cut has less capacity. If optimal, it
                                is the capacity of the cut in mask */
-    int64_t cut;          /**< capacity of the cut in mask with params->certificate, else -1; if
-                               optimal, it equals flow */
-    int64_t area;         /**< pixels on the side of the source */
-    uint32_t refused;     /**< 1: a value is out of its range, and nothing was solved: all else is
-                               0, and mask has not been written */
-    uint32_t reserved;    /**< 0 */
+    int64_t cut;       /**< with params->certificate the capacity of the cut in mask, which equals
+                            flow if optimal; without, -1 */
+    int64_t area;      /**< pixels on the side of the source */
+    uint32_t refused;  /**< 1: a value is out of its range, and nothing was solved: all else but
+                            struct_size is 0, and mask has not been written */
+    uint32_t reserved; /**< 0 */
 } gpv_graphcut_result;
 
 /** Writes every default; see gpv_graphcut_params. Reentrant. */

@@ -38,7 +38,6 @@ class TileLayout {
     static constexpr int side = 8; ///< of a tile
     static constexpr int nodes_of_tile = side * side;
 
-    TileLayout() = default;
     TileLayout(int width, int height)
         : tiles_x_((width + 2 + side - 1) / side), tiles_y_((height + 2 + side - 1) / side) {}
 
@@ -92,7 +91,6 @@ struct CutGraph {
     NodeIndex *waiting, *next, *queue, *links;
     NodeIndex *heads; ///< by level
 
-    CutGraph() = default;
     CutGraph(Carver &carver, const TileLayout &of) : layout(of) {
         const std::size_t count = layout.nodes();
         nodes = carver.take<CutNode>(count);
@@ -138,7 +136,8 @@ class CutSearch {
         search(1);
         while (waiting_.count && !stopped_) {
             rises_ = 0;
-            grow();
+            for (NodeIndex levels = 1 + last_ / 16; levels && waiting_.count && !stopped_; levels--)
+                grow();
             for (;;) {
                 wave();
                 settle();

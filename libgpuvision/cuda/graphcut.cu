@@ -49,8 +49,8 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
                 load<Certify<d>>();
             });
         control_.reserve(sizeof(Control), nullptr);
-        report_.reserve(sizeof(Report));
-        std::memset(report_.data(), 0, sizeof(Report));
+        reports_.reserve(2 * sizeof(Report));
+        std::memset(reports_.data(), 0, 2 * sizeof(Report));
     }
     ~CudaGraphcut() override { finish(); }
 
@@ -73,13 +73,17 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
             [&](cudaStream_t s) { enqueue(s, run); });
     }
 
-    GraphcutFound found() const override { return report().found; }
+    GraphcutFound found() const override { return report(last_from_host_).found; }
     GraphcutFault fault() const override {
-        return found().refused ? report().fault : GraphcutFault{};
+        return found().refused ? report(last_from_host_).fault : GraphcutFault{};
     }
 
   private:
-    const Report &report() const { return *reinterpret_cast<const Report *>(report_.data()); }
+    /// Runs on host images have their own: it says whether the mask is to be delivered, which may
+    /// be after a run on device images that follows.
+    Report &report(bool from_host) const {
+        return reinterpret_cast<Report *>(reports_.data())[from_host];
+    }
 
     void run_captured(cudaStream_t stream, const GraphcutRun &run) {
         if (run.links.memory == Memory::host)
@@ -107,7 +111,8 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
             staging_.download(device_mask_, stream);
         completion_.record(stream);
         if (from_host)
-            staging_.expect(device_mask_, run.mask, &report().found.refused);
+            staging_.expect(device_mask_, run.mask, &report(true).found.refused);
+        last_from_host_ = from_host;
     }
 
     void reserve_host(const GraphcutRun &run) {
@@ -146,7 +151,7 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         job.control = reinterpret_cast<Control *>(control_.data());
         job.result = run.result;
         if (!captured) // else it may run at any time
-            job.report = reinterpret_cast<Report *>(report_.data());
+            job.report = &report(run.links.memory == Memory::host);
         set_regions(job);
         take_state<d>(job);
         const RegionShape shape{job.region_width, job.region_height};
@@ -217,7 +222,8 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
     GraphcutParams params_;
     Staging links_staging_;
     Buffer control_;
-    PinnedBuffer report_;
+    PinnedBuffer reports_;
+    bool last_from_host_ = false;
     Image device_terminals_{}, device_links_{}, device_mask_{}; ///< of images in host memory
 };
 

@@ -59,7 +59,7 @@ struct RegionShape {
     }
 };
 
-/// Hands out shared memory, and the spill where there is none left.
+/// Hands out shared memory, and the spill where there is none left; without either, it counts.
 class RegionMemory {
   public:
     __host__ __device__ RegionMemory(std::byte *shared, std::size_t bytes, std::byte *spill)
@@ -70,7 +70,8 @@ class RegionMemory {
         const std::size_t bytes = (count * sizeof(T) + 15) / 16 * 16;
         const bool fits = used_ + bytes <= bytes_;
         std::size_t &used = fits ? used_ : spilled_;
-        T *result = reinterpret_cast<T *>((fits ? shared_ : spill_) + used);
+        std::byte *base = fits ? shared_ : spill_;
+        T *result = base ? reinterpret_cast<T *>(base + used) : nullptr;
         used += bytes;
         return result;
     }

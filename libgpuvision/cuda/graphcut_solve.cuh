@@ -56,7 +56,6 @@ struct Solve {
             if (tiles == 0 || time_is_over_)
                 break;
             push(tiles, epoch, nanoseconds_now() - relabel_begin, relabels <= most_free_relabels);
-            __syncthreads();
         }
         write_cut<directions, held>(job_, threads);
         finish([&] { report(tiles == 0); });

@@ -22,7 +22,7 @@ inline constexpr int unreached_height = 1 << 30;
 /// What goes to a pixel where both would do, as it comes from the corner, is in the row.
 inline constexpr int inbox_places = 2 * side;
 
-/// What the blocks have in common. All zero before a run, and after it.
+/// What the blocks have in common. All but found is zero before a run, and after it.
 struct alignas(128) Control {
     alignas(128) unsigned arrived; ///< of the barrier
     alignas(128) int count[3];     ///< tiles in the list of an epoch, modulo 3

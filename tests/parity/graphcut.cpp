@@ -2,9 +2,9 @@
 // Minimum cuts against two references that share no code with the library (graphcut.hpp), in every
 // byte of the mask, and the CUDA backend against the same. With --bench: times beside Boost and
 // OpenCV.
-#include "graphcut.hpp"
-
 #include <limits>
+
+#include "graphcut.hpp"
 
 #ifdef HAVE_OPENCV
 #    include <opencv2/core.hpp>
@@ -865,6 +865,39 @@ class StreamChecks {
         std::printf("CUDA: two streams equal\n");
     }
 
+    /// The mask of a run on host images is delivered, or not, as that run has ended, also when
+    /// another one on device images has ended before the delivery.
+    void check_host_then_device() {
+        const Op op(context_);
+        const Instance good = extent_.instance(1, 4);
+        const Cut want = reference(good);
+        Instance bad = good;
+        bad.terminals[good.pixels() / 2] = std::numeric_limits<std::int32_t>::min();
+        for (const bool host_is_bad : {true, false}) {
+            Laid host(host_is_bad ? bad : good, true), device(host_is_bad ? good : bad, true);
+            host.spoil();
+            OnDevice there(device);
+            require(gpv_graphcut_run(op, streams_[0], host.terminals.view(), host.links.view(),
+                                     host.mask.view(), nullptr),
+                    context_, "gpv_graphcut_run");
+            require(there.run(op, streams_[1]), context_, "gpv_graphcut_run");
+            for (int i = 0; i < 2; i++)
+                require(cudaStreamSynchronize(streams_[i]), "cudaStreamSynchronize");
+            gpv_graphcut_result result;
+            gpv_graphcut_result_init(&result, sizeof result);
+            const gpv_status status = gpv_graphcut_wait(op, &result);
+            expect(status == (host_is_bad ? GPV_OK : GPV_ERR_INVALID_ARGUMENT),
+                   "the status is that of the last run");
+            expect(result.refused == !host_is_bad, "the result is that of the last run");
+            if (!host_is_bad)
+                expect_mask(host, good, want, "CUDA, a host run before a device run");
+            else
+                for (const std::uint8_t byte : host.found())
+                    expect(byte == 0x5A, "the mask of a refused run stays as it was");
+        }
+        std::printf("CUDA: a host run before a device run\n");
+    }
+
   private:
     void expect_waited(gpv_graphcut *op, const Cut &want) {
         gpv_graphcut_result result;
@@ -945,6 +978,7 @@ void check_cuda(bool brief) {
     for (const int directions : {4, 8})
         StreamChecks(extent).check_captured(directions);
     StreamChecks(extent).check_two_streams();
+    StreamChecks(extent).check_host_then_device();
     check_two_contexts(extent);
     check_time_limit(op, brief ? 50 : 1280, brief ? 36 : 720);
     if (brief)
@@ -1211,7 +1245,9 @@ void check() {
     });
     Operator op;
     compare_with_definition(op, 10000 * scale);
-    check_drawn(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {33, 31}, {64, 65}, {127, 61}, {151, 149}});
+    check_drawn(
+        op,
+        {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {33, 31}, {64, 65}, {127, 61}, {151, 149}, {5003, 1}});
     check_laws(op, 300 * scale, 25);
     check_repeats(op, 120, 90);
 #ifdef HAVE_BOOST // the definition takes long
@@ -1224,7 +1260,7 @@ void check() {
     if (large)
         check_threads();
     if (full_run()) {
-        check_drawn(op, {{701, 523}, {5000, 33}, {31, 4001}});
+        check_drawn(op, {{701, 523}, {5000, 33}, {31, 4001}, {32767, 1}});
         check_scenes(op, {{1919, 1079}});
     }
     check_files(op);

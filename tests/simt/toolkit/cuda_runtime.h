@@ -43,11 +43,11 @@ void *shared_memory();
 /// Waits for all threads of a cooperative launch.
 void grid_sync(Place place = Place::here());
 
-/// Waits until so many threads of the block, 0 for all, are at barrier id, 0 to 15; PTX bar.sync
-/// and bar.red. Returns for how many of them the predicate holds.
 /// A microsecond later each time, so that a program runs the same way again.
 long long nanoseconds();
 
+/// Waits until so many threads of the block, 0 for all, are at barrier id, 0 to 15; PTX bar.sync
+/// and bar.red. Returns for how many of them the predicate holds.
 int barrier(unsigned id, unsigned threads, bool predicate = false, const char *what = "barrier",
             Place place = Place::here());
 
