@@ -18,14 +18,14 @@ inline constexpr int steps_of_visit = 8;
 /// Of pushing, between two relabels.
 inline constexpr int least_rounds = 2, most_rounds = 32;
 
+/// After so many, pushes leave the heights as the relabel has found them.
+inline constexpr int most_free_relabels = 1000;
+
 #ifdef GPV_AS_IF_LARGE // for tests, whose images are small
 inline constexpr std::size_t most_region_bytes = 4 << 10;
-inline constexpr int most_free_relabels = 2;
 #else
 /// Of shared memory for a region; what has no room there lies in the device's memory.
 inline constexpr std::size_t most_region_bytes = SIZE_MAX;
-/// After so many, pushes leave the heights as the relabel has found them.
-inline constexpr int most_free_relabels = 1000;
 #endif
 
 } // namespace gpv::cuda::graphcut
