@@ -11,7 +11,6 @@
 
 struct gpv_graphcut {
     std::shared_ptr<gpv::Context> context;
-    gpv::GraphcutParams params;
     std::unique_ptr<gpv::Graphcut> core;
 
     // Of the last run.
@@ -125,11 +124,11 @@ gpv_status gpv_graphcut_create(gpv_context *context, const gpv_graphcut_params *
         gpv::require_not_null(out, "out");
         auto op = std::make_unique<gpv_graphcut>();
         op->context = context->core;
-        op->params = gpv::read_params(params);
+        const gpv::GraphcutParams first = gpv::read_params(params);
         op->core = context->core->backend() == gpv::Backend::cuda
                        ? gpv::cuda::make_graphcut(context->core)
                        : gpv::cpu::make_graphcut(context->core);
-        op->core->set_params(op->params);
+        op->core->set_params(first);
         *out = op.release();
     });
 }
@@ -141,11 +140,7 @@ void gpv_graphcut_destroy(gpv_graphcut **op) {
 gpv_status gpv_graphcut_set_params(gpv_graphcut *op, const gpv_graphcut_params *params) {
     if (!op)
         return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
-        const gpv::GraphcutParams fresh = gpv::read_params(params);
-        op->core->set_params(fresh);
-        op->params = fresh;
-    });
+    return gpv::guard_device(*op->context, [&] { op->core->set_params(gpv::read_params(params)); });
 }
 
 gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gpv_image *links) {

@@ -106,8 +106,7 @@ class CpuGraphcut final : public Graphcut {
 
     template <class F>
     static void for_bands(const Image &image, F f) {
-        constexpr std::int64_t share = 1
-                                       << 16; // pixels: below that a thread is not worth its start
+        constexpr std::int64_t share = 65536; // pixels that make a thread worth its start
         const std::int64_t pixels = std::int64_t{image.width} * image.height;
         const int workers =
             static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));

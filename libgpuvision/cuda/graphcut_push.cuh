@@ -49,9 +49,12 @@ class Push {
             load(tile, epoch);
         else
             load_nothing();
+        unrolled<d>([&](auto i) { sent_[i] = 0; });
+        send_mail(0);
+        show_heights(0);
         __syncthreads();
-        bool live = true;
-        for (int step = 0; step < steps_of_visit && live; step++) {
+        int step = 0;
+        for (bool live = true; step < steps_of_visit && live; step++) {
             receive(step % 2);
             const bool active = __any_sync(~0u, has_active());
             if (active) {
@@ -63,10 +66,10 @@ class Push {
             send_mail((step + 1) % 2);
             show_heights((step + 1) % 2);
             live = __syncthreads_or(active);
-            last_ = (step + 1) % 2;
         }
-        receive(last_);
-        for_leaving([&](int &out, int capacity) { out -= capacity; });
+        receive(step % 2);
+        if (tile >= 0)
+            for_leaving([&](int &out, int capacity) { out -= capacity; });
         __syncthreads();
         if (tile >= 0) {
             send(tile, epoch);
@@ -94,9 +97,6 @@ class Push {
         load_beside(tile);
         absorb(tile, (epoch + 1) % 2);
         for_leaving([&](int &out, int capacity) { out = capacity; });
-        unrolled<d>([&](auto i) { sent_[i] = 0; });
-        send_mail(0);
-        show_heights(0);
         if (warp_ == 0)
             show_tiles(tile);
     }
@@ -107,9 +107,6 @@ class Push {
             for (int i = 0; i < d; i++)
                 capacity_[r][i] = 0;
         }
-        unrolled<d>([&](auto i) { sent_[i] = 0; });
-        send_mail(0);
-        show_heights(0);
     }
 
     /// f(place of the inbox that it leads to, capacity) for all arcs of this strip that leave the
@@ -415,7 +412,6 @@ class Push {
     Shared &shared_;
     const bool raises_;
     const int warp_, lane_;
-    int last_ = 0; ///< of the mails and heights, those that are in force
     int excess_[rows], height_[rows], capacity_[rows][d];
     int beside_[rows];
     int sent_[d]; ///< out of the strip, along the column

@@ -130,8 +130,8 @@ struct Region {
     /// f(index of the tile among those owned, tile, first row) for all tiles of the region, in
     /// parts, each by one warp.
     template <class F>
-    __device__ void for_parts(int warp, int warps, F f) const {
-        for (int i = warp; i < shape.owned() * parts_of_tile; i += warps)
+    __device__ void for_parts(F f) const {
+        for (int i = threadIdx.x / 32; i < shape.owned() * parts_of_tile; i += block_warps)
             if (const int owned = i / parts_of_tile, tile = tiles[owned]; tile >= 0)
                 f(owned, tile, i % parts_of_tile * part_rows);
     }
@@ -169,9 +169,9 @@ struct HeldTile {
 template <int directions, int held>
 class Relabel {
   public:
-    __device__ Relabel(const Job &job, int threads)
+    __device__ explicit Relabel(const Job &job)
         : job_(job), region_(Region::of(job, directions, held)), warp_(threadIdx.x / 32),
-          lane_(threadIdx.x % 32), warps_(threads / 32) {}
+          lane_(threadIdx.x % 32) {}
 
     /// Heights of all pixels. Before it, a tile may have flow in the inbox of the epoch if it has
     /// that stamp; afterwards none has. Lists the tiles with excess that can reach the sink for the
@@ -195,7 +195,7 @@ class Relabel {
                 enlist(job_, place.tile, epoch + 1);
         });
         __syncthreads();
-        region_.for_parts(warp_, warps_, [&](int owned, int tile, int first_row) {
+        region_.for_parts([&](int owned, int tile, int first_row) {
 #pragma unroll
             for (int r = 0; r < part_rows; r++)
                 if (bit(region_.source[owned * side + first_row + r], lane_))
@@ -216,7 +216,7 @@ class Relabel {
                     f(i, places_[i]);
             });
         else
-            for (int i = warp_; i < region_.shape.searched(); i += warps_)
+            for (int i = warp_; i < region_.shape.searched(); i += block_warps)
                 if (const Place place = region_.places[i]; place.tile >= 0)
                     f(i, place);
     }
@@ -240,7 +240,7 @@ class Relabel {
         if constexpr (has_arcs)
             return arcs_[i][direction];
         else if constexpr (held > 0)
-            return shared(region_.arcs)[((warp_ + i * warps_) * d + direction) * side + lane_];
+            return shared(region_.arcs)[((warp_ + i * block_warps) * d + direction) * side + lane_];
         else
             return region_.arcs[(i * d + direction) * side + lane_];
     }
@@ -275,14 +275,15 @@ class Relabel {
             return place;
         };
         if constexpr (held > 0)
-            unrolled<held>([&](auto i) { places_[i] = place_of(warp_ + i * warps_); });
+            unrolled<held>([&](auto i) { places_[i] = place_of(warp_ + i * block_warps); });
         else
-            for (int i = warp_; i < shape.searched(); i += warps_)
+            for (int i = warp_; i < shape.searched(); i += block_warps)
                 region_.places[i] = place_of(i);
         __syncthreads();
     }
 
     __device__ void empty_inboxes(unsigned epoch) {
+        // All stamps are under way before one is looked at; what is unreached comes later.
         for_owned([&](auto i, const Place &place) {
             unreached(i) = __ldcg(&job_.stamp[place.tile]) == epoch;
         });
@@ -330,10 +331,10 @@ class Relabel {
 
     /// The pixels at level 0: those with capacity to the sink.
     __device__ void load() {
-        for (int i = threadIdx.x; i < 2 * fronts() * side; i += warps_ * 32)
+        for (int i = threadIdx.x; i < 2 * fronts() * side; i += block_warps * 32)
             front(0)[i] = 0;
         if constexpr (held == 0)
-            for (int i = threadIdx.x; i < 2 * fronts(); i += warps_ * 32)
+            for (int i = threadIdx.x; i < 2 * fronts(); i += block_warps * 32)
                 lit(0)[i] = 0;
         __syncthreads();
         if constexpr (held > 0)
@@ -495,7 +496,7 @@ class Relabel {
         if (__syncthreads_or(alive) && threadIdx.x == 0)
             atomicMax(&job_.control->alive, window);
         grid.arrive();
-        region_.for_parts(warp_, warps_, [&](int owned, int tile, int first_row) {
+        region_.for_parts([&](int owned, int tile, int first_row) {
             store_heights(region_.levels + owned * level_words * side, first_level, tile,
                           first_row);
         });
@@ -508,15 +509,10 @@ class Relabel {
             const Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
             unreached(i) = __ldcg(&seam[0]);
             const Word reached = __ldcg(&seam[side]);
-            front(0)[place.front * side + lane_] = reached;
+            put_front(0, place.front, reached);
             if constexpr (held > 0)
                 tiles_[i].front = reached;
         });
-        if constexpr (held == 0)
-            for_searched([&](auto, const Place &place) {
-                if (place.owned < 0)
-                    put_front(0, place.front, front(0)[place.front * side + lane_]);
-            });
         __syncthreads();
         return true;
     }
@@ -548,7 +544,7 @@ class Relabel {
 
     const Job &job_;
     const Region region_;
-    const int warp_, lane_, warps_;
+    const int warp_, lane_;
 
     static constexpr int most = held > 0 ? held : 1;
     Place places_[most];
@@ -558,11 +554,11 @@ class Relabel {
 
 /// Writes the cut that the last search has found, of the region.
 template <int directions, int held>
-__device__ void write_cut(const Job &job, int threads) {
-    const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+__device__ void write_cut(const Job &job) {
+    const int lane = threadIdx.x % 32;
     const Region region = Region::of(job, directions, held);
     long long left = 0, area = 0;
-    region.for_parts(warp, threads / 32, [&](int owned, int tile, int first_row) {
+    region.for_parts([&](int owned, int tile, int first_row) {
         const int x = tile % job.tiles_x * side + lane;
 #pragma unroll
         for (int r = 0; r < part_rows; r++) {

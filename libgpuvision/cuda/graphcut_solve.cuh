@@ -32,6 +32,7 @@ struct Solve {
     using Push = graphcut::Push<directions>;
     static constexpr int groups = tiles_at_once;
     static constexpr int threads = groups * Push::threads;
+    static_assert(threads == block_warps * 32);
     static constexpr int min_blocks = 1;
     static constexpr std::size_t push_bytes = groups * sizeof(typename Push::Shared);
 
@@ -51,13 +52,13 @@ struct Solve {
         int tiles;
         for (int relabels = 1;; relabels++) {
             const long long relabel_begin = nanoseconds_now();
-            Relabel<directions, held>(job_, threads).run(grid_, epoch++, window_);
+            Relabel<directions, held>(job_).run(grid_, epoch++, window_);
             tiles = next_list(epoch);
             if (tiles == 0 || time_is_over_)
                 break;
             push(tiles, epoch, nanoseconds_now() - relabel_begin, relabels <= most_free_relabels);
         }
-        write_cut<directions, held>(job_, threads);
+        write_cut<directions, held>(job_);
         finish([&] { report(tiles == 0); });
     }
 
