@@ -3,6 +3,7 @@
 #include "core/graphcut.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <cstring>
 
@@ -20,7 +21,7 @@ auto with_directions(Format format, F f) {
     return link_count(format) == 4 ? f.template operator()<4>() : f.template operator()<8>();
 }
 
-/// Of a warp, from which the smallest is taken that is enough; 0 = none are held.
+/// What RegionShape::held may be.
 constexpr int held_tiles[] = {1, 3, 7, 0};
 
 /// Calls f<held>().
@@ -152,14 +153,17 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         job.result = run.result;
         if (!captured) // else it may run at any time
             job.report = &report(run.links.memory == Memory::host);
-        set_regions(job);
-        take_state<d>(job);
-        const RegionShape shape{job.region_width, job.region_height};
         job.region_bytes = std::min(device_.shared_bytes(), most_region_bytes);
-        with_held(held_for<d>(shape, job.region_bytes), [&]<int held> {
+        const RegionShape shape = region_shape<d>(job);
+        job.region_width = shape.width;
+        job.region_height = shape.height;
+        job.regions_x = static_cast<int>(blocks(job.tiles_x, shape.width));
+        job.regions = job.regions_x * static_cast<int>(blocks(job.tiles_y, shape.height));
+        take_state<d>(job);
+        with_held(shape.held, [&]<int held> {
             using Kernel = Solve<d, held>;
             RegionMemory memory(nullptr, job.region_bytes, nullptr);
-            Region(shape, d, held, memory);
+            Region(shape, d, memory);
             job.spill_bytes = memory.spilled();
             job.spill = carver_.take<std::byte>(job.spill_bytes * device_.multiprocessors());
             add_together<Kernel>(dim3(device_.multiprocessors()), job,
@@ -171,24 +175,42 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
                             job);
     }
 
-    /// The smallest regions of which there are no more than blocks; of those, squares.
-    void set_regions(Job &job) const {
+    /// Regions of which there are no more than blocks, such that no quarter of a multiprocessor,
+    /// which has every fourth warp, searches more tiles than need be; of those the smallest, and
+    /// squares.
+    template <int d>
+    RegionShape region_shape(const Job &job) const {
         const int most = device_.multiprocessors();
-        long best = 0;
-        for (int width = 1; width <= job.tiles_x; width++) {
-            const int across = static_cast<int>(blocks(job.tiles_x, width));
-            if (across > most)
-                continue;
-            const int height = static_cast<int>(blocks(job.tiles_y, most / across));
-            const long cost = 8L * width * height + std::abs(width - height);
-            if (best && cost >= best)
-                continue;
-            best = cost;
-            job.region_width = width;
-            job.region_height = height;
-            job.regions_x = across;
-            job.regions = across * static_cast<int>(blocks(job.tiles_y, height));
+        RegionShape best{};
+        std::array<int, 3> least{};
+        for (const int held : held_tiles) {
+            if (held == 0 && best.width)
+                break;
+            for (int width = 1; width <= job.tiles_x; width++) {
+                const int across = static_cast<int>(blocks(job.tiles_x, width));
+                if (across > most)
+                    continue;
+                const int height = static_cast<int>(blocks(job.tiles_y, most / across));
+                const RegionShape shape{width, height, held};
+                if (held && !can_hold<d>(shape, job.region_bytes))
+                    continue;
+                const int searched = held * static_cast<int>(blocks(held ? shape.warps() : 0, 4));
+                const std::array cost = {searched, shape.owned(), std::abs(width - height)};
+                if (best.width && cost >= least)
+                    continue;
+                best = shape;
+                least = cost;
+            }
         }
+        return best;
+    }
+
+    /// Whether there are warps enough, and so much shared memory is enough.
+    template <int d>
+    static bool can_hold(const RegionShape &shape, std::size_t bytes) {
+        RegionMemory memory(nullptr, bytes, nullptr);
+        Region(shape, d, memory);
+        return shape.warps() <= block_warps && memory.spilled() == 0;
     }
 
     template <int d>
@@ -205,18 +227,6 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         job.stamp = carver_.take<unsigned>(tiles);
         for (int *&list : job.list)
             list = carver_.take<int>(tiles);
-    }
-
-    /// How many tiles of a region of that shape a warp can hold, with so much shared memory.
-    template <int d>
-    static int held_for(const RegionShape &shape, std::size_t bytes) {
-        for (const int held : held_tiles) {
-            RegionMemory memory(nullptr, bytes, nullptr);
-            Region(shape, d, held, memory);
-            if (shape.searched() <= held * block_warps && memory.spilled() == 0)
-                return held;
-        }
-        return 0;
     }
 
     GraphcutParams params_;

@@ -95,10 +95,10 @@ class Push {
                 capacity_[r][i] = __ldcg(&job_.capacities[(t * d + i) * tile_pixels + pixel_of(r)]);
         }
         load_beside(tile);
+        const Beyond beyond = load_beyond(tile);
         absorb(tile, (epoch + 1) % 2);
         for_leaving([&](int &out, int capacity) { out = capacity; });
-        if (warp_ == 0)
-            show_tiles(tile);
+        show_beyond(beyond);
     }
     __device__ void load_nothing() {
 #pragma unroll
@@ -149,22 +149,33 @@ class Push {
                 lane_ == 0 || lane_ == side - 1 ? height_at(there, row_of(r), side - 1 - lane_) : 0;
     }
 
-    /// The rows of the tiles above and below, which stay as they are.
-    __device__ void show_tiles(int tile) {
-        for (int below = 0; below < 2; below++) {
-            const int y = below ? 1 : -1, row = below ? 0 : side - 1;
-            const int at = below ? 2 * warps + 1 : 0;
-            const int height = height_at(neighbour(tile, 0, y), row, lane_);
-            const bool corner = lane_ == 0 || lane_ == side - 1;
-            const int corner_height =
-                corner ? height_at(neighbour(tile, lane_ == 0 ? -1 : 1, y), row, side - 1 - lane_)
-                       : 0;
+    /// Heights of the row above the tile, or below it, and of a pixel at either end.
+    struct Beyond {
+        int row, corner;
+    };
+    __device__ bool has_beyond() const {
+        return warp_ == 0 || warp_ == warps - 1;
+    }
+    __device__ Beyond load_beyond(int tile) const {
+        if (!has_beyond())
+            return {};
+        const int y = warp_ == 0 ? -1 : 1, row = warp_ == 0 ? side - 1 : 0;
+        return {height_at(neighbour(tile, 0, y), row, lane_),
+                is_end() ? height_at(neighbour(tile, lane_ == 0 ? -1 : 1, y), row, side - 1 - lane_)
+                         : 0};
+    }
+    /// They stay as they are during a visit.
+    __device__ void show_beyond(const Beyond &beyond) {
+        if (has_beyond())
             for (int parity = 0; parity < 2; parity++) {
-                shared_.rows[parity][at][lane_ + 1] = height;
-                if (corner)
-                    shared_.rows[parity][at][lane_ == 0 ? 0 : side + 1] = corner_height;
+                int *row = shared_.rows[parity][warp_ == 0 ? 0 : 2 * warps + 1];
+                row[lane_ + 1] = beyond.row;
+                if (is_end())
+                    row[lane_ == 0 ? 0 : side + 1] = beyond.corner;
             }
-        }
+    }
+    __device__ bool is_end() const {
+        return lane_ == 0 || lane_ == side - 1;
     }
 
     /// Flow of the round before. All that is loaded is under way before it is looked at.

@@ -28,33 +28,34 @@ struct Place {
     int owned; ///< its index among those of the region; -1 = around it
 };
 
-/// Sizes of what a block searches, the same for all blocks.
+/// What a block searches, the same for all blocks: a region and one tile around it.
 struct RegionShape {
     int width, height; ///< tiles, of the region
+    int held; ///< tiles beside each other that a warp keeps in registers; 0 = none are kept
 
     __host__ __device__ int owned() const { return width * height; }
     __host__ __device__ int searched_width() const { return width + 2; }
-    __host__ __device__ int searched() const { return searched_width() * (height + 2); }
-    __host__ __device__ int framed_width() const { return width + 4; }
-    __host__ __device__ int framed() const { return framed_width() * (height + 4); }
-    /// With room for those that are held but not searched, and around them.
-    __host__ __device__ int held_fronts(int held) const {
-        return spare_front(held * block_warps) + framed_width() + 1;
+    __host__ __device__ int searched_height() const { return height + 2; }
+    __host__ __device__ int searched() const { return searched_width() * searched_height(); }
+    /// Warps for a row of tiles.
+    __host__ __device__ int row_warps() const { return (searched_width() + held - 1) / held; }
+    __host__ __device__ int warps() const { return row_warps() * searched_height(); }
+    /// With a tile more on either side, after what the last warp of a row could hold.
+    __host__ __device__ int framed_width() const {
+        return (held ? row_warps() * held : searched_width()) + 2;
     }
-    __host__ __device__ int spare_front(int i) const {
-        return framed() + framed_width() + 1 + i - searched();
-    }
+    __host__ __device__ int framed() const { return framed_width() * (searched_height() + 2); }
 
-    __device__ Place place(const Job &job, int i) const {
-        const int column = i % searched_width(), row = i / searched_width();
+    /// Of those that are searched, or could be by a warp that keeps some.
+    __device__ Place place(const Job &job, int column, int row) const {
         const int block = static_cast<int>(blockIdx.x);
         const int x = block % job.regions_x * width + column - 1;
         const int y = block / job.regions_x * height + row - 1;
-        const bool inside = i < searched() && block < job.regions && x >= 0 && y >= 0 &&
-                            x < job.tiles_x && y < job.tiles_y;
+        const bool inside = column < searched_width() && row < searched_height() &&
+                            block < job.regions && x >= 0 && y >= 0 && x < job.tiles_x &&
+                            y < job.tiles_y;
         const bool owned = column > 0 && row > 0 && column <= width && row <= height;
-        return {inside ? y * job.tiles_x + x : -1,
-                i < searched() ? (row + 1) * framed_width() + column + 1 : spare_front(i),
+        return {inside ? y * job.tiles_x + x : -1, (row + 1) * framed_width() + column + 1,
                 owned ? (row - 1) * width + column - 1 : -1};
     }
 };
@@ -85,18 +86,21 @@ class RegionMemory {
     std::size_t used_ = 0, spilled_ = 0;
 };
 
-/// Of tiles where the rows are independent of each other.
-inline constexpr int part_rows = 8, parts_of_tile = side / part_rows;
+/// Rows that a warp writes the heights of at once.
+inline constexpr int part_rows = 4, parts_of_tile = side / part_rows;
+struct alignas(part_rows * sizeof(Word)) Part {
+    Word row[part_rows];
+};
 
 /// Words of arcs that a lane can have in registers, too.
 inline constexpr int most_held_arcs = 28;
 
-/// What a block keeps of what it searches, but for what is in registers: then held is the number of
-/// tiles that each warp has there, else 0.
+/// What a block keeps of what it searches, but for what is in registers.
 struct Region {
     RegionShape shape;
     Word *front;     ///< [2][framed][row] reached at this level, and at the next
     Word *levels;    ///< [owned][level_words][row] of the pixels reached in this window
+    int *reached;    ///< [1 + owned] of how many tiles there are any, and which they are
     Word *source;    ///< [owned][row] not reached at the end
     unsigned *lit;   ///< [2][framed] whether the front has a pixel there
     int *tiles;      ///< [owned] -1 = outside the image
@@ -104,16 +108,17 @@ struct Region {
     Word *unreached; ///< [searched][row]
     Word *arcs;      ///< [searched][direction][row]
 
-    __host__ __device__ Region(const RegionShape &region, int directions, int held,
-                               RegionMemory &memory)
+    __host__ __device__ Region(const RegionShape &region, int directions, RegionMemory &memory)
         : shape(region) {
+        const int held = shape.held;
         const std::size_t stored = held ? 0 : shape.searched();
-        const std::size_t fronts = held ? shape.held_fronts(held) : shape.framed();
-        const std::size_t with_arcs = held && held * directions <= most_held_arcs ? 0
-                                      : held ? held * block_warps
-                                             : shape.searched();
+        const std::size_t fronts = shape.framed();
+        const std::size_t with_arcs = held == 0                            ? shape.searched()
+                                      : held * directions > most_held_arcs ? shape.warps() * held
+                                                                           : 0;
         front = memory.take<Word>(2 * fronts * side);
         levels = memory.take<Word>(std::size_t(shape.owned()) * level_words * side);
+        reached = memory.take<int>(1 + shape.owned());
         source = memory.take<Word>(std::size_t(shape.owned()) * side);
         lit = memory.take<unsigned>(held ? 0 : 2 * fronts);
         tiles = memory.take<int>(shape.owned());
@@ -124,16 +129,22 @@ struct Region {
     __device__ static Region of(const Job &job, int directions, int held) {
         RegionMemory memory(shared_memory<std::byte>(), job.region_bytes,
                             job.spill + blockIdx.x * job.spill_bytes);
-        return Region({job.region_width, job.region_height}, directions, held, memory);
+        return Region({job.region_width, job.region_height, held}, directions, memory);
     }
 
-    /// f(index of the tile among those owned, tile, first row) for all tiles of the region, in
-    /// parts, each by one warp.
+    /// f(i, first row) for each i < tiles, in parts, each by one warp.
+    template <class F>
+    __device__ static void for_parts(int tiles, F f) {
+        for (int i = threadIdx.x / 32; i < tiles * parts_of_tile; i += block_warps)
+            f(i / parts_of_tile, i % parts_of_tile * part_rows);
+    }
+    /// f(index of the tile among those owned, tile, first row) for all tiles of the region.
     template <class F>
     __device__ void for_parts(F f) const {
-        for (int i = threadIdx.x / 32; i < shape.owned() * parts_of_tile; i += block_warps)
-            if (const int owned = i / parts_of_tile, tile = tiles[owned]; tile >= 0)
-                f(owned, tile, i % parts_of_tile * part_rows);
+        for_parts(shape.owned(), [&](int owned, int first_row) {
+            if (const int tile = tiles[owned]; tile >= 0)
+                f(owned, tile, first_row);
+        });
     }
 };
 
@@ -165,13 +176,16 @@ struct HeldTile {
     }
 };
 
-/// held: tiles of each warp that it keeps in registers; 0 = all are in the region's memory.
+/// held: as of RegionShape.
 template <int directions, int held>
 class Relabel {
   public:
     __device__ explicit Relabel(const Job &job)
         : job_(job), region_(Region::of(job, directions, held)), warp_(threadIdx.x / 32),
-          lane_(threadIdx.x % 32) {}
+          lane_(threadIdx.x % 32) {
+        if constexpr (held > 0)
+            hold_tiles();
+    }
 
     /// Heights of all pixels. Before it, a tile may have flow in the inbox of the epoch if it has
     /// that stamp; afterwards none has. Lists the tiles with excess that can reach the sink for the
@@ -212,8 +226,8 @@ class Relabel {
     __device__ void for_searched(F f) {
         if constexpr (held > 0)
             unrolled<held>([&](auto i) {
-                if (places_[i].tile >= 0)
-                    f(i, places_[i]);
+                if (const Place place = held_place(i); place.tile >= 0)
+                    f(i, place);
             });
         else
             for (int i = warp_; i < region_.shape.searched(); i += block_warps)
@@ -228,6 +242,11 @@ class Relabel {
         });
     }
 
+    __device__ Place held_place(int i) const {
+        return {inside_ >> i & 1 ? first_.tile + i : -1, first_.front + i,
+                owned_ >> i & 1 ? first_.owned + i : -1};
+    }
+
     // Of the tile with that index, and this lane's row.
 
     __device__ Word &unreached(int i) {
@@ -240,18 +259,18 @@ class Relabel {
         if constexpr (has_arcs)
             return arcs_[i][direction];
         else if constexpr (held > 0)
-            return shared(region_.arcs)[((warp_ + i * block_warps) * d + direction) * side + lane_];
+            return shared(region_.arcs)[((warp_ * held + i) * d + direction) * side + lane_];
         else
             return region_.arcs[(i * d + direction) * side + lane_];
     }
     __device__ Word &level_word(const Place &place, int word) {
-        return region_.levels[(place.owned * level_words + word) * side + lane_];
+        return shared(region_.levels)[(place.owned * level_words + word) * side + lane_];
+    }
+    __device__ int fronts() const {
+        return region_.shape.framed();
     }
     __device__ Word *front(int which) {
         return shared(region_.front) + which * fronts() * side;
-    }
-    __device__ int fronts() const {
-        return held > 0 ? region_.shape.held_fronts(held) : region_.shape.framed();
     }
     __device__ unsigned *lit(int which) {
         return region_.lit + which * fronts();
@@ -261,24 +280,47 @@ class Relabel {
     }
     /// The same pointer. Of what is held nothing is spilled, and the compiler sees that it is in
     /// shared memory.
-    __device__ Word *shared(Word *pointer) const {
-        return held > 0 ? shared_memory<Word>() + (pointer - region_.front) : pointer;
+    template <class T>
+    __device__ T *shared(T *pointer) const {
+        static_assert(sizeof(T) == sizeof(Word));
+        const T *base = reinterpret_cast<const T *>(region_.front);
+        return held > 0 ? shared_memory<T>() + (pointer - base) : pointer;
+    }
+
+    /// Which tiles this warp holds.
+    __device__ void hold_tiles() {
+        const RegionShape &shape = region_.shape;
+        const int column = warp_ % shape.row_warps() * held, row = warp_ / shape.row_warps();
+        unrolled<held>([&](auto i) {
+            const Place place = shape.place(job_, column + i, row);
+            inside_ |= unsigned(place.tile >= 0) << i;
+            owned_ |= unsigned(place.owned >= 0) << i;
+            if (place.tile >= 0)
+                first_.tile = place.tile - i;
+            if (place.owned >= 0)
+                first_.owned = place.owned - i;
+            first_.front = place.front - i;
+        });
     }
 
     /// Which tiles these are. Pushes use the same shared memory.
     __device__ void place_tiles() {
         const RegionShape &shape = region_.shape;
-        const auto place_of = [&](int i) {
-            const Place place = shape.place(job_, i);
-            if (i < shape.searched() && place.owned >= 0 && lane_ == 0)
-                region_.tiles[place.owned] = place.tile;
-            return place;
-        };
+        if (threadIdx.x == 0)
+            region_.reached[0] = 0;
         if constexpr (held > 0)
-            unrolled<held>([&](auto i) { places_[i] = place_of(warp_ + i * block_warps); });
+            unrolled<held>([&](auto i) {
+                if (const Place place = held_place(i); place.owned >= 0 && lane_ == 0)
+                    region_.tiles[place.owned] = place.tile;
+            });
         else
-            for (int i = warp_; i < shape.searched(); i += block_warps)
-                region_.places[i] = place_of(i);
+            for (int i = warp_; i < shape.searched(); i += block_warps) {
+                const Place place =
+                    shape.place(job_, i % shape.searched_width(), i / shape.searched_width());
+                region_.places[i] = place;
+                if (place.owned >= 0 && lane_ == 0)
+                    region_.tiles[place.owned] = place.tile;
+            }
         __syncthreads();
     }
 
@@ -340,7 +382,7 @@ class Relabel {
         if constexpr (held > 0)
             unrolled<held>([&](auto i) {
                 tiles_[i] = {};
-                for (int k = 0; k < d; k++)
+                for (int k = 0; k < d && inside_; k++)
                     arcs(i, k) = 0;
             });
         for_searched([&](auto i, const Place &place) {
@@ -366,54 +408,48 @@ class Relabel {
         __syncthreads();
     }
 
-    /// Returns whether there is any, of this lane, or where tiles are not held, of the warp.
-    __device__ bool put_front(int which, int tile, Word pixels) {
+    __device__ void put_front(int which, int tile, Word pixels) {
         front(which)[tile * side + lane_] = pixels;
-        if constexpr (held > 0)
-            return pixels;
-        const bool any = __any_sync(~0u, pixels != 0);
-        if (lane_ == 0)
-            lit(which)[tile] = any;
-        return any;
+        if constexpr (held == 0) {
+            const bool any = __any_sync(~0u, pixels != 0);
+            if (lane_ == 0)
+                lit(which)[tile] = any;
+        }
     }
 
     /// The levels of a window, of which the first search has had the first one. Level k finds its
     /// front in buffer k % 2 and leaves the next one in the other; the window ends with buffer 0.
     __device__ void search_window(bool first) {
         for (int group = 0; group < window_levels; group += grouped_levels) {
-            bool alive = true;
+            Word reached = 0; // at the last level
             unrolled<grouped_levels>([&](auto k) {
-                if (!alive || (k == 0 && group == 0 && first))
+                if (k > 0)
+                    __syncthreads();
+                else if (group == 0 && first)
                     return;
-                bool any;
-                if constexpr (held > 0)
-                    any = search_held<k>();
-                else
-                    any = search_stored<k>(group);
-                alive = __syncthreads_or(any);
+                if constexpr (held == 0)
+                    reached = search_stored<k>(group);
+                else if (inside_)
+                    reached = search_held<k>();
             });
             if constexpr (held > 0)
                 unrolled<held>([&](auto i) { tiles_[i].end_group(group); });
-            if (!alive)
-                return darken();
+            if (!__syncthreads_or(reached != 0))
+                return;
         }
     }
-    /// The front has died: buffer 0 may have an earlier one.
-    __device__ void darken() {
-        for_searched([&](auto, const Place &place) { put_front(0, place.front, 0); });
-    }
 
-    // One level. Return whether a pixel has been reached.
+    // One level. Return what has been reached of all tiles.
 
     template <int k>
-    __device__ bool search_held() {
+    __device__ Word search_held() {
         Word all = 0, reached[held];
         unrolled<held>([&](auto i) {
             reached[i] =
-                with_arc_to_front<k % 2>(i, places_[i].front, tiles_[i].front) & unreached(i);
+                with_arc_to_front(i, rows_of_front(k % 2, first_.front + i)) & unreached(i);
         });
         unrolled<held>([&](auto i) {
-            put_front((k + 1) % 2, places_[i].front, reached[i]);
+            put_front((k + 1) % 2, first_.front + i, reached[i]);
             tiles_[i].front = reached[i];
             unreached(i) &= ~reached[i];
             tiles_[i].template note<k>(reached[i]);
@@ -424,25 +460,26 @@ class Relabel {
 
     /// Here only tiles near the front are looked at.
     template <int k>
-    __device__ bool search_stored(int group) {
+    __device__ Word search_stored(int group) {
         constexpr int from = k % 2, to = (k + 1) % 2;
-        bool any = false;
+        Word all = 0;
         for_searched([&](int i, const Place &place) {
             const int around =
                 lane_ < 9 ? (lane_ / 3 - 1) * region_.shape.framed_width() + lane_ % 3 - 1 : 0;
             const bool stale = lit(to)[place.front];
             if (__any_sync(~0u, lit(from)[place.front + around] != 0)) {
-                const Word own = front(from)[place.front * side + lane_];
-                const Word reached = with_arc_to_front<from>(i, place.front, own) & unreached(i);
-                any |= put_front(to, place.front, reached);
+                const Word reached =
+                    with_arc_to_front(i, rows_of_front(from, place.front)) & unreached(i);
+                put_front(to, place.front, reached);
                 unreached(i) &= ~reached;
+                all |= reached;
                 if (reached && place.owned >= 0)
                     note_level(place, reached, group + k);
             } else if (stale) {
                 put_front(to, place.front, 0);
             }
         });
-        return any;
+        return all;
     }
     __device__ void note_level(const Place &place, Word reached, int level) {
         for (int b = 0; b < level_bits; b++)
@@ -451,31 +488,46 @@ class Relabel {
         level_word(place, level_bits) |= reached;
     }
 
-    /// The pixels of the row that have an arc to a pixel of the front.
-    template <int which, class Index>
-    __device__ Word with_arc_to_front(Index index, int tile, Word own) {
-        const Word *row = front(which) + tile * side + lane_;
+    /// Of the front, around this lane's row of a tile.
+    struct FrontRows {
+        const Word *above, *own, *below;
+    };
+    __device__ FrontRows rows_of_front(int which, int tile) {
+        const Word *own = front(which) + tile * side + lane_;
         const int next_tile = region_.shape.framed_width() * side;
-        const Word *above = row - (lane_ > 0 ? 1 : next_tile - (side - 1));
-        const Word *below = row + (lane_ < side - 1 ? 1 : next_tile - (side - 1));
+        return {own - (lane_ > 0 ? 1 : next_tile - (side - 1)), own,
+                own + (lane_ < side - 1 ? 1 : next_tile - (side - 1))};
+    }
+
+    /// The pixels of the row that have an arc to a pixel of the front.
+    template <class Index>
+    __device__ Word with_arc_to_front(Index index, const FrontRows &rows) {
         Word result = 0;
         unrolled<d>([&](auto i) {
             using S = Step<d, i>;
-            const Word *there = S::y > 0 ? below : S::y < 0 ? above : row;
-            Word pixels = S::y ? *there : own;
-            if (S::x > 0)
-                pixels = __funnelshift_r(pixels, there[side], 1);
-            if (S::x < 0)
-                pixels = __funnelshift_l(there[-side], pixels, 1);
+            Word pixels = front_word<0, S::y>(index, rows);
+            if constexpr (S::x > 0)
+                pixels = __funnelshift_r(pixels, front_word<1, S::y>(index, rows), 1);
+            if constexpr (S::x < 0)
+                pixels = __funnelshift_l(front_word<-1, S::y>(index, rows), pixels, 1);
             result |= pixels & arcs(index, i);
         });
         return result;
+    }
+    /// x tiles to the right of that one, and y rows below.
+    template <int x, int y, class Index>
+    __device__ Word front_word(Index, const FrontRows &rows) const {
+        if constexpr (held > 0 && y == 0)
+            if constexpr (constexpr int i = Index::value + x; i >= 0 && i < held)
+                return tiles_[i].front;
+        return (y < 0 ? rows.above : y > 0 ? rows.below : rows.own)[x * side];
     }
 
     /// Ends a window that began at a level: writes its heights, and the seams for the other blocks.
     /// Returns whether the search goes on, with what other blocks have found.
     __device__ bool exchange(GridBarrier &grid, int first_level, unsigned window) {
         const int parity = static_cast<int>(window % 2);
+        int *list = shared(region_.reached);
         bool alive = false;
         for_owned([&](auto i, const Place &place) {
             if constexpr (held > 0) {
@@ -484,9 +536,11 @@ class Relabel {
                     level_word(place, b) = tiles_[i].levels[b];
                     tiles_[i].levels[b] = 0;
                 }
-                level_word(place, level_bits) = tiles_[i].before & ~tiles_[i].unreached;
-                tiles_[i].before = tiles_[i].unreached;
+                level_word(place, level_bits) = tiles_[i].before & ~unreached(i);
+                tiles_[i].before = unreached(i);
             }
+            if (__any_sync(~0u, level_word(place, level_bits) != 0) && lane_ == 0)
+                list[1 + atomicAdd(&list[0], 1)] = place.owned;
             const Word reached = front(0)[place.front * side + lane_];
             alive |= reached != 0;
             Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
@@ -496,11 +550,12 @@ class Relabel {
         if (__syncthreads_or(alive) && threadIdx.x == 0)
             atomicMax(&job_.control->alive, window);
         grid.arrive();
-        region_.for_parts([&](int owned, int tile, int first_row) {
-            store_heights(region_.levels + owned * level_words * side, first_level, tile,
-                          first_row);
+        Region::for_parts(list[0], [&](int i, int first_row) {
+            store_heights(list[1 + i], first_row, first_level);
         });
         grid.wait_for_others();
+        if (threadIdx.x == 0)
+            list[0] = 0;
         if (__ldcg(&job_.control->alive) < window)
             return false;
         for_searched([&](auto i, const Place &place) {
@@ -517,24 +572,27 @@ class Relabel {
         return true;
     }
 
-    /// Of the pixels of some rows that were reached in this window.
-    __device__ void store_heights(Word *levels, int first_level, int tile, int first_row) {
-        levels += first_row;
-        Word reached[part_rows], any = 0;
+    /// Of the pixels of a part that were reached in this window.
+    __device__ void store_heights(int owned, int first_row, int first_level) {
+        Word *levels = shared(region_.levels) + owned * level_words * side + first_row;
+        const auto part = [&](int word) {
+            return *reinterpret_cast<const Part *>(levels + word * side);
+        };
+        int level[part_rows];
+        for (int &l : level)
+            l = first_level;
+#pragma unroll
+        for (int b = 0; b < level_bits; b++) {
+            const Part bits = part(b);
+#pragma unroll
+            for (int r = 0; r < part_rows; r++)
+                level[r] += bit(bits.row[r], lane_) << b;
+        }
+        const Part reached = part(level_bits);
 #pragma unroll
         for (int r = 0; r < part_rows; r++)
-            any |= reached[r] = levels[level_bits * side + r];
-        if (!any)
-            return;
-#pragma unroll
-        for (int r = 0; r < part_rows; r++) {
-            int level = first_level;
-#pragma unroll
-            for (int b = 0; b < level_bits; b++)
-                level += bit(levels[b * side + r], lane_) << b;
-            if (bit(reached[r], lane_))
-                height(tile, first_row + r) = level;
-        }
+            if (bit(reached.row[r], lane_))
+                height(shared(region_.tiles)[owned], first_row + r) = level[r];
         if constexpr (held == 0) {
             __syncwarp();
             for (int i = lane_; i < level_words * part_rows; i += 32)
@@ -547,7 +605,8 @@ class Relabel {
     const int warp_, lane_;
 
     static constexpr int most = held > 0 ? held : 1;
-    Place places_[most];
+    Place first_{};                   ///< of the tiles held: those in the image, and of the region,
+    unsigned inside_ = 0, owned_ = 0; ///< have a bit here
     HeldTile tiles_[most];
     Word arcs_[most][d];
 };

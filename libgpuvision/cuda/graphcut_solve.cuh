@@ -72,7 +72,10 @@ struct Solve {
             const int *list = job_.list[epoch++ % 2];
             for (int first = static_cast<int>(blockIdx.x); first < tiles; first += workers()) {
                 const int i = first + group * static_cast<int>(gridDim.x);
-                Push(job_, shared, raises).visit(i < tiles ? __ldcg(&list[i]) : -1, epoch);
+                const int tile = i < tiles ? listed_ : -1;
+                if (i + workers() < tiles)
+                    listed_ = __ldcg(&list[i + workers()]);
+                Push(job_, shared, raises).visit(tile, epoch);
             }
             if (is_lead())
                 job_.control->end[epoch % 2] = next_end(round, begin, relabel_time);
@@ -95,6 +98,8 @@ struct Solve {
         if (is_lead())
             job_.control->count[(epoch + 1) % 3] = 0;
         grid_.wait();
+        if (worker() < job_.tiles())
+            listed_ = __ldcg(&job_.list[epoch % 2][worker()]);
         return __ldcg(&job_.control->count[epoch % 3]);
     }
 
@@ -147,6 +152,7 @@ struct Solve {
     const Job &job_;
     const long long begin_;
     GridBarrier grid_;
+    int listed_ = 0;      ///< the next tile of this group, if the list is that long
     unsigned window_ = 0; ///< of all searches
     bool time_is_over_ = false;
 };

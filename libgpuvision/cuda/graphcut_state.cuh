@@ -146,8 +146,11 @@ __device__ void build_tile(const Job &job, int tile, int warp, int warps) {
     for (int i = warp * side + lane; i < d * inbox_places; i += warps * side)
         for (int parity = 0; parity < 2; parity++)
             job.inbox[job.tile_at(parity, tile) * d * inbox_places + i] = 0;
-    if (warp == 0 && lane == 0)
+    if (warp == 0 && lane == 0) {
         job.stamp[tile] = 0;
+        for (int *list : job.list)
+            list[tile] = 0; // to be read before it is known how long a list is
+    }
     to_sink = fold_warp(to_sink, [](long long a, long long b) { return a + b; });
     if (lane == 0 && to_sink)
         atomicAdd(&job.control->capacity, static_cast<unsigned long long>(to_sink));
