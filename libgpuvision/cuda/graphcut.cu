@@ -21,9 +21,6 @@ auto with_directions(Format format, F f) {
     return link_count(format) == 4 ? f.template operator()<4>() : f.template operator()<8>();
 }
 
-/// What RegionShape::held may be.
-constexpr int held_tiles[] = {1, 3, 7, 0};
-
 /// Calls f<held>().
 template <class F>
 auto with_held(int held, F f) {
