@@ -189,20 +189,11 @@ void gpv_ccl_result_init(gpv_ccl_result *result, uint32_t size) {
 }
 
 gpv_status gpv_ccl_create(gpv_context *context, const gpv_ccl_params *params, gpv_ccl **out) {
-    if (out)
-        *out = nullptr;
-    if (!context)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*context->core, [&] {
-        gpv::require_not_null(out, "out");
-        auto op = std::make_unique<gpv_ccl>();
-        op->context = context->core;
-        op->params = gpv::read_params(params);
-        op->core = context->core->backend() == gpv::Backend::cuda
-                       ? gpv::cuda::make_ccl(context->core)
-                       : gpv::cpu::make_ccl(context->core);
-        op->core->set_params(op->params);
-        *out = op.release();
+    return gpv::create(context, out, [&](gpv_ccl &op) {
+        op.params = gpv::read_params(params);
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_ccl(op.context)
+                                                              : gpv::cpu::make_ccl(op.context);
+        op.core->set_params(op.params);
     });
 }
 
@@ -211,9 +202,7 @@ void gpv_ccl_destroy(gpv_ccl **op) {
 }
 
 gpv_status gpv_ccl_set_params(gpv_ccl *op, const gpv_ccl_params *params) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::CclParams fresh = gpv::read_params(params);
         op->core->set_params(fresh);
         op->params = fresh;
@@ -222,9 +211,7 @@ gpv_status gpv_ccl_set_params(gpv_ccl *op, const gpv_ccl_params *params) {
 
 gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *src, const gpv_image *dst,
                            int32_t components) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image from = gpv::read_image(src, "src", true);
         gpv::require_source(*op, from);
         gpv::require_range("components", components, 0, INT32_MAX);
@@ -240,9 +227,7 @@ gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *src, const gpv_image *d
 gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, const gpv_image *dst,
                        const gpv_buffer *components, uint32_t component_stride,
                        const gpv_buffer *count) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         gpv::CclRun run{.src = gpv::read_image(src, "src")};
         gpv::require_source(*op, run.src);
         if (dst) {
@@ -274,10 +259,8 @@ gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, con
 }
 
 gpv_status gpv_ccl_query(gpv_ccl *op) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
     bool finished = true;
-    const gpv_status status = gpv::guard_device(*op->context, [&] {
+    const gpv_status status = gpv::guard_object(op, [&] {
         finished = op->core->finished();
         if (finished && op->has_run)
             gpv::require_room(*op, op->core->count());
@@ -286,9 +269,7 @@ gpv_status gpv_ccl_query(gpv_ccl *op) {
 }
 
 gpv_status gpv_ccl_wait(gpv_ccl *op, gpv_ccl_result *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         if (result)
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);

@@ -98,20 +98,11 @@ void gpv_erode_params_init(gpv_erode_params *params, uint32_t size) {
 }
 
 gpv_status gpv_erode_create(gpv_context *context, const gpv_erode_params *params, gpv_erode **out) {
-    if (out)
-        *out = nullptr;
-    if (!context)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*context->core, [&] {
-        gpv::require_not_null(out, "out");
-        auto op = std::make_unique<gpv_erode>();
-        op->context = context->core;
-        op->params = gpv::read_params(params);
-        op->core = context->core->backend() == gpv::Backend::cuda
-                       ? gpv::cuda::make_erode(context->core)
-                       : gpv::cpu::make_erode(context->core);
-        op->core->set_params(op->params);
-        *out = op.release();
+    return gpv::create(context, out, [&](gpv_erode &op) {
+        op.params = gpv::read_params(params);
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_erode(op.context)
+                                                              : gpv::cpu::make_erode(op.context);
+        op.core->set_params(op.params);
     });
 }
 
@@ -120,9 +111,7 @@ void gpv_erode_destroy(gpv_erode **op) {
 }
 
 gpv_status gpv_erode_set_params(gpv_erode *op, const gpv_erode_params *params) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::ErodeParams fresh = gpv::read_params(params);
         op->core->set_params(fresh);
         op->params = fresh;
@@ -130,9 +119,7 @@ gpv_status gpv_erode_set_params(gpv_erode *op, const gpv_erode_params *params) {
 }
 
 gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image image = gpv::read_image(like, "like", true);
         gpv::require_supported(*op->context, image, "like");
         gpv::require_threshold(op->params, image);
@@ -142,9 +129,7 @@ gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_image *like) {
 
 gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
                          const gpv_image *dst) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image from = gpv::read_image(src, "src");
         const gpv::Image to = gpv::read_image(dst, "dst");
         gpv::require_supported(*op->context, from, "src");
@@ -156,16 +141,11 @@ gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
 }
 
 gpv_status gpv_erode_query(gpv_erode *op) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
     bool finished = true;
-    const gpv_status status =
-        gpv::guard_device(*op->context, [&] { finished = op->core->finished(); });
+    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
     return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
 }
 
 gpv_status gpv_erode_wait(gpv_erode *op) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] { op->core->wait(); });
+    return gpv::guard_object(op, [&] { op->core->wait(); });
 }

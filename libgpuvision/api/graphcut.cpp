@@ -116,20 +116,11 @@ void gpv_graphcut_result_init(gpv_graphcut_result *result, uint32_t size) {
 
 gpv_status gpv_graphcut_create(gpv_context *context, const gpv_graphcut_params *params,
                                gpv_graphcut **out) {
-    if (out)
-        *out = nullptr;
-    if (!context)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*context->core, [&] {
-        gpv::require_not_null(out, "out");
-        auto op = std::make_unique<gpv_graphcut>();
-        op->context = context->core;
+    return gpv::create(context, out, [&](gpv_graphcut &op) {
         const gpv::GraphcutParams first = gpv::read_params(params);
-        op->core = context->core->backend() == gpv::Backend::cuda
-                       ? gpv::cuda::make_graphcut(context->core)
-                       : gpv::cpu::make_graphcut(context->core);
-        op->core->set_params(first);
-        *out = op.release();
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_graphcut(op.context)
+                                                              : gpv::cpu::make_graphcut(op.context);
+        op.core->set_params(first);
     });
 }
 
@@ -138,15 +129,11 @@ void gpv_graphcut_destroy(gpv_graphcut **op) {
 }
 
 gpv_status gpv_graphcut_set_params(gpv_graphcut *op, const gpv_graphcut_params *params) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] { op->core->set_params(gpv::read_params(params)); });
+    return gpv::guard_object(op, [&] { op->core->set_params(gpv::read_params(params)); });
 }
 
 gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gpv_image *links) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image shape = gpv::read_image(links, "links", true);
         gpv::require_links(*op, shape);
         op->core->prepare(shape);
@@ -156,9 +143,7 @@ gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gpv_image *links) {
 gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image *terminals,
                             const gpv_image *links, const gpv_image *mask,
                             const gpv_buffer *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         gpv::GraphcutRun run{.terminals = gpv::read_image(terminals, "terminals"),
                              .links = gpv::read_image(links, "links"),
                              .mask = gpv::read_image(mask, "mask")};
@@ -189,10 +174,8 @@ gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image
 }
 
 gpv_status gpv_graphcut_query(gpv_graphcut *op) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
     bool finished = true;
-    const gpv_status status = gpv::guard_device(*op->context, [&] {
+    const gpv_status status = gpv::guard_object(op, [&] {
         finished = op->core->finished();
         if (finished)
             gpv::require_no_fault(*op);
@@ -201,9 +184,7 @@ gpv_status gpv_graphcut_query(gpv_graphcut *op) {
 }
 
 gpv_status gpv_graphcut_wait(gpv_graphcut *op, gpv_graphcut_result *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         if (result)
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);

@@ -50,6 +50,35 @@ gpv_status guard_device(Context &context, F &&f) noexcept {
     });
 }
 
+inline void require_not_null(const void *pointer, const Name &name) {
+    if (!pointer)
+        throw Error(Status::invalid_argument, name.text() + " is NULL");
+}
+
+/// As guard_device, on an object that has a context, if there is one.
+template <class T, class F>
+gpv_status guard_object(T *object, F &&f) noexcept {
+    if (!object)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return guard_device(*object->context, f);
+}
+
+/// Makes an object of a context. f(*object) does the rest, and *out is null if that fails.
+template <class T, class F>
+gpv_status create(gpv_context *context, T **out, F &&f) noexcept {
+    if (out)
+        *out = nullptr;
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return guard_device(*context->core, [&] {
+        require_not_null(out, "out");
+        auto object = std::make_unique<T>();
+        object->context = context->core;
+        f(*object);
+        *out = object.release();
+    });
+}
+
 /// Deletes an object of a context on the context's device, and sets *object to null.
 template <class T>
 void destroy(T **object) noexcept {
@@ -63,11 +92,6 @@ void destroy(T **object) noexcept {
         delete *object;
     }
     *object = nullptr;
-}
-
-inline void require_not_null(const void *pointer, const Name &name) {
-    if (!pointer)
-        throw Error(Status::invalid_argument, name.text() + " is NULL");
 }
 
 inline constexpr std::uint32_t max_struct_size = 4096;

@@ -187,20 +187,11 @@ uint32_t gpv_kmeans_color(gpv_kmeans_space space, const float *centroid) {
 
 gpv_status gpv_kmeans_create(gpv_context *context, const gpv_kmeans_params *params,
                              gpv_kmeans **out) {
-    if (out)
-        *out = nullptr;
-    if (!context)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*context->core, [&] {
-        gpv::require_not_null(out, "out");
-        auto op = std::make_unique<gpv_kmeans>();
-        op->context = context->core;
-        op->params = gpv::read_params(params);
-        op->core = context->core->backend() == gpv::Backend::cuda
-                       ? gpv::cuda::make_kmeans(context->core)
-                       : gpv::cpu::make_kmeans(context->core);
-        op->core->set_params(op->params);
-        *out = op.release();
+    return gpv::create(context, out, [&](gpv_kmeans &op) {
+        op.params = gpv::read_params(params);
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_kmeans(op.context)
+                                                              : gpv::cpu::make_kmeans(op.context);
+        op.core->set_params(op.params);
     });
 }
 
@@ -209,9 +200,7 @@ void gpv_kmeans_destroy(gpv_kmeans **op) {
 }
 
 gpv_status gpv_kmeans_set_params(gpv_kmeans *op, const gpv_kmeans_params *params) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::KmeansParams fresh = gpv::read_params(params);
         op->core->set_params(fresh);
         op->params = fresh;
@@ -219,9 +208,7 @@ gpv_status gpv_kmeans_set_params(gpv_kmeans *op, const gpv_kmeans_params *params
 }
 
 gpv_status gpv_kmeans_set_centroids(gpv_kmeans *op, const float *centroids, int32_t count) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         op->core->set_centroids(gpv::read_centroids(centroids, count));
         op->given = count;
     });
@@ -229,9 +216,7 @@ gpv_status gpv_kmeans_set_centroids(gpv_kmeans *op, const float *centroids, int3
 
 gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_image *src, const gpv_image *labels,
                               const gpv_image *dst) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image from = gpv::read_image(src, "src", true);
         gpv::require_source(*op, from);
         std::optional<gpv::Image> numbers, colors;
@@ -251,9 +236,7 @@ gpv_status gpv_kmeans_run(gpv_kmeans *op, gpv_stream stream, const gpv_image *sr
                           const gpv_image *labels, const gpv_image *dst,
                           const gpv_buffer *centroids, const gpv_buffer *counts,
                           const gpv_buffer *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         gpv::KmeansRun run{.src = gpv::read_image(src, "src")};
         gpv::require_source(*op, run.src);
         if (labels) {
@@ -294,18 +277,13 @@ gpv_status gpv_kmeans_run(gpv_kmeans *op, gpv_stream stream, const gpv_image *sr
 }
 
 gpv_status gpv_kmeans_query(gpv_kmeans *op) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
     bool finished = true;
-    const gpv_status status =
-        gpv::guard_device(*op->context, [&] { finished = op->core->finished(); });
+    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
     return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
 }
 
 gpv_status gpv_kmeans_wait(gpv_kmeans *op, gpv_kmeans_result *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         if (result)
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);

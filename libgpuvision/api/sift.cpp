@@ -211,20 +211,11 @@ void gpv_sift_result_init(gpv_sift_result *result, uint32_t size) {
 }
 
 gpv_status gpv_sift_create(gpv_context *context, const gpv_sift_params *params, gpv_sift **out) {
-    if (out)
-        *out = nullptr;
-    if (!context)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*context->core, [&] {
-        gpv::require_not_null(out, "out");
-        auto op = std::make_unique<gpv_sift>();
-        op->context = context->core;
-        op->params = gpv::read_params(params);
-        op->core = context->core->backend() == gpv::Backend::cuda
-                       ? gpv::cuda::make_sift(context->core)
-                       : gpv::cpu::make_sift(context->core);
-        op->core->set_params(op->params);
-        *out = op.release();
+    return gpv::create(context, out, [&](gpv_sift &op) {
+        op.params = gpv::read_params(params);
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_sift(op.context)
+                                                              : gpv::cpu::make_sift(op.context);
+        op.core->set_params(op.params);
     });
 }
 
@@ -233,9 +224,7 @@ void gpv_sift_destroy(gpv_sift **op) {
 }
 
 gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sift_params *params) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::SiftParams fresh = gpv::read_params(params);
         op->core->set_params(fresh);
         op->params = fresh;
@@ -244,9 +233,7 @@ gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sift_params *params) {
 
 gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image *src, const gpv_image *mask,
                             int32_t keypoints) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image from = gpv::read_image(src, "src", true);
         gpv::require_source(*op, from);
         std::optional<gpv::Image> chosen;
@@ -263,9 +250,7 @@ gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, const gpv_image *src,
                         const gpv_image *mask, const gpv_buffer *keypoints,
                         uint32_t keypoint_stride, const gpv_buffer *descriptors,
                         const gpv_buffer *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         gpv::SiftRun run{.src = gpv::read_image(src, "src")};
         gpv::require_source(*op, run.src);
         if (mask) {
@@ -289,9 +274,7 @@ gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, const gpv_image *src,
 gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *src,
                              const gpv_buffer *keypoints, uint32_t keypoint_stride, int32_t count,
                              const gpv_buffer *descriptors) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         gpv::SiftDescription description{.src = gpv::read_image(src, "src")};
         gpv::require_source(*op, description.src);
         gpv::read_given(*op, keypoints, keypoint_stride, count, descriptors, description);
@@ -301,9 +284,7 @@ gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *s
 
 gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
                          gpv_sift_style style, uint32_t color) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         const gpv::Image picture = gpv::read_image(dst, "dst");
         gpv::require_picture(*op->context, picture, "dst", "SIFT", gpv::is_picture8);
         if (gpv::planes_overlap(picture))
@@ -319,10 +300,8 @@ gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
 }
 
 gpv_status gpv_sift_query(gpv_sift *op) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
     bool finished = true;
-    const gpv_status status = gpv::guard_device(*op->context, [&] {
+    const gpv_status status = gpv::guard_object(op, [&] {
         finished = op->core->finished();
         if (finished)
             gpv::require_no_overflow(*op);
@@ -331,9 +310,7 @@ gpv_status gpv_sift_query(gpv_sift *op) {
 }
 
 gpv_status gpv_sift_wait(gpv_sift *op, gpv_sift_result *result) {
-    if (!op)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard_device(*op->context, [&] {
+    return gpv::guard_object(op, [&] {
         if (result)
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);
