@@ -34,9 +34,15 @@ struct Span {
 class FaultFinder {
   public:
     void see(std::int64_t pixel, int plane, std::int32_t value) {
-        const std::scoped_lock lock(mutex_);
         if (first_.pixel < 0 || std::tie(pixel, plane) < std::tie(first_.pixel, first_.plane))
             first_ = {.pixel = pixel, .plane = plane, .value = value};
+    }
+    /// What another one has seen; by any thread.
+    void see(const FaultFinder &other) {
+        if (other.first_.pixel < 0)
+            return;
+        const std::scoped_lock lock(mutex_);
+        see(other.first_.pixel, other.first_.plane, other.first_.value);
     }
     const GraphcutFault &first() const { return first_; }
 
@@ -120,8 +126,10 @@ class CpuGraphcut final : public Graphcut {
         std::fill_n(graph.excess, count, 0);
         FaultFinder faults;
         for_bands(run.links, [&](int, int first, int last) {
+            FaultFinder of_band;
             for (int y = first; y < last; y++)
-                build_row(graph, run, y, faults);
+                build_row(graph, run, y, of_band);
+            faults.see(of_band);
         });
         fault_ = faults.first();
     }
