@@ -211,6 +211,109 @@ inline Cut definition(const Instance &in) {
     return AugmentingPaths(in).run();
 }
 
+// ---- by push-relabel ----------------------------------------------------------------
+
+/// The textbook's: pixels with excess wait in a line, and after as many relabels as there are
+/// pixels a search from the sink makes heights exact. Excess that cannot reach the sink stays.
+class PushRelabel {
+  public:
+    explicit PushRelabel(const Instance &in)
+        : first_(static_cast<std::size_t>(in.width) + 1), pixels_(in.pixels()),
+          excess_given_(pixels_ + 2 * first_) {
+        std::copy(in.terminals.begin(), in.terminals.end(), excess_given_.begin() + first_);
+        for (int d = 0; d < in.directions; d++) {
+            step_.push_back(in.step(d)[1] * std::ptrdiff_t{in.width} + in.step(d)[0]);
+            back_.push_back(in.back(d));
+            auto &plane = capacity_.emplace_back(pixels_ + 2 * first_);
+            std::copy(in.links[d].begin(), in.links[d].end(), plane.begin() + first_);
+        }
+    }
+    /// Before each run.
+    void reset() {
+        excess_ = excess_given_;
+        residual_ = capacity_;
+        flow_ = 0;
+    }
+    std::int64_t flow() {
+        search();
+        while (!line_.empty()) {
+            behind_.clear();
+            for (const std::size_t p : line_)
+                discharge(p);
+            line_.swap(behind_);
+            if (relabels_ > pixels_)
+                search();
+        }
+        return flow_;
+    }
+
+  private:
+    /// Lines up the pixels with excess that reach the sink.
+    void search() {
+        height_.assign(excess_.size(), unreachable());
+        reached_.clear();
+        for (std::size_t p = first_; p < first_ + pixels_; p++)
+            if (excess_[p] < 0) {
+                height_[p] = 0;
+                reached_.push_back(p);
+            }
+        for (std::size_t i = 0; i < reached_.size(); i++)
+            for (std::size_t d = 0; d < step_.size(); d++) {
+                const std::size_t from = reached_[i] + step_[d];
+                if (residual_[back_[d]][from] > 0 && height_[from] == unreachable()) {
+                    height_[from] = height_[reached_[i]] + 1;
+                    reached_.push_back(from);
+                }
+            }
+        line_.clear();
+        std::copy_if(reached_.begin(), reached_.end(), std::back_inserter(line_),
+                     [&](std::size_t p) { return excess_[p] > 0; });
+        relabels_ = 0;
+    }
+    /// Pushes to lower neighbours; what has excess left is lifted, and waits again.
+    void discharge(std::size_t p) {
+        std::size_t lowest = unreachable();
+        for (std::size_t d = 0; d < step_.size(); d++) {
+            if (residual_[d][p] == 0)
+                continue;
+            const std::size_t to = p + step_[d];
+            if (height_[to] < height_[p])
+                push(p, d, to);
+            if (excess_[p] == 0)
+                return;
+            if (residual_[d][p] > 0)
+                lowest = std::min(lowest, height_[to] + 1);
+        }
+        relabels_++;
+        height_[p] = lowest;
+        if (lowest < unreachable())
+            behind_.push_back(p);
+    }
+    void push(std::size_t p, std::size_t d, std::size_t to) {
+        const auto most =
+            static_cast<std::int32_t>(std::min<std::int64_t>(excess_[p], residual_[d][p]));
+        residual_[d][p] -= most;
+        residual_[back_[d]][to] += most;
+        excess_[p] -= most;
+        if (excess_[to] <= 0 && excess_[to] + most > 0)
+            behind_.push_back(to);
+        flow_ += std::clamp<std::int64_t>(-excess_[to], 0, most);
+        excess_[to] += most;
+    }
+    std::size_t unreachable() const { return pixels_; }
+
+    std::size_t first_; ///< pixel: before it and behind the last there is room for neighbours
+    std::size_t pixels_;
+    std::vector<std::int64_t> excess_given_, excess_; ///< below 0: capacity to the sink
+    std::vector<std::vector<std::int32_t>> capacity_, residual_;
+    std::vector<std::ptrdiff_t> step_;
+    std::vector<int> back_;
+    std::vector<std::size_t> height_, reached_;
+    std::vector<std::size_t> line_, behind_; ///< those whose turn it is, and the next
+    std::size_t relabels_ = 0;               ///< since the last search
+    std::int64_t flow_ = 0;
+};
+
 // ---- by Boost -----------------------------------------------------------------------
 
 #ifdef HAVE_BOOST
@@ -729,17 +832,17 @@ class Scene {
     std::vector<std::uint8_t> seeds_; ///< 1 = blob, 2 = ground
 };
 
-/// Energies of Boykov and Jolly (2001): terminals from histograms of the strokes' colours, links
-/// that contrast weakens.
+/// What terminals are made of: the strokes and histograms of their colours, or the two mean colours
+/// of the picture, without a pixel that is certain.
+enum class Model { strokes, two_means };
+
+/// Energies of Boykov and Jolly (2001): terminals from a model of the colours, links that contrast
+/// weakens.
 class Energies {
   public:
-    explicit Energies(const Scene &scene) : scene_(scene) {
-        const std::vector<double> models[2] = {histogram(1), histogram(2)};
-        for (int y = 0; y < scene.height(); y++)
-            for (int x = 0; x < scene.width(); x++) {
-                const std::size_t p = scene.at(x, y);
-                data_.push_back(std::log(models[0][bin(p)] / models[1][bin(p)]));
-            }
+    Energies(const Scene &scene, Model model)
+        : scene_(scene), model_(model),
+          data_(model == Model::strokes ? data_of_strokes() : data_of_means()) {
         double sum = 0;
         std::int64_t count = 0;
         for (int y = 0; y < scene.height(); y++)
@@ -758,7 +861,7 @@ class Energies {
     Instance instance(double lambda, int directions) const {
         Instance in(scene_.width(), scene_.height(), directions);
         for (std::size_t p = 0; p < in.pixels(); p++) {
-            const int seed = scene_.seed(p);
+            const int seed = model_ == Model::strokes ? scene_.seed(p) : 0;
             constexpr int certain = 1 + 8 * strongest;
             in.terminals[p] = seed == 1 ? certain
                               : seed == 2
@@ -777,7 +880,47 @@ class Energies {
 
   private:
     static constexpr int strongest = 1000; ///< link, without contrast
+    using Color = std::array<double, 3>;
 
+    std::size_t pixels() const { return std::size_t(scene_.width()) * scene_.height(); }
+    std::vector<double> data_of_strokes() const {
+        const std::vector<double> models[2] = {histogram(1), histogram(2)};
+        std::vector<double> data;
+        for (std::size_t p = 0; p < pixels(); p++)
+            data.push_back(std::log(models[0][bin(p)] / models[1][bin(p)]));
+        return data;
+    }
+    /// k-means from a light and a dark grey; then as if both had the same normal distribution.
+    std::vector<double> data_of_means() const {
+        Color means[2] = {{192, 192, 192}, {64, 64, 64}};
+        double variance = 1;
+        for (int iteration = 0; iteration < 10; iteration++) {
+            Color sums[2] = {};
+            double counts[2] = {}, squares = 0;
+            for (std::size_t p = 0; p < pixels(); p++) {
+                const double off[2] = {distance(p, means[0]), distance(p, means[1])};
+                const int nearer = off[1] < off[0];
+                counts[nearer]++;
+                squares += off[nearer];
+                for (int k = 0; k < 3; k++)
+                    sums[nearer][k] += scene_.channel(p, k);
+            }
+            for (int i = 0; i < 2; i++)
+                for (int k = 0; k < 3; k++)
+                    means[i][k] = sums[i][k] / std::max(counts[i], 1.0);
+            variance = std::max(squares / static_cast<double>(3 * pixels()), 1.0);
+        }
+        std::vector<double> data;
+        for (std::size_t p = 0; p < pixels(); p++)
+            data.push_back((distance(p, means[1]) - distance(p, means[0])) / (2 * variance));
+        return data;
+    }
+    double distance(std::size_t p, const Color &color) const {
+        double sum = 0;
+        for (int k = 0; k < 3; k++)
+            sum += (scene_.channel(p, k) - color[k]) * (scene_.channel(p, k) - color[k]);
+        return sum;
+    }
     std::size_t bin(std::size_t p) const {
         return static_cast<std::size_t>(scene_.channel(p, 0) >> 4 << 8 |
                                         scene_.channel(p, 1) >> 4 << 4 | scene_.channel(p, 2) >> 4);
@@ -793,7 +936,7 @@ class Energies {
     /// Of 16 levels a channel, smoothed along each.
     std::vector<double> histogram(int seed) const {
         std::vector<double> bins(4096);
-        for (std::size_t p = 0; p < std::size_t(scene_.width()) * scene_.height(); p++)
+        for (std::size_t p = 0; p < pixels(); p++)
             if (scene_.seed(p) == seed)
                 bins[bin(p)]++;
         for (const int shift : {0, 4, 8}) {
@@ -816,13 +959,14 @@ class Energies {
     }
 
     const Scene &scene_;
-    std::vector<double> data_; ///< for a blob, against the ground
+    const Model model_;
+    const std::vector<double> data_; ///< for a blob, against the ground
     double beta_ = 0;
 };
 
 struct Named {
     std::string name;   ///< of the content
-    std::string weight; ///< of its colours, or ""
+    std::string weight; ///< of its colours, or what is drawn, or ""
     Instance instance;
 
     std::string text() const {
@@ -835,7 +979,23 @@ struct Named {
 inline Named scene_instance(int width, int height, const Weight &weight, int directions,
                             std::uint64_t seed = 1) {
     const Scene scene(width, height, seed);
-    return {"scene", weight.name, Energies(scene).instance(weight.lambda, directions)};
+    return {"scene", weight.name,
+            Energies(scene, Model::strokes).instance(weight.lambda, directions)};
+}
+
+/// As those of the paper that the sources in docs/algorithms/graphcut.md begin with: of that size,
+/// and no pixel is certain.
+inline Named paper_instance() {
+    const Scene scene(600, 450, 1);
+    return {"scene", "paper", Energies(scene, Model::two_means).instance(0.1, 4)};
+}
+
+/// One of drawn_instances().
+inline Named drawn_instance(const std::string &name, int width, int height, int directions) {
+    for (const Drawn &drawn : drawn_instances())
+        if (drawn.name == name)
+            return {"drawn", name, drawn.make(width, height, directions)};
+    fatal("nothing that is drawn is called " + name);
 }
 
 /// Little-endian int32: "GCI1", width, height, 4 or 8 neighbours; then planes: capacity from the
