@@ -1201,9 +1201,33 @@ void each_to_time(bool large, F f) {
     }
 }
 
+/// f(named) for graphs on which a GPU may well lose, as docs/algorithms/graphcut.md says: ways that
+/// wind, few pixels with excess, flow that trickles. Small where time grows faster than the number
+/// of pixels.
+template <class F>
+void each_unsuited(bool large, F f) {
+    struct Unsuited {
+        const char *name;
+        int width, height;
+    };
+    for (const auto &[name, width, height] :
+         std::initializer_list<Unsuited>{{"snake", 160, 120},
+                                         {"maze", 640, 480},
+                                         {"maze", 1920, 1080},
+                                         {"two far seeds", 640, 480},
+                                         {"two far seeds", 1920, 1080},
+                                         {"trap", 640, 480},
+                                         {"trap", 1920, 1080},
+                                         {"lanes", 640, 480},
+                                         {"one-way diagonals", 640, 480}})
+        if (large || width < 1000)
+            f(drawn_instance(name, width, height, 4));
+}
+
 void benchmark_cpu(Report &report) {
     each_to_time(false, [&](const Named &named) { compare_on_cpu(report, named); });
     compare_on_cpu(report, paper_instance(), true);
+    each_unsuited(false, [&](const Named &named) { compare_on_cpu(report, named); });
 }
 
 #ifdef HAVE_CUDA
@@ -1289,18 +1313,10 @@ void compare_from_host(Report &report, const Named &named) {
 }
 
 void benchmark_gpu(Report &report) {
-    // Where a GPU may well lose, as docs/algorithms/graphcut.md says: ways that wind, few pixels
-    // with excess, flow that trickles. Small where time grows faster than the number of pixels.
-    const Sizes both = {{640, 480}, {1920, 1080}};
-    const std::vector<std::pair<const char *, Sizes>> unsuited = {
-        {"snake", {{160, 120}}}, {"maze", both},          {"two far seeds", both},
-        {"trap", both},          {"lanes", {{640, 480}}}, {"one-way diagonals", {{640, 480}}}};
     each_to_time(true, [&](const Named &named) { compare_on_gpu(report, named); });
     compare_on_gpu(report, paper_instance(), {.plain = true});
     compare_on_gpu(report, scene_instance(64, 48, weights[1], 4));
-    for (const auto &[name, sizes] : unsuited)
-        for (const auto &[width, height] : sizes)
-            compare_on_gpu(report, drawn_instance(name, width, height, 4), {.slow = true});
+    each_unsuited(true, [&](const Named &named) { compare_on_gpu(report, named, {.slow = true}); });
     for (const int directions : {4, 8}) {
         const Named scene = scene_instance(1920, 1080, weights[1], directions);
         compare_on_gpu(report, scene, {.certificate = true});
