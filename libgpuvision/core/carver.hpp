@@ -38,4 +38,10 @@ class Carver {
     std::size_t most_ = 0;
 };
 
+/// An element of a piece, or of none where it is only added up.
+template <class T>
+T *element(T *piece, std::size_t index) {
+    return piece ? piece + index : nullptr;
+}
+
 } // namespace gpv

@@ -282,7 +282,7 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
             job.capacity = record_capacity(run);
             device_records_ = carver_.take<std::byte>(record_bytes(run));
             job.record_count = reinterpret_cast<std::int32_t *>(device_records_);
-            job.records = device_records_ + records_at;
+            job.records = element(device_records_, records_at);
             job.record_stride = sizeof(Record);
         } else if (run.components) {
             job.capacity = run.components->capacity;

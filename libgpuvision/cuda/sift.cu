@@ -359,10 +359,11 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             rank.stride = to_host ? sizeof(Keypoint) : run.keypoints->stride;
         }
         add<Rank>(everywhere(8), rank, Rank::shared_bytes);
-        planned_ = {rank.kept, &lists.control->found, room(run), captured};
+        Control *const control = lists.control; // null where memory is only counted
+        planned_ = {rank.kept, control ? &control->found : nullptr, room(run), captured};
         if (run.descriptors)
             add_describe(space, windows, to_host ? descriptors_.data() : run.descriptors->data,
-                         &lists.control->kept, 0);
+                         control ? &control->kept : nullptr, 0);
     }
 
     void visit(const SiftDescription &description) {
@@ -483,11 +484,11 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
 
     void add_cascade(const Space &space, int o) {
         const Space::Octave &from = space.octave[o], &to = space.octave[o + 1];
-        Cascade::Job job{.src = space.base + from.at,
+        Cascade::Job job{.src = element(space.base, from.at),
                          .width = from.width,
                          .height = from.height,
                          .pitch = from.pitch,
-                         .dst = space.base + to.at,
+                         .dst = element(space.base, to.at),
                          .dst_width = to.width,
                          .dst_height = to.height,
                          .dst_pitch = to.pitch,
@@ -544,8 +545,14 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         add_blur({&plane, 1}, 1, first_);
         for (int o = 0; o + 1 < octaves.count; o++) {
             const Space::Octave &from = space.octave[o], &to = space.octave[o + 1];
-            plane = {space.base + from.at, space.base + to.at, from.width, from.height,
-                     from.pitch,           to.width,           to.height,  to.pitch};
+            plane = {element(space.base, from.at),
+                     element(space.base, to.at),
+                     from.width,
+                     from.height,
+                     from.pitch,
+                     to.width,
+                     to.height,
+                     to.pitch};
             add_blur({&plane, 1}, 2, filters_[params_.octave_layers]);
         }
         for (int l = 1; l <= space.stored; l++)
@@ -575,11 +582,14 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         for (int o = 0; o < octaves.count; o++) {
             const Space::Octave &octave = space.octave[o];
             const std::size_t plane = static_cast<std::size_t>(octave.pitch) * octave.height;
-            planes[o] = {
-                space.base + octave.at, space.levels + space.stored * octave.at + (l - 1) * plane,
-                octave.width,           octave.height,
-                octave.pitch,           octave.width,
-                octave.height,          octave.pitch};
+            planes[o] = {element(space.base, octave.at),
+                         element(space.levels, space.stored * octave.at + (l - 1) * plane),
+                         octave.width,
+                         octave.height,
+                         octave.pitch,
+                         octave.width,
+                         octave.height,
+                         octave.pitch};
         }
         add_blur({planes, static_cast<std::size_t>(octaves.count)}, 1, filters_[l]);
     }
