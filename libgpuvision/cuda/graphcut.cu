@@ -191,7 +191,8 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
                 const RegionShape shape{width, height, held};
                 if (held && !can_hold<d>(shape, job.region_bytes))
                     continue;
-                const int searched = held * static_cast<int>(blocks(held ? shape.warps() : 0, 4));
+                const int searched =
+                    held ? held * static_cast<int>(blocks(shape.warps(), 4)) : shape.searched();
                 const std::array cost = {searched, shape.owned(), std::abs(width - height)};
                 if (best.width && cost >= least)
                     continue;

@@ -167,10 +167,11 @@ struct HeldTile {
             if (k >> b & 1)
                 levels[b] |= reached;
     }
-    __device__ void end_group(int first_level) {
+    /// group: its first level, within the window.
+    __device__ void end_group(int group) {
 #pragma unroll
         for (int b = grouped_bits; b < level_bits; b++)
-            if (first_level >> b & 1)
+            if (group >> b & 1)
                 levels[b] |= grouped;
         grouped = 0;
     }

@@ -18,15 +18,15 @@ inline constexpr int steps_of_visit = 8;
 /// Of pushing, between two relabels.
 inline constexpr int least_rounds = 2, most_rounds = 32;
 
-/// After so many, pushes leave the heights as the relabel has found them.
-inline constexpr int most_free_relabels = 1000;
-
-/// What RegionShape::held may be, and how much shared memory a region may take; what has no room
-/// there lies in the device's memory.
+/// Below: after so many relabels pushes leave the heights as the relabel has found them; what
+/// RegionShape::held may be; and how much shared memory a region may take. What has no room there
+/// lies in the device's memory.
 #ifdef GPV_AS_IF_LARGE // for tests, whose images are small
+inline constexpr int most_free_relabels = 2;
 inline constexpr int held_tiles[] = {7, 0};
-inline constexpr std::size_t most_region_bytes = 24 << 10;
+inline constexpr std::size_t most_region_bytes = 36 << 10;
 #else
+inline constexpr int most_free_relabels = 1000;
 inline constexpr int held_tiles[] = {1, 3, 7, 0};
 inline constexpr std::size_t most_region_bytes = SIZE_MAX;
 #endif

@@ -215,6 +215,7 @@ inline Cut definition(const Instance &in) {
 
 /// The textbook's: pixels with excess wait in a line, and after as many relabels as there are
 /// pixels a search from the sink makes heights exact. Excess that cannot reach the sink stays.
+/// Links that leave the image have to be 0.
 class PushRelabel {
   public:
     explicit PushRelabel(const Instance &in)
