@@ -606,8 +606,8 @@ class Relabel {
     const int warp_, lane_;
 
     static constexpr int most = held > 0 ? held : 1;
-    Place first_{};                   ///< of the tiles held: those in the image, and of the region,
-    unsigned inside_ = 0, owned_ = 0; ///< have a bit here
+    Place first_{};                   ///< of the tiles held, as if it were in image and region
+    unsigned inside_ = 0, owned_ = 0; ///< a bit for each that is in the image, in the region
     HeldTile tiles_[most];
     Word arcs_[most][d];
 };
