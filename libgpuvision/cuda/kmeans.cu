@@ -17,33 +17,10 @@ namespace {
 
 using namespace kmeans;
 
-Layout layout_of(const Image &image) {
-    switch (image.format) {
-    case Format::gray8:
-        return Layout::gray;
-    case Format::nv12:
-        return Layout::nv12;
-    case Format::i420:
-        return Layout::i420;
-    default:
-        return image.shape(0).channels == 3 ? Layout::rgb : Layout::rgbx;
-    }
-}
-
 template <class F>
 void with_metric(KmeansMetric metric, F f) {
     metric == KmeansMetric::l2 ? f.template operator()<KmeansMetric::l2>()
                                : f.template operator()<KmeansMetric::l1>();
-}
-
-/// Whether strips of the image can be read and written in words of 8 bytes.
-bool aligned(const Image &image) {
-    for (int i = 0; i < image.plane_count(); i++) {
-        const std::size_t unit = image.format == Format::i420 && i > 0 ? 4 : 8;
-        if (!aligned(rows_of(image.planes[i]), 0, unit))
-            return false;
-    }
-    return true;
 }
 
 class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
@@ -250,7 +227,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         const Tables<Sum> tables = take_tables<Sum>(run.src);
         const KmeansRun there = on_device(run);
         const Layout layout = layout_of(there.src);
-        const Source src = source_of(there.src);
+        const Source src{colors_of(there.src), lab()};
         const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src);
         if (!brute_force || params_.draws()) {
             // What goes on from the run before needs no colours to draw from.
@@ -335,19 +312,6 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     const LabTable *lab() const {
         return params_.space == KmeansSpace::lab ? reinterpret_cast<const LabTable *>(lab_.data())
                                                  : nullptr;
-    }
-
-    Source source_of(const Image &image) const {
-        Source src{.width = image.width,
-                   .height = image.height,
-                   .red = blue_first(image.format) ? 2 : 0,
-                   .aligned = aligned(image),
-                   .lab = lab()};
-        for (int i = 0; i < image.plane_count(); i++)
-            src.planes[i] = rows_of(image.planes[i]);
-        if (image.plane_count() > 1)
-            src.yuv = RgbTransform::of(image);
-        return src;
     }
 
     template <Layout layout, class Sum>
