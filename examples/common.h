@@ -83,7 +83,7 @@ static void log_line(void *context, gpv_log_level level, const char *message) {
 }
 
 static gpv_context *create_context(void) {
-    gpv_context *context = NULL;
+    static gpv_context *context; /* log_line() looks at it as long as there is a context */
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.log = log_line;

@@ -52,6 +52,7 @@ struct Options {
     std::vector<std::string> effects = {"gpuerode radius=6 shape=ellipse",
                                         "gpuccl threshold=100 min-area=100", "gpukmeans clusters=6",
                                         "gpusift overlay=rich"};
+    std::string cut = "gpugraphcut"; // the last effect
     std::string out = "out";
     int frames = 0; // 0 = all of a file, live_frames of a camera
 };
@@ -424,7 +425,9 @@ class Demo {
   private:
     void report_counts() const {
         const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
-        const char *what = name_ == "gpusift" ? "keypoints" : "objects";
+        const char *what = name_ == "gpusift"       ? "keypoints"
+                           : name_ == "gpugraphcut" ? "pixels"
+                                                    : "objects";
         if (*least == *most)
             std::printf("%-9s %d in every frame\n", what, *least);
         else
@@ -615,8 +618,9 @@ class Demo {
     }
 
     void keep(const GstStructure *found) {
-        if (int count = 0; gst_structure_get_int(found, "count", &count))
-            counts_.push_back(count);
+        for (const char *name : {"count", "area"})
+            if (int count = 0; gst_structure_get_int(found, name, &count))
+                counts_.push_back(count);
         colors_ = numbers(found, "centroids");
         pixels_ = numbers(found, "counts");
     }
@@ -708,11 +712,12 @@ class Demo {
 Options parse(int argc, char **argv) {
     Options options;
     gchar *effect = nullptr, *out = nullptr, *credit = nullptr;
-    gchar *sift_clip = nullptr, *sift_credit = nullptr;
+    gchar *sift_clip = nullptr, *sift_credit = nullptr, *cut = nullptr;
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
         {"effect", 'e', 0, G_OPTION_ARG_FILENAME, &effect,
-         "what to show, as for gst-launch-1.0; default: gpuerode, gpuccl, gpukmeans, gpusift",
+         "what to show, as for gst-launch-1.0; default: gpuerode, gpuccl, gpukmeans, gpusift, "
+         "gpugraphcut",
          "ELEMENT"},
         {"frames", 'n', 0, G_OPTION_ARG_INT, &options.frames,
          "stop after so many; default: all of a file, 300 of a camera", "N"},
@@ -720,6 +725,8 @@ Options parse(int argc, char **argv) {
          "FOLDER"},
         {"credit", 0, 0, G_OPTION_ARG_FILENAME, &credit, "source and licence of the clip, to print",
          "TEXT"},
+        {"cut", 0, 0, G_OPTION_ARG_FILENAME, &cut,
+         "how gpugraphcut finds the object of the clip; default: gpugraphcut", "ELEMENT"},
         {"sift-clip", 0, 0, G_OPTION_ARG_FILENAME, &sift_clip, "another clip for gpusift", "FILE"},
         {"sift-credit", 0, 0, G_OPTION_ARG_FILENAME, &sift_credit, "its source and licence",
          "TEXT"},
@@ -733,7 +740,7 @@ Options parse(int argc, char **argv) {
     const bool parsed = g_option_context_parse(context.get(), &argc, &argv, &error);
     Error failed(error);
     Text owned_effect(effect), owned_out(out), owned_credit(credit);
-    Text owned_sift_clip(sift_clip), owned_sift_credit(sift_credit);
+    Text owned_sift_clip(sift_clip), owned_sift_credit(sift_credit), owned_cut(cut);
     Owned<gchar *, g_strfreev> owned_inputs(inputs);
     if (!parsed)
         throw std::runtime_error(failed->message);
@@ -743,8 +750,12 @@ Options parse(int argc, char **argv) {
         throw std::runtime_error("--frames must be 0 (all) or more");
     if (inputs)
         options.clip.input = inputs[0];
+    if (cut)
+        options.cut = cut;
     if (effect)
         options.effects = {effect};
+    else
+        options.effects.push_back(options.cut);
     if (out)
         options.out = out;
     if (credit)

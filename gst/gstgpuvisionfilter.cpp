@@ -729,6 +729,7 @@ class MappedPair {
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results,
                          bool meta) {
     auto *priv = private_of(self);
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     const bool cuda = priv->cuda_frames;
     if (!priv->context) /* follow_context() has said why */
         return FALSE;
@@ -739,6 +740,8 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
         return FALSE;
     }
+    if (klass->examine && !klass->examine(self, in, &priv->in_info))
+        return FALSE;
     MappedPair frames(self, in, out, cuda ? priv->cuda->place() : GstGpuVisionPlace{});
     if (!frames.has_src() || !frames.has_dst()) {
         GST_ELEMENT_ERROR(self, STREAM, FAILED,

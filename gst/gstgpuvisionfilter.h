@@ -51,6 +51,12 @@ struct _GstGpuVisionFilterClass {
     /* Also called where open() has failed. */
     void (*close)(GstGpuVisionFilter *self);
 
+    /*
+     * Looks at the frame that came, such as at its metadata, before process(). Posts what is wrong,
+     * and then returns FALSE. May be NULL.
+     */
+    gboolean (*examine)(GstGpuVisionFilter *self, GstBuffer *buffer, const GstVideoInfo *info);
+
     /* Runs on one frame. Controlled properties have the values of the frame's time. */
     gpv_status (*process)(GstGpuVisionFilter *self, const GstGpuVisionJob *job);
 

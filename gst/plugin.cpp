@@ -3,6 +3,7 @@
 
 #include "gstgpuccl.h"
 #include "gstgpuerode.h"
+#include "gstgpugraphcut.h"
 #include "gstgpukmeans.h"
 #include "gstgpusift.h"
 
@@ -12,9 +13,10 @@ namespace {
 gboolean init(GstPlugin *plugin) {
     const gboolean ccl = GST_ELEMENT_REGISTER(gpuccl, plugin);
     const gboolean erode = GST_ELEMENT_REGISTER(gpuerode, plugin);
+    const gboolean graphcut = GST_ELEMENT_REGISTER(gpugraphcut, plugin);
     const gboolean kmeans = GST_ELEMENT_REGISTER(gpukmeans, plugin);
     const gboolean sift = GST_ELEMENT_REGISTER(gpusift, plugin);
-    return ccl || erode || kmeans || sift;
+    return ccl || erode || graphcut || kmeans || sift;
 }
 
 } // namespace

@@ -122,6 +122,14 @@ typedef struct gpv_image {
     int64_t stride[GPV_MAX_PLANES]; /**< bytes from one row to the next, >= one row of samples */
 } gpv_image;
 
+/** A part of an image. */
+typedef struct gpv_rect {
+    int32_t x;      /**< left column */
+    int32_t y;      /**< upper row */
+    int32_t width;  /**< columns */
+    int32_t height; /**< rows */
+} gpv_rect;
+
 /** View of flat memory, for results that are not images. Start from gpv_buffer_init(). */
 typedef struct gpv_buffer {
     uint32_t struct_size; /**< sizeof(gpv_buffer) */

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "core/graphcut.hpp"
+#include "api/graphcut.hpp"
 
 #include <bit>
-#include <cstddef>
 #include <limits>
 #include <utility>
 
 #include "api/guard.hpp"
-#include "api/image.hpp"
 
 struct gpv_graphcut {
     std::shared_ptr<gpv::Context> context;
@@ -22,12 +20,8 @@ namespace gpv {
 namespace {
 
 constexpr std::size_t first_params_size = sizeof(gpv_graphcut_params);
-constexpr std::uint32_t first_result_size = sizeof(gpv_graphcut_result);
 
 static_assert(max_terminal == GPV_GRAPHCUT_MAX_TERMINAL && max_link == GPV_GRAPHCUT_MAX_LINK);
-static_assert(sizeof(GraphcutFound) == sizeof(gpv_graphcut_result) &&
-              offsetof(GraphcutFound, refused) == offsetof(gpv_graphcut_result, refused) &&
-              alignof(GraphcutFound) == 8);
 
 gpv_graphcut_params default_params() {
     gpv_graphcut_params params{};
@@ -58,17 +52,6 @@ void require_links(const gpv_graphcut &op, const Image &links) {
     op.context->device().require_reach(links.memory, links.device, "links");
 }
 
-GraphcutFound *read_result(const gpv_graphcut &op, const gpv_buffer *result) {
-    const Block block =
-        read_buffer(result, "result", sizeof(GraphcutFound), alignof(GraphcutFound));
-    op.context->device().require_reach(block.memory, block.device, "result");
-    if (block.memory != op.context->device().memory())
-        throw Error(Status::invalid_argument,
-                    "result->memory is GPV_MEMORY_HOST, but the backend is CUDA; "
-                    "gpv_graphcut_wait() gives the result to the host");
-    return reinterpret_cast<GraphcutFound *>(block.data);
-}
-
 [[noreturn]] void meet(const char *a, const char *b) {
     throw Error(Status::invalid_argument, std::string(a) + " overlaps " + b);
 }
@@ -80,10 +63,7 @@ void require_disjoint(const GraphcutRun &run) {
     for (const auto &[image, name] : images) {
         if (&image != &run.mask && overlap(image, run.mask))
             meet("mask", name);
-        if (run.result && overlap(image, {.memory = image.memory,
-                                          .device = image.device,
-                                          .data = reinterpret_cast<std::byte *>(run.result),
-                                          .size = sizeof(GraphcutFound)}))
+        if (run.result && overlap(image, block_of(run.result, image)))
             meet("result", name);
     }
 }
@@ -154,7 +134,7 @@ gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image
         gpv::require_format(run.mask, "mask", run.mask.format == gpv::Format::gray8, "GRAY8");
         gpv::require_like(*op->context, run.links, run.mask, "mask", "links");
         if (result)
-            run.result = gpv::read_result(*op, result);
+            run.result = gpv::read_found(*op->context, result, "gpv_graphcut_wait");
         gpv::require_disjoint(run);
         // A run that has not begun leaves the result of the one before; one that fails leaves none.
         const bool had_run = std::exchange(op->has_run, false);
@@ -187,7 +167,7 @@ gpv_status gpv_graphcut_wait(gpv_graphcut *op, gpv_graphcut_result *result) {
     return gpv::guard_object(op, [&] {
         if (result)
             gpv::require_range({"result", "struct_size"}, result->struct_size,
-                               gpv::first_result_size, gpv::max_struct_size);
+                               gpv::first_graphcut_result_size, gpv::max_struct_size);
         op->core->wait();
         gpv::GraphcutFound found{};
         if (op->has_run)

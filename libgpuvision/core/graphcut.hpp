@@ -69,7 +69,8 @@ struct GraphcutRun {
 class Graphcut : public Operation {
   public:
     virtual void set_params(const GraphcutParams &params) = 0;
-    virtual void prepare(const Image &links) = 0;
+    /// stream: that of the first run.
+    virtual void prepare(const Image &links, Stream stream = nullptr) = 0;
     /// Whether wait(), found() and fault() are about this run: not so if it has been captured in a
     /// graph.
     virtual bool run(Stream stream, const GraphcutRun &run) = 0;

@@ -6,7 +6,7 @@
 
 #include "core/color.hpp"
 
-/// How cpu/kmeans.cpp reads the colours of pixels.
+/// How the colours of pixels are read.
 namespace gpv::cpu {
 
 /// Samples behind the last one of a row that ColorReader may read and write: more than a vector

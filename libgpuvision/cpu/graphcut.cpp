@@ -57,7 +57,7 @@ class CpuGraphcut final : public Graphcut {
 
     void set_params(const GraphcutParams &params) override { params_ = params; }
 
-    void prepare(const Image &links) override { reserve(links, nullptr); }
+    void prepare(const Image &links, Stream stream) override { reserve(links, stream); }
 
     bool run(Stream stream, const GraphcutRun &run) override {
         const Deadline deadline(params_.time_limit);

@@ -54,14 +54,14 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
 
     void set_params(const GraphcutParams &params) override { params_ = params; }
 
-    void prepare(const Image &links) override {
+    void prepare(const Image &links, Stream stream) override {
         end_last_run();
         Image terminals = links, mask = links;
         terminals.format = Format::label32;
         mask.format = Format::gray8;
         const GraphcutRun run{.terminals = terminals, .links = links, .mask = mask};
         reserve_host(run);
-        plan(nullptr, [&] { visit(run); });
+        plan(stream, [&] { visit(run); });
         graphs_.prepare(sequence_);
     }
 

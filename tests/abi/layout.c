@@ -12,7 +12,8 @@
 #define FIELD(type, field, offset, size)                                                           \
     _Static_assert(offsetof(type, field) == (offset) && sizeof(((type *)0)->field) == (size),      \
                    #type "." #field)
-#define VALUE(name, value) _Static_assert((name) == (value), #name)
+/* Cast, since two floats make no constant expression. */
+#define VALUE(name, value) _Static_assert((long long)(name) == (long long)(value), #name)
 
 enum { UNSIGNED = 0, SIGNED = 1 };
 
@@ -26,6 +27,9 @@ SCALAR(gpv_ccl_output, 4, UNSIGNED);
 SCALAR(gpv_kmeans_metric, 4, UNSIGNED);
 SCALAR(gpv_kmeans_start, 4, UNSIGNED);
 SCALAR(gpv_kmeans_space, 4, UNSIGNED);
+SCALAR(gpv_segment_model, 4, UNSIGNED);
+SCALAR(gpv_segment_fit, 4, UNSIGNED);
+SCALAR(gpv_segment_paint, 4, UNSIGNED);
 SCALAR(gpv_sift_type, 4, UNSIGNED);
 SCALAR(gpv_sift_style, 4, UNSIGNED);
 SCALAR(gpv_status, 4, SIGNED);
@@ -122,6 +126,18 @@ FIELD(gpv_kmeans_result, converged, 16, 4);
 FIELD(gpv_kmeans_result, reserved, 20, 4);
 FIELD(gpv_kmeans_result, inertia, 24, 8);
 
+STRUCT(gpv_segment_params, 40);
+FIELD(gpv_segment_params, struct_size, 0, 4);
+FIELD(gpv_segment_params, model, 4, 4);
+FIELD(gpv_segment_params, fit, 8, 4);
+FIELD(gpv_segment_params, connectivity, 12, 4);
+FIELD(gpv_segment_params, rounds, 16, 4);
+FIELD(gpv_segment_params, lambda, 20, 4);
+FIELD(gpv_segment_params, sigma, 24, 4);
+FIELD(gpv_segment_params, paint, 28, 4);
+FIELD(gpv_segment_params, certificate, 32, 4);
+FIELD(gpv_segment_params, time_limit, 36, 4);
+
 STRUCT(gpv_sift_params, 48);
 FIELD(gpv_sift_params, struct_size, 0, 4);
 FIELD(gpv_sift_params, max_features, 4, 4);
@@ -161,6 +177,12 @@ FIELD(gpv_image, color_matrix, 24, 4);
 FIELD(gpv_image, color_range, 28, 4);
 FIELD(gpv_image, data, 32, 64);
 FIELD(gpv_image, stride, 96, 64);
+
+STRUCT(gpv_rect, 16);
+FIELD(gpv_rect, x, 0, 4);
+FIELD(gpv_rect, y, 4, 4);
+FIELD(gpv_rect, width, 8, 4);
+FIELD(gpv_rect, height, 12, 4);
 
 STRUCT(gpv_buffer, 32);
 FIELD(gpv_buffer, struct_size, 0, 4);
@@ -205,6 +227,17 @@ VALUE(GPV_KMEANS_GRID, 2);
 VALUE(GPV_KMEANS_GIVEN, 3);
 VALUE(GPV_KMEANS_RGB, 0);
 VALUE(GPV_KMEANS_LAB, 1);
+VALUE(GPV_SEGMENT_GMM, 0);
+VALUE(GPV_SEGMENT_HISTOGRAM, 1);
+VALUE(GPV_SEGMENT_MEANS, 2);
+VALUE(GPV_SEGMENT_FIT_ALWAYS, 0);
+VALUE(GPV_SEGMENT_FIT_ADAPT, 1);
+VALUE(GPV_SEGMENT_FIT_ONCE, 2);
+VALUE(GPV_SEGMENT_OVERLAY, 0);
+VALUE(GPV_SEGMENT_CUTOUT, 1);
+VALUE(GPV_SEGMENT_UNIT, 1000);
+VALUE(GPV_SEGMENT_MAX_ROUNDS, 100);
+VALUE(GPV_SEGMENT_MAX_WEIGHT, 1e6f);
 VALUE(GPV_SIFT_LENGTH, 128);
 VALUE(GPV_SIFT_MAX_DESCRIBED, 1 << 20);
 VALUE(GPV_SIFT_U8, 0);

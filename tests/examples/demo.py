@@ -178,6 +178,18 @@ def check_keypoints(said):
             f"{left, right, top, bottom}"
 
 
+def check_cut(said):
+    """The ball is the foreground, and stays as bright as it was."""
+    least = int(said["pixels"].split()[0])
+    frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
+    assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
+    for number, rows in enumerate(frames):
+        before = bright(row[:WIDTH] for row in rows[TOP:])
+        after = bright(row[WIDTH:] for row in rows[TOP:])
+        assert abs(after - before) < 0.02 * before, f"frame {number}: {before} bright pixels, then {after}"
+        assert before < 1.02 * least, f"frame {number}: {before} bright pixels, {said['pixels']}"
+
+
 def count_of(rows):
     return sum(map(sum, rows))
 
@@ -196,12 +208,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--frames", str(FRAMES), "--out", folder)
         assert result.returncode == 0, result.stderr
-        assert len(os.listdir(folder)) == 8, os.listdir(folder)
+        assert len(os.listdir(folder)) == 10, os.listdir(folder)
         reports = [dict(re.findall(r"^(\w+) +(.*)$", report, re.M))
                    for report in result.stdout.strip().split("\n\n")]
-        assert len(reports) == 4, result.stdout
-        for said, element, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans", "gpusift"),
-                                        (check_eroded, check_boxes, check_colors, check_keypoints)):
+        assert len(reports) == 5, result.stdout
+        for said, element, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans", "gpusift",
+                                                  "gpugraphcut"),
+                                        (check_eroded, check_boxes, check_colors, check_keypoints,
+                                         check_cut)):
             check_report(said, element)
             check(said)
 

@@ -37,7 +37,7 @@ def main():
         plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
         where = {"LD_LIBRARY_PATH": library.parent}
         for stem, args, picture in (("erode", [3], "drawn"), ("ccl", [128, 100], "drawn"),
-                                    ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"),
+                                    ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"), ("segment", [1], "drawn"),
                                     ("sift", [0], "drawn")):
             program, source, by_c, by_python = (
                 Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts,
- * pools, and what is left behind; the outputs of gpuccl and gpukmeans; and what
- * gpusift finds and draws. What comes out has to be what the CPU makes of the
+ * pools, and what is left behind; the outputs of gpuccl, gpukmeans and
+ * gpugraphcut; and what gpusift finds and draws. What comes out has to be what the CPU makes of the
  * same frame in system memory.
  */
 #include "helpers.h"
 
+#include <glib/gstdio.h>
 #include <gmodule.h>
 #include <gst/cuda/cuda-gst.h>
 #include <gst/cuda/gstcudabufferpool.h>
@@ -394,6 +395,78 @@ GST_START_TEST(test_kmeans_outputs) {
     fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
     fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
     pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* RGBA of any format, in either memory. */
+static void check_cutout(Pair *pair, GstCudaContext *context, const GstVideoInfo *info) {
+    const GstVideoInfo rgba = make_info("RGBA", info->width, info->height);
+    GstBuffer *frame = random_padded_frame(info), *cuda = padded_cuda_buffer(context, info);
+    GstBuffer *down = random_frame(&rgba), *got, *expected;
+    set_pair_output(pair, "cutout");
+    copy(info, frame, cuda);
+    got = gst_harness_push_and_pull(pair->tested, cuda);
+    expected = gst_harness_push_and_pull(pair->model, frame);
+    fail_unless(gst_structure_is_equal(results_of(got, "gpugraphcut"),
+                                       results_of(expected, "gpugraphcut")));
+    fail_unless(memory_of(got)->context == context);
+    copy(&rgba, got, down);
+    assert_same(&rgba, down, expected);
+    gst_buffer_unref(down);
+    gst_buffer_unref(got);
+    gst_buffer_unref(expected);
+}
+
+/* Each frame goes on from the one before, on both. */
+GST_START_TEST(test_graphcut_outputs) {
+    GstCudaContext *context = new_context();
+    Pair pair = pair_of("gpugraphcut", context);
+    for (guint s = 0; s < G_N_ELEMENTS(cuda_sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], cuda_sizes[s][0], cuda_sizes[s][1]);
+        set_pair_info(&pair, &info, TRUE);
+        set_pair_output(&pair, "overlay");
+        fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
+        check_values(&pair, context, &info, "mask", "GRAY8", "NV12");
+        check_cutout(&pair, context, &info);
+        set_pair_output(&pair, "none");
+        fail_unless(check_frame(&pair, &info, padded_cuda_buffer(context, &info)) == context);
+    }
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 0);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 0);
+    pair_free(&pair);
+    gst_object_unref(context);
+}
+GST_END_TEST
+
+/* Seeds come from a file, and lie in system memory. */
+GST_START_TEST(test_graphcut_seeds) {
+    static const gchar header[] = "P5\n40 30\n255\n";
+    GstCudaContext *context = new_context();
+    GstVideoInfo info = make_info(formats[__i__], 40, 30);
+    gchar *folder = g_dir_make_tmp(NULL, NULL);
+    gchar *path = g_build_filename(folder, "seeds.pgm", NULL);
+    GString *bytes = g_string_new(header);
+    for (guint i = 0; i < 40 * 30; i++)
+        g_string_append_c(bytes, (gchar)(g_random_int_range(0, 3) * 255 / 2));
+    fail_unless(g_file_set_contents(path, bytes->str, (gssize)bytes->len, NULL));
+    for (guint warm = 0; warm < 2; warm++) {
+        Pair pair = pair_of("gpugraphcut", context);
+        GstElement *elements[] = {pair.tested->element, pair.model->element};
+        for (guint i = 0; i < G_N_ELEMENTS(elements); i++) {
+            gst_util_set_object_arg(G_OBJECT(elements[i]), "seed-source", "mask");
+            g_object_set(elements[i], "seeds", path, "warm-start", (gboolean)warm, NULL);
+        }
+        set_pair_info(&pair, &info, TRUE);
+        for (guint i = 0; i < 4; i++)
+            fail_unless(check_frame(&pair, &info, padded_cuda_buffer(context, &info)) == context);
+        pair_free(&pair);
+    }
+    g_remove(path);
+    g_rmdir(folder);
+    g_string_free(bytes, TRUE);
+    g_free(path);
+    g_free(folder);
     gst_object_unref(context);
 }
 GST_END_TEST
@@ -833,6 +906,8 @@ static Suite *cuda_suite(void) {
     tcase_add_loop_test(tcase, test_ccl_outputs, 0, cuda_formats);
     tcase_add_test(tcase, test_ccl_none_copies_nothing);
     tcase_add_loop_test(tcase, test_kmeans_outputs, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_graphcut_outputs, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_graphcut_seeds, 0, cuda_formats);
     tcase_add_loop_test(tcase, test_sift_overlays, 0, cuda_formats);
     tcase = add_case(suite, "contexts");
     tcase_add_test(tcase, test_context_query);

@@ -50,6 +50,7 @@ static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) 
 
 /* Without what a frame takes over from the one before. */
 static const gchar *const tested_elements[] = {"gpuerode", "gpuccl", "gpukmeans warm-start=false",
+                                               "gpugraphcut warm-start=false",
                                                "gpusift overlay=rich"};
 
 static GstHarness *harness_on(const gchar *element, const gchar *backend) {

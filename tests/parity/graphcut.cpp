@@ -102,40 +102,6 @@ struct Laid {
     }
 };
 
-/// A result among bytes that are canaries.
-class Stored {
-  public:
-    /// number: of the run, so that it lies elsewhere than that of the last.
-    explicit Stored(int number = 0)
-        : at_(static_cast<std::size_t>(8 * (1 + number % 9))), bytes_(at_ + 40 + 64, canary) {}
-
-    std::vector<std::uint8_t> &bytes() { return bytes_; }
-    gpv_buffer view(std::uint8_t *bytes, gpv_memory memory) const {
-        gpv_buffer view;
-        gpv_buffer_init(&view, sizeof view);
-        view.memory = memory;
-        view.data = bytes + at_;
-        view.size = sizeof(gpv_graphcut_result);
-        return view;
-    }
-    gpv_graphcut_result result() const {
-        static_assert(sizeof(gpv_graphcut_result) == 40);
-        gpv_graphcut_result result;
-        std::memcpy(&result, &bytes_[at_], sizeof result);
-        return result;
-    }
-    bool canaries_intact() const {
-        std::vector<std::uint8_t> copy = bytes_;
-        std::fill_n(&copy[at_], sizeof(gpv_graphcut_result), canary);
-        return std::all_of(copy.begin(), copy.end(), [](auto byte) { return byte == canary; });
-    }
-
-  private:
-    static constexpr std::uint8_t canary = 0xC5;
-    std::size_t at_;
-    std::vector<std::uint8_t> bytes_;
-};
-
 /// What the library says of a run.
 struct Outcome {
     gpv_status status;
@@ -250,19 +216,6 @@ std::string describe(const Operator &op, const Instance &in, const Laid &laid,
            std::to_string(static_cast<int>(laid.sharing));
 }
 
-std::string text_of(const gpv_graphcut_result &r) {
-    return "size " + std::to_string(r.struct_size) + " optimal " + std::to_string(r.optimal) +
-           " flow " + std::to_string(r.flow) + " cut " + std::to_string(r.cut) + " area " +
-           std::to_string(r.area) + " refused " + std::to_string(r.refused) + " reserved " +
-           std::to_string(r.reserved);
-}
-
-void expect_result(const gpv_graphcut_result &got, const gpv_graphcut_result &want,
-                   const std::string &what) {
-    if (std::memcmp(&got, &want, sizeof got) != 0)
-        fatal(what + ": is " + text_of(got) + ", want " + text_of(want));
-}
-
 void expect_outcome(const Outcome &got, gpv_status status, const gpv_graphcut_result &want,
                     const std::string &what) {
     if (got.status != status)
@@ -285,10 +238,6 @@ void expect_mask(const Laid &laid, const Instance &in, const Cut &want, const st
     }
     if (!laid.mask.canaries_intact())
         fatal(what + ": bytes outside the mask were written");
-}
-
-gpv_graphcut_result result_of(const Cut &cut, bool certificate) {
-    return {sizeof(gpv_graphcut_result), 1, cut.flow, certificate ? cut.flow : -1, cut.area, 0, 0};
 }
 
 /// One run, and everything that it has written.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Instances of minimum cuts on pixels, and what finds the cut: plain augmenting paths, and Boost's
-// maximum flow where it is installed.
+// Instances of minimum cuts on pixels, what finds the cut, which is plain augmenting paths, and
+// Boost's maximum flow where it is installed; and results of the library.
 #pragma once
 
 #include "device.hpp"
@@ -453,6 +453,59 @@ inline Cut reference(const Instance &in) {
     return definition(in);
 }
 
+// ---- results ------------------------------------------------------------------------
+
+/// A result among bytes that are canaries.
+class Stored {
+  public:
+    /// number: of the run, so that it lies elsewhere than that of the last.
+    explicit Stored(int number = 0)
+        : at_(static_cast<std::size_t>(8 * (1 + number % 9))), bytes_(at_ + 40 + 64, canary) {}
+
+    std::vector<std::uint8_t> &bytes() { return bytes_; }
+    gpv_buffer view(std::uint8_t *bytes, gpv_memory memory) const {
+        gpv_buffer view;
+        gpv_buffer_init(&view, sizeof view);
+        view.memory = memory;
+        view.data = bytes + at_;
+        view.size = sizeof(gpv_graphcut_result);
+        return view;
+    }
+    gpv_graphcut_result result() const {
+        static_assert(sizeof(gpv_graphcut_result) == 40);
+        gpv_graphcut_result result;
+        std::memcpy(&result, &bytes_[at_], sizeof result);
+        return result;
+    }
+    bool canaries_intact() const {
+        std::vector<std::uint8_t> copy = bytes_;
+        std::fill_n(&copy[at_], sizeof(gpv_graphcut_result), canary);
+        return std::all_of(copy.begin(), copy.end(), [](auto byte) { return byte == canary; });
+    }
+
+  private:
+    static constexpr std::uint8_t canary = 0xC5;
+    std::size_t at_;
+    std::vector<std::uint8_t> bytes_;
+};
+
+inline std::string text_of(const gpv_graphcut_result &r) {
+    return "size " + std::to_string(r.struct_size) + " optimal " + std::to_string(r.optimal) +
+           " flow " + std::to_string(r.flow) + " cut " + std::to_string(r.cut) + " area " +
+           std::to_string(r.area) + " refused " + std::to_string(r.refused) + " reserved " +
+           std::to_string(r.reserved);
+}
+
+inline void expect_result(const gpv_graphcut_result &got, const gpv_graphcut_result &want,
+                          const std::string &what) {
+    if (std::memcmp(&got, &want, sizeof got) != 0)
+        fatal(what + ": is " + text_of(got) + ", want " + text_of(want));
+}
+
+inline gpv_graphcut_result result_of(const Cut &cut, bool certificate) {
+    return {sizeof(gpv_graphcut_result), 1, cut.flow, certificate ? cut.flow : -1, cut.area, 0, 0};
+}
+
 // ---- random instances ---------------------------------------------------------------
 
 /// Terminals and links of random kinds: scales, ties, zeros, one-way links, values at the limits.
@@ -764,11 +817,6 @@ struct Weight {
     double lambda;
 };
 inline constexpr Weight weights[] = {{"easy", 0.2}, {"medium", 0.02}, {"hard", 0.002}};
-
-inline std::uint32_t pixel_hash(std::uint64_t seed, int x, int y) {
-    return hash(seed * 1000003 + (std::uint64_t(static_cast<std::uint32_t>(y)) << 20) +
-                static_cast<std::uint32_t>(x));
-}
 
 /// Blobs before a ground, both of varied light and of colours that they have partly in common, and
 /// noise; with strokes that say of a few pixels what they are.

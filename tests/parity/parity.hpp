@@ -51,6 +51,12 @@ inline std::uint32_t hash(std::uint64_t z) {
     return static_cast<std::uint32_t>((z ^ z >> 31) >> 32);
 }
 
+/// The same bits for the same pixel.
+inline std::uint32_t pixel_hash(std::uint64_t seed, int x, int y) {
+    return hash(seed * 1000003 + (std::uint64_t(static_cast<std::uint32_t>(y)) << 20) +
+                static_cast<std::uint32_t>(x));
+}
+
 inline bool full_run() {
     return std::getenv("GPV_TEST_FULL") != nullptr;
 }

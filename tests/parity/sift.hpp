@@ -41,11 +41,6 @@ inline double octave_pixel(int octave, const gpv_sift_params &p) {
 /// Of a pixel, 0..255.
 using Grey = std::function<int(int x, int y)>;
 
-inline std::uint32_t pixel_hash(std::uint64_t seed, int x, int y) {
-    return hash(seed * 1000003 + (std::uint64_t(static_cast<std::uint32_t>(y)) << 20) +
-                static_cast<std::uint32_t>(x));
-}
-
 /// Gaussian, but for a hair: 16 tossed coins, of variance 4.
 inline int gaussian_noise(std::uint32_t bits) {
     return __builtin_popcount(bits & 0xffff) - 8;

@@ -649,6 +649,84 @@ struct Cutting {
     }
 };
 
+/// Of noise, some of which is known.
+struct Segmentation {
+    gpv_format format = GPV_FORMAT_RGB8;
+    int width = 9, height = 4;
+    gpv_memory memory = GPV_MEMORY_CUDA, seeds_memory = GPV_MEMORY_CUDA;
+    gpv_segment_model model = GPV_SEGMENT_MEANS; ///< takes the emulation least time
+    int connectivity = 4, rounds = 1;
+    gpv_format mask = GPV_FORMAT_GRAY8;
+    static constexpr bool in_place = false;
+
+    static inline const std::string algorithm = "segment";
+    static inline std::int64_t area = 0; ///< of all runs
+    using Operator = gpv_segment;
+    static constexpr auto create = gpv_segment_create;
+    static constexpr auto destroy = gpv_segment_destroy;
+    static constexpr auto set_params = gpv_segment_set_params;
+    static constexpr auto query = gpv_segment_query;
+
+    Segmentation on_host() const {
+        Segmentation look = *this;
+        look.memory = look.seeds_memory = GPV_MEMORY_HOST;
+        return look;
+    }
+    gpv_segment_params params() const {
+        gpv_segment_params params;
+        gpv_segment_params_init(&params, sizeof params);
+        params.model = model;
+        params.connectivity = connectivity;
+        params.rounds = rounds;
+        params.certificate = 1;
+        return params;
+    }
+    std::vector<Block> blocks() const {
+        return {{image_bytes(format, width, height), memory},
+                {image_bytes(GPV_FORMAT_GRAY8, width, height), seeds_memory},
+                {image_bytes(mask, width, height), memory},
+                {image_bytes(format, width, height), memory},
+                {sizeof(gpv_graphcut_result), GPV_MEMORY_CUDA}};
+    }
+    void fill(const Memories &in) const {
+        for (std::size_t i = 0; i < in[1]->size(); i++)
+            in[1]->data()[i] = i % 7 == 0 ? 0 : i % 7 == 3 ? 255 : 100;
+    }
+    gpv_status prepare(Operator *op, const Memories &in) const {
+        const Views views(*this, in);
+        return gpv_segment_prepare(op, &views.src, &views.seeds, &views.mask, &views.dst);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const Views views(*this, in);
+        const gpv_buffer result = buffer_in(*in[4]);
+        return gpv_segment_run(op, stream, &views.src, &views.seeds, nullptr, &views.mask,
+                               &views.dst, &result);
+    }
+    /// The result is the one that the run has left on the device.
+    gpv_status wait(Operator *op, const Memories &in) const {
+        gpv_graphcut_result result;
+        gpv_graphcut_result_init(&result, sizeof result);
+        const gpv_status status = gpv_segment_wait(op, &result);
+        if (status != GPV_OK)
+            return status;
+        require(std::memcmp(&result, in[4]->data(), sizeof result) == 0,
+                "the result is another one than that on the device");
+        require(result.optimal && result.flow == result.cut, "the cut is not minimal");
+        area += result.area;
+        return status;
+    }
+
+  private:
+    struct Views {
+        gpv_image src, seeds, mask, dst;
+        Views(const Segmentation &look, const Memories &in)
+            : src(image_in(*in[0], look.format, look.width, look.height)),
+              seeds(image_in(*in[1], GPV_FORMAT_GRAY8, look.width, look.height)),
+              mask(image_in(*in[2], look.mask, look.width, look.height)),
+              dst(image_in(*in[3], look.format, look.width, look.height)) {}
+    };
+};
+
 // ---------------------------------------------------------------------------------- pictures
 
 /// What the CPU makes of it.
@@ -1091,6 +1169,15 @@ const Looks<Cutting> cuttings = {
     {"8 neighbours, a column",
      {.format = GPV_FORMAT_CAP32X8, .width = 1, .height = 9, .certificate = true}},
     {"a value out of its range", {.certificate = true, .refused = true}},
+};
+
+/// Likewise.
+const Looks<Segmentation> segmentations = {
+    {"of RGB", {}},
+    {"of NV12, 8 neighbours, two rounds",
+     {.format = GPV_FORMAT_NV12, .connectivity = 8, .rounds = 2, .mask = GPV_FORMAT_NV12}},
+    {"by a histogram, a row", {.width = 11, .height = 1, .model = GPV_SEGMENT_HISTOGRAM}},
+    {"of grey, a mask of I420", {.format = GPV_FORMAT_GRAY8, .mask = GPV_FORMAT_I420}},
 };
 
 /// To draw in host memory takes memory of its own, which nobody prepares.
@@ -1672,6 +1759,38 @@ void test_graphcut() {
     require(Cutting::flow > 1000, "graphs through which little flows");
 }
 
+/// Few, for the reason of the clusterings.
+void test_faults_of_segment() {
+    using enum Act;
+    const std::vector<Act> created = {create_context, create};
+    const Segmentation device;
+    test<Segmentation>({"operator of segment", {}, {create_context}, {create}});
+    test<Segmentation>({"segment, on the device, seeds in host memory: run, wait",
+                        {.seeds_memory = GPV_MEMORY_HOST},
+                        created,
+                        {run, wait}});
+    test<Segmentation>({"segment, on the device: prepare, run, sync",
+                        device,
+                        created,
+                        {prepare, run, sync},
+                        true});
+    test<Segmentation>(
+        {"segment, in host memory: run, query", device.on_host(), created, {run, query}});
+}
+
+void test_segment() {
+    test_faults_of_segment();
+    test_captured(segmentations);
+    test_poison(Looks<Segmentation>{segmentations[1]});
+    test_contexts(Segmentation{});
+    test_allocator<Segmentation>({}, {.width = 29, .height = 13, .connectivity = 8});
+    test_enqueue(segmentations);
+    test_delivery(segmentations[1].second.on_host());
+    test_cycles(segmentations);
+    where = "segment";
+    require(Segmentation::area > 1000, "pictures without a foreground");
+}
+
 /// The CPU backend and the emulation round alike where the processor has fused operations.
 bool processor_has_fma() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -1702,9 +1821,14 @@ void test_sift() {
 
 } // namespace
 
-int main() {
+/// With an argument segmentation alone, which takes as long as much of the rest.
+int main(int count, char **) {
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Calls::begin();
+    if (count > 1) {
+        test_segment();
+        return failures != 0;
+    }
     test_first_call();
     test_automatic_backend();
     test_devices();

@@ -265,6 +265,43 @@ struct Cutting {
     }
 };
 
+/// With result, mask and overlay one behind the other.
+struct Segmentation {
+    static constexpr std::size_t result_bytes = sizeof(gpv_graphcut_result);
+
+    using Operator = gpv_segment;
+    using Result = Output<result_bytes + 2 * width * height>;
+    static constexpr int least_allocations = 5; // handle, backend, solver, scratch of both
+    static constexpr auto create = gpv_segment_create;
+    static constexpr auto destroy = gpv_segment_destroy;
+
+    static gpv_segment_params params() {
+        gpv_segment_params params;
+        gpv_segment_params_init(&params, sizeof params);
+        params.rounds = 2;
+        params.connectivity = 8;
+        params.certificate = 1;
+        return params;
+    }
+    static gpv_status prepare(gpv_segment *op, const gpv_image &src) {
+        return gpv_segment_prepare(op, &src, nullptr, &src, &src);
+    }
+    static gpv_status run(gpv_segment *op, const gpv_image &src, Result &result) {
+        gpv_image mask = src, dst = src;
+        mask.data[0] = result.data.data() + result_bytes;
+        dst.data[0] = result.data.data() + result_bytes + width * height;
+        const gpv_buffer found = result.part(0, result_bytes);
+        const gpv_status status =
+            gpv_segment_run(op, nullptr, &src, nullptr, nullptr, &mask, &dst, &found);
+        return status == GPV_OK ? gpv_segment_wait(op, nullptr) : status;
+    }
+    static std::int64_t found(const Result &result) {
+        gpv_graphcut_result found;
+        std::memcpy(&found, result.data.data(), sizeof found);
+        return found.flow;
+    }
+};
+
 /// With keypoints, descriptors, result and a picture to draw into one behind the other.
 struct Extraction {
     static constexpr int room = 100;
@@ -390,6 +427,7 @@ void warm_up_all() {
     warm_up<Labelling>();
     warm_up<Clustering>();
     warm_up<Cutting>();
+    warm_up<Segmentation>();
     warm_up<Extraction>();
 }
 
@@ -460,6 +498,7 @@ START_TEST(creating_and_running) {
     create_and_run<Labelling>();
     create_and_run<Clustering>();
     create_and_run<Cutting>();
+    create_and_run<Segmentation>();
     create_and_run<Extraction>();
 }
 END_TEST
@@ -630,6 +669,32 @@ START_TEST(a_prepared_cutting_allocates_nothing) {
 }
 END_TEST
 
+START_TEST(a_prepared_segmentation_allocates_nothing) {
+    gpv_segment *op = nullptr;
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_segment_create(context, nullptr, &op), GPV_OK);
+    Pixels from = noise();
+    Segmentation::Result to;
+    const gpv_image src = view(from);
+    for (const gpv_segment_model model :
+         {GPV_SEGMENT_GMM, GPV_SEGMENT_HISTOGRAM, GPV_SEGMENT_MEANS})
+        for (const float sigma : {0.0f, 1.0f, GPV_SEGMENT_MAX_WEIGHT}) {
+            gpv_segment_params params = Segmentation::params();
+            params.model = model;
+            params.sigma = sigma;
+            ck_assert_int_eq(gpv_segment_set_params(op, &params), GPV_OK);
+            ck_assert_int_eq(Segmentation::prepare(op, src), GPV_OK);
+            const long before = calls;
+            for (int i = 0; i < 10; i++)
+                ck_assert_int_eq(Segmentation::run(op, src, to), GPV_OK);
+            ck_assert_msg(calls == before, "model %u, sigma %g: %ld allocations in 10 runs", model,
+                          sigma, calls - before);
+        }
+    gpv_segment_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 START_TEST(a_prepared_extraction_allocates_nothing) {
     gpv_sift *op = nullptr;
     gpv_context *context = cpu_context();
@@ -674,6 +739,7 @@ int main() {
     tcase_add_test(group, a_prepared_labelling_allocates_nothing);
     tcase_add_test(group, a_prepared_clustering_allocates_nothing);
     tcase_add_test(group, a_prepared_cutting_allocates_nothing);
+    tcase_add_test(group, a_prepared_segmentation_allocates_nothing);
     tcase_add_test(group, a_prepared_extraction_allocates_nothing);
     return run_group("memory", group);
 }

@@ -1,0 +1,623 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpugraphcut.h"
+
+#include <gpuvision/segment.h>
+#include <gst/video/gstvideometa.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "gstgpuvisionmeta.h"
+
+namespace {
+
+enum Output { output_overlay, output_mask, output_cutout, output_none };
+
+enum Source { source_auto, source_rect, source_mask, source_regions };
+
+/* The properties. */
+struct Settings {
+    gpv_segment_params params; /* without paint */
+    Source source;
+    guint changes; /* of what is known of the frames: source, rect and seeds */
+};
+
+/* A picture of seeds, in the size of the frames. */
+struct Seeds {
+    guint8 *pixels; /* NULL: none has been read */
+    gint width, height;
+};
+
+/* In pixels; right and bottom are outside. */
+struct Box {
+    gint64 left, top, right, bottom;
+};
+
+} // namespace
+
+struct _GstGpuGraphcut {
+    GstGpuVisionFilter parent;
+    gpv_segment *op;
+
+    /* Under the object lock. */
+    Settings wanted;
+    gchar *wanted_rect, *wanted_seeds;
+
+    /* Of the frame at hand. */
+    Settings settings;
+    gchar *rect, *seeds; /* as of settings.changes */
+    Seeds read;          /* from seeds */
+    gpv_rect bounds;     /* of the foreground */
+    gboolean bounded;
+
+    gpv_segment_params used;   /* those of op */
+    gboolean learned;          /* a frame has been run, and its colours can be gone on from */
+    gpv_graphcut_result found; /* in the last frame whose results were wanted */
+};
+
+G_DEFINE_FINAL_TYPE(GstGpuGraphcut, gst_gpu_graphcut, GST_TYPE_GPU_VISION_FILTER)
+GST_ELEMENT_REGISTER_DEFINE(gpugraphcut, "gpugraphcut", GST_RANK_NONE, GST_TYPE_GPU_GRAPHCUT)
+
+namespace {
+
+enum Property {
+    seed_source = 1,
+    rect,
+    seeds,
+    model,
+    iterations,
+    lambda,
+    sigma,
+    connectivity,
+    max_time_ms,
+    warm_start,
+    output
+};
+
+constexpr gint most_ms = G_MAXINT32 / 1000;
+
+const GEnumValue sources[] = {
+    {source_auto, "Nothing is known: the colours of the frame are divided in two", "auto"},
+    {source_rect, "Outside of rect is background", "rect"},
+    {source_mask, "The picture that seeds names", "mask"},
+    {source_regions, "Outside of the frame's regions of interest is background", "roi-meta"},
+    {0, nullptr, nullptr}};
+
+const GEnumValue models[] = {
+    {GPV_SEGMENT_GMM, "A mixture of five Gaussians for either side", "gmm"},
+    {GPV_SEGMENT_HISTOGRAM, "How frequent each of 16x16x16 colours is on either side", "histogram"},
+    {GPV_SEGMENT_MEANS, "One mean colour for either side", "means"},
+    {0, nullptr, nullptr}};
+
+const GEnumValue connectivities[] = {{4, "Pixels touch at sides", "4"},
+                                     {8, "Pixels touch at sides and corners", "8"},
+                                     {0, nullptr, nullptr}};
+
+const GEnumValue output_names[] = {
+    {output_overlay, "The frame, its background grey and half as bright", "overlay"},
+    {output_mask, "White in the foreground: GRAY8, in CUDAMemory NV12", "mask"},
+    {output_cutout, "The frame with the mask as its alpha: RGBA", "cutout"},
+    {output_none, "The frame as it came", "none"},
+    {0, nullptr, nullptr}};
+
+/* By Output. */
+constexpr GstGpuVisionOutput outputs[] = {
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_NEW},
+    {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_GPU_VISION_PIXELS_NEW},
+    {GST_VIDEO_FORMAT_RGBA, GST_VIDEO_FORMAT_RGBA, GST_GPU_VISION_PIXELS_NEW},
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_KEPT}};
+
+/* ---- seeds ---- */
+
+constexpr GstClockTime most_reading = 10 * GST_SECOND;
+
+void drop_seeds(GstGpuGraphcut *self) {
+    g_clear_pointer(&self->read.pixels, g_free);
+}
+
+/* Of the size that is asked for, or not yet linked to a picture. */
+GstElement *seeds_pipeline(const gchar *path, gint width, gint height, GError **error) {
+    gchar *text =
+        g_strdup_printf("filesrc name=file ! decodebin ! videoconvert dither=none ! "
+                        "videoscale method=nearest-neighbour add-borders=false ! "
+                        "video/x-raw,format=GRAY8,width=%d,height=%d ! appsink name=seeds",
+                        width, height);
+    GstElement *pipeline = gst_parse_launch_full(text, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, error);
+    g_free(text);
+    if (!pipeline)
+        return nullptr;
+    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    g_object_set(file, "location", path, nullptr);
+    gst_object_unref(file);
+    return pipeline;
+}
+
+/* Transfer full. NULL, with the reason, where there is no picture. */
+GstSample *preroll(GstElement *pipeline, GError **error, gchar **debug) {
+    GstBus *bus = gst_element_get_bus(pipeline);
+    gst_element_set_state(pipeline, GST_STATE_PAUSED);
+    GstMessage *message = gst_bus_timed_pop_filtered(
+        bus, most_reading,
+        static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
+    GstSample *sample = nullptr;
+    if (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+        gst_message_parse_error(message, error, debug);
+    } else if (message) {
+        GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "seeds");
+        g_signal_emit_by_name(sink, "try-pull-preroll", most_reading, &sample);
+        gst_object_unref(sink);
+    }
+    if (!sample && !*error)
+        *error = message ? g_error_new_literal(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                                               "There is no picture in it.")
+                         : g_error_new(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
+                                       "There was no picture within %d seconds.",
+                                       static_cast<int>(most_reading / GST_SECOND));
+    gst_clear_message(&message);
+    gst_object_unref(bus);
+    return sample;
+}
+
+/* Without gaps between the rows. */
+guint8 *pixels_of(GstSample *sample) {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
+        !gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ))
+        return nullptr;
+    const auto width = static_cast<gsize>(GST_VIDEO_FRAME_WIDTH(&frame));
+    const auto height = static_cast<gsize>(GST_VIDEO_FRAME_HEIGHT(&frame));
+    auto *pixels = static_cast<guint8 *>(g_malloc(width * height));
+    for (gsize y = 0; y < height; y++)
+        std::memcpy(pixels + y * width,
+                    static_cast<const guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
+                        y * static_cast<gsize>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0)),
+                    width);
+    gst_video_frame_unmap(&frame);
+    return pixels;
+}
+
+guint8 *decode_seeds(const gchar *path, gint width, gint height, GError **error, gchar **debug) {
+    GstElement *pipeline = seeds_pipeline(path, width, height, error);
+    if (!pipeline)
+        return nullptr;
+    guint8 *pixels = nullptr;
+    if (GstSample *sample = preroll(pipeline, error, debug)) {
+        pixels = pixels_of(sample);
+        gst_sample_unref(sample);
+    }
+    gst_element_set_state(pipeline, GST_STATE_NULL);
+    gst_object_unref(pipeline);
+    return pixels;
+}
+
+/* Opening what is no file, such as a pipe, may take as long as it likes. */
+bool read_seeds(GstGpuGraphcut *self, gint width, gint height) {
+    const gchar *path = self->seeds;
+    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
+        GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ,
+                          ("seeds=%s cannot be read: there is no such file.", path), (nullptr));
+        return false;
+    }
+    GError *error = nullptr;
+    gchar *debug = nullptr;
+    self->read = {decode_seeds(path, width, height, &error, &debug), width, height};
+    if (!self->read.pixels)
+        GST_ELEMENT_ERROR(
+            self, RESOURCE, OPEN_READ,
+            ("seeds=%s cannot be read: %s", path, error ? error->message : "It cannot be mapped."),
+            ("%s", debug ? debug : "no details"));
+    g_clear_error(&error);
+    g_free(debug);
+    return self->read.pixels != nullptr;
+}
+
+/* Where learning begins: later on they would say where the object was then. */
+bool uses_seeds(const GstGpuGraphcut *self) {
+    const Settings &settings = self->settings;
+    return settings.source == source_mask &&
+           (settings.params.fit == GPV_SEGMENT_FIT_ALWAYS || !self->learned);
+}
+
+bool find_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
+    const gint width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
+    if (!uses_seeds(self) ||
+        (self->read.pixels && self->read.width == width && self->read.height == height))
+        return true;
+    drop_seeds(self);
+    if (self->seeds && *self->seeds)
+        return read_seeds(self, width, height);
+    GST_ELEMENT_ERROR(
+        self, RESOURCE, SETTINGS,
+        ("seed-source=mask needs seeds, the path of a picture: 0 is background, 255 "
+         "is foreground, all else is not known."),
+        ("seeds=%s, frames of %dx%d", self->seeds ? self->seeds : "NULL", width, height));
+    return false;
+}
+
+/* ---- bounds of the foreground ---- */
+
+/* Returns false where nothing is left. */
+bool clip(const Box &box, const GstVideoInfo &info, gpv_rect &bounds) {
+    const gint64 left = std::max<gint64>(box.left, 0), top = std::max<gint64>(box.top, 0);
+    const gint64 right = std::min<gint64>(box.right, GST_VIDEO_INFO_WIDTH(&info));
+    const gint64 bottom = std::min<gint64>(box.bottom, GST_VIDEO_INFO_HEIGHT(&info));
+    if (left >= right || top >= bottom)
+        return false;
+    bounds = {static_cast<gint32>(left), static_cast<gint32>(top),
+              static_cast<gint32>(right - left), static_cast<gint32>(bottom - top)};
+    return true;
+}
+
+/* Four numbers with a comma after each but the last. */
+bool read_numbers(const gchar *text, gint64 (&numbers)[4]) {
+    for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++) {
+        gchar *end = nullptr;
+        errno = 0;
+        numbers[i] = g_ascii_strtoll(text, &end, 10);
+        if (end == text || errno != 0 || numbers[i] != static_cast<gint32>(numbers[i]))
+            return false;
+        while (g_ascii_isspace(*end))
+            end++;
+        if (*end != (i + 1 < G_N_ELEMENTS(numbers) ? ',' : '\0'))
+            return false;
+        text = end + 1;
+    }
+    return true;
+}
+
+bool find_rect(GstGpuGraphcut *self, const GstVideoInfo &info) {
+    gint64 numbers[4];
+    const bool readable = self->rect && read_numbers(self->rect, numbers);
+    if (readable && clip({numbers[0], numbers[1], numbers[0] + numbers[2], numbers[1] + numbers[3]},
+                         info, self->bounds)) {
+        self->bounded = TRUE;
+        return true;
+    }
+    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
+                      ("rect=%s %s of %dx%d pixels: it has to be \"x,y,width,height\", in pixels.",
+                       self->rect ? self->rect : "NULL",
+                       readable ? "has no pixel in the frame" : "is no rectangle in a frame",
+                       GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info)),
+                      ("seed-source=rect"));
+    return false;
+}
+
+/* The smallest box round all. Those that have no pixel in the frame do not count. */
+void find_regions(GstGpuGraphcut *self, GstBuffer *buffer, const GstVideoInfo &info) {
+    Box around = {G_MAXINT64, G_MAXINT64, 0, 0};
+    gpointer state = nullptr;
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
+               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+        const auto &region = *reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta);
+        const Box box = {region.x, region.y, gint64{region.x} + region.w,
+                         gint64{region.y} + region.h};
+        gpv_rect part;
+        if (!clip(box, info, part))
+            continue;
+        around = {std::min(around.left, box.left), std::min(around.top, box.top),
+                  std::max(around.right, box.right), std::max(around.bottom, box.bottom)};
+        self->bounded = TRUE;
+    }
+    if (self->bounded)
+        clip(around, info, self->bounds);
+}
+
+/* ---- frames ---- */
+
+/* Returns whether the properties say something else of the frames than before. */
+bool take_settings(GstGpuGraphcut *self) {
+    GST_OBJECT_LOCK(self);
+    const bool changed = self->settings.changes != self->wanted.changes;
+    self->settings = self->wanted;
+    if (changed) {
+        g_free(self->rect);
+        g_free(self->seeds);
+        self->rect = g_strdup(self->wanted_rect);
+        self->seeds = g_strdup(self->wanted_seeds);
+    }
+    GST_OBJECT_UNLOCK(self);
+    return changed;
+}
+
+gboolean examine(GstGpuVisionFilter *filter, GstBuffer *buffer, const GstVideoInfo *info) {
+    auto *self = GST_GPU_GRAPHCUT(filter);
+    if (take_settings(self)) {
+        drop_seeds(self);
+        self->learned = FALSE;
+    }
+    if (self->settings.params.model != self->used.model)
+        self->learned = FALSE;
+    self->bounded = FALSE;
+    if (self->settings.source == source_rect)
+        return find_rect(self, *info);
+    if (self->settings.source == source_regions)
+        find_regions(self, buffer, *info);
+    return find_seeds(self, *info);
+}
+
+gpv_segment_params params_for(const Settings &settings, guint output) {
+    gpv_segment_params params = settings.params;
+    params.paint = output == output_cutout ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+    return params;
+}
+
+gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+    auto *self = GST_GPU_GRAPHCUT(filter);
+    take_settings(self);
+    self->learned = FALSE;
+    self->used = params_for(self->settings, gst_gpu_vision_filter_get_output(filter));
+    return gpv_segment_create(context, &self->used, &self->op);
+}
+
+void close(GstGpuVisionFilter *filter) {
+    auto *self = GST_GPU_GRAPHCUT(filter);
+    gpv_segment_destroy(&self->op);
+    drop_seeds(self);
+}
+
+gpv_status use(GstGpuGraphcut *self, const gpv_segment_params &params) {
+    if (std::memcmp(&params, &self->used, sizeof params) == 0)
+        return GPV_OK;
+    const gpv_status status = gpv_segment_set_params(self->op, &params);
+    if (status == GPV_OK)
+        self->used = params;
+    return status;
+}
+
+gpv_image image_of(const Seeds &seeds) {
+    gpv_image image;
+    gpv_image_init(&image, sizeof image);
+    image.format = GPV_FORMAT_GRAY8;
+    image.memory = GPV_MEMORY_HOST;
+    image.width = seeds.width;
+    image.height = seeds.height;
+    image.data[0] = seeds.pixels;
+    image.stride[0] = seeds.width;
+    return image;
+}
+
+gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
+    const gpv_image seeds = image_of(self->read);
+    const bool masks = job.output == output_mask;
+    const gpv_status status =
+        gpv_segment_run(self->op, job.stream, job.src, uses_seeds(self) ? &seeds : nullptr,
+                        self->bounded ? &self->bounds : nullptr, masks ? job.dst : nullptr,
+                        masks ? nullptr : job.dst, nullptr);
+    self->learned = status == GPV_OK;
+    return status;
+}
+
+gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+    auto *self = GST_GPU_GRAPHCUT(filter);
+    gpv_status status = use(self, params_for(self->settings, job->output));
+    if (status == GPV_OK && !self->learned)
+        status = gpv_segment_forget(self->op);
+    if (status == GPV_OK)
+        status = run(self, *job);
+    if (status == GPV_OK && job->results) {
+        gpv_graphcut_result_init(&self->found, sizeof self->found);
+        status = gpv_segment_wait(self->op, &self->found);
+    }
+    return status;
+}
+
+const gchar *explain(GstGpuVisionFilter *, gpv_status status) {
+    return status == GPV_ERR_OUT_OF_MEMORY
+               ? "There is not enough memory for a cut of frames of this size: put videoscale in "
+                 "front of this element, or use connectivity=4, which takes less."
+               : nullptr;
+}
+
+/* ---- results ---- */
+
+GstStructure *results(GstGpuVisionFilter *filter) {
+    const gpv_graphcut_result &found = GST_GPU_GRAPHCUT(filter)->found;
+    return gst_structure_new("gpugraphcut", "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
+                             static_cast<gint>(found.area), "optimal", G_TYPE_BOOLEAN,
+                             found.optimal != 0, nullptr);
+}
+
+/* ---- properties ---- */
+
+/* Under the object lock. The same again is no change. */
+void set_source(Settings &wanted, Source source) {
+    wanted.changes += wanted.source != source ? 1 : 0;
+    wanted.source = source;
+}
+
+void set_text(Settings &wanted, gchar **text, const GValue *value) {
+    wanted.changes += g_strcmp0(*text, g_value_get_string(value)) != 0 ? 1 : 0;
+    g_free(*text);
+    *text = g_value_dup_string(value);
+}
+
+void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+    if (id == Property::output)
+        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
+                                                static_cast<guint>(g_value_get_enum(value)));
+    auto *self = GST_GPU_GRAPHCUT(object);
+    Settings &wanted = self->wanted;
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::seed_source:
+        set_source(wanted, static_cast<Source>(g_value_get_enum(value)));
+        break;
+    case Property::rect:
+        set_text(wanted, &self->wanted_rect, value);
+        break;
+    case Property::seeds:
+        set_text(wanted, &self->wanted_seeds, value);
+        break;
+    case Property::model:
+        wanted.params.model = static_cast<gpv_segment_model>(g_value_get_enum(value));
+        break;
+    case Property::iterations:
+        wanted.params.rounds = g_value_get_int(value);
+        break;
+    case Property::lambda:
+        wanted.params.lambda = g_value_get_float(value);
+        break;
+    case Property::sigma:
+        wanted.params.sigma = g_value_get_float(value);
+        break;
+    case Property::connectivity:
+        wanted.params.connectivity = g_value_get_enum(value);
+        break;
+    case Property::max_time_ms:
+        wanted.params.time_limit = 1000 * g_value_get_int(value);
+        break;
+    case Property::warm_start:
+        wanted.params.fit =
+            g_value_get_boolean(value) ? GPV_SEGMENT_FIT_ADAPT : GPV_SEGMENT_FIT_ALWAYS;
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+    if (id == Property::output)
+        return g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
+                                           GST_GPU_VISION_FILTER(object))));
+    const auto *self = GST_GPU_GRAPHCUT(object);
+    const Settings &wanted = self->wanted;
+    GST_OBJECT_LOCK(object);
+    switch (id) {
+    case Property::seed_source:
+        g_value_set_enum(value, wanted.source);
+        break;
+    case Property::rect:
+        g_value_set_string(value, self->wanted_rect);
+        break;
+    case Property::seeds:
+        g_value_set_string(value, self->wanted_seeds);
+        break;
+    case Property::model:
+        g_value_set_enum(value, static_cast<gint>(wanted.params.model));
+        break;
+    case Property::iterations:
+        g_value_set_int(value, wanted.params.rounds);
+        break;
+    case Property::lambda:
+        g_value_set_float(value, wanted.params.lambda);
+        break;
+    case Property::sigma:
+        g_value_set_float(value, wanted.params.sigma);
+        break;
+    case Property::connectivity:
+        g_value_set_enum(value, wanted.params.connectivity);
+        break;
+    case Property::max_time_ms:
+        g_value_set_int(value, wanted.params.time_limit / 1000);
+        break;
+    case Property::warm_start:
+        g_value_set_boolean(value, wanted.params.fit == GPV_SEGMENT_FIT_ADAPT);
+        break;
+    default:
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+    }
+    GST_OBJECT_UNLOCK(object);
+}
+
+void install_string(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
+                    const gchar *blurb) {
+    g_object_class_install_property(
+        klass, id, g_param_spec_string(name, nick, blurb, nullptr, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void install_weight(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
+                    const gchar *blurb, gfloat initial) {
+    g_object_class_install_property(klass, id,
+                                    g_param_spec_float(name, nick, blurb, 0, GPV_SEGMENT_MAX_WEIGHT,
+                                                       initial, GST_GPU_VISION_PARAM_LIVE));
+}
+
+void install_properties(GObjectClass *klass) {
+    gst_gpu_vision_install_enum(
+        klass, Property::seed_source, "seed-source", "Seed source",
+        "What is known of the frames: nothing, so that their colours are divided in two, a "
+        "rectangle, a picture of seeds, or their regions of interest. Default auto.",
+        "GstGpuGraphcutSeedSource", sources);
+    install_string(
+        klass, Property::rect, "rect", "Rectangle",
+        "With seed-source=rect, \"x,y,width,height\" in pixels of the frame, to which it "
+        "is clipped: what lies outside is background, in every frame. Default NULL.");
+    install_string(klass, Property::seeds, "seeds", "Seeds",
+                   "With seed-source=mask, the path of a picture of seeds, scaled to the frame: 0 "
+                   "is background, 255 is foreground, and all else is not known. With warm-start "
+                   "it counts in the first frame only, without in every frame. Default NULL.");
+    gst_gpu_vision_install_enum(klass, Property::model, "model", "Model",
+                                "What is learned of the colours of either side. Default gmm.",
+                                "GstGpuGraphcutModel", models);
+    gst_gpu_vision_install_int(
+        klass, Property::iterations, "iterations", "Iterations",
+        "How often colours are learned and a cut is made in a frame, 1 to 100. Default 1.", 1,
+        GPV_SEGMENT_MAX_ROUNDS, 1);
+    install_weight(klass, Property::lambda, "lambda", "Lambda",
+                   "Weight of colours beside borders, in pixels of border for each unit of "
+                   "log-likelihood, 0 to 1000000; 0 leaves colours out. Default 0.02.",
+                   0.02f);
+    install_weight(klass, Property::sigma, "sigma", "Sigma",
+                   "How far neighbours differ at an edge, where the border is cheaper, in grey "
+                   "levels, 0 to 1000000. 0, the default, takes the root mean square of the frame.",
+                   0);
+    gst_gpu_vision_install_enum(
+        klass, Property::connectivity, "connectivity", "Connectivity",
+        "How many neighbours a pixel has: 4, or 8, with the diagonal ones, for smoother borders. "
+        "Default 4.",
+        "GstGpuGraphcutConnectivity", connectivities);
+    gst_gpu_vision_install_int(
+        klass, Property::max_time_ms, "max-time-ms", "Most time",
+        "Milliseconds after which a cut settles for what it has by then, which may be far from "
+        "the best, 0 to 2147483. 0, the default, lets each finish.",
+        0, most_ms, 0);
+    g_object_class_install_property(
+        klass, Property::warm_start,
+        g_param_spec_boolean("warm-start", "Warm start",
+                             "Whether a frame begins with the colours that were learned from the "
+                             "one before; else each learns from its own seeds. Default true.",
+                             TRUE, GST_GPU_VISION_PARAM_LIVE));
+    gst_gpu_vision_install_enum(
+        klass, Property::output, "output", "Output",
+        "What the frame becomes: itself with its background dimmed, a mask, what is left of it "
+        "without background, or what it was. Default overlay.",
+        "GstGpuGraphcutOutput", output_names);
+}
+
+void finalize(GObject *object) {
+    auto *self = GST_GPU_GRAPHCUT(object);
+    for (gchar *text : {self->wanted_rect, self->wanted_seeds, self->rect, self->seeds})
+        g_free(text);
+    drop_seeds(self);
+    G_OBJECT_CLASS(gst_gpu_graphcut_parent_class)->finalize(object);
+}
+
+} // namespace
+
+static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
+    auto *object = G_OBJECT_CLASS(klass);
+    auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
+    object->set_property = set_property;
+    object->get_property = get_property;
+    object->finalize = finalize;
+    install_properties(object);
+    gst_element_class_set_static_metadata(
+        GST_ELEMENT_CLASS(klass), "Segmentation by minimum cuts", "Filter/Effect/Video/Hardware",
+        "Divides video into foreground and background", "The gpuvision developers");
+    gst_gpu_vision_meta_register("gpugraphcut");
+    gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
+    filter->open = open;
+    filter->close = close;
+    filter->examine = examine;
+    filter->process = process;
+    filter->explain = explain;
+    filter->results = results;
+}
+
+static void gst_gpu_graphcut_init(GstGpuGraphcut *self) {
+    gpv_segment_params_init(&self->wanted.params, sizeof self->wanted.params);
+    self->wanted.params.fit = GPV_SEGMENT_FIT_ADAPT;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#ifndef GPUVISION_SEGMENT_H
+#define GPUVISION_SEGMENT_H
+
+/**
+ * @file
+ * Foreground and background of a picture, by an exact minimum cut.
+ *
+ * Of all masks the one with the least energy E = lambda R + B. R says how much
+ * likelier the colours of pixels are on the other side, B how long the border
+ * between the sides is, where an edge of the picture makes it shorter. What is
+ * known of some pixels, the seeds, is kept to, and colours are learned from it.
+ * docs/algorithms/segment.md defines it.
+ *
+ * Sources: Boykov and Jolly (2001) for the energy, Rother, Kolmogorov and Blake
+ * (2004) for mixtures of Gaussians and for rounds; gpuvision/graphcut.h for the
+ * cut.
+ */
+
+#include <gpuvision/graphcut.h>
+
+GPV_BEGIN
+
+/** What is learned of the colours of either side. */
+typedef uint32_t gpv_segment_model;
+enum {
+    GPV_SEGMENT_GMM = 0,       /**< a mixture of five Gaussians with full covariance */
+    GPV_SEGMENT_HISTOGRAM = 1, /**< how frequent each of 16^3 colours is, smoothed */
+    GPV_SEGMENT_MEANS = 2      /**< one mean colour */
+};
+
+/** When a run learns colours. */
+typedef uint32_t gpv_segment_fit;
+enum {
+    GPV_SEGMENT_FIT_ALWAYS = 0, /**< each run learns from its own seeds */
+    GPV_SEGMENT_FIT_ADAPT = 1,  /**< a run begins with what the one before has learned, if there is
+                                     one, and ends by learning from its own cut: for video */
+    GPV_SEGMENT_FIT_ONCE = 2    /**< a run uses what the one before has learned, if there is one,
+                                     and learns nothing; then it has one round */
+};
+
+/** What is painted into dst. */
+typedef uint32_t gpv_segment_paint;
+enum {
+    GPV_SEGMENT_OVERLAY = 0, /**< the picture, its background grey and half as bright; format of
+                                  src */
+    GPV_SEGMENT_CUTOUT = 1   /**< the picture with the mask as alpha; RGBA8 or BGRA8 */
+};
+
+#define GPV_SEGMENT_UNIT 1000       /**< capacity between two pixels of one colour */
+#define GPV_SEGMENT_MAX_ROUNDS 100  /**< largest rounds */
+#define GPV_SEGMENT_MAX_WEIGHT 1e6f /**< largest lambda and sigma */
+
+/** Owned by the caller; belongs to its context's thread (one thread at a time). */
+typedef struct gpv_segment gpv_segment;
+
+/** Parameters. Start from gpv_segment_params_init(). */
+typedef struct gpv_segment_params {
+    uint32_t struct_size;    /**< sizeof(gpv_segment_params) */
+    gpv_segment_model model; /**< GPV_SEGMENT_*; default GPV_SEGMENT_GMM */
+    gpv_segment_fit fit;     /**< GPV_SEGMENT_FIT_*; default GPV_SEGMENT_FIT_ALWAYS */
+    int32_t connectivity;    /**< 4 or 8 neighbours; default 4 */
+    int32_t rounds; /**< of learning colours and cutting, each from the cut of the one before;
+                         1..GPV_SEGMENT_MAX_ROUNDS; default 1 */
+    float lambda;   /**< weight of R, in lengths of border for each unit of log-likelihood (nat);
+                         0..GPV_SEGMENT_MAX_WEIGHT; 0: borders and seeds decide alone; default
+                         0.02 */
+    float sigma;    /**< Euclidean distance, in R, G and B of 0..255, of the colours of two
+                         neighbours where the border between them is shorter by a factor of sqrt(e);
+                         0..GPV_SEGMENT_MAX_WEIGHT; 0 = root mean square of the picture; default 0 */
+    gpv_segment_paint paint; /**< GPV_SEGMENT_*; default GPV_SEGMENT_OVERLAY */
+    uint32_t certificate;    /**< as in gpv_graphcut_params */
+    int32_t time_limit;      /**< of each cut, as in gpv_graphcut_params */
+} gpv_segment_params;
+
+/** Writes every default; see gpv_segment_params. Reentrant. */
+GPV_API void gpv_segment_params_init(gpv_segment_params *params, uint32_t size);
+
+/**
+ * Creates an operator.
+ *
+ * @param context  outlives the operator
+ * @param params   NULL = all defaults
+ * @param out      set to the operator, or to NULL on failure
+ * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (a field newer
+ *         than this library), GPV_ERR_OUT_OF_MEMORY, GPV_ERR_DEVICE,
+ *         GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_create(gpv_context *context,
+                                                    const gpv_segment_params *params,
+                                                    gpv_segment **out);
+
+/**
+ * Waits for the last run, frees, and sets *op to NULL. NULL and a pointer to
+ * NULL are accepted. A result in host memory that nobody waited for is dropped.
+ */
+GPV_API void gpv_segment_destroy(gpv_segment **op);
+
+/**
+ * Changes the parameters of the runs that follow. On failure the old ones stay.
+ * What has been learned is forgotten if params->model changes.
+ * @return as gpv_segment_create()
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_set_params(gpv_segment *op,
+                                                        const gpv_segment_params *params);
+
+/**
+ * Forgets what has been learned: the next run learns from its seeds, as the
+ * first one did. For where a new scene begins.
+ * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_forget(gpv_segment *op);
+
+/**
+ * Allocates all that a run on such images needs, so that the run allocates
+ * nothing. Without it the first run of its kind (size, format, memory,
+ * parameters) allocates. Of images, data and stride are not looked at.
+ *
+ * @param src   as in gpv_segment_run()
+ * @param seeds as in gpv_segment_run(); NULL = there will be none
+ * @param mask  as in gpv_segment_run(); NULL = none is wanted
+ * @param dst   as in gpv_segment_run(); NULL = none is wanted
+ * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,
+ *         GPV_ERR_DEVICE, GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_image *src,
+                                                     const gpv_image *seeds, const gpv_image *mask,
+                                                     const gpv_image *dst);
+
+/**
+ * Divides a picture into foreground and background.
+ *
+ * Colours of a side are learned from its known pixels; of a side without, from
+ * all pixels that are not known. If none is known, the colours of the picture
+ * are divided into two clusters (k-means), of which the one with more of the
+ * picture's edge is the background; if there are no two, all is background.
+ *
+ * The result is the same on every backend, to the bit, but for a cut that
+ * time_limit has ended.
+ *
+ * CPU backend: finished on return. CUDA backend: with all images on the
+ * device, the work is enqueued on stream; after the first run of its kind, or
+ * after gpv_segment_prepare(), the call allocates nothing and waits for
+ * nothing, and may be captured in a CUDA graph; the result of a captured run is
+ * in its buffer on the device. Images in host memory are copied in before it
+ * returns; a run with one cannot be captured. Images in host memory that are
+ * written are written by gpv_segment_wait(), gpv_segment_query() or
+ * gpv_stream_sync(), and have to live until one of them has said that the run
+ * is over, or until gpv_segment_destroy(). An operator has one run in flight: a
+ * run on another stream waits, on the device, for the one before. A captured
+ * run is ordered by its graph alone, and needs gpv_segment_prepare() or a run of
+ * the same kind before; as long as the graph is used, the operator has to live,
+ * and may run or prepare nothing that needs more memory. Whether it begins with
+ * what has been learned is settled when it is captured.
+ *
+ * @param src     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
+ * @param seeds   GRAY8, same size: 0 where the background is known, 255 where the foreground is,
+ *                else anything between. Memory of src, or host memory: then it is copied before the
+ *                call returns, which may wait for the run before. May be NULL
+ * @param rect    what lies outside is background; within src, not empty; may be NULL
+ * @param mask    GRAY8, NV12 or I420, same size and memory: receives 255 in the foreground, 0 in
+ *                the background; chroma 128; may be NULL
+ * @param dst     receives what params->paint says; same size and memory; may be src itself, with
+ *                the same format, data and stride; may be NULL
+ * @param result  receives a gpv_graphcut_result of the last cut, in the memory in which the backend
+ *                computes (CUDA backend: CUDA memory). Its capacities are those of links and
+ *                terminals in GPV_SEGMENT_UNIT. data is a multiple of 8; may be NULL
+ * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format or
+ *         memory): nothing has been written; GPV_ERR_OUT_OF_MEMORY;
+ *         GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_run(gpv_segment *op, gpv_stream stream,
+                                                 const gpv_image *src, const gpv_image *seeds,
+                                                 const gpv_rect *rect, const gpv_image *mask,
+                                                 const gpv_image *dst, const gpv_buffer *result);
+
+/**
+ * Whether the last run has finished, without waiting. A run that was refused
+ * for its arguments does not count.
+ * @return GPV_OK if it has, or if there was none; GPV_NOT_READY; or what gpv_segment_wait() would
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_query(gpv_segment *op);
+
+/**
+ * Waits until the last run has finished, and says what its last cut is.
+ *
+ * @param result  of an operator that has not run, or whose last run failed: zeros; may be NULL. A
+ *                captured run does not count
+ * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT: result->struct_size, and nothing has been waited for;
+ *         GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_wait(gpv_segment *op, gpv_graphcut_result *result);
+
+GPV_END
+
+#endif

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/segment.hpp"
+
+#include <bit>
+#include <limits>
+#include <utility>
+
+#include <gpuvision/segment.h>
+
+#include "api/graphcut.hpp"
+#include "api/guard.hpp"
+#include "api/image.hpp"
+
+struct gpv_segment {
+    std::shared_ptr<gpv::Context> context;
+    gpv::SegmentParams params;
+    std::unique_ptr<gpv::Segment> core;
+    bool has_run = false; ///< and the last run did not fail
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_segment_params);
+
+static_assert(static_cast<gpv_segment_model>(SegmentModel::means) == GPV_SEGMENT_MEANS);
+static_assert(static_cast<gpv_segment_fit>(SegmentFit::once) == GPV_SEGMENT_FIT_ONCE);
+static_assert(static_cast<gpv_segment_paint>(SegmentPaint::cutout) == GPV_SEGMENT_CUTOUT);
+static_assert(most_rounds == GPV_SEGMENT_MAX_ROUNDS && segment::unit == GPV_SEGMENT_UNIT);
+
+gpv_segment_params default_params() {
+    const SegmentParams defaults;
+    gpv_segment_params params{};
+    params.struct_size = sizeof params;
+    params.connectivity = defaults.connectivity;
+    params.rounds = defaults.rounds;
+    params.lambda = defaults.lambda;
+    return params;
+}
+
+SegmentParams read_params(const gpv_segment_params *in) {
+    gpv_segment_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    require_range("params->model", params.model, gpv_segment_model{GPV_SEGMENT_GMM},
+                  gpv_segment_model{GPV_SEGMENT_MEANS});
+    require_range("params->fit", params.fit, gpv_segment_fit{GPV_SEGMENT_FIT_ALWAYS},
+                  gpv_segment_fit{GPV_SEGMENT_FIT_ONCE});
+    if (params.connectivity != 4 && params.connectivity != 8)
+        throw Error(Status::invalid_argument, "params->connectivity is " +
+                                                  std::to_string(params.connectivity) +
+                                                  ", must be 4 or 8");
+    require_range("params->rounds", params.rounds, 1, most_rounds);
+    require_range("params->lambda", params.lambda, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
+    require_range("params->sigma", params.sigma, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
+    require_range("params->paint", params.paint, gpv_segment_paint{GPV_SEGMENT_OVERLAY},
+                  gpv_segment_paint{GPV_SEGMENT_CUTOUT});
+    require_range("params->certificate", params.certificate, 0u, 1u);
+    require_range("params->time_limit", params.time_limit, 0, std::numeric_limits<int>::max());
+    return {.model = static_cast<SegmentModel>(params.model),
+            .fit = static_cast<SegmentFit>(params.fit),
+            .connectivity = params.connectivity,
+            .rounds = params.rounds,
+            .lambda = params.lambda,
+            .sigma = params.sigma,
+            .paint = static_cast<SegmentPaint>(params.paint),
+            .cut = {.certificate = params.certificate != 0, .time_limit = params.time_limit}};
+}
+
+/// In host memory, or in that of src.
+Image read_seeds(const gpv_segment &op, const gpv_image *image, const Image &src, bool shape_only) {
+    const Image seeds = read_image(image, "seeds", shape_only);
+    if (seeds.format != Format::gray8)
+        throw Error(Status::unsupported, std::string("seeds->format is ") +
+                                             format_info(seeds.format).name + ", must be GRAY8");
+    Image like = src;
+    if (seeds.memory == Memory::host)
+        like.memory = Memory::host;
+    require_like(*op.context, like, seeds, "seeds");
+    return seeds;
+}
+
+Image read_mask(const gpv_segment &op, const gpv_image *image, const Image &src, bool shape_only) {
+    const Image mask = read_image(image, "mask", shape_only);
+    if (mask.format != Format::gray8 && mask.format != Format::nv12 && mask.format != Format::i420)
+        throw Error(Status::unsupported, std::string("mask->format is ") +
+                                             format_info(mask.format).name +
+                                             ", but a mask is GRAY8, NV12 or I420");
+    require_like(*op.context, src, mask, "mask");
+    return mask;
+}
+
+Image read_painted(const gpv_segment &op, const gpv_image *image, const Image &src,
+                   bool shape_only) {
+    const Image dst = read_image(image, "dst", shape_only);
+    const auto is = [&] { return std::string("dst->format is ") + format_info(dst.format).name; };
+    if (op.params.paint == SegmentPaint::cutout) {
+        if (dst.format != Format::rgba8 && dst.format != Format::bgra8)
+            throw Error(Status::unsupported, is() + ", but a cutout is RGBA8 or BGRA8");
+    } else if (dst.format != src.format) {
+        throw Error(Status::invalid_argument, is() + ", but an overlay has the format of src, " +
+                                                  format_info(src.format).name);
+    }
+    require_like(*op.context, src, dst, "dst");
+    return dst;
+}
+
+SegmentRun read_run(const gpv_segment &op, const gpv_image *src, const gpv_image *seeds,
+                    const gpv_image *mask, const gpv_image *dst, bool shape_only) {
+    SegmentRun run{.src = read_image(src, "src", shape_only)};
+    require_picture(*op.context, run.src, "src", "segmentation", is_picture8);
+    if (seeds)
+        run.seeds = read_seeds(op, seeds, run.src, shape_only);
+    if (mask)
+        run.mask = read_mask(op, mask, run.src, shape_only);
+    if (dst)
+        run.dst = read_painted(op, dst, run.src, shape_only);
+    return run;
+}
+
+Rect read_rect(const gpv_rect &rect, const Image &src) {
+    require_range({"rect", "x"}, rect.x, 0, src.width - 1);
+    require_range({"rect", "y"}, rect.y, 0, src.height - 1);
+    require_range({"rect", "width"}, rect.width, 1, src.width - rect.x);
+    require_range({"rect", "height"}, rect.height, 1, src.height - rect.y);
+    return {rect.x, rect.y, rect.width, rect.height};
+}
+
+[[noreturn]] void meet(const char *a, const char *b) {
+    throw Error(Status::invalid_argument,
+                std::string(a) + " overlaps " + b +
+                    "; they must share no byte between their first and last");
+}
+
+/// Nothing that a run writes may be anything else that it reads or writes.
+void require_disjoint(const SegmentRun &run) {
+    const std::pair<const Image *, const char *> images[] = {
+        {&run.src, "src"},
+        {run.seeds ? &*run.seeds : nullptr, "seeds"},
+        {run.mask ? &*run.mask : nullptr, "mask"},
+        {run.dst ? &*run.dst : nullptr, "dst"}};
+    for (const auto &[image, name] : {images[2], images[3]})
+        if (image && planes_overlap(*image))
+            throw Error(Status::invalid_argument,
+                        std::string("two planes of ") + name + " overlap");
+    for (const auto &[image, name] : images) {
+        if (!image)
+            continue;
+        if (run.result && overlap(*image, block_of(run.result, *image)))
+            meet("result", name);
+        if (run.mask && image != &*run.mask && overlap(*image, *run.mask))
+            meet("mask", name);
+        if (run.dst && image != &*run.dst && overlap(*image, *run.dst)) {
+            const bool in_place = image == &run.src && run.src.format == run.dst->format &&
+                                  same_pixels(run.src, *run.dst);
+            if (!in_place)
+                meet("dst", name);
+        }
+    }
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_segment_params_init(gpv_segment_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+gpv_status gpv_segment_create(gpv_context *context, const gpv_segment_params *params,
+                              gpv_segment **out) {
+    return gpv::create(context, out, [&](gpv_segment &op) {
+        op.params = gpv::read_params(params);
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_segment(op.context)
+                                                              : gpv::cpu::make_segment(op.context);
+        op.core->set_params(op.params);
+    });
+}
+
+void gpv_segment_destroy(gpv_segment **op) {
+    gpv::destroy(op);
+}
+
+gpv_status gpv_segment_set_params(gpv_segment *op, const gpv_segment_params *params) {
+    return gpv::guard_object(op, [&] {
+        const gpv::SegmentParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
+    });
+}
+
+gpv_status gpv_segment_forget(gpv_segment *op) {
+    return gpv::guard_object(op, [&] { op->core->forget_model(); });
+}
+
+gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_image *src, const gpv_image *seeds,
+                               const gpv_image *mask, const gpv_image *dst) {
+    return gpv::guard_object(
+        op, [&] { op->core->prepare(gpv::read_run(*op, src, seeds, mask, dst, true)); });
+}
+
+gpv_status gpv_segment_run(gpv_segment *op, gpv_stream stream, const gpv_image *src,
+                           const gpv_image *seeds, const gpv_rect *rect, const gpv_image *mask,
+                           const gpv_image *dst, const gpv_buffer *result) {
+    return gpv::guard_object(op, [&] {
+        gpv::SegmentRun run = gpv::read_run(*op, src, seeds, mask, dst, false);
+        if (rect)
+            run.rect = gpv::read_rect(*rect, run.src);
+        if (result)
+            run.result = gpv::read_found(*op->context, result, "gpv_segment_wait");
+        gpv::require_disjoint(run);
+        // Without results, should it fail.
+        const bool had_run = std::exchange(op->has_run, false);
+        try {
+            op->has_run = op->core->run(stream, run) || had_run;
+        } catch (const gpv::Error &error) {
+            if (error.status() == gpv::Status::unsupported) // it has not begun
+                op->has_run = had_run;
+            throw;
+        }
+    });
+}
+
+gpv_status gpv_segment_query(gpv_segment *op) {
+    bool finished = true;
+    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_segment_wait(gpv_segment *op, gpv_graphcut_result *result) {
+    return gpv::guard_object(op, [&] {
+        if (result)
+            gpv::require_range({"result", "struct_size"}, result->struct_size,
+                               gpv::first_graphcut_result_size, gpv::max_struct_size);
+        op->core->wait();
+        if (result)
+            gpv::write_struct(result, result->struct_size,
+                              op->has_run ? std::bit_cast<gpv_graphcut_result>(op->core->found())
+                                          : gpv_graphcut_result{});
+    });
+}

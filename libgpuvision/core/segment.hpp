@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Segmentation by minimum cuts: what both backends compute, and with which
+// arithmetic. docs/algorithms/segment.md defines it. Sums are integers, floating
+// point is in one order and unfused on both sides.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "core/color.hpp"
+#include "core/context.hpp"
+#include "core/fused.hpp"
+#include "core/graphcut.hpp"
+
+namespace gpv {
+
+/// Values are those of segment.h.
+enum class SegmentModel : std::uint32_t { gmm, histogram, means };
+enum class SegmentFit : std::uint32_t { always, adapt, once };
+enum class SegmentPaint : std::uint32_t { overlay, cutout };
+
+inline constexpr int most_rounds = 100;
+
+struct SegmentParams {
+    SegmentModel model = SegmentModel::gmm;
+    SegmentFit fit = SegmentFit::always;
+    int connectivity = 4;
+    int rounds = 1;
+    float lambda = 0.02f;
+    float sigma = 0; ///< grey levels, 0 = from the image
+    SegmentPaint paint = SegmentPaint::overlay;
+    GraphcutParams cut;
+};
+
+/// Pixels, of which some may lie outside an image.
+struct Rect {
+    int x, y, width, height;
+    constexpr bool has(int px, int py) const {
+        return px >= x && px - x < width && py >= y && py - y < height;
+    }
+};
+
+namespace segment {
+
+// ---- sides --------------------------------------------------------------------------
+
+enum Side { background, foreground };
+
+/// What is known of a pixel before the first round.
+enum Known { known_background, known_foreground, unknown, unknown_at_edge };
+inline constexpr int known_kinds = 4;
+
+/// Of a pixel of seeds, or of a mask.
+inline constexpr int seed_background = 0, seed_foreground = 255;
+inline constexpr int seed_unknown = 128; ///< or any other
+
+constexpr Known known_of(int seed, bool at_edge) {
+    return seed == seed_background   ? known_background
+           : seed == seed_foreground ? known_foreground
+           : at_edge                 ? unknown_at_edge
+                                     : unknown;
+}
+
+// ---- colours by cell ----------------------------------------------------------------
+
+/// Models are fitted to how many pixels there are in each cell, a cube of side 8 of colour space.
+/// Cells are numbered in raster order of their levels.
+inline constexpr int levels = 32;
+inline constexpr int level_step = 256 / levels;
+inline constexpr int cells = levels * levels * levels;
+
+constexpr int cell_at(int red, int green, int blue) {
+    return (red * levels + green) * levels + blue;
+}
+constexpr int cell_of(const Color &c) {
+    return cell_at(c.red / level_step, c.green / level_step, c.blue / level_step);
+}
+constexpr Color levels_of(int cell) {
+    return {cell / (levels * levels), cell / levels % levels, cell % levels};
+}
+constexpr float middle_of(int level) {
+    return static_cast<float>(level_step * level) + 0.5f * (level_step - 1);
+}
+
+/// Sums over pixels, of the levels of their cells.
+struct Moments {
+    std::uint64_t count, x, y, z, xx, yy, zz, xy, xz, yz;
+
+    constexpr Moments &operator+=(const Moments &m) {
+        count += m.count;
+        x += m.x;
+        y += m.y;
+        z += m.z;
+        xx += m.xx;
+        yy += m.yy;
+        zz += m.zz;
+        xy += m.xy;
+        xz += m.xz;
+        yz += m.yz;
+        return *this;
+    }
+    constexpr std::uint64_t sum(int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
+    constexpr std::uint64_t squares(int axis) const { return axis == 0 ? xx : axis == 1 ? yy : zz; }
+    /// Squared distances from the mean along an axis, in all.
+    constexpr double spread(int axis) const {
+        if (count == 0)
+            return 0;
+        const auto s = static_cast<double>(sum(axis));
+        return static_cast<double>(squares(axis)) - s * s / static_cast<double>(count);
+    }
+    /// The axis along which they spread most; of equal ones the first.
+    constexpr int widest() const {
+        int best = 0;
+        for (int axis = 1; axis < 3; axis++)
+            if (spread(axis) > spread(best))
+                best = axis;
+        return best;
+    }
+    /// Whether the cell's level is above the mean.
+    constexpr bool above_mean(int cell, int axis) const {
+        const Color l = levels_of(cell);
+        const int level = axis == 0 ? l.red : axis == 1 ? l.green : l.blue;
+        return static_cast<std::uint64_t>(level) * count > sum(axis);
+    }
+};
+
+/// Of so many pixels of one cell.
+constexpr Moments moments_of(int cell, std::uint64_t count) {
+    const Color l = levels_of(cell);
+    const std::uint64_t x = l.red, y = l.green, z = l.blue;
+    return {count,         count * x,     count * y,     count * z,     count * x * x,
+            count * y * y, count * z * z, count * x * y, count * x * z, count * y * z};
+}
+
+// ---- models -------------------------------------------------------------------------
+
+/// The natural logarithm of a positive number, to 12 digits, the same everywhere.
+constexpr double logarithm(double v) {
+    const auto bits = std::bit_cast<std::uint64_t>(v);
+    int exponent = static_cast<int>(bits >> 52) - 1023;
+    double m = std::bit_cast<double>((bits & 0xfffffffffffffu) | std::uint64_t{1023} << 52);
+    if (m > 1.4142135623730951) {
+        m *= 0.5;
+        exponent++;
+    }
+    const double s = (m - 1) / (m + 1), ss = s * s;
+    double sum = 0;
+    for (int odd = 19; odd > 0; odd -= 2)
+        sum = sum * ss + 1.0 / odd;
+    return exponent * 0.6931471805599453 + 2 * s * sum;
+}
+
+/// What a colour costs under one component: the negative logarithm of its density, less what is
+/// the same for all.
+struct Gaussian {
+    float x, y, z; ///< mean
+    float xx, yy, zz, xy, xz, yz;
+    float constant;
+
+    constexpr float cost(float r, float g, float b) const {
+        const float dx = r - x, dy = g - y, dz = b - z;
+        return ((constant + dx * ((xx * dx + xy * dy) + xz * dz)) + dy * (yy * dy + yz * dz)) +
+               dz * (zz * dz);
+    }
+};
+
+inline constexpr int components = 5;
+inline constexpr float never = 1e30f; ///< cost of a component without pixels
+
+/// Variance that is added along every axis, squared grey levels: 64 / 12 of the cells, and some
+/// more, so that no colours are too few or too much alike.
+inline constexpr double least_variance = 8;
+
+/// The component of those pixels, of total ones of its side.
+constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
+    if (m.count == 0)
+        return {.constant = never};
+    const auto n = static_cast<double>(m.count);
+    const double x = static_cast<double>(m.x) / n, y = static_cast<double>(m.y) / n,
+                 z = static_cast<double>(m.z) / n;
+    constexpr double unit = level_step * level_step;
+    const auto variance = [&](std::uint64_t squares, double mean) {
+        return unit * (static_cast<double>(squares) / n - mean * mean) + least_variance;
+    };
+    const auto covariance = [&](std::uint64_t products, double a, double b) {
+        return unit * (static_cast<double>(products) / n - a * b);
+    };
+    const double xx = variance(m.xx, x), yy = variance(m.yy, y), zz = variance(m.zz, z);
+    const double xy = covariance(m.xy, x, y), xz = covariance(m.xz, x, z),
+                 yz = covariance(m.yz, y, z);
+    const double cx = yy * zz - yz * yz, cy = xz * yz - xy * zz, cz = xy * yz - xz * yy;
+    const double determinant = (xx * cx + xy * cy) + xz * cz;
+    const double weight = n / static_cast<double>(total);
+    constexpr double middle = 0.5 * (level_step - 1);
+    return {.x = static_cast<float>(level_step * x + middle),
+            .y = static_cast<float>(level_step * y + middle),
+            .z = static_cast<float>(level_step * z + middle),
+            .xx = static_cast<float>(0.5 * cx / determinant),
+            .yy = static_cast<float>(0.5 * (xx * zz - xz * xz) / determinant),
+            .zz = static_cast<float>(0.5 * (xx * yy - xy * xy) / determinant),
+            .xy = static_cast<float>(cy / determinant),
+            .xz = static_cast<float>(cz / determinant),
+            .yz = static_cast<float>((xy * xz - xx * yz) / determinant),
+            .constant = static_cast<float>(0.5 * logarithm(determinant) - logarithm(weight))};
+}
+
+/// The one component of SegmentModel::means, with that variance along every axis.
+constexpr Gaussian sphere_of(const Moments &m, double variance) {
+    const auto along = [&](std::uint64_t sum) {
+        return static_cast<float>(level_step *
+                                      (static_cast<double>(sum) / static_cast<double>(m.count)) +
+                                  0.5 * (level_step - 1));
+    };
+    const auto half = static_cast<float>(0.5 / variance);
+    return {.x = along(m.x), .y = along(m.y), .z = along(m.z), .xx = half, .yy = half, .zz = half};
+}
+
+/// Colours of a table are numbered likewise, by cells of twice the side.
+inline constexpr int table_levels = levels / 2;
+inline constexpr int table_cells = table_levels * table_levels * table_levels;
+
+constexpr int table_cell_of(const Color &c) {
+    constexpr int step = 256 / table_levels;
+    return (c.red / step * table_levels + c.green / step) * table_levels + c.blue / step;
+}
+
+constexpr Color table_levels_of(int cell) {
+    return {cell / (table_levels * table_levels), cell / table_levels % table_levels,
+            cell % table_levels};
+}
+
+/// The negative logarithm of how frequent a cell of a table is. smoothed: 64 times its pixels. What
+/// no pixel is near has a thousandth of what it would have if all cells were equally frequent.
+constexpr float rarity(std::uint64_t smoothed, std::uint64_t total) {
+    constexpr double floor = 0.001 / table_cells;
+    return static_cast<float>(
+        -logarithm(static_cast<double>(smoothed) / (64 * static_cast<double>(total)) + floor));
+}
+
+/// What tells the two sides apart.
+struct Model {
+    std::uint32_t present[2]; ///< whether the side has ever had a pixel
+    Gaussian mixture[2][components];
+    float table[2][table_cells]; ///< of SegmentModel::histogram: cost by cell
+};
+
+/// What a colour costs under a mixture: that of the component that explains it best.
+constexpr float cost_of(const Gaussian *mixture, float r, float g, float b) {
+    float least = never;
+    for (int i = 0; i < components; i++) {
+        const float cost = mixture[i].cost(r, g, b);
+        least = cost < least ? cost : least;
+    }
+    return least;
+}
+
+/// By how much a side that has no model costs more than the other.
+inline constexpr float cost_of_absence = 1;
+
+/// What a single colour can say, so that one that neither side has been seen with is no proof.
+inline constexpr float most_preference = 4;
+
+constexpr float limit(float preference) {
+    return preference < -most_preference  ? -most_preference
+           : preference > most_preference ? most_preference
+                                          : preference;
+}
+
+/// By how much a colour costs more in the background.
+template <SegmentModel kind>
+constexpr float preference(const std::uint32_t *present, const Gaussian (*mixture)[components],
+                           const float (*table)[table_cells], const Color &c) {
+    if (!present[foreground])
+        return present[background] ? -cost_of_absence : 0.0f;
+    if (!present[background])
+        return cost_of_absence;
+    if constexpr (kind == SegmentModel::histogram) {
+        const int cell = table_cell_of(c);
+        return limit(table[background][cell] - table[foreground][cell]);
+    } else {
+        const auto r = static_cast<float>(c.red), g = static_cast<float>(c.green),
+                   b = static_cast<float>(c.blue);
+        return limit(cost_of(mixture[background], r, g, b) - cost_of(mixture[foreground], r, g, b));
+    }
+}
+
+// ---- capacities ---------------------------------------------------------------------
+
+/// Capacity of a link between pixels of one colour, and of a terminal that a cost of 1 / lambda
+/// makes.
+inline constexpr float unit = 1000;
+inline constexpr float diagonal_unit = 707.10678f;
+
+/// Terminals of pixels that are not known are no more: less than known ones, more than all links.
+inline constexpr float most_data = 1 << 29;
+
+/// weight: lambda times unit.
+constexpr int terminal_of(float preference, float weight) {
+    const float v = preference * weight;
+    if (!(v > -most_data))
+        return -static_cast<int>(most_data);
+    if (!(v < most_data))
+        return static_cast<int>(most_data);
+    return static_cast<int>(v < 0 ? v - 0.5f : v + 0.5f);
+}
+
+/// Of 2^x, -1/2 <= x <= 1/2, to 6 digits; the highest power first.
+inline constexpr float power_series[] = {1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f,
+                                         0.24022651f,   0.69314718f,   1.0f};
+inline constexpr float most_halvings = 64; ///< more make nothing less
+
+/// 2^-x, x >= 0.
+constexpr float half_to_the(float x) {
+    const float halvings = x < most_halvings ? x : most_halvings;
+    const int whole = static_cast<int>(halvings + 0.5f);
+    const float rest = static_cast<float>(whole) - halvings;
+    float sum = 0;
+    for (const float factor : power_series)
+        sum = sum * rest + factor;
+    return sum * std::bit_cast<float>(static_cast<std::uint32_t>(127 - whole) << 23);
+}
+
+constexpr int squared_difference(const Color &a, const Color &b) {
+    const int r = a.red - b.red, g = a.green - b.green, bl = a.blue - b.blue;
+    return r * r + g * g + bl * bl;
+}
+
+/// 1 / (2 sigma^2) in powers of two. With sigma 0, sigma^2 is the mean squared difference of
+/// neighbours.
+constexpr float falloff_of(float sigma, std::uint64_t differences, std::uint64_t links) {
+    constexpr double log2_of_e = 1.4426950408889634, most = 1e30;
+    if (sigma > 0)
+        return static_cast<float>(std::min(
+            log2_of_e / (2 * static_cast<double>(sigma) * static_cast<double>(sigma)), most));
+    if (differences == 0)
+        return 0;
+    return static_cast<float>(log2_of_e * static_cast<double>(links) /
+                              (2 * static_cast<double>(differences)));
+}
+
+/// unit exp(-difference / (2 sigma^2)); of neighbours in a diagonal unit is less.
+constexpr int link_of(int difference, float falloff, float unit_there) {
+    return static_cast<int>(unit_there * half_to_the(falloff * static_cast<float>(difference)) +
+                            0.5f);
+}
+
+/// Pairs of neighbours.
+constexpr std::uint64_t links_of(int width, int height, int connectivity) {
+    const std::uint64_t w = width, h = height;
+    const std::uint64_t straight = (w - 1) * h + w * (h - 1);
+    return connectivity == 4 ? straight : straight + 2 * (w - 1) * (h - 1);
+}
+
+// ---- pictures -----------------------------------------------------------------------
+
+/// What an overlay makes of the background: it loses its colour and half of its brightness. Chroma
+/// is neutral of those sites whose first pixel is in the background.
+class Overlay {
+  public:
+    explicit Overlay(const Image &image)
+        : Overlay(image.shape(0).channels, blue_first(image.format) ? 2 : 0,
+                  image.plane_count() > 1 ? RgbTransform::of(image).luma_offset : 0) {}
+    /// red: the channel that holds R. black: luma of black.
+    constexpr Overlay(int channels, int red, int black)
+        : channels_(channels), red_(red), black_(black) {}
+
+    constexpr void dim(std::uint8_t *pixel) const {
+        if (channels_ == 1) {
+            pixel[0] = static_cast<std::uint8_t>((pixel[0] + black_) / 2);
+            return;
+        }
+        const int grey = gpv::grey({pixel[red_], pixel[1], pixel[2 - red_]});
+        for (int i = 0; i < 3; i++)
+            pixel[i] = static_cast<std::uint8_t>(grey / 2);
+    }
+
+  private:
+    int channels_, red_, black_;
+};
+
+// ---- images -------------------------------------------------------------------------
+
+/// A plane of our own, of the size and memory of another image. stride: bytes.
+inline Image plane_image(const Image &like, Format format, void *data, std::size_t stride) {
+    Image image{.format = format,
+                .memory = like.memory,
+                .device = like.device,
+                .width = like.width,
+                .height = like.height};
+    image.planes[0] = {static_cast<std::byte *>(data), static_cast<std::int64_t>(stride)};
+    return image;
+}
+
+/// Links are the same both ways: the arc back is in the plane of the arc there, one step further.
+/// So half of the planes make all of them, with room for a row and a pixel in front of each.
+inline Image links_image(const Image &like, int connectivity, std::int32_t *const *planes,
+                         std::size_t stride) {
+    Image image =
+        plane_image(like, connectivity == 4 ? Format::cap32x4 : Format::cap32x8, nullptr, stride);
+    for (int i = 0; i < connectivity / 2; i++) {
+        const auto step = step_y(i, connectivity) * static_cast<std::int64_t>(stride) +
+                          step_x(i, connectivity) * std::int64_t{sizeof(std::int32_t)};
+        auto *data = reinterpret_cast<std::byte *>(planes[i]);
+        image.planes[i] = {data, static_cast<std::int64_t>(stride)};
+        image.planes[reverse(i, connectivity)] = {data - step, static_cast<std::int64_t>(stride)};
+    }
+    return image;
+}
+
+} // namespace segment
+
+/// Of learning and cutting. known: the run begins with what has been learned.
+constexpr int rounds_of(const SegmentParams &params, bool known) {
+    return known && params.fit == SegmentFit::once ? 1 : params.rounds;
+}
+
+// ---- operator -----------------------------------------------------------------------
+
+/// What one run reads and writes.
+struct SegmentRun {
+    Image src;
+    std::optional<Image> seeds;
+    std::optional<Rect> rect;
+    std::optional<Image> mask, dst;  ///< at least one of them
+    GraphcutFound *result = nullptr; ///< where the backend computes; may be null
+};
+
+/// One backend's operator. Images come checked: supported formats, same size and
+/// memory, but that seeds may lie in host memory; disjoint, but for dst, which may be src.
+class Segment : public Operation {
+  public:
+    virtual void set_params(const SegmentParams &params) = 0;
+    virtual void prepare(const SegmentRun &shapes) = 0;
+    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    virtual bool run(Stream stream, const SegmentRun &run) = 0;
+    /// The next run fits its model anew.
+    virtual void forget_model() = 0;
+    /// Of the last run that has finished.
+    virtual GraphcutFound found() const = 0;
+};
+
+namespace cpu {
+std::unique_ptr<Segment> make_segment(std::shared_ptr<Context> context);
+}
+namespace cuda {
+std::unique_ptr<Segment> make_segment(std::shared_ptr<Context> context);
+}
+
+} // namespace gpv

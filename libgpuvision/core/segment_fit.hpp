@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// How the models of segmentation are fitted to colours: the steps, which both
+// backends take. Whoever takes part calls fit() with a worker of its own.
+#pragma once
+
+#include "core/segment.hpp"
+
+namespace gpv::segment {
+
+/// Pixels by cell.
+using Counts = const std::uint32_t (*)[cells];
+
+struct FitJob {
+    SegmentModel kind;
+    Counts counts;  ///< by what is known of the pixels
+    bool continues; ///< counts are of the sides of a cut, and the model is to follow it
+    Model *model;
+};
+
+/// Rounds in which cells go to the component that explains them best, where a side has no
+/// components yet; where both have, there is one.
+inline constexpr int first_refinements = 4;
+/// Of the division into two sides.
+inline constexpr int most_divisions = 16;
+
+inline constexpr int most_slots = 2 * components;
+
+/// A worker is one of several, or the only one, that fit together. It has
+///     share(count, f)  calls f(i) for all i below count; after it, what any worker's f has written
+///                      in memory is there for all
+///     pass(f)          calls f(cell, add) for all cells, always by the same worker. Returns the
+///                      Moments of each of most_slots, summed over what all workers have given to
+///                      add(slot, cell, count); they stay until the pass after the next
+///     each(count, f)   calls f(i) for all i below count; what it has written to what each worker
+///                      has of its own is there
+///     once(f)          calls f by one worker
+///     label(side, cell), part(cell)  bytes of cells, in memory of all workers
+///     coarse(side)     likewise, counts by cells of a table
+///     mixture()        its own copy of Model::mixture
+template <class Worker>
+class Fit {
+  public:
+    GPV_THERE Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
+
+    GPV_THERE void run() {
+        worker_.each(most_slots, [&](int i) { slot(i) = (&job_.model->mixture[0][0])[i]; });
+        choose_sides();
+        if (job_.kind == SegmentModel::gmm)
+            fit_mixtures();
+        else if (job_.kind == SegmentModel::means)
+            fit_means();
+        else
+            fit_tables();
+        worker_.once([&] {
+            for (int i = 0; i < most_slots; i++)
+                (&job_.model->mixture[0][0])[i] = slot(i);
+            for (const Side side : {background, foreground})
+                job_.model->present[side] =
+                    whole_[side].count > 0 || (job_.continues && job_.model->present[side]);
+        });
+    }
+
+  private:
+    /// The pixels that a side is fitted to.
+    enum class From { known, unknown, part, none };
+
+    GPV_THERE Gaussian &slot(int i) { return (&worker_.mixture()[0][0])[i]; }
+
+    GPV_THERE std::uint32_t unknown_pixels(int cell) const {
+        return job_.counts[unknown][cell] + job_.counts[unknown_at_edge][cell];
+    }
+    GPV_THERE std::uint32_t pixels(Side side, int cell) {
+        switch (from_[side]) {
+        case From::known:
+            return job_.counts[side][cell];
+        case From::unknown:
+            return unknown_pixels(cell);
+        case From::part:
+            return worker_.part(cell) == part_[side] ? unknown_pixels(cell) : 0;
+        default:
+            return 0;
+        }
+    }
+
+    GPV_THERE void choose_sides() {
+        const Moments *sums = worker_.pass([&](int cell, const auto &add) {
+            for (const Side side : {background, foreground})
+                add(side, cell, job_.counts[side][cell]);
+            add(unknown, cell, unknown_pixels(cell));
+        });
+        for (const Side side : {background, foreground}) {
+            const bool known = job_.continues || sums[side].count > 0;
+            fresh_[side] = !job_.continues || !job_.model->present[side];
+            from_[side] = known ? From::known : From::unknown;
+            whole_[side] = sums[known ? static_cast<int>(side) : static_cast<int>(unknown)];
+        }
+        if (from_[background] == From::unknown && from_[foreground] == From::unknown)
+            divide(sums[unknown]);
+    }
+
+    /// Lloyd's iteration for two clusters. The background is that which has more of the image's
+    /// edge.
+    GPV_THERE void divide(const Moments &all) {
+        from_[foreground] = From::none;
+        whole_[foreground] = {};
+        const int axis = all.widest();
+        if (!(all.spread(axis) > 0))
+            return;
+        enum { edges = 2, moved = 4 };
+        const Moments *sums = worker_.pass([&](int cell, const auto &add) {
+            const bool part = all.above_mean(cell, axis);
+            worker_.part(cell) = part;
+            add_part(add, part, cell);
+        });
+        for (int i = 0; i < most_divisions; i++) {
+            const Moments *last = sums;
+            sums = worker_.pass([&](int cell, const auto &add) {
+                const bool part = distance(cell, last[1]) < distance(cell, last[0]);
+                std::uint8_t &label = worker_.part(cell);
+                add(moved, cell, label != part ? unknown_pixels(cell) : 0);
+                label = part;
+                add_part(add, part, cell);
+            });
+            if (sums[moved].count == 0)
+                break;
+        }
+        const std::uint64_t at_edge[] = {sums[edges].count, sums[edges + 1].count};
+        const bool back =
+            at_edge[1] != at_edge[0] ? at_edge[1] > at_edge[0] : sums[1].count > sums[0].count;
+        part_[background] = back;
+        part_[foreground] = !back;
+        for (const Side side : {background, foreground}) {
+            from_[side] = From::part;
+            whole_[side] = sums[part_[side]];
+        }
+    }
+
+    template <class Add>
+    GPV_THERE void add_part(const Add &add, bool part, int cell) const {
+        add(part, cell, unknown_pixels(cell));
+        add(2 + part, cell, job_.counts[unknown_at_edge][cell]);
+    }
+
+    /// Squared, from a cell to a mean, in levels.
+    GPV_THERE static float distance(int cell, const Moments &m) {
+        const Color l = levels_of(cell);
+        const auto along = [&](int level, std::uint64_t sum) {
+            const float d =
+                static_cast<float>(level) -
+                static_cast<float>(static_cast<double>(sum) / static_cast<double>(m.count));
+            return d * d;
+        };
+        return (along(l.red, m.x) + along(l.green, m.y)) + along(l.blue, m.z);
+    }
+
+    // ---- mixtures -------------------------------------------------------------------
+
+    GPV_THERE void fit_mixtures() {
+        constexpr bool both[] = {true, true};
+        for (const Side side : {background, foreground})
+            fresh_[side] = fresh_[side] && whole_[side].count > 0;
+        const bool first = fresh_[background] || fresh_[foreground];
+        if (first)
+            split();
+        for (int i = 0; i < (first ? first_refinements : 1); i++) {
+            const Moments *sums = worker_.pass([&](int cell, const auto &add) {
+                for (const Side side : {background, foreground})
+                    if (const std::uint32_t count = pixels(side, cell))
+                        add(components * side + best(side, cell), cell, count);
+            });
+            take(sums, both);
+        }
+    }
+
+    /// The component that explains the cell best; of equal ones the first.
+    GPV_THERE int best(Side side, int cell) {
+        const Color l = levels_of(cell);
+        const float r = middle_of(l.red), g = middle_of(l.green), b = middle_of(l.blue);
+        float least = never;
+        int which = 0;
+        for (int i = 0; i < components; i++) {
+            const float cost = slot(components * side + i).cost(r, g, b);
+            if (cost < least) {
+                least = cost;
+                which = i;
+            }
+        }
+        return which;
+    }
+
+    GPV_THERE void take(const Moments *sums, const bool (&wanted)[2]) {
+        worker_.each(most_slots, [&](int i) {
+            const Moments &whole = whole_[i / components];
+            if (wanted[i / components] && whole.count)
+                slot(i) = gaussian_of(sums[i], whole.count);
+        });
+    }
+
+    /// Makes components of fresh sides: halves, again and again, the one that spreads most along an
+    /// axis, in all.
+    GPV_THERE void split() {
+        const Moments *sums = nullptr;
+        for (int made = 1; made < components; made++) {
+            const auto of = [&](Side side, int i) -> const Moments & {
+                return made == 1 ? whole_[side] : sums[components * side + i];
+            };
+            struct {
+                int component, axis;
+            } cut[2];
+            for (const Side side : {background, foreground}) {
+                int widest = 0;
+                for (int i = 1; i < made; i++)
+                    if (of(side, i).spread(of(side, i).widest()) >
+                        of(side, widest).spread(of(side, widest).widest()))
+                        widest = i;
+                cut[side] = {widest, of(side, widest).widest()};
+            }
+            const Moments *next = worker_.pass([&](int cell, const auto &add) {
+                for (const Side side : {background, foreground}) {
+                    const std::uint32_t count = fresh_[side] ? pixels(side, cell) : 0;
+                    if (!count)
+                        continue;
+                    std::uint8_t &label = worker_.label(side, cell);
+                    if (made == 1)
+                        label = 0;
+                    const auto [component, axis] = cut[side];
+                    if (label == component && of(side, component).above_mean(cell, axis))
+                        label = static_cast<std::uint8_t>(made);
+                    add(components * side + label, cell, count);
+                }
+            });
+            sums = next;
+        }
+        take(sums, fresh_);
+    }
+
+    // ---- the others -----------------------------------------------------------------
+
+    /// One component for each side, as wide along all axes as colours lie from their mean.
+    GPV_THERE void fit_means() {
+        double spread = 0;
+        for (const Side side : {background, foreground})
+            for (int axis = 0; axis < 3; axis++)
+                spread += whole_[side].spread(axis);
+        const double pixels = static_cast<double>(whole_[0].count + whole_[1].count);
+        const double variance =
+            level_step * level_step * spread / (3 * std::max(pixels, 1.0)) + least_variance;
+        worker_.each(most_slots, [&](int i) {
+            const Moments &whole = whole_[i / components];
+            if (whole.count)
+                slot(i) = i % components ? Gaussian{.constant = never} : sphere_of(whole, variance);
+        });
+    }
+
+    GPV_THERE void fit_tables() {
+        worker_.share(2 * table_cells, [&](int i) {
+            const auto side = static_cast<Side>(i / table_cells);
+            const int cell = i % table_cells;
+            const Color at = table_levels_of(cell);
+            std::uint32_t sum = 0;
+            for (int j = 0; j < 8; j++)
+                sum += pixels(side, cell_at(2 * at.red + (j >> 2), 2 * at.green + (j >> 1 & 1),
+                                            2 * at.blue + (j & 1)));
+            worker_.coarse(side)[cell] = sum;
+        });
+        worker_.share(2 * table_cells, [&](int i) {
+            const auto side = static_cast<Side>(i / table_cells);
+            const std::uint64_t total = whole_[side].count;
+            if (total)
+                job_.model->table[side][i % table_cells] =
+                    rarity(smooth(worker_.coarse(side), i % table_cells), total);
+        });
+    }
+
+    /// 64 times the mean of the neighbourhood, in which what is nearer counts more: 1 2 1 along
+    /// each axis. Beyond the edge is the edge.
+    GPV_THERE static std::uint64_t smooth(const std::uint32_t *coarse, int cell) {
+        const Color at = table_levels_of(cell);
+        const auto clamp = [](int level) {
+            return level < 0 ? 0 : level < table_levels ? level : table_levels - 1;
+        };
+        std::uint64_t sum = 0;
+        for (int r = -1; r <= 1; r++)
+            for (int g = -1; g <= 1; g++)
+                for (int b = -1; b <= 1; b++)
+                    sum += static_cast<std::uint64_t>((2 - r * r) * (2 - g * g) * (2 - b * b)) *
+                           coarse[(clamp(at.red + r) * table_levels + clamp(at.green + g)) *
+                                      table_levels +
+                                  clamp(at.blue + b)];
+        return sum;
+    }
+
+    Worker &worker_;
+    const FitJob &job_;
+    From from_[2] = {};
+    int part_[2] = {};
+    Moments whole_[2] = {}; ///< of each side
+    bool fresh_[2] = {};    ///< the side has no components yet
+};
+
+} // namespace gpv::segment

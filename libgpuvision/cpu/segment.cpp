@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Segmentation: reads the picture into planes of red, green and blue, makes
+// terminals and links of them, and leaves the cut to the solver.
+#include "core/segment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+
+#include "core/carver.hpp"
+#include "core/segment_fit.hpp"
+#include "cpu/colors.hpp"
+#include "cpu/threads.hpp"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "cpu/segment.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace gpv::cpu::HWY_NAMESPACE {
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+using Vector = hn::Vec<Floats>;
+
+/// As segment::cost_of(), in the same order.
+HWY_INLINE Vector cost_of(const segment::Gaussian *mixture, Vector r, Vector g, Vector b) {
+    const Floats d;
+    const auto times = [&](float factor, Vector v)
+                           HWY_ATTR { return hn::Mul(hn::Set(d, factor), v); };
+    Vector least = hn::Set(d, segment::never);
+    for (int i = 0; i < segment::components; i++) {
+        const segment::Gaussian &m = mixture[i];
+        const Vector dx = hn::Sub(r, hn::Set(d, m.x)), dy = hn::Sub(g, hn::Set(d, m.y)),
+                     dz = hn::Sub(b, hn::Set(d, m.z));
+        const Vector x =
+            hn::Mul(dx, hn::Add(hn::Add(times(m.xx, dx), times(m.xy, dy)), times(m.xz, dz)));
+        const Vector y = hn::Mul(dy, hn::Add(times(m.yy, dy), times(m.yz, dz)));
+        const Vector z = hn::Mul(dz, times(m.zz, dz));
+        least = hn::Min(hn::Add(hn::Add(hn::Add(hn::Set(d, m.constant), x), y), z), least);
+    }
+    return least;
+}
+
+/// Terminals of pixels of which nothing is known, by mixtures that are both there; in whole
+/// vectors.
+void terminal_row(const segment::Gaussian (*mixture)[segment::components], float weight,
+                  const std::uint8_t *const *colors, std::int32_t *out, std::size_t length) {
+    const Floats d;
+    const hn::RebindToSigned<Floats> di;
+    const hn::Rebind<std::uint8_t, Floats> d8;
+    const auto most_preference = hn::Set(d, segment::most_preference);
+    const auto most = hn::Set(d, segment::most_data), half = hn::Set(d, 0.5f);
+    const auto load = [&](int i, std::size_t x) HWY_ATTR {
+        return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, colors[i] + x)));
+    };
+    for (std::size_t x = 0; x < length; x += hn::Lanes(d)) {
+        const Vector r = load(0, x), g = load(1, x), b = load(2, x);
+        const Vector preference = hn::Clamp(hn::Sub(cost_of(mixture[segment::background], r, g, b),
+                                                    cost_of(mixture[segment::foreground], r, g, b)),
+                                            hn::Neg(most_preference), most_preference);
+        const Vector v = hn::Clamp(hn::Mul(preference, hn::Set(d, weight)), hn::Neg(most), most);
+        hn::StoreU(hn::ConvertTo(di, hn::Add(v, hn::CopySign(half, v))), di, out + x);
+    }
+}
+
+/// Squared, of each pixel of one row and that of another.
+HWY_INLINE auto difference(const std::uint8_t *const *a, const std::uint8_t *const *b,
+                           std::size_t x) {
+    const hn::RebindToSigned<Floats> d;
+    const hn::Rebind<std::uint8_t, Floats> d8;
+    auto sum = hn::Zero(d);
+    for (int i = 0; i < 3; i++) {
+        const auto apart = hn::Sub(hn::PromoteTo(d, hn::LoadU(d8, a[i] + x)),
+                                   hn::PromoteTo(d, hn::LoadU(d8, b[i] + x)));
+        sum = hn::Add(sum, hn::Mul(apart, apart));
+    }
+    return sum;
+}
+
+/// The sum over so many pixels, at most 2^15.
+std::uint64_t sum_differences(const std::uint8_t *const *a, const std::uint8_t *const *b,
+                              std::size_t length) {
+    const hn::RebindToSigned<Floats> d;
+    const std::size_t lanes = hn::Lanes(d);
+    std::uint64_t sum = 0;
+    constexpr std::size_t block = 4096; // of which a lane's sum is below 2^31, of two lanes or more
+    for (std::size_t begin = 0; begin < length; begin += block) {
+        const std::size_t end = std::min(begin + block, length);
+        auto total = hn::Zero(d);
+        for (std::size_t x = begin; x < end; x += lanes) {
+            const auto inside = hn::FirstN(d, end - x);
+            total = hn::Add(total, hn::IfThenElseZero(inside, difference(a, b, x)));
+        }
+        HWY_ALIGN std::int32_t parts[HWY_MAX_BYTES / sizeof(std::int32_t)];
+        hn::Store(total, d, parts);
+        for (std::size_t i = 0; i < lanes; i++)
+            sum += static_cast<std::uint32_t>(parts[i]);
+    }
+    return sum;
+}
+
+/// As segment::link_of(), in the same order; in whole vectors.
+void link_row(const std::uint8_t *const *a, const std::uint8_t *const *b, float falloff,
+              float unit_there, std::int32_t *out, std::size_t length) {
+    const Floats d;
+    const hn::RebindToSigned<Floats> di;
+    const auto half = hn::Set(d, 0.5f), most = hn::Set(d, segment::most_halvings);
+    for (std::size_t x = 0; x < length; x += hn::Lanes(d)) {
+        const Vector times = hn::Mul(hn::Set(d, falloff), hn::ConvertTo(d, difference(a, b, x)));
+        const Vector halvings = hn::Min(times, most);
+        const auto whole = hn::ConvertTo(di, hn::Add(halvings, half));
+        const Vector rest = hn::Sub(hn::ConvertTo(d, whole), halvings);
+        Vector power = hn::Zero(d);
+        for (const float factor : segment::power_series)
+            power = hn::Add(hn::Mul(power, rest), hn::Set(d, factor));
+        const Vector scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::Sub(hn::Set(di, 127), whole)));
+        const Vector v = hn::Mul(hn::Set(d, unit_there), hn::Mul(power, scale));
+        const auto capacity = hn::ConvertTo(di, hn::Add(v, half));
+        hn::StoreU(capacity, di, out + x);
+    }
+}
+
+} // namespace
+} // namespace gpv::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace gpv::cpu {
+namespace {
+
+using namespace segment;
+
+HWY_EXPORT(terminal_row);
+HWY_EXPORT(sum_differences);
+HWY_EXPORT(link_row);
+
+constexpr std::size_t table_alignment = 64;
+constexpr int band_rows = 16; ///< that a thread takes at a time
+
+using ColorRows = std::array<const std::uint8_t *, 3>;
+
+/// Of the segmentation of an image, what is kept while it runs.
+struct Workspace {
+    std::uint8_t *colors[3]; ///< planes, whose rows are padded
+    std::size_t stride;      ///< of rows of all that is here, pixels
+    std::int32_t *terminals;
+    std::int32_t *links[4]; ///< to the neighbours of the first half of directions
+    std::uint8_t *mask;     ///< where the caller wants none
+    std::uint32_t *counts;  ///< by worker, what is known, and cell
+    std::uint8_t *labels;   ///< of the worker of Fit
+    std::uint32_t *coarse;
+
+    Workspace(Carver &carver, const SegmentRun &run, int connectivity, int workers)
+        : stride(round_up(run.src.width, 64) + color_row_padding) {
+        const std::size_t pixels = stride * run.src.height;
+        for (std::uint8_t *&plane : colors)
+            plane = carver.take<std::uint8_t>(pixels);
+        terminals = carver.take<std::int32_t>(pixels);
+        for (int i = 0; i < connectivity / 2; i++) // a row and a pixel in front, for planes of arcs
+            links[i] = carver.take<std::int32_t>(pixels + stride + 1, stride + 1); // back
+        mask = run.mask ? nullptr : carver.take<std::uint8_t>(pixels);
+        counts = carver.take<std::uint32_t>(std::size_t{known_kinds} * cells * workers);
+        labels = carver.take<std::uint8_t>(3 * std::size_t{cells});
+        coarse = carver.take<std::uint32_t>(2 * std::size_t{table_cells});
+    }
+
+    ColorRows colors_from(std::size_t at) const {
+        return {colors[0] + at, colors[1] + at, colors[2] + at};
+    }
+    Color color(std::size_t at) const { return {colors[0][at], colors[1][at], colors[2][at]}; }
+};
+
+/// The one that fits on the CPU.
+class FitWorker {
+  public:
+    explicit FitWorker(const Workspace &work) : work_(work) {}
+
+    template <class F>
+    void share(int count, F f) {
+        for (int i = 0; i < count; i++)
+            f(i);
+    }
+    template <class F>
+    void each(int count, F f) {
+        share(count, f);
+    }
+    template <class F>
+    void once(F f) {
+        f();
+    }
+    template <class F>
+    const Moments *pass(F f) {
+        which_ = (which_ + 1) % std::size(sums_);
+        auto &sums = sums_[which_];
+        sums.fill({});
+        for (int cell = 0; cell < cells; cell++)
+            f(cell, [&](int slot, int of, std::uint32_t count) {
+                if (count)
+                    sums[slot] += moments_of(of, count);
+            });
+        return sums.data();
+    }
+
+    std::uint8_t &label(Side side, int cell) { return work_.labels[side * cells + cell]; }
+    std::uint8_t &part(int cell) { return work_.labels[2 * cells + cell]; }
+    std::uint32_t *coarse(Side side) { return work_.coarse + side * table_cells; }
+    Gaussian (*mixture())[components] { return mixture_; }
+
+  private:
+    const Workspace &work_;
+    std::array<Moments, most_slots> sums_[3];
+    std::size_t which_ = 0;
+    Gaussian mixture_[2][components];
+};
+
+class CpuSegment final : public Segment {
+  public:
+    explicit CpuSegment(const std::shared_ptr<Context> &context)
+        : scratch_(context), solver_(make_graphcut(context)) {}
+
+    void set_params(const SegmentParams &params) override {
+        if (params.model != params_.model)
+            forget_model();
+        params_ = params;
+    }
+    void forget_model() override { learned_ = false; }
+
+    void prepare(const SegmentRun &shapes) override {
+        reserve(shapes, nullptr);
+        solver_->prepare(links_image(carve(shapes), shapes));
+    }
+
+    bool run(Stream stream, const SegmentRun &run) override {
+        reserve(run, stream);
+        const Workspace work = carve(run);
+        read_colors(work, run);
+        make_links(work, run);
+        const bool knows = learned_ && params_.fit != SegmentFit::always;
+        const int rounds = rounds_of(params_, knows);
+        learned_ = false; // should this fail
+        for (int round = 0; round < rounds; round++) {
+            if (round > 0 || !knows)
+                fit(work, run, round > 0);
+            make_terminals(work, run);
+            cut(work, run, stream, round == rounds - 1);
+        }
+        if (params_.fit == SegmentFit::adapt)
+            fit(work, run, true);
+        learned_ = true;
+        if (run.mask)
+            clear_chroma(*run.mask);
+        if (run.dst)
+            paint(work, run);
+        return true;
+    }
+
+    bool finished() override { return true; }
+    void wait() override {}
+    GraphcutFound found() const override { return solver_->found(); }
+
+  private:
+    // ---- scratch --------------------------------------------------------------------
+
+    static int workers(const SegmentRun &run) {
+        constexpr std::int64_t share = 65536; // pixels that make a thread worth its start
+        const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
+        return static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
+    }
+
+    void reserve(const SegmentRun &run, Stream stream) {
+        workers_ = workers(run);
+        Carver carver(table_alignment);
+        Workspace(carver, run, params_.connectivity, workers_);
+        scratch_.reserve(carver.used(), stream);
+    }
+    Workspace carve(const SegmentRun &run) {
+        Carver carver(table_alignment, scratch_.data());
+        return {carver, run, params_.connectivity, workers_};
+    }
+
+    /// Calls f(worker, y) for all rows.
+    template <class F>
+    void for_rows(const SegmentRun &run, F f) const {
+        parallel_bands(run.src.height, band_rows, workers_, [&](int worker, int first, int last) {
+            for (int y = first; y < last; y++)
+                f(worker, y);
+        });
+    }
+
+    static Image terminals_image(const Workspace &work, const SegmentRun &run) {
+        return plane_image(run.src, Format::label32, work.terminals,
+                           work.stride * sizeof(std::int32_t));
+    }
+    Image links_image(const Workspace &work, const SegmentRun &run) const {
+        return segment::links_image(run.src, params_.connectivity, work.links,
+                                    work.stride * sizeof(std::int32_t));
+    }
+    /// As GRAY8.
+    static Image mask_image(const Workspace &work, const SegmentRun &run) {
+        return run.mask ? luma_plane(*run.mask)
+                        : plane_image(run.src, Format::gray8, work.mask, work.stride);
+    }
+
+    // ---- steps ----------------------------------------------------------------------
+
+    void read_colors(const Workspace &work, const SegmentRun &run) const {
+        const ColorReader reader(run.src);
+        for_rows(run, [&](int, int y) {
+            const std::size_t at = y * work.stride;
+            std::uint8_t *const rows[] = {work.colors[0] + at, work.colors[1] + at,
+                                          work.colors[2] + at};
+            reader.read(y, rows);
+        });
+    }
+
+    /// Calls f(here, there, pixels, at) for a row and a direction: rows of colours from the first
+    /// pixel on that has a neighbour, and of the neighbours, and where it lies.
+    template <class F>
+    void for_neighbours(const Workspace &work, const SegmentRun &run, int direction, int y,
+                        F f) const {
+        const int dx = step_x(direction, params_.connectivity),
+                  dy = step_y(direction, params_.connectivity);
+        const int pixels = run.src.width - std::abs(dx);
+        if (y + dy >= run.src.height || pixels == 0)
+            return;
+        const std::size_t at = y * work.stride + (dx < 0);
+        const ColorRows here = work.colors_from(at),
+                        there = work.colors_from(at + dy * work.stride + dx);
+        f(here.data(), there.data(), static_cast<std::size_t>(pixels), at);
+    }
+
+    std::uint64_t sum_of_differences(const Workspace &work, const SegmentRun &run) const {
+        std::atomic<std::uint64_t> sum = 0;
+        for_rows(run, [&](int, int y) {
+            for (int i = 0; i < params_.connectivity / 2; i++)
+                for_neighbours(
+                    work, run, i, y, [&](auto *here, auto *there, std::size_t pixels, std::size_t) {
+                        sum += HWY_DYNAMIC_DISPATCH(sum_differences)(here, there, pixels);
+                    });
+        });
+        return sum;
+    }
+
+    void make_links(const Workspace &work, const SegmentRun &run) const {
+        const std::uint64_t differences = params_.sigma > 0 ? 0 : sum_of_differences(work, run);
+        const float falloff =
+            falloff_of(params_.sigma, differences,
+                       links_of(run.src.width, run.src.height, params_.connectivity));
+        for_rows(run, [&](int, int y) {
+            for (int i = 0; i < params_.connectivity / 2; i++) {
+                const float there_unit = params_.connectivity == 8 && i % 2 ? diagonal_unit : unit;
+                for_neighbours(work, run, i, y,
+                               [&](auto *here, auto *there, std::size_t pixels, std::size_t at) {
+                                   HWY_DYNAMIC_DISPATCH(link_row)
+                                   (here, there, falloff, there_unit, work.links[i] + at, pixels);
+                               });
+            }
+        });
+    }
+
+    /// Calls f(x, what is known) for the pixels of a row.
+    template <class F>
+    static void for_known(const SegmentRun &run, int y, F f) {
+        const auto *seeds =
+            run.seeds ? reinterpret_cast<const std::uint8_t *>(run.seeds->planes[0].row(y))
+                      : nullptr;
+        const bool edge_row = y == 0 || y == run.src.height - 1;
+        for (int x = 0; x < run.src.width; x++) {
+            const bool outside = run.rect && !run.rect->has(x, y);
+            const bool at_edge = edge_row || x == 0 || x == run.src.width - 1;
+            f(x, outside ? known_background : known_of(seeds ? seeds[x] : seed_unknown, at_edge));
+        }
+    }
+
+    void count(const Workspace &work, const SegmentRun &run, bool of_cut) const {
+        std::fill_n(work.counts, std::size_t{known_kinds} * cells * workers_, 0);
+        const Image mask = mask_image(work, run);
+        for_rows(run, [&](int worker, int y) {
+            std::uint32_t *counts = work.counts + std::size_t{known_kinds} * cells * worker;
+            const auto add = [&](int x, int known) {
+                counts[known * cells + cell_of(work.color(y * work.stride + x))]++;
+            };
+            if (!of_cut)
+                return for_known(run, y, add);
+            const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
+            for (int x = 0; x < run.src.width; x++)
+                add(x, known_of(sides[x], false));
+        });
+        for (int worker = 1; worker < workers_; worker++)
+            for (int i = 0; i < known_kinds * cells; i++)
+                work.counts[i] += work.counts[std::size_t{known_kinds} * cells * worker + i];
+    }
+
+    void fit(const Workspace &work, const SegmentRun &run, bool of_cut) {
+        count(work, run, of_cut);
+        FitWorker worker(work);
+        const FitJob job{.kind = params_.model,
+                         .counts = reinterpret_cast<Counts>(work.counts),
+                         .continues = of_cut,
+                         .model = &model_};
+        Fit(worker, job).run();
+    }
+
+    void make_terminals(const Workspace &work, const SegmentRun &run) const {
+        const float weight = params_.lambda * unit;
+        const bool mixed = params_.model != SegmentModel::histogram && model_.present[background] &&
+                           model_.present[foreground];
+        for_rows(run, [&](int, int y) {
+            const std::size_t at = y * work.stride;
+            std::int32_t *out = work.terminals + at;
+            if (mixed) {
+                const std::uint8_t *const rows[] = {work.colors[0] + at, work.colors[1] + at,
+                                                    work.colors[2] + at};
+                HWY_DYNAMIC_DISPATCH(terminal_row)
+                (model_.mixture, weight, rows, out, run.src.width);
+            }
+            for_known(run, y, [&](int x, Known known) {
+                if (known == known_background)
+                    out[x] = -max_terminal;
+                else if (known == known_foreground)
+                    out[x] = max_terminal;
+                else if (!mixed) // tables, or a side is absent
+                    out[x] = terminal_of(
+                        preference<SegmentModel::histogram>(model_.present, model_.mixture,
+                                                            model_.table, work.color(at + x)),
+                        weight);
+            });
+        });
+    }
+
+    void cut(const Workspace &work, const SegmentRun &run, Stream stream, bool last) {
+        GraphcutParams params = params_.cut;
+        params.certificate &= last;
+        solver_->set_params(params);
+        solver_->run(stream, {.terminals = terminals_image(work, run),
+                              .links = links_image(work, run),
+                              .mask = mask_image(work, run),
+                              .result = last ? run.result : nullptr});
+    }
+
+    // ---- pictures -------------------------------------------------------------------
+
+    static void clear_chroma(const Image &mask) {
+        for (int plane = 1; plane < mask.plane_count(); plane++) {
+            const PlaneShape shape = mask.shape(plane);
+            for (int y = 0; y < shape.rows; y++)
+                std::memset(mask.planes[plane].row(y), neutral_chroma8, shape.row_bytes());
+        }
+    }
+
+    void paint(const Workspace &work, const SegmentRun &run) const {
+        const Image mask = mask_image(work, run);
+        for_rows(run, [&](int, int y) {
+            const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
+            if (params_.paint == SegmentPaint::cutout)
+                cut_out_row(work, *run.dst, y, sides);
+            else
+                overlay_row(run, y, sides);
+        });
+    }
+
+    static void cut_out_row(const Workspace &work, const Image &dst, int y,
+                            const std::uint8_t *sides) {
+        auto *out = reinterpret_cast<std::uint8_t *>(dst.planes[0].row(y));
+        const int red = blue_first(dst.format) ? 2 : 0;
+        for (int x = 0; x < dst.width; x++, out += 4) {
+            const std::size_t at = y * work.stride + x;
+            out[red] = work.colors[0][at];
+            out[1] = work.colors[1][at];
+            out[2 - red] = work.colors[2][at];
+            out[3] = sides[x];
+        }
+    }
+
+    static void overlay_row(const SegmentRun &run, int y, const std::uint8_t *sides) {
+        const auto row = [](const Image &image, int plane, int at) {
+            return reinterpret_cast<std::uint8_t *>(image.planes[plane].row(at));
+        };
+        const PlaneShape shape = run.src.shape(0);
+        std::uint8_t *out = row(*run.dst, 0, y);
+        if (out != row(run.src, 0, y))
+            std::memcpy(out, row(run.src, 0, y), shape.row_bytes());
+        const Overlay overlay(run.src);
+        for (int x = 0; x < run.src.width; x++)
+            if (sides[x] == seed_background)
+                overlay.dim(out + std::int64_t{x} * shape.channels);
+        if (y % 2)
+            return;
+        for (int plane = 1; plane < run.src.plane_count(); plane++) {
+            const PlaneShape sites = run.src.shape(plane);
+            std::uint8_t *chroma = row(*run.dst, plane, y / 2);
+            if (chroma != row(run.src, plane, y / 2))
+                std::memcpy(chroma, row(run.src, plane, y / 2), sites.row_bytes());
+            for (int x = 0; x < sites.columns; x++)
+                if (sides[2 * x] == seed_background)
+                    std::memset(chroma + x * sites.channels, neutral_chroma8, sites.channels);
+        }
+    }
+
+    SegmentParams params_;
+    Model model_{};
+    bool learned_ = false;
+    int workers_ = 1;
+    Buffer scratch_;
+    std::unique_ptr<Graphcut> solver_;
+};
+
+} // namespace
+
+std::unique_ptr<Segment> make_segment(std::shared_ptr<Context> context) {
+    return std::make_unique<CpuSegment>(context);
+}
+
+} // namespace gpv::cpu
+#endif

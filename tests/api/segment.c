@@ -1,0 +1,1882 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "testing.h"
+
+#include <math.h>
+
+/* Those that segmentation takes. */
+static const gpv_format formats[] = {
+    GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8,
+    GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420,
+};
+
+static const gpv_format mask_formats[] = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
+
+static const gpv_segment_model models[] = {GPV_SEGMENT_GMM, GPV_SEGMENT_HISTOGRAM,
+                                           GPV_SEGMENT_MEANS};
+
+static books keep;
+static gpv_context *context;
+static gpv_segment *op;
+
+static void setup(void) {
+    context = open_context(&keep);
+    keep.fill = 0xA5;
+    ck_assert_int_eq(gpv_segment_create(context, NULL, &op), GPV_OK);
+    ck_assert_ptr_nonnull(op);
+}
+
+static void teardown(void) {
+    gpv_segment_destroy(&op);
+    ck_assert_ptr_null(op);
+    gpv_context_destroy(&context);
+    ck_assert_int_eq(keep.live, 0);
+}
+
+static gpv_segment_params defaults(void) {
+    gpv_segment_params params;
+    gpv_segment_params_init(&params, sizeof params);
+    return params;
+}
+
+static gpv_segment_params certified(gpv_segment_model model, float lambda) {
+    gpv_segment_params params = defaults();
+    params.model = model;
+    params.lambda = lambda;
+    params.certificate = 1;
+    return params;
+}
+
+/* Where seeds and colours decide, and borders count little. */
+static gpv_segment_params by_colour(gpv_segment_fit fit) {
+    gpv_segment_params params = certified(GPV_SEGMENT_MEANS, 100);
+    params.fit = fit;
+    return params;
+}
+
+static void set(gpv_segment_params params) {
+    ck_assert_msg(gpv_segment_set_params(op, &params) == GPV_OK, "%s", gpv_context_error(context));
+}
+
+static gpv_status run_views(const gpv_image *src, const gpv_image *seeds, const gpv_image *mask,
+                            const gpv_image *dst) {
+    return gpv_segment_run(op, NULL, src, seeds, NULL, mask, dst, NULL);
+}
+
+static gpv_graphcut_result blank(void) {
+    gpv_graphcut_result result;
+    gpv_graphcut_result_init(&result, sizeof result);
+    return result;
+}
+
+/* Of the last run. */
+static gpv_graphcut_result found(void) {
+    gpv_graphcut_result result;
+    memset(&result, 0xC5, sizeof result);
+    result.struct_size = sizeof result;
+    ck_assert_int_eq(gpv_segment_query(op), GPV_OK);
+    ck_assert_int_eq(gpv_segment_wait(op, &result), GPV_OK);
+    ck_assert_int_eq(gpv_segment_wait(op, NULL), GPV_OK);
+    ck_assert_uint_eq(result.struct_size, sizeof result);
+    ck_assert_uint_eq(result.refused, 0);
+    ck_assert_uint_eq(result.reserved, 0);
+    return result;
+}
+
+/* Before a run, and after one that failed. */
+static void expect_nothing_found(void) {
+    const gpv_graphcut_result zeros = blank(), result = found();
+    ck_assert_mem_eq(&result, &zeros, sizeof zeros);
+}
+
+static unsigned char *byte_at(const picture *p, int x, int y) {
+    return (unsigned char *)p->view.data[0] + y * p->view.stride[0] + x;
+}
+
+static int64_t area_of(const picture *mask) {
+    int64_t area = 0;
+    int x, y;
+    for (y = 0; y < mask->view.height; y++)
+        for (x = 0; x < mask->view.width; x++) {
+            ck_assert(*byte_at(mask, x, y) == 255 || *byte_at(mask, x, y) == 0);
+            area += *byte_at(mask, x, y) == 255;
+        }
+    return area;
+}
+
+/* Of a run with certificate, which proves that mask. */
+static void expect_proved(const picture *mask) {
+    const gpv_graphcut_result result = found();
+    ck_assert_uint_eq(result.optimal, 1);
+    ck_assert_int_ge(result.flow, 0);
+    ck_assert_int_eq(result.cut, result.flow);
+    ck_assert_int_eq(result.area, area_of(mask));
+}
+
+/* ------------------------------------------------------------------- structs */
+
+static void init_params(void *place, uint32_t size) {
+    gpv_segment_params_init(place, size);
+}
+
+static void init_result(void *place, uint32_t size) {
+    gpv_graphcut_result_init(place, size);
+}
+
+START_TEST(init_writes_every_default) {
+    gpv_segment_params params;
+    memset(&params, 0xC5, sizeof params);
+    gpv_segment_params_init(&params, sizeof params);
+    ck_assert_uint_eq(params.struct_size, sizeof params);
+    ck_assert_uint_eq(params.model, GPV_SEGMENT_GMM);
+    ck_assert_uint_eq(params.fit, GPV_SEGMENT_FIT_ALWAYS);
+    ck_assert_int_eq(params.connectivity, 4);
+    ck_assert_int_eq(params.rounds, 1);
+    ck_assert_float_eq(params.lambda, 0.02f);
+    ck_assert_float_eq(params.sigma, 0);
+    ck_assert_uint_eq(params.paint, GPV_SEGMENT_OVERLAY);
+    ck_assert_uint_eq(params.certificate, 0);
+    ck_assert_int_eq(params.time_limit, 0);
+    expect_init_within(sizeof params, init_params);
+}
+END_TEST
+
+/* Both create and set_params must say the same. */
+static void expect_params(const gpv_segment_params *params, gpv_status wanted, const char *text) {
+    gpv_segment *other = (gpv_segment *)&keep;
+    const gpv_status status = gpv_segment_create(context, params, &other);
+    ck_assert_int_eq(status == GPV_OK, other != NULL);
+    expect_status(context, &keep, status, wanted, text);
+    gpv_segment_destroy(&other);
+    keep.text[0] = 0;
+    expect_status(context, &keep, gpv_segment_set_params(op, params), wanted, text);
+}
+
+static void expect_params_at(const void *place, gpv_status wanted, const char *text) {
+    expect_params(place, wanted, text);
+}
+
+/* What lies in a result before is not looked at, and fields of the future become 0. */
+static void expect_result_at(const void *place, gpv_status wanted, const char *text) {
+    gpv_graphcut_result *result = (gpv_graphcut_result *)place;
+    const uint32_t size = result->struct_size;
+    const gpv_status status = gpv_segment_wait(op, result);
+    uint32_t i;
+    ck_assert_uint_eq(result->struct_size, size);
+    if (wanted == BAD) {
+        expect_error(context, &keep, status, BAD, text);
+        ck_assert_int_eq(result->area, 0);
+        return;
+    }
+    ck_assert_int_eq(status, GPV_OK);
+    ck_assert_int_eq(result->area, 2);
+    for (i = sizeof *result; i < size; i++)
+        ck_assert_uint_eq(((const unsigned char *)place)[i], 0);
+}
+
+START_TEST(struct_sizes) {
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "10 10 200 200");
+    picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 1 1 255");
+    picture mask = picture_new(GPV_FORMAT_GRAY8, 4, 1, TIGHT);
+    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    expect_struct_sizes("params", sizeof(gpv_segment_params), init_params, expect_params_at);
+    expect_struct_sizes("result", sizeof(gpv_graphcut_result), init_result, expect_result_at);
+    picture_free(&src);
+    picture_free(&seeds);
+    picture_free(&mask);
+}
+END_TEST
+
+#define PARAM(field, value) offsetof(gpv_segment_params, field), (uint32_t)(value)
+
+START_TEST(params_ranges) {
+    static const struct {
+        size_t offset;
+        uint32_t value;   /* of a float: its bits */
+        const char *text; /* NULL = legal */
+    } cases[] = {
+        {PARAM(model, 1), NULL},
+        {PARAM(model, 2), NULL},
+        {PARAM(model, 3), "params->model|is 3|0..2"},
+        {PARAM(model, UINT32_MAX), "params->model|4294967295|0..2"},
+        {PARAM(fit, 1), NULL},
+        {PARAM(fit, 2), NULL},
+        {PARAM(fit, 3), "params->fit|is 3|0..2"},
+        {PARAM(fit, UINT32_MAX), "params->fit|4294967295|0..2"},
+        {PARAM(connectivity, 4), NULL},
+        {PARAM(connectivity, 8), NULL},
+        {PARAM(connectivity, 0), "params->connectivity|is 0|4 or 8"},
+        {PARAM(connectivity, 3), "params->connectivity|is 3|4 or 8"},
+        {PARAM(connectivity, 5), "params->connectivity|is 5|4 or 8"},
+        {PARAM(connectivity, 6), "params->connectivity|is 6|4 or 8"},
+        {PARAM(connectivity, 9), "params->connectivity|is 9|4 or 8"},
+        {PARAM(connectivity, -4), "params->connectivity|is -4|4 or 8"},
+        {PARAM(connectivity, INT32_MIN), "params->connectivity|-2147483648|4 or 8"},
+        {PARAM(connectivity, INT32_MAX), "params->connectivity|2147483647|4 or 8"},
+        {PARAM(rounds, 1), NULL},
+        {PARAM(rounds, GPV_SEGMENT_MAX_ROUNDS), NULL},
+        {PARAM(rounds, 0), "params->rounds|is 0|1..100"},
+        {PARAM(rounds, -1), "params->rounds|is -1|1..100"},
+        {PARAM(rounds, 101), "params->rounds|is 101|1..100"},
+        {PARAM(rounds, INT32_MIN), "params->rounds|-2147483648|1..100"},
+        {PARAM(rounds, INT32_MAX), "params->rounds|2147483647|1..100"},
+        {PARAM(lambda, 0), NULL},
+        {PARAM(lambda, 0x80000000u), NULL}, /* -0 */
+        {PARAM(lambda, 1), NULL},           /* the least above it */
+        {PARAM(lambda, 0x49742400u), NULL}, /* 1e6 */
+        {PARAM(lambda, 0x49742401u), "params->lambda|1000000.06|0..1e+06"},
+        {PARAM(lambda, 0x80000001u), "params->lambda|is -1e-45|0..1e+06"},
+        {PARAM(lambda, 0xBF800000u), "params->lambda|is -1,|0..1e+06"},
+        {PARAM(lambda, 0x7F7FFFFFu), "params->lambda|3.4028235e+38|0..1e+06"},
+        {PARAM(lambda, 0xFF7FFFFFu), "params->lambda|-3.4028235e+38|0..1e+06"},
+        {PARAM(lambda, 0x7F800000u), "params->lambda|is inf|0..1e+06"},
+        {PARAM(lambda, 0xFF800000u), "params->lambda|is -inf|0..1e+06"},
+        {PARAM(lambda, 0x7FC00000u), "params->lambda|nan|0..1e+06"},
+        {PARAM(lambda, 0xFFFFFFFFu), "params->lambda|nan|0..1e+06"},
+        {PARAM(sigma, 0), NULL},
+        {PARAM(sigma, 0x80000000u), NULL},
+        {PARAM(sigma, 1), NULL},
+        {PARAM(sigma, 0x49742400u), NULL},
+        {PARAM(sigma, 0x49742401u), "params->sigma|1000000.06|0..1e+06"},
+        {PARAM(sigma, 0x80000001u), "params->sigma|is -1e-45|0..1e+06"},
+        {PARAM(sigma, 0xBF800000u), "params->sigma|is -1,|0..1e+06"},
+        {PARAM(sigma, 0x7F7FFFFFu), "params->sigma|3.4028235e+38|0..1e+06"},
+        {PARAM(sigma, 0xFF7FFFFFu), "params->sigma|-3.4028235e+38|0..1e+06"},
+        {PARAM(sigma, 0x7F800000u), "params->sigma|is inf|0..1e+06"},
+        {PARAM(sigma, 0xFF800000u), "params->sigma|is -inf|0..1e+06"},
+        {PARAM(sigma, 0x7FC00000u), "params->sigma|nan|0..1e+06"},
+        {PARAM(sigma, 0xFFFFFFFFu), "params->sigma|nan|0..1e+06"},
+        {PARAM(paint, 1), NULL},
+        {PARAM(paint, 2), "params->paint|is 2|0..1"},
+        {PARAM(paint, UINT32_MAX), "params->paint|4294967295|0..1"},
+        {PARAM(certificate, 1), NULL},
+        {PARAM(certificate, 2), "params->certificate|is 2|0..1"},
+        {PARAM(certificate, UINT32_MAX), "params->certificate|4294967295|0..1"},
+        {PARAM(time_limit, 1), NULL},
+        {PARAM(time_limit, INT32_MAX), NULL},
+        {PARAM(time_limit, -1), "params->time_limit|-1|0..2147483647"},
+        {PARAM(time_limit, INT32_MIN), "params->time_limit|-2147483648|0..2147483647"},
+    };
+    size_t i;
+    for (i = 0; i < COUNT(cases); i++) {
+        gpv_segment_params params = defaults();
+        memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
+        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+    }
+}
+END_TEST
+
+/* The images, in the order of the arguments, and what else a run writes. */
+enum { SRC, SEEDS, MASK, DST, IMAGES, RESULT = IMAGES, ARGUMENTS };
+static const char *const names[ARGUMENTS] = {"src", "seeds", "mask", "dst", "result"};
+
+/* Legal images, all GRAY8, whose pixels nobody may touch. */
+static void forbidden_images(gpv_image images[IMAGES]) {
+    unsigned char *memory = forbidden_memory(IMAGES << 21);
+    int i;
+    for (i = 0; i < IMAGES; i++)
+        images[i] = forbidden_image(memory + (i << 21));
+}
+
+static gpv_status run_images(const gpv_image images[IMAGES]) {
+    return run_views(&images[SRC], &images[SEEDS], &images[MASK], &images[DST]);
+}
+
+static gpv_status prepare_images(const gpv_image images[IMAGES]) {
+    return gpv_segment_prepare(op, &images[SRC], &images[SEEDS], &images[MASK], &images[DST]);
+}
+
+START_TEST(null_arguments) {
+    gpv_image good[IMAGES];
+    gpv_graphcut_result result;
+    gpv_segment *none = NULL;
+    gpv_segment *other = (gpv_segment *)&keep;
+    forbidden_images(good);
+    memset(&result, 0xC5, sizeof result);
+    ck_assert_int_eq(gpv_segment_create(NULL, NULL, &other), BAD);
+    ck_assert_ptr_null(other);
+    ck_assert_int_eq(gpv_segment_create(NULL, NULL, NULL), BAD);
+    expect_error(context, &keep, gpv_segment_create(context, NULL, NULL), BAD, "out|NULL");
+    ck_assert_int_eq(gpv_segment_set_params(NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_segment_forget(NULL), BAD);
+    ck_assert_int_eq(gpv_segment_prepare(NULL, &good[SRC], NULL, &good[MASK], NULL), BAD);
+    ck_assert_int_eq(gpv_segment_run(NULL, NULL, &good[SRC], NULL, NULL, &good[MASK], NULL, NULL),
+                     BAD);
+    ck_assert_int_eq(gpv_segment_query(NULL), BAD);
+    ck_assert_int_eq(gpv_segment_wait(NULL, &result), BAD);
+    ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
+    expect_error(context, &keep, gpv_segment_prepare(op, NULL, NULL, &good[MASK], NULL), BAD,
+                 "src|NULL");
+    expect_error(context, &keep, run_views(NULL, &good[SEEDS], &good[MASK], &good[DST]), BAD,
+                 "src|NULL");
+    /* all others may be */
+    ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, &good[MASK], NULL), GPV_OK);
+    ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, NULL, &good[DST]), GPV_OK);
+    ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, NULL, NULL), GPV_OK);
+    ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+    gpv_segment_destroy(NULL);
+    gpv_segment_destroy(&none);
+    expect_nothing_found();
+}
+END_TEST
+
+/* -------------------------------------------------------------------- images */
+
+/* The faults of pictures. Those of a format have their own text for all but src. */
+START_TEST(bad_images_are_refused_untouched) {
+    gpv_image good[IMAGES];
+    int which;
+    forbidden_images(good);
+    for (which = 0; which < IMAGES; which++) {
+        gpv_image images[IMAGES];
+        bool shape;
+        memcpy(images, good, sizeof images);
+        shape = spoil_image(&images[which], _i);
+        if (which != SRC && shape && images[which].format > GPV_FORMAT_GRAY8 &&
+            images[which].format <= GPV_FORMAT_CAP32X8 && images[which].width == IMAGE_W)
+            continue; /* a format */
+        expect_image_error(context, &keep, run_images(images), names[which], _i);
+        if (shape) {
+            expect_image_error(context, &keep, prepare_images(images), names[which], _i);
+        } else { /* data and stride are not looked at */
+            images[which].format = good[which].format;
+            images[which].width = good[which].width;
+            ck_assert_int_eq(prepare_images(images), GPV_OK);
+        }
+    }
+    expect_nothing_found();
+}
+END_TEST
+
+static bool is_among(gpv_format format, const gpv_format *set, size_t count) {
+    size_t i;
+    for (i = 0; i < count && set[i] != format; i++)
+        ;
+    return i < count;
+}
+
+/* Of seeds, or of a mask. */
+static void expect_side_format(gpv_image images[IMAGES], int which, gpv_format format) {
+    const bool legal = which == SEEDS ? format == GPV_FORMAT_GRAY8
+                                      : is_among(format, mask_formats, COUNT(mask_formats));
+    char text[128];
+    images[which].format = format;
+    snprintf(text, sizeof text, "%s->format is %s,|%s", names[which], format_name(format),
+             which == SEEDS ? "must be GRAY8" : "a mask is GRAY8, NV12 or I420");
+    expect_status(context, &keep, prepare_images(images), legal ? GPV_OK : NOT, text);
+    if (!legal)
+        expect_error(context, &keep, run_images(images), NOT, text);
+}
+
+/* With dst of that format, to a src of that one. */
+static void expect_painted_format(gpv_image images[IMAGES], gpv_format src, gpv_format dst,
+                                  gpv_segment_paint paint) {
+    gpv_segment_params params = defaults();
+    char text[128];
+    gpv_status wanted = GPV_OK;
+    params.paint = paint;
+    set(params);
+    images[SRC].format = src;
+    images[DST].format = dst;
+    if (paint == GPV_SEGMENT_OVERLAY && dst != src) {
+        wanted = BAD;
+        snprintf(text, sizeof text, "dst->format is %s,|overlay|format of src, %s",
+                 format_name(dst), format_name(src));
+    } else if (paint == GPV_SEGMENT_CUTOUT && dst != GPV_FORMAT_RGBA8 && dst != GPV_FORMAT_BGRA8) {
+        wanted = NOT;
+        snprintf(text, sizeof text, "dst->format is %s,|cutout|RGBA8 or BGRA8", format_name(dst));
+    }
+    expect_status(context, &keep, prepare_images(images), wanted, text);
+    if (wanted != GPV_OK)
+        expect_error(context, &keep, run_images(images), wanted, text);
+}
+
+START_TEST(each_image_has_its_formats) {
+    gpv_image good[IMAGES];
+    gpv_format format, dst;
+    forbidden_images(good);
+    for (format = 1; format <= GPV_FORMAT_CAP32X8; format++) {
+        gpv_image images[IMAGES];
+        char text[128];
+        set(defaults());
+        memcpy(images, good, sizeof images);
+        expect_side_format(images, SEEDS, format);
+        memcpy(images, good, sizeof images);
+        expect_side_format(images, MASK, format);
+        memcpy(images, good, sizeof images);
+        if (!is_among(format, formats, COUNT(formats))) {
+            images[SRC].format = format;
+            snprintf(text, sizeof text,
+                     "src->format is %s, but segmentation takes GRAY8, RGB8|NV12, I420",
+                     format_name(format));
+            expect_error(context, &keep, run_images(images), NOT, text);
+            expect_error(context, &keep, prepare_images(images), NOT, text);
+            ck_assert(!strstr(gpv_context_error(context), "takes GRAY8, GRAY16"));
+            continue;
+        }
+        for (dst = 1; dst <= GPV_FORMAT_CAP32X8; dst++) {
+            expect_painted_format(images, format, dst, GPV_SEGMENT_OVERLAY);
+            expect_painted_format(images, format, dst, GPV_SEGMENT_CUTOUT);
+        }
+    }
+}
+END_TEST
+
+START_TEST(images_are_as_large_as_src) {
+    static const struct {
+        int32_t width, height;
+        const char *text;
+    } cases[] = {{IMAGE_W - 1, IMAGE_H, " is 63x48, must be as src, 64x48"},
+                 {IMAGE_W + 1, IMAGE_H, " is 65x48, must be as src, 64x48"},
+                 {IMAGE_W, IMAGE_H - 1, " is 64x47, must be as src, 64x48"},
+                 {IMAGE_W, IMAGE_H + 1, " is 64x49, must be as src, 64x48"}};
+    gpv_image good[IMAGES];
+    size_t i;
+    int which;
+    forbidden_images(good);
+    for (i = 0; i < COUNT(cases); i++)
+        for (which = SEEDS; which < IMAGES; which++) {
+            gpv_image images[IMAGES];
+            char text[64];
+            memcpy(images, good, sizeof images);
+            images[which].width = cases[i].width;
+            images[which].height = cases[i].height;
+            snprintf(text, sizeof text, "%s%s", names[which], cases[i].text);
+            expect_error(context, &keep, run_images(images), BAD, text);
+            expect_error(context, &keep, prepare_images(images), BAD, text);
+        }
+}
+END_TEST
+
+/* Images that are good are not run on: nobody may touch them. What is wrong is something else. */
+static void expect_image_at(int which, const void *place, gpv_status wanted, const char *text) {
+    gpv_image images[IMAGES];
+    const gpv_image *given[IMAGES];
+    const gpv_buffer none = buffer_of(NULL, 40);
+    int i;
+    forbidden_images(images);
+    for (i = 0; i < IMAGES; i++)
+        given[i] = i == which ? place : &images[i];
+    expect_error(
+        context, &keep,
+        gpv_segment_run(op, NULL, given[SRC], given[SEEDS], NULL, given[MASK], given[DST], &none),
+        wanted == GPV_OK ? BAD : wanted, wanted == GPV_OK ? "result->data|NULL" : text);
+    expect_status(context, &keep,
+                  gpv_segment_prepare(op, given[SRC], given[SEEDS], given[MASK], given[DST]),
+                  wanted, text);
+}
+static void expect_src_at(const void *place, gpv_status wanted, const char *text) {
+    expect_image_at(SRC, place, wanted, text);
+}
+static void expect_seeds_at(const void *place, gpv_status wanted, const char *text) {
+    expect_image_at(SEEDS, place, wanted, text);
+}
+static void expect_mask_at(const void *place, gpv_status wanted, const char *text) {
+    expect_image_at(MASK, place, wanted, text);
+}
+static void expect_dst_at(const void *place, gpv_status wanted, const char *text) {
+    expect_image_at(DST, place, wanted, text);
+}
+
+START_TEST(image_struct_size) {
+    expect_struct_sizes("src", sizeof(gpv_image), init_forbidden_image, expect_src_at);
+    expect_struct_sizes("seeds", sizeof(gpv_image), init_forbidden_image, expect_seeds_at);
+    expect_struct_sizes("mask", sizeof(gpv_image), init_forbidden_image, expect_mask_at);
+    expect_struct_sizes("dst", sizeof(gpv_image), init_forbidden_image, expect_dst_at);
+}
+END_TEST
+
+START_TEST(rects_lie_within_src) {
+    static const struct {
+        gpv_rect rect;
+        const char *text; /* NULL = legal */
+    } cases[] = {
+        {{0, 0, 64, 48}, NULL},
+        {{0, 0, 1, 1}, NULL},
+        {{63, 47, 1, 1}, NULL},
+        {{10, 20, 54, 28}, NULL},
+        {{-1, 0, 5, 5}, "rect->x is -1, must be 0..63"},
+        {{64, 0, 1, 1}, "rect->x is 64, must be 0..63"},
+        {{INT32_MIN, 0, 1, 1}, "rect->x is -2147483648, must be 0..63"},
+        {{INT32_MAX, 0, INT32_MAX, 1}, "rect->x is 2147483647, must be 0..63"},
+        {{0, -1, 5, 5}, "rect->y is -1, must be 0..47"},
+        {{0, 48, 1, 1}, "rect->y is 48, must be 0..47"},
+        {{0, INT32_MIN, 1, 1}, "rect->y is -2147483648, must be 0..47"},
+        {{0, INT32_MAX, 1, INT32_MAX}, "rect->y is 2147483647, must be 0..47"},
+        {{0, 0, 0, 48}, "rect->width is 0, must be 1..64"},
+        {{0, 0, -1, 48}, "rect->width is -1, must be 1..64"},
+        {{0, 0, 65, 48}, "rect->width is 65, must be 1..64"},
+        {{10, 20, 55, 28}, "rect->width is 55, must be 1..54"},
+        {{63, 47, 2, 1}, "rect->width is 2, must be 1..1"},
+        {{63, 0, INT32_MAX, 1}, "rect->width is 2147483647, must be 1..1"},
+        {{1, 0, INT32_MIN, 1}, "rect->width is -2147483648, must be 1..63"},
+        {{0, 0, 64, 0}, "rect->height is 0, must be 1..48"},
+        {{0, 0, 64, -1}, "rect->height is -1, must be 1..48"},
+        {{0, 0, 64, 49}, "rect->height is 49, must be 1..48"},
+        {{10, 20, 54, 29}, "rect->height is 29, must be 1..28"},
+        {{0, 47, 1, INT32_MAX}, "rect->height is 2147483647, must be 1..1"},
+        {{0, 1, 1, INT32_MIN}, "rect->height is -2147483648, must be 1..47"},
+    };
+    const gpv_buffer none = buffer_of(NULL, 40);
+    gpv_image images[IMAGES];
+    size_t i;
+    forbidden_images(images);
+    for (i = 0; i < COUNT(cases); i++)
+        expect_error(context, &keep,
+                     gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], &cases[i].rect,
+                                     &images[MASK], &images[DST], &none),
+                     BAD, cases[i].text ? cases[i].text : "result->data|NULL");
+    expect_nothing_found();
+}
+END_TEST
+
+/* ------------------------------------------------------------------- overlaps */
+
+static gpv_status paint(const gpv_image *src, const gpv_image *dst) {
+    return run_views(src, NULL, NULL, dst);
+}
+
+static gpv_status divide(const gpv_image *src, const gpv_image *mask) {
+    return run_views(src, NULL, mask, NULL);
+}
+
+START_TEST(overlap_inside_one_parent) {
+    set(certified(GPV_SEGMENT_MEANS, 1));
+    expect_overlaps_refused(context, &keep, "dst", paint, true);
+    expect_overlaps_refused(context, &keep, "mask", divide, false);
+}
+END_TEST
+
+START_TEST(overlap_of_planes) {
+    gpv_image images[IMAGES], src, dst;
+    gpv_segment_params params = defaults();
+    forbidden_images(images);
+    src = dst = images[SRC];
+    dst.stride[0] = 4097;
+    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    src.format = GPV_FORMAT_I420; /* in place but for one plane */
+    dst = src;
+    dst.data[2] = images[DST].data[0];
+    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    dst = src; /* U and V exchanged */
+    dst.data[1] = src.data[2];
+    dst.data[2] = src.data[1];
+    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    dst = images[DST];
+    dst.format = GPV_FORMAT_I420;
+    dst.data[2] = dst.data[1];
+    expect_error(context, &keep, paint(&src, &dst), BAD, "two planes of dst overlap");
+    dst.data[2] = src.data[0];
+    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    images[MASK].format = GPV_FORMAT_NV12;
+    images[MASK].data[1] = (unsigned char *)images[MASK].data[0] + 47 * 4096 + 63;
+    expect_error(context, &keep, divide(&src, &images[MASK]), BAD, "two planes of mask overlap");
+    images[MASK].data[1] = src.data[2];
+    expect_error(context, &keep, divide(&src, &images[MASK]), BAD, "mask overlaps src");
+    /* in place is of one format */
+    params.paint = GPV_SEGMENT_CUTOUT;
+    set(params);
+    src = dst = images[SRC];
+    src.format = GPV_FORMAT_RGBA8;
+    dst.format = GPV_FORMAT_BGRA8;
+    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+}
+END_TEST
+
+/* With images one plane behind the other. */
+static gpv_status run_at(unsigned char *const *place) {
+    gpv_image images[IMAGES];
+    const gpv_buffer result = buffer_of(place[RESULT], 4096);
+    int i;
+    for (i = 0; i < IMAGES; i++) {
+        images[i] = forbidden_image(place[i]);
+        images[i].stride[0] = 64;
+    }
+    for (i = SRC; i < IMAGES; i += DST - SRC) {
+        images[i].format = GPV_FORMAT_I420;
+        images[i].stride[1] = images[i].stride[2] = 64;
+        images[i].data[1] = place[i] + 3072;
+        images[i].data[2] = place[i] + 3072 + 1536;
+    }
+    return gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], NULL, &images[MASK],
+                           &images[DST], &result);
+}
+
+/* The last byte of one is the first of the other. */
+START_TEST(nothing_overlaps_what_is_written) {
+    enum { APART = 1 << 16 };
+    static const size_t bytes[] = {6112, 3072, 3072, 6112, sizeof(gpv_graphcut_result)};
+    unsigned char *memory = forbidden_memory(1 << 22);
+    int a, b, order, i;
+    for (a = SRC; a < ARGUMENTS; a++)
+        for (b = a + 1; b < ARGUMENTS; b++)
+            for (order = 0; order < 2; order++) {
+                unsigned char *place[ARGUMENTS];
+                char text[64];
+                const size_t shared = b == RESULT ? 8 : 1;
+                if (b == SEEDS)
+                    continue; /* which may be src */
+                for (i = 0; i < ARGUMENTS; i++)
+                    place[i] = memory + (i + 1) * APART;
+                place[b] = order ? place[a] + bytes[a] - shared : place[a] - bytes[b] + shared;
+                snprintf(text, sizeof text, "%s overlaps %s", names[b], names[a]);
+                expect_error(context, &keep, run_at(place), BAD, text);
+            }
+    expect_nothing_found();
+}
+END_TEST
+
+/* Which are only read. */
+START_TEST(seeds_may_be_src) {
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 100 200 255");
+    picture want = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, ".###");
+    picture mask = picture_new(GPV_FORMAT_GRAY8, 4, 1, TIGHT);
+    set(certified(GPV_SEGMENT_MEANS, 0));
+    ck_assert_int_eq(run_views(&src.view, &src.view, &mask.view, NULL), GPV_OK);
+    ck_assert_int_eq(found().flow, 521); /* exp(-3 100^2 / (2 * 23025)) */
+    expect_picture(&mask, &want);
+    picture_free(&src);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- buffers */
+
+static gpv_status run_into(const gpv_image images[IMAGES], const gpv_buffer *result) {
+    return gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], NULL, &images[MASK],
+                           &images[DST], result);
+}
+
+START_TEST(bad_buffers_are_refused_untouched) {
+    gpv_image images[IMAGES];
+    gpv_buffer bad;
+    forbidden_images(images);
+    bad = spoiled_buffer(buffer_of(forbidden_memory(4096), 4096), _i);
+    expect_buffer_error(context, &keep, run_into(images, &bad), "result", _i);
+    expect_nothing_found();
+}
+END_TEST
+
+START_TEST(size_and_place_of_the_result) {
+    gpv_image images[IMAGES];
+    unsigned char *memory = forbidden_memory(4096);
+    gpv_buffer bad = buffer_of(memory, 39), longer[2];
+    int i;
+    forbidden_images(images);
+    expect_error(context, &keep, run_into(images, &bad), BAD, "result->size|39|40..70368744177664");
+    for (i = 1; i < 8; i++) {
+        bad = buffer_of(memory + i, 1024);
+        expect_error(context, &keep, run_into(images, &bad), BAD, "result->data|8 bytes");
+    }
+    memset(longer, 0, sizeof longer);
+    longer[0] = buffer_of(memory, 40);
+    longer[0].struct_size = sizeof longer;
+    longer[1].reserved = 1;
+    expect_error(context, &keep, run_into(images, longer), NOT, "result|newer|44");
+}
+END_TEST
+
+/* It ends at memory that must not be touched, and begins behind a mask. */
+START_TEST(the_result_fills_its_buffer) {
+    static int64_t room[7]; /* a mask of 8x1, a result, and what stays */
+    picture wall = picture_new(GPV_FORMAT_GRAY8, sizeof(gpv_graphcut_result), 1, WALL_RIGHT);
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 8, 1, "9 9 9 9 200 200 9 200");
+    picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 8, 1, "0 1 1 1 255 1 1 1");
+    const gpv_buffer at_wall = buffer_of(wall.view.data[0], sizeof(gpv_graphcut_result));
+    const gpv_buffer larger = buffer_of(room + 1, sizeof room - 8);
+    gpv_image mask = src.view;
+    gpv_graphcut_result result;
+    memset(room, 0xC5, sizeof room);
+    mask.data[0] = room;
+    set(certified(GPV_SEGMENT_MEANS, 1));
+    ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, &seeds.view, NULL, &mask, NULL, &at_wall),
+                     GPV_OK);
+    result = found();
+    ck_assert_uint_eq(result.optimal, 1);
+    ck_assert_int_gt(result.flow, 0);
+    ck_assert_int_eq(result.cut, result.flow);
+    ck_assert_int_eq(result.area, 3);
+    ck_assert_mem_eq(wall.view.data[0], &result, sizeof result);
+    memset(room, 0xC5, sizeof room);
+    ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, &seeds.view, NULL, &mask, NULL, &larger),
+                     GPV_OK);
+    ck_assert_mem_eq(room + 1, &result, sizeof result);
+    ck_assert_mem_eq(room, "\0\0\0\0\377\377\0\377", 8);
+    ck_assert_mem_eq(room + 6, "\305\305\305\305\305\305\305\305", 8);
+    picture_free(&src);
+    picture_free(&seeds);
+    picture_free(&wall);
+}
+END_TEST
+
+/* ------------------------------------------------------- memory of the caller */
+
+/* Parameters, and what is given, that reach every path of the CPU backend. */
+static gpv_segment_params variant(int i) {
+    static const float lambdas[] = {0.02f, 1, 0, 0.5f}, sigmas[] = {0, 20};
+    gpv_segment_params params = defaults();
+    params.model = models[i % 3];
+    params.connectivity = i / 3 % 2 ? 8 : 4;
+    params.rounds = 1 + i / 6 % 3;
+    params.lambda = lambdas[i % 4];
+    params.sigma = sigmas[i / 2 % 2];
+    params.certificate = i / 5 % 2;
+    return params;
+}
+enum { VARIANTS = 36 };
+
+/* A few are known, the others are not, by every value between. */
+static void fill_seeds(picture *seeds, unsigned seed) {
+    int x, y;
+    picture_fill(seeds, seed);
+    for (y = 0; y < seeds->view.height; y++)
+        for (x = 0; x < seeds->view.width; x++) {
+            unsigned char *p = byte_at(seeds, x, y);
+            *p = *p % 8 == 0 ? 0 : *p % 8 == 1 ? 255 : *p == 0 || *p == 255 ? 128 : *p;
+        }
+}
+
+/* Images of a size, in one memory. A mask is of every format in turn. */
+typedef struct images {
+    picture src, seeds, mask, dst;
+} images;
+
+static images images_new(gpv_format format, int width, int height, layout how, unsigned seed) {
+    images i;
+    i.src = picture_new(format, width, height, how);
+    i.seeds = picture_new(GPV_FORMAT_GRAY8, width, height, how);
+    i.mask = picture_new(mask_formats[(width + (int)seed) % 3], width, height, how);
+    i.dst = picture_new(format, width, height, how);
+    picture_fill(&i.src, seed);
+    fill_seeds(&i.seeds, seed + 1);
+    return i;
+}
+
+static void images_free(images *i) {
+    picture_free(&i->src);
+    picture_free(&i->seeds);
+    picture_free(&i->mask);
+    picture_free(&i->dst);
+}
+
+static bool images_intact(const images *i) {
+    return picture_intact(&i->src) && picture_intact(&i->seeds) && picture_intact(&i->mask) &&
+           picture_intact(&i->dst);
+}
+
+static gpv_status run_all(gpv_segment *which, const images *i, gpv_graphcut_result *result) {
+    const gpv_buffer buffer = buffer_of(result, sizeof *result);
+    memset(result, 0xC5, sizeof *result);
+    return gpv_segment_run(which, NULL, &i->src.view, &i->seeds.view, NULL, &i->mask.view,
+                           &i->dst.view, &buffer);
+}
+
+/* Neither the place of an image, nor what scratch held before, nor which outputs are wanted, nor
+ * whether a picture is painted into itself may change a bit. */
+START_TEST(same_bytes_in_every_memory) {
+    const gpv_format format = formats[_i];
+    const int step = getenv("GPV_TEST_FULL") ? 1 : 11;
+    size_t s;
+    int v, how;
+    for (s = 0; s < COUNT(picture_sizes); s++)
+        for (v = ((int)s + _i) % step; v < VARIANTS; v += step) {
+            const int width = picture_sizes[s][0], height = picture_sizes[s][1];
+            images first = images_new(format, width, height, TIGHT, 7);
+            gpv_graphcut_result want, result;
+            set(variant(v));
+            ck_assert_int_eq(run_all(op, &first, &want), GPV_OK);
+            ck_assert_uint_eq(want.optimal, 1);
+            ck_assert_int_eq(want.cut, variant(v).certificate ? want.flow : -1);
+            ck_assert_int_eq(want.area, area_of(&first.mask));
+            for (how = 0; how < LAYOUTS; how++) {
+                images before = images_new(format, width, height, TIGHT, 7);
+                images i = images_new(format, width, height, (layout)how, 7);
+                keep.fill ^= 0xFF;
+                ck_assert_int_eq(run_all(op, &i, &result), GPV_OK);
+                ck_assert_msg(picture_equal(&i.mask, &first.mask) &&
+                                  picture_equal(&i.dst, &first.dst),
+                              "variant %d of %s, %dx%d, layout %d", v, format_name(format), width,
+                              height, how);
+                ck_assert_mem_eq(&result, &want, sizeof want);
+                result = found();
+                ck_assert_mem_eq(&result, &want, sizeof want);
+                ck_assert(picture_equal(&i.src, &before.src));
+                ck_assert(picture_equal(&i.seeds, &before.seeds));
+                picture_fill(&i.mask, 5);
+                picture_fill(&i.dst, 5);
+                ck_assert_int_eq(divide(&i.src.view, &i.mask.view),
+                                 GPV_OK); /* other runs between */
+                ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, NULL, &i.dst.view), GPV_OK);
+                ck_assert(picture_equal(&i.dst, &first.dst));
+                ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, &i.mask.view, NULL), GPV_OK);
+                ck_assert(picture_equal(&i.mask, &first.mask));
+                ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, NULL, &i.src.view), GPV_OK);
+                ck_assert_msg(picture_equal(&i.src, &first.dst),
+                              "variant %d of %s, %dx%d, layout %d, in place", v,
+                              format_name(format), width, height, how);
+                ck_assert(images_intact(&i));
+                images_free(&i);
+                images_free(&before);
+            }
+            images_free(&first);
+        }
+}
+END_TEST
+
+/* But for a result. */
+START_TEST(a_run_may_paint_nothing) {
+    int k;
+    for (k = 0; k < 6; k++) {
+        images i = images_new(formats[k], 33, 6, TIGHT, (unsigned)k);
+        gpv_graphcut_result want, result;
+        const gpv_buffer buffer = buffer_of(&result, sizeof result);
+        ck_assert_int_eq(run_all(op, &i, &want), GPV_OK);
+        ck_assert_int_gt(want.area, 0);
+        memset(&result, 0xC5, sizeof result);
+        ck_assert_int_eq(gpv_segment_run(op, NULL, &i.src.view, &i.seeds.view, NULL, NULL, NULL,
+                                         k % 2 ? &buffer : NULL),
+                         GPV_OK);
+        if (k % 2)
+            ck_assert_mem_eq(&result, &want, sizeof want);
+        result = found();
+        ck_assert_mem_eq(&result, &want, sizeof want);
+        images_free(&i);
+    }
+}
+END_TEST
+
+/* ------------------------------------------------------------------ allocator */
+
+START_TEST(every_allocation_may_fail) {
+    int v;
+    for (v = 0; v < VARIANTS; v++) {
+        const gpv_segment_params params = variant(v);
+        const gpv_format format = formats[v % (int)COUNT(formats)];
+        const bool masked = v % 4 != 2;
+        images i = images_new(format, 41, 13, TIGHT, 3),
+               want = images_new(format, 41, 13, TIGHT, 3);
+        const gpv_image *to_mask = masked ? &i.mask.view : NULL;
+        gpv_graphcut_result room, wanted;
+        const gpv_buffer result = buffer_of(&room, sizeof room);
+        int needed, failures = 0;
+        gpv_segment *fresh = NULL;
+        keep.allocations = 0;
+        ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
+        ck_assert_int_eq(run_all(fresh, &want, &wanted), GPV_OK);
+        needed = keep.allocations;
+        ck_assert_int_ge(needed, 2); /* what is its own, and the solver's */
+        gpv_segment_destroy(&fresh);
+        for (keep.fail_at = 1;; keep.fail_at++) {
+            gpv_graphcut_result none = blank(), zeros = blank();
+            gpv_status status;
+            const int live = keep.live;
+            keep.allocations = 0;
+            ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
+            status = v / 3 % 2 ? gpv_segment_prepare(fresh, &i.src.view, &i.seeds.view, to_mask,
+                                                     &i.dst.view)
+                               : gpv_segment_run(fresh, NULL, &i.src.view, &i.seeds.view, NULL,
+                                                 to_mask, &i.dst.view, &result);
+            if (status != GPV_OK) {
+                expect_error(context, &keep, status, GPV_ERR_OUT_OF_MEMORY, "bytes");
+                ck_assert_int_eq(gpv_segment_wait(fresh, &none), GPV_OK);
+                ck_assert_mem_eq(&none, &zeros, sizeof none);
+                failures++;
+            }
+            ck_assert_int_eq(status == GPV_OK, keep.allocations < keep.fail_at);
+            /* the next call is right */
+            ck_assert_int_eq(run_all(fresh, &i, &room), GPV_OK);
+            ck_assert(picture_equal(&want.mask, &i.mask) && picture_equal(&want.dst, &i.dst));
+            ck_assert_mem_eq(&room, &wanted, sizeof room);
+            gpv_segment_destroy(&fresh);
+            ck_assert_int_eq(keep.live, live);
+            if (status == GPV_OK)
+                break;
+        }
+        ck_assert_int_ge(failures, needed);
+        keep.fail_at = 0;
+        images_free(&i);
+        images_free(&want);
+    }
+}
+END_TEST
+
+/* Whatever the content, and whether there are seeds, a rectangle and a result. */
+START_TEST(nothing_is_allocated_after_prepare) {
+    static const gpv_rect rect = {5, 3, 30, 20};
+    int v;
+    for (v = 0; v < VARIANTS; v++) {
+        gpv_segment_params params = variant(v);
+        const gpv_format format = formats[v % (int)COUNT(formats)];
+        images i = images_new(format, 53, 31, TIGHT, 3);
+        const bool masked = v % 4 != 1, painted = v % 4 != 2;
+        gpv_image shapes[3] = {i.src.view, i.mask.view, i.dst.view};
+        gpv_graphcut_result room;
+        const gpv_buffer result = buffer_of(&room, sizeof room);
+        gpv_segment *fresh = NULL;
+        unsigned seed;
+        int before = keep.allocations, k;
+        for (k = 0; k < 3; k++) { /* neither of them is read */
+            shapes[k].data[0] = NULL;
+            shapes[k].stride[0] = 0;
+        }
+        params.fit = (gpv_segment_fit)(v / 4 % 3);
+        params.time_limit = v / 8 % 2 ? 1000000 : 0;
+        ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
+        ck_assert_int_eq(gpv_segment_prepare(fresh, &shapes[0], NULL, masked ? &shapes[1] : NULL,
+                                             painted ? &shapes[2] : NULL),
+                         GPV_OK);
+        ck_assert_int_gt(keep.allocations, before);
+        before = keep.allocations;
+        for (seed = 0; seed < 8; seed++) {
+            picture_fill(&i.src, seed / 2);
+            if (seed == 4)
+                memset(i.src.view.data[0], 0, i.src.size[0]);
+            ck_assert_int_eq(gpv_segment_run(fresh, NULL, &i.src.view,
+                                             seed % 2 ? &i.seeds.view : NULL,
+                                             seed % 3 ? &rect : NULL, masked ? &i.mask.view : NULL,
+                                             painted ? &i.dst.view : NULL, seed ? &result : NULL),
+                             GPV_OK);
+            ck_assert_msg(keep.allocations == before, "variant %d, content %u", v, seed);
+        }
+        gpv_segment_destroy(&fresh);
+        images_free(&i);
+    }
+}
+END_TEST
+
+START_TEST(second_run_allocates_nothing) {
+    images i = images_new(GPV_FORMAT_RGBA8, 53, 31, TIGHT, 3);
+    gpv_stream stream = &keep;
+    int before, k;
+    for (k = 0; k < 2; k++) {
+        picture_fill(&i.src, (unsigned)k);
+        before = keep.allocations;
+        ck_assert_int_eq(
+            gpv_segment_run(op, stream, &i.src.view, &i.seeds.view, NULL, NULL, &i.dst.view, NULL),
+            GPV_OK);
+        ck_assert_ptr_eq(keep.stream, stream);
+        ck_assert_int_eq(keep.allocations > before, k == 0);
+    }
+    images_free(&i);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- lifetime */
+
+START_TEST(the_context_may_go_first) {
+    images i = images_new(GPV_FORMAT_GRAY8, 9, 9, TIGHT, 3);
+    gpv_context_destroy(&context);
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, &i.mask.view, NULL), GPV_OK);
+    ck_assert_int_eq(run_views(NULL, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(found().area, area_of(&i.mask));
+    gpv_segment_destroy(&op);
+    ck_assert_int_eq(keep.live, 0);
+    images_free(&i);
+}
+END_TEST
+
+START_TEST(wait_and_query) {
+    static const gpv_rect outside = {0, 0, 6, 1};
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 5, 1, "1 1 9 9 9");
+    picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 5, 1, "0 0 255 255 255");
+    picture mask = picture_new(GPV_FORMAT_GRAY8, 5, 1, TIGHT);
+    gpv_image bad = src.view;
+    gpv_graphcut_result result = blank();
+    gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ALWAYS);
+    expect_nothing_found(); /* has not run */
+    bad.width = 0;
+    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), BAD);
+    ck_assert_int_eq(gpv_segment_prepare(op, &src.view, NULL, &mask.view, NULL), GPV_OK);
+    expect_nothing_found();
+    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    ck_assert_int_eq(found().area, 3);
+    ck_assert_int_eq(found().cut, -1);
+    /* what was refused for its arguments does not count */
+    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), BAD);
+    bad = src.view;
+    bad.memory = GPV_MEMORY_CUDA;
+    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), NOT);
+    ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, NULL, &outside, &mask.view, NULL, NULL),
+                     BAD);
+    ck_assert_int_eq(found().area, 3);
+    /* nor do other parameters, nor forgetting, nor other shapes, before there is a run */
+    set(params);
+    ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+    ck_assert_int_eq(gpv_segment_prepare(op, &mask.view, NULL, NULL, &mask.view), GPV_OK);
+    ck_assert_int_eq(found().area, 3);
+    ck_assert_int_eq(found().cut, -1);
+    ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
+    /* a size that is illegal comes first */
+    result.struct_size = 39;
+    result.area = 7;
+    expect_error(context, &keep, gpv_segment_wait(op, &result), BAD,
+                 "result->struct_size|39|40..4096");
+    ck_assert_int_eq(result.area, 7);
+    memset(seeds.view.data[0], 255, 4);
+    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    ck_assert_int_eq(found().area, 5);
+    expect_proved(&mask);
+    picture_free(&src);
+    picture_free(&seeds);
+    picture_free(&mask);
+}
+END_TEST
+
+/* One that runs out of memory leaves no result, and nobody asks for that of the one before. */
+START_TEST(a_run_that_fails_leaves_no_result) {
+    images small = images_new(GPV_FORMAT_GRAY8, 3, 1, TIGHT, 1);
+    images large = images_new(GPV_FORMAT_RGB8, 200, 100, TIGHT, 1);
+    images before = images_new(GPV_FORMAT_RGB8, 200, 100, TIGHT, 1);
+    gpv_graphcut_result result;
+    int later;
+    memset(small.seeds.view.data[0], 255, 3);
+    for (later = 1; later < 3; later++) { /* its own memory, or the solver's */
+        gpv_segment_destroy(&op);
+        ck_assert_int_eq(gpv_segment_create(context, NULL, &op), GPV_OK);
+        ck_assert_int_eq(run_all(op, &small, &result), GPV_OK);
+        ck_assert_int_eq(found().area, 3);
+        keep.fail_at = keep.allocations + later;
+        expect_error(context, &keep, run_all(op, &large, &result), GPV_ERR_OUT_OF_MEMORY, "bytes");
+        ck_assert(picture_equal(&large.mask, &before.mask));
+        ck_assert(picture_equal(&large.dst, &before.dst));
+        ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
+        expect_nothing_found();
+    }
+    keep.fail_at = 0;
+    ck_assert_int_eq(run_all(op, &large, &result), GPV_OK);
+    ck_assert_int_eq(found().area, area_of(&large.mask));
+    images_free(&small);
+    images_free(&large);
+    images_free(&before);
+}
+END_TEST
+
+enum { FRAMES = 40 };
+
+/* A run of many variants on a context of its own; gives a hash of the results, 0 if a call failed.
+ * Check takes no assertion from another thread. */
+static void *own_context(void *hash) {
+    gpv_context *mine = NULL;
+    gpv_segment *my_op = NULL;
+    uint64_t sum = 0;
+    int k, failed = gpv_context_create(NULL, &mine) || gpv_segment_create(mine, NULL, &my_op);
+    for (k = 0; k < FRAMES && !failed; k++) {
+        gpv_segment_params params = variant(k);
+        images i = images_new(formats[k % (int)COUNT(formats)], 97, 61, TIGHT, (unsigned)k);
+        gpv_graphcut_result result = blank(), buffer;
+        params.fit = (gpv_segment_fit)(k / 3 % 3);
+        failed = gpv_segment_set_params(my_op, &params) || run_all(my_op, &i, &buffer) ||
+                 gpv_segment_wait(my_op, &result);
+        sum = picture_hash(&i.dst, picture_hash(&i.mask, sum)) +
+              (uint64_t)(result.flow + result.cut + result.area);
+        images_free(&i);
+    }
+    gpv_segment_destroy(&my_op);
+    gpv_context_destroy(&mine);
+    *(uint64_t *)hash = failed ? 0 : sum;
+    return NULL;
+}
+
+START_TEST(contexts_do_not_interfere) {
+    expect_same_in_threads(own_context);
+}
+END_TEST
+
+/* ------------------------------------------------- results worked out by hand */
+
+/* What is given and what is to come out, of GRAY8. */
+static void expect_mask(int width, int height, const char *source, const char *seeds,
+                        const gpv_rect *rect, const char *wanted) {
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, width, height, source);
+    picture known = picture_of_plane(GPV_FORMAT_GRAY8, width, height, seeds ? seeds : source);
+    picture want = picture_of_plane(GPV_FORMAT_GRAY8, width, height, wanted);
+    picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    ck_assert_msg(gpv_segment_run(op, NULL, &src.view, seeds ? &known.view : NULL, rect, &mask.view,
+                                  NULL, NULL) == GPV_OK,
+                  "%s", gpv_context_error(context));
+    expect_proved(&mask);
+    expect_picture(&mask, &want);
+    picture_free(&src);
+    picture_free(&known);
+}
+
+/* Of one row, and of one column. */
+static void expect_row(int width, const char *source, const char *seeds, const char *wanted) {
+    expect_mask(width, 1, source, seeds, NULL, wanted);
+    expect_mask(1, width, source, seeds, NULL, wanted);
+}
+
+/* Where links alone count. In seeds 1 is a pixel that is not known. */
+static void expect_flow(int width, int height, gpv_format format, const char *source,
+                        const char *seeds, int64_t flow, const char *wanted) {
+    picture src = picture_of_plane(format, width, height, source);
+    picture known = picture_of_plane(GPV_FORMAT_GRAY8, width, height, seeds);
+    picture want = picture_of_plane(GPV_FORMAT_GRAY8, width, height, wanted);
+    picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    ck_assert_int_eq(run_views(&src.view, &known.view, &mask.view, NULL), GPV_OK);
+    expect_proved(&mask);
+    ck_assert_int_eq(found().flow, flow);
+    expect_picture(&mask, &want);
+    picture_free(&src);
+    picture_free(&known);
+}
+
+START_TEST(two_colours_with_a_seed_each) {
+    static const char source[] = "20 20 20 20 220 220 220 "
+                                 "20 20 20 220 220 220 220 "
+                                 "20 20 220 20 220 220 220 "
+                                 "20 20 20 20 220 20 220 ";
+    int m, connectivity, rounds;
+    for (m = 0; m < 3; m++)
+        for (connectivity = 4; connectivity <= 8; connectivity += 4)
+            for (rounds = 1; rounds <= 3; rounds++) {
+                gpv_segment_params params = certified(models[m], 0.5f);
+                params.connectivity = connectivity;
+                params.rounds = rounds;
+                set(params);
+                expect_mask(7, 4, source,
+                            "1 1 1 1 1 1 1 "
+                            "0 1 1 1 1 1 # "
+                            "1 1 1 1 1 1 1 "
+                            "1 1 1 1 1 1 1 ",
+                            NULL,
+                            "....### "
+                            "...#### "
+                            "..#.### "
+                            "....#.# ");
+                expect_mask(7, 4, source,
+                            "1 1 1 1 1 1 0 "
+                            "1 1 1 1 1 1 1 "
+                            "# 1 1 1 1 1 1 "
+                            "1 1 1 1 1 1 1 ",
+                            NULL,
+                            "####... "
+                            "###.... "
+                            "##.#... "
+                            "####.#. ");
+            }
+}
+END_TEST
+
+/* Nothing can be told of it: it is background, whatever its size. */
+START_TEST(a_flat_picture_without_seeds) {
+    static const gpv_rect whole = {0, 0, 5, 3};
+    static const char unknown[] = "1 2 3 4 5 100 127 128 129 250 251 252 253 254 7";
+    int m, connectivity, level;
+    for (m = 0; m < 3; m++)
+        for (connectivity = 4; connectivity <= 8; connectivity += 4)
+            for (level = 0; level < 256; level += 51) {
+                gpv_segment_params params = certified(models[m], 0.02f);
+                char source[64] = "", *end = source;
+                int i;
+                for (i = 0; i < 15; i++)
+                    end += sprintf(end, "%d ", level);
+                params.connectivity = connectivity;
+                set(params);
+                expect_mask(5, 3, source, NULL, NULL, "..... ..... .....");
+                ck_assert_int_eq(found().area, 0);
+                ck_assert_int_eq(found().flow, 0);
+                expect_mask(5, 3, source, unknown, NULL, "..... ..... .....");
+                expect_mask(5, 3, source, NULL, &whole, "..... ..... .....");
+            }
+}
+END_TEST
+
+/* Of two clusters that with more of the edge is the background; of equal ones the larger. */
+START_TEST(a_picture_without_seeds) {
+    static const char bright[] = "10 10 10 10 10 10 "
+                                 "10 200 200 200 200 10 "
+                                 "10 200 200 200 200 10 "
+                                 "10 200 200 200 200 10 "
+                                 "10 10 200 10 10 10 ";
+    static const char dark[] = "240 240 240 240 240 240 "
+                               "240 30 30 30 30 240 "
+                               "240 30 30 30 30 240 "
+                               "240 30 30 30 30 240 "
+                               "240 240 30 240 240 240 ";
+    static const char unknown[] = "9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9 9";
+    static const char wanted[] = "...... .####. .####. .####. ..#...";
+    int m;
+    for (m = 0; m < 3; m++) {
+        set(certified(models[m], 1));
+        expect_mask(6, 5, bright, NULL, NULL, wanted);
+        expect_mask(6, 5, dark, NULL, NULL, wanted);
+        expect_mask(6, 5, dark, unknown, NULL, wanted);
+        expect_row(4, "10 200 200 200", NULL, "#...");
+        expect_row(4, "10 10 10 200", NULL, "...#");
+        /* each has four pixels of the edge */
+        expect_mask(3, 3, "10 200 10 200 10 200 10 200 10", NULL, NULL, ".#. #.# .#.");
+        expect_mask(3, 3, "10 200 10 200 200 200 10 200 10", NULL, NULL, "#.# ... #.#");
+    }
+}
+END_TEST
+
+START_TEST(everything_is_known) {
+    static const char noise[] = "0 200 13 255 90 31 7 111 250 90 1 2";
+    int m;
+    for (m = 0; m < 3; m++) {
+        gpv_segment_params params = certified(models[m], GPV_SEGMENT_MAX_WEIGHT);
+        params.rounds = 3;
+        set(params);
+        expect_mask(4, 3, noise, "255 255 255 255 255 255 255 255 255 255 255 255", NULL,
+                    "#### #### ####");
+        ck_assert_int_eq(found().flow, 0);
+        expect_mask(4, 3, noise, "0 0 0 0 0 0 0 0 0 0 0 0", NULL, ".... .... ....");
+        ck_assert_int_eq(found().flow, 0);
+        expect_mask(4, 3, noise, ".#.# #..# .###", NULL, ".#.# #..# .###");
+    }
+}
+END_TEST
+
+/* Seeds are kept to, however much their colour and their neighbours speak against it. */
+START_TEST(seeds_are_kept_to) {
+    int m;
+    for (m = 0; m < 3; m++) {
+        gpv_segment_params params = certified(models[m], GPV_SEGMENT_MAX_WEIGHT);
+        params.connectivity = 8;
+        params.sigma = GPV_SEGMENT_MAX_WEIGHT;
+        set(params);
+        expect_mask(5, 3, "9 9 9 9 9 9 9 9 9 9 240 240 240 240 240",
+                    "0 0 0 0 0 0 # 1 0 0 # # # 0 1", NULL, "..... .#... ###.#");
+    }
+}
+END_TEST
+
+/* Of a side without seeds colours are those of what is not known. */
+START_TEST(seeds_of_one_side) {
+    int m;
+    for (m = 0; m < 3; m++) {
+        set(certified(models[m], 1));
+        expect_row(6, "20 20 20 200 200 200", "0 1 1 1 1 1", "...###");
+        expect_row(6, "20 20 20 200 200 200", "1 1 1 1 # 1", "...###");
+        /* of which there are none, so that the other side is likelier */
+        expect_row(3, "20 20 20", "0 0 0", "...");
+    }
+}
+END_TEST
+
+START_TEST(outside_of_the_rectangle) {
+    static const gpv_rect rect = {1, 1, 3, 2}, dot = {4, 3, 1, 1}, whole = {0, 0, 5, 4};
+    static const char source[] = "20 20 20 20 220 "
+                                 "20 220 20 220 220 "
+                                 "220 220 220 20 20 "
+                                 "20 20 20 20 220 ";
+    int m;
+    for (m = 0; m < 3; m++) {
+        set(certified(models[m], 10));
+        expect_mask(5, 4, source, NULL, &rect,
+                    /* of what is outside some pixels are bright, of what is inside most */
+                    "..... .#.#. .##.. .....");
+        /* seeds there do not count */
+        expect_mask(5, 4, source, ".#.#. ##### #.#.# #####", &dot, "..... ..... ..... ....#");
+        expect_mask(5, 4, source, "1 1 1 1 0 1 1 1 1 1 1 1 1 1 1 1 1 1 1 #", &rect,
+                    "..... .#.#. .##.. .....");
+        /* the whole picture is not a word said */
+        expect_mask(5, 4, source, NULL, &whole, "....# .#.## ###.. ....#");
+        expect_mask(5, 4, source, NULL, NULL, "....# .#.## ###.. ....#");
+    }
+}
+END_TEST
+
+/* Of neighbours with given seeds: the cheapest border, of equal ones that next to the background.
+ */
+START_TEST(borders_alone) {
+    gpv_segment_params params = certified(GPV_SEGMENT_GMM, 0);
+    set(params);
+    expect_flow(4, 1, GPV_FORMAT_GRAY8, "50 50 50 50", "# 1 1 0", 1000, "###.");
+    /* squared differences 3 (0, 100, 400) have the mean 500, so the least is 1000 exp(-1.2) */
+    expect_flow(4, 1, GPV_FORMAT_GRAY8, "50 50 60 80", "0 1 1 #", 301, "...#");
+    /* a corner costs two, a side three */
+    expect_flow(3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "# 1 1 1 1 1 1 1 0", 2000,
+                "### ### ##.");
+    expect_flow(3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "# 1 0 # 1 0 # 1 0", 3000,
+                "##. ##. ##.");
+    /* what is undecided is foreground */
+    expect_mask(2, 2, "7 8 90 200", NULL, NULL, "## ##");
+    expect_mask(2, 2, "7 7 7 7", NULL, NULL, "## ##");
+    params.sigma = 10;
+    set(params);
+    expect_flow(2, 1, GPV_FORMAT_RGB8, "100 100 100 110 100 100", "0 #", 607, ".#");
+    expect_flow(1, 2, GPV_FORMAT_BGR8, "100 100 100 100 90 100", "0 #", 607, ".#");
+    expect_flow(2, 1, GPV_FORMAT_RGB8, "100 100 100 100 100 120", "0 #", 135, ".#");
+    expect_flow(2, 1, GPV_FORMAT_GRAY8, "100 110", "# 0", 223, "#."); /* in three channels */
+    expect_flow(2, 1, GPV_FORMAT_RGBA8, "1 2 3 0 1 2 3 255", "# 0", 1000, "#.");
+    params.sigma = GPV_SEGMENT_MAX_WEIGHT;
+    set(params);
+    expect_flow(2, 1, GPV_FORMAT_GRAY8, "0 255", "0 #", 1000, ".#");
+    /* round a corner there is a diagonal, too: 1000 / sqrt(2) */
+    params.connectivity = 8;
+    set(params);
+    expect_flow(2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "# 0 0 0", 2707, "#. ..");
+    expect_flow(2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "# # 0 0", 2000 + 2 * 707, "## ..");
+    expect_flow(2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "0 0 # 1", 2000 + 707, ".. #.");
+    params.sigma = 10;
+    set(params);
+    expect_flow(2, 2, GPV_FORMAT_RGB8, "0 0 0 0 90 0 0 0 90 10 0 0", "# 1 1 0", 429, "## #.");
+}
+END_TEST
+
+/* What seems infinitely steep still joins what has one colour. */
+START_TEST(the_least_sigma) {
+    static const uint32_t bits[] = {1, 0x00800000u, 0x1E3CE508u /* 1e-20 */, 0x3A83126Fu};
+    gpv_segment_params params = certified(GPV_SEGMENT_GMM, 0);
+    size_t i;
+    for (i = 0; i < COUNT(bits); i++) {
+        memcpy(&params.sigma, &bits[i], sizeof params.sigma);
+        set(params);
+        expect_flow(3, 1, GPV_FORMAT_GRAY8, "50 50 50", "# 1 0", GPV_SEGMENT_UNIT, "##.");
+        expect_flow(3, 1, GPV_FORMAT_GRAY8, "50 50 51", "# 1 0", 0, "##.");
+    }
+}
+END_TEST
+
+/* Neither seeds nor borders say a word. */
+START_TEST(one_pixel) {
+    int m;
+    for (m = 0; m < 3; m++) {
+        set(certified(models[m], 1));
+        expect_mask(1, 1, "200", NULL, NULL, ".");
+        expect_mask(1, 1, "200", "128", NULL, ".");
+        expect_mask(1, 1, "0", "0", NULL, ".");
+        expect_mask(1, 1, "0", "255", NULL, "#");
+        expect_mask(1, 1, "255", "255", NULL, "#");
+    }
+}
+END_TEST
+
+START_TEST(rows_and_columns) {
+    int m, connectivity;
+    for (m = 0; m < 3; m++)
+        for (connectivity = 4; connectivity <= 8; connectivity += 4) {
+            gpv_segment_params params = certified(models[m], 1);
+            params.connectivity = connectivity;
+            set(params);
+            expect_row(2, "10 200", "0 #", ".#");
+            expect_row(7, "10 10 200 10 200 200 10", "0 1 1 1 # 1 1", "..#.##.");
+            expect_row(7, "10 10 200 10 200 200 10", "1 1 1 # 0 1 1", "##.#..#");
+        }
+}
+END_TEST
+
+/* Weights at the end of their range, colours at those of theirs: capacities are cut off, and what
+ * is found is still the least. */
+START_TEST(weights_that_overflow) {
+    static const char source[] = "0 0 0 0 255 255 "
+                                 "0 0 0 255 255 255 "
+                                 "0 128 0 255 0 255 "
+                                 "0 0 0 0 255 255 ";
+    int m, connectivity, sigma;
+    for (m = 0; m < 3; m++)
+        for (connectivity = 4; connectivity <= 8; connectivity += 4)
+            for (sigma = 0; sigma < 2; sigma++) {
+                gpv_segment_params params = certified(models[m], GPV_SEGMENT_MAX_WEIGHT);
+                params.connectivity = connectivity;
+                params.sigma = sigma ? GPV_SEGMENT_MAX_WEIGHT : 0;
+                params.rounds = 2;
+                set(params);
+                expect_mask(6, 4, source,
+                            "0 0 1 1 1 # "
+                            "0 1 1 1 1 # "
+                            "0 # 1 1 1 # "
+                            "0 1 1 1 1 # ",
+                            NULL,
+                            "....## "
+                            "...### "
+                            ".#.#.# "
+                            "....## ");
+            }
+}
+END_TEST
+
+/* With noise, in which no pixel is certain: 2^29 against 2^29, in great numbers. */
+START_TEST(noise_at_every_weight) {
+    static const float lambdas[] = {1e-30f, 0.001f, 0.02f, 10, 3e4f, GPV_SEGMENT_MAX_WEIGHT};
+    size_t l;
+    int v;
+    for (l = 0; l < COUNT(lambdas); l++)
+        for (v = 0; v < VARIANTS; v++) {
+            images i = images_new(formats[v % (int)COUNT(formats)], 37, 29, TIGHT, 5);
+            gpv_segment_params params = variant(v);
+            gpv_graphcut_result result;
+            int x, y;
+            params.lambda = lambdas[l];
+            params.certificate = 1;
+            set(params);
+            ck_assert_int_eq(run_all(op, &i, &result), GPV_OK);
+            expect_proved(&i.mask);
+            for (y = 0; y < 29; y++)
+                for (x = 0; x < 37; x++) {
+                    const int seed = *byte_at(&i.seeds, x, y);
+                    if (seed == 0 || seed == 255)
+                        ck_assert_uint_eq(*byte_at(&i.mask, x, y), seed);
+                }
+            images_free(&i);
+        }
+}
+END_TEST
+
+/* What the definition says a border costs. */
+static double length_of(const images *i, int connectivity, double sigma, int *links) {
+    static const int ring[4][2] = {{1, 0}, {0, 1}, {1, 1}, {-1, 1}};
+    double sum = 0;
+    int x, y, k;
+    *links = 0;
+    for (y = 0; y < i->src.view.height; y++)
+        for (x = 0; x < i->src.view.width; x++)
+            for (k = 0; k < connectivity / 2; k++) {
+                const int u = x + ring[k][0], v = y + ring[k][1];
+                double d;
+                if (u < 0 || u >= i->src.view.width || v >= i->src.view.height ||
+                    *byte_at(&i->mask, x, y) == *byte_at(&i->mask, u, v))
+                    continue;
+                d = *byte_at(&i->src, x, y) - *byte_at(&i->src, u, v);
+                sum += GPV_SEGMENT_UNIT * (k < 2 ? 1 : sqrt(0.5)) *
+                       exp(-3 * d * d / (2 * sigma * sigma));
+                ++*links;
+            }
+    return sum;
+}
+
+/* With lambda 0 the cut is the length of the border. */
+START_TEST(the_length_of_borders) {
+    int k, crossed = 0;
+    for (k = 0; k < 20; k++) {
+        images i = images_new(GPV_FORMAT_GRAY8, 33, 17, TIGHT, (unsigned)k);
+        gpv_segment_params params = certified(GPV_SEGMENT_HISTOGRAM, 0);
+        int links;
+        double length;
+        params.connectivity = k % 2 ? 8 : 4;
+        params.sigma = (float)(20 + 30 * k);
+        set(params);
+        ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, &i.mask.view, NULL), GPV_OK);
+        expect_proved(&i.mask);
+        length = length_of(&i, params.connectivity, params.sigma, &links);
+        ck_assert_double_eq_tol((double)found().cut, length, 0.501 * links + 1e-6 * length);
+        crossed += links;
+        images_free(&i);
+    }
+    ck_assert_int_gt(crossed, 1000);
+}
+END_TEST
+
+/* 40 and 88 | 200 first, of which 112 is nearer to the latter; then the means are those of the
+ * cut. */
+START_TEST(rounds_go_on_from_the_cut) {
+    static const gpv_rect inside = {6, 0, 13, 1};
+    static const char source[] = "40 40 40 40 40 40 88 88 88 88 88 88 112 200 200 200 200 200 200";
+    gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ALWAYS);
+    set(params);
+    expect_mask(19, 1, source, NULL, &inside, "............#######");
+    params.rounds = 2;
+    set(params);
+    expect_mask(19, 1, source, NULL, &inside, ".............######");
+    params.rounds = GPV_SEGMENT_MAX_ROUNDS;
+    set(params);
+    expect_mask(19, 1, source, NULL, &inside, ".............######");
+}
+END_TEST
+
+START_TEST(certificate_and_defaults) {
+    gpv_segment_params params = certified(GPV_SEGMENT_MEANS, 1);
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "10 10 200 10");
+    picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 1 # 1");
+    picture mask = picture_new(GPV_FORMAT_GRAY8, 4, 1, TIGHT);
+    params.rounds = 3;
+    set(params);
+    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    expect_proved(&mask);
+    ck_assert_int_eq(gpv_segment_set_params(op, NULL), GPV_OK);
+    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    ck_assert_int_eq(found().cut, -1);
+    ck_assert_uint_eq(found().optimal, 1);
+    set(params);
+    /* refused ones leave those in force as they are */
+    params = defaults();
+    params.sigma = -1;
+    ck_assert_int_eq(gpv_segment_set_params(op, &params), BAD);
+    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    expect_proved(&mask);
+    picture_free(&src);
+    picture_free(&seeds);
+    picture_free(&mask);
+}
+END_TEST
+
+/* One that comes too early leaves a cut that costs no less than the best; one that is never reached
+ * changes nothing. */
+START_TEST(time_limit) {
+    images i = images_new(GPV_FORMAT_GRAY8, 400, 300, TIGHT, 9);
+    images want = images_new(GPV_FORMAT_GRAY8, 400, 300, TIGHT, 9);
+    gpv_segment_params params = certified(GPV_SEGMENT_MEANS, 0.3f);
+    gpv_graphcut_result best, early;
+    params.connectivity = 8;
+    set(params);
+    ck_assert_int_eq(run_all(op, &want, &best), GPV_OK);
+    expect_proved(&want.mask);
+    params.time_limit = INT32_MAX;
+    set(params);
+    ck_assert_int_eq(run_all(op, &i, &early), GPV_OK);
+    ck_assert_mem_eq(&early, &best, sizeof best);
+    ck_assert(picture_equal(&i.mask, &want.mask) && picture_equal(&i.dst, &want.dst));
+    params.time_limit = 1;
+    set(params);
+    ck_assert_int_eq(run_all(op, &i, &early), GPV_OK);
+    ck_assert_uint_eq(found().optimal, 0);
+    ck_assert_int_ge(early.flow, 0);
+    ck_assert_int_le(early.flow, best.flow);
+    ck_assert_int_ge(early.cut, best.cut);
+    ck_assert_int_eq(early.area, area_of(&i.mask));
+    params.time_limit = 0;
+    set(params);
+    ck_assert_int_eq(run_all(op, &i, &early), GPV_OK);
+    ck_assert(picture_equal(&i.mask, &want.mask) && picture_equal(&i.dst, &want.dst));
+    images_free(&i);
+    images_free(&want);
+}
+END_TEST
+
+/* ------------------------------------------------------------------- pictures */
+
+/* With every pixel known, so that there is no doubt about the mask. */
+static void expect_painted(gpv_segment_paint how, gpv_format format, int width, int height,
+                           const char *const *source, const char *seeds, gpv_format painted,
+                           const char *const *wanted, gpv_color_range range) {
+    picture src = picture_of(format, width, height, source);
+    picture known = picture_of_plane(GPV_FORMAT_GRAY8, width, height, seeds);
+    picture want = picture_of(painted, width, height, wanted);
+    picture dst = picture_new(painted, width, height, TIGHT);
+    picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    gpv_segment_params params = defaults();
+    params.paint = how;
+    set(params);
+    src.view.color_range = dst.view.color_range = range;
+    ck_assert_int_eq(run_views(&src.view, &known.view, &mask.view, &dst.view), GPV_OK);
+    expect_picture(&dst, &want);
+    ck_assert(picture_equal(&mask, &known));
+    if (painted == format) { /* in place, and without a mask */
+        want = picture_of(painted, width, height, wanted);
+        dst = picture_of(format, width, height, source);
+        dst.view.color_range = range;
+        ck_assert_int_eq(run_views(&dst.view, &known.view, NULL, &dst.view), GPV_OK);
+        expect_picture(&dst, &want);
+    }
+    picture_free(&src);
+    picture_free(&known);
+    picture_free(&mask);
+}
+
+static void expect_overlay(gpv_format format, int width, int height, const char *const *source,
+                           const char *seeds, const char *const *wanted) {
+    expect_painted(GPV_SEGMENT_OVERLAY, format, width, height, source, seeds, format, wanted,
+                   GPV_COLOR_RANGE_AUTO);
+}
+
+/* Grey of 200 100 50 is 124.9, of 50 100 200 96.8, of 0 0 255 28.9; half of it, rounded down. */
+START_TEST(overlays_of_colours) {
+    static const char seeds[] = ".#. #..";
+    const char *const rgb[] = {"200 100 50  200 100 50  255 255 255 "
+                               "50 100 200  0 0 255  1 1 1"};
+    const char *const of_rgb[] = {"62 62 62  200 100 50  127 127 127 "
+                                  "50 100 200  14 14 14  0 0 0"};
+    const char *const of_bgr[] = {"48 48 48  200 100 50  127 127 127 "
+                                  "50 100 200  38 38 38  0 0 0"};
+    const char *const rgba[] = {"200 100 50 7  200 100 50 0  255 255 255 255 "
+                                "50 100 200 1  0 0 255 0  1 1 1 128"};
+    const char *const of_rgba[] = {"62 62 62 7  200 100 50 0  127 127 127 255 "
+                                   "50 100 200 1  14 14 14 0  0 0 0 128"};
+    const char *const of_bgra[] = {"48 48 48 7  200 100 50 0  127 127 127 255 "
+                                   "50 100 200 1  38 38 38 0  0 0 0 128"};
+    expect_overlay(GPV_FORMAT_RGB8, 3, 2, rgb, seeds, of_rgb);
+    expect_overlay(GPV_FORMAT_BGR8, 3, 2, rgb, seeds, of_bgr);
+    expect_overlay(GPV_FORMAT_RGBA8, 3, 2, rgba, seeds, of_rgba);
+    expect_overlay(GPV_FORMAT_BGRA8, 3, 2, rgba, seeds, of_bgra);
+    expect_overlay(GPV_FORMAT_RGBX8, 3, 2, rgba, seeds, of_rgba);
+    expect_overlay(GPV_FORMAT_BGRX8, 3, 2, rgba, seeds, of_bgra);
+}
+END_TEST
+
+START_TEST(overlays_of_grey) {
+    const char *const grey[] = {"0 1 2 3 254 255 100"}, *const half[] = {"0 0 1 3 127 255 50"};
+    expect_overlay(GPV_FORMAT_GRAY8, 7, 1, grey, "...#.#.", half);
+    expect_overlay(GPV_FORMAT_GRAY8, 1, 7, grey, "...#.#.", half);
+}
+END_TEST
+
+/* Black is 16 in limited range. A site of chroma goes with its first pixel. */
+START_TEST(overlays_of_yuv) {
+    static const char seeds[] = "#.# .#. .#.";
+    const char *const nv12[] = {"16 17 235 0 100 255 15 101 18", "1 2 3 4 5 6 7 8"};
+    const char *const limited[] = {"16 16 235 8 100 135 15 101 17", "1 2 3 4 128 128 128 128"};
+    const char *const full[] = {"16 8 235 0 100 127 7 101 9", "1 2 3 4 128 128 128 128"};
+    const char *const i420[] = {"16 17 235 0 100 255 15 101 18", "1 2 3 4", "5 6 7 8"};
+    const char *const of_i420[] = {"16 16 235 8 100 135 15 101 17", "1 2 128 128", "5 6 128 128"};
+    const char *const dots[] = {"50 60 70 80", "9", "200"};
+    const char *const no_dots[] = {"33 60 70 80", "128", "128"};
+    const char *const all_dots[] = {"50 38 43 48", "9", "200"};
+    expect_overlay(GPV_FORMAT_NV12, 3, 3, nv12, seeds, limited);
+    expect_painted(GPV_SEGMENT_OVERLAY, GPV_FORMAT_NV12, 3, 3, nv12, seeds, GPV_FORMAT_NV12, full,
+                   GPV_COLOR_RANGE_FULL);
+    expect_overlay(GPV_FORMAT_I420, 3, 3, i420, seeds, of_i420);
+    expect_overlay(GPV_FORMAT_I420, 2, 2, dots, ".# ##", no_dots);
+    expect_overlay(GPV_FORMAT_I420, 2, 2, dots, "#. ..", all_dots);
+    expect_overlay(GPV_FORMAT_NV12, 1, 1, (const char *const[]){"90", "1 2"}, ".",
+                   (const char *const[]){"53", "128 128"});
+}
+END_TEST
+
+static void expect_mask_planes(gpv_format format, int width, int height, const char *seeds,
+                               const char *const *wanted) {
+    picture src = picture_of_plane(GPV_FORMAT_GRAY8, width, height, seeds);
+    picture want = picture_of(format, width, height, wanted);
+    picture mask = picture_new(format, width, height, TIGHT);
+    ck_assert_int_eq(run_views(&src.view, &src.view, &mask.view, NULL), GPV_OK);
+    expect_picture(&mask, &want);
+    picture_free(&src);
+}
+
+/* Of odd sizes, too; chroma is neutral. */
+START_TEST(masks_of_every_format) {
+    static const char seeds[] = "#.# .#. .#.";
+    const char *const planes[] = {seeds, "128 128 128 128 128 128 128 128"};
+    const char *const three[] = {seeds, "128 128 128 128", "128 128 128 128"};
+    expect_mask_planes(GPV_FORMAT_GRAY8, 3, 3, seeds, planes);
+    expect_mask_planes(GPV_FORMAT_NV12, 3, 3, seeds, planes);
+    expect_mask_planes(GPV_FORMAT_I420, 3, 3, seeds, three);
+    expect_mask_planes(GPV_FORMAT_NV12, 1, 1, "#", (const char *const[]){"#", "128 128"});
+    expect_mask_planes(GPV_FORMAT_I420, 2, 1, ".#", (const char *const[]){".#", "128", "128"});
+}
+END_TEST
+
+static void expect_cutout(gpv_format format, const char *const *source, const char *rgba,
+                          const char *bgra) {
+    expect_painted(GPV_SEGMENT_CUTOUT, format, 3, 1, source, ".#.", GPV_FORMAT_RGBA8, &rgba,
+                   GPV_COLOR_RANGE_AUTO);
+    expect_painted(GPV_SEGMENT_CUTOUT, format, 3, 1, source, ".#.", GPV_FORMAT_BGRA8, &bgra,
+                   GPV_COLOR_RANGE_AUTO);
+}
+
+/* Colours stay, alpha is the mask, whatever it was. */
+START_TEST(cutouts) {
+    static const char rgba[] = "1 2 3 0  40 50 60 255  255 0 9 0";
+    static const char bgra[] = "3 2 1 0  60 50 40 255  9 0 255 0";
+    static const char grey[] = "0 0 0 0  9 9 9 255  255 255 255 0";
+    static const char yuv[] = "0 0 0 0  255 255 255 255  254 0 0 0"; /* BT.601: red */
+    const char *const in_rgb[] = {"1 2 3  40 50 60  255 0 9"};
+    const char *const in_bgr[] = {"3 2 1  60 50 40  9 0 255"};
+    const char *const in_rgba[] = {"1 2 3 4  40 50 60 0  255 0 9 255"};
+    const char *const in_bgra[] = {"3 2 1 4  60 50 40 0  9 0 255 255"};
+    expect_cutout(GPV_FORMAT_RGB8, in_rgb, rgba, bgra);
+    expect_cutout(GPV_FORMAT_BGR8, in_bgr, rgba, bgra);
+    expect_cutout(GPV_FORMAT_RGBA8, in_rgba, rgba, bgra);
+    expect_cutout(GPV_FORMAT_BGRA8, in_bgra, rgba, bgra);
+    expect_cutout(GPV_FORMAT_RGBX8, in_rgba, rgba, bgra);
+    expect_cutout(GPV_FORMAT_BGRX8, in_bgra, rgba, bgra);
+    expect_cutout(GPV_FORMAT_GRAY8, (const char *const[]){"0 9 255"}, grey, grey);
+    expect_cutout(GPV_FORMAT_NV12, (const char *const[]){"16 235 81", "128 128 90 240"}, yuv,
+                  "0 0 0 0  255 255 255 255  0 0 254 0");
+    expect_cutout(GPV_FORMAT_I420, (const char *const[]){"16 235 81", "128 90", "128 240"}, yuv,
+                  "0 0 0 0  255 255 255 255  0 0 254 0");
+}
+END_TEST
+
+/* --------------------------------------------------------------------- frames */
+
+/* Dark is 40, bright 200. Seeds that say the opposite of the first ones, and what both lead to. */
+static const char frame[] = "40 40 200 40 200 200";
+static const char first_seeds[] = "0 1 1 1 1 #", bright[] = "..#.##";
+static const char other_seeds[] = "1 # 1 1 0 1", dark[] = "##.#..";
+static const char bright_but_seeds[] = ".##..#";
+
+static void expect_frame(const char *seeds, const char *wanted) {
+    expect_mask(6, 1, frame, seeds, NULL, wanted);
+}
+
+START_TEST(always_takes_nothing_over) {
+    set(by_colour(GPV_SEGMENT_FIT_ALWAYS));
+    expect_frame(first_seeds, bright);
+    expect_frame(other_seeds, dark);
+    expect_frame(NULL, bright); /* three pixels each: the brighter ones */
+    expect_frame(first_seeds, bright);
+    /* what others begin with */
+    set(by_colour(GPV_SEGMENT_FIT_ONCE));
+    expect_frame(other_seeds, bright_but_seeds);
+    set(by_colour(GPV_SEGMENT_FIT_ALWAYS));
+    expect_frame(other_seeds, dark);
+    set(by_colour(GPV_SEGMENT_FIT_ADAPT));
+    expect_frame(NULL, dark);
+}
+END_TEST
+
+/* Without seeds, and against what they say. */
+static void expect_kept(void) {
+    expect_frame(NULL, bright);
+    expect_frame(other_seeds, bright_but_seeds);
+}
+
+START_TEST(once_keeps_what_it_has_learned) {
+    gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ONCE);
+    int m;
+    for (m = 0; m < 3; m++) {
+        gpv_image bad;
+        params.model = models[m];
+        params.rounds = 1 + m;
+        set(params);
+        expect_frame(first_seeds, bright);
+        expect_kept();
+        /* what is refused changes nothing */
+        gpv_image_init(&bad, sizeof bad);
+        ck_assert_int_eq(run_views(&bad, NULL, &bad, NULL), BAD);
+        params.fit = 3;
+        ck_assert_int_eq(gpv_segment_set_params(op, &params), BAD);
+        params.fit = GPV_SEGMENT_FIT_ONCE;
+        params.lambda = 50;
+        params.model = 3;
+        ck_assert_int_eq(gpv_segment_set_params(op, &params), BAD);
+        params.model = models[m];
+        expect_kept();
+        /* nor do others than the model */
+        params.connectivity = 8;
+        params.sigma = 30;
+        params.rounds = 2;
+        params.paint = GPV_SEGMENT_CUTOUT;
+        set(params);
+        expect_kept();
+        /* nor another picture */
+        expect_mask(2, 3, "200 40 200 40 40 200", NULL, NULL, "#. #. .#");
+        expect_kept();
+        ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+        expect_frame(other_seeds, dark);
+        expect_frame(NULL, dark);
+        params.lambda = 100;
+    }
+}
+END_TEST
+
+START_TEST(another_model_forgets) {
+    int a, b;
+    for (a = 0; a < 3; a++)
+        for (b = 0; b < 3; b++) {
+            gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ONCE), other = params;
+            params.model = models[a];
+            other.model = models[b];
+            set(params);
+            ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+            expect_frame(first_seeds, bright);
+            set(other);
+            set(params); /* back again, with no run between */
+            if (a == b)
+                expect_kept();
+            else
+                expect_frame(other_seeds, dark);
+        }
+}
+END_TEST
+
+/* What is bright gets darker, what is dark stays 40. */
+static void expect_darker(int w, const char *seeds, const char *wanted) {
+    char source[64];
+    snprintf(source, sizeof source, "40 40 %d 40 %d %d", w, w, w);
+    expect_mask(6, 1, source, seeds, NULL, wanted);
+}
+
+START_TEST(adapt_follows) {
+    int round;
+    for (round = 0; round < 2; round++) {
+        set(by_colour(GPV_SEGMENT_FIT_ADAPT));
+        expect_darker(200, first_seeds, bright);
+        expect_darker(160, NULL, bright);
+        expect_darker(130, NULL, bright);
+        expect_darker(100, NULL, bright); /* nearer to 40 than to 200 */
+        expect_darker(80, NULL, bright);
+        /* against which seeds speak in vain */
+        expect_darker(80, other_seeds, bright_but_seeds);
+        ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+        /* which do not change what has been learned */
+        set(by_colour(GPV_SEGMENT_FIT_ONCE));
+        expect_darker(200, first_seeds, bright);
+        expect_darker(160, NULL, bright);
+        expect_darker(130, NULL, bright);
+        expect_darker(100, NULL, "......");
+        ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+    }
+}
+END_TEST
+
+/* A side that is not there for a while keeps its colours. */
+START_TEST(a_side_may_vanish) {
+    static const char nothing[] = "40 40 40 40 40 40";
+    int m, fit;
+    for (m = 0; m < 3; m++)
+        for (fit = GPV_SEGMENT_FIT_ADAPT; fit <= GPV_SEGMENT_FIT_ONCE; fit++) {
+            gpv_segment_params params = by_colour((gpv_segment_fit)fit);
+            params.model = models[m];
+            params.rounds = 2;
+            set(params);
+            ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+            expect_frame(first_seeds, bright);
+            expect_mask(6, 1, nothing, NULL, NULL, "......");
+            expect_mask(6, 1, nothing, NULL, NULL, "......");
+            expect_frame(NULL, bright);
+        }
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("segment");
+    TCase *group = tcase_create("segment");
+    tcase_add_checked_fixture(group, setup, teardown);
+    tcase_set_timeout(group, 60);
+    tcase_add_test(group, init_writes_every_default);
+    tcase_add_test(group, struct_sizes);
+    tcase_add_test(group, params_ranges);
+    tcase_add_test(group, null_arguments);
+    tcase_add_loop_test(group, bad_images_are_refused_untouched, 0, image_faults);
+    tcase_add_test(group, each_image_has_its_formats);
+    tcase_add_test(group, images_are_as_large_as_src);
+    tcase_add_test(group, image_struct_size);
+    tcase_add_test(group, rects_lie_within_src);
+    tcase_add_test(group, overlap_inside_one_parent);
+    tcase_add_test(group, overlap_of_planes);
+    tcase_add_test(group, nothing_overlaps_what_is_written);
+    tcase_add_test(group, seeds_may_be_src);
+    tcase_add_loop_test(group, bad_buffers_are_refused_untouched, 0, buffer_faults);
+    tcase_add_test(group, size_and_place_of_the_result);
+    tcase_add_test(group, the_result_fills_its_buffer);
+    tcase_add_loop_test(group, same_bytes_in_every_memory, 0, COUNT(formats));
+    tcase_add_test(group, a_run_may_paint_nothing);
+    tcase_add_test(group, every_allocation_may_fail);
+    tcase_add_test(group, nothing_is_allocated_after_prepare);
+    tcase_add_test(group, second_run_allocates_nothing);
+    tcase_add_test(group, the_context_may_go_first);
+    tcase_add_test(group, wait_and_query);
+    tcase_add_test(group, a_run_that_fails_leaves_no_result);
+    tcase_add_test(group, contexts_do_not_interfere);
+    tcase_add_test(group, two_colours_with_a_seed_each);
+    tcase_add_test(group, a_flat_picture_without_seeds);
+    tcase_add_test(group, a_picture_without_seeds);
+    tcase_add_test(group, everything_is_known);
+    tcase_add_test(group, seeds_are_kept_to);
+    tcase_add_test(group, seeds_of_one_side);
+    tcase_add_test(group, outside_of_the_rectangle);
+    tcase_add_test(group, borders_alone);
+    tcase_add_test(group, the_least_sigma);
+    tcase_add_test(group, one_pixel);
+    tcase_add_test(group, rows_and_columns);
+    tcase_add_test(group, weights_that_overflow);
+    tcase_add_test(group, noise_at_every_weight);
+    tcase_add_test(group, the_length_of_borders);
+    tcase_add_test(group, rounds_go_on_from_the_cut);
+    tcase_add_test(group, certificate_and_defaults);
+    tcase_add_test(group, time_limit);
+    tcase_add_test(group, overlays_of_colours);
+    tcase_add_test(group, overlays_of_grey);
+    tcase_add_test(group, overlays_of_yuv);
+    tcase_add_test(group, masks_of_every_format);
+    tcase_add_test(group, cutouts);
+    tcase_add_test(group, always_takes_nothing_over);
+    tcase_add_test(group, once_keeps_what_it_has_learned);
+    tcase_add_test(group, another_model_forgets);
+    tcase_add_test(group, adapt_follows);
+    tcase_add_test(group, a_side_may_vanish);
+    suite_add_tcase(suite, group);
+    return run_suite(suite);
+}

@@ -1,0 +1,604 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// What docs/algorithms/segment.md defines, written down once more, with lists of cells and loops
+// over axes; and what a mask makes of a picture. The cut is found by graphcut.hpp.
+#pragma once
+
+#include <optional>
+
+#include "colors.hpp"
+#include "graphcut.hpp"
+
+namespace parity {
+
+/// What one run looks at.
+struct SegmentInput {
+    GuardedImage *src;
+    const GuardedImage *seeds = nullptr;
+    std::optional<gpv_rect> rect = {};
+};
+
+// ---- colours by cell ----------------------------------------------------------------
+
+/// Pixels whose colours are in the same cube of side 8.
+struct Cell {
+    std::array<int, 3> level;
+    std::uint64_t pixels, at_edge;
+
+    float middle(int axis) const {
+        return static_cast<float>(8 * level[static_cast<std::size_t>(axis)]) + 3.5f;
+    }
+};
+
+/// In raster order of levels.
+using Cells = std::vector<Cell>;
+
+/// Of pixels: how many, and sums of their levels, of squares and of products.
+struct LevelSums {
+    std::uint64_t pixels = 0, first[3] = {}, second[3][3] = {};
+
+    void add(const Cell &cell, std::uint64_t count) {
+        pixels += count;
+        for (std::size_t i = 0; i < 3; i++) {
+            first[i] += count * static_cast<std::uint64_t>(cell.level[i]);
+            for (std::size_t k = 0; k < 3; k++)
+                second[i][k] += count * static_cast<std::uint64_t>(cell.level[i] * cell.level[k]);
+        }
+    }
+    double mean(int axis) const { return double(first[axis]) / double(pixels); }
+    double spread(int axis) const {
+        if (pixels == 0)
+            return 0;
+        const double sum = double(first[axis]);
+        return double(second[axis][axis]) - sum * sum / double(pixels);
+    }
+    int widest() const {
+        int axis = 0;
+        for (int other : {1, 2})
+            if (spread(other) > spread(axis))
+                axis = other;
+        return axis;
+    }
+    bool is_below(const Cell &cell, int axis) const {
+        return first[axis] <
+               pixels * static_cast<std::uint64_t>(cell.level[static_cast<std::size_t>(axis)]);
+    }
+};
+
+inline LevelSums sums_of(const Cells &cells) {
+    LevelSums sums;
+    for (const Cell &cell : cells)
+        sums.add(cell, cell.pixels);
+    return sums;
+}
+
+// ---- models -------------------------------------------------------------------------
+
+/// By the series of the inverse hyperbolic tangent: ten terms, from the last to the first.
+inline double natural_logarithm(double value) {
+    int exponent;
+    double fraction = 2 * std::frexp(value, &exponent);
+    exponent--;
+    if (fraction > 1.4142135623730951) {
+        fraction = fraction / 2;
+        exponent++;
+    }
+    const double s = (fraction - 1) / (fraction + 1), square = s * s;
+    double sum = 0;
+    for (const double odd : {19.0, 17.0, 15.0, 13.0, 11.0, 9.0, 7.0, 5.0, 3.0, 1.0})
+        sum = sum * square + 1 / odd;
+    return exponent * 0.6931471805599453 + 2 * s * sum;
+}
+
+/// A normal distribution: its mean, the upper triangle of a quadratic form, and what is added.
+struct Normal {
+    float mean[3] = {}, form[3][3] = {}, constant = 0;
+
+    float cost(const std::array<float, 3> &color) const {
+        float off[3], sum = constant;
+        for (std::size_t i = 0; i < 3; i++)
+            off[i] = color[i] - mean[i];
+        for (std::size_t i = 0; i < 3; i++) {
+            float inner = form[i][i] * off[i];
+            for (std::size_t k = i + 1; k < 3; k++)
+                inner = inner + form[i][k] * off[k];
+            sum = sum + off[i] * inner;
+        }
+        return sum;
+    }
+};
+
+/// Without pixels.
+inline Normal impossible() {
+    Normal none;
+    none.constant = 1e30f;
+    return none;
+}
+
+inline float center_of(const LevelSums &sums, int axis) {
+    return static_cast<float>(8 * sums.mean(axis) + 3.5);
+}
+
+/// Of some of the pixels of a side.
+inline Normal normal_of(const LevelSums &sums, std::uint64_t of_side) {
+    if (sums.pixels == 0)
+        return impossible();
+    double s[3][3]; // the covariance
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 3; k++)
+            s[i][k] = 64 * (double(sums.second[i][k]) / double(sums.pixels) -
+                            sums.mean(i) * sums.mean(k)) +
+                      (i == k ? 8 : 0);
+    const auto cofactor = [&](int i, int k) {
+        const int i1 = (i + 1) % 3, i2 = (i + 2) % 3, k1 = (k + 1) % 3, k2 = (k + 2) % 3;
+        return s[i1][k1] * s[i2][k2] - s[i1][k2] * s[i2][k1];
+    };
+    const double determinant =
+        s[0][0] * cofactor(0, 0) + s[0][1] * cofactor(0, 1) + s[0][2] * cofactor(0, 2);
+    Normal normal;
+    for (int i = 0; i < 3; i++) {
+        normal.mean[i] = center_of(sums, i);
+        for (int k = i; k < 3; k++)
+            normal.form[i][k] =
+                static_cast<float>((i == k ? 0.5 : 1.0) * cofactor(i, k) / determinant);
+    }
+    const double share = double(sums.pixels) / double(of_side);
+    normal.constant =
+        static_cast<float>(0.5 * natural_logarithm(determinant) - natural_logarithm(share));
+    return normal;
+}
+
+/// What is learned of one side.
+struct SideModel {
+    bool present = false;
+    std::vector<Normal> normals = std::vector<Normal>(5);
+    std::vector<float> table = std::vector<float>(4096); ///< cost by cube of side 16
+
+    float cost(const std::array<float, 3> &color) const {
+        float least = 1e30f;
+        for (const Normal &normal : normals)
+            least = std::min(least, normal.cost(color));
+        return least;
+    }
+    /// The first of those that cost least; 0 if all are impossible.
+    std::size_t nearest(const Cell &cell) const {
+        const std::array<float, 3> color = {cell.middle(0), cell.middle(1), cell.middle(2)};
+        std::size_t best = 0;
+        float least = 1e30f;
+        for (std::size_t i = 0; i < normals.size(); i++)
+            if (normals[i].cost(color) < least) {
+                least = normals[i].cost(color);
+                best = i;
+            }
+        return best;
+    }
+};
+
+/// Five parts of the cells: the widest is halved until there are as many.
+inline std::vector<std::size_t> split(const Cells &cells) {
+    std::vector<std::size_t> part(cells.size(), 0);
+    for (std::size_t parts = 1; parts < 5; parts++) {
+        std::vector<LevelSums> sums(parts);
+        for (std::size_t i = 0; i < cells.size(); i++)
+            sums[part[i]].add(cells[i], cells[i].pixels);
+        std::size_t widest = 0;
+        for (std::size_t i = 1; i < parts; i++)
+            if (sums[i].spread(sums[i].widest()) > sums[widest].spread(sums[widest].widest()))
+                widest = i;
+        const int axis = sums[widest].widest();
+        for (std::size_t i = 0; i < cells.size(); i++)
+            if (part[i] == widest && sums[widest].is_below(cells[i], axis))
+                part[i] = parts;
+    }
+    return part;
+}
+
+inline void fit_parts(SideModel &model, const Cells &cells, const std::vector<std::size_t> &part) {
+    std::vector<LevelSums> sums(model.normals.size());
+    for (std::size_t i = 0; i < cells.size(); i++)
+        sums[part[i]].add(cells[i], cells[i].pixels);
+    for (std::size_t i = 0; i < sums.size(); i++)
+        model.normals[i] = normal_of(sums[i], sums_of(cells).pixels);
+}
+
+/// Cells go to the component that explains them best, so many times.
+inline void refine(SideModel &model, const Cells &cells, int rounds) {
+    for (int i = 0; i < rounds; i++) {
+        std::vector<std::size_t> part;
+        for (const Cell &cell : cells)
+            part.push_back(model.nearest(cell));
+        fit_parts(model, cells, part);
+    }
+}
+
+/// A side that has nothing yet begins with halves; where there is one, both are refined 4 times.
+inline void fit_mixtures(std::array<SideModel, 2> &models, const std::array<Cells, 2> &cells,
+                         bool from_last) {
+    int rounds = 1;
+    for (std::size_t side = 0; side < 2; side++)
+        if (!cells[side].empty() && !(from_last && models[side].present)) {
+            fit_parts(models[side], cells[side], split(cells[side]));
+            rounds = 4;
+        }
+    for (std::size_t side = 0; side < 2; side++)
+        if (!cells[side].empty())
+            refine(models[side], cells[side], rounds);
+}
+
+inline void fit_table(SideModel &model, const Cells &cells) {
+    std::vector<std::uint64_t> counts(4096);
+    for (const Cell &cell : cells)
+        counts[static_cast<std::size_t>((cell.level[0] / 2 * 16 + cell.level[1] / 2) * 16 +
+                                        cell.level[2] / 2)] += cell.pixels;
+    for (const int stride : {256, 16, 1}) { // 1 2 1 along each axis, the ends once more
+        const std::vector<std::uint64_t> before = counts;
+        for (int i = 0; i < 4096; i++) {
+            const int level = i / stride % 16;
+            const int left = level > 0 ? i - stride : i, right = level < 15 ? i + stride : i;
+            counts[static_cast<std::size_t>(i)] = before[static_cast<std::size_t>(left)] +
+                                                  2 * before[static_cast<std::size_t>(i)] +
+                                                  before[static_cast<std::size_t>(right)];
+        }
+    }
+    const double total = 64 * double(sums_of(cells).pixels);
+    for (std::size_t i = 0; i < 4096; i++)
+        model.table[i] =
+            static_cast<float>(-natural_logarithm(double(counts[i]) / total + 0.001 / 4096));
+}
+
+/// One normal distribution for each side, both of the same width along every axis.
+inline void fit_means(std::array<SideModel, 2> &models, const std::array<Cells, 2> &cells) {
+    double spread = 0, pixels = 0;
+    for (const Cells &of_side : cells) {
+        const LevelSums sums = sums_of(of_side);
+        for (int axis = 0; axis < 3; axis++)
+            spread += sums.spread(axis);
+        pixels += double(sums.pixels);
+    }
+    const double variance = 64 * spread / (3 * std::max(pixels, 1.0)) + 8;
+    for (std::size_t side = 0; side < 2; side++) {
+        const LevelSums sums = sums_of(cells[side]);
+        if (sums.pixels == 0)
+            continue;
+        models[side].normals.assign(5, impossible());
+        Normal &normal = models[side].normals[0];
+        normal.constant = 0;
+        for (int axis = 0; axis < 3; axis++) {
+            normal.mean[axis] = center_of(sums, axis);
+            normal.form[axis][axis] = static_cast<float>(0.5 / variance);
+        }
+    }
+}
+
+// ---- sides --------------------------------------------------------------------------
+
+/// Two clusters of colours; the first is the background.
+inline std::array<Cells, 2> divided(const Cells &cells) {
+    const LevelSums all = sums_of(cells);
+    const int axis = all.widest();
+    if (!(all.spread(axis) > 0))
+        return {cells, {}};
+    std::vector<int> cluster;
+    for (const Cell &cell : cells)
+        cluster.push_back(all.is_below(cell, axis));
+    for (int round = 0; round < 16; round++) {
+        LevelSums sums[2];
+        for (std::size_t i = 0; i < cells.size(); i++)
+            sums[cluster[i]].add(cells[i], cells[i].pixels);
+        const auto distance = [&](const Cell &cell, const LevelSums &of) {
+            float along[3];
+            for (int k = 0; k < 3; k++) {
+                const float off = static_cast<float>(cell.level[static_cast<std::size_t>(k)]) -
+                                  static_cast<float>(of.mean(k));
+                along[k] = off * off;
+            }
+            return (along[0] + along[1]) + along[2];
+        };
+        std::vector<int> next;
+        for (const Cell &cell : cells)
+            next.push_back(distance(cell, sums[1]) < distance(cell, sums[0]));
+        const bool same = next == cluster;
+        cluster = next;
+        if (same)
+            break;
+    }
+    std::uint64_t at_edge[2] = {}, pixels[2] = {};
+    std::array<Cells, 2> clusters;
+    for (std::size_t i = 0; i < cells.size(); i++) {
+        at_edge[cluster[i]] += cells[i].at_edge;
+        pixels[cluster[i]] += cells[i].pixels;
+        clusters[static_cast<std::size_t>(cluster[i])].push_back(cells[i]);
+    }
+    const bool swap = at_edge[0] == at_edge[1] ? pixels[1] > pixels[0] : at_edge[1] > at_edge[0];
+    if (swap)
+        std::swap(clusters[0], clusters[1]);
+    return clusters;
+}
+
+// ---- capacities ---------------------------------------------------------------------
+
+/// 2^-x.
+inline float negative_power_of_two(float x) {
+    if (!(x < 64))
+        return 0;
+    const float whole = std::trunc(x + 0.5f), t = whole - x;
+    float sum = 0;
+    for (const float factor : {1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f,
+                               0.24022651f, 0.69314718f, 1.0f})
+        sum = sum * t + factor;
+    return std::ldexp(sum, -static_cast<int>(whole));
+}
+
+// ---- a run --------------------------------------------------------------------------
+
+/// What a run has to find.
+struct SegmentFound {
+    Cut cut;
+    std::vector<Rgb> colors; ///< of the picture
+};
+
+/// An operator: what it has learned, and what its last run has cut.
+class SegmentDefinition {
+  public:
+    void forget() { learned_ = false; }
+
+    SegmentFound run(const SegmentInput &in, const gpv_segment_params &p) {
+        SegmentFound found;
+        const bool begins = read(in, p);
+        found.colors = colors_;
+        if (begins)
+            fit_first();
+        const int rounds = !begins && p.fit == GPV_SEGMENT_FIT_ONCE ? 1 : p.rounds;
+        for (int round = 0; round < rounds; round++) {
+            if (round > 0)
+                fit_to(found.cut.mask);
+            make_terminals(p.lambda);
+            found.cut = cut();
+        }
+        if (p.fit == GPV_SEGMENT_FIT_ADAPT)
+            fit_to(found.cut.mask);
+        learned_ = true;
+        return found;
+    }
+    /// Makes the graph of the first cut, and does not cut it.
+    void make_graph(const SegmentInput &in, const gpv_segment_params &p) {
+        read(in, p);
+        fit_first();
+        make_terminals(p.lambda);
+    }
+    /// Of the last cut.
+    const Instance &graph() const { return *graph_; }
+
+  private:
+    enum Known { background, foreground, unknown };
+
+    /// All that does not depend on what is learned. Whether the run begins by learning.
+    bool read(const SegmentInput &in, const gpv_segment_params &p) {
+        if (p.model != model_)
+            forget();
+        model_ = p.model;
+        width_ = in.src->view()->width;
+        height_ = in.src->view()->height;
+        colors_.clear();
+        for (const Value value : colors_of(*in.src))
+            colors_.push_back(bytes_of(value));
+        read_known(in);
+        graph_.emplace(width_, height_, p.connectivity);
+        make_links(p.sigma);
+        return !learned_ || p.fit == GPV_SEGMENT_FIT_ALWAYS;
+    }
+
+    void read_known(const SegmentInput &in) {
+        known_.assign(std::size_t(width_) * height_, unknown);
+        for (int y = 0; y < height_; y++)
+            for (int x = 0; x < width_; x++) {
+                Known &known = known_[std::size_t(y) * width_ + x];
+                const int seed = in.seeds ? in.seeds->row(0, y)[x] : 100;
+                if (seed == 0 || seed == 255)
+                    known = seed ? foreground : background;
+                if (const auto &r = in.rect;
+                    r && (x < r->x || y < r->y || x >= r->x + r->width || y >= r->y + r->height))
+                    known = background;
+            }
+    }
+
+    /// The cells of those pixels for which holds(pixel).
+    template <class F>
+    Cells cells_where(F holds) const {
+        std::vector<std::array<std::uint64_t, 2>> counts(1 << 15); // of all, and at the edge
+        for (std::size_t p = 0; p < known_.size(); p++) {
+            if (!holds(p))
+                continue;
+            const Rgb &c = colors_[p];
+            const int x = static_cast<int>(p % width_), y = static_cast<int>(p / width_);
+            auto &count =
+                counts[static_cast<std::size_t>((c[0] / 8 * 32 + c[1] / 8) * 32 + c[2] / 8)];
+            count[0]++;
+            count[1] += x == 0 || y == 0 || x == width_ - 1 || y == height_ - 1;
+        }
+        Cells cells;
+        for (int i = 0; i < 1 << 15; i++)
+            if (const auto &count = counts[static_cast<std::size_t>(i)]; count[0])
+                cells.push_back({{i / 1024, i / 32 % 32, i % 32}, count[0], count[1]});
+        return cells;
+    }
+
+    void fit_first() {
+        sides_ = {};
+        const auto of = [&](Known known) {
+            return cells_where([&](std::size_t p) { return known_[p] == known; });
+        };
+        std::array<Cells, 2> cells = {of(background), of(foreground)};
+        if (cells[0].empty() && cells[1].empty())
+            cells = divided(of(unknown));
+        else
+            for (Cells &side : cells)
+                if (side.empty())
+                    side = of(unknown);
+        fit(cells, false);
+    }
+    void fit_to(const std::vector<std::uint8_t> &mask) {
+        fit({cells_where([&](std::size_t p) { return mask[p] == 0; }),
+             cells_where([&](std::size_t p) { return mask[p] != 0; })},
+            true);
+    }
+    /// A side without pixels keeps what it has.
+    void fit(const std::array<Cells, 2> &cells, bool from_last) {
+        if (model_ == GPV_SEGMENT_GMM)
+            fit_mixtures(sides_, cells, from_last);
+        if (model_ == GPV_SEGMENT_MEANS)
+            fit_means(sides_, cells);
+        for (std::size_t side = 0; side < 2; side++) {
+            if (cells[side].empty())
+                continue;
+            if (model_ == GPV_SEGMENT_HISTOGRAM)
+                fit_table(sides_[side], cells[side]);
+            sides_[side].present = true;
+        }
+    }
+
+    /// How much more a colour costs in the background: of one that both sides know, 4 at most.
+    float preference(const Rgb &c) const {
+        if (!sides_[0].present || !sides_[1].present)
+            return static_cast<float>(int{sides_[1].present} - int{sides_[0].present});
+        if (model_ == GPV_SEGMENT_HISTOGRAM) {
+            const auto cube =
+                static_cast<std::size_t>((c[0] / 16 * 16 + c[1] / 16) * 16 + c[2] / 16);
+            return std::clamp(sides_[0].table[cube] - sides_[1].table[cube], -4.0f, 4.0f);
+        }
+        const std::array<float, 3> color = {float(c[0]), float(c[1]), float(c[2])};
+        return std::clamp(sides_[0].cost(color) - sides_[1].cost(color), -4.0f, 4.0f);
+    }
+    void make_terminals(float lambda) {
+        constexpr float most = 536870912; // 2^29
+        tbb::parallel_for(0, height_, [&](int y) {
+            for (int x = 0; x < width_; x++) {
+                const std::size_t p = graph_->at(x, y);
+                std::int32_t &terminal = graph_->terminals[p];
+                if (known_[p] != unknown) {
+                    terminal = known_[p] == foreground ? 1 << 30 : -(1 << 30);
+                    continue;
+                }
+                const float value =
+                    std::clamp(preference(colors_[p]) * (lambda * 1000), -most, most);
+                terminal = static_cast<std::int32_t>(
+                    std::trunc(value + std::copysign(0.5f, value))); // halves away from 0
+            }
+        });
+    }
+
+    int squared_difference(std::size_t p, std::size_t q) const {
+        int sum = 0;
+        for (std::size_t i = 0; i < 3; i++)
+            sum += (colors_[p][i] - colors_[q][i]) * (colors_[p][i] - colors_[q][i]);
+        return sum;
+    }
+    /// f(x, y, direction, squared difference) of each pair of neighbours gives their capacity.
+    template <class F>
+    void each_pair(F f) {
+        graph_->each_edge([&](int x, int y, int d) {
+            const std::size_t p = graph_->at(x, y);
+            return f(d, squared_difference(p, graph_->next(d, p)));
+        });
+    }
+    void make_links(float sigma) {
+        constexpr double log2_of_e = 1.4426950408889634;
+        float falloff = 0;
+        if (sigma > 0) {
+            falloff = static_cast<float>(log2_of_e / (2 * double(sigma) * double(sigma)));
+        } else {
+            std::uint64_t pairs = 0, sum = 0;
+            each_pair([&](int, int difference) {
+                pairs++;
+                sum += static_cast<std::uint64_t>(difference);
+                return 0;
+            });
+            if (sum > 0)
+                falloff = static_cast<float>(log2_of_e * double(pairs) / (2 * double(sum)));
+        }
+        each_pair([&](int d, int difference) {
+            const auto &step = graph_->step(d);
+            const float most = step[0] != 0 && step[1] != 0 ? 707.10678f : 1000.0f;
+            const float power =
+                difference == 0 ? 1 : negative_power_of_two(falloff * float(difference));
+            return static_cast<int>(most * power + 0.5f);
+        });
+    }
+
+    /// Without links each pixel is on its own.
+    Cut cut() const {
+        const auto is_empty = [](const std::vector<std::int32_t> &plane) {
+            return std::all_of(plane.begin(), plane.end(), [](int c) { return c == 0; });
+        };
+        if (!std::all_of(graph_->links.begin(), graph_->links.end(), is_empty))
+            return reference(*graph_);
+        Cut cut;
+        for (const std::int32_t terminal : graph_->terminals)
+            cut.mask.push_back(terminal < 0 ? 0 : 255);
+        cut.area = area_of(cut.mask);
+        return cut;
+    }
+
+    gpv_segment_model model_ = GPV_SEGMENT_GMM;
+    bool learned_ = false;
+    std::array<SideModel, 2> sides_;
+
+    int width_ = 0, height_ = 0;
+    std::vector<Rgb> colors_;
+    std::vector<Known> known_;
+    std::optional<Instance> graph_;
+};
+
+// ---- pictures -----------------------------------------------------------------------
+
+/// dst as the header describes it. src may be dst.
+inline void paint_overlay(const GuardedImage &src, const std::vector<std::uint8_t> &mask,
+                          GuardedImage &dst) {
+    const gpv_image &view = *src.view();
+    if (&src != &dst)
+        dst.copy_pixels_from(src);
+    const bool video = is_yuv(view.format);
+    const int black = video && view.color_range != GPV_COLOR_RANGE_FULL ? 16 : 0;
+    dst.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        const int step = channels(view.format, plane), side = plane > 0 ? 2 : 1;
+        for (int x = 0; x < bytes / step; x++) {
+            if (mask[static_cast<std::size_t>(y * side * view.width + x * side)])
+                continue;
+            std::uint8_t *p = row + std::ptrdiff_t(x) * step;
+            if (plane > 0) {
+                std::fill_n(p, step, 128);
+            } else if (step == 1) {
+                *p = static_cast<std::uint8_t>((*p + black) / 2);
+            } else {
+                const int first = blue_first(view.format) ? 29 : 77;
+                const int grey = (first * p[0] + 150 * p[1] + (106 - first) * p[2] + 128) / 256;
+                std::fill_n(p, 3, static_cast<std::uint8_t>(grey / 2));
+            }
+        }
+    });
+}
+
+/// 255 and 0; neutral chroma.
+inline void paint_mask(const std::vector<std::uint8_t> &mask, GuardedImage &dst) {
+    dst.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        if (plane > 0)
+            std::memset(row, 128, static_cast<std::size_t>(bytes));
+        else
+            std::memcpy(row, &mask[static_cast<std::size_t>(y * bytes)],
+                        static_cast<std::size_t>(bytes));
+    });
+}
+
+inline void paint_cutout(const SegmentFound &found, GuardedImage &dst) {
+    const gpv_image &view = *dst.view();
+    dst.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t) {
+        for (int x = 0; x < view.width; x++) {
+            const std::size_t p = static_cast<std::size_t>(y * view.width + x);
+            for (int i = 0; i < 3; i++)
+                row[4 * x + i] = static_cast<std::uint8_t>(
+                    found.colors[p][static_cast<std::size_t>(blue_first(view.format) ? 2 - i : i)]);
+            row[4 * x + 3] = found.cut.mask[p];
+        }
+    });
+}
+
+} // namespace parity
