@@ -133,7 +133,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * Colours of a side are learned from its known pixels; of a side without, from
  * all pixels that are not known. If none is known, the colours of the picture
  * are divided into two clusters (k-means), of which the one with more of the
- * picture's edge is the background; if there are no two, all is background.
+ * picture's edge is the background; if there are no two, all is background, unless
+ * lambda is below 0.0005, which rounds to nothing: then all is foreground.
  *
  * The result is the same on every backend, to the bit, but for a cut that
  * time_limit has ended.
@@ -151,7 +152,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * run is ordered by its graph alone, and needs gpv_segment_prepare() or a run of
  * the same kind before; as long as the graph is used, the operator has to live,
  * and may run or prepare nothing that needs more memory. Whether it begins with
- * what has been learned is settled when it is captured.
+ * what has been learned is settled when it is captured; what it learns each time
+ * counts for itself alone. The cut takes every multiprocessor of the device until
+ * it is over.
  *
  * @param src     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param seeds   GRAY8, same size: 0 where the background is known, 255 where the foreground is,

@@ -127,12 +127,19 @@ struct Moments {
     }
 };
 
+/// Of so many pixels of cells that share red and green; z and zz are their sums.
+constexpr Moments moments_of_row(int red, int green, std::uint64_t count, std::uint64_t z,
+                                 std::uint64_t zz) {
+    const std::uint64_t x = red, y = green;
+    return {count,         count * x, count * y,     z,     count * x * x,
+            count * y * y, zz,        count * x * y, x * z, y * z};
+}
+
 /// Of so many pixels of one cell.
 constexpr Moments moments_of(int cell, std::uint64_t count) {
     const Color l = levels_of(cell);
-    const std::uint64_t x = l.red, y = l.green, z = l.blue;
-    return {count,         count * x,     count * y,     count * z,     count * x * x,
-            count * y * y, count * z * z, count * x * y, count * x * z, count * y * z};
+    const std::uint64_t z = l.blue;
+    return moments_of_row(l.red, l.green, count, count * z, count * z * z);
 }
 
 // ---- models -------------------------------------------------------------------------
@@ -308,8 +315,12 @@ constexpr int terminal_of(float preference, float weight) {
 }
 
 /// Of 2^x, -1/2 <= x <= 1/2, to 6 digits; the highest power first.
-inline constexpr float power_series[] = {1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f,
-                                         0.24022651f,   0.69314718f,   1.0f};
+inline constexpr int power_terms = 7;
+constexpr float power_factor(int i) {
+    constexpr float factors[] = {1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f,
+                                 0.24022651f,   0.69314718f,   1.0f};
+    return factors[i];
+}
 inline constexpr float most_halvings = 64; ///< more make nothing less
 
 /// 2^-x, x >= 0.
@@ -318,8 +329,8 @@ constexpr float half_to_the(float x) {
     const int whole = static_cast<int>(halvings + 0.5f);
     const float rest = static_cast<float>(whole) - halvings;
     float sum = 0;
-    for (const float factor : power_series)
-        sum = sum * rest + factor;
+    for (int i = 0; i < power_terms; i++)
+        sum = sum * rest + power_factor(i);
     return sum * std::bit_cast<float>(static_cast<std::uint32_t>(127 - whole) << 23);
 }
 
@@ -372,7 +383,8 @@ class Overlay {
             pixel[0] = static_cast<std::uint8_t>((pixel[0] + black_) / 2);
             return;
         }
-        const int grey = gpv::grey({pixel[red_], pixel[1], pixel[2 - red_]});
+        const int first = pixel[0], third = pixel[2];
+        const int grey = gpv::grey({red_ ? third : first, pixel[1], red_ ? first : third});
         for (int i = 0; i < 3; i++)
             pixel[i] = static_cast<std::uint8_t>(grey / 2);
     }
@@ -412,9 +424,9 @@ inline Image links_image(const Image &like, int connectivity, std::int32_t *cons
 
 } // namespace segment
 
-/// Of learning and cutting. known: the run begins with what has been learned.
-constexpr int rounds_of(const SegmentParams &params, bool known) {
-    return known && params.fit == SegmentFit::once ? 1 : params.rounds;
+/// Of learning and cutting. learned: the run begins with what has been learned.
+constexpr int rounds_of(const SegmentParams &params, bool learned) {
+    return learned && params.fit == SegmentFit::once ? 1 : params.rounds;
 }
 
 // ---- operator -----------------------------------------------------------------------

@@ -25,25 +25,33 @@ inline constexpr int most_divisions = 16;
 
 inline constexpr int most_slots = 2 * components;
 
+/// What a worker keeps of its own between two steps.
+struct FitNotes {
+    double spread[most_slots]; ///< of components, along the axis where it is greatest
+    int axis[most_slots];
+    float means[2][3]; ///< of the two clusters
+};
+
 /// A worker is one of several, or the only one, that fit together. It has
 ///     share(count, f)  calls f(i) for all i below count; after it, what any worker's f has written
 ///                      in memory is there for all
 ///     pass(f)          calls f(cell, add) for all cells, always by the same worker. Returns the
 ///                      Moments of each of most_slots, summed over what all workers have given to
-///                      add(slot, cell, count); they stay until the pass after the next
+///                      add(slot, cell, count); they stay until the pass after the next. For every
+///                      cell f calls add as often
 ///     each(count, f)   calls f(i) for all i below count; what it has written to what each worker
 ///                      has of its own is there
 ///     once(f)          calls f by one worker
 ///     label(side, cell), part(cell)  bytes of cells, in memory of all workers
 ///     coarse(side)     likewise, counts by cells of a table
-///     mixture()        its own copy of Model::mixture
+///     mixture(), notes()  of its own: a copy of Model::mixture, and FitNotes
 template <class Worker>
 class Fit {
   public:
     GPV_THERE Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
 
     GPV_THERE void run() {
-        worker_.each(most_slots, [&](int i) { slot(i) = (&job_.model->mixture[0][0])[i]; });
+        worker_.each(most_slots, [&](int i) { slot(i) = learned(i); });
         choose_sides();
         if (job_.kind == SegmentModel::gmm)
             fit_mixtures();
@@ -53,7 +61,7 @@ class Fit {
             fit_tables();
         worker_.once([&] {
             for (int i = 0; i < most_slots; i++)
-                (&job_.model->mixture[0][0])[i] = slot(i);
+                learned(i) = slot(i);
             for (const Side side : {background, foreground})
                 job_.model->present[side] =
                     whole_[side].count > 0 || (job_.continues && job_.model->present[side]);
@@ -64,7 +72,10 @@ class Fit {
     /// The pixels that a side is fitted to.
     enum class From { known, unknown, part, none };
 
-    GPV_THERE Gaussian &slot(int i) { return (&worker_.mixture()[0][0])[i]; }
+    GPV_THERE Gaussian &slot(int i) { return worker_.mixture()[i / components][i % components]; }
+    GPV_THERE Gaussian &learned(int i) const {
+        return job_.model->mixture[i / components][i % components];
+    }
 
     GPV_THERE std::uint32_t unknown_pixels(int cell) const {
         return job_.counts[unknown][cell] + job_.counts[unknown_at_edge][cell];
@@ -90,7 +101,6 @@ class Fit {
         });
         for (const Side side : {background, foreground}) {
             const bool known = job_.continues || sums[side].count > 0;
-            fresh_[side] = !job_.continues || !job_.model->present[side];
             from_[side] = known ? From::known : From::unknown;
             whole_[side] = sums[known ? static_cast<int>(side) : static_cast<int>(unknown)];
         }
@@ -113,9 +123,9 @@ class Fit {
             add_part(add, part, cell);
         });
         for (int i = 0; i < most_divisions; i++) {
-            const Moments *last = sums;
+            note_means(sums);
             sums = worker_.pass([&](int cell, const auto &add) {
-                const bool part = distance(cell, last[1]) < distance(cell, last[0]);
+                const bool part = distance(cell, 1) < distance(cell, 0);
                 std::uint8_t &label = worker_.part(cell);
                 add(moved, cell, label != part ? unknown_pixels(cell) : 0);
                 label = part;
@@ -141,32 +151,41 @@ class Fit {
         add(2 + part, cell, job_.counts[unknown_at_edge][cell]);
     }
 
-    /// Squared, from a cell to a mean, in levels.
-    GPV_THERE static float distance(int cell, const Moments &m) {
+    GPV_THERE void note_means(const Moments *clusters) {
+        worker_.each(2 * 3, [&](int i) {
+            const Moments &m = clusters[i / 3];
+            worker_.notes().means[i / 3][i % 3] = static_cast<float>(
+                static_cast<double>(m.sum(i % 3)) / static_cast<double>(m.count));
+        });
+    }
+
+    /// Squared, from a cell to the mean of a cluster, in levels.
+    GPV_THERE float distance(int cell, int cluster) {
         const Color l = levels_of(cell);
-        const auto along = [&](int level, std::uint64_t sum) {
-            const float d =
-                static_cast<float>(level) -
-                static_cast<float>(static_cast<double>(sum) / static_cast<double>(m.count));
-            return d * d;
-        };
-        return (along(l.red, m.x) + along(l.green, m.y)) + along(l.blue, m.z);
+        const float *mean = worker_.notes().means[cluster];
+        const float x = static_cast<float>(l.red) - mean[0],
+                    y = static_cast<float>(l.green) - mean[1],
+                    z = static_cast<float>(l.blue) - mean[2];
+        return (x * x + y * y) + z * z;
     }
 
     // ---- mixtures -------------------------------------------------------------------
 
     GPV_THERE void fit_mixtures() {
         constexpr bool both[] = {true, true};
-        for (const Side side : {background, foreground})
-            fresh_[side] = fresh_[side] && whole_[side].count > 0;
-        const bool first = fresh_[background] || fresh_[foreground];
+        bool first = false;
+        for (const Side side : {background, foreground}) {
+            fresh_[side] = whole_[side].count > 0 && !(job_.continues && job_.model->present[side]);
+            first = first || fresh_[side];
+        }
         if (first)
             split();
         for (int i = 0; i < (first ? first_refinements : 1); i++) {
             const Moments *sums = worker_.pass([&](int cell, const auto &add) {
-                for (const Side side : {background, foreground})
-                    if (const std::uint32_t count = pixels(side, cell))
-                        add(components * side + best(side, cell), cell, count);
+                for (const Side side : {background, foreground}) {
+                    const std::uint32_t count = pixels(side, cell);
+                    add(components * side + (count ? best(side, cell) : 0), cell, count);
+                }
             });
             take(sums, both);
         }
@@ -204,34 +223,39 @@ class Fit {
             const auto of = [&](Side side, int i) -> const Moments & {
                 return made == 1 ? whole_[side] : sums[components * side + i];
             };
-            struct {
-                int component, axis;
-            } cut[2];
-            for (const Side side : {background, foreground}) {
-                int widest = 0;
-                for (int i = 1; i < made; i++)
-                    if (of(side, i).spread(of(side, i).widest()) >
-                        of(side, widest).spread(of(side, widest).widest()))
-                        widest = i;
-                cut[side] = {widest, of(side, widest).widest()};
-            }
-            const Moments *next = worker_.pass([&](int cell, const auto &add) {
+            worker_.each(most_slots, [&](int i) {
+                if (i % components >= made)
+                    return;
+                const Moments &m = of(static_cast<Side>(i / components), i % components);
+                worker_.notes().axis[i] = m.widest();
+                worker_.notes().spread[i] = m.spread(m.widest());
+            });
+            const int cut[] = {widest(background, made), widest(foreground, made)};
+            sums = worker_.pass([&](int cell, const auto &add) {
                 for (const Side side : {background, foreground}) {
                     const std::uint32_t count = fresh_[side] ? pixels(side, cell) : 0;
-                    if (!count)
-                        continue;
                     std::uint8_t &label = worker_.label(side, cell);
                     if (made == 1)
                         label = 0;
-                    const auto [component, axis] = cut[side];
-                    if (label == component && of(side, component).above_mean(cell, axis))
+                    if (count && label == cut[side] &&
+                        of(side, cut[side])
+                            .above_mean(cell, worker_.notes().axis[components * side + cut[side]]))
                         label = static_cast<std::uint8_t>(made);
                     add(components * side + label, cell, count);
                 }
             });
-            sums = next;
         }
         take(sums, fresh_);
+    }
+
+    /// Of so many components of a side; of equal ones the first.
+    GPV_THERE int widest(Side side, int made) {
+        const double *spread = worker_.notes().spread + components * side;
+        int best = 0;
+        for (int i = 1; i < made; i++)
+            if (spread[i] > spread[best])
+                best = i;
+        return best;
     }
 
     // ---- the others -----------------------------------------------------------------

@@ -88,7 +88,7 @@ std::uint64_t sum_differences(const std::uint8_t *const *a, const std::uint8_t *
     const hn::RebindToSigned<Floats> d;
     const std::size_t lanes = hn::Lanes(d);
     std::uint64_t sum = 0;
-    constexpr std::size_t block = 4096; // of which a lane's sum is below 2^31, of two lanes or more
+    constexpr std::size_t block = 4096; // whose sum is below 2^31
     for (std::size_t begin = 0; begin < length; begin += block) {
         const std::size_t end = std::min(begin + block, length);
         auto total = hn::Zero(d);
@@ -116,8 +116,8 @@ void link_row(const std::uint8_t *const *a, const std::uint8_t *const *b, float 
         const auto whole = hn::ConvertTo(di, hn::Add(halvings, half));
         const Vector rest = hn::Sub(hn::ConvertTo(d, whole), halvings);
         Vector power = hn::Zero(d);
-        for (const float factor : segment::power_series)
-            power = hn::Add(hn::Mul(power, rest), hn::Set(d, factor));
+        for (int i = 0; i < segment::power_terms; i++)
+            power = hn::Add(hn::Mul(power, rest), hn::Set(d, segment::power_factor(i)));
         const Vector scale = hn::BitCast(d, hn::ShiftLeft<23>(hn::Sub(hn::Set(di, 127), whole)));
         const Vector v = hn::Mul(hn::Set(d, unit_there), hn::Mul(power, scale));
         const auto capacity = hn::ConvertTo(di, hn::Add(v, half));
@@ -210,12 +210,14 @@ class FitWorker {
     std::uint8_t &part(int cell) { return work_.labels[2 * cells + cell]; }
     std::uint32_t *coarse(Side side) { return work_.coarse + side * table_cells; }
     Gaussian (*mixture())[components] { return mixture_; }
+    FitNotes &notes() { return notes_; }
 
   private:
     const Workspace &work_;
-    std::array<Moments, most_slots> sums_[3];
+    std::array<Moments, most_slots> sums_[2];
     std::size_t which_ = 0;
     Gaussian mixture_[2][components];
+    FitNotes notes_;
 };
 
 class CpuSegment final : public Segment {
@@ -240,11 +242,11 @@ class CpuSegment final : public Segment {
         const Workspace work = carve(run);
         read_colors(work, run);
         make_links(work, run);
-        const bool knows = learned_ && params_.fit != SegmentFit::always;
-        const int rounds = rounds_of(params_, knows);
+        const bool learned = learned_ && params_.fit != SegmentFit::always;
+        const int rounds = rounds_of(params_, learned);
         learned_ = false; // should this fail
         for (int round = 0; round < rounds; round++) {
-            if (round > 0 || !knows)
+            if (round > 0 || !learned)
                 fit(work, run, round > 0);
             make_terminals(work, run);
             cut(work, run, stream, round == rounds - 1);

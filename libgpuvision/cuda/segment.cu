@@ -34,7 +34,7 @@ void with_model(SegmentModel kind, F f) {
 class CudaSegment final : public CudaOperation<Segment> {
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
-        : CudaOperation(context), seeds_staging_(device_), model_(context),
+        : CudaOperation(context), grey_staging_(device_), model_(context),
           solver_(make_graphcut(context)) {
         load<Clear>();
         load<Fill<std::uint8_t>>();
@@ -42,8 +42,8 @@ class CudaSegment final : public CudaOperation<Segment> {
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
-                load<Count<l, false>>();
-                load<Count<l, true>>();
+                load<Count<l, false>>(Count<l, false>::shared_bytes);
+                load<Count<l, true>>(Count<l, true>::shared_bytes);
                 load<Contrast<l, 4>>();
                 load<Contrast<l, 8>>();
                 load<Links<l, 4>>(sizeof(float));
@@ -92,11 +92,11 @@ class CudaSegment final : public CudaOperation<Segment> {
 
     void deliver() override {
         CudaOperation::deliver();
-        seeds_staging_.deliver();
+        grey_staging_.deliver();
     }
     void forget() override {
         CudaOperation::forget();
-        seeds_staging_.forget();
+        grey_staging_.forget();
     }
 
     // ---- running --------------------------------------------------------------------
@@ -107,10 +107,10 @@ class CudaSegment final : public CudaOperation<Segment> {
                            "captured");
         if (seeds_are_uploaded(run))
             refuse_capture("seeds->memory is GPV_MEMORY_HOST; they have to be GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { take(run); }) > scratch_.size())
+        if (planned_bytes([&] { take(run); }) > scratch_.size() || !solver_is_ready())
             refuse_capture("this run needs memory; call gpv_segment_prepare() first");
         for_steps(
-            run, knows(), [&] { sequence_.launch(stream); },
+            run, begins_learned(), [&] { sequence_.launch(stream); },
             [&](bool last) { cut(stream, run, last); });
     }
 
@@ -129,33 +129,37 @@ class CudaSegment final : public CudaOperation<Segment> {
         if (from_host)
             staging_.upload(run.src, there_.src, stream);
         if (seeds_are_uploaded(run))
-            seeds_staging_.upload(*run.seeds, *there_.seeds, stream);
-        const bool known = knows();
-        if (!known && params_.fit != SegmentFit::always) // runs that follow allocate nothing
-            prepare_graphs(run, true);
+            grey_staging_.upload(*run.seeds, *there_.seeds, stream);
+        const bool learned = begins_learned();
+        if (params_.fit != SegmentFit::always) // runs that follow allocate nothing
+            prepare_graphs(run, !learned);
         learned_ = false; // should this fail
         for_steps(
-            run, known, [&] { graphs_.launch(sequence_, stream); },
+            run, learned, [&] { graphs_.launch(sequence_, stream); },
             [&](bool last) { cut(stream, run, last); });
         learned_ = true;
         if (from_host && run.mask)
-            seeds_staging_.download(*there_.mask, stream);
+            grey_staging_.download(*there_.mask, stream);
         if (from_host && run.dst)
             staging_.download(*there_.dst, stream);
         completion_.record(stream);
         if (from_host && run.mask)
-            seeds_staging_.expect(*there_.mask, *run.mask);
+            grey_staging_.expect(*there_.mask, *run.mask);
         if (from_host && run.dst)
             staging_.expect(*there_.dst, *run.dst);
     }
 
     /// Before any work is enqueued, so that the solver has all its memory by then.
     void prepare_solver(Stream stream) {
+        std::vector<Kind> ready;
+        ready.swap(ready_); // if it fails, what it had may be gone
         solver_->set_params(params_.cut);
         solver_->prepare(links_image(), stream);
-        if (ready_.size() == most_kinds)
-            ready_.clear();
-        ready_.push_back(kind());
+        ready.erase(std::remove(ready.begin(), ready.end(), kind()), ready.end());
+        if (ready.size() == most_kinds)
+            ready.erase(ready.begin());
+        ready.push_back(kind());
+        ready_.swap(ready);
     }
     bool solver_is_ready() const {
         return std::find(ready_.begin(), ready_.end(), kind()) != ready_.end();
@@ -163,7 +167,7 @@ class CudaSegment final : public CudaOperation<Segment> {
     Kind kind() const { return {there_.src.width, there_.src.height, params_.connectivity}; }
 
     /// Whether the next run begins with what has been learned.
-    bool knows() const { return learned_ && params_.fit != SegmentFit::always; }
+    bool begins_learned() const { return learned_ && params_.fit != SegmentFit::always; }
 
     static bool seeds_are_uploaded(const SegmentRun &run) {
         return run.seeds && run.seeds->memory == Memory::host;
@@ -171,12 +175,12 @@ class CudaSegment final : public CudaOperation<Segment> {
 
     void reserve_host(const SegmentRun &run) {
         if (seeds_are_uploaded(run))
-            seeds_staging_.reserve_upload(*run.seeds);
+            grey_staging_.reserve_upload(*run.seeds);
         if (run.src.memory != Memory::host)
             return;
         staging_.reserve_upload(run.src);
         if (run.mask)
-            seeds_staging_.reserve_download(*run.mask);
+            grey_staging_.reserve_download(*run.mask);
         if (run.dst)
             staging_.reserve_download(*run.dst);
     }
@@ -232,15 +236,15 @@ class CudaSegment final : public CudaOperation<Segment> {
                                     stride_ * sizeof(int));
     }
 
-    void prepare_graphs(const SegmentRun &run, bool known) {
+    void prepare_graphs(const SegmentRun &run, bool learned) {
         for_steps(
-            run, known, [&] { graphs_.prepare(sequence_); }, [](bool) {});
+            run, learned, [&] { graphs_.prepare(sequence_); }, [](bool) {});
     }
 
     /// Plans the kernels between cuts, and calls launch() for them and cut(last) in turn.
     template <class Launch, class Cut>
-    void for_steps(const SegmentRun &run, bool known, Launch launch, Cut cut) {
-        const int rounds = rounds_of(params_, known);
+    void for_steps(const SegmentRun &run, bool learned, Launch launch, Cut cut) {
+        const int rounds = rounds_of(params_, learned);
         const PixelJob job = pixel_job();
         with_layout(layout_of(there_.src), [&]<Layout l> {
             sequence_.clear();
@@ -251,11 +255,11 @@ class CudaSegment final : public CudaOperation<Segment> {
                     sequence_.clear();
                     add_clear();
                     add_fit<l, true>(job);
-                } else if (!known) {
+                } else if (!learned) {
                     add_fit<l, false>(job);
                 }
                 with_model(params_.model, [&]<SegmentModel kind> {
-                    add_strips<Terminals<l, kind>>(job, terminals_bytes);
+                    add_pixels<Terminals<l, kind>>(job, terminals_bytes);
                 });
                 launch();
                 cut(round == rounds - 1);
@@ -268,9 +272,9 @@ class CudaSegment final : public CudaOperation<Segment> {
             if (run.mask)
                 add_neutral_chroma(*there_.mask);
             if (run.dst && params_.paint == SegmentPaint::cutout)
-                add_strips<PaintCutout<l>>(job);
+                add_pixels<PaintCutout<l>>(job);
             else if (run.dst)
-                add_strips<PaintOverlay<l>>(job);
+                add_pixels<PaintOverlay<l>>(job);
             if (!sequence_.launches().empty())
                 launch();
         });
@@ -287,6 +291,7 @@ class CudaSegment final : public CudaOperation<Segment> {
             for (int i = 1; i < there_.dst->plane_count(); i++)
                 job.chroma[i - 1] = rows_of(there_.dst->planes[i]);
             job.dst_red = blue_first(there_.dst->format) ? 2 : 0;
+            job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
         }
         job.rect = there_.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
         job.weight = params_.lambda * unit;
@@ -301,7 +306,7 @@ class CudaSegment final : public CudaOperation<Segment> {
     Model *model() const { return reinterpret_cast<Model *>(model_.data()); }
 
     template <class Kernel>
-    void add_strips(const PixelJob &job, std::size_t shared = 0) {
+    void add_pixels(const PixelJob &job, std::size_t shared = 0) {
         add<Kernel>(Kernel::grid(job.src.width, job.src.height), job, shared);
     }
 
@@ -314,14 +319,18 @@ class CudaSegment final : public CudaOperation<Segment> {
     void add_links(const PixelJob &job) {
         const bool four = params_.connectivity == 4;
         if (params_.sigma == 0)
-            four ? add_strips<Contrast<layout, 4>>(job) : add_strips<Contrast<layout, 8>>(job);
-        four ? add_strips<Links<layout, 4>>(job, sizeof(float))
-             : add_strips<Links<layout, 8>>(job, sizeof(float));
+            four ? add_pixels<Contrast<layout, 4>>(job) : add_pixels<Contrast<layout, 8>>(job);
+        four ? add_pixels<Links<layout, 4>>(job, sizeof(float))
+             : add_pixels<Links<layout, 8>>(job, sizeof(float));
     }
 
     template <Layout layout, bool of_cut>
     void add_fit(const PixelJob &job) {
-        add_strips<Count<layout, of_cut>>(job);
+        using Kernel = Count<layout, of_cut>;
+        const std::int64_t strips = std::int64_t{strips_of_row(job.src.width)} * job.src.height;
+        const std::int64_t most = std::int64_t{count_blocks} * device_.multiprocessors();
+        const std::int64_t grid = std::min(most, (strips + Kernel::threads - 1) / Kernel::threads);
+        add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
         add_together<FitModel>(dim3(device_.multiprocessors()),
                                {.kind = params_.model,
                                 .continues = of_cut,
@@ -345,7 +354,7 @@ class CudaSegment final : public CudaOperation<Segment> {
     }
 
     SegmentParams params_;
-    Staging seeds_staging_; ///< and of the mask
+    Staging grey_staging_; ///< of seeds and of the mask
     Buffer model_;
     bool learned_ = false;
     std::unique_ptr<Graphcut> solver_;

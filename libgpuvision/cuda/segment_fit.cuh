@@ -27,6 +27,7 @@ struct FitModel {
         Moments sums[2][slots]; ///< of the last pass and of the one before
         Moments own[slots];     ///< what this block adds
         Gaussian mixture[2][components];
+        FitNotes notes;
     };
 
     __device__ static void run(const Job &job) {
@@ -61,22 +62,19 @@ struct FitModel {
     template <class F>
     __device__ const Moments *pass(F f) {
         pass_++;
-        clear(shared_.own);
+        clear(shared().own);
         __syncthreads();
         for (int cell = first(); cell < cells; cell += step())
-            f(cell, [&](int slot, int of, unsigned count) {
-                if (count)
-                    add(shared_.own[slot], moments_of(of, count));
-            });
+            f(cell, [&](int slot, int of, unsigned count) { add(slot, of, count); });
         __syncthreads();
         Moments *const sums = job_.control->sums[pass_ % 3];
         for (int i = threadIdx.x; i < slots * numbers; i += threads)
-            if (const Wide number = numbers_of(shared_.own)[i])
+            if (const Wide number = numbers_of(shared().own)[i])
                 atomicAdd(numbers_of(sums) + i, number);
         if (blockIdx.x == 0) // nobody reads these any more, nor adds to them yet
             clear(job_.control->sums[(pass_ + 1) % 3]);
         grid_.wait();
-        Moments *const here = shared_.sums[pass_ % 2];
+        Moments *const here = shared().sums[pass_ % 2];
         for (int i = threadIdx.x; i < slots * numbers; i += threads)
             numbers_of(here)[i] = __ldcg(numbers_of(sums) + i);
         __syncthreads();
@@ -87,11 +85,13 @@ struct FitModel {
     }
     __device__ std::uint8_t &part(int cell) const { return job_.labels[2 * cells + cell]; }
     __device__ unsigned *coarse(Side side) const { return job_.coarse + side * table_cells; }
-    __device__ Gaussian (*mixture())[components] { return shared_.mixture; }
+    __device__ Gaussian (*mixture())[components] { return shared().mixture; }
+    __device__ FitNotes &notes() { return shared().notes; }
 
   private:
-    __device__ explicit FitModel(const Job &job)
-        : job_(job), shared_(*shared_memory<Shared>()), grid_(&job.control->arrived) {}
+    __device__ explicit FitModel(const Job &job) : job_(job), grid_(&job.control->arrived) {}
+
+    __device__ static Shared &shared() { return *shared_memory<Shared>(); }
 
     __device__ static int first() { return static_cast<int>(blockIdx.x * threads + threadIdx.x); }
     __device__ static int step() { return static_cast<int>(gridDim.x) * threads; }
@@ -101,15 +101,35 @@ struct FitModel {
         for (int i = threadIdx.x; i < slots * numbers; i += threads)
             numbers_of(sums)[i] = 0;
     }
+    /// All lanes of a warp call. Their cells share red and green: a warp adds once to each slot
+    /// that its lanes have.
+    __device__ static void add(int slot, int cell, unsigned count) {
+        static_assert(levels == 32, "a cell's blue is the lane");
+        const Color l = levels_of(cell);
+        const int lane = static_cast<int>(threadIdx.x % 32);
+        for (unsigned left = __ballot_sync(~0u, count > 0); left;) {
+            const int leader = __ffs(static_cast<int>(left)) - 1;
+            const int which = __shfl_sync(~0u, slot, leader);
+            const bool mine = count > 0 && slot == which;
+            left &= ~__ballot_sync(~0u, mine);
+            const Wide own = mine ? count : 0, z = own * l.blue;
+            const Moments m = moments_of_row(l.red, l.green, sum(own), sum(z), sum(z * l.blue));
+            if (lane == leader)
+                add(shared().own[which], m);
+        }
+    }
+    __device__ static Wide sum(Wide own) {
+        return fold_warp(own, [](Wide a, Wide b) { return a + b; });
+    }
     __device__ static void add(Moments &to, const Moments &m) {
         const auto *from = reinterpret_cast<const Wide *>(&m);
+#pragma unroll
         for (int i = 0; i < numbers; i++)
             if (from[i])
                 atomicAdd(numbers_of(&to) + i, from[i]);
     }
 
     const Job &job_;
-    Shared &shared_;
     GridBarrier grid_;
     int pass_ = 0;
 };

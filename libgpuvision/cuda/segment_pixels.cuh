@@ -51,6 +51,7 @@ struct PixelJob {
     int *links[4];
     int stride; ///< of these, pixels
     int dst_red;
+    bool dst_in_words; ///< its pixels of 4 bytes can be written at once
 
     __device__ Known known(int x, int y) const {
         if (!rect.has(x, y))
@@ -85,44 +86,72 @@ __device__ __forceinline__ void store_strip(int *to, const int (&values)[strip])
 }
 
 /// How many pixels there are of each kind in each cell. of_cut: they are known as the mask says.
+///
+/// A block takes strips one behind the other, where the same few cells come again and again. It
+/// counts them in shared memory, and adds what it has to the counters in memory at the end. What
+/// finds no place is counted there at once.
 template <Layout layout, bool of_cut>
-struct Count : OfStrips<Count<layout, of_cut>> {
-    __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
-        int where = -1;
-        unsigned pixels = 0;
-        unsigned *const counts = &job.control->counts[0][0];
-        if (inside) {
-            int cell[strip];
-            const int length =
-                load_colors<layout>(job.src, x, y, cell, [](const Color &c) { return cell_of(c); });
-#pragma unroll
-            for (int i = 0; i < strip; i++) {
-                if (i >= length)
-                    continue;
-                const int here = kind(job, x + i, y) * cells + cell[i];
-                if (here != where) {
-                    if (pixels)
-                        atomicAdd(counts + where, pixels);
-                    where = here;
-                    pixels = 0;
-                }
-                pixels++;
-            }
+struct Count {
+    using Job = PixelJob;
+    static constexpr int threads = count_threads;
+    static constexpr unsigned places = count_places, none = ~0u;
+    static constexpr std::size_t shared_bytes = 2 * places * sizeof(unsigned);
+    static_assert((places & (places - 1)) == 0);
+
+    __device__ static void run(const Job &job) {
+        unsigned *const keys = shared_memory<unsigned>();
+        for (unsigned i = threadIdx.x; i < places; i += threads) {
+            keys[i] = none;
+            keys[places + i] = 0;
         }
-        // In a plain area all threads of a warp would queue up.
-        const unsigned live = __ballot_sync(~0u, pixels > 0);
-        const int first = __ffs(static_cast<int>(live)) - 1;
-        const int common = __shfl_sync(~0u, where, first < 0 ? 0 : first);
-        if (__all_sync(~0u, pixels == 0 || where == common)) {
-            pixels = sum_of_warp(pixels);
-            if (static_cast<int>(threadIdx.x % 32) != first)
-                pixels = 0;
-        }
-        if (pixels)
-            atomicAdd(counts + where, pixels);
+        __syncthreads();
+        const Wide across = strips_of_row(job.src.width), strips = across * job.src.height;
+        const Wide end = strips * (blockIdx.x + 1) / gridDim.x;
+        for (Wide i = strips * blockIdx.x / gridDim.x + threadIdx.x; i < end; i += threads)
+            count_strip(job, static_cast<int>(i % across) * strip, static_cast<int>(i / across));
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < places; i += threads)
+            if (keys[places + i])
+                atomicAdd(&job.control->counts[0][0] + keys[i], keys[places + i]);
     }
 
   private:
+    __device__ static void count_strip(const Job &job, int x, int y) {
+        int cell[strip];
+        const int length =
+            load_colors<layout>(job.src, x, y, cell, [](const Color &c) { return cell_of(c); });
+        unsigned key = none, pixels = 0;
+#pragma unroll
+        for (int i = 0; i < strip; i++) {
+            if (i >= length)
+                continue;
+            const auto here = static_cast<unsigned>(kind(job, x + i, y) * cells + cell[i]);
+            if (here != key) {
+                add(job, key, pixels);
+                key = here;
+                pixels = 0;
+            }
+            pixels++;
+        }
+        add(job, key, pixels);
+    }
+    __device__ static void add(const Job &job, unsigned key, unsigned pixels) {
+        if (pixels == 0)
+            return;
+        unsigned *const keys = shared_memory<unsigned>();
+        unsigned place = key * 2654435761u / (0xffffffffu / places + 1);
+        for (int i = 0; i < count_probes; i++) {
+            unsigned there = load_now(keys + place);
+            if (there == none)
+                there = atomicCAS(keys + place, none, key);
+            if (there == none || there == key) {
+                atomicAdd(keys + places + place, pixels);
+                return;
+            }
+            place = (place + 1) % places;
+        }
+        atomicAdd(&job.control->counts[0][0] + key, pixels);
+    }
     __device__ static int kind(const PixelJob &job, int x, int y) {
         if constexpr (of_cut)
             return known_of(job.mask.row<const std::uint8_t>(y)[x], false);
@@ -249,35 +278,47 @@ struct Terminals : OfStrips<Terminals<layout, kind>> {
     }
 };
 
+/// Calls Derived::paint(job, x, y) for all pixels, of which those beside each other belong to
+/// threads beside each other.
+template <class Derived>
+struct OfPixels {
+    using Job = PixelJob;
+    static constexpr int threads = paint_threads;
+
+    static dim3 grid(int width, int height) {
+        return dim3(blocks(width, threads), static_cast<unsigned>(height));
+    }
+    __device__ static void run(const Job &job) {
+        const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
+        if (x < job.src.width)
+            Derived::paint(job, x, y, job.mask.row<const std::uint8_t>(y)[x]);
+    }
+};
+
 /// The picture with its background grey and half as bright.
 template <Layout layout>
-struct PaintOverlay : OfStrips<PaintOverlay<layout>> {
-    __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
-        if (!inside)
-            return;
-        const auto *sides = job.mask.row<const std::uint8_t>(y);
-        const int end = min(x + strip, job.src.width);
-        for (int i = x; i < end; i++)
-            paint(job, i, y, sides[i] == seed_background);
-    }
-
-  private:
-    __device__ static void paint(const PixelJob &job, int x, int y, bool dims) {
+struct PaintOverlay : OfPixels<PaintOverlay<layout>> {
+    __device__ static void paint(const PixelJob &job, int x, int y, int side) {
         constexpr int channels = layout == Layout::rgb ? 3 : layout == Layout::rgbx ? 4 : 1;
         const std::int64_t at = std::int64_t{x} * channels;
         const auto *from = job.src.planes[0].row<const std::uint8_t>(y) + at;
+        const bool dims = side == seed_background;
         std::uint8_t pixel[channels];
+#pragma unroll
         for (int i = 0; i < channels; i++)
             pixel[i] = from[i];
         if (dims)
             Overlay(channels, job.src.red, is_yuv(layout) ? job.src.yuv.luma_offset : 0).dim(pixel);
         auto *to = job.dst.row<std::uint8_t>(y) + at;
+#pragma unroll
         for (int i = 0; i < channels; i++)
             to[i] = pixel[i];
         if constexpr (is_yuv(layout))
             if (x % 2 == 0 && y % 2 == 0)
                 paint_chroma(job, x / 2, y / 2, dims);
     }
+
+  private:
     __device__ static void paint_chroma(const PixelJob &job, int x, int y, bool dims) {
         constexpr int sites = layout == Layout::nv12 ? 2 : 1;
         for (int plane = 1; plane <= (layout == Layout::nv12 ? 1 : 2); plane++) {
@@ -291,21 +332,19 @@ struct PaintOverlay : OfStrips<PaintOverlay<layout>> {
 
 /// The picture with the mask as alpha.
 template <Layout layout>
-struct PaintCutout : OfStrips<PaintCutout<layout>> {
-    __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
-        if (!inside)
+struct PaintCutout : OfPixels<PaintCutout<layout>> {
+    __device__ static void paint(const PixelJob &job, int x, int y, int side) {
+        const Color c = color_at<layout>(job.src, x, y);
+        auto *to = job.dst.row<std::uint8_t>(y) + 4 * std::int64_t{x};
+        const int first = job.dst_red ? c.blue : c.red, third = job.dst_red ? c.red : c.blue;
+        if (job.dst_in_words) {
+            *reinterpret_cast<Word *>(to) = first | c.green << 8 | third << 16 | Word(side) << 24;
             return;
-        const auto *sides = job.mask.row<const std::uint8_t>(y);
-        auto *to = job.dst.row<std::uint8_t>(y);
-        const int end = min(x + strip, job.src.width);
-        for (int i = x; i < end; i++) {
-            const Color c = color_at<layout>(job.src, i, y);
-            std::uint8_t *pixel = to + 4 * std::int64_t{i};
-            pixel[job.dst_red] = static_cast<std::uint8_t>(c.red);
-            pixel[1] = static_cast<std::uint8_t>(c.green);
-            pixel[2 - job.dst_red] = static_cast<std::uint8_t>(c.blue);
-            pixel[3] = sides[i];
         }
+        to[0] = static_cast<std::uint8_t>(first);
+        to[1] = static_cast<std::uint8_t>(c.green);
+        to[2] = static_cast<std::uint8_t>(third);
+        to[3] = static_cast<std::uint8_t>(side);
     }
 };
 
