@@ -228,6 +228,15 @@ def make_cut(photos, folder, build):
           (width, height), 4, COLOR_PNG)
 
 
+def make_sides(photos):
+    size = 240, 160
+    effects = ["", "seed-source=auto", "seed-source=rect rect=30,4,174,150 iterations=5"]
+    sheet("segment-sides.png",
+          [(effect.removeprefix("seed-source=rect ") or "source",
+            picture(photos / "coffee.png", "RGB", size=size, effect="gpugraphcut " + effect if effect else ""))
+           for effect in effects], size, 3, COLOR_PNG)
+
+
 def make_connectivity(folder):
     """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
     rows = DRAWING.split()
@@ -250,7 +259,7 @@ def main():
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
         photos = photographs(folder)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
-                     make_connectivity, make_clusters, make_spaces, make_keypoints, make_detection,
+                     make_connectivity, make_clusters, make_spaces, make_sides, make_keypoints, make_detection,
                      make_photograph):
             make(photos)
         make_cut(photos, Path(folder), Path(folders[0]).resolve())
