@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/ccl.hpp"
 
-#include <utility>
-
 #include "api/guard.hpp"
 #include "api/image.hpp"
 
@@ -239,22 +237,14 @@ gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, con
         if (count)
             run.count = gpv::read_count(*op, count);
         gpv::require_disjoint(run);
-        // Without results, should it fail.
-        const bool had_run = std::exchange(op->has_run, false);
-        try {
-            if (!op->core->run(stream, run)) {
-                op->has_run = had_run;
-                return;
-            }
-        } catch (const gpv::Error &error) {
-            if (error.status() == gpv::Status::unsupported) // it has not begun
-                op->has_run = had_run;
-            throw;
-        }
-        op->has_run = true;
-        op->labels16 = run.dst && op->params.output == gpv::CclOutput::labels &&
-                       run.dst->format != gpv::Format::label32;
-        op->capacity = run.components ? run.components->capacity : -1;
+        gpv::start_run(*op, [&] {
+            if (!op->core->run(stream, run))
+                return false;
+            op->labels16 = run.dst && op->params.output == gpv::CclOutput::labels &&
+                           run.dst->format != gpv::Format::label32;
+            op->capacity = run.components ? run.components->capacity : -1;
+            return true;
+        });
     });
 }
 

@@ -136,20 +136,12 @@ gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image
         if (result)
             run.result = gpv::read_found(*op->context, result, "gpv_graphcut_wait");
         gpv::require_disjoint(run);
-        // A run that has not begun leaves the result of the one before; one that fails leaves none.
-        const bool had_run = std::exchange(op->has_run, false);
-        try {
-            if (!op->core->run(stream, run)) {
-                op->has_run = had_run;
-                return;
-            }
-        } catch (const gpv::Error &error) {
-            if (error.status() == gpv::Status::unsupported)
-                op->has_run = had_run;
-            throw;
-        }
-        op->has_run = true;
-        op->width = run.links.width;
+        gpv::start_run(*op, [&] {
+            if (!op->core->run(stream, run))
+                return false;
+            op->width = run.links.width;
+            return true;
+        });
     });
 }
 

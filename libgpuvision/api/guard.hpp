@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <string>
+#include <utility>
 
 #include <gpuvision/gpuvision.h>
 
@@ -92,6 +93,21 @@ void destroy(T **object) noexcept {
         delete *object;
     }
     *object = nullptr;
+}
+
+/// Starts a run of an object, whose has_run says whether its last run left something to be found.
+/// run() returns whether there is now one to wait for. What has not begun leaves what the run
+/// before it has found; what fails leaves nothing.
+template <class T, class F>
+void start_run(T &object, F &&run) {
+    const bool had_run = std::exchange(object.has_run, false);
+    try {
+        object.has_run = run() || had_run;
+    } catch (const Error &error) {
+        if (error.status() == Status::unsupported) // it has not begun
+            object.has_run = had_run;
+        throw;
+    }
 }
 
 inline constexpr std::uint32_t max_struct_size = 4096;

@@ -264,15 +264,7 @@ gpv_status gpv_kmeans_run(gpv_kmeans *op, gpv_stream stream, const gpv_image *sr
         }
         gpv::require_disjoint(run);
         gpv::require_given(*op);
-        // Without results, should it fail.
-        const bool had_run = std::exchange(op->has_run, false);
-        try {
-            op->has_run = op->core->run(stream, run) || had_run;
-        } catch (const gpv::Error &error) {
-            if (error.status() == gpv::Status::unsupported) // it has not begun
-                op->has_run = had_run;
-            throw;
-        }
+        gpv::start_run(*op, [&] { return op->core->run(stream, run); });
     });
 }
 

@@ -207,15 +207,7 @@ gpv_status gpv_segment_run(gpv_segment *op, gpv_stream stream, const gpv_image *
         if (result)
             run.result = gpv::read_found(*op->context, result, "gpv_segment_wait");
         gpv::require_disjoint(run);
-        // Without results, should it fail.
-        const bool had_run = std::exchange(op->has_run, false);
-        try {
-            op->has_run = op->core->run(stream, run) || had_run;
-        } catch (const gpv::Error &error) {
-            if (error.status() == gpv::Status::unsupported) // it has not begun
-                op->has_run = had_run;
-            throw;
-        }
+        gpv::start_run(*op, [&] { return op->core->run(stream, run); });
     });
 }
 

@@ -177,19 +177,6 @@ void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t s
         meet("descriptors", "keypoints");
 }
 
-/// A run that has not begun leaves the results of the one before; one that fails leaves none.
-template <class F>
-void start(gpv_sift &op, F run) {
-    const bool had_run = std::exchange(op.has_run, false);
-    try {
-        op.has_run = run() || had_run;
-    } catch (const Error &error) {
-        if (error.status() == Status::unsupported)
-            op.has_run = had_run;
-        throw;
-    }
-}
-
 /// Of a run that has finished.
 void require_no_overflow(const gpv_sift &op) {
     if (op.has_run && op.core->overflow())
@@ -267,7 +254,7 @@ gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, const gpv_image *src,
         if (result)
             run.result = gpv::read_result(*op, result);
         gpv::require_disjoint(run);
-        gpv::start(*op, [&] { return op->core->run(stream, run); });
+        gpv::start_run(*op, [&] { return op->core->run(stream, run); });
     });
 }
 
@@ -278,7 +265,7 @@ gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *s
         gpv::SiftDescription description{.src = gpv::read_image(src, "src")};
         gpv::require_source(*op, description.src);
         gpv::read_given(*op, keypoints, keypoint_stride, count, descriptors, description);
-        gpv::start(*op, [&] { return op->core->describe(stream, description); });
+        gpv::start_run(*op, [&] { return op->core->describe(stream, description); });
     });
 }
 
