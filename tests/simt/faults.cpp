@@ -653,7 +653,7 @@ struct Cutting {
 struct Segmentation {
     gpv_format format = GPV_FORMAT_RGB8;
     int width = 9, height = 4;
-    gpv_memory memory = GPV_MEMORY_CUDA, seeds_memory = GPV_MEMORY_CUDA;
+    gpv_memory memory = GPV_MEMORY_CUDA;
     gpv_segment_model model = GPV_SEGMENT_MEANS; ///< takes the emulation least time
     int connectivity = 4, rounds = 1;
     gpv_format mask = GPV_FORMAT_GRAY8;
@@ -669,7 +669,7 @@ struct Segmentation {
 
     Segmentation on_host() const {
         Segmentation look = *this;
-        look.memory = look.seeds_memory = GPV_MEMORY_HOST;
+        look.memory = GPV_MEMORY_HOST;
         return look;
     }
     gpv_segment_params params() const {
@@ -683,7 +683,7 @@ struct Segmentation {
     }
     std::vector<Block> blocks() const {
         return {{image_bytes(format, width, height), memory},
-                {image_bytes(GPV_FORMAT_GRAY8, width, height), seeds_memory},
+                {image_bytes(GPV_FORMAT_GRAY8, width, height), memory},
                 {image_bytes(mask, width, height), memory},
                 {image_bytes(format, width, height), memory},
                 {sizeof(gpv_graphcut_result), GPV_MEMORY_CUDA}};
@@ -1765,10 +1765,6 @@ void test_faults_of_segment() {
     const std::vector<Act> created = {create_context, create};
     const Segmentation device;
     test<Segmentation>({"operator of segment", {}, {create_context}, {create}});
-    test<Segmentation>({"segment, on the device, seeds in host memory: run, wait",
-                        {.seeds_memory = GPV_MEMORY_HOST},
-                        created,
-                        {run, wait}});
     test<Segmentation>({"segment, on the device: prepare, run, sync",
                         device,
                         created,
