@@ -114,7 +114,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_forget(gpv_segment *op);
 /**
  * Allocates all that a run on such images needs, so that the run allocates
  * nothing. Without it the first run of its kind (size, format, memory,
- * parameters) allocates. Of images, data and stride are not looked at.
+ * parameters, whether anything has been learned) allocates. Of images, data and stride are not
+ * looked at.
  *
  * @param src   as in gpv_segment_run()
  * @param seeds as in gpv_segment_run(); NULL = there will be none

@@ -30,7 +30,7 @@ struct SegmentParams {
     int connectivity = 4;
     int rounds = 1;
     float lambda = 0.02f;
-    float sigma = 0; ///< grey levels, 0 = from the image
+    float sigma = 0; ///< a distance of colours, 0 = from the image
     SegmentPaint paint = SegmentPaint::overlay;
     GraphcutParams cut;
 };
@@ -436,7 +436,7 @@ struct SegmentRun {
     Image src;
     std::optional<Image> seeds;
     std::optional<Rect> rect;
-    std::optional<Image> mask, dst;  ///< at least one of them
+    std::optional<Image> mask, dst;
     GraphcutFound *result = nullptr; ///< where the backend computes; may be null
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How the models of segmentation are fitted to colours: the steps, which both
-// backends take. Whoever takes part calls fit() with a worker of its own.
+// backends take. Whoever takes part runs a Fit with a worker of its own.
 #pragma once
 
 #include "core/segment.hpp"

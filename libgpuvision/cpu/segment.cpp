@@ -416,10 +416,9 @@ class CpuSegment final : public Segment {
             const std::size_t at = y * work.stride;
             std::int32_t *out = work.terminals + at;
             if (mixed) {
-                const std::uint8_t *const rows[] = {work.colors[0] + at, work.colors[1] + at,
-                                                    work.colors[2] + at};
+                const ColorRows rows = work.colors_from(at);
                 HWY_DYNAMIC_DISPATCH(terminal_row)
-                (model_.mixture, weight, rows, out, run.src.width);
+                (model_.mixture, weight, rows.data(), out, run.src.width);
             }
             for_known(run, y, [&](int x, Known known) {
                 if (known == known_background)

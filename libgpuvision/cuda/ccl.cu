@@ -336,18 +336,6 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         });
     }
 
-    template <class T>
-    void fill_chroma(const Image &dst, unsigned value) {
-        for (int i = 1; i < dst.plane_count(); i++) {
-            const PlaneShape shape = dst.shape(i);
-            const PointJob job{.out = rows_of(dst.planes[i]),
-                               .length = shape.columns * shape.channels,
-                               .rows = shape.rows,
-                               .value = value};
-            add<Fill<T>>(dim3(blocks(job.length, Fill<T>::threads), job.rows), job);
-        }
-    }
-
     void color(const Rows &labels, const Image &dst) {
         ColorJob job{.labels = labels, .width = dst.width, .height = dst.height};
         for (int i = 0; i < dst.plane_count(); i++)

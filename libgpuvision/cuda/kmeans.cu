@@ -449,7 +449,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
         });
         if (run.labels)
-            fill_chroma(*run.labels);
+            fill_chroma<std::uint8_t>(*run.labels, neutral_chroma8);
     }
 
     Paint paint_for(const Image &image) const {
@@ -457,18 +457,6 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         if (paint.yuv)
             paint.transform = YuvTransform::of(image);
         return paint;
-    }
-
-    void fill_chroma(const Image &labels) {
-        for (int i = 1; i < labels.plane_count(); i++) {
-            const PlaneShape shape = labels.shape(i);
-            const PointJob job{.out = rows_of(labels.planes[i]),
-                               .length = shape.columns * shape.channels,
-                               .rows = shape.rows,
-                               .value = neutral_chroma8};
-            using Kernel = Fill<std::uint8_t>;
-            add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
-        }
     }
 
     KmeansParams params_;

@@ -127,6 +127,19 @@ class CudaOperation : public Interface {
         add<Kernel>(grid, job, shared, Sequence::Begin::together);
     }
 
+    /// All planes of an image but the first, of samples of T.
+    template <class T>
+    void fill_chroma(const Image &image, unsigned value) {
+        for (int i = 1; i < image.plane_count(); i++) {
+            const PlaneShape shape = image.shape(i);
+            const PointJob job{.out = rows_of(image.planes[i]),
+                               .length = shape.columns * shape.channels,
+                               .rows = shape.rows,
+                               .value = value};
+            add<Fill<T>>(dim3(blocks(job.length, Fill<T>::threads), job.rows), job);
+        }
+    }
+
     Rows scratch_rows(int rows, std::size_t row_bytes) {
         const std::size_t stride = round_up(row_bytes, pitch_alignment);
         return {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};

@@ -131,8 +131,8 @@ class CudaSegment final : public CudaOperation<Segment> {
         if (seeds_are_uploaded(run))
             grey_staging_.upload(*run.seeds, *there_.seeds, stream);
         const bool learned = begins_learned();
-        if (params_.fit != SegmentFit::always) // runs that follow allocate nothing
-            prepare_graphs(run, !learned);
+        if (!learned && params_.fit != SegmentFit::always) // those that follow make no graph
+            prepare_graphs(run, true);
         learned_ = false; // should this fail
         for_steps(
             run, learned, [&] { graphs_.launch(sequence_, stream); },
@@ -270,7 +270,7 @@ class CudaSegment final : public CudaOperation<Segment> {
                 add_fit<l, true>(job);
             }
             if (run.mask)
-                add_neutral_chroma(*there_.mask);
+                fill_chroma<std::uint8_t>(*there_.mask, neutral_chroma8);
             if (run.dst && params_.paint == SegmentPaint::cutout)
                 add_pixels<PaintCutout<l>>(job);
             else if (run.dst)
@@ -339,18 +339,6 @@ class CudaSegment final : public CudaOperation<Segment> {
                                 .labels = labels_,
                                 .coarse = coarse_},
                                sizeof(FitModel::Shared));
-    }
-
-    void add_neutral_chroma(const Image &mask) {
-        for (int i = 1; i < mask.plane_count(); i++) {
-            const PlaneShape shape = mask.shape(i);
-            const PointJob job{.out = rows_of(mask.planes[i]),
-                               .length = shape.columns * shape.channels,
-                               .rows = shape.rows,
-                               .value = neutral_chroma8};
-            using Kernel = Fill<std::uint8_t>;
-            add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
-        }
     }
 
     SegmentParams params_;
