@@ -931,6 +931,19 @@ void check_on_gpu(Operator &op) {
     std::printf("CUDA: large instances equal\n");
 }
 
+/// What benchmarks run beside ours.
+void check_plain(int count, int largest) {
+    for (int i = 0; i < count; i++) {
+        const Instance in = any_instance(largest);
+        PlainCut plain(in.width, in.height, in.terminals, in.links);
+        for (int run = 0; run < 2; run++) {
+            plain.reset();
+            expect(plain.flow() == definition(in).flow, "plain push-relabel finds the flow");
+        }
+    }
+    std::printf("CUDA: plain push-relabel: as the definition, %d random cases\n", count);
+}
+
 void check_cuda(bool brief) {
     const Extent extent = {brief};
     const int scale = full_run() ? 10 : 1;
@@ -961,6 +974,7 @@ void check_cuda(bool brief) {
     StreamChecks(extent).check_host_then_device();
     check_two_contexts(extent);
     check_time_limit(op, brief ? 50 : 1280, brief ? 36 : 720);
+    check_plain(brief ? 8 : 100, brief ? 12 : 65);
     if (brief)
         return;
     check_laws(op, 100, 40);
@@ -1020,48 +1034,6 @@ class OpencvCut {
 
 #endif
 
-/// One of those that are timed beside each other.
-struct Candidate {
-    std::string name; ///< of a peer
-    std::function<std::int64_t()> flow;
-    std::function<void()> reset = [] {}; ///< before each run, and not timed
-};
-
-struct Effort {
-    int warm_ups;
-    double seconds;
-};
-constexpr Effort thorough = {1, 10};
-/// Ours on the CPU has run before, as a proof, and a GPU is not to wait for long until a CPU has
-/// been timed.
-constexpr Effort beside_gpu = {0, 1};
-
-/// In turn, as time_in_turn(); at least 3 rounds, and as many more, up to 15, as there is time.
-std::vector<Timing> time_flows(const std::vector<Candidate> &candidates, std::int64_t want,
-                               const Effort &effort = thorough) {
-    using Clock = std::chrono::steady_clock;
-    std::vector<std::vector<double>> samples(candidates.size());
-    const auto start = Clock::now();
-    for (int round = -effort.warm_ups; round < 15; round++) {
-        const std::chrono::duration<double> spent = Clock::now() - start;
-        if (round >= 3 && spent.count() > effort.seconds)
-            break;
-        for (std::size_t i = 0; i < candidates.size(); i++) {
-            candidates[i].reset();
-            const auto begin = Clock::now();
-            const std::int64_t flow = candidates[i].flow();
-            const std::chrono::duration<double, std::micro> time = Clock::now() - begin;
-            expect(flow == want, "all find the same flow, " + candidates[i].name);
-            if (round >= 0)
-                samples[i].push_back(time.count());
-        }
-    }
-    std::vector<Timing> result;
-    for (const auto &s : samples)
-        result.push_back(summarize(s));
-    return result;
-}
-
 /// Runs into memory that is kept.
 class HostRun {
   public:
@@ -1093,13 +1065,6 @@ class HostRun {
 Timing time_copy(std::size_t bytes) {
     std::vector<std::uint8_t> from(bytes), to(bytes);
     return time_in_turn({[&] { std::memcpy(to.data(), from.data(), bytes); }}, 15, 0)[0];
-}
-
-/// The algorithm of the CUDA backend, as a textbook has it, for a CPU.
-Candidate plain_candidate(const Instance &in) {
-    const auto solver = std::make_shared<PushRelabel>(in);
-    return {"plain push-relabel", [solver] { return solver->flow(); },
-            [solver] { solver->reset(); }};
 }
 
 void compare_on_cpu(Report &report, const Named &named, bool beside_plain = false) {
@@ -1183,7 +1148,7 @@ void benchmark_cpu(Report &report) {
 /// What a row of a GPU is to have.
 struct Wanted {
     bool certificate = false;
-    bool plain = false; ///< beside plain push-relabel, too
+    bool plain = false; ///< beside plain push-relabel on either, too
     bool slow = false;  ///< it takes so long that few runs are timed, and a cache does not matter
 };
 
@@ -1240,8 +1205,10 @@ void compare_on_gpu(Report &report, const Named &named, const Wanted &wanted = {
     const std::vector<Timing> times = runs.time();
     std::vector<Candidate> peers = {cpu.on_threads(all)};
     peers[0].name = "our CPU backend, " + std::to_string(all) + " threads";
-    if (wanted.plain)
+    if (wanted.plain) {
         peers.push_back(plain_candidate(in));
+        peers.push_back(plain_cuda_candidate(in));
+    }
     const std::vector<Timing> peer_times = time_flows(peers, flow, beside_gpu);
     for (std::size_t i = 0; i < peers.size(); i++)
         report.add({work_of(named) + (wanted.certificate ? ", certificate" : ""), image_of(named),

@@ -4,6 +4,9 @@
 #pragma once
 
 #include "device.hpp"
+#ifdef HAVE_CUDA
+#    include "plain_cut.hpp"
+#endif
 
 #include <tbb/parallel_for.h>
 
@@ -1101,5 +1104,65 @@ inline Named named_instance(const std::filesystem::path &path) {
     }
     return named;
 }
+
+// ---- times of solvers ----------------------------------------------------------------
+
+/// One of those that are timed beside each other.
+struct Candidate {
+    std::string name; ///< of a peer
+    std::function<std::int64_t()> flow;
+    std::function<void()> reset = [] {}; ///< before each run, and not timed
+};
+
+struct Effort {
+    int warm_ups;
+    double seconds;
+};
+inline constexpr Effort thorough = {1, 10};
+/// Ours on the CPU has run before, as a proof, and a GPU is not to wait for long until a CPU has
+/// been timed.
+inline constexpr Effort beside_gpu = {0, 1};
+
+/// In turn, as time_in_turn(); at least 3 rounds, and as many more, up to 15, as there is time.
+inline std::vector<Timing> time_flows(const std::vector<Candidate> &candidates, std::int64_t want,
+                                      const Effort &effort = thorough) {
+    using Clock = std::chrono::steady_clock;
+    std::vector<std::vector<double>> samples(candidates.size());
+    const auto start = Clock::now();
+    for (int round = -effort.warm_ups; round < 15; round++) {
+        const std::chrono::duration<double> spent = Clock::now() - start;
+        if (round >= 3 && spent.count() > effort.seconds)
+            break;
+        for (std::size_t i = 0; i < candidates.size(); i++) {
+            candidates[i].reset();
+            const auto begin = Clock::now();
+            const std::int64_t flow = candidates[i].flow();
+            const std::chrono::duration<double, std::micro> time = Clock::now() - begin;
+            expect(flow == want, "all find the same flow, " + candidates[i].name);
+            if (round >= 0)
+                samples[i].push_back(time.count());
+        }
+    }
+    std::vector<Timing> result;
+    for (const auto &s : samples)
+        result.push_back(summarize(s));
+    return result;
+}
+
+/// The algorithm of the CUDA backend, as a textbook has it, for a CPU.
+inline Candidate plain_candidate(const Instance &in) {
+    const auto solver = std::make_shared<PushRelabel>(in);
+    return {"plain push-relabel", [solver] { return solver->flow(); },
+            [solver] { solver->reset(); }};
+}
+
+#ifdef HAVE_CUDA
+/// Likewise, on a GPU.
+inline Candidate plain_cuda_candidate(const Instance &in) {
+    const auto solver = std::make_shared<PlainCut>(in.width, in.height, in.terminals, in.links);
+    return {"plain push-relabel, CUDA", [solver] { return solver->flow(); },
+            [solver] { solver->reset(); }};
+}
+#endif
 
 } // namespace parity

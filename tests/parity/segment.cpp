@@ -1558,7 +1558,7 @@ struct Work {
 
     std::string text() const {
         return std::string(model_names[params.model]) + ", " + std::to_string(params.connectivity) +
-               " neighbours";
+               " neighbours" + (hinted->in.seeds ? "" : ", nothing known");
     }
     const GuardedImage &src() const { return hinted->src; }
 };
@@ -1579,6 +1579,20 @@ Work photo_work(int width, int height, gpv_format format, gpv_segment_model mode
             std::make_unique<Hinted>(photo(format, width, height), MadeScene{1, width, height},
                                      Hints::both),
             with_model(model, connectivity)};
+}
+
+/// f(work) for pictures of the sizes in the table of the paper that the sources in
+/// docs/algorithms/graphcut.md begin with. As there, no pixel is certain, and each side has one
+/// mean.
+template <class F>
+void each_of_paper(F f) {
+    for (const auto &[width, height, number] :
+         {std::array{640, 480, 1}, {600, 450, 1}, {600, 450, 2}}) {
+        const MadeScene scene = {static_cast<std::uint64_t>(number), width, height};
+        f(Work{"scene " + std::to_string(number) + " " + size_name(width, height),
+               std::make_unique<Hinted>(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::none),
+               with_model(GPV_SEGMENT_MEANS)});
+    }
 }
 
 /// f(work), one of which is in memory at a time.
@@ -1649,11 +1663,14 @@ class HostRun {
                 context_, "gpv_segment_run");
         require(gpv_segment_wait(op_, nullptr), context_, "gpv_segment_wait");
     }
-    void solve(Solved &graph) {
+    std::int64_t solve(Solved &graph) {
         require(gpv_graphcut_run(solver_, nullptr, graph.terminals.view(), graph.links.view(),
                                  graph.mask.view(), nullptr),
                 context_, "gpv_graphcut_run");
-        require(gpv_graphcut_wait(solver_, nullptr), context_, "gpv_graphcut_wait");
+        gpv_graphcut_result result;
+        gpv_graphcut_result_init(&result, sizeof result);
+        require(gpv_graphcut_wait(solver_, &result), context_, "gpv_graphcut_wait");
+        return result.flow;
     }
     GuardedImage &mask() { return mask_; }
 
@@ -1668,6 +1685,13 @@ class HostRun {
     const Op op_{context_};
     const Solver solver_{context_};
 };
+
+double copy_time(const Work &work) {
+    std::vector<std::uint8_t> from(static_cast<std::size_t>(work.src().pixel_bytes())),
+        to(from.size());
+    return time_in_turn({[&] { std::memcpy(to.data(), from.data(), from.size()); }}, 15, 0)[0]
+        .median;
+}
 
 /// The whole run; then all of it but the cut.
 void compare_on_cpu(Report &report, const Work &work) {
@@ -1706,9 +1730,29 @@ void compare_on_cpu(Report &report, const Work &work) {
     }
 }
 
+/// The cut, beside the same algorithm in its plain form; then the whole run.
+void compare_paper_on_cpu(Report &report, const Work &work) {
+    SegmentDefinition definition;
+    definition.make_graph(work.hinted->in, work.params);
+    Solved graph(definition.graph());
+    HostRun ours(GPV_BACKEND_CPU, work, work.params);
+    ours.run();
+    const std::int64_t flow = ours.solve(graph);
+    expect_equal(ours.mask(), graph.mask, "the graph of a work to be timed, " + work.text());
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, 1);
+    const std::vector<Timing> cuts = time_flows(
+        {{"ours", [&] { return ours.solve(graph); }}, plain_candidate(definition.graph())}, flow);
+    const std::vector<Timing> runs = time_in_turn({[&] { ours.run(); }}, 3, 0.3);
+    const double copy = copy_time(work);
+    report.add({work.text(), work.image, 1, runs[0], "", {}, copy});
+    report.add(
+        {work.text() + ", the cut", work.image, 1, cuts[0], "plain push-relabel", cuts[1], copy});
+}
+
 void benchmark_cpu(Report &report) {
     each_to_time({{640, 480}, {1920, 1080}},
                  [&](const Work &work) { compare_on_cpu(report, work); });
+    each_of_paper([&](const Work &work) { compare_paper_on_cpu(report, work); });
 }
 
 #ifdef HAVE_CUDA
@@ -1722,7 +1766,8 @@ class ColdRuns {
         const std::size_t bytes = in.src->bytes().size() + 2 * all_.mask.bytes().size();
         for (int i = 0; i < std::min(cold_count(bytes), 40); i++) {
             src_.emplace_back(std::make_unique<DeviceImage>())->upload(*in.src);
-            seeds_.emplace_back(std::make_unique<DeviceImage>())->upload(*in.seeds);
+            if (in.seeds)
+                seeds_.emplace_back(std::make_unique<DeviceImage>())->upload(*in.seeds);
             mask_.emplace_back(std::make_unique<DeviceImage>())->upload(all_.mask);
         }
         copy_.emplace(
@@ -1731,9 +1776,8 @@ class ColdRuns {
         links_.upload(graph.links);
         cut_.upload(graph.mask);
         require(gpv_segment_set_params(op_, &work.params), context_, "gpv_segment_set_params");
-        require(
-            gpv_segment_prepare(op_, src_[0]->view(), seeds_[0]->view(), mask_[0]->view(), nullptr),
-            context_, "gpv_segment_prepare");
+        require(gpv_segment_prepare(op_, src_[0]->view(), seeds_of(0), mask_[0]->view(), nullptr),
+                context_, "gpv_segment_prepare");
         require(gpv_graphcut_prepare(solver_, links_.view()), context_, "gpv_graphcut_prepare");
     }
     void expect_found(const GuardedImage &want, const std::string &what) {
@@ -1757,8 +1801,11 @@ class ColdRuns {
   private:
     gpv_status run(cudaStream_t stream, int number) {
         const std::size_t i = static_cast<std::size_t>(number) % src_.size();
-        return gpv_segment_run(op_, stream, src_[i]->view(), seeds_[i]->view(), nullptr,
-                               mask_[i]->view(), nullptr, nullptr);
+        return gpv_segment_run(op_, stream, src_[i]->view(), seeds_of(i), nullptr, mask_[i]->view(),
+                               nullptr, nullptr);
+    }
+    const gpv_image *seeds_of(std::size_t i) const {
+        return seeds_.empty() ? nullptr : seeds_[i]->view();
     }
 
     const DeviceContext context_;
@@ -1787,6 +1834,29 @@ void compare_on_gpu(Report &report, const Work &work) {
                 "the cut", times[1], times[2].median});
 }
 
+/// The cut, beside our CPU backend and the same algorithm in its plain form on either; then the
+/// whole run. What is plain is driven by the host, and timed there.
+void compare_paper_on_gpu(Report &report, const Work &work) {
+    SegmentDefinition definition;
+    definition.make_graph(work.hinted->in, work.params);
+    Solved graph(definition.graph());
+    HostRun cpu(GPV_BACKEND_CPU, work, work.params);
+    cpu.run();
+    const std::int64_t flow = cpu.solve(graph);
+    ColdRuns runs(work, work.params, graph);
+    runs.expect_found(cpu.mask(), "to be timed: " + work.text());
+    const std::vector<Timing> times = runs.time();
+    const std::vector<Candidate> peers = {{"our CPU backend", [&] { return cpu.solve(graph); }},
+                                          plain_candidate(definition.graph()),
+                                          plain_cuda_candidate(definition.graph())};
+    const std::vector<Timing> peer_times = time_flows(peers, flow, beside_gpu);
+    for (std::size_t i = 0; i < peers.size(); i++)
+        report.add({work.text() + ", the cut", work.image, 0, times[1], peers[i].name,
+                    peer_times[i], times[2].median});
+    const Timing of_cpu = time_in_turn({[&] { cpu.run(); }}, 3, 0.3)[0];
+    report.add({work.text(), work.image, 0, times[0], "our CPU backend", of_cpu, times[2].median});
+}
+
 /// From host memory to host memory, one after the other.
 void compare_from_host(Report &report, const Work &work) {
     HostRun gpu(GPV_BACKEND_CUDA, work, work.params), cpu(GPV_BACKEND_CPU, work, work.params);
@@ -1803,6 +1873,7 @@ void compare_from_host(Report &report, const Work &work) {
 void benchmark_gpu(Report &report) {
     each_to_time({{640, 480}, {1920, 1080}, {3840, 2160}},
                  [&](const Work &work) { compare_on_gpu(report, work); });
+    each_of_paper([&](const Work &work) { compare_paper_on_gpu(report, work); });
     for (const gpv_format format : {GPV_FORMAT_RGB8, GPV_FORMAT_NV12})
         compare_from_host(report, scene_work(1920, 1080, format, GPV_SEGMENT_GMM, 4));
 }
