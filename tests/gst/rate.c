@@ -15,13 +15,13 @@
 
 #define SLICES 10
 #define BUFFERS 8
-#define WIDTH 1920
-#define HEIGHT 1080
-#define IMAGE "1920x1080 NV12"
+#define FULL_HD .image = "1920x1080 NV12", .width = 1920, .height = 1080
+#define VGA .image = "640x480 NV12", .width = 640, .height = 480
 #define ERODE "gpuerode radius=1"
 #define CCL "gpuccl"
 #define KMEANS "gpukmeans"
 #define SIFT "gpusift"
+#define GRAPHCUT "gpugraphcut seed-source=rect rect="
 
 static gdouble seconds = 3;
 static gchar *json_path, *clip_path;
@@ -32,8 +32,10 @@ typedef struct {
 
 typedef struct {
     const gchar *name, *image;
-    const gchar *element, *backend;
+    gint width, height;
+    const gchar *element, *backend; /* no element: a clip */
     gboolean cuda_memory;
+    gboolean object;         /* one moves across the frames, which are alike else */
     gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
     Quartiles with, without; /* frames a second */
     gdouble latency[2];      /* us of a frame: median, 99th percentile; 0: not measured */
@@ -89,19 +91,19 @@ typedef struct {
     GstPad *pad; /* pushes into the pipeline */
 } Chain;
 
-static GstCaps *frame_caps(gboolean cuda) {
+static GstCaps *frame_caps(const Result *frame) {
     GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", "width",
-                                        G_TYPE_INT, WIDTH, "height", G_TYPE_INT, HEIGHT,
-                                        "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
-    if (cuda)
+                                        G_TYPE_INT, frame->width, "height", G_TYPE_INT,
+                                        frame->height, "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
+    if (frame->cuda_memory)
         gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
     return caps;
 }
 
-static gboolean chain_open(Chain *chain, const gchar *description, gboolean cuda) {
+static gboolean chain_open(Chain *chain, const gchar *description, const Result *frame) {
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, NULL);
     GstPad *target = gst_element_get_static_pad(bin, "sink");
-    GstCaps *caps = frame_caps(cuda);
+    GstCaps *caps = frame_caps(frame);
     GstSegment segment;
     gboolean taken;
     chain->pipeline = gst_pipeline_new(NULL);
@@ -129,18 +131,48 @@ static void chain_close(Chain *chain) {
     gst_object_unref(chain->pipeline);
 }
 
+static guint8 noise(gsize i) {
+    return (guint8)(i * 2654435761u >> 13);
+}
+
 static void fill(GstBuffer *buffer) {
     GstMapInfo map;
     if (!gst_buffer_map(buffer, &map, GST_MAP_WRITE))
         return;
     for (gsize i = 0; i < map.size; i++)
-        map.data[i] = (guint8)(i * 2654435761u >> 13);
+        map.data[i] = noise(i);
     gst_buffer_unmap(buffer, &map);
 }
 
+/* A disc in front of a background. By their noise half of the pixels could be of either. */
+static void draw_object(GstVideoFrame *frame, guint number) {
+    const gint width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
+    const gint radius = height / 5, cx = width * (20 + (gint)number) / 48, cy = height / 2;
+    for (gint p = 0; p < 2; p++)
+        for (gint y = 0; y < height >> p; y++) {
+            guint8 *row = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(frame, p) +
+                          y * GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
+            for (gint x = 0; x < width; x++) {
+                const gint dx = x - cx, dy = (y << p) - cy;
+                const guint8 least = dx * dx + dy * dy < radius * radius ? 112 : 80;
+                row[x] = least + noise((gsize)y * (gsize)width + (gsize)x) % 64;
+            }
+        }
+}
+
+static void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guint number) {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    if (!gst_video_info_from_caps(&info, caps) ||
+        !gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE))
+        return;
+    draw_object(&frame, number);
+    gst_video_frame_unmap(&frame);
+}
+
 /* From the pool that the chain offers, as a source would. */
-static gboolean take_offered(Chain *chain, gboolean cuda, GstBuffer **buffers) {
-    GstCaps *caps = frame_caps(cuda);
+static gboolean take_offered(Chain *chain, const Result *frame, GstBuffer **buffers) {
+    GstCaps *caps = frame_caps(frame);
     GstQuery *query = gst_query_new_allocation(caps, TRUE);
     GstBufferPool *pool = NULL;
     gboolean taken = FALSE;
@@ -150,7 +182,9 @@ static gboolean take_offered(Chain *chain, gboolean cuda, GstBuffer **buffers) {
         taken = TRUE;
         for (guint i = 0; i < BUFFERS && taken; i++) {
             taken = gst_buffer_pool_acquire_buffer(pool, &buffers[i], NULL) == GST_FLOW_OK;
-            if (taken)
+            if (taken && frame->object)
+                fill_with_object(buffers[i], caps, i);
+            else if (taken)
                 fill(buffers[i]);
         }
         gst_buffer_pool_set_active(pool, FALSE);
@@ -163,13 +197,12 @@ static gboolean take_offered(Chain *chain, gboolean cuda, GstBuffer **buffers) {
 
 /* An element that makes no pixels offers what is behind it does, and fakesink has no pool. */
 static gboolean take_buffers(Chain *chain, const Result *result, GstBuffer **buffers) {
-    const gboolean cuda = result->cuda_memory;
-    gboolean taken = take_offered(chain, cuda, buffers);
+    gboolean taken = take_offered(chain, result, buffers);
     if (!taken && g_str_equal(result->element, SIFT)) {
         gchar *description =
             g_strdup_printf(ERODE " backend=%s ! fakesink name=sink async=false", result->backend);
         Chain other;
-        taken = chain_open(&other, description, cuda) && take_offered(&other, cuda, buffers);
+        taken = chain_open(&other, description, result) && take_offered(&other, result, buffers);
         chain_close(&other);
         g_free(description);
     }
@@ -228,22 +261,21 @@ static gboolean built_with_cuda(void) {
 }
 
 static void run_pushes(Result *result) {
-    const gboolean cuda = result->cuda_memory;
     gchar *description =
         g_strdup_printf("%s backend=%s ! fakesink name=sink sync=false async=false",
                         result->element, result->backend);
     GArray *latencies = g_array_new(FALSE, FALSE, sizeof(gdouble));
     GstBuffer *buffers[BUFFERS] = {NULL};
     Chain chain;
-    const gboolean taken = chain_open(&chain, description, cuda);
-    if (!taken && cuda && !built_with_cuda())
+    const gboolean taken = chain_open(&chain, description, result);
+    if (!taken && result->cuda_memory && !built_with_cuda())
         result->skipped = g_strdup("the elements are built without gstreamer-cuda");
     else if (!taken || !take_buffers(&chain, result, buffers) ||
              !measure(&chain, buffers, &result->with, latencies))
         result->failed = error_of(chain.pipeline);
     chain_close(&chain);
     if (!result->skipped && !result->failed) {
-        if (!chain_open(&chain, "fakesink name=sink sync=false async=false", cuda) ||
+        if (!chain_open(&chain, "fakesink name=sink sync=false async=false", result) ||
             !measure(&chain, buffers, &result->without, NULL))
             result->failed = error_of(chain.pipeline);
         chain_close(&chain);
@@ -431,7 +463,7 @@ int main(int argc, char **argv) {
     /* The clip comes after what makes a CUDA context. */
     Result results[] = {
         {.name = "CUDAMemory, resident",
-         .image = IMAGE,
+         FULL_HD,
          .element = ERODE,
          .backend = "cuda",
          .cuda_memory = TRUE},
@@ -441,60 +473,96 @@ int main(int argc, char **argv) {
          .backend = "cuda",
          .cuda_memory = TRUE},
         {.name = "system memory, backend=cuda",
-         .image = IMAGE,
+         FULL_HD,
          .element = ERODE,
          .backend = "cuda",
          .cuda_memory = FALSE},
         {.name = "system memory, backend=cpu",
-         .image = IMAGE,
+         FULL_HD,
          .element = ERODE,
          .backend = "cpu",
          .cuda_memory = FALSE},
         {.name = "gpuccl, CUDAMemory, resident",
-         .image = IMAGE,
+         FULL_HD,
          .element = CCL,
          .backend = "cuda",
          .cuda_memory = TRUE},
         {.name = "gpuccl, system memory, backend=cuda",
-         .image = IMAGE,
+         FULL_HD,
          .element = CCL,
          .backend = "cuda",
          .cuda_memory = FALSE},
         {.name = "gpuccl, system memory, backend=cpu",
-         .image = IMAGE,
+         FULL_HD,
          .element = CCL,
          .backend = "cpu",
          .cuda_memory = FALSE},
         {.name = "gpukmeans, CUDAMemory, resident",
-         .image = IMAGE,
+         FULL_HD,
          .element = KMEANS,
          .backend = "cuda",
          .cuda_memory = TRUE},
         {.name = "gpukmeans, system memory, backend=cuda",
-         .image = IMAGE,
+         FULL_HD,
          .element = KMEANS,
          .backend = "cuda",
          .cuda_memory = FALSE},
         {.name = "gpukmeans, system memory, backend=cpu",
-         .image = IMAGE,
+         FULL_HD,
          .element = KMEANS,
          .backend = "cpu",
          .cuda_memory = FALSE},
         {.name = "gpusift, CUDAMemory, resident",
-         .image = IMAGE,
+         FULL_HD,
          .element = SIFT,
          .backend = "cuda",
          .cuda_memory = TRUE},
         {.name = "gpusift, system memory, backend=cuda",
-         .image = IMAGE,
+         FULL_HD,
          .element = SIFT,
          .backend = "cuda",
          .cuda_memory = FALSE},
         {.name = "gpusift, system memory, backend=cpu",
-         .image = IMAGE,
+         FULL_HD,
          .element = SIFT,
          .backend = "cpu",
          .cuda_memory = FALSE},
+        {.name = "gpugraphcut, CUDAMemory, resident",
+         FULL_HD,
+         .element = GRAPHCUT "480,270,960,540",
+         .backend = "cuda",
+         .cuda_memory = TRUE,
+         .object = TRUE},
+        {.name = "gpugraphcut, system memory, backend=cuda",
+         FULL_HD,
+         .element = GRAPHCUT "480,270,960,540",
+         .backend = "cuda",
+         .cuda_memory = FALSE,
+         .object = TRUE},
+        {.name = "gpugraphcut, system memory, backend=cpu",
+         FULL_HD,
+         .element = GRAPHCUT "480,270,960,540",
+         .backend = "cpu",
+         .cuda_memory = FALSE,
+         .object = TRUE},
+        {.name = "gpugraphcut, CUDAMemory, resident",
+         VGA,
+         .element = GRAPHCUT "160,120,320,240",
+         .backend = "cuda",
+         .cuda_memory = TRUE,
+         .object = TRUE},
+        {.name = "gpugraphcut, system memory, backend=cuda",
+         VGA,
+         .element = GRAPHCUT "160,120,320,240",
+         .backend = "cuda",
+         .cuda_memory = FALSE,
+         .object = TRUE},
+        {.name = "gpugraphcut, system memory, backend=cpu",
+         VGA,
+         .element = GRAPHCUT "160,120,320,240",
+         .backend = "cpu",
+         .cuda_memory = FALSE,
+         .object = TRUE},
     };
     const guint n = G_N_ELEMENTS(results);
     gboolean written = TRUE, failed = FALSE;

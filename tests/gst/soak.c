@@ -162,9 +162,10 @@ GST_START_TEST(test_decoder) {
         "tee name=frames  "
         "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! gpukmeans name=kmeans "
         "clusters=4 backend=cuda ! gpusift name=sift overlay=rich backend=cuda ! gpuccl name=ccl "
-        "backend=cuda ! fakesink name=cuda  "
+        "backend=cuda ! gpugraphcut name=graphcut output=cutout backend=cuda ! fakesink name=cuda  "
         "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! gpukmeans clusters=4 "
-        "backend=cpu ! gpusift overlay=rich backend=cpu ! gpuccl backend=cpu ! fakesink name=cpu");
+        "backend=cpu ! gpusift overlay=rich backend=cpu ! gpuccl backend=cpu ! gpugraphcut "
+        "output=cutout backend=cpu ! fakesink name=cpu");
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
     GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
 
@@ -181,6 +182,7 @@ GST_START_TEST(test_decoder) {
     assert_no_copies(pipeline, "kmeans");
     assert_no_copies(pipeline, "sift");
     assert_no_copies(pipeline, "ccl");
+    assert_no_copies(pipeline, "graphcut");
     g_print("%u decoded frames equal, in CUDAMemory all the way\n", got->len);
 
     g_ptr_array_unref(got);
