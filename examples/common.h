@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the examples share: messages, arguments, pictures in files, and a context. */
+/* What the examples share: messages, arguments, pictures in files, and a context. What not every
+   one of them calls is inline, so that compilers do not warn. */
 #include <gpuvision/gpuvision.h>
 
 #include <stdio.h>
@@ -12,7 +13,7 @@ static void die(const char *what, const char *why) {
     exit(1);
 }
 
-static int32_t parse(const char *name, const char *text, int32_t most) {
+static inline int32_t parse(const char *name, const char *text, int32_t most) {
     char *end = NULL;
     long value = strtol(text, &end, 10);
     if (end == text || *end != '\0' || value < 0 || value > most) {
@@ -73,6 +74,24 @@ static void save(const char *path, const gpv_image *image) {
     size_t written = fwrite(image->data[0], 1, size, file);
     if (fclose(file) != 0 || written != size)
         die(path, "could not be written to its end");
+}
+
+/* A copy in colours, which has memory of its own. */
+static inline void to_rgb(const gpv_image *image, gpv_image *colors) {
+    allocate(colors, GPV_FORMAT_RGB8, image->width, image->height);
+    const uint8_t *from = image->data[0];
+    uint8_t *to = colors->data[0];
+    int64_t samples = 3 * (int64_t)image->width * image->height;
+    for (int64_t i = 0; i < samples; ++i)
+        to[i] = from[image->format == GPV_FORMAT_RGB8 ? i : i / 3];
+}
+
+static inline gpv_buffer buffer_of(void *data, size_t size) {
+    gpv_buffer buffer;
+    gpv_buffer_init(&buffer, sizeof buffer);
+    buffer.data = data;
+    buffer.size = size;
+    return buffer;
 }
 
 /* Says why there is no context; once there is one, it keeps the text of an error. */

@@ -7,14 +7,6 @@
 static float centroids[3 * GPV_KMEANS_MAX_CLUSTERS];
 static int32_t counts[GPV_KMEANS_MAX_CLUSTERS];
 
-static gpv_buffer buffer_of(void *data, size_t size) {
-    gpv_buffer buffer;
-    gpv_buffer_init(&buffer, sizeof buffer);
-    buffer.data = data;
-    buffer.size = size;
-    return buffer;
-}
-
 static void list(int32_t clusters, int64_t pixels) {
     printf("cluster  colour    pixels    share\n");
     for (int32_t i = 0; i < clusters; ++i)

@@ -3,16 +3,6 @@
    Build: cc sift.c $(pkg-config --cflags --libs gpuvision) */
 #include "common.h"
 
-/* A copy in colours, which has memory of its own. */
-static void to_rgb(const gpv_image *image, gpv_image *colors) {
-    allocate(colors, GPV_FORMAT_RGB8, image->width, image->height);
-    const uint8_t *from = image->data[0];
-    uint8_t *to = colors->data[0];
-    int64_t samples = 3 * (int64_t)image->width * image->height;
-    for (int64_t i = 0; i < samples; ++i)
-        to[i] = from[image->format == GPV_FORMAT_RGB8 ? i : i / 3];
-}
-
 static void list(const gpv_keypoint *keypoints, int32_t count) {
     printf("       x        y   sigma  angle  response\n");
     for (int32_t i = 0; i < count; ++i)

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "gstgpuvisionmeta.h"
+#include "gstgpuvisionpicture.h"
 
 namespace {
 
@@ -21,12 +22,6 @@ struct Settings {
     gpv_segment_params params; /* without paint */
     Source source;
     guint changes; /* of what is known of the frames: source, rect and seeds */
-};
-
-/* A picture of seeds, in the size of the frames. */
-struct Seeds {
-    guint8 *pixels; /* NULL: none has been read */
-    gint width, height;
 };
 
 /* In pixels; right and bottom are outside. */
@@ -46,9 +41,9 @@ struct _GstGpuGraphcut {
 
     /* Of the frame at hand. */
     Settings settings;
-    gchar *rect, *seeds; /* as of settings.changes */
-    Seeds read;          /* from seeds */
-    gpv_rect bounds;     /* of the foreground */
+    gchar *rect, *seeds;      /* as of settings.changes */
+    GstGpuVisionPicture read; /* from seeds, in the size of the frames */
+    gpv_rect bounds;          /* of the foreground */
     gboolean bounded;
 
     gpv_segment_params used;   /* those of op */
@@ -110,109 +105,6 @@ constexpr GstGpuVisionOutput outputs[] = {
 
 /* ---- seeds ---- */
 
-constexpr GstClockTime most_reading = 10 * GST_SECOND;
-
-void drop_seeds(GstGpuGraphcut *self) {
-    g_clear_pointer(&self->read.pixels, g_free);
-}
-
-/* Of the size that is asked for, or not yet linked to a picture. */
-GstElement *seeds_pipeline(const gchar *path, gint width, gint height, GError **error) {
-    gchar *text =
-        g_strdup_printf("filesrc name=file ! decodebin ! videoconvert dither=none ! "
-                        "videoscale method=nearest-neighbour add-borders=false ! "
-                        "video/x-raw,format=GRAY8,width=%d,height=%d ! appsink name=seeds",
-                        width, height);
-    GstElement *pipeline = gst_parse_launch_full(text, nullptr, GST_PARSE_FLAG_FATAL_ERRORS, error);
-    g_free(text);
-    if (!pipeline)
-        return nullptr;
-    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    g_object_set(file, "location", path, nullptr);
-    gst_object_unref(file);
-    return pipeline;
-}
-
-/* Transfer full. NULL, with the reason, where there is no picture. */
-GstSample *preroll(GstElement *pipeline, GError **error, gchar **debug) {
-    GstBus *bus = gst_element_get_bus(pipeline);
-    gst_element_set_state(pipeline, GST_STATE_PAUSED);
-    GstMessage *message = gst_bus_timed_pop_filtered(
-        bus, most_reading,
-        static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
-    GstSample *sample = nullptr;
-    if (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
-        gst_message_parse_error(message, error, debug);
-    } else if (message) {
-        GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "seeds");
-        g_signal_emit_by_name(sink, "try-pull-preroll", most_reading, &sample);
-        gst_object_unref(sink);
-    }
-    if (!sample && !*error)
-        *error = message ? g_error_new_literal(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-                                               "There is no picture in it.")
-                         : g_error_new(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
-                                       "There was no picture within %d seconds.",
-                                       static_cast<int>(most_reading / GST_SECOND));
-    gst_clear_message(&message);
-    gst_object_unref(bus);
-    return sample;
-}
-
-/* Without gaps between the rows. */
-guint8 *pixels_of(GstSample *sample) {
-    GstVideoInfo info;
-    GstVideoFrame frame;
-    if (!gst_video_info_from_caps(&info, gst_sample_get_caps(sample)) ||
-        !gst_video_frame_map(&frame, &info, gst_sample_get_buffer(sample), GST_MAP_READ))
-        return nullptr;
-    const auto width = static_cast<gsize>(GST_VIDEO_FRAME_WIDTH(&frame));
-    const auto height = static_cast<gsize>(GST_VIDEO_FRAME_HEIGHT(&frame));
-    auto *pixels = static_cast<guint8 *>(g_malloc(width * height));
-    for (gsize y = 0; y < height; y++)
-        std::memcpy(pixels + y * width,
-                    static_cast<const guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
-                        y * static_cast<gsize>(GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0)),
-                    width);
-    gst_video_frame_unmap(&frame);
-    return pixels;
-}
-
-guint8 *decode_seeds(const gchar *path, gint width, gint height, GError **error, gchar **debug) {
-    GstElement *pipeline = seeds_pipeline(path, width, height, error);
-    if (!pipeline)
-        return nullptr;
-    guint8 *pixels = nullptr;
-    if (GstSample *sample = preroll(pipeline, error, debug)) {
-        pixels = pixels_of(sample);
-        gst_sample_unref(sample);
-    }
-    gst_element_set_state(pipeline, GST_STATE_NULL);
-    gst_object_unref(pipeline);
-    return pixels;
-}
-
-/* Opening what is no file, such as a pipe, may take as long as it likes. */
-bool read_seeds(GstGpuGraphcut *self, gint width, gint height) {
-    const gchar *path = self->seeds;
-    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
-        GST_ELEMENT_ERROR(self, RESOURCE, OPEN_READ,
-                          ("seeds=%s cannot be read: there is no such file.", path), (nullptr));
-        return false;
-    }
-    GError *error = nullptr;
-    gchar *debug = nullptr;
-    self->read = {decode_seeds(path, width, height, &error, &debug), width, height};
-    if (!self->read.pixels)
-        GST_ELEMENT_ERROR(
-            self, RESOURCE, OPEN_READ,
-            ("seeds=%s cannot be read: %s", path, error ? error->message : "It cannot be mapped."),
-            ("%s", debug ? debug : "no details"));
-    g_clear_error(&error);
-    g_free(debug);
-    return self->read.pixels != nullptr;
-}
-
 /* Where learning begins: later on they would say where the object was then. */
 bool uses_seeds(const GstGpuGraphcut *self) {
     const Settings &settings = self->settings;
@@ -225,9 +117,10 @@ bool find_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
     if (!uses_seeds(self) ||
         (self->read.pixels && self->read.width == width && self->read.height == height))
         return true;
-    drop_seeds(self);
+    gst_gpu_vision_picture_clear(&self->read);
     if (self->seeds && *self->seeds)
-        return read_seeds(self, width, height);
+        return gst_gpu_vision_picture_read(GST_ELEMENT(self), "seeds", self->seeds, width, height,
+                                           &self->read);
     GST_ELEMENT_ERROR(
         self, RESOURCE, SETTINGS,
         ("seed-source=mask needs seeds, the path of a picture: 0 is background, 255 "
@@ -324,7 +217,7 @@ bool take_settings(GstGpuGraphcut *self) {
 gboolean examine(GstGpuVisionFilter *filter, GstBuffer *buffer, const GstVideoInfo *info) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     if (take_settings(self)) {
-        drop_seeds(self);
+        gst_gpu_vision_picture_clear(&self->read);
         self->learned = FALSE;
     }
     if (self->settings.params.model != self->used.model)
@@ -354,7 +247,7 @@ gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
 void close(GstGpuVisionFilter *filter) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     gpv_segment_destroy(&self->op);
-    drop_seeds(self);
+    gst_gpu_vision_picture_clear(&self->read);
 }
 
 gpv_status use(GstGpuGraphcut *self, const gpv_segment_params &params) {
@@ -366,20 +259,8 @@ gpv_status use(GstGpuGraphcut *self, const gpv_segment_params &params) {
     return status;
 }
 
-gpv_image image_of(const Seeds &seeds) {
-    gpv_image image;
-    gpv_image_init(&image, sizeof image);
-    image.format = GPV_FORMAT_GRAY8;
-    image.memory = GPV_MEMORY_HOST;
-    image.width = seeds.width;
-    image.height = seeds.height;
-    image.data[0] = seeds.pixels;
-    image.stride[0] = seeds.width;
-    return image;
-}
-
 gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
-    const gpv_image seeds = image_of(self->read);
+    const gpv_image seeds = gst_gpu_vision_picture_view(&self->read);
     const bool masks = job.output == output_mask;
     const gpv_status status =
         gpv_segment_run(self->op, job.stream, job.src, uses_seeds(self) ? &seeds : nullptr,
@@ -591,7 +472,7 @@ void finalize(GObject *object) {
     auto *self = GST_GPU_GRAPHCUT(object);
     for (gchar *text : {self->wanted_rect, self->wanted_seeds, self->rect, self->seeds})
         g_free(text);
-    drop_seeds(self);
+    gst_gpu_vision_picture_clear(&self->read);
     G_OBJECT_CLASS(gst_gpu_graphcut_parent_class)->finalize(object);
 }
 

@@ -6,11 +6,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gstgpusiftreference.h"
 #include "gstgpuvisionmeta.h"
 
 namespace {
 
-enum Overlay { overlay_none, overlay_points, overlay_rich };
+enum Overlay { overlay_none, overlay_points, overlay_rich, overlay_outline };
 
 constexpr gint most_features = 65536;
 constexpr guint initial_color = 0xff00ff00; /* green */
@@ -20,6 +21,9 @@ struct Settings {
     gpv_sift_params params; /* max_features may be 0, and then is that of the frame's size */
     gboolean descriptors;
     guint color;
+    gfloat match_ratio;
+    gint min_inliers;
+    guint references; /* counts changes of the picture */
 };
 
 } // namespace
@@ -27,8 +31,18 @@ struct Settings {
 struct _GstGpuSift {
     GstGpuVisionFilter parent;
     gpv_sift *op;
-    Settings wanted;      /* under the object lock */
     gpv_sift_params used; /* those of op */
+
+    /* Under the object lock. */
+    Settings wanted;
+    gchar *wanted_reference;
+
+    /* Of the frame at hand. */
+    Settings settings;
+    gchar *reference;            /* as of settings.references */
+    GstGpuVisionPicture picture; /* from reference */
+    GstGpuSiftReference *matcher;
+
     /* In the last frame whose results were wanted. */
     gpv_sift_result found;
     gboolean described;
@@ -55,18 +69,23 @@ enum Property {
     root_sift,
     descriptors,
     overlay,
-    color
+    color,
+    reference,
+    match_ratio,
+    min_inliers
 };
 
 const GEnumValue overlays[] = {
     {overlay_none, "The frame as it came", "none"},
     {overlay_points, "A cross at each keypoint", "points"},
     {overlay_rich, "A circle of each keypoint's scale, with its orientation", "rich"},
+    {overlay_outline, "The outline of the reference alone", "outline"},
     {0, nullptr, nullptr}};
 
 /* By Overlay. */
 constexpr GstGpuVisionOutput outputs[] = {
     {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_KEPT},
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_DRAWN},
     {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_DRAWN},
     {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_DRAWN}};
 
@@ -81,12 +100,48 @@ gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_SIFT(filter);
     self->used = snapshot(self).params;
     self->flooded = FALSE;
+    self->matcher->open(context);
     return gpv_sift_create(context, &self->used, &self->op);
 }
 
 void close(GstGpuVisionFilter *filter) {
-    gpv_sift_destroy(&GST_GPU_SIFT(filter)->op);
+    auto *self = GST_GPU_SIFT(filter);
+    self->matcher->close();
+    gpv_sift_destroy(&self->op);
+    gst_gpu_vision_picture_clear(&self->picture);
 }
+
+/* ---- the reference ---- */
+
+/* Returns whether it is another one than before. */
+bool take_settings(GstGpuSift *self) {
+    GST_OBJECT_LOCK(self);
+    const bool changed = self->settings.references != self->wanted.references;
+    self->settings = self->wanted;
+    if (changed) {
+        g_free(self->reference);
+        self->reference = g_strdup(self->wanted_reference);
+    }
+    GST_OBJECT_UNLOCK(self);
+    return changed;
+}
+
+bool has_reference(const GstGpuSift *self) {
+    return self->reference && *self->reference;
+}
+
+gboolean examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *) {
+    auto *self = GST_GPU_SIFT(filter);
+    if (take_settings(self)) {
+        gst_gpu_vision_picture_clear(&self->picture);
+        self->matcher->forget();
+    }
+    return !has_reference(self) || self->picture.pixels ||
+           gst_gpu_vision_picture_read(GST_ELEMENT(self), "reference", self->reference, 0, 0,
+                                       &self->picture);
+}
+
+/* ---- frames ---- */
 
 /* Most keypoints of a frame where no number is wanted. */
 gint capacity_for(const gpv_image &frame) {
@@ -130,9 +185,30 @@ gpv_buffer buffer_of(gpointer data, gsize size) {
     return buffer;
 }
 
-gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job) {
+/* As many features as an element gives a frame of its size at most. A picture with too many is one
+   without any, which is said once. */
+gpv_status learn_reference(GstGpuSift *self, gpv_stream stream) {
+    gpv_sift_params params = self->settings.params;
+    params.max_features = capacity_for(gst_gpu_vision_picture_view(&self->picture));
+    if (self->matcher->knows(params))
+        return GPV_OK;
+    gpv_status status = use(self, params);
+    if (status == GPV_OK)
+        status = self->matcher->learn(self->op, stream, self->picture, params);
+    if (status != GPV_ERR_TOO_SMALL)
+        return status;
+    GST_ELEMENT_WARNING(self, STREAM, FAILED,
+                        ("reference=%s has more extrema, or keypoints, than are kept for its size, "
+                         "and is not found. Raise contrast-threshold, which is %g.",
+                         self->reference, static_cast<gdouble>(params.contrast_threshold)),
+                        (nullptr));
+    return GPV_OK;
+}
+
+/* Into the arrays, if somebody will wait for them. */
+gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job, bool matching) {
     const auto room = static_cast<gsize>(self->used.max_features);
-    if (!job.meta)
+    if (!job.meta && !matching)
         return gpv_sift_run(self->op, job.stream, job.src, nullptr, nullptr, 0, nullptr, nullptr);
     make_room(self, self->used.max_features);
     const gpv_buffer keypoints = buffer_of(self->keypoints, room * sizeof *self->keypoints);
@@ -141,9 +217,11 @@ gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job) {
                         self->described ? &descriptors : nullptr, nullptr);
 }
 
-gpv_status draw(GstGpuSift *self, const GstGpuVisionJob &job, guint color) {
+gpv_status draw(GstGpuSift *self, const GstGpuVisionJob &job) {
+    if (job.output == overlay_outline)
+        return GPV_OK;
     const gpv_sift_style style = job.output == overlay_rich ? GPV_SIFT_RICH : GPV_SIFT_POINTS;
-    return gpv_sift_draw(self->op, job.stream, job.dst, style, color & 0xffffff);
+    return gpv_sift_draw(self->op, job.stream, job.dst, style, self->settings.color & 0xffffff);
 }
 
 /* A frame without keypoints says why in dropped, and once until there is another one on the bus. */
@@ -162,30 +240,81 @@ gpv_status wait(GstGpuSift *self) {
     return flooded ? GPV_OK : status;
 }
 
+/* Where the reference is, once the keypoints of the frame are here; drawn behind them. */
+gpv_status match(GstGpuSift *self, const GstGpuVisionJob &job) {
+    const Settings &settings = self->settings;
+    const gpv_status status =
+        self->matcher->find(job.stream, self->keypoints, self->descriptors, self->found.count,
+                            settings.match_ratio, settings.min_inliers);
+    return status == GPV_OK && job.dst
+               ? self->matcher->draw(job.stream, job.dst, settings.color & 0xffffff)
+               : status;
+}
+
 gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_SIFT(filter);
-    const Settings settings = snapshot(self);
-    self->described = job->meta && settings.descriptors;
-    gpv_status status = use(self, params_for(settings, *job->src));
+    const bool matching = has_reference(self) && (job->dst || job->results);
+    gpv_status status = matching ? learn_reference(self, job->stream) : GPV_OK;
+    self->described = matching || (job->meta && self->settings.descriptors);
     if (status == GPV_OK)
-        status = find(self, *job);
+        status = use(self, params_for(self->settings, *job->src));
+    if (status == GPV_OK)
+        status = find(self, *job, matching);
     const bool found = status == GPV_OK;
     if (found && job->dst)
-        status = draw(self, *job, settings.color);
-    if (status == GPV_OK && job->results)
+        status = draw(self, *job);
+    if (status == GPV_OK && (job->results || matching))
         status = wait(self);
     /* The frame and the arrays may be gone soon, and with them what is to be written. */
     if (found && status != GPV_OK)
         (void)!gpv_sift_wait(self->op, nullptr);
-    return status;
+    return status == GPV_OK && matching ? match(self, *job) : status;
 }
 
 /* ---- results ---- */
 
+void append_double(GValue *array, gdouble number) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, G_TYPE_DOUBLE);
+    g_value_set_double(&value, number);
+    gst_value_array_append_and_take_value(array, &value);
+}
+
+void append_corner(GValue *array, gfloat x, gfloat y) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, GST_TYPE_STRUCTURE);
+    g_value_take_boxed(&value, gst_structure_new("corner", "cx", G_TYPE_DOUBLE, gdouble{x}, "cy",
+                                                 G_TYPE_DOUBLE, gdouble{y}, nullptr));
+    gst_value_array_append_and_take_value(array, &value);
+}
+
+/* Where it has been found. */
+void add_place(GstStructure *results, const GstGpuSiftReference &matcher) {
+    GValue homography = G_VALUE_INIT, corners = G_VALUE_INIT;
+    gst_value_array_init(&homography, 9);
+    for (int i = 0; i < 9; i++)
+        append_double(&homography, matcher.matrix()[i]);
+    gst_value_array_init(&corners, 4);
+    for (int i = 0; i < 8; i += 2)
+        append_corner(&corners, matcher.corners()[i], matcher.corners()[i + 1]);
+    gst_structure_take_value(results, "homography", &homography);
+    gst_structure_take_value(results, "corners", &corners);
+}
+
 GstStructure *results(GstGpuVisionFilter *filter) {
-    const gpv_sift_result &found = GST_GPU_SIFT(filter)->found;
-    return gst_structure_new("gpusift", "count", G_TYPE_INT, found.count, "dropped", G_TYPE_INT,
-                             found.dropped, nullptr);
+    const auto *self = GST_GPU_SIFT(filter);
+    const gpv_sift_result &found = self->found;
+    GstStructure *results = gst_structure_new("gpusift", "count", G_TYPE_INT, found.count,
+                                              "dropped", G_TYPE_INT, found.dropped, nullptr);
+    if (!has_reference(self))
+        return results;
+    const GstGpuSiftReference &matcher = *self->matcher;
+    gst_structure_set(results, "matches", G_TYPE_INT, matcher.matches(), "inliers", G_TYPE_INT,
+                      matcher.inliers(), "found", G_TYPE_BOOLEAN, gboolean{matcher.found()},
+                      nullptr);
+    if (matcher.found())
+        add_place(results, matcher);
+    return results;
 }
 
 void take_bytes(GstStructure *results, const gchar *name, gconstpointer data, gsize size) {
@@ -200,7 +329,7 @@ void annotate(GstGpuVisionFilter *filter, GstBuffer *, GstStructure *results) {
     const auto *self = GST_GPU_SIFT(filter);
     const auto count = static_cast<gsize>(self->found.count);
     take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);
-    if (self->described)
+    if (self->settings.descriptors)
         take_bytes(results, "descriptors", self->descriptors, count * GPV_SIFT_LENGTH);
 }
 
@@ -245,6 +374,17 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         break;
     case Property::color:
         wanted.color = g_value_get_uint(value);
+        break;
+    case Property::reference:
+        g_free(GST_GPU_SIFT(object)->wanted_reference);
+        GST_GPU_SIFT(object)->wanted_reference = g_value_dup_string(value);
+        wanted.references++;
+        break;
+    case Property::match_ratio:
+        wanted.match_ratio = g_value_get_float(value);
+        break;
+    case Property::min_inliers:
+        wanted.min_inliers = g_value_get_int(value);
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -291,6 +431,17 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
         break;
     case Property::color:
         g_value_set_uint(value, wanted.color);
+        break;
+    case Property::reference:
+        GST_OBJECT_LOCK(object);
+        g_value_set_string(value, GST_GPU_SIFT(object)->wanted_reference);
+        GST_OBJECT_UNLOCK(object);
+        break;
+    case Property::match_ratio:
+        g_value_set_float(value, wanted.match_ratio);
+        break;
+    case Property::min_inliers:
+        g_value_set_int(value, wanted.min_inliers);
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -347,7 +498,26 @@ void install_scales(GObjectClass *klass) {
                     TRUE);
 }
 
+void install_reference(GObjectClass *klass) {
+    g_object_class_install_property(
+        klass, Property::reference,
+        g_param_spec_string("reference", "Reference",
+                            "The path of a picture, in any format that GStreamer decodes, that is "
+                            "looked for in every frame. Default none.",
+                            nullptr, GST_GPU_VISION_PARAM_LIVE));
+    install_float(klass, Property::match_ratio, "match-ratio", "Ratio of matches",
+                  "A keypoint of the reference matches the nearest one of the frame if that is "
+                  "nearer than this times the second nearest, 0 to 1; 0 is always. Default 0.8.",
+                  0, 1, 0.8F);
+    gst_gpu_vision_install_int(
+        klass, Property::min_inliers, "min-inliers", "Least inliers",
+        "The reference has been found where at least so many matches agree on one homography, 4 to "
+        "65536. Default 15.",
+        4, most_features, 15);
+}
+
 void install_properties(GObjectClass *klass) {
+    install_reference(klass);
     install_thresholds(klass);
     install_scales(klass);
     install_boolean(
@@ -364,8 +534,9 @@ void install_properties(GObjectClass *klass) {
                     "keypoints alone. Default true.",
                     TRUE);
     gst_gpu_vision_install_enum(klass, Property::overlay, "overlay", "Overlay",
-                                "What is drawn into the frame. Default none.", "GstGpuSiftOverlay",
-                                overlays);
+                                "What is drawn into the frame, and with points and rich the "
+                                "outline of the reference, too. Default none.",
+                                "GstGpuSiftOverlay", overlays);
     g_object_class_install_property(
         klass, Property::color,
         g_param_spec_uint("color", "Color",
@@ -378,6 +549,10 @@ void finalize(GObject *object) {
     auto *self = GST_GPU_SIFT(object);
     g_free(self->keypoints);
     g_free(self->descriptors);
+    g_free(self->wanted_reference);
+    g_free(self->reference);
+    gst_gpu_vision_picture_clear(&self->picture);
+    delete self->matcher;
     G_OBJECT_CLASS(gst_gpu_sift_parent_class)->finalize(object);
 }
 
@@ -392,11 +567,13 @@ static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Scale-invariant features", "Filter/Analyzer/Video/Hardware",
-        "Finds and describes the keypoints of video with SIFT", "The gpuvision developers");
+        "Finds and describes the keypoints of video with SIFT, and a picture by them",
+        "The gpuvision developers");
     gst_gpu_vision_meta_register("gpusift");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = open;
     filter->close = close;
+    filter->examine = examine;
     filter->process = process;
     filter->results = results;
     filter->annotate = annotate;
@@ -407,4 +584,7 @@ static void gst_gpu_sift_init(GstGpuSift *self) {
     self->wanted.params.max_features = 2000;
     self->wanted.descriptors = TRUE;
     self->wanted.color = initial_color;
+    self->wanted.match_ratio = 0.8F;
+    self->wanted.min_inliers = 15;
+    self->matcher = new GstGpuSiftReference;
 }

@@ -23,9 +23,10 @@ struct Scale {
  * Offsets and lengths of whole pixels are rounded down, and a length stays at
  * least 1: so a box that lies in the frame still does after scaling. Points are
  * measured from the centre of the first pixel. Numbers in an array are what the
- * array is called. Keypoints are records of gpv_keypoint in a GBytes.
+ * array is called. Keypoints are records of gpv_keypoint in a GBytes. A homography is an array of 9
+ * numbers, whose points are those of the frame.
  */
-enum class Kind { Offset, Length, Point, Keypoints };
+enum class Kind { Offset, Length, Point, Keypoints, Homography };
 enum class Axis { X, Y, Both };
 
 struct Field {
@@ -35,12 +36,19 @@ struct Field {
 };
 
 constexpr Field fields[] = {
-    {"x", Kind::Offset, Axis::X},          {"y", Kind::Offset, Axis::Y},
-    {"width", Kind::Length, Axis::X},      {"height", Kind::Length, Axis::Y},
-    {"cx", Kind::Point, Axis::X},          {"cy", Kind::Point, Axis::Y},
-    {"radius-x", Kind::Length, Axis::X},   {"radius-y", Kind::Length, Axis::Y},
-    {"area", Kind::Length, Axis::Both},    {"counts", Kind::Length, Axis::Both},
-    {"inertia", Kind::Length, Axis::Both}, {"keypoints", Kind::Keypoints, Axis::Both},
+    {"x", Kind::Offset, Axis::X},
+    {"y", Kind::Offset, Axis::Y},
+    {"width", Kind::Length, Axis::X},
+    {"height", Kind::Length, Axis::Y},
+    {"cx", Kind::Point, Axis::X},
+    {"cy", Kind::Point, Axis::Y},
+    {"radius-x", Kind::Length, Axis::X},
+    {"radius-y", Kind::Length, Axis::Y},
+    {"area", Kind::Length, Axis::Both},
+    {"counts", Kind::Length, Axis::Both},
+    {"inertia", Kind::Length, Axis::Both},
+    {"keypoints", Kind::Keypoints, Axis::Both},
+    {"homography", Kind::Homography, Axis::Both},
 };
 
 Ratio ratio_along(Axis axis, const Scale &scale) {
@@ -96,7 +104,39 @@ void scale_field(GValue *value, const Field &field, const Scale &scale) {
 
 void scale_value(GValue *value, std::string_view name, const Scale &scale);
 
+const Field *field_of(std::string_view name) {
+    const auto *field = std::find_if(std::begin(fields), std::end(fields),
+                                     [name](const Field &f) { return f.name == name; });
+    return field != std::end(fields) ? field : nullptr;
+}
+
+/* Row by row: x and y of the frame times what is common to both, and that. */
+void scale_homography(GValue *array, const Scale &scale) {
+    gdouble m[9];
+    for (guint i = 0; i < 9; i++)
+        m[i] = g_value_get_double(gst_value_array_get_value(array, i));
+    const Ratio ratios[] = {scale.x, scale.y};
+    for (gsize row = 0; row < 2; row++)
+        for (gsize i = 0; i < 3; i++) {
+            const gdouble factor = factor_of(ratios[row]);
+            m[3 * row + i] = factor * m[3 * row + i] + (factor - 1) / 2 * m[6 + i];
+        }
+    GValue scaled = G_VALUE_INIT;
+    gst_value_array_init(&scaled, 9);
+    for (const gdouble number : m) {
+        GValue item = G_VALUE_INIT;
+        g_value_init(&item, G_TYPE_DOUBLE);
+        g_value_set_double(&item, number);
+        gst_value_array_append_and_take_value(&scaled, &item);
+    }
+    g_value_unset(array);
+    *array = scaled;
+}
+
 void scale_array(GValue *array, std::string_view name, const Scale &scale) {
+    if (const Field *field = field_of(name);
+        field && field->kind == Kind::Homography && gst_value_array_get_size(array) == 9)
+        return scale_homography(array, scale);
     GValue scaled = G_VALUE_INIT;
     gst_value_array_init(&scaled, gst_value_array_get_size(array));
     for (guint i = 0; i < gst_value_array_get_size(array); i++) {
@@ -133,9 +173,7 @@ void scale_value(GValue *value, std::string_view name, const Scale &scale) {
         return scale_array(value, name, scale);
     if (GST_VALUE_HOLDS_STRUCTURE(value))
         return scale_structure(static_cast<GstStructure *>(g_value_get_boxed(value)), scale);
-    const auto *field = std::find_if(std::begin(fields), std::end(fields),
-                                     [name](const Field &f) { return f.name == name; });
-    if (field != std::end(fields))
+    if (const Field *field = field_of(name))
         scale_field(value, *field, scale);
 }
 

@@ -104,3 +104,7 @@ def read_picture(path):
 def write_picture(path, pixels, fmt, width, height):
     with open(path, "wb") as file:
         file.write(b"P%d\n%d %d\n255\n" % (6 if fmt == RGB8 else 5, width, height) + pixels)
+
+
+def to_rgb(pixels, fmt):
+    return bytearray(pixels if fmt == RGB8 else (level for level in pixels for _ in range(3)))

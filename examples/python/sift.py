@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the keypoints of a picture, lists them, and draws each as a circle with its orientation.
-With --match it also lists which of them another picture has."""
+"""Finds the keypoints of a picture, lists them, and draws each as a circle with its orientation."""
 import argparse
 import ctypes as c
 import sys
 
-from common import (RGB8, Context, buffer_of, gpv, read_picture, whole_number, wrap, write_picture)
+from common import (RGB8, Context, buffer_of, gpv, read_picture, to_rgb, whole_number, wrap,
+                    write_picture)
 
-LENGTH = 128
+LENGTH = 128  # of a descriptor
 MOST_FEATURES = 1000000
 RICH, ORANGE = 1, 0xff4000  # a gpv_sift_style, and 0xRRGGBB
 
@@ -31,9 +31,9 @@ class SiftResult(c.Structure):
                 ("reserved", c.c_uint32)]
 
 
-def sift(pixels, fmt, width, height, features, colors=None):
-    """The keypoints, the strongest first, their descriptors, and what computed them. They are drawn
-    into colors, where there are any: the picture in RGB8."""
+def sift(pixels, fmt, width, height, features, colors):
+    """The keypoints, the strongest first, and what computed them. They are drawn into colors, the
+    picture in RGB8."""
     image, params, result = wrap(pixels, fmt, width, height), SiftParams(), SiftResult()
     gpv.gpv_sift_params_init(c.byref(params), c.sizeof(params))
     gpv.gpv_sift_result_init(c.byref(result), c.sizeof(result))
@@ -41,36 +41,17 @@ def sift(pixels, fmt, width, height, features, colors=None):
     with Context() as context:
         operator, room = context.create("sift", params), 1024
         while True:  # with as many records as there are keypoints
-            keypoints, descriptors = (Keypoint * room)(), (c.c_uint8 * LENGTH * room)()
+            keypoints = (Keypoint * room)()
             context.check(gpv.gpv_sift_run(operator, None, c.byref(image), None,
-                                           c.byref(buffer_of(keypoints)), 0,
-                                           c.byref(buffer_of(descriptors)), None))
+                                           c.byref(buffer_of(keypoints)), 0, None, None))
             context.check(gpv.gpv_sift_wait(operator, c.byref(result)))
             if result.dropped == 0 or result.count < room:
                 break
             room = result.count + result.dropped
-        if colors:
-            context.check(gpv.gpv_sift_draw(operator, None,
-                                            c.byref(wrap(colors, RGB8, width, height)), RICH,
-                                            ORANGE))
-            context.check(gpv.gpv_sift_wait(operator, None))
-        return (keypoints[:result.count], [bytes(d) for d in descriptors[:result.count]],
-                context.device_name())
-
-
-def to_rgb(pixels, fmt):
-    return bytearray(pixels if fmt == RGB8 else (level for level in pixels for _ in range(3)))
-
-
-def matches(descriptors, others, ratio=0.8):
-    """(index, index) of those whose nearest other is by that much nearer than the second."""
-    found = []
-    for i, d in enumerate(descriptors):
-        distances = sorted((sum((a - b) ** 2 for a, b in zip(d, other)), j)
-                           for j, other in enumerate(others))
-        if len(distances) > 1 and distances[0][0] < ratio ** 2 * distances[1][0]:
-            found.append((i, distances[0][1]))
-    return found
+        context.check(gpv.gpv_sift_draw(operator, None, c.byref(wrap(colors, RGB8, width, height)),
+                                        RICH, ORANGE))
+        context.check(gpv.gpv_sift_wait(operator, None))
+        return keypoints[:result.count], context.device_name()
 
 
 def main():
@@ -79,27 +60,16 @@ def main():
                         help="so many of the strongest; 0 = all")
     parser.add_argument("source", help="binary PGM or PPM of 8 bits")
     parser.add_argument("target", help="PPM")
-    parser.add_argument("--match", metavar="PICTURE", help="another one")
     args = parser.parse_args()
-    path = args.source
-    pixels, fmt, width, height = read_picture(path)
+    pixels, fmt, width, height = read_picture(args.source)
     colors = to_rgb(pixels, fmt)
     try:
-        keypoints, descriptors, device = sift(pixels, fmt, width, height, args.features, colors)
-        if args.match:
-            path = args.match
-            others, of_others, _ = sift(*read_picture(path), args.features)
+        keypoints, device = sift(pixels, fmt, width, height, args.features, colors)
     except (RuntimeError, ValueError) as error:
-        sys.exit(f"{path}: {error}")
+        sys.exit(f"{args.source}: {error}")
     print("       x        y   sigma  angle  response")
     for k in keypoints:
         print(f"{k.x:8.2f} {k.y:8.2f} {k.sigma:7.2f} {k.angle:6.1f} {k.response:9.4f}")
-    if args.match:
-        found = matches(descriptors, of_others)
-        print(f"{len(found)} of {len(others)} keypoints of {args.match}:")
-        for i, j in found:
-            print(f"{keypoints[i].x:8.2f} {keypoints[i].y:8.2f} is {others[j].x:8.2f} "
-                  f"{others[j].y:8.2f}")
     write_picture(args.target, colors, RGB8, width, height)
     print(f"{width} x {height} pixels, {len(keypoints)} keypoints, on {device}")
 

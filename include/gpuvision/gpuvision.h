@@ -12,6 +12,7 @@
 #include <gpuvision/erode.h>
 #include <gpuvision/graphcut.h>
 #include <gpuvision/kmeans.h>
+#include <gpuvision/match.h>
 #include <gpuvision/segment.h>
 #include <gpuvision/sift.h>
 #include <gpuvision/types.h>

@@ -279,10 +279,9 @@ gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
         gpv::require_range("style", style, gpv_sift_style{GPV_SIFT_POINTS},
                            gpv_sift_style{GPV_SIFT_RICH});
         gpv::require_range("color", color, 0u, 0xffffffu);
-        const auto byte = [color](int shift) { return static_cast<int>(color >> shift & 255); };
         op->core->draw(stream, {.dst = picture,
                                 .style = static_cast<gpv::SiftStyle>(style),
-                                .color = {byte(16), byte(8), byte(0)}});
+                                .color = gpv::rgb_color(color)});
     });
 }
 

@@ -14,6 +14,7 @@
 #include "core/context.hpp"
 #include "core/fused.hpp"
 #include "core/image.hpp"
+#include "core/ink.hpp"
 
 namespace gpv {
 
@@ -548,32 +549,6 @@ struct Mark {
         };
         for (int i = first; i <= length; i += every)
             plot(x + step(i, dx), y + step(i, dy));
-    }
-};
-
-/// What drawn pixels become.
-struct Ink {
-    int width, height;
-    int channels;          ///< of the first plane
-    int chroma_channels;   ///< 2: NV12; 1: I420; 0: no chroma
-    std::uint8_t first[4]; ///< by the channels of the first plane
-    std::uint8_t u, v;
-
-    Ink(const Image &dst, const Color &color);
-
-    /// row(plane, y): where it begins. A pixel outside the picture is left out.
-    template <class Row>
-    constexpr void put(int x, int y, Row row) const {
-        if (x < 0 || y < 0 || x >= width || y >= height)
-            return;
-        std::uint8_t *pixel = row(0, y) + std::int64_t{x} * channels;
-        for (int c = 0; c < channels; c++)
-            pixel[c] = first[c];
-        if (chroma_channels == 0)
-            return;
-        std::uint8_t *site = row(1, y / 2) + std::int64_t{x / 2} * chroma_channels;
-        *site = u;
-        *(chroma_channels == 2 ? site + 1 : row(2, y / 2) + x / 2) = v;
     }
 };
 

@@ -6,6 +6,7 @@
 #include "core/error.hpp"
 #include "core/graphcut.hpp"
 #include "core/kmeans.hpp"
+#include "core/match.hpp"
 #include "core/segment.hpp"
 #include "core/sift.hpp"
 
@@ -40,6 +41,10 @@ std::unique_ptr<Graphcut> make_graphcut(std::shared_ptr<Context>) {
 }
 
 std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context>) {
+    refuse();
+}
+
+std::unique_ptr<Match> make_match(std::shared_ptr<Context>) {
     refuse();
 }
 

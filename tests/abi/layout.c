@@ -126,6 +126,44 @@ FIELD(gpv_kmeans_result, converged, 16, 4);
 FIELD(gpv_kmeans_result, reserved, 20, 4);
 FIELD(gpv_kmeans_result, inertia, 24, 8);
 
+STRUCT(gpv_match_params, 16);
+FIELD(gpv_match_params, struct_size, 0, 4);
+FIELD(gpv_match_params, ratio, 4, 4);
+FIELD(gpv_match_params, mutual, 8, 4);
+FIELD(gpv_match_params, reserved, 12, 4);
+
+STRUCT(gpv_match_nearest, 16);
+FIELD(gpv_match_nearest, index, 0, 8);
+FIELD(gpv_match_nearest, distance, 8, 8);
+
+STRUCT(gpv_match_pair, 16);
+FIELD(gpv_match_pair, query, 0, 4);
+FIELD(gpv_match_pair, train, 4, 4);
+FIELD(gpv_match_pair, distance, 8, 4);
+FIELD(gpv_match_pair, second, 12, 4);
+
+STRUCT(gpv_match_result, 16);
+FIELD(gpv_match_result, struct_size, 0, 4);
+FIELD(gpv_match_result, count, 4, 4);
+FIELD(gpv_match_result, dropped, 8, 4);
+FIELD(gpv_match_result, queries, 12, 4);
+
+STRUCT(gpv_homography_params, 24);
+FIELD(gpv_homography_params, struct_size, 0, 4);
+FIELD(gpv_homography_params, threshold, 4, 4);
+FIELD(gpv_homography_params, confidence, 8, 4);
+FIELD(gpv_homography_params, max_iterations, 12, 4);
+FIELD(gpv_homography_params, seed, 16, 4);
+FIELD(gpv_homography_params, reserved, 20, 4);
+
+STRUCT(gpv_homography, 96);
+FIELD(gpv_homography, struct_size, 0, 4);
+FIELD(gpv_homography, found, 4, 4);
+FIELD(gpv_homography, matrix, 8, 72);
+FIELD(gpv_homography, error, 80, 8);
+FIELD(gpv_homography, inliers, 88, 4);
+FIELD(gpv_homography, iterations, 92, 4);
+
 STRUCT(gpv_segment_params, 40);
 FIELD(gpv_segment_params, struct_size, 0, 4);
 FIELD(gpv_segment_params, model, 4, 4);
@@ -227,6 +265,7 @@ VALUE(GPV_KMEANS_GRID, 2);
 VALUE(GPV_KMEANS_GIVEN, 3);
 VALUE(GPV_KMEANS_RGB, 0);
 VALUE(GPV_KMEANS_LAB, 1);
+VALUE(GPV_MATCH_MAX_DESCRIPTORS, 1 << 20);
 VALUE(GPV_SEGMENT_GMM, 0);
 VALUE(GPV_SEGMENT_HISTOGRAM, 1);
 VALUE(GPV_SEGMENT_MEANS, 2);

@@ -38,28 +38,29 @@ def assert_said(result, *words):
         assert word in said[0], f"{word!r} is not in: {said[0]}"
 
 
-def check_refused(example, folder, content, args, *words):
+def check_refused(example, folder, content, args, *words, after=()):
+    """With the arguments before the picture, and those after it."""
     source, target = os.path.join(folder, "bad"), os.path.join(folder, "out")
     if content is None:
         source = os.path.join(folder, "missing")
     else:
         with open(source, "wb") as file:
             file.write(content)
-    assert_said(run(example, *args, source, target), *words)
+    assert_said(run(example, *args, source, *after, target), *words)
     assert not os.path.exists(target), "a file was written in spite of the error"
 
 
-def check_bad_files(example, folder, args):
+def check_bad_files(example, folder, args, after=()):
     """Whatever is wrong with the picture, or with the library."""
-    check_refused(example, folder, netpbm(4, 3, bytes(11)), args)
-    check_refused(example, folder, netpbm(0, 3, b""), args)
-    check_refused(example, folder, netpbm(32768, 1, bytes(32768)), args)
-    check_refused(example, folder, b"P2\n1 1\n255\n0\n", args, "binary")
-    check_refused(example, folder, b"", args, "binary")
+    check_refused(example, folder, netpbm(4, 3, bytes(11)), args, after=after)
+    check_refused(example, folder, netpbm(0, 3, b""), args, after=after)
+    check_refused(example, folder, netpbm(32768, 1, bytes(32768)), args, after=after)
+    check_refused(example, folder, b"P2\n1 1\n255\n0\n", args, "binary", after=after)
+    check_refused(example, folder, b"", args, "binary", after=after)
     missing = ["No such file", "missing"] if example.endswith(".py") else ["missing", "cannot be opened"]
-    check_refused(example, folder, None, args, *missing)
+    check_refused(example, folder, None, args, *missing, after=after)
     if example.endswith(".py"):
         with open(os.path.join(folder, "libgpuvision.so.1"), "wb"):
             pass
-        assert_said(run(example, *args, "in", "out", LD_LIBRARY_PATH=folder),
+        assert_said(run(example, *args, "in", *after, "out", LD_LIBRARY_PATH=folder),
                     "libgpuvision.so.1 not found", "meson devenv")

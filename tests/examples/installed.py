@@ -36,14 +36,18 @@ def main():
         library = only(root.rglob("libgpuvision.so.1"))
         plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
         where = {"LD_LIBRARY_PATH": library.parent}
+        scene = Path(folder, "scene")
         for stem, args, picture in (("erode", [3], "drawn"), ("ccl", [128, 100], "drawn"),
-                                    ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"), ("segment", [1], "drawn"),
+                                    ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"),
+                                    ("match", [scene], "scene"), ("segment", [1], "drawn"),
                                     ("sift", [0], "drawn")):
             program, source, by_c, by_python = (
                 Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))
             run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
             if stem == "erode":
                 run(program, 0, source, **where)
+            if stem == "match":
+                run(program, scene, **where)
             run(program, *args, source, by_c, **where)
             run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
             assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem

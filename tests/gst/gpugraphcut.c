@@ -8,7 +8,6 @@
  */
 #include "helpers.h"
 
-#include <glib/gstdio.h>
 #include <math.h>
 
 /* ---- the library ---- */
@@ -642,36 +641,6 @@ GST_END_TEST
 
 /* ---- pictures of seeds ---- */
 
-typedef struct {
-    gchar *folder, *path;
-} File;
-
-static File file_new(const gchar *name) {
-    File file;
-    file.folder = g_dir_make_tmp(NULL, NULL);
-    file.path = g_build_filename(file.folder, name, NULL);
-    return file;
-}
-
-static void file_free(File *file) {
-    g_remove(file->path);
-    g_rmdir(file->folder);
-    g_free(file->path);
-    g_free(file->folder);
-}
-
-/* Of one byte a pixel, or three that are equal. */
-static void write_picture(const File *file, const Plane *plane, gint channels) {
-    gchar *header =
-        g_strdup_printf("P%d\n%d %d\n255\n", channels == 1 ? 5 : 6, plane->width, plane->height);
-    GString *bytes = g_string_new(header);
-    for (gint i = 0; i < plane->width * plane->height * channels; i++)
-        g_string_append_c(bytes, (gchar)plane->pixels[i / channels]);
-    fail_unless(g_file_set_contents(file->path, bytes->str, (gssize)bytes->len, NULL));
-    g_string_free(bytes, TRUE);
-    g_free(header);
-}
-
 /* Some of either side, and values in between that say nothing. */
 static Plane random_seeds(gint width, gint height) {
     static const guint8 values[] = {0, 255, 1, 128, 254, 100};
@@ -1281,35 +1250,6 @@ static Suite *gpugraphcut_suite(void) {
     tcase_add_test(tcase, test_other_properties);
     tcase_add_test(tcase, test_factory);
     return suite;
-}
-
-/*
- * GStreamer's type finders, and what they make when they are loaded, live as long as the process.
- * The tracer's list of them is not freed: it gives up references that it does not have.
- */
-static void load_type_finders(void) {
-    GList *finders = gst_type_find_factory_get_list();
-    GList *tracers = gst_tracing_get_active_tracers();
-    GstStructure *info = NULL;
-    const GValue *list;
-    for (GList *finder = finders; finder; finder = finder->next) {
-        GstPluginFeature *loaded = gst_plugin_feature_load(finder->data);
-        gst_clear_object(&loaded);
-    }
-    gst_plugin_feature_list_free(finders);
-    if (!tracers)
-        return;
-    g_signal_emit_by_name(tracers->data, "get-live-objects", &info);
-    list = gst_structure_get_value(info, "live-objects-list");
-    for (guint i = 0; i < gst_value_list_get_size(list); i++) {
-        const GstStructure *alive = gst_value_get_structure(gst_value_list_get_value(list, i));
-        const GValue *object = gst_structure_get_value(alive, "object");
-        if (GST_VALUE_HOLDS_CAPS(object))
-            GST_MINI_OBJECT_FLAG_SET(g_value_get_boxed(object), GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
-        else if (G_VALUE_HOLDS(object, GST_TYPE_OBJECT))
-            GST_OBJECT_FLAG_SET(g_value_get_object(object), GST_OBJECT_FLAG_MAY_BE_LEAKED);
-    }
-    g_list_free_full(tracers, gst_object_unref);
 }
 
 int main(int argc, char **argv) {

@@ -25,7 +25,7 @@ MAY = { # the longest matching folder counts
     "libgpuvision/cpu": {"core", "cpu", "threads and vectors"},
     "libgpuvision/cuda": {"core", "cuda", "toolkit"},
     "gst": {"gpuvision", "gstreamer", "elements"},
-    "examples": {"gpuvision", "gstreamer"},
+    "examples": {"gpuvision", "gstreamer", "threads and vectors", "toolkit"},
     "tests": {"gpuvision", "gstreamer"},
     "tests/gst": {"gpuvision", "gstreamer", "toolkit"},
     "tests/parity": {"gpuvision", "threads and vectors", "toolkit"},

@@ -4,7 +4,7 @@ import re
 import sys
 from pathlib import Path
 
-STEMS = ["erode", "kmeans", "ccl", "sift", "graphcut", "segment"]
+STEMS = ["erode", "kmeans", "ccl", "sift", "graphcut", "segment", "match"]
 TABLE = [
     "include/gpuvision/{}.h",
     "libgpuvision/api/{}.cpp",
@@ -24,8 +24,8 @@ TABLE = [
     "docs/algorithms/{}.md",
     "docs/elements/gpu{}.md",
 ]
-# Their element is that of another stem: gpugraphcut segments.
-WITHOUT_ELEMENT = {"segment"}
+# Their element is that of another stem, gpugraphcut segments, or there is none.
+WITHOUT_ELEMENT = {"segment", "match"}
 # Holes that are known: path -> reason. A line leaves with the commit that fills its hole.
 MISSING = {}
 

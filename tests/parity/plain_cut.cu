@@ -8,7 +8,7 @@
 #include <cuda_runtime.h>
 
 namespace parity {
-namespace {
+namespace plain {
 
 /// What CUDA launches, or the emulation of tests/simt.
 #ifdef __CUDACC__
@@ -144,7 +144,9 @@ void allocate(T *&memory, std::size_t count) {
     memory = static_cast<T *>(made);
 }
 
-} // namespace
+} // namespace plain
+
+using namespace plain;
 
 struct PlainCut::Memory {
     Graph graph{};

@@ -727,6 +727,102 @@ struct Segmentation {
     };
 };
 
+/// Of descriptors some of which are on both sides; and an outline.
+struct Matching {
+    int queries = 40, trains = 50;
+    gpv_memory memory = GPV_MEMORY_CUDA;
+    gpv_memory table_memory = GPV_MEMORY_CUDA;
+    bool mutual = true;
+    std::optional<int> counted = {}; ///< queries, as the device knows
+    std::optional<gpv_format> drawn = {};
+    gpv_memory drawn_memory = GPV_MEMORY_CUDA;
+    int width = 21; ///< of what is drawn into
+    static constexpr int height = 9;
+    static constexpr bool in_place = false;
+
+    static inline const std::string algorithm = "match";
+    static inline int found = 0;        ///< matches, by all runs
+    static inline bool undrawn = false; ///< the last run has begun, its drawing has failed
+    using Operator = gpv_match;
+    static constexpr auto create = gpv_match_create;
+    static constexpr auto destroy = gpv_match_destroy;
+    static constexpr auto set_params = gpv_match_set_params;
+    static constexpr auto query = gpv_match_query;
+
+    Matching on_host() const {
+        Matching look = *this;
+        look.memory = look.table_memory = look.drawn_memory = GPV_MEMORY_HOST;
+        return look;
+    }
+    gpv_match_params params() const {
+        gpv_match_params params;
+        gpv_match_params_init(&params, sizeof params);
+        params.mutual = mutual;
+        return params;
+    }
+    std::vector<Block> blocks() const {
+        return {{std::size_t(queries) * GPV_SIFT_LENGTH, memory},
+                {std::size_t(trains) * GPV_SIFT_LENGTH, memory},
+                counted ? Block{sizeof(gpv_sift_result), GPV_MEMORY_CUDA} : Block{0},
+                {queries * sizeof(gpv_match_nearest), table_memory},
+                {queries * sizeof(gpv_match_pair), table_memory},
+                {sizeof(gpv_match_result), GPV_MEMORY_CUDA},
+                drawn ? Block{image_bytes(*drawn, width, height), drawn_memory} : Block{0}};
+    }
+    /// The noise becomes descriptors of the other side, too, elsewhere, some of them twice.
+    void fill(const Memories &in) const {
+        for (std::size_t i = 0; i < in[1]->size(); i++) {
+            const std::size_t other = i / GPV_SIFT_LENGTH * 7 % queries;
+            in[1]->data()[i] = in[0]->data()[other * GPV_SIFT_LENGTH + i % GPV_SIFT_LENGTH];
+        }
+        if (!counted)
+            return;
+        const gpv_sift_result result = {sizeof result, *counted, 0, 0};
+        std::memcpy(in[2]->data(), &result, sizeof result);
+    }
+    gpv_status prepare(Operator *op, const Memories &) const {
+        const bool host = memory == GPV_MEMORY_HOST || table_memory == GPV_MEMORY_HOST;
+        return gpv_match_prepare(op, queries, trains, host ? GPV_MEMORY_HOST : GPV_MEMORY_CUDA);
+    }
+    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
+        const gpv_buffer query = buffer_in(*in[0]), train = buffer_in(*in[1]);
+        const gpv_buffer count = buffer_in(*in[2]), nearest = buffer_in(*in[3]);
+        const gpv_buffer pairs = buffer_in(*in[4]), result = buffer_in(*in[5]);
+        undrawn = false;
+        const gpv_status status =
+            gpv_match_run(op, stream, &query, queries, counted ? &count : nullptr, &train, trains,
+                          &nearest, &pairs, &result);
+        return status == GPV_OK && drawn ? draw(op, stream, in) : status;
+    }
+    gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
+        const float points[] = {2, 1, 17, 3, 9, 12};
+        const gpv_image dst = image_in(*in[6], *drawn, width, height);
+        const gpv_status status = gpv_match_draw(op, stream, &dst, points, 3, 2, 0xff8010);
+        undrawn = status != GPV_OK;
+        return status;
+    }
+    /// A run that has failed leaves no result.
+    gpv_status require_none(Operator *op, gpv_stream, const Memories &) const {
+        gpv_match_result result;
+        gpv_match_result_init(&result, sizeof result);
+        const gpv_status status = gpv_match_wait(op, &result);
+        require(result.count == 0 && result.queries == 0, "a failed run has a result");
+        return status;
+    }
+    /// The result is the one that the run has left on the device.
+    gpv_status wait(Operator *op, const Memories &in) const {
+        gpv_match_result result;
+        gpv_match_result_init(&result, sizeof result);
+        const gpv_status status = gpv_match_wait(op, &result);
+        if (status != GPV_OK)
+            return status;
+        require(std::memcmp(&result, in[5]->data(), sizeof result) == 0,
+                "the result is another one than that on the device");
+        found += result.count;
+        return status;
+    }
+};
+
 // ---------------------------------------------------------------------------------- pictures
 
 /// What the CPU makes of it.
@@ -1178,6 +1274,15 @@ const Looks<Segmentation> segmentations = {
      {.format = GPV_FORMAT_NV12, .connectivity = 8, .rounds = 2, .mask = GPV_FORMAT_NV12}},
     {"by a histogram, a row", {.width = 11, .height = 1, .model = GPV_SEGMENT_HISTOGRAM}},
     {"of grey, a mask of I420", {.format = GPV_FORMAT_GRAY8, .mask = GPV_FORMAT_I420}},
+};
+
+/// Small, since a block has many queries, of which the emulation computes each.
+const Looks<Matching> matchings = {
+    {"the usual", {}},
+    {"as many as were found, not mutual, outputs in host memory",
+     {.table_memory = GPV_MEMORY_HOST, .mutual = false, .counted = 23}},
+    {"drawn on the device", {.queries = 9, .trains = 3, .drawn = GPV_FORMAT_I420}},
+    {"one", {.queries = 1, .trains = 1}},
 };
 
 /// To draw in host memory takes memory of its own, which nobody prepares.
@@ -1787,6 +1892,49 @@ void test_segment() {
     require(Segmentation::area > 1000, "pictures without a foreground");
 }
 
+/// Few, for the reason of the clusterings.
+void test_faults_of_match() {
+    using enum Act;
+    const std::vector<Act> created = {create_context, create};
+    const Matching device, drawn = matchings[2].second;
+    test<Matching>({"operator of match", {}, {create_context}, {create}});
+    test<Matching>({"match, on the device: run, wait", device, created, {run, wait}});
+    test<Matching>({"match, on the device: prepare, run, sync",
+                    matchings[1].second,
+                    created,
+                    {prepare, run, sync},
+                    true});
+    test<Matching>({"match, drawn on the device: run after a run, wait",
+                    drawn,
+                    {create_context, create, run, wait},
+                    {run, wait}});
+    test<Matching>({"match, in host memory: run, query", drawn.on_host(), created, {run, query}});
+    test<Matching>({"match, in host memory: prepare, run, run, wait",
+                    device.on_host(),
+                    created,
+                    {prepare, run, run, wait}});
+    test<Matching>({"match, other parameters while the last run is pending",
+                    Matching{}.on_host(),
+                    {create_context, create, run},
+                    {change, run, wait},
+                    true,
+                    matchings[1].second});
+}
+
+void test_match() {
+    test_faults_of_match();
+    test_captured(matchings);
+    test_poison(Looks<Matching>{matchings[2]});
+    test_contexts(Matching{});
+    test_allocator<Matching>({.queries = 1, .trains = 1},
+                             {.queries = 1, .trains = 2049, .mutual = false});
+    test_enqueue(matchings);
+    test_delivery(matchings[1].second.on_host());
+    test_cycles(matchings);
+    where = "match";
+    require(Matching::found > 1000, "descriptors without matches");
+}
+
 /// The CPU backend and the emulation round alike where the processor has fused operations.
 bool processor_has_fma() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -1854,6 +2002,7 @@ int main(int count, char **) {
     test_cycles(labellings);
     test_cycles(clusterings);
     test_graphcut();
+    test_match();
     test_sift();
     require_all_failed();
     return failures != 0;

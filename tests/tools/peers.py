@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Times an algorithm on a GPU beside CuPy's and PyTorch's, and beside OpenCV's on the CPU.
 
-meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl|kmeans|sift [--json FILE]
+meson devenv -C BUILD -w . python3 tests/tools/peers.py erode|ccl|kmeans|match|sift [--json FILE]
 
 It needs CuPy and NumPy, and takes OpenCV and PyTorch if they are there. The rows are those of the
 benchmarks in tests/parity.
@@ -46,6 +46,7 @@ from ccl import CclParams, Component  # noqa: E402
 from common import GRAY8, RGB8, Buffer, Context, Image, gpv  # noqa: E402
 from erode import ErodeParams  # noqa: E402
 from kmeans import KmeansParams, KmeansResult  # noqa: E402
+from match import MatchParams  # noqa: E402
 from sift import LENGTH, Keypoint, SiftParams, SiftResult  # noqa: E402
 
 GPV_BACKEND_CUDA, GPV_MEMORY_CUDA, LABEL32 = 2, 1, 13
@@ -1023,6 +1024,108 @@ def detections(context):
         yield from detection(op, Images(photograph(*size), numpy.uint8))
 
 
+# ---- matching ----
+
+
+class Sets:
+    """Queries again and again, in the place of Images, and what they are compared with."""
+
+    def __init__(self, query, train):
+        self.query, self.train, self.device_train = query, train, cupy.asarray(train)
+        self.copied = (query.nbytes + train.nbytes) // 2
+        self.count = min(cold_count(query.nbytes), 40)
+        self.src = [cupy.asarray(query) for _ in range(self.count)]
+        self.dst = [cupy.zeros((len(query), 4), numpy.int32) for _ in range(self.count)]
+        self.views = [(buffer_of(src), buffer_of(dst)) for src, dst in zip(self.src, self.dst)]
+
+    def calls(self):
+        return self.count
+
+    def size(self):
+        return f"{len(self.query)} x {len(self.train)}"
+
+
+def descriptors_of(queries, trains):
+    """As of a picture, and of one that shows much of it."""
+    lots = numpy.random.default_rng(7)
+
+    def some(count):
+        numbers = lots.random((count, LENGTH)) ** 3
+        numbers *= 512 / numpy.sqrt((numbers ** 2).sum(1, keepdims=True))
+        return numpy.minimum(numbers, 255).astype(numpy.uint8)
+
+    query, train = some(queries), some(trains)
+    partners = numpy.flatnonzero(numpy.arange(min(queries, trains)) % 5 >= 2)
+    changed = query[partners] + lots.integers(-8, 9, (len(partners), LENGTH))
+    train[partners] = numpy.clip(changed, 0, 255)
+    return query, train
+
+
+def torch_nearest(sets):
+    """Distances by products on tensor cores, of bytes less 128, which have the same; in floats, too."""
+    torch = find_torch()
+    if not torch:
+        return []
+
+    def of_bytes(array):
+        return (torch.as_tensor(array, device="cuda").int() - 128).to(torch.int8)
+
+    def of_floats(array):
+        return torch.as_tensor(array, device="cuda").float()
+
+    def finder(take, product):
+        train = take(sets.device_train)
+        lengths = (train.int() ** 2).sum(1)
+
+        def run(src, dst):
+            query = take(src)
+            distances = (query.int() ** 2).sum(1, keepdim=True) + lengths - 2 * product(query, train.T)
+            least = torch.topk(distances, 2, largest=False)
+            out = torch.as_tensor(dst, device="cuda")
+            out[:, :2], out[:, 2:] = least.indices, least.values
+        return run
+
+    name = f"PyTorch {torch.__version__}"
+    return [(f"{name} _int_mm, topk", finder(of_bytes, torch._int_mm)),
+            (f"{name} mm, topk", finder(of_floats, torch.mm))]
+
+
+def two_nearest(op, sets):
+    train, queries, trains = buffer_of(sets.device_train), len(sets.query), len(sets.train)
+
+    def ours(query, nearest):
+        op.run(query, queries, None, train, trains, nearest, None, None)
+
+    def same(nearest):  # of equal distances they may have others
+        return numpy.array_equal(nearest[:, 2:], expected[:, 2:])
+
+    def opencv():
+        pairs = matcher.knnMatch(floats[0], floats[1], 2)
+        return numpy.array([[m.trainIdx for m in pair] + [round(m.distance ** 2) for m in pair]
+                            for pair in pairs])
+
+    def near(nearest):  # a root in single precision has been squared
+        return numpy.allclose(nearest[:, 2:], expected[:, 2:], rtol=1e-6, atol=1)
+
+    matcher = cv2 and cv2.BFMatcher(cv2.NORM_L2)
+    floats = [part.astype(numpy.float32) for part in (sets.query, sets.train)]
+    op.set(ratio=0, mutual=0)
+    op.check("prepare", queries, trains, GPV_MEMORY_CUDA)
+    ours(*sets.views[0])
+    op.check("wait", None)
+    expected = cupy.asnumpy(sets.dst[0])
+    row = {"name": "two nearest", "image": sets.size()}
+    return compare(row, ours, sets, torch_nearest(sets), same,
+                   [("BFMatcher, with lists in Python", opencv)],
+                   lambda name, call, _: time_slow_opencv(name, call, near))
+
+
+def matchings(context):
+    op = Operator(context, "match", MatchParams())
+    for queries, trains in (2000, 2000), (10000, 10000):
+        yield from two_nearest(op, Sets(*descriptors_of(queries, trains)))
+
+
 def show(row):
     peer = f", {row['peer']} {row['peer_us'][0]:.2f} us" if "peer" in row else ""
     print(f"{row['name']:22} {row['image']:24} {row['ours_us'][0]:8.2f} us, copy "
@@ -1031,7 +1134,7 @@ def show(row):
 
 def main():
     algorithms = {"erode": erosions, "ccl": labellings, "kmeans": segmentations,
-                  "sift": detections}
+                  "match": matchings, "sift": detections}
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("stem", choices=algorithms)
     parser.add_argument("--json", metavar="FILE", help="write the figures there")

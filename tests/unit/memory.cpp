@@ -352,6 +352,62 @@ struct Extraction {
     }
 };
 
+/// Of descriptors that the picture makes: with result, nearest, matches and a picture to draw into
+/// one behind the other.
+struct Matching {
+    static constexpr int queries = 30, trains = 25;
+    static constexpr std::size_t nearest_at = sizeof(gpv_match_result);
+    static constexpr std::size_t nearest_bytes = queries * sizeof(gpv_match_nearest);
+    static constexpr std::size_t pairs_at = nearest_at + nearest_bytes;
+    static constexpr std::size_t pair_bytes = queries * sizeof(gpv_match_pair);
+    static constexpr std::size_t picture_at = pairs_at + pair_bytes;
+
+    using Operator = gpv_match;
+    using Result = Output<picture_at + width * height>;
+    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr auto create = gpv_match_create;
+    static constexpr auto destroy = gpv_match_destroy;
+
+    static gpv_match_params params() {
+        gpv_match_params params;
+        gpv_match_params_init(&params, sizeof params);
+        params.ratio = 0.99f;
+        return params;
+    }
+    static gpv_status prepare(gpv_match *op, const gpv_image &) {
+        return gpv_match_prepare(op, queries, trains, GPV_MEMORY_HOST);
+    }
+    static gpv_status run(gpv_match *op, const gpv_image &src, Result &result) {
+        static Output<queries * GPV_SIFT_LENGTH> of_queries;
+        static Output<trains * GPV_SIFT_LENGTH> of_trains;
+        const auto *noise = static_cast<const unsigned char *>(src.data[0]);
+        const std::size_t pixels = src.width * src.height;
+        for (std::size_t i = 0; i < of_queries.data.size(); i++)
+            of_queries.data[i] = noise[i * 7 % pixels];
+        for (std::size_t i = 0; i < of_trains.data.size(); i++)
+            of_trains.data[i] = noise[i * 11 % pixels];
+        const gpv_buffer query = of_queries.part(0, of_queries.data.size());
+        const gpv_buffer train = of_trains.part(0, of_trains.data.size());
+        const gpv_buffer nearest = result.part(nearest_at, nearest_bytes);
+        const gpv_buffer pairs = result.part(pairs_at, pair_bytes);
+        const gpv_buffer found = result.part(0, nearest_at);
+        const float line[] = {2, 3, 30, 9};
+        gpv_image dst;
+        gpv_image_wrap(&dst, sizeof dst, GPV_FORMAT_GRAY8, width, height,
+                       result.data.data() + picture_at, 0);
+        gpv_status status = gpv_match_run(op, nullptr, &query, queries, nullptr, &train, trains,
+                                          &nearest, &pairs, &found);
+        if (status == GPV_OK)
+            status = gpv_match_draw(op, nullptr, &dst, line, 2, 3, 0xff8010);
+        return status == GPV_OK ? gpv_match_wait(op, nullptr) : status;
+    }
+    static int found(const Result &result) {
+        gpv_match_result found;
+        std::memcpy(&found, result.data.data(), sizeof found);
+        return found.count;
+    }
+};
+
 /// Calls attempt with the first, second, ... allocation failing, until none is left to fail.
 /// attempt returns the status of the call under test; after a failure again() must be right.
 template <class Attempt, class Again>
@@ -429,6 +485,7 @@ void warm_up_all() {
     warm_up<Cutting>();
     warm_up<Segmentation>();
     warm_up<Extraction>();
+    warm_up<Matching>();
 }
 
 template <class Algorithm>
@@ -500,6 +557,7 @@ START_TEST(creating_and_running) {
     create_and_run<Cutting>();
     create_and_run<Segmentation>();
     create_and_run<Extraction>();
+    create_and_run<Matching>();
 }
 END_TEST
 
@@ -546,6 +604,41 @@ START_TEST(setting_parameters_of_kmeans) {
     ck_assert_int_eq(gpv_kmeans_set_params(op, &given), GPV_OK);
     ck_assert_int_ge(fail_each([&] { return gpv_kmeans_set_centroids(op, other, 2); }, again), 1);
     gpv_kmeans_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
+START_TEST(finding_a_homography) {
+    constexpr int count = 40;
+    std::array<float, 2 * count> from, to;
+    const Pixels pixels = noise();
+    for (std::size_t i = 0; i < from.size(); i++) {
+        from[i] = pixels[i];
+        to[i] = i % 10 < 2 ? pixels[i + from.size()] : 2 * from[i] + 9; // of which some are false
+    }
+    struct Outcome {
+        gpv_homography homography;
+        std::array<unsigned char, count> fits;
+    } out, want;
+    gpv_context *context = cpu_context();
+    const auto attempt = [&] {
+        std::memset(static_cast<void *>(&out), 0xC5, sizeof out);
+        out.homography.struct_size = sizeof out.homography;
+        return gpv_homography_find(context, nullptr, from.data(), to.data(), count, out.fits.data(),
+                                   &out.homography);
+    };
+    ck_assert_int_eq(attempt(), GPV_OK);
+    ck_assert_uint_eq(out.homography.found, 1);
+    ck_assert_int_ge(out.homography.inliers, count * 8 / 10);
+    want = out;
+    const auto again = [&] {
+        ck_assert_uint_eq(out.homography.found, 0xC5C5C5C5u); // nothing has been written
+        ck_assert_uint_eq(out.fits[0], 0xC5);
+        ck_assert_int_eq(attempt(), GPV_OK);
+        ck_assert_mem_eq(&out, &want, sizeof out);
+    };
+    give_error_text_its_memory(context);
+    ck_assert_int_ge(fail_each(attempt, again), 3); // points of both sides, which fit
     gpv_context_destroy(&context);
 }
 END_TEST
@@ -728,6 +821,34 @@ START_TEST(a_prepared_extraction_allocates_nothing) {
 }
 END_TEST
 
+START_TEST(a_prepared_matching_allocates_nothing) {
+    gpv_match *op = nullptr;
+    gpv_context *context = cpu_context();
+    ck_assert_int_eq(gpv_match_create(context, nullptr, &op), GPV_OK);
+    Pixels from = noise();
+    Matching::Result to;
+    const gpv_image src = view(from);
+    int found = 0;
+    for (const float ratio : {0.0f, 0.99f})
+        for (const std::uint32_t mutual : {0u, 1u}) {
+            gpv_match_params params = Matching::params();
+            params.ratio = ratio;
+            params.mutual = mutual;
+            ck_assert_int_eq(gpv_match_set_params(op, &params), GPV_OK);
+            ck_assert_int_eq(Matching::prepare(op, src), GPV_OK);
+            const long before = calls;
+            for (int i = 0; i < 10; i++)
+                ck_assert_int_eq(Matching::run(op, src, to), GPV_OK);
+            found += Matching::found(to);
+            ck_assert_msg(calls == before, "ratio %g, mutual %u: %ld allocations in 10 runs", ratio,
+                          mutual, calls - before);
+        }
+    ck_assert_int_gt(found, 0);
+    gpv_match_destroy(&op);
+    gpv_context_destroy(&context);
+}
+END_TEST
+
 int main() {
     TCase *group = tcase_create("memory");
     tcase_add_checked_fixture(group, warm_up_all, nullptr);
@@ -735,11 +856,13 @@ int main() {
     tcase_add_test(group, creating_and_running);
     tcase_add_test(group, setting_parameters);
     tcase_add_test(group, setting_parameters_of_kmeans);
+    tcase_add_test(group, finding_a_homography);
     tcase_add_test(group, a_prepared_erosion_allocates_nothing);
     tcase_add_test(group, a_prepared_labelling_allocates_nothing);
     tcase_add_test(group, a_prepared_clustering_allocates_nothing);
     tcase_add_test(group, a_prepared_cutting_allocates_nothing);
     tcase_add_test(group, a_prepared_segmentation_allocates_nothing);
     tcase_add_test(group, a_prepared_extraction_allocates_nothing);
+    tcase_add_test(group, a_prepared_matching_allocates_nothing);
     return run_group("memory", group);
 }

@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "core/match.hpp"
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "api/guard.hpp"
+#include "api/image.hpp"
+#include "core/homography.hpp"
+
+struct gpv_match {
+    std::shared_ptr<gpv::Context> context;
+    gpv::MatchParams params;
+    std::unique_ptr<gpv::Match> core;
+    bool has_run = false; ///< and the last run did not fail
+};
+
+namespace gpv {
+namespace {
+
+constexpr std::size_t first_params_size = sizeof(gpv_match_params);
+constexpr std::uint32_t first_result_size = sizeof(gpv_match_result);
+constexpr std::size_t first_homography_params_size = sizeof(gpv_homography_params);
+constexpr std::uint32_t first_homography_size = sizeof(gpv_homography);
+
+static_assert(match_length == GPV_SIFT_LENGTH);
+static_assert(sizeof(Nearest) == sizeof(gpv_match_nearest) &&
+              offsetof(Nearest, distance) == offsetof(gpv_match_nearest, distance));
+static_assert(sizeof(MatchPair) == sizeof(gpv_match_pair) &&
+              offsetof(MatchPair, second) == offsetof(gpv_match_pair, second));
+static_assert(sizeof(MatchFound) == sizeof(gpv_match_result) &&
+              offsetof(MatchFound, queries) == offsetof(gpv_match_result, queries));
+
+gpv_match_params default_params() {
+    const MatchParams core;
+    gpv_match_params params{};
+    params.struct_size = sizeof params;
+    params.ratio = core.ratio;
+    params.mutual = core.mutual;
+    return params;
+}
+
+MatchParams read_params(const gpv_match_params *in) {
+    gpv_match_params params = default_params();
+    read_struct(in, first_params_size, "params", params);
+    require_range("params->ratio", params.ratio, 0.0f, 1.0f);
+    require_range("params->mutual", params.mutual, 0u, 1u);
+    require_range("params->reserved", params.reserved, 0u, 0u);
+    return {.ratio = params.ratio, .mutual = params.mutual != 0};
+}
+
+/// Of an empty set nothing is looked at.
+MatchSet read_set(const gpv_match &op, const gpv_buffer *descriptors, const char *name,
+                  std::int32_t count, const char *count_name) {
+    require_range(count_name, count, 0, GPV_MATCH_MAX_DESCRIPTORS);
+    if (count == 0)
+        return {};
+    require_not_null(descriptors, name);
+    const Block block =
+        read_buffer(descriptors, name, std::size_t{match_length} * count, alignof(std::int32_t));
+    op.context->device().require_reach(block.memory, block.device, name);
+    return {block, count};
+}
+
+/// Where the backend computes.
+Block read_on_device(const gpv_match &op, const gpv_buffer *buffer, const char *name,
+                     std::size_t bytes) {
+    const Block block = read_buffer(buffer, name, bytes, alignof(std::int32_t));
+    op.context->device().require_reach(block.memory, block.device, name);
+    if (block.memory != op.context->device().memory())
+        throw Error(Status::invalid_argument,
+                    std::string(name) + "->memory is GPV_MEMORY_HOST, but the backend is CUDA");
+    return block;
+}
+
+Block read_output(const gpv_match &op, const gpv_buffer *buffer, const char *name,
+                  std::size_t bytes) {
+    const Block block = read_buffer(buffer, name, bytes, alignof(std::int32_t));
+    op.context->device().require_reach(block.memory, block.device, name);
+    return block;
+}
+
+/// Nothing that a run writes may be anything else that it reads or writes.
+void require_disjoint(const MatchRun &run) {
+    struct Used {
+        const Block *block;
+        const char *name;
+    };
+    const auto given = [](const auto &block) { return block ? &*block : nullptr; };
+    const Used inputs[] = {{run.query.count ? &run.query.block : nullptr, "query"},
+                           {run.train.count ? &run.train.block : nullptr, "train"},
+                           {given(run.found), "found"}};
+    const Used outputs[] = {{given(run.nearest), "nearest"},
+                            {given(run.pairs), "pairs"},
+                            {given(run.result), "result"}};
+    const auto require = [](const Used &out, const Used &other) {
+        if (out.block && other.block && overlap(*out.block, *other.block))
+            throw Error(Status::invalid_argument, std::string(out.name) + " overlaps " +
+                                                      other.name + "; they must share no byte");
+    };
+    for (std::size_t i = 0; i < std::size(outputs); i++) {
+        for (const Used &input : inputs)
+            require(outputs[i], input);
+        for (std::size_t j = 0; j < i; j++)
+            require(outputs[i], outputs[j]);
+    }
+}
+
+MatchRun read_run(const gpv_match &op, const gpv_buffer *query, std::int32_t query_count,
+                  const gpv_buffer *found, const gpv_buffer *train, std::int32_t train_count,
+                  const gpv_buffer *nearest, const gpv_buffer *pairs, const gpv_buffer *result) {
+    MatchRun run{.query = read_set(op, query, "query", query_count, "query_count"),
+                 .train = read_set(op, train, "train", train_count, "train_count")};
+    if (found)
+        run.found = read_on_device(op, found, "found", sizeof(gpv_sift_result));
+    if (nearest && query_count > 0)
+        run.nearest = read_output(op, nearest, "nearest", sizeof(Nearest) * query_count);
+    if (pairs)
+        run.pairs = read_output(op, pairs, "pairs", sizeof(MatchPair));
+    if (result)
+        run.result = read_on_device(op, result, "result", first_result_size);
+    require_disjoint(run);
+    return run;
+}
+
+Outline read_outline(const float *points, std::int32_t count, float width) {
+    require_not_null(points, "points");
+    require_range("count", count, 2, most_outline_points);
+    require_range("width", width, 1.0f, most_line_width);
+    Outline outline{.points = {}, .count = count, .reach = width / 2};
+    for (int i = 0; i < 2 * count; i++)
+        require_range({"points", nullptr, i}, points[i], -most_coordinate, most_coordinate);
+    for (int i = 0; i < count; i++)
+        outline.points[i] = {points[2 * i], points[2 * i + 1]};
+    return outline;
+}
+
+// ---- homographies -------------------------------------------------------------------
+
+gpv_homography_params default_homography_params() {
+    const HomographyParams core;
+    gpv_homography_params params{};
+    params.struct_size = sizeof params;
+    params.threshold = core.threshold;
+    params.confidence = core.confidence;
+    params.max_iterations = core.max_iterations;
+    params.seed = core.seed;
+    return params;
+}
+
+HomographyParams read_homography_params(const gpv_homography_params *in) {
+    gpv_homography_params params = default_homography_params();
+    read_struct(in, first_homography_params_size, "params", params);
+    if (!(params.threshold > 0 && params.threshold <= 1e6f))
+        throw Error(Status::invalid_argument, "params->threshold is " +
+                                                  number_text(params.threshold) +
+                                                  ", must be above 0 and at most 1000000");
+    require_range("params->confidence", params.confidence, 0.0f, 0.999999f);
+    require_range("params->max_iterations", params.max_iterations, 1, 1'000'000);
+    require_range("params->reserved", params.reserved, 0u, 0u);
+    return {.threshold = params.threshold,
+            .confidence = params.confidence,
+            .max_iterations = params.max_iterations,
+            .seed = params.seed};
+}
+
+std::vector<Point> read_points(const float *points, std::int32_t count, const char *name) {
+    std::vector<Point> result;
+    result.reserve(count);
+    if (count > 0)
+        require_not_null(points, name);
+    for (std::int32_t i = 0; i < 2 * count; i += 2) {
+        for (int k = 0; k < 2; k++)
+            if (!std::isfinite(points[i + k]))
+                throw Error(Status::invalid_argument, Name(name, nullptr, i + k).text() + " is " +
+                                                          number_text(points[i + k]) +
+                                                          ", must be finite");
+        result.push_back({points[i], points[i + 1]});
+    }
+    return result;
+}
+
+gpv_homography homography_of(const Homography &found) {
+    gpv_homography out{};
+    if (!found.found)
+        return out;
+    out.found = 1;
+    std::copy(found.matrix.begin(), found.matrix.end(), out.matrix);
+    out.error = found.error;
+    out.inliers = found.inliers;
+    out.iterations = found.iterations;
+    return out;
+}
+
+} // namespace
+} // namespace gpv
+
+void gpv_match_params_init(gpv_match_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_params());
+}
+
+void gpv_match_result_init(gpv_match_result *result, uint32_t size) {
+    gpv::write_struct(result, size, gpv_match_result{});
+}
+
+gpv_status gpv_match_create(gpv_context *context, const gpv_match_params *params, gpv_match **out) {
+    return gpv::create(context, out, [&](gpv_match &op) {
+        op.params = gpv::read_params(params);
+        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_match(op.context)
+                                                              : gpv::cpu::make_match(op.context);
+        op.core->set_params(op.params);
+    });
+}
+
+void gpv_match_destroy(gpv_match **op) {
+    gpv::destroy(op);
+}
+
+gpv_status gpv_match_set_params(gpv_match *op, const gpv_match_params *params) {
+    return gpv::guard_object(op, [&] {
+        const gpv::MatchParams fresh = gpv::read_params(params);
+        op->core->set_params(fresh);
+        op->params = fresh;
+    });
+}
+
+gpv_status gpv_match_prepare(gpv_match *op, int32_t query_count, int32_t train_count,
+                             gpv_memory memory) {
+    return gpv::guard_object(op, [&] {
+        gpv::require_range("query_count", query_count, 0, GPV_MATCH_MAX_DESCRIPTORS);
+        gpv::require_range("train_count", train_count, 0, GPV_MATCH_MAX_DESCRIPTORS);
+        gpv::require_range("memory", memory, gpv_memory{GPV_MEMORY_HOST},
+                           gpv_memory{GPV_MEMORY_CUDA});
+        const auto where = static_cast<gpv::Memory>(memory);
+        if (where == gpv::Memory::cuda && op->context->backend() != gpv::Backend::cuda)
+            throw gpv::Error(gpv::Status::unsupported,
+                             "memory is GPV_MEMORY_CUDA, but the context computes on the CPU");
+        op->core->prepare(query_count, train_count, where);
+    });
+}
+
+gpv_status gpv_match_run(gpv_match *op, gpv_stream stream, const gpv_buffer *query,
+                         int32_t query_count, const gpv_buffer *found, const gpv_buffer *train,
+                         int32_t train_count, const gpv_buffer *nearest, const gpv_buffer *pairs,
+                         const gpv_buffer *result) {
+    return gpv::guard_object(op, [&] {
+        const gpv::MatchRun run = gpv::read_run(*op, query, query_count, found, train, train_count,
+                                                nearest, pairs, result);
+        gpv::start_run(*op, [&] { return op->core->run(stream, run); });
+    });
+}
+
+gpv_status gpv_match_draw(gpv_match *op, gpv_stream stream, const gpv_image *dst,
+                          const float *points, int32_t count, float width, uint32_t color) {
+    return gpv::guard_object(op, [&] {
+        const gpv::Image picture = gpv::read_image(dst, "dst");
+        gpv::require_picture(*op->context, picture, "dst", "drawing", gpv::is_picture8);
+        if (gpv::planes_overlap(picture))
+            throw gpv::Error(gpv::Status::invalid_argument, "two planes of dst overlap");
+        const gpv::Outline outline = gpv::read_outline(points, count, width);
+        gpv::require_range("color", color, 0u, 0xffffffu);
+        op->core->draw(stream,
+                       {.dst = picture, .outline = outline, .color = gpv::rgb_color(color)});
+    });
+}
+
+gpv_status gpv_match_query(gpv_match *op) {
+    bool finished = true;
+    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+
+gpv_status gpv_match_wait(gpv_match *op, gpv_match_result *result) {
+    return gpv::guard_object(op, [&] {
+        if (result)
+            gpv::require_range({"result", "struct_size"}, result->struct_size,
+                               gpv::first_result_size, gpv::max_struct_size);
+        op->core->wait();
+        gpv::MatchFound found{};
+        if (op->has_run)
+            found = op->core->found();
+        if (result)
+            gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_match_result>(found));
+    });
+}
+
+void gpv_homography_params_init(gpv_homography_params *params, uint32_t size) {
+    gpv::write_struct(params, size, gpv::default_homography_params());
+}
+
+void gpv_homography_init(gpv_homography *homography, uint32_t size) {
+    gpv::write_struct(homography, size, gpv_homography{});
+}
+
+gpv_status gpv_homography_find(gpv_context *context, const gpv_homography_params *params,
+                               const float *from, const float *to, int32_t count, uint8_t *inliers,
+                               gpv_homography *out) {
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard(context->core.get(), [&] {
+        const gpv::HomographyParams wanted = gpv::read_homography_params(params);
+        gpv::require_range("count", count, 0, GPV_MATCH_MAX_DESCRIPTORS);
+        gpv::require_not_null(out, "out");
+        gpv::require_range({"out", "struct_size"}, out->struct_size, gpv::first_homography_size,
+                           gpv::max_struct_size);
+        const std::vector<gpv::Point> a = gpv::read_points(from, count, "from"),
+                                      b = gpv::read_points(to, count, "to");
+        std::vector<std::uint8_t> fits(count);
+        const gpv::Homography found = gpv::find_homography(wanted, a, b, fits);
+        if (inliers)
+            std::copy(fits.begin(), fits.end(), inliers);
+        gpv::write_struct(out, out->struct_size, gpv::homography_of(found));
+    });
+}

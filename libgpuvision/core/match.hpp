@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Matching of descriptors: what both backends compute. docs/algorithms/match.md defines it. All of
+// it is whole numbers, but for the ratio, which is one product in double precision.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "core/context.hpp"
+#include "core/image.hpp"
+#include "core/ink.hpp"
+
+namespace gpv {
+
+inline constexpr int match_length = 128; ///< bytes of a descriptor
+inline constexpr std::int32_t no_neighbour = -1;
+inline constexpr std::int32_t no_distance = std::numeric_limits<std::int32_t>::max();
+/// Squared, of two descriptors.
+inline constexpr std::int32_t most_distance = match_length * 255 * 255;
+
+struct MatchParams {
+    float ratio = 0.8f; ///< 0 = of no account
+    bool mutual = true;
+};
+
+/// gpv_match_nearest.
+struct Nearest {
+    std::int32_t index[2] = {no_neighbour, no_neighbour};
+    std::int32_t distance[2] = {no_distance, no_distance};
+
+    /// One more descriptor, whose index is greater than those before.
+    constexpr void add(std::int32_t i, std::int32_t d) {
+        if (d < distance[0]) {
+            index[1] = index[0];
+            distance[1] = distance[0];
+            index[0] = i;
+            distance[0] = d;
+        } else if (d < distance[1]) {
+            index[1] = i;
+            distance[1] = d;
+        }
+    }
+    /// The two nearest of another part of the set, in any order.
+    constexpr void merge(const Nearest &other) {
+        for (int k = 0; k < 2; k++)
+            insert(other.index[k], other.distance[k]);
+    }
+
+  private:
+    static constexpr bool before(std::int32_t d, std::int32_t i, std::int32_t e, std::int32_t j) {
+        return d < e || (d == e && i < j);
+    }
+    constexpr void insert(std::int32_t i, std::int32_t d) {
+        if (i == no_neighbour)
+            return;
+        if (before(d, i, distance[0], index[0])) {
+            index[1] = index[0];
+            distance[1] = distance[0];
+            index[0] = i;
+            distance[0] = d;
+        } else if (before(d, i, distance[1], index[1])) {
+            index[1] = i;
+            distance[1] = d;
+        }
+    }
+};
+
+/// gpv_match_pair.
+struct MatchPair {
+    std::int32_t query, train;
+    std::int32_t distance, second;
+};
+
+/// gpv_match_result.
+struct MatchFound {
+    std::uint32_t struct_size;
+    std::int32_t count, dropped;
+    std::int32_t queries;
+};
+
+/// Whether the nearest is there, and enough nearer than the second.
+constexpr bool stands_out(float ratio, const Nearest &nearest) {
+    if (nearest.index[0] == no_neighbour)
+        return false;
+    if (ratio == 0 || nearest.index[1] == no_neighbour)
+        return true;
+    return nearest.distance[0] < double{ratio} * double{ratio} * nearest.distance[1];
+}
+
+/// Descriptors.
+struct MatchSet {
+    Block block{};
+    std::int64_t count = 0;
+
+    bool on_host() const { return count > 0 && block.memory == Memory::host; }
+};
+
+/// What one run reads and writes.
+struct MatchRun {
+    MatchSet query, train;
+    std::optional<Block> found; ///< a gpv_sift_result
+    std::optional<Block> nearest, pairs, result;
+
+    /// Matches that can be written.
+    std::int64_t room() const {
+        return pairs ? std::min<std::int64_t>(pairs->size / sizeof(MatchPair), query.count)
+                     : query.count;
+    }
+};
+
+// ---- outlines -----------------------------------------------------------------------
+// In single precision and one order, so that both backends draw the same pixels.
+
+inline constexpr int most_outline_points = 64;
+inline constexpr float most_coordinate = 131072;
+inline constexpr float most_line_width = 1000;
+
+struct OutlinePoint {
+    float x, y;
+};
+
+/// A closed line through points.
+struct Outline {
+    OutlinePoint points[most_outline_points];
+    int count;
+    float reach; ///< half of its width
+
+    constexpr OutlinePoint end_of(int line) const {
+        return points[line + 1 < count ? line + 1 : 0];
+    }
+
+    /// Whether a pixel is no farther from the line that begins at that point than the outline
+    /// reaches.
+    constexpr bool has(int line, int x, int y) const {
+        const OutlinePoint a = points[line], b = end_of(line);
+        const float dx = b.x - a.x, dy = b.y - a.y;
+        const float px = static_cast<float>(x) - a.x, py = static_cast<float>(y) - a.y;
+        const float along = px * dx + py * dy, length = dx * dx + dy * dy, most = reach * reach;
+        if (along <= 0)
+            return px * px + py * py <= most;
+        if (along >= length) {
+            const float qx = static_cast<float>(x) - b.x, qy = static_cast<float>(y) - b.y;
+            return qx * qx + qy * qy <= most;
+        }
+        const float across = px * dy - py * dx;
+        return across * across <= most * length;
+    }
+
+    /// Columns of a row.
+    struct Columns {
+        int first, behind;
+    };
+    /// Those that a line may have pixels in, of a picture so wide; it has none in others.
+    constexpr Columns columns(int line, int y, int width) const {
+        const OutlinePoint a = points[line], b = end_of(line);
+        const float top = static_cast<float>(y) - reach - 1,
+                    bottom = static_cast<float>(y) + reach + 1;
+        if ((a.y < top && b.y < top) || (a.y > bottom && b.y > bottom))
+            return {0, 0};
+        const float at_top = x_at(a, b, top), at_bottom = x_at(a, b, bottom);
+        const float low = at_top < at_bottom ? at_top : at_bottom;
+        const float high = at_top < at_bottom ? at_bottom : at_top;
+        return {clamp_column(low - reach - 2, width), clamp_column(high + reach + 3, width)};
+    }
+
+  private:
+    /// Of the place on a line that is nearest to that height.
+    static constexpr float x_at(OutlinePoint a, OutlinePoint b, float y) {
+        if (a.y == b.y)
+            return y < a.y ? a.x : b.x;
+        const float t = (y - a.y) / (b.y - a.y);
+        return t <= 0 ? a.x : t >= 1 ? b.x : a.x + t * (b.x - a.x);
+    }
+    static constexpr int clamp_column(float x, int width) {
+        return x <= 0 ? 0 : x >= static_cast<float>(width) ? width : static_cast<int>(x);
+    }
+};
+
+struct OutlineDrawing {
+    Image dst;
+    Outline outline;
+    Color color;
+};
+
+// ---- operator -----------------------------------------------------------------------
+
+/// One backend's operator. Buffers come checked: reachable, with room, disjoint where they have to
+/// be.
+class Match : public Operation {
+  public:
+    virtual void set_params(const MatchParams &params) = 0;
+    virtual void prepare(std::int64_t queries, std::int64_t trains, Memory memory) = 0;
+    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    virtual bool run(Stream stream, const MatchRun &run) = 0;
+    virtual void draw(Stream stream, const OutlineDrawing &drawing) = 0;
+    /// Of the last run that has finished.
+    virtual MatchFound found() const = 0;
+};
+
+namespace cpu {
+std::unique_ptr<Match> make_match(std::shared_ptr<Context> context);
+/// dst is in host memory.
+void draw_outline(const OutlineDrawing &drawing);
+} // namespace cpu
+namespace cuda {
+std::unique_ptr<Match> make_match(std::shared_ptr<Context> context);
+}
+
+} // namespace gpv

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Outlines in a picture.
+#pragma once
+
+#include "core/match.hpp"
+#include "cuda/kernel.cuh"
+#include "cuda/pixels.cuh"
+
+namespace gpv::cuda::match {
+
+/// A warp has a row of one line. Where lines meet, threads write the same bytes.
+struct Draw {
+    struct Job {
+        Rows planes[3];
+        int width, height;
+        Outline outline;
+        Ink ink;
+    };
+    static constexpr int threads = 128;
+    static constexpr int warps = threads / 32; ///< of a block
+
+    /// blockIdx.y is the line.
+    __device__ static void run(const Job &job) {
+        const int line = static_cast<int>(blockIdx.y);
+        const int y = static_cast<int>(blockIdx.x * warps + threadIdx.x / 32);
+        if (y >= job.height)
+            return;
+        const auto row = [&job](int plane, int at) {
+            return job.planes[plane].template row<std::uint8_t>(at);
+        };
+        const Outline::Columns columns = job.outline.columns(line, y, job.width);
+        for (int x = columns.first + static_cast<int>(threadIdx.x) % 32; x < columns.behind;
+             x += 32)
+            if (job.outline.has(line, x, y))
+                job.ink.put(x, y, row);
+    }
+};
+
+inline Draw::Job draw_job(const OutlineDrawing &drawing) {
+    Draw::Job job{.planes = {},
+                  .width = drawing.dst.width,
+                  .height = drawing.dst.height,
+                  .outline = drawing.outline,
+                  .ink = {drawing.dst, drawing.color}};
+    for (int i = 0; i < drawing.dst.plane_count(); i++)
+        job.planes[i] = rows_of(drawing.dst.planes[i]);
+    return job;
+}
+
+} // namespace gpv::cuda::match

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Sizes of blocks.
+#pragma once
+
+namespace gpv::cuda::match {
+
+/// Of the kernel that compares: warps of a block, and blocks that a multiprocessor is to have.
+inline constexpr int compare_warps = 4;
+inline constexpr int compare_blocks = 4;
+inline constexpr int norm_threads = 256;
+inline constexpr int choose_threads = 256;
+/// Grids are made for so many descriptors more at a time, so that a graph serves many counts.
+inline constexpr int granule = 2048;
+
+} // namespace gpv::cuda::match

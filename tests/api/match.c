@@ -1,0 +1,1992 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "testing.h"
+
+#include <float.h>
+#include <math.h>
+
+enum {
+    LENGTH = GPV_SIFT_LENGTH,
+    MOST = GPV_MATCH_MAX_DESCRIPTORS,
+    FARTHEST = 8323200, /* two descriptors */
+    CANARY = 0xC5
+};
+
+static books keep;
+static gpv_context *context;
+static gpv_match *op;
+
+static void setup(void) {
+    context = open_context(&keep);
+    keep.fill = 0xA5;
+    ck_assert_int_eq(gpv_match_create(context, NULL, &op), GPV_OK);
+    ck_assert_ptr_nonnull(op);
+}
+
+static void teardown(void) {
+    gpv_match_destroy(&op);
+    ck_assert_ptr_null(op);
+    gpv_context_destroy(&context);
+    ck_assert_int_eq(keep.live, 0);
+}
+
+static gpv_match_params defaults(void) {
+    gpv_match_params params;
+    gpv_match_params_init(&params, sizeof params);
+    return params;
+}
+
+static gpv_match_params with(float ratio, uint32_t mutual) {
+    gpv_match_params params = defaults();
+    params.ratio = ratio;
+    params.mutual = mutual;
+    return params;
+}
+
+static void set(gpv_match_params params) {
+    ck_assert_msg(gpv_match_set_params(op, &params) == GPV_OK, "%s", gpv_context_error(context));
+}
+
+static gpv_match_result waited_for(void) {
+    gpv_match_result result;
+    gpv_match_result_init(&result, sizeof result);
+    memset((char *)&result + sizeof result.struct_size, CANARY, sizeof result - sizeof(uint32_t));
+    ck_assert_int_eq(gpv_match_query(op), GPV_OK);
+    ck_assert_int_eq(gpv_match_wait(op, &result), GPV_OK);
+    ck_assert_uint_eq(result.struct_size, sizeof result);
+    return result;
+}
+
+static void expect_nothing_found(void) {
+    static const gpv_match_result nothing = {.struct_size = sizeof nothing};
+    const gpv_match_result result = waited_for();
+    ck_assert_mem_eq(&result, &nothing, sizeof nothing);
+}
+
+static bool untouched(const void *from, const void *to) {
+    const unsigned char *byte = from;
+    while (byte < (const unsigned char *)to)
+        if (*byte++ != CANARY)
+            return false;
+    return true;
+}
+
+/* ------------------------------------------------------------ runs and their reference */
+
+enum { NEAREST = 1, PAIRS = 2, RESULT = 4, ALL = 7 };
+enum { ROOM = 700 };
+
+/* What a run reads, and which outputs it is asked for. */
+typedef struct job {
+    const unsigned char *query, *train;
+    int query_count, train_count;
+    const gpv_sift_result *found; /* may be NULL */
+    int outputs, room;            /* of pairs */
+} job;
+
+static job job_of(const void *query, int query_count, const void *train, int train_count) {
+    job it = {query, train, query_count, train_count, NULL, ALL, ROOM};
+    return it;
+}
+
+typedef struct outcome {
+    gpv_match_nearest nearest[ROOM];
+    gpv_match_pair pairs[ROOM];
+    gpv_match_result result;
+} outcome;
+
+/* Large ones, which need not be on a stack. */
+static outcome got, want;
+
+static gpv_status run_into(gpv_match *which, const job *it, outcome *out) {
+    const gpv_buffer query = buffer_of((void *)it->query, (size_t)it->query_count * LENGTH);
+    const gpv_buffer train = buffer_of((void *)it->train, (size_t)it->train_count * LENGTH);
+    const gpv_buffer found = buffer_of((void *)it->found, sizeof *it->found);
+    const gpv_buffer nearest =
+        buffer_of(out->nearest, (size_t)it->query_count * sizeof *out->nearest);
+    const gpv_buffer pairs = buffer_of(out->pairs, (size_t)it->room * sizeof *out->pairs);
+    const gpv_buffer result = buffer_of(&out->result, sizeof out->result);
+    memset(out, CANARY, sizeof *out);
+    return gpv_match_run(
+        which, NULL, it->query_count ? &query : NULL, it->query_count, it->found ? &found : NULL,
+        it->train_count ? &train : NULL, it->train_count, it->outputs & NEAREST ? &nearest : NULL,
+        it->outputs & PAIRS ? &pairs : NULL, it->outputs & RESULT ? &result : NULL);
+}
+
+static int32_t distance_of(const unsigned char *a, const unsigned char *b) {
+    int32_t sum = 0;
+    int i;
+    for (i = 0; i < LENGTH; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return sum;
+}
+
+static gpv_match_nearest nearest_of(const unsigned char *to, const unsigned char *set, int count) {
+    gpv_match_nearest best = {{-1, -1}, {INT32_MAX, INT32_MAX}};
+    int i;
+    for (i = 0; i < count; i++) {
+        const int32_t distance = distance_of(to, set + (size_t)i * LENGTH);
+        const int place = distance < best.distance[0] ? 0 : 1;
+        if (distance >= best.distance[1])
+            continue;
+        if (place == 0) {
+            best.index[1] = best.index[0];
+            best.distance[1] = best.distance[0];
+        }
+        best.index[place] = i;
+        best.distance[place] = distance;
+    }
+    return best;
+}
+
+static bool matches(const job *it, int queries, gpv_match_params params, int query,
+                    const gpv_match_nearest *nearest) {
+    const double ratio = params.ratio;
+    if (nearest->index[0] < 0)
+        return false;
+    if (ratio != 0 && nearest->index[1] >= 0 &&
+        !(nearest->distance[0] < ratio * ratio * nearest->distance[1]))
+        return false;
+    if (!params.mutual)
+        return true;
+    return nearest_of(it->train + (size_t)nearest->index[0] * LENGTH, it->query, queries)
+               .index[0] == query;
+}
+
+/* What a run is to write, all else being canaries; says how many matches there are. */
+static gpv_match_result reference(const job *it, gpv_match_params params, outcome *out) {
+    gpv_match_result result = {.struct_size = sizeof result, .queries = it->query_count};
+    const int room = it->outputs & PAIRS ? it->room : it->query_count;
+    int i;
+    memset(out, CANARY, sizeof *out);
+    if (it->found && it->found->count < result.queries)
+        result.queries = it->found->count < 0 ? 0 : it->found->count;
+    for (i = 0; i < result.queries; i++) {
+        const gpv_match_nearest nearest =
+            nearest_of(it->query + (size_t)i * LENGTH, it->train, it->train_count);
+        if (it->outputs & NEAREST)
+            out->nearest[i] = nearest;
+        if (!matches(it, result.queries, params, i, &nearest))
+            continue;
+        if (result.count == room) {
+            result.dropped++;
+            continue;
+        }
+        if (it->outputs & PAIRS) {
+            const gpv_match_pair pair = {i, nearest.index[0], nearest.distance[0],
+                                         nearest.distance[1]};
+            out->pairs[result.count] = pair;
+        }
+        result.count++;
+    }
+    if (it->outputs & RESULT)
+        out->result = result;
+    return result;
+}
+
+/* Of op, whose parameters these become. Not a byte beside may have been written. */
+static gpv_match_result expect_reference(const job *it, gpv_match_params params) {
+    const gpv_match_result expected = reference(it, params, &want);
+    gpv_match_result result;
+    set(params);
+    ck_assert_msg(run_into(op, it, &got) == GPV_OK, "%s", gpv_context_error(context));
+    result = waited_for();
+    ck_assert_msg(
+        memcmp(&got, &want, sizeof want) == 0 && memcmp(&result, &expected, sizeof expected) == 0,
+        "%d queries, %d others, ratio %g, mutual %u, outputs %d, room %d", it->query_count,
+        it->train_count, params.ratio, params.mutual, it->outputs, it->room);
+    return result;
+}
+
+/* ------------------------------------------------------------------- descriptors */
+
+static uint32_t next(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+/* Contents: noise; few kinds and small changes; black and white, which are farthest; ones that
+ * differ in one number by little, so that many distances are equal; all the same. */
+enum { CONTENTS = 5 };
+
+static void fill(unsigned char *set, int count, int content, uint32_t seed) {
+    uint32_t state = seed * 2654435761u + 1, kind;
+    int i, k;
+    for (i = 0; i < count; i++, set += LENGTH) {
+        kind = next(&state) % 23;
+        for (k = 0; k < LENGTH; k++)
+            switch (content) {
+            case 0:
+                set[k] = (unsigned char)next(&state);
+                break;
+            case 1:
+                set[k] = (unsigned char)((kind + 1) * (uint32_t)(k + 3) * 37 % 256 / 2 +
+                                         next(&state) % 9);
+                break;
+            case 2:
+                set[k] = kind < 3 ? (kind == 1 ? 255 : 0) : (next(&state) & 1 ? 255 : 0);
+                break;
+            case 3:
+                set[k] = k == 77 ? (unsigned char)(next(&state) % 16) : 9;
+                break;
+            default:
+                set[k] = 200;
+            }
+    }
+}
+
+static unsigned char *descriptors(int count, int content, uint32_t seed) {
+    unsigned char *memory = malloc((size_t)count * LENGTH + 1); /* not of 0 bytes */
+    ck_assert_ptr_nonnull(memory);
+    fill(memory, count, content, seed);
+    return memory;
+}
+
+/* Descriptors whose first numbers are these, and the others 0: distances are (a - b)^2. */
+static void put(unsigned char *set, const int *first, int count) {
+    int i;
+    memset(set, 0, (size_t)count * LENGTH);
+    for (i = 0; i < count; i++)
+        set[i * LENGTH] = (unsigned char)first[i];
+}
+
+/* A descriptor so far, squared, from one of zeros. */
+static void put_at(unsigned char *descriptor, int squared) {
+    int k = 0;
+    memset(descriptor, 0, LENGTH);
+    while (squared > 0) {
+        int root = (int)sqrt((double)squared);
+        root = root > 255 ? 255 : root;
+        ck_assert_int_lt(k, LENGTH);
+        descriptor[k++] = (unsigned char)root;
+        squared -= root * root;
+    }
+}
+
+/* ------------------------------------------------------------------------ structs */
+
+static void init_params(void *place, uint32_t size) {
+    gpv_match_params_init(place, size);
+}
+
+static void init_result(void *place, uint32_t size) {
+    gpv_match_result_init(place, size);
+}
+
+static void init_homography_params(void *place, uint32_t size) {
+    gpv_homography_params_init(place, size);
+}
+
+static void init_homography(void *place, uint32_t size) {
+    gpv_homography_init(place, size);
+}
+
+START_TEST(init_writes_every_default) {
+    static const gpv_match_result nothing = {.struct_size = sizeof nothing};
+    static const gpv_homography none = {.struct_size = sizeof none};
+    gpv_match_params params;
+    gpv_match_result result;
+    gpv_homography_params search;
+    gpv_homography homography;
+    memset(&params, CANARY, sizeof params);
+    gpv_match_params_init(&params, sizeof params);
+    ck_assert_uint_eq(params.struct_size, sizeof params);
+    ck_assert_float_eq(params.ratio, 0.8f);
+    ck_assert_uint_eq(params.mutual, 1);
+    ck_assert_uint_eq(params.reserved, 0);
+    memset(&result, CANARY, sizeof result);
+    gpv_match_result_init(&result, sizeof result);
+    ck_assert_mem_eq(&result, &nothing, sizeof nothing);
+    memset(&search, CANARY, sizeof search);
+    gpv_homography_params_init(&search, sizeof search);
+    ck_assert_uint_eq(search.struct_size, sizeof search);
+    ck_assert_float_eq(search.threshold, 3);
+    ck_assert_float_eq(search.confidence, 0.999f);
+    ck_assert_int_eq(search.max_iterations, 10000);
+    ck_assert_uint_eq(search.seed, 0);
+    ck_assert_uint_eq(search.reserved, 0);
+    memset(&homography, CANARY, sizeof homography);
+    gpv_homography_init(&homography, sizeof homography);
+    ck_assert_mem_eq(&homography, &none, sizeof none);
+    expect_init_within(sizeof params, init_params);
+    expect_init_within(sizeof result, init_result);
+    expect_init_within(sizeof search, init_homography_params);
+    expect_init_within(sizeof homography, init_homography);
+}
+END_TEST
+
+/* Both create and set_params must say the same. */
+static void expect_params(const gpv_match_params *params, gpv_status wanted, const char *text) {
+    gpv_match *other = (gpv_match *)&keep;
+    const gpv_status status = gpv_match_create(context, params, &other);
+    ck_assert_int_eq(status == GPV_OK, other != NULL);
+    expect_status(context, &keep, status, wanted, text);
+    gpv_match_destroy(&other);
+    keep.text[0] = 0;
+    expect_status(context, &keep, gpv_match_set_params(op, params), wanted, text);
+}
+
+static void expect_params_at(const void *place, gpv_status wanted, const char *text) {
+    expect_params(place, wanted, text);
+}
+
+/* What lies in a result before is not looked at, and fields of the future become 0. */
+static void expect_result_at(const void *place, gpv_status wanted, const char *text) {
+    gpv_match_result *result = (gpv_match_result *)place;
+    const uint32_t size = result->struct_size;
+    const gpv_status status = gpv_match_wait(op, result);
+    uint32_t i;
+    ck_assert_uint_eq(result->struct_size, size);
+    if (wanted == BAD) {
+        expect_error(context, &keep, status, BAD, text);
+        ck_assert_int_eq(result->queries, 0);
+        return;
+    }
+    ck_assert_int_eq(status, GPV_OK);
+    ck_assert_int_eq(result->queries, 3);
+    for (i = sizeof *result; i < size; i++)
+        ck_assert_uint_eq(((const unsigned char *)place)[i], 0);
+}
+
+START_TEST(struct_sizes) {
+    unsigned char few[3 * LENGTH];
+    const job it = job_of(few, 3, few, 3);
+    fill(few, 3, 0, 1);
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    expect_struct_sizes("params", sizeof(gpv_match_params), init_params, expect_params_at);
+    expect_struct_sizes("result", sizeof(gpv_match_result), init_result, expect_result_at);
+}
+END_TEST
+
+#define PARAM(field, value) offsetof(gpv_match_params, field), (uint32_t)(value)
+
+START_TEST(params_ranges) {
+    static const struct {
+        size_t offset;
+        uint32_t value;   /* of a float: its bits */
+        const char *text; /* NULL = legal */
+    } cases[] = {
+        {PARAM(ratio, 0), NULL},
+        {PARAM(ratio, 0x80000000u), NULL}, /* -0 */
+        {PARAM(ratio, 1), NULL},           /* the least above it */
+        {PARAM(ratio, 0x3F800000u), NULL}, /* 1 */
+        {PARAM(ratio, 0x80000001u), "params->ratio|-1e-45|0..1"},
+        {PARAM(ratio, 0xBF4CCCCDu), "params->ratio|is -0.8,|0..1"},
+        {PARAM(ratio, 0x3F800001u), "params->ratio|is 1.0000001,|0..1"},
+        {PARAM(ratio, 0x7F7FFFFFu), "params->ratio|3.4028235e+38|0..1"},
+        {PARAM(ratio, 0x7F800000u), "params->ratio|is inf|0..1"},
+        {PARAM(ratio, 0xFF800000u), "params->ratio|-inf|0..1"},
+        {PARAM(ratio, 0x7FC00000u), "params->ratio|nan|0..1"},
+        {PARAM(ratio, 0xFFFFFFFFu), "params->ratio|nan|0..1"},
+        {PARAM(mutual, 0), NULL},
+        {PARAM(mutual, 1), NULL},
+        {PARAM(mutual, 2), "params->mutual|is 2|0..1"},
+        {PARAM(mutual, UINT32_MAX), "params->mutual|4294967295|0..1"},
+        {PARAM(reserved, 1), "params->reserved|is 1|0..0"},
+        {PARAM(reserved, 0x80000000u), "params->reserved|2147483648|0..0"},
+    };
+    size_t i;
+    for (i = 0; i < COUNT(cases); i++) {
+        gpv_match_params params = defaults();
+        memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
+        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+    }
+}
+END_TEST
+
+START_TEST(null_params_are_the_defaults) {
+    unsigned char *query = descriptors(90, 1, 1), *train = descriptors(80, 1, 2);
+    const job it = job_of(query, 90, train, 80);
+    gpv_match_params params = with(0, 0);
+    gpv_match *other = NULL;
+    const gpv_match_result usual = reference(&it, defaults(), &want);
+    ck_assert_int_gt(usual.count, 0);
+    ck_assert_int_lt(usual.count, expect_reference(&it, params).count);
+    ck_assert_int_eq(gpv_match_set_params(op, NULL), GPV_OK);
+    reference(&it, defaults(), &want);
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_mem_eq(&got, &want, sizeof want);
+    ck_assert_int_eq(gpv_match_create(context, NULL, &other), GPV_OK);
+    ck_assert_int_eq(run_into(other, &it, &got), GPV_OK);
+    ck_assert_mem_eq(&got, &want, sizeof want);
+    gpv_match_destroy(&other);
+    /* refused ones leave those in force as they are, also those of their fields that are legal */
+    params.reserved = 1;
+    ck_assert_int_eq(gpv_match_set_params(op, &params), BAD);
+    params.reserved = 0;
+    params.mutual = 2;
+    ck_assert_int_eq(gpv_match_set_params(op, &params), BAD);
+    params.mutual = 0;
+    params.ratio = 1.5f;
+    ck_assert_int_eq(gpv_match_set_params(op, &params), BAD);
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_mem_eq(&got, &want, sizeof want);
+    free(query);
+    free(train);
+}
+END_TEST
+
+START_TEST(null_arguments) {
+    unsigned char few[2 * LENGTH];
+    const gpv_buffer some = buffer_of(few, sizeof few);
+    gpv_match_result result;
+    gpv_match *none = NULL;
+    gpv_match *other = (gpv_match *)&keep;
+    fill(few, 2, 0, 1);
+    memset(&result, CANARY, sizeof result);
+    ck_assert_int_eq(gpv_match_create(NULL, NULL, &other), BAD);
+    ck_assert_ptr_null(other);
+    ck_assert_int_eq(gpv_match_create(NULL, NULL, NULL), BAD);
+    expect_error(context, &keep, gpv_match_create(context, NULL, NULL), BAD, "out|NULL");
+    ck_assert_int_eq(gpv_match_set_params(NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_match_prepare(NULL, 1, 1, GPV_MEMORY_HOST), BAD);
+    ck_assert_int_eq(gpv_match_run(NULL, NULL, &some, 2, NULL, &some, 2, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_match_query(NULL), BAD);
+    ck_assert_int_eq(gpv_match_wait(NULL, &result), BAD);
+    ck_assert(untouched(&result, &result + 1));
+    expect_error(context, &keep, gpv_match_run(op, NULL, NULL, 1, NULL, &some, 2, NULL, NULL, NULL),
+                 BAD, "query is NULL");
+    expect_error(context, &keep, gpv_match_run(op, NULL, &some, 2, NULL, NULL, 1, NULL, NULL, NULL),
+                 BAD, "train is NULL");
+    expect_nothing_found();
+    gpv_match_destroy(NULL);
+    gpv_match_destroy(&none);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------- counts */
+
+static const struct {
+    int32_t count;
+    const char *text; /* behind the name */
+} bad_counts[] = {{-1, " is -1,|0..1048576"},
+                  {INT32_MIN, " is -2147483648,|0..1048576"},
+                  {MOST + 1, " is 1048577,|0..1048576"},
+                  {INT32_MAX, " is 2147483647,|0..1048576"}};
+
+static const char *named(const char *name, const char *text) {
+    static char all[96];
+    snprintf(all, sizeof all, "%s%s", name, text);
+    return all;
+}
+
+START_TEST(counts_out_of_range) {
+    unsigned char *memory = forbidden_memory(1 << 20);
+    const gpv_buffer some = buffer_of(memory, 4096);
+    const gpv_buffer huge = buffer_of(memory, (size_t)1 << 46);
+    const gpv_buffer nearest = buffer_of(memory + 8192, 4096);
+    const gpv_buffer pairs = buffer_of(memory + 16384, 4096);
+    size_t i;
+    for (i = 0; i < COUNT(bad_counts); i++) {
+        const int32_t count = bad_counts[i].count;
+        const char *text = named("query_count", bad_counts[i].text);
+        expect_error(context, &keep,
+                     gpv_match_run(op, NULL, &huge, count, NULL, &some, 1, &nearest, &pairs, NULL),
+                     BAD, text);
+        expect_error(context, &keep,
+                     gpv_match_run(op, NULL, NULL, count, NULL, NULL, 0, NULL, NULL, NULL), BAD,
+                     text);
+        expect_error(context, &keep, gpv_match_prepare(op, count, 1, GPV_MEMORY_HOST), BAD, text);
+        text = named("train_count", bad_counts[i].text);
+        expect_error(context, &keep,
+                     gpv_match_run(op, NULL, &some, 1, NULL, &huge, count, &nearest, &pairs, NULL),
+                     BAD, text);
+        expect_error(context, &keep,
+                     gpv_match_run(op, NULL, NULL, 0, NULL, NULL, count, NULL, NULL, NULL), BAD,
+                     text);
+        expect_error(context, &keep, gpv_match_prepare(op, 1, count, GPV_MEMORY_HOST), BAD, text);
+    }
+    expect_nothing_found();
+}
+END_TEST
+
+START_TEST(prepare_takes_host_memory) {
+    ck_assert_int_eq(gpv_match_prepare(op, 0, 0, GPV_MEMORY_HOST), GPV_OK);
+    ck_assert_int_eq(gpv_match_prepare(op, MOST, MOST, GPV_MEMORY_HOST), GPV_OK);
+    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, GPV_MEMORY_CUDA), NOT, "memory|CUDA");
+    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, 2), BAD, "memory is 2,|0..1");
+    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, UINT32_MAX), BAD,
+                 "memory is 4294967295,|0..1");
+    expect_nothing_found();
+}
+END_TEST
+
+/* Sets as large as they may be; the last descriptor is the one that counts. */
+START_TEST(as_many_as_there_may_be) {
+    const size_t bytes = (size_t)MOST * LENGTH;
+    unsigned char *many = calloc(MOST, LENGTH), one[LENGTH];
+    gpv_match_pair pairs[2];
+    const gpv_buffer set = buffer_of(many, bytes), single = buffer_of(one, sizeof one);
+    const gpv_buffer out = buffer_of(pairs, sizeof pairs[0]);
+    ck_assert_ptr_nonnull(many);
+    memset(one, 255, sizeof one);
+    memset(many + bytes - LENGTH, 255, LENGTH);
+    many[bytes - 1] = 253;
+    memset(pairs, CANARY, sizeof pairs);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &set, MOST, NULL, &single, 1, NULL, &out, NULL),
+                     GPV_OK);
+    ck_assert_int_eq(waited_for().queries, MOST);
+    ck_assert_int_eq(waited_for().count, 1);
+    ck_assert_int_eq(waited_for().dropped, 0);
+    ck_assert_int_eq(pairs[0].query, MOST - 1);
+    ck_assert_int_eq(pairs[0].train, 0);
+    ck_assert_int_eq(pairs[0].distance, 4);
+    ck_assert_int_eq(pairs[0].second, INT32_MAX);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &single, 1, NULL, &set, MOST, NULL, &out, NULL),
+                     GPV_OK);
+    ck_assert_int_eq(pairs[0].query, 0);
+    ck_assert_int_eq(pairs[0].train, MOST - 1);
+    ck_assert_int_eq(pairs[0].distance, 4);
+    ck_assert_int_eq(pairs[0].second, FARTHEST);
+    ck_assert(untouched(pairs + 1, pairs + 2));
+    free(many);
+}
+END_TEST
+
+/* ------------------------------------------------------------------------ buffers */
+
+/* All that a run reads and writes, in the order of its arguments. */
+enum { QUERY, FOUND, TRAIN, OF_NEAREST, OF_PAIRS, OF_RESULT, ARGUMENTS };
+static const char *const names[] = {"query", "found", "train", "nearest", "pairs", "result"};
+
+/* That many bytes are needed of each. */
+enum { QUERIES = 5, TRAINS = 7 };
+static const size_t needed[] = {QUERIES * LENGTH,       sizeof(gpv_sift_result),
+                                TRAINS *LENGTH,         QUERIES * 16,
+                                sizeof(gpv_match_pair), sizeof(gpv_match_result)};
+
+static gpv_status run_buffers(const gpv_buffer *const *all) {
+    return gpv_match_run(op, NULL, all[QUERY], QUERIES, all[FOUND], all[TRAIN], TRAINS,
+                         all[OF_NEAREST], all[OF_PAIRS], all[OF_RESULT]);
+}
+
+/* With one of the buffers in place of the one at memory. */
+static gpv_status run_with(unsigned char *memory, int which, const gpv_buffer *other) {
+    gpv_buffer buffers[ARGUMENTS];
+    const gpv_buffer *all[ARGUMENTS];
+    int i;
+    for (i = 0; i < ARGUMENTS; i++) {
+        buffers[i] = buffer_of(memory + i * 4096, needed[i]);
+        all[i] = i == which ? other : &buffers[i];
+    }
+    return run_buffers(all);
+}
+
+START_TEST(bad_buffers_are_refused_untouched) {
+    unsigned char *memory = forbidden_memory(1 << 20);
+    const gpv_buffer bad = spoiled_buffer(buffer_of(memory + (1 << 19), 4096), _i);
+    int which;
+    for (which = 0; which < ARGUMENTS; which++) {
+        expect_buffer_error(context, &keep, run_with(memory, which, &bad), names[which], _i);
+        if (which >= OF_NEAREST) { /* also where it is the only output */
+            const gpv_buffer query = buffer_of(memory, needed[QUERY]);
+            const gpv_buffer train = buffer_of(memory, needed[TRAIN]);
+            const gpv_buffer *all[ARGUMENTS] = {[QUERY] = &query, [TRAIN] = &train};
+            all[which] = &bad;
+            expect_buffer_error(context, &keep, run_buffers(all), names[which], _i);
+        }
+    }
+    expect_nothing_found();
+}
+END_TEST
+
+static int role;
+static unsigned char arena[ARGUMENTS * 4096] __attribute__((aligned(8)));
+
+static void init_buffer(void *place, uint32_t size) {
+    const gpv_buffer buffer = buffer_of(arena + role * 4096, needed[role]);
+    ck_assert_uint_eq(size, sizeof buffer);
+    memcpy(place, &buffer, sizeof buffer);
+}
+
+static void expect_buffer_at(const void *place, gpv_status wanted, const char *text) {
+    expect_status(context, &keep, run_with(arena, role, place), wanted, text);
+}
+
+START_TEST(buffers_of_other_ages) {
+    for (role = 0; role < ARGUMENTS; role++)
+        expect_struct_sizes(names[role], sizeof(gpv_buffer), init_buffer, expect_buffer_at);
+    ck_assert_int_eq(waited_for().queries, 0); /* of found, whose count is 0 */
+}
+END_TEST
+
+START_TEST(sizes_and_places_of_buffers) {
+    unsigned char *memory = forbidden_memory(1 << 20);
+    int which;
+    size_t i;
+    for (which = 0; which < ARGUMENTS; which++) {
+        gpv_buffer bad = buffer_of(memory + (1 << 19), needed[which] - 1);
+        char text[96];
+        snprintf(text, sizeof text, "%s->size is %u,|%u..", names[which],
+                 (unsigned)needed[which] - 1, (unsigned)needed[which]);
+        expect_error(context, &keep, run_with(memory, which, &bad), BAD, text);
+        snprintf(text, sizeof text, "%s->data|4 bytes", names[which]);
+        for (i = 1; i < 4; i++) {
+            bad = buffer_of(memory + (1 << 19) + i, 4096);
+            expect_error(context, &keep, run_with(memory, which, &bad), BAD, text);
+        }
+        /* 4 is enough, and so are the bytes */
+        bad = buffer_of(arena + which * 4096 + 4, needed[which]);
+        ck_assert_int_eq(run_with(arena, which, &bad), GPV_OK);
+    }
+}
+END_TEST
+
+static gpv_status run_at(unsigned char *const *place) {
+    gpv_buffer buffers[ARGUMENTS];
+    const gpv_buffer *all[ARGUMENTS];
+    int i;
+    for (i = 0; i < ARGUMENTS; i++) {
+        buffers[i] = buffer_of(place[i], 1024);
+        all[i] = &buffers[i];
+    }
+    return run_buffers(all);
+}
+
+/* The last bytes of one are the first of the other; or one begins within the other. */
+START_TEST(nothing_overlaps) {
+    static const int offsets[] = {1020, -1020, 512, 0};
+    unsigned char *memory = forbidden_memory(1 << 20);
+    size_t k;
+    int a, b, i, refused = 0;
+    for (a = OF_NEAREST; a < ARGUMENTS; a++)
+        for (b = 0; b < a; b++)
+            for (k = 0; k < COUNT(offsets); k++) {
+                unsigned char *place[ARGUMENTS];
+                char text[64];
+                for (i = 0; i < ARGUMENTS; i++)
+                    place[i] = memory + (i + 1) * 4096;
+                place[a] = place[b] + offsets[k];
+                snprintf(text, sizeof text, "%s overlaps %s", names[a], names[b]);
+                expect_error(context, &keep, run_at(place), BAD, text);
+                refused++;
+            }
+    ck_assert_int_eq(refused, (3 + 4 + 5) * 4);
+    expect_nothing_found();
+}
+END_TEST
+
+/* One behind the other without a byte between them; and inputs may be one. */
+START_TEST(neighbours_do_not_overlap) {
+    const gpv_sift_result found = {.struct_size = sizeof found, .count = QUERIES};
+    unsigned char *place[ARGUMENTS];
+    unsigned char before[3 * 1024];
+    job it = job_of(arena, QUERIES, arena + 2 * 1024, TRAINS);
+    gpv_match_result result;
+    int i;
+    for (i = 0; i < ARGUMENTS; i++)
+        place[i] = arena + i * 1024;
+    set(with(0, 0));
+    memset(arena, CANARY, sizeof arena);
+    fill(place[QUERY], QUERIES, 1, 1);
+    fill(place[TRAIN], TRAINS, 1, 2);
+    memcpy(place[FOUND], &found, sizeof found);
+    memcpy(before, arena, sizeof before);
+    reference(&it, with(0, 0), &want);
+    ck_assert_int_eq(run_at(place), GPV_OK);
+    ck_assert_mem_eq(arena, before, sizeof before);
+    ck_assert_mem_eq(place[OF_NEAREST], want.nearest, QUERIES * sizeof *want.nearest);
+    ck_assert_mem_eq(place[OF_PAIRS], want.pairs, QUERIES * sizeof *want.pairs);
+    ck_assert_mem_eq(place[OF_RESULT], &want.result, sizeof want.result);
+    ck_assert(untouched(place[OF_NEAREST] + QUERIES * 16, place[OF_PAIRS]));
+    ck_assert(untouched(place[OF_PAIRS] + QUERIES * 16, place[OF_RESULT]));
+    ck_assert(untouched(place[OF_RESULT] + sizeof want.result, arena + sizeof arena));
+    result = waited_for();
+    ck_assert_int_eq(result.count, QUERIES);
+    /* a set with itself */
+    it = job_of(before, QUERIES, before, QUERIES);
+    expect_reference(&it, with(0, 1));
+    for (i = 0; i < QUERIES; i++)
+        ck_assert_int_eq(got.nearest[i].distance[0], 0);
+}
+END_TEST
+
+/* Each input ends, or begins, at memory that must not be touched, and each output ends there. */
+START_TEST(up_to_the_last_byte) {
+    static const int counts[] = {1, 2, 3, 5, 8, 15, 17, 31, 32};
+    size_t a, b;
+    for (a = 0; a < COUNT(counts); a++)
+        for (b = 0; b < COUNT(counts); b++) {
+            const int queries = counts[a], trains = counts[b];
+            const layout how = (a + b) % 2 ? WALL_LEFT : WALL_RIGHT;
+            const gpv_match_params params = with((a + b) % 3 ? 0.9f : 0, (uint32_t)(a % 2));
+            picture query = picture_new(GPV_FORMAT_GRAY8, queries * LENGTH, 1, how);
+            picture train = picture_new(GPV_FORMAT_GRAY8, trains * LENGTH, 1, how);
+            picture nearest = picture_new(GPV_FORMAT_GRAY8, queries * 16, 1, WALL_RIGHT);
+            picture pairs = picture_new(GPV_FORMAT_GRAY8, queries * 16, 1, WALL_RIGHT);
+            picture result =
+                picture_new(GPV_FORMAT_GRAY8, (int)sizeof(gpv_match_result), 1, WALL_RIGHT);
+            picture found =
+                picture_new(GPV_FORMAT_GRAY8, (int)sizeof(gpv_sift_result), 1, WALL_RIGHT);
+            const picture *const outputs[] = {&nearest, &pairs, &result};
+            const gpv_sift_result number = {.struct_size = sizeof number, .count = queries};
+            const gpv_buffer buffers[] = {buffer_of(query.view.data[0], (size_t)queries * LENGTH),
+                                          buffer_of(found.view.data[0], sizeof number),
+                                          buffer_of(train.view.data[0], (size_t)trains * LENGTH),
+                                          buffer_of(nearest.view.data[0], (size_t)queries * 16),
+                                          buffer_of(pairs.view.data[0], (size_t)queries * 16),
+                                          buffer_of(result.view.data[0], sizeof(gpv_match_result))};
+            const job it = job_of(query.view.data[0], queries, train.view.data[0], trains);
+            size_t i;
+            fill(query.view.data[0], queries, 1, (uint32_t)a);
+            fill(train.view.data[0], trains, 1, (uint32_t)(100 + b));
+            memcpy(found.view.data[0], &number, sizeof number);
+            reference(&it, params, &want);
+            set(params);
+            keep.fill ^= 0xFF;
+            ck_assert_int_eq(gpv_match_run(op, NULL, &buffers[QUERY], queries, &buffers[FOUND],
+                                           &buffers[TRAIN], trains, &buffers[OF_NEAREST],
+                                           &buffers[OF_PAIRS], &buffers[OF_RESULT]),
+                             GPV_OK);
+            ck_assert_mem_eq(nearest.view.data[0], want.nearest, (size_t)queries * 16);
+            ck_assert_mem_eq(pairs.view.data[0], want.pairs, (size_t)queries * 16);
+            ck_assert_mem_eq(result.view.data[0], &want.result, sizeof want.result);
+            for (i = 0; i < COUNT(outputs); i++)
+                ck_assert(picture_intact(outputs[i]));
+            picture_free(&query);
+            picture_free(&train);
+            picture_free(&nearest);
+            picture_free(&pairs);
+            picture_free(&result);
+            picture_free(&found);
+        }
+}
+END_TEST
+
+/* ------------------------------------------------------------------------ results */
+
+/* Of two descriptors so far, squared, from the query: is the nearer one a match? */
+START_TEST(the_ratio) {
+    const float usual = 0.8f; /* a little more than 8/10 */
+    const struct {
+        float ratio;
+        int nearest, second;
+        bool match;
+    } cases[] = {
+        {usual, 64, 100, true},
+        {usual, 65, 100, false},
+        {usual, 63, 100, true},
+        {nextafterf(usual, 0), 64, 100, false},
+        {nextafterf(usual, 0), 63, 100, true},
+        {usual, 4480000, 7000000, true},
+        {usual, 4480001, 7000000, false},
+        {0.5f, 25, 100, false}, /* not nearer than half as far */
+        {0.5f, 24, 100, true},
+        {0.5f, 1750001, 7000004, false},
+        {0.5f, 1750000, 7000004, true},
+        {0.75f, 144, 256, false},
+        {0.75f, 143, 256, true},
+        {1, 5, 5, false},
+        {1, 5, 6, true},
+        {1, 7000000, 7000000, false},
+        {1, 7000000, 7000001, true},
+        {1, 0, 0, false},
+        {1, 0, 1, true},
+        {nextafterf(1, 0), 7000000, 7000000, false},
+        {nextafterf(1, 0), 6999999, 7000000, true},
+        {usual, 0, 0, false},
+        {usual, 0, 1, true},
+        {FLT_MIN, 0, 1, true},
+        {FLT_MIN, 1, FARTHEST, false},
+        {FLT_TRUE_MIN, 0, 1, true}, /* whose square is no float */
+        {0, 5, 5, true},
+        {0, 0, 0, true},
+        {0, FARTHEST, FARTHEST, true},
+        {-0.0f, 5, 5, true},
+        {-0.0f, FARTHEST, FARTHEST, true},
+    };
+    unsigned char query[LENGTH] = {0}, train[2 * LENGTH];
+    const job it = job_of(query, 1, train, 2);
+    int order, mutual;
+    size_t i;
+    for (i = 0; i < COUNT(cases); i++)
+        for (order = 0; order < 2; order++)
+            for (mutual = 0; mutual < 2; mutual++) {
+                const int first = order && cases[i].nearest != cases[i].second ? 1 : 0;
+                put_at(train + first * LENGTH, cases[i].nearest);
+                put_at(train + (1 - first) * LENGTH, cases[i].second);
+                set(with(cases[i].ratio, (uint32_t)mutual));
+                ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+                ck_assert_msg(got.result.count == cases[i].match, "ratio %.9g of %d, %d",
+                              cases[i].ratio, cases[i].nearest, cases[i].second);
+                ck_assert_int_eq(got.result.queries, 1);
+                ck_assert_int_eq(got.nearest[0].index[0], first);
+                ck_assert_int_eq(got.nearest[0].index[1], 1 - first);
+                ck_assert_int_eq(got.nearest[0].distance[0], cases[i].nearest);
+                ck_assert_int_eq(got.nearest[0].distance[1], cases[i].second);
+                if (!cases[i].match) {
+                    ck_assert(untouched(got.pairs, got.pairs + ROOM));
+                    continue;
+                }
+                ck_assert_int_eq(got.pairs[0].query, 0);
+                ck_assert_int_eq(got.pairs[0].train, first);
+                ck_assert_int_eq(got.pairs[0].distance, cases[i].nearest);
+                ck_assert_int_eq(got.pairs[0].second, cases[i].second);
+            }
+}
+END_TEST
+
+static void expect_nearest(int query, int first, int first_distance, int second,
+                           int second_distance) {
+    ck_assert_int_eq(got.nearest[query].index[0], first);
+    ck_assert_int_eq(got.nearest[query].distance[0], first_distance);
+    ck_assert_int_eq(got.nearest[query].index[1], second);
+    ck_assert_int_eq(got.nearest[query].distance[1], second_distance);
+}
+
+static void expect_pair(int i, int query, int train, int distance, int second) {
+    ck_assert_int_lt(i, got.result.count);
+    ck_assert_int_eq(got.pairs[i].query, query);
+    ck_assert_int_eq(got.pairs[i].train, train);
+    ck_assert_int_eq(got.pairs[i].distance, distance);
+    ck_assert_int_eq(got.pairs[i].second, second);
+}
+
+START_TEST(of_equal_ones_the_first) {
+    static const int queries[] = {4, 4, 10}, trains[] = {20, 5, 3, 5, 4, 3, 4, 12, 8};
+    unsigned char query[3 * LENGTH], train[9 * LENGTH];
+    job it = job_of(query, 3, train, 9);
+    put(query, queries, 3);
+    put(train, trains, 9);
+    set(with(0, 0));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    expect_nearest(0, 4, 0, 6, 0);
+    expect_nearest(1, 4, 0, 6, 0);
+    expect_nearest(2, 7, 4, 8, 4);
+    ck_assert_int_eq(got.result.count, 3);
+    expect_pair(0, 0, 4, 0, 0);
+    expect_pair(1, 1, 4, 0, 0);
+    expect_pair(2, 2, 7, 4, 4);
+    it.train_count = 4; /* 20, 5, 3, 5 */
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    expect_nearest(0, 1, 1, 2, 1);
+    expect_nearest(2, 1, 25, 3, 25);
+    /* of two queries that are as near as each other the first is the mutual one */
+    it.train_count = 9;
+    set(with(0, 1));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(got.result.count, 2);
+    expect_pair(0, 0, 4, 0, 0);
+    expect_pair(1, 2, 7, 4, 4);
+}
+END_TEST
+
+/* More equal ones than a vector has lanes, or a block has descriptors. */
+START_TEST(equal_ones_everywhere) {
+    unsigned char *train = descriptors(ROOM, 4, 0), *query = descriptors(3, 4, 0);
+    static const int places[] = {0, 1, 15, 16, 17, 31, 32, 255, 256, 257, 511, 512, 698};
+    const job it = job_of(query, 3, train, ROOM);
+    size_t i;
+    int k;
+    set(with(0, 1));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    for (k = 0; k < 3; k++)
+        expect_nearest(k, 0, 0, 1, 0);
+    ck_assert_int_eq(got.result.count, 1);
+    expect_pair(0, 0, 0, 0, 0);
+    /* one is nearer than all others, which are equal; then there is another one like it */
+    query[5]++;
+    for (i = 0; i < COUNT(places); i++) {
+        train[places[i] * LENGTH + 5]++;
+        ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+        expect_nearest(0, places[i], 0, places[i] ? 0 : 1, 1);
+        train[(ROOM - 1) * LENGTH + 5]++;
+        ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+        expect_nearest(0, places[i], 0, ROOM - 1, 0);
+        train[(ROOM - 1) * LENGTH + 5]--;
+        train[places[i] * LENGTH + 5]--;
+    }
+    free(query);
+    free(train);
+}
+END_TEST
+
+START_TEST(mutual_or_not) {
+    /* 12 is nearest to 11, but 11's nearest is 10; and 31's is 30, which has none nearer */
+    static const int queries[] = {10, 12, 30, 90}, trains[] = {31, 11, 80};
+    unsigned char query[4 * LENGTH], train[3 * LENGTH];
+    const job it = job_of(query, 4, train, 3);
+    put(query, queries, 4);
+    put(train, trains, 3);
+    set(with(0.8f, 0));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(got.result.count, 4);
+    expect_pair(0, 0, 1, 1, 441);
+    expect_pair(1, 1, 1, 1, 361);
+    expect_pair(2, 2, 0, 1, 361);
+    expect_pair(3, 3, 2, 100, 3481);
+    set(with(0.8f, 1));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(got.result.count, 3);
+    expect_pair(0, 0, 1, 1, 441);
+    expect_pair(1, 2, 0, 1, 361);
+    expect_pair(2, 3, 2, 100, 3481);
+    ck_assert(untouched(got.pairs + 3, got.pairs + ROOM));
+    expect_nearest(1, 1, 1, 0, 361); /* whoever matches */
+    /* one that has no match for its ratio is still the nearest to another's match */
+    query[0] = 21;
+    query[LENGTH] = 23;
+    train[0] = 20;
+    train[LENGTH] = 22; /* 21 is between the two */
+    set(with(0.8f, 1));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    expect_nearest(0, 0, 1, 1, 1);
+    expect_nearest(1, 1, 1, 0, 9);
+    ck_assert_int_eq(got.result.count, 1); /* 90, for 22's nearest is 21 */
+    expect_pair(0, 3, 2, 100, 4624);
+}
+END_TEST
+
+START_TEST(one_descriptor_has_no_second) {
+    static const int queries[] = {7, 200}, trains[] = {10};
+    unsigned char query[2 * LENGTH], train[LENGTH];
+    const job it = job_of(query, 2, train, 1);
+    put(query, queries, 2);
+    put(train, trains, 1);
+    set(with(0.8f, 0));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(got.result.count, 2);
+    expect_nearest(0, 0, 9, -1, INT32_MAX);
+    expect_nearest(1, 0, 36100, -1, INT32_MAX);
+    expect_pair(0, 0, 0, 9, INT32_MAX);
+    expect_pair(1, 1, 0, 36100, INT32_MAX);
+    set(with(0.8f, 1));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(got.result.count, 1);
+    expect_pair(0, 0, 0, 9, INT32_MAX);
+}
+END_TEST
+
+START_TEST(farthest_of_all) {
+    unsigned char query[LENGTH] = {0}, train[2 * LENGTH];
+    const job it = job_of(query, 1, train, 2);
+    memset(train, 255, sizeof train);
+    set(with(0, 1));
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    expect_nearest(0, 0, FARTHEST, 1, FARTHEST);
+    train[LENGTH] = 254;
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    expect_nearest(0, 1, FARTHEST - 65025 + 64516, 0, FARTHEST);
+    expect_pair(0, 0, 1, FARTHEST - 65025 + 64516, FARTHEST);
+}
+END_TEST
+
+START_TEST(empty_sets) {
+    unsigned char some[3 * LENGTH];
+    const gpv_buffer none = {0}, few = buffer_of(some, sizeof some);
+    job it = job_of(some, 3, NULL, 0);
+    int i, mutual;
+    fill(some, 3, 0, 1);
+    for (mutual = 0; mutual < 2; mutual++) {
+        expect_reference(&it, with(0, (uint32_t)mutual));
+        for (i = 0; i < 3; i++)
+            expect_nearest(i, -1, INT32_MAX, -1, INT32_MAX);
+        ck_assert_int_eq(got.result.count, 0);
+        ck_assert_int_eq(got.result.queries, 3);
+    }
+    it = job_of(NULL, 0, some, 3);
+    expect_reference(&it, with(0, 1));
+    ck_assert_int_eq(got.result.queries, 0);
+    it = job_of(NULL, 0, NULL, 0);
+    expect_reference(&it, with(0, 1));
+    /* whatever the buffers are */
+    ck_assert_int_eq(gpv_match_run(op, NULL, &none, 0, NULL, &few, 3, NULL, NULL, NULL), GPV_OK);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &few, 3, NULL, &none, 0, NULL, NULL, NULL), GPV_OK);
+    ck_assert_int_eq(waited_for().queries, 3);
+    /* of an empty set no byte is read or overlapped */
+    it = job_of(NULL, 0, NULL, 0);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &few, 0, NULL, &few, 0, NULL, &few, NULL), GPV_OK);
+    ck_assert_int_eq(waited_for().queries, 0);
+}
+END_TEST
+
+/* found holds fewer, as many, and more than query_count; where it is negative there are none. */
+START_TEST(as_many_as_were_found) {
+    static const int32_t counts[] = {0, 1, 2, 17, 39, 40, 41, 1000, INT32_MAX, -1, INT32_MIN};
+    unsigned char *query = descriptors(40, 1, 5), *train = descriptors(50, 1, 6);
+    job it = job_of(query, 40, train, 50);
+    int outputs, mutual;
+    size_t i;
+    for (i = 0; i < COUNT(counts); i++)
+        for (outputs = 0; outputs <= ALL; outputs++)
+            for (mutual = 0; mutual < 2; mutual++) {
+                const int32_t all = counts[i] < 0 ? 0 : counts[i] > 40 ? 40 : counts[i];
+                const gpv_sift_result found = {.struct_size = sizeof found, .count = counts[i]};
+                gpv_sift_result before = found;
+                it.found = &found;
+                it.outputs = outputs;
+                ck_assert_int_eq(expect_reference(&it, with(0.9f, (uint32_t)mutual)).queries, all);
+                ck_assert_mem_eq(&found, &before, sizeof before);
+            }
+    /* those that are not there match nobody */
+    {
+        static const int queries[] = {20, 11}, trains[] = {10};
+        gpv_sift_result found = {.struct_size = sizeof found, .count = 2};
+        it = job_of(query, 2, train, 1);
+        it.found = &found;
+        put(query, queries, 2);
+        put(train, trains, 1);
+        set(with(0, 1));
+        ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+        ck_assert_int_eq(got.result.count, 1);
+        expect_pair(0, 1, 0, 1, INT32_MAX);
+        found.count = 1;
+        ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+        ck_assert_int_eq(got.result.count, 1);
+        expect_pair(0, 0, 0, 100, INT32_MAX);
+    }
+    free(query);
+    free(train);
+}
+END_TEST
+
+/* What lies behind the descriptors that were found is not read. */
+START_TEST(descriptors_of_sift) {
+    picture src = picture_new(GPV_FORMAT_GRAY8, 96, 96, TIGHT);
+    unsigned char numbers[200 * LENGTH];
+    gpv_keypoint places[200];
+    gpv_sift_result counted;
+    gpv_sift_params some;
+    const gpv_buffer keypoints = buffer_of(places, sizeof places);
+    const gpv_buffer set = buffer_of(numbers, sizeof numbers);
+    const gpv_buffer found = buffer_of(&counted, sizeof counted);
+    gpv_match_pair pairs[200];
+    const gpv_buffer out = buffer_of(pairs, sizeof pairs);
+    gpv_sift *sift = NULL;
+    unsigned char *pixels = src.view.data[0];
+    int x, y, i;
+    picture_fill(&src, 3);
+    for (y = 0; y < 96; y++) /* in blocks of 3x3 pixels */
+        for (x = 0; x < 96; x++)
+            pixels[y * 96 + x] = pixels[y / 3 * 3 * 96 + x / 3 * 3];
+    memset(numbers, CANARY, sizeof numbers);
+    gpv_sift_params_init(&some, sizeof some);
+    some.max_features = 150;
+    ck_assert_int_eq(gpv_sift_create(context, &some, &sift), GPV_OK);
+    ck_assert_int_eq(gpv_sift_run(sift, NULL, &src.view, NULL, &keypoints, 0, &set, &found),
+                     GPV_OK);
+    ck_assert_int_eq(counted.count, 150);
+    ck_assert_int_eq(
+        gpv_match_run(op, NULL, &set, 200, &found, &set, counted.count, NULL, &out, NULL), GPV_OK);
+    ck_assert_int_eq(waited_for().queries, counted.count);
+    ck_assert_int_gt(waited_for().count, 75);
+    for (i = 0; i < waited_for().count; i++) {
+        ck_assert_int_eq(pairs[i].query, pairs[i].train); /* with itself */
+        ck_assert_int_eq(pairs[i].distance, 0);
+    }
+    gpv_sift_destroy(&sift);
+    picture_free(&src);
+}
+END_TEST
+
+/* Nothing is left behind the last record, whatever room there is. */
+START_TEST(no_more_than_there_is_room_for) {
+    unsigned char *query = descriptors(60, 1, 7), *train = descriptors(50, 1, 8);
+    job it = job_of(query, 60, train, 50);
+    const gpv_match_params params = with(0, 1);
+    const gpv_match_result all = reference(&it, params, &want);
+    const gpv_buffer set[] = {buffer_of(query, 60 * LENGTH), buffer_of(train, 50 * LENGTH)};
+    gpv_buffer pairs = buffer_of(got.pairs, 3 * sizeof(gpv_match_pair) + 15);
+    ck_assert_int_gt(all.count, 10);
+    for (it.room = 1; it.room <= 62; it.room++) {
+        const gpv_match_result result = expect_reference(&it, params);
+        ck_assert_int_eq(result.count, it.room < all.count ? it.room : all.count);
+        ck_assert_int_eq(result.count + result.dropped, all.count);
+    }
+    /* a part of a record is none */
+    memset(&got, CANARY, sizeof got);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &set[0], 60, NULL, &set[1], 50, NULL, &pairs, NULL),
+                     GPV_OK);
+    ck_assert_int_eq(waited_for().count, 3);
+    ck_assert_int_eq(waited_for().dropped, all.count - 3);
+    ck_assert(untouched(got.pairs + 3, got.pairs + ROOM));
+    /* without a buffer all of them are counted */
+    it.outputs = 0;
+    ck_assert_int_eq(expect_reference(&it, params).count, all.count);
+    ck_assert_int_eq(waited_for().dropped, 0);
+    free(query);
+    free(train);
+}
+END_TEST
+
+START_TEST(every_output_is_optional) {
+    unsigned char *query = descriptors(45, 1, 9), *train = descriptors(45, 1, 10);
+    job it = job_of(query, 45, train, 45);
+    int mutual, matched = 0;
+    for (it.outputs = 0; it.outputs <= ALL; it.outputs++)
+        for (mutual = 0; mutual < 2; mutual++)
+            matched += expect_reference(&it, with(0.95f, (uint32_t)mutual)).count;
+    ck_assert_int_gt(matched, 0);
+    free(query);
+    free(train);
+}
+END_TEST
+
+START_TEST(all_contents) {
+    static const int counts[][2] = {{1, 1},     {1, 2},   {2, 1},    {3, 7},    {4, 16},
+                                    {5, 17},    {16, 33}, {31, 255}, {64, 256}, {257, 64},
+                                    {300, 257}, {7, 700}, {700, 7},  {513, 513}};
+    static const float ratios[] = {0.8f, 0, 1, 0.97f};
+    size_t i;
+    int r, mutual, matched = 0;
+    for (i = 0; i < COUNT(counts); i++) {
+        unsigned char *query = descriptors(counts[i][0], _i, 11 + (uint32_t)i);
+        unsigned char *train = descriptors(counts[i][1], _i, 31 + (uint32_t)i);
+        job it = job_of(query, counts[i][0], train, counts[i][1]);
+        int k;
+        /* some of them are there on both sides, elsewhere */
+        for (k = 0; k < counts[i][0]; k += 5)
+            memcpy(query + k * LENGTH, train + (size_t)(k * 7 % counts[i][1]) * LENGTH, LENGTH);
+        for (r = 0; r < (int)COUNT(ratios); r++)
+            for (mutual = 0; mutual < 2; mutual++) {
+                if (counts[i][0] * counts[i][1] > 100000 && (r + mutual) % 2)
+                    continue; /* takes long */
+                keep.fill ^= 0xFF;
+                matched += expect_reference(&it, with(ratios[r], (uint32_t)mutual)).count;
+            }
+        free(query);
+        free(train);
+    }
+    ck_assert_int_gt(matched, 100);
+}
+END_TEST
+
+START_TEST(a_hundred_runs_are_one) {
+    unsigned char *query = descriptors(300, 1, 12), *train = descriptors(280, 1, 13);
+    const job it = job_of(query, 300, train, 280);
+    int i;
+    ck_assert_int_gt(expect_reference(&it, with(0, 1)).count, 20);
+    for (i = 0; i < 100; i++) {
+        keep.fill = i;
+        ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+        ck_assert_mem_eq(&got, &want, sizeof want);
+    }
+    free(query);
+    free(train);
+}
+END_TEST
+
+/* ---------------------------------------------------------------------- allocator */
+
+START_TEST(every_allocation_may_fail) {
+    unsigned char *query = descriptors(300, 1, 14), *train = descriptors(200, 1, 15);
+    const job it = job_of(query, 300, train, 200);
+    int v;
+    for (v = 0; v < 4; v++) {
+        const gpv_match_params params = with(0.9f, (uint32_t)v / 2);
+        int allocations, failures = 0;
+        gpv_match *fresh = NULL;
+        ck_assert_int_gt(reference(&it, params, &want).count, 0);
+        keep.allocations = 0;
+        ck_assert_int_eq(gpv_match_create(context, &params, &fresh), GPV_OK);
+        ck_assert_int_eq(run_into(fresh, &it, &got), GPV_OK);
+        allocations = keep.allocations;
+        ck_assert_int_gt(allocations, 0);
+        gpv_match_destroy(&fresh);
+        for (keep.fail_at = 1;; keep.fail_at++) {
+            const int live = keep.live;
+            gpv_status status;
+            keep.allocations = 0;
+            ck_assert_int_eq(gpv_match_create(context, &params, &fresh), GPV_OK);
+            status = v % 2 ? gpv_match_prepare(fresh, 300, 200, GPV_MEMORY_HOST)
+                           : run_into(fresh, &it, &got);
+            if (status != GPV_OK) {
+                gpv_match_result result;
+                gpv_match_result_init(&result, sizeof result);
+                expect_error(context, &keep, status, GPV_ERR_OUT_OF_MEMORY, "bytes");
+                ck_assert_int_eq(gpv_match_wait(fresh, &result), GPV_OK);
+                ck_assert_int_eq(result.queries, 0);
+                failures++;
+            }
+            ck_assert_int_eq(status == GPV_OK, keep.allocations < keep.fail_at);
+            /* the next call is right */
+            ck_assert_int_eq(run_into(fresh, &it, &got), GPV_OK);
+            ck_assert_mem_eq(&got, &want, sizeof want);
+            gpv_match_destroy(&fresh);
+            ck_assert_int_eq(keep.live, live);
+            if (status == GPV_OK)
+                break;
+        }
+        ck_assert_int_gt(failures, 0);
+        ck_assert(v % 2 || failures >= allocations);
+        keep.fail_at = 0;
+    }
+    free(query);
+    free(train);
+}
+END_TEST
+
+/* A larger run that finds no memory leaves nothing of the one before, which can be repeated. */
+START_TEST(a_run_without_memory) {
+    unsigned char *query = descriptors(ROOM, 1, 16);
+    const job small = job_of(query, 9, query, 9), large = job_of(query, ROOM, query, ROOM);
+    ck_assert_int_eq(run_into(op, &small, &got), GPV_OK);
+    keep.fail_at = keep.allocations + 1;
+    expect_error(context, &keep, run_into(op, &large, &got), GPV_ERR_OUT_OF_MEMORY, "bytes");
+    expect_nothing_found();
+    keep.fail_at = 0;
+    expect_reference(&small, defaults());
+    expect_reference(&large, defaults());
+    free(query);
+}
+END_TEST
+
+START_TEST(nothing_is_allocated_after_prepare) {
+    enum { QUERY_ROOM = 500, TRAIN_ROOM = 400 };
+    unsigned char *query = descriptors(QUERY_ROOM, 1, 17), *train = descriptors(TRAIN_ROOM, 1, 18);
+    const gpv_sift_result found = {.struct_size = sizeof found, .count = 77};
+    int v;
+    for (v = 0; v < 4; v++) {
+        gpv_match_params params = with(v % 2 ? 0.8f : 0, (uint32_t)v / 2);
+        gpv_match *fresh = NULL;
+        int before = keep.allocations, i;
+        ck_assert_int_eq(gpv_match_create(context, &params, &fresh), GPV_OK);
+        ck_assert_int_eq(gpv_match_prepare(fresh, QUERY_ROOM, TRAIN_ROOM, GPV_MEMORY_HOST), GPV_OK);
+        ck_assert_int_gt(keep.allocations, before);
+        before = keep.allocations;
+        for (i = 0; i < 16; i++) {
+            job it = job_of(query, i % 2 ? QUERY_ROOM : 3 * i, train, i % 4 < 2 ? TRAIN_ROOM : i);
+            it.found = i % 3 ? NULL : &found;
+            it.outputs = i % 8;
+            ck_assert_int_eq(run_into(fresh, &it, &got), GPV_OK);
+            reference(&it, params, &want);
+            ck_assert_mem_eq(&got, &want, sizeof want);
+            ck_assert_int_eq(gpv_match_wait(fresh, NULL), GPV_OK);
+            ck_assert_msg(keep.allocations == before, "variant %d, run %d", v, i);
+        }
+        ck_assert_int_eq(gpv_match_prepare(fresh, QUERY_ROOM - 1, 1, GPV_MEMORY_HOST), GPV_OK);
+        ck_assert_int_eq(keep.allocations, before);
+        gpv_match_destroy(&fresh);
+    }
+    free(query);
+    free(train);
+}
+END_TEST
+
+START_TEST(second_run_allocates_nothing) {
+    unsigned char *query = descriptors(100, 1, 19), *train = descriptors(90, 1, 20);
+    const gpv_buffer from = buffer_of(query, 100 * LENGTH), to = buffer_of(train, 90 * LENGTH);
+    gpv_stream stream = &keep;
+    int before;
+    ck_assert_int_eq(gpv_match_run(op, stream, &from, 100, NULL, &to, 90, NULL, NULL, NULL),
+                     GPV_OK);
+    ck_assert_int_gt(keep.allocations, 0);
+    ck_assert_ptr_eq(keep.stream, stream);
+    before = keep.allocations;
+    ck_assert_int_eq(gpv_match_run(op, stream, &from, 99, NULL, &to, 90, NULL, NULL, NULL), GPV_OK);
+    ck_assert_int_eq(gpv_match_run(op, stream, &from, 100, NULL, &to, 1, NULL, NULL, NULL), GPV_OK);
+    ck_assert_int_eq(keep.allocations, before);
+    free(query);
+    free(train);
+}
+END_TEST
+
+/* ----------------------------------------------------------------------- lifetime */
+
+START_TEST(the_context_may_go_first) {
+    unsigned char some[3 * LENGTH];
+    const job it = job_of(some, 3, some, 3);
+    gpv_match_result result;
+    fill(some, 3, 0, 1);
+    gpv_match_result_init(&result, sizeof result);
+    gpv_context_destroy(&context);
+    ck_assert_ptr_null(context);
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(gpv_match_run(op, NULL, NULL, 1, NULL, NULL, 0, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_match_wait(op, &result), GPV_OK);
+    ck_assert_int_eq(result.count, 3);
+    gpv_match_destroy(&op);
+    ck_assert_int_eq(keep.live, 0);
+}
+END_TEST
+
+START_TEST(wait_and_query) {
+    unsigned char some[8 * LENGTH];
+    const job it = job_of(some, 8, some, 8), fewer = job_of(some, 5, some, 8);
+    gpv_buffer bad = buffer_of(some, sizeof some);
+    gpv_match_result newer;
+    fill(some, 8, 0, 1);
+    expect_nothing_found(); /* has not run */
+    ck_assert_int_eq(gpv_match_wait(op, NULL), GPV_OK);
+    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
+    ck_assert_int_eq(waited_for().count, 8);
+    ck_assert_int_eq(waited_for().queries, 8);
+    ck_assert_int_eq(waited_for().dropped, 0);
+    ck_assert_str_eq(gpv_context_error(context), "");
+    /* what was refused for its arguments does not count */
+    bad.size--;
+    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 8, NULL, &bad, 1, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(waited_for().queries, 8);
+    bad.memory = GPV_MEMORY_CUDA;
+    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 1, NULL, &bad, 1, NULL, NULL, NULL), NOT);
+    ck_assert_int_eq(waited_for().queries, 8);
+    /* nor do other parameters, before there is a run */
+    set(with(0, 0));
+    ck_assert_int_eq(waited_for().count, 8);
+    ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
+    ck_assert_int_eq(run_into(op, &fewer, &got), GPV_OK);
+    ck_assert_int_eq(waited_for().queries, 5);
+    memset(&newer, CANARY, sizeof newer);
+    newer.struct_size = sizeof newer - 1;
+    expect_error(context, &keep, gpv_match_wait(op, &newer), BAD, "result->struct_size|is 15|16..");
+    ck_assert(untouched(&newer.count, &newer + 1));
+    ck_assert_int_eq(waited_for().queries, 5);
+}
+END_TEST
+
+static uint64_t hash_of(const void *bytes, size_t count, uint64_t sum) {
+    size_t i;
+    for (i = 0; i < count; i++)
+        sum = (sum ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
+    return sum;
+}
+
+/* Runs of many kinds on a context of its own; gives a hash of the results, 0 if a call failed.
+ * Check takes no assertion from another thread. On a GPU no result is written into host memory. */
+static void *own_context(void *hash) {
+    gpv_context *mine = NULL;
+    gpv_match *my_op = NULL;
+    outcome *out = malloc(sizeof *out);
+    unsigned char *query = malloc(ROOM * LENGTH), *train = malloc(ROOM * LENGTH);
+    uint64_t sum = 0;
+    int i, failed = !out || !query || !train || gpv_context_create(NULL, &mine) ||
+                    gpv_match_create(mine, NULL, &my_op);
+    for (i = 0; i < 40 && !failed; i++) {
+        const gpv_match_params params = with(i % 3 ? 0.9f : 0, (uint32_t)(i / 2 % 2));
+        job it = job_of(query, 1 + i * 97 % ROOM, train, 1 + i * 61 % ROOM);
+        gpv_match_result result;
+        gpv_match_result_init(&result, sizeof result);
+        it.outputs = NEAREST | PAIRS;
+        fill(query, it.query_count, i % CONTENTS, (uint32_t)i);
+        fill(train, it.train_count, i % CONTENTS, (uint32_t)i + 50);
+        failed = gpv_match_set_params(my_op, &params) || run_into(my_op, &it, out) ||
+                 gpv_match_wait(my_op, &result);
+        sum = hash_of(out, sizeof *out, sum);
+        sum = hash_of(&result, sizeof result, sum);
+    }
+    gpv_match_destroy(&my_op);
+    gpv_context_destroy(&mine);
+    free(out);
+    free(query);
+    free(train);
+    *(uint64_t *)hash = failed ? 0 : sum;
+    return NULL;
+}
+
+START_TEST(contexts_do_not_interfere) {
+    expect_same_in_threads(own_context);
+}
+END_TEST
+
+/* -------------------------------------------------------------------- homographies */
+
+enum { POINTS = 120 };
+
+/* Pairs of points, and what was found of them, with canaries behind. */
+typedef struct plane {
+    float from[2 * POINTS], to[2 * POINTS];
+    unsigned char inliers[POINTS + 1];
+    gpv_homography found;
+} plane;
+
+static gpv_homography_params search_defaults(void) {
+    gpv_homography_params params;
+    gpv_homography_params_init(&params, sizeof params);
+    return params;
+}
+
+/* Points all over a picture of 640x480, in places of multiples of 4, and where h takes them. */
+static void place(plane *p, const double *h, uint32_t seed) {
+    uint32_t state = seed;
+    int i;
+    for (i = 0; i < POINTS; i++) {
+        const float x = (float)(4 * (next(&state) % 160)), y = (float)(4 * (next(&state) % 120));
+        const double w = h[6] * x + h[7] * y + h[8];
+        p->from[2 * i] = x;
+        p->from[2 * i + 1] = y;
+        p->to[2 * i] = (float)((h[0] * x + h[1] * y + h[2]) / w);
+        p->to[2 * i + 1] = (float)((h[3] * x + h[4] * y + h[5]) / w);
+    }
+}
+
+static double determinant(const double *h) {
+    return h[0] * (h[4] * h[8] - h[5] * h[7]) - h[1] * (h[3] * h[8] - h[5] * h[6]) +
+           h[2] * (h[3] * h[7] - h[4] * h[6]);
+}
+
+/* How far from its own place the one is that is found for a pair; -1 if it is seen from behind. */
+static double off(const plane *p, const double *h, int i) {
+    const double x = p->from[2 * i], y = p->from[2 * i + 1];
+    const double w = h[6] * x + h[7] * y + h[8];
+    const double u = (h[0] * x + h[1] * y + h[2]) / w, v = (h[3] * x + h[4] * y + h[5]) / w;
+    return w * determinant(h) > 0 ? hypot(u - p->to[2 * i], v - p->to[2 * i + 1]) : -1;
+}
+
+static bool is_nothing(const gpv_homography *found) {
+    const gpv_homography nothing = {.struct_size = sizeof nothing};
+    return memcmp(found, &nothing, sizeof nothing) == 0;
+}
+
+/* What the header says of every result. */
+static void expect_consistent(const plane *p, int count, gpv_homography_params params) {
+    const gpv_homography *found = &p->found;
+    double sum = 0;
+    int i, fits = 0;
+    ck_assert_uint_eq(found->struct_size, sizeof *found);
+    ck_assert(untouched(p->inliers + count, p->inliers + sizeof p->inliers));
+    for (i = 0; i < count; i++) {
+        ck_assert_uint_le(p->inliers[i], 1);
+        fits += p->inliers[i];
+    }
+    ck_assert_int_eq(fits, found->inliers);
+    if (!found->found) {
+        ck_assert(is_nothing(found));
+        return;
+    }
+    ck_assert_uint_eq(found->found, 1);
+    ck_assert_int_ge(fits, 4);
+    ck_assert_int_ge(found->iterations, 1);
+    ck_assert_int_le(found->iterations, params.max_iterations);
+    for (i = 0; i < 9; i++)
+        ck_assert(isfinite(found->matrix[i]));
+    ck_assert_double_eq(found->matrix[8], 1);
+    for (i = 0; i < count; i++) {
+        const double distance = off(p, found->matrix, i);
+        if (p->inliers[i])
+            sum += distance * distance;
+        if (fabs(distance - params.threshold) > 1e-6) /* else it may be rounding */
+            ck_assert_int_eq(p->inliers[i], distance >= 0 && distance <= params.threshold);
+    }
+    ck_assert_double_eq_tol(found->error, sqrt(sum / fits), 1e-6);
+}
+
+static void find_with(plane *p, int count, gpv_homography_params params) {
+    memset(p->inliers, CANARY, sizeof p->inliers);
+    memset(&p->found, CANARY, sizeof p->found);
+    p->found.struct_size = sizeof p->found;
+    ck_assert_msg(gpv_homography_find(context, &params, p->from, p->to, count, p->inliers,
+                                      &p->found) == GPV_OK,
+                  "%s", gpv_context_error(context));
+    expect_consistent(p, count, params);
+}
+
+static plane scene;
+
+static const struct {
+    const char *name;
+    double h[9];
+    bool exact; /* places are whole numbers, or halves */
+} known[] = {
+    {"identity", {1, 0, 0, 0, 1, 0, 0, 0, 1}, true},
+    {"translation", {1, 0, 35, 0, 1, -210, 0, 0, 1}, true},
+    {"larger", {2, 0, 0, 0, 2, 0, 0, 0, 1}, true},
+    {"smaller", {0.25, 0, 100, 0, 0.25, 7, 0, 0, 1}, true},
+    {"a quarter turn", {0, -1, 480, 1, 0, 0, 0, 0, 1}, true},
+    {"half a turn", {-1, 0, 640, 0, -1, 480, 0, 0, 1}, true},
+    {"shear", {1, 0.5, 0, 0.25, 1, 0, 0, 0, 1}, true},
+    {"a small turn", {0.995, -0.0998, 3, 0.0998, 0.995, -8, 0, 0, 1}, false},
+    {"perspective", {1.1, 0.05, -20, -0.03, 0.95, 12, 2e-4, -3e-4, 1}, false},
+    {"more of it", {1, 0.2, 0, 0.1, 1.5, 0, 1e-3, 5e-4, 1}, false},
+};
+
+static void expect_matrix(const plane *p, const double *h, double tolerance) {
+    static const double corners[][2] = {{0, 0}, {639, 0}, {0, 479}, {639, 479}, {320, 240}};
+    const double *m = p->found.matrix;
+    size_t i;
+    ck_assert_uint_eq(p->found.found, 1);
+    for (i = 0; i < COUNT(corners); i++) {
+        const double x = corners[i][0], y = corners[i][1];
+        const double w = m[6] * x + m[7] * y + m[8], real = h[6] * x + h[7] * y + h[8];
+        ck_assert_double_eq_tol((m[0] * x + m[1] * y + m[2]) / w,
+                                (h[0] * x + h[1] * y + h[2]) / real, tolerance);
+        ck_assert_double_eq_tol((m[3] * x + m[4] * y + m[5]) / w,
+                                (h[3] * x + h[4] * y + h[5]) / real, tolerance);
+    }
+}
+
+/* Even though a third of the pairs is false. */
+START_TEST(known_homographies) {
+    const double *h = known[_i].h;
+    const double tolerance = known[_i].exact ? 1e-6 : 1e-3;
+    uint32_t state = 5;
+    int i;
+    place(&scene, h, 17);
+    find_with(&scene, POINTS, search_defaults());
+    expect_matrix(&scene, h, tolerance);
+    ck_assert_int_eq(scene.found.inliers, POINTS);
+    ck_assert_double_lt(scene.found.error, tolerance);
+    find_with(&scene, 5, search_defaults());
+    expect_matrix(&scene, h, known[_i].exact ? 1e-6 : 0.1);
+    for (i = 0; i < POINTS; i += 3) { /* at least 20 from where they are right */
+        scene.to[2 * i] += (next(&state) & 1 ? 1.0f : -1.0f) * (float)(20 + next(&state) % 200);
+        scene.to[2 * i + 1] += (float)(next(&state) % 300);
+    }
+    find_with(&scene, POINTS, search_defaults());
+    expect_matrix(&scene, h, tolerance);
+    ck_assert_int_eq(scene.found.inliers, POINTS - POINTS / 3);
+    for (i = 0; i < POINTS; i++)
+        ck_assert_int_eq(scene.inliers[i], i % 3 != 0);
+}
+END_TEST
+
+/* A square of four points is enough. */
+START_TEST(four_pairs) {
+    static const float corners[] = {0, 0, 100, 0, 100, 100, 0, 100};
+    static const float moved[] = {10, 20, 210, 20, 210, 220, 10, 220};
+    static const double h[] = {2, 0, 10, 0, 2, 20, 0, 0, 1};
+    memcpy(scene.from, corners, sizeof corners);
+    memcpy(scene.to, moved, sizeof moved);
+    find_with(&scene, 4, search_defaults());
+    expect_matrix(&scene, h, 1e-6);
+    ck_assert_int_eq(scene.found.inliers, 4);
+    ck_assert_double_lt(scene.found.error, 1e-6);
+}
+END_TEST
+
+/* None is found of less than four; of none the pointers may be NULL. */
+START_TEST(too_few_pairs) {
+    gpv_homography out;
+    int count;
+    place(&scene, known[0].h, 1);
+    for (count = 0; count < 4; count++) {
+        find_with(&scene, count, search_defaults());
+        ck_assert(is_nothing(&scene.found));
+    }
+    memset(&out, CANARY, sizeof out);
+    out.struct_size = sizeof out;
+    ck_assert_int_eq(gpv_homography_find(context, NULL, NULL, NULL, 0, NULL, &out), GPV_OK);
+    ck_assert(is_nothing(&out));
+}
+END_TEST
+
+/* As in a mirror: four pairs that only a homography agrees with that turns the picture over. */
+START_TEST(orientation_is_kept) {
+    static const float corners[] = {0, 0, 300, 20, 260, 310, 30, 200};
+    float mirrored[COUNT(corners)];
+    size_t i;
+    for (i = 0; i < COUNT(corners); i += 2) {
+        mirrored[i] = -corners[i];
+        mirrored[i + 1] = corners[i + 1];
+    }
+    memcpy(scene.from, corners, sizeof corners);
+    memcpy(scene.to, mirrored, sizeof mirrored);
+    find_with(&scene, 4, search_defaults());
+    ck_assert(is_nothing(&scene.found));
+    /* while half a turn is all right */
+    for (i = 1; i < COUNT(corners); i += 2)
+        scene.to[i] = -corners[i];
+    find_with(&scene, 4, search_defaults());
+    ck_assert_uint_eq(scene.found.found, 1);
+}
+END_TEST
+
+/* Whatever the pairs are, the result is consistent. */
+START_TEST(strange_pairs) {
+    static const float scales[] = {1, 1e-30f, 1e30f, FLT_MIN, FLT_MAX / 256};
+    uint32_t state = 3;
+    int i, kind, nothing = 0;
+    size_t s;
+    for (s = 0; s < COUNT(scales); s++)
+        for (kind = 0; kind < 6; kind++) {
+            gpv_homography_params params = search_defaults();
+            params.max_iterations = 50;
+            for (i = 0; i < POINTS; i++) {
+                const float a = scales[s] * (float)(next(&state) % 256);
+                const float b = scales[s] * (float)(next(&state) % 256);
+                scene.from[2 * i] = kind == 0 ? scales[s] : a;                     /* one place */
+                scene.from[2 * i + 1] = kind == 0 ? scales[s] : kind == 1 ? a : b; /* a line */
+                scene.to[2 * i] = kind == 2 ? scales[s] : kind == 3 ? a : b;
+                scene.to[2 * i + 1] = kind == 2   ? scales[s]
+                                      : kind == 3 ? a
+                                      : kind == 4 ? scales[s] * (float)(next(&state) % 256)
+                                                  : a;
+            }
+            memset(scene.inliers, CANARY, sizeof scene.inliers);
+            memset(&scene.found, CANARY, sizeof scene.found);
+            scene.found.struct_size = sizeof scene.found;
+            ck_assert_int_eq(gpv_homography_find(context, &params, scene.from, scene.to, POINTS,
+                                                 scene.inliers, &scene.found),
+                             GPV_OK);
+            if (scales[s] == 1)
+                expect_consistent(&scene, POINTS, params);
+            else if (scene.found.found) /* what rounding does at such a scale is not said */
+                for (i = 0; i < 9; i++)
+                    ck_assert(isfinite(scene.found.matrix[i]));
+            nothing += !scene.found.found;
+        }
+    ck_assert_int_gt(nothing, 0);
+}
+END_TEST
+
+/* A pair on its own is as far from its place as it was put. */
+START_TEST(the_threshold) {
+    static const struct {
+        float threshold, off;
+        bool fits;
+    } cases[] = {{3, 2.5f, true},      {3, 3.5f, false}, {0.25f, 0.2f, true},
+                 {0.25f, 0.3f, false}, {20, 19, true},   {20, 21, false}};
+    size_t i;
+    for (i = 0; i < COUNT(cases); i++) {
+        gpv_homography_params params = search_defaults();
+        params.threshold = cases[i].threshold;
+        place(&scene, known[0].h, 23);
+        scene.to[2 * 60] += cases[i].off;
+        find_with(&scene, POINTS, params);
+        ck_assert_msg(scene.inliers[60] == cases[i].fits, "%g by %g", cases[i].threshold,
+                      cases[i].off);
+        ck_assert_int_eq(scene.found.inliers, POINTS - !cases[i].fits);
+    }
+}
+END_TEST
+
+/* With many false pairs, so that there is something to be tried. */
+static void place_noisy(plane *p) {
+    uint32_t state = 9;
+    int i;
+    place(p, known[8].h, 31);
+    for (i = 0; i < POINTS; i++)
+        if (i % 2) {
+            p->to[2 * i] = (float)(next(&state) % 640);
+            p->to[2 * i + 1] = (float)(next(&state) % 480);
+        } else {
+            p->to[2 * i] += (float)(next(&state) % 200) / 100 - 1;
+            p->to[2 * i + 1] += (float)(next(&state) % 200) / 100 - 1;
+        }
+}
+
+START_TEST(as_many_samples_as_are_worth_it) {
+    static const float confidences[] = {0, 0.5f, 0.9f, 0.999f, 0.999999f};
+    static const int32_t limits[] = {1, 2, 10, 2000, 1000000};
+    gpv_homography_params params = search_defaults();
+    int32_t before = 0;
+    size_t i;
+    place_noisy(&scene);
+    for (i = 0; i < COUNT(confidences); i++) {
+        params.confidence = confidences[i];
+        find_with(&scene, POINTS, params);
+        if (i)
+            ck_assert_int_ge(scene.found.iterations, before);
+        before = scene.found.iterations;
+    }
+    /* 60 of 120 are right: one sample in 17 or so; for 0.999999 of 1, more than 200 */
+    ck_assert_int_gt(before, 100);
+    ck_assert_int_lt(before, 1000);
+    ck_assert_int_ge(scene.found.inliers, 55);
+    for (i = 0; i < COUNT(limits); i++) {
+        params = search_defaults();
+        params.max_iterations = limits[i];
+        find_with(&scene, POINTS, params); /* says that there are not more */
+    }
+    place(&scene, known[0].h, 31);
+    params.confidence = 0;
+    find_with(&scene, POINTS, params);
+    ck_assert_int_le(scene.found.iterations, 10);
+}
+END_TEST
+
+START_TEST(same_numbers_same_result) {
+    static plane again;
+    gpv_homography_params params = search_defaults();
+    gpv_context *other = NULL;
+    gpv_context_params own;
+    books another;
+    int i, different = 0;
+    memset(&another, 0, sizeof another);
+    own = logging_params(&another);
+    ck_assert_int_eq(gpv_context_create(&own, &other), GPV_OK);
+    place_noisy(&scene);
+    again = scene;
+    for (i = 0; i < 20; i++) {
+        params.seed = i < 10 ? (uint32_t)i : UINT32_MAX - (uint32_t)i;
+        find_with(&scene, POINTS, params);
+        ck_assert_uint_eq(scene.found.found, 1);
+        ck_assert_int_ge(scene.found.inliers, 55);
+        again.found.struct_size = sizeof again.found;
+        memset(again.inliers, CANARY, sizeof again.inliers);
+        ck_assert_int_eq(gpv_homography_find(other, &params, again.from, again.to, POINTS,
+                                             again.inliers, &again.found),
+                         GPV_OK);
+        different += i && again.found.iterations != scene.found.iterations;
+        ck_assert_mem_eq(&scene, &again, sizeof scene);
+        /* without inliers it is the same, too */
+        memset(&again.found, CANARY, sizeof again.found);
+        again.found.struct_size = sizeof again.found;
+        ck_assert_int_eq(
+            gpv_homography_find(context, &params, again.from, again.to, POINTS, NULL, &again.found),
+            GPV_OK);
+        ck_assert_mem_eq(&scene.found, &again.found, sizeof scene.found);
+    }
+    ck_assert_int_eq(different, 0);
+    /* and without parameters that of the defaults */
+    find_with(&scene, POINTS, search_defaults());
+    ck_assert_int_eq(gpv_homography_find(context, NULL, again.from, again.to, POINTS, again.inliers,
+                                         &again.found),
+                     GPV_OK);
+    ck_assert_mem_eq(&scene, &again, sizeof scene);
+    gpv_context_destroy(&other);
+}
+END_TEST
+
+START_TEST(the_seed_chooses_the_samples) {
+    gpv_homography_params params = search_defaults();
+    int32_t least = INT32_MAX, most = 0;
+    params.max_iterations = 4; /* which are not enough to find the best one each time */
+    place_noisy(&scene);
+    for (params.seed = 0; params.seed < 20; params.seed++) {
+        find_with(&scene, POINTS, params);
+        least = scene.found.inliers < least ? scene.found.inliers : least;
+        most = scene.found.inliers > most ? scene.found.inliers : most;
+    }
+    ck_assert_int_lt(least, most);
+}
+END_TEST
+
+#define SEARCH(field, value) offsetof(gpv_homography_params, field), (uint32_t)(value)
+
+static void expect_search(const gpv_homography_params *params, gpv_status wanted,
+                          const char *text) {
+    plane before;
+    gpv_status status;
+    memset(scene.inliers, CANARY, sizeof scene.inliers);
+    memset(&scene.found, CANARY, sizeof scene.found);
+    scene.found.struct_size = sizeof scene.found;
+    before = scene;
+    status =
+        gpv_homography_find(context, params, scene.from, scene.to, 8, scene.inliers, &scene.found);
+    expect_status(context, &keep, status, wanted, text);
+    if (wanted != GPV_OK)
+        ck_assert_mem_eq(&scene, &before, sizeof scene);
+}
+
+START_TEST(ranges_of_a_search) {
+    static const struct {
+        size_t offset;
+        uint32_t value;
+        const char *text;
+    } cases[] = {
+        {SEARCH(threshold, 1), NULL},           /* the least above 0 */
+        {SEARCH(threshold, 0x40400000u), NULL}, /* 3 */
+        {SEARCH(threshold, 0x49742400u), NULL}, /* 1e6 */
+        {SEARCH(threshold, 0), "params->threshold is 0,|above 0|1000000"},
+        {SEARCH(threshold, 0x80000000u), "params->threshold is -0,|above 0|1000000"},
+        {SEARCH(threshold, 0xC0400000u), "params->threshold is -3,|above 0|1000000"},
+        {SEARCH(threshold, 0x49742401u), "params->threshold|1000000.06|above 0|1000000"},
+        {SEARCH(threshold, 0x7F800000u), "params->threshold is inf,|above 0|1000000"},
+        {SEARCH(threshold, 0xFF800000u), "params->threshold is -inf,|above 0|1000000"},
+        {SEARCH(threshold, 0x7FC00000u), "params->threshold|nan|above 0|1000000"},
+        {SEARCH(confidence, 0), NULL},
+        {SEARCH(confidence, 0x80000000u), NULL}, /* -0 */
+        {SEARCH(confidence, 0x3F7FFFEFu), NULL}, /* 0.999999 */
+        {SEARCH(confidence, 0x3F7FFFF0u), "params->confidence is 0.99999905,|0..0.999999"},
+        {SEARCH(confidence, 0x3F800000u), "params->confidence is 1,|0..0.999999"},
+        {SEARCH(confidence, 0x80000001u), "params->confidence|-1e-45|0..0.999999"},
+        {SEARCH(confidence, 0xBF000000u), "params->confidence is -0.5,|0..0.999999"},
+        {SEARCH(confidence, 0x7F800000u), "params->confidence is inf,|0..0.999999"},
+        {SEARCH(confidence, 0x7FC00000u), "params->confidence|nan|0..0.999999"},
+        {SEARCH(max_iterations, 1), NULL},
+        {SEARCH(max_iterations, 1000000), NULL},
+        {SEARCH(max_iterations, 0), "params->max_iterations is 0,|1..1000000"},
+        {SEARCH(max_iterations, -1), "params->max_iterations is -1,|1..1000000"},
+        {SEARCH(max_iterations, 1000001), "params->max_iterations is 1000001,|1..1000000"},
+        {SEARCH(max_iterations, INT32_MIN), "params->max_iterations|-2147483648|1..1000000"},
+        {SEARCH(max_iterations, INT32_MAX), "params->max_iterations|2147483647|1..1000000"},
+        {SEARCH(seed, UINT32_MAX), NULL},
+        {SEARCH(reserved, 1), "params->reserved is 1,|0..0"},
+        {SEARCH(reserved, 0x80000000u), "params->reserved|2147483648|0..0"},
+    };
+    size_t i;
+    place(&scene, known[1].h, 2);
+    for (i = 0; i < COUNT(cases); i++) {
+        gpv_homography_params params = search_defaults();
+        memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
+        expect_search(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+    }
+}
+END_TEST
+
+static void expect_search_at(const void *place, gpv_status wanted, const char *text) {
+    expect_search(place, wanted, text);
+}
+
+/* As the result of a wait, but written in place. */
+static void expect_homography_at(const void *place, gpv_status wanted, const char *text) {
+    gpv_homography *out = (gpv_homography *)place;
+    const uint32_t size = out->struct_size;
+    unsigned char inliers[8];
+    gpv_status status;
+    uint32_t i;
+    memset(inliers, CANARY, sizeof inliers);
+    status = gpv_homography_find(context, NULL, scene.from, scene.to, 8, inliers, out);
+    ck_assert_uint_eq(out->struct_size, size);
+    if (wanted == BAD) {
+        expect_error(context, &keep, status, BAD, text);
+        ck_assert_uint_eq(out->found, 0);
+        ck_assert(untouched(inliers, inliers + sizeof inliers));
+        return;
+    }
+    ck_assert_int_eq(status, GPV_OK);
+    ck_assert_int_eq(out->inliers, 8);
+    ck_assert_int_ge(out->iterations, 1);
+    for (i = sizeof *out; i < size; i++)
+        ck_assert_uint_eq(((const unsigned char *)place)[i], 0);
+}
+
+START_TEST(homography_struct_sizes) {
+    place(&scene, known[1].h, 2);
+    expect_struct_sizes("params", sizeof(gpv_homography_params), init_homography_params,
+                        expect_search_at);
+    expect_struct_sizes("out", sizeof(gpv_homography), init_homography, expect_homography_at);
+}
+END_TEST
+
+START_TEST(homography_arguments) {
+    float *memory = forbidden_memory(1 << 16);
+    unsigned char *flags = (unsigned char *)memory + 4096;
+    gpv_homography out;
+    size_t i;
+    place(&scene, known[1].h, 2);
+    memset(&out, CANARY, sizeof out);
+    out.struct_size = sizeof out;
+    ck_assert_int_eq(gpv_homography_find(NULL, NULL, memory, memory, 8, flags, &out), BAD);
+    expect_error(context, &keep,
+                 gpv_homography_find(context, NULL, scene.from, scene.to, 8, flags, NULL), BAD,
+                 "out is NULL");
+    expect_error(context, &keep, gpv_homography_find(context, NULL, NULL, scene.to, 8, flags, &out),
+                 BAD, "from is NULL");
+    expect_error(context, &keep,
+                 gpv_homography_find(context, NULL, scene.from, NULL, 8, flags, &out), BAD,
+                 "to is NULL");
+    expect_error(context, &keep, gpv_homography_find(context, NULL, NULL, NULL, 1, flags, &out),
+                 BAD, "from is NULL");
+    for (i = 0; i < COUNT(bad_counts); i++)
+        expect_error(
+            context, &keep,
+            gpv_homography_find(context, NULL, memory, memory, bad_counts[i].count, flags, &out),
+            BAD, named("count", bad_counts[i].text));
+    ck_assert_uint_eq(out.struct_size, sizeof out);
+    ck_assert(untouched(&out.found, &out + 1));
+}
+END_TEST
+
+START_TEST(points_are_finite) {
+    static const struct {
+        float number;
+        const char *text;
+    } numbers[] = {{NAN, "nan"}, {INFINITY, "is inf,"}, {-INFINITY, "is -inf,"}};
+    static const int places[] = {0, 1, 5, 14, 15};
+    int side;
+    size_t i, k;
+    for (side = 0; side < 2; side++)
+        for (i = 0; i < COUNT(places); i++)
+            for (k = 0; k < COUNT(numbers); k++) {
+                char text[64];
+                float *points = side ? scene.to : scene.from;
+                snprintf(text, sizeof text, "%s[%d] |%s|finite", side ? "to" : "from", places[i],
+                         numbers[k].text);
+                place(&scene, known[1].h, 2);
+                points[places[i]] = numbers[k].number;
+                expect_search(NULL, BAD, text);
+            }
+    /* behind the last one nothing is looked at; and the largest number is one */
+    place(&scene, known[1].h, 2);
+    scene.from[16] = scene.to[16] = NAN;
+    expect_search(NULL, GPV_OK, NULL);
+    scene.from[15] = FLT_MAX;
+    scene.to[3] = -FLT_MAX;
+    expect_search(NULL, GPV_OK, NULL);
+}
+END_TEST
+
+/* Points and flags end where no byte may be touched. */
+START_TEST(points_up_to_the_last) {
+    int count;
+    for (count = 1; count <= POINTS; count = count * 3 / 2 + 1) {
+        const size_t bytes = 2 * sizeof(float) * (size_t)count;
+        picture from = picture_new(GPV_FORMAT_GRAY8, (int)bytes, 1, WALL_RIGHT);
+        picture to = picture_new(GPV_FORMAT_GRAY8, (int)bytes, 1, WALL_RIGHT);
+        picture flags = picture_new(GPV_FORMAT_GRAY8, count, 1, WALL_RIGHT);
+        place_noisy(&scene);
+        memcpy(from.view.data[0], scene.from, bytes);
+        memcpy(to.view.data[0], scene.to, bytes);
+        find_with(&scene, count, search_defaults());
+        ck_assert_int_eq(gpv_homography_find(context, NULL, from.view.data[0], to.view.data[0],
+                                             count, flags.view.data[0], &scene.found),
+                         GPV_OK);
+        ck_assert_mem_eq(flags.view.data[0], scene.inliers, (size_t)count);
+        ck_assert_mem_eq(from.view.data[0], scene.from, bytes);
+        ck_assert_mem_eq(to.view.data[0], scene.to, bytes);
+        ck_assert(picture_intact(&from) && picture_intact(&to) && picture_intact(&flags));
+        picture_free(&from);
+        picture_free(&to);
+        picture_free(&flags);
+    }
+}
+END_TEST
+
+/* Neither an operator nor the allocator is concerned. */
+START_TEST(nothing_else_of_the_context) {
+    const int before = keep.allocations;
+    place(&scene, known[1].h, 2);
+    find_with(&scene, POINTS, search_defaults());
+    ck_assert_int_eq(keep.allocations, before);
+    expect_nothing_found();
+    ck_assert_str_eq(gpv_context_error(context), "");
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("match");
+    TCase *group = tcase_create("match");
+    tcase_add_checked_fixture(group, setup, teardown);
+    tcase_set_timeout(group, 60);
+    tcase_add_test(group, init_writes_every_default);
+    tcase_add_test(group, struct_sizes);
+    tcase_add_test(group, params_ranges);
+    tcase_add_test(group, null_params_are_the_defaults);
+    tcase_add_test(group, null_arguments);
+    tcase_add_test(group, counts_out_of_range);
+    tcase_add_test(group, prepare_takes_host_memory);
+    tcase_add_test(group, as_many_as_there_may_be);
+    tcase_add_loop_test(group, bad_buffers_are_refused_untouched, 0, buffer_faults);
+    tcase_add_test(group, buffers_of_other_ages);
+    tcase_add_test(group, sizes_and_places_of_buffers);
+    tcase_add_test(group, nothing_overlaps);
+    tcase_add_test(group, neighbours_do_not_overlap);
+    tcase_add_test(group, up_to_the_last_byte);
+    tcase_add_test(group, the_ratio);
+    tcase_add_test(group, of_equal_ones_the_first);
+    tcase_add_test(group, equal_ones_everywhere);
+    tcase_add_test(group, mutual_or_not);
+    tcase_add_test(group, one_descriptor_has_no_second);
+    tcase_add_test(group, farthest_of_all);
+    tcase_add_test(group, empty_sets);
+    tcase_add_test(group, as_many_as_were_found);
+    tcase_add_test(group, descriptors_of_sift);
+    tcase_add_test(group, no_more_than_there_is_room_for);
+    tcase_add_test(group, every_output_is_optional);
+    tcase_add_loop_test(group, all_contents, 0, CONTENTS);
+    tcase_add_test(group, a_hundred_runs_are_one);
+    tcase_add_test(group, every_allocation_may_fail);
+    tcase_add_test(group, a_run_without_memory);
+    tcase_add_test(group, nothing_is_allocated_after_prepare);
+    tcase_add_test(group, second_run_allocates_nothing);
+    tcase_add_test(group, the_context_may_go_first);
+    tcase_add_test(group, wait_and_query);
+    tcase_add_test(group, contexts_do_not_interfere);
+    tcase_add_loop_test(group, known_homographies, 0, COUNT(known));
+    tcase_add_test(group, four_pairs);
+    tcase_add_test(group, too_few_pairs);
+    tcase_add_test(group, orientation_is_kept);
+    tcase_add_test(group, strange_pairs);
+    tcase_add_test(group, the_threshold);
+    tcase_add_test(group, as_many_samples_as_are_worth_it);
+    tcase_add_test(group, same_numbers_same_result);
+    tcase_add_test(group, the_seed_chooses_the_samples);
+    tcase_add_test(group, ranges_of_a_search);
+    tcase_add_test(group, homography_struct_sizes);
+    tcase_add_test(group, homography_arguments);
+    tcase_add_test(group, points_are_finite);
+    tcase_add_test(group, points_up_to_the_last);
+    tcase_add_test(group, nothing_else_of_the_context);
+    suite_add_tcase(suite, group);
+    return run_suite(suite);
+}
