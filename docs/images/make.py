@@ -5,7 +5,7 @@ element yet: make.py BUILD_FOLDER
 
 It also makes the photograph that tests/gst segments.
 
-The photographs come from Debian's python3-skimage, fetched with apt-get. The
+The photographs come from Debian's python3-skimage, and two from its opencv-doc, fetched with apt-get. The
 pipelines are plain gst-launch-1.0 lines; with -v they are printed.
 """
 import ctypes
@@ -18,7 +18,8 @@ from array import array
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-PACKAGE, PICTURES = "python3-skimage", "usr/lib/python3/dist-packages/skimage/data"
+SKIMAGE = "python3-skimage", "usr/lib/python3/dist-packages/skimage/data"
+OPENCV = "opencv-doc", "usr/share/doc/opencv-doc/examples/data"
 FULL_RANGE = "colorimetry=1:4:0:0" # of grey pictures: 0 is black, 255 white
 GREY_PNG = f"video/x-raw,format=GRAY8,{FULL_RANGE} ! pngenc snapshot=true compression-level=9"
 COLOR_PNG = "video/x-raw,format=RGB ! pngenc snapshot=true compression-level=9"
@@ -40,13 +41,13 @@ verbose = "-v" in sys.argv
 folders = [argument for argument in sys.argv[1:] if argument != "-v"]
 
 
-def photographs(folder):
-    """Fetches the package and unpacks it; nothing is installed."""
-    subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", PACKAGE], cwd=folder,
+def photographs(folder, name, pictures):
+    """Fetches a package and unpacks it; nothing is installed."""
+    subprocess.run(["apt-get", "-q", "-o", "APT::Sandbox::User=root", "download", name], cwd=folder,
                    check=True)
-    package, = Path(folder).glob(PACKAGE + "_*.deb")
+    package, = Path(folder).glob(name + "_*.deb")
     subprocess.run(["dpkg-deb", "-x", package, folder], check=True)
-    return Path(folder) / PICTURES
+    return Path(folder) / pictures
 
 
 def launch(pipeline):
@@ -237,6 +238,19 @@ def make_sides(photos):
            for effect in effects], size, 3, COLOR_PNG)
 
 
+def make_object(photos):
+    """The object in the scale that it is found in, about."""
+    size, own = (384, 288), (240, 165)
+    pad = f" ! videobox left=-{(size[0] - own[0]) // 2} right=-{(size[0] - own[0]) // 2} " \
+          f"top=-{(size[1] - own[1]) // 2} bottom=-{(size[1] - own[1] + 1) // 2} fill=white"
+    find = f"gpusift reference={photos / 'box.png'} overlay=outline color=0xffff4000"
+    scale = f" ! videoscale method=lanczos ! video/x-raw,width={size[0]},height={size[1]}"
+    sheet("match-object.png",
+          [("reference", picture(photos / "box.png", "RGB", size=own) + pad),
+           ("overlay=outline", picture(photos / "box_in_scene.png", "RGB", effect=find) + scale)],
+          size, 2, COLOR_PNG)
+
+
 def make_connectivity(folder):
     """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
     rows = DRAWING.split()
@@ -257,11 +271,12 @@ def main():
     os.environ["GST_PLUGIN_PATH"] = str(Path(folders[0]).resolve() / "gst")
     with tempfile.TemporaryDirectory() as folder:
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
-        photos = photographs(folder)
+        photos = photographs(folder, *SKIMAGE)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
                      make_connectivity, make_clusters, make_spaces, make_sides, make_keypoints, make_detection,
                      make_photograph):
             make(photos)
+        make_object(photographs(folder, *OPENCV))
         make_cut(photos, Path(folder), Path(folders[0]).resolve())
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")
