@@ -662,22 +662,11 @@ static Plane drawn_seeds(gint left, gint top) {
     return plane;
 }
 
-static gpv_image seeds_view(const Plane *plane) {
-    gpv_image image;
-    gpv_image_init(&image, sizeof image);
-    image.format = GPV_FORMAT_GRAY8;
-    image.width = plane->width;
-    image.height = plane->height;
-    image.data[0] = plane->pixels;
-    image.stride[0] = plane->width;
-    return image;
-}
-
 /* With warm-start they count once, else in each frame; in grey and in colour, for any format. */
 GST_START_TEST(test_seeds) {
     GstVideoInfo info = make_info(formats[__i__], 43, 31);
     Plane seeds = random_seeds(info.width, info.height);
-    const gpv_image view = seeds_view(&seeds);
+    const gpv_image view = plane_view(&seeds);
     for (guint i = 0; i < 4; i++) {
         File file = file_new("seeds of \"this\" test!.pnm");
         GstHarness *h = harness_new();
@@ -726,7 +715,7 @@ GST_START_TEST(test_seeds_are_scaled) {
     set_source(h, "mask");
     for (guint i = 0; i < G_N_ELEMENTS(factors); i++) {
         Plane large = magnified(&seeds, factors[i]);
-        const gpv_image view = seeds_view(&large);
+        const gpv_image view = plane_view(&large);
         GstVideoInfo info = make_info("RGB", large.width, large.height);
         model.seeds = &view;
         set_info(h, &info);
@@ -744,7 +733,7 @@ GST_END_TEST
 /* It is read once: then it may be gone. */
 GST_START_TEST(test_seeds_are_read_once) {
     Plane seeds = random_seeds(20, 15);
-    const gpv_image view = seeds_view(&seeds);
+    const gpv_image view = plane_view(&seeds);
     GstVideoInfo info = make_info("RGB", 20, 15), larger = make_info("RGB", 40, 30);
     File file = file_new("seeds.pgm");
     GstHarness *h = gst_harness_new_parse("gpugraphcut seed-source=mask warm-start=false");

@@ -26,7 +26,8 @@ typedef struct {
     GBytes *keypoints, *descriptors; /* or NULL */
 } Expected;
 
-static const gchar *const overlays[] = {"none", "points", "rich"};
+/* There is no reference here: its outline is nothing. */
+static const gchar *const overlays[] = {"none", "points", "rich", "outline"};
 
 /* The defaults of the element. */
 static gpv_sift_params default_params(void) {
@@ -97,7 +98,7 @@ static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer
     fail_unless(gst_video_frame_map(&frame, info, expected.image, GST_MAP_READWRITE));
     image = library_image(&frame);
     run_model(model, &image, most_of(model, info), &expected);
-    if (!g_str_equal(overlay, "none"))
+    if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
         fail_unless_equals_int(
             gpv_sift_draw(model->op, NULL, &image,
                           g_str_equal(overlay, "rich") ? GPV_SIFT_RICH : GPV_SIFT_POINTS,
@@ -832,7 +833,7 @@ static gpointer change_properties(gpointer element) {
             g_rand_double_range(random, 1, 20), "sigma", g_rand_double_range(random, 0.5, 4),
             "upsample", g_rand_boolean(random), "upright", g_rand_boolean(random), "root-sift",
             g_rand_boolean(random), "descriptors", g_rand_boolean(random), "overlay",
-            g_rand_int_range(random, 0, 3), "color", g_rand_int(random), "attach-meta",
+            g_rand_int_range(random, 0, 4), "color", g_rand_int(random), "attach-meta",
             g_rand_boolean(random), "post-messages", g_rand_boolean(random), NULL);
         g_usleep(100);
     }
@@ -885,8 +886,10 @@ GST_START_TEST(test_backend_cuda_without_a_device) {
 GST_END_TEST
 
 GST_START_TEST(test_int_properties) {
-    static const IntProperty expected[] = {
-        {"max-features", 0, 65536, 2000}, {"octaves", 0, 16, 0}, {"n-octave-layers", 1, 8, 3}};
+    static const IntProperty expected[] = {{"max-features", 0, 65536, 2000},
+                                           {"octaves", 0, 16, 0},
+                                           {"n-octave-layers", 1, 8, 3},
+                                           {"min-inliers", 4, 65536, 15}};
     check_int_properties("gpusift", expected, G_N_ELEMENTS(expected));
 }
 GST_END_TEST
@@ -898,7 +901,8 @@ GST_START_TEST(test_float_properties) {
         gfloat least, most, initial, below, above;
     } expected[] = {{"contrast-threshold", 0, 1, 0.04F, -0.01F, 1.01F},
                     {"edge-threshold", 1, 1e6F, 10, 0.99F, 1.1e6F},
-                    {"sigma", 0.5F, 4, 1.6F, 0.49F, 4.01F}};
+                    {"sigma", 0.5F, 4, 1.6F, 0.49F, 4.01F},
+                    {"match-ratio", 0, 1, 0.8F, -0.01F, 1.01F}};
     GstElement *element = gst_check_setup_element("gpusift");
     gchar *warning = NULL;
     const guint handler =
@@ -937,8 +941,11 @@ GST_START_TEST(test_other_properties) {
     gboolean upsample = FALSE, upright = TRUE, root = TRUE, descriptors = FALSE;
     gint overlay = -1;
     guint color = 0;
+    gchar *reference = NULL;
     g_object_get(element, "upsample", &upsample, "upright", &upright, "root-sift", &root,
-                 "descriptors", &descriptors, "overlay", &overlay, "color", &color, NULL);
+                 "descriptors", &descriptors, "overlay", &overlay, "color", &color, "reference",
+                 &reference, NULL);
+    fail_unless_equals_string(reference, NULL);
     fail_unless_equals_int(upsample, TRUE);
     fail_unless_equals_int(upright, FALSE);
     fail_unless_equals_int(root, FALSE);
@@ -949,15 +956,19 @@ GST_START_TEST(test_other_properties) {
     gst_util_set_object_arg(G_OBJECT(element), "upright", "true");
     gst_util_set_object_arg(G_OBJECT(element), "root-sift", "true");
     gst_util_set_object_arg(G_OBJECT(element), "descriptors", "false");
-    gst_util_set_object_arg(G_OBJECT(element), "overlay", "rich");
+    gst_util_set_object_arg(G_OBJECT(element), "overlay", "outline");
     gst_util_set_object_arg(G_OBJECT(element), "color", "0xffff8000");
+    gst_util_set_object_arg(G_OBJECT(element), "reference", "a picture.png");
     g_object_get(element, "upsample", &upsample, "upright", &upright, "root-sift", &root,
-                 "descriptors", &descriptors, "overlay", &overlay, "color", &color, NULL);
+                 "descriptors", &descriptors, "overlay", &overlay, "color", &color, "reference",
+                 &reference, NULL);
+    fail_unless_equals_string(reference, "a picture.png");
+    g_free(reference);
     fail_unless_equals_int(upsample, FALSE);
     fail_unless_equals_int(upright, TRUE);
     fail_unless_equals_int(root, TRUE);
     fail_unless_equals_int(descriptors, FALSE);
-    fail_unless_equals_int(overlay, 2);
+    fail_unless_equals_int(overlay, 3);
     fail_unless_equals_int_hex(color, 0xffff8000);
     gst_check_teardown_element(element);
 }
@@ -975,7 +986,7 @@ static Suite *gpusift_suite(void) {
     tcase_add_test(tcase, test_tiny_frames);
     tcase_add_loop_test(tcase, test_flat_frames, 0, G_N_ELEMENTS(formats));
     tcase_add_loop_test(tcase, test_parameters, 0, G_N_ELEMENTS(overlays));
-    tcase_add_loop_test(tcase, test_downstream_pool, 0, 2); /* points and rich */
+    tcase_add_loop_test(tcase, test_downstream_pool, 0, 3); /* all but none */
     tcase_add_test(tcase, test_shared_memory_is_copied);
     tcase_add_loop_test(tcase, test_allocation_is_passed_on, 0, G_N_ELEMENTS(overlays));
     tcase_add_loop_test(tcase, test_short_buffer, 0, G_N_ELEMENTS(overlays));

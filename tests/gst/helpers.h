@@ -3,13 +3,13 @@
 #ifndef TESTS_GST_HELPERS_H
 #define TESTS_GST_HELPERS_H
 
-#include <glib/gstdio.h>
 #include <gpuvision/gpuvision.h>
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
 #include <gst/controller/controller.h>
 #include <gst/video/video.h>
 
+#include <glib/gstdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -195,37 +195,6 @@ static inline Plane luma(const GstVideoFrame *frame) {
 
 /* ---- the library ---- */
 
-typedef struct {
-    gchar *folder, *path;
-} File;
-
-/* In a folder of its own, and not yet there. */
-static inline File file_new(const gchar *name) {
-    File file;
-    file.folder = g_dir_make_tmp(NULL, NULL);
-    file.path = g_build_filename(file.folder, name, NULL);
-    return file;
-}
-
-static inline void file_free(File *file) {
-    g_remove(file->path);
-    g_rmdir(file->folder);
-    g_free(file->path);
-    g_free(file->folder);
-}
-
-/* Of one byte a pixel, or three that are equal. */
-static inline void write_picture(const File *file, const Plane *plane, gint channels) {
-    gchar *header =
-        g_strdup_printf("P%d\n%d %d\n255\n", channels == 1 ? 5 : 6, plane->width, plane->height);
-    GString *bytes = g_string_new(header);
-    for (gint i = 0; i < plane->width * plane->height * channels; i++)
-        g_string_append_c(bytes, (gchar)plane->pixels[i / channels]);
-    fail_unless(g_file_set_contents(file->path, bytes->str, (gssize)bytes->len, NULL));
-    g_string_free(bytes, TRUE);
-    g_free(header);
-}
-
 /* Has the matrix that make_info() means, where it is YUV. */
 static inline gpv_image library_image(const GstVideoFrame *frame) {
     static const gpv_format library[] = {GPV_FORMAT_NV12,  GPV_FORMAT_I420,  GPV_FORMAT_RGBA8,
@@ -253,6 +222,49 @@ static inline gpv_buffer buffer_for(gpointer data, gsize size) {
     buffer.data = data;
     buffer.size = size;
     return buffer;
+}
+
+static inline gpv_image plane_view(const Plane *plane) {
+    gpv_image image;
+    gpv_image_init(&image, sizeof image);
+    image.format = GPV_FORMAT_GRAY8;
+    image.width = plane->width;
+    image.height = plane->height;
+    image.data[0] = plane->pixels;
+    image.stride[0] = plane->width;
+    return image;
+}
+
+/* ---- pictures in files ---- */
+
+typedef struct {
+    gchar *folder, *path;
+} File;
+
+static inline File file_new(const gchar *name) {
+    File file;
+    file.folder = g_dir_make_tmp(NULL, NULL);
+    file.path = g_build_filename(file.folder, name, NULL);
+    return file;
+}
+
+static inline void file_free(File *file) {
+    g_remove(file->path);
+    g_rmdir(file->folder);
+    g_free(file->path);
+    g_free(file->folder);
+}
+
+/* Of one byte a pixel, or three that are equal. */
+static inline void write_picture(const File *file, const Plane *plane, gint channels) {
+    gchar *header =
+        g_strdup_printf("P%d\n%d %d\n255\n", channels == 1 ? 5 : 6, plane->width, plane->height);
+    GString *bytes = g_string_new(header);
+    for (gint i = 0; i < plane->width * plane->height * channels; i++)
+        g_string_append_c(bytes, (gchar)plane->pixels[i / channels]);
+    fail_unless(g_file_set_contents(file->path, bytes->str, (gssize)bytes->len, NULL));
+    g_string_free(bytes, TRUE);
+    g_free(header);
 }
 
 /* ---- frames of others ---- */

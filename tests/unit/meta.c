@@ -311,6 +311,71 @@ GST_START_TEST(test_no_keypoints) {
 }
 GST_END_TEST
 
+static void append_double(GValue *array, gdouble number) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, G_TYPE_DOUBLE);
+    g_value_set_double(&value, number);
+    gst_value_array_append_and_take_value(array, &value);
+}
+
+static GstBuffer *buffer_with_homography(const gdouble *m, const gdouble *corners) {
+    GstBuffer *buffer = gst_buffer_new();
+    GstStructure *results = gst_structure_new(NAME, "found", G_TYPE_BOOLEAN, TRUE, NULL);
+    GValue homography = G_VALUE_INIT, array = G_VALUE_INIT;
+    gst_value_array_init(&homography, 9);
+    for (guint i = 0; i < 9; i++)
+        append_double(&homography, m[i]);
+    gst_structure_take_value(results, "homography", &homography);
+    gst_value_array_init(&array, 4);
+    for (guint i = 0; i < 4; i++)
+        append(&array, gst_structure_new("corner", "cx", G_TYPE_DOUBLE, corners[2 * i], "cy",
+                                         G_TYPE_DOUBLE, corners[2 * i + 1], NULL));
+    gst_structure_take_value(results, "corners", &array);
+    gst_gpu_vision_meta_register(NAME);
+    gst_gpu_vision_meta_add(buffer, results);
+    gst_structure_free(results);
+    return buffer;
+}
+
+static void assert_homography(const GstStructure *results, const gdouble *expected) {
+    const GValue *array = gst_structure_get_value(results, "homography");
+    fail_unless(array != NULL && gst_value_array_get_size(array) == 9);
+    for (guint i = 0; i < 9; i++)
+        assert_equals_float(g_value_get_double(gst_value_array_get_value(array, i)), expected[i]);
+}
+
+static void assert_corners(const GstStructure *results, const gdouble *expected) {
+    const GValue *array = gst_structure_get_value(results, "corners");
+    fail_unless(array != NULL && gst_value_array_get_size(array) == 4);
+    for (guint i = 0; i < 4; i++) {
+        const GstStructure *corner = gst_value_get_structure(gst_value_array_get_value(array, i));
+        assert_equals_float(double_of(corner, "cx"), expected[2 * i]);
+        assert_equals_float(double_of(corner, "cy"), expected[2 * i + 1]);
+    }
+}
+
+/* Points are measured from the centre of the first pixel: twice as large, x becomes 2 x + 1/2. All
+   numbers are exact. */
+GST_START_TEST(test_homography) {
+    static const gdouble m[] = {1.5, -0.25, 10, 0.5, 2, -3, 0.125, -0.5, 1};
+    static const gdouble corners[] = {-0.5, -0.5, 63.5, 10, 40.25, 47.5, -12, 30};
+    /* Four times as wide, a fourth as high: 4 x + 1.5 and y / 4 - 3 / 8. */
+    static const gdouble changed[] = {6.1875, -1.75, 41.5, 0.078125, 0.6875,
+                                      -1.125, 0.125, -0.5, 1};
+    static const gdouble moved[] = {-0.5, -0.5, 255.5, 2.125, 162.5, 11.5, -46.5, 7.125};
+    GstBuffer *buffer = buffer_with_homography(m, corners);
+    GstBuffer *other = scaled(buffer, 64, 48, 256, 12), *back = scaled(other, 256, 12, 64, 48);
+    assert_homography(structure_of(other), changed);
+    assert_corners(structure_of(other), moved);
+    assert_homography(structure_of(back), m);
+    assert_corners(structure_of(back), corners);
+    assert_homography(structure_of(buffer), m);
+    gst_buffer_unref(back);
+    gst_buffer_unref(other);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
 GST_START_TEST(test_other_transforms_are_refused) {
     GstBuffer *buffer = buffer_with_results();
     GstBuffer *to = gst_buffer_new();
@@ -335,6 +400,7 @@ static Suite *meta_suite(void) {
     tcase_add_test(tcase, test_arrays_of_numbers);
     tcase_add_test(tcase, test_keypoints);
     tcase_add_test(tcase, test_no_keypoints);
+    tcase_add_test(tcase, test_homography);
     tcase_add_test(tcase, test_other_transforms_are_refused);
     return suite;
 }
