@@ -657,7 +657,7 @@ void check_opencv(Operator &op, int count, int largest) {
         const Set query = related_set(train, random_int(1, largest));
         std::vector<std::vector<cv::DMatch>> theirs;
         matcher.knnMatch(matrix_of(query), matrix_of(train), theirs, 2);
-        Laid laid(op, {query, train, {}, {}});
+        Laid laid(op, {query, train, {}, query.count()});
         op.set(with(0, false));
         require(laid.run(op), op.context(), "gpv_match_run");
         gpv_match_result result;
