@@ -8,7 +8,7 @@
 
 enum {
     FEATURES = 4000,    /* of a picture, the strongest */
-    LEAST_INLIERS = 10, /* of pictures that have nothing in common 4 to 6 pairs fit, by chance */
+    LEAST_INLIERS = 15, /* of false pairs alone up to 9 agree by chance, of thousands more */
     LINE_WIDTH = 5,     /* pixels */
     NOT_FOUND = 2       /* exit status */
 };

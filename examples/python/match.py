@@ -9,7 +9,7 @@ from common import RGB8, Context, buffer_of, gpv, read_picture, to_rgb, wrap, wr
 from sift import LENGTH, Keypoint, SiftParams, SiftResult
 
 FEATURES = 4000  # of a picture, the strongest
-LEAST_INLIERS = 10  # of pictures that have nothing in common 4 to 6 pairs fit, by chance
+LEAST_INLIERS = 15  # of false pairs alone up to 9 agree by chance, of thousands more
 LINE_WIDTH = 5  # pixels
 ORANGE = 0xff4000  # 0xRRGGBB
 NOT_FOUND = 2  # exit status

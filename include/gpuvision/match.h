@@ -88,9 +88,10 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_set_params(gpv_match *op,
 
 /**
  * Allocates all that runs on sets of up to so many descriptors need with the parameters in force,
- * so that they allocate nothing. Without it the first run of its kind allocates. CPU backend: for
- * as many threads as oneTBB gives the calling thread now; a run on another number may allocate
- * again.
+ * so that they allocate nothing. Without it the first run of its kind allocates. (CUDA backend: a
+ * graph is made for these counts, in steps of 2048; the first run in other steps makes another.)
+ * CPU backend: for as many threads as oneTBB gives the calling thread now; a run on another number
+ * may allocate again.
  *
  * @param query_count  0..GPV_MATCH_MAX_DESCRIPTORS
  * @param train_count  likewise
@@ -152,7 +153,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_run(gpv_match *op, gpv_stream stream,
  * precision; what lies outside the picture is left out. Alpha, and the fourth channel of RGBX8 and
  * BGRX8, become 255. GRAY8 takes the luma of the colour, NV12 and I420 the colour by their matrix
  * and range, and of chroma each site one of whose pixels is drawn. It has nothing to do with the
- * runs of the operator, but that it waits for them, on the device.
+ * runs of the operator, but that with dst on the device it waits for them there, and
+ * gpv_match_wait() and gpv_match_query() for it.
  *
  * CPU backend, and dst in host memory: finished on return. CUDA backend, dst on the device: the
  * work is enqueued on stream; it allocates and waits for nothing, and may be captured in a CUDA

@@ -267,9 +267,10 @@ class CpuMatch final : public Match {
             query.count = std::clamp<std::int64_t>(
                 reinterpret_cast<const SiftFound *>(run.found->data)->count, 0, query.count);
         // As many as prepare() has seen, for at most these.
-        reserve(run.query.count, thread_count(), stream);
+        const int workers = thread_count();
+        reserve(run.query.count, workers, stream);
         Carver carver(vector_alignment, scratch_.data());
-        const Workspace work(carver, run.query.count, thread_count());
+        const Workspace work(carver, run.query.count, workers);
 
         compare(work, {bytes_of(query), nullptr}, query.count, run.train, work.nearest);
         const std::int64_t candidates = choose(work, query.count);

@@ -47,7 +47,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
                            .size = static_cast<std::int64_t>(sizeof(MatchPair)) * queries},
             .result = {}};
         reserve_host(run);
-        plan(nullptr, [&] { visit(run); });
+        plan(nullptr, [&] { visit(run, own_report()); });
         graphs_.prepare(sequence_);
     }
 
@@ -56,7 +56,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
             "gpv_match_run", stream,
             [&](cudaStream_t s) {
                 require_on_device(run);
-                if (planned_bytes([&] { visit(run); }) > scratch_.size())
+                if (planned_bytes([&] { visit(run, nullptr); }) > scratch_.size())
                     refuse_capture("this run needs memory; call gpv_match_prepare() first");
                 sequence_.launch(s);
             },
@@ -94,6 +94,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
     const MatchFound &report() const {
         return *reinterpret_cast<const MatchFound *>(report_.data());
     }
+    MatchFound *own_report() const { return reinterpret_cast<MatchFound *>(report_.data()); }
     static bool on_host(const std::optional<Block> &block) {
         return block && block->memory == Memory::host;
     }
@@ -142,7 +143,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
             reserve_host(run);
         }
         completion_.follow(stream);
-        plan(stream, [&] { visit(run); });
+        plan(stream, [&] { visit(run, own_report()); });
         upload(run.query, query_, device_query_, stream);
         upload(run.train, train_, device_train_, stream);
         graphs_.launch(sequence_, stream);
@@ -200,14 +201,15 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
         const std::int64_t wanted = std::clamp<std::int64_t>(at_once / tiles, 1, groups);
         const std::int64_t each = (groups + wanted - 1) / wanted;
         // As many for fewer queries, which have more parts.
-        const auto *nearest = carver_.take<Nearest>(std::max(queries, at_once * Compare::queries));
+        auto *nearest = carver_.take<Nearest>(std::max(queries, at_once * Compare::queries));
         return {.nearest = nearest,
                 .pitch = queries,
                 .size = static_cast<int>(each) * Compare::group,
                 .of_count = static_cast<int>((groups + each - 1) / each)};
     }
 
-    void visit(const MatchRun &run) {
+    /// report: null in a captured run, which may be at any time.
+    void visit(const MatchRun &run, MatchFound *report) {
         const std::int64_t queries = planned(run.query.count), trains = planned(run.train.count);
         Set query = take_set(run.query, device_query_, run.found);
         Set train = take_set(run.train, device_train_, std::nullopt);
@@ -242,7 +244,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
              .chosen = chosen,
              .room = static_cast<int>(run.room()),
              .pairs = output<MatchPair>(run.pairs, pairs_),
-             .report = reinterpret_cast<MatchFound *>(report_.data()),
+             .report = report,
              .result = run.result ? reinterpret_cast<MatchFound *>(run.result->data) : nullptr},
             Write::shared_bytes);
     }
@@ -261,7 +263,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
                      {.query = query,
                       .train = train,
                       .part = parts.size,
-                      .parts = const_cast<Nearest *>(parts.nearest),
+                      .parts = parts.nearest,
                       .pitch = parts.pitch},
                      Compare::shared_bytes);
     }

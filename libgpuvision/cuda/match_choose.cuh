@@ -8,7 +8,7 @@ namespace gpv::cuda::match {
 
 /// What Compare has found of each descriptor of a set.
 struct Parts {
-    const Nearest *nearest; ///< by part, then descriptor
+    Nearest *nearest; ///< by part, then descriptor
     std::int64_t pitch;
     int size;     ///< descriptors of a part
     int of_count; ///< parts that there may be
@@ -66,9 +66,9 @@ struct Write {
     struct Job {
         Set query;
         Chosen chosen;
-        int room;         ///< for pairs
-        MatchPair *pairs; ///< the caller's; may be null
-        MatchFound *report;
+        int room;           ///< for pairs
+        MatchPair *pairs;   ///< the caller's; may be null
+        MatchFound *report; ///< may be null
         MatchFound *result; ///< the caller's; may be null
     };
     static constexpr int threads = choose_threads;
@@ -111,7 +111,8 @@ struct Write {
     static __device__ void report(const Job &job, int matches) {
         const int count = min(matches, job.room);
         const MatchFound found{sizeof(MatchFound), count, matches - count, job.query.count()};
-        *job.report = found;
+        if (job.report)
+            *job.report = found;
         if (job.result)
             *job.result = found;
     }

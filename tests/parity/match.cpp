@@ -698,6 +698,18 @@ void check_captured(bool brief) {
     require(gpv_match_wait(op, &result), op.context(), "gpv_match_wait");
     expect(result.count == 0 && result.queries == 0, "a captured run does not count");
 
+    // Nor does it change what a run has found that it comes behind.
+    const cudaGraphExec_t graph = capture(run, 1, streams[0]);
+    Set few(3);
+    std::copy_n(query[0], few.bytes.size(), few[0]);
+    Laid later(op, {few, train, {}, 3});
+    require(later.run(op, streams[0]), op.context(), "gpv_match_run");
+    require(cudaGraphLaunch(graph, streams[0]), "cudaGraphLaunch");
+    require(cudaStreamSynchronize(streams[0]), "cudaStreamSynchronize");
+    require(gpv_match_wait(op, &result), op.context(), "gpv_match_wait");
+    later.expect(definition(few, 3, train, p), &result, "before a captured run");
+    require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
+
     Operator host(GPV_BACKEND_CUDA, Place::host);
     host.prepare(queries, train.count());
     Laid on_host(host, {query, train, {}, queries});
