@@ -1762,6 +1762,7 @@ class ColdRuns {
   public:
     ColdRuns(const Work &work, const gpv_segment_params &p, const Solved &graph)
         : all_(work.hinted->in, p) {
+        require(gpv_segment_set_params(op_, &p), context_, "gpv_segment_set_params");
         const SegmentInput &in = work.hinted->in;
         const std::size_t bytes = in.src->bytes().size() + 2 * all_.mask.bytes().size();
         for (int i = 0; i < std::min(cold_count(bytes), 40); i++) {
@@ -1775,7 +1776,6 @@ class ColdRuns {
         terminals_.upload(graph.terminals);
         links_.upload(graph.links);
         cut_.upload(graph.mask);
-        require(gpv_segment_set_params(op_, &work.params), context_, "gpv_segment_set_params");
         require(gpv_segment_prepare(op_, src_[0]->view(), seeds_of(0), mask_[0]->view(), nullptr),
                 context_, "gpv_segment_prepare");
         require(gpv_graphcut_prepare(solver_, links_.view()), context_, "gpv_graphcut_prepare");

@@ -751,6 +751,11 @@ def paper_lloyd(images, start):
     return min((PaperLloyd(start, each) for each in (1, 4, 16, 64)), key=seconds)
 
 
+def stream_of(torch):
+    """So that what CuPy times and captures is where PyTorch works."""
+    return torch.cuda.stream(torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr))
+
+
 class TorchLloyd:
     """Of start, in matrices: the nearest centroid is that of the least entry in a row of
     (R, G, B, 1) times (-2 centroids, their squares)."""
@@ -760,7 +765,7 @@ class TorchLloyd:
 
     def __init__(self, torch, start, pixels):
         self.torch, clusters = torch, len(start)
-        with self.stream():
+        with stream_of(self.torch):
             self.start = torch.tensor(start, device="cuda")
             self.points = self.start.new_ones(pixels, 4)
             self.values = self.points.int()
@@ -769,11 +774,6 @@ class TorchLloyd:
             self.sums = self.values.new_empty(self.COPIES * clusters, 4)
             self.distances = self.points.new_empty(min(pixels, self.DISTANCES // clusters),
                                                    clusters)
-
-    def stream(self):
-        """So that what CuPy times and captures is where PyTorch works."""
-        return self.torch.cuda.stream(
-            self.torch.cuda.ExternalStream(cupy.cuda.get_current_stream().ptr))
 
     def assign(self, centroids):
         squares = (centroids ** 2).sum(1, keepdim=True)
@@ -792,7 +792,7 @@ class TorchLloyd:
         return self.torch.where(sums[:, 3:] > 0, means, centroids)
 
     def __call__(self, src, dst):
-        with self.stream():
+        with stream_of(self.torch):
             pixels = self.torch.as_tensor(src, device="cuda").view(-1, 3)
             for array in self.points, self.values:
                 array[:, :3] = pixels
@@ -1073,16 +1073,21 @@ def torch_nearest(sets):
     def of_floats(array):
         return torch.as_tensor(array, device="cuda").float()
 
+    def lengths(rows):
+        return (rows.int() ** 2).sum(1, keepdim=True, dtype=torch.int32)
+
     def finder(take, product):
-        train = take(sets.device_train)
-        lengths = (train.int() ** 2).sum(1)
+        with stream_of(torch):
+            train = take(sets.device_train)
+            trains = lengths(train).T
 
         def run(src, dst):
-            query = take(src)
-            distances = (query.int() ** 2).sum(1, keepdim=True) + lengths - 2 * product(query, train.T)
-            least = torch.topk(distances, 2, largest=False)
-            out = torch.as_tensor(dst, device="cuda")
-            out[:, :2], out[:, 2:] = least.indices, least.values
+            with stream_of(torch):
+                query = take(src)
+                distances = lengths(query) + trains - 2 * product(query, train.T)
+                least = torch.topk(distances, 2, largest=False)
+                out = torch.as_tensor(dst, device="cuda")
+                out[:, :2], out[:, 2:] = least.indices, least.values
         return run
 
     name = f"PyTorch {torch.__version__}"
