@@ -236,7 +236,8 @@ void set_wait(const char *what, Place place, unsigned mask = 0) {
 }
 
 bool at_same(const Thread &a, const Thread &b) {
-    return a.waits_at && b.waits_at && a.mask == b.mask && !std::strcmp(a.waits_at, b.waits_at);
+    return a.waits_at && b.waits_at && a.mask == b.mask &&
+           (a.waits_at == b.waits_at || !std::strcmp(a.waits_at, b.waits_at));
 }
 
 /// What every fiber runs: one thread after the other.
