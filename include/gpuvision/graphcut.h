@@ -12,10 +12,11 @@
  * itself, to one of the sink, or the sink. By the theorem of Ford and
  * Fulkerson (1956) the least capacity of a cut is the greatest flow.
  *
- * Sources: Goldberg and Tarjan (1988) for preflows, heights and global
- * relabelling; Goldberg, Hed, Kaplan, Tarjan and Werneck (2011) for the search
- * of the CPU backend. The paper on graph cuts with CUDA that this algorithm
- * starts from is named in docs/algorithms/graphcut.md.
+ * Sources: Goldberg and Tarjan (1988) for preflows and heights; Cherkassky and
+ * Goldberg (1997) for global relabelling; Goldberg, Hed, Kaplan, Tarjan and
+ * Werneck (2011) for the search of the CPU backend. What is known of the paper
+ * on graph cuts with CUDA that this algorithm starts from is in
+ * docs/algorithms/graphcut.md, with the other sources.
  */
 
 #include <gpuvision/context.h>
@@ -35,7 +36,8 @@ typedef struct gpv_graphcut_params {
                                the proof that the cut is minimal; 0 or 1; default 0 */
     int32_t time_limit;   /**< microseconds after which a run settles for the cut that it has by
                                then, which may be far from the least; it ends some time later,
-                               with the step that it is at; >= 0, 0 = none; default 0 */
+                               after the step that it is at and one more search. On CUDA they
+                               begin with the kernel; >= 0, 0 = none; default 0 */
     uint32_t reserved;    /**< must be 0 */
 } gpv_graphcut_params;
 
@@ -116,8 +118,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gp
  * gpv_graphcut_destroy(). An operator has one run in flight: a run on another
  * stream waits, on the device, for the one before. A captured run is ordered by
  * its graph alone, and needs gpv_graphcut_prepare() or a run of the same kind
- * before; as long as the graph is used, the operator has to live, and may run
- * or prepare nothing that needs more memory. The run takes every
+ * before; the caller sees to it that it overlaps no other run of the operator,
+ * captured or not. As long as the graph is used, the operator has to live, and
+ * may run or prepare nothing that needs more memory. The run takes every
  * multiprocessor of the device until it is over.
  *
  * @param terminals  LABEL32: capacity from the source to the pixel minus capacity from the pixel to
@@ -130,7 +133,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gp
  * @param mask       GRAY8, same size and memory: receives 255 on the side of the source, 0 on that
  *                   of the sink. Overlaps neither of the others
  * @param result     receives a gpv_graphcut_result, in the memory in which the backend computes
- *                   (CUDA backend: CUDA memory). data is a multiple of 8; may be NULL
+ *                   (CUDA backend: CUDA memory). data is a multiple of 8, size at least
+ *                   sizeof(gpv_graphcut_result); may be NULL
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format or
  *         memory): nothing has been written; GPV_ERR_OUT_OF_MEMORY;
  *         GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
