@@ -191,11 +191,12 @@ def results(name):
 
 
 def goals(name):
-    """What docs/results/goals asks of the rows of a GPU, beside the row that is worst at it."""
+    """What docs/results/goals asks of a machine's own rows, beside the row that is worst at it."""
     lines = ["| goal | the worst of its rows | |", "|---|--:|---|"]
+    device = "cpu" if name == "cpu.json" else "gpu"
     for section, wanted in load(f"goals/{name}").items():
         run = load(name)["benchmarks"].get(section, {"rows": []})
-        rows = [row for row in run["rows"] if table_of(row) == "gpu" or "frames_per_s" in row]
+        rows = [row for row in run["rows"] if table_of(row) in (device, "frames")]
         ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows if "ours_us" in row}
         measures = {
             "most_us": (max, " µs", lambda row: row["ours_us"][0]),
