@@ -6,14 +6,19 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cmath>
+#include <complex>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <memory>
+#include <numbers>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -52,7 +57,8 @@ struct Options {
     std::vector<std::string> effects = {"gpuerode radius=6 shape=ellipse",
                                         "gpuccl threshold=100 min-area=100", "gpukmeans clusters=6",
                                         "gpusift overlay=rich"};
-    std::string cut = "gpugraphcut"; // the last effect
+    std::string cut = "gpugraphcut"; // the effect after these
+    std::string find;                // and the last one, if there is any
     std::string out = "out";
     int frames = 0; // 0 = all of a file, live_frames of a camera
 };
@@ -306,6 +312,130 @@ void draw_boxes(GstBuffer *buffer, GstCaps *caps) {
     gst_video_frame_unmap(&frame);
 }
 
+// A decoded picture, in RGBx. The default method of scaling would shrink it a little: it puts the
+// outermost pixels of the result on those of the picture.
+Sample read_picture(const std::string &path) {
+    Element pipeline(gst_parse_launch(
+        "uridecodebin name=source expose-all-streams=false caps=video/x-raw(ANY) ! "
+        "videoconvertscale method=lanczos ! "
+        "video/x-raw,format=RGBx,height=240,pixel-aspect-ratio=1/1 ! fakesink name=sink",
+        nullptr));
+    Element source(gst_bin_get_by_name(GST_BIN(pipeline.get()), "source"));
+    Element sink(gst_bin_get_by_name(GST_BIN(pipeline.get()), "sink"));
+    Text file(g_canonicalize_filename(path.c_str(), nullptr));
+    Text uri(gst_filename_to_uri(file.get(), nullptr));
+    g_object_set(source.get(), "uri", uri.get(), nullptr);
+    gst_element_set_state(pipeline.get(), GST_STATE_PAUSED);
+    gst_element_get_state(pipeline.get(), nullptr, nullptr, 10 * GST_SECOND);
+    GstSample *picture = nullptr;
+    g_object_get(sink.get(), "last-sample", &picture, nullptr);
+    gst_element_set_state(pipeline.get(), GST_STATE_NULL);
+    if (!picture)
+        throw std::runtime_error("reference: " + path + " is no picture that GStreamer decodes");
+    return Sample(picture);
+}
+
+using Point = std::complex<double>;
+
+double dot(Point a, Point b) {
+    return a.real() * b.real() + a.imag() * b.imag();
+}
+
+// How a camera sees a picture: a homography, in steps that can be undone one by one.
+struct View {
+    Point from, to; // the middle of the picture, and where that is in the frame
+    Point turn;     // the argument is the angle, the absolute value the scale
+    Point tilt;     // the distance grows by so much for each pixel of the frame
+
+    Point operator()(Point point) const {
+        const Point turned = turn * (point - from);
+        return to + turned / (1 + dot(tilt, turned));
+    }
+    // What lies behind the camera comes 1 / |tilt| or more from the middle, so off the picture.
+    Point back(Point point) const {
+        const Point tilted = point - to;
+        return from + tilted / (1 - dot(tilt, tilted)) / turn;
+    }
+};
+
+// A picture on a ground of stone, along the path of a camera that also looks elsewhere.
+class Scene {
+  public:
+    static constexpr const char *ground =
+        "videotestsrc pattern=snow num-buffers=1 ! video/x-raw,format=I420,width=48,height=36 ! "
+        "videobalance contrast=0.4 brightness=0.25 ! videoscale ! "
+        "video/x-raw,width=480,height=360 ! imagefreeze num-buffers=90 ! "
+        "video/x-raw,framerate=30/1";
+
+    explicit Scene(const std::string &path) : sample_(read_picture(path)) {
+        GstVideoInfo info;
+        gst_video_info_from_caps(&info, gst_sample_get_caps(sample_.get()));
+        gst_video_frame_map(&picture_, &info, gst_sample_get_buffer(sample_.get()), GST_MAP_READ);
+    }
+    ~Scene() { gst_video_frame_unmap(&picture_); }
+    Scene(const Scene &) = delete;
+    Scene &operator=(const Scene &) = delete;
+
+    // Into a frame of RGBx.
+    void draw(GstVideoFrame &frame, GstClockTime time) const {
+        const View view = view_at(time, frame.info);
+        for (int y = 0; y < frame.info.height; ++y) {
+            guint8 *pixel = static_cast<guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, 0)) +
+                            y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0);
+            for (int x = 0; x < frame.info.width; ++x, pixel += 4) {
+                const Point at = view.back(Point(x, y));
+                if (at.real() >= -0.5 && at.real() < width() - 0.5 && at.imag() >= -0.5 &&
+                    at.imag() < height() - 0.5)
+                    sample(at, pixel);
+            }
+        }
+    }
+
+    // Where they are in a frame: of the outermost pixels, clockwise from the top left.
+    std::array<Point, 4> corners(GstClockTime time, const GstVideoInfo &frame) const {
+        const View view = view_at(time, frame);
+        const double right = width() - 0.5, bottom = height() - 0.5;
+        return {view({-0.5, -0.5}), view({right, -0.5}), view({right, bottom}),
+                view({-0.5, bottom})};
+    }
+
+  private:
+    int width() const { return picture_.info.width; }
+    int height() const { return picture_.info.height; }
+
+    // Turns to either side, nearer and farther, tilted all round, and off to the right and back.
+    View view_at(GstClockTime time, const GstVideoInfo &frame) const {
+        const double phase = 2 * std::numbers::pi * static_cast<double>(time) / length;
+        const double fit = std::min(1.0 * frame.width / width(), 1.0 * frame.height / height());
+        const double away = 2 * std::pow(std::sin(phase / 2 - 0.4), 12);
+        return {
+            Point(width() - 1, height() - 1) / 2.0,
+            Point((frame.width - 1) / 2.0 + frame.width * (away + 0.05 * std::cos(phase)),
+                  (frame.height - 1) / 2.0 + frame.height * (0.08 + 0.03 * std::sin(2 * phase))),
+            std::polar(fit * (0.5 + 0.1 * std::sin(2 * phase)), 0.5 * std::sin(phase)),
+            std::polar(0.4 / frame.width, phase)};
+    }
+
+    // Between the four pixels around a point.
+    void sample(Point at, guint8 *to) const {
+        const double x = std::clamp(at.real(), 0.0, width() - 1.001);
+        const double y = std::clamp(at.imag(), 0.0, height() - 1.001);
+        const int left = static_cast<int>(x), top = static_cast<int>(y);
+        const double u = x - left, v = y - top;
+        const int stride = GST_VIDEO_FRAME_PLANE_STRIDE(&picture_, 0);
+        const guint8 *from = static_cast<const guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&picture_, 0)) +
+                             top * stride + left * 4;
+        for (int c = 0; c < 3; ++c, ++from)
+            to[c] = static_cast<guint8>((1 - v) * ((1 - u) * from[0] + u * from[4]) +
+                                        v * ((1 - u) * from[stride] + u * from[stride + 4]) + 0.5);
+    }
+
+    static constexpr double length = 3.0 * GST_SECOND; // of the ground
+
+    Sample sample_;
+    GstVideoFrame picture_;
+};
+
 // Numbers from left to right as marks of eight heights, each the mean of as many of them.
 std::string plot(const std::vector<int> &numbers) {
     constexpr size_t most_marks = 60, heights = 8;
@@ -335,12 +465,37 @@ std::vector<int> numbers(const GstStructure *found, const char *name) {
     return result;
 }
 
+// The points of an array of structures with cx and cy, or none.
+std::vector<Point> points(const GstStructure *found, const char *name) {
+    const GValue *array = gst_structure_get_value(found, name);
+    std::vector<Point> result(array ? gst_value_array_get_size(array) : 0);
+    for (size_t i = 0; i < result.size(); ++i) {
+        double x = 0, y = 0;
+        gst_structure_get(
+            gst_value_get_structure(gst_value_array_get_value(array, static_cast<guint>(i))), "cx",
+            G_TYPE_DOUBLE, &x, "cy", G_TYPE_DOUBLE, &y, nullptr);
+        result[i] = {x, y};
+    }
+    return result;
+}
+
 volatile std::sig_atomic_t interrupted = 0;
 
 void interrupt(int) {
     interrupted = 1;
     std::signal(SIGINT, SIG_DFL); // a second Ctrl-C does not wait for the file
 }
+
+// Frames of a kind, and in how many of them the reference was found.
+struct Sightings {
+    const char *kind;
+    int frames = 0, found = 0;
+
+    void add(bool is_found) {
+        ++frames;
+        found += is_found;
+    }
+};
 
 class Demo {
   public:
@@ -351,9 +506,16 @@ class Demo {
         if (!filter_)
             throw std::runtime_error("there is no element of gpuvision in --effect \"" + effect +
                                      "\"");
-        name_ = GST_OBJECT_NAME(gst_element_get_factory(filter_.get()));
+        name_ = stem_ = GST_OBJECT_NAME(gst_element_get_factory(filter_.get()));
         const bool own_clip = name_ == "gpusift" && !options.sift_clip.input.empty();
         clip_ = own_clip ? options.sift_clip : options.clip;
+        if (const std::string picture = reference(); !picture.empty()) {
+            stem_ = name_ + "-reference";
+            if (options.clip.input.empty() || !options.find.empty()) {
+                scene_.emplace(picture);
+                clip_ = {"", picture + " on a generated ground, as a moving camera sees it"};
+            }
+        }
         if (g_mkdir_with_parents(options.out.c_str(), 0755) != 0)
             throw std::runtime_error("the folder " + options.out + " cannot be made");
         build();
@@ -415,6 +577,7 @@ class Demo {
             report_counts();
         if (!pixels_.empty())
             report_colors();
+        report_sightings();
         std::printf("backend   %s, %s\n", text("backend"), text("device"));
         std::printf("clip      %s\n",
                     clip_.credit.empty() ? described_input().c_str() : clip_.credit.c_str());
@@ -451,8 +614,31 @@ class Demo {
         std::printf(order.size() > most_colors ? ", and others\n" : "\n");
     }
 
+    void report_sightings() {
+        std::string text;
+        for (const Sightings *of : {&whole_, &partial_, &absent_, &unknown_})
+            if (of->frames != 0)
+                text += (text.empty() ? "" : ", ") + std::to_string(of->found) + " of " +
+                        std::to_string(of->frames) + " " + of->kind;
+        if (!text.empty())
+            std::printf("reference found in %s\n", text.c_str());
+        const auto middle = errors_.begin() + static_cast<long>(errors_.size() / 2);
+        std::nth_element(errors_.begin(), middle, errors_.end());
+        if (!errors_.empty())
+            std::printf("corners   %.2f px off in the median\n", *middle);
+    }
+
     std::string path(const std::string &suffix) const {
-        return options_.out + "/" + name_ + "." + suffix;
+        return options_.out + "/" + stem_ + "." + suffix;
+    }
+
+    // The picture that gpusift looks for, or "".
+    std::string reference() const {
+        gchar *taken = nullptr;
+        if (g_object_class_find_property(G_OBJECT_GET_CLASS(filter_.get()), "reference"))
+            g_object_get(filter_.get(), "reference", &taken, nullptr);
+        const Text owned(taken);
+        return taken ? taken : "";
     }
 
     std::string part(const std::string &suffix) const { return path(suffix) + ".part"; }
@@ -478,6 +664,8 @@ class Demo {
     // Sets *uri where the source needs one.
     std::string source(std::string *uri) const {
         const std::string &input = clip_.input;
+        if (scene_)
+            return Scene::ground;
         if (input.empty())
             return "videotestsrc pattern=ball motion=sweep num-buffers=250 ! "
                    "video/x-raw,width=640,height=480,framerate=25/1";
@@ -536,6 +724,8 @@ class Demo {
         Element frame(child("frame")), queue(child("side-by-side"));
         Pad in(gst_element_get_static_pad(frame.get(), "sink"));
         gst_pad_add_probe(in.get(), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, place, this, nullptr);
+        if (scene_)
+            gst_pad_add_probe(in.get(), GST_PAD_PROBE_TYPE_BUFFER, draw_scene, this, nullptr);
         Pad out(gst_element_get_static_pad(queue.get(), "src"));
         gst_pad_add_probe(out.get(), GST_PAD_PROBE_TYPE_BUFFER, look, this, nullptr);
         if (Element encoder(child("openh264")); encoder) {
@@ -583,6 +773,20 @@ class Demo {
         return GST_PAD_PROBE_OK;
     }
 
+    static GstPadProbeReturn draw_scene(GstPad *pad, GstPadProbeInfo *probe, gpointer data) {
+        Caps caps(gst_pad_get_current_caps(pad));
+        GstBuffer *buffer = gst_buffer_make_writable(gst_pad_probe_info_get_buffer(probe));
+        probe->data = buffer;
+        GstVideoInfo info;
+        GstVideoFrame frame;
+        if (gst_video_info_from_caps(&info, caps.get()) &&
+            gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE)) {
+            static_cast<Demo *>(data)->scene_->draw(frame, GST_BUFFER_PTS(buffer));
+            gst_video_frame_unmap(&frame);
+        }
+        return GST_PAD_PROBE_OK;
+    }
+
     // openh264enc holds no frame back, but prints an error when it is asked to give them out.
     static GstPadProbeReturn end_quietly(GstPad *, GstPadProbeInfo *probe, gpointer encoder) {
         GstEvent *event = gst_pad_probe_info_get_event(probe);
@@ -612,17 +816,48 @@ class Demo {
         GstBuffer *buffer = gst_buffer_make_writable(gst_pad_probe_info_get_buffer(probe));
         probe->data = buffer;
         draw_boxes(buffer, caps.get());
+        const int limit = demo->limit_;
+        if (limit != 0 && demo->looked_++ >= limit)
+            return GST_PAD_PROBE_OK; // of a frame that is not shown
         if (GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, demo->name_.c_str()))
-            demo->keep(gst_custom_meta_get_structure(meta));
+            demo->keep(gst_custom_meta_get_structure(meta), GST_BUFFER_PTS(buffer), caps.get());
         return GST_PAD_PROBE_OK;
     }
 
-    void keep(const GstStructure *found) {
+    void keep(const GstStructure *found, GstClockTime time, GstCaps *caps) {
         for (const char *name : {"count", "area"})
             if (int count = 0; gst_structure_get_int(found, name, &count))
                 counts_.push_back(count);
         colors_ = numbers(found, "centroids");
         pixels_ = numbers(found, "counts");
+        if (gboolean here = FALSE; gst_structure_get_boolean(found, "found", &here))
+            keep_sighting(here ? points(found, "corners") : std::vector<Point>(), time, caps);
+    }
+
+    // Of frames that show as much of what has these corners.
+    Sightings &sightings(const std::array<Point, 4> &corners, const GstVideoInfo &frame) {
+        const auto outside = [&](auto side) {
+            return std::count_if(corners.begin(), corners.end(), side);
+        };
+        const auto most =
+            std::max({outside([](Point p) { return p.real() < -0.5; }),
+                      outside([](Point p) { return p.imag() < -0.5; }),
+                      outside([&](Point p) { return p.real() > frame.width - 0.5; }),
+                      outside([&](Point p) { return p.imag() > frame.height - 0.5; })});
+        return most == 0 ? whole_ : most < 4 ? partial_ : absent_;
+    }
+
+    // Where the element has found its reference, if it has.
+    void keep_sighting(const std::vector<Point> &found, GstClockTime time, GstCaps *caps) {
+        GstVideoInfo info;
+        if (!scene_ || !gst_video_info_from_caps(&info, caps)) {
+            unknown_.add(!found.empty());
+            return;
+        }
+        const std::array<Point, 4> corners = scene_->corners(time, info);
+        sightings(corners, info).add(!found.empty());
+        for (size_t i = 0; i < std::min(found.size(), corners.size()); ++i)
+            errors_.push_back(std::abs(found[i] - corners[i]));
     }
 
     bool is_live() const {
@@ -697,13 +932,18 @@ class Demo {
     const Writer &writer_;
     const Element effect_, filter_; // a bin, and the element of gpuvision in it
     Clip clip_;
-    std::string name_, missing_;
+    std::optional<Scene> scene_;
+    std::string name_, stem_, missing_; // of the element, of the files, of a decoder
     Element pipeline_, mixer_;
     ContactSheet sheet_;
     std::vector<int> counts_;          // of what the element has found in each frame
     std::vector<int> colors_, pixels_; // of clusters in the last frame
-    std::atomic<int> limit_;           // 0 = none
+    Sightings whole_{"frames with all of it"}, partial_{"with a part"}, absent_{"without it"},
+        unknown_{"frames"};
+    std::vector<double> errors_; // of corners, in pixels
+    std::atomic<int> limit_;     // 0 = none
     std::atomic<int> frames_ = 0;
+    int looked_ = 0; // frames of the element, some of which come after the limit
     std::atomic<gint64> position_ = 0;
     Clock::time_point shown_ = Clock::now();
     double seconds_ = 0;
@@ -712,7 +952,7 @@ class Demo {
 Options parse(int argc, char **argv) {
     Options options;
     gchar *effect = nullptr, *out = nullptr, *credit = nullptr;
-    gchar *sift_clip = nullptr, *sift_credit = nullptr, *cut = nullptr;
+    gchar *sift_clip = nullptr, *sift_credit = nullptr, *cut = nullptr, *find = nullptr;
     gchar **inputs = nullptr;
     const GOptionEntry entries[] = {
         {"effect", 'e', 0, G_OPTION_ARG_FILENAME, &effect,
@@ -727,6 +967,8 @@ Options parse(int argc, char **argv) {
          "TEXT"},
         {"cut", 0, 0, G_OPTION_ARG_FILENAME, &cut,
          "how gpugraphcut finds the object of the clip; default: gpugraphcut", "ELEMENT"},
+        {"find", 0, 0, G_OPTION_ARG_FILENAME, &find,
+         "how gpusift finds a picture, along the path of a camera; default: not shown", "ELEMENT"},
         {"sift-clip", 0, 0, G_OPTION_ARG_FILENAME, &sift_clip, "another clip for gpusift", "FILE"},
         {"sift-credit", 0, 0, G_OPTION_ARG_FILENAME, &sift_credit, "its source and licence",
          "TEXT"},
@@ -740,7 +982,8 @@ Options parse(int argc, char **argv) {
     const bool parsed = g_option_context_parse(context.get(), &argc, &argv, &error);
     Error failed(error);
     Text owned_effect(effect), owned_out(out), owned_credit(credit);
-    Text owned_sift_clip(sift_clip), owned_sift_credit(sift_credit), owned_cut(cut);
+    Text owned_sift_clip(sift_clip), owned_sift_credit(sift_credit), owned_cut(cut),
+        owned_find(find);
     Owned<gchar *, g_strfreev> owned_inputs(inputs);
     if (!parsed)
         throw std::runtime_error(failed->message);
@@ -752,10 +995,14 @@ Options parse(int argc, char **argv) {
         options.clip.input = inputs[0];
     if (cut)
         options.cut = cut;
+    if (find)
+        options.find = find;
     if (effect)
         options.effects = {effect};
     else
         options.effects.push_back(options.cut);
+    if (find && !effect)
+        options.effects.push_back(options.find);
     if (out)
         options.out = out;
     if (credit)

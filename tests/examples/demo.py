@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The demo writes a playable video and a picture of each element at work, and says what failed.
 
-usage: demo.py PROGRAM
+usage: demo.py PROGRAM PICTURE
 """
 import os
 import re
@@ -29,8 +29,8 @@ def grey(path, width, height, decoder):
         data = file.read()
     stride = (width + 3) // 4 * 4
     assert len(data) % (stride * height) == 0, f"{len(data)} bytes are no whole number of frames"
-    return [[data[(f * height + y) * stride:][:width] for y in range(height)]
-            for f in range(len(data) // (stride * height))]
+    return [[data[row:row + width] for row in range(frame, frame + stride * height, stride)]
+            for frame in range(0, len(data), stride * height)]
 
 
 def bright(rows):
@@ -90,6 +90,7 @@ def check_failures(wav):
             (["-e", "gpuerode radius=300"], ["radius", "300", "0 to 255"], None),
             (["-e", "nosuchelement"], ["nosuchelement", "meson devenv"], None),
             (["-e", "videobalance"], ["no element of gpuvision"], None),
+            (["-e", "gpusift reference=nofile.png"], ["nofile.png", "no picture"], None),
             (["-e", "gpuerode ! fakesink"], ["one video into another"], None),
             (["-e", "gpuerode ! identity error-after=5"], ["Failed after"], None),
             (["a", "b"], ["one file"], None)):
@@ -106,12 +107,16 @@ def check_failures(wav):
                 assert contents(folder) == earlier, f"{args}: left {os.listdir(folder)}"
 
 
-def check_report(said, element):
+def reports_in(text):
+    return [dict(re.findall(r"^(\w+) +(.*)$", report, re.M)) for report in text.strip().split("\n\n")]
+
+
+def check_report(said, stem):
     assert said["frames"] == str(FRAMES), said
     assert said["backend"].split(",")[0] in ("cpu", "cuda"), said
     assert "generated" in said["clip"], said
-    assert float(said[element].split()[0]) > 0, said
-    assert os.path.basename(said["picture"]) == element + ".png", said
+    assert float(said[stem.split("-")[0]].split()[0]) > 0, said
+    assert os.path.basename(said["picture"]) == stem + ".png", said
 
 
 def check_eroded(said):
@@ -190,6 +195,40 @@ def check_cut(said):
         assert before < 1.02 * least, f"frame {number}: {before} bright pixels, {said['pixels']}"
 
 
+def check_found(said):
+    """The path begins where all of the picture is in the frame."""
+    assert said["reference"] == f"found in {FRAMES} of {FRAMES} frames with all of it", said
+    assert float(said["corners"].split()[0]) <= 1, said
+
+
+def check_path(find):
+    """The whole path: the picture is found where it is, and there alone, to a pixel; its outline is
+    drawn. In a video that is named it is looked for, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = demo("--out", folder, "--effect", find)
+        assert result.returncode == 0, result.stderr
+        said, = reports_in(result.stdout)
+        found, frames, parts, absent = re.fullmatch(
+            r"found in (\d+) of (\d+) frames with all of it, \d+ of (\d+) with a part, "
+            r"0 of (\d+) without it", said["reference"]).groups()
+        assert found == frames and int(frames) >= 40 and int(absent) >= 10, said
+        assert int(frames) + int(parts) + int(absent) == int(said["frames"]) == 90, said
+        assert float(said["corners"].split()[0]) <= 1, said
+
+        width, height = 480, 360
+        frames = grey(said["video"], 2 * width, height, "decodebin")
+        shown, absent = (count_of([abs(a - b) > 30 for a, b in zip(row[:width], row[width:])]
+                                  for row in frames[number][TOP:]) for number in (0, 56))
+        assert shown > 300 and absent < 100, f"{shown} and {absent} pixels are of an outline"
+
+        result = demo("--out", folder, "--frames", "5", "--effect",
+                      f"videocrop right={width} ! {find}", said["video"])
+        assert result.returncode == 0, result.stderr
+        said, = reports_in(result.stdout)
+        assert said["reference"] == "found in 5 of 5 frames", said
+        assert "corners" not in said, said
+
+
 def count_of(rows):
     return sum(map(sum, rows))
 
@@ -201,24 +240,29 @@ def extent(rows):
 
 
 def main():
-    if not shutil.which("gst-launch-1.0") or not exists("compositor", "pngenc", "pngdec") or \
+    if not shutil.which("gst-launch-1.0") or \
+            not exists("compositor", "pngenc", "pngdec", "pnmdec", "imagefreeze", "videobalance",
+                       "videocrop") or \
             not (exists("openh264enc", "mp4mux") or exists("vp8enc", "webmmux")):
-        print("skipped: GStreamer's tools, compositor, png or a video encoder are not installed")
+        print("skipped: GStreamer's tools, some elements of plugins-base, good and bad, or a video "
+              "encoder are not installed")
         sys.exit(77)
+    picture = sys.argv[2].replace(" ", "\\ ")
+    find = f"gpusift reference={picture} overlay=outline"
     with tempfile.TemporaryDirectory() as folder:
-        result = demo("--frames", str(FRAMES), "--out", folder)
+        result = demo("--frames", str(FRAMES), "--out", folder, "--find", find)
         assert result.returncode == 0, result.stderr
-        assert len(os.listdir(folder)) == 10, os.listdir(folder)
-        reports = [dict(re.findall(r"^(\w+) +(.*)$", report, re.M))
-                   for report in result.stdout.strip().split("\n\n")]
-        assert len(reports) == 5, result.stdout
-        for said, element, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans", "gpusift",
-                                                  "gpugraphcut"),
-                                        (check_eroded, check_boxes, check_colors, check_keypoints,
-                                         check_cut)):
-            check_report(said, element)
+        assert len(os.listdir(folder)) == 12, os.listdir(folder)
+        reports = reports_in(result.stdout)
+        assert len(reports) == 6, result.stdout
+        for said, stem, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans", "gpusift",
+                                               "gpugraphcut", "gpusift-reference"),
+                                     (check_eroded, check_boxes, check_colors, check_keypoints,
+                                      check_cut, check_found)):
+            check_report(said, stem)
             check(said)
 
+    check_path(find)
     check_effects()
     with tempfile.TemporaryDirectory() as folder:
         wav = os.path.join(folder, "sound.wav")
