@@ -1243,6 +1243,5 @@ static Suite *gpugraphcut_suite(void) {
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
-    load_type_finders();
-    return run_on_backend(gpugraphcut_suite, "gpugraphcut", __FILE__);
+    return run_with_pictures(gpugraphcut_suite, "gpugraphcut", __FILE__);
 }

@@ -1501,6 +1501,5 @@ static Suite *reference_suite(void) {
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
-    load_type_finders();
-    return run_on_backend(reference_suite, "gpusift_reference", __FILE__);
+    return run_with_pictures(reference_suite, "gpusift_reference", __FILE__);
 }

@@ -797,4 +797,14 @@ static inline int run_on_backend(Suite *(*suite)(void), const gchar *name, const
     return gst_check_run_suite(suite(), name, file);
 }
 
+/* Likewise where no element decodes the pictures that the tests write. */
+static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
+    if (!gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0)) {
+        g_print("not run: there is no pnmdec\n");
+        return 77;
+    }
+    load_type_finders();
+    return run_on_backend(suite, name, file);
+}
+
 #endif
