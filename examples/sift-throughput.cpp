@@ -6,6 +6,7 @@
 
 #include <tbb/task_arena.h>
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,6 +23,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <thread>
@@ -57,17 +59,21 @@ double seconds_since(Clock::time_point start) {
 struct Options {
     std::filesystem::path folder;
     int threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
+    int feeders = 4;     ///< threads that give pictures to a GPU
     int features = 2000; ///< of a picture, at most
     int rounds = 5;
+    int seconds = 2; ///< that a round of each way lasts
 };
 
 // ---- pictures -----------------------------------------------------------------------
 
 /// The luma.
 struct Picture {
+    std::size_t number; ///< in the folder
     int width, height;
     std::vector<std::uint8_t> pixels;
 
+    std::int64_t size() const { return static_cast<std::int64_t>(pixels.size()); }
     gpv_image view() const {
         gpv_image image;
         gpv_image_wrap(&image, sizeof image, GPV_FORMAT_GRAY8, width, height,
@@ -76,7 +82,8 @@ struct Picture {
     }
 };
 
-std::optional<Picture> decode(const std::filesystem::path &path, std::string &why) {
+std::optional<Picture> decode(const std::filesystem::path &path, std::size_t number,
+                              std::string &why) {
     GError *error = nullptr;
     GdkPixbuf *pixbuf = gdk_pixbuf_new_from_file(path.c_str(), &error);
     if (!pixbuf) {
@@ -85,7 +92,7 @@ std::optional<Picture> decode(const std::filesystem::path &path, std::string &wh
         return {};
     }
     const int channels = gdk_pixbuf_get_n_channels(pixbuf);
-    Picture picture = {gdk_pixbuf_get_width(pixbuf), gdk_pixbuf_get_height(pixbuf), {}};
+    Picture picture = {number, gdk_pixbuf_get_width(pixbuf), gdk_pixbuf_get_height(pixbuf), {}};
     picture.pixels.resize(static_cast<std::size_t>(picture.width) * picture.height);
     std::uint8_t *out = picture.pixels.data();
     for (int y = 0; y < picture.height; y++) {
@@ -102,28 +109,28 @@ std::optional<Picture> decode(const std::filesystem::path &path, std::string &wh
 /// On a terminal.
 class Progress {
   public:
-    Progress(std::string what, std::size_t all) : what_(std::move(what)), all_(all) {}
+    explicit Progress(std::size_t all) : all_(all) {}
     ~Progress() {
         if (shown_)
             std::fputs("\r\033[K", stderr);
     }
-    void step() {
-        const std::size_t done = ++done_;
+    /// One more is done; it was `what`.
+    void step(const std::string &what) {
         const std::lock_guard lock(mutex_);
-        if (!isatty(STDERR_FILENO) || (done < all_ && seconds_since(last_) < 0.1))
+        done_++;
+        if (!isatty(STDERR_FILENO) || (done_ < all_ && seconds_since(last_) < 0.1))
             return;
         last_ = Clock::now();
         shown_ = true;
         constexpr std::size_t width = 30;
-        const std::string bar(width * done / std::max<std::size_t>(all_, 1), '#');
-        std::fprintf(stderr, "\r%-34s [%-30s] %zu/%zu", what_.c_str(), bar.c_str(), done, all_);
+        const std::string bar(width * done_ / std::max<std::size_t>(all_, 1), '#');
+        std::fprintf(stderr, "\r%-44s [%-30s] %zu/%zu", what.c_str(), bar.c_str(), done_, all_);
     }
 
   private:
-    const std::string what_;
     const std::size_t all_;
-    std::atomic<std::size_t> done_ = 0;
     std::mutex mutex_;
+    std::size_t done_ = 0;
     Clock::time_point last_{};
     bool shown_ = false;
 };
@@ -146,10 +153,10 @@ std::vector<Picture> read_all(const std::vector<std::filesystem::path> &paths, i
     std::vector<std::optional<Picture>> pictures(paths.size());
     std::vector<std::string> faults(paths.size());
     {
-        Progress progress("decoding", paths.size());
+        Progress progress(paths.size());
         on_threads(threads, paths.size(), [&](std::size_t i) {
-            pictures[i] = decode(paths[i], faults[i]);
-            progress.step();
+            pictures[i] = decode(paths[i], i, faults[i]);
+            progress.step("decoding");
         });
     }
     std::vector<Picture> result;
@@ -163,23 +170,39 @@ std::vector<Picture> read_all(const std::vector<std::filesystem::path> &paths, i
 
 // ---- where pictures come from -------------------------------------------------------
 
-/// Null: there are no more. Whoever has got a picture gives it back.
+/// Gives pictures until its time is over, the whole folder again and again. Whoever has got a
+/// picture gives it back.
 class Source {
   public:
+    explicit Source(double seconds) : end_(Clock::now() + duration(seconds)) {}
     virtual ~Source() = default;
-    virtual const Picture *next() = 0;
+    /// Null if less is left than the seconds that a picture needs: a slow worker that began another
+    /// would keep all waiting at the end. Spare: one that those who are faster do not wait for.
+    const Picture *next(double needs = 0, bool spare = false) {
+        const Clock::time_point latest = end_ - duration(needs);
+        return Clock::now() < latest ? take(latest, spare) : nullptr;
+    }
     virtual void done(const Picture *) {}
+
+  private:
+    static Clock::duration duration(double seconds) {
+        return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+    }
+    /// Null at the latest then.
+    virtual const Picture *take(Clock::time_point latest, bool spare) = 0;
+    const Clock::time_point end_;
 };
 
 class InMemory final : public Source {
   public:
-    explicit InMemory(const std::vector<Picture> &pictures) : pictures_(pictures) {}
-    const Picture *next() override {
-        const std::size_t i = next_++;
-        return i < pictures_.size() ? &pictures_[i] : nullptr;
-    }
+    InMemory(const std::vector<Picture> &pictures, double seconds)
+        : Source(seconds), pictures_(pictures) {}
 
   private:
+    const Picture *take(Clock::time_point, bool) override {
+        return &pictures_[next_++ % pictures_.size()];
+    }
+
     const std::vector<Picture> &pictures_;
     std::atomic<std::size_t> next_ = 0;
 };
@@ -187,56 +210,60 @@ class InMemory final : public Source {
 /// Decodes ahead, on threads of its own.
 class Decoding final : public Source {
   public:
-    Decoding(const std::vector<std::filesystem::path> &paths, int threads)
-        : paths_(paths), most_(static_cast<std::size_t>(4 * threads)), decoding_(threads) {
+    Decoding(const std::vector<std::filesystem::path> &paths, int threads, double seconds)
+        : Source(seconds), paths_(paths), most_(static_cast<std::size_t>(4 * threads)) {
         for (int i = 0; i < threads; i++)
             threads_.emplace_back([this] { work(); });
     }
     ~Decoding() override {
+        {
+            const std::lock_guard lock(mutex_);
+            stop_ = true;
+        }
+        taken_.notify_all();
         for (std::thread &thread : threads_)
             thread.join();
     }
-    const Picture *next() override {
+    void done(const Picture *picture) override { delete picture; }
+
+  private:
+    const Picture *take(Clock::time_point latest, bool spare) override {
         std::unique_lock lock(mutex_);
-        const Clock::time_point start = Clock::now();
-        filled_.wait(lock, [this] { return !ready_.empty() || decoding_ == 0; });
-        starved_ += seconds_since(start);
-        if (ready_.empty())
+        const std::size_t least = spare ? most_ / 2 : 1;
+        if (!(spare ? plenty_ : filled_).wait_until(lock, latest, [&] {
+                return ready_.size() >= least;
+            }))
             return nullptr;
         Picture *picture = ready_.front().release();
         ready_.pop_front();
         taken_.notify_one();
         return picture;
     }
-    void done(const Picture *picture) override { delete picture; }
-    /// Seconds that those who compute have waited, all together.
-    double starved() const { return starved_; }
-
-  private:
     void work() {
-        for (std::size_t i; (i = next_++) < paths_.size();) {
+        for (;;) {
+            const std::size_t i = next_++ % paths_.size();
             std::string why; // has been said before
-            std::optional<Picture> picture = decode(paths_[i], why);
+            std::optional<Picture> picture = decode(paths_[i], i, why);
+            std::unique_lock lock(mutex_);
+            taken_.wait(lock, [this] { return stop_ || ready_.size() < most_; });
+            if (stop_)
+                return;
             if (!picture)
                 continue;
-            std::unique_lock lock(mutex_);
-            taken_.wait(lock, [this] { return ready_.size() < most_; });
             ready_.push_back(std::make_unique<Picture>(std::move(*picture)));
             filled_.notify_one();
+            if (ready_.size() >= most_ / 2)
+                plenty_.notify_one();
         }
-        const std::lock_guard lock(mutex_);
-        decoding_--;
-        filled_.notify_all();
     }
 
-    const std::vector<std::filesystem::path> &paths_;
+    const std::vector<std::filesystem::path> &paths_; // at least one of which is a picture
     const std::size_t most_;
     std::atomic<std::size_t> next_ = 0;
     std::mutex mutex_;
-    std::condition_variable filled_, taken_;
+    std::condition_variable filled_, plenty_, taken_;
     std::deque<std::unique_ptr<Picture>> ready_;
-    int decoding_;
-    double starved_ = 0;
+    bool stop_ = false;
     std::vector<std::thread> threads_;
 };
 
@@ -267,17 +294,34 @@ class Context {
     gpv_context *context_ = nullptr;
 };
 
-/// What has been found, in a form that does not depend on the order of pictures.
-struct Tally {
-    std::int64_t pictures = 0, keypoints = 0;
-    std::uint64_t sum = 0; ///< of hashes of descriptors
+/// What has been found in each picture of a folder: the same each time.
+class Ledger {
+  public:
+    explicit Ledger(std::size_t files) : sums_(files), keypoints_(files) {}
 
-    void operator+=(const Tally &other) {
-        pictures += other.pictures;
-        keypoints += other.keypoints;
-        sum += other.sum;
+    void enter(const Picture &picture, int keypoints, std::uint64_t sum) {
+        sum = std::max<std::uint64_t>(sum, 1); // 0: nothing yet
+        std::uint64_t before = 0;
+        if (sums_[picture.number].compare_exchange_strong(before, sum))
+            keypoints_[picture.number] = keypoints;
+        else if (before != sum)
+            die("two ways have not found the same features");
+        pixels_ += picture.size();
     }
-    bool operator==(const Tally &) const = default;
+    /// Of all the pictures that were entered, however often.
+    std::int64_t pixels() const { return pixels_; }
+    /// That have an entry.
+    std::size_t pictures() const {
+        return sums_.size() - static_cast<std::size_t>(std::count(sums_.begin(), sums_.end(), 0u));
+    }
+    std::int64_t keypoints() const {
+        return std::accumulate(keypoints_.begin(), keypoints_.end(), std::int64_t{0});
+    }
+
+  private:
+    std::vector<std::atomic<std::uint64_t>> sums_; ///< hashes of descriptors
+    std::vector<std::int64_t> keypoints_;
+    std::atomic<std::int64_t> pixels_ = 0;
 };
 
 /// An operator with memory for what it finds. One picture at a time.
@@ -305,7 +349,7 @@ class Finder {
             gpv_sift_run(sift_, stream_, &image, nullptr, &keypoints, 0, &descriptors, nullptr));
     }
     /// The picture that it has been working on, or null.
-    const Picture *finish(Tally &tally) {
+    const Picture *finish(Ledger &ledger) {
         if (!picture_)
             return nullptr;
         gpv_sift_result result;
@@ -313,7 +357,7 @@ class Finder {
         const gpv_status status = gpv_sift_wait(sift_, &result);
         if (status != GPV_ERR_TOO_SMALL) // a picture of noise, which counts as one without
             context_.check(status);
-        tally += {1, result.count, hash(result.count)};
+        ledger.enter(*picture_, result.count, hash(result.count));
         return std::exchange(picture_, nullptr);
     }
 
@@ -349,7 +393,7 @@ class Finder {
 class Worker {
   public:
     virtual ~Worker() = default;
-    virtual Tally work(Source &source, Progress &progress) = 0;
+    virtual void work(Source &source, Ledger &ledger) = 0;
 };
 
 /// On one thread of the CPU.
@@ -357,19 +401,27 @@ class CpuWorker final : public Worker {
   public:
     explicit CpuWorker(int features)
         : context_(GPV_BACKEND_CPU), finder_(context_, features, nullptr) {}
-    Tally work(Source &source, Progress &progress) override {
-        Tally tally;
-        tbb::task_arena(1).execute([&] {
-            while (const Picture *picture = source.next()) {
-                finder_.start(picture);
-                source.done(finder_.finish(tally));
-                progress.step();
-            }
-        });
-        return tally;
+    void work(Source &source, Ledger &ledger) override { work(source, ledger, false); }
+    /// On what is left of the cores, and of the pictures.
+    void work_spare(Source &source, Ledger &ledger) {
+        const sched_param none = {};
+        sched_setscheduler(0, SCHED_IDLE, &none); // of this thread
+        work(source, ledger, true);
     }
 
   private:
+    void work(Source &source, Ledger &ledger, bool spare) {
+        tbb::task_arena(1).execute([&] {
+            const Clock::time_point start = Clock::now();
+            double each = 0; // seconds, as many as the pictures so far took in the mean
+            for (int count = 1; const Picture *picture = source.next(each, spare); count++) {
+                finder_.start(picture);
+                source.done(finder_.finish(ledger));
+                each = seconds_since(start) / count;
+            }
+        });
+    }
+
     Context context_;
     Finder finder_;
 };
@@ -385,6 +437,8 @@ void check_cuda(cudaError_t error) {
 /// last one on its way back.
 class GpuWorker final : public Worker {
   public:
+    static constexpr std::size_t slots = 3;
+
     explicit GpuWorker(int features) : context_(GPV_BACKEND_CUDA) {
         for (Slot &slot : slots_) {
             check_cuda(cudaStreamCreateWithFlags(&slot.stream, cudaStreamNonBlocking));
@@ -397,23 +451,19 @@ class GpuWorker final : public Worker {
             cudaStreamDestroy(slot.stream);
         }
     }
-    Tally work(Source &source, Progress &progress) override {
-        Tally tally;
+    void work(Source &source, Ledger &ledger) override {
         const auto finish = [&](Slot &slot) {
-            if (const Picture *picture = slot.finder->finish(tally)) {
+            if (const Picture *picture = slot.finder->finish(ledger))
                 source.done(picture);
-                progress.step();
-            }
         };
         std::size_t turn = 0;
         for (const Picture *picture; (picture = source.next()); turn++) {
-            Slot &slot = slots_[turn % std::size(slots_)];
+            Slot &slot = slots_[turn % slots];
             finish(slot);
             slot.finder->start(picture);
         }
-        for (std::size_t i = 0; i < std::size(slots_); i++) // the oldest first
-            finish(slots_[(turn + i) % std::size(slots_)]);
-        return tally;
+        for (std::size_t i = 0; i < slots; i++) // the oldest first
+            finish(slots_[(turn + i) % slots]);
     }
 
   private:
@@ -422,13 +472,15 @@ class GpuWorker final : public Worker {
         std::unique_ptr<Finder> finder;
     };
     Context context_;
-    Slot slots_[3];
+    Slot slots_[slots];
 };
 
 /// The pictures on the GPU already, and what is found stays there: no copies.
 class Resident {
   public:
-    Resident(const std::vector<Picture> &pictures, int features) : context_(GPV_BACKEND_CUDA) {
+    /// With so many at once.
+    Resident(const std::vector<Picture> &pictures, int features, std::size_t operators)
+        : context_(GPV_BACKEND_CUDA), sifts_(operators), streams_(operators) {
         gpv_sift_params params;
         gpv_sift_params_init(&params, sizeof params);
         params.max_features = features;
@@ -436,8 +488,11 @@ class Resident {
             context_.check(gpv_sift_create(context_, &params, &sift));
         for (cudaStream_t &stream : streams_)
             check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-        keypoints_ = allocate(static_cast<std::size_t>(features) * sizeof(gpv_keypoint) * 2);
-        descriptors_ = allocate(static_cast<std::size_t>(features) * GPV_SIFT_LENGTH * 2);
+        for (std::size_t i = 0; i < operators; i++) {
+            keypoints_.push_back(
+                allocate(static_cast<std::size_t>(features) * sizeof(gpv_keypoint)));
+            descriptors_.push_back(allocate(static_cast<std::size_t>(features) * GPV_SIFT_LENGTH));
+        }
         for (const Picture &picture : pictures) {
             gpv_image image = picture.view();
             image.memory = GPV_MEMORY_CUDA;
@@ -458,17 +513,41 @@ class Resident {
     Resident(const Resident &) = delete;
     Resident &operator=(const Resident &) = delete;
 
-    void run() {
-        for (std::size_t i = 0; i < images_.size(); i++) {
-            const std::size_t turn = i % 2;
-            const gpv_buffer keypoints = half(keypoints_, turn),
-                             descriptors = half(descriptors_, turn);
-            context_.check(gpv_sift_run(sifts_[turn], streams_[turn], &images_[i], nullptr,
-                                        &keypoints, 0, &descriptors, nullptr));
+    /// How many pixels there were in so many seconds, or a few more.
+    std::int64_t run(double seconds) {
+        const Clock::time_point start = Clock::now();
+        std::int64_t pixels = 0;
+        for (std::size_t i = 0; seconds_since(start) < seconds; i++) {
+            const gpv_image &image = images_[i % images_.size()];
+            const std::size_t turn = i % sifts_.size();
+            context_.check(gpv_sift_run(sifts_[turn], streams_[turn], &image, nullptr,
+                                        &keypoints_[turn], 0, &descriptors_[turn], nullptr));
+            pixels += std::int64_t{image.width} * image.height;
         }
         for (gpv_sift *sift : sifts_)
             if (const gpv_status status = gpv_sift_wait(sift, nullptr); status != GPV_ERR_TOO_SMALL)
                 context_.check(status);
+        return pixels;
+    }
+
+    /// Seconds that copies of so many bytes from page-locked memory take, and those to it.
+    std::pair<double, double> copy_times(std::size_t there, std::size_t back) {
+        constexpr int times = 100;
+        void *host = nullptr;
+        gpv_buffer device = allocate(std::max(there, back));
+        check_cuda(cudaMallocHost(&host, device.size));
+        const auto time = [](auto copy) {
+            const Clock::time_point start = Clock::now();
+            for (int i = 0; i < times; i++)
+                check_cuda(copy());
+            return seconds_since(start) / times;
+        };
+        const double first =
+            time([&] { return cudaMemcpy(device.data, host, there, cudaMemcpyHostToDevice); });
+        const double second =
+            time([&] { return cudaMemcpy(host, device.data, back, cudaMemcpyDeviceToHost); });
+        check_cuda(cudaFreeHost(host));
+        return {first, second};
     }
 
   private:
@@ -482,17 +561,11 @@ class Resident {
         allocated_.push_back(buffer.data);
         return buffer;
     }
-    static gpv_buffer half(const gpv_buffer &buffer, std::size_t which) {
-        gpv_buffer result = buffer;
-        result.size /= 2;
-        result.data = static_cast<std::uint8_t *>(buffer.data) + which * result.size;
-        return result;
-    }
 
     Context context_;
-    gpv_sift *sifts_[2] = {};
-    cudaStream_t streams_[2] = {};
-    gpv_buffer keypoints_, descriptors_;
+    std::vector<gpv_sift *> sifts_;
+    std::vector<cudaStream_t> streams_;
+    std::vector<gpv_buffer> keypoints_, descriptors_;
     std::vector<void *> allocated_;
     std::vector<gpv_image> images_;
 };
@@ -500,53 +573,64 @@ class Resident {
 #endif
 
 /// Those who share the pictures, each on a thread of its own.
-using Team = std::vector<Worker *>;
+struct Team {
+    std::string name;
+    std::vector<Worker *> workers;
+    std::vector<CpuWorker *> spare; ///< work on what is left by them
+};
 
-Tally run_all(const Team &team, Source &source, const std::string &what, std::size_t pictures) {
-    Progress progress(what, pictures);
-    std::vector<Tally> tallies(team.size());
+void run_all(const Team &team, Source &source, Ledger &ledger) {
     std::vector<std::thread> threads;
-    for (std::size_t i = 0; i < team.size(); i++)
-        threads.emplace_back([&, i] { tallies[i] = team[i]->work(source, progress); });
+    for (Worker *worker : team.workers)
+        threads.emplace_back([&, worker] { worker->work(source, ledger); });
+    for (CpuWorker *worker : team.spare)
+        threads.emplace_back([&, worker] { worker->work_spare(source, ledger); });
     for (std::thread &thread : threads)
         thread.join();
-    Tally all;
-    for (const Tally &tally : tallies)
-        all += tally;
-    return all;
 }
 
 // ---- measuring ----------------------------------------------------------------------
 
-/// One way to go through all pictures.
+double quantile(std::vector<double> values, double share) {
+    std::sort(values.begin(), values.end());
+    return values[static_cast<std::size_t>(share * static_cast<double>(values.size() - 1) + 0.5)];
+}
+
+double median(const std::vector<double> &values) {
+    return quantile(values, 0.5);
+}
+
+/// One way to go through pictures.
 struct Way {
     std::string name;
-    std::function<void()> run; ///< once
-    std::vector<double> rates; ///< pictures a second
-
-    double quantile(double share) const {
-        std::vector<double> sorted = rates;
-        std::sort(sorted.begin(), sorted.end());
-        return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) +
-                                               0.5)];
-    }
-    double median() const { return quantile(0.5); }
+    std::function<std::int64_t()> run; ///< how many pixels they had
+    std::vector<double> rates;         ///< pictures of the mean size, a second
 };
 
-/// In turn, so that what else the machine does befalls all alike. The first round warms up.
-void measure(std::vector<Way> &ways, std::size_t pictures, int rounds) {
+/// In turn, so that what else the machine does befalls all alike. The first round warms up. By
+/// pixels, since in one time a slow way meets other pictures than a fast one.
+void measure(const std::vector<Way *> &ways, int rounds, double pixels_each) {
+    Progress progress(ways.size() * (static_cast<std::size_t>(rounds) + 1));
     for (int round = -1; round < rounds; round++)
-        for (Way &way : ways) {
+        for (Way *way : ways) {
             const Clock::time_point start = Clock::now();
-            way.run();
+            const double pixels = static_cast<double>(way->run());
             if (round >= 0)
-                way.rates.push_back(static_cast<double>(pictures) / seconds_since(start));
+                way->rates.push_back(pixels / pixels_each / seconds_since(start));
+            progress.step(way->name);
         }
 }
 
-void print(const Way &way) {
-    std::printf("%-44s %9.1f  (%.1f .. %.1f)\n", way.name.c_str(), way.median(), way.quantile(0.25),
-                way.quantile(0.75));
+void print(const std::string &name, const std::vector<double> &values, int digits) {
+    std::printf("%-44s %9.*f  (%.*f .. %.*f)\n", name.c_str(), digits, median(values), digits,
+                quantile(values, 0.25), digits, quantile(values, 0.75));
+}
+
+std::vector<double> ratios(const Way &way, const Way &to) {
+    std::vector<double> result;
+    for (std::size_t i = 0; i < way.rates.size(); i++)
+        result.push_back(way.rates[i] / to.rates[i]);
+    return result;
 }
 
 class Benchmark {
@@ -558,17 +642,20 @@ class Benchmark {
             if (entry.is_regular_file())
                 paths_.push_back(entry.path());
         std::sort(paths_.begin(), paths_.end());
-        const Clock::time_point start = Clock::now();
         pictures_ = read_all(paths_, options.threads);
-        decoding_rate_ = static_cast<double>(pictures_.size()) / seconds_since(start);
         if (pictures_.empty())
             die("%s has no picture that can be decoded", options.folder.c_str());
+        ledger_ = std::make_unique<Ledger>(paths_.size());
         for (int i = 0; i < options.threads; i++)
             cpu_.push_back(std::make_unique<CpuWorker>(options.features));
 #ifdef HAVE_CUDA
         if (gpv_backend_available(GPV_BACKEND_CUDA)) {
-            gpu_ = std::make_unique<GpuWorker>(options.features);
-            resident_ = std::make_unique<Resident>(pictures_, options.features);
+            // A feeder that waits leaves its core to others.
+            check_cuda(cudaSetDeviceFlags(cudaDeviceScheduleBlockingSync));
+            for (int i = 0; i < options.feeders; i++)
+                gpu_.push_back(std::make_unique<GpuWorker>(options.features));
+            resident_ = std::make_unique<Resident>(pictures_, options.features,
+                                                   gpu_.size() * GpuWorker::slots);
         }
 #endif
     }
@@ -576,98 +663,127 @@ class Benchmark {
     void run() {
         double pixels = 0;
         for (const Picture &picture : pictures_)
-            pixels += static_cast<double>(picture.pixels.size());
+            pixels += static_cast<double>(picture.size());
         std::printf("%zu pictures, %.1f megapixels in all; %d threads, %s GPU\n\n",
                     pictures_.size(), pixels / 1e6, options_.threads,
-                    gpu_ ? "with a" : "without a");
+                    gpu_.empty() ? "without a" : "with a");
+        const double each = pixels / static_cast<double>(pictures_.size());
+
+        Way resident = {"GPU, pictures and results stay there", {}, {}};
+        Way one = {"CPU, 1 thread, pictures in memory", in_memory({"", {cpu_[0].get()}, {}}), {}};
+        Way decoding = {"decoding alone", [this] { return decoding_alone(); }, {}};
+        std::vector<Way *> ways;
+#ifdef HAVE_CUDA
+        if (resident_) {
+            resident.run = [this] { return resident_->run(options_.seconds); };
+            ways.push_back(&resident);
+        }
+#endif
+        const std::vector<Team> all = teams();
+        std::vector<Way> from_memory, with_decoding;
+        for (const Team &team : all) {
+            from_memory.push_back({team.name + ", pictures in memory", in_memory(team), {}});
+            with_decoding.push_back({team.name + ", with decoding", decoded(team), {}});
+        }
+        for (Way &way : from_memory)
+            ways.push_back(&way);
+        ways.insert(ways.end(), {&one, &decoding});
+        for (Way &way : with_decoding)
+            ways.push_back(&way);
+        measure(ways, options_.rounds, each);
+
         std::printf("%-44s %9s  (quartiles of %d rounds)\n", "", "a second", options_.rounds);
-        in_memory();
-        std::printf("%-44s %9.1f\n", "decoding alone, once", decoding_rate_);
-        with_decoding();
-        std::printf("\n%lld keypoints, the same in every way that brings them to the host\n",
-                    static_cast<long long>(expected_->keypoints));
+        for (const Way *way : ways)
+            print(way->name, way->rates, 1);
+        std::printf("\n%-44s %9s\n", "", "ratio");
+        print("all threads to one", ratios(from_memory[gpu_.empty() ? 0 : 1], one), 2);
+        if (!gpu_.empty()) {
+            print("GPU to one thread", ratios(from_memory[0], one), 1);
+            print("GPU, pictures in memory, to those that stay", ratios(from_memory[0], resident),
+                  3);
+            print("GPU and CPU to GPU", ratios(from_memory[2], from_memory[0]), 3);
+        }
+        std::printf("\n");
+        for (std::size_t i = 0; i < all.size(); i++)
+            std::printf("%s, with decoding: %s limits\n", all[i].name.c_str(),
+                        median(decoding.rates) < median(from_memory[i].rates) ? "decoding"
+                                                                              : "SIFT");
+        print_stages(decoding, one, resident, each);
+        std::printf("\n%zu pictures have %lld keypoints, each the same every time\n",
+                    ledger_->pictures(), static_cast<long long>(ledger_->keypoints()));
     }
 
   private:
-    struct NamedTeam {
-        std::string name;
-        Team team;
-    };
-    /// A GPU needs a thread that feeds it.
-    std::vector<NamedTeam> teams() const {
-        const std::string cores = std::to_string(cpu_.size()) + " threads";
-        NamedTeam gpu = {"GPU", {gpu_.get()}}, cpu = {"CPU, " + cores, {}};
-        for (const auto &worker : cpu_)
-            cpu.team.push_back(worker.get());
-        if (!gpu_)
+    std::vector<Team> teams() const {
+        Team gpu = {"GPU", {}, {}}, both = {"GPU and CPU", {}, {}};
+        Team cpu = {"CPU, " + std::to_string(cpu_.size()) + " threads", {}, {}};
+        for (const auto &worker : cpu_) {
+            cpu.workers.push_back(worker.get());
+            both.spare.push_back(worker.get());
+        }
+        if (gpu_.empty())
             return {cpu};
-        NamedTeam both = {"GPU and CPU", cpu.team};
-        both.team.back() = gpu_.get();
+        for (const auto &worker : gpu_)
+            gpu.workers.push_back(worker.get());
+        both.workers = gpu.workers;
         return {gpu, cpu, both};
     }
 
-    /// All find the same.
-    void expect(const Tally &tally) {
-        if (!expected_)
-            expected_ = tally;
-        else if (!(tally == *expected_))
-            die("two ways have not found the same features");
+    std::function<std::int64_t()> in_memory(Team team) {
+        return [this, team] {
+            InMemory source(pictures_, options_.seconds);
+            return counted(team, source);
+        };
     }
-
-    void in_memory() {
-        std::vector<Way> ways;
-#ifdef HAVE_CUDA
-        if (resident_)
-            ways.push_back(
-                {"GPU, pictures and results stay there", [this] { resident_->run(); }, {}});
-#endif
-        for (const NamedTeam &named : teams())
-            ways.push_back({named.name + ", pictures in memory",
-                            [this, named] {
-                                InMemory source(pictures_);
-                                expect(run_all(named.team, source, named.name, pictures_.size()));
-                            },
-                            {}});
-        measure(ways, pictures_.size(), options_.rounds);
-        for (const Way &way : ways)
-            print(way);
-        if (gpu_)
-            std::printf(
-                "with pictures on their way the GPU keeps %.0f %% of its rate; the CPU beside "
-                "it makes it %.2f times as many\n",
-                100 * ways[1].median() / ways[0].median(), ways[3].median() / ways[1].median());
+    std::function<std::int64_t()> decoded(Team team) {
+        return [this, team] {
+            Decoding source(paths_, options_.threads, options_.seconds);
+            return counted(team, source);
+        };
     }
-
-    void with_decoding() {
-        std::vector<NamedTeam> all = teams();
-        std::vector<double> waiting(all.size()); // seconds of those who compute
-        std::vector<Way> ways;
-        for (std::size_t i = 0; i < all.size(); i++)
-            ways.push_back({all[i].name + ", with decoding",
-                            [this, &named = all[i], &waited = waiting[i]] {
-                                Decoding source(paths_, options_.threads);
-                                expect(run_all(named.team, source, named.name, pictures_.size()));
-                                waited = source.starved();
-                            },
-                            {}});
-        measure(ways, pictures_.size(), options_.rounds);
-        for (std::size_t i = 0; i < ways.size(); i++) {
-            print(ways[i]);
-            const double seconds = static_cast<double>(pictures_.size()) / ways[i].rates.back() *
-                                   static_cast<double>(all[i].team.size());
-            std::printf("    waits for decoding %.0f %% of the time: %s limits\n",
-                        100 * waiting[i] / seconds,
-                        waiting[i] > seconds / 4 ? "decoding" : "what is computed");
+    std::int64_t counted(const Team &team, Source &source) {
+        const std::int64_t before = ledger_->pixels();
+        run_all(team, source, *ledger_);
+        return ledger_->pixels() - before;
+    }
+    std::int64_t decoding_alone() {
+        Decoding source(paths_, options_.threads, options_.seconds);
+        std::int64_t pixels = 0;
+        while (const Picture *picture = source.next()) {
+            pixels += picture->size();
+            source.done(picture);
         }
+        return pixels;
+    }
+
+    /// What each stage takes by itself.
+    void print_stages(const Way &decoding, const Way &one, const Way &resident, double pixels) {
+        std::printf("\n%-44s %9s\n", "", "ms each");
+        std::printf("%-44s %9.3f\n", "decoding, of one of the threads",
+                    1e3 * options_.threads / median(decoding.rates));
+        std::printf("%-44s %9.3f\n", "SIFT on one thread", 1e3 / median(one.rates));
+#ifdef HAVE_CUDA
+        if (!resident_)
+            return;
+        const double found =
+            static_cast<double>(ledger_->keypoints()) / static_cast<double>(ledger_->pictures());
+        const auto [there, back] = resident_->copy_times(
+            static_cast<std::size_t>(pixels),
+            static_cast<std::size_t>(found * (sizeof(gpv_keypoint) + GPV_SIFT_LENGTH)) + 1);
+        std::printf("%-44s %9.3f\n", "copy to the GPU", 1e3 * there);
+        std::printf("%-44s %9.3f\n", "SIFT on the GPU", 1e3 / median(resident.rates));
+        std::printf("%-44s %9.3f\n", "copy of the results to the host", 1e3 * back);
+#else
+        (void)resident, (void)pixels;
+#endif
     }
 
     const Options options_;
     std::vector<std::filesystem::path> paths_;
     std::vector<Picture> pictures_;
-    double decoding_rate_ = 0;
-    std::vector<std::unique_ptr<Worker>> cpu_;
-    std::unique_ptr<Worker> gpu_;
-    std::optional<Tally> expected_;
+    std::unique_ptr<Ledger> ledger_;
+    std::vector<std::unique_ptr<CpuWorker>> cpu_;
+    std::vector<std::unique_ptr<Worker>> gpu_;
 #ifdef HAVE_CUDA
     std::unique_ptr<Resident> resident_;
 #endif
@@ -690,17 +806,22 @@ Options read_options(int argc, char **argv) {
         };
         if (word == "--threads")
             options.threads = number("--threads", value(), 1, 1024);
+        else if (word == "--feeders")
+            options.feeders = number("--feeders", value(), 1, 64);
         else if (word == "--features")
             options.features = number("--features", value(), 1, 65536);
         else if (word == "--rounds")
             options.rounds = number("--rounds", value(), 1, 1000);
+        else if (word == "--seconds")
+            options.seconds = number("--seconds", value(), 1, 3600);
         else if (options.folder.empty() && word[0] != '-')
             options.folder = word;
         else
             options.folder.clear(), i = argc;
     }
     if (options.folder.empty())
-        die("usage: sift-throughput [--threads N] [--features N] [--rounds N] FOLDER");
+        die("usage: sift-throughput [--threads N] [--feeders N] [--features N] [--rounds N] "
+            "[--seconds N] FOLDER");
     return options;
 }
 
