@@ -10,7 +10,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
+#include <cerrno>
 #include <chrono>
 #include <condition_variable>
 #include <cstdarg>
@@ -58,6 +60,7 @@ double seconds_since(Clock::time_point start) {
 
 struct Options {
     std::filesystem::path folder;
+    std::filesystem::path json; ///< where figures are written as well, if anywhere
     int threads = static_cast<int>(std::max(std::thread::hardware_concurrency(), 1u));
     int feeders = 4;     ///< threads that give pictures to a GPU
     int features = 2000; ///< of a picture, at most
@@ -615,16 +618,71 @@ void measure(const std::vector<Way *> &ways, int rounds, double pixels_each) {
         for (Way *way : ways) {
             const Clock::time_point start = Clock::now();
             const double pixels = static_cast<double>(way->run());
+            if (pixels == 0)
+                die("%s: no picture is done in so little time; give more --seconds",
+                    way->name.c_str());
             if (round >= 0)
                 way->rates.push_back(pixels / pixels_each / seconds_since(start));
             progress.step(way->name);
         }
 }
 
-void print(const std::string &name, const std::vector<double> &values, int digits) {
-    std::printf("%-44s %9.*f  (%.*f .. %.*f)\n", name.c_str(), digits, median(values), digits,
-                quantile(values, 0.25), digits, quantile(values, 0.75));
-}
+/// Prints figures, and keeps them for a file.
+class Figures {
+  public:
+    /// What the figures that follow are of. Kind: its name in the file.
+    void begin(const std::string &title, const std::string &remark, const char *kind) {
+        std::printf("\n%-44s %9s%s\n", "", title.c_str(), remark.c_str());
+        kind_ = kind;
+    }
+    /// The median, and the quartiles.
+    void add(const std::string &name, const std::vector<double> &values, int digits) {
+        const double middle = median(values), low = quantile(values, 0.25),
+                     high = quantile(values, 0.75);
+        std::printf("%-44s %9.*f  (%.*f .. %.*f)\n", name.c_str(), digits, middle, digits, low,
+                    digits, high);
+        keep(name, {middle, low, high});
+    }
+    void add(const std::string &name, double value) {
+        std::printf("%-44s %9.3f\n", name.c_str(), value);
+        keep(name, {value, value, value});
+    }
+    void write(const std::filesystem::path &path, const std::string &pictures) const {
+        const File file = open(path, "w");
+        std::fputs("{\"benchmarks\": [", file.get());
+        const char *separator = "\n";
+        for (const Row &row : rows_) {
+            std::fprintf(file.get(),
+                         "%s{\"name\": \"%s\", \"image\": \"%s\", \"%s\": [%.4f, %.4f, %.4f]}",
+                         separator, row.name.c_str(), pictures.c_str(), row.kind, row.values[0],
+                         row.values[1], row.values[2]);
+            separator = ",\n";
+        }
+        std::fputs("\n]}\n", file.get());
+        if (std::fflush(file.get()) != 0 || std::ferror(file.get()))
+            die("%s cannot be written: %s", path.c_str(), std::strerror(errno));
+    }
+    using File = std::unique_ptr<std::FILE, int (*)(std::FILE *)>;
+    static File open(const std::filesystem::path &path, const char *mode) {
+        File file(std::fopen(path.c_str(), mode), std::fclose);
+        if (!file)
+            die("%s cannot be written: %s", path.c_str(), std::strerror(errno));
+        return file;
+    }
+
+  private:
+    struct Row {
+        std::string name;
+        const char *kind;
+        std::array<double, 3> values;
+    };
+    void keep(const std::string &name, const std::array<double, 3> &values) {
+        rows_.push_back({name, kind_, values});
+    }
+
+    const char *kind_ = nullptr;
+    std::vector<Row> rows_;
+};
 
 std::vector<double> ratios(const Way &way, const Way &to) {
     std::vector<double> result;
@@ -642,6 +700,8 @@ class Benchmark {
             if (entry.is_regular_file())
                 paths_.push_back(entry.path());
         std::sort(paths_.begin(), paths_.end());
+        if (!options.json.empty())
+            prepare(options.json);
         pictures_ = read_all(paths_, options.threads);
         if (pictures_.empty())
             die("%s has no picture that can be decoded", options.folder.c_str());
@@ -664,8 +724,10 @@ class Benchmark {
         double pixels = 0;
         for (const Picture &picture : pictures_)
             pixels += static_cast<double>(picture.size());
-        std::printf("%zu pictures, %.1f megapixels in all; %d threads, %s GPU\n\n",
-                    pictures_.size(), pixels / 1e6, options_.threads,
+        char of[100];
+        std::snprintf(of, sizeof of, "%zu pictures, %.1f megapixels in all", pictures_.size(),
+                      pixels / 1e6);
+        std::printf("%s; %d threads, %s GPU\n", of, options_.threads,
                     gpu_.empty() ? "without a" : "with a");
         const double each = pixels / static_cast<double>(pictures_.size());
 
@@ -692,16 +754,18 @@ class Benchmark {
             ways.push_back(&way);
         measure(ways, options_.rounds, each);
 
-        std::printf("%-44s %9s  (quartiles of %d rounds)\n", "", "a second", options_.rounds);
+        figures_.begin("a second",
+                       "  (quartiles of " + std::to_string(options_.rounds) + " rounds)",
+                       "pictures_per_s");
         for (const Way *way : ways)
-            print(way->name, way->rates, 1);
-        std::printf("\n%-44s %9s\n", "", "ratio");
-        print("all threads to one", ratios(from_memory[gpu_.empty() ? 0 : 1], one), 2);
+            figures_.add(way->name, way->rates, 1);
+        figures_.begin("ratio", "", "ratio");
+        figures_.add("all threads to one", ratios(from_memory[gpu_.empty() ? 0 : 1], one), 2);
         if (!gpu_.empty()) {
-            print("GPU to one thread", ratios(from_memory[0], one), 1);
-            print("GPU, pictures in memory, to those that stay", ratios(from_memory[0], resident),
-                  3);
-            print("GPU and CPU to GPU", ratios(from_memory[2], from_memory[0]), 3);
+            figures_.add("GPU to one thread", ratios(from_memory[0], one), 1);
+            figures_.add("GPU, pictures in memory, to those that stay",
+                         ratios(from_memory[0], resident), 3);
+            figures_.add("GPU and CPU to GPU", ratios(from_memory[2], from_memory[0]), 3);
         }
         std::printf("\n");
         for (std::size_t i = 0; i < all.size(); i++)
@@ -711,9 +775,19 @@ class Benchmark {
         print_stages(decoding, one, resident, each);
         std::printf("\n%zu pictures have %lld keypoints, each the same every time\n",
                     ledger_->pictures(), static_cast<long long>(ledger_->keypoints()));
+        if (!options_.json.empty())
+            figures_.write(options_.json, of);
     }
 
   private:
+    /// Says at once if the file cannot be written, and takes it for no picture.
+    void prepare(const std::filesystem::path &file) {
+        Figures::open(file, "a");
+        std::error_code none;
+        std::erase_if(paths_, [&](const auto &path) {
+            return std::filesystem::equivalent(path, file, none);
+        });
+    }
     std::vector<Team> teams() const {
         Team gpu = {"GPU", {}, {}}, both = {"GPU and CPU", {}, {}};
         Team cpu = {"CPU, " + std::to_string(cpu_.size()) + " threads", {}, {}};
@@ -758,10 +832,10 @@ class Benchmark {
 
     /// What each stage takes by itself.
     void print_stages(const Way &decoding, const Way &one, const Way &resident, double pixels) {
-        std::printf("\n%-44s %9s\n", "", "ms each");
-        std::printf("%-44s %9.3f\n", "decoding, of one of the threads",
-                    1e3 * options_.threads / median(decoding.rates));
-        std::printf("%-44s %9.3f\n", "SIFT on one thread", 1e3 / median(one.rates));
+        figures_.begin("ms each", "", "ms_each");
+        figures_.add("decoding, of one of the threads",
+                     1e3 * options_.threads / median(decoding.rates));
+        figures_.add("SIFT on one thread", 1e3 / median(one.rates));
 #ifdef HAVE_CUDA
         if (!resident_)
             return;
@@ -770,15 +844,16 @@ class Benchmark {
         const auto [there, back] = resident_->copy_times(
             static_cast<std::size_t>(pixels),
             static_cast<std::size_t>(found * (sizeof(gpv_keypoint) + GPV_SIFT_LENGTH)) + 1);
-        std::printf("%-44s %9.3f\n", "copy to the GPU", 1e3 * there);
-        std::printf("%-44s %9.3f\n", "SIFT on the GPU", 1e3 / median(resident.rates));
-        std::printf("%-44s %9.3f\n", "copy of the results to the host", 1e3 * back);
+        figures_.add("copy to the GPU", 1e3 * there);
+        figures_.add("SIFT on the GPU", 1e3 / median(resident.rates));
+        figures_.add("copy of the results to the host", 1e3 * back);
 #else
         (void)resident, (void)pixels;
 #endif
     }
 
     const Options options_;
+    Figures figures_;
     std::vector<std::filesystem::path> paths_;
     std::vector<Picture> pictures_;
     std::unique_ptr<Ledger> ledger_;
@@ -802,7 +877,7 @@ Options read_options(int argc, char **argv) {
     for (int i = 1; i < argc; i++) {
         const std::string word = argv[i];
         const auto value = [&] {
-            return i + 1 < argc ? argv[++i] : (die("%s needs a number", word.c_str()), nullptr);
+            return i + 1 < argc ? argv[++i] : (die("%s needs a value", word.c_str()), nullptr);
         };
         if (word == "--threads")
             options.threads = number("--threads", value(), 1, 1024);
@@ -814,6 +889,8 @@ Options read_options(int argc, char **argv) {
             options.rounds = number("--rounds", value(), 1, 1000);
         else if (word == "--seconds")
             options.seconds = number("--seconds", value(), 1, 3600);
+        else if (word == "--json")
+            options.json = value();
         else if (options.folder.empty() && word[0] != '-')
             options.folder = word;
         else
@@ -821,7 +898,7 @@ Options read_options(int argc, char **argv) {
     }
     if (options.folder.empty())
         die("usage: sift-throughput [--threads N] [--feeders N] [--features N] [--rounds N] "
-            "[--seconds N] FOLDER");
+            "[--seconds N] [--json FILE] FOLDER");
     return options;
 }
 

@@ -3,6 +3,7 @@
 
 usage: throughput.py PROGRAM
 """
+import json
 import os
 import random
 import re
@@ -38,7 +39,8 @@ def check_folder(program, folder):
     with open(os.path.join(folder, "broken.png"), "wb") as file:
         file.write(b"\x89PNG\r\n\x1a\nno more than that")
     os.mkdir(os.path.join(folder, "inside"))
-    result = run(program, "--rounds", 2, "--seconds", 1, "--threads", 3, folder)
+    figures = os.path.join(folder, "figures.json")
+    result = run(program, "--rounds", 2, "--seconds", 1, "--threads", 3, "--json", figures, folder)
     assert result.returncode == 0, result.stderr
     skipped = [line for line in result.stderr.splitlines() if line.startswith("skipped: ")]
     assert len(skipped) == 1 and "broken.png" in skipped[0], result.stderr
@@ -50,10 +52,22 @@ def check_folder(program, folder):
         assert rate and float(rate[1]) > 0, f"{way}: {result.stdout}"
     assert re.search("^CPU, 3 threads, with decoding: (decoding|SIFT) limits$", result.stdout, re.M), \
         result.stdout
+    with open(figures, encoding="utf-8") as file:
+        rows = {row["name"]: row for row in json.load(file)["benchmarks"]}
+    assert all(row["image"].startswith("9 pictures, ") for row in rows.values()), rows
+    for name, unit in (("decoding alone", "pictures_per_s"), ("all threads to one", "ratio"),
+                       ("SIFT on one thread", "ms_each")):
+        median, low, high = rows[name][unit]
+        assert 0 < low <= median <= high, rows[name]
+        printed = re.search(rf"^{name} +([\d.]+)", result.stdout, re.M)
+        assert printed, result.stdout
+        digits = len(printed[1].partition(".")[2])
+        assert abs(float(printed[1]) - median) <= 0.5 * 10 ** -digits + 1e-4, (rows[name], printed[1])
     keypoints = re.search(r"^9 pictures have (\d+) keypoints, each the same every time$",
                           result.stdout, re.M)
     assert keypoints and int(keypoints[1]) > 9 * 20, result.stdout
-    few = run(program, "--rounds", 1, "--seconds", 1, "--features", 10, folder)
+    few = run(program, "--rounds", 1, "--seconds", 1, "--features", 10, "--json", figures, folder)
+    assert len([line for line in few.stderr.splitlines() if line.startswith("skipped: ")]) == 1, few.stderr
     assert "9 pictures have 90 keypoints, each the same" in few.stdout, few.stdout
 
 
@@ -68,8 +82,10 @@ def main():
     assert_said(run(program, "--threads", "many", "."), "--threads", "whole number")
     assert_said(run(program, "--feeders", "0", "."), "--feeders", "1 to 64")
     assert_said(run(program, "--seconds", "0", "."), "--seconds", "1 to 3600")
-    assert_said(run(program, ".", "--features"), "--features needs a number")
+    assert_said(run(program, ".", "--features"), "--features needs a value")
     assert_said(run(program, ".", "again"), "usage")
+    assert_said(run(program, "--json", "no/such/folder/figures.json", "."), "cannot be written")
+    assert_said(run(program, "--json"), "--json needs a value")
     print("the same in every way, and what is broken is named")
 
 

@@ -153,18 +153,34 @@ def frames_cells(row):
             f"{share:.{0 if share >= 10 else 2}f} %")
 
 
+def throughput_cells(key):
+    def cells(row):
+        median, low, high = row[key]
+        digits = 1 if key == "pictures_per_s" or median >= 10 else 3
+        spread = "" if low == high else f" ({low:.{digits}f}–{high:.{digits}f})"
+        return f"{row['name']} | {row['image']} | {median:.{digits}f}{spread}"
+    return cells
+
+
 # Each kind of row has its table: where it ran, the columns, the cells.
 TABLES = {
     "gpu": ("", "operation | image | gpuvision, µs (quartiles) | % of the copy's rate | peer, µs | "
             "speed-up", "---|---|--:|--:|--:|--:", gpu_cells),
     "frames": ("", "pipeline | frames/s (quartiles) | without the element | share",
                "---|--:|--:|--:", frames_cells),
+    "pictures_per_s": ("", "way | pictures | a second (quartiles)", "---|---|--:",
+                       throughput_cells("pictures_per_s")),
+    "ratio": ("", "of | pictures | ratio (quartiles)", "---|---|--:", throughput_cells("ratio")),
+    "ms_each": ("", "stage | pictures | ms each", "---|---|--:", throughput_cells("ms_each")),
     "cpu": ("The same machine's CPU:", "operation | image | threads | gpuvision, µs (quartiles) | "
             "peer, µs | speed-up | % of memcpy's rate", "---|---|--:|--:|--:|--:|--:", cpu_cells),
 }
 
 
 def table_of(row):
+    for key in "pictures_per_s", "ratio", "ms_each":
+        if key in row:
+            return key
     if "threads" not in row:
         return "frames"
     return "cpu" if row["threads"] else "gpu"
@@ -196,7 +212,7 @@ def goals(name):
     device = "cpu" if name == "cpu.json" else "gpu"
     for section, wanted in load(f"goals/{name}").items():
         run = load(name)["benchmarks"].get(section, {"rows": []})
-        rows = [row for row in run["rows"] if table_of(row) in (device, "frames")]
+        rows = [row for row in run["rows"] if table_of(row) in (device, "frames", "ratio")]
         ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows if "ours_us" in row}
         measures = {
             "most_us": (max, " µs", lambda row: row["ours_us"][0]),
@@ -206,6 +222,7 @@ def goals(name):
                                   ours["labels", row["image"]]),
             "least_speed_up": (min, "x", lambda row: row["peer_us"][0] / row["ours_us"][0]),
             "least_frames_per_s": (min, " frames/s", lambda row: row["frames_per_s"][0]),
+            "least_ratio": (min, "x", lambda row: row["ratio"][0]),
             "least_share": (min, "x", lambda row: row["frames_per_s"][0] /
                             row["without_element"][0]),
         }
@@ -219,7 +236,8 @@ def goals(name):
             if values:
                 value, row = worst(values)
                 met = "met" if worst(value, goal[limit]) == goal[limit] else "missed"
-                cells = f"{us(value)}{unit} ({row}) | {met}"
+                number = f"{value:.3f}" if limit == "least_ratio" else us(value)
+                cells = f"{number}{unit} ({row}) | {met}"
             lines.append(f"| {goal['goal']} | {cells} |")
     return "\n".join(lines) + "\n"
 
