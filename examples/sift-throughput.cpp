@@ -10,7 +10,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -641,22 +640,27 @@ class Figures {
                      high = quantile(values, 0.75);
         std::printf("%-44s %9.*f  (%.*f .. %.*f)\n", name.c_str(), digits, middle, digits, low,
                     digits, high);
-        keep(name, {middle, low, high});
+        rows_.push_back({name, kind_, {middle, low, high}});
     }
     void add(const std::string &name, double value) {
         std::printf("%-44s %9.3f\n", name.c_str(), value);
-        keep(name, {value, value, value});
+        rows_.push_back({name, kind_, {value}});
     }
     void write(const std::filesystem::path &path, const std::string &pictures) const {
         const File file = open(path, "w");
         std::fputs("{\"benchmarks\": [", file.get());
-        const char *separator = "\n";
+        const char *row_separator = "\n";
         for (const Row &row : rows_) {
             std::fprintf(file.get(),
-                         "%s{\"name\": \"%s\", \"image\": \"%s\", \"%s\": [%.4f, %.4f, %.4f]}",
-                         separator, row.name.c_str(), pictures.c_str(), row.kind, row.values[0],
-                         row.values[1], row.values[2]);
-            separator = ",\n";
+                         "%s{\"name\": \"%s\", \"image\": \"%s\", \"%s\": ", row_separator,
+                         row.name.c_str(), pictures.c_str(), row.kind);
+            const char *separator = "[";
+            for (const double value : row.values) {
+                std::fprintf(file.get(), "%s%.4f", separator, value);
+                separator = ", ";
+            }
+            std::fputs("]}", file.get());
+            row_separator = ",\n";
         }
         std::fputs("\n]}\n", file.get());
         if (std::fflush(file.get()) != 0 || std::ferror(file.get()))
@@ -674,11 +678,8 @@ class Figures {
     struct Row {
         std::string name;
         const char *kind;
-        std::array<double, 3> values;
+        std::vector<double> values; ///< one, or the median and the quartiles
     };
-    void keep(const std::string &name, const std::array<double, 3> &values) {
-        rows_.push_back({name, kind_, values});
-    }
 
     const char *kind_ = nullptr;
     std::vector<Row> rows_;
@@ -788,6 +789,7 @@ class Benchmark {
             return std::filesystem::equivalent(path, file, none);
         });
     }
+
     std::vector<Team> teams() const {
         Team gpu = {"GPU", {}, {}}, both = {"GPU and CPU", {}, {}};
         Team cpu = {"CPU, " + std::to_string(cpu_.size()) + " threads", {}, {}};

@@ -155,14 +155,15 @@ def frames_cells(row):
 
 def throughput_cells(key):
     def cells(row):
-        median, low, high = row[key]
-        digits = 1 if key == "pictures_per_s" or median >= 10 else 3
-        spread = "" if low == high else f" ({low:.{digits}f}–{high:.{digits}f})"
-        return f"{row['name']} | {row['image']} | {median:.{digits}f}{spread}"
+        digits = 1 if key == "pictures_per_s" or row[key][0] >= 10 else 3
+        median, *quartiles = (f"{value:.{digits}f}" for value in row[key])
+        spread = f" ({'–'.join(quartiles)})" if quartiles else ""
+        return f"{row['name']} | {row['image']} | {median}{spread}"
     return cells
 
 
-# Each kind of row has its table: where it ran, the columns, the cells.
+# Each kind of row has its table: where it ran, the columns, the cells. Some kinds are named by the key
+# of their figures.
 TABLES = {
     "gpu": ("", "operation | image | gpuvision, µs (quartiles) | % of the copy's rate | peer, µs | "
             "speed-up", "---|---|--:|--:|--:|--:", gpu_cells),
@@ -178,9 +179,9 @@ TABLES = {
 
 
 def table_of(row):
-    for key in "pictures_per_s", "ratio", "ms_each":
-        if key in row:
-            return key
+    named = [kind_of_row for kind_of_row in TABLES if kind_of_row in row]
+    if named:
+        return named[0]
     if "threads" not in row:
         return "frames"
     return "cpu" if row["threads"] else "gpu"
