@@ -6,8 +6,6 @@
 
 #include <cstring>
 
-#include "gstgpuvisionmeta.h"
-
 namespace {
 
 enum Output { output_colorize, output_mask, output_labels, output_none };
@@ -167,7 +165,7 @@ GstStructure *describe(const gpv_ccl_component &found, gint label) {
                              static_cast<gdouble>(found.sum_y) / area, nullptr);
 }
 
-GstStructure *results(GstGpuVisionFilter *filter) {
+void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const auto *self = GST_GPU_CCL(filter);
     GValue components = G_VALUE_INIT;
     gst_value_array_init(&components, static_cast<guint>(self->found.components));
@@ -177,10 +175,8 @@ GstStructure *results(GstGpuVisionFilter *filter) {
         g_value_take_boxed(&component, describe(self->records[i], i + 1));
         gst_value_array_append_and_take_value(&components, &component);
     }
-    GstStructure *results =
-        gst_structure_new("gpuccl", "count", G_TYPE_INT, self->found.count, nullptr);
+    gst_structure_set(results, "count", G_TYPE_INT, self->found.count, nullptr);
     gst_structure_take_value(results, "components", &components);
-    return results;
 }
 
 /* Without parameters, which videoscale would copy without scaling them. */
@@ -337,13 +333,13 @@ static void gst_gpu_ccl_class_init(GstGpuCclClass *klass) {
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Connected-component labelling", "Filter/Analyzer/Video/Hardware",
         "Finds, counts and measures the connected components of video", "The gpuvision developers");
-    gst_gpu_vision_meta_register("gpuccl");
+    gst_gpu_vision_filter_class_set_name(filter, "gpuccl");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = open;
     filter->close = close;
     filter->process = process;
     filter->explain = explain;
-    filter->results = results;
+    filter->write_results = write_results;
     filter->annotate = annotate;
 }
 

@@ -5,8 +5,6 @@
 
 #include <cstring>
 
-#include "gstgpuvisionmeta.h"
-
 struct _GstGpuErode {
     GstGpuVisionFilter parent;
     gpv_erode *op;
@@ -74,13 +72,13 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     return gpv_erode_run(self->op, job->stream, job->src, job->dst);
 }
 
-GstStructure *results(GstGpuVisionFilter *filter) {
+void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const gpv_erode_params &used = GST_GPU_ERODE(filter)->used;
-    return gst_structure_new(
-        "gpuerode", "operation", G_TYPE_STRING, operations[used.operation].value_nick, "shape",
-        G_TYPE_STRING, shapes[used.shape].value_nick, "radius-x", G_TYPE_INT, used.radius_x,
-        "radius-y", G_TYPE_INT, used.radius_y < 0 ? used.radius_x : used.radius_y, "iterations",
-        G_TYPE_INT, used.iterations, "threshold", G_TYPE_INT, used.threshold, nullptr);
+    gst_structure_set(results, "operation", G_TYPE_STRING, operations[used.operation].value_nick,
+                      "shape", G_TYPE_STRING, shapes[used.shape].value_nick, "radius-x", G_TYPE_INT,
+                      used.radius_x, "radius-y", G_TYPE_INT,
+                      used.radius_y < 0 ? used.radius_x : used.radius_y, "iterations", G_TYPE_INT,
+                      used.iterations, "threshold", G_TYPE_INT, used.threshold, nullptr);
 }
 
 void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
@@ -198,11 +196,11 @@ static void gst_gpu_erode_class_init(GstGpuErodeClass *klass) {
         GST_ELEMENT_CLASS(klass), "Erosion and morphology", "Filter/Effect/Video/Hardware",
         "Erodes, dilates, opens or closes video with a flat structuring element",
         "The gpuvision developers");
-    gst_gpu_vision_meta_register("gpuerode");
+    gst_gpu_vision_filter_class_set_name(filter, "gpuerode");
     filter->open = open;
     filter->close = close;
     filter->process = process;
-    filter->results = results;
+    filter->write_results = write_results;
 }
 
 static void gst_gpu_erode_init(GstGpuErode *self) {

@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <cstring>
 
-#include "gstgpuvisionmeta.h"
 #include "gstgpuvisionpicture.h"
 
 namespace {
@@ -293,11 +292,11 @@ const gchar *explain(GstGpuVisionFilter *, gpv_status status) {
 
 /* ---- results ---- */
 
-GstStructure *results(GstGpuVisionFilter *filter) {
+void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const gpv_graphcut_result &found = GST_GPU_GRAPHCUT(filter)->found;
-    return gst_structure_new("gpugraphcut", "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
-                             static_cast<gint>(found.area), "optimal", G_TYPE_BOOLEAN,
-                             found.optimal != 0, nullptr);
+    gst_structure_set(results, "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
+                      static_cast<gint>(found.area), "optimal", G_TYPE_BOOLEAN, found.optimal != 0,
+                      nullptr);
 }
 
 /* ---- properties ---- */
@@ -488,14 +487,14 @@ static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Segmentation by minimum cuts", "Filter/Effect/Video/Hardware",
         "Divides video into foreground and background", "The gpuvision developers");
-    gst_gpu_vision_meta_register("gpugraphcut");
+    gst_gpu_vision_filter_class_set_name(filter, "gpugraphcut");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = open;
     filter->close = close;
     filter->examine = examine;
     filter->process = process;
     filter->explain = explain;
-    filter->results = results;
+    filter->write_results = write_results;
 }
 
 static void gst_gpu_graphcut_init(GstGpuGraphcut *self) {

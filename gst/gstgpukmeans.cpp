@@ -5,8 +5,6 @@
 
 #include <cstring>
 
-#include "gstgpuvisionmeta.h"
-
 namespace {
 
 enum Output { output_quantized, output_labels };
@@ -133,17 +131,15 @@ void take_array(GstStructure *results, const gchar *name, gint size, Number numb
     gst_structure_take_value(results, name, &array);
 }
 
-GstStructure *results(GstGpuVisionFilter *filter) {
+void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const auto *self = GST_GPU_KMEANS(filter);
     const gpv_kmeans_result &found = self->found;
-    GstStructure *results = gst_structure_new("gpukmeans", "clusters", G_TYPE_INT, found.clusters,
-                                              "inertia", G_TYPE_DOUBLE, found.inertia, "iterations",
-                                              G_TYPE_INT, found.iterations, nullptr);
+    gst_structure_set(results, "clusters", G_TYPE_INT, found.clusters, "inertia", G_TYPE_DOUBLE,
+                      found.inertia, "iterations", G_TYPE_INT, found.iterations, nullptr);
     take_array(results, "centroids", found.clusters, [self](gint i) {
         return static_cast<gint>(gpv_kmeans_color(self->used.space, self->centroids[i]));
     });
     take_array(results, "counts", found.clusters, [self](gint i) { return self->counts[i]; });
-    return results;
 }
 
 /* ---- properties ---- */
@@ -299,12 +295,12 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",
         "Finds the few colours that stand for all colours of video", "The gpuvision developers");
-    gst_gpu_vision_meta_register("gpukmeans");
+    gst_gpu_vision_filter_class_set_name(filter, "gpukmeans");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = open;
     filter->close = close;
     filter->process = process;
-    filter->results = results;
+    filter->write_results = write_results;
 }
 
 static void gst_gpu_kmeans_init(GstGpuKmeans *self) {

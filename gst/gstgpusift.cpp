@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "gstgpusiftreference.h"
-#include "gstgpuvisionmeta.h"
 
 namespace {
 
@@ -301,20 +300,19 @@ void add_place(GstStructure *results, const GstGpuSiftReference &matcher) {
     gst_structure_take_value(results, "corners", &corners);
 }
 
-GstStructure *results(GstGpuVisionFilter *filter) {
+void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const auto *self = GST_GPU_SIFT(filter);
     const gpv_sift_result &found = self->found;
-    GstStructure *results = gst_structure_new("gpusift", "count", G_TYPE_INT, found.count,
-                                              "dropped", G_TYPE_INT, found.dropped, nullptr);
+    gst_structure_set(results, "count", G_TYPE_INT, found.count, "dropped", G_TYPE_INT,
+                      found.dropped, nullptr);
     if (!has_reference(self))
-        return results;
+        return;
     const GstGpuSiftReference &matcher = *self->matcher;
     gst_structure_set(results, "matches", G_TYPE_INT, matcher.matches(), "inliers", G_TYPE_INT,
                       matcher.inliers(), "found", G_TYPE_BOOLEAN, gboolean{matcher.found()},
                       nullptr);
     if (matcher.found())
         add_place(results, matcher);
-    return results;
 }
 
 void take_bytes(GstStructure *results, const gchar *name, gconstpointer data, gsize size) {
@@ -569,13 +567,13 @@ static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
         GST_ELEMENT_CLASS(klass), "Scale-invariant features", "Filter/Analyzer/Video/Hardware",
         "Finds and describes the keypoints of video with SIFT, and a picture by them",
         "The gpuvision developers");
-    gst_gpu_vision_meta_register("gpusift");
+    gst_gpu_vision_filter_class_set_name(filter, "gpusift");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = open;
     filter->close = close;
     filter->examine = examine;
     filter->process = process;
-    filter->results = results;
+    filter->write_results = write_results;
     filter->annotate = annotate;
 }
 

@@ -763,6 +763,7 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
     return status == GPV_OK;
 }
 
+/* Takes the results. */
 void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results) {
     const GstSegment &segment = GST_BASE_TRANSFORM(self)->segment;
     const GstClockTime time = GST_BUFFER_PTS(buffer);
@@ -785,16 +786,13 @@ GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) 
         return GST_FLOW_ERROR;
     if (!attach && !post)
         return GST_FLOW_OK;
-    GstStructure *results = klass->results(self);
-    if (attach) {
-        GstStructure *attached = gst_gpu_vision_meta_add(out, results);
-        if (klass->annotate)
-            klass->annotate(self, out, attached);
-    }
+    GstStructure *results =
+        attach ? gst_gpu_vision_meta_add(out, klass->name) : gst_structure_new_empty(klass->name);
+    klass->write_results(self, results);
     if (post)
-        post_results(self, out, results);
-    else
-        gst_structure_free(results);
+        post_results(self, out, attach ? gst_structure_copy(results) : results);
+    if (attach && klass->annotate)
+        klass->annotate(self, out, results);
     return GST_FLOW_OK;
 }
 
@@ -946,6 +944,11 @@ void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *nam
                                     g_param_spec_enum(name, nick, blurb,
                                                       register_enum(type, values), values[0].value,
                                                       GST_GPU_VISION_PARAM_LIVE));
+}
+
+void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const gchar *name) {
+    gst_gpu_vision_meta_register(name);
+    klass->name = name;
 }
 
 void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,

@@ -63,12 +63,8 @@ struct _GstGpuVisionFilterClass {
     /* What a failure of process() means, and what helps; or NULL, as without this function. */
     const gchar *(*explain)(GstGpuVisionFilter *self, gpv_status status);
 
-    /*
-     * What process() found, named after the element, whose name has been given
-     * to gst_gpu_vision_meta_register(). Called after process() where the
-     * results are wanted. Transfer full, never NULL.
-     */
-    GstStructure *(*results)(GstGpuVisionFilter *self);
+    /* Writes what process() found. Called after process() where the results are wanted. */
+    void (*write_results)(GstGpuVisionFilter *self, GstStructure *results);
 
     /*
      * Adds to a frame that has got the results as metadata what messages do not carry: to these
@@ -76,9 +72,13 @@ struct _GstGpuVisionFilterClass {
      */
     void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results);
 
+    const gchar *name; /* of the results */
     const GstGpuVisionOutput *outputs;
     guint n_outputs;
 };
+
+/* In class_init: the name of the element, and of its results as metadata and as a message. */
+void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const gchar *name);
 
 /* In class_init: what comes out, by the index of the output. Without it, an image like the frame.
  */

@@ -177,16 +177,12 @@ void scale_value(GValue *value, std::string_view name, const Scale &scale) {
         scale_field(value, *field, scale);
 }
 
-GstStructure *add_empty(GstBuffer *buffer, const GstStructure *like) {
-    return gst_custom_meta_get_structure(
-        gst_buffer_add_custom_meta(buffer, gst_structure_get_name(like)));
-}
-
 gboolean transform(GstBuffer *to, GstCustomMeta *meta, GstBuffer *, GQuark type, gpointer data,
                    gpointer) {
     const GstStructure *results = gst_custom_meta_get_structure(meta);
+    const gchar *name = gst_structure_get_name(results);
     if (GST_META_TRANSFORM_IS_COPY(type)) {
-        gst_gpu_vision_meta_add(to, results);
+        copy_fields(gst_gpu_vision_meta_add(to, name), results, [](GValue *, const gchar *) {});
         return TRUE;
     }
     if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type))
@@ -194,7 +190,7 @@ gboolean transform(GstBuffer *to, GstCustomMeta *meta, GstBuffer *, GQuark type,
     const auto *sizes = static_cast<const GstVideoMetaTransform *>(data);
     const Scale scale = {{sizes->out_info->width, sizes->in_info->width},
                          {sizes->out_info->height, sizes->in_info->height}};
-    copy_fields(add_empty(to, results), results,
+    copy_fields(gst_gpu_vision_meta_add(to, name), results,
                 [&](GValue *value, const gchar *name) { scale_value(value, name, scale); });
     return TRUE;
 }
@@ -208,8 +204,6 @@ void gst_gpu_vision_meta_register(const gchar *name) {
         gst_meta_register_custom(name, tags, transform, nullptr, nullptr);
 }
 
-GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const GstStructure *results) {
-    GstStructure *attached = add_empty(buffer, results);
-    copy_fields(attached, results, [](GValue *, const gchar *) {});
-    return attached;
+GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const gchar *name) {
+    return gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, name));
 }

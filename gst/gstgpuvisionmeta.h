@@ -14,8 +14,7 @@ G_BEGIN_DECLS
 /* Makes metadata of this name known. Further calls with the same name do nothing. */
 void gst_gpu_vision_meta_register(const gchar *name);
 
-/* Attaches a copy of results, whose name has been registered, to a writable buffer, and returns it.
- */
-GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const GstStructure *results);
+/* Attaches metadata of a registered name to a writable buffer. Returns its fields: none yet. */
+GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const gchar *name);
 
 G_END_DECLS
