@@ -158,17 +158,19 @@ void require_disjoint(const CclRun &run) {
         meet("count", "components");
 }
 
-/// Says what only the content of the image could show.
-void require_room(const gpv_ccl &op, std::int32_t count) {
+/// What only the content of the image could show. A caller who wants the first few components has
+/// this with every image: to throw it would take longer than to label a small one.
+gpv_status check_room(const gpv_ccl &op, std::int32_t count) {
+    std::string lack;
     if (op.labels16 && count > max_label16)
-        throw Error(Status::too_small, "there are " + std::to_string(count) +
-                                           " components, but dst holds 16-bit labels up to " +
-                                           std::to_string(max_label16));
-    if (op.capacity >= 0 && count > op.capacity)
-        throw Error(Status::too_small, "there are " + std::to_string(count) +
-                                           " components, but components has room "
-                                           "for " +
-                                           std::to_string(op.capacity));
+        lack = "but dst holds 16-bit labels up to " + std::to_string(max_label16);
+    else if (op.capacity >= 0 && count > op.capacity)
+        lack = "but components has room for " + std::to_string(op.capacity);
+    if (lack.empty())
+        return GPV_OK;
+    op.context->fail(Status::too_small,
+                     ("there are " + std::to_string(count) + " components, " + lack).c_str());
+    return GPV_ERR_TOO_SMALL;
 }
 
 std::int32_t records_written(const gpv_ccl &op, std::int32_t count) {
@@ -250,16 +252,20 @@ gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, con
 
 gpv_status gpv_ccl_query(gpv_ccl *op) {
     bool finished = true;
+    gpv_status room = GPV_OK;
     const gpv_status status = gpv::guard_object(op, [&] {
         finished = op->core->finished();
         if (finished && op->has_run)
-            gpv::require_room(*op, op->core->count());
+            room = gpv::check_room(*op, op->core->count());
     });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    if (status != GPV_OK)
+        return status;
+    return finished ? room : static_cast<gpv_status>(GPV_NOT_READY);
 }
 
 gpv_status gpv_ccl_wait(gpv_ccl *op, gpv_ccl_result *result) {
-    return gpv::guard_object(op, [&] {
+    gpv_status room = GPV_OK;
+    const gpv_status status = gpv::guard_object(op, [&] {
         if (result)
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);
@@ -271,6 +277,7 @@ gpv_status gpv_ccl_wait(gpv_ccl *op, gpv_ccl_result *result) {
         }
         if (result)
             gpv::write_struct(result, result->struct_size, found);
-        gpv::require_room(*op, found.count);
+        room = gpv::check_room(*op, found.count);
     });
+    return status == GPV_OK ? room : status;
 }
