@@ -1,44 +1,85 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Frames a second through an element, and through the same pipeline without it:
+ * Frames a second through the elements, one by one and all five, and how long a frame takes:
  *
- *     rate [--json FILE] [--clip FILE] [--seconds S]
+ *     rate [--json FILE] [--clip FILE] [--seconds S] [--only TEXT]
  *
- * A rate is the median of slices of the time, with the quartiles beside it. The
- * clip is H.264 in any container.
+ * Frames lie in memory and are pushed again and again, or are decoded from the clip, which is
+ * H.264 in any container; from it come frames in memory, too. A rate is the median of slices of
+ * the time, with the quartiles beside it. Beside it stand the rate of the same pipeline without
+ * the elements, and on a GPU the time that the library alone takes for their work.
  */
 #include <gpuvision/context.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include <stdlib.h>
+#include <string.h>
+
+#ifdef HAVE_CUDA
+#    include "rate_library.h"
+#endif
 
 #define SLICES 10
 #define BUFFERS 8
-#define FULL_HD .image = "1920x1080 NV12", .width = 1920, .height = 1080
-#define VGA .image = "640x480 NV12", .width = 640, .height = 480
-#define ERODE "gpuerode radius=1"
-#define CCL "gpuccl"
-#define KMEANS "gpukmeans"
-#define SIFT "gpusift"
-#define GRAPHCUT "gpugraphcut seed-source=rect rect="
+#define MOST_PIPELINES 16
 
-static gdouble seconds = 3;
-static gchar *json_path, *clip_path;
+/* Properties as they are but for the number of clusters, and for what says where the object is. */
+typedef struct {
+    const gchar *name, *description;
+    gboolean cuts; /* its frames have an object to cut out */
+} Subject;
+
+static const Subject subjects[] = {
+    {"gpuerode", "gpuerode", FALSE},
+    {"gpuccl", "gpuccl", FALSE},
+    {"gpukmeans", "gpukmeans clusters=16", FALSE},
+    {"gpusift", "gpusift", FALSE},
+    {"gpugraphcut", "gpugraphcut", TRUE},
+    {"all five",
+     "gpuerode ! gpusift ! gpuccl output=none ! gpugraphcut output=none ! gpukmeans clusters=16",
+     TRUE},
+};
+
+static const struct {
+    const gchar *name;
+    gint width, height;
+} sizes[] = {
+    {"1920x1080 NV12", 1920, 1080}, {"3840x2160 NV12", 3840, 2160}, {"640x480 NV12", 640, 480}};
+enum { full_hd, uhd, vga };
+
+/* Where frames come from. */
+typedef enum {
+    RESIDENT,      /* in CUDAMemory */
+    CLIP_RESIDENT, /* some of the clip */
+    UPLOADED,      /* in system memory, and the elements compute on the GPU */
+    HOST,          /* in system memory, and they compute on the CPU */
+    DECODED        /* by nvh264dec, in CUDAMemory */
+} Source;
+
+static gdouble seconds = 2;
+static gchar *json_path, *clip_path, *only;
 
 typedef struct {
     gdouble median, low, high;
 } Quartiles;
 
 typedef struct {
-    const gchar *name, *image;
-    gint width, height;
-    const gchar *element, *backend; /* no element: a clip */
-    gboolean cuda_memory;
-    gboolean object;         /* one moves across the frames, which are alike else */
+    const Subject *subject;
+    Source source;
+    guint size;
+    guint pipelines;     /* 0: one */
+    gboolean own;        /* each of them has a CUDA context of its own */
+    gboolean no_results; /* they are neither attached nor posted */
+    gboolean queues;     /* between the elements, so that each has a thread */
+} Case;
+
+typedef struct {
+    Case of;
+    gchar *name;
     gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
     Quartiles with, without; /* frames a second */
-    gdouble latency[2];      /* us of a frame: median, 99th percentile; 0: not measured */
+    gdouble latency[2];      /* us of a frame: median, 99th percentile */
+    gdouble library;         /* us a frame, of the library alone; 0: not measured */
 } Result;
 
 /* ---- figures ---- */
@@ -56,6 +97,10 @@ static gdouble quantile(const GArray *values, gdouble part) {
     return low + (place - below) * (g_array_index(values, gdouble, above) - low);
 }
 
+static GArray *new_values(void) {
+    return g_array_new(FALSE, FALSE, sizeof(gdouble));
+}
+
 static Quartiles quartiles(GArray *values) {
     Quartiles result;
     g_array_sort(values, compare);
@@ -63,6 +108,14 @@ static Quartiles quartiles(GArray *values) {
     result.low = quantile(values, 0.25);
     result.high = quantile(values, 0.75);
     return result;
+}
+
+static void keep_latency(Result *result, GArray *latencies) {
+    if (latencies->len == 0)
+        return;
+    g_array_sort(latencies, compare);
+    result->latency[0] = quantile(latencies, 0.5);
+    result->latency[1] = quantile(latencies, 0.99);
 }
 
 static gdouble now(void) {
@@ -84,26 +137,98 @@ static gchar *error_of(GstElement *pipeline) {
     return text ? text : g_strdup("an element failed without a message");
 }
 
-/* ---- frames pushed again and again ---- */
+/* ---- what runs ---- */
+
+static gboolean on_gpu(const Case *of) {
+    return of->source != HOST;
+}
+
+static gboolean in_cuda_memory(const Case *of) {
+    return of->source != HOST && of->source != UPLOADED;
+}
+
+static gboolean of_clip(const Case *of) {
+    return of->source == CLIP_RESIDENT || of->source == DECODED;
+}
+
+static guint count_of(const Case *of) {
+    return MAX(of->pipelines, 1);
+}
+
+static gchar *name_of(const Case *of) {
+    static const gchar *const sources[] = {"resident", "resident frames of the clip",
+                                           "from system memory", "on the CPU", "behind nvh264dec"};
+    GString *name = g_string_new(of->subject->name);
+    g_string_append_printf(name, ", %s", sources[of->source]);
+    if (of->no_results)
+        g_string_append(name, ", without results");
+    if (of->queues)
+        g_string_append(name, ", queues between");
+    if (of->pipelines)
+        g_string_append_printf(name, ", %u pipelines", of->pipelines);
+    if (of->own)
+        g_string_append(name, " with a context each");
+    return g_string_free(name, FALSE);
+}
+
+static const gchar *image_of(const Case *of) {
+    return of_clip(of) ? "clip" : sizes[of->size].name;
+}
+
+/* Of each element what the case says: "a ! b" becomes "a PROPERTIES ! b PROPERTIES". */
+static gchar *describe(const Case *of) {
+    gchar **elements = g_strsplit(of->subject->description, " ! ", -1);
+    gchar *description;
+    for (gchar **element = elements; *element; element++) {
+        GString *text = g_string_new(*element);
+        g_string_append(text, on_gpu(of) ? " backend=cuda" : " backend=cpu");
+        if (of->no_results)
+            g_string_append(text, " attach-meta=false");
+        if (g_str_has_prefix(*element, "gpugraphcut") && !of_clip(of))
+            g_string_append_printf(text, " seed-source=rect rect=%d,%d,%d,%d",
+                                   sizes[of->size].width / 4, sizes[of->size].height / 4,
+                                   sizes[of->size].width / 2, sizes[of->size].height / 2);
+        g_free(*element);
+        *element = g_string_free(text, FALSE);
+    }
+    description = g_strjoinv(of->queues ? " ! queue ! " : " ! ", elements);
+    g_strfreev(elements);
+    return description;
+}
+
+/* ---- pipelines that frames are pushed into ---- */
+
+typedef struct {
+    GstCaps *caps;
+    GstBuffer *buffers[BUFFERS];
+} Frames;
 
 typedef struct {
     GstElement *pipeline, *sink;
     GstPad *pad; /* pushes into the pipeline */
 } Chain;
 
-static GstCaps *frame_caps(const Result *frame) {
-    GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", "width",
-                                        G_TYPE_INT, frame->width, "height", G_TYPE_INT,
-                                        frame->height, "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
-    if (frame->cuda_memory)
+static void frames_clear(Frames *frames) {
+    for (guint i = 0; i < BUFFERS; i++)
+        gst_clear_buffer(&frames->buffers[i]);
+    gst_clear_caps(&frames->caps);
+}
+
+static GstCaps *caps_of(const Case *of) {
+    GstCaps *caps = gst_caps_new_simple(
+        "video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT, sizes[of->size].width,
+        "height", G_TYPE_INT, sizes[of->size].height, "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
+    if (in_cuda_memory(of))
         gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
     return caps;
 }
 
-static gboolean chain_open(Chain *chain, const gchar *description, const Result *frame) {
+/* elements may be "" or end in " ! ". The context may be NULL. */
+static gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *caps,
+                           GstContext *context) {
+    gchar *description = g_strdup_printf("%sfakesink name=sink sync=false async=false", elements);
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, NULL);
     GstPad *target = gst_element_get_static_pad(bin, "sink");
-    GstCaps *caps = frame_caps(frame);
     GstSegment segment;
     gboolean taken;
     chain->pipeline = gst_pipeline_new(NULL);
@@ -111,6 +236,8 @@ static gboolean chain_open(Chain *chain, const gchar *description, const Result 
     chain->sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
     chain->pad = gst_object_ref_sink(gst_pad_new("src", GST_PAD_SRC));
     gst_pad_set_active(chain->pad, TRUE);
+    if (context)
+        gst_element_set_context(chain->pipeline, context);
     gst_element_set_state(chain->pipeline, GST_STATE_PLAYING);
     gst_segment_init(&segment, GST_FORMAT_TIME);
     taken = gst_pad_link(chain->pad, target) == GST_PAD_LINK_OK &&
@@ -118,8 +245,8 @@ static gboolean chain_open(Chain *chain, const gchar *description, const Result 
             gst_pad_push_event(chain->pad, gst_event_new_stream_start("rate")) &&
             gst_pad_push_event(chain->pad, gst_event_new_caps(caps)) &&
             gst_pad_push_event(chain->pad, gst_event_new_segment(&segment));
-    gst_caps_unref(caps);
     gst_object_unref(target);
+    g_free(description);
     return taken;
 }
 
@@ -130,6 +257,20 @@ static void chain_close(Chain *chain) {
     gst_object_unref(chain->sink);
     gst_object_unref(chain->pipeline);
 }
+
+/* The CUDA context that the chain uses, or NULL. */
+static GstContext *context_of(Chain *chain) {
+    GstQuery *query = gst_query_new_context("gst.cuda.context");
+    GstContext *context = NULL;
+    if (gst_pad_peer_query(chain->pad, query))
+        gst_query_parse_context(query, &context);
+    if (context)
+        gst_context_ref(context);
+    gst_query_unref(query);
+    return context;
+}
+
+/* ---- frames ---- */
 
 static guint8 noise(gsize i) {
     return (guint8)(i * 2654435761u >> 13);
@@ -170,44 +311,50 @@ static void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guint numbe
     gst_video_frame_unmap(&frame);
 }
 
-/* From the pool that the chain offers, as a source would. */
-static gboolean take_offered(Chain *chain, const Result *frame, GstBuffer **buffers) {
-    GstCaps *caps = frame_caps(frame);
+/*
+ * From the pool that gpuerode offers, as a source would. They are of the context, and where there
+ * is none yet, that of gpuerode becomes it.
+ */
+static gboolean make_frames(const Case *of, Frames *frames, GstContext **context) {
+    GstCaps *caps = caps_of(of);
     GstQuery *query = gst_query_new_allocation(caps, TRUE);
     GstBufferPool *pool = NULL;
-    gboolean taken = FALSE;
-    if (gst_pad_peer_query(chain->pad, query) && gst_query_get_n_allocation_pools(query) > 0)
+    gboolean made = FALSE;
+    Chain giver;
+    const gchar *element = on_gpu(of) ? "gpuerode backend=cuda ! " : "gpuerode backend=cpu ! ";
+    const gboolean open = chain_open(&giver, element, caps, *context);
+    frames->caps = caps;
+    if (!*context)
+        *context = context_of(&giver);
+    if (open && gst_pad_peer_query(giver.pad, query) && gst_query_get_n_allocation_pools(query) > 0)
         gst_query_parse_nth_allocation_pool(query, 0, &pool, NULL, NULL, NULL);
     if (pool && gst_buffer_pool_set_active(pool, TRUE)) {
-        taken = TRUE;
-        for (guint i = 0; i < BUFFERS && taken; i++) {
-            taken = gst_buffer_pool_acquire_buffer(pool, &buffers[i], NULL) == GST_FLOW_OK;
-            if (taken && frame->object)
-                fill_with_object(buffers[i], caps, i);
-            else if (taken)
-                fill(buffers[i]);
+        made = TRUE;
+        for (guint i = 0; i < BUFFERS && made; i++) {
+            made = gst_buffer_pool_acquire_buffer(pool, &frames->buffers[i], NULL) == GST_FLOW_OK;
+            if (made && of->subject->cuts)
+                fill_with_object(frames->buffers[i], caps, i);
+            else if (made)
+                fill(frames->buffers[i]);
         }
         gst_buffer_pool_set_active(pool, FALSE);
     }
     gst_clear_object(&pool);
     gst_query_unref(query);
-    gst_caps_unref(caps);
-    return taken;
+    chain_close(&giver);
+    return made;
 }
 
-/* An element that makes no pixels offers what is behind it does, and fakesink has no pool. */
-static gboolean take_buffers(Chain *chain, const Result *result, GstBuffer **buffers) {
-    gboolean taken = take_offered(chain, result, buffers);
-    if (!taken && g_str_equal(result->element, SIFT)) {
-        gchar *description =
-            g_strdup_printf(ERODE " backend=%s ! fakesink name=sink async=false", result->backend);
-        Chain other;
-        taken = chain_open(&other, description, result) && take_offered(&other, result, buffers);
-        chain_close(&other);
-        g_free(description);
-    }
-    return taken;
-}
+/* ---- pushing ---- */
+
+typedef struct {
+    Chain chain;
+    Frames frames;
+    gdouble time;      /* s */
+    GArray *latencies; /* NULL: they are not kept */
+    gdouble rate;
+    gboolean flows;
+} Push;
 
 /* To read the last frame is to wait for it. */
 static void finish(Chain *chain) {
@@ -220,111 +367,212 @@ static void finish(Chain *chain) {
         gst_sample_unref(sample);
 }
 
-static gboolean push_for(Chain *chain, GstBuffer **buffers, gdouble time, GArray *latencies,
-                         gdouble *rate) {
+static gpointer push_for(gpointer data) {
+    Push *push = data;
     const gdouble begin = now();
     gdouble last = begin;
     guint frames = 0;
     do {
+        GstBuffer *frame = gst_buffer_ref(push->frames.buffers[frames++ % BUFFERS]);
         gdouble next, us;
-        if (gst_pad_push(chain->pad, gst_buffer_ref(buffers[frames++ % BUFFERS])) != GST_FLOW_OK)
-            return FALSE;
+        push->flows = gst_pad_push(push->chain.pad, frame) == GST_FLOW_OK;
         next = now();
         us = (next - last) * G_USEC_PER_SEC;
-        if (latencies)
-            g_array_append_val(latencies, us);
+        if (push->latencies)
+            g_array_append_val(push->latencies, us);
         last = next;
-    } while (last < begin + time);
-    finish(chain);
-    *rate = frames / (now() - begin);
-    return TRUE;
+    } while (push->flows && last < begin + push->time);
+    finish(&push->chain);
+    push->rate = frames / (now() - begin);
+    return NULL;
 }
 
-/* latencies may be NULL. */
-static gboolean measure(Chain *chain, GstBuffer **buffers, Quartiles *rate, GArray *latencies) {
-    GArray *rates = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    gdouble one = 0;
-    gboolean flows = push_for(chain, buffers, seconds / SLICES, NULL, &one); /* warms up */
-    for (guint i = 0; i < SLICES && flows; i++) {
-        flows = push_for(chain, buffers, seconds / SLICES, latencies, &one);
+/* All at once, each from a thread of its own. Returns frames a second of all, or 0. */
+static gdouble push_all(Push *pushes, guint n) {
+    GThread *threads[MOST_PIPELINES];
+    gdouble rate = 0;
+    gboolean flows = TRUE;
+    for (guint i = 0; i < n; i++)
+        threads[i] = g_thread_new("push", push_for, &pushes[i]);
+    for (guint i = 0; i < n; i++) {
+        g_thread_join(threads[i]);
+        rate += pushes[i].rate;
+        flows = flows && pushes[i].flows;
+    }
+    return flows ? rate : 0;
+}
+
+static gboolean measure(Push *pushes, guint n, gdouble time, Quartiles *rate) {
+    GArray *rates = new_values(), *latencies = pushes[0].latencies;
+    gdouble one;
+    for (guint i = 0; i < n; i++) {
+        pushes[i].time = time / SLICES;
+        pushes[i].latencies = NULL;
+    }
+    one = push_all(pushes, n); /* warms up */
+    for (guint i = 0; i < n; i++)
+        pushes[i].latencies = latencies ? new_values() : NULL;
+    for (guint i = 0; i < SLICES && one > 0; i++) {
+        one = push_all(pushes, n);
         g_array_append_val(rates, one);
     }
-    if (flows)
+    for (guint i = 0; i < n && latencies; i++) {
+        g_array_append_vals(latencies, pushes[i].latencies->data, pushes[i].latencies->len);
+        g_array_unref(pushes[i].latencies);
+        pushes[i].latencies = NULL;
+    }
+    if (one > 0)
         *rate = quartiles(rates);
     g_array_unref(rates);
-    return flows;
+    return one > 0;
 }
 
-/* Elements that take CUDAMemory have looked for a context once they play. */
+/* An element that takes CUDAMemory looks for a context when it starts. */
 static gboolean built_with_cuda(void) {
+    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    gst_element_set_state(element, GST_STATE_PAUSED);
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_object_unref(element);
     return g_type_from_name("GstCudaContext") != 0;
 }
 
-static void run_pushes(Result *result) {
-    gchar *description =
-        g_strdup_printf("%s backend=%s ! fakesink name=sink sync=false async=false",
-                        result->element, result->backend);
-    GArray *latencies = g_array_new(FALSE, FALSE, sizeof(gdouble));
-    GstBuffer *buffers[BUFFERS] = {NULL};
-    Chain chain;
-    const gboolean taken = chain_open(&chain, description, result);
-    if (!taken && result->cuda_memory && !built_with_cuda())
-        result->skipped = g_strdup("the elements are built without gstreamer-cuda");
-    else if (!taken || !take_buffers(&chain, result, buffers) ||
-             !measure(&chain, buffers, &result->with, latencies))
-        result->failed = error_of(chain.pipeline);
-    chain_close(&chain);
-    if (!result->skipped && !result->failed) {
-        if (!chain_open(&chain, "fakesink name=sink sync=false async=false", result) ||
-            !measure(&chain, buffers, &result->without, NULL))
-            result->failed = error_of(chain.pipeline);
-        chain_close(&chain);
-        g_array_sort(latencies, compare);
-        result->latency[0] = quantile(latencies, 0.5);
-        result->latency[1] = quantile(latencies, 0.99);
+static gboolean take_clip_frames(Frames *frames, gchar **failed);
+
+/* Opens a pipeline, and gives it frames. The context is that of the pipelines before. */
+static gboolean push_open(Result *result, Push *push, GstContext **context) {
+    const Case *of = &result->of;
+    gchar *description = describe(of), *elements = g_strconcat(description, " ! ", NULL);
+    gboolean taken = of->source == CLIP_RESIDENT ? take_clip_frames(&push->frames, &result->failed)
+                                                 : make_frames(of, &push->frames, context);
+    if (taken) {
+        taken = chain_open(&push->chain, elements, push->frames.caps, *context);
+        if (!taken)
+            result->failed = error_of(push->chain.pipeline);
+    } else if (!result->failed) {
+        result->failed = g_strdup("no frames could be made");
     }
-    for (guint i = 0; i < BUFFERS; i++)
-        gst_clear_buffer(&buffers[i]);
-    g_array_unref(latencies);
+    if (of->own)
+        g_clear_pointer(context, gst_context_unref);
+    g_free(elements);
     g_free(description);
+    return taken;
 }
 
-/* ---- a clip through the decoder ---- */
+static void measure_library(Result *result, Frames *frames) {
+#ifdef HAVE_CUDA
+    gchar *description = describe(&result->of);
+    GstVideoInfo info;
+    if (gst_video_info_from_caps(&info, frames->caps))
+        result->library =
+            library_us(description, &info, frames->buffers, BUFFERS, seconds / 4, &result->failed);
+    g_free(description);
+#else
+    (void)result;
+    (void)frames;
+#endif
+}
+
+static void run_pushes(Result *result) {
+    const guint n = count_of(&result->of);
+    Push pushes[MOST_PIPELINES] = {0};
+    GArray *latencies = new_values();
+    GstContext *context = NULL;
+    guint open = 0;
+    while (open < n && push_open(result, &pushes[open], &context))
+        open++;
+    g_clear_pointer(&context, gst_context_unref);
+    pushes[0].latencies = latencies;
+    if (open == n && !measure(pushes, n, seconds, &result->with))
+        result->failed = error_of(pushes[0].chain.pipeline);
+    for (guint i = 0; i < n; i++)
+        if (pushes[i].chain.pipeline)
+            chain_close(&pushes[i].chain);
+    pushes[0].latencies = NULL;
+    for (guint i = 0; i < n && !result->failed; i++)
+        if (!chain_open(&pushes[i].chain, "", pushes[i].frames.caps, NULL))
+            result->failed = error_of(pushes[i].chain.pipeline);
+    if (!result->failed && !measure(pushes, n, seconds / 4, &result->without))
+        result->failed = error_of(pushes[0].chain.pipeline);
+    for (guint i = 0; i < n && !result->failed; i++)
+        chain_close(&pushes[i].chain);
+    if (!result->failed && in_cuda_memory(&result->of) && n == 1)
+        measure_library(result, &pushes[0].frames);
+    for (guint i = 0; i < n; i++)
+        frames_clear(&pushes[i].frames);
+    keep_latency(result, latencies);
+    g_array_unref(latencies);
+}
+
+/* ---- the clip through the decoder ---- */
+
+#define DECODED_MOST 65536 /* of the frames whose times are kept */
+#define DECODED_TAKEN 5    /* every so manieth frame is one of those in memory */
 
 typedef struct {
-    guint frames;
-    gdouble first, last; /* s */
-} Count;
+    gdouble entered[DECODED_MOST]; /* s */
+    guint entries, frames;
+    gdouble first, last;
+    GArray *latencies;
+    Frames *taken; /* NULL: none */
+} Watch;
 
-static GstPadProbeReturn count(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadProbeInfo *probe,
-                               gpointer user) {
-    Count *counted = user;
-    counted->last = now();
-    if (counted->frames++ == 0)
-        counted->first = counted->last;
+static GstPadProbeReturn enter(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadProbeInfo *probe,
+                               gpointer data) {
+    Watch *watch = data;
+    if (watch->entries < DECODED_MOST)
+        watch->entered[watch->entries++] = now();
     return GST_PAD_PROBE_OK;
 }
 
+static void take(Frames *frames, GstPad *pad, GstBuffer *buffer, guint number) {
+    if (number % DECODED_TAKEN != 0 || number / DECODED_TAKEN >= BUFFERS)
+        return;
+    if (!frames->caps)
+        frames->caps = gst_pad_get_current_caps(pad);
+    frames->buffers[number / DECODED_TAKEN] = gst_buffer_ref(buffer);
+}
+
+static GstPadProbeReturn leave(GstPad *pad, GstPadProbeInfo *probe, gpointer data) {
+    Watch *watch = data;
+    watch->last = now();
+    if (watch->frames < DECODED_MOST && watch->latencies) {
+        const gdouble us = (watch->last - watch->entered[watch->frames]) * G_USEC_PER_SEC;
+        g_array_append_val(watch->latencies, us);
+    }
+    if (watch->taken)
+        take(watch->taken, pad, GST_PAD_PROBE_INFO_BUFFER(probe), watch->frames);
+    if (watch->frames++ == 0)
+        watch->first = watch->last;
+    return GST_PAD_PROBE_OK;
+}
+
+static void probe(GstElement *pipeline, const gchar *name, const gchar *pad_name,
+                  GstPadProbeCallback callback, Watch *watch) {
+    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+    GstPad *pad = gst_element_get_static_pad(element, pad_name);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, watch, NULL);
+    gst_object_unref(pad);
+    gst_object_unref(element);
+}
+
 /* Frames a second from the first frame to the last, or 0 and why. */
-static gdouble run_clip_once(const gchar *middle, gchar **failed) {
-    gchar *description = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec ! "
-                                         "video/x-raw(memory:CUDAMemory) ! %s"
-                                         "fakesink name=sink sync=false",
-                                         middle);
+static gdouble decode(const gchar *elements, Watch *watch, gchar **failed) {
+    gchar *description = g_strdup_printf(
+        "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
+        "queue name=decoded max-size-buffers=4 ! %sfakesink name=sink sync=false",
+        elements);
     GstElement *pipeline = gst_parse_launch(description, NULL);
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
-    GstPad *pad = gst_element_get_static_pad(sink, "sink");
     GstBus *bus = gst_element_get_bus(pipeline);
-    Count counted = {0, 0, 0};
     GstMessage *end;
     gdouble rate = 0;
     g_object_set(file, "location", clip_path, NULL);
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, count, &counted, NULL);
+    probe(pipeline, "decoded", "src", enter, watch);
+    probe(pipeline, "sink", "sink", leave, watch);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     end = gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS && counted.frames > 1) {
-        rate = (counted.frames - 1) / (counted.last - counted.first);
+    if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS && watch->frames > 1) {
+        rate = (watch->frames - 1) / (watch->last - watch->first);
     } else if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_ERROR) {
         gst_bus_post(bus, gst_message_ref(end));
         *failed = error_of(pipeline);
@@ -335,27 +583,44 @@ static gdouble run_clip_once(const gchar *middle, gchar **failed) {
     if (end)
         gst_message_unref(end);
     gst_object_unref(bus);
-    gst_object_unref(pad);
-    gst_object_unref(sink);
     gst_object_unref(file);
     gst_object_unref(pipeline);
     g_free(description);
     return rate;
 }
 
+static gboolean take_clip_frames(Frames *frames, gchar **failed) {
+    Watch *watch = g_new0(Watch, 1);
+    watch->taken = frames;
+    decode("", watch, failed);
+    if (!*failed && watch->frames <= (BUFFERS - 1) * DECODED_TAKEN)
+        *failed = g_strdup_printf("the clip has %u frames, and %d are needed", watch->frames,
+                                  (BUFFERS - 1) * DECODED_TAKEN + 1);
+    g_free(watch);
+    return !*failed;
+}
+
+/* In turn with the elements and without them. */
 static void run_clip(Result *result) {
-    GArray *rates[2] = {g_array_new(FALSE, FALSE, sizeof(gdouble)),
-                        g_array_new(FALSE, FALSE, sizeof(gdouble))};
-    static const gchar *const middles[] = {ERODE " backend=cuda ! ", ""};
+    GArray *rates[2] = {new_values(), new_values()}, *latencies = new_values();
+    gchar *description = describe(&result->of), *elements = g_strconcat(description, " ! ", NULL);
     const gdouble begin = now();
     for (guint i = 0; !result->failed && (i < 6 || now() < begin + seconds); i++) {
-        const gdouble rate = run_clip_once(middles[i % 2], &result->failed);
+        Watch *watch = g_new0(Watch, 1);
+        gdouble rate;
+        watch->latencies = i % 2 == 0 ? latencies : NULL;
+        rate = decode(i % 2 == 0 ? elements : "", watch, &result->failed);
         g_array_append_val(rates[i % 2], rate);
+        g_free(watch);
     }
     if (!result->failed) {
         result->with = quartiles(rates[0]);
         result->without = quartiles(rates[1]);
+        keep_latency(result, latencies);
     }
+    g_free(elements);
+    g_free(description);
+    g_array_unref(latencies);
     g_array_unref(rates[0]);
     g_array_unref(rates[1]);
 }
@@ -372,26 +637,26 @@ static const gchar *why_no_clip(void) {
 
 /* ---- output ---- */
 
-static void print_table(const Result *results, guint n) {
-    g_print("%-28s %-15s %28s %12s %16s\n", "frames per second", "image", "with it (quartiles)",
-            "without it", "us p50, p99");
-    for (guint i = 0; i < n; i++) {
-        const Result *r = &results[i];
-        if (r->skipped || r->failed)
-            g_print("%-28s %s: %s\n", r->name, r->failed ? "failed" : "not run",
-                    r->failed ? r->failed : r->skipped);
-        else
-            g_print("%-28s %-15s %8.0f (%8.0f to %6.0f) %12.0f %8.0f %7.0f\n", r->name, r->image,
-                    r->with.median, r->with.low, r->with.high, r->without.median, r->latency[0],
-                    r->latency[1]);
-    }
+static void print_head(void) {
+    g_print("%-56s %-15s %28s %12s %16s %12s\n", "frames per second", "image",
+            "with them (quartiles)", "without", "us p50, p99", "library us");
+}
+
+static void print_row(const Result *r) {
+    if (r->skipped || r->failed)
+        g_print("%-56s %s: %s\n", r->name, r->failed ? "failed" : "not run",
+                r->failed ? r->failed : r->skipped);
+    else
+        g_print("%-56s %-15s %8.0f (%8.0f to %6.0f) %12.0f %8.0f %7.0f %12.1f\n", r->name,
+                image_of(&r->of), r->with.median, r->with.low, r->with.high, r->without.median,
+                r->latency[0], r->latency[1], r->library);
 }
 
 /* What needs no escape in JSON. */
 #define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&"
 
 static void add_json(GString *json, const Result *r) {
-    g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", r->name, r->image);
+    g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", r->name, image_of(&r->of));
     if (r->skipped || r->failed) {
         gchar *text = g_strcanon(g_strdup(r->failed ? r->failed : r->skipped), PLAIN, '?');
         g_string_append_printf(json, ", \"%s\": \"%s\"}", r->failed ? "failed" : "not_run", text);
@@ -402,35 +667,36 @@ static void add_json(GString *json, const Result *r) {
                            r->with.low, r->with.high);
     g_string_append_printf(json, ", \"without_element\": [%.1f, %.1f, %.1f]", r->without.median,
                            r->without.low, r->without.high);
-    if (r->latency[0] > 0)
-        g_string_append_printf(json, ", \"latency_us\": [%.1f, %.1f]", r->latency[0],
-                               r->latency[1]);
+    g_string_append_printf(json, ", \"latency_us\": [%.1f, %.1f]", r->latency[0], r->latency[1]);
+    if (r->library > 0)
+        g_string_append_printf(json, ", \"library_us\": %.1f", r->library);
     g_string_append_c(json, '}');
 }
 
-static gboolean write_json(const Result *results, guint n) {
+static gboolean write_json(GArray *results) {
     GString *json = g_string_new("{\"benchmarks\": [\n");
     GError *error = NULL;
-    for (guint i = 0; i < n; i++) {
-        add_json(json, &results[i]);
-        g_string_append(json, i + 1 < n ? ",\n" : "\n");
+    gboolean written;
+    for (guint i = 0; i < results->len; i++) {
+        add_json(json, &g_array_index(results, Result, i));
+        g_string_append(json, i + 1 < results->len ? ",\n" : "\n");
     }
     g_string_append(json, "]}\n");
-    if (!g_file_set_contents(json_path, json->str, -1, &error)) {
+    written = g_file_set_contents(json_path, json->str, -1, &error);
+    if (!written) {
         g_printerr("%s\n", error->message);
         g_error_free(error);
-        g_string_free(json, TRUE);
-        return FALSE;
     }
     g_string_free(json, TRUE);
-    return TRUE;
+    return written;
 }
 
 static gboolean parse(int *argc, char ***argv) {
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the figures there", "FILE"},
         {"clip", 0, 0, G_OPTION_ARG_FILENAME, &clip_path, "Decode this H.264 video", "FILE"},
-        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement, default 3", "S"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement, default 2", "S"},
+        {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows whose name has this text", "TEXT"},
         {NULL, 0, 0, 0, NULL, NULL, NULL}};
     GOptionContext *context = g_option_context_new(NULL);
     GError *error = NULL;
@@ -445,140 +711,73 @@ static gboolean parse(int *argc, char ***argv) {
     return parsed;
 }
 
-static void run(Result *result) {
-    const gboolean clip = !result->element;
-    if (g_str_equal(result->backend, "cuda") && !gpv_backend_available(GPV_BACKEND_CUDA))
-        result->skipped = g_strdup("there is no CUDA device");
-    else if (clip && !built_with_cuda())
-        result->skipped = g_strdup("the elements are built without gstreamer-cuda");
-    else if (clip)
-        result->skipped = g_strdup(why_no_clip());
-    if (!result->skipped && clip)
-        run_clip(result);
-    else if (!result->skipped)
-        run_pushes(result);
+/* ---- the rows ---- */
+
+static gchar *why_not(const Case *of) {
+    if (on_gpu(of) && !gpv_backend_available(GPV_BACKEND_CUDA))
+        return g_strdup("there is no CUDA device");
+    if (in_cuda_memory(of) && !built_with_cuda())
+        return g_strdup("the elements are built without gstreamer-cuda");
+    return of_clip(of) ? g_strdup(why_no_clip()) : NULL;
+}
+
+static void run(GArray *results, Case of) {
+    Result result = {.of = of, .name = name_of(&of)};
+    if (only && !strstr(result.name, only)) {
+        g_free(result.name);
+        return;
+    }
+    result.skipped = why_not(&of);
+    if (!result.skipped && of.source == DECODED)
+        run_clip(&result);
+    else if (!result.skipped)
+        run_pushes(&result);
+    print_row(&result);
+    g_array_append_val(results, result);
+}
+
+static void run_subject(GArray *results, const Subject *subject) {
+    static const guint many[] = {4, MOST_PIPELINES};
+    const gboolean all = g_str_equal(subject->name, "all five");
+    run(results, (Case){subject, .source = UPLOADED});
+    run(results, (Case){subject, .source = HOST});
+    run(results, (Case){subject, .source = RESIDENT});
+    run(results, (Case){subject, .source = RESIDENT, .no_results = TRUE});
+    run(results, (Case){subject, .source = RESIDENT, .size = uhd});
+    run(results, (Case){subject, .source = CLIP_RESIDENT});
+    run(results, (Case){subject, .source = DECODED});
+    if (all)
+        run(results, (Case){subject, .source = DECODED, .queues = TRUE});
+    for (guint i = 0; i < G_N_ELEMENTS(many); i++)
+        run(results, (Case){subject, .source = RESIDENT, .pipelines = many[i]});
+    if (all)
+        run(results, (Case){subject, .source = RESIDENT, .pipelines = MOST_PIPELINES, .own = TRUE});
+    if (g_str_equal(subject->name, "gpugraphcut"))
+        for (Source source = RESIDENT; source <= HOST; source++)
+            if (source != CLIP_RESIDENT)
+                run(results, (Case){subject, .source = source, .size = vga});
 }
 
 int main(int argc, char **argv) {
-    /* The clip comes after what makes a CUDA context. */
-    Result results[] = {
-        {.name = "CUDAMemory, resident",
-         FULL_HD,
-         .element = ERODE,
-         .backend = "cuda",
-         .cuda_memory = TRUE},
-        {.name = "CUDAMemory, decoded clip",
-         .image = "clip",
-         .element = NULL,
-         .backend = "cuda",
-         .cuda_memory = TRUE},
-        {.name = "system memory, backend=cuda",
-         FULL_HD,
-         .element = ERODE,
-         .backend = "cuda",
-         .cuda_memory = FALSE},
-        {.name = "system memory, backend=cpu",
-         FULL_HD,
-         .element = ERODE,
-         .backend = "cpu",
-         .cuda_memory = FALSE},
-        {.name = "gpuccl, CUDAMemory, resident",
-         FULL_HD,
-         .element = CCL,
-         .backend = "cuda",
-         .cuda_memory = TRUE},
-        {.name = "gpuccl, system memory, backend=cuda",
-         FULL_HD,
-         .element = CCL,
-         .backend = "cuda",
-         .cuda_memory = FALSE},
-        {.name = "gpuccl, system memory, backend=cpu",
-         FULL_HD,
-         .element = CCL,
-         .backend = "cpu",
-         .cuda_memory = FALSE},
-        {.name = "gpukmeans, CUDAMemory, resident",
-         FULL_HD,
-         .element = KMEANS,
-         .backend = "cuda",
-         .cuda_memory = TRUE},
-        {.name = "gpukmeans, system memory, backend=cuda",
-         FULL_HD,
-         .element = KMEANS,
-         .backend = "cuda",
-         .cuda_memory = FALSE},
-        {.name = "gpukmeans, system memory, backend=cpu",
-         FULL_HD,
-         .element = KMEANS,
-         .backend = "cpu",
-         .cuda_memory = FALSE},
-        {.name = "gpusift, CUDAMemory, resident",
-         FULL_HD,
-         .element = SIFT,
-         .backend = "cuda",
-         .cuda_memory = TRUE},
-        {.name = "gpusift, system memory, backend=cuda",
-         FULL_HD,
-         .element = SIFT,
-         .backend = "cuda",
-         .cuda_memory = FALSE},
-        {.name = "gpusift, system memory, backend=cpu",
-         FULL_HD,
-         .element = SIFT,
-         .backend = "cpu",
-         .cuda_memory = FALSE},
-        {.name = "gpugraphcut, CUDAMemory, resident",
-         FULL_HD,
-         .element = GRAPHCUT "480,270,960,540",
-         .backend = "cuda",
-         .cuda_memory = TRUE,
-         .object = TRUE},
-        {.name = "gpugraphcut, system memory, backend=cuda",
-         FULL_HD,
-         .element = GRAPHCUT "480,270,960,540",
-         .backend = "cuda",
-         .cuda_memory = FALSE,
-         .object = TRUE},
-        {.name = "gpugraphcut, system memory, backend=cpu",
-         FULL_HD,
-         .element = GRAPHCUT "480,270,960,540",
-         .backend = "cpu",
-         .cuda_memory = FALSE,
-         .object = TRUE},
-        {.name = "gpugraphcut, CUDAMemory, resident",
-         VGA,
-         .element = GRAPHCUT "160,120,320,240",
-         .backend = "cuda",
-         .cuda_memory = TRUE,
-         .object = TRUE},
-        {.name = "gpugraphcut, system memory, backend=cuda",
-         VGA,
-         .element = GRAPHCUT "160,120,320,240",
-         .backend = "cuda",
-         .cuda_memory = FALSE,
-         .object = TRUE},
-        {.name = "gpugraphcut, system memory, backend=cpu",
-         VGA,
-         .element = GRAPHCUT "160,120,320,240",
-         .backend = "cpu",
-         .cuda_memory = FALSE,
-         .object = TRUE},
-    };
-    const guint n = G_N_ELEMENTS(results);
+    GArray *results = g_array_new(FALSE, FALSE, sizeof(Result));
     gboolean written = TRUE, failed = FALSE;
     if (!parse(&argc, &argv))
         return 2;
-    for (guint i = 0; i < n; i++)
-        run(&results[i]);
-    print_table(results, n);
+    print_head();
+    for (guint i = 0; i < G_N_ELEMENTS(subjects); i++)
+        run_subject(results, &subjects[i]);
     if (json_path)
-        written = write_json(results, n);
-    for (guint i = 0; i < n; i++) {
-        failed = failed || results[i].failed;
-        g_free(results[i].skipped);
-        g_free(results[i].failed);
+        written = write_json(results);
+    for (guint i = 0; i < results->len; i++) {
+        Result *r = &g_array_index(results, Result, i);
+        failed = failed || r->failed;
+        g_free(r->name);
+        g_free(r->skipped);
+        g_free(r->failed);
     }
+    g_array_unref(results);
     g_free(json_path);
     g_free(clip_path);
+    g_free(only);
     return written && !failed ? 0 : 1;
 }
