@@ -200,23 +200,22 @@ gpv_stream GstGpuVisionCuda::stream() const {
 }
 
 /*
- * From 1.24 on memory belongs to a stream. Work on the one stream of both
- * buffers comes after what fills the first, and before what reads the second
- * or fills the first again. In any other case the host has to wait.
+ * From 1.24 on memory belongs to a stream. Work on the stream of the output that follows that of
+ * the input comes after what fills the input; and what fills that again comes after it, if the
+ * stream of the input follows in turn. Before, the host has to wait.
  */
 GstGpuVisionCuda::Queue GstGpuVisionCuda::queue([[maybe_unused]] GstBuffer *in,
                                                 [[maybe_unused]] GstBuffer *out) {
 #if GST_CHECK_VERSION(1, 24, 0)
     GstCudaMemory *source = cuda_memory(in), *target = cuda_memory(out);
-    GstCudaStream *theirs = gst_cuda_memory_get_stream(target);
-    if (theirs && theirs == gst_cuda_memory_get_stream(source))
-        return {handle_of(theirs), false};
+    GstCudaStream *from = gst_cuda_memory_get_stream(source);
+    GstCudaStream *to = gst_cuda_memory_get_stream(target);
+    if (from && to)
+        return {handle_of(to), handle_of(from), false};
     gst_cuda_memory_sync(source);
     GST_MEMORY_FLAG_UNSET(target, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
-    if (theirs)
-        return {handle_of(theirs), true};
 #endif
-    return {stream(), true};
+    return {stream(), stream(), true};
 }
 
 bool GstGpuVisionCuda::copy(const GstGpuVisionFrame &from, const GstGpuVisionFrame &to,

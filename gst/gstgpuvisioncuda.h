@@ -55,7 +55,8 @@ class GstGpuVisionCuda {
 
     struct Queue {
         gpv_stream stream;
-        bool wait; /* before the frame may go on */
+        gpv_stream leader; /* of the input: stream has to follow it, and it then stream */
+        bool wait;         /* before the frame may go on */
     };
     /* For a run between two mapped buffers of CUDAMemory. */
     Queue queue(GstBuffer *in, GstBuffer *out);

@@ -61,7 +61,7 @@ gpv_stream GstGpuVisionCuda::stream() const {
 }
 
 GstGpuVisionCuda::Queue GstGpuVisionCuda::queue(GstBuffer *, GstBuffer *) {
-    return {nullptr, true};
+    return {nullptr, nullptr, true};
 }
 
 bool GstGpuVisionCuda::copy(const GstGpuVisionFrame &, const GstGpuVisionFrame &, gpv_stream) {

@@ -677,12 +677,15 @@ void record_time(GstGpuVisionFilter *self, gdouble us) {
     GST_OBJECT_UNLOCK(self);
 }
 
-gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job, bool wait) {
+gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
+                   const GstGpuVisionCuda::Queue &queue) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
+    gpv_context *context = private_of(self)->context;
     gpv_status status = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
-    if (status == GPV_OK && wait)
-        status = gpv_stream_sync(private_of(self)->context, job.stream);
+    if (status == GPV_OK)
+        status = queue.wait ? gpv_stream_sync(context, queue.stream)
+                            : gpv_stream_follow(context, queue.leader, queue.stream);
     if (status == GPV_OK)
         record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
     return status;
@@ -750,14 +753,20 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("%" GST_PTR_FORMAT, frames.has_src() ? out : in));
         return FALSE;
     }
+    const gpv_stream own = priv->cuda->stream();
     const GstGpuVisionCuda::Queue queue =
-        cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{priv->cuda->stream(), true};
+        cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{own, own, true};
+    if (const gpv_status status = gpv_stream_follow(priv->context, queue.stream, queue.leader);
+        status != GPV_OK) {
+        post_library_error(self, status);
+        return FALSE;
+    }
     if (!frames.copy(*priv->cuda, queue.stream)) {
         post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
         return FALSE;
     }
     const gpv_status status = process(
-        self, {queue.stream, frames.from(), frames.to(), priv->output, results, meta}, queue.wait);
+        self, {queue.stream, frames.from(), frames.to(), priv->output, results, meta}, queue);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;

@@ -122,6 +122,24 @@ GPV_API const char *gpv_context_error(const gpv_context *context);
  */
 GPV_API GPV_NODISCARD gpv_status gpv_stream_sync(gpv_context *context, gpv_stream stream);
 
+/**
+ * Lets work that is enqueued on stream from now on begin after all that is
+ * enqueued on leader by now has finished. The host does not wait. Called twice,
+ * it puts a run on stream between what fills its image on leader, and what
+ * fills that again:
+ *
+ *     gpv_stream_follow(context, stream, leader);
+ *     gpv_erode_run(erode, stream, &src, &dst);
+ *     gpv_stream_follow(context, leader, stream);
+ *
+ * @param stream, leader  of the context's device; the same stream twice is no work
+ * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT (context is NULL), GPV_ERR_DEVICE or
+ *         GPV_ERR_DEVICE_LOST. On the CPU backend there is nothing to wait for.
+ * One thread at a time.
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_stream_follow(gpv_context *context, gpv_stream stream,
+                                                   gpv_stream leader);
+
 GPV_END
 
 #endif

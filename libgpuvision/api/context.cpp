@@ -148,6 +148,13 @@ const char *gpv_context_error(const gpv_context *context) {
     return context ? context->core->error().c_str() : "";
 }
 
+gpv_status gpv_stream_follow(gpv_context *context, gpv_stream stream, gpv_stream leader) {
+    if (!context)
+        return GPV_ERR_INVALID_ARGUMENT;
+    return gpv::guard_device(*context->core,
+                             [&] { context->core->device().follow(stream, leader); });
+}
+
 gpv_status gpv_stream_sync(gpv_context *context, gpv_stream stream) {
     if (!context)
         return GPV_ERR_INVALID_ARGUMENT;

@@ -33,6 +33,8 @@ class Device {
 
     /// Waits for all work on a stream, and for what it leaves in host memory.
     virtual void synchronize(Stream stream) = 0;
+    /// Lets what is enqueued on stream from now on come after what is on leader by now.
+    virtual void follow(Stream stream, Stream leader) = 0;
 
     /// Makes the device current on the calling thread and returns what was.
     virtual void *enter() = 0;

@@ -39,6 +39,7 @@ class CpuDevice final : public Device {
     void free(void *memory) noexcept override { ::operator delete(memory, alignment); }
 
     void synchronize(Stream) override {}
+    void follow(Stream, Stream) override {}
 
     void *enter() override { return nullptr; }
     void leave(void *) noexcept override {}

@@ -83,6 +83,16 @@ CudaDevice::CudaDevice(int device) {
     load<Nothing>();
 }
 
+CudaDevice::~CudaDevice() {
+    if (!order_)
+        return;
+    void *previous = nullptr;
+    runtime.get_context(&previous);
+    runtime.set_context(context_);
+    runtime.event_destroy(order_);
+    runtime.set_context(previous);
+}
+
 void CudaDevice::require_reach(Memory memory, int device, const char *name) const {
     if (memory == Memory::cuda && device != ordinal_)
         throw Error(Status::unsupported,
@@ -115,6 +125,15 @@ void CudaDevice::synchronize(Stream stream) {
     GPV_CUDA(runtime.stream_synchronize(static_cast<cudaStream_t>(stream)));
     for (Delivery *delivery : deliveries_)
         delivery->deliver_if_finished();
+}
+
+void CudaDevice::follow(Stream stream, Stream leader) {
+    if (stream == leader)
+        return;
+    if (!order_)
+        GPV_CUDA(runtime.event_create(&order_, cudaEventDisableTiming));
+    GPV_CUDA(runtime.event_record(order_, static_cast<cudaStream_t>(leader)));
+    GPV_CUDA(runtime.stream_wait_event(static_cast<cudaStream_t>(stream), order_, 0));
 }
 
 void *CudaDevice::enter() {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/device.hpp"
+#include "cuda/runtime.hpp"
 
 namespace gpv::cuda {
 
@@ -22,6 +23,9 @@ class Delivery {
 class CudaDevice final : public Device {
   public:
     explicit CudaDevice(int device);
+    ~CudaDevice() override;
+    CudaDevice(const CudaDevice &) = delete;
+    CudaDevice &operator=(const CudaDevice &) = delete;
 
     const std::string &name() const override { return name_; }
     void require_reach(Memory memory, int device, const char *name) const override;
@@ -30,6 +34,7 @@ class CudaDevice final : public Device {
     void initialize(void *memory, std::size_t bytes, Stream stream) override;
     void free(void *memory) noexcept override;
     void synchronize(Stream stream) override;
+    void follow(Stream stream, Stream leader) override;
     /// Of the device.
     int multiprocessors() const { return multiprocessors_; }
     /// Of shared memory, the most that a block can have.
@@ -47,6 +52,7 @@ class CudaDevice final : public Device {
     int multiprocessors_ = 0;
     std::size_t shared_bytes_ = 0;
     void *context_ = nullptr;
+    cudaEvent_t order_ = nullptr; ///< of follow(), from its first call on
     std::vector<Delivery *> deliveries_;
 };
 

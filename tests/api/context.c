@@ -199,6 +199,7 @@ START_TEST(defaults) {
     ck_assert_uint_gt(strlen(gpv_context_device_name(context)), 0);
     ck_assert_str_eq(gpv_context_error(context), "");
     ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
+    ck_assert_int_eq(gpv_stream_follow(context, NULL, NULL), GPV_OK);
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     gpv_context_destroy(&context);
@@ -215,6 +216,7 @@ START_TEST(cpu_backend) {
     ck_assert_uint_eq(gpv_context_backend(context), GPV_BACKEND_CPU);
     expect_text(gpv_context_device_name(context), "CPU (|thread");
     ck_assert_int_eq(gpv_stream_sync(context, &keep), GPV_OK);
+    ck_assert_int_eq(gpv_stream_follow(context, &keep, &params), GPV_OK);
     gpv_context_destroy(&context);
 }
 END_TEST
@@ -285,6 +287,7 @@ END_TEST
 
 START_TEST(no_context) {
     ck_assert_int_eq(gpv_stream_sync(NULL, NULL), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(gpv_stream_follow(NULL, NULL, NULL), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_uint_eq(gpv_context_backend(NULL), GPV_BACKEND_AUTO);
     ck_assert_str_eq(gpv_context_device_name(NULL), "");
     ck_assert_str_eq(gpv_context_error(NULL), "");

@@ -731,7 +731,8 @@ void check_prepared(Place place) {
     std::printf("CUDA: no scratch is allocated after prepare\n");
 }
 
-/// Runs that become part of the caller's graph, and runs on two streams.
+/// Runs that become part of the caller's graph, and runs on two streams, of one operator and of
+/// two.
 class StreamChecks {
   public:
     void check_captured() {
@@ -769,6 +770,31 @@ class StreamChecks {
         image.download(host);
         expect_equal(host, want, "CUDA, two streams");
         std::printf("CUDA: on two streams\n");
+    }
+
+    /// Likewise, but by two operators, which do not know of each other.
+    void check_following() {
+        gpv_erode_params p;
+        gpv_erode_params_init(&p, sizeof p);
+        p.radius_x = 4;
+        set(p);
+        const Op second(context_);
+        require(gpv_erode_set_params(second, &p), context_, "gpv_erode_set_params");
+        GuardedImage host = noise(), want = blank();
+        DeviceImage image;
+        image.upload(host);
+        for (int i = 0; i < 4; i++) {
+            const cudaStream_t stream = streams_[i % 2], leader = streams_[(i + 1) % 2];
+            require(gpv_stream_follow(context_, stream, leader), context_, "gpv_stream_follow");
+            require(gpv_erode_run(i % 2 ? second : op_, stream, image.view(), image.view()),
+                    context_, "gpv_erode_run");
+        }
+        require(gpv_stream_sync(context_, streams_[1]), context_, "gpv_stream_sync");
+        p.radius_x = 16;
+        Operator().run(p, host, want);
+        image.download(host);
+        expect_equal(host, want, "CUDA, a stream that follows another");
+        std::printf("CUDA: on streams that follow each other\n");
     }
 
   private:
@@ -827,6 +853,7 @@ void check_cuda(bool brief) {
     check_tight(brief ? 60 : 20 * scale);
     StreamChecks().check_captured();
     StreamChecks().check_alternating();
+    StreamChecks().check_following();
     if (brief)
         return;
     check_laws(op);

@@ -118,6 +118,7 @@ START_TEST(a_lost_device_stays_lost) {
     for (int round = 0; round < 2; round++) {
         gpv_erode *more = h.op;
         ck_assert_int_eq(gpv_stream_sync(h.context, nullptr), GPV_ERR_DEVICE_LOST);
+        ck_assert_int_eq(gpv_stream_follow(h.context, nullptr, nullptr), GPV_ERR_DEVICE_LOST);
         ck_assert_int_eq(gpv_erode_create(h.context, nullptr, &more), GPV_ERR_DEVICE_LOST);
         ck_assert_ptr_null(more);
         ck_assert_int_eq(gpv_erode_set_params(h.op, nullptr), GPV_ERR_DEVICE_LOST);
