@@ -1,30 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo writes a playable video and a picture of each element at work, and says what failed.
+"""The demo writes a playable video and a picture of each element at work, and of all; shows the same
+in a window, of a camera, too; and says what failed.
 
-usage: demo.py PROGRAM PICTURE
+usage: demo.py PROGRAM PICTURE FOLDER-OF-TEST-CAMERA
 """
+import contextlib
+import ctypes
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import sys
 import tempfile
+import time
 import wave
 
 FRAMES, WIDTH, HEIGHT, TOP = 12, 640, 480, 100  # the label is above row TOP
+ELEMENTS = ["gpuerode", "gpuccl", "gpukmeans", "gpusift", "gpugraphcut"]
+STEMS = ELEMENTS + ["gpusift-reference", "all"]
+
+# No camera of this machine, and no display, unless a test says so.
+ENVIRONMENT = {**os.environ, "DISPLAY": "", "WAYLAND_DISPLAY": "", "GST_PLUGIN_FEATURE_RANK":
+               "v4l2deviceprovider:NONE,pipewiredeviceprovider:NONE"}
 
 
-def demo(*args):
-    return subprocess.run([sys.argv[1], *args], capture_output=True, text=True, timeout=100)
+def demo(*args, **variables):
+    return subprocess.run([sys.argv[1], *args], capture_output=True, text=True, timeout=100,
+                          env={**ENVIRONMENT, **variables})
 
 
 def grey(path, width, height, decoder):
     """Every frame as GRAY8, decoded by GStreamer."""
-    raw = path + ".raw"
-    subprocess.run(["gst-launch-1.0", "-q", "filesrc", f"location={path}", "!", *decoder.split(),
-                    "!", "videoconvert", "!", f"video/x-raw,format=GRAY8,width={width},"
-                    f"height={height}", "!", "filesink", f"location={raw}"], check=True)
+    return grey_frames(path + ".raw", width, height,
+                       ["filesrc", f"location={path}", "!", *decoder.split()])
+
+
+def grey_frames(raw, width, height, source):
+    subprocess.run(["gst-launch-1.0", "-q", *source, "!", "videoconvert", "!",
+                    f"video/x-raw,format=GRAY8,width={width},height={height}", "!", "filesink",
+                    f"location={raw}"], check=True)
     with open(raw, "rb") as file:
         data = file.read()
     stride = (width + 3) // 4 * 4
@@ -55,8 +71,8 @@ def check_effects():
             result = demo("--frames", "3", "--out", folder, "--effect", effect)
             assert result.returncode == 0, f"{effect}: {result.stderr}"
             assert "WARNING" not in result.stderr, f"{effect}: {result.stderr}"
-            time = re.search(r"^gpuerode +([0-9.]+) ms", result.stdout, re.M)
-            assert time and float(time[1]) > 0, f"{effect}: {result.stdout}"
+            row, = table_in(result.stdout)
+            assert row["element"] == "gpuerode" and row["frames/s"] > 0, f"{effect}: {result.stdout}"
             stems = {os.path.splitext(name)[0] for name in os.listdir(folder)}
             assert stems == {"gpuerode"} and len(os.listdir(folder)) == 2, f"{effect}: {stems}"
 
@@ -93,6 +109,8 @@ def check_failures(wav):
             (["-e", "gpusift reference=nofile.png"], ["nofile.png", "no picture"], None),
             (["-e", "gpuerode ! fakesink"], ["one video into another"], None),
             (["-e", "gpuerode ! identity error-after=5"], ["Failed after"], None),
+            (["camera"], ["no camera was found", "Video/Source", "file"], None),
+            (["--window"], ["--window: there is no display", "DISPLAY"], None),
             (["a", "b"], ["one file"], None)):
         with tempfile.TemporaryDirectory() as folder:
             for earlier in {}, {"gpuerode." + end: b"good" for end in ("mp4", "webm", "png")}:
@@ -107,16 +125,35 @@ def check_failures(wav):
                 assert contents(folder) == earlier, f"{args}: left {os.listdir(folder)}"
 
 
-def reports_in(text):
-    return [dict(re.findall(r"^(\w+) +(.*)$", report, re.M)) for report in text.strip().split("\n\n")]
+def table_in(text):
+    """Its rows, each with what the header names."""
+    header, *lines = re.search(r"^element .*\n(?:.+\n)+", text, re.M)[0].splitlines()
+    assert header.split() == ["element", "backend", "frames/s", "pipeline", "what", "it", "found"], header
+    rows = []
+    for line in lines:
+        element, backend, rate, pipeline, found = line.split(maxsplit=4)
+        rows.append({"element": element, "backend": backend, "found": found,
+                     "frames/s": 0 if rate == "-" else int(rate), "pipeline": int(pipeline)})
+    return rows
+
+
+def reports_in(text, folder):
+    """What is said of each effect, with its row of the table and its files."""
+    reports = [dict(re.findall(r"^(\w+) +(.*)$", report, re.M))
+               for report in text.split("\n\n") if report.lstrip().startswith("effect ")]
+    for said, row in zip(reports, table_in(text), strict=True):
+        video, = (name for name in os.listdir(folder) if name.startswith(row["element"] + ".")
+                  and not name.endswith((".png", ".raw")))
+        said.update(row, video=os.path.join(folder, video),
+                    picture=os.path.join(folder, row["element"] + ".png"))
+    return reports
 
 
 def check_report(said, stem):
-    assert said["frames"] == str(FRAMES), said
-    assert said["backend"].split(",")[0] in ("cpu", "cuda"), said
-    assert "generated" in said["clip"], said
-    assert float(said[stem.split("-")[0]].split()[0]) > 0, said
-    assert os.path.basename(said["picture"]) == stem + ".png", said
+    assert said["frames"].startswith(f"{FRAMES} of ") and "generated" in said["frames"], said
+    assert said["backend"] in ("cpu", "cuda"), said
+    assert said["element"] == stem and said["pipeline"] > 0, said
+    assert (said["frames/s"] > 0) == (stem != "all"), said
 
 
 def check_eroded(said):
@@ -138,7 +175,7 @@ def check_eroded(said):
 
 def check_boxes(said):
     """There is one ball, in a colour, and a white box around it."""
-    assert said["objects"] == "1 in every frame", said
+    assert said["found"] == "1 object in every frame", said
     frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
     assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
     for number, rows in enumerate(frames):
@@ -157,6 +194,8 @@ def check_colors(said):
               re.findall(r"#([0-9a-f]{2})\1\1 ([0-9.]+) %", said["colours"])}
     assert len(shares) == 6 and 0 in shares and 255 in shares, said
     assert abs(sum(shares.values()) - 100) < 0.1, said
+    first, second, *_ = said["colours"].split(", ")
+    assert said["found"] == f"6 colours: {first}, {second}, ...", said
     frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
     assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
     before, after = [row[:WIDTH] for row in frames[-1]], [row[WIDTH:] for row in frames[-1]]
@@ -169,8 +208,7 @@ def check_colors(said):
 
 def check_keypoints(said):
     """There are keypoints at the ball, marked in green there and nowhere else."""
-    least = int(said["keypoints"].split()[0])
-    assert least >= 1, said
+    assert int(re.match(r"(\d+) (to \d+ )?keypoint", said["found"])[1]) >= 1, said
     frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
     assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
     for number, rows in enumerate(frames):
@@ -185,20 +223,49 @@ def check_keypoints(said):
 
 def check_cut(said):
     """The ball is the foreground, and stays as bright as it was."""
-    least = int(said["pixels"].split()[0])
+    least = float(re.match(r"foreground ([0-9.]+) to", said["found"])[1]) / 100 * WIDTH * HEIGHT
     frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
     assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
     for number, rows in enumerate(frames):
         before = bright(row[:WIDTH] for row in rows[TOP:])
         after = bright(row[WIDTH:] for row in rows[TOP:])
         assert abs(after - before) < 0.02 * before, f"frame {number}: {before} bright pixels, then {after}"
-        assert before < 1.02 * least, f"frame {number}: {before} bright pixels, {said['pixels']}"
+        assert before < 1.02 * least, f"frame {number}: {before} bright pixels, {said['found']}"
 
 
 def check_found(said):
     """The path begins where all of the picture is in the frame."""
     assert said["reference"] == f"found in {FRAMES} of {FRAMES} frames with all of it", said
-    assert float(said["corners"].split()[0]) <= 1, said
+    assert corners_off(said) <= 1, said
+
+
+def corners_off(said):
+    """In pixels, of a reference that was found wherever it was all in the frame."""
+    return float(re.fullmatch(r"reference in (\d+) of \1 frames with all of it, "
+                              r"corners ([0-9.]+) px off", said["found"])[2])
+
+
+def check_mosaic(said):
+    """The clip and the five, each in its tile, with the ball that they leave or find."""
+    columns, rows, border = 3, 2, 2
+    width, height = columns * WIDTH - border, rows * HEIGHT - border
+    frames = grey(said["video"], width, height, "decodebin")
+    assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
+    for number, frame in enumerate(frames):
+        clip, eroded, components, colors, keypoints, cut = (
+            [line[column:column + WIDTH - border] for line in frame[row + TOP:row + HEIGHT - border]]
+            for row in (0, HEIGHT) for column in (0, WIDTH, 2 * WIDTH))
+        ball = bright(clip)
+        assert 0 < bright(eroded) < 0.95 * ball, f"frame {number}: {bright(eroded)} of {ball}"
+        for same in colors, cut:
+            assert abs(bright(same) - ball) < 0.05 * ball, f"frame {number}: {bright(same)} of {ball}"
+        for drawn in components, keypoints:
+            changed = [[abs(a - b) > 60 for a, b in zip(*lines)] for lines in zip(clip, drawn)]
+            assert 20 < count_of(changed) < 2 * ball, f"frame {number}: {count_of(changed)} pixels"
+
+    with open(said["picture"], "rb") as file:
+        size = struct.unpack(">II", file.read(24)[16:])
+    assert abs(size[0] - (6 * 406 + 6)) <= 12 and abs(size[1] - (4 * 306 + 6)) <= 8, size
 
 
 def check_path(find):
@@ -207,13 +274,13 @@ def check_path(find):
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--out", folder, "--effect", find)
         assert result.returncode == 0, result.stderr
-        said, = reports_in(result.stdout)
+        said, = reports_in(result.stdout, folder)
         found, frames, parts, absent = re.fullmatch(
             r"found in (\d+) of (\d+) frames with all of it, \d+ of (\d+) with a part, "
             r"0 of (\d+) without it", said["reference"]).groups()
         assert found == frames and int(frames) >= 40 and int(absent) >= 10, said
-        assert int(frames) + int(parts) + int(absent) == int(said["frames"]) == 90, said
-        assert float(said["corners"].split()[0]) <= 1, said
+        assert int(frames) + int(parts) + int(absent) == int(said["frames"].split()[0]) == 90, said
+        assert corners_off(said) <= 1, said
 
         width, height = 480, 360
         frames = grey(said["video"], 2 * width, height, "decodebin")
@@ -224,9 +291,101 @@ def check_path(find):
         result = demo("--out", folder, "--frames", "5", "--effect",
                       f"videocrop right={width} ! {find}", said["video"])
         assert result.returncode == 0, result.stderr
-        said, = reports_in(result.stdout)
+        said, = reports_in(result.stdout, folder)
         assert said["reference"] == "found in 5 of 5 frames", said
-        assert "corners" not in said, said
+        assert said["found"] == "reference in 5 of 5 frames", said
+
+
+def with_camera(folder):
+    """What the demo needs to see the test camera, too. The private registry stays as it is."""
+    registry = os.path.join(folder, "registry.bin")
+    shutil.copy(os.environ["GST_REGISTRY"], registry)
+    return {"GST_PLUGIN_PATH": os.environ["GST_PLUGIN_PATH"] + ":" + sys.argv[3],
+            "GST_REGISTRY": registry}
+
+
+def check_camera(camera):
+    """Without a display the first camera goes into a file."""
+    with tempfile.TemporaryDirectory() as folder:
+        result = demo("camera", "--frames", "5", "--out", folder, "--effect", "gpuccl", **camera)
+        assert result.returncode == 0, result.stderr
+        said, = reports_in(result.stdout, folder)
+        assert said["frames"] == "5 of Test camera", said
+        frames = grey(said["video"], 2 * 320, 240, "decodebin")
+        assert len(frames) == 5, f"{len(frames)} frames can be played"
+        assert bright(row[320:] for row in frames[-1][TOP:]), "nothing is shown of the camera"
+
+
+@contextlib.contextmanager
+def display():
+    """A screen that nobody sees."""
+    read, write = os.pipe()
+    server = subprocess.Popen(["Xvfb", "-displayfd", str(write), "-screen", "0", "1300x700x24",
+                               "-noreset"],
+                              pass_fds=[write], stderr=subprocess.DEVNULL)
+    os.close(write)
+    try:
+        with open(read) as number:
+            yield ":" + number.readline().strip()
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def screen(name, folder):
+    return grey_frames(os.path.join(folder, "screen.raw"), 1300, 700,
+                       f"ximagesrc display-name={name} num-buffers=1 show-pointer=false".split())[0]
+
+
+def close_windows(name):
+    """As a window manager does when the user wants it."""
+    class Message(ctypes.Structure):
+        _fields_ = [("type", ctypes.c_int), ("serial", ctypes.c_ulong), ("sent", ctypes.c_int),
+                    ("display", ctypes.c_void_p), ("window", ctypes.c_ulong),
+                    ("kind", ctypes.c_ulong), ("format", ctypes.c_int), ("data", ctypes.c_long * 24)]
+    x11 = ctypes.CDLL("libX11.so.6")
+    x11.XOpenDisplay.restype = ctypes.c_void_p
+    x11.XInternAtom.restype = x11.XDefaultRootWindow.restype = ctypes.c_ulong
+    server = ctypes.c_void_p(x11.XOpenDisplay(name.encode()))
+    root, parent, count = ctypes.c_ulong(), ctypes.c_ulong(), ctypes.c_uint()
+    windows = ctypes.POINTER(ctypes.c_ulong)()
+    x11.XQueryTree(server, ctypes.c_ulong(x11.XDefaultRootWindow(server)), ctypes.byref(root),
+                   ctypes.byref(parent), ctypes.byref(windows), ctypes.byref(count))
+    client_message = 33
+    for window in windows[:count.value]:
+        message = Message(type=client_message, window=window, format=32,
+                          kind=x11.XInternAtom(server, b"WM_PROTOCOLS", False))
+        message.data[0] = x11.XInternAtom(server, b"WM_DELETE_WINDOW", False)
+        x11.XSendEvent(server, ctypes.c_ulong(window), False, ctypes.c_long(0), ctypes.byref(message))
+    x11.XCloseDisplay(server)
+
+
+def check_window(camera):
+    """All five of a clip in a window, until it is closed; one of a live camera until Ctrl-C."""
+    with display() as name, tempfile.TemporaryDirectory() as folder:
+        for args, elements, end in (
+                (["--window"], ELEMENTS, lambda process: close_windows(name)),
+                (["camera", "--effect", "gpuccl"], ["gpuccl"],
+                 lambda process: process.send_signal(signal.SIGINT))):
+            process = subprocess.Popen(
+                [sys.argv[1], *args, "--out", os.path.join(folder, "out")], text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                env={**ENVIRONMENT, **camera, "DISPLAY": name})
+            try:
+                last = time.monotonic() + 30
+                while not bright(screen(name, folder)[TOP:]) and time.monotonic() < last:
+                    assert process.poll() is None, process.communicate()
+                end(process)
+                out, said = process.communicate(timeout=30)
+            finally:
+                process.kill()
+            assert process.returncode == 0, f"{args}: {said}"
+            assert "WARNING" not in said and " frames/s" in said, f"{args}: {said}"
+            rows = table_in(out)
+            assert [row["element"] for row in rows] == elements, f"{args}: {out}"
+            assert all(row["frames/s"] > 0 for row in rows), f"{args}: {out}"
+            assert rows[elements.index("gpuccl")]["found"] == "1 object in every frame", f"{args}: {out}"
+            assert not os.path.exists(os.path.join(folder, "out")), f"{args}: files are written"
 
 
 def count_of(rows):
@@ -252,13 +411,11 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         result = demo("--frames", str(FRAMES), "--out", folder, "--find", find)
         assert result.returncode == 0, result.stderr
-        assert len(os.listdir(folder)) == 12, os.listdir(folder)
-        reports = reports_in(result.stdout)
-        assert len(reports) == 6, result.stdout
-        for said, stem, check in zip(reports, ("gpuerode", "gpuccl", "gpukmeans", "gpusift",
-                                               "gpugraphcut", "gpusift-reference"),
-                                     (check_eroded, check_boxes, check_colors, check_keypoints,
-                                      check_cut, check_found)):
+        assert len(os.listdir(folder)) == 2 * len(STEMS), os.listdir(folder)
+        reports = reports_in(result.stdout, folder)
+        for said, stem, check in zip(reports, STEMS, (check_eroded, check_boxes, check_colors,
+                                                      check_keypoints, check_cut, check_found,
+                                                      check_mosaic), strict=True):
             check_report(said, stem)
             check(said)
 
@@ -268,6 +425,14 @@ def main():
         wav = os.path.join(folder, "sound.wav")
         write_wav(wav)
         check_failures(wav)
+        result = demo("--window", DISPLAY=":nowhere")
+        assert result.returncode == 1 and "DISPLAY=:nowhere" in result.stderr, result.stderr
+        camera = with_camera(folder)
+        check_camera(camera)
+        if shutil.which("Xvfb") and exists("ximagesrc", "ximagesink"):
+            check_window(camera)
+        else:
+            print("Xvfb, ximagesrc or ximagesink is not installed: no window was opened")
     print("ok")
 
 
