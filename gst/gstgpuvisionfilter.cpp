@@ -44,8 +44,10 @@ struct GstGpuVisionFilterPrivate {
     guint output;     /* of the frame at hand */
 };
 
-G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE(GstGpuVisionFilter, gst_gpu_vision_filter,
-                                    GST_TYPE_BASE_TRANSFORM)
+/* GStreamer's own handling of presets is enough. */
+G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstGpuVisionFilter, gst_gpu_vision_filter, GST_TYPE_BASE_TRANSFORM,
+                                 G_ADD_PRIVATE(GstGpuVisionFilter)
+                                     G_IMPLEMENT_INTERFACE(GST_TYPE_PRESET, nullptr))
 
 namespace {
 

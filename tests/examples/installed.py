@@ -52,8 +52,10 @@ def main():
             run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
             assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
         if plugins and shutil.which("gst-inspect-1.0"):
-            run("gst-inspect-1.0", "gpuerode", GST_PLUGIN_PATH=only(plugins),
-                GST_REGISTRY=Path(folder, "registry"), **where)
+            said = run("gst-inspect-1.0", "gpuerode", GST_PLUGIN_PATH=only(plugins),
+                       GST_PRESET_PATH=only(root.rglob("GstGpuErode.prs")).parent,
+                       GST_REGISTRY=Path(folder, "registry"), **where)
+            assert '"remove-specks"' in said, said
     print("ok")
 
 

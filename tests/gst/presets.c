@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The presets in gst/presets, and what docs/pipelines.md says that they stand for. */
+#include "helpers.h"
+
+static const gchar *const elements[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift",
+                                        "gpugraphcut"};
+
+static const gchar *const comment_key = "_meta/comment";
+
+static GKeyFile *open_file(GstElement *element) {
+    GKeyFile *file = g_key_file_new();
+    gchar *path = g_strdup_printf(GPV_TEST_PRESETS "/%s.prs", G_OBJECT_TYPE_NAME(element));
+    gchar *name;
+    fail_unless(g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL), "%s", path);
+    name = g_key_file_get_string(file, "_presets_", "element-name", NULL);
+    fail_unless_equals_string(name, G_OBJECT_TYPE_NAME(element));
+    fail_unless(g_key_file_remove_group(file, "_presets_", NULL));
+    g_free(name);
+    g_free(path);
+    return file;
+}
+
+/* What a key of a preset says, as a value of the property that it names. */
+static GValue value_of(GKeyFile *file, const gchar *preset, const gchar *key, GObject *element) {
+    GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), key);
+    gchar *text = g_key_file_get_string(file, preset, key, NULL);
+    GValue value = G_VALUE_INIT;
+    fail_unless(spec != NULL, "%s: there is no property %s", preset, key);
+    g_value_init(&value, spec->value_type);
+    fail_unless(gst_value_deserialize(&value, text), "%s: %s=%s", preset, key, text);
+    fail_unless(!g_param_value_validate(spec, &value), "%s: %s=%s is out of range", preset, key,
+                text);
+    fail_unless(spec->flags & G_PARAM_WRITABLE && spec->flags & GST_PARAM_MUTABLE_PLAYING,
+                "%s: %s cannot be set at any time", preset, key);
+    g_free(text);
+    return value;
+}
+
+static void assert_loaded(GObject *element, GKeyFile *file, const gchar *preset) {
+    gchar **keys = g_key_file_get_keys(file, preset, NULL, NULL);
+    for (gchar **key = keys; *key; key++) {
+        GValue wanted, got = G_VALUE_INIT;
+        if (g_str_equal(*key, comment_key))
+            continue;
+        wanted = value_of(file, preset, *key, element);
+        g_value_init(&got, G_VALUE_TYPE(&wanted));
+        g_object_get_property(element, *key, &got);
+        fail_unless(gst_value_compare(&got, &wanted) == GST_VALUE_EQUAL, "%s does not set %s",
+                    preset, *key);
+        g_value_unset(&got);
+        g_value_unset(&wanted);
+    }
+    g_strfreev(keys);
+}
+
+static gchar *keys_of(GKeyFile *file, const gchar *preset) {
+    gchar **keys = g_key_file_get_keys(file, preset, NULL, NULL);
+    gchar *joined = g_strjoinv(" ", keys);
+    g_strfreev(keys);
+    return joined;
+}
+
+/* GStreamer finds the presets of the file, and no others, with what they are for. */
+GST_START_TEST(test_found) {
+    GstElement *element = element_new(elements[__i__], "cpu");
+    GKeyFile *file = open_file(element);
+    gsize n = 0;
+    gchar **groups = g_key_file_get_groups(file, &n);
+    gchar **names = gst_preset_get_preset_names(GST_PRESET(element));
+    fail_unless(n >= 3, "%u presets", (guint)n);
+    fail_unless_equals_int(g_strv_length(names), n);
+    for (gchar **group = groups; *group; group++) {
+        gchar *comment = NULL;
+        fail_unless(g_strv_contains((const gchar *const *)names, *group), "%s", *group);
+        fail_unless(gst_preset_get_meta(GST_PRESET(element), *group, "comment", &comment), "%s",
+                    *group);
+        fail_unless(strlen(comment) > 10, "%s: %s", *group, comment);
+        g_free(comment);
+    }
+    g_strfreev(names);
+    g_strfreev(groups);
+    g_key_file_free(file);
+    gst_object_unref(element);
+}
+GST_END_TEST
+
+/* Each sets all that it names, and leaves nothing behind of the one before. */
+GST_START_TEST(test_loaded) {
+    GstElement *element = element_new(elements[__i__], "cpu");
+    GKeyFile *file = open_file(element);
+    gchar **groups = g_key_file_get_groups(file, NULL);
+    gchar *keys = keys_of(file, groups[0]);
+    for (gchar **before = groups; *before; before++)
+        for (gchar **after = groups; *after; after++) {
+            gchar *own = keys_of(file, *after);
+            fail_unless_equals_string(own, keys);
+            g_free(own);
+            fail_unless(gst_preset_load_preset(GST_PRESET(element), *before));
+            assert_loaded(G_OBJECT(element), file, *before);
+            fail_unless(gst_preset_load_preset(GST_PRESET(element), *after));
+            assert_loaded(G_OBJECT(element), file, *after);
+        }
+    fail_unless(!gst_preset_load_preset(GST_PRESET(element), "no such preset"));
+    g_free(keys);
+    g_strfreev(groups);
+    g_key_file_free(file);
+    gst_object_unref(element);
+}
+GST_END_TEST
+
+/* What follows the name of the preset in a row of the table: | `preset` | `these words` | ... */
+static gchar *documented(const gchar *page, const gchar *element, const gchar *preset) {
+    gchar *head = g_strdup_printf("\n| `%s @preset=%s` | `", element, preset);
+    const gchar *row = strstr(page, head);
+    gchar *words;
+    fail_unless(row != NULL, "there is no row %s", head + 1);
+    row += strlen(head);
+    words = g_strndup(row, strcspn(row, "`"));
+    g_free(head);
+    return words;
+}
+
+/* The table of docs/pipelines.md has them all, with properties that do the same. */
+GST_START_TEST(test_documented) {
+    GstElement *loaded = element_new(elements[__i__], "cpu");
+    GKeyFile *file = open_file(loaded);
+    gchar **groups = g_key_file_get_groups(file, NULL);
+    gchar *page = NULL;
+    fail_unless(g_file_get_contents(GPV_TEST_PIPELINES, &page, NULL, NULL));
+    for (gchar **group = groups; *group; group++) {
+        gchar *words = documented(page, elements[__i__], *group);
+        GError *error = NULL;
+        GstElement *set = gst_parse_launch(words, &error);
+        fail_unless(error == NULL, "%s: %s", words, error ? error->message : "");
+        fail_unless(G_OBJECT_TYPE(set) == G_OBJECT_TYPE(loaded), "%s", words);
+        assert_loaded(G_OBJECT(set), file, *group);
+        gst_object_unref(set);
+        g_free(words);
+    }
+    g_free(page);
+    g_strfreev(groups);
+    g_key_file_free(file);
+    gst_object_unref(loaded);
+}
+GST_END_TEST
+
+/* A frame of each format passes under each of them. */
+GST_START_TEST(test_frames) {
+    GstElement *element = element_new(elements[__i__], "cpu");
+    gchar **names = gst_preset_get_preset_names(GST_PRESET(element));
+    GstHarness *h = harness_with(element);
+    for (gchar **name = names; *name; name++)
+        for (guint format = 0; format < G_N_ELEMENTS(formats); format++) {
+            const GstVideoInfo info = make_info(formats[format], 64, 48);
+            fail_unless(gst_preset_load_preset(GST_PRESET(h->element), *name));
+            set_info(h, &info);
+            fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_OK);
+            gst_buffer_unref(gst_harness_pull(h));
+        }
+    g_strfreev(names);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+static Suite *presets_suite(void) {
+    Suite *suite = suite_create("presets");
+    TCase *tcase = add_case(suite, "presets");
+    tcase_add_loop_test(tcase, test_found, 0, G_N_ELEMENTS(elements));
+    tcase_add_loop_test(tcase, test_loaded, 0, G_N_ELEMENTS(elements));
+    tcase_add_loop_test(tcase, test_documented, 0, G_N_ELEMENTS(elements));
+    tcase_add_loop_test(tcase, test_frames, 0, G_N_ELEMENTS(elements));
+    return suite;
+}
+
+GST_CHECK_MAIN(presets)
