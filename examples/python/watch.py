@@ -109,7 +109,7 @@ class Screen:
 
 # ---- the chart ----
 
-WIDTH, HEIGHT, LEFT, TOP = 640, 90, 70, 24
+WIDTH, HEIGHT, LEFT, TOP = 640, 90, 90, 24
 
 
 def curve(title, times_s, values, top):

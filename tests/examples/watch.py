@@ -2,7 +2,7 @@
 """The statistics of a pipeline: rows, lines of JSON and a chart, of what is in the frames; and what is
 wrong with a pipeline.
 
-usage: statistics.py PROGRAM
+usage: watch.py PROGRAM
 """
 import json
 import os
@@ -23,12 +23,12 @@ def command(*args):
     return [sys.executable, sys.argv[1], *args]
 
 
-def statistics(*args):
+def watch(*args):
     return subprocess.run(command(*args), capture_output=True, text=True, timeout=60)
 
 
 def run(*args):
-    result = statistics(*args)
+    result = watch(*args)
     assert result.returncode == 0 and not result.stderr, result.stderr
     return result.stdout
 
@@ -60,7 +60,7 @@ def check_json(folder):
 
 def check_output():
     """With - the lines are the standard output, and nothing else is."""
-    result = statistics("--json", "-", *f"{BALL} ! gpuccl ! fakesink".split())
+    result = watch("--json", "-", *f"{BALL} ! gpuccl ! fakesink".split())
     assert result.returncode == 0 and "gpuccl0" in result.stderr, result.stderr
     assert [json.loads(line)["count"] for line in result.stdout.splitlines()] == [1] * FRAMES
 
@@ -101,7 +101,7 @@ def check_interrupt(folder):
 
 
 def check_said(args, *words):
-    result = statistics(*args)
+    result = watch(*args)
     assert result.returncode not in (0, None) and "Traceback" not in result.stderr, result
     for word in words:
         assert word in result.stderr, f"{word!r} is not in: {result.stderr}"
@@ -120,7 +120,7 @@ def check_errors(folder):
 
 
 def main():
-    missing = re.match(r".*: install python3-gi", statistics("--help").stderr)
+    missing = re.match(r".*: install python3-gi", watch("--help").stderr)
     if missing:
         print(f"skipped: {missing.group()}")
         sys.exit(77)
