@@ -1108,8 +1108,7 @@ GST_START_TEST(test_nan_is_refused) {
     static const gchar *const names[] = {"lambda", "sigma"};
     GstElement *element = gst_check_setup_element("gpugraphcut");
     gchar *warning = NULL;
-    const guint handler =
-        g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING, keep_warning, &warning);
+    const guint handler = keep_refusals(&warning);
     for (guint i = 0; i < G_N_ELEMENTS(names); i++) {
         gfloat value = -1;
         g_object_set(element, names[i], 3.0, NULL);

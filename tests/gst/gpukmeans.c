@@ -1009,8 +1009,7 @@ GST_START_TEST(test_nan_is_refused) {
     GstElement *element = gst_check_setup_element("gpukmeans");
     gfloat tolerance = -1;
     gchar *warning = NULL;
-    const guint handler =
-        g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING, keep_warning, &warning);
+    const guint handler = keep_refusals(&warning);
     g_object_set(element, "tolerance", 3.0, NULL);
     fail_unless(warning == NULL, "%s", warning);
     g_object_set(element, "tolerance", (gdouble)NAN, NULL);

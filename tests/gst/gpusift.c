@@ -905,8 +905,7 @@ GST_START_TEST(test_float_properties) {
                     {"match-ratio", 0, 1, 0.8F, -0.01F, 1.01F}};
     GstElement *element = gst_check_setup_element("gpusift");
     gchar *warning = NULL;
-    const guint handler =
-        g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING, keep_warning, &warning);
+    const guint handler = keep_refusals(&warning);
     for (guint i = 0; i < G_N_ELEMENTS(expected); i++) {
         const gchar *name = expected[i].name;
         const gdouble beyond[] = {expected[i].below, expected[i].above, (gdouble)NAN};

@@ -660,6 +660,12 @@ static inline void keep_warning(G_GNUC_UNUSED const gchar *domain,
     *(gchar **)text = g_strdup(message);
 }
 
+/* Of values that GObject refuses; newer GLib calls that critical. Returns the handler. */
+static inline guint keep_refusals(gchar **warning) {
+    return g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL,
+                             keep_warning, warning);
+}
+
 typedef struct {
     const gchar *name;
     gint least, most, initial;

@@ -53,7 +53,8 @@ class Random {
     double between(double a, double b) {
         return std::uniform_real_distribution<double>(a, b)(engine_);
     }
-    double normal(double sigma) { return std::normal_distribution<double>(0, sigma)(engine_); }
+    /// sigma may be 0, which a distribution may not.
+    double normal(double sigma) { return sigma * std::normal_distribution<double>()(engine_); }
     Point place() { return {between(0, width), between(0, height)}; }
     std::mt19937 &engine() { return engine_; }
 
