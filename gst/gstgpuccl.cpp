@@ -5,6 +5,9 @@
 #include <gst/video/gstvideometa.h>
 
 #include <cstring>
+#include <vector>
+
+#include "gstgpuvisionanalytics.h"
 
 namespace {
 
@@ -180,17 +183,25 @@ void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
 }
 
 /* Without parameters, which videoscale would copy without scaling them. */
+void add_region(GstBuffer *buffer, GQuark type, const GstGpuVisionBox &box, gint label) {
+    auto *region = gst_buffer_add_video_region_of_interest_meta_id(
+        buffer, type, static_cast<guint>(box.x), static_cast<guint>(box.y),
+        static_cast<guint>(box.width), static_cast<guint>(box.height));
+    region->id = label;
+}
+
+/* Boxes are exact, so there is no doubt of them. */
 void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_CCL(filter);
     const GQuark type = g_quark_from_static_string("component");
+    std::vector<GstGpuVisionBox> boxes;
     for (gint i = 0; i < self->found.components; i++) {
         const gpv_ccl_component &found = self->records[i];
-        auto *region = gst_buffer_add_video_region_of_interest_meta_id(
-            buffer, type, static_cast<guint>(found.left), static_cast<guint>(found.top),
-            static_cast<guint>(found.right - found.left),
-            static_cast<guint>(found.bottom - found.top));
-        region->id = i + 1;
+        boxes.push_back(
+            {found.left, found.top, found.right - found.left, found.bottom - found.top});
+        add_region(buffer, type, boxes.back(), i + 1);
     }
+    gst_gpu_vision_analytics_add_boxes(buffer, type, boxes.data(), boxes.size(), 1);
 }
 
 /* ---- properties ---- */

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionpicture.h"
 
 namespace {
@@ -44,6 +45,7 @@ struct _GstGpuGraphcut {
     GstGpuVisionPicture read; /* from seeds, in the size of the frames */
     gpv_rect bounds;          /* of the foreground */
     gboolean bounded;
+    gint64 pixels;
 
     gpv_segment_params used;   /* those of op */
     gboolean learned;          /* a frame has been run, and its colours can be gone on from */
@@ -222,6 +224,7 @@ gboolean examine(GstGpuVisionFilter *filter, GstBuffer *buffer, const GstVideoIn
     if (self->settings.params.model != self->used.model)
         self->learned = FALSE;
     self->bounded = FALSE;
+    self->pixels = gint64{GST_VIDEO_INFO_WIDTH(info)} * GST_VIDEO_INFO_HEIGHT(info);
     if (self->settings.source == source_rect)
         return find_rect(self, *info);
     if (self->settings.source == source_regions)
@@ -297,6 +300,14 @@ void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     gst_structure_set(results, "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
                       static_cast<gint>(found.area), "optimal", G_TYPE_BOOLEAN, found.optimal != 0,
                       nullptr);
+}
+
+void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+    const auto *self = GST_GPU_GRAPHCUT(filter);
+    const auto share = static_cast<gfloat>(self->found.area) / static_cast<gfloat>(self->pixels);
+    const GstGpuVisionClass classes[] = {{g_quark_from_static_string("foreground"), share},
+                                         {g_quark_from_static_string("background"), 1 - share}};
+    gst_gpu_vision_analytics_add_classes(buffer, classes, G_N_ELEMENTS(classes));
 }
 
 /* ---- properties ---- */
@@ -495,6 +506,7 @@ static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
     filter->process = process;
     filter->explain = explain;
     filter->write_results = write_results;
+    filter->annotate = annotate;
 }
 
 static void gst_gpu_graphcut_init(GstGpuGraphcut *self) {

@@ -4,6 +4,9 @@
 #include <gpuvision/kmeans.h>
 
 #include <cstring>
+#include <numeric>
+
+#include "gstgpuvisionanalytics.h"
 
 namespace {
 
@@ -140,6 +143,27 @@ void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
         return static_cast<gint>(gpv_kmeans_color(self->used.space, self->centroids[i]));
     });
     take_array(results, "counts", found.clusters, [self](gint i) { return self->counts[i]; });
+}
+
+/* "#rgb" of 0xRRGGBB. With all six digits there would be ever new names, which are kept for good.
+ */
+GQuark name_of(guint32 color) {
+    const auto digit = [color](guint shift) { return ((color >> shift & 0xff) + 8) / 17; };
+    gchar name[8];
+    g_snprintf(name, sizeof name, "#%x%x%x", digit(16), digit(8), digit(0));
+    return g_quark_from_string(name);
+}
+
+/* In the order of the labels. */
+void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+    const auto *self = GST_GPU_KMEANS(filter);
+    const auto clusters = static_cast<gsize>(self->found.clusters);
+    const auto pixels = std::accumulate(self->counts, self->counts + clusters, gint64{0});
+    GstGpuVisionClass classes[GPV_KMEANS_MAX_CLUSTERS];
+    for (gsize i = 0; i < clusters; i++)
+        classes[i] = {name_of(gpv_kmeans_color(self->used.space, self->centroids[i])),
+                      static_cast<gfloat>(self->counts[i]) / static_cast<gfloat>(pixels)};
+    gst_gpu_vision_analytics_add_classes(buffer, classes, clusters);
 }
 
 /* ---- properties ---- */
@@ -301,6 +325,7 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     filter->close = close;
     filter->process = process;
     filter->write_results = write_results;
+    filter->annotate = annotate;
 }
 
 static void gst_gpu_kmeans_init(GstGpuKmeans *self) {

@@ -4,9 +4,11 @@
 #include <gpuvision/sift.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "gstgpusiftreference.h"
+#include "gstgpuvisionanalytics.h"
 
 namespace {
 
@@ -40,6 +42,7 @@ struct _GstGpuSift {
     Settings settings;
     gchar *reference;            /* as of settings.references */
     GstGpuVisionPicture picture; /* from reference */
+    gint width, height;
     GstGpuSiftReference *matcher;
 
     /* In the last frame whose results were wanted. */
@@ -129,8 +132,10 @@ bool has_reference(const GstGpuSift *self) {
     return self->reference && *self->reference;
 }
 
-gboolean examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *) {
+gboolean examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *info) {
     auto *self = GST_GPU_SIFT(filter);
+    self->width = GST_VIDEO_INFO_WIDTH(info);
+    self->height = GST_VIDEO_INFO_HEIGHT(info);
     if (take_settings(self)) {
         gst_gpu_vision_picture_clear(&self->picture);
         self->matcher->forget();
@@ -322,13 +327,40 @@ void take_bytes(GstStructure *results, const gchar *name, gconstpointer data, gs
     gst_structure_take_value(results, name, &value);
 }
 
-/* They may be megabytes, which are no message. */
-void annotate(GstGpuVisionFilter *filter, GstBuffer *, GstStructure *results) {
+/* Along one axis, on which the frame has so many pixels; corners begins with that of the first. */
+void span_of(const float *corners, gint pixels, gint &first, gint &length) {
+    const auto [least, most] = std::minmax({corners[0], corners[2], corners[4], corners[6]});
+    const auto edge = [pixels](gdouble at) {
+        return static_cast<gint>(std::clamp<gdouble>(at, 0, pixels));
+    };
+    first = edge(std::floor(least + 0.5));
+    length = edge(std::ceil(most + 0.5)) - first;
+}
+
+/* The box around the outline, as far as it is in the frame. */
+void add_detection(GstBuffer *buffer, const GstGpuSift *self) {
+    const GstGpuSiftReference &matcher = *self->matcher;
+    GstGpuVisionBox box;
+    span_of(matcher.corners(), self->width, box.x, box.width);
+    span_of(matcher.corners() + 1, self->height, box.y, box.height);
+    if (box.width == 0 || box.height == 0)
+        return;
+    gchar *name = g_path_get_basename(self->reference);
+    gst_gpu_vision_analytics_add_boxes(buffer, g_quark_from_string(name), &box, 1,
+                                       static_cast<gfloat>(matcher.inliers()) /
+                                           static_cast<gfloat>(matcher.matches()));
+    g_free(name);
+}
+
+/* Keypoints may be megabytes, which are no message. */
+void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *results) {
     const auto *self = GST_GPU_SIFT(filter);
     const auto count = static_cast<gsize>(self->found.count);
     take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);
     if (self->settings.descriptors)
         take_bytes(results, "descriptors", self->descriptors, count * GPV_SIFT_LENGTH);
+    if (has_reference(self) && self->matcher->found())
+        add_detection(buffer, self);
 }
 
 /* ---- properties ---- */

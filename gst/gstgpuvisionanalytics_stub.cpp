@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* The symbols of gstgpuvisionanalytics.cpp in a build without gstreamer-analytics. */
+#include "gstgpuvisionanalytics.h"
+
+void gst_gpu_vision_analytics_add_boxes(GstBuffer *, GQuark, const GstGpuVisionBox *, gsize,
+                                        gfloat) {}
+
+void gst_gpu_vision_analytics_add_classes(GstBuffer *, const GstGpuVisionClass *, gsize) {}

@@ -1,0 +1,578 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * GStreamer's analytics metadata beside the elements' own, on the backend GPV_TEST_BACKEND, or on
+ * the CPU. With GST_TRACERS=leaks every test also fails on objects that are alive after it.
+ */
+#include "helpers.h"
+
+#include <gst/analytics/analytics.h>
+
+#include <math.h>
+
+enum { most_boxes = 1024 };
+
+typedef struct {
+    GQuark type;
+    gint x, y, width, height;
+    gfloat confidence;
+} Detection;
+
+/* ---- what a frame has ---- */
+
+static GstAnalyticsRelationMeta *meta_of(GstBuffer *buffer) {
+    GstAnalyticsRelationMeta *meta = gst_buffer_get_analytics_relation_meta(buffer);
+    fail_unless(meta != NULL);
+    fail_unless_equals_int(gst_buffer_get_n_meta(buffer, GST_ANALYTICS_RELATION_META_API_TYPE), 1);
+    return meta;
+}
+
+static void assert_length(GstBuffer *buffer, gsize expected) {
+    fail_unless_equals_uint64(gst_analytics_relation_get_length(meta_of(buffer)), expected);
+}
+
+/* In their order. */
+static GArray *detections_of(GstBuffer *buffer) {
+    GArray *found = g_array_new(FALSE, FALSE, sizeof(Detection));
+    gpointer state = NULL;
+    GstAnalyticsMtd mtd;
+    while (gst_analytics_relation_meta_iterate(meta_of(buffer), &state,
+                                               gst_analytics_od_mtd_get_mtd_type(), &mtd)) {
+        Detection one = {.type = gst_analytics_od_mtd_get_obj_type(&mtd)};
+        fail_unless(gst_analytics_od_mtd_get_location(&mtd, &one.x, &one.y, &one.width, &one.height,
+                                                      &one.confidence));
+        g_array_append_val(found, one);
+    }
+    return found;
+}
+
+static Detection only_detection(GstBuffer *buffer) {
+    GArray *found = detections_of(buffer);
+    Detection one;
+    fail_unless_equals_int(found->len, 1);
+    one = g_array_index(found, Detection, 0);
+    g_array_unref(found);
+    return one;
+}
+
+static GstAnalyticsMtd only_classification(GstBuffer *buffer) {
+    gpointer state = NULL;
+    GstAnalyticsMtd mtd, other;
+    const GstAnalyticsMtdType type = gst_analytics_cls_mtd_get_mtd_type();
+    fail_unless(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &mtd));
+    fail_if(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &other));
+    return mtd;
+}
+
+static void assert_class(const GstAnalyticsMtd *mtd, gsize index, const gchar *name,
+                         gdouble share) {
+    const gdouble level = (gdouble)gst_analytics_cls_mtd_get_level(mtd, index);
+    fail_unless_equals_string(g_quark_to_string(gst_analytics_cls_mtd_get_quark(mtd, index)), name);
+    fail_unless(fabs(level - share) < 1e-6, "%s: %g, should be %g", name, level, share);
+}
+
+static const GValue *array_in(const GstStructure *results, const gchar *name) {
+    const GValue *array = gst_structure_get_value(results, name);
+    fail_unless(array != NULL && GST_VALUE_HOLDS_ARRAY(array));
+    return array;
+}
+
+static gint int_at(const GValue *array, guint index) {
+    return g_value_get_int(gst_value_array_get_value(array, index));
+}
+
+static const GstStructure *structure_at(const GValue *array, guint index) {
+    return gst_value_get_structure(gst_value_array_get_value(array, index));
+}
+
+/* From this detection on, those of the first components. Returns how many. */
+static guint assert_components(GstBuffer *buffer, guint first) {
+    const GValue *components = array_in(results_of(buffer, "gpuccl"), "components");
+    const guint n = MIN(gst_value_array_get_size(components), most_boxes);
+    GArray *found = detections_of(buffer);
+    fail_unless(found->len >= first + n, "%u", found->len);
+    for (guint i = 0; i < n; i++) {
+        const GstStructure *expected = structure_at(components, i);
+        const Detection *one = &g_array_index(found, Detection, first + i);
+        fail_unless_equals_string(g_quark_to_string(one->type), "component");
+        fail_unless_equals_int(one->x, int_field(expected, "x"));
+        fail_unless_equals_int(one->y, int_field(expected, "y"));
+        fail_unless_equals_int(one->width, int_field(expected, "width"));
+        fail_unless_equals_int(one->height, int_field(expected, "height"));
+        fail_unless_equals_float(one->confidence, 1);
+    }
+    g_array_unref(found);
+    return n;
+}
+
+/* ---- frames ---- */
+
+static void paint(GstBuffer *buffer, const GstVideoInfo *info,
+                  guint8 (*value)(gint x, gint y, gint seed), gint seed) {
+    GstVideoFrame frame;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
+    for (gint y = 0; y < info->height; y++)
+        for (gint x = 0; x < info->width; x++)
+            *((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, 0) +
+              y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x) = value(x, y, seed);
+    gst_video_frame_unmap(&frame);
+}
+
+static GstBuffer *painted(const GstVideoInfo *info, guint8 (*value)(gint x, gint y, gint seed),
+                          gint seed) {
+    GstBuffer *buffer = random_frame(info);
+    paint(buffer, info, value, seed);
+    return buffer;
+}
+
+/* seed % 8 rows of things, each of another size. */
+static guint8 things(gint x, gint y, gint seed) {
+    return y / 8 < seed % 8 && x % 8 <= x / 8 % 7 && y % 8 <= y / 8 % 7 ? 255 : 0;
+}
+
+static guint8 dots(gint x, gint y, G_GNUC_UNUSED gint seed) {
+    return x % 2 || y % 2 ? 0 : 255;
+}
+
+/* Grey squares, of which every seed has others. */
+static guint8 squares(gint x, gint y, gint seed) {
+    guint32 hash = (guint32)(x / 6 * 7919 + y / 6 * 104729 + seed * 1299709);
+    hash = (hash ^ hash >> 15) * 0x2c1b3c6dU;
+    hash = (hash ^ hash >> 12) * 0x297a2d39U;
+    return (guint8)(hash >> 24);
+}
+
+enum { picture_width = 120, picture_height = 90, frame_width = 240, frame_height = 180 };
+
+#define FRAME make_info("GRAY8", frame_width, frame_height)
+
+static File picture_file(const gchar *name) {
+    Plane plane = plane_new(picture_width, picture_height);
+    File file = file_new(name);
+    for (gint i = 0; i < plane.width * plane.height; i++)
+        plane.pixels[i] = squares(i % plane.width, i / plane.width, 1);
+    write_picture(&file, &plane, 1);
+    g_free(plane.pixels);
+    return file;
+}
+
+/* The picture lies this far right of, and below, the frame's first pixel. */
+static GstBuffer *scene(const GstVideoInfo *info, gint right, gint down) {
+    GstBuffer *buffer = painted(info, squares, 2);
+    GstVideoFrame frame;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
+    for (gint y = MAX(down, 0); y < MIN(down + picture_height, info->height); y++)
+        for (gint x = MAX(right, 0); x < MIN(right + picture_width, info->width); x++)
+            *((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, 0) +
+              y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x) = squares(x - right, y - down, 1);
+    gst_video_frame_unmap(&frame);
+    return buffer;
+}
+
+/* ---- pipelines ---- */
+
+/* Of a description in which BACKEND stands for the backend. */
+static GstHarness *chain(const gchar *text) {
+    gchar **parts = g_strsplit(text, "BACKEND", -1);
+    gchar *description = g_strjoinv(test_backend(), parts);
+    GstHarness *h = gst_harness_new_parse(description);
+    g_strfreev(parts);
+    g_free(description);
+    return h;
+}
+
+static GstHarness *sift_chain(const gchar *format, const File *file) {
+    gchar *text = g_strdup_printf(format, file->path);
+    GstHarness *h = chain(text);
+    g_free(text);
+    return h;
+}
+
+static GstBuffer *push(GstHarness *h, const GstVideoInfo *info, GstBuffer *in) {
+    set_info(h, info);
+    return gst_harness_push_and_pull(h, in);
+}
+
+/* ---- gpuccl ---- */
+
+static const gchar *const outputs[] = {"colorize", "mask", "labels", "none"};
+
+/* One frame after the other has another number of them, in buffers of one pool. */
+GST_START_TEST(test_components) {
+    GstVideoInfo info = make_info("GRAY8", 160, 64);
+    GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
+    guint most = 0;
+    set_output(h, outputs[__i__]);
+    for (gint i = 1; i <= 30; i++) {
+        GstBuffer *out = push(h, &info, painted(&info, things, i % 8 ? i : 1));
+        const guint n = assert_components(out, 0);
+        assert_length(out, n);
+        most = MAX(most, n);
+        gst_buffer_unref(out);
+    }
+    fail_unless(most > 100, "%u", most);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* More than there is room for at first are there, and not more than GStreamer has memory for. */
+GST_START_TEST(test_many_components) {
+    static const guint described[] = {65, 256, 1023, 1024, 1025, 65535};
+    GstVideoInfo info = make_info("GRAY8", 512, 512);
+    GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
+    for (guint i = 0; i < G_N_ELEMENTS(described); i++) {
+        GstBuffer *out;
+        g_object_set(h->element, "max-components", described[i], NULL);
+        out = push(h, &info, painted(&info, dots, 0));
+        fail_unless_equals_int(assert_components(out, 0), MIN(described[i], most_boxes));
+        assert_length(out, MIN(described[i], most_boxes));
+        gst_buffer_unref(out);
+    }
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- gpusift ---- */
+
+static void assert_box(const Detection *one, gint x, gint y, gint width, gint height) {
+    fail_unless(abs(one->x - x) <= 1 && abs(one->y - y) <= 1 &&
+                    abs(one->x + one->width - x - width) <= 1 &&
+                    abs(one->y + one->height - y - height) <= 1,
+                "%d,%d %dx%d, should be %d,%d %dx%d", one->x, one->y, one->width, one->height, x, y,
+                width, height);
+}
+
+/* The box of the outline is cut off where the frame ends. */
+GST_START_TEST(test_found) {
+    static const struct {
+        gint right, down, x, y, width, height;
+    } places[] = {{60, 40, 60, 40, picture_width, picture_height},
+                  {0, 0, 0, 0, picture_width, picture_height},
+                  {-30, 50, 0, 50, picture_width - 30, picture_height},
+                  {70, -20, 70, 0, picture_width, picture_height - 20},
+                  {160, 120, 160, 120, frame_width - 160, frame_height - 120}};
+    GstVideoInfo info = FRAME;
+    File file = picture_file("a picture.pgm");
+    GstHarness *h = harness_with(element_new("gpusift", test_backend()));
+    g_object_set(h->element, "reference", file.path, NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
+        GstBuffer *out = push(h, &info, scene(&info, places[i].right, places[i].down));
+        const GstStructure *results = results_of(out, "gpusift");
+        const Detection one = only_detection(out);
+        assert_length(out, 1);
+        fail_unless_equals_string(g_quark_to_string(one.type), "a picture.pgm");
+        fail_unless_equals_float(one.confidence, (gfloat)int_field(results, "inliers") /
+                                                     (gfloat)int_field(results, "matches"));
+        assert_box(&one, places[i].x, places[i].y, places[i].width, places[i].height);
+        fail_unless(one.x >= 0 && one.y >= 0 && one.x + one.width <= frame_width &&
+                    one.y + one.height <= frame_height);
+        gst_buffer_unref(out);
+    }
+    gst_harness_teardown(h);
+    file_free(&file);
+}
+GST_END_TEST
+
+/* Exactly that of the corners which the element's own metadata has. */
+GST_START_TEST(test_box_of_corners) {
+    GstVideoInfo info = FRAME;
+    File file = picture_file("picture.pgm");
+    GstHarness *h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
+    GstBuffer *out = push(h, &info, scene(&info, 61, 37));
+    const GValue *corners = array_in(results_of(out, "gpusift"), "corners");
+    const Detection one = only_detection(out);
+    gdouble least[] = {1e9, 1e9}, most[] = {-1e9, -1e9};
+    for (guint i = 0; i < 4; i++) {
+        const gdouble at[] = {double_field(structure_at(corners, i), "cx"),
+                              double_field(structure_at(corners, i), "cy")};
+        for (guint axis = 0; axis < 2; axis++) {
+            least[axis] = MIN(least[axis], at[axis]);
+            most[axis] = MAX(most[axis], at[axis]);
+        }
+    }
+    fail_unless_equals_int(one.x, floor(least[0] + 0.5));
+    fail_unless_equals_int(one.y, floor(least[1] + 0.5));
+    fail_unless_equals_int(one.x + one.width, ceil(most[0] + 0.5));
+    fail_unless_equals_int(one.y + one.height, ceil(most[1] + 0.5));
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+    file_free(&file);
+}
+GST_END_TEST
+
+GST_START_TEST(test_not_found) {
+    GstVideoInfo info = FRAME;
+    File file = picture_file("picture.pgm");
+    GstHarness *h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
+    GstBuffer *out = push(h, &info, painted(&info, squares, 2));
+    fail_unless(gst_structure_has_field(results_of(out, "gpusift"), "matches"));
+    fail_unless(gst_buffer_get_analytics_relation_meta(out) == NULL);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+    file_free(&file);
+}
+GST_END_TEST
+
+/* ---- gpukmeans ---- */
+
+static void assert_clusters(GstBuffer *buffer) {
+    const GstStructure *results = results_of(buffer, "gpukmeans");
+    const GValue *colors = array_in(results, "centroids"), *counts = array_in(results, "counts");
+    const guint n = gst_value_array_get_size(counts);
+    const GstAnalyticsMtd mtd = only_classification(buffer);
+    gdouble pixels = 0;
+    fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), n);
+    for (guint i = 0; i < n; i++)
+        pixels += int_at(counts, i);
+    for (guint i = 0; i < n; i++) {
+        const gint color = int_at(colors, i);
+        gchar *name = g_strdup_printf("#%x%x%x", (gint)lround((color >> 16) / 17.0),
+                                      (gint)lround((color >> 8 & 255) / 17.0),
+                                      (gint)lround((color & 255) / 17.0));
+        assert_class(&mtd, i, name, int_at(counts, i) / pixels);
+        g_free(name);
+    }
+}
+
+/* Class and cluster have one number. */
+GST_START_TEST(test_clusters) {
+    static const gint clusters[] = {0, 2, 3, 8, 64, 256};
+    static const gchar *const spaces[] = {"rgb", "lab"};
+    GstVideoInfo info = make_info("RGB", 61, 47);
+    GstHarness *h = harness_with(element_new("gpukmeans", test_backend()));
+    gst_util_set_object_arg(G_OBJECT(h->element), "color-space", spaces[__i__]);
+    for (guint i = 0; i < G_N_ELEMENTS(clusters); i++) {
+        GstBuffer *out;
+        g_object_set(h->element, "clusters", clusters[i], NULL);
+        out = push(h, &info, random_frame(&info));
+        assert_clusters(out);
+        assert_length(out, 1);
+        gst_buffer_unref(out);
+    }
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- gpugraphcut ---- */
+
+static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
+    const gdouble share = (gdouble)int_field(results_of(buffer, "gpugraphcut"), "area") /
+                          ((gdouble)info->width * info->height);
+    const GstAnalyticsMtd mtd = only_classification(buffer);
+    fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), 2);
+    assert_class(&mtd, 0, "foreground", share);
+    assert_class(&mtd, 1, "background", 1 - share);
+}
+
+static guint8 bright_half(gint x, G_GNUC_UNUSED gint y, gint seed) {
+    return x < seed ? 220 : 30;
+}
+
+GST_START_TEST(test_sides) {
+    static const gchar *const ways[] = {"overlay", "mask", "cutout", "none"};
+    GstVideoInfo info = make_info("GRAY8", 50, 40);
+    GstHarness *h = chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40");
+    GstElement *element = gst_harness_find_element(h, "gpugraphcut");
+    GstBuffer *out;
+    gst_util_set_object_arg(G_OBJECT(element), "output", ways[__i__]);
+    out = push(h, &info, painted(&info, bright_half, 20));
+    assert_sides(out, &info);
+    assert_length(out, 1);
+    fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 20 * 40);
+    gst_buffer_unref(out);
+    gst_object_unref(element);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- several in one frame ---- */
+
+/* What came first is in front, and more comes behind it than it has room for. A frame that somebody
+   else holds stays without. */
+GST_START_TEST(test_two_elements) {
+    static const struct {
+        const gchar *text;
+        gboolean sift_first;
+    } chains[] = {
+        {"gpuccl backend=BACKEND threshold=220 output=none ! gpusift backend=BACKEND reference=%s",
+         FALSE},
+        {"gpuccl backend=BACKEND threshold=220 output=none ! gpusift backend=BACKEND "
+         "overlay=outline "
+         "reference=%s",
+         FALSE},
+        {"gpusift backend=BACKEND reference=%s ! gpuccl backend=BACKEND threshold=220 output=none",
+         TRUE},
+        {"gpusift backend=BACKEND overlay=points reference=%s ! gpuccl backend=BACKEND "
+         "threshold=220",
+         TRUE}};
+    GstVideoInfo info = FRAME;
+    File file = picture_file("picture.pgm");
+    GstHarness *h = sift_chain(chains[__i__].text, &file);
+    for (guint held = 0; held < 2; held++) {
+        GstBuffer *in = scene(&info, 60, 40), *out;
+        GArray *found;
+        guint n;
+        if (held)
+            gst_buffer_ref(in);
+        out = push(h, &info, in);
+        n = assert_components(out, chains[__i__].sift_first ? 1 : 0);
+        found = detections_of(out);
+        fail_unless(n > 64, "%u", n);
+        assert_length(out, n + 1);
+        fail_unless_equals_string(
+            g_quark_to_string(
+                g_array_index(found, Detection, chains[__i__].sift_first ? 0 : n).type),
+            "picture.pgm");
+        g_array_unref(found);
+        gst_buffer_unref(out);
+        if (held) {
+            fail_unless(gst_buffer_get_analytics_relation_meta(in) == NULL);
+            gst_buffer_unref(in);
+        }
+    }
+    gst_harness_teardown(h);
+    file_free(&file);
+}
+GST_END_TEST
+
+/* Also through elements that make new pixels. */
+GST_START_TEST(test_all_elements) {
+    GstVideoInfo info = FRAME;
+    File file = picture_file("picture.pgm");
+    GstHarness *h =
+        sift_chain("gpusift backend=BACKEND reference=%s ! gpuccl backend=BACKEND output=none ! "
+                   "gpugraphcut backend=BACKEND output=none ! gpukmeans backend=BACKEND ! gpuerode "
+                   "backend=BACKEND",
+                   &file);
+    GstBuffer *out = push(h, &info, scene(&info, 60, 40));
+    const guint n = assert_components(out, 1);
+    assert_length(out, 1 + n + 2);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+    file_free(&file);
+}
+GST_END_TEST
+
+/* What another element has found stays. */
+GST_START_TEST(test_metadata_of_others) {
+    GstVideoInfo info = make_info("GRAY8", 160, 64);
+    GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
+    GstBuffer *in = painted(&info, things, 7), *out;
+    GstAnalyticsMtd mtd;
+    GArray *found;
+    guint n;
+    gst_analytics_relation_meta_add_od_mtd(gst_buffer_add_analytics_relation_meta(in),
+                                           g_quark_from_string("face"), 1, 2, 3, 4, 0.5, &mtd);
+    set_output(h, outputs[__i__]);
+    out = push(h, &info, in);
+    n = assert_components(out, 1);
+    assert_length(out, 1 + n);
+    found = detections_of(out);
+    fail_unless_equals_string(g_quark_to_string(g_array_index(found, Detection, 0).type), "face");
+    assert_box(&g_array_index(found, Detection, 0), 1, 2, 3, 4);
+    g_array_unref(found);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+/* ---- where it is not, and where it goes ---- */
+
+static const gchar *const elements[] = {"gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
+
+GST_START_TEST(test_not_wanted) {
+    GstVideoInfo info = FRAME;
+    File file = picture_file("picture.pgm");
+    GstHarness *h = harness_with(element_new(elements[__i__], test_backend()));
+    for (gint attach = 0; attach < 2; attach++) {
+        GstBuffer *out;
+        g_object_set(h->element, "attach-meta", attach, "post-messages", !attach, NULL);
+        if (g_str_equal(elements[__i__], "gpusift"))
+            g_object_set(h->element, "reference", file.path, NULL);
+        out = push(h, &info, scene(&info, 60, 40));
+        fail_unless((gst_buffer_get_analytics_relation_meta(out) != NULL) == attach);
+        gst_buffer_unref(out);
+    }
+    gst_harness_teardown(h);
+    file_free(&file);
+}
+GST_END_TEST
+
+/* GStreamer scales the boxes, and rounds down. */
+GST_START_TEST(test_boxes_are_scaled) {
+    GstVideoInfo info = make_info("GRAY8", 160, 64);
+    GstHarness *plain = harness_with(element_new("gpuccl", test_backend()));
+    GstHarness *h = chain("gpuccl backend=BACKEND ! videoscale ! "
+                          "capsfilter caps=video/x-raw,width=240,height=32");
+    GstBuffer *before = push(plain, &info, painted(&info, things, 7));
+    GstBuffer *out = push(h, &info, painted(&info, things, 7));
+    GArray *from = detections_of(before), *to = detections_of(out);
+    fail_unless(from->len > 100);
+    fail_unless_equals_int(to->len, from->len);
+    for (guint i = 0; i < from->len; i++) {
+        const Detection *a = &g_array_index(from, Detection, i);
+        const Detection *b = &g_array_index(to, Detection, i);
+        fail_unless_equals_int(b->x, a->x * 3 / 2);
+        fail_unless_equals_int(b->y, a->y / 2);
+        fail_unless_equals_int(b->width, a->width * 3 / 2);
+        fail_unless_equals_int(b->height, a->height / 2);
+    }
+    g_array_unref(from);
+    g_array_unref(to);
+    gst_buffer_unref(before);
+    gst_buffer_unref(out);
+    gst_harness_teardown(plain);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_shares_are_not_scaled) {
+    GstVideoInfo info = make_info("GRAY8", 50, 40);
+    GstHarness *h =
+        chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40 ! videoscale ! "
+              "capsfilter caps=video/x-raw,width=100,height=20");
+    GstBuffer *out = push(h, &info, painted(&info, bright_half, 20));
+    const GstAnalyticsMtd mtd = only_classification(out);
+    assert_class(&mtd, 0, "foreground", 0.4);
+    assert_class(&mtd, 1, "background", 0.6);
+    gst_buffer_unref(out);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
+GST_START_TEST(test_restarts) {
+    File file = picture_file("picture.pgm");
+    gchar *text =
+        g_strdup_printf("gpusift backend=%s reference=%s ! gpuccl backend=%s output=none "
+                        "! gpugraphcut backend=%s output=none ! gpukmeans backend=%s",
+                        test_backend(), file.path, test_backend(), test_backend(), test_backend());
+    check_restarts(text);
+    g_free(text);
+    file_free(&file);
+}
+GST_END_TEST
+
+static Suite *analytics_suite(void) {
+    Suite *suite = suite_create("analytics");
+    TCase *tcase = add_case(suite, "elements");
+    tcase_add_loop_test(tcase, test_components, 0, G_N_ELEMENTS(outputs));
+    tcase_add_test(tcase, test_many_components);
+    tcase_add_test(tcase, test_found);
+    tcase_add_test(tcase, test_box_of_corners);
+    tcase_add_test(tcase, test_not_found);
+    tcase_add_loop_test(tcase, test_clusters, 0, 2);
+    tcase_add_loop_test(tcase, test_sides, 0, 4);
+    tcase = add_case(suite, "frames");
+    tcase_add_loop_test(tcase, test_two_elements, 0, 4);
+    tcase_add_test(tcase, test_all_elements);
+    tcase_add_loop_test(tcase, test_metadata_of_others, 0, G_N_ELEMENTS(outputs));
+    tcase_add_loop_test(tcase, test_not_wanted, 0, G_N_ELEMENTS(elements));
+    tcase_add_test(tcase, test_boxes_are_scaled);
+    tcase_add_test(tcase, test_shares_are_not_scaled);
+    tcase_add_test(tcase, test_restarts);
+    return suite;
+}
+
+int main(int argc, char **argv) {
+    gst_check_init(&argc, &argv);
+    return run_with_pictures(analytics_suite, "analytics", __FILE__);
+}
