@@ -6,7 +6,7 @@
  * With GST_TRACERS=leaks every test also fails on objects that are alive after
  * it. GPV_TEST_PICTURE names one more picture whose noisy copies are segmented.
  */
-#include "helpers.h"
+#include "clip.h"
 
 #include <math.h>
 
@@ -591,21 +591,6 @@ static GstBuffer *smooth_picture(const GstVideoInfo *info) {
             paint(&frame, x, y, color);
         }
     gst_video_frame_unmap(&frame);
-    return buffer;
-}
-
-/* Pikolo Espresso Bar, by Rachel Michetti, CC0: docs/images/make.py cuts it to this size. */
-static GstBuffer *photograph(void) {
-    static const gchar header[] = "P6\n160 120\n255\n";
-    enum { header_size = sizeof header - 1, pixel_bytes = 3 * video_pixels };
-    GstBuffer *buffer = buffer_of_size(pixel_bytes);
-    gchar *bytes = NULL;
-    gsize size = 0;
-    fail_unless(g_file_get_contents(GPV_TEST_PHOTOGRAPH, &bytes, &size, NULL));
-    fail_unless_equals_int(size, header_size + pixel_bytes);
-    fail_unless(memcmp(bytes, header, header_size) == 0);
-    gst_buffer_fill(buffer, 0, bytes + header_size, pixel_bytes);
-    g_free(bytes);
     return buffer;
 }
 

@@ -803,6 +803,17 @@ static inline int run_on_backend(Suite *(*suite)(void), const gchar *name, const
     return gst_check_run_suite(suite(), name, file);
 }
 
+/* Why no clip can be decoded into CUDAMemory, or NULL. */
+static inline const gchar *why_no_decoder(void) {
+    static const gchar *const elements[] = {"parsebin", "nvh264dec", "cudadownload"};
+    if (!g_getenv("GPV_TEST_CLIP"))
+        return "GPV_TEST_CLIP names no clip";
+    for (guint i = 0; i < G_N_ELEMENTS(elements); i++)
+        if (!gst_registry_check_feature_version(gst_registry_get(), elements[i], 1, 22, 0))
+            return "parsebin, nvh264dec or cudadownload is missing";
+    return NULL;
+}
+
 /* Likewise where no element decodes the pictures that the tests write. */
 static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
     if (!gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0)) {

@@ -194,16 +194,6 @@ GST_END_TEST
 
 /* ---- which of the two ---- */
 
-static const gchar *why_no_decoder(void) {
-    static const gchar *const elements[] = {"parsebin", "nvh264dec", "cudadownload"};
-    if (!g_getenv("GPV_TEST_CLIP"))
-        return "GPV_TEST_CLIP names no clip";
-    for (guint i = 0; i < G_N_ELEMENTS(elements); i++)
-        if (!gst_registry_check_feature_version(gst_registry_get(), elements[i], 1, 22, 0))
-            return "parsebin, nvh264dec or cudadownload is missing";
-    return NULL;
-}
-
 int main(int argc, char **argv) {
     const gboolean decoder = argc > 1 && g_str_equal(argv[1], "decoder");
     const gchar *reason = NULL;

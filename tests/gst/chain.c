@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * All five elements, one after the other, on a clip: what each of them makes of its frames is what
+ * the library makes of the same frames.
+ *
+ *     gst-chain            in system memory, on the backend GPV_TEST_BACKEND, or on the CPU
+ *     gst-chain memory     in CUDAMemory
+ *     gst-chain decoder    in CUDAMemory, as it comes from nvh264dec
+ *
+ * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the decoder, whose first
+ * GPV_TEST_CLIP_FRAMES frames count, 50 unless set; without it, a camera moves over a photograph.
+ */
+#include "clip.h"
+#include "library.h"
+
+#ifdef HAVE_GST_CUDA
+#    include "cuda_frames.h"
+#endif
+
+enum { made_width = 96, made_height = 72, made_frames = 30 };
+
+/* Everything is described and one picture made; every element makes a picture. */
+static const struct {
+    ChainLook look;
+    const gchar *format;
+} looks[] = {{{"none", "none", "overlay", TRUE}, "NV12"},
+             {{"rich", "colorize", "cutout", TRUE}, "I420"},
+             {{"points", "none", "cutout", FALSE}, "RGBA"}};
+
+/* ---- clips ---- */
+
+static guint most_frames(void) {
+    const gchar *wanted = g_getenv("GPV_TEST_CLIP_FRAMES");
+    return wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : 50;
+}
+
+/* That frames stayed on the device. */
+static void assert_no_copies(GstElement *bin) {
+    for (guint i = 0; i < stage_count; i++) {
+        GstElement *element = gst_bin_get_by_name(GST_BIN(bin), stages[i].name);
+        GstStructure *stats = NULL;
+        guint64 uploads = 1, downloads = 1;
+        g_object_get(element, "stats", &stats, NULL);
+        fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cuda");
+        fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
+                                      G_TYPE_UINT64, &downloads, NULL));
+        fail_unless_equals_uint64(uploads, 0);
+        fail_unless_equals_uint64(downloads, 0);
+        gst_structure_free(stats);
+        gst_object_unref(element);
+    }
+}
+
+/* Returns how many frames have come out. */
+static guint play(const gchar *text, const gchar *clip, const ChainLook *look, const gchar *backend,
+                  gboolean resident) {
+    GstElement *pipeline = launch(text);
+    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    ChainWatch *chain = chain_watch_new(pipeline, look, backend);
+    guint frames;
+    g_object_set(file, "location", clip, NULL);
+    fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+    wait_for_eos(pipeline);
+    if (resident)
+        assert_no_copies(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+    frames = chain->stages[0].given;
+    assert_watched(chain, frames);
+    assert_something_was_found(chain);
+    chain_watch_free(chain);
+    gst_object_unref(file);
+    gst_object_unref(pipeline);
+    return frames;
+}
+
+/* ---- system memory ---- */
+
+GST_START_TEST(test_system_memory) {
+    const ChainLook *look = &looks[__i__].look;
+    const gchar *given = g_getenv("GPV_TEST_CLIP");
+    gchar *chain = chain_text(look, test_backend(), "");
+    gchar *text = g_strdup_printf("filesrc name=file ! decodebin ! videoconvert ! "
+                                  "video/x-raw,format=%s ! identity eos-after=%u ! %s ! "
+                                  "fakesink sync=false",
+                                  looks[__i__].format, most_frames() + 1, chain);
+    File made = file_new("clip.mkv");
+    guint frames;
+    if (!given)
+        write_clip(&made, made_width, made_height, made_frames);
+    frames = play(text, given ? given : made.path, look, test_backend(), FALSE);
+    g_print("%u frames of %s, each equal to the library's in all five elements\n", frames,
+            looks[__i__].format);
+    fail_unless(given ? frames > 1 : frames == made_frames, "%u frames", frames);
+    file_free(&made);
+    g_free(text);
+    g_free(chain);
+}
+GST_END_TEST
+
+/* All that has been found is still with the frame at the end of the chain, and on the bus. */
+GST_START_TEST(test_results_stay) {
+    const ChainLook *look = &looks[__i__].look;
+    gchar *text = chain_text(look, test_backend(), "post-messages=true");
+    GstHarness *h = gst_harness_new_parse(text);
+    GstBus *bus = add_bus(h->element);
+    ChainWatch *chain = chain_watch_new(h->element, look, test_backend());
+    GstBuffer *picture = photograph();
+    GstVideoInfo info = make_info("RGB", made_width, made_height);
+    set_info(h, &info);
+    for (guint i = 0; i < 3; i++) {
+        GstBuffer *out =
+            gst_harness_push_and_pull(h, camera_frame(picture, made_width, made_height, i));
+        for (guint s = 0; s < stage_count; s++) {
+            GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+            const GstStructure *posted, *attached = results_of(out, stages[s].name);
+            fail_unless(message != NULL, "%s has posted nothing", stages[s].name);
+            posted = gst_message_get_structure(message);
+            fail_unless_equals_string(gst_structure_get_name(posted), stages[s].name);
+            assert_time(posted, "timestamp", i * GST_SECOND / 25);
+            for (gint f = 0; f < gst_structure_n_fields(attached); f++) {
+                const gchar *name = gst_structure_nth_field_name(attached, (guint)f);
+                if (!G_VALUE_HOLDS(gst_structure_get_value(attached, name), G_TYPE_BYTES))
+                    assert_same_field(name, gst_structure_get_value(posted, name),
+                                      gst_structure_get_value(attached, name));
+            }
+            gst_message_unref(message);
+        }
+        gst_buffer_unref(out);
+    }
+    assert_watched(chain, 3);
+    drop_bus(h->element, bus);
+    gst_harness_teardown(h);
+    chain_watch_free(chain);
+    gst_buffer_unref(picture);
+    g_free(text);
+}
+GST_END_TEST
+
+static Suite *chain_suite(void) {
+    Suite *suite = suite_create("chain");
+    TCase *tcase = add_case(suite, "chain");
+    tcase_set_timeout(tcase, 280);
+    tcase_add_loop_test(tcase, test_system_memory, 0, G_N_ELEMENTS(looks));
+    tcase_add_loop_test(tcase, test_results_stay, 0, G_N_ELEMENTS(looks));
+    return suite;
+}
+
+/* ---- CUDAMemory ---- */
+
+#ifdef HAVE_GST_CUDA
+
+/* Frames that somebody else has put on the device, in a CUDA context that the chain takes over. */
+GST_START_TEST(test_memory) {
+    const ChainLook *look = &looks[__i__].look;
+    gchar *text = chain_text(look, "cuda", "");
+    GstCudaContext *context = new_context();
+    GstHarness *h = gst_harness_new_parse(text);
+    ChainWatch *chain = chain_watch_new(h->element, look, "cpu");
+    GstBuffer *picture = photograph();
+    GstVideoInfo rgb = make_info("RGB", made_width, made_height);
+    GstVideoInfo info = make_info(looks[__i__].format, made_width, made_height);
+    GstHarness *convert = gst_harness_new("videoconvert");
+    gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb), gst_video_info_to_caps(&info));
+    gst_harness_set_src_caps(h, cuda_caps(&info));
+    for (guint i = 0; i < made_frames; i++) {
+        GstBuffer *made = camera_frame(picture, made_width, made_height, i);
+        GstBuffer *frame = gst_harness_push_and_pull(convert, made);
+        GstBuffer *cuda = cuda_buffer(context, &info), *out;
+        copy(&info, frame, cuda);
+        GST_BUFFER_PTS(cuda) = GST_BUFFER_PTS(frame);
+        out = gst_harness_push_and_pull(h, cuda);
+        fail_unless(memory_of(out)->context == context);
+        gst_buffer_unref(out);
+        gst_buffer_unref(frame);
+    }
+    assert_watched(chain, made_frames);
+    assert_something_was_found(chain);
+    assert_no_copies(h->element);
+    g_print("%u frames of %s in CUDAMemory, each equal to the library's in all five elements\n",
+            (guint)made_frames, looks[__i__].format);
+    gst_harness_teardown(convert);
+    gst_harness_teardown(h);
+    chain_watch_free(chain);
+    gst_buffer_unref(picture);
+    gst_object_unref(context);
+    g_free(text);
+}
+GST_END_TEST
+
+GST_START_TEST(test_decoder) {
+    const ChainLook *look = &looks[__i__].look;
+    gchar *chain = chain_text(look, "cuda", "");
+    gchar *text = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec ! "
+                                  "video/x-raw(memory:CUDAMemory) ! identity eos-after=%u ! %s ! "
+                                  "fakesink sync=false",
+                                  most_frames() + 1, chain);
+    const guint frames = play(text, g_getenv("GPV_TEST_CLIP"), look, "cpu", TRUE);
+    g_print("%u decoded frames, each equal to the library's in all five elements\n", frames);
+    fail_unless(frames > 1);
+    g_free(text);
+    g_free(chain);
+}
+GST_END_TEST
+
+static Suite *memory_suite(void) {
+    Suite *suite = suite_create("memory");
+    TCase *tcase = add_case(suite, "memory");
+    tcase_set_timeout(tcase, 280);
+    tcase_add_loop_test(tcase, test_memory, 0, G_N_ELEMENTS(looks));
+    return suite;
+}
+
+static Suite *decoder_suite(void) {
+    Suite *suite = suite_create("decoder");
+    TCase *tcase = add_case(suite, "decoder");
+    tcase_set_timeout(tcase, 280);
+    tcase_add_loop_test(tcase, test_decoder, 0, 2);
+    return suite;
+}
+
+static int run_on_device(int argc, char **argv) {
+    const gboolean decoder = g_str_equal(argv[argc - 1], "decoder");
+    const gchar *reason = decoder ? why_no_decoder() : NULL;
+    if (!have_cuda_device())
+        reason = "there is no CUDA device";
+    if (reason) {
+        g_print("not run: %s\n", reason);
+        return 77;
+    }
+    return gst_check_run_suite(decoder ? decoder_suite() : memory_suite(), "chain", __FILE__);
+}
+
+#endif
+
+int main(int argc, char **argv) {
+    gst_check_init(&argc, &argv);
+#ifdef HAVE_GST_CUDA
+    if (argc > 1)
+        return run_on_device(argc, argv);
+#endif
+    return run_with_clips(chain_suite, "chain", __FILE__);
+}

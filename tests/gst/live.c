@@ -1,0 +1,442 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * All five elements in one live pipeline, on the backend GPV_TEST_BACKEND, or on the CPU: new caps
+ * in mid-stream, a sink that is too slow, properties that change from another thread, seeks and
+ * loops, the end of the stream and what comes after it. With GST_TRACERS=leaks every test also
+ * fails on objects that are alive after it.
+ */
+#include "clip.h"
+#include "library.h"
+
+enum { width = 64, height = 48, clip_frames = 25 };
+
+static const ChainLook warm = {"rich", "none", "overlay", TRUE};
+/* A frame that is thrown away halfway through the chain leaves no trace. */
+static const ChainLook cold = {"rich", "none", "overlay", FALSE};
+
+#define SOURCE "filesrc name=file ! matroskademux name=demux  jpegdec name=decoder"
+
+typedef struct {
+    File file;
+    GstElement *pipeline;
+    ChainWatch *chain;
+} Player;
+
+static GstElement *launch_chain(const gchar *source, const ChainLook *look, const gchar *sink) {
+    gchar *chain = chain_text(look, test_backend(), "");
+    gchar *text = g_strdup_printf("%s ! %s ! %s", source, chain, sink);
+    GstElement *pipeline = launch(text);
+    g_free(text);
+    g_free(chain);
+    return pipeline;
+}
+
+static GstElement *element_of(GstElement *pipeline, const gchar *name) {
+    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+    fail_unless(element != NULL, "%s", name);
+    return element;
+}
+
+/* After every start, not only after the first one, as gst_parse_launch() would. */
+static void link_video(G_GNUC_UNUSED GstElement *demux, GstPad *pad, gpointer decoder) {
+    GstPad *sink = gst_element_get_static_pad(decoder, "sink");
+    fail_unless_equals_int(gst_pad_link(pad, sink), GST_PAD_LINK_OK);
+    gst_object_unref(sink);
+}
+
+static Player player_new(const ChainLook *look, const gchar *sink) {
+    Player player = {file_new("clip.mkv"), launch_chain(SOURCE, look, sink), NULL};
+    GstElement *file = element_of(player.pipeline, "file");
+    GstElement *demux = element_of(player.pipeline, "demux");
+    GstElement *decoder = element_of(player.pipeline, "decoder");
+    g_signal_connect(demux, "pad-added", G_CALLBACK(link_video), decoder);
+    write_clip(&player.file, width, height, clip_frames);
+    g_object_set(file, "location", player.file.path, NULL);
+    player.chain = chain_watch_new(player.pipeline, look, test_backend());
+    gst_object_unref(decoder);
+    gst_object_unref(demux);
+    gst_object_unref(file);
+    return player;
+}
+
+static void player_free(Player *player) {
+    reach(player->pipeline, GST_STATE_NULL);
+    gst_object_unref(player->pipeline);
+    chain_watch_free(player->chain);
+    file_free(&player->file);
+}
+
+/* ---- caps ---- */
+
+/* Frames in are frames out, and each is right, the first one after a change too. */
+GST_START_TEST(test_new_caps) {
+    static const ChainLook look = {"none", "colorize", "overlay", TRUE};
+    gchar *text = chain_text(&look, test_backend(), "");
+    GstHarness *h = gst_harness_new_parse(text);
+    ChainWatch *chain = chain_watch_new(h->element, &look, test_backend());
+    guint frames = 0;
+    for (guint i = 0; i < 60; i++) {
+        /* Now one thing changes, now another, now all. */
+        const guint of_format = i / 2, of_size = i / 3;
+        GstVideoInfo info = make_info(formats[of_format * 5 % G_N_ELEMENTS(formats)],
+                                      1 + (gint)(of_size * 37 % 90), 1 + (gint)(of_size * 53 % 70));
+        info.fps_n = 25 + (gint)i / 5;
+        set_info(h, &info);
+        for (guint again = 0; again <= i % 3; again++) {
+            GstBuffer *out = gst_harness_push_and_pull(h, random_frame(&info));
+            assert_output_caps(h, &info);
+            gst_buffer_unref(out);
+            frames++;
+        }
+    }
+    assert_watched(chain, frames);
+    fail_unless_equals_int(gst_harness_buffers_received(h), frames);
+    gst_harness_teardown(h);
+    chain_watch_free(chain);
+    g_free(text);
+}
+GST_END_TEST
+
+/* ---- a slow sink ---- */
+
+enum { slow_frames = 300, slow_ms = 30 }; /* 100 frames a second come, and 33 can be shown */
+
+typedef struct {
+    GstElement *pipeline;
+    guint frames;
+    GstClockTime last, latest, longest; /* PTS; how late frames were, and the longest of pauses */
+    gint64 shown_at;
+    gint qos[stage_count]; /* events that have reached the elements */
+} Slow;
+
+static void show_slowly(G_GNUC_UNUSED GstElement *sink, GstBuffer *buffer,
+                        G_GNUC_UNUSED GstPad *pad, gpointer user) {
+    Slow *slow = user;
+    GstClock *clock = gst_element_get_clock(slow->pipeline);
+    const GstClockTime now = gst_clock_get_time(clock) - gst_element_get_base_time(slow->pipeline);
+    const gint64 shown_at = g_get_monotonic_time();
+    const GstClockTime pause = slow->frames ? (GstClockTime)(shown_at - slow->shown_at) * 1000 : 0;
+    slow->longest = MAX(slow->longest, pause);
+    slow->shown_at = shown_at;
+    slow->last = GST_BUFFER_PTS(buffer);
+    slow->latest = MAX(slow->latest, now > slow->last ? now - slow->last : 0);
+    slow->frames++;
+    gst_object_unref(clock);
+    g_usleep(slow_ms * 1000);
+}
+
+static GstPadProbeReturn count_qos(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                   gpointer count) {
+    if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(probe)) == GST_EVENT_QOS)
+        g_atomic_int_inc((gint *)count);
+    return GST_PAD_PROBE_OK;
+}
+
+/* Where frames wait: behind the chain, for a sink whose queue drops those that are old; or in front
+   of it, and the elements drop what would be late. */
+static const struct {
+    const gchar *name, *before, *after;
+    gboolean elements_drop;
+} waits[] = {{"a leaky queue", "", "queue leaky=downstream max-size-buffers=2 ! ", FALSE},
+             {"QoS", "! queue max-size-buffers=0 max-size-bytes=0 max-size-time=0 ", "", TRUE}};
+
+/* If nothing were dropped, the last frame of the 3 seconds would be 6 seconds late. */
+GST_START_TEST(test_slow_sink) {
+    gchar *source = g_strdup_printf("videotestsrc is-live=true num-buffers=%d pattern=ball ! "
+                                    "video/x-raw,format=NV12,width=64,height=48,framerate=100/1 %s",
+                                    (gint)slow_frames, waits[__i__].before);
+    gchar *shown = g_strdup_printf("%sfakesink name=sink sync=true qos=true max-lateness=-1 "
+                                   "signal-handoffs=true",
+                                   waits[__i__].after);
+    GstElement *pipeline = launch_chain(source, &warm, shown);
+    GstElement *sink = element_of(pipeline, "sink");
+    ChainWatch *chain = chain_watch_new(pipeline, &warm, test_backend());
+    const Watch *first = &chain->stages[0], *last = &chain->stages[stage_count - 1];
+    Slow slow = {.pipeline = pipeline};
+    const GstClockTime end = slow_frames * GST_SECOND / 100;
+    for (guint i = 0; i < stage_count; i++) {
+        GstElement *element = element_of(pipeline, stages[i].name);
+        probe_pad(element, "src", GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, count_qos, &slow.qos[i]);
+        gst_object_unref(element);
+    }
+    g_signal_connect(sink, "handoff", G_CALLBACK(show_slowly), &slow);
+    fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+    wait_for_eos(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+    g_print("%s: of %u frames %u were made and %u shown, at most %.0f ms late, the last %.0f ms "
+            "before the end, no pause above %.0f ms\n",
+            waits[__i__].name, first->given, last->compared, slow.frames,
+            (gdouble)slow.latest / 1e6, (gdouble)(end - slow.last) / 1e6,
+            (gdouble)slow.longest / 1e6);
+    for (guint i = 0; i < stage_count; i++)
+        fail_unless(slow.qos[i] > 0, "no QoS event has reached %s", stages[i].name);
+    fail_unless(first->given == slow_frames);
+    fail_unless(slow.frames > 10 && slow.frames < slow_frames / 2);
+    fail_unless(!waits[__i__].elements_drop || last->compared == slow.frames);
+    fail_unless(slow.latest < GST_SECOND && slow.longest < GST_SECOND);
+    fail_unless(end - slow.last < GST_SECOND / 2);
+    chain_watch_free(chain);
+    gst_object_unref(sink);
+    gst_object_unref(pipeline);
+    g_free(shown);
+    g_free(source);
+}
+GST_END_TEST
+
+/* ---- properties ---- */
+
+enum { changes = 3000, changes_between_frames = 25 };
+
+/* What would take too long for a frame of a test, or is no value though it is in the range. */
+static const struct {
+    const gchar *name;
+    gint least, most;
+} limits[] = {{"radius", 0, 40},        {"radius-y", -1, 40},    {"iterations", 1, 3},
+              {"clusters", 2, 32},      {"max-clusters", 2, 32}, {"max-iterations", 0, 50},
+              {"n-octave-layers", 1, 8}};
+
+static gint random_int(const GParamSpecInt *spec) {
+    gint least = spec->minimum, most = spec->maximum;
+    for (guint i = 0; i < G_N_ELEMENTS(limits); i++)
+        if (g_str_equal(spec->parent_instance.name, limits[i].name)) {
+            least = limits[i].least;
+            most = limits[i].most;
+        }
+    return (gint)((gint64)least + (gint64)(g_random_double() * ((gdouble)most - least + 1)));
+}
+
+/* Of all sizes. */
+static gfloat random_float(const GParamSpecFloat *spec) {
+    const gdouble part = pow(10, g_random_double_range(-6, 0));
+    return (gfloat)(spec->minimum + part * ((gdouble)spec->maximum - spec->minimum));
+}
+
+static const gchar *random_text(const gchar *name, const gchar *picture) {
+    static const gchar *const rects[] = {"4,4,20,20", "0,0,64,48", "-5,-5,30,90", "60,40,9,9"};
+    if (g_str_equal(name, "rect"))
+        return rects[g_random_int_range(0, G_N_ELEMENTS(rects))];
+    return g_str_equal(name, "reference") && g_random_boolean() ? NULL : picture;
+}
+
+static void change_one(GstElement *element, GParamSpec *spec, const gchar *picture) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, spec->value_type);
+    if (G_IS_PARAM_SPEC_INT(spec))
+        g_value_set_int(&value, random_int(G_PARAM_SPEC_INT(spec)));
+    else if (G_IS_PARAM_SPEC_UINT(spec))
+        g_value_set_uint(&value, g_random_int());
+    else if (G_IS_PARAM_SPEC_UINT64(spec))
+        g_value_set_uint64(&value, g_random_int());
+    else if (G_IS_PARAM_SPEC_FLOAT(spec))
+        g_value_set_float(&value, random_float(G_PARAM_SPEC_FLOAT(spec)));
+    else if (G_IS_PARAM_SPEC_BOOLEAN(spec))
+        g_value_set_boolean(&value, g_random_boolean());
+    else if (G_IS_PARAM_SPEC_STRING(spec))
+        g_value_set_string(&value, random_text(spec->name, picture));
+    else if (G_IS_PARAM_SPEC_ENUM(spec)) {
+        const GEnumClass *klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+        g_value_set_enum(&value, klass->values[g_random_int_range(0, (gint)klass->n_values)].value);
+    } else
+        fail("%s is of a type that is not changed here", spec->name);
+    g_object_set_property(G_OBJECT(element), spec->name, &value);
+    g_value_unset(&value);
+}
+
+typedef struct {
+    GstElement *pipeline;
+    const gchar *picture;
+    GPtrArray *elements, *specs; /* one of each for every property that is live */
+    gint frames, kinds;
+} Changer;
+
+static void add_properties(Changer *changer, const gchar *name) {
+    GstElement *element = element_of(changer->pipeline, name);
+    guint count = 0;
+    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; i++)
+        if ((specs[i]->flags & GST_PARAM_MUTABLE_PLAYING) && (specs[i]->flags & G_PARAM_WRITABLE) &&
+            g_str_has_prefix(g_type_name(specs[i]->owner_type), "GstGpu")) {
+            g_ptr_array_add(changer->elements, element);
+            g_ptr_array_add(changer->specs, specs[i]);
+        }
+    g_free(specs);
+    gst_object_unref(element); /* the pipeline holds it */
+}
+
+/* As an application would: frames keep coming meanwhile. */
+static gpointer change_properties(gpointer user) {
+    Changer *changer = user;
+    const guint count = changer->specs->len;
+    for (guint i = 0; i < changes; i++) {
+        const guint which = (guint)g_random_int_range(0, (gint)count);
+        const gint before = g_atomic_int_get(&changer->frames);
+        change_one(g_ptr_array_index(changer->elements, which),
+                   g_ptr_array_index(changer->specs, which), changer->picture);
+        for (guint ms = 0; i % changes_between_frames == 0 && ms < 60000 &&
+                           g_atomic_int_get(&changer->frames) == before;
+             ms++)
+            g_usleep(1000);
+        if (i % changes_between_frames == 0 && g_atomic_int_get(&changer->frames) == before)
+            return "no frame within a minute";
+    }
+    gst_element_send_event(changer->pipeline, gst_event_new_eos());
+    return NULL;
+}
+
+static GstPadProbeReturn count_frame(G_GNUC_UNUSED GstPad *pad,
+                                     G_GNUC_UNUSED GstPadProbeInfo *probe, gpointer count) {
+    g_atomic_int_inc((gint *)count);
+    return GST_PAD_PROBE_OK;
+}
+
+/* gpuccl is last, as nothing here takes its labels. */
+GST_START_TEST(test_properties) {
+    gchar *text = g_strdup_printf(
+        "videotestsrc pattern=smpte ! video/x-raw,format=NV12,width=64,height=48 ! "
+        "gpuerode name=gpuerode backend=%s ! gpukmeans name=gpukmeans backend=%s ! "
+        "gpusift name=gpusift backend=%s ! gpugraphcut name=gpugraphcut backend=%s ! "
+        "gpuccl name=gpuccl backend=%s ! fakesink name=sink sync=false",
+        test_backend(), test_backend(), test_backend(), test_backend(), test_backend());
+    Changer changer = {
+        launch(text), GPV_TEST_PHOTOGRAPH, g_ptr_array_new(), g_ptr_array_new(), 0, 0};
+    GstElement *sink = element_of(changer.pipeline, "sink");
+    GstElement *cut = element_of(changer.pipeline, "gpugraphcut");
+    GThread *thread;
+    const gchar *failure;
+    /* What seed-source may ask for at any time. */
+    g_object_set(cut, "seeds", changer.picture, "rect", "4,4,20,20", NULL);
+    for (guint i = 0; i < stage_count; i++)
+        add_properties(&changer, stages[i].name);
+    fail_unless(changer.specs->len > 50, "%u properties", changer.specs->len);
+    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, count_frame, &changer.frames);
+    reach(changer.pipeline, GST_STATE_PLAYING);
+    thread = g_thread_new("properties", change_properties, &changer);
+    wait_for_eos(changer.pipeline);
+    failure = g_thread_join(thread);
+    fail_unless(failure == NULL, "%s", failure);
+    reach(changer.pipeline, GST_STATE_NULL);
+    g_print("%u changes of %u properties, %d frames\n", (guint)changes, changer.specs->len,
+            changer.frames);
+    fail_unless(changer.frames >= changes / changes_between_frames);
+    g_ptr_array_unref(changer.elements);
+    g_ptr_array_unref(changer.specs);
+    gst_object_unref(cut);
+    gst_object_unref(sink);
+    gst_object_unref(changer.pipeline);
+    g_free(text);
+}
+GST_END_TEST
+
+/* ---- loops and seeks ---- */
+
+static void seek(GstElement *pipeline, GstSeekFlags flags, GstClockTime from) {
+    fail_unless(gst_element_seek(pipeline, 1.0, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET,
+                                 (gint64)from, GST_SEEK_TYPE_SET, GST_SECOND));
+}
+
+static void wait_for(GstElement *pipeline, GstMessageType type) {
+    GstBus *bus = gst_element_get_bus(pipeline);
+    GstMessage *message =
+        gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, type | GST_MESSAGE_ERROR);
+    fail_unless(message != NULL, "no %s within a minute", gst_message_type_get_name(type));
+    fail_unless_equals_int(GST_MESSAGE_TYPE(message), type);
+    gst_message_unref(message);
+    gst_object_unref(bus);
+}
+
+/* Each round has all frames, and each goes on from the one before. */
+GST_START_TEST(test_loop) {
+    Player player = player_new(&warm, "fakesink name=sink sync=false");
+    reach(player.pipeline, GST_STATE_PAUSED);
+    seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT, 0);
+    reach(player.pipeline, GST_STATE_PAUSED);
+    {
+        /* What was prerolled before the seek does not count. */
+        const guint before = player.chain->stages[0].given - 1;
+        reach(player.pipeline, GST_STATE_PLAYING);
+        for (guint round = 1; round <= 6; round++) {
+            wait_for(player.pipeline, GST_MESSAGE_SEGMENT_DONE);
+            fail_unless_equals_int(player.chain->stages[0].given - before, round * clip_frames);
+            seek(player.pipeline, round < 6 ? GST_SEEK_FLAG_SEGMENT : GST_SEEK_FLAG_NONE, 0);
+        }
+        wait_for_eos(player.pipeline);
+        assert_watched(player.chain, before + 7 * clip_frames);
+    }
+    assert_something_was_found(player.chain);
+    player_free(&player);
+}
+GST_END_TEST
+
+/* Of a clip of a second. Every frame that arrives is the one that was asked for, and right. */
+GST_START_TEST(test_seeks) {
+    Player player = player_new(&cold, "fakesink name=sink sync=false");
+    reach(player.pipeline, GST_STATE_PAUSED);
+    for (guint i = 0; i < 40; i++) {
+        const GstClockTime to = (i * 7 % clip_frames) * GST_SECOND / 25;
+        seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, to);
+        reach(player.pipeline, GST_STATE_PAUSED);
+        fail_unless_equals_clocktime(preroll_time(player.pipeline), to);
+    }
+    seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT, 0);
+    reach(player.pipeline, GST_STATE_PLAYING);
+    for (guint i = 0; i < 40; i++) { /* while frames flow, at any moment */
+        g_usleep((gulong)g_random_int_range(0, 20000));
+        seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT,
+             (GstClockTime)g_random_int_range(0, 900) * GST_MSECOND);
+    }
+    seek(player.pipeline, GST_SEEK_FLAG_FLUSH, 0);
+    wait_for_eos(player.pipeline);
+    fail_unless_equals_clocktime(preroll_time(player.pipeline),
+                                 (clip_frames - 1) * GST_SECOND / 25);
+    player_free(&player);
+}
+GST_END_TEST
+
+/* ---- the end of the stream ---- */
+
+/* From the end to READY and back, where everything begins anew. */
+GST_START_TEST(test_restart) {
+    Player player = player_new(&warm, "fakesink name=sink sync=false");
+    for (guint i = 1; i <= 5; i++) {
+        reach(player.pipeline, GST_STATE_PLAYING);
+        wait_for_eos(player.pipeline);
+        assert_watched(player.chain, i * clip_frames);
+        reach(player.pipeline, i % 2 ? GST_STATE_READY : GST_STATE_NULL);
+        chain_watch_restart(player.chain, test_backend());
+    }
+    assert_something_was_found(player.chain);
+    player_free(&player);
+}
+GST_END_TEST
+
+/* From the end back to the start, where everything goes on. */
+GST_START_TEST(test_again) {
+    Player player = player_new(&warm, "fakesink name=sink sync=false");
+    reach(player.pipeline, GST_STATE_PLAYING);
+    for (guint i = 1; i <= 5; i++) {
+        wait_for_eos(player.pipeline);
+        assert_watched(player.chain, i * clip_frames);
+        seek(player.pipeline, GST_SEEK_FLAG_FLUSH, 0);
+    }
+    wait_for_eos(player.pipeline);
+    assert_watched(player.chain, 6 * clip_frames);
+    player_free(&player);
+}
+GST_END_TEST
+
+static Suite *live_suite(void) {
+    Suite *suite = suite_create("live");
+    tcase_add_test(add_case(suite, "new caps"), test_new_caps);
+    tcase_add_loop_test(add_case(suite, "slow sink"), test_slow_sink, 0, G_N_ELEMENTS(waits));
+    tcase_add_test(add_case(suite, "properties"), test_properties);
+    tcase_add_test(add_case(suite, "loop"), test_loop);
+    tcase_add_test(add_case(suite, "seeks"), test_seeks);
+    tcase_add_test(add_case(suite, "restart"), test_restart);
+    tcase_add_test(add_case(suite, "again"), test_again);
+    return suite;
+}
+
+int main(int argc, char **argv) {
+    gst_check_init(&argc, &argv);
+    return run_with_clips(live_suite, "live", __FILE__);
+}
