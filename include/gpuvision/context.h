@@ -89,8 +89,9 @@ GPV_API void gpv_context_params_init(gpv_context_params *params, uint32_t size);
  * @param params  NULL = all defaults
  * @param out     set to the context, or to NULL on failure
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT; GPV_ERR_NO_DEVICE if CUDA was asked
- *         for and there is none; GPV_ERR_UNSUPPORTED if this build lacks the
- *         backend; GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST.
+ *         for and there is none, or another process has it for itself;
+ *         GPV_ERR_UNSUPPORTED if this build lacks the backend;
+ *         GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST.
  *         The reason of a failure goes to the log callback.
  * Reentrant.
  */

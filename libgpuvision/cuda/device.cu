@@ -45,6 +45,18 @@ void require_device(int device) {
                                            std::to_string(count) + " CUDA devices were found");
 }
 
+/// Makes the device's primary context, if there is none yet.
+void enter_primary_context(int device) {
+    const cudaError_t error = runtime.set_device(device);
+    if (error == cudaErrorDevicesUnavailable) {
+        cudaGetLastError(); // so that no later call reports it
+        throw Error(Status::no_device, "CUDA device " + std::to_string(device) +
+                                           " is in use by another process, or closed to this one "
+                                           "by its compute mode (cudaErrorDevicesUnavailable)");
+    }
+    GPV_CUDA(error);
+}
+
 std::string capability_text(int capability) {
     return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
@@ -67,7 +79,7 @@ CudaDevice::CudaDevice(int device) {
     require_device(device);
     const KeptContext kept;
     if (device != device_current)
-        GPV_CUDA(runtime.set_device(device));
+        enter_primary_context(device);
     context_ = current_context();
     GPV_CUDA(runtime.get_device(&ordinal_));
     cudaDeviceProp properties;

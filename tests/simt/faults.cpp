@@ -1126,7 +1126,7 @@ bool attempt(const Scenario<Look> &scenario, Fault fault, std::size_t k) {
         session.show(*scenario.later);
 
     const std::size_t start = simt::calls();
-    (fault == Fault::poison ? simt::poison_call : simt::fail_call)(k);
+    fault == Fault::poison ? simt::poison_call(k) : simt::fail_call(k);
     gpv_status status = GPV_OK;
     Act failed = {};
     bool pending = false; // a run before the call that fails
@@ -1422,7 +1422,7 @@ bool attempt_captured(const Look &look, Fault fault, std::size_t k) {
     bool reached = false;
     const gpv_status status = capture(session, [&] {
         const std::size_t start = simt::calls();
-        (fault == Fault::poison ? simt::poison_call : simt::fail_call)(k);
+        fault == Fault::poison ? simt::poison_call(k) : simt::fail_call(k);
         const gpv_status of_run = session.perform(run);
         reached = simt::calls() - start >= k;
         simt::fail_call(0);
@@ -1596,7 +1596,23 @@ void test_devices() {
     }
     simt::set_device_count(1);
     require(gpv_backend_available(GPV_BACKEND_CUDA), "CUDA is available");
-    std::printf("devices: none current, 5, 1 of 2, none\n");
+    {
+        const Current none(nullptr);
+        Session session(look.on_host());
+        simt::set_busy(true);
+        require_status(session.perform(create_context), GPV_ERR_NO_DEVICE, "a busy device");
+        require(session.text.find("in use by another process") != std::string::npos, session.text);
+        session.params.backend = GPV_BACKEND_AUTO;
+        session.succeed({create_context});
+        require(gpv_context_backend(session.context) == GPV_BACKEND_CPU, "the CPU computes");
+        simt::set_busy(false);
+    }
+    {
+        Session session(look.on_host());
+        session.succeed({create_context, create, run, wait});
+        require(gpv_context_backend(session.context) == GPV_BACKEND_CUDA, "it is free again");
+    }
+    std::printf("devices: none current, 5, 1 of 2, none, busy\n");
 }
 
 // ---------------------------------------------------------------------------- memory, waiting

@@ -80,7 +80,8 @@ CUctx_st primary[8]; // of each device
 CUstream_st legacy = {nullptr, true};
 int device_count = 1;
 std::size_t call_count = 0, failing_call = 0, poisoning_call = 0, object_count = 0, copied[4];
-bool poisoned = false;
+cudaError_t failing_error = cudaSuccess; // cudaSuccess: the call's own
+bool poisoned = false, busy = false;
 std::map<CUcontext, cudaError_t> lost;
 std::map<const char *, Allocation> allocations;
 std::map<const void *, std::size_t> shared_limits;
@@ -115,14 +116,15 @@ void require_context() {
 void count_call(cudaError_t injected) {
     if (++call_count == poisoning_call && context)
         lost[context] = cudaErrorIllegalAddress;
-    require(call_count != failing_call, injected);
+    require(call_count != failing_call, failing_error == cudaSuccess ? injected : failing_error);
 }
 
 void begin_call(cudaError_t injected) {
-    if (!context && device_count != 0)
+    if (!context && device_count != 0 && !busy)
         context = &primary[0];
     count_call(injected);
     require(device_count != 0, cudaErrorNoDevice);
+    require(context, cudaErrorDevicesUnavailable);
     require_context();
 }
 
@@ -492,9 +494,10 @@ SIMT_DRIVER_FUNCTION CUresult set_current(CUcontext current) {
 
 namespace simt {
 
-void fail_call(std::size_t k) {
+void fail_call(std::size_t k, cudaError_t error) {
     const std::lock_guard lock(mutex);
     failing_call = k == 0 ? 0 : call_count + k;
+    failing_error = error;
 }
 
 void poison_call(std::size_t k) {
@@ -516,7 +519,7 @@ void reset() {
     const std::lock_guard lock(mutex);
     queue.clear();
     lost.clear();
-    poisoned = false;
+    poisoned = busy = false;
     device_count = 1;
     call_count = failing_call = poisoning_call = 0;
     std::fill(std::begin(copied), std::end(copied), 0);
@@ -546,6 +549,11 @@ std::size_t copied_bytes(cudaMemcpyKind kind) {
 void set_device_count(int count) {
     const std::lock_guard lock(mutex);
     device_count = count;
+}
+
+void set_busy(bool now) {
+    const std::lock_guard lock(mutex);
+    busy = now;
 }
 
 } // namespace simt
@@ -621,6 +629,7 @@ cudaError_t cudaGetDevice(int *device) {
 cudaError_t cudaSetDevice(int device) {
     return call_without_context([&] {
         require_device(device);
+        require(!busy, cudaErrorDevicesUnavailable);
         context = &primary[device];
     });
 }

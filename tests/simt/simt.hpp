@@ -14,9 +14,10 @@ namespace simt {
 /// As GPV_SIMT_SEED.
 void seed(std::uint64_t value);
 
-/// The k-th runtime call from now on, 1 for the next, fails once. 0 takes it back. Calls that
-/// release something, and those that wait, do their work and then fail.
-void fail_call(std::size_t k);
+/// The k-th runtime call from now on, 1 for the next, fails once: with this error, or with one of
+/// the call's own. 0 takes it back. Calls that release something, and those that wait, do their
+/// work and then fail.
+void fail_call(std::size_t k, cudaError_t error = cudaSuccess);
 
 /// Runtime calls so far.
 std::size_t calls();
@@ -45,5 +46,9 @@ std::size_t copied_bytes(cudaMemcpyKind kind);
 
 /// Up to 8; 0: every call that needs a device returns cudaErrorNoDevice.
 void set_device_count(int count);
+
+/// Another process has the devices for itself: as long as that is so, a thread cannot make one of
+/// them current, and cudaErrorDevicesUnavailable is all that it gets.
+void set_busy(bool busy);
 
 } // namespace simt
