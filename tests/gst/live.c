@@ -153,7 +153,7 @@ GST_START_TEST(test_slow_sink) {
     ChainWatch *chain = chain_watch_new(pipeline, &warm, test_backend());
     const Watch *first = &chain->stages[0], *last = &chain->stages[stage_count - 1];
     Slow slow = {.pipeline = pipeline};
-    const GstClockTime end = slow_frames * GST_SECOND / 100;
+    const GstClockTimeDiff end = slow_frames * GST_SECOND / 100;
     for (guint i = 0; i < stage_count; i++) {
         GstElement *element = element_of(pipeline, stages[i].name);
         probe_pad(element, "src", GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, count_qos, &slow.qos[i]);
@@ -166,7 +166,7 @@ GST_START_TEST(test_slow_sink) {
     g_print("%s: of %u frames %u were made and %u shown, at most %.0f ms late, the last %.0f ms "
             "before the end, no pause above %.0f ms\n",
             waits[__i__].name, first->given, last->compared, slow.frames,
-            (gdouble)slow.latest / 1e6, (gdouble)(end - slow.last) / 1e6,
+            (gdouble)slow.latest / 1e6, (gdouble)(end - (GstClockTimeDiff)slow.last) / 1e6,
             (gdouble)slow.longest / 1e6);
     for (guint i = 0; i < stage_count; i++)
         fail_unless(slow.qos[i] > 0, "no QoS event has reached %s", stages[i].name);
@@ -174,7 +174,7 @@ GST_START_TEST(test_slow_sink) {
     fail_unless(slow.frames > 10 && slow.frames < slow_frames / 2);
     fail_unless(!waits[__i__].elements_drop || last->compared == slow.frames);
     fail_unless(slow.latest < GST_SECOND && slow.longest < GST_SECOND);
-    fail_unless(end - slow.last < GST_SECOND / 2);
+    fail_unless(end - (GstClockTimeDiff)slow.last < GST_SECOND / 2);
     chain_watch_free(chain);
     gst_object_unref(sink);
     gst_object_unref(pipeline);
