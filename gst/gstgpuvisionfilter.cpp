@@ -647,6 +647,16 @@ void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
         follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
+/* Of a pool that has no memory left, core says nothing on the bus. */
+GstFlowReturn acquire_output_buffer(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer **out) {
+    const GstFlowReturn flow =
+        base_class()->prepare_output_buffer(GST_BASE_TRANSFORM(self), in, out);
+    if (flow == GST_FLOW_ERROR)
+        post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY),
+                   g_strdup("the buffer pool gave no buffer for the output frame"));
+    return flow;
+}
+
 /* To add metadata the frame has to be writable, but not its pixels. */
 GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
@@ -660,7 +670,7 @@ GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstB
              gst_buffer_is_all_memory_writable(in))
         *out = in;
     else
-        return base_class()->prepare_output_buffer(trans, in, out);
+        return acquire_output_buffer(self, in, out);
     return GST_FLOW_OK;
 }
 

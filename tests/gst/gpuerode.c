@@ -279,6 +279,50 @@ GST_START_TEST(test_downstream_pool) {
 }
 GST_END_TEST
 
+/* A pool without memory for a buffer. */
+typedef GstBufferPool EmptyPool;
+typedef GstBufferPoolClass EmptyPoolClass;
+GType empty_pool_get_type(void);
+G_DEFINE_TYPE(EmptyPool, empty_pool, GST_TYPE_BUFFER_POOL)
+
+static GstFlowReturn no_buffer(G_GNUC_UNUSED GstBufferPool *pool, G_GNUC_UNUSED GstBuffer **buffer,
+                               G_GNUC_UNUSED GstBufferPoolAcquireParams *params) {
+    return GST_FLOW_ERROR;
+}
+
+static void empty_pool_class_init(EmptyPoolClass *klass) {
+    klass->alloc_buffer = no_buffer;
+}
+
+static void empty_pool_init(G_GNUC_UNUSED EmptyPool *pool) {}
+
+static GstPadProbeReturn offer_empty_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                          G_GNUC_UNUSED gpointer user) {
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
+    GstBufferPool *pool;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+        return GST_PAD_PROBE_OK;
+    pool = g_object_new(empty_pool_get_type(), NULL);
+    gst_object_ref_sink(pool);
+    gst_query_add_allocation_pool(query, pool, 1, 0, 0);
+    gst_object_unref(pool);
+    return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST(test_no_output_buffer) {
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    GstHarness *h = harness_new();
+    GstBus *bus = add_bus(h->element);
+    gst_pad_add_probe(h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_empty_pool, NULL,
+                      NULL);
+    set_info(h, &info);
+    fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_ERROR);
+    assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT, "output frame");
+    drop_bus(h->element, bus);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
 GST_START_TEST(test_upstream_is_offered_a_pool) {
     GstHarness *h = harness_new();
     GstVideoInfo info = make_info("NV12", 33, 21);
@@ -805,6 +849,7 @@ static void add_pixels(Suite *suite) {
     tcase_add_loop_test(tcase, test_formats, 0, G_N_ELEMENTS(formats));
     tcase_add_loop_test(tcase, test_operations, 0, 7);
     tcase_add_loop_test(tcase, test_downstream_pool, 0, G_N_ELEMENTS(formats));
+    tcase_add_test(tcase, test_no_output_buffer);
     tcase_add_test(tcase, test_upstream_is_offered_a_pool);
     tcase_add_test(tcase, test_short_buffers);
     tcase_add_test(tcase, test_buffer_metadata_is_kept);
