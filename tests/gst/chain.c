@@ -8,7 +8,8 @@
  *     gst-chain decoder    in CUDAMemory, as it comes from nvh264dec
  *
  * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the decoder, whose first
- * GPV_TEST_CLIP_FRAMES frames count, 50 unless set; without it, a camera moves over a photograph.
+ * GPV_TEST_CLIP_FRAMES frames count, 50 unless set, and those that the decoder has at hand by then;
+ * without it, a camera moves over a photograph.
  */
 #include "clip.h"
 #include "library.h"

@@ -246,7 +246,7 @@ typedef struct {
     GstElement *pipeline;
     const gchar *picture;
     GPtrArray *elements, *specs; /* one of each for every property that is live */
-    gint frames, kinds;
+    gint frames;
 } Changer;
 
 static void add_properties(Changer *changer, const gchar *name) {
@@ -297,12 +297,13 @@ GST_START_TEST(test_properties) {
         "gpusift name=gpusift backend=%s ! gpugraphcut name=gpugraphcut backend=%s ! "
         "gpuccl name=gpuccl backend=%s ! fakesink name=sink sync=false",
         test_backend(), test_backend(), test_backend(), test_backend(), test_backend());
-    Changer changer = {
-        launch(text), GPV_TEST_PHOTOGRAPH, g_ptr_array_new(), g_ptr_array_new(), 0, 0};
+    File picture = file_new("picture.mkv");
+    Changer changer = {launch(text), picture.path, g_ptr_array_new(), g_ptr_array_new(), 0};
     GstElement *sink = element_of(changer.pipeline, "sink");
     GstElement *cut = element_of(changer.pipeline, "gpugraphcut");
     GThread *thread;
     const gchar *failure;
+    write_clip(&picture, width, height, 1);
     /* What seed-source may ask for at any time. */
     g_object_set(cut, "seeds", changer.picture, "rect", "4,4,20,20", NULL);
     for (guint i = 0; i < stage_count; i++)
@@ -323,6 +324,7 @@ GST_START_TEST(test_properties) {
     gst_object_unref(cut);
     gst_object_unref(sink);
     gst_object_unref(changer.pipeline);
+    file_free(&picture);
     g_free(text);
 }
 GST_END_TEST

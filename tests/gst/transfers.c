@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What all five elements, one after the other, copy between host and device, and how often the host
+ * waits in each of them, for frames of 1080p that are on the device already. CUPTI counts: copies
+ * as the device has made them, whoever has asked for them by whatever call, and waits as calls of
+ * CUDA. That it counts at all is shown by the same chain on frames in system memory.
+ */
+#include "clip.h"
+#include "cuda_frames.h"
+#include "library.h"
+
+#include <cupti.h>
+
+enum { width = 1920, height = 1080, buffer_count = 4, warm_up = 20, counted_frames = 50 };
+
+/* What gpuccl tells of components is copied as a whole, whatever their number. */
+enum { bytes_of_results = most_components * sizeof(gpv_ccl_component) };
+
+#if GST_CHECK_VERSION(1, 24, 0)
+enum { waits_without_results = 0 }; /* the stream goes on with the frame */
+#else
+enum { waits_without_results = 1 };
+#endif
+
+static const ChainLook look = {"none", "none", "overlay", TRUE};
+
+typedef struct {
+    guint64 copies, bytes, largest;
+} Traffic;
+
+typedef struct {
+    Traffic up, down; /* to the device, and to the host */
+    guint waits[stage_count];
+} Count;
+
+/* ---- CUPTI ---- */
+
+static struct {
+    CUpti_SubscriberHandle subscriber;
+    gboolean counting;
+    guint waits; /* so far, while counting */
+    guint open;  /* calls that wait and have not returned: the runtime's, and the driver's in it */
+    Traffic up, down;
+} cupti;
+
+#define CUPTI(call) fail_unless_equals_int((call), CUPTI_SUCCESS)
+
+static void add_copy(Traffic *traffic, guint64 bytes) {
+    traffic->copies++;
+    traffic->bytes += bytes;
+    traffic->largest = MAX(traffic->largest, bytes);
+}
+
+/* The fields that are read have had their places since CUDA 11. */
+static void add_record(const CUpti_ActivityMemcpy5 *record) {
+    switch (record->copyKind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOA:
+        add_copy(&cupti.up, record->bytes);
+        break;
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+    case CUPTI_ACTIVITY_MEMCPY_KIND_ATOH:
+        add_copy(&cupti.down, record->bytes);
+        break;
+    default:
+        break; /* stays on one side */
+    }
+}
+
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *most_records) {
+    *size = 1 << 20;
+    *buffer = g_aligned_alloc0(1, *size, 64);
+    *most_records = 0;
+}
+
+static void CUPTIAPI take_buffer(G_GNUC_UNUSED CUcontext context, G_GNUC_UNUSED uint32_t stream,
+                                 uint8_t *buffer, G_GNUC_UNUSED size_t size, size_t valid) {
+    CUpti_Activity *record = NULL;
+    while (cuptiActivityGetNextRecord(buffer, valid, &record) == CUPTI_SUCCESS)
+        if (record->kind == CUPTI_ACTIVITY_KIND_MEMCPY)
+            add_record((const CUpti_ActivityMemcpy5 *)record);
+    g_aligned_free(buffer);
+}
+
+/* Copies that are not asynchronous wait, too. */
+static gboolean waits(const gchar *call) {
+    static const gchar *const names[] = {"cuStreamSynchronize",  "cuEventSynchronize",
+                                         "cuCtxSynchronize",     "cudaStreamSynchronize",
+                                         "cudaEventSynchronize", "cudaDeviceSynchronize"};
+    for (guint i = 0; i < G_N_ELEMENTS(names); i++)
+        if (g_str_has_prefix(call, names[i]))
+            return TRUE;
+    return (g_str_has_prefix(call, "cuMemcpy") || g_str_has_prefix(call, "cudaMemcpy")) &&
+           !strstr(call, "Async");
+}
+
+/* A call of the runtime that calls the driver is one. */
+static void CUPTIAPI on_call(G_GNUC_UNUSED void *user, G_GNUC_UNUSED CUpti_CallbackDomain domain,
+                             G_GNUC_UNUSED CUpti_CallbackId id, const void *data) {
+    const CUpti_CallbackData *call = data;
+    if (!cupti.counting || !waits(call->functionName))
+        return;
+    if (call->callbackSite == CUPTI_API_EXIT)
+        cupti.open--;
+    else if (cupti.open++ == 0)
+        cupti.waits++;
+}
+
+/* Before anything is asked of CUDA. */
+static void open_cupti(void) {
+    CUPTI(cuptiSubscribe(&cupti.subscriber, on_call, NULL));
+    CUPTI(cuptiEnableDomain(1, cupti.subscriber, CUPTI_CB_DOMAIN_DRIVER_API));
+    CUPTI(cuptiEnableDomain(1, cupti.subscriber, CUPTI_CB_DOMAIN_RUNTIME_API));
+    CUPTI(cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
+    CUPTI(cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MEMCPY));
+}
+
+static void close_cupti(void) {
+    CUPTI(cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MEMCPY));
+    CUPTI(cuptiUnsubscribe(cupti.subscriber));
+}
+
+/* Once the device has nothing left to do for these frames: what has not been reported so far. In
+   system memory, elements have waited for all of theirs. */
+static void flush_cupti(GstBuffer *frame) {
+    GstMemory *memory = gst_buffer_peek_memory(frame, 0);
+    if (gst_is_cuda_memory(memory)) {
+        fail_unless(gst_cuda_context_push(GST_CUDA_MEMORY_CAST(memory)->context));
+        fail_unless_equals_int(CuStreamSynchronize(NULL), CUDA_SUCCESS);
+        gst_cuda_context_pop(NULL);
+    }
+    CUPTI(cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED));
+}
+
+/* ---- the chain ---- */
+
+typedef struct {
+    guint before, waits;
+} Stage;
+
+static GstPadProbeReturn enter(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadProbeInfo *probe,
+                               gpointer user) {
+    ((Stage *)user)->before = cupti.waits;
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn leave(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadProbeInfo *probe,
+                               gpointer user) {
+    Stage *stage = user;
+    stage->waits += cupti.waits - stage->before;
+    return GST_PAD_PROBE_OK;
+}
+
+static void watch_waits(GstElement *bin, Stage *of_stages) {
+    for (guint i = 0; i < stage_count; i++) {
+        GstElement *element = gst_bin_get_by_name(GST_BIN(bin), stages[i].name);
+        probe_pad(element, "sink", GST_PAD_PROBE_TYPE_BUFFER, enter, &of_stages[i]);
+        probe_pad(element, "src", GST_PAD_PROBE_TYPE_BUFFER, leave, &of_stages[i]);
+        gst_object_unref(element);
+    }
+}
+
+/* Of the photograph, in NV12. */
+static GstBuffer *clip_frame(GstHarness *convert, GstBuffer *picture, guint number) {
+    return gst_harness_push_and_pull(convert, camera_frame(picture, width, height, number));
+}
+
+static void push_frames(GstHarness *h, GstBuffer **buffers, guint frames) {
+    for (guint i = 0; i < frames; i++) {
+        GstBuffer *out = gst_harness_push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
+        fail_unless(out != NULL);
+        gst_buffer_unref(out);
+    }
+}
+
+/* From the pool that the chain offers, so that from GStreamer 1.24 on they are of its stream. */
+static void make_resident(GstHarness *h, const GstVideoInfo *info, GstBuffer **buffers) {
+    guint size = 0;
+    GstBufferPool *pool = offered_pool(h, info, &size);
+    for (guint i = 0; i < buffer_count; i++) {
+        GstBuffer *cuda = acquire(pool);
+        copy(info, buffers[i], cuda);
+        gst_buffer_unref(buffers[i]);
+        buffers[i] = cuda;
+    }
+    gst_buffer_pool_set_active(pool, FALSE);
+    gst_object_unref(pool);
+}
+
+static Count count(const gchar *settings, gboolean resident) {
+    GstVideoInfo rgb = make_info("RGB", width, height), info = make_info("NV12", width, height);
+    GstHarness *convert = gst_harness_new("videoconvert"), *h;
+    GstBuffer *picture = photograph(), *buffers[buffer_count];
+    Stage of_stages[stage_count] = {{0, 0}};
+    Count result = {{0, 0, 0}, {0, 0, 0}, {0}};
+    gchar *text = chain_text(&look, "cuda", settings);
+    open_cupti();
+    h = gst_harness_new_parse(text);
+    watch_waits(h->element, of_stages);
+    gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb), gst_video_info_to_caps(&info));
+    gst_harness_set_src_caps(h, resident ? cuda_caps(&info) : gst_video_info_to_caps(&info));
+    for (guint i = 0; i < buffer_count; i++)
+        buffers[i] = clip_frame(convert, picture, i);
+    if (resident)
+        make_resident(h, &info, buffers);
+
+    push_frames(h, buffers, warm_up);
+    flush_cupti(buffers[0]);
+    memset(&cupti.up, 0, sizeof cupti.up);
+    memset(&cupti.down, 0, sizeof cupti.down);
+    memset(of_stages, 0, sizeof of_stages);
+    cupti.counting = TRUE;
+    push_frames(h, buffers, counted_frames);
+    cupti.counting = FALSE;
+    flush_cupti(buffers[0]);
+    result.up = cupti.up;
+    result.down = cupti.down;
+    for (guint i = 0; i < stage_count; i++)
+        result.waits[i] = of_stages[i].waits;
+
+    for (guint i = 0; i < buffer_count; i++)
+        gst_buffer_unref(buffers[i]);
+    gst_harness_teardown(h);
+    gst_harness_teardown(convert);
+    close_cupti();
+    gst_buffer_unref(picture);
+    g_free(text);
+    return result;
+}
+
+static void print_count(const gchar *what, const Count *found) {
+    g_print("%s, %d frames: to the device %" G_GUINT64_FORMAT " copies of %" G_GUINT64_FORMAT
+            " bytes, to the host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+            ", the largest of %" G_GUINT64_FORMAT "; waits of",
+            what, (gint)counted_frames, found->up.copies, found->up.bytes, found->down.copies,
+            found->down.bytes, found->down.largest);
+    for (guint i = 0; i < stage_count; i++)
+        g_print(" %s %u", stages[i].name, found->waits[i]);
+    g_print("\n");
+}
+
+/* ---- what is to hold ---- */
+
+/* Nothing is wanted on the host: no copy is made, and where frames have streams nobody waits. */
+GST_START_TEST(test_no_results) {
+    const Count found = count("attach-meta=false post-messages=false", TRUE);
+    print_count("CUDAMemory without results", &found);
+    fail_unless_equals_uint64(found.up.copies, 0);
+    fail_unless_equals_uint64(found.down.copies, 0);
+    for (guint i = 0; i < stage_count; i++)
+        fail_unless(found.waits[i] == waits_without_results * counted_frames, "%s waits",
+                    stages[i].name);
+}
+GST_END_TEST
+
+/* Results are, and pixels are not. Who has results waits for them, and on 1.22 asks again whether
+   the frame is done. */
+GST_START_TEST(test_results) {
+    const Count found = count("attach-meta=true post-messages=false", TRUE);
+    print_count("CUDAMemory with metadata", &found);
+    fail_unless_equals_uint64(found.up.copies, 0);
+    fail_unless(found.down.bytes <= (guint64)counted_frames * bytes_of_results);
+    fail_unless(found.down.largest <= bytes_of_results);
+    fail_unless(found.waits[0] == waits_without_results * counted_frames, "gpuerode waits");
+    for (guint i = 1; i < stage_count; i++)
+        fail_unless(found.waits[i] >= counted_frames &&
+                        found.waits[i] <= (1 + waits_without_results) * counted_frames,
+                    "%s waits", stages[i].name);
+}
+GST_END_TEST
+
+/* Frames in system memory go to the device and come back, and somebody waits for that. */
+GST_START_TEST(test_system_memory) {
+    const guint64 luma = (guint64)counted_frames * width * height;
+    const Count found = count("attach-meta=false post-messages=false", FALSE);
+    print_count("system memory", &found);
+    fail_unless(found.up.bytes >= luma);
+    fail_unless(found.down.bytes >= luma);
+    for (guint i = 0; i < stage_count; i++)
+        fail_unless(found.waits[i] >= counted_frames, "%s does not wait", stages[i].name);
+}
+GST_END_TEST
+
+static Suite *transfers_suite(void) {
+    Suite *suite = suite_create("transfers");
+    TCase *tcase = add_case(suite, "transfers");
+    tcase_add_test(tcase, test_no_results);
+    tcase_add_test(tcase, test_results);
+    tcase_add_test(tcase, test_system_memory);
+    return suite;
+}
+
+int main(int argc, char **argv) {
+    gst_check_init(&argc, &argv);
+    if (!have_cuda_device()) {
+        g_print("not run: there is no CUDA device\n");
+        return 77;
+    }
+    return gst_check_run_suite(transfers_suite(), "transfers", __FILE__);
+}
