@@ -8,7 +8,7 @@
  *     gst-chain decoder    in CUDAMemory, as it comes from nvh264dec
  *
  * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the decoder, whose first
- * GPV_TEST_CLIP_FRAMES frames count, 50 unless set, and those that the decoder has at hand by then;
+ * GPV_TEST_CLIP_FRAMES frames count, 10 unless set, and those that the decoder has at hand by then;
  * without it, a camera moves over a photograph.
  */
 #include "clip.h"
@@ -30,9 +30,12 @@ static const struct {
 
 /* ---- clips ---- */
 
+/* Of a clip that is given; all of one that is made here. */
 static guint most_frames(void) {
     const gchar *wanted = g_getenv("GPV_TEST_CLIP_FRAMES");
-    return wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : 50;
+    if (!g_getenv("GPV_TEST_CLIP"))
+        return made_frames;
+    return wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : 10;
 }
 
 /* That frames stayed on the device. */

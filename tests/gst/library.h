@@ -135,6 +135,7 @@ static inline GstStructure *sift_frame(Library *library, const ChainLook *look,
     const gpv_buffer to_descriptors = buffer_for(descriptors, room * GPV_SIFT_LENGTH);
     gpv_sift_result found;
     GstStructure *results;
+    gpv_status status;
     fail_unless_equals_int(
         gpv_sift_run(library->sift, NULL, src, NULL, &to_keypoints, 0, &to_descriptors, NULL),
         GPV_OK);
@@ -145,7 +146,8 @@ static inline GstStructure *sift_frame(Library *library, const ChainLook *look,
                           0x00ff00),
             GPV_OK);
     gpv_sift_result_init(&found, sizeof found);
-    fail_unless_equals_int(gpv_sift_wait(library->sift, &found), GPV_OK);
+    status = gpv_sift_wait(library->sift, &found);
+    fail_unless(status == GPV_OK || (status == GPV_ERR_TOO_SMALL && found.count == 0));
     results = gst_structure_new("gpusift", "count", G_TYPE_INT, found.count, "dropped", G_TYPE_INT,
                                 found.dropped, NULL);
     take_bytes(results, "keypoints", keypoints, (gsize)found.count * sizeof *keypoints);
