@@ -144,8 +144,10 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     if (status == GPV_OK)
         status = gpv_ccl_run(self->op, job->stream, job->src, job->dst,
                              described > 0 ? &records : nullptr, 0, nullptr);
-    if (status == GPV_OK && (job->results || job->output == output_labels))
+    if (status == GPV_OK && (job->results || job->output == output_labels)) {
         status = wait(self, *job);
+        gst_gpu_vision_filter_set_finished(filter);
+    }
     return status;
 }
 

@@ -262,10 +262,10 @@ gpv_status use(GstGpuGraphcut *self, const gpv_segment_params &params) {
 }
 
 gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
-    const gpv_image seeds = gst_gpu_vision_picture_view(&self->read);
-    const bool masks = job.output == output_mask;
+    const bool masks = job.output == output_mask, seeded = uses_seeds(self);
+    const gpv_image seeds = seeded ? gst_gpu_vision_picture_view(&self->read) : gpv_image{};
     const gpv_status status =
-        gpv_segment_run(self->op, job.stream, job.src, uses_seeds(self) ? &seeds : nullptr,
+        gpv_segment_run(self->op, job.stream, job.src, seeded ? &seeds : nullptr,
                         self->bounded ? &self->bounds : nullptr, masks ? job.dst : nullptr,
                         masks ? nullptr : job.dst, nullptr);
     self->learned = status == GPV_OK;
@@ -282,6 +282,7 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     if (status == GPV_OK && job->results) {
         gpv_graphcut_result_init(&self->found, sizeof self->found);
         status = gpv_segment_wait(self->op, &self->found);
+        gst_gpu_vision_filter_set_finished(filter);
     }
     return status;
 }

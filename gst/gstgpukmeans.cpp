@@ -115,6 +115,7 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     if (status == GPV_OK && job->results) {
         gpv_kmeans_result_init(&self->found, sizeof self->found);
         status = gpv_kmeans_wait(self->op, &self->found);
+        gst_gpu_vision_filter_set_finished(filter);
     }
     return status;
 }

@@ -269,6 +269,8 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
         status = draw(self, *job);
     if (status == GPV_OK && (job->results || matching))
         status = wait(self);
+    if (job->results && !matching) /* else the outline is to come */
+        gst_gpu_vision_filter_set_finished(filter);
     /* The frame and the arrays may be gone soon, and with them what is to be written. */
     if (found && status != GPV_OK)
         (void)!gpv_sift_wait(self->op, nullptr);

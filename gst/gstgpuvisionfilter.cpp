@@ -42,6 +42,7 @@ struct GstGpuVisionFilterPrivate {
     GstVideoInfo in_info, out_info;
     bool cuda_frames; /* those of the caps */
     guint output;     /* of the frame at hand */
+    bool finished;    /* by process() itself */
 };
 
 /* GStreamer's own handling of presets is enough. */
@@ -693,11 +694,12 @@ gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
                    const GstGpuVisionCuda::Queue &queue) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    gpv_context *context = private_of(self)->context;
+    auto *priv = private_of(self);
+    priv->finished = false;
     gpv_status status = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
-    if (status == GPV_OK)
-        status = queue.wait ? gpv_stream_sync(context, queue.stream)
-                            : gpv_stream_follow(context, queue.leader, queue.stream);
+    if (status == GPV_OK && !priv->finished)
+        status = queue.wait ? gpv_stream_sync(priv->context, queue.stream)
+                            : gpv_stream_follow(priv->context, queue.leader, queue.stream);
     if (status == GPV_OK)
         record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
     return status;
@@ -983,6 +985,10 @@ void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
     gst_caps_unref(caps);
     klass->outputs = outputs;
     klass->n_outputs = n_outputs;
+}
+
+void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self) {
+    private_of(self)->finished = true;
 }
 
 /* Upstream has to know too: other formats may be possible or needed now, and other pools. */

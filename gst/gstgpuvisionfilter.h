@@ -85,6 +85,9 @@ void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const 
 void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
                                              const GstGpuVisionOutput *outputs, guint n_outputs);
 
+/* For process(): all that it has enqueued is known to be over, so that nobody has to wait again. */
+void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self);
+
 /* The output that is wanted: at first 0. Any thread may change it, holding no lock. */
 void gst_gpu_vision_filter_set_output(GstGpuVisionFilter *self, guint output);
 guint gst_gpu_vision_filter_get_output(GstGpuVisionFilter *self);

@@ -70,7 +70,8 @@ static guint play(const gchar *text, const gchar *clip, const ChainLook *look, c
     reach(pipeline, GST_STATE_NULL);
     frames = chain->stages[0].given;
     assert_watched(chain, frames);
-    assert_something_was_found(chain);
+    if (!g_getenv("GPV_TEST_CLIP")) /* nobody knows what a given clip shows */
+        assert_something_was_found(chain);
     chain_watch_free(chain);
     gst_object_unref(file);
     gst_object_unref(pipeline);

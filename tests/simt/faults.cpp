@@ -1615,6 +1615,30 @@ void test_devices() {
     std::printf("devices: none current, 5, 1 of 2, none, busy\n");
 }
 
+/// Each call of CUDA in gpv_stream_follow() fails once; the next call works, and nothing is left.
+void test_following() {
+    where = "following";
+    const std::size_t before = simt::live_objects();
+    {
+        const Stream first, second;
+        Session session(Erosion{});
+        session.succeed({Act::create_context});
+        for (std::size_t k = 1; k <= 8; k++) {
+            const std::size_t start = simt::calls();
+            simt::fail_call(k);
+            const gpv_status status = gpv_stream_follow(session.context, first, second);
+            const bool reached = simt::calls() - start >= k;
+            simt::fail_call(0);
+            require_status(status, reached ? GPV_ERR_DEVICE : GPV_OK, "gpv_stream_follow");
+            require_status(gpv_stream_follow(session.context, second, first), GPV_OK,
+                           "gpv_stream_follow again");
+            require(reached || k > 2, "it makes three calls or more");
+        }
+    }
+    require(simt::live_objects() == before, "gpv_stream_follow leaves nothing behind");
+    std::printf("following: every call fails once\n");
+}
+
 // ---------------------------------------------------------------------------- memory, waiting
 
 /// A program's own allocator.
@@ -1992,6 +2016,7 @@ int main(int count, char **) {
     test_first_call();
     test_automatic_backend();
     test_devices();
+    test_following();
     test_faults();
     test_captured(erosions);
     test_captured(labellings);
