@@ -56,7 +56,7 @@ typedef enum {
     DECODED        /* by nvh264dec, in CUDAMemory */
 } Source;
 
-static gdouble seconds = 2;
+static gdouble seconds = 1;
 static gchar *json_path, *clip_path, *only;
 
 typedef struct {
@@ -695,7 +695,7 @@ static gboolean parse(int *argc, char ***argv) {
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the figures there", "FILE"},
         {"clip", 0, 0, G_OPTION_ARG_FILENAME, &clip_path, "Decode this H.264 video", "FILE"},
-        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement, default 2", "S"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement, default 1", "S"},
         {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows whose name has this text", "TEXT"},
         {NULL, 0, 0, 0, NULL, NULL, NULL}};
     GOptionContext *context = g_option_context_new(NULL);
