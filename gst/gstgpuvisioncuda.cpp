@@ -214,6 +214,8 @@ GstGpuVisionCuda::Queue GstGpuVisionCuda::queue([[maybe_unused]] GstBuffer *in,
         return {handle_of(to), handle_of(from), false};
     gst_cuda_memory_sync(source);
     GST_MEMORY_FLAG_UNSET(target, GST_CUDA_MEMORY_TRANSFER_NEED_SYNC);
+    if (to)
+        return {handle_of(to), handle_of(to), true};
 #endif
     return {stream(), stream(), true};
 }

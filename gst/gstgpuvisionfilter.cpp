@@ -697,9 +697,12 @@ gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
     auto *priv = private_of(self);
     priv->finished = false;
     gpv_status status = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
-    if (status == GPV_OK && !priv->finished)
-        status = queue.wait ? gpv_stream_sync(priv->context, queue.stream)
-                            : gpv_stream_follow(priv->context, queue.leader, queue.stream);
+    if (!priv->finished || status != GPV_OK) { /* what was enqueued before a failure counts, too */
+        const gpv_status ended = queue.wait
+                                     ? gpv_stream_sync(priv->context, queue.stream)
+                                     : gpv_stream_follow(priv->context, queue.leader, queue.stream);
+        status = status == GPV_OK ? ended : status;
+    }
     if (status == GPV_OK)
         record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
     return status;

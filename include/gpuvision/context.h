@@ -133,7 +133,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_stream_sync(gpv_context *context, gpv_strea
  *     gpv_erode_run(erode, stream, &src, &dst);
  *     gpv_stream_follow(context, leader, stream);
  *
- * @param stream, leader  of the context's device; the same stream twice is no work
+ * @param stream, leader  of the context's device; the same stream twice is no work. Where leader is
+ *                        being captured, stream becomes part of the capture, as with CUDA's events
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT (context is NULL), GPV_ERR_DEVICE or
  *         GPV_ERR_DEVICE_LOST. On the CPU backend there is nothing to wait for.
  * One thread at a time.
