@@ -7,6 +7,7 @@ import json
 import sys
 import time
 import warnings
+from collections import deque
 from html import escape
 
 try:
@@ -25,6 +26,7 @@ DEFAULT = ("videotestsrc num-buffers=300 pattern=ball ! gpuerode ! gpukmeans clu
 FIGURES = {"gpuccl": "count", "gpukmeans": "inertia", "gpusift": "count", "gpugraphcut": "area"}
 BARS = "▁▂▃▄▅▆▇█"
 DRAWN = 32  # values in a row of the terminal
+KEPT = 20000  # values in the chart, the latest ones
 REFRESH_S, END_S = 0.5, 5
 
 
@@ -53,7 +55,7 @@ class Watched:
         self.element, self.name = element, element.get_name()
         self.kind = element.get_factory().get_name()
         self.figure = FIGURES.get(self.kind)
-        self.times_s, self.figures, self.ms = [], [], []
+        self.times_s, self.figures, self.ms = (deque(maxlen=KEPT) for _ in range(3))
         element.set_property("post-messages", True)
 
     def stats(self):
@@ -67,7 +69,7 @@ class Watched:
 
     def rate(self):
         """Frames a second, of the latest 100."""
-        latest = self.times_s[-100:]
+        latest = list(self.times_s)[-100:]
         return (len(latest) - 1) / (latest[-1] - latest[0]) if len(latest) > 1 and \
             latest[-1] > latest[0] else 0
 
@@ -80,7 +82,7 @@ class Watched:
 
 
 def bars(values):
-    latest = values[-DRAWN:]
+    latest = list(values)[-DRAWN:]
     most = max(latest, default=0) or 1
     return "".join(BARS[min(int(value / most * len(BARS)), len(BARS) - 1)] for value in latest)
 
@@ -114,13 +116,15 @@ WIDTH, HEIGHT, LEFT, TOP = 640, 90, 90, 24
 
 def curve(title, times_s, values, top):
     """A panel of the chart: a curve over the time, from 0 to the greatest value."""
-    most, last = max(values, default=0) or 1, max(times_s, default=0) or 1
-    points = " ".join(f"{LEFT + WIDTH * at / last:.1f},{top + HEIGHT * (1 - value / most):.1f}"
+    most = max(values, default=0) or 1
+    first, last = (times_s[0], times_s[-1]) if times_s else (0, 1)
+    points = " ".join(f"{LEFT + WIDTH * (at - first) / max(last - first, 1e-3):.1f},{top + HEIGHT * (1 - value / most):.1f}"
                       for at, value in zip(times_s, values))
     return (f'<text x="{LEFT}" y="{top - 6}">{escape(title)}</text>\n'
             f'<rect x="{LEFT}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>\n'
             f'<text x="{LEFT - 6}" y="{top + 10}" text-anchor="end">{most:.4g}</text>\n'
             f'<text x="{LEFT - 6}" y="{top + HEIGHT}" text-anchor="end">0</text>\n'
+            f'<text x="{LEFT}" y="{top + HEIGHT + 14}">{first:.3g} s</text>\n'
             f'<text x="{LEFT + WIDTH}" y="{top + HEIGHT + 14}" text-anchor="end">{last:.3g} s</text>\n'
             f'<polyline points="{points}" fill="none" stroke="#06c"/>\n')
 

@@ -373,8 +373,10 @@ def check_window(camera):
                 env={**ENVIRONMENT, **camera, "DISPLAY": name})
             try:
                 last = time.monotonic() + 30
-                while not bright(screen(name, folder)[TOP:]) and time.monotonic() < last:
+                while not bright(screen(name, folder)[TOP:]):
                     assert process.poll() is None, process.communicate()
+                    assert time.monotonic() < last, f"{args}: nothing is shown"
+                time.sleep(3)  # the clip's tile may come before the others
                 end(process)
                 out, said = process.communicate(timeout=30)
             finally:

@@ -103,7 +103,8 @@ static gchar *resource_error(GstBus *bus) {
     gchar *debug = NULL, *text;
     fail_unless(message != NULL, "no error on the bus");
     gst_message_parse_error(message, &error, &debug);
-    fail_unless(error->domain == GST_RESOURCE_ERROR, "%s (%s)", error->message, debug);
+    fail_unless(g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT),
+                "%s (%s)", error->message, debug);
     text = g_strdup(error->message);
     g_error_free(error);
     g_free(debug);

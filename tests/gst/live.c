@@ -99,7 +99,9 @@ GST_END_TEST
 
 /* ---- a slow sink ---- */
 
-enum { slow_frames = 300, slow_ms = 30 }; /* 100 frames a second come, and 33 can be shown */
+/* 100 frames a second come, and 33 can be shown: without drops the last would be 6 s late. */
+enum { slow_frames = 300, slow_ms = 30 };
+static const GstClockTime latest_of_slow = 3 * GST_SECOND; /* CI is busy */
 
 typedef struct {
     GstElement *pipeline;
@@ -173,8 +175,8 @@ GST_START_TEST(test_slow_sink) {
     fail_unless(first->given == slow_frames);
     fail_unless(slow.frames > 10 && slow.frames < slow_frames / 2);
     fail_unless(!waits[__i__].elements_drop || last->compared == slow.frames);
-    fail_unless(slow.latest < GST_SECOND && slow.longest < GST_SECOND);
-    fail_unless(end - (GstClockTimeDiff)slow.last < GST_SECOND / 2);
+    fail_unless(slow.latest < latest_of_slow && slow.longest < latest_of_slow);
+    fail_unless(end - (GstClockTimeDiff)slow.last < (GstClockTimeDiff)latest_of_slow / 2);
     chain_watch_free(chain);
     gst_object_unref(sink);
     gst_object_unref(pipeline);
@@ -302,7 +304,10 @@ GST_START_TEST(test_properties) {
     GstElement *sink = element_of(changer.pipeline, "sink");
     GstElement *cut = element_of(changer.pipeline, "gpugraphcut");
     GThread *thread;
-    const gchar *failure;
+    const gchar *failure, *wanted = g_getenv("GPV_TEST_SEED");
+    const guint32 seed = wanted ? (guint32)g_ascii_strtoull(wanted, NULL, 10) : g_random_int();
+    g_print("GPV_TEST_SEED=%u\n", seed);
+    g_random_set_seed(seed);
     write_clip(&picture, width, height, 1);
     /* What seed-source may ask for at any time. */
     g_object_set(cut, "seeds", changer.picture, "rect", "4,4,20,20", NULL);

@@ -85,6 +85,7 @@ def machine():
         "system": first(r'^PRETTY_NAME="(.*)"', "/etc/os-release"),
         "compiler": first(r"^(.*)$", [os.environ.get("CXX", "c++"), "--version"]),
         "gpu": first(r"^(.*)$", ["nvidia-smi", "--query-gpu=name", "--format=csv,noheader"]),
+        "gstreamer": first(r"^(.*)$", ["pkg-config", "--modversion", "gstreamer-1.0"]),
         "driver": first(r"^(.*)$",
                         ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]),
         "nvcc": first(r"release ([\d.]+)", ["nvcc", "--version"]),
@@ -222,7 +223,7 @@ def goals(name):
     for section, wanted in load(f"goals/{name}").items():
         run = load(name)["benchmarks"].get(section, {"rows": []})
         rows = [row for row in run["rows"] if table_of(row) in (device, "frames", "ratio") and
-                not row.keys() & {"not_run", "failed"}]
+                "not_run" not in row]
         ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows if "ours_us" in row}
         measures = {
             "most_us": (max, " µs", lambda row: row["ours_us"][0]),
@@ -240,12 +241,15 @@ def goals(name):
         for goal in wanted:
             limit = next(key for key in measures if key in goal)
             worst, unit, measure = measures[limit]
-            values = [(measure(row), f"{row['name']}, {row['image']}") for row in rows
-                      if re.fullmatch(goal["rows"], f"{row['name']}, {row['image']}") and
-                      row.get("peer", "").startswith(goal.get("peer", ""))]
+            asked = [(f"{row['name']}, {row['image']}", row) for row in rows
+                     if re.fullmatch(goal["rows"], f"{row['name']}, {row['image']}") and
+                     row.get("peer", "").startswith(goal.get("peer", ""))]
+            failed = [name for name, row in asked if "failed" in row]
             cells = "not measured | "
-            if values:
-                value, row = worst(values)
+            if failed:
+                cells = f"failed ({failed[0]}) | missed"
+            elif asked:
+                value, row = worst((measure(row), name) for name, row in asked)
                 met = "met" if worst(value, goal[limit]) == goal[limit] else "missed"
                 number = f"{value:.3f}" if limit == "least_ratio" else us(value)
                 cells = f"{number}{unit} ({row}) | {met}"
