@@ -197,6 +197,7 @@ void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_CCL(filter);
     const GQuark type = g_quark_from_static_string("component");
     std::vector<GstGpuVisionBox> boxes;
+    boxes.reserve(static_cast<gsize>(self->found.components));
     for (gint i = 0; i < self->found.components; i++) {
         const gpv_ccl_component &found = self->records[i];
         boxes.push_back(

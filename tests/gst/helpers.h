@@ -824,4 +824,28 @@ static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, co
     return run_on_backend(suite, name, file);
 }
 
+/* That an element of a bin computes on the GPU, and was given no frame in system memory. What is
+   copied beside that only transfers.c counts. */
+static inline void assert_in_cuda_memory(GstElement *bin, const gchar *name) {
+    GstElement *element = gst_bin_get_by_name(GST_BIN(bin), name);
+    GstStructure *stats = NULL;
+    guint64 uploads = 1, downloads = 1;
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cuda");
+    fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
+                                  G_TYPE_UINT64, &downloads, NULL));
+    fail_unless_equals_uint64(uploads, 0);
+    fail_unless_equals_uint64(downloads, 0);
+    gst_structure_free(stats);
+    gst_object_unref(element);
+}
+
+/* Skipped without a device. */
+static inline int run_where_a_device_is(Suite *suite, const gchar *name, const gchar *file) {
+    if (have_cuda_device())
+        return gst_check_run_suite(suite, name, file);
+    g_print("not run: there is no CUDA device\n");
+    return 77;
+}
+
 #endif

@@ -242,7 +242,7 @@ static inline Pixels pixels_of(const gchar *stage, const ChainLook *look) {
 typedef struct {
     guint stage;
     const ChainLook *look;
-    Library *library;
+    Library *model;
     GstVideoInfo in_info;
     GstBuffer *in; /* in system memory, or NULL */
     guint given, compared;
@@ -333,7 +333,7 @@ static inline void compare(Watch *watch, const GstVideoInfo *out_info, GstBuffer
     fail_unless(gst_video_frame_map(&dst, out_info, image, GST_MAP_READWRITE));
     from = described_image(&src);
     to = described_image(&dst);
-    expected = stages[watch->stage].run(watch->library, watch->look, &from,
+    expected = stages[watch->stage].run(watch->model, watch->look, &from,
                                         pixels == pixels_kept ? NULL : &to);
     gst_video_frame_unmap(&dst);
     gst_video_frame_unmap(&src);
@@ -379,7 +379,7 @@ static inline ChainWatch *chain_watch_new(GstElement *bin, const ChainLook *look
         Watch *watch = &chain->stages[i];
         watch->stage = i;
         watch->look = &chain->look;
-        watch->library = chain->library;
+        watch->model = chain->library;
         probe_pad(element, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_input, watch);
         probe_pad(element, "src", GST_PAD_PROBE_TYPE_BUFFER, compare_output, watch);
         gst_object_unref(element);
@@ -392,7 +392,7 @@ static inline void chain_watch_restart(ChainWatch *chain, const gchar *backend) 
     library_free(chain->library);
     chain->library = library_new(&chain->look, backend);
     for (guint i = 0; i < stage_count; i++)
-        chain->stages[i].library = chain->library;
+        chain->stages[i].model = chain->library;
 }
 
 /* That each element was given so many frames, and each of them was compared. */

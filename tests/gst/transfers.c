@@ -289,9 +289,5 @@ static Suite *transfers_suite(void) {
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
-    if (!have_cuda_device()) {
-        g_print("not run: there is no CUDA device\n");
-        return 77;
-    }
-    return gst_check_run_suite(transfers_suite(), "transfers", __FILE__);
+    return run_where_a_device_is(transfers_suite(), "transfers", __FILE__);
 }
