@@ -2,12 +2,14 @@
 /*
  * Frames a second through the elements, one by one and all five, and how long a frame takes:
  *
- *     rate [--json FILE] [--clip FILE] [--seconds S] [--only TEXT]
+ *     rate [--json FILE] [--clip FILE] [--seconds S] [--only TEXT] [--devices N]
  *
  * Frames lie in memory and are pushed again and again, or are decoded from the clip, which is
  * H.264 in any container; from it come frames in memory, too. A rate is the median of slices of
  * the time, with the quartiles beside it. Beside it stand the rate of the same pipeline without
  * the elements, and on a GPU the time that the library alone takes for their work.
+ *
+ * With --devices the rows are others: pipelines on one GPU, and on that many.
  */
 #include <gpuvision/context.h>
 #include <gst/gst.h>
@@ -22,6 +24,7 @@
 #define SLICES 10
 #define BUFFERS 8
 #define MOST_PIPELINES 16
+#define MOST_DEVICES 8
 
 /* Properties as they are but for the number of clusters, and for what says where the object is. */
 typedef struct {
@@ -57,6 +60,7 @@ typedef enum {
 } Source;
 
 static gdouble seconds = 1;
+static gint devices = 1;
 static gchar *json_path, *clip_path, *only;
 
 typedef struct {
@@ -68,6 +72,7 @@ typedef struct {
     Source source;
     guint size;
     guint pipelines;     /* 0: one */
+    guint devices;       /* that they are dealt out to; 0: the first of all */
     gboolean own;        /* each of them has a CUDA context of its own */
     gboolean no_results; /* they are neither attached nor posted */
     gboolean queues;     /* between the elements, so that each has a thread */
@@ -165,9 +170,11 @@ static gchar *name_of(const Case *of) {
     if (of->queues)
         g_string_append(name, ", queues between");
     if (of->pipelines)
-        g_string_append_printf(name, ", %u pipelines", of->pipelines);
+        g_string_append_printf(name, ", %u pipeline%s", of->pipelines, &"s"[of->pipelines == 1]);
     if (of->own)
         g_string_append(name, " with a context each");
+    if (of->devices)
+        g_string_append_printf(name, " on %u GPU%s", of->devices, &"s"[of->devices == 1]);
     return g_string_free(name, FALSE);
 }
 
@@ -175,13 +182,22 @@ static const gchar *image_of(const Case *of) {
     return of_clip(of) ? "clip" : sizes[of->size].name;
 }
 
+/* Where an element computes. */
+static gchar *backend_of(const Case *of, guint device) {
+    if (!on_gpu(of))
+        return g_strdup("backend=cpu");
+    return of->devices ? g_strdup_printf("backend=cuda cuda-device-id=%u", device)
+                       : g_strdup("backend=cuda");
+}
+
 /* Of each element what the case says: "a ! b" becomes "a PROPERTIES ! b PROPERTIES". */
-static gchar *describe(const Case *of) {
+static gchar *describe(const Case *of, guint device) {
     gchar **elements = g_strsplit(of->subject->description, " ! ", -1);
+    gchar *backend = backend_of(of, device);
     gchar *description;
     for (gchar **element = elements; *element; element++) {
         GString *text = g_string_new(*element);
-        g_string_append(text, on_gpu(of) ? " backend=cuda" : " backend=cpu");
+        g_string_append_printf(text, " %s", backend);
         if (of->no_results)
             g_string_append(text, " attach-meta=false");
         if (g_str_has_prefix(*element, "gpugraphcut") && !of_clip(of))
@@ -192,6 +208,7 @@ static gchar *describe(const Case *of) {
         *element = g_string_free(text, FALSE);
     }
     description = g_strjoinv(of->queues ? " ! queue ! " : " ! ", elements);
+    g_free(backend);
     g_strfreev(elements);
     return description;
 }
@@ -315,13 +332,13 @@ static void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guint numbe
  * From the pool that gpuerode offers, as a source would. They are of the context, and where there
  * is none yet, that of gpuerode becomes it.
  */
-static gboolean make_frames(const Case *of, Frames *frames, GstContext **context) {
+static gboolean make_frames(const Case *of, guint device, Frames *frames, GstContext **context) {
     GstCaps *caps = caps_of(of);
     GstQuery *query = gst_query_new_allocation(caps, TRUE);
     GstBufferPool *pool = NULL;
     gboolean made = FALSE;
     Chain giver;
-    const gchar *element = on_gpu(of) ? "gpuerode backend=cuda ! " : "gpuerode backend=cpu ! ";
+    gchar *backend = backend_of(of, device), *element = g_strdup_printf("gpuerode %s ! ", backend);
     const gboolean open = chain_open(&giver, element, caps, *context);
     frames->caps = caps;
     if (!*context)
@@ -342,6 +359,8 @@ static gboolean make_frames(const Case *of, Frames *frames, GstContext **context
     gst_clear_object(&pool);
     gst_query_unref(query);
     chain_close(&giver);
+    g_free(element);
+    g_free(backend);
     return made;
 }
 
@@ -438,12 +457,12 @@ static gboolean built_with_cuda(void) {
 
 static gboolean take_clip_frames(Frames *frames, gchar **failed);
 
-/* Opens a pipeline, and gives it frames. The context is that of the pipelines before. */
-static gboolean push_open(Result *result, Push *push, GstContext **context) {
+/* Opens a pipeline, and gives it frames. The context is that of the device's pipelines before. */
+static gboolean push_open(Result *result, Push *push, guint device, GstContext **context) {
     const Case *of = &result->of;
-    gchar *description = describe(of), *elements = g_strconcat(description, " ! ", NULL);
+    gchar *description = describe(of, device), *elements = g_strconcat(description, " ! ", NULL);
     gboolean taken = of->source == CLIP_RESIDENT ? take_clip_frames(&push->frames, &result->failed)
-                                                 : make_frames(of, &push->frames, context);
+                                                 : make_frames(of, device, &push->frames, context);
     if (taken) {
         taken = chain_open(&push->chain, elements, push->frames.caps, *context);
         if (!taken)
@@ -460,7 +479,7 @@ static gboolean push_open(Result *result, Push *push, GstContext **context) {
 
 static void measure_library(Result *result, Frames *frames) {
 #ifdef HAVE_CUDA
-    gchar *description = describe(&result->of);
+    gchar *description = describe(&result->of, 0);
     GstVideoInfo info;
     if (gst_video_info_from_caps(&info, frames->caps))
         result->library =
@@ -473,14 +492,16 @@ static void measure_library(Result *result, Frames *frames) {
 }
 
 static void run_pushes(Result *result) {
-    const guint n = count_of(&result->of);
+    const guint n = count_of(&result->of), n_devices = MAX(result->of.devices, 1);
     Push pushes[MOST_PIPELINES] = {0};
     GArray *latencies = new_values();
-    GstContext *context = NULL;
+    GstContext *contexts[MOST_DEVICES] = {NULL};
     guint open = 0;
-    while (open < n && push_open(result, &pushes[open], &context))
+    while (open < n &&
+           push_open(result, &pushes[open], open % n_devices, &contexts[open % n_devices]))
         open++;
-    g_clear_pointer(&context, gst_context_unref);
+    for (guint i = 0; i < n_devices; i++)
+        g_clear_pointer(&contexts[i], gst_context_unref);
     pushes[0].latencies = latencies;
     if (open == n && !measure(pushes, n, seconds, &result->with))
         result->failed = error_of(pushes[0].chain.pipeline);
@@ -495,7 +516,7 @@ static void run_pushes(Result *result) {
         result->failed = error_of(pushes[0].chain.pipeline);
     for (guint i = 0; i < n && !result->failed; i++)
         chain_close(&pushes[i].chain);
-    if (!result->failed && in_cuda_memory(&result->of) && n == 1)
+    if (!result->failed && in_cuda_memory(&result->of) && n == 1 && devices == 1)
         measure_library(result, &pushes[0].frames);
     for (guint i = 0; i < n; i++)
         frames_clear(&pushes[i].frames);
@@ -603,7 +624,8 @@ static gboolean take_clip_frames(Frames *frames, gchar **failed) {
 /* In turn with the elements and without them. */
 static void run_clip(Result *result) {
     GArray *rates[2] = {new_values(), new_values()}, *latencies = new_values();
-    gchar *description = describe(&result->of), *elements = g_strconcat(description, " ! ", NULL);
+    gchar *description = describe(&result->of, 0);
+    gchar *elements = g_strconcat(description, " ! ", NULL);
     const gdouble begin = now();
     for (guint i = 0; !result->failed && (i < 6 || now() < begin + seconds); i++) {
         Watch *watch = g_new0(Watch, 1);
@@ -697,6 +719,7 @@ static gboolean parse(int *argc, char ***argv) {
         {"clip", 0, 0, G_OPTION_ARG_FILENAME, &clip_path, "Decode this H.264 video", "FILE"},
         {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement, default 1", "S"},
         {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows whose name has this text", "TEXT"},
+        {"devices", 0, 0, G_OPTION_ARG_INT, &devices, "Pipelines on one GPU and on that many", "N"},
         {NULL, 0, 0, 0, NULL, NULL, NULL}};
     GOptionContext *context = g_option_context_new(NULL);
     GError *error = NULL;
@@ -708,6 +731,10 @@ static gboolean parse(int *argc, char ***argv) {
         g_printerr("%s\n", error->message);
     g_clear_error(&error);
     g_option_context_free(context);
+    if (devices < 1 || devices > MOST_DEVICES) {
+        g_printerr("--devices takes 1 to %d, but %d was given\n", MOST_DEVICES, devices);
+        return FALSE;
+    }
     return parsed;
 }
 
@@ -716,6 +743,10 @@ static gboolean parse(int *argc, char ***argv) {
 static gchar *why_not(const Case *of) {
     if (on_gpu(of) && !gpv_backend_available(GPV_BACKEND_CUDA))
         return g_strdup("there is no CUDA device");
+#ifdef HAVE_CUDA
+    if (of->devices > count_cuda_devices())
+        return g_strdup_printf("the CUDA devices here are %u", count_cuda_devices());
+#endif
     if (in_cuda_memory(of) && !built_with_cuda())
         return g_strdup("the elements are built without gstreamer-cuda");
     return of_clip(of) ? g_strdup(why_no_clip()) : NULL;
@@ -758,6 +789,14 @@ static void run_subject(GArray *results, const Subject *subject) {
                 run(results, (Case){subject, .source = source, .size = vga});
 }
 
+/* What a second GPU adds: a pipeline on each, and as many as there may be on all together. */
+static void run_subject_on(GArray *results, const Subject *subject, guint n) {
+    run(results, (Case){subject, .source = RESIDENT, .pipelines = 1, .devices = 1});
+    run(results, (Case){subject, .source = RESIDENT, .pipelines = n, .devices = n});
+    run(results, (Case){subject, .source = RESIDENT, .pipelines = MOST_PIPELINES, .devices = 1});
+    run(results, (Case){subject, .source = RESIDENT, .pipelines = MOST_PIPELINES, .devices = n});
+}
+
 int main(int argc, char **argv) {
     GArray *results = g_array_new(FALSE, FALSE, sizeof(Result));
     gboolean written = TRUE, failed = FALSE;
@@ -765,7 +804,10 @@ int main(int argc, char **argv) {
         return 2;
     print_head();
     for (guint i = 0; i < G_N_ELEMENTS(subjects); i++)
-        run_subject(results, &subjects[i]);
+        if (devices > 1)
+            run_subject_on(results, &subjects[i], (guint)devices);
+        else
+            run_subject(results, &subjects[i]);
     if (json_path)
         written = write_json(results);
     for (guint i = 0; i < results->len; i++) {

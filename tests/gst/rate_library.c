@@ -275,3 +275,8 @@ gdouble library_us(const gchar *description, const GstVideoInfo *info, GstBuffer
     qsort(us, SLICES, sizeof *us, compare);
     return status == GPV_OK ? (us[SLICES / 2 - 1] + us[SLICES / 2]) / 2 : -1;
 }
+
+guint count_cuda_devices(void) {
+    int count = 0;
+    return cudaGetDeviceCount(&count) == cudaSuccess ? (guint)count : 0;
+}

@@ -14,4 +14,7 @@
 gdouble library_us(const gchar *description, const GstVideoInfo *info, GstBuffer **frames, guint n,
                    gdouble seconds, gchar **error);
 
+/* How many CUDA devices there are. */
+guint count_cuda_devices(void);
+
 #endif
