@@ -83,7 +83,7 @@ GST_START_TEST(test_system_memory) {
     frames = play(text, given ? given : made.path, look, test_backend(), FALSE);
     g_print("%u frames of %s, each equal to the library's in all five elements\n", frames,
             looks[__i__].format);
-    fail_unless(given ? frames > 1 : frames == made_frames, "%u frames", frames);
+    fail_unless(given ? frames >= most_frames() : frames == made_frames, "%u frames", frames);
     file_free(&made);
     g_free(text);
     g_free(chain);
@@ -189,7 +189,7 @@ GST_START_TEST(test_decoder) {
                                   most_frames() + 1, chain);
     const guint frames = play(text, g_getenv("GPV_TEST_CLIP"), look, "cpu", TRUE);
     g_print("%u decoded frames, each equal to the library's in all five elements\n", frames);
-    fail_unless(frames > 1);
+    fail_unless(frames >= most_frames(), "%u frames", frames);
     g_free(text);
     g_free(chain);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * What all five elements, one after the other, copy between host and device, and how often the host
- * waits in each of them, for frames of 1080p that are on the device already. CUPTI counts: copies
- * as the device has made them, whoever has asked for them by whatever call, and waits as calls of
- * CUDA. That it counts at all is shown by the same chain on frames in system memory.
+ * waits in each of them, for frames of 1080p that are on the device already, and for those that
+ * nvh264dec puts there. CUPTI counts: copies as the device has made them, whoever has asked for
+ * them by whatever call, and waits as calls of CUDA. That it counts at all is shown by the same
+ * chain on frames in system memory.
  */
 #include "clip.h"
 #include "cuda_frames.h"
@@ -29,6 +30,7 @@ typedef struct {
 } Traffic;
 
 typedef struct {
+    guint frames;
     Traffic up, down; /* to the device, and to the host */
     guint waits[stage_count];
 } Count;
@@ -160,6 +162,26 @@ static void watch_waits(GstElement *bin, Stage *of_stages) {
     }
 }
 
+/* From here on. */
+static void begin_to_count(GstBuffer *frame, Stage *of_stages) {
+    flush_cupti(frame);
+    memset(&cupti.up, 0, sizeof cupti.up);
+    memset(&cupti.down, 0, sizeof cupti.down);
+    memset(of_stages, 0, stage_count * sizeof *of_stages);
+    cupti.counting = TRUE;
+}
+
+static Count end_of_count(GstBuffer *frame, guint frames, const Stage *of_stages) {
+    Count result = {frames, {0, 0, 0}, {0, 0, 0}, {0}};
+    cupti.counting = FALSE;
+    flush_cupti(frame);
+    result.up = cupti.up;
+    result.down = cupti.down;
+    for (guint i = 0; i < stage_count; i++)
+        result.waits[i] = of_stages[i].waits;
+    return result;
+}
+
 /* Of the photograph, in NV12. */
 static GstBuffer *clip_frame(GstHarness *convert, GstBuffer *picture, guint number) {
     return gst_harness_push_and_pull(convert, camera_frame(picture, width, height, number));
@@ -192,8 +214,8 @@ static Count count(const gchar *settings, gboolean resident) {
     GstHarness *convert = gst_harness_new("videoconvert"), *h;
     GstBuffer *picture = photograph(), *buffers[buffer_count];
     Stage of_stages[stage_count] = {{0, 0}};
-    Count result = {{0, 0, 0}, {0, 0, 0}, {0}};
     gchar *text = chain_text(&look, "cuda", settings);
+    Count result;
     open_cupti();
     h = gst_harness_new_parse(text);
     watch_waits(h->element, of_stages);
@@ -205,18 +227,9 @@ static Count count(const gchar *settings, gboolean resident) {
         make_resident(h, &info, buffers);
 
     push_frames(h, buffers, warm_up);
-    flush_cupti(buffers[0]);
-    memset(&cupti.up, 0, sizeof cupti.up);
-    memset(&cupti.down, 0, sizeof cupti.down);
-    memset(of_stages, 0, sizeof of_stages);
-    cupti.counting = TRUE;
+    begin_to_count(buffers[0], of_stages);
     push_frames(h, buffers, counted_frames);
-    cupti.counting = FALSE;
-    flush_cupti(buffers[0]);
-    result.up = cupti.up;
-    result.down = cupti.down;
-    for (guint i = 0; i < stage_count; i++)
-        result.waits[i] = of_stages[i].waits;
+    result = end_of_count(buffers[0], counted_frames, of_stages);
 
     for (guint i = 0; i < buffer_count; i++)
         gst_buffer_unref(buffers[i]);
@@ -228,11 +241,59 @@ static Count count(const gchar *settings, gboolean resident) {
     return result;
 }
 
+/* ---- behind a decoder ---- */
+
+typedef struct {
+    Stage of_stages[stage_count];
+    guint frames;       /* that the decoder has given */
+    GstBuffer *counted; /* the first that counts */
+} Decoding;
+
+static GstPadProbeReturn leave_decoder(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                       gpointer user) {
+    Decoding *decoding = user;
+    if (decoding->frames++ == warm_up) {
+        decoding->counted = gst_buffer_ref(GST_PAD_PROBE_INFO_BUFFER(probe));
+        begin_to_count(decoding->counted, decoding->of_stages);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+/* Of the clip that is given. Elements end in " ! "; "" is the decoder alone. */
+static Count count_decoded(const gchar *elements) {
+    gchar *text = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec name=decoder ! "
+                                  "video/x-raw(memory:CUDAMemory) ! %sfakesink sync=false",
+                                  elements);
+    Decoding decoding = {{{0, 0}}, 0, NULL};
+    GstElement *pipeline, *file, *decoder;
+    Count result;
+    open_cupti();
+    pipeline = launch(text);
+    file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    decoder = gst_bin_get_by_name(GST_BIN(pipeline), "decoder");
+    g_object_set(file, "location", g_getenv("GPV_TEST_CLIP"), NULL);
+    probe_pad(decoder, "src", GST_PAD_PROBE_TYPE_BUFFER, leave_decoder, &decoding);
+    if (*elements)
+        watch_waits(pipeline, decoding.of_stages);
+    fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+    wait_for_eos(pipeline);
+    fail_unless(decoding.counted != NULL, "the clip has %u frames", decoding.frames);
+    result = end_of_count(decoding.counted, decoding.frames - warm_up, decoding.of_stages);
+    gst_buffer_unref(decoding.counted);
+    reach(pipeline, GST_STATE_NULL);
+    close_cupti();
+    gst_object_unref(decoder);
+    gst_object_unref(file);
+    gst_object_unref(pipeline);
+    g_free(text);
+    return result;
+}
+
 static void print_count(const gchar *what, const Count *found) {
-    g_print("%s, %d frames: to the device %" G_GUINT64_FORMAT " copies of %" G_GUINT64_FORMAT
+    g_print("%s, %u frames: to the device %" G_GUINT64_FORMAT " copies of %" G_GUINT64_FORMAT
             " bytes, to the host %" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
             ", the largest of %" G_GUINT64_FORMAT "; waits of",
-            what, (gint)counted_frames, found->up.copies, found->up.bytes, found->down.copies,
+            what, found->frames, found->up.copies, found->up.bytes, found->down.copies,
             found->down.bytes, found->down.largest);
     for (guint i = 0; i < stage_count; i++)
         g_print(" %s %u", stages[i].name, found->waits[i]);
@@ -278,12 +339,36 @@ GST_START_TEST(test_system_memory) {
 }
 GST_END_TEST
 
+/* A decoder copies what it decodes. With the elements there is not a byte more. */
+GST_START_TEST(test_decoder) {
+    const gchar *why_not = why_no_decoder();
+    gchar *chain = chain_text(&look, "cuda", "attach-meta=false post-messages=false");
+    gchar *elements = g_strconcat(chain, " ! ", NULL);
+    if (why_not) {
+        g_print("nothing counted behind nvh264dec: %s\n", why_not);
+    } else {
+        const Count decoder = count_decoded(""), found = count_decoded(elements);
+        print_count("nvh264dec alone", &decoder);
+        print_count("nvh264dec and elements without results", &found);
+        fail_unless_equals_int(found.frames, decoder.frames);
+        fail_unless_equals_uint64(found.up.bytes, decoder.up.bytes);
+        fail_unless_equals_uint64(found.down.bytes, decoder.down.bytes);
+        for (guint i = 0; i < stage_count; i++)
+            fail_unless(found.waits[i] == waits_without_results * found.frames, "%s waits",
+                        stages[i].name);
+    }
+    g_free(elements);
+    g_free(chain);
+}
+GST_END_TEST
+
 static Suite *transfers_suite(void) {
     Suite *suite = suite_create("transfers");
     TCase *tcase = add_case(suite, "transfers");
     tcase_add_test(tcase, test_no_results);
     tcase_add_test(tcase, test_results);
     tcase_add_test(tcase, test_system_memory);
+    tcase_add_test(tcase, test_decoder);
     return suite;
 }
 
