@@ -9,7 +9,7 @@
  * the time, with the quartiles beside it. Beside it stand the rate of the same pipeline without
  * the elements, and on a GPU the time that the library alone takes for their work.
  *
- * With --devices the rows are others: pipelines on one GPU, and on that many.
+ * With --devices the rows are others: pipelines on one GPU, and on that many, without a clip.
  */
 #include <gpuvision/context.h>
 #include <gst/gst.h>
@@ -24,7 +24,7 @@
 #define SLICES 10
 #define BUFFERS 8
 #define MOST_PIPELINES 16
-#define MOST_DEVICES 8
+#define MOST_DEVICES MOST_PIPELINES
 
 /* Properties as they are but for the number of clusters, and for what says where the object is. */
 typedef struct {
@@ -60,7 +60,7 @@ typedef enum {
 } Source;
 
 static gdouble seconds = 1;
-static gint devices = 1;
+static gint devices; /* 0: the rows are of one */
 static gchar *json_path, *clip_path, *only;
 
 typedef struct {
@@ -160,6 +160,10 @@ static guint count_of(const Case *of) {
     return MAX(of->pipelines, 1);
 }
 
+static const gchar *plural(guint n) {
+    return n == 1 ? "" : "s";
+}
+
 static gchar *name_of(const Case *of) {
     static const gchar *const sources[] = {"resident", "resident frames of the clip",
                                            "from system memory", "on the CPU", "behind nvh264dec"};
@@ -170,11 +174,11 @@ static gchar *name_of(const Case *of) {
     if (of->queues)
         g_string_append(name, ", queues between");
     if (of->pipelines)
-        g_string_append_printf(name, ", %u pipeline%s", of->pipelines, &"s"[of->pipelines == 1]);
+        g_string_append_printf(name, ", %u pipeline%s", of->pipelines, plural(of->pipelines));
     if (of->own)
         g_string_append(name, " with a context each");
     if (of->devices)
-        g_string_append_printf(name, " on %u GPU%s", of->devices, &"s"[of->devices == 1]);
+        g_string_append_printf(name, " on %u GPU%s", of->devices, plural(of->devices));
     return g_string_free(name, FALSE);
 }
 
@@ -516,7 +520,8 @@ static void run_pushes(Result *result) {
         result->failed = error_of(pushes[0].chain.pipeline);
     for (guint i = 0; i < n && !result->failed; i++)
         chain_close(&pushes[i].chain);
-    if (!result->failed && in_cuda_memory(&result->of) && n == 1 && devices == 1)
+    /* It computes on the first device, whatever the elements are told. */
+    if (!result->failed && in_cuda_memory(&result->of) && n == 1 && !result->of.devices)
         measure_library(result, &pushes[0].frames);
     for (guint i = 0; i < n; i++)
         frames_clear(&pushes[i].frames);
@@ -731,8 +736,8 @@ static gboolean parse(int *argc, char ***argv) {
         g_printerr("%s\n", error->message);
     g_clear_error(&error);
     g_option_context_free(context);
-    if (devices < 1 || devices > MOST_DEVICES) {
-        g_printerr("--devices takes 1 to %d, but %d was given\n", MOST_DEVICES, devices);
+    if (devices != 0 && (devices < 2 || devices > MOST_DEVICES)) {
+        g_printerr("--devices takes 2 to %d, but %d was given\n", MOST_DEVICES, devices);
         return FALSE;
     }
     return parsed;
@@ -745,7 +750,7 @@ static gchar *why_not(const Case *of) {
         return g_strdup("there is no CUDA device");
 #ifdef HAVE_CUDA
     if (of->devices > count_cuda_devices())
-        return g_strdup_printf("the CUDA devices here are %u", count_cuda_devices());
+        return g_strdup_printf("there are not %u CUDA devices", of->devices);
 #endif
     if (in_cuda_memory(of) && !built_with_cuda())
         return g_strdup("the elements are built without gstreamer-cuda");
@@ -789,7 +794,7 @@ static void run_subject(GArray *results, const Subject *subject) {
                 run(results, (Case){subject, .source = source, .size = vga});
 }
 
-/* What a second GPU adds: a pipeline on each, and as many as there may be on all together. */
+/* What more GPUs add: a pipeline on each, and as many as there may be on all together. */
 static void run_subject_on(GArray *results, const Subject *subject, guint n) {
     run(results, (Case){subject, .source = RESIDENT, .pipelines = 1, .devices = 1});
     run(results, (Case){subject, .source = RESIDENT, .pipelines = n, .devices = n});
@@ -804,7 +809,7 @@ int main(int argc, char **argv) {
         return 2;
     print_head();
     for (guint i = 0; i < G_N_ELEMENTS(subjects); i++)
-        if (devices > 1)
+        if (devices)
             run_subject_on(results, &subjects[i], (guint)devices);
         else
             run_subject(results, &subjects[i]);

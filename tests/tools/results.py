@@ -201,6 +201,7 @@ def results(name):
     for section, run in sorted(load(name)["benchmarks"].items()):
         hardware = ", ".join(str(run[key]) for key in ("gpu", "cpu") if key in run)
         driver = f"driver {run['driver']}, CUDA {run.get('nvcc')}; " if "driver" in run else ""
+        driver += f"GStreamer {run['gstreamer']}; " if "gstreamer" in run else ""
         lines += [f"**{section}** on {hardware}, {run['cores']} cores; {driver}"
                   f"{run.get('system', '')}; {run['compiler']}; {run['date']}, source "
                   f"{run['source']}.", ""]
