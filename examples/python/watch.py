@@ -118,7 +118,8 @@ def curve(title, times_s, values, top):
     """A panel of the chart: a curve over the time, from 0 to the greatest value."""
     most = max(values, default=0) or 1
     first, last = (times_s[0], times_s[-1]) if times_s else (0, 1)
-    points = " ".join(f"{LEFT + WIDTH * (at - first) / max(last - first, 1e-3):.1f},{top + HEIGHT * (1 - value / most):.1f}"
+    across = WIDTH / max(last - first, 1e-3)
+    points = " ".join(f"{LEFT + across * (at - first):.1f},{top + HEIGHT * (1 - value / most):.1f}"
                       for at, value in zip(times_s, values))
     return (f'<text x="{LEFT}" y="{top - 6}">{escape(title)}</text>\n'
             f'<rect x="{LEFT}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>\n'

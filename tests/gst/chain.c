@@ -215,16 +215,9 @@ static Suite *decoder_suite(void) {
     return suite;
 }
 
-static int run_on_device(int argc, char **argv) {
-    const gboolean decoder = g_str_equal(argv[argc - 1], "decoder");
-    const gchar *reason = decoder ? why_no_decoder() : NULL;
-    if (!have_cuda_device())
-        reason = "there is no CUDA device";
-    if (reason) {
-        g_print("not run: %s\n", reason);
-        return 77;
-    }
-    return gst_check_run_suite(decoder ? decoder_suite() : memory_suite(), "chain", __FILE__);
+static int run_on_device(const gchar *part) {
+    return g_str_equal(part, "decoder") ? run_behind_a_decoder(decoder_suite, "chain", __FILE__)
+                                        : run_where_a_device_is(memory_suite, "chain", __FILE__);
 }
 
 #endif
@@ -233,7 +226,7 @@ int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
 #ifdef HAVE_GST_CUDA
     if (argc > 1)
-        return run_on_device(argc, argv);
+        return run_on_device(argv[1]);
 #endif
     return run_with_clips(chain_suite, "chain", __FILE__);
 }

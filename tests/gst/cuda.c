@@ -862,9 +862,7 @@ int main(int argc, char **argv) {
             reason = parts[i].reason;
         }
     }
-    if (reason) {
-        g_print("not run: %s\n", reason);
-        return 77;
-    }
+    if (reason)
+        return not_run(reason);
     return suite ? gst_check_run_suite(suite, "cuda", __FILE__) : 1;
 }

@@ -171,5 +171,5 @@ static Suite *full_suite(void) {
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
-    return run_where_a_device_is(full_suite(), "full", __FILE__);
+    return run_where_a_device_is(full_suite, "full", __FILE__);
 }

@@ -794,13 +794,23 @@ static inline TCase *add_case(Suite *suite, const gchar *name) {
     return tcase;
 }
 
-/* What main() returns: 77, which skips the test, where the backend is missing. */
+/* What main() returns to skip the test. */
+static inline int not_run(const gchar *reason) {
+    g_print("not run: %s\n", reason);
+    return 77;
+}
+
+/* What main() returns; it skips where there is no device. */
+static inline int run_where_a_device_is(Suite *(*suite)(void), const gchar *name,
+                                        const gchar *file) {
+    return have_cuda_device() ? gst_check_run_suite(suite(), name, file)
+                              : not_run("there is no CUDA device");
+}
+
+/* Likewise, where the test is for CUDA. */
 static inline int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    if (g_str_equal(test_backend(), "cuda") && !have_cuda_device()) {
-        g_print("not run: there is no CUDA device\n");
-        return 77;
-    }
-    return gst_check_run_suite(suite(), name, file);
+    return g_str_equal(test_backend(), "cuda") ? run_where_a_device_is(suite, name, file)
+                                               : gst_check_run_suite(suite(), name, file);
 }
 
 /* Why no clip can be decoded into CUDAMemory, or NULL. */
@@ -814,12 +824,17 @@ static inline const gchar *why_no_decoder(void) {
     return NULL;
 }
 
+/* Likewise where no clip can be decoded on it. */
+static inline int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name,
+                                       const gchar *file) {
+    const gchar *reason = why_no_decoder();
+    return reason ? not_run(reason) : run_where_a_device_is(suite, name, file);
+}
+
 /* Likewise where no element decodes the pictures that the tests write. */
 static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    if (!gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0)) {
-        g_print("not run: there is no pnmdec\n");
-        return 77;
-    }
+    if (!gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0))
+        return not_run("there is no pnmdec");
     load_type_finders();
     return run_on_backend(suite, name, file);
 }
@@ -838,14 +853,6 @@ static inline void assert_in_cuda_memory(GstElement *bin, const gchar *name) {
     fail_unless_equals_uint64(downloads, 0);
     gst_structure_free(stats);
     gst_object_unref(element);
-}
-
-/* Skipped without a device. */
-static inline int run_where_a_device_is(Suite *suite, const gchar *name, const gchar *file) {
-    if (have_cuda_device())
-        return gst_check_run_suite(suite, name, file);
-    g_print("not run: there is no CUDA device\n");
-    return 77;
 }
 
 #endif

@@ -181,24 +181,28 @@ GST_END_TEST
 
 /* ---- which of the two ---- */
 
+static TCase *add_long_case(Suite *suite, const gchar *name) {
+    TCase *tcase = add_case(suite, name);
+    tcase_set_timeout(tcase, 450);
+    return tcase;
+}
+
+static Suite *frames_suite(void) {
+    Suite *suite = suite_create("soak");
+    tcase_add_loop_test(add_long_case(suite, "frames"), test_frames, 0,
+                        G_N_ELEMENTS(tested_elements));
+    return suite;
+}
+
+static Suite *decoder_suite(void) {
+    Suite *suite = suite_create("soak");
+    tcase_add_test(add_long_case(suite, "decoder"), test_decoder);
+    return suite;
+}
+
 int main(int argc, char **argv) {
     const gboolean decoder = argc > 1 && g_str_equal(argv[1], "decoder");
-    const gchar *reason = NULL;
-    Suite *suite = suite_create("soak");
-    TCase *tcase = add_case(suite, decoder ? "decoder" : "frames");
     gst_check_init(&argc, &argv);
-    if (!have_cuda_device())
-        reason = "there is no CUDA device";
-    else if (decoder)
-        reason = why_no_decoder();
-    if (reason) {
-        g_print("not run: %s\n", reason);
-        return 77;
-    }
-    tcase_set_timeout(tcase, 450);
-    if (decoder)
-        tcase_add_test(tcase, test_decoder);
-    else
-        tcase_add_loop_test(tcase, test_frames, 0, G_N_ELEMENTS(tested_elements));
-    return gst_check_run_suite(suite, "soak", __FILE__);
+    return decoder ? run_behind_a_decoder(decoder_suite, "soak", __FILE__)
+                   : run_where_a_device_is(frames_suite, "soak", __FILE__);
 }

@@ -347,7 +347,7 @@ GST_START_TEST(test_system_memory) {
 }
 GST_END_TEST
 
-/* What it copies between host and device is its own. With the elements there is not a byte more. */
+/* With the elements not a byte more goes between host and device than with the decoder alone. */
 GST_START_TEST(test_decoder) {
     gchar *chain = chain_text(&look, "cuda", "attach-meta=false post-messages=false");
     gchar *elements = g_strconcat(chain, " ! ", NULL);
@@ -363,26 +363,23 @@ GST_START_TEST(test_decoder) {
 }
 GST_END_TEST
 
-static Suite *transfers_suite(gboolean decoder) {
+static Suite *transfers_suite(void) {
     Suite *suite = suite_create("transfers");
     TCase *tcase = add_case(suite, "transfers");
-    if (decoder) {
-        tcase_add_test(tcase, test_decoder);
-        return suite;
-    }
     tcase_add_test(tcase, test_no_results);
     tcase_add_test(tcase, test_results);
     tcase_add_test(tcase, test_system_memory);
     return suite;
 }
 
+static Suite *decoder_suite(void) {
+    Suite *suite = suite_create("transfers-decoder");
+    tcase_add_test(add_case(suite, "decoder"), test_decoder);
+    return suite;
+}
+
 int main(int argc, char **argv) {
-    gboolean decoder;
     gst_check_init(&argc, &argv);
-    decoder = argc > 1 && g_str_equal(argv[1], "decoder");
-    if (decoder && why_no_decoder()) {
-        g_print("not run: %s\n", why_no_decoder());
-        return 77;
-    }
-    return run_where_a_device_is(transfers_suite(decoder), "transfers", __FILE__);
+    return argc > 1 ? run_behind_a_decoder(decoder_suite, "transfers", __FILE__)
+                    : run_where_a_device_is(transfers_suite, "transfers", __FILE__);
 }

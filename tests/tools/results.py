@@ -201,9 +201,9 @@ def results(name):
     for section, run in sorted(load(name)["benchmarks"].items()):
         hardware = ", ".join(str(run[key]) for key in ("gpu", "cpu") if key in run)
         driver = f"driver {run['driver']}, CUDA {run.get('nvcc')}; " if "driver" in run else ""
-        driver += f"GStreamer {run['gstreamer']}; " if "gstreamer" in run else ""
+        gstreamer = f"GStreamer {run['gstreamer']}; " if "gstreamer" in run else ""
         lines += [f"**{section}** on {hardware}, {run['cores']} cores; {driver}"
-                  f"{run.get('system', '')}; {run['compiler']}; {run['date']}, source "
+                  f"{gstreamer}{run.get('system', '')}; {run['compiler']}; {run['date']}, source "
                   f"{run['source']}.", ""]
         kinds = [table_of(row) for row in run["rows"]]
         for kind_of_row, (where, columns, layout, cells) in TABLES.items():
