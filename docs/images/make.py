@@ -8,14 +8,14 @@ It also makes the photograph that tests/gst segments.
 The photographs come from Debian's python3-skimage, and two from its opencv-doc, fetched with apt-get. The
 pipelines are plain gst-launch-1.0 lines; with -v they are printed.
 """
-import ctypes
 import os
 import shlex
 import subprocess
 import sys
 import tempfile
-from array import array
 from pathlib import Path
+
+import numpy
 
 HERE = Path(__file__).resolve().parent
 SKIMAGE = "python3-skimage", "usr/lib/python3/dist-packages/skimage/data"
@@ -198,8 +198,7 @@ def terminal_color(terminal, certain):
 
 def make_cut(photos, folder, build):
     """What examples/python/graphcut.py gives to the solver in its last round, and what it cuts out."""
-    # The example finds it by its name, once it is loaded.
-    ctypes.CDLL(str(build / "libgpuvision/libgpuvision.so.1"))
+    os.environ["GPUVISION_LIBRARY"] = str(build / "libgpuvision/libgpuvision.so.1")
     sys.path.insert(0, str(HERE.parents[1] / "examples/python"))
     import graphcut as example
     width, height, margin = 180, 135, 2
@@ -207,24 +206,20 @@ def make_cut(photos, folder, build):
     paths = {name: folder / f"graphcut-{name}.ppm" for name in names}
     source = picture(photos / "coffee.png", "RGB", crop="left=33 right=34", size=(width, height))
     launch(f"{source} ! pnmenc ! filesink location={paths['source']}")
-    pixels, fmt, *_ = example.read_picture(paths["source"])
-    mask, _, _ = example.graphcut(pixels, fmt, width, height, margin)
-    colors = [tuple(pixels[i:i + 3]) for i in range(0, len(pixels), 3)]
-    bins = [sum((level >> 5) << 3 * k for k, level in enumerate(color)) for color in colors]
-    mx, my = 1 + width * margin // 100, 1 + height * margin // 100
-    certain = [not (mx <= i % width < width - mx and my <= i // width < height - my)
-               for i in range(width * height)]
-    terminals = array("i", bytes(example.terminals_of(bins, mask, certain)))
-    links = array("i", bytes(example.links_of(colors, width, height)))
+    pixels = example.read_picture(paths["source"])
+    mask, _, _ = example.cut_out(pixels, margin)
+    bins, certain = example.start(pixels, margin)
+    terminals = example.terminals_of(bins, mask, certain).ravel().tolist()
+    links = example.links_of(pixels)
     dearest = example.UNIT * example.SMOOTHNESS
-    tiles = {
-        "terminals": b"".join(map(terminal_color, terminals, certain)),
-        # To the right and down, of the two the cheaper one.
-        "links": b"".join(bytes([255 * min(links[i], links[2 * width * height + i]) // dearest] * 3)
-                          for i in range(width * height)),
-        "cut": bytes(level if mask[i // 3] else level // 4 for i, level in enumerate(pixels))}
+    # To the right and down, of the two the cheaper one.
+    cheaper = 255 * links[[0, 2]].min(0).astype(int) // dearest
+    colors = b"".join(map(terminal_color, terminals, certain.ravel().tolist()))
+    tiles = {"terminals": numpy.frombuffer(colors, numpy.uint8).reshape(pixels.shape),
+             "links": numpy.stack([cheaper] * 3, 2).astype(numpy.uint8),
+             "cut": numpy.where(mask[..., None], pixels, pixels // 4)}
     for name, tile in tiles.items():
-        example.write_picture(paths[name], tile, example.RGB8, width, height)
+        example.write_picture(paths[name], tile)
     sheet("graphcut-cut.png", [(name, f"filesrc location={path} ! pnmdec") for name, path in paths.items()],
           (width, height), 4, COLOR_PNG)
 

@@ -3,15 +3,14 @@
 """Cuts the object in the middle of a picture out of its background, by minimum cuts of a graph as
 Boykov and Jolly (2001) set it up. What the colours of both are is learned from round to round."""
 import argparse
-import ctypes as c
 import math
-import sys
 import time
-from array import array
 
-from common import (GRAY8, RGB8, Context, gpv, read_picture, whole_number, wrap, write_picture)
+import numpy
 
-LABEL32, CAP32X8 = 13, 15
+import gpuvision as gpv
+from common import read_picture, run, size_of, whole_number, write_picture
+
 ROUNDS = 8          # at most
 UNIT = 100          # that stands for 1 of the energy
 SMOOTHNESS = 25     # energy of a border between two pixels of the same colour
@@ -19,86 +18,73 @@ CERTAIN = 1 << 20   # what no border outweighs
 STEPS = (1, 0), (1, 1), (0, 1), (-1, 1), (-1, 0), (-1, -1), (0, -1), (1, -1)
 
 
-class GraphcutParams(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("certificate", c.c_uint32),
-                ("time_limit", c.c_int32), ("reserved", c.c_uint32)]
+def here(array, dx, dy):
+    """The pixels of which the neighbour at (dx, dy) is in the picture."""
+    height, width = array.shape[:2]
+    return array[max(0, -dy):height - max(0, dy), max(0, -dx):width - max(0, dx)]
 
 
-class GraphcutResult(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("optimal", c.c_uint32), ("flow", c.c_int64),
-                ("cut", c.c_int64), ("area", c.c_int64), ("refused", c.c_uint32),
-                ("reserved", c.c_uint32)]
+def differences(colors, dx, dy):
+    """Of each pixel that has a neighbour there: the squared distance of their colours."""
+    return ((here(colors, dx, dy) - here(colors, -dx, -dy))**2).sum(2)
 
 
-def neighbors(width, height, step):
-    """(pixel, its neighbour) of all that have one."""
-    dx, dy = step
-    for y in range(max(0, -dy), height - max(0, dy)):
-        for x in range(max(0, -dx), width - max(0, dx)):
-            yield y * width + x, (y + dy) * width + x + dx
-
-
-def links_of(colors, width, height):
-    """A border costs less where the picture has an edge, and more if it is longer."""
-    def difference(i, j):
-        return sum((a - b) ** 2 for a, b in zip(colors[i], colors[j]))
-    total = pairs = 0
-    for step in STEPS[:4]:
-        for i, j in neighbors(width, height, step):
-            total, pairs = total + difference(i, j), pairs + 1
-    usual = max(total, 1) / max(pairs, 1)
-    links = array("i", bytes(4 * 8 * width * height))
-    for plane, step in enumerate(STEPS):
+def links_of(picture):
+    """(8, height, width) of int32. A border costs less where the picture has an edge, and more if it
+    is longer."""
+    colors = numpy.atleast_3d(picture).astype(int)
+    forward = [differences(colors, *step) for step in STEPS[:4]]
+    total, pairs = (sum(map(measure, forward)) for measure in (numpy.sum, numpy.size))
+    usual = max(int(total), 1) / max(pairs, 1)
+    links = numpy.zeros((len(STEPS), *picture.shape[:2]), numpy.int32)
+    for plane, step in zip(links, STEPS):
         length = math.sqrt(abs(step[0]) + abs(step[1]))
-        for i, j in neighbors(width, height, step):
-            edge = math.exp(-difference(i, j) / (2 * usual))
-            links[plane * width * height + i] = int(UNIT * SMOOTHNESS * edge / length)
-    return bytearray(links)
+        values, which = numpy.unique(differences(colors, *step), return_inverse=True)
+        capacity = [int(UNIT * SMOOTHNESS * math.exp(-value / (2 * usual)) / length)
+                    for value in values.tolist()]
+        where = here(plane, *step)
+        where[...] = numpy.array(capacity, numpy.int32)[which].reshape(where.shape)
+    return links
 
 
 def terminals_of(bins, mask, certain):
-    """How much likelier a colour is in the object than in the background, by the pixels that are
-    taken for either. What is certain is background."""
-    of_object, of_background = [0] * 512, [0] * 512
-    for color, side in zip(bins, mask):
-        (of_object if side else of_background)[color] += 1
-    objects, backgrounds = sum(of_object) + 1, sum(of_background) + 1
-    terminals = array("i")
-    for color, fixed in zip(bins, certain):
-        likelier = ((of_object[color] + 1) / objects) / ((of_background[color] + 1) / backgrounds)
-        terminals.append(-CERTAIN if fixed else int(UNIT * math.log(likelier)))
-    return bytearray(terminals)
+    """(height, width) of int32: how much likelier a colour is in the object than in the background,
+    by the pixels that are taken for either. What is certain is background."""
+    objects, backgrounds = (numpy.bincount(bins[side], minlength=512).tolist()
+                            for side in (mask > 0, mask == 0))
+    all_objects, all_backgrounds = sum(objects) + 1, sum(backgrounds) + 1
+    likelier = [int(UNIT * math.log(((a + 1) / all_objects) / ((b + 1) / all_backgrounds)))
+                for a, b in zip(objects, backgrounds)]
+    return numpy.where(certain, -CERTAIN, numpy.array(likelier)[bins]).astype(numpy.int32)
 
 
-def graphcut(pixels, fmt, width, height, margin):
-    """The mask, (flow, cut, area, milliseconds) of each round, and what computed them."""
-    wrap(pixels, fmt, width, height)  # refuses what is no picture
-    channels = 3 if fmt == RGB8 else 1
-    colors = [tuple(pixels[i:i + channels]) for i in range(0, len(pixels), channels)]
-    bins = [sum((level >> 5) << 3 * k for k, level in enumerate(color)) for color in colors]
+def start(picture, margin):
+    """The bin of each pixel's colour, and whether a pixel is background for certain."""
+    bins = sum((numpy.atleast_3d(picture)[..., k] >> 5).astype(int) << 3 * k
+               for k in range(numpy.atleast_3d(picture).shape[2]))
+    height, width = bins.shape
     mx, my = 1 + width * margin // 100, 1 + height * margin // 100
-    certain = [not (mx <= x < width - mx and my <= y < height - my)
-               for y in range(height) for x in range(width)]
-    mask, rounds = bytearray(0 if fixed else 255 for fixed in certain), []
-    links = wrap(links_of(colors, width, height), CAP32X8, width, height)
-    params, result = GraphcutParams(), GraphcutResult()
-    gpv.gpv_graphcut_params_init(c.byref(params), c.sizeof(params))
-    gpv.gpv_graphcut_result_init(c.byref(result), c.sizeof(result))
-    params.certificate = 1
-    with Context() as context:
-        operator = context.create("graphcut", params)
+    certain = numpy.ones(bins.shape, bool)
+    certain[my:max(my, height - my), mx:max(mx, width - mx)] = False
+    return bins, certain
+
+
+def cut_out(picture, margin):
+    """The mask, (flow, cut, area, milliseconds) of each round, and what computed them."""
+    bins, certain = start(picture, margin)
+    mask, rounds = numpy.where(certain, 0, 255).astype(numpy.uint8), []
+    with gpv.Context() as context:
+        graphcut = gpv.Graphcut(context, certificate=True)
+        graphcut.prepare(numpy.zeros((len(STEPS), *bins.shape), numpy.int32))
+        links = links_of(picture)
         while len(rounds) < ROUNDS:
-            before = bytes(mask)
-            terminals = wrap(terminals_of(bins, mask, certain), LABEL32, width, height)
-            start = time.perf_counter()
-            context.check(gpv.gpv_graphcut_run(operator, None, c.byref(terminals), c.byref(links),
-                                               c.byref(wrap(mask, GRAY8, width, height)), None))
-            context.check(gpv.gpv_graphcut_wait(operator, c.byref(result)))
-            rounds.append((result.flow, result.cut, result.area,
-                           1000 * (time.perf_counter() - start)))
-            if mask == before:
+            before, terminals = mask.copy(), terminals_of(bins, mask, certain)
+            begin = time.perf_counter()
+            found = graphcut(terminals, links, mask)
+            rounds.append((found.flow, found.cut, found.area, 1000 * (time.perf_counter() - begin)))
+            if (mask == before).all():
                 break
-        return mask, rounds, context.device_name()
+        return mask, rounds, context.device_name
 
 
 def main():
@@ -108,24 +94,15 @@ def main():
     parser.add_argument("source", help="binary PGM or PPM of 8 bits")
     parser.add_argument("target", help="the same, with the background darkened")
     args = parser.parse_args()
-    pixels, fmt, width, height = read_picture(args.source)
-    try:
-        mask, rounds, device = graphcut(pixels, fmt, width, height, args.margin)
-    except (RuntimeError, ValueError) as error:
-        sys.exit(f"{args.source}: {error}")
+    picture = read_picture(args.source)
+    mask, rounds, device = cut_out(picture, args.margin)
     print("round         flow          cut     area  milliseconds")
     for number, (flow, cut, area, milliseconds) in enumerate(rounds, 1):
         print(f"{number:5} {flow:12} {cut:12} {area:8} {milliseconds:13.2f}")
-    channels = 3 if fmt == RGB8 else 1
-    for i, level in enumerate(pixels):
-        if not mask[i // channels]:
-            pixels[i] = level // 4
-    write_picture(args.target, pixels, fmt, width, height)
-    print(f"{width} x {height} pixels, {rounds[-1][2]} of the object, on {device}")
+    picture[mask == 0] //= 4
+    write_picture(args.target, picture)
+    print(f"{size_of(picture)}, {rounds[-1][2]} of the object, on {device}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except OSError as error:
-        sys.exit(str(error))
+    run(main)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is installed is enough: the C examples build with pkg-config, the Python examples and
-GStreamer find the library.
+"""What is installed is enough: the C examples build with pkg-config, the Python examples, a Python
+package that pip has installed, and GStreamer find the library.
 
 usage: installed.py MESON BUILD-FOLDER EXAMPLES-FOLDER CC...
 """
@@ -23,6 +23,22 @@ def only(paths):
     found = list(paths)
     assert len(found) == 1, f"not one file but {found}"
     return found[0]
+
+
+def check_pip(folder, sources, where):
+    """Of a copy: setuptools leaves files beside what it installs."""
+    if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode:
+        print("skipped: pip install: there is no pip")
+        return
+    copy, site = Path(folder, "copy"), Path(folder, "site")
+    shutil.copytree(sources, copy)
+    run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation",
+        "--target", site, copy)
+    shutil.rmtree(copy)
+    said = run(sys.executable, "-c", "import gpuvision; print(gpuvision.__file__); "
+               "print(gpuvision.Context('cpu'))", PYTHONPATH=site, **where).split()
+    assert Path(said[0]) == site / "gpuvision/__init__.py" and "CPU" in said, said
+    assert (site / "gpuvision/py.typed").exists()
 
 
 def main():
@@ -51,6 +67,7 @@ def main():
             run(program, *args, source, by_c, **where)
             run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
             assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
+        check_pip(folder, Path(examples, "python"), where)
         if plugins and shutil.which("gst-inspect-1.0"):
             said = run("gst-inspect-1.0", "gpuerode", GST_PLUGIN_PATH=only(plugins),
                        GST_PRESET_PATH=only(root.rglob("GstGpuErode.prs")).parent,

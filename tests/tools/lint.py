@@ -36,7 +36,7 @@ def check_text(path, name):
         for what, pattern in FORBIDDEN.items():
             if pattern.search(line):
                 fault(f"{name}:{number}", f"{what}: {line.strip()[:60]}")
-    if (path.suffix in CODE | {".py", ".sh", ".map"} or text.startswith("#!") or
+    if (path.suffix in CODE | {".py", ".sh", ".map", ".rs", ".go"} or text.startswith("#!") or
             path.name in ("meson.build", "meson_options.txt")) and \
             not any("SPDX-License-Identifier: BSD-2-Clause" in line for line in lines[:3]):
         fault(name, "no 'SPDX-License-Identifier: BSD-2-Clause' in its first three lines")

@@ -9,7 +9,6 @@ benchmarks in tests/parity.
 import argparse
 import contextlib
 import copy
-import ctypes as c
 import functools
 import json
 import os
@@ -42,57 +41,9 @@ if not cupy.cuda.is_available():
     not_run("CuPy finds no CUDA device")
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/python"))
-from ccl import CclParams, Component  # noqa: E402
-from common import GRAY8, RGB8, Buffer, Context, Image, gpv  # noqa: E402
-from erode import ErodeParams  # noqa: E402
-from kmeans import KmeansParams, KmeansResult  # noqa: E402
-from match import MatchParams  # noqa: E402
-from sift import LENGTH, Keypoint, SiftParams, SiftResult  # noqa: E402
+import gpuvision as gpv  # noqa: E402
 
-GPV_BACKEND_CUDA, GPV_MEMORY_CUDA, LABEL32 = 2, 1, 13
 CUPY = f"CuPy {cupy.__version__}"
-
-
-class Operator:
-    """One of gpuvision, on the stream that CuPy uses."""
-
-    def __init__(self, context, stem, params):
-        self.context, self.stem, self.params = context, stem, params
-        self.call("params_init", params, c.c_uint32(c.sizeof(params)))
-        self.handle = context.create(stem, params)
-
-    def call(self, name, *args):
-        """gpv_<stem>_<name>; structs by reference."""
-        args = [c.byref(arg) if isinstance(arg, c.Structure) else arg for arg in args]
-        return getattr(gpv, f"gpv_{self.stem}_{name}")(*args)
-
-    def check(self, name, *args):
-        self.context.check(self.call(name, self.handle, *args))
-
-    def set(self, **params):
-        for name, value in params.items():
-            setattr(self.params, name, value)
-        self.check("set_params", self.params)
-
-    def run(self, *args):
-        self.check("run", c.c_void_p(cupy.cuda.get_current_stream().ptr), *args)
-
-
-def view(array):
-    image = Image()
-    height, width = array.shape[:2]
-    fmt = {("uint8", 2): GRAY8, ("uint8", 3): RGB8, ("int32", 2): LABEL32}[array.dtype.name,
-                                                                           array.ndim]
-    gpv.gpv_image_wrap(image, c.sizeof(image), fmt, width, height, array.data.ptr, 0)
-    image.memory = GPV_MEMORY_CUDA
-    return image
-
-
-def buffer_of(array):
-    buffer = Buffer()
-    gpv.gpv_buffer_init(c.byref(buffer), c.sizeof(buffer))
-    buffer.memory, buffer.data, buffer.size = GPV_MEMORY_CUDA, array.data.ptr, array.nbytes
-    return buffer
 
 
 def quartiles(samples):
@@ -174,7 +125,7 @@ class Images:
         self.count = cold_count(2 * self.copied)
         self.src = [cupy.asarray(pixels) for _ in range(self.count)]
         self.dst = [cupy.zeros(shape, result) for _ in range(self.count)]
-        self.views = [(view(src), view(dst)) for src, dst in zip(self.src, self.dst)]
+        self.ours = list(zip(self.src, self.dst))
 
     def calls(self):
         return max(self.count, 6 if self.host.size > 8_000_000 else 40)
@@ -227,10 +178,10 @@ def time_opencv(name, call, same):
 
 
 def compare(row, ours, images, peers, same, host_peers, time_on=time_opencv):
-    """The rows of one operation and image. ours(src, dst) takes views, a peer(src, dst) arrays;
+    """The rows of one operation and image. ours(src, dst) and a peer(src, dst) take arrays;
     same(array) tells whether the result is ours; a host peer gives an array."""
     def enqueue_ours(i):
-        ours(*images.views[i % images.count])
+        ours(*images.ours[i % images.count])
 
     candidates = [OnDevice("ours", enqueue_ours, images.calls()),
                   OnDevice("copy", Copy(images), images.calls())]
@@ -277,8 +228,8 @@ def cupy_erosions(radius, binary):
 
 def erosion(op, images, radius, binary):
     op.set(radius_x=radius, threshold=1 if binary else 0)
-    op.check("prepare", images.views[0][0])
-    op.run(*images.views[0])
+    op.prepare(images.src[0])
+    op.run(*images.ours[0])
     expected = cupy.asnumpy(images.dst[0]) // (255 if binary else 1)
     src, dst = images.host, numpy.zeros_like(images.host)
     element = numpy.ones((2 * radius + 1,) * 2, numpy.uint8)
@@ -289,7 +240,7 @@ def erosion(op, images, radius, binary):
 
 
 def erosions(context):
-    op, random = Operator(context, "erode", ErodeParams()), numpy.random.default_rng(20260101)
+    op, random = gpv.Erode(context), numpy.random.default_rng(20260101)
     for width, height in (1920, 1080), (7350, 5700):
         noise = random.integers(0, 256, (height, width), numpy.uint8)
         # Where one pixel in a thousand is black, few reach their result early.
@@ -356,14 +307,13 @@ def same_components(labels, expected):
 
 def labelling(op, images, name, statistics):
     """OpenCV has a function for either; CuPy labels alone."""
-    room = cupy.zeros((images.host.size + 3) // 4 * c.sizeof(Component), numpy.uint8)
-    records = buffer_of(room)
+    records = cupy.zeros((images.host.size + 3) // 4 * gpv.COMPONENT.itemsize, numpy.uint8)
 
     def ours(src, dst):
-        op.run(src, dst, records if statistics else None, 0, None)
+        op.run(src, dst=dst, components=records if statistics else None)
 
-    op.check("prepare", *images.views[0], 0)
-    ours(*images.views[0])
+    op.prepare(*images.ours[0])
+    ours(*images.ours[0])
     expected = cupy.asnumpy(images.dst[0])
     structure = numpy.ones((3, 3), bool)
     peers = [(f"{CUPY} label",
@@ -379,7 +329,7 @@ def labelling(op, images, name, statistics):
 
 
 def labellings(context):
-    op = Operator(context, "ccl", CclParams())
+    op = gpv.Ccl(context)
     contents = [(1920, 1080, grain, percent) for grain, percent in
                 ((1, 10), (1, 50), (1, 90), (4, 50), (16, 50))]
     contents += [(*size, grain, 50) for size in ((640, 480), (3840, 2160), (8192, 8192))
@@ -503,10 +453,10 @@ def paper_labels(op, paper, pixels, name):
     images = Images(pixels, numpy.int32)
 
     def ours(src, dst):
-        op.run(src, dst, None, 0, None)
+        op.run(src, dst=dst)
 
-    op.check("prepare", *images.views[0], 0)
-    ours(*images.views[0])
+    op.prepare(*images.ours[0])
+    ours(*images.ours[0])
     expected = cupy.asnumpy(images.dst[0])
     rounds = max(paper.label(src, dst) for src, dst in zip(images.src, images.dst))
     peers = [("iterated minimum", paper.label),
@@ -520,13 +470,12 @@ def paper_labels(op, paper, pixels, name):
 def paper_count(op, paper, pixels, name):
     """Ours of the image, without labels; the paper's of labels that are there."""
     images, found = Labelled(pixels, paper), cupy.zeros(1, numpy.int32)
-    count = buffer_of(found)
 
     def ours(src, _):
-        op.run(src, None, None, 0, count)
+        op.run(src, count=found)
 
-    op.check("prepare", images.views[0][0], None, 0)
-    ours(*images.views[0])
+    op.prepare(images.ours[0][0])
+    ours(*images.ours[0])
     expected = cupy.asnumpy(found)
     peers = [("count by atomics",
               lambda src, dst: paper.count("count_by_atomics", src, dst)),
@@ -538,8 +487,7 @@ def paper_count(op, paper, pixels, name):
 
 def paper_table(context):
     """Of the bitmaps in tests/parity/ccl.cpp."""
-    op, paper = Operator(context, "ccl", CclParams()), PaperShape()
-    op.set(foreground=FOREGROUND)
+    op, paper = gpv.Ccl(context, foreground=FOREGROUND), PaperShape()
     for name, pixels in (("granular 4", granular(1024, 768, 4, 50)),
                          ("noise 50 %", granular(1280, 1024, 1, 50)),
                          ("spiral", spiral(1600, 1200)),
@@ -550,7 +498,6 @@ def paper_table(context):
 
 # ---- segmentation ----
 
-GPV_KMEANS_L2, GPV_KMEANS_L1, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_GIVEN = 0, 1, 0, 3
 ITERATIONS, MOST_ITERATIONS = 20, 1000  # given, and where they go on until labels repeat
 
 
@@ -600,21 +547,21 @@ def spread_colors(op, pixels, clusters):
                      for count, side in zip((90, 160), pixels.shape))
     small = cupy.asarray(numpy.ascontiguousarray(pixels[numpy.ix_(rows, columns)]))
     centroids = cupy.zeros((clusters, 3), numpy.float32)
-    op.set(clusters=clusters, start=GPV_KMEANS_PLUSPLUS, max_iterations=0)
-    op.run(view(small), None, None, buffer_of(centroids), None, None)
+    op.set(clusters=clusters, start="plusplus", max_iterations=0)
+    op.run(small, centroids=centroids)
     return cupy.asnumpy(centroids)
 
 
 def segment(op, src, labels):
-    op.run(src, labels, None, None, None, None)
+    op.run(src, labels=labels)
 
 
 def labels_of(op, images, start, **params):
     """Those of the first image, from these centroids, as segment() gives them from now on."""
-    op.set(clusters=len(start), start=GPV_KMEANS_GIVEN, **params)
-    op.check("set_centroids", start.ctypes.data_as(c.POINTER(c.c_float)), len(start))
-    op.check("prepare", *images.views[0], None)
-    segment(op, *images.views[0])
+    op.set(clusters=len(start), start="given", **params)
+    op.set_centroids(start)
+    op.prepare(*images.ours[0])
+    segment(op, *images.ours[0])
     return cupy.asnumpy(images.dst[0])
 
 
@@ -850,7 +797,7 @@ def time_slow_opencv(name, call, same):
 
 
 def by_manhattan(op, images, start):
-    expected = labels_of(op, images, start, metric=GPV_KMEANS_L1, max_iterations=ITERATIONS)
+    expected = labels_of(op, images, start, metric="l1", max_iterations=ITERATIONS)
     lloyd = paper_lloyd(images, start)
     return compare({"name": f"labels in L1 k={len(start)}", "image": f"photo {images.size()}"},
                    functools.partial(segment, op), images,
@@ -861,8 +808,8 @@ def by_manhattan(op, images, start):
 def by_euclid(op, images, start):
     """Rounding differs, so that a pixel as near to two centroids may get the other's label. OpenCV's
     sums are rounded too, and its labels are one update older."""
-    first = labels_of(op, images, start, metric=GPV_KMEANS_L2, max_iterations=0)
-    least = spread_of(images.host, labels_of(op, images, start, metric=GPV_KMEANS_L2,
+    first = labels_of(op, images, start, metric="l2", max_iterations=0)
+    least = spread_of(images.host, labels_of(op, images, start, metric="l2",
                                              max_iterations=ITERATIONS))
 
     def near(tolerance, labels):
@@ -878,12 +825,9 @@ def by_euclid(op, images, start):
 def to_the_end(op, images, start):
     """The paper's table, as in tests/parity/kmeans.cpp. Apart, assignment and update repeat what they
     do in the last iteration."""
-    expected = labels_of(op, images, start, metric=GPV_KMEANS_L1, max_iterations=MOST_ITERATIONS,
+    expected = labels_of(op, images, start, metric="l1", max_iterations=MOST_ITERATIONS,
                          tolerance=0)
-    found = KmeansResult()
-    op.call("result_init", found, c.c_uint32(c.sizeof(found)))
-    op.check("wait", found)
-    iterations, lloyd = found.iterations, paper_lloyd(images, start)
+    iterations, lloyd = op.wait().iterations, paper_lloyd(images, start)
     require("the paper's loop", lloyd.label(images.src[0], images.dst[0]) == iterations)
     labels, centroids = images.dst[0].copy(), lloyd.centroids.copy()
 
@@ -913,8 +857,7 @@ def to_the_end(op, images, start):
 
 
 def segmentations(context):
-    op = Operator(context, "kmeans", KmeansParams())
-    op.set(tolerance=-1)
+    op = gpv.Kmeans(context, tolerance=-1)
     for width, height, clusters in ((1920, 1080, (4, 8, 16, 64, 128, 255)),
                                     (3840, 2160, (8, 64, 255))):
         images = Images(photo(width, height), numpy.uint8)
@@ -929,6 +872,7 @@ def segmentations(context):
 
 # ---- features ----
 
+LENGTH = 128  # of a descriptor
 FEATURES = 65536  # that there is room for, as in tests/parity/sift.cpp
 
 
@@ -990,13 +934,12 @@ def share_found(theirs, ours):
 
 def detection(op, images):
     """OpenCV always doubles the picture, and as ours does. So nearly all that it finds is ours."""
-    keypoints = cupy.zeros((FEATURES, c.sizeof(Keypoint) // 4), numpy.float32)
+    keypoints = cupy.zeros((FEATURES, gpv.KEYPOINT.itemsize // 4), numpy.float32)
     descriptors = cupy.zeros((FEATURES, LENGTH), numpy.uint8)
-    outputs = buffer_of(keypoints), 0, buffer_of(descriptors), None
-    found, sift = SiftResult(), cv2.SIFT_create(0, 3, 0.04, 10, 1.6, cv2.CV_8U)
+    sift = cv2.SIFT_create(0, 3, 0.04, 10, 1.6, cv2.CV_8U)
 
     def ours(src, _):
-        op.run(src, None, *outputs)
+        op.run(src, keypoints=keypoints, descriptors=descriptors)
 
     def opencv():
         return sift.detectAndCompute(images.host, None)[0]
@@ -1005,11 +948,9 @@ def detection(op, images):
         theirs = numpy.array([(*k.pt, k.size / 2) for k in theirs], numpy.float32)
         return abs(len(theirs) / count - 1) < 0.03 and share_found(theirs, expected) > 0.98
 
-    op.check("prepare", images.views[0][0], None, 0)
-    ours(*images.views[0])
-    op.call("result_init", found, c.c_uint32(c.sizeof(found)))
-    op.check("wait", found)
-    count = found.count
+    op.prepare(images.src[0])
+    ours(*images.ours[0])
+    count = op.wait().count
     expected = cupy.asnumpy(keypoints)[:count, :3]
     row = {"name": f"up1, {count} keypoints", "image": f"photo {images.size()}"}
     return compare(row, ours, images, [], None, [(f"SIFT, {len(opencv())} keypoints", opencv)],
@@ -1019,7 +960,7 @@ def detection(op, images):
 def detections(context):
     if not cv2:
         not_run("there is nothing to compare with")
-    op = Operator(context, "sift", SiftParams())
+    op = gpv.Sift(context)
     for size in (640, 480), (1280, 960), (1920, 1080), (3840, 2160):
         yield from detection(op, Images(photograph(*size), numpy.uint8))
 
@@ -1036,7 +977,7 @@ class Sets:
         self.count = min(cold_count(query.nbytes), 40)
         self.src = [cupy.asarray(query) for _ in range(self.count)]
         self.dst = [cupy.zeros((len(query), 4), numpy.int32) for _ in range(self.count)]
-        self.views = [(buffer_of(src), buffer_of(dst)) for src, dst in zip(self.src, self.dst)]
+        self.ours = list(zip(self.src, self.dst))
 
     def calls(self):
         return self.count
@@ -1096,10 +1037,8 @@ def torch_nearest(sets):
 
 
 def two_nearest(op, sets):
-    train, queries, trains = buffer_of(sets.device_train), len(sets.query), len(sets.train)
-
     def ours(query, nearest):
-        op.run(query, queries, None, train, trains, nearest, None, None)
+        op.run(query, sets.device_train, nearest=nearest)
 
     def same(nearest):  # of equal distances they may have others
         return numpy.array_equal(nearest[:, 2:], expected[:, 2:])
@@ -1115,9 +1054,9 @@ def two_nearest(op, sets):
     matcher = cv2 and cv2.BFMatcher(cv2.NORM_L2)
     floats = [part.astype(numpy.float32) for part in (sets.query, sets.train)]
     op.set(ratio=0, mutual=0)
-    op.check("prepare", queries, trains, GPV_MEMORY_CUDA)
-    ours(*sets.views[0])
-    op.check("wait", None)
+    op.prepare(len(sets.query), len(sets.train), "cuda")
+    ours(*sets.ours[0])
+    op.wait()
     expected = cupy.asnumpy(sets.dst[0])
     row = {"name": "two nearest", "image": sets.size()}
     return compare(row, ours, sets, torch_nearest(sets), same,
@@ -1126,7 +1065,7 @@ def two_nearest(op, sets):
 
 
 def matchings(context):
-    op = Operator(context, "match", MatchParams())
+    op = gpv.Match(context)
     for queries, trains in (2000, 2000), (10000, 10000):
         yield from two_nearest(op, Sets(*descriptors_of(queries, trains)))
 
@@ -1145,8 +1084,8 @@ def main():
     parser.add_argument("--json", metavar="FILE", help="write the figures there")
     args = parser.parse_args()
     rows = []
-    with Context() as context, cupy.cuda.Stream(non_blocking=True):
-        if gpv.gpv_context_backend(context.handle) != GPV_BACKEND_CUDA:
+    with gpv.Context() as context, cupy.cuda.Stream(non_blocking=True):
+        if context.backend != gpv.Backend.CUDA:
             sys.exit("gpuvision computes on the CPU here")
         for row in algorithms[args.stem](context):
             show(row)

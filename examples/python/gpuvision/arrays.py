@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Arrays of any library as what the C interface takes: views of their memory. Nothing is copied.
+
+An array is a numpy.ndarray, or has `__cuda_array_interface__` (CuPy, PyTorch, Numba) or
+`__dlpack__` (PyTorch on the CPU, JAX). An array in CUDA memory also says which stream it belongs
+to, where its library does so.
+"""
+from __future__ import annotations
+
+import ctypes as c
+import functools
+import sys
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, Optional, Sequence, Union
+
+import numpy
+
+from . import _abi
+from ._abi import ColorMatrix, ColorRange, Format, Memory
+
+Array = Any  #: a numpy.ndarray, or of a library that has one of the two protocols above
+
+
+@dataclass
+class Span:
+    """Memory of an array."""
+    pointer: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]  #: bytes
+    itemsize: int
+    device: Optional[int]  #: CUDA ordinal, None = host memory; -1 = CUDA, its library does not say
+    writable: bool
+    owner: Any  #: keeps the memory
+    stream: Optional[int] = None  #: that its library works on, if it says so
+
+    @property
+    def row_bytes(self) -> int:
+        """Of one step along the first axis."""
+        count = self.itemsize
+        for length in self.shape[1:]:
+            count *= length
+        return count
+
+    def rows_are_dense(self) -> bool:
+        """Whether nothing lies between the elements of a row, that is, of all axes but the first."""
+        expected = self.itemsize
+        for length, stride in zip(self.shape[:0:-1], self.strides[:0:-1]):
+            if length != 1 and stride != expected:
+                return False
+            expected *= length
+        return True
+
+
+def _dense_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
+    strides = [itemsize]
+    for length in reversed(shape[1:]):
+        strides.insert(0, strides[0] * length)
+    return tuple(strides[:len(shape)])
+
+
+class _DLDevice(c.Structure):
+    _fields_ = [("device_type", c.c_int32), ("device_id", c.c_int32)]
+
+
+class _DLDataType(c.Structure):
+    _fields_ = [("code", c.c_uint8), ("bits", c.c_uint8), ("lanes", c.c_uint16)]
+
+
+class _DLTensor(c.Structure):
+    """The beginning of a DLManagedTensor."""
+    _fields_ = [("data", c.c_void_p), ("device", _DLDevice), ("ndim", c.c_int32),
+                ("dtype", _DLDataType), ("shape", c.POINTER(c.c_int64)),
+                ("strides", c.POINTER(c.c_int64)), ("byte_offset", c.c_uint64)]
+
+
+_DL_CUDA = 2
+
+
+def _dlpack_on_cuda(array: Array) -> bool:
+    return hasattr(array, "__dlpack__") and array.__dlpack_device__()[0] == _DL_CUDA
+
+
+def _from_dlpack(array: Array, stream: int) -> Span:
+    # By that protocol 1 is CUDA's default stream, and 0 is nothing.
+    capsule = array.__dlpack__(stream=stream or 1)
+    pointer_of = c.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
+    tensor = _DLTensor.from_address(pointer_of(capsule, b"dltensor"))
+    itemsize = tensor.dtype.bits * tensor.dtype.lanes // 8
+    shape = tuple(tensor.shape[:tensor.ndim])
+    strides = (tuple(itemsize * stride for stride in tensor.strides[:tensor.ndim])
+               if tensor.strides else _dense_strides(shape, itemsize))
+    return Span((tensor.data or 0) + tensor.byte_offset, shape, strides, itemsize,
+                array.__dlpack_device__()[1], True, (array, capsule))
+
+
+def _library_of(array: Array) -> str:
+    return type(array).__module__.partition(".")[0]
+
+
+def _ordinal(array: Array) -> int:
+    device = getattr(array, "device", None)
+    for name in ("id", "index"):  # CuPy's, PyTorch's
+        ordinal = getattr(device, name, None)
+        if isinstance(ordinal, int):
+            return ordinal
+    return -1
+
+
+def _from_interface(array: Array, interface: dict[str, Any]) -> Span:
+    """Of __cuda_array_interface__, in which 1 is CUDA's default stream. PyTorch's says no stream."""
+    shape, itemsize = tuple(interface["shape"]), numpy.dtype(interface["typestr"]).itemsize
+    pointer, readonly = interface["data"]
+    if _library_of(array) == "torch":
+        stream = sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
+    else:
+        stream = interface.get("stream")
+    return Span(pointer, shape, interface.get("strides") or _dense_strides(shape, itemsize), itemsize,
+                _ordinal(array), not readonly, array, 0 if stream == 1 else stream)
+
+
+def on_device(array: Array) -> bool:
+    """Whether an array is in CUDA memory."""
+    return not isinstance(array, numpy.ndarray) and (
+        hasattr(array, "__cuda_array_interface__") or _dlpack_on_cuda(array))
+
+
+def _on_host(array: Array) -> numpy.ndarray:
+    """An array of another library as NumPy's, of the same memory."""
+    if _library_of(array) == "torch":
+        return array.numpy()
+    if hasattr(array, "__dlpack__"):
+        return numpy.from_dlpack(array)
+    raise TypeError(f"an array is NumPy's, or has __cuda_array_interface__ or __dlpack__, which a "
+                    f"{type(array).__name__} has not")
+
+
+def span(array: Array, stream: Optional[int] = None) -> Optional[Span]:
+    """The memory of an array. Where its library makes it ready for a stream (DLPack), it is None
+    without that."""
+    if not isinstance(array, numpy.ndarray):
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is not None:
+            return _from_interface(array, interface)
+        if _dlpack_on_cuda(array):
+            return None if stream is None else _from_dlpack(array, stream)
+        array = _on_host(array)
+    return Span(array.ctypes.data, array.shape, array.strides, array.itemsize, None,
+                array.flags.writeable, array)
+
+
+def empty_like(array: Array, shape: Sequence[int], dtype: str) -> Array:
+    """A new array where another one is, of the same library: NumPy, CuPy or PyTorch."""
+    library = _library_of(array)
+    if library == "torch":
+        torch = sys.modules["torch"]
+        return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=array.device)
+    if library == "cupy":
+        with array.device:
+            return sys.modules["cupy"].empty(tuple(shape), dtype)
+    if not on_device(array):
+        return numpy.empty(tuple(shape), dtype)
+    raise TypeError(f"gpuvision makes no arrays of {library}: pass the arrays for the results")
+
+
+_DTYPES = {Format.GRAY8: "uint8", Format.GRAY16: "uint16", Format.GRAYF32: "float32",
+           Format.RGB8: "uint8", Format.BGR8: "uint8", Format.RGBA8: "uint8",
+           Format.BGRA8: "uint8", Format.RGBX8: "uint8", Format.BGRX8: "uint8",
+           Format.NV12: "uint8", Format.I420: "uint8", Format.P016: "uint16",
+           Format.LABEL32: "int32", Format.CAP32X4: "int32", Format.CAP32X8: "int32"}
+_CHANNELS = {Format.RGB8: 3, Format.BGR8: 3, Format.RGBA8: 4, Format.BGRA8: 4, Format.RGBX8: 4,
+             Format.BGRX8: 4}
+
+
+@functools.lru_cache
+def _name_of(dtype: Any) -> str:
+    return str(dtype).rpartition(".")[2]  # torch.uint8
+
+
+def _dtype_of(array: Array) -> str:
+    if not hasattr(array, "dtype"):
+        raise TypeError(f"a picture is an array or an Image, not a {type(array).__name__}")
+    return _name_of(array.dtype)
+
+
+def _guess(array: Array) -> Format:
+    """The format of an array of pixels, from its shape and type."""
+    dtype, shape = _dtype_of(array), tuple(array.shape)
+    if len(shape) == 3 and dtype == "uint8" and shape[2] in (3, 4):
+        return Format.RGB8 if shape[2] == 3 else Format.RGBA8
+    if len(shape) == 2 or len(shape) == 3 and shape[2] == 1:
+        for fmt in (Format.GRAY8, Format.GRAY16, Format.GRAYF32, Format.LABEL32):
+            if _DTYPES[fmt] == dtype:
+                return fmt
+    raise ValueError(f"no picture has the shape {shape} and the type {dtype}: (height, width) of "
+                     "uint8, uint16, float32 or int32, or (height, width, 3 or 4) of uint8; other "
+                     "formats are named in an Image")
+
+
+@functools.lru_cache
+def _planes(format: Format) -> int:
+    return _abi.library().gpv_format_planes(format)
+
+
+class Image:
+    """A picture: arrays of pixels, and what they mean. Holds the arrays, copies nothing.
+
+    planes    one array for each plane. GRAY8, GRAY16, GRAYF32 and LABEL32: (height, width);
+              RGB8 and its like: (height, width, channels); NV12, P016: Y of (height, width), and UV
+              of (rows, columns, 2) or (rows, 2 * columns), where there is one sample for 2 x 2
+              pixels, rounded up; I420: Y, U and V. CAP32X4 and CAP32X8: the planes, or one array of
+              (4 or 8, height, width). NV12 and I420 may also be one array of (3 * height / 2,
+              width) without gaps, as OpenCV has them.
+    format    a Format, or its name in any case; None = by shape and type, in the order RGB(A)
+    color_matrix, color_range  of YUV
+
+    The first axis may have any stride of at least one row; the others have no gaps. An array that
+    is seen through a step, a flip or a transposition has to be made contiguous before.
+    """
+
+    def __init__(self, planes: Union[Array, Sequence[Array]], format: Union[Format, str, None] = None,
+                 color_matrix: Union[ColorMatrix, str] = ColorMatrix.AUTO,
+                 color_range: Union[ColorRange, str] = ColorRange.AUTO):
+        listed = isinstance(planes, (tuple, list))
+        if format is None:
+            format = _guess(planes[0] if listed else planes)
+        self.format = enum_value(Format, format)
+        self.color_matrix = enum_value(ColorMatrix, color_matrix)
+        self.color_range = enum_value(ColorRange, color_range)
+        self.planes: tuple[Array, ...] = tuple(planes) if listed else self._split(planes)
+        count = _planes(self.format)
+        if len(self.planes) != count:
+            raise ValueError(f"{self.format.name} has {count} planes, here are {len(self.planes)}")
+        for plane in self.planes:
+            if _dtype_of(plane) != _DTYPES[self.format]:
+                raise ValueError(f"{self.format.name} is of {_DTYPES[self.format]}, this array of "
+                                 f"{_dtype_of(plane)}")
+        self.height, self.width = (int(length) for length in self.planes[0].shape[:2])
+
+    def _split(self, array: Array) -> tuple[Array, ...]:
+        if self.format in (Format.CAP32X4, Format.CAP32X8):
+            return tuple(array[i] for i in range(array.shape[0]))
+        if self.format not in (Format.NV12, Format.I420, Format.P016):
+            return (array,)
+        rows, width = array.shape
+        height = rows * 2 // 3
+        if rows % 3 or width % 2:
+            raise ValueError(f"an array of {rows} x {width} is no {self.format.name} of whole planes "
+                             "one behind the other: pass the planes")
+        if self.format != Format.I420:
+            return array[:height], array[height:]
+        chroma = array[height:].reshape(2, height // 2, width // 2)
+        return array[:height], chroma[0], chroma[1]
+
+    def empty(self) -> Image:
+        """One of the same format and size, of new arrays."""
+        planes = [empty_like(plane, plane.shape, _dtype_of(plane)) for plane in self.planes]
+        return Image(planes, self.format, self.color_matrix, self.color_range)
+
+    def view(self, name: str, spans: Sequence[Span], device: int = 0,
+             written: bool = False) -> _abi.ImageView:
+        """A gpv_image of the memory of its planes. device is the ordinal of CUDA memory of which
+        nobody says it."""
+        image = _abi.ImageView(c.sizeof(_abi.ImageView), self.format)
+        image.width, image.height = self.width, self.height
+        image.color_matrix, image.color_range = self.color_matrix, self.color_range
+        place = spans[0].device
+        if any(part.device != place for part in spans):
+            raise ValueError(f"the planes of {name} are in different memory")
+        if place is not None:
+            image.memory, image.device = Memory.CUDA, device if place < 0 else place
+        channels = _CHANNELS.get(self.format, 1)
+        row_bytes, rows = c.c_int64(), c.c_int64()
+        for i, part in enumerate(spans):
+            # What is wrong with the size of the whole the library says.
+            if _abi.library().gpv_format_plane(self.format, i, self.width, self.height,
+                                               c.byref(row_bytes), c.byref(rows)) == 0:
+                if i == 0 and part.row_bytes != channels * self.width * part.itemsize or \
+                        (part.shape[0], part.row_bytes) != (rows.value, row_bytes.value):
+                    raise ValueError(
+                        f"plane {i} of {name} has the shape {part.shape}, must have {rows.value} rows "
+                        f"of {row_bytes.value} bytes: {self.format.name} of {self.width} x "
+                        f"{self.height} pixels")
+                if not part.rows_are_dense() or \
+                        (rows.value > 1 and part.strides[0] < part.row_bytes):
+                    raise ValueError(f"the rows of {name} have gaps, or are in another order, in "
+                                     "memory: pass a contiguous copy")
+            if written and not part.writable:
+                raise ValueError(f"{name} is read-only")
+            image.data[i] = part.pointer
+            image.stride[i] = part.strides[0] if part.shape[0] > 1 else part.row_bytes
+        return image
+
+
+Picture = Union[Array, Image]  #: what is taken for a picture: an Image, or an array that makes one
+
+
+def image_of(picture: Picture) -> Image:
+    """A picture as an Image."""
+    if isinstance(picture, (list, tuple)):
+        raise TypeError("a picture is an array or an Image: planes go into an Image")
+    return picture if isinstance(picture, Image) else Image(picture)
+
+
+def buffer_view(name: str, part: Span, device: int = 0, written: bool = True) -> _abi.BufferView:
+    """A gpv_buffer of the memory of an array without gaps."""
+    rows = part.shape[0] if part.shape else 1
+    if not part.rows_are_dense() or (rows > 1 and part.strides[0] != part.row_bytes):
+        raise ValueError(f"{name} has gaps in memory: pass a contiguous array")
+    if written and not part.writable:
+        raise ValueError(f"{name} is read-only")
+    buffer = _abi.BufferView(c.sizeof(_abi.BufferView))
+    buffer.data, buffer.size = part.pointer, rows * part.row_bytes
+    if part.device is not None:
+        buffer.memory, buffer.device = Memory.CUDA, device if part.device < 0 else part.device
+    return buffer
+
+
+def enum_value(kind: type[IntEnum], value: Any) -> Any:
+    """A value of an enumeration: itself, its number, or its name in any case, with - for _."""
+    if type(value) is kind:
+        return value
+    if isinstance(value, str):
+        try:
+            return kind[value.upper().replace("-", "_")]
+        except KeyError:
+            names = ", ".join(member.name.lower() for member in kind)
+            raise ValueError(f"{value!r} is no {kind.__name__}: {names}") from None
+    return kind(value)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Erosion, and the rest of morphology with flat structuring elements. See gpuvision/erode.h."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+
+from . import _abi
+from ._abi import MorphBorder, MorphOperation, MorphPlanes, MorphShape
+from .arrays import Picture, image_of, Image
+from .context import Context
+from .operators import Call, Operator, in_host_memory
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class ErodeParams(TypedDict, total=False):
+    """Parameters of Erode, all optional."""
+    operation: Union[MorphOperation, str]  #: default "erode"
+    shape: Union[MorphShape, str]  #: of the structuring element; default "rect"
+    radius_x: int  #: pixels, 0..255, default 1
+    radius_y: int  #: pixels, 0..255, -1 = radius_x; default -1
+    iterations: int  #: of each erosion and dilation, 1..255, default 1
+    threshold: int  #: 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0
+    border: Union[MorphBorder, str]  #: default "ignore": only pixels inside take part
+    planes: Union[MorphPlanes, str]  #: grey morphology only; default "auto"
+
+
+class Erode(Operator):
+    """Minimum under a structuring element; maximum, and what is made of both, by operation."""
+
+    _stem, _Params = "erode", _abi.ErodeParams
+    _enums = {"operation": MorphOperation, "shape": MorphShape, "border": MorphBorder,
+              "planes": MorphPlanes}
+
+    def __init__(self, context: Context, **params: Unpack[ErodeParams]):
+        super().__init__(context, dict(params))
+
+    def set(self, **params: Unpack[ErodeParams]) -> None:
+        """Changes parameters of the runs that follow; those that are not given stay."""
+        self._set(dict(params))
+
+    def __call__(self, src: Picture, dst: Optional[Picture] = None, *, stream: Any = None) -> Picture:
+        """The result: dst, or a new picture like src. dst may be src."""
+        if dst is None:
+            dst = image_of(src).empty()
+            if not isinstance(src, Image):
+                dst, = dst.planes
+        self.run(src, dst, stream=stream)
+        if in_host_memory(dst):
+            self.wait()
+        return dst
+
+    def prepare(self, like: Picture) -> None:
+        """Allocates all that a run on such a picture needs."""
+        self._prepare({"like": like})
+
+    def run(self, src: Picture, dst: Picture, *, stream: Any = None) -> None:
+        """Enqueues the operation from src to dst, of the same format and size, which may be src.
+
+        src  GRAY8, GRAY16, RGB8 and its like, NV12 or I420
+        """
+        call = Call(self.context, stream, src, dst)
+        self._enqueue(call, "run", call.image(src, "src"), call.image(dst, "dst", written=True))
+
+    def wait(self) -> None:
+        """Waits until the last run has finished; raises its error."""
+        self._wait()

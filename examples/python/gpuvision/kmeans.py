@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Colour segmentation by k-means. See gpuvision/kmeans.h."""
+from __future__ import annotations
+
+import ctypes as c
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+
+import numpy
+
+from . import _abi
+from ._abi import MAX_CLUSTERS, KmeansMetric, KmeansSpace, KmeansStart
+from .arrays import Array, Image, Picture, empty_like, image_of
+from .context import Context
+from .operators import Call, Operator
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class KmeansParams(TypedDict, total=False):
+    """Parameters of Kmeans, all optional."""
+    clusters: int  #: 2..256; 0 = chosen automatically; default 8
+    max_clusters: int  #: 2..256, most that are chosen automatically; default 16
+    max_iterations: int  #: updates of the centroids, 0..10000; default 20
+    #: the iteration ends when no centroid has moved further, in grey levels; 0 = when labels repeat;
+    #: below 0 = all iterations are run; default 0.5
+    tolerance: float
+    metric: Union[KmeansMetric, str]  #: default "l2"
+    start: Union[KmeansStart, str]  #: default "plusplus"; "given": set_centroids()
+    space: Union[KmeansSpace, str]  #: default "rgb"
+    seed: int  #: of "plusplus" and "random"; default 0
+    warm_start: bool  #: a run starts from the centroids of the one before; default False
+
+
+@dataclass
+class Clustering:
+    """What Kmeans.wait() says."""
+    clusters: int  #: as in the parameters, or as chosen
+    iterations: int  #: updates of the centroids
+    empty: int  #: clusters without a pixel
+    converged: bool  #: the tolerance has ended the iteration
+    inertia: float  #: sum over all pixels of the squared distance to their centroid
+
+
+@dataclass
+class Clusters(Clustering):
+    """What Kmeans finds."""
+    labels: Optional[Picture]  #: (height, width) of uint8: the number of each pixel's cluster
+    image: Optional[Picture]  #: like the source: the colour of each pixel's cluster
+    centroids: numpy.ndarray  #: (clusters, 3) of float32, in the space of the parameters
+    counts: numpy.ndarray  #: (clusters,) of int32: pixels of each
+    colors: numpy.ndarray  #: (clusters, 3) of uint8: R, G and B of each
+
+
+def kmeans_color(space: Union[KmeansSpace, int], centroid: Array) -> int:
+    """The colour, 0xRRGGBB, that stands for a centroid in a recoloured picture."""
+    return _abi.library().gpv_kmeans_color(space, (c.c_float * 3)(*map(float, centroid)))
+
+
+class Kmeans(Operator):
+    """Clusters of the colours of a picture."""
+
+    _stem, _Params, _Result = "kmeans", _abi.KmeansParams, _abi.KmeansResult
+    _enums = {"metric": KmeansMetric, "start": KmeansStart, "space": KmeansSpace}
+
+    def __init__(self, context: Context, **params: Unpack[KmeansParams]):
+        super().__init__(context, dict(params))
+
+    def set(self, **params: Unpack[KmeansParams]) -> None:
+        """Changes parameters of the runs that follow; those that are not given stay."""
+        self._set(dict(params))
+
+    def set_centroids(self, centroids: Array) -> None:
+        """What runs with start "given" start from: (clusters, 3) numbers in 0..255, copied."""
+        given = numpy.ascontiguousarray(centroids, numpy.float32)
+        if given.ndim != 2 or given.shape[1] != 3:
+            raise ValueError(f"centroids has the shape {given.shape}, must be (clusters, 3)")
+        self._call("set_centroids", given.ctypes.data_as(c.POINTER(c.c_float)), len(given))
+
+    def __call__(self, src: Picture, *, labels: Union[Picture, bool] = True,
+                 dst: Union[Picture, bool] = True, stream: Any = None) -> Clusters:
+        """The clusters of src. Waits.
+
+        labels  receives the number of each pixel's cluster; True = a new array, False = none
+        dst     receives the recoloured picture; True = a new one like src, False = none; may be src
+        """
+        image = image_of(src)
+        if labels is True:
+            labels = empty_like(image.planes[0], (image.height, image.width), "uint8")
+        if dst is True:
+            dst = image.empty() if isinstance(src, Image) else image.empty().planes[0]
+        centroids = numpy.zeros((MAX_CLUSTERS, 3), numpy.float32)
+        counts = numpy.zeros(MAX_CLUSTERS, numpy.int32)
+        labels, dst = (None if output is False else output for output in (labels, dst))
+        self.run(src, labels=labels, dst=dst, centroids=centroids, counts=counts, stream=stream)
+        found = self.wait()
+        centroids, counts = centroids[:found.clusters], counts[:found.clusters]
+        space = self._params.value.space
+        packed = numpy.array([kmeans_color(space, centroid) for centroid in centroids], ">u4")
+        colors = packed.view(numpy.uint8).reshape(-1, 4)[:, 1:]
+        return Clusters(**vars(found), labels=labels, image=dst, centroids=centroids, counts=counts,
+                        colors=colors)
+
+    def prepare(self, src: Picture, labels: Optional[Picture] = None,
+                dst: Optional[Picture] = None) -> None:
+        """Allocates all that runs on such pictures need."""
+        self._prepare({"src": src, "labels": labels, "dst": dst})
+
+    def run(self, src: Picture, *, labels: Optional[Picture] = None, dst: Optional[Picture] = None,
+            centroids: Optional[Array] = None, counts: Optional[Array] = None,
+            result: Optional[Array] = None, stream: Any = None) -> None:
+        """Enqueues the search for the clusters of src. Each result is optional.
+
+        src        GRAY8, RGB8 and its like, NV12 or I420
+        labels     GRAY8, NV12 or I420, same size and memory
+        dst        like src, or src itself
+        centroids  (clusters, 3) of float32; room for clusters, or for max_clusters where that is 0
+        counts     (clusters,) of int32, likewise; host or CUDA memory
+        result     receives a gpv_kmeans_result, in the memory in which the backend computes
+        """
+        call = Call(self.context, stream, src, labels, dst, centroids, counts, result)
+        self._enqueue(call, "run", call.image(src, "src"), call.image(labels, "labels", written=True),
+                      call.image(dst, "dst", written=True), call.buffer(centroids, "centroids"),
+                      call.buffer(counts, "counts"), call.buffer(result, "result"))
+
+    def wait(self) -> Clustering:
+        """Waits until the last run has finished."""
+        result = self._wait()
+        return Clustering(result.clusters, result.iterations, result.empty, bool(result.converged),
+                          result.inertia)

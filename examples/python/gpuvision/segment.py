@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Foreground and background of a picture, by minimum cuts. See gpuvision/segment.h."""
+from __future__ import annotations
+
+import ctypes as c
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Optional, Sequence, TypedDict, Union
+
+from . import _abi
+from ._abi import Format, SegmentFit, SegmentModel, SegmentPaint
+from .arrays import Array, Image, Picture, empty_like, image_of
+from .context import Context
+from .graphcut import CutSummary, summary_of
+from .operators import Call, Operator
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+
+class SegmentParams(TypedDict, total=False):
+    """Parameters of Segment, all optional."""
+    model: Union[SegmentModel, str]  #: of the colours of either side; default "gmm"
+    fit: Union[SegmentFit, str]  #: when colours are learned; default "always"
+    connectivity: int  #: 4 or 8 neighbours; default 4
+    rounds: int  #: of learning colours and cutting; 1..100; default 1
+    lambda_: float  #: weight of colours against borders; 0..1e6; default 0.02
+    sigma: float  #: distance of colours where a border is half as dear; 0 = by the picture; default 0
+    paint: Union[SegmentPaint, str]  #: what dst shows; default "overlay"
+    certificate: bool  #: the capacity of the cut is added up, as a proof; default False
+    time_limit: int  #: microseconds after which a cut settles for what it has; 0 = none; default 0
+
+
+@dataclass
+class Segmentation(CutSummary):
+    """What Segment finds."""
+    mask: Optional[Picture]  #: (height, width) of uint8: 255 in the foreground, else 0
+    image: Optional[Picture]  #: as params["paint"] says, where one was made
+
+
+class Segment(Operator):
+    """Divides a picture into foreground and background."""
+
+    _stem, _Params, _Result = "segment", _abi.SegmentParams, _abi.GraphcutResult
+    _enums = {"model": SegmentModel, "fit": SegmentFit, "paint": SegmentPaint}
+
+    def __init__(self, context: Context, **params: Unpack[SegmentParams]):
+        super().__init__(context, dict(params))
+
+    def set(self, **params: Unpack[SegmentParams]) -> None:
+        """Changes parameters of the runs that follow; those that are not given stay."""
+        self._set(dict(params))
+
+    def __call__(self, src: Picture, *, seeds: Optional[Picture] = None,
+                 rect: Optional[Sequence[int]] = None, mask: Union[Picture, bool] = True,
+                 dst: Union[Picture, bool] = False, stream: Any = None) -> Segmentation:
+        """The foreground of src. Waits.
+
+        seeds, rect  as in run()
+        mask         receives the foreground; True = a new array, False = none
+        dst          receives what is painted; True = a new picture, False = none; may be src
+        """
+        image = image_of(src)
+        size = image.height, image.width
+        if mask is True:
+            mask = empty_like(image.planes[0], size, "uint8")
+        if dst is True:
+            if self._params.value.paint == SegmentPaint.CUTOUT:
+                dst = Image(empty_like(image.planes[0], (*size, 4), "uint8"), Format.RGBA8)
+            else:
+                dst = image.empty()
+            dst = dst if isinstance(src, Image) else dst.planes[0]
+        mask, dst = (None if output is False else output for output in (mask, dst))
+        self.run(src, seeds=seeds, rect=rect, mask=mask, dst=dst, stream=stream)
+        return Segmentation(**vars(self.wait()), mask=mask, image=dst)
+
+    def forget(self) -> None:
+        """Forgets what has been learned: the next run learns from its seeds."""
+        self._call("forget")
+
+    def prepare(self, src: Picture, *, seeds: Optional[Picture] = None,
+                mask: Optional[Picture] = None, dst: Optional[Picture] = None) -> None:
+        """Allocates all that runs on such pictures need."""
+        self._prepare({"src": src, "seeds": seeds, "mask": mask, "dst": dst})
+
+    def run(self, src: Picture, *, seeds: Optional[Picture] = None,
+            rect: Optional[Sequence[int]] = None, mask: Optional[Picture] = None,
+            dst: Optional[Picture] = None, result: Optional[Array] = None, stream: Any = None) -> None:
+        """Enqueues the division of src.
+
+        src     GRAY8, RGB8 and its like, NV12 or I420
+        seeds   (height, width) of uint8: 0 where the background is known, 255 where the foreground
+                is; memory of src, or host memory
+        rect    (x, y, width, height): what lies outside is background
+        mask    GRAY8, NV12 or I420, same size and memory
+        dst     an overlay: like src, or src itself; a cutout: RGBA8 or BGRA8
+        result  receives a gpv_graphcut_result, in the memory in which the backend computes
+        """
+        call = Call(self.context, stream, src, seeds, mask, dst, result)
+        box = None if rect is None else c.byref(_abi.Rect(*rect))
+        self._enqueue(call, "run", call.image(src, "src"), call.image(seeds, "seeds"), box,
+                      call.image(mask, "mask", written=True), call.image(dst, "dst", written=True),
+                      call.buffer(result, "result"))
+
+    def wait(self) -> CutSummary:
+        """Waits until the last run has finished."""
+        return summary_of(self._wait())

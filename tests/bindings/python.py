@@ -1,0 +1,605 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Python package gpuvision: what it repeats of the headers, and each of its operators on the CPU.
+
+usage: python.py INCLUDE-FOLDER LAYOUT-FILE [unittest options]
+"""
+import ctypes as c
+import gc
+import os
+import subprocess
+import sys
+import threading
+import unittest
+from pathlib import Path
+from unittest import mock
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parents[1] / "examples/python"
+sys.path[:0] = [str(PACKAGE), str(HERE.parent / "abi")]
+try:
+    import numpy
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+import gpuvision as gpv  # noqa: E402
+import public  # noqa: E402
+from gpuvision import _abi  # noqa: E402
+from gpuvision.arrays import buffer_view, image_of, span  # noqa: E402
+from gpuvision.operators import Call  # noqa: E402
+
+INCLUDE, LAYOUT = sys.argv[1:3]
+ENUMS = {"GPV_": _abi.Status, "GPV_BACKEND_": gpv.Backend, "GPV_MEMORY_": gpv.Memory,
+         "GPV_FORMAT_": gpv.Format, "GPV_COLOR_MATRIX_": gpv.ColorMatrix,
+         "GPV_COLOR_RANGE_": gpv.ColorRange, "GPV_LOG_": gpv.LogLevel,
+         "GPV_MORPH_": (gpv.MorphOperation, gpv.MorphShape),
+         "GPV_MORPH_BORDER_": gpv.MorphBorder, "GPV_MORPH_PLANES_": gpv.MorphPlanes,
+         "GPV_CCL_": (gpv.CclMode, gpv.CclOutput),
+         "GPV_KMEANS_": (gpv.KmeansMetric, gpv.KmeansStart, gpv.KmeansSpace),
+         "GPV_SIFT_": (gpv.SiftType, gpv.SiftStyle), "GPV_SEGMENT_": (gpv.SegmentModel,
+                                                                     gpv.SegmentPaint),
+         "GPV_SEGMENT_FIT_": gpv.SegmentFit}
+NUMBERS = {"GPV_DEVICE_CURRENT": _abi.DEVICE_CURRENT, "GPV_KMEANS_MAX_CLUSTERS": _abi.MAX_CLUSTERS,
+           "GPV_SIFT_LENGTH": _abi.SIFT_LENGTH, "GPV_MAX_PLANES": _abi.MAX_PLANES,
+           "GPV_API_VERSION_MAJOR": _abi.API_VERSION[0]}
+# Limits that the library checks, and numbers that grow.
+NOT_NEEDED = {"GPV_GRAPHCUT_MAX_TERMINAL", "GPV_GRAPHCUT_MAX_LINK", "GPV_MATCH_MAX_DESCRIPTORS",
+              "GPV_SEGMENT_UNIT", "GPV_SEGMENT_MAX_ROUNDS", "GPV_SEGMENT_MAX_WEIGHT",
+              "GPV_SIFT_MAX_DESCRIBED", "GPV_MAX_SIDE", "GPV_MAX_PIXELS",
+              "GPV_API_VERSION", "GPV_API_VERSION_MINOR", "GPV_API_VERSION_PATCH"}
+
+
+class Layout(unittest.TestCase):
+    """What ctypes makes of the structs is what the C compiler makes of them."""
+
+    def setUp(self):
+        self.truth = {}
+        for line in Path(LAYOUT).read_text().splitlines():
+            kind, name, *numbers = line.split()
+            self.truth.setdefault(kind, {})[name] = tuple(map(float, numbers))
+        self.assertEqual(set(self.truth), {"struct", "field", "value", "function"})
+
+    def test_structs(self):
+        structs, fields = {}, {}
+        for struct in vars(_abi).values():
+            if isinstance(struct, type) and issubclass(struct, c.Structure):
+                name = struct.__doc__
+                structs[name] = c.sizeof(struct), c.alignment(struct)
+                for field, _ in struct._fields_:
+                    at = getattr(struct, field)
+                    fields[f"{name}.{field}"] = at.offset, at.size
+        self.assertEqual(structs, self.truth["struct"])
+        self.assertEqual(fields, self.truth["field"])
+
+    def test_records(self):
+        for dtype, name in ((gpv.KEYPOINT, "gpv_keypoint"), (gpv.COMPONENT, "gpv_ccl_component"),
+                            (gpv.PAIR, "gpv_match_pair"), (gpv.NEAREST, "gpv_match_nearest")):
+            self.assertEqual(dtype.itemsize, self.truth["struct"][name][0])
+            for field in dtype.names:
+                self.assertEqual(dtype.fields[field][1], self.truth["field"][f"{name}.{field}"][0])
+
+    def test_constants(self):
+        ours = {f"{prefix}{member.name}": (member.value,) for prefix, enums in ENUMS.items()
+                for enum in (enums if isinstance(enums, tuple) else (enums,)) for member in enum}
+        ours |= {name: (value,) for name, value in NUMBERS.items()}
+        truth = self.truth["value"]
+        self.assertEqual(ours, {name: truth[name] for name in truth if name not in NOT_NEEDED})
+        version = _abi.API_VERSION[0] << 16 | _abi.API_VERSION[1] << 8
+        self.assertLessEqual(version, truth["GPV_API_VERSION"][0])
+
+    def test_functions(self):
+        def count(prototype):
+            arguments = prototype[prototype.index("(") + 1:].rstrip(") \n")
+            return 0 if arguments == "void" else arguments.count(",") + 1
+        self.assertEqual(set(_abi.FUNCTIONS), set(self.truth["function"]))
+        declared = {p.split("(")[0].split()[-1].lstrip("*"): count(p)
+                    for p in public.prototypes(INCLUDE)}
+        self.assertEqual({name: len(types) - 1 for name, types in _abi.FUNCTIONS.items()}, declared)
+
+
+def view_of(picture, device=0):
+    image = image_of(picture)
+    return image.view("src", [span(plane, 0) for plane in image.planes], device)
+
+
+def squares():
+    """Two squares, of 4 x 4 and 8 x 8."""
+    picture = numpy.zeros((24, 32), numpy.uint8)
+    picture[2:6, 3:7] = 200
+    picture[10:18, 20:28] = 100
+    return picture
+
+
+def noise(*shape, seed=1):
+    return numpy.random.default_rng(seed).integers(0, 256, shape, numpy.uint8)
+
+
+def blobs():
+    """Smooth spots at random places: many keypoints."""
+    y, x = numpy.mgrid[:160, :200]
+    random = numpy.random.default_rng(7)
+    picture = numpy.full((160, 200), 20.0)
+    for at_x, at_y, size in zip(random.uniform(10, 190, 40), random.uniform(10, 150, 40),
+                                random.uniform(2, 6, 40)):
+        picture += 120 * numpy.exp(-((x - at_x)**2 + (y - at_y)**2) / (2 * size * size))
+    return picture.clip(0, 255).astype(numpy.uint8)
+
+
+class OnCpu(unittest.TestCase):
+    def setUp(self):
+        self.context = gpv.Context("cpu")
+        self.addCleanup(self.context.close)
+
+
+class Operators(OnCpu):
+    def test_erode(self):
+        spot = numpy.zeros((5, 7), numpy.uint8)
+        spot[2, 3] = 9
+        dilated = gpv.Erode(self.context, operation="dilate", shape="cross")(spot)
+        self.assertEqual(numpy.argwhere(dilated == 9).tolist(),
+                         [[1, 3], [2, 2], [2, 3], [2, 4], [3, 3]])
+        erode = gpv.Erode(self.context)
+        self.assertTrue((erode(dilated) == 0).all())
+        self.assertIs(erode(spot, spot), spot)
+        self.assertTrue((spot == 0).all())
+        erode.set(operation=gpv.MorphOperation.DILATE, radius_x=2)
+        self.assertEqual(erode.params["radius_x"], 2)
+        self.assertIs(erode.params["operation"], gpv.MorphOperation.DILATE)
+
+    def test_a_refused_parameter_changes_nothing(self):
+        erode = gpv.Erode(self.context, radius_x=2)
+        before = erode.params
+        with self.assertRaisesRegex(gpv.InvalidArgument, "radius_x is 256, must be 0..255"):
+            erode.set(radius_x=256, iterations=3)
+        self.assertEqual(erode.params, before)
+        picture = noise(20, 20)
+        self.assertTrue((erode(picture) == gpv.Erode(self.context, radius_x=2)(picture)).all())
+
+    def test_ccl(self):
+        found = gpv.Ccl(self.context)(squares())
+        self.assertEqual(found.count, 2)
+        boxes = [[r[name] for name in ("left", "top", "right", "bottom", "area")]
+                 for r in found.records]
+        self.assertEqual(boxes, [[3, 2, 7, 6, 16], [20, 10, 28, 18, 64]])
+        self.assertEqual(found.centroids.tolist(), [[4.5, 3.5], [23.5, 13.5]])
+        self.assertEqual(found.image.dtype, numpy.int32)
+        self.assertTrue(((found.image > 0) == (squares() > 0)).all())
+        self.assertIsNone(gpv.Ccl(self.context)(squares(), dst=False).image)
+        self.assertEqual(gpv.Ccl(self.context, output="colors")(squares()).image.shape, (24, 32, 3))
+        masked = gpv.Ccl(self.context, output="mask", min_area=17)(squares())
+        self.assertEqual((masked.count, int((masked.image == 255).sum())), (1, 64))
+
+    def test_ccl_with_more_components_than_room(self):
+        dots = numpy.zeros((40, 40), numpy.uint8)
+        dots[::2, ::2] = 1
+        found = gpv.Ccl(self.context)(dots, room=3)
+        self.assertEqual((found.count, len(found.records), found.image.max()), (400, 400, 400))
+        ccl, records = gpv.Ccl(self.context), numpy.zeros(3, gpv.COMPONENT)
+        ccl.run(dots, components=records)
+        with self.assertRaises(gpv.TooSmall) as raised:
+            ccl.wait()
+        self.assertEqual((raised.exception.result.count, raised.exception.status),
+                         (400, gpv.Status.ERR_TOO_SMALL))
+        self.assertEqual(records["left"].tolist(), [0, 2, 4])
+
+    def test_kmeans(self):
+        picture = numpy.zeros((10, 20, 3), numpy.uint8)
+        picture[:, :5] = 255, 0, 10
+        found = gpv.Kmeans(self.context, clusters=2)(picture)
+        red = int(found.colors[1][0] == 255)
+        self.assertEqual(found.colors.tolist()[red], [255, 0, 10])
+        self.assertEqual(found.counts[red], 50)
+        self.assertEqual((found.clusters, found.converged, found.inertia), (2, True, 0))
+        self.assertTrue(((found.labels == red) == (picture[..., 0] == 255)).all())
+        self.assertTrue((found.image == picture).all())
+        self.assertEqual(gpv.kmeans_color(0, found.centroids[red]), 0xff000a)
+
+        kmeans = gpv.Kmeans(self.context, clusters=2, start="given")
+        kmeans.set_centroids([[250, 0, 0], [0, 0, 0]])
+        self.assertEqual(kmeans(picture, dst=False).counts.tolist(), [50, 150])
+        with self.assertRaisesRegex(gpv.InvalidArgument, "256"):
+            kmeans.set_centroids([[256, 0, 0], [0, 0, 0]])
+        with self.assertRaisesRegex(ValueError, "shape"):
+            kmeans.set_centroids([1, 2, 3])
+
+    def test_sift(self):
+        y, x = numpy.mgrid[:80, :80]
+        spot = (255 * numpy.exp(-((x - 41)**2 + (y - 37)**2) / 50)).astype(numpy.uint8)
+        found = gpv.Sift(self.context)(spot)
+        self.assertLess(numpy.abs(found.points[0] - [41, 37]).max(), 0.1)
+        self.assertEqual(found.descriptors.shape, (len(found.keypoints), 128))
+        self.assertEqual(found.descriptors.dtype, numpy.uint8)
+
+        sift = gpv.Sift(self.context, max_features=10, type="f32")
+        strongest = sift(blobs())
+        self.assertEqual(len(strongest.keypoints), 10)
+        self.assertGreater(strongest.dropped, 0)
+        lengths = numpy.linalg.norm(strongest.descriptors, axis=1)
+        self.assertTrue(numpy.allclose(lengths, 1, atol=1e-5))
+        again = sift.describe(blobs(), strongest.keypoints)
+        self.assertEqual(again.shape, (10, 128))
+        self.assertIsNone(sift(blobs(), descriptors=False).descriptors)
+        drawn = numpy.zeros((160, 200, 3), numpy.uint8)
+        sift.draw(drawn, "points", 0x102030)
+        self.assertEqual({tuple(pixel) for pixel in drawn.reshape(-1, 3).tolist()},
+                         {(0, 0, 0), (0x10, 0x20, 0x30)})
+        mask = numpy.zeros((160, 200), numpy.uint8)
+        mask[:, :50] = 1
+        self.assertLessEqual(gpv.Sift(self.context)(blobs(), mask).points[:, 0].max(), 49.5)
+
+    def test_sift_makes_room_for_all(self):
+        sift = gpv.Sift(self.context)
+        want = sift(blobs())
+        with mock.patch("gpuvision.sift._ROOM", 7):
+            found = sift(blobs())
+        self.assertGreater(len(want.keypoints), 7)
+        self.assertEqual(found.dropped, 0)
+        self.assertTrue((found.keypoints == want.keypoints).all())
+        self.assertTrue((found.descriptors == want.descriptors).all())
+
+    def test_match(self):
+        sift, match = gpv.Sift(self.context), gpv.Match(self.context)
+        found = sift(blobs())
+        pairs = match(found.descriptors, found.descriptors)
+        self.assertGreater(len(pairs), 10)
+        self.assertTrue((pairs["query"] == pairs["train"]).all() and (pairs["distance"] == 0).all())
+        nearest = numpy.zeros(len(found.descriptors), gpv.NEAREST)
+        match.run(found.descriptors, found.descriptors, nearest=nearest)
+        self.assertEqual(match.wait().queries, len(found.descriptors))
+        self.assertTrue((nearest["distance"][:, 0] == 0).all())
+        self.assertEqual(len(match(found.descriptors[:0], found.descriptors)), 0)
+        with self.assertRaisesRegex(ValueError, r"\(count, 128\)"):
+            match(found.descriptors[:, :64], found.descriptors)
+        drawn = numpy.zeros((20, 30), numpy.uint8)
+        match.draw(drawn, [(2, 2), (20, 2), (20, 12)], width=1, color=0xffffff)
+        self.assertEqual(drawn[2, 2:21].tolist(), [255] * 19)
+
+    def test_homography(self):
+        random = numpy.random.default_rng(3)
+        source = random.uniform(0, 500, (60, 2))
+        target = source + [30, -12]
+        target[:20] = random.uniform(0, 500, (20, 2))
+        found = gpv.find_homography(self.context, source, target, threshold=1)
+        self.assertTrue(numpy.allclose(found.matrix, [[1, 0, 30], [0, 1, -12], [0, 0, 1]], atol=1e-3))
+        self.assertEqual(found.inliers.tolist(), [False] * 20 + [True] * 40)
+        self.assertTrue(numpy.allclose(found.transform([[1, 2]]), [[31, -10]], atol=1e-3))
+        self.assertIsNone(gpv.find_homography(self.context, source[:3], target[:3]).matrix)
+        with self.assertRaisesRegex(gpv.InvalidArgument, "threshold"):
+            gpv.find_homography(self.context, source, target, threshold=-1)
+
+    def test_graphcut(self):
+        # Two pixels, one held by the source and one by the sink, and a border that costs 3.
+        terminals = numpy.array([[10, -10]], numpy.int32)
+        links = numpy.zeros((4, 1, 2), numpy.int32)
+        links[0, 0, 0], links[2, 0, 1] = 3, 7
+        graphcut = gpv.Graphcut(self.context, certificate=True)
+        found = graphcut(terminals, links)
+        self.assertEqual((found.flow, found.cut, found.area, found.optimal), (3, 3, 1, True))
+        self.assertEqual(found.mask.tolist(), [[255, 0]])
+        self.assertIsNone(gpv.Graphcut(self.context)(terminals, links).cut)
+        links[0, 0, 0] = -1
+        with self.assertRaisesRegex(gpv.InvalidArgument, r"plane 0 of links is -1 at \(0, 0\)"):
+            graphcut(terminals, links)
+        with self.assertRaisesRegex(ValueError, r"\(4 or 8, height, width\)"):
+            graphcut(terminals, links[:3])
+
+    def test_segment(self):
+        picture = squares()
+        seeds = numpy.where(picture > 0, 255, 0).astype(numpy.uint8)
+        found = gpv.Segment(self.context)(picture, seeds=seeds, dst=True)
+        self.assertTrue((found.mask == seeds).all())
+        self.assertEqual(found.area, 80)
+        self.assertTrue((found.image[seeds == 255] == picture[seeds == 255]).all())
+        segment = gpv.Segment(self.context, paint="cutout", lambda_=0.5, fit="adapt")
+        self.assertEqual(segment.params["lambda_"], 0.5)
+        found = segment(picture, rect=(18, 8, 12, 12), dst=True)
+        self.assertEqual(found.image.shape, (24, 32, 4))
+        self.assertEqual(found.area, 64)
+        segment.forget()
+        with self.assertRaisesRegex(gpv.InvalidArgument, "rect"):
+            segment(picture, rect=(0, 0, 33, 3))
+
+    def test_prepare(self):
+        picture, labels = noise(30, 40, 3), numpy.zeros((30, 40), numpy.uint8)
+        gpv.Erode(self.context).prepare(picture)
+        gpv.Ccl(self.context).prepare(picture, numpy.zeros((30, 40), numpy.int32), 10)
+        gpv.Kmeans(self.context).prepare(picture, labels, picture)
+        gpv.Sift(self.context).prepare(picture, labels, 100)
+        gpv.Match(self.context).prepare(100, 200)
+        gpv.Segment(self.context).prepare(picture, seeds=labels, mask=labels, dst=picture)
+        gpv.Graphcut(self.context).prepare(numpy.zeros((8, 30, 40), numpy.int32))
+        with self.assertRaisesRegex(gpv.Unsupported, "GRAYF32"):
+            gpv.Erode(self.context).prepare(numpy.zeros((30, 40), numpy.float32))
+
+
+class Pictures(OnCpu):
+    """What arrays become, and what is refused."""
+
+    def setUp(self):
+        super().setUp()
+        self.erode = gpv.Erode(self.context, radius_x=1)
+
+    def check(self, picture, out):
+        """Through a view, as through a copy without gaps."""
+        self.erode(picture, out)
+        for got, plane in zip(image_of(out).planes, image_of(picture).planes):
+            want = self.erode(numpy.ascontiguousarray(plane)) if plane.ndim == 2 else None
+            if want is not None:
+                self.assertTrue((got == want).all())
+
+    def test_strides(self):
+        big, out = noise(40, 60), noise(40, 60, seed=2)
+        before = out.copy()
+        self.check(big[3:20, 7:41], out[5:22, 1:35])
+        before[5:22, 1:35] = out[5:22, 1:35]
+        self.assertTrue((out == before).all(), "written beside the view")
+        rgb = noise(30, 50, 3)
+        self.assertTrue((self.erode(rgb[2:20, 5:30]) ==
+                         self.erode(rgb[2:20, 5:30].copy())).all())
+        one = noise(1, 9)
+        self.assertTrue((self.erode(one[::-1]) == self.erode(one)).all(), "one row has no direction")
+
+    def test_types(self):
+        wide = (noise(9, 11).astype(numpy.uint16) << 8) + noise(9, 11, seed=2)
+        self.assertEqual(self.erode(wide).dtype, numpy.uint16)
+        channel = noise(9, 11, 1)
+        self.assertTrue((self.erode(channel)[..., 0] == self.erode(channel[..., 0])).all())
+        bgr = gpv.Image(noise(9, 11, 3), "bgr8")
+        self.assertIs(self.erode(bgr).format, gpv.Format.BGR8)
+        self.assertTrue((self.erode(bgr).planes[0] == self.erode(bgr.planes[0])).all())
+        self.assertIs(gpv.Image(noise(9, 11, 4)).format, gpv.Format.RGBA8)
+
+    def test_yuv(self):
+        whole = noise(18, 8)
+        nv12 = gpv.Image(whole, "nv12", color_matrix="bt709", color_range="full")
+        self.assertEqual((nv12.width, nv12.height), (8, 12))
+        view = view_of(nv12)
+        self.assertEqual(view.data[1] - view.data[0], 12 * 8)
+        self.assertEqual((view.color_matrix, view.color_range), (2, 2))
+        eroded = self.erode(nv12)
+        self.assertTrue((eroded.planes[0] == self.erode(whole[:12])).all())
+        self.assertTrue((eroded.planes[1] == whole[12:]).all(), "chroma is copied")
+        i420 = gpv.Image(whole, "i420")
+        self.assertEqual([plane.shape for plane in i420.planes], [(12, 8), (6, 4), (6, 4)])
+        self.assertTrue((self.erode(i420).planes[2] == whole[15:].reshape(6, 4)).all())
+        odd = gpv.Image([noise(5, 7), noise(3, 4, 2)], "nv12")
+        self.assertTrue((self.erode(odd).planes[0] == self.erode(odd.planes[0])).all())
+        for shape in (17, 8), (18, 7):
+            with self.assertRaisesRegex(ValueError, "pass the planes"):
+                gpv.Image(noise(*shape), "nv12")
+
+    def test_refused(self):
+        good = noise(8, 8)
+        readonly = noise(8, 8)
+        readonly.flags.writeable = False
+        for picture, why in ((good[:, ::2], "contiguous"), (good[::-1], "contiguous"),
+                             (good.T[:4], "contiguous"), (noise(8, 8, 3).transpose(1, 0, 2), "contiguous"),
+                             (noise(8, 8, 2), "no picture"), (noise(8), "no picture"),
+                             (good.astype(float), "float64")):
+            with self.assertRaisesRegex(ValueError, why):
+                self.erode(picture)
+        with self.assertRaisesRegex(ValueError, "dst is read-only"):
+            self.erode(good, readonly)
+        for picture in [good], 3, None:
+            with self.assertRaises(TypeError):
+                self.erode(picture)
+        with self.assertRaisesRegex(ValueError, "NV12 has 2 planes, here are 1"):
+            gpv.Image([good], "nv12")
+        with self.assertRaisesRegex(ValueError, "plane 1 of src has the shape"):
+            self.erode(gpv.Image([good, noise(3, 8)], "nv12"))
+        with self.assertRaisesRegex(ValueError, "RGB8 is of uint8"):
+            gpv.Image(noise(8, 8, 3).astype(numpy.int32), "rgb8")
+        with self.assertRaisesRegex(ValueError, "plane 0 of src"):
+            self.erode(gpv.Image(noise(8, 8, 4), "rgb8"))
+        with self.assertRaisesRegex(ValueError, "no Format: none, gray8"):
+            gpv.Image(good, "gray")
+        with self.assertRaisesRegex(gpv.InvalidArgument, "src->width is 0, must be 1..32767"):
+            self.erode(numpy.zeros((8, 0), numpy.uint8))
+        with self.assertRaisesRegex(gpv.InvalidArgument, "dst"):
+            self.erode(good, noise(8, 9))
+        with self.assertRaisesRegex(gpv.InvalidArgument, "overlap"):
+            self.erode(good[:6], good[2:])
+
+    def test_buffers(self):
+        records = numpy.zeros((5, 6), numpy.float32)
+        view = buffer_view("keypoints", span(records))
+        self.assertEqual((view.data, view.size), (records.ctypes.data, 120))
+        for bad in records[:, :4], records[::2]:
+            with self.assertRaisesRegex(ValueError, "keypoints has gaps"):
+                buffer_view("keypoints", span(bad))
+
+
+class OfCuda:
+    """What an array in CUDA memory shows of itself, at an address that nobody looks at."""
+
+    def __init__(self, stream=None, strides=None, pointer=1 << 20):
+        self.shape, self.dtype = (16, 32), numpy.dtype(numpy.uint8)
+        self.__cuda_array_interface__ = {"shape": self.shape, "typestr": "|u1", "version": 3,
+                                         "data": (pointer, False), "strides": strides,
+                                         "stream": stream}
+
+
+class OfDlpack:
+    """One that has DLPack alone."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.dtype, self.streams = array, array.shape, array.dtype, []
+
+    def __dlpack_device__(self):
+        return 2, 3  # CUDA, and which
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        return self.array.__dlpack__()
+
+
+class DeviceArrays(OnCpu):
+    """Their protocols; on a GPU they are tested by python_cuda.py."""
+
+    def test_cuda_array_interface(self):
+        view = view_of(OfCuda(strides=(64, 1)), device=5)
+        self.assertEqual((view.memory, view.device, view.data[0], view.stride[0]),
+                         (gpv.Memory.CUDA, 5, 1 << 20, 64))
+        self.assertEqual(view_of(OfCuda()).stride[0], 32)
+        self.assertEqual([span(OfCuda(stream)).stream for stream in (None, 1, 2, 99)],
+                         [None, 0, 2, 99])
+        erode = gpv.Erode(self.context)
+        with self.assertRaisesRegex(gpv.Unsupported, "src"):
+            erode(OfCuda(), OfCuda(pointer=1 << 21))
+        with self.assertRaisesRegex(TypeError, "pass the arrays for the results"):
+            erode(OfCuda())
+        with self.assertRaisesRegex(ValueError, "different memory"):
+            view_of(gpv.Image([OfCuda(), noise(8, 32)], "nv12"))
+
+    def test_dlpack(self):
+        array = OfDlpack(noise(40, 60)[3:20, 7:41])
+        self.assertIsNone(span(array), "it has to know the stream")
+        found = span(array, 0)
+        self.assertEqual((found.pointer, found.shape, found.strides, found.device),
+                         (array.array.ctypes.data, (17, 34), (60, 1), 3))
+        span(array, 77)
+        self.assertEqual(array.streams, [1, 77], "1 is the default stream of that protocol")
+        wide = OfDlpack(noise(6, 4).astype(numpy.int32))
+        self.assertEqual(span(wide, 0).strides, (16, 4))
+        view = view_of(array)
+        self.assertEqual((view.memory, view.device, view.width, view.height), (1, 3, 34, 17))
+
+    def test_dlpack_in_host_memory(self):
+        class Host(OfDlpack):
+            def __dlpack_device__(self):
+                return 1, 0
+        picture = noise(9, 11)
+        erode = gpv.Erode(self.context)
+        self.assertTrue((erode(Host(picture)) == erode(picture)).all())
+
+    def test_streams(self):
+        class Pointer:
+            ptr = 40
+
+        class Protocol:
+            def __cuda_stream__(self):
+                return 0, 50
+        calls = []
+        self.context.call_all = lambda listed: calls.extend(
+            (name.split("_")[-1], *arguments[1:3]) for name, arguments in listed)
+        erode = gpv.Erode.__new__(gpv.Erode)
+        erode.context, erode._handle, erode._kept = self.context, c.c_void_p(8), []
+        for stream, arrays, want in (
+                (None, [OfCuda(7), OfCuda(7)], [("run", 7)]),
+                (None, [OfCuda(), OfCuda(9)], [("run", 9)]),
+                (None, [OfCuda(), OfCuda()], [("run", 0)]),
+                (None, [OfCuda(7), OfCuda(9)], [("follow", 7, 9), ("run", 7), ("follow", 9, 7)]),
+                (Pointer(), [OfCuda(7), OfCuda(7)], [("follow", 40, 7), ("run", 40), ("follow", 7, 40)]),
+                (Protocol(), [OfCuda()], [("run", 50)]), (60, [], [("run", 60)])):
+            calls.clear()
+            erode._enqueue(Call(self.context, stream, *arrays), "run")
+            self.assertEqual([call[:3 if call[0] == "follow" else 2] for call in calls], want)
+        erode._handle = c.c_void_p()
+        del self.context.call_all
+        with self.assertRaisesRegex(TypeError, "__cuda_stream__"):
+            gpv.Erode(self.context)(noise(4, 4), stream="7")
+
+
+class Contexts(unittest.TestCase):
+    def test_names(self):
+        with gpv.Context("cpu") as context:
+            self.assertIs(context.backend, gpv.Backend.CPU)
+            self.assertIn("CPU", context.device_name)
+            self.assertIn(context.device_name, repr(context))
+            context.sync()
+            context.follow(0, 0)
+        self.assertIn("closed", repr(context))
+        self.assertRegex(gpv.library_version(), r"^\d+\.\d+\.\d+ .*\(cpu")
+        self.assertTrue(gpv.backend_available("cpu"))
+
+    def test_closed(self):
+        context = gpv.Context("cpu")
+        first, second = gpv.Erode(context), gpv.Erode(context)
+        with first:
+            pass
+        with self.assertRaisesRegex(ValueError, "the Erode is closed"):
+            first(noise(4, 4))
+        context.close()
+        context.close()
+        for call in lambda: second(noise(4, 4)), second.wait, lambda: second.set(radius_x=1):
+            with self.assertRaisesRegex(ValueError, "the Erode is closed"):
+                call()
+        with self.assertRaisesRegex(ValueError, "the context is closed"):
+            gpv.Erode(context)
+
+    def test_garbage(self):
+        context = gpv.Context("cpu")
+        for _ in range(10):
+            gpv.Kmeans(context)(noise(20, 20))
+        erode = gpv.Erode(context)
+        with context._lock:  # a thread is inside
+            del erode
+            gc.collect()
+            self.assertEqual(len(context._orphans), 1)
+        context.sync()
+        self.assertEqual((len(context._orphans), len(context.operators)), (0, 0))
+
+    def test_log(self):
+        lines = []
+        with gpv.Context("cpu", log=lambda level, text: lines.append((level, text)),
+                         log_level="debug") as context:
+            with self.assertRaises(gpv.InvalidArgument):
+                gpv.Erode(context, radius_x=-1)
+        self.assertTrue(any(level is gpv.LogLevel.ERROR and "radius_x" in text
+                            for level, text in lines), lines)
+
+    def test_no_device(self):
+        with self.assertRaises((gpv.NoDevice, gpv.Unsupported, gpv.InvalidArgument)) as raised:
+            gpv.Context("cuda", device=4096)
+        self.assertGreater(len(str(raised.exception)), 20)
+        with self.assertRaisesRegex(ValueError, "no Backend: auto, cpu, cuda"):
+            gpv.Context("gpu")
+
+    def test_threads(self):
+        picture = noise(200, 300)
+        wrong = []
+        with gpv.Context("cpu") as shared:
+            want = gpv.Erode(shared, radius_x=3)(picture)
+
+            def work(context):
+                erode = gpv.Erode(context, radius_x=3)
+                for _ in range(20):
+                    if not (erode(picture) == want).all():
+                        wrong.append(context)
+            contexts = [shared, shared, gpv.Context("cpu"), gpv.Context("cpu")]
+            threads = [threading.Thread(target=work, args=[context]) for context in contexts]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+        self.assertEqual(wrong, [])
+
+    def test_parameters(self):
+        with gpv.Context("cpu") as context:
+            for params, kind, why in (
+                    ({"radius": 1}, TypeError, "no parameter 'radius': operation, shape, radius_x"),
+                    ({"struct_size": 4}, TypeError, "no parameter"),
+                    ({"radius_x": 2**32 + 1}, ValueError, "radius_x is 4294967297"),
+                    ({"radius_x": "1"}, TypeError, "radius_x is '1'"),
+                    ({"shape": "disc"}, ValueError, "'disc' is no MorphShape: rect, cross, ellipse"),
+                    ({"shape": 7}, ValueError, "7 is not a valid MorphShape")):
+                with self.assertRaisesRegex(kind, why):
+                    gpv.Erode(context, **params)
+            self.assertIn("radius_x=3", repr(gpv.Erode(context, radius_x=3)))
+
+
+class Library(unittest.TestCase):
+    def check(self, name, why):
+        code = "import gpuvision\ntry:\n    gpuvision.Context()\nexcept OSError as e:\n    print(e)"
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONPATH": str(PACKAGE),
+                                   "GPUVISION_LIBRARY": name})
+        self.assertIn(why, done.stdout, done.stderr)
+
+    def test_not_found(self):
+        self.check("libnowhere.so", "libnowhere.so not found: install it")
+
+    def test_another(self):
+        self.check("libm.so.6", "libm.so.6 is no libgpuvision")
+
+
+unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
