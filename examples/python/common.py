@@ -8,6 +8,8 @@ import numpy
 
 import gpuvision as gpv
 
+MAX_SIDE = 32767  # pixels
+
 
 def whole_number(most):
     """A type of argparse."""
@@ -29,6 +31,8 @@ def read_picture(path):
     if not header:
         sys.exit(f"{path}: not a binary PGM or PPM of 8 bits without comments")
     width, height = int(header[2]), int(header[3])
+    if not 0 < min(width, height) <= max(width, height) <= MAX_SIDE:
+        sys.exit(f"{path}: a picture of {width} x {height} pixels is not possible")
     shape = (height, width, 3) if header[1] == b"6" else (height, width)
     count = width * height * (3 if header[1] == b"6" else 1)
     if len(data) - header.end() < count:

@@ -173,6 +173,10 @@ class Operators(OnCpu):
         dots[::2, ::2] = 1
         found = gpv.Ccl(self.context)(dots, room=3)
         self.assertEqual((found.count, len(found.records), found.image.max()), (400, 400, 400))
+        wide = numpy.zeros((600, 600), numpy.uint8)
+        wide[::2, ::2] = 1
+        with self.assertRaises(gpv.TooSmall):  # labels of 16 bits, whatever the records
+            gpv.Ccl(self.context)(wide, dst=numpy.zeros(wide.shape, numpy.uint16))
         ccl, records = gpv.Ccl(self.context), numpy.zeros(3, gpv.COMPONENT)
         ccl.run(dots, components=records)
         with self.assertRaises(gpv.TooSmall) as raised:

@@ -83,9 +83,9 @@ class Ccl(Operator):
             found = self.wait()
         except TooSmall as error:
             if error.result.count <= room:
-                raise  # labels of 16 bits have no room
+                raise  # it is labels of 16 bits that have none
             records = numpy.zeros(error.result.count, COMPONENT)
-            self.run(src, components=records, stream=stream)
+            self.run(src, dst=image, components=records, stream=stream)
             found = self.wait()
         return Components(found.count, records[:found.components], image)
 

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Erosion, and the rest of morphology with flat structuring elements. See gpuvision/erode.h.
+
+use crate::context::{Context, Stream};
+use crate::error::Result;
+use crate::image::{Image, ImageMut, ImageSpec};
+use crate::operator::Operator;
+use crate::sys;
+
+enumeration! {
+    /// What is computed.
+    Operation {
+        /// Minimum under the element.
+        Erode = GPV_MORPH_ERODE,
+        /// Maximum under the element.
+        Dilate = GPV_MORPH_DILATE,
+        /// Erode, then dilate.
+        Open = GPV_MORPH_OPEN,
+        /// Dilate, then erode.
+        Close = GPV_MORPH_CLOSE,
+        /// Dilate - erode.
+        Gradient = GPV_MORPH_GRADIENT,
+        /// Source - open.
+        TopHat = GPV_MORPH_TOPHAT,
+        /// Close - source, not below 0.
+        BlackHat = GPV_MORPH_BLACKHAT,
+    }
+}
+
+enumeration! {
+    /// Shape of the structuring element inside its (2 radius_x + 1) x (2 radius_y + 1) box.
+    Shape {
+        /// The whole box.
+        Rect = GPV_MORPH_RECT,
+        /// Its middle row and middle column.
+        Cross = GPV_MORPH_CROSS,
+        /// The ellipse inscribed in it; of height 1: its centre alone.
+        Ellipse = GPV_MORPH_ELLIPSE,
+    }
+}
+
+enumeration! {
+    /// What pixels outside the image count as.
+    Border {
+        /// Nothing: only pixels inside take part.
+        Ignore = GPV_MORPH_BORDER_IGNORE,
+        /// 0: what touches the border erodes there.
+        Background = GPV_MORPH_BORDER_BACKGROUND,
+    }
+}
+
+enumeration! {
+    /// Which planes and channels are processed; the others are copied.
+    Planes {
+        /// Grey, Y of YUV, every colour channel of RGB (not alpha).
+        Auto = GPV_MORPH_PLANES_AUTO,
+        /// Grey and Y of YUV; RGB has no luma plane: as `Auto`.
+        Luma = GPV_MORPH_PLANES_LUMA,
+        /// Also U and V, with the same element on their own samples.
+        All = GPV_MORPH_PLANES_ALL,
+    }
+}
+
+/// Parameters. `Default` has the library's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErodeParams {
+    /// Default [`Operation::Erode`].
+    pub operation: Operation,
+    /// Default [`Shape::Rect`].
+    pub shape: Shape,
+    /// Pixels, 0..255; default 1.
+    pub radius_x: i32,
+    /// Pixels, 0..255, -1 = radius_x; default -1.
+    pub radius_y: i32,
+    /// How often each erosion and dilation repeats, 1..255; default 1.
+    pub iterations: i32,
+    /// 0 = grey morphology; 1..255 (Gray16: ..65535) = binary; default 0.
+    pub threshold: i32,
+    /// Default [`Border::Ignore`].
+    pub border: Border,
+    /// Grey morphology only; default [`Planes::Auto`].
+    pub planes: Planes,
+}
+
+parameters!(ErodeParams, gpv_erode_params, gpv_erode_params_init, {
+    operation, shape, radius_x, radius_y, iterations, threshold, border, planes
+});
+
+/// Minimum under a structuring element, and what is made of it.
+///
+/// src and dst: Gray8, Gray16, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420; the same
+/// format, size and memory.
+#[derive(Debug)]
+pub struct Erode(Operator<sys::gpv_erode>);
+
+impl Erode {
+    /// Creates an operator.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT` for a parameter out of its range, `OUT_OF_MEMORY`, `DEVICE`,
+    /// `DEVICE_LOST`.
+    pub fn new(context: &Context, params: &ErodeParams) -> Result<Erode> {
+        let raw = params.to_raw();
+        // SAFETY: the context is alive, and the parameters during the call.
+        let create = |context, out| unsafe { sys::gpv_erode_create(context, &raw, out) };
+        Operator::new(context, sys::gpv_erode_destroy, create).map(Erode)
+    }
+
+    /// Changes the parameters of the runs that follow. On failure the old ones stay.
+    ///
+    /// # Errors
+    /// As [`Erode::new`].
+    pub fn set_params(&mut self, params: &ErodeParams) -> Result<()> {
+        let raw = params.to_raw();
+        // SAFETY: the handle is alive, and the parameters during the call.
+        self.0.call(|op| unsafe { sys::gpv_erode_set_params(op, &raw) })
+    }
+
+    /// Allocates all that a run on such an image needs with the parameters in force. Without it
+    /// the first run does.
+    ///
+    /// # Errors
+    /// As [`Erode::run`].
+    pub fn prepare(&mut self, like: &ImageSpec) -> Result<()> {
+        let like = like.raw();
+        // SAFETY: the handle is alive, and the view during the call.
+        self.0.call(|op| unsafe { sys::gpv_erode_prepare(op, &like) })
+    }
+
+    /// Runs the operation from src to dst, and waits for it.
+    ///
+    /// # Errors
+    /// `INVALID_ARGUMENT`, `UNSUPPORTED`: nothing has been written; `OUT_OF_MEMORY`, `DEVICE`,
+    /// `DEVICE_LOST`.
+    pub fn run(&mut self, src: &Image, dst: &mut ImageMut) -> Result<()> {
+        self.run_raw(src.raw(), dst.raw())
+    }
+
+    /// As [`Erode::run`], from an image to itself.
+    ///
+    /// # Errors
+    /// As [`Erode::run`].
+    pub fn run_in_place(&mut self, image: &mut ImageMut) -> Result<()> {
+        self.run_raw(image.raw(), image.raw())
+    }
+
+    fn run_raw(&mut self, src: *const sys::gpv_image, dst: *const sys::gpv_image) -> Result<()> {
+        // SAFETY: the handle is alive, and the pixels until the run has been waited for.
+        self.0.run(
+            |op| unsafe { sys::gpv_erode_run(op, Stream::DEFAULT.raw(), src, dst) },
+            |op| unsafe { sys::gpv_erode_wait(op) },
+        )
+    }
+
+    /// Enqueues a run on a stream. With images in CUDA memory it waits for nothing and, after
+    /// [`Erode::prepare`] or a run of the same kind, allocates nothing.
+    ///
+    /// # Safety
+    /// Until the run is over the images have to live, nothing writes to src, and nothing else uses
+    /// dst. It is over when [`Erode::wait`] has returned `Ok`, [`Erode::query`] `Ok(true)`, or the
+    /// operator is dropped; for images in CUDA memory also when the stream is past it. A captured
+    /// run begins whenever its graph is launched: gpuvision/erode.h says what it needs.
+    ///
+    /// # Errors
+    /// As [`Erode::run`].
+    pub unsafe fn enqueue(
+        &mut self,
+        stream: Stream,
+        src: &Image,
+        dst: &mut ImageMut,
+    ) -> Result<()> {
+        // SAFETY: the handle is alive; the rest is the caller's.
+        self.0.call(|op| unsafe { sys::gpv_erode_run(op, stream.raw(), src.raw(), dst.raw()) })
+    }
+
+    /// As [`Erode::enqueue`], from an image to itself.
+    ///
+    /// # Safety
+    /// As [`Erode::enqueue`], for dst.
+    ///
+    /// # Errors
+    /// As [`Erode::run`].
+    pub unsafe fn enqueue_in_place(&mut self, stream: Stream, image: &mut ImageMut) -> Result<()> {
+        let raw = image.raw();
+        // SAFETY: as above.
+        self.0.call(|op| unsafe { sys::gpv_erode_run(op, stream.raw(), raw, raw) })
+    }
+
+    /// Whether the last run has finished, without waiting.
+    ///
+    /// # Errors
+    /// That of the run.
+    pub fn query(&mut self) -> Result<bool> {
+        self.0.query(sys::gpv_erode_query)
+    }
+
+    /// Waits until the last run has finished.
+    ///
+    /// # Errors
+    /// That of the run.
+    pub fn wait(&mut self) -> Result<()> {
+        // SAFETY: the handle is alive.
+        self.0.call(|op| unsafe { sys::gpv_erode_wait(op) })
+    }
+}

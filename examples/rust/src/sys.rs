@@ -1,0 +1,724 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! The C interface as it is: every struct, constant and function of the headers of libgpuvision,
+//! under its own name. The headers say what each of them means; the rest of this crate is made of
+//! them. `tests/layout.rs` compares this file with the headers.
+
+#![allow(missing_docs, non_camel_case_types)]
+
+use std::os::raw::{c_char, c_void};
+
+pub use crate::ccl::Component as gpv_ccl_component;
+pub use crate::image::Rect as gpv_rect;
+pub use crate::matching::{Nearest as gpv_match_nearest, Pair as gpv_match_pair};
+pub use crate::sift::Keypoint as gpv_keypoint;
+
+// ---- version.h ------------------------------------------------------------------------
+
+pub const GPV_API_VERSION_MAJOR: u32 = 1;
+
+// ---- types.h --------------------------------------------------------------------------
+
+pub type gpv_status = i32;
+pub const GPV_OK: gpv_status = 0;
+pub const GPV_NOT_READY: gpv_status = 1;
+pub const GPV_ERR_INVALID_ARGUMENT: gpv_status = -1;
+pub const GPV_ERR_UNSUPPORTED: gpv_status = -2;
+pub const GPV_ERR_OUT_OF_MEMORY: gpv_status = -3;
+pub const GPV_ERR_NO_DEVICE: gpv_status = -4;
+pub const GPV_ERR_DEVICE: gpv_status = -5;
+pub const GPV_ERR_TOO_SMALL: gpv_status = -6;
+pub const GPV_ERR_DEVICE_LOST: gpv_status = -7;
+pub const GPV_ERR_INTERNAL: gpv_status = -99;
+
+pub type gpv_backend = u32;
+pub const GPV_BACKEND_AUTO: gpv_backend = 0;
+pub const GPV_BACKEND_CPU: gpv_backend = 1;
+pub const GPV_BACKEND_CUDA: gpv_backend = 2;
+
+pub type gpv_memory = u32;
+pub const GPV_MEMORY_HOST: gpv_memory = 0;
+pub const GPV_MEMORY_CUDA: gpv_memory = 1;
+
+pub type gpv_format = u32;
+pub const GPV_FORMAT_NONE: gpv_format = 0;
+pub const GPV_FORMAT_GRAY8: gpv_format = 1;
+pub const GPV_FORMAT_GRAY16: gpv_format = 2;
+pub const GPV_FORMAT_GRAYF32: gpv_format = 3;
+pub const GPV_FORMAT_RGB8: gpv_format = 4;
+pub const GPV_FORMAT_BGR8: gpv_format = 5;
+pub const GPV_FORMAT_RGBA8: gpv_format = 6;
+pub const GPV_FORMAT_BGRA8: gpv_format = 7;
+pub const GPV_FORMAT_RGBX8: gpv_format = 8;
+pub const GPV_FORMAT_BGRX8: gpv_format = 9;
+pub const GPV_FORMAT_NV12: gpv_format = 10;
+pub const GPV_FORMAT_I420: gpv_format = 11;
+pub const GPV_FORMAT_P016: gpv_format = 12;
+pub const GPV_FORMAT_LABEL32: gpv_format = 13;
+pub const GPV_FORMAT_CAP32X4: gpv_format = 14;
+pub const GPV_FORMAT_CAP32X8: gpv_format = 15;
+
+pub type gpv_color_matrix = u32;
+pub const GPV_COLOR_MATRIX_AUTO: gpv_color_matrix = 0;
+pub const GPV_COLOR_MATRIX_BT601: gpv_color_matrix = 1;
+pub const GPV_COLOR_MATRIX_BT709: gpv_color_matrix = 2;
+pub const GPV_COLOR_MATRIX_BT2020: gpv_color_matrix = 3;
+
+pub type gpv_color_range = u32;
+pub const GPV_COLOR_RANGE_AUTO: gpv_color_range = 0;
+pub const GPV_COLOR_RANGE_LIMITED: gpv_color_range = 1;
+pub const GPV_COLOR_RANGE_FULL: gpv_color_range = 2;
+
+pub const GPV_MAX_PLANES: usize = 8;
+pub const GPV_MAX_SIDE: i32 = 32767;
+pub const GPV_MAX_PIXELS: i32 = 1 << 30;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_image {
+    pub struct_size: u32,
+    pub format: gpv_format,
+    pub memory: gpv_memory,
+    pub device: i32,
+    pub width: i32,
+    pub height: i32,
+    pub color_matrix: gpv_color_matrix,
+    pub color_range: gpv_color_range,
+    pub data: [*mut c_void; GPV_MAX_PLANES],
+    pub stride: [i64; GPV_MAX_PLANES],
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_buffer {
+    pub struct_size: u32,
+    pub memory: gpv_memory,
+    pub device: i32,
+    pub reserved: u32,
+    pub data: *mut c_void,
+    pub size: u64,
+}
+
+pub type gpv_stream = *mut c_void;
+
+extern "C" {
+    pub fn gpv_image_init(image: *mut gpv_image, size: u32);
+    pub fn gpv_buffer_init(buffer: *mut gpv_buffer, size: u32);
+    pub fn gpv_image_wrap(
+        image: *mut gpv_image,
+        size: u32,
+        format: gpv_format,
+        width: i32,
+        height: i32,
+        data: *mut c_void,
+        stride: i64,
+    ) -> i64;
+    pub fn gpv_format_planes(format: gpv_format) -> i32;
+    pub fn gpv_format_plane(
+        format: gpv_format,
+        plane: i32,
+        width: i32,
+        height: i32,
+        row_bytes: *mut i64,
+        rows: *mut i64,
+    ) -> gpv_status;
+}
+
+// ---- context.h ------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_context {}
+
+pub const GPV_DEVICE_CURRENT: i32 = -1;
+
+pub type gpv_log_level = u32;
+pub const GPV_LOG_ERROR: gpv_log_level = 1;
+pub const GPV_LOG_WARNING: gpv_log_level = 2;
+pub const GPV_LOG_INFO: gpv_log_level = 3;
+pub const GPV_LOG_DEBUG: gpv_log_level = 4;
+
+pub type gpv_log_fn =
+    Option<unsafe extern "C" fn(user: *mut c_void, level: gpv_log_level, message: *const c_char)>;
+pub type gpv_alloc_fn = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        memory: gpv_memory,
+        size: u64,
+        stream: gpv_stream,
+    ) -> *mut c_void,
+>;
+pub type gpv_free_fn = Option<
+    unsafe extern "C" fn(
+        user: *mut c_void,
+        memory: gpv_memory,
+        ptr: *mut c_void,
+        stream: gpv_stream,
+    ),
+>;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_context_params {
+    pub struct_size: u32,
+    pub backend: gpv_backend,
+    pub device: i32,
+    pub log_level: gpv_log_level,
+    pub log: gpv_log_fn,
+    pub alloc: gpv_alloc_fn,
+    pub free: gpv_free_fn,
+    pub user: *mut c_void,
+}
+
+extern "C" {
+    pub fn gpv_api_version() -> u32;
+    pub fn gpv_version_string() -> *const c_char;
+    pub fn gpv_status_string(status: gpv_status) -> *const c_char;
+    pub fn gpv_backend_available(backend: gpv_backend) -> i32;
+    pub fn gpv_context_params_init(params: *mut gpv_context_params, size: u32);
+    pub fn gpv_context_create(
+        params: *const gpv_context_params,
+        out: *mut *mut gpv_context,
+    ) -> gpv_status;
+    pub fn gpv_context_destroy(context: *mut *mut gpv_context);
+    pub fn gpv_context_backend(context: *const gpv_context) -> gpv_backend;
+    pub fn gpv_context_device_name(context: *const gpv_context) -> *const c_char;
+    pub fn gpv_context_error(context: *const gpv_context) -> *const c_char;
+    pub fn gpv_stream_sync(context: *mut gpv_context, stream: gpv_stream) -> gpv_status;
+    pub fn gpv_stream_follow(
+        context: *mut gpv_context,
+        stream: gpv_stream,
+        leader: gpv_stream,
+    ) -> gpv_status;
+}
+
+// ---- erode.h --------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_erode {}
+
+pub type gpv_morph_operation = u32;
+pub const GPV_MORPH_ERODE: gpv_morph_operation = 0;
+pub const GPV_MORPH_DILATE: gpv_morph_operation = 1;
+pub const GPV_MORPH_OPEN: gpv_morph_operation = 2;
+pub const GPV_MORPH_CLOSE: gpv_morph_operation = 3;
+pub const GPV_MORPH_GRADIENT: gpv_morph_operation = 4;
+pub const GPV_MORPH_TOPHAT: gpv_morph_operation = 5;
+pub const GPV_MORPH_BLACKHAT: gpv_morph_operation = 6;
+
+pub type gpv_morph_shape = u32;
+pub const GPV_MORPH_RECT: gpv_morph_shape = 0;
+pub const GPV_MORPH_CROSS: gpv_morph_shape = 1;
+pub const GPV_MORPH_ELLIPSE: gpv_morph_shape = 2;
+
+pub type gpv_morph_border = u32;
+pub const GPV_MORPH_BORDER_IGNORE: gpv_morph_border = 0;
+pub const GPV_MORPH_BORDER_BACKGROUND: gpv_morph_border = 1;
+
+pub type gpv_morph_planes = u32;
+pub const GPV_MORPH_PLANES_AUTO: gpv_morph_planes = 0;
+pub const GPV_MORPH_PLANES_LUMA: gpv_morph_planes = 1;
+pub const GPV_MORPH_PLANES_ALL: gpv_morph_planes = 2;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_erode_params {
+    pub struct_size: u32,
+    pub operation: gpv_morph_operation,
+    pub shape: gpv_morph_shape,
+    pub radius_x: i32,
+    pub radius_y: i32,
+    pub iterations: i32,
+    pub threshold: i32,
+    pub border: gpv_morph_border,
+    pub planes: gpv_morph_planes,
+    pub reserved: u32,
+}
+
+extern "C" {
+    pub fn gpv_erode_params_init(params: *mut gpv_erode_params, size: u32);
+    pub fn gpv_erode_create(
+        context: *mut gpv_context,
+        params: *const gpv_erode_params,
+        out: *mut *mut gpv_erode,
+    ) -> gpv_status;
+    pub fn gpv_erode_destroy(op: *mut *mut gpv_erode);
+    pub fn gpv_erode_set_params(op: *mut gpv_erode, params: *const gpv_erode_params) -> gpv_status;
+    pub fn gpv_erode_prepare(op: *mut gpv_erode, like: *const gpv_image) -> gpv_status;
+    pub fn gpv_erode_run(
+        op: *mut gpv_erode,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        dst: *const gpv_image,
+    ) -> gpv_status;
+    pub fn gpv_erode_query(op: *mut gpv_erode) -> gpv_status;
+    pub fn gpv_erode_wait(op: *mut gpv_erode) -> gpv_status;
+}
+
+// ---- ccl.h ----------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_ccl {}
+
+pub type gpv_ccl_mode = u32;
+pub const GPV_CCL_BINARY: gpv_ccl_mode = 0;
+pub const GPV_CCL_EQUAL_VALUE: gpv_ccl_mode = 1;
+
+pub type gpv_ccl_output = u32;
+pub const GPV_CCL_LABELS: gpv_ccl_output = 0;
+pub const GPV_CCL_MASK: gpv_ccl_output = 1;
+pub const GPV_CCL_COLORS: gpv_ccl_output = 2;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_ccl_params {
+    pub struct_size: u32,
+    pub mode: gpv_ccl_mode,
+    pub connectivity: i32,
+    pub threshold: i32,
+    pub foreground: i32,
+    pub invert: u32,
+    pub min_area: i32,
+    pub max_area: i32,
+    pub output: gpv_ccl_output,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_ccl_result {
+    pub struct_size: u32,
+    pub count: i32,
+    pub components: i32,
+    pub reserved: u32,
+}
+
+extern "C" {
+    pub fn gpv_ccl_params_init(params: *mut gpv_ccl_params, size: u32);
+    pub fn gpv_ccl_result_init(result: *mut gpv_ccl_result, size: u32);
+    pub fn gpv_ccl_create(
+        context: *mut gpv_context,
+        params: *const gpv_ccl_params,
+        out: *mut *mut gpv_ccl,
+    ) -> gpv_status;
+    pub fn gpv_ccl_destroy(op: *mut *mut gpv_ccl);
+    pub fn gpv_ccl_set_params(op: *mut gpv_ccl, params: *const gpv_ccl_params) -> gpv_status;
+    pub fn gpv_ccl_prepare(
+        op: *mut gpv_ccl,
+        src: *const gpv_image,
+        dst: *const gpv_image,
+        components: i32,
+    ) -> gpv_status;
+    pub fn gpv_ccl_run(
+        op: *mut gpv_ccl,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        dst: *const gpv_image,
+        components: *const gpv_buffer,
+        component_stride: u32,
+        count: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_ccl_query(op: *mut gpv_ccl) -> gpv_status;
+    pub fn gpv_ccl_wait(op: *mut gpv_ccl, result: *mut gpv_ccl_result) -> gpv_status;
+}
+
+// ---- kmeans.h -------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_kmeans {}
+
+pub const GPV_KMEANS_MAX_CLUSTERS: usize = 256;
+
+pub type gpv_kmeans_metric = u32;
+pub const GPV_KMEANS_L2: gpv_kmeans_metric = 0;
+pub const GPV_KMEANS_L1: gpv_kmeans_metric = 1;
+
+pub type gpv_kmeans_start = u32;
+pub const GPV_KMEANS_PLUSPLUS: gpv_kmeans_start = 0;
+pub const GPV_KMEANS_RANDOM: gpv_kmeans_start = 1;
+pub const GPV_KMEANS_GRID: gpv_kmeans_start = 2;
+pub const GPV_KMEANS_GIVEN: gpv_kmeans_start = 3;
+
+pub type gpv_kmeans_space = u32;
+pub const GPV_KMEANS_RGB: gpv_kmeans_space = 0;
+pub const GPV_KMEANS_LAB: gpv_kmeans_space = 1;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_kmeans_params {
+    pub struct_size: u32,
+    pub clusters: i32,
+    pub max_clusters: i32,
+    pub max_iterations: i32,
+    pub tolerance: f32,
+    pub metric: gpv_kmeans_metric,
+    pub start: gpv_kmeans_start,
+    pub space: gpv_kmeans_space,
+    pub seed: u64,
+    pub warm_start: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_kmeans_result {
+    pub struct_size: u32,
+    pub clusters: i32,
+    pub iterations: i32,
+    pub empty: i32,
+    pub converged: u32,
+    pub reserved: u32,
+    pub inertia: f64,
+}
+
+extern "C" {
+    pub fn gpv_kmeans_params_init(params: *mut gpv_kmeans_params, size: u32);
+    pub fn gpv_kmeans_result_init(result: *mut gpv_kmeans_result, size: u32);
+    pub fn gpv_kmeans_color(space: gpv_kmeans_space, centroid: *const f32) -> u32;
+    pub fn gpv_kmeans_create(
+        context: *mut gpv_context,
+        params: *const gpv_kmeans_params,
+        out: *mut *mut gpv_kmeans,
+    ) -> gpv_status;
+    pub fn gpv_kmeans_destroy(op: *mut *mut gpv_kmeans);
+    pub fn gpv_kmeans_set_params(
+        op: *mut gpv_kmeans,
+        params: *const gpv_kmeans_params,
+    ) -> gpv_status;
+    pub fn gpv_kmeans_set_centroids(
+        op: *mut gpv_kmeans,
+        centroids: *const f32,
+        count: i32,
+    ) -> gpv_status;
+    pub fn gpv_kmeans_prepare(
+        op: *mut gpv_kmeans,
+        src: *const gpv_image,
+        labels: *const gpv_image,
+        dst: *const gpv_image,
+    ) -> gpv_status;
+    pub fn gpv_kmeans_run(
+        op: *mut gpv_kmeans,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        labels: *const gpv_image,
+        dst: *const gpv_image,
+        centroids: *const gpv_buffer,
+        counts: *const gpv_buffer,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_kmeans_query(op: *mut gpv_kmeans) -> gpv_status;
+    pub fn gpv_kmeans_wait(op: *mut gpv_kmeans, result: *mut gpv_kmeans_result) -> gpv_status;
+}
+
+// ---- sift.h ---------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_sift {}
+
+pub const GPV_SIFT_LENGTH: usize = 128;
+pub const GPV_SIFT_MAX_DESCRIBED: usize = 1 << 20;
+
+pub type gpv_sift_type = u32;
+pub const GPV_SIFT_U8: gpv_sift_type = 0;
+pub const GPV_SIFT_F32: gpv_sift_type = 1;
+
+pub type gpv_sift_style = u32;
+pub const GPV_SIFT_POINTS: gpv_sift_style = 0;
+pub const GPV_SIFT_RICH: gpv_sift_style = 1;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_sift_params {
+    pub struct_size: u32,
+    pub max_features: i32,
+    pub octaves: i32,
+    pub octave_layers: i32,
+    pub contrast_threshold: f32,
+    pub edge_threshold: f32,
+    pub sigma: f32,
+    pub upsample: u32,
+    pub upright: u32,
+    pub root: u32,
+    pub r#type: gpv_sift_type,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_sift_result {
+    pub struct_size: u32,
+    pub count: i32,
+    pub dropped: i32,
+    pub reserved: u32,
+}
+
+extern "C" {
+    pub fn gpv_sift_params_init(params: *mut gpv_sift_params, size: u32);
+    pub fn gpv_sift_result_init(result: *mut gpv_sift_result, size: u32);
+    pub fn gpv_sift_create(
+        context: *mut gpv_context,
+        params: *const gpv_sift_params,
+        out: *mut *mut gpv_sift,
+    ) -> gpv_status;
+    pub fn gpv_sift_destroy(op: *mut *mut gpv_sift);
+    pub fn gpv_sift_set_params(op: *mut gpv_sift, params: *const gpv_sift_params) -> gpv_status;
+    pub fn gpv_sift_prepare(
+        op: *mut gpv_sift,
+        src: *const gpv_image,
+        mask: *const gpv_image,
+        keypoints: i32,
+    ) -> gpv_status;
+    pub fn gpv_sift_run(
+        op: *mut gpv_sift,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        mask: *const gpv_image,
+        keypoints: *const gpv_buffer,
+        keypoint_stride: u32,
+        descriptors: *const gpv_buffer,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_sift_describe(
+        op: *mut gpv_sift,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        keypoints: *const gpv_buffer,
+        keypoint_stride: u32,
+        count: i32,
+        descriptors: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_sift_draw(
+        op: *mut gpv_sift,
+        stream: gpv_stream,
+        dst: *const gpv_image,
+        style: gpv_sift_style,
+        color: u32,
+    ) -> gpv_status;
+    pub fn gpv_sift_query(op: *mut gpv_sift) -> gpv_status;
+    pub fn gpv_sift_wait(op: *mut gpv_sift, result: *mut gpv_sift_result) -> gpv_status;
+}
+
+// ---- match.h --------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_match {}
+
+pub const GPV_MATCH_MAX_DESCRIPTORS: usize = 1 << 20;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_match_params {
+    pub struct_size: u32,
+    pub ratio: f32,
+    pub mutual: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_match_result {
+    pub struct_size: u32,
+    pub count: i32,
+    pub dropped: i32,
+    pub queries: i32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_homography_params {
+    pub struct_size: u32,
+    pub threshold: f32,
+    pub confidence: f32,
+    pub max_iterations: i32,
+    pub seed: u32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_homography {
+    pub struct_size: u32,
+    pub found: u32,
+    pub matrix: [f64; 9],
+    pub error: f64,
+    pub inliers: i32,
+    pub iterations: i32,
+}
+
+extern "C" {
+    pub fn gpv_match_params_init(params: *mut gpv_match_params, size: u32);
+    pub fn gpv_match_result_init(result: *mut gpv_match_result, size: u32);
+    pub fn gpv_match_create(
+        context: *mut gpv_context,
+        params: *const gpv_match_params,
+        out: *mut *mut gpv_match,
+    ) -> gpv_status;
+    pub fn gpv_match_destroy(op: *mut *mut gpv_match);
+    pub fn gpv_match_set_params(op: *mut gpv_match, params: *const gpv_match_params) -> gpv_status;
+    pub fn gpv_match_prepare(
+        op: *mut gpv_match,
+        query_count: i32,
+        train_count: i32,
+        memory: gpv_memory,
+    ) -> gpv_status;
+    pub fn gpv_match_run(
+        op: *mut gpv_match,
+        stream: gpv_stream,
+        query: *const gpv_buffer,
+        query_count: i32,
+        found: *const gpv_buffer,
+        train: *const gpv_buffer,
+        train_count: i32,
+        nearest: *const gpv_buffer,
+        pairs: *const gpv_buffer,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_match_draw(
+        op: *mut gpv_match,
+        stream: gpv_stream,
+        dst: *const gpv_image,
+        points: *const f32,
+        count: i32,
+        width: f32,
+        color: u32,
+    ) -> gpv_status;
+    pub fn gpv_match_query(op: *mut gpv_match) -> gpv_status;
+    pub fn gpv_match_wait(op: *mut gpv_match, result: *mut gpv_match_result) -> gpv_status;
+    pub fn gpv_homography_params_init(params: *mut gpv_homography_params, size: u32);
+    pub fn gpv_homography_init(homography: *mut gpv_homography, size: u32);
+    pub fn gpv_homography_find(
+        context: *mut gpv_context,
+        params: *const gpv_homography_params,
+        from: *const f32,
+        to: *const f32,
+        count: i32,
+        inliers: *mut u8,
+        out: *mut gpv_homography,
+    ) -> gpv_status;
+}
+
+// ---- graphcut.h -----------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_graphcut {}
+
+pub const GPV_GRAPHCUT_MAX_TERMINAL: i32 = 1 << 30;
+pub const GPV_GRAPHCUT_MAX_LINK: i32 = (1 << 26) - 1;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_graphcut_params {
+    pub struct_size: u32,
+    pub certificate: u32,
+    pub time_limit: i32,
+    pub reserved: u32,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_graphcut_result {
+    pub struct_size: u32,
+    pub optimal: u32,
+    pub flow: i64,
+    pub cut: i64,
+    pub area: i64,
+    pub refused: u32,
+    pub reserved: u32,
+}
+
+extern "C" {
+    pub fn gpv_graphcut_params_init(params: *mut gpv_graphcut_params, size: u32);
+    pub fn gpv_graphcut_result_init(result: *mut gpv_graphcut_result, size: u32);
+    pub fn gpv_graphcut_create(
+        context: *mut gpv_context,
+        params: *const gpv_graphcut_params,
+        out: *mut *mut gpv_graphcut,
+    ) -> gpv_status;
+    pub fn gpv_graphcut_destroy(op: *mut *mut gpv_graphcut);
+    pub fn gpv_graphcut_set_params(
+        op: *mut gpv_graphcut,
+        params: *const gpv_graphcut_params,
+    ) -> gpv_status;
+    pub fn gpv_graphcut_prepare(op: *mut gpv_graphcut, links: *const gpv_image) -> gpv_status;
+    pub fn gpv_graphcut_run(
+        op: *mut gpv_graphcut,
+        stream: gpv_stream,
+        terminals: *const gpv_image,
+        links: *const gpv_image,
+        mask: *const gpv_image,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_graphcut_query(op: *mut gpv_graphcut) -> gpv_status;
+    pub fn gpv_graphcut_wait(op: *mut gpv_graphcut, result: *mut gpv_graphcut_result)
+        -> gpv_status;
+}
+
+// ---- segment.h ------------------------------------------------------------------------
+
+#[derive(Debug)]
+pub enum gpv_segment {}
+
+pub type gpv_segment_model = u32;
+pub const GPV_SEGMENT_GMM: gpv_segment_model = 0;
+pub const GPV_SEGMENT_HISTOGRAM: gpv_segment_model = 1;
+pub const GPV_SEGMENT_MEANS: gpv_segment_model = 2;
+
+pub type gpv_segment_fit = u32;
+pub const GPV_SEGMENT_FIT_ALWAYS: gpv_segment_fit = 0;
+pub const GPV_SEGMENT_FIT_ADAPT: gpv_segment_fit = 1;
+pub const GPV_SEGMENT_FIT_ONCE: gpv_segment_fit = 2;
+
+pub type gpv_segment_paint = u32;
+pub const GPV_SEGMENT_OVERLAY: gpv_segment_paint = 0;
+pub const GPV_SEGMENT_CUTOUT: gpv_segment_paint = 1;
+
+pub const GPV_SEGMENT_UNIT: i32 = 1000;
+pub const GPV_SEGMENT_MAX_ROUNDS: i32 = 100;
+pub const GPV_SEGMENT_MAX_WEIGHT: f32 = 1e6;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_segment_params {
+    pub struct_size: u32,
+    pub model: gpv_segment_model,
+    pub fit: gpv_segment_fit,
+    pub connectivity: i32,
+    pub rounds: i32,
+    pub lambda: f32,
+    pub sigma: f32,
+    pub paint: gpv_segment_paint,
+    pub certificate: u32,
+    pub time_limit: i32,
+}
+
+extern "C" {
+    pub fn gpv_segment_params_init(params: *mut gpv_segment_params, size: u32);
+    pub fn gpv_segment_create(
+        context: *mut gpv_context,
+        params: *const gpv_segment_params,
+        out: *mut *mut gpv_segment,
+    ) -> gpv_status;
+    pub fn gpv_segment_destroy(op: *mut *mut gpv_segment);
+    pub fn gpv_segment_set_params(
+        op: *mut gpv_segment,
+        params: *const gpv_segment_params,
+    ) -> gpv_status;
+    pub fn gpv_segment_forget(op: *mut gpv_segment) -> gpv_status;
+    pub fn gpv_segment_prepare(
+        op: *mut gpv_segment,
+        src: *const gpv_image,
+        seeds: *const gpv_image,
+        mask: *const gpv_image,
+        dst: *const gpv_image,
+    ) -> gpv_status;
+    pub fn gpv_segment_run(
+        op: *mut gpv_segment,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        seeds: *const gpv_image,
+        rect: *const gpv_rect,
+        mask: *const gpv_image,
+        dst: *const gpv_image,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_segment_query(op: *mut gpv_segment) -> gpv_status;
+    pub fn gpv_segment_wait(op: *mut gpv_segment, result: *mut gpv_graphcut_result) -> gpv_status;
+}

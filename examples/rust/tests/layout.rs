@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: BSD-2-Clause
+//! Whether src/sys.rs is what the headers say: sizes, offsets, constants, names of functions. The
+//! variable GPUVISION_LAYOUT names a file with lines such as
+//!
+//! ```text
+//! struct gpv_image 160 8
+//! field gpv_image.format 4 4
+//! value GPV_FORMAT_RGB8 4
+//! function gpv_erode_run
+//! ```
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::mem::{align_of, size_of, MaybeUninit};
+use std::ptr::addr_of;
+
+use gpuvision::sys;
+
+/// What a line says, by what it is about.
+type Layout = BTreeMap<String, Vec<f64>>;
+
+/// They change with every addition, and no program of ours asks for them.
+const LEFT_OUT: [&str; 3] =
+    ["value GPV_API_VERSION", "value GPV_API_VERSION_MINOR", "value GPV_API_VERSION_PATCH"];
+
+const SYS: &str = include_str!("../src/sys.rs");
+
+fn size_of_target<T>(_: *const T) -> usize {
+    size_of::<T>()
+}
+
+macro_rules! structs {
+    ($layout:ident, $($name:ident {$($field:ident),+})+) => {$(
+        let size = size_of::<sys::$name>() as f64;
+        let alignment = align_of::<sys::$name>() as f64;
+        $layout.insert(concat!("struct ", stringify!($name)).to_owned(), vec![size, alignment]);
+        let value = MaybeUninit::<sys::$name>::uninit();
+        let start = value.as_ptr();
+        $(
+            // SAFETY: addr_of! reads nothing.
+            let field = unsafe { addr_of!((*start).$field) };
+            let offset = field as usize - start as usize;
+            let name = stringify!($field).trim_start_matches("r#");
+            $layout.insert(
+                format!("field {}.{name}", stringify!($name)),
+                vec![offset as f64, size_of_target(field) as f64],
+            );
+        )+
+        // Does not compile if a field is missing above.
+        let _ = |sys::$name { $($field: _),+ }: sys::$name| ();
+    )+};
+}
+
+macro_rules! values {
+    ($layout:ident, $($name:ident)+) => {$(
+        $layout.insert(concat!("value ", stringify!($name)).to_owned(), vec![sys::$name as f64]);
+    )+};
+}
+
+/// What is in src/sys.rs.
+fn ours() -> Layout {
+    let mut layout = Layout::new();
+    structs! { layout,
+        gpv_image {
+            struct_size, format, memory, device, width, height, color_matrix, color_range, data,
+            stride
+        }
+        gpv_rect {x, y, width, height}
+        gpv_buffer {struct_size, memory, device, reserved, data, size}
+        gpv_context_params {struct_size, backend, device, log_level, log, alloc, free, user}
+        gpv_erode_params {
+            struct_size, operation, shape, radius_x, radius_y, iterations, threshold, border,
+            planes, reserved
+        }
+        gpv_ccl_params {
+            struct_size, mode, connectivity, threshold, foreground, invert, min_area, max_area,
+            output, reserved
+        }
+        gpv_ccl_component {left, top, right, bottom, area, reserved, sum_x, sum_y}
+        gpv_ccl_result {struct_size, count, components, reserved}
+        gpv_kmeans_params {
+            struct_size, clusters, max_clusters, max_iterations, tolerance, metric, start, space,
+            seed, warm_start, reserved
+        }
+        gpv_kmeans_result {struct_size, clusters, iterations, empty, converged, reserved, inertia}
+        gpv_sift_params {
+            struct_size, max_features, octaves, octave_layers, contrast_threshold, edge_threshold,
+            sigma, upsample, upright, root, r#type, reserved
+        }
+        gpv_keypoint {x, y, sigma, angle, response, octave}
+        gpv_sift_result {struct_size, count, dropped, reserved}
+        gpv_match_params {struct_size, ratio, mutual, reserved}
+        gpv_match_nearest {index, distance}
+        gpv_match_pair {query, train, distance, second}
+        gpv_match_result {struct_size, count, dropped, queries}
+        gpv_homography_params {struct_size, threshold, confidence, max_iterations, seed, reserved}
+        gpv_homography {struct_size, found, matrix, error, inliers, iterations}
+        gpv_graphcut_params {struct_size, certificate, time_limit, reserved}
+        gpv_graphcut_result {struct_size, optimal, flow, cut, area, refused, reserved}
+        gpv_segment_params {
+            struct_size, model, fit, connectivity, rounds, lambda, sigma, paint, certificate,
+            time_limit
+        }
+    }
+    values! { layout,
+        GPV_API_VERSION_MAJOR
+        GPV_OK GPV_NOT_READY GPV_ERR_INVALID_ARGUMENT GPV_ERR_UNSUPPORTED GPV_ERR_OUT_OF_MEMORY
+        GPV_ERR_NO_DEVICE GPV_ERR_DEVICE GPV_ERR_TOO_SMALL GPV_ERR_DEVICE_LOST GPV_ERR_INTERNAL
+        GPV_BACKEND_AUTO GPV_BACKEND_CPU GPV_BACKEND_CUDA
+        GPV_MEMORY_HOST GPV_MEMORY_CUDA
+        GPV_FORMAT_NONE GPV_FORMAT_GRAY8 GPV_FORMAT_GRAY16 GPV_FORMAT_GRAYF32 GPV_FORMAT_RGB8
+        GPV_FORMAT_BGR8 GPV_FORMAT_RGBA8 GPV_FORMAT_BGRA8 GPV_FORMAT_RGBX8 GPV_FORMAT_BGRX8
+        GPV_FORMAT_NV12 GPV_FORMAT_I420 GPV_FORMAT_P016 GPV_FORMAT_LABEL32 GPV_FORMAT_CAP32X4
+        GPV_FORMAT_CAP32X8
+        GPV_COLOR_MATRIX_AUTO GPV_COLOR_MATRIX_BT601 GPV_COLOR_MATRIX_BT709
+        GPV_COLOR_MATRIX_BT2020
+        GPV_COLOR_RANGE_AUTO GPV_COLOR_RANGE_LIMITED GPV_COLOR_RANGE_FULL
+        GPV_MAX_PLANES GPV_MAX_SIDE GPV_MAX_PIXELS
+        GPV_DEVICE_CURRENT
+        GPV_LOG_ERROR GPV_LOG_WARNING GPV_LOG_INFO GPV_LOG_DEBUG
+        GPV_MORPH_ERODE GPV_MORPH_DILATE GPV_MORPH_OPEN GPV_MORPH_CLOSE GPV_MORPH_GRADIENT
+        GPV_MORPH_TOPHAT GPV_MORPH_BLACKHAT
+        GPV_MORPH_RECT GPV_MORPH_CROSS GPV_MORPH_ELLIPSE
+        GPV_MORPH_BORDER_IGNORE GPV_MORPH_BORDER_BACKGROUND
+        GPV_MORPH_PLANES_AUTO GPV_MORPH_PLANES_LUMA GPV_MORPH_PLANES_ALL
+        GPV_CCL_BINARY GPV_CCL_EQUAL_VALUE
+        GPV_CCL_LABELS GPV_CCL_MASK GPV_CCL_COLORS
+        GPV_KMEANS_MAX_CLUSTERS
+        GPV_KMEANS_L2 GPV_KMEANS_L1
+        GPV_KMEANS_PLUSPLUS GPV_KMEANS_RANDOM GPV_KMEANS_GRID GPV_KMEANS_GIVEN
+        GPV_KMEANS_RGB GPV_KMEANS_LAB
+        GPV_SIFT_LENGTH GPV_SIFT_MAX_DESCRIBED
+        GPV_SIFT_U8 GPV_SIFT_F32
+        GPV_SIFT_POINTS GPV_SIFT_RICH
+        GPV_MATCH_MAX_DESCRIPTORS
+        GPV_GRAPHCUT_MAX_TERMINAL GPV_GRAPHCUT_MAX_LINK
+        GPV_SEGMENT_GMM GPV_SEGMENT_HISTOGRAM GPV_SEGMENT_MEANS
+        GPV_SEGMENT_FIT_ALWAYS GPV_SEGMENT_FIT_ADAPT GPV_SEGMENT_FIT_ONCE
+        GPV_SEGMENT_OVERLAY GPV_SEGMENT_CUTOUT
+        GPV_SEGMENT_UNIT GPV_SEGMENT_MAX_ROUNDS GPV_SEGMENT_MAX_WEIGHT
+    }
+    for name in names_after("pub fn ") {
+        layout.insert(format!("function {name}"), Vec::new());
+    }
+    layout
+}
+
+/// Names that src/sys.rs declares behind this keyword.
+fn names_after(keyword: &str) -> impl Iterator<Item = &'static str> + '_ {
+    SYS.lines().filter_map(move |line| {
+        let name = line.trim_start().strip_prefix(keyword)?;
+        name.split(|c: char| !c.is_alphanumeric() && c != '_').next()
+    })
+}
+
+fn read(text: &str) -> Layout {
+    let parse = |line: &str| {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let (about, numbers) = words.split_at(words.len().min(2));
+        let numbers = numbers.iter().map(|number| number.parse().expect(line)).collect();
+        (about.join(" "), numbers)
+    };
+    text.lines().map(parse).collect()
+}
+
+/// What differs, in either direction.
+fn differences(ours: &Layout, theirs: &Layout) -> Vec<String> {
+    let mut differences = Vec::new();
+    for (about, numbers) in theirs.iter().filter(|(about, _)| !LEFT_OUT.contains(&about.as_str())) {
+        match ours.get(about) {
+            Some(own) if own == numbers => (),
+            own => differences.push(format!("{about}: {numbers:?} in the headers, here {own:?}")),
+        }
+    }
+    let unknown = ours.keys().filter(|about| !theirs.contains_key(*about));
+    differences.extend(unknown.map(|about| format!("{about} is not in the headers")));
+    differences
+}
+
+#[test]
+fn sys_is_what_the_headers_say() {
+    let path = match env::var_os("GPUVISION_LAYOUT") {
+        Some(path) => path,
+        None => {
+            println!("nothing compared: GPUVISION_LAYOUT does not name a file of the layout");
+            return;
+        }
+    };
+    let theirs = read(&fs::read_to_string(&path).expect("GPUVISION_LAYOUT names a file"));
+    assert!(theirs.len() > 300, "{path:?} has {} lines: it is not all", theirs.len());
+    let differences = differences(&ours(), &theirs);
+    assert!(differences.is_empty(), "\n{}", differences.join("\n"));
+}
+
+#[test]
+fn all_of_sys_is_compared() {
+    let ours = ours();
+    let structs = names_after("pub struct ").map(|name| format!("struct {name}"));
+    let values = names_after("pub const ").map(|name| format!("value {name}"));
+    let missing: Vec<String> = structs.chain(values).filter(|it| !ours.contains_key(it)).collect();
+    assert!(missing.is_empty(), "in src/sys.rs, but not in this test: {missing:?}");
+}
+
+#[test]
+fn differences_are_seen() {
+    let ours = read("struct a 8 4\nfield a.x 0 4\nvalue B 1\nfunction f");
+    assert!(differences(&ours, &ours).is_empty());
+    for theirs in [
+        "struct a 16 4\nfield a.x 0 4\nvalue B 1\nfunction f",
+        "struct a 8 4\nfield a.x 4 4\nvalue B 1\nfunction f",
+        "struct a 8 4\nfield a.x 0 4\nvalue B 2\nfunction f",
+        "struct a 8 4\nfield a.x 0 4\nvalue B 1\nfunction g",
+        "struct a 8 4\nfield a.x 0 4\nfield a.y 4 4\nvalue B 1\nfunction f",
+        "struct a 8 4\nfield a.x 0 4\nvalue B 1\nvalue C 1\nfunction f",
+        "struct a 8 4\nvalue B 1\nfunction f",
+        "struct a 8 4\nfield a.x 0 4\nfunction f",
+    ] {
+        assert!(!differences(&ours, &read(theirs)).is_empty(), "{theirs}");
+    }
+}

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The Rust crate: its tests, its layout, and its example beside the C++ one.
+
+usage: rust.py CARGO|'' CRATE-FOLDER BUILD-FOLDER LAYOUT-FILE FIVE-OF-CPP PICTURE
+"""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import five
+
+cargo, crate, build, layout, other, picture = sys.argv[1:]
+if not cargo:
+    print("skipped: there is no cargo")
+    sys.exit(77)
+beside = Path(cargo).parent
+environment = {**os.environ, "CARGO_HOME": f"{build}/home", "CARGO_NET_OFFLINE": "true",
+               "GPUVISION_LAYOUT": os.path.abspath(layout), "RUSTDOCFLAGS": "-D warnings"}
+for variable, program in ("RUSTC", "rustc"), ("RUSTDOC", "rustdoc"), ("RUSTFMT", "rustfmt"):
+    if (beside / program).exists():
+        environment[variable] = str(beside / program)
+
+
+def run(*words):
+    command = [cargo, *words]
+    print("+", *command, flush=True)
+    done = subprocess.run(command, cwd=crate, env=environment)
+    if done.returncode:
+        sys.exit(done.returncode)
+
+
+run("--version")
+where = ["--locked", "--target-dir", build]
+if (beside / "rustfmt").exists() and (beside / "cargo-fmt").exists():
+    run("fmt", "--check")
+run("test", *where)
+run("doc", "--no-deps", *where)
+run("build", "--example", "five", *where)
+five.check(f"{build}/debug/examples/five", other, picture)
