@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+static gpv_status gpv_go_ccl_run(gpv_ccl *op, uintptr_t stream, const gpv_image *src,
+                                 const gpv_image *dst, const gpv_buffer *components,
+                                 uint32_t component_stride, const gpv_buffer *count) {
+    return gpv_ccl_run(op, (gpv_stream)stream, src, dst, components, component_stride, count);
+}
+*/
+import "C"
+
+import (
+	"image"
+	"runtime"
+	"unsafe"
+)
+
+// CclMode is which neighbouring pixels of the foreground belong together.
+type CclMode uint32
+
+// The modes.
+const (
+	CclBinary     CclMode = C.GPV_CCL_BINARY      // all of them
+	CclEqualValue CclMode = C.GPV_CCL_EQUAL_VALUE // those of equal luma
+)
+
+// CclOutput is what dst of [Ccl.Run] receives. Background is 0, black or neutral grey chroma.
+type CclOutput uint32
+
+// The outputs.
+const (
+	// CclLabels: the labels. LABEL32, GRAY16, or P016 (Y; chroma is 32768).
+	CclLabels CclOutput = C.GPV_CCL_LABELS
+	// CclMask: 255 where there is a component. GRAY8, NV12 or I420 (Y; chroma is 128).
+	CclMask CclOutput = C.GPV_CCL_MASK
+	// CclColors: a colour that depends on the label alone. GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8,
+	// BGRX8, NV12 or I420; a fourth channel is 255.
+	CclColors CclOutput = C.GPV_CCL_COLORS
+)
+
+// CclParams are the parameters of a [Ccl]. Start from [DefaultCclParams].
+//
+// A pixel is foreground if its luma is >= Threshold, or, with Foreground >= 0, if its luma is
+// Foreground; with Invert, if it is not.
+type CclParams struct {
+	Mode         CclMode   // default CclBinary
+	Connectivity int       // 8 or 4 neighbours; default 8
+	Threshold    int       // 0..255 (GRAY16: ..65535), 0 = every pixel; default 1
+	Foreground   int       // 0..255 (GRAY16: ..65535), -1 = Threshold decides; default -1
+	Invert       bool      // default false
+	MinArea      int       // components of fewer pixels are dropped, 0 = none; default 0
+	MaxArea      int       // components of more pixels are dropped, 0 = none; default 0
+	Output       CclOutput // default CclLabels
+}
+
+func cclDefaults() (c C.gpv_ccl_params) {
+	C.gpv_ccl_params_init(&c, C.sizeof_gpv_ccl_params)
+	return c
+}
+
+// DefaultCclParams gives the library's defaults.
+func DefaultCclParams() CclParams {
+	c := cclDefaults()
+	return CclParams{
+		Mode:         CclMode(c.mode),
+		Connectivity: int(c.connectivity),
+		Threshold:    int(c.threshold),
+		Foreground:   int(c.foreground),
+		Invert:       c.invert != 0,
+		MinArea:      int(c.min_area),
+		MaxArea:      int(c.max_area),
+		Output:       CclOutput(c.output),
+	}
+}
+
+func (p *CclParams) c() *C.gpv_ccl_params {
+	if p == nil {
+		return nil
+	}
+	c := cclDefaults()
+	c.mode = C.gpv_ccl_mode(p.Mode)
+	c.connectivity = clamp(p.Connectivity)
+	c.threshold = clamp(p.Threshold)
+	c.foreground = clamp(p.Foreground)
+	c.invert = flag(p.Invert)
+	c.min_area = clamp(p.MinArea)
+	c.max_area = clamp(p.MaxArea)
+	c.output = C.gpv_ccl_output(p.Output)
+	return &c
+}
+
+// Component is what is known of one component. The library writes it.
+type Component struct {
+	Left   int32 // first column
+	Top    int32 // first row
+	Right  int32 // one behind the last column
+	Bottom int32 // one behind the last row
+	Area   int32 // pixels
+	_      int32
+	SumX   int64 // sum of the columns of all its pixels
+	SumY   int64 // sum of the rows of all its pixels
+}
+
+// Bounds is the bounding box.
+func (c *Component) Bounds() image.Rectangle {
+	return image.Rect(int(c.Left), int(c.Top), int(c.Right), int(c.Bottom))
+}
+
+// Centroid is measured from the centre of the first pixel of the image.
+func (c *Component) Centroid() (x, y float64) {
+	return float64(c.SumX) / float64(c.Area), float64(c.SumY) / float64(c.Area)
+}
+
+// CclResult is what a run has found.
+type CclResult struct {
+	Count      int // components that were not dropped, however many records fit
+	Components int // records written
+}
+
+// Ccl is connected-component labelling. See gpuvision/ccl.h.
+type Ccl struct {
+	object
+}
+
+// NewCcl creates an operator; nil means all defaults.
+func NewCcl(context *Context, params *CclParams) (*Ccl, error) {
+	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
+		var op *C.gpv_ccl
+		status := C.gpv_ccl_create(context.handle, params.c(), &op)
+		return unsafe.Pointer(op), status
+	}, func(handle unsafe.Pointer) {
+		op := (*C.gpv_ccl)(handle)
+		C.gpv_ccl_destroy(&op)
+	})
+	if err != nil {
+		return nil, err
+	}
+	l := &Ccl{o}
+	runtime.SetFinalizer(l, (*Ccl).Close)
+	return l, nil
+}
+
+func (l *Ccl) op() *C.gpv_ccl {
+	return (*C.gpv_ccl)(l.handle)
+}
+
+// SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
+// old ones stay.
+func (l *Ccl) SetParams(params *CclParams) error {
+	return l.call(func() C.gpv_status {
+		return C.gpv_ccl_set_params(l.op(), params.c())
+	})
+}
+
+// Prepare allocates all that a run on such images needs, so that the run allocates nothing. Of
+// images, pixels are not looked at. dst may be nil; components is the number of records in host
+// memory that runs will ask for.
+func (l *Ccl) Prepare(src, dst *Image, components int) error {
+	return l.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
+		return C.gpv_ccl_prepare(l.op(), v.shape(src), v.shape(dst), clamp(components))
+	})
+}
+
+func (l *Ccl) wait(result *CclResult) C.gpv_status {
+	var c C.gpv_ccl_result
+	C.gpv_ccl_result_init(&c, C.sizeof_gpv_ccl_result)
+	status := C.gpv_ccl_wait(l.op(), &c)
+	*result = CclResult{Count: int(c.count), Components: int(c.components)}
+	return status
+}
+
+// Run labels src, and waits. Labels are 1..Count, in the raster order of the first pixel of each
+// component that was not dropped; 0 is background.
+//
+// src: GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+//
+// dst: same size and memory, in a format that [CclOutput] allows; may be nil.
+//
+// components: receives as many as fit, in the order of their labels; may be empty.
+//
+// With ErrTooSmall there are more components than records, or than labels of 16 bits in dst; all
+// that fits has been written, and the result counts.
+func (l *Ccl) Run(src, dst *Image, components []Component) (result CclResult, err error) {
+	err = l.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_ccl_run(l.op(), stream, v.image(src), v.image(dst),
+			v.buffer(bytesOf(components)), 0, nil)
+		if status == C.GPV_OK {
+			status = l.wait(&result)
+		}
+		return status
+	})
+	return result, err
+}
+
+// CclBuffers are the outputs of [Ccl.Enqueue] that are not images. Each may be the zero value.
+type CclBuffers struct {
+	Components      DeviceBuffer // gpv_ccl_component, aligned to 8
+	ComponentStride int          // bytes from one record to the next, 0 = without gaps
+	Count           DeviceBuffer // receives Count as one int32
+}
+
+// Enqueue is as Run, for CUDA memory, and does not wait.
+func (l *Ccl) Enqueue(src, dst *Image, buffers CclBuffers) error {
+	if err := requireDevice(argument{"src", src}, argument{"dst", dst}); err != nil {
+		return err
+	}
+	return l.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_ccl_run(l.op(), stream, v.image(src), v.image(dst),
+			v.device(buffers.Components), C.uint32_t(clamp(buffers.ComponentStride)),
+			v.device(buffers.Count))
+	})
+}
+
+// Query says whether the last run has finished, without waiting; true if there was none.
+func (l *Ccl) Query() (bool, error) {
+	return l.query(func() C.gpv_status { return C.gpv_ccl_query(l.op()) })
+}
+
+// Wait waits until the last run has finished, and says what it has found; see [Ccl.Run].
+func (l *Ccl) Wait() (result CclResult, err error) {
+	err = l.call(func() C.gpv_status { return l.wait(&result) })
+	return result, err
+}

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+extern void gpvGoLog(uintptr_t user, gpv_log_level level, char *message);
+
+static void gpv_go_log(void *user, gpv_log_level level, const char *message) {
+    gpvGoLog((uintptr_t)user, level, (char *)message);
+}
+
+static gpv_status gpv_go_context_create(gpv_backend backend, int32_t device, gpv_log_level level,
+                                        uintptr_t user, gpv_context **out) {
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = backend;
+    params.device = device;
+    params.log_level = level;
+    params.log = gpv_go_log;
+    params.user = (void *)user;
+    return gpv_context_create(&params, out);
+}
+
+static gpv_status gpv_go_stream_sync(gpv_context *context, uintptr_t stream) {
+    return gpv_stream_sync(context, (gpv_stream)stream);
+}
+
+static gpv_status gpv_go_stream_follow(gpv_context *context, uintptr_t stream, uintptr_t leader) {
+    return gpv_stream_follow(context, (gpv_stream)stream, (gpv_stream)leader);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"runtime/cgo"
+	"sync"
+	"unsafe"
+)
+
+// CurrentDevice as ContextParams.Device is the CUDA context that is current on the thread that
+// calls NewContext: a goroutine that makes one current has to call [runtime.LockOSThread] before.
+// The CUDA context has to outlive the Context and all that is made from it.
+const CurrentDevice = C.GPV_DEVICE_CURRENT
+
+// Stream is a cudaStream_t or CUstream. The CPU backend ignores it. A stream has to live until the
+// work that was put on it has finished.
+type Stream uintptr
+
+// DefaultStream is CUDA's default stream.
+const DefaultStream Stream = 0
+
+// ContextParams are the parameters of a context. The zero value is the default.
+type ContextParams struct {
+	Backend  Backend  // default BackendAuto
+	Device   int      // CUDA ordinal >= 0, or CurrentDevice; default 0; CPU: ignored
+	LogLevel LogLevel // LogError..LogDebug, 0 = LogWarning; default LogWarning
+	// Log takes a line without its end; nil = silent. It is called while the context is locked, on
+	// the goroutine that is inside the library: it has to return, and must call nothing of the
+	// context. A panic in it is dropped. As long as Log refers to the context, that has to be
+	// closed: no finalizer will do it. Default nil.
+	Log func(level LogLevel, message string)
+}
+
+// DefaultContextParams gives the library's defaults.
+func DefaultContextParams() ContextParams {
+	var c C.gpv_context_params
+	C.gpv_context_params_init(&c, C.sizeof_gpv_context_params)
+	return ContextParams{
+		Backend:  Backend(c.backend),
+		Device:   int(c.device),
+		LogLevel: LogLevel(c.log_level),
+	}
+}
+
+// Context is a backend on a device, from which operators are made.
+type Context struct {
+	mutex   sync.Mutex     // held by whoever is inside the library
+	handle  *C.gpv_context // nil once closed
+	objects int            // of the library that are not destroyed: this one, and operators
+	log     cgo.Handle     // of a *logger, as long as there are objects that may log
+	device  string
+	backend Backend
+}
+
+// NewContext creates a context; nil means all defaults. Of a failure the error has the text that
+// the library logs. It fails with ErrNoDevice if CUDA was asked for and there is none, and with
+// ErrUnsupported if the library was built without.
+func NewContext(params *ContextParams) (*Context, error) {
+	if params == nil {
+		defaults := DefaultContextParams()
+		params = &defaults
+	}
+	log := &logger{user: params.Log}
+	user := cgo.NewHandle(log)
+	var handle *C.gpv_context
+	status := C.gpv_go_context_create(C.gpv_backend(params.Backend), clamp(params.Device),
+		C.gpv_log_level(params.LogLevel), C.uintptr_t(user), &handle)
+	if status != C.GPV_OK {
+		user.Delete()
+		return nil, &Error{Status(status), log.last}
+	}
+	c := &Context{
+		handle:  handle,
+		objects: 1,
+		log:     user,
+		device:  C.GoString(C.gpv_context_device_name(handle)),
+		backend: Backend(C.gpv_context_backend(handle)),
+	}
+	runtime.SetFinalizer(c, (*Context).Close)
+	return c, nil
+}
+
+// Close destroys the context. Its operators can only be closed then. It always returns nil.
+func (c *Context) Close() error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.handle != nil {
+		C.gpv_context_destroy(&c.handle)
+		c.forget()
+	}
+	return nil
+}
+
+// forget counts an object that has been destroyed. Whoever calls it holds the lock.
+func (c *Context) forget() {
+	c.objects--
+	if c.objects == 0 {
+		c.log.Delete()
+	}
+}
+
+// Backend is BackendCPU or BackendCUDA: what BackendAuto became.
+func (c *Context) Backend() Backend {
+	return c.backend
+}
+
+// DeviceName is the name of the processor or CUDA device.
+func (c *Context) DeviceName() string {
+	return c.device
+}
+
+// Sync waits until everything that was enqueued on stream has finished.
+func (c *Context) Sync(stream Stream) error {
+	return c.call(func() C.gpv_status {
+		return C.gpv_go_stream_sync(c.handle, C.uintptr_t(stream))
+	})
+}
+
+// Follow lets work that is enqueued on stream from now on begin after all that is enqueued on
+// leader by now has finished. The host does not wait.
+func (c *Context) Follow(stream, leader Stream) error {
+	return c.call(func() C.gpv_status {
+		return C.gpv_go_stream_follow(c.handle, C.uintptr_t(stream), C.uintptr_t(leader))
+	})
+}
+
+// call runs f alone in the context, and gives the error of its status.
+func (c *Context) call(f func() C.gpv_status) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if c.handle == nil {
+		return ErrClosed
+	}
+	return c.check(f())
+}
+
+// check makes an error of a failure. Whoever calls it holds the lock, and has called nothing since.
+func (c *Context) check(status C.gpv_status) error {
+	if status >= 0 {
+		return nil
+	}
+	return &Error{Status(status), C.GoString(C.gpv_context_error(c.handle))}
+}
+
+// object is what operators have in common.
+type object struct {
+	context *Context
+	handle  unsafe.Pointer // nil once closed
+	destroy func(handle unsafe.Pointer)
+	stream  Stream
+	held    []*views // of runs that nobody knows to be over
+}
+
+// create calls f, which makes a handle, and wraps what it has made.
+func (c *Context) create(f func() (unsafe.Pointer, C.gpv_status),
+	destroy func(handle unsafe.Pointer)) (object, error) {
+	o := object{context: c, destroy: destroy}
+	err := c.call(func() C.gpv_status {
+		var status C.gpv_status
+		if o.handle, status = f(); status == C.GPV_OK {
+			c.objects++
+		}
+		return status
+	})
+	return o, err
+}
+
+// Close waits for the last run, and destroys the operator. It always returns nil.
+func (o *object) Close() error {
+	o.context.mutex.Lock()
+	defer o.context.mutex.Unlock()
+	if o.handle != nil {
+		o.destroy(o.handle)
+		o.handle = nil
+		o.release()
+		o.context.forget()
+	}
+	return nil
+}
+
+// SetStream sets the stream of the runs that follow. Before, it is DefaultStream.
+func (o *object) SetStream(stream Stream) {
+	o.context.mutex.Lock()
+	defer o.context.mutex.Unlock()
+	o.stream = stream
+}
+
+// call runs f alone in the context, and gives the error of its status. A finalizer that wants the
+// handle meanwhile waits for the lock.
+func (o *object) call(f func() C.gpv_status) error {
+	o.context.mutex.Lock()
+	defer o.context.mutex.Unlock()
+	if o.handle == nil || o.context.handle == nil {
+		return ErrClosed
+	}
+	return o.context.check(f())
+}
+
+// submit is call with views, of what the library does not write after the call.
+func (o *object) submit(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
+	return o.call(func() C.gpv_status {
+		v := newViews()
+		defer v.free()
+		return f(v, C.uintptr_t(o.stream))
+	})
+}
+
+// run is call with views, for f that waits for the run that it begins. Where the run may have begun
+// and is not known to be over, what the views point to is kept: the library may still write there.
+func (o *object) run(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
+	return o.call(func() C.gpv_status {
+		v := newViews()
+		status := f(v, C.uintptr_t(o.stream))
+		switch status {
+		case C.GPV_OK:
+			v.free()
+			o.release()
+		case C.GPV_ERR_INVALID_ARGUMENT, C.GPV_ERR_UNSUPPORTED, C.GPV_ERR_TOO_SMALL:
+			v.free()
+		default:
+			o.held = append(o.held, v)
+		}
+		return status
+	})
+}
+
+// query says whether the last run has finished.
+func (o *object) query(f func() C.gpv_status) (finished bool, err error) {
+	err = o.call(func() C.gpv_status {
+		status := f()
+		finished = status == C.GPV_OK
+		return status
+	})
+	return finished, err
+}
+
+// release frees what was held for runs that are over now.
+func (o *object) release() {
+	for _, v := range o.held {
+		v.free()
+	}
+	o.held = nil
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+static gpv_status gpv_go_graphcut_run(gpv_graphcut *op, uintptr_t stream,
+                                      const gpv_image *terminals, const gpv_image *links,
+                                      const gpv_image *mask, const gpv_buffer *result) {
+    return gpv_graphcut_run(op, (gpv_stream)stream, terminals, links, mask, result);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// Largest values of a graph.
+const (
+	GraphcutMaxTerminal = C.GPV_GRAPHCUT_MAX_TERMINAL // amount of a terminal's value
+	GraphcutMaxLink     = C.GPV_GRAPHCUT_MAX_LINK     // capacity between two pixels
+)
+
+// GraphcutParams are the parameters of a [Graphcut]. Start from [DefaultGraphcutParams].
+type GraphcutParams struct {
+	// Certificate: a run adds up the capacity of its cut from what it was given, as the proof that
+	// the cut is minimal; default false.
+	Certificate bool
+	// TimeLimit is after what time a run settles for the cut that it has by then, which may be far
+	// from the least; in microseconds, whose fractions are cut off; 0 = none; default 0.
+	TimeLimit time.Duration
+}
+
+func microseconds(d time.Duration) C.int32_t {
+	const longest = 1<<31 - 1
+	if m := d.Microseconds(); m > longest {
+		return longest
+	} else if m >= -longest {
+		return C.int32_t(m)
+	}
+	return -longest
+}
+
+func duration(microseconds C.int32_t) time.Duration {
+	return time.Duration(microseconds) * time.Microsecond
+}
+
+func graphcutDefaults() (c C.gpv_graphcut_params) {
+	C.gpv_graphcut_params_init(&c, C.sizeof_gpv_graphcut_params)
+	return c
+}
+
+// DefaultGraphcutParams gives the library's defaults.
+func DefaultGraphcutParams() GraphcutParams {
+	c := graphcutDefaults()
+	return GraphcutParams{Certificate: c.certificate != 0, TimeLimit: duration(c.time_limit)}
+}
+
+func (p *GraphcutParams) c() *C.gpv_graphcut_params {
+	if p == nil {
+		return nil
+	}
+	c := graphcutDefaults()
+	c.certificate = flag(p.Certificate)
+	c.time_limit = microseconds(p.TimeLimit)
+	return &c
+}
+
+// GraphcutResult is what a run has found.
+type GraphcutResult struct {
+	Optimal bool  // no cut has less capacity; false: the time limit came before that
+	Flow    int64 // from the source to the sink: no cut has less capacity
+	Cut     int64 // with Certificate the capacity of the cut in the mask; without, -1
+	Area    int64 // pixels on the side of the source
+	Refused bool  // a value is out of its range: all else is 0, the mask has not been written
+}
+
+func (r *GraphcutResult) set(c *C.gpv_graphcut_result) {
+	*r = GraphcutResult{
+		Optimal: c.optimal != 0,
+		Flow:    int64(c.flow),
+		Cut:     int64(c.cut),
+		Area:    int64(c.area),
+		Refused: c.refused != 0,
+	}
+}
+
+// Graphcut finds exact minimum cuts of graphs whose nodes are the pixels of an image. See
+// gpuvision/graphcut.h.
+type Graphcut struct {
+	object
+}
+
+// NewGraphcut creates an operator; nil means all defaults.
+func NewGraphcut(context *Context, params *GraphcutParams) (*Graphcut, error) {
+	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
+		var op *C.gpv_graphcut
+		status := C.gpv_graphcut_create(context.handle, params.c(), &op)
+		return unsafe.Pointer(op), status
+	}, func(handle unsafe.Pointer) {
+		op := (*C.gpv_graphcut)(handle)
+		C.gpv_graphcut_destroy(&op)
+	})
+	if err != nil {
+		return nil, err
+	}
+	g := &Graphcut{o}
+	runtime.SetFinalizer(g, (*Graphcut).Close)
+	return g, nil
+}
+
+func (g *Graphcut) op() *C.gpv_graphcut {
+	return (*C.gpv_graphcut)(g.handle)
+}
+
+// SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
+// old ones stay.
+func (g *Graphcut) SetParams(params *GraphcutParams) error {
+	return g.call(func() C.gpv_status {
+		return C.gpv_graphcut_set_params(g.op(), params.c())
+	})
+}
+
+// Prepare allocates all that a run on such images needs, so that the run allocates nothing. Of
+// links, pixels are not looked at.
+func (g *Graphcut) Prepare(links *Image) error {
+	return g.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
+		return C.gpv_graphcut_prepare(g.op(), v.shape(links))
+	})
+}
+
+func (g *Graphcut) wait(result *GraphcutResult) C.gpv_status {
+	var c C.gpv_graphcut_result
+	C.gpv_graphcut_result_init(&c, C.sizeof_gpv_graphcut_result)
+	status := C.gpv_graphcut_wait(g.op(), &c)
+	result.set(&c)
+	return status
+}
+
+// Run finds a minimum cut, and waits. Of all minimum cuts it is the one with the fewest pixels on
+// the side of the sink.
+//
+// terminals: LABEL32: capacity from the source to the pixel minus capacity from the pixel to the
+// sink, within +-GraphcutMaxTerminal.
+//
+// links: CAP32X4 or CAP32X8, same size and memory: capacity from the pixel to each neighbour,
+// 0..GraphcutMaxLink.
+//
+// mask: GRAY8, same size and memory: receives 255 on the side of the source, 0 on that of the sink.
+//
+// A value that is out of its range gives ErrInvalidArgument, and Refused in the result.
+func (g *Graphcut) Run(terminals, links, mask *Image) (result GraphcutResult, err error) {
+	err = g.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_graphcut_run(g.op(), stream, v.image(terminals), v.image(links),
+			v.image(mask), nil)
+		if status == C.GPV_OK {
+			status = g.wait(&result)
+		}
+		return status
+	})
+	return result, err
+}
+
+// Enqueue is as Run, for CUDA memory, and does not wait.
+//
+// result: receives a gpv_graphcut_result, aligned to 8; may be the zero value.
+func (g *Graphcut) Enqueue(terminals, links, mask *Image, result DeviceBuffer) error {
+	err := requireDevice(argument{"terminals", terminals}, argument{"links", links},
+		argument{"mask", mask})
+	if err != nil {
+		return err
+	}
+	return g.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_graphcut_run(g.op(), stream, v.image(terminals), v.image(links),
+			v.image(mask), v.device(result))
+	})
+}
+
+// Query says whether the last run has finished, without waiting; true if there was none.
+func (g *Graphcut) Query() (bool, error) {
+	return g.query(func() C.gpv_status { return C.gpv_graphcut_query(g.op()) })
+}
+
+// Wait waits until the last run has finished, and says what it has found; see [Graphcut.Run].
+func (g *Graphcut) Wait() (result GraphcutResult, err error) {
+	err = g.call(func() C.gpv_status { return g.wait(&result) })
+	return result, err
+}

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+static gpv_status gpv_go_kmeans_run(gpv_kmeans *op, uintptr_t stream, const gpv_image *src,
+                                    const gpv_image *labels, const gpv_image *dst,
+                                    const gpv_buffer *centroids, const gpv_buffer *counts,
+                                    const gpv_buffer *result) {
+    return gpv_kmeans_run(op, (gpv_stream)stream, src, labels, dst, centroids, counts, result);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// KmeansMaxClusters is the greatest number of clusters.
+const KmeansMaxClusters = C.GPV_KMEANS_MAX_CLUSTERS
+
+// KmeansMetric is how far a colour is from a centroid.
+type KmeansMetric uint32
+
+// The metrics.
+const (
+	KmeansL2 KmeansMetric = C.GPV_KMEANS_L2 // squared Euclidean distance
+	KmeansL1 KmeansMetric = C.GPV_KMEANS_L1 // Manhattan distance; the centroid stays the mean
+)
+
+// KmeansStart is where the first run starts from.
+type KmeansStart uint32
+
+// The starts.
+const (
+	// KmeansPlusPlus: colours drawn by their squared distance to those drawn before.
+	KmeansPlusPlus KmeansStart = C.GPV_KMEANS_PLUSPLUS
+	// KmeansRandom: different colours, drawn by how often they occur.
+	KmeansRandom KmeansStart = C.GPV_KMEANS_RANDOM
+	// KmeansGrid: the colours of pixels spread evenly over the image.
+	KmeansGrid KmeansStart = C.GPV_KMEANS_GRID
+	// KmeansGiven: what [Kmeans.SetCentroids] was given.
+	KmeansGiven KmeansStart = C.GPV_KMEANS_GIVEN
+)
+
+// KmeansSpace is the space whose distances count.
+type KmeansSpace uint32
+
+// The spaces.
+const (
+	KmeansRGB KmeansSpace = C.GPV_KMEANS_RGB // R, G, B, 0..255
+	KmeansLab KmeansSpace = C.GPV_KMEANS_LAB // CIE L*a*b* as bytes: 2.55 L*, a* + 128, b* + 128
+)
+
+// Centroid is the middle of a cluster, 0..255 in each direction of a [KmeansSpace].
+type Centroid [3]float32
+
+// Color is the colour, 0xRRGGBB, that stands for a centroid in a recoloured image.
+func (s KmeansSpace) Color(centroid Centroid) uint32 {
+	return uint32(C.gpv_kmeans_color(C.gpv_kmeans_space(s), (*C.float)(&centroid[0])))
+}
+
+// KmeansParams are the parameters of a [Kmeans]. Start from [DefaultKmeansParams].
+type KmeansParams struct {
+	Clusters      int          // 2..256; 0 = chosen automatically; default 8
+	MaxClusters   int          // 2..256, most that are chosen automatically; default 16
+	MaxIterations int          // updates of the centroids, 0..10000; default 20
+	Tolerance     float32      // grey levels; 0 = until labels repeat; < 0: all; default 0.5
+	Metric        KmeansMetric // default KmeansL2
+	Start         KmeansStart  // KmeansGiven: not with Clusters 0; default KmeansPlusPlus
+	Space         KmeansSpace  // default KmeansRGB
+	Seed          uint64       // of KmeansPlusPlus and KmeansRandom; default 0
+	WarmStart     bool         // a run starts from the centroids of the one before; default false
+}
+
+func kmeansDefaults() (c C.gpv_kmeans_params) {
+	C.gpv_kmeans_params_init(&c, C.sizeof_gpv_kmeans_params)
+	return c
+}
+
+// DefaultKmeansParams gives the library's defaults.
+func DefaultKmeansParams() KmeansParams {
+	c := kmeansDefaults()
+	return KmeansParams{
+		Clusters:      int(c.clusters),
+		MaxClusters:   int(c.max_clusters),
+		MaxIterations: int(c.max_iterations),
+		Tolerance:     float32(c.tolerance),
+		Metric:        KmeansMetric(c.metric),
+		Start:         KmeansStart(c.start),
+		Space:         KmeansSpace(c.space),
+		Seed:          uint64(c.seed),
+		WarmStart:     c.warm_start != 0,
+	}
+}
+
+func (p *KmeansParams) c() *C.gpv_kmeans_params {
+	if p == nil {
+		return nil
+	}
+	c := kmeansDefaults()
+	c.clusters = clamp(p.Clusters)
+	c.max_clusters = clamp(p.MaxClusters)
+	c.max_iterations = clamp(p.MaxIterations)
+	c.tolerance = C.float(p.Tolerance)
+	c.metric = C.gpv_kmeans_metric(p.Metric)
+	c.start = C.gpv_kmeans_start(p.Start)
+	c.space = C.gpv_kmeans_space(p.Space)
+	c.seed = C.uint64_t(p.Seed)
+	c.warm_start = flag(p.WarmStart)
+	return &c
+}
+
+// KmeansResult is what a run has found.
+type KmeansResult struct {
+	Clusters   int     // as in the parameters, or as chosen: 1 if the image has one colour
+	Iterations int     // updates of the centroids
+	Empty      int     // clusters without a pixel
+	Converged  bool    // the tolerance has ended the iteration
+	Inertia    float64 // sum over all pixels of the squared distance to their centroid
+
+	Centroids []Centroid // of each cluster, in the space of the parameters; of Run only
+	Counts    []int32    // pixels of each cluster; of Run only
+}
+
+// Kmeans is colour segmentation by k-means. See gpuvision/kmeans.h.
+type Kmeans struct {
+	object
+}
+
+// NewKmeans creates an operator; nil means all defaults.
+func NewKmeans(context *Context, params *KmeansParams) (*Kmeans, error) {
+	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
+		var op *C.gpv_kmeans
+		status := C.gpv_kmeans_create(context.handle, params.c(), &op)
+		return unsafe.Pointer(op), status
+	}, func(handle unsafe.Pointer) {
+		op := (*C.gpv_kmeans)(handle)
+		C.gpv_kmeans_destroy(&op)
+	})
+	if err != nil {
+		return nil, err
+	}
+	k := &Kmeans{o}
+	runtime.SetFinalizer(k, (*Kmeans).Close)
+	return k, nil
+}
+
+func (k *Kmeans) op() *C.gpv_kmeans {
+	return (*C.gpv_kmeans)(k.handle)
+}
+
+// SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
+// old ones stay.
+func (k *Kmeans) SetParams(params *KmeansParams) error {
+	return k.call(func() C.gpv_status {
+		return C.gpv_kmeans_set_params(k.op(), params.c())
+	})
+}
+
+// SetCentroids sets the centroids that runs with KmeansGiven start from: 2..256, and runs need as
+// many as there are clusters. They are copied.
+func (k *Kmeans) SetCentroids(centroids []Centroid) error {
+	var first *C.float
+	if len(centroids) > 0 {
+		first = (*C.float)(&centroids[0][0])
+	}
+	return k.call(func() C.gpv_status {
+		return C.gpv_kmeans_set_centroids(k.op(), first, clamp(len(centroids)))
+	})
+}
+
+// Prepare allocates all that a run on such images needs, so that the run allocates nothing. Of
+// images, pixels are not looked at. labels and dst may be nil.
+func (k *Kmeans) Prepare(src, labels, dst *Image) error {
+	return k.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
+		return C.gpv_kmeans_prepare(k.op(), v.shape(src), v.shape(labels), v.shape(dst))
+	})
+}
+
+func (k *Kmeans) wait(result *KmeansResult) C.gpv_status {
+	var c C.gpv_kmeans_result
+	C.gpv_kmeans_result_init(&c, C.sizeof_gpv_kmeans_result)
+	status := C.gpv_kmeans_wait(k.op(), &c)
+	*result = KmeansResult{
+		Clusters:   int(c.clusters),
+		Iterations: int(c.iterations),
+		Empty:      int(c.empty),
+		Converged:  c.converged != 0,
+		Inertia:    float64(c.inertia),
+	}
+	return status
+}
+
+// Run finds the clusters of src, and waits. Clusters are numbered from 0.
+//
+// src: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+//
+// labels: receives the number of each pixel's cluster. GRAY8, NV12 or I420 (Y; chroma is 128), same
+// size and memory as src; may be nil.
+//
+// dst: receives the colour of each pixel's cluster. Format, size and memory of src; may be src; may
+// be nil.
+func (k *Kmeans) Run(src, labels, dst *Image) (result KmeansResult, err error) {
+	centroids := make([]Centroid, KmeansMaxClusters)
+	counts := make([]int32, KmeansMaxClusters)
+	err = k.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_kmeans_run(k.op(), stream, v.image(src), v.image(labels), v.image(dst),
+			v.buffer(bytesOf(centroids)), v.buffer(bytesOf(counts)), nil)
+		if status == C.GPV_OK {
+			status = k.wait(&result)
+		}
+		return status
+	})
+	result.Centroids = centroids[:result.Clusters]
+	result.Counts = counts[:result.Clusters]
+	return result, err
+}
+
+// KmeansBuffers are the outputs of [Kmeans.Enqueue] that are not images. Each may be the zero
+// value. Centroids and Counts have room for Clusters, or MaxClusters where Clusters is 0.
+type KmeansBuffers struct {
+	Centroids DeviceBuffer // 3 floats for each cluster
+	Counts    DeviceBuffer // an int32 for each cluster
+	Result    DeviceBuffer // a gpv_kmeans_result, aligned to 8
+}
+
+// Enqueue is as Run, for CUDA memory, and does not wait.
+func (k *Kmeans) Enqueue(src, labels, dst *Image, buffers KmeansBuffers) error {
+	err := requireDevice(argument{"src", src}, argument{"labels", labels}, argument{"dst", dst})
+	if err != nil {
+		return err
+	}
+	return k.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_kmeans_run(k.op(), stream, v.image(src), v.image(labels), v.image(dst),
+			v.device(buffers.Centroids), v.device(buffers.Counts), v.device(buffers.Result))
+	})
+}
+
+// Query says whether the last run has finished, without waiting; true if there was none.
+func (k *Kmeans) Query() (bool, error) {
+	return k.query(func() C.gpv_status { return C.gpv_kmeans_query(k.op()) })
+}
+
+// Wait waits until the last run has finished, and says what it has found, but for centroids and
+// counts.
+func (k *Kmeans) Wait() (result KmeansResult, err error) {
+	err = k.call(func() C.gpv_status { return k.wait(&result) })
+	return result, err
+}

@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+static gpv_status gpv_go_match_run(gpv_match *op, uintptr_t stream, const gpv_buffer *query,
+                                   int32_t query_count, const gpv_buffer *found,
+                                   const gpv_buffer *train, int32_t train_count,
+                                   const gpv_buffer *nearest, const gpv_buffer *pairs,
+                                   const gpv_buffer *result) {
+    return gpv_match_run(op, (gpv_stream)stream, query, query_count, found, train, train_count,
+                         nearest, pairs, result);
+}
+
+static gpv_status gpv_go_match_draw(gpv_match *op, uintptr_t stream, const gpv_image *dst,
+                                    const float *points, int32_t count, float width,
+                                    uint32_t color) {
+    return gpv_match_draw(op, (gpv_stream)stream, dst, points, count, width, color);
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// MatchMaxDescriptors is how many descriptors a set may have.
+const MatchMaxDescriptors = C.GPV_MATCH_MAX_DESCRIPTORS
+
+// MatchParams are the parameters of a [Match]. Start from [DefaultMatchParams].
+type MatchParams struct {
+	// Ratio: a query whose nearest is not nearer than this times the second nearest has no match;
+	// 0 = it has one anyhow; 0..1; default 0.8.
+	Ratio float32
+	// Mutual: a query is also to be the nearest one to its match; default true.
+	Mutual bool
+}
+
+func matchDefaults() (c C.gpv_match_params) {
+	C.gpv_match_params_init(&c, C.sizeof_gpv_match_params)
+	return c
+}
+
+// DefaultMatchParams gives the library's defaults.
+func DefaultMatchParams() MatchParams {
+	c := matchDefaults()
+	return MatchParams{Ratio: float32(c.ratio), Mutual: c.mutual != 0}
+}
+
+func (p *MatchParams) c() *C.gpv_match_params {
+	if p == nil {
+		return nil
+	}
+	c := matchDefaults()
+	c.ratio = C.float(p.Ratio)
+	c.mutual = flag(p.Mutual)
+	return &c
+}
+
+// Nearest is the two descriptors of the other set that are nearest to one. The library writes it.
+type Nearest struct {
+	Index    [2]int32 // of the nearest and the second; -1 = there is none
+	Distance [2]int32 // squared, of the bytes; 2147483647 where there is none
+}
+
+// Pair is a match. The library writes it.
+type Pair struct {
+	Query    int32 // index of a descriptor among the queries
+	Train    int32 // and of its nearest in the other set
+	Distance int32 // squared, of the bytes
+	Second   int32 // likewise to the second nearest; 2147483647 where there is none
+}
+
+// MatchResult is what a run has found.
+type MatchResult struct {
+	Count   int // matches that are written, where there is room for any
+	Dropped int // matches beyond the room there is
+	Queries int // descriptors that were compared
+}
+
+// Point is a place in a picture, from the centre of its first pixel. The library reads it.
+type Point struct {
+	X, Y float32
+}
+
+func coordinates(points []Point) *C.float {
+	if len(points) == 0 {
+		return nil
+	}
+	return (*C.float)(&points[0].X)
+}
+
+// Match matches SIFT descriptors by comparing all of them. See gpuvision/match.h.
+type Match struct {
+	object
+}
+
+// NewMatch creates an operator; nil means all defaults.
+func NewMatch(context *Context, params *MatchParams) (*Match, error) {
+	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
+		var op *C.gpv_match
+		status := C.gpv_match_create(context.handle, params.c(), &op)
+		return unsafe.Pointer(op), status
+	}, func(handle unsafe.Pointer) {
+		op := (*C.gpv_match)(handle)
+		C.gpv_match_destroy(&op)
+	})
+	if err != nil {
+		return nil, err
+	}
+	m := &Match{o}
+	runtime.SetFinalizer(m, (*Match).Close)
+	return m, nil
+}
+
+func (m *Match) op() *C.gpv_match {
+	return (*C.gpv_match)(m.handle)
+}
+
+// SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
+// old ones stay.
+func (m *Match) SetParams(params *MatchParams) error {
+	return m.call(func() C.gpv_status {
+		return C.gpv_match_set_params(m.op(), params.c())
+	})
+}
+
+// Prepare allocates all that runs on sets of up to so many descriptors need, so that they allocate
+// nothing. The counts are 0..MatchMaxDescriptors; memory is where descriptors and outputs are.
+func (m *Match) Prepare(queries, trains int, memory Memory) error {
+	return m.call(func() C.gpv_status {
+		return C.gpv_match_prepare(m.op(), clamp(queries), clamp(trains), C.gpv_memory(memory))
+	})
+}
+
+func (m *Match) wait(result *MatchResult) C.gpv_status {
+	var c C.gpv_match_result
+	C.gpv_match_result_init(&c, C.sizeof_gpv_match_result)
+	status := C.gpv_match_wait(m.op(), &c)
+	*result = MatchResult{Count: int(c.count), Dropped: int(c.dropped), Queries: int(c.queries)}
+	return status
+}
+
+// Run compares each of the queries with all of train, finds the two nearest, and waits. A query
+// matches its nearest if the parameters allow it. Either set may be empty.
+//
+// nearest: receives one for each query; may be empty.
+//
+// pairs: receives as many as fit, in the order of the queries; may be empty.
+func (m *Match) Run(queries, train []Descriptor, nearest []Nearest, pairs []Pair) (
+	result MatchResult, err error) {
+	err = m.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_match_run(m.op(), stream, v.buffer(bytesOf(queries)),
+			clamp(len(queries)), nil, v.buffer(bytesOf(train)), clamp(len(train)),
+			v.buffer(bytesOf(nearest)), v.buffer(bytesOf(pairs)), nil)
+		if status == C.GPV_OK {
+			status = m.wait(&result)
+		}
+		return status
+	})
+	return result, err
+}
+
+// MatchBuffers are what [Match.Enqueue] reads and writes. All but Queries and Train may be the zero
+// value.
+type MatchBuffers struct {
+	Queries    DeviceBuffer // descriptors of SiftU8
+	QueryCount int          // 0..MatchMaxDescriptors
+	Found      DeviceBuffer // a gpv_sift_result, whose count is QueryCount if that is less
+	Train      DeviceBuffer // descriptors of SiftU8
+	TrainCount int          // 0..MatchMaxDescriptors
+	Nearest    DeviceBuffer // receives a gpv_match_nearest for each query
+	Pairs      DeviceBuffer // receives gpv_match_pair
+	Result     DeviceBuffer // receives a gpv_match_result
+}
+
+// Enqueue is as Run, for CUDA memory, and does not wait.
+func (m *Match) Enqueue(b MatchBuffers) error {
+	return m.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_match_run(m.op(), stream, v.device(b.Queries), clamp(b.QueryCount),
+			v.device(b.Found), v.device(b.Train), clamp(b.TrainCount), v.device(b.Nearest),
+			v.device(b.Pairs), v.device(b.Result))
+	})
+}
+
+// Draw draws a closed outline into a picture, lines from each point to the next and from the last
+// to the first, and waits.
+//
+// dst: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+//
+// points: 2..64, coordinates within -131072..131072.
+//
+// width: of the line, pixels; 1..1000.
+//
+// color: 0xRRGGBB.
+func (m *Match) Draw(dst *Image, points []Point, width float32, color uint32) error {
+	return m.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_match_draw(m.op(), stream, v.image(dst), coordinates(points),
+			clamp(len(points)), C.float(width), C.uint32_t(color))
+		if status == C.GPV_OK {
+			status = C.gpv_match_wait(m.op(), nil)
+		}
+		return status
+	})
+}
+
+// EnqueueDraw is as Draw, for a picture in CUDA memory, and does not wait.
+func (m *Match) EnqueueDraw(dst *Image, points []Point, width float32, color uint32) error {
+	if err := requireDevice(argument{"dst", dst}); err != nil {
+		return err
+	}
+	return m.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_match_draw(m.op(), stream, v.image(dst), coordinates(points),
+			clamp(len(points)), C.float(width), C.uint32_t(color))
+	})
+}
+
+// Query says whether the last run has finished, without waiting; true if there was none.
+func (m *Match) Query() (bool, error) {
+	return m.query(func() C.gpv_status { return C.gpv_match_query(m.op()) })
+}
+
+// Wait waits until the last run has finished, and says what it has found.
+func (m *Match) Wait() (result MatchResult, err error) {
+	err = m.call(func() C.gpv_status { return m.wait(&result) })
+	return result, err
+}
+
+// HomographyParams are the parameters of [Context.FindHomography]. Start from
+// [DefaultHomographyParams].
+type HomographyParams struct {
+	Threshold     float32 // distance of a pair that fits, units of the points; > 0..1e6; default 3
+	Confidence    float32 // that a sample without a false pair was tried; 0..0.999999; def. 0.999
+	MaxIterations int     // samples at most; 1..1000000; default 10000
+	Seed          uint32  // of the samples; default 0
+}
+
+func homographyDefaults() (c C.gpv_homography_params) {
+	C.gpv_homography_params_init(&c, C.sizeof_gpv_homography_params)
+	return c
+}
+
+// DefaultHomographyParams gives the library's defaults.
+func DefaultHomographyParams() HomographyParams {
+	c := homographyDefaults()
+	return HomographyParams{
+		Threshold:     float32(c.threshold),
+		Confidence:    float32(c.confidence),
+		MaxIterations: int(c.max_iterations),
+		Seed:          uint32(c.seed),
+	}
+}
+
+func (p *HomographyParams) c() *C.gpv_homography_params {
+	if p == nil {
+		return nil
+	}
+	c := homographyDefaults()
+	c.threshold = C.float(p.Threshold)
+	c.confidence = C.float(p.Confidence)
+	c.max_iterations = clamp(p.MaxIterations)
+	c.seed = C.uint32_t(p.Seed)
+	return &c
+}
+
+// Homography takes the points of one picture to those of another.
+type Homography struct {
+	Found      bool       // whether there is one; else all that follows is zero
+	Matrix     [9]float64 // row by row, the last one 1: it takes (x, y, 1) to w (u, v, 1)
+	Error      float64    // root of the mean squared distance of the pairs that fit
+	Inliers    int        // pairs that fit
+	Iterations int        // samples that were tried
+	Fits       []bool     // of each pair
+}
+
+// FindHomography finds the homography that takes most of the points from to the points to that they
+// are matched with, although many may be matched wrongly (RANSAC). With less than 4 pairs none is
+// found. It is computed on the CPU; nil means all defaults. Of the context it only uses the lock
+// and the text of errors.
+func (c *Context) FindHomography(params *HomographyParams, from, to []Point) (Homography, error) {
+	if len(from) != len(to) {
+		return Homography{}, invalid("from has %d points, but to has %d", len(from), len(to))
+	}
+	var found C.gpv_homography
+	C.gpv_homography_init(&found, C.sizeof_gpv_homography)
+	fits := make([]bool, len(from))
+	var first *C.uint8_t
+	if len(fits) > 0 {
+		first = (*C.uint8_t)(unsafe.Pointer(&fits[0])) // receives 0 or 1, as a bool is
+	}
+	err := c.call(func() C.gpv_status {
+		return C.gpv_homography_find(c.handle, params.c(), coordinates(from), coordinates(to),
+			clamp(len(from)), first, &found)
+	})
+	if err != nil {
+		return Homography{}, err
+	}
+	h := Homography{
+		Found:      found.found != 0,
+		Error:      float64(found.error),
+		Inliers:    int(found.inliers),
+		Iterations: int(found.iterations),
+		Fits:       fits,
+	}
+	for i, m := range found.matrix {
+		h.Matrix[i] = float64(m)
+	}
+	return h, nil
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+static gpv_status gpv_go_segment_run(gpv_segment *op, uintptr_t stream, const gpv_image *src,
+                                     const gpv_image *seeds, const gpv_rect *rect,
+                                     const gpv_image *mask, const gpv_image *dst,
+                                     const gpv_buffer *result) {
+    return gpv_segment_run(op, (gpv_stream)stream, src, seeds, rect, mask, dst, result);
+}
+*/
+import "C"
+
+import (
+	"image"
+	"runtime"
+	"time"
+	"unsafe"
+)
+
+// SegmentModel is what is learned of the colours of either side.
+type SegmentModel uint32
+
+// The models.
+const (
+	SegmentGMM       SegmentModel = C.GPV_SEGMENT_GMM       // a mixture of five Gaussians
+	SegmentHistogram SegmentModel = C.GPV_SEGMENT_HISTOGRAM // how frequent 16^3 colours are
+	SegmentMeans     SegmentModel = C.GPV_SEGMENT_MEANS     // one mean colour
+)
+
+// SegmentFit is when a run learns colours.
+type SegmentFit uint32
+
+// When a run learns.
+const (
+	// SegmentFitAlways: each run learns from its own seeds.
+	SegmentFitAlways SegmentFit = C.GPV_SEGMENT_FIT_ALWAYS
+	// SegmentFitAdapt: a run begins with what the one before has learned, and ends by learning from
+	// its own cut: for video.
+	SegmentFitAdapt SegmentFit = C.GPV_SEGMENT_FIT_ADAPT
+	// SegmentFitOnce: a run uses what the one before has learned, and learns nothing.
+	SegmentFitOnce SegmentFit = C.GPV_SEGMENT_FIT_ONCE
+)
+
+// SegmentPaint is what is painted into dst.
+type SegmentPaint uint32
+
+// The paints.
+const (
+	// SegmentOverlay: the picture, its background grey and half as bright; format of src.
+	SegmentOverlay SegmentPaint = C.GPV_SEGMENT_OVERLAY
+	// SegmentCutout: the picture with the mask as alpha; RGBA8 or BGRA8.
+	SegmentCutout SegmentPaint = C.GPV_SEGMENT_CUTOUT
+)
+
+// Limits of segmentation.
+const (
+	SegmentUnit      = C.GPV_SEGMENT_UNIT       // capacity between two pixels of one colour
+	SegmentMaxRounds = C.GPV_SEGMENT_MAX_ROUNDS // largest Rounds
+	SegmentMaxWeight = C.GPV_SEGMENT_MAX_WEIGHT // largest Lambda and Sigma
+)
+
+// SegmentParams are the parameters of a [Segment]. Start from [DefaultSegmentParams].
+type SegmentParams struct {
+	Model        SegmentModel  // default SegmentGMM
+	Fit          SegmentFit    // default SegmentFitAlways
+	Connectivity int           // 4 or 8 neighbours; default 4
+	Rounds       int           // of learning and cutting, 1..SegmentMaxRounds; default 1
+	Lambda       float32       // weight of colours, 0..SegmentMaxWeight; default 0.02
+	Sigma        float32       // 0..SegmentMaxWeight; 0 = chosen by the picture; default 0
+	Paint        SegmentPaint  // default SegmentOverlay
+	Certificate  bool          // as in GraphcutParams
+	TimeLimit    time.Duration // of each cut, as in GraphcutParams
+}
+
+func segmentDefaults() (c C.gpv_segment_params) {
+	C.gpv_segment_params_init(&c, C.sizeof_gpv_segment_params)
+	return c
+}
+
+// DefaultSegmentParams gives the library's defaults.
+func DefaultSegmentParams() SegmentParams {
+	c := segmentDefaults()
+	return SegmentParams{
+		Model:        SegmentModel(c.model),
+		Fit:          SegmentFit(c.fit),
+		Connectivity: int(c.connectivity),
+		Rounds:       int(c.rounds),
+		Lambda:       float32(c.lambda),
+		Sigma:        float32(c.sigma),
+		Paint:        SegmentPaint(c.paint),
+		Certificate:  c.certificate != 0,
+		TimeLimit:    duration(c.time_limit),
+	}
+}
+
+func (p *SegmentParams) c() *C.gpv_segment_params {
+	if p == nil {
+		return nil
+	}
+	c := segmentDefaults()
+	c.model = C.gpv_segment_model(p.Model)
+	c.fit = C.gpv_segment_fit(p.Fit)
+	c.connectivity = clamp(p.Connectivity)
+	c.rounds = clamp(p.Rounds)
+	c.lambda = C.float(p.Lambda)
+	c.sigma = C.float(p.Sigma)
+	c.paint = C.gpv_segment_paint(p.Paint)
+	c.certificate = flag(p.Certificate)
+	c.time_limit = microseconds(p.TimeLimit)
+	return &c
+}
+
+// SegmentImages are what a run knows beside the picture, and what it writes. Each may be nil.
+type SegmentImages struct {
+	// Seeds: GRAY8, size of src: 0 where the background is known, 255 where the foreground is, else
+	// anything between. Memory of src; of Run also host memory.
+	Seeds *Image
+	// Rect: what lies outside is background. It lies within src, and is not empty.
+	Rect *image.Rectangle
+	// Mask: GRAY8, NV12 or I420, size and memory of src: receives 255 in the foreground, 0 in the
+	// background; chroma 128.
+	Mask *Image
+	// Dst receives what SegmentParams.Paint says; size and memory of src; may be src.
+	Dst *Image
+}
+
+// Segment divides a picture into foreground and background by an exact minimum cut. See
+// gpuvision/segment.h.
+type Segment struct {
+	object
+}
+
+// NewSegment creates an operator; nil means all defaults.
+func NewSegment(context *Context, params *SegmentParams) (*Segment, error) {
+	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
+		var op *C.gpv_segment
+		status := C.gpv_segment_create(context.handle, params.c(), &op)
+		return unsafe.Pointer(op), status
+	}, func(handle unsafe.Pointer) {
+		op := (*C.gpv_segment)(handle)
+		C.gpv_segment_destroy(&op)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Segment{o}
+	runtime.SetFinalizer(s, (*Segment).Close)
+	return s, nil
+}
+
+func (s *Segment) op() *C.gpv_segment {
+	return (*C.gpv_segment)(s.handle)
+}
+
+// SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
+// old ones stay. What has been learned is forgotten if Model changes.
+func (s *Segment) SetParams(params *SegmentParams) error {
+	return s.call(func() C.gpv_status {
+		return C.gpv_segment_set_params(s.op(), params.c())
+	})
+}
+
+// Forget forgets what has been learned: the next run learns from its seeds, as the first one did.
+// For where a new scene begins.
+func (s *Segment) Forget() error {
+	return s.call(func() C.gpv_status { return C.gpv_segment_forget(s.op()) })
+}
+
+// Prepare allocates all that a run on such images needs, so that the run allocates nothing. Of
+// images, pixels are not looked at; Rect is not used.
+func (s *Segment) Prepare(src *Image, images SegmentImages) error {
+	return s.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
+		return C.gpv_segment_prepare(s.op(), v.shape(src), v.shape(images.Seeds),
+			v.shape(images.Mask), v.shape(images.Dst))
+	})
+}
+
+func (s *Segment) start(v *views, stream C.uintptr_t, src *Image, images SegmentImages,
+	result DeviceBuffer) C.gpv_status {
+	var rect *C.gpv_rect
+	if r := images.Rect; r != nil {
+		rect = &C.gpv_rect{
+			x:      clamp(r.Min.X),
+			y:      clamp(r.Min.Y),
+			width:  clamp(r.Dx()),
+			height: clamp(r.Dy()),
+		}
+	}
+	return C.gpv_go_segment_run(s.op(), stream, v.image(src), v.image(images.Seeds), rect,
+		v.image(images.Mask), v.image(images.Dst), v.device(result))
+}
+
+func (s *Segment) wait(result *GraphcutResult) C.gpv_status {
+	var c C.gpv_graphcut_result
+	C.gpv_graphcut_result_init(&c, C.sizeof_gpv_graphcut_result)
+	status := C.gpv_segment_wait(s.op(), &c)
+	result.set(&c)
+	return status
+}
+
+// Run divides a picture into foreground and background, and waits. The result is that of the last
+// cut. If no pixel is known, the colours of the picture are divided into two clusters, of which the
+// one with more of the picture's edge is the background.
+//
+// src: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+func (s *Segment) Run(src *Image, images SegmentImages) (result GraphcutResult, err error) {
+	err = s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := s.start(v, stream, src, images, DeviceBuffer{})
+		if status == C.GPV_OK {
+			status = s.wait(&result)
+		}
+		return status
+	})
+	return result, err
+}
+
+// Enqueue is as Run, for CUDA memory, and does not wait.
+//
+// result: receives a gpv_graphcut_result, aligned to 8; may be the zero value.
+func (s *Segment) Enqueue(src *Image, images SegmentImages, result DeviceBuffer) error {
+	err := requireDevice(argument{"src", src}, argument{"seeds", images.Seeds},
+		argument{"mask", images.Mask}, argument{"dst", images.Dst})
+	if err != nil {
+		return err
+	}
+	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return s.start(v, stream, src, images, result)
+	})
+}
+
+// Query says whether the last run has finished, without waiting; true if there was none.
+func (s *Segment) Query() (bool, error) {
+	return s.query(func() C.gpv_status { return C.gpv_segment_query(s.op()) })
+}
+
+// Wait waits until the last run has finished, and says what its last cut is.
+func (s *Segment) Wait() (result GraphcutResult, err error) {
+	err = s.call(func() C.gpv_status { return s.wait(&result) })
+	return result, err
+}

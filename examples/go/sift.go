@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: BSD-2-Clause
+
+package gpuvision
+
+/*
+#include "binding.h"
+
+static gpv_status gpv_go_sift_run(gpv_sift *op, uintptr_t stream, const gpv_image *src,
+                                  const gpv_image *mask, const gpv_buffer *keypoints,
+                                  uint32_t keypoint_stride, const gpv_buffer *descriptors,
+                                  const gpv_buffer *result) {
+    return gpv_sift_run(op, (gpv_stream)stream, src, mask, keypoints, keypoint_stride, descriptors,
+                        result);
+}
+
+static gpv_status gpv_go_sift_describe(gpv_sift *op, uintptr_t stream, const gpv_image *src,
+                                       const gpv_buffer *keypoints, uint32_t keypoint_stride,
+                                       int32_t count, const gpv_buffer *descriptors) {
+    return gpv_sift_describe(op, (gpv_stream)stream, src, keypoints, keypoint_stride, count,
+                             descriptors);
+}
+
+static gpv_status gpv_go_sift_draw(gpv_sift *op, uintptr_t stream, const gpv_image *dst,
+                                   gpv_sift_style style, uint32_t color) {
+    return gpv_sift_draw(op, (gpv_stream)stream, dst, style, color);
+}
+
+// The run before may have found too much, of which a drawing need not speak again.
+static gpv_status gpv_go_sift_draw_and_wait(gpv_sift *op, uintptr_t stream, const gpv_image *dst,
+                                            gpv_sift_style style, uint32_t color) {
+    gpv_status status = gpv_sift_draw(op, (gpv_stream)stream, dst, style, color);
+    if (status == GPV_OK)
+        status = gpv_sift_wait(op, NULL);
+    return status == GPV_ERR_TOO_SMALL ? GPV_OK : status;
+}
+*/
+import "C"
+
+import (
+	"runtime"
+	"unsafe"
+)
+
+// Sizes of SIFT.
+const (
+	SiftLength       = C.GPV_SIFT_LENGTH        // numbers in a descriptor
+	SiftMaxDescribed = C.GPV_SIFT_MAX_DESCRIBED // keypoints that are described at once, at most
+)
+
+// SiftType is what a number of a descriptor is.
+type SiftType uint32
+
+// The types.
+const (
+	SiftU8  SiftType = C.GPV_SIFT_U8  // [Descriptor]
+	SiftF32 SiftType = C.GPV_SIFT_F32 // [DescriptorF32]
+)
+
+// Descriptor has 512 times the numbers of a [DescriptorF32], rounded, at most 255.
+type Descriptor [SiftLength]uint8
+
+// DescriptorF32 has length 1, or 0 where there is no gradient.
+type DescriptorF32 [SiftLength]float32
+
+// SiftStyle is how [Sift.Draw] marks a keypoint.
+type SiftStyle uint32
+
+// The styles.
+const (
+	SiftPoints SiftStyle = C.GPV_SIFT_POINTS // a cross of 5 x 5 pixels
+	SiftRich   SiftStyle = C.GPV_SIFT_RICH   // a circle of the scale, a line for the orientation
+)
+
+// SiftParams are the parameters of a [Sift]. Start from [DefaultSiftParams].
+type SiftParams struct {
+	MaxFeatures       int      // those of the greatest response are kept; 0 = all; default 0
+	Octaves           int      // most octaves; 0 = all that fit; 0..16; default 0
+	OctaveLayers      int      // layers of an octave, 1..8; default 3
+	ContrastThreshold float32  // extrema of less contrast are dropped; 0..1; default 0.04
+	EdgeThreshold     float32  // ratio of curvatures; 1..1e6; default 10
+	Sigma             float32  // blur of the first layer of each octave; 0.5..4; default 1.6
+	Upsample          bool     // the first octave has twice the size of the picture; default true
+	Upright           bool     // every orientation is 0; default false
+	Root              bool     // RootSIFT; default false
+	Type              SiftType // of descriptors; default SiftU8
+}
+
+func siftDefaults() (c C.gpv_sift_params) {
+	C.gpv_sift_params_init(&c, C.sizeof_gpv_sift_params)
+	return c
+}
+
+// DefaultSiftParams gives the library's defaults.
+func DefaultSiftParams() SiftParams {
+	c := siftDefaults()
+	return SiftParams{
+		MaxFeatures:       int(c.max_features),
+		Octaves:           int(c.octaves),
+		OctaveLayers:      int(c.octave_layers),
+		ContrastThreshold: float32(c.contrast_threshold),
+		EdgeThreshold:     float32(c.edge_threshold),
+		Sigma:             float32(c.sigma),
+		Upsample:          c.upsample != 0,
+		Upright:           c.upright != 0,
+		Root:              c.root != 0,
+		Type:              SiftType(c._type),
+	}
+}
+
+func (p *SiftParams) c() *C.gpv_sift_params {
+	if p == nil {
+		return nil
+	}
+	c := siftDefaults()
+	c.max_features = clamp(p.MaxFeatures)
+	c.octaves = clamp(p.Octaves)
+	c.octave_layers = clamp(p.OctaveLayers)
+	c.contrast_threshold = C.float(p.ContrastThreshold)
+	c.edge_threshold = C.float(p.EdgeThreshold)
+	c.sigma = C.float(p.Sigma)
+	c.upsample = flag(p.Upsample)
+	c.upright = flag(p.Upright)
+	c.root = flag(p.Root)
+	c._type = C.gpv_sift_type(p.Type)
+	return &c
+}
+
+func (p *SiftParams) descriptors() SiftType {
+	if p == nil {
+		return DefaultSiftParams().Type
+	}
+	return p.Type
+}
+
+// Keypoint counts in pixels of the picture, from the centre of its first pixel. The library writes
+// and reads it.
+type Keypoint struct {
+	X        float32 // to the right
+	Y        float32 // downwards
+	Sigma    float32 // scale, pixels of the picture: half of what OpenCV calls its size
+	Angle    float32 // degrees, 0 <= Angle < 360, clockwise from the right as one sees it
+	Response float32 // contrast
+	Octave   int32   // as OpenCV packs it; see gpv_keypoint
+}
+
+// SiftResult is what a run has found.
+type SiftResult struct {
+	Count   int // keypoints that are kept, and written where there is room
+	Dropped int // keypoints beyond MaxFeatures, or beyond the room there is
+}
+
+// Sift finds and describes scale-invariant features. See gpuvision/sift.h.
+type Sift struct {
+	object
+	descriptors SiftType // guarded by the lock of the context
+}
+
+// NewSift creates an operator; nil means all defaults.
+func NewSift(context *Context, params *SiftParams) (*Sift, error) {
+	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
+		var op *C.gpv_sift
+		status := C.gpv_sift_create(context.handle, params.c(), &op)
+		return unsafe.Pointer(op), status
+	}, func(handle unsafe.Pointer) {
+		op := (*C.gpv_sift)(handle)
+		C.gpv_sift_destroy(&op)
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Sift{o, params.descriptors()}
+	runtime.SetFinalizer(s, (*Sift).Close)
+	return s, nil
+}
+
+func (s *Sift) op() *C.gpv_sift {
+	return (*C.gpv_sift)(s.handle)
+}
+
+// SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
+// old ones stay.
+func (s *Sift) SetParams(params *SiftParams) error {
+	return s.call(func() C.gpv_status {
+		status := C.gpv_sift_set_params(s.op(), params.c())
+		if status == C.GPV_OK {
+			s.descriptors = params.descriptors()
+		}
+		return status
+	})
+}
+
+// Prepare allocates all that runs and descriptions of such pictures need, so that they allocate
+// nothing. Of images, pixels are not looked at. mask may be nil; keypoints is how many runs will
+// ask for, with descriptors, or will be described: 0..SiftMaxDescribed.
+func (s *Sift) Prepare(src, mask *Image, keypoints int) error {
+	return s.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
+		return C.gpv_sift_prepare(s.op(), v.shape(src), v.shape(mask), clamp(keypoints))
+	})
+}
+
+func (s *Sift) wait(result *SiftResult) C.gpv_status {
+	var c C.gpv_sift_result
+	C.gpv_sift_result_init(&c, C.sizeof_gpv_sift_result)
+	status := C.gpv_sift_wait(s.op(), &c)
+	*result = SiftResult{Count: int(c.count), Dropped: int(c.dropped)}
+	return status
+}
+
+// Run finds the keypoints of src, describes them, and waits. They come in the order of falling
+// response.
+//
+// src: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420; its luma counts.
+//
+// mask: GRAY8, same size and memory; keypoints whose nearest pixel is 0 in it do not count; may be
+// nil.
+//
+// keypoints: receives as many as fit; may be empty.
+//
+// descriptors: receives one for each keypoint, with room for as many, or for MaxFeatures if that is
+// less and not 0; may be empty: none are made. Type is SiftU8.
+//
+// With ErrTooSmall there are more extrema than an operator keeps; Dropped is their number.
+func (s *Sift) Run(src, mask *Image, keypoints []Keypoint, descriptors []Descriptor) (SiftResult,
+	error) {
+	return s.find(src, mask, keypoints, bytesOf(descriptors), SiftU8)
+}
+
+// RunF32 is as Run, where Type is SiftF32.
+func (s *Sift) RunF32(src, mask *Image, keypoints []Keypoint,
+	descriptors []DescriptorF32) (SiftResult, error) {
+	return s.find(src, mask, keypoints, bytesOf(descriptors), SiftF32)
+}
+
+func (s *Sift) find(src, mask *Image, keypoints []Keypoint, descriptors []byte,
+	descriptor SiftType) (result SiftResult, err error) {
+	err = s.typed(len(descriptors), descriptor, func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_sift_run(s.op(), stream, v.image(src), v.image(mask),
+			v.buffer(bytesOf(keypoints)), 0, v.buffer(descriptors), nil)
+		if status == C.GPV_OK {
+			status = s.wait(&result)
+		}
+		return status
+	})
+	return result, err
+}
+
+// typed is run, unless there are descriptors and they have another type than the parameters say.
+func (s *Sift) typed(bytes int, descriptor SiftType,
+	f func(v *views, stream C.uintptr_t) C.gpv_status) error {
+	var refused error
+	err := s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		if bytes > 0 && descriptor != s.descriptors {
+			refused = invalid("the type of descriptors is %d, but that of the parameters is %d",
+				descriptor, s.descriptors)
+			return C.GPV_ERR_INVALID_ARGUMENT
+		}
+		return f(v, stream)
+	})
+	if refused != nil {
+		return refused
+	}
+	return err
+}
+
+// Describe describes the given keypoints of src, whoever has found them, and waits: X, Y, Sigma and
+// Angle are read. The descriptor is 0 of a keypoint that lies outside the picture or makes no
+// sense. There are as many descriptors as keypoints, or more; Type is SiftU8.
+func (s *Sift) Describe(src *Image, keypoints []Keypoint, descriptors []Descriptor) error {
+	return s.describe(src, keypoints, bytesOf(descriptors), SiftU8)
+}
+
+// DescribeF32 is as Describe, where Type is SiftF32.
+func (s *Sift) DescribeF32(src *Image, keypoints []Keypoint, descriptors []DescriptorF32) error {
+	return s.describe(src, keypoints, bytesOf(descriptors), SiftF32)
+}
+
+func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
+	descriptor SiftType) error {
+	return s.typed(len(descriptors), descriptor, func(v *views, stream C.uintptr_t) C.gpv_status {
+		status := C.gpv_go_sift_describe(s.op(), stream, v.image(src),
+			v.buffer(bytesOf(keypoints)), 0, clamp(len(keypoints)), v.buffer(descriptors))
+		if status == C.GPV_OK {
+			status = C.gpv_sift_wait(s.op(), nil)
+		}
+		return status
+	})
+}
+
+// Draw draws the keypoints that the last run has kept into a picture, be it src or another, and
+// waits. There are none before the first run, and after Describe or Prepare.
+//
+// dst: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size.
+//
+// color: 0xRRGGBB.
+func (s *Sift) Draw(dst *Image, style SiftStyle, color uint32) error {
+	return s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_sift_draw_and_wait(s.op(), stream, v.image(dst), C.gpv_sift_style(style),
+			C.uint32_t(color))
+	})
+}
+
+// SiftBuffers are the outputs of [Sift.Enqueue]. Each may be the zero value.
+type SiftBuffers struct {
+	Keypoints      DeviceBuffer // gpv_keypoint
+	KeypointStride int          // bytes from one record to the next, 0 = without gaps
+	Descriptors    DeviceBuffer // of SiftParams.Type, for as many as Keypoints
+	Result         DeviceBuffer // a gpv_sift_result
+}
+
+// Enqueue is as Run, for CUDA memory, and does not wait.
+func (s *Sift) Enqueue(src, mask *Image, buffers SiftBuffers) error {
+	if err := requireDevice(argument{"src", src}, argument{"mask", mask}); err != nil {
+		return err
+	}
+	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_sift_run(s.op(), stream, v.image(src), v.image(mask),
+			v.device(buffers.Keypoints), C.uint32_t(clamp(buffers.KeypointStride)),
+			v.device(buffers.Descriptors), v.device(buffers.Result))
+	})
+}
+
+// EnqueueDescribe is as Describe, for CUDA memory, and does not wait. Of buffers, Keypoints are
+// read, count of them, and Descriptors are written; Result is not used.
+func (s *Sift) EnqueueDescribe(src *Image, count int, buffers SiftBuffers) error {
+	if err := requireDevice(argument{"src", src}); err != nil {
+		return err
+	}
+	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_sift_describe(s.op(), stream, v.image(src), v.device(buffers.Keypoints),
+			C.uint32_t(clamp(buffers.KeypointStride)), clamp(count), v.device(buffers.Descriptors))
+	})
+}
+
+// EnqueueDraw is as Draw, for a picture in CUDA memory, and does not wait.
+func (s *Sift) EnqueueDraw(dst *Image, style SiftStyle, color uint32) error {
+	if err := requireDevice(argument{"dst", dst}); err != nil {
+		return err
+	}
+	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
+		return C.gpv_go_sift_draw(s.op(), stream, v.image(dst), C.gpv_sift_style(style),
+			C.uint32_t(color))
+	})
+}
+
+// Query says whether the last run or description has finished, without waiting; true if there was
+// none.
+func (s *Sift) Query() (bool, error) {
+	return s.query(func() C.gpv_status { return C.gpv_sift_query(s.op()) })
+}
+
+// Wait waits until the last run or description has finished, and says what the run has found; see
+// [Sift.Run].
+func (s *Sift) Wait() (result SiftResult, err error) {
+	err = s.call(func() C.gpv_status { return s.wait(&result) })
+	return result, err
+}
