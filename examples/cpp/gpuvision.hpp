@@ -46,17 +46,23 @@ namespace gpv {
 // Names of its own for the linker, whatever the library calls what is inside it.
 inline namespace cpp {
 
-/// What has failed. what() is "<status in words>: <text of the library>".
+/// What has failed. what() is "<status in words>: <text of the library>", or one of both where the
+/// other adds nothing.
 class Error : public std::runtime_error {
   public:
     Error(gpv_status status, const std::string &text)
-        : std::runtime_error(gpv_status_string(status) + (text.empty() ? text : ": " + text)),
-          status_(status) {}
+        : std::runtime_error(join(gpv_status_string(status), text)), status_(status) {}
 
     /// One of GPV_ERR_*.
     [[nodiscard]] gpv_status status() const noexcept { return status_; }
 
   private:
+    static std::string join(const std::string &words, const std::string &text) {
+        if (text.starts_with(words))
+            return text;
+        return text.empty() ? words : words + ": " + text;
+    }
+
     gpv_status status_;
 };
 

@@ -47,6 +47,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"strings"
 )
 
 // Status is what a call of the library says. It is an error that [errors.Is] finds in an [*Error].
@@ -85,10 +86,14 @@ type Error struct {
 
 // Error is the name of the status, and the text.
 func (e *Error) Error() string {
-	if e.Text == "" {
-		return e.Status.Error()
+	words := e.Status.Error()
+	if strings.HasPrefix(e.Text, words) {
+		return e.Text
 	}
-	return e.Status.Error() + ": " + e.Text
+	if e.Text == "" {
+		return words
+	}
+	return words + ": " + e.Text
 }
 
 // Unwrap gives the status.

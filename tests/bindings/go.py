@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Go package: its tests, and its example beside the C++ one.
+"""The Go package: its tests, what the documentation has of it, and its example beside the C++ one.
 
-usage: go.py GO|'' PACKAGE-FOLDER BUILD-FOLDER FIVE-OF-CPP PICTURE
+usage: go.py GO|'' PACKAGE-FOLDER BUILD-FOLDER FIVE-OF-CPP PICTURE PAGE
 """
 import os
 import subprocess
@@ -9,8 +9,9 @@ import sys
 from pathlib import Path
 
 import five
+import page
 
-go, package, build, other, picture = sys.argv[1:]
+go, package, build, other, picture, documentation = sys.argv[1:]
 if not go:
     print("skipped: there is no go")
     sys.exit(77)
@@ -18,9 +19,9 @@ environment = {**os.environ, "GOCACHE": f"{build}/cache", "GOPATH": f"{build}/pa
                "GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "", "CGO_ENABLED": "1"}
 
 
-def run(*command):
+def run(*command, folder=package):
     print("+", *command, flush=True)
-    done = subprocess.run(command, cwd=package, env=environment, text=True, stdout=subprocess.PIPE)
+    done = subprocess.run(command, cwd=folder, env=environment, text=True, stdout=subprocess.PIPE)
     print(done.stdout, end="", flush=True)
     if done.returncode:
         sys.exit(done.returncode)
@@ -34,4 +35,11 @@ if gofmt.exists() and run(str(gofmt), "-l", "."):
 run(go, "vet", "./...")
 run(go, "test", "./...")
 run(go, "build", "-o", f"{build}/five", "./cmd/five")
+program = Path(build, "page")
+for line, text in page.blocks(documentation, "go"):
+    program.mkdir(exist_ok=True)
+    Path(program, "main.go").write_text(text)
+    Path(program, "go.mod").write_text("module page\ngo 1.19\nrequire gpuvision v0.0.0\n"
+                                       f"replace gpuvision => {package}\n")
+    page.check_said(f"{documentation}:{line}", run(go, "run", ".", folder=program))
 five.check(f"{build}/five", other, picture)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The Python package gpuvision: what it repeats of the headers, and each of its operators on the CPU.
 
-usage: python.py INCLUDE-FOLDER LAYOUT-FILE [unittest options]
+usage: python.py INCLUDE-FOLDER LAYOUT-FILE PAGE README
 """
 import ctypes as c
 import gc
@@ -22,12 +22,13 @@ except ImportError as error:
     print(f"skipped: {error}")
     sys.exit(77)
 import gpuvision as gpv  # noqa: E402
+import page  # noqa: E402
 import public  # noqa: E402
 from gpuvision import _abi  # noqa: E402
 from gpuvision.arrays import buffer_view, image_of, span  # noqa: E402
 from gpuvision.operators import Call  # noqa: E402
 
-INCLUDE, LAYOUT = sys.argv[1:3]
+INCLUDE, LAYOUT, PAGE, README = sys.argv[1:]
 ENUMS = {"GPV_": _abi.Status, "GPV_BACKEND_": gpv.Backend, "GPV_MEMORY_": gpv.Memory,
          "GPV_FORMAT_": gpv.Format, "GPV_COLOR_MATRIX_": gpv.ColorMatrix,
          "GPV_COLOR_RANGE_": gpv.ColorRange, "GPV_LOG_": gpv.LogLevel,
@@ -606,4 +607,16 @@ class Library(unittest.TestCase):
         self.check("libm.so.6", "libm.so.6 is no libgpuvision")
 
 
-unittest.main(argv=[sys.argv[0], *sys.argv[3:]])
+class Documentation(unittest.TestCase):
+    def test_blocks(self):
+        programs = page.blocks(PAGE, "python") + page.blocks(README, "python")
+        for number, (line, text) in enumerate(programs):
+            with self.subTest(line=line):
+                done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True,
+                                      env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+                self.assertEqual((done.returncode, done.stderr), (0, ""))
+                if number == 0:
+                    page.check_said(line, done.stdout)
+
+
+unittest.main(argv=sys.argv[:1])

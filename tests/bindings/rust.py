@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Rust crate: its tests, its layout, and its example beside the C++ one.
+"""The Rust crate: its tests, its layout, what the documentation has of it, and its example beside the
+C++ one.
 
-usage: rust.py CARGO|'' CRATE-FOLDER BUILD-FOLDER LAYOUT-FILE FIVE-OF-CPP PICTURE
+usage: rust.py CARGO|'' CRATE-FOLDER BUILD-FOLDER LAYOUT-FILE FIVE-OF-CPP PICTURE PAGE
 """
 import os
 import subprocess
@@ -9,8 +10,9 @@ import sys
 from pathlib import Path
 
 import five
+import page
 
-cargo, crate, build, layout, other, picture = sys.argv[1:]
+cargo, crate, build, layout, other, picture, documentation = sys.argv[1:]
 if not cargo:
     print("skipped: there is no cargo")
     sys.exit(77)
@@ -37,4 +39,15 @@ if (beside / "rustfmt").exists() and (beside / "cargo-fmt").exists():
 run("test", *where)
 run("doc", "--no-deps", *where)
 run("build", "--example", "five", *where)
+program = Path(build, "page")
+for line, text in page.blocks(documentation, "rust"):
+    program.mkdir(exist_ok=True)
+    Path(program, "Cargo.toml").write_text(
+        '[package]\nname = "page"\nversion = "0.0.0"\nedition = "2021"\n'
+        f'[dependencies]\ngpuvision = {{ path = "{crate}" }}\n[workspace]\n')
+    Path(program, "src").mkdir(exist_ok=True)
+    Path(program, "src/main.rs").write_text(text)
+    run("build", "--manifest-path", str(program / "Cargo.toml"), "--target-dir", build)
+    said = subprocess.run([f"{build}/debug/page"], check=True, capture_output=True, text=True)
+    page.check_said(f"{documentation}:{line}", said.stdout)
 five.check(f"{build}/debug/examples/five", other, picture)

@@ -27,6 +27,7 @@ MAY = { # the longest matching folder counts
     "gst": {"gpuvision", "gstreamer", "elements"},
     "examples": {"gpuvision", "gstreamer", "threads and vectors", "toolkit"},
     "tests": {"gpuvision", "gstreamer"},
+    "tests/bindings": {"gpuvision", "toolkit"},
     "tests/gst": {"gpuvision", "gstreamer", "toolkit"},
     "tests/parity": {"gpuvision", "threads and vectors", "toolkit"},
     "tests/unit": {"gpuvision", "api", "core", "cpu", "threads and vectors", "gstreamer", "elements"},

@@ -9,12 +9,12 @@ from ._abi import Status
 
 
 class Error(RuntimeError):
-    """A call of the library failed. The message begins with the status in words; that of an
-    illegal argument names the parameter, its value and the legal range."""
+    """A call of the library failed. The message is "status in words: text of the library", or one of
+    both where the other adds nothing; that of an illegal argument names the parameter, its value and
+    the legal range."""
 
     def __init__(self, status: int, text: str = ""):
         words = _abi.library().gpv_status_string(status).decode()
-        # The text of a context that cannot be made has the words already.
         super().__init__(text if text.startswith(words) else f"{words}: {text}" if text else words)
         self.status = Status(status) if status in set(Status) else status
         self.result: Any = None  #: what was found all the same, where wait() has raised this

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Arrays of any library as what the C interface takes: views of their memory. Nothing is copied.
 
-An array is a numpy.ndarray, or has `__cuda_array_interface__` (CuPy, PyTorch, Numba) or
-`__dlpack__` (PyTorch on the CPU, JAX). An array in CUDA memory also says which stream it belongs
-to, where its library does so.
+An array is a numpy.ndarray, PyTorch's, or has `__cuda_array_interface__` (CuPy, Numba) or
+`__dlpack__` (JAX). One in CUDA memory also says which stream it belongs to, where its library does.
 """
 from __future__ import annotations
 
@@ -99,31 +98,35 @@ def _library_of(array: Array) -> str:
     return type(array).__module__.partition(".")[0]
 
 
-def _ordinal(array: Array) -> int:
-    device = getattr(array, "device", None)
-    for name in ("id", "index"):  # CuPy's, PyTorch's
-        ordinal = getattr(device, name, None)
-        if isinstance(ordinal, int):
-            return ordinal
-    return -1
+def _from_torch(tensor: Array) -> Span:
+    itemsize = tensor.element_size()
+    stream = sys.modules["torch"].cuda.current_stream(tensor.device).cuda_stream
+    return Span(tensor.data_ptr(), tuple(tensor.shape),
+                tuple(itemsize * stride for stride in tensor.stride()), itemsize,
+                tensor.device.index, True, tensor, stream)
 
 
 def _from_interface(array: Array, interface: dict[str, Any]) -> Span:
-    """Of __cuda_array_interface__, in which 1 is CUDA's default stream. PyTorch's says no stream."""
+    """Of __cuda_array_interface__, in which 1 is CUDA's default stream."""
     shape, itemsize = tuple(interface["shape"]), numpy.dtype(interface["typestr"]).itemsize
     pointer, readonly = interface["data"]
-    if _library_of(array) == "torch":
-        stream = sys.modules["torch"].cuda.current_stream(array.device).cuda_stream
-    else:
-        stream = interface.get("stream")
+    stream = interface.get("stream")
+    ordinal = getattr(getattr(array, "device", None), "id", -1)  # as CuPy says it
     return Span(pointer, shape, interface.get("strides") or _dense_strides(shape, itemsize), itemsize,
-                _ordinal(array), not readonly, array, 0 if stream == 1 else stream)
+                ordinal if isinstance(ordinal, int) else -1, not readonly, array,
+                0 if stream == 1 else stream)
+
+
+def _is_cuda_tensor(array: Array) -> bool:
+    return _library_of(array) == "torch" and array.is_cuda
 
 
 def on_device(array: Array) -> bool:
     """Whether an array is in CUDA memory."""
-    return not isinstance(array, numpy.ndarray) and (
-        hasattr(array, "__cuda_array_interface__") or _dlpack_on_cuda(array))
+    if isinstance(array, numpy.ndarray):
+        return False
+    return (_is_cuda_tensor(array) or hasattr(array, "__cuda_array_interface__")
+            or _dlpack_on_cuda(array))
 
 
 def _on_host(array: Array) -> numpy.ndarray:
@@ -140,6 +143,8 @@ def span(array: Array, stream: Optional[int] = None) -> Optional[Span]:
     """The memory of an array. Where its library makes it ready for a stream (DLPack), it is None
     without that."""
     if not isinstance(array, numpy.ndarray):
+        if _is_cuda_tensor(array):
+            return _from_torch(array)
         interface = getattr(array, "__cuda_array_interface__", None)
         if interface is not None:
             return _from_interface(array, interface)

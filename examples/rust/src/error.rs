@@ -42,7 +42,7 @@ impl fmt::Display for Status {
     }
 }
 
-/// Why a call failed. Shown as "status in words: text".
+/// Why a call failed. Shown as "status in words: text", or one of both where the other adds nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     /// What kind of failure it is.
@@ -59,10 +59,14 @@ impl Error {
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.message.is_empty() {
-            return self.status.fmt(f);
+        let words = self.status.to_string();
+        if self.message.starts_with(&words) {
+            return f.write_str(&self.message);
         }
-        write!(f, "{}: {}", self.status, self.message)
+        if self.message.is_empty() {
+            return f.write_str(&words);
+        }
+        write!(f, "{words}: {}", self.message)
     }
 }
 
