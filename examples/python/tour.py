@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy
 
 import gpuvision as gpv
+from common import whole_number
 
 try:
     from PIL import Image, ImageOps
@@ -119,7 +120,11 @@ def turned(picture, degrees, scale):
 def read_picture(path, longest):
     """(height, width, 3) of uint8, no side longer than asked for."""
     with Image.open(path) as file:
-        picture = ImageOps.exif_transpose(file).convert("RGB")
+        picture = ImageOps.exif_transpose(file)
+        if picture.mode[0] in "IF":  # more than 8 bits
+            levels = numpy.asarray(picture, float)
+            picture = Image.fromarray((255 * (levels / max(levels.max(), 1))).astype(numpy.uint8))
+        picture = picture.convert("RGB")
     if longest and max(picture.size) > longest:
         picture.thumbnail((longest, longest), Image.LANCZOS)
     return numpy.array(picture)
@@ -182,14 +187,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("picture", help="of any kind that Pillow reads")
     parser.add_argument("-o", "--out", default="tour.html", help="default: tour.html")
-    parser.add_argument("--longest", type=int, default=960, metavar="PIXELS",
+    parser.add_argument("--longest", type=whole_number(32767), default=960, metavar="PIXELS",
                         help="larger pictures are scaled down to this side; 0 = never; default 960")
     args = parser.parse_args()
     try:
         text = page(args.picture, read_picture(args.picture, args.longest))
-        Path(args.out).write_text(text, encoding="utf-8")
-    except (OSError, ValueError, gpv.Error) as error:
+    except (OSError, ValueError, gpv.Error, Image.DecompressionBombError) as error:
         sys.exit(f"{args.picture}: {error}")
+    try:
+        Path(args.out).write_text(text, encoding="utf-8")
+    except OSError as error:
+        sys.exit(f"{args.out}: {error.strerror}")
     print(f"{args.out}: {len(text) // 1024} KiB")
 
 

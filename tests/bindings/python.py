@@ -3,13 +3,17 @@
 
 usage: python.py INCLUDE-FOLDER LAYOUT-FILE PAGE README
 """
+import copy
 import ctypes as c
 import gc
 import os
+import pickle
+import re
 import subprocess
 import sys
 import threading
 import unittest
+import weakref
 from pathlib import Path
 from unittest import mock
 
@@ -49,6 +53,31 @@ NOT_NEEDED = {"GPV_GRAPHCUT_MAX_TERMINAL", "GPV_GRAPHCUT_MAX_LINK", "GPV_MATCH_M
               "GPV_API_VERSION", "GPV_API_VERSION_MINOR", "GPV_API_VERSION_PATCH"}
 
 
+# Views are made of zeros, and the version is asked for before there is a recorder.
+NOT_CALLED = {"gpv_image_wrap", "gpv_image_init", "gpv_buffer_init", "gpv_api_version"}
+called = set()
+
+
+class Recorder:
+    """The library, and which of its functions are called."""
+
+    def __init__(self, library):
+        self.library = library
+
+    def __getattr__(self, name):
+        called.add(name)
+        return getattr(self.library, name)
+
+
+the_library = Recorder(_abi.library())
+_abi.library = lambda: the_library
+
+
+def tearDownModule():
+    missing = set(_abi.FUNCTIONS) - called - NOT_CALLED
+    assert not missing, f"no test here calls {sorted(missing)}"
+
+
 class Layout(unittest.TestCase):
     """What ctypes makes of the structs is what the C compiler makes of them."""
 
@@ -86,6 +115,25 @@ class Layout(unittest.TestCase):
         self.assertEqual(ours, {name: truth[name] for name in truth if name not in NOT_NEEDED})
         version = _abi.API_VERSION[0] << 16 | _abi.API_VERSION[1] << 8
         self.assertLessEqual(version, truth["GPV_API_VERSION"][0])
+
+    def test_types(self):
+        """Of fields: signed, unsigned or floating, as the headers name them."""
+        text = public.text(INCLUDE)
+        kinds = {name: kind for kind, name in
+                 re.findall(r"^typedef (u?int\d+_t) (\w+);", text, re.M)}
+        ctype = {"int32_t": c.c_int32, "uint32_t": c.c_uint32, "int64_t": c.c_int64,
+                 "uint64_t": c.c_uint64, "float": c.c_float, "double": c.c_double}
+        ours = {struct.__doc__: dict(struct._fields_) for struct in vars(_abi).values()
+                if isinstance(struct, type) and issubclass(struct, c.Structure)}
+        compared = 0
+        for body, name in re.findall(r"typedef struct \w+ \{(.*?)\} (\w+);", text, re.S):
+            for kind, field in re.findall(r"^\s*(\w+) (\w+)(?:\[\w+\])?;", body, re.M):
+                if kinds.get(kind, kind) in ctype:
+                    got = ours[name][field]
+                    self.assertIs(getattr(got, "_type_", got) if issubclass(got, c.Array) else got,
+                                  ctype[kinds.get(kind, kind)], f"{name}.{field}")
+                    compared += 1
+        self.assertGreater(compared, 100)
 
     def test_functions(self):
         def count(prototype):
@@ -303,6 +351,19 @@ class Operators(OnCpu):
         with self.assertRaisesRegex(gpv.InvalidArgument, "rect"):
             segment(picture, rect=(0, 0, 33, 3))
 
+    def test_query_and_set(self):
+        for kind, params in ((gpv.Erode, {"radius_x": 2}), (gpv.Ccl, {"connectivity": 4}),
+                             (gpv.Kmeans, {"clusters": 3}), (gpv.Sift, {"octaves": 2}),
+                             (gpv.Match, {"mutual": 0}), (gpv.Segment, {"rounds": 2}),
+                             (gpv.Graphcut, {"time_limit": 5})):
+            with kind(self.context) as operator:
+                before = operator.params
+                operator.set(**params)
+                self.assertEqual(operator.params, {**before, **params})
+                self.assertEqual(kind(self.context, **params).params, operator.params)
+                self.assertIs(operator.query(), True)
+                operator.wait()
+
     def test_prepare(self):
         picture, labels = noise(30, 40, 3), numpy.zeros((30, 40), numpy.uint8)
         gpv.Erode(self.context).prepare(picture)
@@ -389,6 +450,17 @@ class Pictures(OnCpu):
                 self.erode(picture)
         with self.assertRaisesRegex(ValueError, "NV12 has 2 planes, here are 1"):
             gpv.Image([good], "nv12")
+        wide = good.astype(">u2")
+        for picture, fmt, why in ((noise(12, 10)[:, :8], "i420", "gaps between its rows"),
+                                  (noise(8), "gray8", r"shape \(8,\)"), (noise(3, 8, 1), "nv12", "3 \\* height"),
+                                  ([], None, "one plane at least"), (wide, "gray16", "byte order"),
+                                  ([good, noise(8)], "nv12", r"shape \(8,\)")):
+            with self.assertRaisesRegex(ValueError, why):
+                gpv.Image(picture, fmt)
+        with self.assertRaisesRegex(TypeError, "mask"):
+            self.erode(numpy.ma.masked_array(good))
+        with self.assertRaisesRegex(ValueError, "room is 0, must be 1 or more"):
+            gpv.Ccl(self.context)(good, room=0)
         with self.assertRaisesRegex(ValueError, "plane 1 of src has the shape"):
             self.erode(gpv.Image([good, noise(3, 8)], "nv12"))
         with self.assertRaisesRegex(ValueError, "RGB8 is of uint8"):
@@ -411,6 +483,35 @@ class Pictures(OnCpu):
         for bad in records[:, :4], records[::2]:
             with self.assertRaisesRegex(ValueError, "keypoints has gaps"):
                 buffer_view("keypoints", span(bad))
+        self.assertEqual(buffer_view("query", span(numpy.empty((0, 128), numpy.uint8))).size, 0)
+
+    def test_buffers_of_other_types(self):
+        """What NumPy makes of numbers is of 8 bytes: they would be read as two of 4."""
+        picture = noise(20, 20, 3)
+        kmeans, ccl = gpv.Kmeans(self.context, clusters=4), gpv.Ccl(self.context)
+        sift = gpv.Sift(self.context)
+        records = numpy.zeros(9, gpv.KEYPOINT)
+        for call, why in (
+                (lambda: kmeans.run(picture, centroids=numpy.zeros((4, 3))), "centroids .*float64, must be of float32"),
+                (lambda: kmeans.run(picture, counts=numpy.zeros(4, int)), "counts .*int64, must be of int32"),
+                (lambda: ccl.run(picture, components=numpy.zeros((9, 5))), "components .*float64, must be of records of 40"),
+                (lambda: ccl.run(picture, count=numpy.zeros(1)), "count .*must be of int32"),
+                (lambda: sift.run(picture, keypoints=records.astype(gpv.KEYPOINT.newbyteorder())),
+                 "keypoints .*must be of records of 24"),
+                (lambda: sift.run(picture, keypoints=records, descriptors=numpy.zeros((9, 128), "f4")),
+                 "descriptors .*float32, must be of uint8"),
+                (lambda: sift.describe(picture, numpy.zeros((10, 6))), "keypoints .*float64"),
+                (lambda: gpv.Match(self.context)(numpy.zeros((3, 128)), noise(3, 128)),
+                 "query .*float64, must be of uint8")):
+            with self.assertRaisesRegex(TypeError, why):
+                call()
+        with self.assertRaisesRegex(ValueError, "1 bytes more than 3 records"):
+            sift.describe(picture, numpy.zeros(73, numpy.uint8))
+        self.assertEqual(sift.describe(picture, records[:0]).shape, (0, 128))
+        centroids = numpy.zeros((4, 3), numpy.float32)
+        kmeans.run(picture, centroids=centroids)
+        kmeans.wait()
+        self.assertTrue(centroids.any())
 
 
 class OfCuda:
@@ -468,6 +569,54 @@ class DeviceArrays(OnCpu):
         view = view_of(array)
         self.assertEqual((view.memory, view.device, view.width, view.height), (1, 3, 34, 17))
 
+    def test_what_is_kept(self):
+        """Until a run is over its arrays live, but for those in CUDA memory that streams give back."""
+        calls = []
+        self.context.call_all = lambda listed: calls.append(listed) or 0
+        erode = gpv.Erode.__new__(gpv.Erode)
+        erode.context, erode._handle, erode._kept = self.context, c.c_void_p(8), []
+        erode._lock = threading.RLock()
+
+        def enqueue(make):
+            arrays = [make(), make()]
+            alive = weakref.ref(arrays[0])
+            erode._enqueue(Call(self.context, None, *arrays), "run")
+            return alive
+
+        class InHost(OfDlpack):
+            def __dlpack_device__(self):
+                return 1, 0
+        in_host, unordered = enqueue(lambda: InHost(noise(4, 4))), enqueue(OfCuda)
+        ordered = [enqueue(lambda: OfCuda(7)) for _ in range(3)]
+        gc.collect()
+        self.assertTrue(unordered(), "another run has taken its array away")
+        self.assertEqual([alive() is not None for alive in ordered], [False, False, True])
+        self.assertEqual(len(erode._kept), 3)
+        erode._wait()
+        gc.collect()
+        self.assertEqual((erode._kept, unordered(), ordered[2](), in_host()), ([], None, None, None))
+
+        last = enqueue(OfCuda)
+        del self.context.call_all
+        with self.context._lock, mock.patch("gpuvision._abi.library"):
+            erode.close()  # while a thread is inside
+            gc.collect()
+            self.assertTrue(last(), "it is freed later than its arrays")
+        self.context._orphans.clear()
+
+    def test_a_failed_run_is_kept(self):
+        def fail(listed):
+            raise error
+        erode = gpv.Erode(self.context)
+        with mock.patch.object(self.context, "call_all", fail):
+            for error, kept in ((gpv.InvalidArgument(-1), 0), (gpv.Unsupported(-2), 0),
+                                (gpv.DeviceError(-5), 1), (KeyboardInterrupt(), 2)):
+                with self.assertRaises(type(error)):
+                    erode.run(noise(4, 4), noise(4, 4))
+                self.assertEqual(len(erode._kept), kept)
+        erode.wait()
+        self.assertEqual(erode._kept, [])
+
     def test_dlpack_in_host_memory(self):
         class Host(OfDlpack):
             def __dlpack_device__(self):
@@ -483,11 +632,9 @@ class DeviceArrays(OnCpu):
         class Protocol:
             def __cuda_stream__(self):
                 return 0, 50
-        calls = []
+        calls, erode = [], gpv.Erode(self.context)
         self.context.call_all = lambda listed: calls.extend(
             (name.split("_")[-1], *arguments[1:3]) for name, arguments in listed)
-        erode = gpv.Erode.__new__(gpv.Erode)
-        erode.context, erode._handle, erode._kept = self.context, c.c_void_p(8), []
         for stream, arrays, want in (
                 (None, [OfCuda(7), OfCuda(7)], [("run", 7)]),
                 (None, [OfCuda(), OfCuda(9)], [("run", 9)]),
@@ -498,7 +645,6 @@ class DeviceArrays(OnCpu):
             calls.clear()
             erode._enqueue(Call(self.context, stream, *arrays), "run")
             self.assertEqual([call[:3 if call[0] == "follow" else 2] for call in calls], want)
-        erode._handle = c.c_void_p()
         del self.context.call_all
         with self.assertRaisesRegex(TypeError, "__cuda_stream__"):
             gpv.Erode(self.context)(noise(4, 4), stream="7")
@@ -552,12 +698,38 @@ class Contexts(unittest.TestCase):
         self.assertTrue(any(level is gpv.LogLevel.ERROR and "radius_x" in text
                             for level, text in lines), lines)
 
+    def test_log_that_calls_back(self):
+        said = []
+
+        def log(level, text):
+            try:
+                context.sync()
+            except RuntimeError as error:
+                said.append(str(error))
+        with gpv.Context("cpu", log=log) as context:
+            with self.assertRaises(gpv.InvalidArgument):
+                gpv.Erode(context, radius_x=-1)
+        self.assertEqual(said, ["a log callback must not call back into its context"])
+
+    def test_errors_travel(self):
+        with gpv.Context("cpu") as context, self.assertRaises(gpv.InvalidArgument) as raised:
+            gpv.Erode(context, radius_x=-1)
+        for error in copy.copy(raised.exception), pickle.loads(pickle.dumps(raised.exception)):
+            self.assertEqual((type(error), str(error), error.status),
+                             (gpv.InvalidArgument, str(raised.exception),
+                              gpv.Status.ERR_INVALID_ARGUMENT))
+
     def test_no_device(self):
         with self.assertRaises((gpv.NoDevice, gpv.Unsupported, gpv.InvalidArgument)) as raised:
             gpv.Context("cuda", device=4096)
         self.assertGreater(len(str(raised.exception)), 20)
         with self.assertRaisesRegex(ValueError, "no Backend: auto, cpu, cuda"):
             gpv.Context("gpu")
+        with mock.patch("sys.unraisablehook") as hook:
+            with self.assertRaises(TypeError):
+                gpv.Context(color=1)
+            gc.collect()
+        hook.assert_not_called()
 
     def test_threads(self):
         picture = noise(200, 300)
@@ -570,12 +742,36 @@ class Contexts(unittest.TestCase):
                 for _ in range(20):
                     if not (erode(picture) == want).all():
                         wrong.append(context)
-            contexts = [shared, shared, gpv.Context("cpu"), gpv.Context("cpu")]
-            threads = [threading.Thread(target=work, args=[context]) for context in contexts]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
+            self.in_threads(work, [shared, shared, gpv.Context("cpu"), gpv.Context("cpu")])
+        self.assertEqual(wrong, [])
+
+    def in_threads(self, work, arguments):
+        def guarded(argument):
+            try:
+                work(argument)
+            except BaseException as error:  # of a thread nobody would hear
+                failures.append(error)
+        failures = []
+        threads = [threading.Thread(target=guarded, args=[argument]) for argument in arguments]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(failures, [])
+
+    def test_one_operator_in_threads(self):
+        """Each call finds what is in its own picture."""
+        def work(count):
+            dots = numpy.zeros((60, 60), numpy.uint8)
+            dots.flat[:2 * count:2] = 1
+            for _ in range(200):
+                found = ccl(dots, dst=False)
+                if (found.count, len(found.records)) != (count, count):
+                    wrong.append((found.count, count))
+        wrong = []
+        with gpv.Context("cpu") as context:
+            ccl = gpv.Ccl(context)
+            self.in_threads(work, [1, 7, 20, 28])
         self.assertEqual(wrong, [])
 
     def test_parameters(self):
@@ -584,12 +780,38 @@ class Contexts(unittest.TestCase):
                     ({"radius": 1}, TypeError, "no parameter 'radius': operation, shape, radius_x"),
                     ({"struct_size": 4}, TypeError, "no parameter"),
                     ({"radius_x": 2**32 + 1}, ValueError, "radius_x is 4294967297"),
+                    ({"radius_x": numpy.int64(2**32 + 3)}, ValueError, "radius_x is 4294967299"),
                     ({"radius_x": "1"}, TypeError, "radius_x is '1'"),
+                    ({"radius_x": 1.5}, TypeError, "radius_x is 1.5, must be a whole number"),
+                    ({"shape": gpv.MorphOperation.OPEN}, TypeError, "is no MorphShape"),
                     ({"shape": "disc"}, ValueError, "'disc' is no MorphShape: rect, cross, ellipse"),
                     ({"shape": 7}, ValueError, "7 is not a valid MorphShape")):
                 with self.assertRaisesRegex(kind, why):
                     gpv.Erode(context, **params)
             self.assertIn("radius_x=3", repr(gpv.Erode(context, radius_x=3)))
+            self.assertIn("ratio=0.8,", repr(gpv.Match(context)))
+            self.assertEqual(gpv.Erode(context, radius_x=numpy.int64(3)).params["radius_x"], 3)
+
+    def test_numbers_that_do_not_fit(self):
+        big, picture, descriptors = 2**32 + 5, noise(8, 8), noise(3, 128)
+        with gpv.Context("cpu") as context:
+            sift, match = gpv.Sift(context), gpv.Match(context)
+            for call in (lambda: gpv.Ccl(context).prepare(picture, None, big),
+                         lambda: sift.prepare(picture, None, big),
+                         lambda: match.prepare(big, 1), lambda: match.prepare(1, big),
+                         lambda: match.draw(picture, [(1, 1), (2, 2)], color=1 << 32),
+                         lambda: sift.draw(picture, color=-1),
+                         lambda: gpv.Segment(context)(picture, rect=(big, 0, 1, 1)),
+                         lambda: gpv.Context("cpu", device=big),
+                         lambda: gpv.kmeans_color(7, [1, 2, 3])):
+                with self.assertRaises(ValueError):
+                    call()
+            with self.assertRaisesRegex(TypeError, "color is .*, must be a whole number"):
+                match.draw(picture, [(1, 1), (2, 2)], color=(255, 0, 0))
+            self.assertEqual(len(match(descriptors, descriptors)), 3)
+            self.assertEqual(gpv.kmeans_color("lab", [0, 128, 128]), 0)
+            with self.assertRaisesRegex(ValueError, "3 numbers, not 2"):
+                gpv.kmeans_color("rgb", [1, 2])
 
 
 class Library(unittest.TestCase):

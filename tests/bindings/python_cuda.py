@@ -28,14 +28,14 @@ except ImportError as error:
     print(f"JAX is left out: {error}")
 import gpuvision as gpv  # noqa: E402
 
-# Begins to write when a second or so is over.
+# Begins to write when so many clocks of the GPU are over.
 late_copy = cupy.RawKernel(r"""extern "C" __global__
 void late_copy(const unsigned char *from, unsigned char *to, int count, long long ticks) {
     const long long start = clock64();
     while (clock64() - start < ticks) {}
     for (int i = threadIdx.x; i < count; i += blockDim.x) to[i] = from[i];
 }""", "late_copy")
-A_WHILE = 200_000_000  # clocks of the GPU: 0.1 s
+A_WHILE = 200_000_000  # 0.1 s
 
 
 def photograph():
@@ -66,10 +66,11 @@ class OnCuda(unittest.TestCase):
         self.color = photograph()
         self.gray = numpy.ascontiguousarray(self.color[..., 1])
 
-    def each(self):
+    def each(self, check):
+        """check(to_device) for each library."""
         for name, to_device in LIBRARIES.items():
             with self.subTest(name):
-                yield to_device
+                check(to_device)
 
     def assert_equal(self, got, want):
         self.assertTrue((host(got) == want).all())
@@ -84,7 +85,8 @@ class Results(OnCuda):
     def test_erode(self):
         params = {"radius_x": 3, "shape": "ellipse"}
         want = gpv.Erode(self.cpu, **params)(self.color)
-        for to_device in self.each():
+
+        def check(to_device):
             erode, src = gpv.Erode(self.cuda, **params), to_device(self.color)
             got = erode(src)
             self.assert_like(got, src)
@@ -99,18 +101,22 @@ class Results(OnCuda):
             self.assert_equal(erode(wide[:, 40:360], wide[:, 40:360]), want)
             with self.assertRaisesRegex(gpv.Unsupported, "src"):
                 gpv.Erode(self.cpu)(src)
+        self.each(check)
 
     def test_nv12(self):
         rows = numpy.ascontiguousarray(self.gray[:, :256])
         want = gpv.Erode(self.cpu)(gpv.Image(rows, "nv12"))
-        for to_device in self.each():
+
+        def check(to_device):
             got = gpv.Erode(self.cuda)(gpv.Image(to_device(rows), "nv12"))
             for mine, plane in zip(got.planes, want.planes):
                 self.assert_equal(mine, plane)
+        self.each(check)
 
     def test_ccl(self):
         want = gpv.Ccl(self.cpu, threshold=128)(self.gray)
-        for to_device in self.each():
+
+        def check(to_device):
             ccl, src = gpv.Ccl(self.cuda, threshold=128), to_device(self.gray)
             got = ccl(src)
             self.assert_like(got.image, src)
@@ -122,10 +128,12 @@ class Results(OnCuda):
             self.assertEqual(ccl.wait().count, want.count)
             self.assertTrue((host(records).view(gpv.COMPONENT)[:, 0] == want.records).all())
             self.assert_equal(count, want.count)
+        self.each(check)
 
     def test_kmeans(self):
         want = gpv.Kmeans(self.cpu, clusters=5)(self.color)
-        for to_device in self.each():
+
+        def check(to_device):
             kmeans, src = gpv.Kmeans(self.cuda, clusters=5), to_device(self.color)
             got = kmeans(src)
             self.assert_like(got.labels, src)
@@ -137,13 +145,15 @@ class Results(OnCuda):
             kmeans.run(src, centroids=centroids)
             kmeans.wait()
             self.assert_equal(centroids, want.centroids)
+        self.each(check)
 
     def test_sift_and_match(self):
         sift_on_cpu = gpv.Sift(self.cpu)
         want = sift_on_cpu(self.color)
         pairs = gpv.Match(self.cpu)(want.descriptors[::2].copy(), want.descriptors)
         self.assertGreater(len(pairs), 20)
-        for to_device in self.each():
+
+        def check(to_device):
             sift, match, src = gpv.Sift(self.cuda), gpv.Match(self.cuda), to_device(self.color)
             got = sift(src)
             self.assertTrue((got.keypoints == want.keypoints).all())
@@ -169,6 +179,7 @@ class Results(OnCuda):
             sift_on_cpu(self.color)
             sift_on_cpu.draw(alike)
             self.assert_equal(drawn, alike)
+        self.each(check)
 
     def test_segment_and_graphcut(self):
         want = gpv.Segment(self.cpu, rounds=2, certificate=True)(
@@ -177,7 +188,8 @@ class Results(OnCuda):
         terminals = random.integers(-100, 100, (60, 70), numpy.int32)
         links = random.integers(0, 50, (8, 60, 70), numpy.int32)
         cut = gpv.Graphcut(self.cpu, certificate=True)(terminals, links)
-        for to_device in self.each():
+
+        def check(to_device):
             src = to_device(self.color)
             got = gpv.Segment(self.cuda, rounds=2, certificate=True)(
                 src, rect=(40, 30, 240, 180), dst=True)
@@ -188,6 +200,7 @@ class Results(OnCuda):
             mine = gpv.Graphcut(self.cuda, certificate=True)(to_device(terminals), to_device(links))
             self.assert_equal(mine.mask, cut.mask)
             self.assertEqual((mine.flow, mine.cut), (cut.flow, cut.flow))
+        self.each(check)
 
     def test_host_memory(self):
         want = gpv.Kmeans(self.cpu, clusters=3)(self.color)
@@ -216,11 +229,13 @@ class Results(OnCuda):
 class Memory(OnCuda):
     def test_nothing_is_copied(self):
         """The views have the addresses of the arrays."""
-        for to_device in self.each():
+
+        def check(to_device):
             array = to_device(self.color)
             view = gpv.Image(array).view("src", [gpv.arrays.span(array)])
             address = array.data_ptr() if isinstance(array, torch.Tensor) else array.data.ptr
             self.assertEqual((view.memory, view.data[0]), (gpv.Memory.CUDA, address))
+        self.each(check)
 
     def test_a_run_allocates_nothing(self):
         """CUDA's free memory, and CuPy's pool, are as before."""
@@ -242,6 +257,23 @@ class Memory(OnCuda):
         kmeans.wait()
         self.assertEqual((cupy.cuda.runtime.memGetInfo()[0], pool.used_bytes(),
                           pool.total_bytes()), before)
+
+
+    def test_host_results_of_two_runs(self):
+        """A run on the device alone does not lose what the one before has to write to the host."""
+        ccl, src = gpv.Ccl(self.cuda, threshold=128), cupy.asarray(self.gray)
+        want = gpv.Ccl(self.cpu, threshold=128)(self.gray)
+        for _ in range(20):
+            records = numpy.zeros(want.count, gpv.COMPONENT)
+            ccl.run(src, components=records)
+            del records
+            ccl.run(src)
+            self.assertEqual(ccl.wait().count, want.count)
+        records = numpy.zeros(want.count, gpv.COMPONENT)
+        ccl.run(src, components=records)
+        ccl.run(src)
+        ccl.wait()
+        self.assertTrue((records == want.records).all())
 
 
 class Streams(OnCuda):

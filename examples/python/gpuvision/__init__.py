@@ -17,25 +17,29 @@ from ._abi import (DEVICE_CURRENT, Backend, CclMode, CclOutput, ColorMatrix, Col
                    SegmentPaint, SiftStyle, SiftType, Status)
 from ._errors import (DeviceError, DeviceLost, Error, InvalidArgument, NoDevice, OutOfMemory,
                       TooSmall, Unsupported)
-from .arrays import Image
-from .ccl import COMPONENT, Ccl, Components
+from .arrays import Array, Image, Picture
+from .ccl import COMPONENT, Ccl, CclParams, Components, Counts
 from .context import Context, backend_available, library_version
-from .erode import Erode
-from .graphcut import Cut, Graphcut
-from .kmeans import Clusters, Kmeans, kmeans_color
-from .match import NEAREST, PAIR, Homography, Match, find_homography
-from .segment import Segment, Segmentation
-from .sift import KEYPOINT, Features, Sift
+from .erode import Erode, ErodeParams
+from .graphcut import Cut, CutSummary, Graphcut, GraphcutParams
+from .kmeans import Clustering, Clusters, Kmeans, KmeansParams, kmeans_color
+from .match import (NEAREST, PAIR, Homography, HomographyParams, Match, Matching, MatchParams,
+                    find_homography)
+from .operators import Operator
+from .segment import Segment, Segmentation, SegmentParams
+from .sift import KEYPOINT, Count, Features, Sift, SiftParams
 
 __version__ = "0.1.0"
 
 __all__ = [
-    "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR",
-    "Backend", "Ccl", "CclMode", "CclOutput", "Clusters", "ColorMatrix", "ColorRange", "Components",
-    "Context", "Cut", "DeviceError", "DeviceLost", "Erode", "Error", "Features", "Format",
-    "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "KmeansMetric", "KmeansSpace",
-    "KmeansStart", "LibraryNotFound", "LogLevel", "Match", "Memory", "MorphBorder",
-    "MorphOperation", "MorphPlanes", "MorphShape", "NoDevice", "OutOfMemory", "Segment",
-    "SegmentFit", "SegmentModel", "SegmentPaint", "Segmentation", "Sift", "SiftStyle", "SiftType",
-    "Status", "TooSmall", "Unsupported", "backend_available", "find_homography", "kmeans_color",
-    "library_version"]
+    "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl",
+    "CclMode", "CclOutput", "CclParams", "Clustering", "Clusters", "ColorMatrix", "ColorRange",
+    "Components", "Context", "Count", "Counts", "Cut", "CutSummary", "DeviceError",
+    "DeviceLost", "Erode", "ErodeParams", "Error", "Features", "Format", "Graphcut",
+    "GraphcutParams", "Homography", "HomographyParams", "Image", "InvalidArgument", "Kmeans",
+    "KmeansMetric", "KmeansParams", "KmeansSpace", "KmeansStart", "LibraryNotFound", "LogLevel",
+    "Match", "MatchParams", "Matching", "Memory", "MorphBorder", "MorphOperation",
+    "MorphPlanes", "MorphShape", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment",
+    "SegmentFit", "SegmentModel", "SegmentPaint", "SegmentParams", "Segmentation", "Sift",
+    "SiftParams", "SiftStyle", "SiftType", "Status", "TooSmall", "Unsupported",
+    "backend_available", "find_homography", "kmeans_color", "library_version"]

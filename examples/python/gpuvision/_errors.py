@@ -17,7 +17,11 @@ class Error(RuntimeError):
         words = _abi.library().gpv_status_string(status).decode()
         super().__init__(text if text.startswith(words) else f"{words}: {text}" if text else words)
         self.status = Status(status) if status in set(Status) else status
+        self._text = text
         self.result: Any = None  #: what was found all the same, where wait() has raised this
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.status, self._text)
 
 
 class InvalidArgument(Error, ValueError):

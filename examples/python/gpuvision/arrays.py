@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes as c
 import functools
+import operator
 import sys
 from dataclasses import dataclass
 from enum import IntEnum
@@ -41,8 +42,15 @@ class Span:
             count *= length
         return count
 
+    @property
+    def nbytes(self) -> int:
+        """Of all elements, without what lies between them."""
+        return self.row_bytes * self.shape[0] if self.shape else self.itemsize
+
     def rows_are_dense(self) -> bool:
         """Whether nothing lies between the elements of a row, that is, of all axes but the first."""
+        if 0 in self.shape:
+            return True
         expected = self.itemsize
         for length, stride in zip(self.shape[:0:-1], self.strides[:0:-1]):
             if length != 1 and stride != expected:
@@ -74,6 +82,8 @@ class _DLTensor(c.Structure):
 
 
 _DL_CUDA = 2
+_pointer_of = c.PYFUNCTYPE(c.c_void_p, c.py_object, c.c_char_p)(
+    ("PyCapsule_GetPointer", c.pythonapi))
 
 
 def _dlpack_on_cuda(array: Array) -> bool:
@@ -83,9 +93,7 @@ def _dlpack_on_cuda(array: Array) -> bool:
 def _from_dlpack(array: Array, stream: int) -> Span:
     # By that protocol 1 is CUDA's default stream, and 0 is nothing.
     capsule = array.__dlpack__(stream=stream or 1)
-    pointer_of = c.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = c.c_void_p, [c.py_object, c.c_char_p]
-    tensor = _DLTensor.from_address(pointer_of(capsule, b"dltensor"))
+    tensor = _DLTensor.from_address(_pointer_of(capsule, b"dltensor"))
     itemsize = tensor.dtype.bits * tensor.dtype.lanes // 8
     shape = tuple(tensor.shape[:tensor.ndim])
     strides = (tuple(itemsize * stride for stride in tensor.strides[:tensor.ndim])
@@ -94,8 +102,10 @@ def _from_dlpack(array: Array, stream: int) -> Span:
                 array.__dlpack_device__()[1], True, (array, capsule))
 
 
-def _library_of(array: Array) -> str:
-    return type(array).__module__.partition(".")[0]
+def _is_of(array: Array, library: str, kind: str) -> bool:
+    """Whether it is of a class of a library, which need not be there."""
+    module = sys.modules.get(library)
+    return module is not None and isinstance(array, getattr(module, kind))
 
 
 def _from_torch(tensor: Array) -> Span:
@@ -110,6 +120,8 @@ def _from_interface(array: Array, interface: dict[str, Any]) -> Span:
     """Of __cuda_array_interface__, in which 1 is CUDA's default stream."""
     shape, itemsize = tuple(interface["shape"]), numpy.dtype(interface["typestr"]).itemsize
     pointer, readonly = interface["data"]
+    if interface.get("mask") is not None:
+        raise TypeError("an array with a mask is taken for none")
     stream = interface.get("stream")
     ordinal = getattr(getattr(array, "device", None), "id", -1)  # as CuPy says it
     return Span(pointer, shape, interface.get("strides") or _dense_strides(shape, itemsize), itemsize,
@@ -118,7 +130,7 @@ def _from_interface(array: Array, interface: dict[str, Any]) -> Span:
 
 
 def _is_cuda_tensor(array: Array) -> bool:
-    return _library_of(array) == "torch" and array.is_cuda
+    return _is_of(array, "torch", "Tensor") and array.is_cuda
 
 
 def on_device(array: Array) -> bool:
@@ -131,10 +143,10 @@ def on_device(array: Array) -> bool:
 
 def _on_host(array: Array) -> numpy.ndarray:
     """An array of another library as NumPy's, of the same memory."""
-    if _library_of(array) == "torch":
+    if _is_of(array, "torch", "Tensor"):
         return array.numpy()
     if hasattr(array, "__dlpack__"):
-        return numpy.from_dlpack(array)
+        return numpy.from_dlpack(array)  # read-only, whatever it was
     raise TypeError(f"an array is NumPy's, or has __cuda_array_interface__ or __dlpack__, which a "
                     f"{type(array).__name__} has not")
 
@@ -151,22 +163,24 @@ def span(array: Array, stream: Optional[int] = None) -> Optional[Span]:
         if _dlpack_on_cuda(array):
             return None if stream is None else _from_dlpack(array, stream)
         array = _on_host(array)
+    if isinstance(array, numpy.ma.MaskedArray):
+        raise TypeError("an array with a mask is taken for none")
     return Span(array.ctypes.data, array.shape, array.strides, array.itemsize, None,
                 array.flags.writeable, array)
 
 
 def empty_like(array: Array, shape: Sequence[int], dtype: str) -> Array:
     """A new array where another one is, of the same library: NumPy, CuPy or PyTorch."""
-    library = _library_of(array)
-    if library == "torch":
+    if _is_of(array, "torch", "Tensor"):
         torch = sys.modules["torch"]
         return torch.empty(tuple(shape), dtype=getattr(torch, dtype), device=array.device)
-    if library == "cupy":
+    if _is_of(array, "cupy", "ndarray"):
         with array.device:
             return sys.modules["cupy"].empty(tuple(shape), dtype)
     if not on_device(array):
         return numpy.empty(tuple(shape), dtype)
-    raise TypeError(f"gpuvision makes no arrays of {library}: pass the arrays for the results")
+    raise TypeError(f"gpuvision makes no arrays like a {type(array).__module__}."
+                    f"{type(array).__name__}: pass the arrays for the results")
 
 
 _DTYPES = {Format.GRAY8: "uint8", Format.GRAY16: "uint16", Format.GRAYF32: "float32",
@@ -180,6 +194,8 @@ _CHANNELS = {Format.RGB8: 3, Format.BGR8: 3, Format.RGBA8: 4, Format.BGRA8: 4, F
 
 @functools.lru_cache
 def _name_of(dtype: Any) -> str:
+    if isinstance(dtype, numpy.dtype) and not dtype.isnative:
+        return f"{dtype} of another byte order"
     return str(dtype).rpartition(".")[2]  # torch.uint8
 
 
@@ -221,13 +237,16 @@ class Image:
     color_matrix, color_range  of YUV
 
     The first axis may have any stride of at least one row; the others have no gaps. An array that
-    is seen through a step, a flip or a transposition has to be made contiguous before.
+    is seen through a step, a flip or a transposition has to be made contiguous before. An array in
+    host memory of another library than NumPy and PyTorch cannot be written: NumPy says so.
     """
 
     def __init__(self, planes: Union[Array, Sequence[Array]], format: Union[Format, str, None] = None,
                  color_matrix: Union[ColorMatrix, str] = ColorMatrix.AUTO,
                  color_range: Union[ColorRange, str] = ColorRange.AUTO):
         listed = isinstance(planes, (tuple, list))
+        if listed and not planes:
+            raise ValueError("an Image has one plane at least")
         if format is None:
             format = _guess(planes[0] if listed else planes)
         self.format = enum_value(Format, format)
@@ -241,6 +260,9 @@ class Image:
             if _dtype_of(plane) != _DTYPES[self.format]:
                 raise ValueError(f"{self.format.name} is of {_DTYPES[self.format]}, this array of "
                                  f"{_dtype_of(plane)}")
+            if len(plane.shape) < 2:
+                raise ValueError(f"a plane has the shape {tuple(plane.shape)}, must be (height, "
+                                 "width) or (height, width, channels)")
         self.height, self.width = (int(length) for length in self.planes[0].shape[:2])
 
     def _split(self, array: Array) -> tuple[Array, ...]:
@@ -248,6 +270,9 @@ class Image:
             return tuple(array[i] for i in range(array.shape[0]))
         if self.format not in (Format.NV12, Format.I420, Format.P016):
             return (array,)
+        if len(array.shape) != 2:
+            raise ValueError(f"{self.format.name} as one array has the shape {tuple(array.shape)}, "
+                             "must be (3 * height / 2, width)")
         rows, width = array.shape
         height = rows * 2 // 3
         if rows % 3 or width % 2:
@@ -255,8 +280,14 @@ class Image:
                              "one behind the other: pass the planes")
         if self.format != Format.I420:
             return array[:height], array[height:]
+        whole = span(array)
+        if whole is None or not whole.rows_are_dense() or whole.strides[0] != whole.row_bytes:
+            raise ValueError("I420 as one array has gaps between its rows: pass the planes")
         chroma = array[height:].reshape(2, height // 2, width // 2)
         return array[:height], chroma[0], chroma[1]
+
+    def __repr__(self) -> str:
+        return f"<gpuvision.Image of {self.width} x {self.height} pixels, {self.format.name}>"
 
     def empty(self) -> Image:
         """One of the same format and size, of new arrays."""
@@ -270,11 +301,12 @@ class Image:
         image = _abi.ImageView(c.sizeof(_abi.ImageView), self.format)
         image.width, image.height = self.width, self.height
         image.color_matrix, image.color_range = self.color_matrix, self.color_range
-        place = spans[0].device
-        if any(part.device != place for part in spans):
+        places = {device if part.device == -1 else part.device for part in spans}
+        if len(places) > 1:
             raise ValueError(f"the planes of {name} are in different memory")
+        place = places.pop()
         if place is not None:
-            image.memory, image.device = Memory.CUDA, device if place < 0 else place
+            image.memory, image.device = Memory.CUDA, place
         channels = _CHANNELS.get(self.format, 1)
         row_bytes, rows = c.c_int64(), c.c_int64()
         for i, part in enumerate(spans):
@@ -308,15 +340,30 @@ def image_of(picture: Picture) -> Image:
     return picture if isinstance(picture, Image) else Image(picture)
 
 
+_ANY_RECORD = "uint8", "int32", "uint32", "float32"
+
+
+def check_elements(name: str, array: Array, dtype: Union[str, numpy.dtype[Any]]) -> None:
+    """Refuses arrays of others than numbers of a type, or than records: these, their bytes, or
+    numbers of 4 bytes in their place, for libraries that have no records."""
+    found = _dtype_of(array)
+    if isinstance(dtype, str):
+        if found != dtype:
+            raise TypeError(f"{name} is an array of {found}, must be of {dtype}")
+    elif array.dtype != dtype and found not in _ANY_RECORD:
+        raise TypeError(f"{name} is an array of {found}, must be of records of {dtype.itemsize} "
+                        f"bytes, or of {', '.join(_ANY_RECORD)} in their place")
+
+
 def buffer_view(name: str, part: Span, device: int = 0, written: bool = True) -> _abi.BufferView:
     """A gpv_buffer of the memory of an array without gaps."""
     rows = part.shape[0] if part.shape else 1
-    if not part.rows_are_dense() or (rows > 1 and part.strides[0] != part.row_bytes):
+    if not part.rows_are_dense() or (rows > 1 and part.strides[0] != part.row_bytes and part.nbytes):
         raise ValueError(f"{name} has gaps in memory: pass a contiguous array")
     if written and not part.writable:
         raise ValueError(f"{name} is read-only")
     buffer = _abi.BufferView(c.sizeof(_abi.BufferView))
-    buffer.data, buffer.size = part.pointer, rows * part.row_bytes
+    buffer.data, buffer.size = part.pointer, part.nbytes
     if part.device is not None:
         buffer.memory, buffer.device = Memory.CUDA, device if part.device < 0 else part.device
     return buffer
@@ -326,6 +373,8 @@ def enum_value(kind: type[IntEnum], value: Any) -> Any:
     """A value of an enumeration: itself, its number, or its name in any case, with - for _."""
     if type(value) is kind:
         return value
+    if isinstance(value, IntEnum):
+        raise TypeError(f"{value!r} is no {kind.__name__}")
     if isinstance(value, str):
         try:
             return kind[value.upper().replace("-", "_")]
@@ -333,3 +382,14 @@ def enum_value(kind: type[IntEnum], value: Any) -> Any:
             names = ", ".join(member.name.lower() for member in kind)
             raise ValueError(f"{value!r} is no {kind.__name__}: {names}") from None
     return kind(value)
+
+
+def integer(name: str, value: Any, kind: type = c.c_int32) -> int:
+    """A whole number that fits a type of ctypes."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}, must be a whole number") from None
+    if kind(number).value != number:
+        raise ValueError(f"{name} is {number}, which is out of its range")
+    return number

@@ -34,7 +34,7 @@ class CclParams(TypedDict, total=False):
     output: Union[CclOutput, str]  #: what the picture shows; default "labels"
 
 
-@dataclass
+@dataclass(eq=False)
 class Components:
     """What Ccl finds."""
     count: int  #: components that were not dropped
@@ -76,17 +76,20 @@ class Ccl(Operator):
               uint8 for a mask, (height, width, 3) of uint8 for colours, in RGB; False = none
         room  records at first; a picture with more components is labelled twice
         """
-        image = self._new(src) if dst is True else dst if dst is not False else None
-        records = numpy.zeros(room, COMPONENT)
-        self.run(src, dst=image, components=records, stream=stream)
-        try:
-            found = self.wait()
-        except TooSmall as error:
-            if error.result.count <= room:
-                raise  # it is labels of 16 bits that have none
-            records = numpy.zeros(error.result.count, COMPONENT)
+        if room < 1:
+            raise ValueError(f"room is {room}, must be 1 or more")
+        with self._lock:
+            image = self._new(src) if dst is True else dst if dst is not False else None
+            records = numpy.zeros(room, COMPONENT)
             self.run(src, dst=image, components=records, stream=stream)
-            found = self.wait()
+            try:
+                found = self.wait()
+            except TooSmall as error:
+                if error.result.count <= room:
+                    raise  # it is labels of 16 bits that have none
+                records = numpy.zeros(error.result.count, COMPONENT)
+                self.run(src, dst=image, components=records, stream=stream)
+                found = self.wait()
         return Components(found.count, records[:found.components], image)
 
     def _new(self, src: Picture) -> Array:
@@ -110,7 +113,8 @@ class Ccl(Operator):
         """
         call = Call(self.context, stream, src, dst, components, count)
         self._enqueue(call, "run", call.image(src, "src"), call.image(dst, "dst", written=True),
-                      call.buffer(components, "components"), 0, call.buffer(count, "count"))
+                      call.buffer(components, "components", COMPONENT), 0,
+                      call.buffer(count, "count", "int32"))
 
     def wait(self) -> Counts:
         """Waits until the last run has finished. Raises TooSmall, with a result, where there are

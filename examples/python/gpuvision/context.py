@@ -2,15 +2,16 @@
 """The context: which backend and device compute, and where log lines go."""
 from __future__ import annotations
 
+import contextlib
 import ctypes as c
 import threading
 import weakref
-from typing import Any, Callable, Optional, Union
+from typing import Any, Callable, Iterator, Optional, Union
 
 from . import _abi
 from ._abi import DEVICE_CURRENT, Backend, LogLevel
 from ._errors import error_of
-from .arrays import enum_value
+from .arrays import enum_value, integer
 
 LogCallback = Callable[[LogLevel, str], None]
 
@@ -44,7 +45,7 @@ class Context:
 
     backend    "auto" (CUDA where it can be used, else the CPU), "cpu" or "cuda"
     device     CUDA ordinal, or "current": the CUDA context that is current on this thread
-    log        called with each line; not to call back into the context
+    log        called with each line, which must not call back into the context: RuntimeError
     log_level  of the lines that log gets; default: warnings and errors
 
     Raises NoDevice where CUDA was asked for and cannot be had, Unsupported where the library was
@@ -55,13 +56,16 @@ class Context:
     the end of its life.
     """
 
+    _handle = c.c_void_p()  # of what has not been made
+
     def __init__(self, backend: Union[Backend, str] = Backend.AUTO, device: Union[int, str] = 0,
                  log: Optional[LogCallback] = None, log_level: Union[LogLevel, str, None] = None):
-        self._handle = c.c_void_p()
         self._lock = threading.Lock()
-        self._orphans: list[tuple[Any, c.c_void_p]] = []
+        self._inside = 0  # the thread that has the lock
+        self._orphans: list[tuple[Any, c.c_void_p, Any]] = []
         self.operators: weakref.WeakSet[Any] = weakref.WeakSet()  #: that are made in it, and live
         library = _abi.library()
+        self._handle = c.c_void_p()
         last_error = ""
 
         def take(_: Any, level: int, message: bytes) -> None:
@@ -72,14 +76,15 @@ class Context:
                 log(LogLevel(level), message.decode(errors="replace"))
         params = _abi.initialized(_abi.ContextParams)
         params.backend = enum_value(Backend, backend)
-        params.device = DEVICE_CURRENT if device == "current" else device
+        params.device = DEVICE_CURRENT if device == "current" else integer("device", device)
         params.log = self._log = _abi.LogFunction(take)
         if log_level is not None:
             params.log_level = enum_value(LogLevel, log_level)
         status = library.gpv_context_create(c.byref(params), c.byref(self._handle))
         if status < 0:
             raise error_of(status, last_error)
-        self.device = max(params.device, 0)  #: of CUDA memory of which nobody says it
+        #: ordinal of CUDA memory whose library does not say it; with "current" it is taken to be 0
+        self.device = max(params.device, 0)
         self.backend = Backend(library.gpv_context_backend(self._handle))  #: CPU or CUDA
         #: name of the processor or CUDA device
         self.device_name: str = library.gpv_context_device_name(self._handle).decode()
@@ -103,7 +108,7 @@ class Context:
         if self._handle:
             for operator in list(self.operators):
                 operator.close()
-            with self._lock:
+            with self._alone():
                 self._free_orphans()
                 _abi.library().gpv_context_destroy(c.byref(self._handle))
 
@@ -124,7 +129,7 @@ class Context:
     def call_all(self, calls: list[tuple[str, tuple[Any, ...]]]) -> int:
         """Several calls, between which no other thread is inside; gives the status of the last."""
         library, status = _abi.library(), 0
-        with self._lock:
+        with self._alone():
             if not self._handle:
                 raise ValueError("the context is closed")
             self._free_orphans()
@@ -134,18 +139,31 @@ class Context:
                     raise error_of(status, library.gpv_context_error(self._handle).decode())
         return status
 
-    def release(self, destroy: Any, handle: c.c_void_p) -> None:
-        """Frees an operator, now or, where a thread is inside, with the next call. Whoever collects
-        garbage comes here, be it inside a call of the same thread."""
+    def release(self, destroy: Any, handle: c.c_void_p, kept: Any) -> None:
+        """Frees an operator, now or, where a thread is inside, with the next call; what it has kept
+        lives until then. Whoever collects garbage comes here, be it inside a call of the same
+        thread."""
         if self._lock.acquire(blocking=False):
             try:
                 destroy(c.byref(handle))
             finally:
                 self._lock.release()
         else:
-            self._orphans.append((destroy, handle))
+            self._orphans.append((destroy, handle, kept))
+
+    @contextlib.contextmanager
+    def _alone(self) -> Iterator[None]:
+        """No other thread is inside the library meanwhile."""
+        if self._inside == threading.get_ident():
+            raise RuntimeError("a log callback must not call back into its context")
+        with self._lock:
+            self._inside = threading.get_ident()
+            try:
+                yield
+            finally:
+                self._inside = 0
 
     def _free_orphans(self) -> None:
         while self._orphans:
-            destroy, handle = self._orphans.pop()
+            destroy, handle, _ = self._orphans.pop()
             destroy(c.byref(handle))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
 from . import _abi
 from ._abi import MorphBorder, MorphOperation, MorphPlanes, MorphShape
-from .arrays import Picture, image_of, Image
+from .arrays import Image, Picture, image_of
 from .context import Context
 from .operators import Call, Operator, in_host_memory
 
@@ -46,9 +46,10 @@ class Erode(Operator):
             dst = image_of(src).empty()
             if not isinstance(src, Image):
                 dst, = dst.planes
-        self.run(src, dst, stream=stream)
-        if in_host_memory(dst):
-            self.wait()
+        with self._lock:
+            self.run(src, dst, stream=stream)
+            if in_host_memory(dst):
+                self.wait()
         return dst
 
     def prepare(self, like: Picture) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypedDict
 
+import numpy
+
 from . import _abi
 from ._abi import Format
 from .arrays import Array, Image, Picture, empty_like
@@ -13,6 +15,9 @@ from .operators import Call, Operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+#: What runs can leave in CUDA memory: a gpv_graphcut_result.
+RESULT = numpy.dtype(_abi.GraphcutResult)
 
 
 class GraphcutParams(TypedDict, total=False):
@@ -36,7 +41,7 @@ def summary_of(result: Any) -> CutSummary:
                       result.area)
 
 
-@dataclass
+@dataclass(eq=False)
 class Cut(CutSummary):
     """What Graphcut finds."""
     mask: Picture  #: (height, width) of uint8: 255 on the side of the source, else 0
@@ -69,8 +74,9 @@ class Graphcut(Operator):
         links = links_image(links)
         if mask is None:
             mask = empty_like(links.planes[0], (links.height, links.width), "uint8")
-        self.run(terminals, links, mask, stream=stream)
-        return Cut(**vars(self.wait()), mask=mask)
+        with self._lock:
+            self.run(terminals, links, mask, stream=stream)
+            return Cut(**vars(self.wait()), mask=mask)
 
     def prepare(self, links: Picture) -> None:
         """Allocates all that a run on such an image needs."""
@@ -90,7 +96,7 @@ class Graphcut(Operator):
         links = links_image(links)
         call = Call(self.context, stream, terminals, links, mask, result)
         self._enqueue(call, "run", call.image(terminals, "terminals"), call.image(links, "links"),
-                      call.image(mask, "mask", written=True), call.buffer(result, "result"))
+                      call.image(mask, "mask", written=True), call.buffer(result, "result", RESULT))
 
     def wait(self) -> CutSummary:
         """Waits until the last run has finished. Raises InvalidArgument, with the first value that

@@ -10,7 +10,7 @@ import numpy
 
 from . import _abi
 from ._abi import MAX_CLUSTERS, KmeansMetric, KmeansSpace, KmeansStart
-from .arrays import Array, Image, Picture, empty_like, image_of
+from .arrays import Array, Image, Picture, empty_like, enum_value, image_of
 from .context import Context
 from .operators import Call, Operator
 
@@ -43,7 +43,7 @@ class Clustering:
     inertia: float  #: sum over all pixels of the squared distance to their centroid
 
 
-@dataclass
+@dataclass(eq=False)
 class Clusters(Clustering):
     """What Kmeans finds."""
     labels: Optional[Picture]  #: (height, width) of uint8: the number of each pixel's cluster
@@ -53,9 +53,16 @@ class Clusters(Clustering):
     colors: numpy.ndarray  #: (clusters, 3) of uint8: R, G and B of each
 
 
-def kmeans_color(space: Union[KmeansSpace, int], centroid: Array) -> int:
-    """The colour, 0xRRGGBB, that stands for a centroid in a recoloured picture."""
-    return _abi.library().gpv_kmeans_color(space, (c.c_float * 3)(*map(float, centroid)))
+#: What runs can leave in CUDA memory: a gpv_kmeans_result.
+RESULT = numpy.dtype(_abi.KmeansResult)
+
+
+def kmeans_color(space: Union[KmeansSpace, str], centroid: Array) -> int:
+    """The colour, 0xRRGGBB, that stands for a centroid of 3 numbers in a recoloured picture."""
+    numbers = [float(number) for number in centroid]
+    if len(numbers) != 3:
+        raise ValueError(f"a centroid has 3 numbers, not {len(numbers)}")
+    return _abi.library().gpv_kmeans_color(enum_value(KmeansSpace, space), (c.c_float * 3)(*numbers))
 
 
 class Kmeans(Operator):
@@ -93,11 +100,11 @@ class Kmeans(Operator):
         centroids = numpy.zeros((MAX_CLUSTERS, 3), numpy.float32)
         counts = numpy.zeros(MAX_CLUSTERS, numpy.int32)
         labels, dst = (None if output is False else output for output in (labels, dst))
-        self.run(src, labels=labels, dst=dst, centroids=centroids, counts=counts, stream=stream)
-        found = self.wait()
+        with self._lock:
+            self.run(src, labels=labels, dst=dst, centroids=centroids, counts=counts, stream=stream)
+            found, space = self.wait(), self._params.value.space
         centroids, counts = centroids[:found.clusters], counts[:found.clusters]
-        space = self._params.value.space
-        packed = numpy.array([kmeans_color(space, centroid) for centroid in centroids], ">u4")
+        packed = numpy.array([kmeans_color(KmeansSpace(space), centroid) for centroid in centroids], ">u4")
         colors = packed.view(numpy.uint8).reshape(-1, 4)[:, 1:]
         return Clusters(**vars(found), labels=labels, image=dst, centroids=centroids, counts=counts,
                         colors=colors)
@@ -121,8 +128,10 @@ class Kmeans(Operator):
         """
         call = Call(self.context, stream, src, labels, dst, centroids, counts, result)
         self._enqueue(call, "run", call.image(src, "src"), call.image(labels, "labels", written=True),
-                      call.image(dst, "dst", written=True), call.buffer(centroids, "centroids"),
-                      call.buffer(counts, "counts"), call.buffer(result, "result"))
+                      call.image(dst, "dst", written=True),
+                      call.buffer(centroids, "centroids", "float32"),
+                      call.buffer(counts, "counts", "int32"),
+                      call.buffer(result, "result", RESULT))
 
     def wait(self) -> Clustering:
         """Waits until the last run has finished."""

@@ -10,7 +10,7 @@ import numpy
 
 from . import _abi
 from ._abi import Memory
-from .arrays import Array, Picture, enum_value
+from .arrays import Array, Picture, enum_value, integer
 from .context import Context
 from .operators import Call, Operator, Struct, in_host_memory
 
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 PAIR = numpy.dtype(_abi.MatchPair)
 #: Record of the two nearest: index and distance, two numbers each.
 NEAREST = numpy.dtype(_abi.MatchNearest)
+
+#: What runs can leave in CUDA memory: a gpv_match_result; and what they take of Sift's.
+RESULT, FOUND = numpy.dtype(_abi.MatchResult), numpy.dtype(_abi.SiftResult)
 
 
 class MatchParams(TypedDict, total=False):
@@ -57,12 +60,14 @@ class Match(Operator):
         query, train  (count, 128) of uint8
         """
         pairs = numpy.zeros(max(1, len(query)), PAIR)
-        self.run(query, train, pairs=pairs, stream=stream)
-        return pairs[:self.wait().count]
+        with self._lock:
+            self.run(query, train, pairs=pairs, stream=stream)
+            return pairs[:self.wait().count]
 
     def prepare(self, queries: int, trains: int, memory: Union[Memory, str] = Memory.HOST) -> None:
         """Allocates all that runs on sets of up to so many descriptors in such memory need."""
-        self._call("prepare", queries, trains, enum_value(Memory, memory))
+        self._call("prepare", integer("queries", queries), integer("trains", trains),
+                   enum_value(Memory, memory))
 
     def run(self, query: Array, train: Array, *, found: Optional[Array] = None,
             nearest: Optional[Array] = None, pairs: Optional[Array] = None,
@@ -76,16 +81,14 @@ class Match(Operator):
         result        receives a gpv_match_result, in the memory in which the backend computes
         """
         for name, array in ("query", query), ("train", train):
-            if len(array.shape) != 2 or array.shape[1] != _abi.SIFT_LENGTH or \
-                    not str(array.dtype).endswith("uint8"):
-                raise ValueError(f"{name} has the shape {tuple(array.shape)} and the type "
-                                 f"{array.dtype}, must be (count, 128) of uint8")
+            if len(array.shape) != 2 or array.shape[1] != _abi.SIFT_LENGTH:
+                raise ValueError(f"{name} has the shape {tuple(array.shape)}, must be (count, 128)")
         call = Call(self.context, stream, query, found, train, nearest, pairs, result)
-        self._enqueue(call, "run", call.buffer(query, "query", written=False), len(query),
-                      call.buffer(found, "found", written=False),
-                      call.buffer(train, "train", written=False), len(train),
-                      call.buffer(nearest, "nearest"), call.buffer(pairs, "pairs"),
-                      call.buffer(result, "result"))
+        self._enqueue(call, "run", call.buffer(query, "query", "uint8", written=False), len(query),
+                      call.buffer(found, "found", FOUND, written=False),
+                      call.buffer(train, "train", "uint8", written=False), len(train),
+                      call.buffer(nearest, "nearest", NEAREST), call.buffer(pairs, "pairs", PAIR),
+                      call.buffer(result, "result", RESULT))
 
     def draw(self, dst: Picture, points: Sequence[Sequence[float]], width: float = 2,
              color: int = 0xff4000, *, stream: Any = None) -> None:
@@ -99,11 +102,12 @@ class Match(Operator):
         if corners.ndim != 2 or corners.shape[1] != 2:
             raise ValueError(f"points has the shape {corners.shape}, must be (count, 2)")
         call = Call(self.context, stream, dst)
-        call.kept += self._kept  # of a run that may not be over
-        self._enqueue(call, "draw", call.image(dst, "dst", written=True),
-                      corners.ctypes.data_as(c.POINTER(c.c_float)), len(corners), width, color)
-        if in_host_memory(dst):
-            self.wait()
+        with self._lock:
+            self._enqueue(call, "draw", call.image(dst, "dst", written=True),
+                          corners.ctypes.data_as(c.POINTER(c.c_float)), len(corners), width,
+                          integer("color", color, c.c_uint32))
+            if in_host_memory(dst):
+                self.wait()
 
     def wait(self) -> Matching:
         """Waits until the last run has finished."""
@@ -119,7 +123,7 @@ class HomographyParams(TypedDict, total=False):
     seed: int  #: of the samples; default 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Homography:
     """What find_homography() finds."""
     matrix: Optional[numpy.ndarray]  #: (3, 3) of float64, the last one 1; None = there is none
@@ -132,6 +136,8 @@ class Homography:
         if self.matrix is None:
             raise ValueError("there is no homography")
         points = numpy.asarray(points, float)
+        if points.ndim != 2 or points.shape[1] != 2:
+            raise ValueError(f"points has the shape {points.shape}, must be (count, 2)")
         moved = points @ self.matrix[:, :2].T + self.matrix[:, 2]
         return moved[:, :2] / moved[:, 2:]
 

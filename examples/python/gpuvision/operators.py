@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import ctypes as c
+import threading
 from enum import IntEnum
 from typing import Any, ClassVar, Iterable, Optional, TypeVar
 
 from . import _abi
 from ._abi import Status
-from ._errors import Error
-from .arrays import Array, Image, Picture, buffer_view, enum_value, image_of, on_device, span
+from ._errors import Error, InvalidArgument, TooSmall, Unsupported
+from .arrays import (Array, Image, Picture, buffer_view, check_elements, enum_value, image_of,
+                     integer, on_device, span)
 from .context import Context, as_stream
 
 Self = TypeVar("Self", bound="Operator")
@@ -43,6 +45,8 @@ class Call:
                                       for plane, part in zip(planes, spans)}
         #: what has to live until it is over
         self.kept: list[Any] = [planes, self.spans]
+        #: of memory in CUDA that is given back in the order of a stream, enqueued is enough
+        self.in_order = all(part.stream is not None for part in self.spans.values())
 
     def image(self, picture: Optional[Picture], name: str, written: bool = False) -> Any:
         """A pointer to a gpv_image, or None."""
@@ -52,10 +56,12 @@ class Call:
         return c.byref(image.view(name, [self.spans[id(plane)] for plane in image.planes],
                                   self.device, written))
 
-    def buffer(self, array: Optional[Array], name: str, written: bool = True) -> Any:
-        """A pointer to a gpv_buffer, or None."""
-        return None if array is None else \
-            c.byref(buffer_view(name, self.spans[id(array)], self.device, written))
+    def buffer(self, array: Optional[Array], name: str, dtype: Any, written: bool = True) -> Any:
+        """A pointer to a gpv_buffer of numbers or records of a type, or None."""
+        if array is None:
+            return None
+        check_elements(name, array, dtype)
+        return c.byref(buffer_view(name, self.spans[id(array)], self.device, written))
 
 
 class Struct:
@@ -63,29 +69,28 @@ class Struct:
 
     def __init__(self, kind: type[c.Structure], enums: dict[str, type[IntEnum]]):
         self.value, self.enums = _abi.initialized(kind), enums
-        self.names = [field[0] for field in kind._fields_
-                      if field[0] not in ("struct_size", "reserved")]
+        self.types = {field[0]: field[1] for field in kind._fields_
+                      if field[0] not in ("struct_size", "reserved")}
 
     def assign(self, params: dict[str, Any]) -> None:
         """Keywords of Python have a _ behind them."""
         for name, value in params.items():
             field = name.rstrip("_")
-            if field not in self.names:
-                raise TypeError(f"there is no parameter {name!r}: {', '.join(self.names)}")
+            if field not in self.types:
+                raise TypeError(f"there is no parameter {name!r}: {', '.join(self.types)}")
             if field in self.enums:
                 value = enum_value(self.enums[field], value)
+            if self.types[field] is not c.c_float:
+                value = integer(name, value, self.types[field])
             try:
                 setattr(self.value, field, value)
             except TypeError as error:
                 raise TypeError(f"{name} is {value!r}: {error}") from None
-            if isinstance(value, int) and isinstance(getattr(self.value, field), int) and \
-                    getattr(self.value, field) != value:
-                raise ValueError(f"{name} is {value}, which is out of its range")
 
     def read(self) -> dict[str, Any]:
         """All of them."""
         kind = self.enums
-        values = ((name, getattr(self.value, name)) for name in self.names)
+        values = ((name, getattr(self.value, name)) for name in self.types)
         return {"lambda_" if name == "lambda" else name: kind[name](value) if name in kind else value
                 for name, value in values}
 
@@ -99,9 +104,13 @@ class Operator:
     and what is in host memory are there when the call returns.
 
     run() takes arrays for the results, enqueues and returns: wait() says what was found. Until then
-    what is in host memory may not be there yet. After the first run of a kind, or after prepare(),
-    run() allocates nothing and, with all arrays in CUDA memory, waits for nothing: it may be captured
-    in a CUDA graph.
+    what is in host memory may not be there yet, and all its arrays are kept. After the first run of a
+    kind, or after prepare(), run() allocates nothing and, with all arrays in CUDA memory, waits for
+    nothing: it may be captured in a CUDA graph. As long as the graph is used, its arrays and the
+    operator have to live, and the operator may run or prepare nothing that needs more memory.
+
+    Any thread may use an operator. Another thread's run does not come between a call of the operator
+    and its results, but may between run() and wait().
 
     stream  CuPy's, PyTorch's, a number, or one with __cuda_stream__. Without it a run goes to the
             current stream of the library whose array comes first. Where an array's library works on
@@ -113,10 +122,12 @@ class Operator:
     _Params: ClassVar[type[c.Structure]]
     _Result: ClassVar[Optional[type[c.Structure]]] = None
     _enums: ClassVar[dict[str, type[IntEnum]]] = {}
+    _handle = c.c_void_p()  # of what has not been made
 
     def __init__(self, context: Context, params: dict[str, Any]):
         self.context = context
-        self._kept: list[Any] = []
+        self._lock = threading.RLock()
+        self._kept: list[Call] = []  # that may not be over
         self._handle = c.c_void_p()
         self._params = self._struct(params)
         context.call(f"gpv_{self._stem}_create", context._handle, c.byref(self._params.value),
@@ -130,12 +141,12 @@ class Operator:
         self.close()
 
     def __del__(self) -> None:
-        if getattr(self, "_handle", None):
+        if self._handle:  # not of one whose creation has failed
             self.close()
 
     def __repr__(self) -> str:
-        values = ", ".join(f"{name}={value.name.lower()!r}" if hasattr(value, "name") else
-                           f"{name}={value}" for name, value in self.params.items())
+        values = ", ".join(f"{name}={value.name.lower()!r}" if isinstance(value, IntEnum) else
+                           f"{name}={value:.7g}" for name, value in self.params.items())
         return f"gpuvision.{type(self).__name__}({values})"
 
     def _struct(self, params: dict[str, Any], before: Optional[Struct] = None) -> Struct:
@@ -151,58 +162,72 @@ class Operator:
         return self._params.read()
 
     def _set(self, params: dict[str, Any]) -> None:
-        struct = self._struct(params, self._params)
-        self._call("set_params", c.byref(struct.value))
-        self._params = struct
+        with self._lock:
+            struct = self._struct(params, self._params)
+            self._call("set_params", c.byref(struct.value))
+            self._params = struct
 
     def close(self) -> None:
         """Waits for the last run, and frees. A second time does nothing."""
-        handle, self._handle = self._handle, c.c_void_p()
-        if handle:
-            self.context.release(getattr(_abi.library(), f"gpv_{self._stem}_destroy"), handle)
-        self._kept = []
+        with self._lock:
+            handle, self._handle = self._handle, c.c_void_p()
+            kept, self._kept = self._kept, []
+            if handle:
+                destroy = getattr(_abi.library(), f"gpv_{self._stem}_destroy")
+                self.context.release(destroy, handle, kept)
 
     def query(self) -> bool:
         """Whether the last run has finished, without waiting. Raises what wait() would."""
-        done = self._call("query") != Status.NOT_READY
-        if done:
-            self._kept = []
+        with self._lock:
+            done = self._call("query") != Status.NOT_READY
+            if done:
+                self._kept = []
         return done
 
     def _call(self, name: str, *arguments: Any) -> int:
-        if not self._handle:
-            raise ValueError(f"the {type(self).__name__} is closed")
-        return self.context.call(f"gpv_{self._stem}_{name}", self._handle, *arguments)
+        with self._lock:
+            if not self._handle:
+                raise ValueError(f"the {type(self).__name__} is closed")
+            return self.context.call(f"gpv_{self._stem}_{name}", self._handle, *arguments)
 
     def _prepare(self, pictures: dict[str, Optional[Picture]], *numbers: int) -> None:
         call = Call(self.context, None, *pictures.values())
         self._call("prepare", *(call.image(picture, name) for name, picture in pictures.items()),
-                   *numbers)
+                   *(integer("the number of records", number) for number in numbers))
 
     def _enqueue(self, call: Call, name: str, *arguments: Any) -> None:
         """gpv_<stem>_<name> on the stream of a call, between what other streams do before and
-        after. Its memory is kept until it is over, or the next run has begun."""
-        if not self._handle:
-            raise ValueError(f"the {type(self).__name__} is closed")
-        context = self.context._handle
-        self.context.call_all([
-            *(("gpv_stream_follow", (context, call.stream, other)) for other in call.others),
-            (f"gpv_{self._stem}_{name}", (self._handle, call.stream, *arguments)),
-            *(("gpv_stream_follow", (context, other, call.stream)) for other in call.others)])
-        self._kept = call.kept
+        after. Its memory is kept until it is over. That of earlier ones is, too, unless all of it is
+        given back in the order of streams."""
+        with self._lock:
+            if not self._handle:
+                raise ValueError(f"the {type(self).__name__} is closed")
+            context = self.context._handle
+            before = [earlier for earlier in self._kept if not earlier.in_order]
+            self._kept.append(call)
+            try:
+                self.context.call_all([
+                    *(("gpv_stream_follow", (context, call.stream, other))
+                      for other in call.others),
+                    (f"gpv_{self._stem}_{name}", (self._handle, call.stream, *arguments)),
+                    *(("gpv_stream_follow", (context, other, call.stream))
+                      for other in call.others)])
+            except (InvalidArgument, Unsupported):  # it has not begun
+                self._kept.remove(call)
+                raise
+            self._kept = [*before, call]
 
     def _wait(self) -> Any:
         """gpv_<stem>_wait: the struct that it fills. An exception that it raises has it as its
         result."""
-        if self._Result is None:
-            self._call("wait")
+        with self._lock:
+            result = None if self._Result is None else _abi.initialized(self._Result)
+            try:
+                self._call("wait", *([] if result is None else [c.byref(result)]))
+            except Error as error:
+                error.result = result
+                if isinstance(error, (InvalidArgument, TooSmall)):  # of a run that is over
+                    self._kept = []
+                raise
             self._kept = []
-            return None
-        result = _abi.initialized(self._Result)
-        try:
-            self._call("wait", c.byref(result))
-        except Error as error:
-            error.result = result
-            raise
-        self._kept = []
-        return result
+            return result

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, Optional, Sequence, TypedDict, Union
 
 from . import _abi
 from ._abi import Format, SegmentFit, SegmentModel, SegmentPaint
-from .arrays import Array, Image, Picture, empty_like, image_of
+from .arrays import Array, Image, Picture, empty_like, image_of, integer
 from .context import Context
-from .graphcut import CutSummary, summary_of
+from .graphcut import RESULT, CutSummary, summary_of
 from .operators import Call, Operator
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class SegmentParams(TypedDict, total=False):
     time_limit: int  #: microseconds after which a cut settles for what it has; 0 = none; default 0
 
 
-@dataclass
+@dataclass(eq=False)
 class Segmentation(CutSummary):
     """What Segment finds."""
     mask: Optional[Picture]  #: (height, width) of uint8: 255 in the foreground, else 0
@@ -70,8 +70,9 @@ class Segment(Operator):
                 dst = image.empty()
             dst = dst if isinstance(src, Image) else dst.planes[0]
         mask, dst = (None if output is False else output for output in (mask, dst))
-        self.run(src, seeds=seeds, rect=rect, mask=mask, dst=dst, stream=stream)
-        return Segmentation(**vars(self.wait()), mask=mask, image=dst)
+        with self._lock:
+            self.run(src, seeds=seeds, rect=rect, mask=mask, dst=dst, stream=stream)
+            return Segmentation(**vars(self.wait()), mask=mask, image=dst)
 
     def forget(self) -> None:
         """Forgets what has been learned: the next run learns from its seeds."""
@@ -96,10 +97,13 @@ class Segment(Operator):
         result  receives a gpv_graphcut_result, in the memory in which the backend computes
         """
         call = Call(self.context, stream, src, seeds, mask, dst, result)
-        box = None if rect is None else c.byref(_abi.Rect(*rect))
+        box = None
+        if rect is not None:
+            x, y, width, height = (integer("rect", number) for number in rect)
+            box = c.byref(_abi.Rect(x, y, width, height))
         self._enqueue(call, "run", call.image(src, "src"), call.image(seeds, "seeds"), box,
                       call.image(mask, "mask", written=True), call.image(dst, "dst", written=True),
-                      call.buffer(result, "result"))
+                      call.buffer(result, "result", RESULT))
 
     def wait(self) -> CutSummary:
         """Waits until the last run has finished."""

@@ -2,6 +2,7 @@
 """Scale-invariant features. See gpuvision/sift.h."""
 from __future__ import annotations
 
+import ctypes as c
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 
@@ -9,7 +10,7 @@ import numpy
 
 from . import _abi
 from ._abi import SIFT_LENGTH, SiftStyle, SiftType
-from .arrays import Array, Picture, empty_like, enum_value
+from .arrays import Array, Picture, empty_like, enum_value, integer
 from .context import Context
 from .operators import Call, Operator, in_host_memory
 
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Record of a keypoint: x, y, sigma, angle and response of float32, octave of int32.
 KEYPOINT = numpy.dtype(_abi.Keypoint)
+#: What runs can leave in CUDA memory: a gpv_sift_result.
+RESULT = numpy.dtype(_abi.SiftResult)
 _ROOM = 8192  # keypoints at first, where there may be any number
 
 
@@ -35,7 +38,7 @@ class SiftParams(TypedDict, total=False):
     type: Union[SiftType, str]  #: of the numbers of descriptors; default "u8"
 
 
-@dataclass
+@dataclass(eq=False)
 class Features:
     """What Sift finds."""
     keypoints: numpy.ndarray  #: (count,) of KEYPOINT, in the order of falling response
@@ -78,15 +81,17 @@ class Sift(Operator):
 
         mask  (height, width) of uint8, in the memory of src: keypoints where it is 0 do not count
         """
-        room = self._params.value.max_features or _ROOM
-        while True:
-            keypoints = numpy.zeros(room, KEYPOINT)
-            described = numpy.zeros((room, SIFT_LENGTH), self._dtype) if descriptors else None
-            self.run(src, mask, keypoints=keypoints, descriptors=described, stream=stream)
-            found = self.wait()
-            if found.dropped == 0 or self._params.value.max_features:
-                break
-            room = found.count + found.dropped
+        with self._lock:
+            most = self._params.value.max_features or 2**31 - 1
+            room = min(most, _ROOM)
+            while True:
+                keypoints = numpy.zeros(room, KEYPOINT)
+                described = numpy.zeros((room, SIFT_LENGTH), self._dtype) if descriptors else None
+                self.run(src, mask, keypoints=keypoints, descriptors=described, stream=stream)
+                found = self.wait()
+                if found.dropped == 0 or room == most:
+                    break
+                room = min(most, found.count + found.dropped)
         return Features(keypoints[:found.count],
                         None if described is None else described[:found.count], found.dropped)
 
@@ -108,23 +113,28 @@ class Sift(Operator):
         """
         call = Call(self.context, stream, src, mask, keypoints, descriptors, result)
         self._enqueue(call, "run", call.image(src, "src"), call.image(mask, "mask"),
-                      call.buffer(keypoints, "keypoints"), 0, call.buffer(descriptors, "descriptors"),
-                      call.buffer(result, "result"))
+                      call.buffer(keypoints, "keypoints", KEYPOINT), 0,
+                      call.buffer(descriptors, "descriptors", self._dtype),
+                      call.buffer(result, "result", RESULT))
 
     def describe(self, src: Picture, keypoints: Array, descriptors: Optional[Array] = None, *,
                  stream: Any = None) -> Array:
         """Describes keypoints, whoever has found them: (count,) of KEYPOINT, or any array without
         gaps of 24 bytes for each. Gives descriptors, (count, 128), or a new array in the memory of
         keypoints. Waits for host memory."""
-        count = keypoints.nbytes // KEYPOINT.itemsize
-        if descriptors is None:
-            descriptors = empty_like(keypoints, (count, SIFT_LENGTH), self._dtype)
-        call = Call(self.context, stream, src, keypoints, descriptors)
-        self._enqueue(call, "describe", call.image(src, "src"),
-                      call.buffer(keypoints, "keypoints", written=False), 0, count,
-                      call.buffer(descriptors, "descriptors"))
-        if in_host_memory(descriptors):
-            self.wait()
+        with self._lock:
+            count, beyond = divmod(Call(self.context, stream, keypoints).spans[id(keypoints)].nbytes,
+                                   KEYPOINT.itemsize)
+            if beyond:
+                raise ValueError(f"keypoints has {beyond} bytes more than {count} records")
+            if descriptors is None:
+                descriptors = empty_like(keypoints, (count, SIFT_LENGTH), self._dtype)
+            call = Call(self.context, stream, src, keypoints, descriptors)
+            self._enqueue(call, "describe", call.image(src, "src"),
+                          call.buffer(keypoints, "keypoints", KEYPOINT, written=False), 0, count,
+                          call.buffer(descriptors, "descriptors", self._dtype))
+            if in_host_memory(descriptors):
+                self.wait()
         return descriptors
 
     def draw(self, dst: Picture, style: Union[SiftStyle, str] = SiftStyle.RICH,
@@ -136,11 +146,11 @@ class Sift(Operator):
         color  0xRRGGBB
         """
         call = Call(self.context, stream, dst)
-        call.kept += self._kept  # of the run, which may not be over
-        self._enqueue(call, "draw", call.image(dst, "dst", written=True),
-                      enum_value(SiftStyle, style), color)
-        if in_host_memory(dst):
-            self.wait()
+        with self._lock:
+            self._enqueue(call, "draw", call.image(dst, "dst", written=True),
+                          enum_value(SiftStyle, style), integer("color", color, c.c_uint32))
+            if in_host_memory(dst):
+                self.wait()
 
     def wait(self) -> Count:
         """Waits until the last run or description has finished. Raises TooSmall where a picture has
