@@ -21,18 +21,23 @@ TABLE = [
     "tests/fuzz/corpus/{}",
     "examples/{}.c",
     "examples/python/{}.py",
+    "examples/python/gpuvision/{}.py",
+    "examples/rust/src/{}.rs",
+    "examples/go/{}.go",
     "docs/algorithms/{}.md",
     "docs/elements/gpu{}.md",
 ]
 # Their element is that of another stem, gpugraphcut segments, or there is none.
 WITHOUT_ELEMENT = {"segment", "match"}
+# What a language does not allow: a keyword.
+RENAMED = {"examples/rust/src/match.rs": "examples/rust/src/matching.rs"}
 # Holes that are known: path -> reason. A line leaves with the commit that fills its hole.
 MISSING = {}
 
 top = Path(sys.argv[1])
 faults = []
 stems = [stem for stem in STEMS if (top / TABLE[0].format(stem)).exists()]
-places = [row.format(stem) for stem in stems for row in TABLE
+places = [RENAMED.get(row.format(stem), row.format(stem)) for stem in stems for row in TABLE
           if not (stem in WITHOUT_ELEMENT and "gpu{}" in row)]
 public = {path.stem for path in (top / "include/gpuvision").glob("*.h")}
 others = {"context", "export", "gpuvision", "types", "version"}
