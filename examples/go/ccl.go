@@ -15,7 +15,6 @@ import "C"
 
 import (
 	"image"
-	"runtime"
 	"unsafe"
 )
 
@@ -123,7 +122,7 @@ type CclResult struct {
 
 // Ccl is connected-component labelling. See gpuvision/ccl.h.
 type Ccl struct {
-	object
+	*object
 }
 
 // NewCcl creates an operator; nil means all defaults.
@@ -139,9 +138,7 @@ func NewCcl(context *Context, params *CclParams) (*Ccl, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Ccl{o}
-	runtime.SetFinalizer(l, (*Ccl).Close)
-	return l, nil
+	return &Ccl{o}, nil
 }
 
 func (l *Ccl) op() *C.gpv_ccl {

@@ -57,8 +57,8 @@ type ContextParams struct {
 	Backend  Backend  // default BackendAuto
 	Device   int      // CUDA ordinal >= 0, or CurrentDevice; default 0; CPU: ignored
 	LogLevel LogLevel // LogError..LogDebug, 0 = LogWarning; default LogWarning
-	// Log takes a line without its end; nil = silent. It is called while the context is locked, on
-	// the goroutine that is inside the library: it has to return, and must call nothing of the
+	// Log takes a line without its end; nil = silent. It is called on a goroutine of its own, while
+	// the context is locked and the library waits: it has to return, and must call nothing of the
 	// context. A panic in it is dropped. As long as Log refers to the context, that has to be
 	// closed: no finalizer will do it. Default nil.
 	Log func(level LogLevel, message string)
@@ -109,7 +109,7 @@ func NewContext(params *ContextParams) (*Context, error) {
 		device:  C.GoString(C.gpv_context_device_name(handle)),
 		backend: Backend(C.gpv_context_backend(handle)),
 	}
-	runtime.SetFinalizer(c, (*Context).Close)
+	runtime.SetFinalizer(c, func(c *Context) { go c.Close() })
 	return c, nil
 }
 
@@ -184,10 +184,12 @@ type object struct {
 	held    []*views // of runs that nobody knows to be over
 }
 
-// create calls f, which makes a handle, and wraps what it has made.
+// create calls f, which makes a handle, and wraps what it has made. Operators refer to the object:
+// a copy of an operator is the same one. Its finalizer leaves the goroutine of all finalizers, since
+// it may have to wait for the lock.
 func (c *Context) create(f func() (unsafe.Pointer, C.gpv_status),
-	destroy func(handle unsafe.Pointer)) (object, error) {
-	o := object{context: c, destroy: destroy}
+	destroy func(handle unsafe.Pointer)) (*object, error) {
+	o := &object{context: c, destroy: destroy}
 	err := c.call(func() C.gpv_status {
 		var status C.gpv_status
 		if o.handle, status = f(); status == C.GPV_OK {
@@ -195,7 +197,11 @@ func (c *Context) create(f func() (unsafe.Pointer, C.gpv_status),
 		}
 		return status
 	})
-	return o, err
+	if err != nil {
+		return nil, err
+	}
+	runtime.SetFinalizer(o, func(o *object) { go o.Close() })
+	return o, nil
 }
 
 // Close waits for the last run, and destroys the operator. It always returns nil.
@@ -238,23 +244,28 @@ func (o *object) submit(f func(v *views, stream C.uintptr_t) C.gpv_status) error
 	})
 }
 
-// run is call with views, for f that waits for the run that it begins. Where the run may have begun
-// and is not known to be over, what the views point to is kept: the library may still write there.
+// run is call with views, for f that waits for the run that it begins.
 func (o *object) run(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
 	return o.call(func() C.gpv_status {
 		v := newViews()
 		status := f(v, C.uintptr_t(o.stream))
-		switch status {
-		case C.GPV_OK:
-			v.free()
-			o.release()
-		case C.GPV_ERR_INVALID_ARGUMENT, C.GPV_ERR_UNSUPPORTED, C.GPV_ERR_TOO_SMALL:
-			v.free()
-		default:
-			o.held = append(o.held, v)
-		}
+		o.finish(v, Status(status))
 		return status
 	})
+}
+
+// finish frees the views of a run. Where that may have begun and is not known to be over, they are
+// held until a later one is: the library may still write to what they point to.
+func (o *object) finish(v *views, status Status) {
+	switch status {
+	case C.GPV_OK:
+		v.free()
+		o.release()
+	case ErrInvalidArgument, ErrUnsupported, ErrTooSmall:
+		v.free()
+	default:
+		o.held = append(o.held, v)
+	}
 }
 
 // query says whether the last run has finished.

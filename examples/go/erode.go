@@ -13,7 +13,6 @@ static gpv_status gpv_go_erode_run(gpv_erode *op, uintptr_t stream, const gpv_im
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 )
 
@@ -115,7 +114,7 @@ func (p *ErodeParams) c() *C.gpv_erode_params {
 // Erode is erosion, and the rest of morphology with flat structuring elements. See
 // gpuvision/erode.h.
 type Erode struct {
-	object
+	*object
 }
 
 // NewErode creates an operator; nil means all defaults.
@@ -131,9 +130,7 @@ func NewErode(context *Context, params *ErodeParams) (*Erode, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := &Erode{o}
-	runtime.SetFinalizer(e, (*Erode).Close)
-	return e, nil
+	return &Erode{o}, nil
 }
 
 func (e *Erode) op() *C.gpv_erode {

@@ -9,10 +9,10 @@ import (
 	"image"
 	"image/color"
 	"math"
-	"os"
 	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -79,14 +79,10 @@ func cpu(t *testing.T) *Context {
 	return onBackend(t, BackendCPU)
 }
 
-// open is for what has the same result everywhere: with GPUVISION_BACKEND=cuda in the environment
-// CUDA computes.
+// open is for what has the same result everywhere: CUDA computes where there is a GPU.
 func open(t *testing.T) *Context {
 	t.Helper()
-	if os.Getenv("GPUVISION_BACKEND") == "cuda" {
-		return onBackend(t, BackendCUDA)
-	}
-	return cpu(t)
+	return onBackend(t, BackendAuto)
 }
 
 func newImage(t *testing.T, format Format, width, height int) *Image {
@@ -190,6 +186,9 @@ func TestLog(t *testing.T) {
 	var lines []string
 	log := func(level LogLevel, message string) {
 		lines = append(lines, fmt.Sprint(level, " ", message))
+		if len(lines)%2 == 0 {
+			runtime.Goexit() // as t.Fatal does
+		}
 		panic("of the log function")
 	}
 	_, err := NewContext(&ContextParams{Backend: Backend(7), Log: log})
@@ -201,6 +200,9 @@ func TestLog(t *testing.T) {
 		Backend: BackendCPU, Log: log, LogLevel: LogDebug,
 	}))(t)
 	equals(t, "log", lines, []string{"3 computes on " + context.DeviceName()})
+	_, err = NewErode(context, &ErodeParams{RadiusX: -1})
+	wants(t, err, ErrInvalidArgument, "params->radius_x")
+	equal(t, "lines", len(lines), 2) // after the one that has left by Goexit, too
 	must(t, context.Close())
 }
 
@@ -237,6 +239,27 @@ func TestImageOfSamples(t *testing.T) {
 	equal(t, "label", labels[0], 9)
 	odd := made(Wrap(FormatGray8, 8, 1, make([]byte, 16)[1:9], 0))(t)
 	equal(t, "samples where there can be none", Samples[uint16](odd, 0) == nil, true)
+}
+
+// vast is a picture that nobody looks at.
+type vast image.Rectangle
+
+func (v vast) ColorModel() color.Model { return color.GrayModel }
+func (v vast) Bounds() image.Rectangle { return image.Rectangle(v) }
+func (v vast) At(x, y int) color.Color { panic("nobody looks at it") }
+
+func TestPlanesThatCannotBe(t *testing.T) {
+	for _, r := range []image.Rectangle{image.Rect(0, 0, 40000, 20000),
+		image.NewUniform(color.White).Bounds()} {
+		_, err := FromImage(vast(r))
+		wants(t, err, ErrInvalidArgument, "is not possible")
+	}
+	_, err := WrapPlanes(Format(99), -5, 7, nil)
+	wants(t, err, ErrInvalidArgument, "-5 x 7 pixels")
+	_, err = DevicePlanes(Format(99), 5, 7, nil, 0)
+	wants(t, err, ErrInvalidArgument, "format 99")
+	_, err = DevicePlanes(FormatGray8, 4, 4, []DevicePlane{{0x1000, -4}}, 0)
+	wants(t, err, ErrInvalidArgument, "stride of plane 0 is -4, must be at least 4")
 }
 
 func TestImagesThatCannotBe(t *testing.T) {
@@ -961,6 +984,85 @@ func TestOperatorKeepsContext(t *testing.T) {
 }
 
 // Memory moves and dies around a run, if anything does.
+// A copy is the same operator, and not one with a handle of its own.
+func TestCopies(t *testing.T) {
+	erode := made(NewErode(open(t), nil))(t)
+	sift := made(NewSift(open(t), nil))(t)
+	i, copies, stage := newImage(t, FormatGray8, 4, 4), *erode, struct{ Sift }{*sift}
+	must(t, copies.Run(i, i))
+	must(t, erode.Close())
+	equal(t, "error", copies.Run(i, i), error(ErrClosed))
+	must(t, sift.Close())
+	_, err := stage.Run(i, nil, make([]Keypoint, 1), nil)
+	equal(t, "error", err, error(ErrClosed))
+}
+
+// What a view points to lives until the views are freed, and no longer.
+func TestPins(t *testing.T) {
+	var collected atomic.Bool
+	v := newViews()
+	func() {
+		pix := new([1 << 16]byte)
+		runtime.SetFinalizer(pix, func(*[1 << 16]byte) { collected.Store(true) })
+		v.image(made(Wrap(FormatGray8, 256, 256, pix[:], 0))(t))
+	}()
+	for n := 0; n < 5; n++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if collected.Load() {
+		t.Fatal("the pixels are gone while there is a view of them")
+	}
+	v.free()
+	for n := 0; n < 1000 && !collected.Load(); n++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	if !collected.Load() {
+		t.Error("the pixels stay after the view is gone")
+	}
+}
+
+// After a failure of the device nobody knows whether it still writes.
+func TestViewsOfRunsThatFail(t *testing.T) {
+	erode := made(NewErode(open(t), nil))(t)
+	held := 0
+	for _, status := range []Status{ErrInvalidArgument, ErrUnsupported, ErrTooSmall, ErrDevice,
+		ErrOutOfMemory, ErrDeviceLost, ErrInternal} {
+		if status != ErrInvalidArgument && status != ErrUnsupported && status != ErrTooSmall {
+			held++
+		}
+		erode.finish(newViews(), status)
+		equal(t, "runs that are held", len(erode.held), held)
+	}
+	equal(t, "runs that are held", held, 4)
+	i := newImage(t, FormatGray8, 4, 4)
+	must(t, erode.Run(i, i))
+	equal(t, "runs that are held after a good one", len(erode.held), 0)
+	erode.finish(newViews(), ErrDevice)
+	must(t, erode.Close())
+	equal(t, "runs that are held after Close", len(erode.held), 0)
+}
+
+// Finalizers of others run while a context is locked.
+func TestFinalizersDoNotWait(t *testing.T) {
+	context := open(t)
+	for n := 0; n < 8; n++ {
+		made(NewErode(context, nil))(t)
+	}
+	context.mutex.Lock()
+	var collected atomic.Bool
+	func() { runtime.SetFinalizer(new([64]byte), func(*[64]byte) { collected.Store(true) }) }()
+	for n := 0; n < 1000 && !collected.Load(); n++ {
+		runtime.GC()
+		time.Sleep(time.Millisecond)
+	}
+	context.mutex.Unlock()
+	if !collected.Load() {
+		t.Error("a finalizer waits for the lock of a context")
+	}
+}
+
 func TestCollectionsDuringRuns(t *testing.T) {
 	stop := make(chan struct{})
 	var group sync.WaitGroup

@@ -14,7 +14,6 @@ static gpv_status gpv_go_graphcut_run(gpv_graphcut *op, uintptr_t stream,
 import "C"
 
 import (
-	"runtime"
 	"time"
 	"unsafe"
 )
@@ -92,7 +91,7 @@ func (r *GraphcutResult) set(c *C.gpv_graphcut_result) {
 // Graphcut finds exact minimum cuts of graphs whose nodes are the pixels of an image. See
 // gpuvision/graphcut.h.
 type Graphcut struct {
-	object
+	*object
 }
 
 // NewGraphcut creates an operator; nil means all defaults.
@@ -108,9 +107,7 @@ func NewGraphcut(context *Context, params *GraphcutParams) (*Graphcut, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &Graphcut{o}
-	runtime.SetFinalizer(g, (*Graphcut).Close)
-	return g, nil
+	return &Graphcut{o}, nil
 }
 
 func (g *Graphcut) op() *C.gpv_graphcut {

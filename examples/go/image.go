@@ -180,6 +180,9 @@ func wrap(format Format, width, height int, pix []byte, l imageLayout) (*Image, 
 // WrapPlanes makes an image of planes in host memory, wherever they lie. The image shares their
 // memory. It fails with ErrInvalidArgument if the number of planes or their size does not fit.
 func WrapPlanes(format Format, width, height int, planes []Plane) (*Image, error) {
+	if _, err := layoutOf(format, width, height, 0); err != nil {
+		return nil, err
+	}
 	if len(planes) != format.Planes() {
 		return nil, invalid("there are %d planes, must be %d", len(planes), format.Planes())
 	}
@@ -230,6 +233,9 @@ func DeviceImage(format Format, width, height int, pointer uintptr, stride, devi
 // [DeviceImage].
 func DevicePlanes(format Format, width, height int, planes []DevicePlane, device int) (*Image,
 	error) {
+	if _, err := layoutOf(format, width, height, 0); err != nil {
+		return nil, err
+	}
 	if len(planes) != format.Planes() {
 		return nil, invalid("there are %d planes, must be %d", len(planes), format.Planes())
 	}
@@ -242,6 +248,10 @@ func DevicePlanes(format Format, width, height int, planes []DevicePlane, device
 		stride := plane.Stride
 		if stride == 0 {
 			stride = rowBytes
+		}
+		if stride < rowBytes {
+			return nil, invalid("stride of plane %d is %d, must be at least %d", n, stride,
+				rowBytes)
 		}
 		i.planes = append(i.planes, imagePlane{pointer: plane.Pointer, stride: stride})
 	}

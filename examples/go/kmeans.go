@@ -15,7 +15,6 @@ static gpv_status gpv_go_kmeans_run(gpv_kmeans *op, uintptr_t stream, const gpv_
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 )
 
@@ -128,7 +127,7 @@ type KmeansResult struct {
 
 // Kmeans is colour segmentation by k-means. See gpuvision/kmeans.h.
 type Kmeans struct {
-	object
+	*object
 }
 
 // NewKmeans creates an operator; nil means all defaults.
@@ -144,9 +143,7 @@ func NewKmeans(context *Context, params *KmeansParams) (*Kmeans, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &Kmeans{o}
-	runtime.SetFinalizer(k, (*Kmeans).Close)
-	return k, nil
+	return &Kmeans{o}, nil
 }
 
 func (k *Kmeans) op() *C.gpv_kmeans {

@@ -32,8 +32,14 @@ func (l *logger) line(level LogLevel, message string) {
 	if l.user == nil {
 		return
 	}
-	defer func() { _ = recover() }() // a panic must not unwind the frames of C below
-	l.user(level, message)
+	// Neither a panic nor runtime.Goexit may unwind the frames of C below.
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { _ = recover() }()
+		l.user(level, message)
+	}()
+	<-done
 }
 
 //export gpvGoLog

@@ -23,7 +23,6 @@ static gpv_status gpv_go_match_draw(gpv_match *op, uintptr_t stream, const gpv_i
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 )
 
@@ -95,7 +94,7 @@ func coordinates(points []Point) *C.float {
 
 // Match matches SIFT descriptors by comparing all of them. See gpuvision/match.h.
 type Match struct {
-	object
+	*object
 }
 
 // NewMatch creates an operator; nil means all defaults.
@@ -111,9 +110,7 @@ func NewMatch(context *Context, params *MatchParams) (*Match, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &Match{o}
-	runtime.SetFinalizer(m, (*Match).Close)
-	return m, nil
+	return &Match{o}, nil
 }
 
 func (m *Match) op() *C.gpv_match {

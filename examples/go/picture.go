@@ -16,6 +16,9 @@ func FromImage(picture image.Image) (*Image, error) {
 	if bounds.Empty() {
 		return nil, invalid("the picture is empty")
 	}
+	if _, err := layoutOf(FormatRGBA8, bounds.Dx(), bounds.Dy(), 0); err != nil {
+		return nil, err
+	}
 	at := bounds.Min
 	switch p := picture.(type) {
 	case *image.Gray:

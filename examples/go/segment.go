@@ -16,7 +16,6 @@ import "C"
 
 import (
 	"image"
-	"runtime"
 	"time"
 	"unsafe"
 )
@@ -131,7 +130,7 @@ type SegmentImages struct {
 // Segment divides a picture into foreground and background by an exact minimum cut. See
 // gpuvision/segment.h.
 type Segment struct {
-	object
+	*object
 }
 
 // NewSegment creates an operator; nil means all defaults.
@@ -147,9 +146,7 @@ func NewSegment(context *Context, params *SegmentParams) (*Segment, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Segment{o}
-	runtime.SetFinalizer(s, (*Segment).Close)
-	return s, nil
+	return &Segment{o}, nil
 }
 
 func (s *Segment) op() *C.gpv_segment {

@@ -37,7 +37,6 @@ static gpv_status gpv_go_sift_draw_and_wait(gpv_sift *op, uintptr_t stream, cons
 import "C"
 
 import (
-	"runtime"
 	"unsafe"
 )
 
@@ -151,8 +150,8 @@ type SiftResult struct {
 
 // Sift finds and describes scale-invariant features. See gpuvision/sift.h.
 type Sift struct {
-	object
-	descriptors SiftType // guarded by the lock of the context
+	*object
+	descriptors *SiftType // guarded by the lock of the context
 }
 
 // NewSift creates an operator; nil means all defaults.
@@ -168,9 +167,8 @@ func NewSift(context *Context, params *SiftParams) (*Sift, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Sift{o, params.descriptors()}
-	runtime.SetFinalizer(s, (*Sift).Close)
-	return s, nil
+	descriptors := params.descriptors()
+	return &Sift{o, &descriptors}, nil
 }
 
 func (s *Sift) op() *C.gpv_sift {
@@ -183,7 +181,7 @@ func (s *Sift) SetParams(params *SiftParams) error {
 	return s.call(func() C.gpv_status {
 		status := C.gpv_sift_set_params(s.op(), params.c())
 		if status == C.GPV_OK {
-			s.descriptors = params.descriptors()
+			*s.descriptors = params.descriptors()
 		}
 		return status
 	})
@@ -249,9 +247,9 @@ func (s *Sift) typed(bytes int, descriptor SiftType,
 	f func(v *views, stream C.uintptr_t) C.gpv_status) error {
 	var refused error
 	err := s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		if bytes > 0 && descriptor != s.descriptors {
+		if bytes > 0 && descriptor != *s.descriptors {
 			refused = invalid("the type of descriptors is %d, but that of the parameters is %d",
-				descriptor, s.descriptors)
+				descriptor, *s.descriptors)
 			return C.GPV_ERR_INVALID_ARGUMENT
 		}
 		return f(v, stream)

@@ -74,7 +74,11 @@ func (v *views) device(b DeviceBuffer) *C.gpv_buffer {
 	}
 	view := &v.c.buffer[v.buffers]
 	v.buffers++
-	C.gpv_go_device_buffer(view, C.uintptr_t(b.Pointer), C.uint64_t(b.Size), clamp(b.Device))
+	size := b.Size
+	if size < 0 {
+		size = 0 // which the library refuses
+	}
+	C.gpv_go_device_buffer(view, C.uintptr_t(b.Pointer), C.uint64_t(size), clamp(b.Device))
 	return view
 }
 
