@@ -22,9 +22,9 @@ struct Picture {
     std::int32_t width, height;
     std::vector<std::uint8_t> pixels;
 
-    Picture(gpv_format format, std::int32_t width, std::int32_t height)
-        : format(format), width(width), height(height),
-          pixels(gpv::required_bytes(format, width, height)) {}
+    Picture(gpv_format of, std::int32_t columns, std::int32_t rows)
+        : format(of), width(columns), height(rows), pixels(gpv::required_bytes(of, columns, rows)) {
+    }
 
     gpv::Image view() { return gpv::view(format, width, height, pixels.data()); }
     gpv::ConstImage view() const { return gpv::view(format, width, height, pixels.data()); }
@@ -103,7 +103,7 @@ std::vector<gpv_ccl_component> label(const gpv::Context &context, const Picture 
     std::vector<gpv_ccl_component> components(1024);
     const gpv::Image dst = colors.view();
     const auto run = [&] {
-        const gpv::Buffer buffer{std::span(components)};
+        const gpv::Buffer buffer(components);
         ccl.run(src.view(), {.dst = &dst, .components = &buffer});
     };
     run();
@@ -128,9 +128,10 @@ Clusters cluster(const gpv::Context &context, const Picture &src, Picture &recol
 
     std::vector<gpv::Kmeans::Centroid> centroids(4);
     const gpv::Image dst = recoloured.view();
-    const gpv::Buffer buffer{std::span(centroids)};
+    const gpv::Buffer buffer(centroids);
     kmeans.run(src.view(), {.dst = &dst, .centroids = &buffer});
     const gpv::KmeansResult found = kmeans.wait();
+    centroids.resize(static_cast<std::size_t>(found.clusters));
     return {found, std::move(centroids)};
 }
 
@@ -141,7 +142,7 @@ std::vector<gpv_keypoint> find_keypoints(const gpv::Context &context, const Pict
     gpv::Sift sift(context, params);
 
     std::vector<gpv_keypoint> keypoints(200);
-    const gpv::Buffer buffer{std::span(keypoints)};
+    const gpv::Buffer buffer(keypoints);
     sift.run(src.view(), {.keypoints = &buffer});
     sift.draw(drawn.view(), GPV_SIFT_RICH, 0xff4000);
     keypoints.resize(static_cast<std::size_t>(sift.wait().count));
@@ -176,8 +177,8 @@ void report(const std::vector<gpv_ccl_component> &components) {
 void report(const Clusters &clusters) {
     std::printf("kmeans    %" PRId32 " clusters after %" PRId32 " iterations:",
                 clusters.found.clusters, clusters.found.iterations);
-    for (std::int32_t i = 0; i < clusters.found.clusters; ++i)
-        std::printf(" #%06" PRIx32, gpv::Kmeans::color(GPV_KMEANS_RGB, clusters.centroids[i]));
+    for (const auto &centroid : clusters.centroids)
+        std::printf(" #%06" PRIx32, gpv::Kmeans::color(GPV_KMEANS_RGB, centroid));
     std::printf("\n");
 }
 

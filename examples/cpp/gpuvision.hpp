@@ -15,6 +15,9 @@
 ///               gpv::view(GPV_FORMAT_GRAY8, width, height, to.data()));
 ///     erode.wait(); // now there is something in to
 ///
+/// **Parameters.** ErodeParams and its like are no aggregates: one starts with the library's
+/// defaults, then assign what shall differ.
+///
 /// **Waiting.** run(), describe() and draw() enqueue. With the CUDA backend, what they write to
 /// host memory is written by wait(), by a query() that gives true, or by Context::stream_sync(),
 /// and has to live until then, or until the operator is gone. C++ cannot see to that: with
@@ -33,6 +36,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -74,6 +78,15 @@ struct Initialised : C {
     Initialised() noexcept : C{} { init(this, sizeof(C)); }
     explicit Initialised(const C &other) noexcept : C(other) {}
 };
+
+/// An element of a range, const where it cannot be written.
+template <class R>
+using ElementOf = std::remove_reference_t<std::ranges::range_reference_t<R>>;
+
+/// Plain elements one behind the other, which do not end with an expression that gives them.
+template <class R>
+concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    std::ranges::borrowed_range<R> && std::is_trivially_copyable_v<ElementOf<R>>;
 
 /// What is more than a count can say is out of every range, and refused as such.
 inline std::int32_t count_of(std::size_t size) noexcept {
@@ -151,12 +164,11 @@ struct ConstImage : detail::Initialised<gpv_image, gpv_image_init> {
 /// A view of an image in host memory whose planes lie one behind the other.
 ///
 /// @param format  GPV_FORMAT_*
-/// @param data    first row of the first plane, of required_bytes(); without it the view will do
-///                for prepare() only
+/// @param data    first row of the first plane, of required_bytes()
 /// @param stride  bytes from row to row, see gpv_image_wrap(); 0 = rows without a gap
 /// @throw Error GPV_ERR_INVALID_ARGUMENT: there is no such image
 [[nodiscard]] inline Image view(gpv_format format, std::int32_t width, std::int32_t height,
-                                void *data = nullptr, std::int64_t stride = 0) {
+                                void *data, std::int64_t stride = 0) {
     Image image;
     detail::wrap(image, format, width, height, data, stride);
     return image;
@@ -167,6 +179,12 @@ struct ConstImage : detail::Initialised<gpv_image, gpv_image_init> {
 [[nodiscard]] inline ConstImage view(gpv_format format, std::int32_t width, std::int32_t height,
                                      const void *data, std::int64_t stride = 0) {
     return view(format, width, height, const_cast<void *>(data), stride);
+}
+
+/// The same without data, which will do for prepare() only.
+[[nodiscard]] inline Image view(gpv_format format, std::int32_t width, std::int32_t height,
+                                std::nullptr_t = nullptr, std::int64_t stride = 0) {
+    return view(format, width, height, static_cast<void *>(nullptr), stride);
 }
 
 /// As view(), in CUDA memory.
@@ -185,6 +203,13 @@ struct ConstImage : detail::Initialised<gpv_image, gpv_image_init> {
                                           std::int32_t height, const void *data,
                                           std::int64_t stride = 0, std::int32_t device = 0) {
     return cuda_view(format, width, height, const_cast<void *>(data), stride, device);
+}
+
+/// The same without data, which will do for prepare() only.
+[[nodiscard]] inline Image cuda_view(gpv_format format, std::int32_t width, std::int32_t height,
+                                     std::nullptr_t = nullptr, std::int64_t stride = 0,
+                                     std::int32_t device = 0) {
+    return cuda_view(format, width, height, static_cast<void *>(nullptr), stride, device);
 }
 
 /// Bytes that view() describes, from data to the end of the last plane.
@@ -223,16 +248,18 @@ struct PlaneSize {
 /// A gpv_buffer that may be written, from elements in host memory:
 ///
 ///     std::vector<gpv_keypoint> keypoints(200);
-///     gpv::Buffer buffer(std::span(keypoints));
+///     gpv::Buffer buffer(keypoints);
+///
+/// The constructor takes what is contiguous, and still there after it: a vector or an array that
+/// has a name, or any std::span.
 struct Buffer : detail::Initialised<gpv_buffer, gpv_buffer_init> {
     using Initialised::Initialised;
     Buffer(const ConstBuffer &) = delete;
 
-    template <class T, std::size_t N>
-    requires(std::is_trivially_copyable_v<T> &&
-             !std::is_const_v<T>) explicit Buffer(std::span<T, N> elements) noexcept {
-        data = elements.data();
-        size = elements.size_bytes();
+    template <detail::Elements R>
+    requires(!std::is_const_v<detail::ElementOf<R>>) explicit Buffer(R &&elements) noexcept {
+        data = std::ranges::data(elements);
+        size = std::ranges::size(elements) * sizeof(detail::ElementOf<R>);
     }
 };
 
@@ -241,11 +268,11 @@ struct ConstBuffer : detail::Initialised<gpv_buffer, gpv_buffer_init> {
     using Initialised::Initialised;
     ConstBuffer(const Buffer &buffer) noexcept : Initialised(buffer) {}
 
-    template <class T, std::size_t N>
-    requires std::is_trivially_copyable_v<T>
-    explicit ConstBuffer(std::span<T, N> elements) noexcept {
-        data = const_cast<std::remove_const_t<T> *>(elements.data());
-        size = elements.size_bytes();
+    template <detail::Elements R>
+    explicit ConstBuffer(R &&elements) noexcept {
+        using Element = detail::ElementOf<R>;
+        data = const_cast<std::remove_const_t<Element> *>(std::ranges::data(elements));
+        size = std::ranges::size(elements) * sizeof(Element);
     }
 };
 
@@ -267,14 +294,21 @@ struct ConstBuffer : detail::Initialised<gpv_buffer, gpv_buffer_init> {
     return cuda_buffer(const_cast<void *>(data), bytes, device);
 }
 
+/// The same without data, where there are no bytes.
+[[nodiscard]] inline Buffer cuda_buffer(std::nullptr_t, std::size_t bytes = 0,
+                                        std::int32_t device = 0) {
+    return cuda_buffer(static_cast<void *>(nullptr), bytes, device);
+}
+
 /// @}
 /// @name Contexts
 /// @{
 
-/// gpv_context_params with their defaults, and callbacks of any kind, which hide those of C and
-/// their user. They are kept as long as the context or an operator of it lives, are called on the
-/// thread that is inside the library, and must not call back into the context. An exception of
-/// theirs goes no further: that of log and free is dropped, that of alloc means no memory.
+/// gpv_context_params with their defaults, and callbacks of any kind instead of those of C: log,
+/// alloc, free and user of gpv_context_params are overwritten. Callbacks are kept as long as the
+/// context or an operator of it lives, are called on the thread that is inside the library, and
+/// must not call back into the context. An exception of theirs goes no further: that of log and
+/// free is dropped, that of alloc means no memory.
 struct ContextParams : detail::Initialised<gpv_context_params, gpv_context_params_init> {
     /// Takes one line, which lives during the call. Default: none.
     std::function<void(gpv_log_level level, std::string_view line)> log;
@@ -501,7 +535,7 @@ struct CclArguments {
 /// Connected-component labelling; see gpuvision/ccl.h.
 ///
 ///     std::vector<gpv_ccl_component> components(64);
-///     gpv::Buffer buffer(std::span(components));
+///     gpv::Buffer buffer(components);
 ///     ccl.run(src, {.dst = &labels, .components = &buffer});
 ///     gpv::CclResult found = ccl.wait();
 ///
@@ -547,7 +581,7 @@ struct KmeansArguments {
 /// Colour segmentation by k-means; see gpuvision/kmeans.h.
 ///
 ///     std::vector<gpv::Kmeans::Centroid> centroids(8);
-///     gpv::Buffer buffer(std::span(centroids));
+///     gpv::Buffer buffer(centroids);
 ///     kmeans.run(src, {.dst = &recoloured, .centroids = &buffer});
 ///     gpv::KmeansResult found = kmeans.wait();
 class Kmeans
@@ -606,7 +640,7 @@ struct SiftArguments {
 /// Scale-invariant features; see gpuvision/sift.h.
 ///
 ///     std::vector<gpv_keypoint> keypoints(200);
-///     gpv::Buffer buffer(std::span(keypoints));
+///     gpv::Buffer buffer(keypoints);
 ///     sift.run(src, {.keypoints = &buffer});
 ///     sift.draw(picture, GPV_SIFT_RICH, 0xff4000);
 ///     gpv::SiftResult found = sift.wait();
@@ -682,7 +716,7 @@ struct MatchArguments {
 /// Matching of SIFT descriptors; see gpuvision/match.h.
 ///
 ///     std::vector<gpv_match_pair> pairs(200);
-///     gpv::Buffer buffer(std::span(pairs));
+///     gpv::Buffer buffer(pairs);
 ///     match.run({query, queries}, {train, trains}, {.pairs = &buffer});
 ///     gpv::MatchResult found = match.wait();
 class Match
@@ -730,9 +764,10 @@ using Homography = detail::Initialised<gpv_homography, gpv_homography_init>;
 /// @param from     points of one picture
 /// @param to       as many, of the other: from[i] is matched with to[i]
 /// @param inliers  receives 1 for each pair that fits, else 0; as long as from, or empty
-inline Homography find_homography(const Context &context, std::span<const Point> from,
-                                  std::span<const Point> to, const HomographyParams &params = {},
-                                  std::span<std::uint8_t> inliers = {}) {
+[[nodiscard]] inline Homography find_homography(const Context &context, std::span<const Point> from,
+                                                std::span<const Point> to,
+                                                const HomographyParams &params = {},
+                                                std::span<std::uint8_t> inliers = {}) {
     if (to.size() != from.size() || (!inliers.empty() && inliers.size() != from.size()))
         throw Error(GPV_ERR_INVALID_ARGUMENT,
                     "to has " + std::to_string(to.size()) + " points and inliers has room for " +

@@ -55,9 +55,9 @@ struct Gray {
     std::int32_t width, height;
     Bytes pixels;
 
-    Gray(std::int32_t width, std::int32_t height, std::uint8_t value = 0)
-        : width(width), height(height),
-          pixels(gpv::required_bytes(GPV_FORMAT_GRAY8, width, height), value) {}
+    Gray(std::int32_t columns, std::int32_t rows, std::uint8_t value = 0)
+        : width(columns), height(rows),
+          pixels(gpv::required_bytes(GPV_FORMAT_GRAY8, columns, rows), value) {}
 
     std::uint8_t &at(std::int32_t x, std::int32_t y) {
         return pixels[static_cast<std::size_t>(y * width + x)];
@@ -91,8 +91,16 @@ static_assert(std::is_convertible_v<gpv::Buffer, gpv::ConstBuffer> &&
               !std::is_constructible_v<gpv::Buffer, const gpv::ConstBuffer &> &&
               std::is_constructible_v<gpv::ConstBuffer, std::span<const int>> &&
               std::is_constructible_v<gpv::Buffer, std::span<int, 3>> &&
+              std::is_constructible_v<gpv::Buffer, int (&)[3]> &&
+              std::is_constructible_v<gpv::Buffer, std::array<int, 3> &> &&
+              std::is_constructible_v<gpv::ConstBuffer, const std::vector<int> &> &&
               !std::is_constructible_v<gpv::Buffer, std::span<const int>> &&
-              !std::is_constructible_v<gpv::Buffer, std::span<std::string>>);
+              !std::is_constructible_v<gpv::Buffer, const std::vector<int> &> &&
+              !std::is_constructible_v<gpv::Buffer, std::span<std::string>> &&
+              !std::is_constructible_v<gpv::Buffer, std::vector<std::string> &>);
+// They would be gone before the buffer is used.
+static_assert(!std::is_constructible_v<gpv::Buffer, std::vector<int>> &&
+              !std::is_constructible_v<gpv::ConstBuffer, std::vector<int>>);
 
 void test_library() {
     CHECK(gpv::api_version() >> 16 == GPV_API_VERSION_MAJOR);
@@ -149,6 +157,13 @@ void test_views() {
     CHECK_ERROR(bad, "0 x 3 pixels", (void)gpv::view(GPV_FORMAT_GRAY8, 0, 3));
     CHECK_ERROR(bad, "format 77", (void)gpv::view(77, 3, 3));
     CHECK_ERROR(bad, "stride of 2", (void)gpv::required_bytes(GPV_FORMAT_GRAY8, 3, 3, 2));
+    for (const gpv::Image &empty :
+         {gpv::view(GPV_FORMAT_GRAY8, 5, 3), gpv::view(GPV_FORMAT_GRAY8, 5, 3, nullptr, 8),
+          gpv::cuda_view(GPV_FORMAT_GRAY8, 5, 3), gpv::cuda_view(GPV_FORMAT_GRAY8, 5, 3, nullptr)})
+        CHECK(empty.width == 5 && empty.height == 3 && empty.data[0] == nullptr);
+    CHECK(gpv::view(GPV_FORMAT_GRAY8, 5, 3, nullptr, 8).stride[0] == 8);
+    CHECK(gpv::cuda_view(GPV_FORMAT_GRAY8, 5, 3, nullptr, 8, 2).device == 2);
+    CHECK(gpv::cuda_view(GPV_FORMAT_GRAY8, 5, 3).memory == GPV_MEMORY_CUDA);
 
     const gpv::Image device = gpv::cuda_view(GPV_FORMAT_GRAY8, 5, 3, pixels.data(), 8, 2);
     CHECK(device.memory == GPV_MEMORY_CUDA && device.device == 2 && device.stride[0] == 8);
@@ -157,15 +172,19 @@ void test_views() {
     CHECK(device_source.memory == GPV_MEMORY_CUDA && device_source.data[0] == pixels.data());
 
     std::vector<std::int32_t> numbers(3);
-    const gpv::Buffer buffer{std::span(numbers)};
+    const gpv::Buffer buffer(numbers);
     CHECK(buffer.struct_size == sizeof(gpv_buffer) && buffer.memory == GPV_MEMORY_HOST);
     CHECK(buffer.data == numbers.data() && buffer.size == 12);
-    const gpv::ConstBuffer read{std::span(std::as_const(numbers))};
+    const gpv::Buffer rest{std::span(numbers).subspan(1)};
+    CHECK(rest.data == &numbers[1] && rest.size == 8);
+    const gpv::ConstBuffer read(std::as_const(numbers));
     CHECK(read.data == numbers.data() && read.size == 12);
     const gpv::Buffer there = gpv::cuda_buffer(numbers.data(), 12, 2);
     CHECK(there.memory == GPV_MEMORY_CUDA && there.device == 2 && there.size == 12);
     const gpv::ConstBuffer read_there = gpv::cuda_buffer(constant.data(), 12, 2);
     CHECK(read_there.memory == GPV_MEMORY_CUDA && read_there.data == pixels.data());
+    const gpv::Buffer nothing = gpv::cuda_buffer(nullptr);
+    CHECK(nothing.memory == GPV_MEMORY_CUDA && nothing.data == nullptr && nothing.size == 0);
 }
 
 void test_context() {
@@ -348,7 +367,7 @@ void test_ccl() {
     std::vector<gpv_ccl_component> components(3);
     std::array<std::int32_t, 1> count{};
     const gpv::Image dst = gpv::view(GPV_FORMAT_LABEL32, 20, 12, labels.data());
-    const gpv::Buffer records{std::span(components)}, number{std::span(count)};
+    const gpv::Buffer records(components), number(count);
     ccl.prepare(src.view(), &dst, 3);
     ccl.run(src.view(), {.dst = &dst, .components = &records, .count = &number});
     CHECK(ccl.query());
@@ -367,7 +386,7 @@ void test_ccl() {
     CHECK(partial.count == 2 && partial.components == 1);
     CHECK_ERROR(GPV_ERR_TOO_SMALL, "", (void)ccl.wait());
     std::array<std::array<gpv_ccl_component, 2>, 2> spread{};
-    const gpv::Buffer gaps{std::span(spread)};
+    const gpv::Buffer gaps(spread);
     ccl.run(src.view(), {.components = &gaps, .component_stride = sizeof spread[0]});
     CHECK(ccl.wait().components == 2);
     CHECK(is_box(spread[0][0], 2, 1, 5, 4) && is_box(spread[1][0], 10, 6, 14, 10));
@@ -413,8 +432,8 @@ void test_kmeans() {
     std::array<gpv_kmeans_result, 1> copy{};
     const gpv::Image label_view = labels.view();
     const gpv::Image dst = gpv::view(GPV_FORMAT_RGB8, 6, 4, recoloured.data());
-    const gpv::Buffer centroid_buffer{std::span(centroids)}, count_buffer{std::span(counts)};
-    const gpv::Buffer result_buffer{std::span(copy)};
+    const gpv::Buffer centroid_buffer(centroids), count_buffer(counts);
+    const gpv::Buffer result_buffer(copy);
     const gpv::KmeansArguments arguments{.labels = &label_view,
                                          .dst = &dst,
                                          .centroids = &centroid_buffer,
@@ -462,9 +481,9 @@ void test_sift() {
     std::vector<gpv_keypoint> keypoints(1);
     Bytes descriptors(GPV_SIFT_LENGTH);
     std::array<gpv_sift_result, 1> copy{};
-    const gpv::Buffer keypoint_buffer{std::span(keypoints)};
-    const gpv::Buffer descriptor_buffer{std::span(descriptors)};
-    const gpv::Buffer result_buffer{std::span(copy)};
+    const gpv::Buffer keypoint_buffer(keypoints);
+    const gpv::Buffer descriptor_buffer(descriptors);
+    const gpv::Buffer result_buffer(copy);
     sift.prepare(src.view(), nullptr, 1);
     sift.run(src.view(), {.keypoints = &keypoint_buffer,
                           .descriptors = &descriptor_buffer,
@@ -483,7 +502,7 @@ void test_sift() {
     CHECK_ERROR(bad, "color", sift.draw(drawn.view(), GPV_SIFT_RICH, 0x1000000));
 
     Bytes described(GPV_SIFT_LENGTH);
-    sift.describe(src.view(), keypoint_buffer, 1, gpv::Buffer(std::span(described)));
+    sift.describe(src.view(), keypoint_buffer, 1, gpv::Buffer(described));
     CHECK(sift.wait().count == 1);
     CHECK(described == descriptors);
     CHECK_ERROR(bad, "count is 2",
@@ -504,13 +523,13 @@ void test_match() {
     Bytes set(count * GPV_SIFT_LENGTH);
     for (std::size_t i = 0; i < set.size(); ++i)
         set[i] = i % GPV_SIFT_LENGTH == i / GPV_SIFT_LENGTH ? 255 : 0;
-    const gpv::ConstBuffer data{std::span(std::as_const(set))};
+    const gpv::ConstBuffer data(std::as_const(set));
 
     std::vector<gpv_match_pair> pairs(count);
     std::vector<gpv_match_nearest> nearest(count);
     std::array<gpv_match_result, 1> copy{};
-    const gpv::Buffer pair_buffer{std::span(pairs)}, nearest_buffer{std::span(nearest)};
-    const gpv::Buffer result_buffer{std::span(copy)};
+    const gpv::Buffer pair_buffer(pairs), nearest_buffer(nearest);
+    const gpv::Buffer result_buffer(copy);
     match.prepare(count, count);
     match.run({data, count}, {data, count},
               {.nearest = &nearest_buffer, .pairs = &pair_buffer, .result = &result_buffer});
@@ -527,7 +546,7 @@ void test_match() {
 
     std::array<gpv::SiftResult, 1> three;
     three[0].count = 3;
-    const gpv::ConstBuffer limit{std::span(three)};
+    const gpv::ConstBuffer limit(three);
     match.run({data, count}, {data, count}, {.found = &limit});
     found = match.wait();
     CHECK(found.count == 3 && found.queries == 3);
@@ -587,7 +606,7 @@ void test_graphcut() {
     links[0] = 2;
     Gray mask(2, 1, 77);
     std::array<gpv_graphcut_result, 1> copy{};
-    const gpv::Buffer result_buffer{std::span(copy)};
+    const gpv::Buffer result_buffer(copy);
     const gpv::ConstImage terminal_view =
         gpv::view(GPV_FORMAT_LABEL32, 2, 1, std::as_const(terminals).data());
     const gpv::Image link_view = gpv::view(GPV_FORMAT_CAP32X4, 2, 1, links.data());
@@ -625,7 +644,7 @@ void test_segment() {
     const gpv::ConstImage src = gpv::view(GPV_FORMAT_RGBA8, 8, 6, std::as_const(pixels).data());
     const gpv::Image dst = gpv::view(GPV_FORMAT_RGBA8, 8, 6, cutout.data());
     const gpv::Image seed_view = seeds.view(), mask_view = mask.view();
-    const gpv::Buffer result_buffer{std::span(copy)};
+    const gpv::Buffer result_buffer(copy);
     const gpv::SegmentArguments arguments{
         .seeds = &seed_view, .mask = &mask_view, .dst = &dst, .result = &result_buffer};
     segment.prepare(src, arguments);
