@@ -26,7 +26,9 @@ fn main() {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    for flag in String::from_utf8_lossy(&output.stdout).split_whitespace() {
+    // A space inside of a path comes behind a backslash.
+    let flags = String::from_utf8_lossy(&output.stdout).replace("\\ ", "\0");
+    for flag in flags.split_whitespace().map(|flag| flag.replace('\0', " ")) {
         if let Some(folder) = flag.strip_prefix("-L") {
             println!("cargo:rustc-link-search=native={folder}");
         } else if let Some(library) = flag.strip_prefix("-l") {

@@ -15,6 +15,11 @@ pub struct Buffer {
     raw: sys::gpv_buffer,
 }
 
+// SAFETY: an address and a size: only unsafe functions use what is there.
+unsafe impl Send for Buffer {}
+// SAFETY: as above.
+unsafe impl Sync for Buffer {}
+
 impl Buffer {
     /// So many bytes of host memory.
     pub fn in_host(data: *mut c_void, bytes: usize) -> Buffer {
@@ -71,15 +76,30 @@ impl<T: Copy> Records<T> {
         optional(&self.buffer)
     }
 
-    /// Those that have been written.
+    /// Those that have been written, never more than there is room for.
     ///
     /// # Safety
     /// The library has written so many, and writes no more.
     pub unsafe fn take(mut self, count: i32) -> Vec<T> {
-        let count = usize::try_from(count).unwrap_or(0);
-        debug_assert!(count <= self.records.capacity());
+        let count = usize::try_from(count).unwrap_or(0).min(self.records.capacity());
         // SAFETY: they are initialised, as the caller says.
         unsafe { self.records.set_len(count) };
         self.records
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_more_records_than_there_is_room_for() {
+        for (count, expected) in [(-1, &[][..]), (2, &[1, 2]), (3, &[1, 2, 3]), (4, &[1, 2, 3])] {
+            let mut records = Records::with_room(3).unwrap();
+            assert_eq!(records.records.capacity(), 3);
+            records.records.extend_from_slice(&[1, 2, 3]);
+            // SAFETY: three have been written.
+            assert_eq!(unsafe { records.take(count) }, expected);
+        }
     }
 }

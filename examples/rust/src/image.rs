@@ -271,11 +271,12 @@ impl<'a> Image<'a> {
         Ok(Image { raw, pixels: PhantomData })
     }
 
-    /// Of separate planes, each with its stride in bytes.
+    /// Of separate planes, each with its stride in bytes; 0 = rows without gaps.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT` if there is no such image, if the format has another number of planes or
-    /// the planes are of another type than its samples, or if a plane is larger than its slice.
+    /// the planes are of another type than its samples, if a stride is less than a row, or if a
+    /// plane is larger than its slice.
     pub fn from_planes<S: Sample, const N: usize>(
         format: Format,
         width: usize,
@@ -314,7 +315,8 @@ impl<'a> Image<'a> {
         Ok(Image { raw, pixels: PhantomData })
     }
 
-    /// Of separate planes in the memory of a CUDA device, each with its stride in bytes.
+    /// Of separate planes in the memory of a CUDA device, each with its stride in bytes; 0 = rows
+    /// without gaps.
     ///
     /// # Safety
     /// As [`Image::from_device`], for the rows of each plane.
@@ -575,8 +577,15 @@ fn gather(spec: ImageSpec, places: &[Place]) -> Result<sys::gpv_image> {
     }
     let mut raw = spec.raw();
     for (plane, place) in places.iter().enumerate() {
+        let (row_bytes, _) = format.plane(plane, spec.width, spec.height)?;
+        let stride = if place.stride == 0 { row_bytes } else { place.stride };
+        if stride < row_bytes {
+            return refuse(format!(
+                "plane {plane} has a stride of {stride} bytes, must have at least {row_bytes}"
+            ));
+        }
         raw.data[plane] = place.data;
-        raw.stride[plane] = i64::try_from(place.stride).unwrap_or(i64::MAX);
+        raw.stride[plane] = i64::try_from(stride).unwrap_or(i64::MAX);
         let needed = extent(&raw, plane)?;
         if needed > place.bytes as i128 {
             let bytes = place.bytes;

@@ -5,12 +5,25 @@
 
 #![allow(missing_docs, non_camel_case_types)]
 
+use std::marker::{PhantomData, PhantomPinned};
 use std::os::raw::{c_char, c_void};
 
 pub use crate::ccl::Component as gpv_ccl_component;
 pub use crate::image::Rect as gpv_rect;
 pub use crate::matching::{Nearest as gpv_match_nearest, Pair as gpv_match_pair};
 pub use crate::sift::Keypoint as gpv_keypoint;
+
+/// An object that only the library can look into, of a thread at a time, at its place.
+macro_rules! opaque {
+    ($name:ident) => {
+        #[repr(C)]
+        #[derive(Debug)]
+        pub struct $name {
+            _private: [u8; 0],
+            _marker: PhantomData<(*mut u8, PhantomPinned)>,
+        }
+    };
+}
 
 // ---- version.h ------------------------------------------------------------------------
 
@@ -125,8 +138,7 @@ extern "C" {
 
 // ---- context.h ------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_context {}
+opaque!(gpv_context);
 
 pub const GPV_DEVICE_CURRENT: i32 = -1;
 
@@ -192,8 +204,7 @@ extern "C" {
 
 // ---- erode.h --------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_erode {}
+opaque!(gpv_erode);
 
 pub type gpv_morph_operation = u32;
 pub const GPV_MORPH_ERODE: gpv_morph_operation = 0;
@@ -255,8 +266,7 @@ extern "C" {
 
 // ---- ccl.h ----------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_ccl {}
+opaque!(gpv_ccl);
 
 pub type gpv_ccl_mode = u32;
 pub const GPV_CCL_BINARY: gpv_ccl_mode = 0;
@@ -322,8 +332,7 @@ extern "C" {
 
 // ---- kmeans.h -------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_kmeans {}
+opaque!(gpv_kmeans);
 
 pub const GPV_KMEANS_MAX_CLUSTERS: usize = 256;
 
@@ -410,8 +419,7 @@ extern "C" {
 
 // ---- sift.h ---------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_sift {}
+opaque!(gpv_sift);
 
 pub const GPV_SIFT_LENGTH: usize = 128;
 pub const GPV_SIFT_MAX_DESCRIBED: usize = 1 << 20;
@@ -498,8 +506,7 @@ extern "C" {
 
 // ---- match.h --------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_match {}
+opaque!(gpv_match);
 
 pub const GPV_MATCH_MAX_DESCRIPTORS: usize = 1 << 20;
 
@@ -597,8 +604,7 @@ extern "C" {
 
 // ---- graphcut.h -----------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_graphcut {}
+opaque!(gpv_graphcut);
 
 pub const GPV_GRAPHCUT_MAX_TERMINAL: i32 = 1 << 30;
 pub const GPV_GRAPHCUT_MAX_LINK: i32 = (1 << 26) - 1;
@@ -653,8 +659,7 @@ extern "C" {
 
 // ---- segment.h ------------------------------------------------------------------------
 
-#[derive(Debug)]
-pub enum gpv_segment {}
+opaque!(gpv_segment);
 
 pub type gpv_segment_model = u32;
 pub const GPV_SEGMENT_GMM: gpv_segment_model = 0;

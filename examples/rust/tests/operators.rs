@@ -232,6 +232,28 @@ fn no_plane_reaches_outside_its_slice() {
 }
 
 #[test]
+fn strides_of_planes() {
+    let (luma, chroma) = (rectangles(6, 6, &[]), [77; 18]);
+    let mut packed = vec![0; 54];
+    let mut dst = ImageMut::new(Format::Nv12, 6, 6, &mut packed).unwrap();
+    let src = Image::from_planes(Format::Nv12, 6, 6, [(&luma[..], 0), (&chroma[..], 0)]).unwrap();
+    Erode::new(&cpu(), &Default::default()).unwrap().run(&src, &mut dst).unwrap();
+    assert_eq!(packed, [&luma[..], &chroma[..]].concat());
+
+    let refused = Image::from_planes(Format::Nv12, 6, 6, [(&luma[..35], 0), (&chroma[..], 0)]);
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["plane 0", "35", "36"]);
+    let refused = Image::from_planes(Format::Nv12, 6, 6, [(&luma[..], 6), (&chroma[..], 5)]);
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["plane 1", "stride of 5", "6"]);
+    let planes = [(&mut packed[..], 3)];
+    let refused = ImageMut::from_planes(Format::Gray8, 4, 4, planes);
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["plane 0", "stride of 3", "4"]);
+    let planes = [(ptr::null(), 6), (ptr::null(), 1)];
+    // SAFETY: nothing is done with it.
+    let refused = unsafe { Image::from_device_planes(Format::Nv12, 6, 6, 0, planes) };
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["plane 1", "stride of 1", "6"]);
+}
+
+#[test]
 fn views_that_the_library_refuses() {
     let context = cpu();
     let mut erode = Erode::new(&context, &Default::default()).unwrap();
@@ -241,9 +263,9 @@ fn views_that_the_library_refuses() {
     let mut dst = ImageMut::new(Format::Gray16, 4, 4, &mut dst).unwrap();
     let odd = Image::new(Format::Gray16, 4, 4, &bytes[1..]).unwrap();
     assert_refused(erode.run(&odd, &mut dst), Status::INVALID_ARGUMENT, &["src->data[0]", "2"]);
-    let narrow = Image::from_planes(Format::Gray16, 4, 4, [(bytes, 6)]).unwrap();
-    let words = ["src->stride[0] is 6", "8.."];
-    assert_refused(erode.run(&narrow, &mut dst), Status::INVALID_ARGUMENT, &words);
+    let uneven = Image::from_planes(Format::Gray16, 4, 4, [(bytes, 9)]).unwrap();
+    let words = ["src->stride[0]", "multiples of 2"];
+    assert_refused(erode.run(&uneven, &mut dst), Status::INVALID_ARGUMENT, &words);
     let even = Image::new(Format::Gray16, 4, 4, &bytes[2..]).unwrap();
     erode.run(&even, &mut dst).unwrap();
 }
@@ -1023,6 +1045,12 @@ fn what_may_be_sent_and_shared() {
     check::<Image>();
     check::<ImageMut>();
     check::<Stream>();
+    check::<Buffer>();
+    check::<CclBuffers>();
+    check::<KmeansBuffers>();
+    check::<SiftBuffers>();
+    check::<MatchBuffers>();
+    check::<DescriptorSet>();
     check::<Error>();
 }
 
