@@ -13,10 +13,7 @@ static gpv_status gpv_go_ccl_run(gpv_ccl *op, uintptr_t stream, const gpv_image 
 */
 import "C"
 
-import (
-	"image"
-	"unsafe"
-)
+import "image"
 
 // CclMode is which neighbouring pixels of the foreground belong together.
 type CclMode uint32
@@ -122,34 +119,21 @@ type CclResult struct {
 
 // Ccl is connected-component labelling. See gpuvision/ccl.h.
 type Ccl struct {
-	*object
+	*object[*C.gpv_ccl]
 }
 
 // NewCcl creates an operator; nil means all defaults.
 func NewCcl(context *Context, params *CclParams) (*Ccl, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_ccl
-		status := C.gpv_ccl_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_ccl)(handle)
-		C.gpv_ccl_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Ccl{o}, nil
-}
-
-func (l *Ccl) op() *C.gpv_ccl {
-	return (*C.gpv_ccl)(l.handle)
+	return newOperator[Ccl](context, func(op **C.gpv_ccl) C.gpv_status {
+		return C.gpv_ccl_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_ccl) { C.gpv_ccl_destroy(op) })
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay.
 func (l *Ccl) SetParams(params *CclParams) error {
 	return l.call(func() C.gpv_status {
-		return C.gpv_ccl_set_params(l.op(), params.c())
+		return C.gpv_ccl_set_params(l.handle, params.c())
 	})
 }
 
@@ -158,14 +142,14 @@ func (l *Ccl) SetParams(params *CclParams) error {
 // memory that runs will ask for.
 func (l *Ccl) Prepare(src, dst *Image, components int) error {
 	return l.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
-		return C.gpv_ccl_prepare(l.op(), v.shape(src), v.shape(dst), clamp(components))
+		return C.gpv_ccl_prepare(l.handle, v.shape(src), v.shape(dst), clamp(components))
 	})
 }
 
 func (l *Ccl) wait(result *CclResult) C.gpv_status {
 	var c C.gpv_ccl_result
 	C.gpv_ccl_result_init(&c, C.sizeof_gpv_ccl_result)
-	status := C.gpv_ccl_wait(l.op(), &c)
+	status := C.gpv_ccl_wait(l.handle, &c)
 	*result = CclResult{Count: int(c.count), Components: int(c.components)}
 	return status
 }
@@ -183,7 +167,7 @@ func (l *Ccl) wait(result *CclResult) C.gpv_status {
 // that fits has been written, and the result counts.
 func (l *Ccl) Run(src, dst *Image, components []Component) (result CclResult, err error) {
 	err = l.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_ccl_run(l.op(), stream, v.image(src), v.image(dst),
+		status := C.gpv_go_ccl_run(l.handle, stream, v.image(src), v.image(dst),
 			v.buffer(bytesOf(components)), 0, nil)
 		if status == C.GPV_OK {
 			status = l.wait(&result)
@@ -202,11 +186,13 @@ type CclBuffers struct {
 
 // Enqueue is as Run, for CUDA memory, and does not wait.
 func (l *Ccl) Enqueue(src, dst *Image, buffers CclBuffers) error {
-	if err := requireDevice(argument{"src", src}, argument{"dst", dst}); err != nil {
+	err := requireDevice(argument{"src", src}, argument{"dst", dst},
+		argument{"components", buffers.Components}, argument{"count", buffers.Count})
+	if err != nil {
 		return err
 	}
 	return l.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_ccl_run(l.op(), stream, v.image(src), v.image(dst),
+		return C.gpv_go_ccl_run(l.handle, stream, v.image(src), v.image(dst),
 			v.device(buffers.Components), C.uint32_t(clamp(buffers.ComponentStride)),
 			v.device(buffers.Count))
 	})
@@ -214,7 +200,7 @@ func (l *Ccl) Enqueue(src, dst *Image, buffers CclBuffers) error {
 
 // Query says whether the last run has finished, without waiting; true if there was none.
 func (l *Ccl) Query() (bool, error) {
-	return l.query(func() C.gpv_status { return C.gpv_ccl_query(l.op()) })
+	return l.query(func() C.gpv_status { return C.gpv_ccl_query(l.handle) })
 }
 
 // Wait waits until the last run has finished, and says what it has found; see [Ccl.Run].

@@ -37,7 +37,6 @@ import (
 	"runtime"
 	"runtime/cgo"
 	"sync"
-	"unsafe"
 )
 
 // CurrentDevice as ContextParams.Device is the CUDA context that is current on the thread that
@@ -57,10 +56,10 @@ type ContextParams struct {
 	Backend  Backend  // default BackendAuto
 	Device   int      // CUDA ordinal >= 0, or CurrentDevice; default 0; CPU: ignored
 	LogLevel LogLevel // LogError..LogDebug, 0 = LogWarning; default LogWarning
-	// Log takes a line without its end; nil = silent. It is called on a goroutine of its own, while
-	// the context is locked and the library waits: it has to return, and must call nothing of the
-	// context. A panic in it is dropped. As long as Log refers to the context, that has to be
-	// closed: no finalizer will do it. Default nil.
+	// Log takes a line without its end; nil = silent. It is called on a goroutine of its own while
+	// the library waits: it has to return, and must not call back into the context or what is made
+	// from it. A panic in it is dropped, as is [runtime.Goexit]. As long as Log refers to the
+	// context, that has to be closed: no finalizer will do it. Default nil.
 	Log func(level LogLevel, message string)
 }
 
@@ -175,42 +174,43 @@ func (c *Context) check(status C.gpv_status) error {
 	return &Error{Status(status), C.GoString(C.gpv_context_error(c.handle))}
 }
 
-// object is what operators have in common.
-type object struct {
-	context *Context
-	handle  unsafe.Pointer // nil once closed
-	destroy func(handle unsafe.Pointer)
-	stream  Stream
-	held    []*views // of runs that nobody knows to be over
+// object is what operators have in common. An operator is a pointer to it and nothing else, so that
+// its copies are the same operator. H points to what the library has made.
+type object[H any] struct {
+	context     *Context
+	handle      H
+	destroy     func()   // nil once closed
+	stream      Stream   // of the runs that follow
+	held        []*views // of runs that nobody knows to be over
+	descriptors SiftType // of a Sift: what its parameters say
 }
 
-// create calls f, which makes a handle, and wraps what it has made. Operators refer to the object:
-// a copy of an operator is the same one. Its finalizer leaves the goroutine of all finalizers, since
-// it may have to wait for the lock.
-func (c *Context) create(f func() (unsafe.Pointer, C.gpv_status),
-	destroy func(handle unsafe.Pointer)) (*object, error) {
-	o := &object{context: c, destroy: destroy}
-	err := c.call(func() C.gpv_status {
-		var status C.gpv_status
-		if o.handle, status = f(); status == C.GPV_OK {
+// newOperator wraps what create makes, until destroy.
+func newOperator[Operator ~struct{ *object[H] }, H any](c *Context,
+	create func(handle *H) C.gpv_status, destroy func(handle *H)) (*Operator, error) {
+	var handle H
+	if err := c.call(func() C.gpv_status {
+		status := create(&handle)
+		if status == C.GPV_OK {
 			c.objects++
 		}
 		return status
-	})
-	if err != nil {
+	}); err != nil {
 		return nil, err
 	}
-	runtime.SetFinalizer(o, func(o *object) { go o.Close() })
-	return o, nil
+	o := &object[H]{context: c, handle: handle, destroy: func() { destroy(&handle) }}
+	// The goroutine of finalizers, of which a process has one, must not wait for a context.
+	runtime.SetFinalizer(o, func(o *object[H]) { go o.Close() })
+	return &Operator{o}, nil
 }
 
 // Close waits for the last run, and destroys the operator. It always returns nil.
-func (o *object) Close() error {
+func (o *object[H]) Close() error {
 	o.context.mutex.Lock()
 	defer o.context.mutex.Unlock()
-	if o.handle != nil {
-		o.destroy(o.handle)
-		o.handle = nil
+	if o.destroy != nil {
+		o.destroy()
+		o.destroy = nil
 		o.release()
 		o.context.forget()
 	}
@@ -218,7 +218,7 @@ func (o *object) Close() error {
 }
 
 // SetStream sets the stream of the runs that follow. Before, it is DefaultStream.
-func (o *object) SetStream(stream Stream) {
+func (o *object[H]) SetStream(stream Stream) {
 	o.context.mutex.Lock()
 	defer o.context.mutex.Unlock()
 	o.stream = stream
@@ -226,17 +226,17 @@ func (o *object) SetStream(stream Stream) {
 
 // call runs f alone in the context, and gives the error of its status. A finalizer that wants the
 // handle meanwhile waits for the lock.
-func (o *object) call(f func() C.gpv_status) error {
+func (o *object[H]) call(f func() C.gpv_status) error {
 	o.context.mutex.Lock()
 	defer o.context.mutex.Unlock()
-	if o.handle == nil || o.context.handle == nil {
+	if o.destroy == nil || o.context.handle == nil {
 		return ErrClosed
 	}
 	return o.context.check(f())
 }
 
 // submit is call with views, of what the library does not write after the call.
-func (o *object) submit(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
+func (o *object[H]) submit(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
 	return o.call(func() C.gpv_status {
 		v := newViews()
 		defer v.free()
@@ -245,18 +245,19 @@ func (o *object) submit(f func(v *views, stream C.uintptr_t) C.gpv_status) error
 }
 
 // run is call with views, for f that waits for the run that it begins.
-func (o *object) run(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
+func (o *object[H]) run(f func(v *views, stream C.uintptr_t) C.gpv_status) error {
 	return o.call(func() C.gpv_status {
 		v := newViews()
 		status := f(v, C.uintptr_t(o.stream))
-		o.finish(v, Status(status))
+		o.settle(v, Status(status))
 		return status
 	})
 }
 
-// finish frees the views of a run. Where that may have begun and is not known to be over, they are
-// held until a later one is: the library may still write to what they point to.
-func (o *object) finish(v *views, status Status) {
+// settle frees the views of a run that status says to be over. Where it may have begun and is not
+// known to be over, the library may still write what they point to: they are held until a run has
+// succeeded, or Close. Whoever calls it holds the lock.
+func (o *object[H]) settle(v *views, status Status) {
 	switch status {
 	case C.GPV_OK:
 		v.free()
@@ -269,7 +270,7 @@ func (o *object) finish(v *views, status Status) {
 }
 
 // query says whether the last run has finished.
-func (o *object) query(f func() C.gpv_status) (finished bool, err error) {
+func (o *object[H]) query(f func() C.gpv_status) (finished bool, err error) {
 	err = o.call(func() C.gpv_status {
 		status := f()
 		finished = status == C.GPV_OK
@@ -279,7 +280,7 @@ func (o *object) query(f func() C.gpv_status) (finished bool, err error) {
 }
 
 // release frees what was held for runs that are over now.
-func (o *object) release() {
+func (o *object[H]) release() {
 	for _, v := range o.held {
 		v.free()
 	}

@@ -12,10 +12,6 @@ static gpv_status gpv_go_erode_run(gpv_erode *op, uintptr_t stream, const gpv_im
 */
 import "C"
 
-import (
-	"unsafe"
-)
-
 // MorphOperation is what is computed.
 type MorphOperation uint32
 
@@ -114,34 +110,21 @@ func (p *ErodeParams) c() *C.gpv_erode_params {
 // Erode is erosion, and the rest of morphology with flat structuring elements. See
 // gpuvision/erode.h.
 type Erode struct {
-	*object
+	*object[*C.gpv_erode]
 }
 
 // NewErode creates an operator; nil means all defaults.
 func NewErode(context *Context, params *ErodeParams) (*Erode, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_erode
-		status := C.gpv_erode_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_erode)(handle)
-		C.gpv_erode_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Erode{o}, nil
-}
-
-func (e *Erode) op() *C.gpv_erode {
-	return (*C.gpv_erode)(e.handle)
+	return newOperator[Erode](context, func(op **C.gpv_erode) C.gpv_status {
+		return C.gpv_erode_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_erode) { C.gpv_erode_destroy(op) })
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay.
 func (e *Erode) SetParams(params *ErodeParams) error {
 	return e.call(func() C.gpv_status {
-		return C.gpv_erode_set_params(e.op(), params.c())
+		return C.gpv_erode_set_params(e.handle, params.c())
 	})
 }
 
@@ -149,7 +132,7 @@ func (e *Erode) SetParams(params *ErodeParams) error {
 // Of like, pixels are not looked at.
 func (e *Erode) Prepare(like *Image) error {
 	return e.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
-		return C.gpv_erode_prepare(e.op(), v.shape(like))
+		return C.gpv_erode_prepare(e.handle, v.shape(like))
 	})
 }
 
@@ -160,9 +143,9 @@ func (e *Erode) Prepare(like *Image) error {
 // dst: same format, size and memory; may be src, must not overlap it otherwise.
 func (e *Erode) Run(src, dst *Image) error {
 	return e.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_erode_run(e.op(), stream, v.image(src), v.image(dst))
+		status := C.gpv_go_erode_run(e.handle, stream, v.image(src), v.image(dst))
 		if status == C.GPV_OK {
-			status = C.gpv_erode_wait(e.op())
+			status = C.gpv_erode_wait(e.handle)
 		}
 		return status
 	})
@@ -174,16 +157,16 @@ func (e *Erode) Enqueue(src, dst *Image) error {
 		return err
 	}
 	return e.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_erode_run(e.op(), stream, v.image(src), v.image(dst))
+		return C.gpv_go_erode_run(e.handle, stream, v.image(src), v.image(dst))
 	})
 }
 
 // Query says whether the last run has finished, without waiting; true if there was none.
 func (e *Erode) Query() (bool, error) {
-	return e.query(func() C.gpv_status { return C.gpv_erode_query(e.op()) })
+	return e.query(func() C.gpv_status { return C.gpv_erode_query(e.handle) })
 }
 
 // Wait waits until the last run has finished.
 func (e *Erode) Wait() error {
-	return e.call(func() C.gpv_status { return C.gpv_erode_wait(e.op()) })
+	return e.call(func() C.gpv_status { return C.gpv_erode_wait(e.handle) })
 }

@@ -11,7 +11,8 @@
 // [Graphcut], [Segment]) is made from a context, and keeps what it needs from one run to the next,
 // so make it once and run it often. Close frees an object at once; it may be called twice, and in
 // any order. An object that is dropped without it is closed by a finalizer, some time later. After
-// the Close of its context an operator can only be closed.
+// the Close of its context an operator can only be closed. A copy of an operator is the same
+// operator: they are closed together. A Context must not be copied.
 //
 // # Goroutines
 //
@@ -29,9 +30,12 @@
 //
 // Methods named Run, Describe and Draw take images in host or CUDA memory, and have finished when
 // they return; while they run, nothing else may write what they read, or touch what they write.
-// Methods whose names begin with Enqueue take CUDA memory only: they put the work on the stream of
-// the operator and return. That memory has to live until Wait, a Query that gives true, or
-// [Context.Sync]. Images may be used by several runs at once if none of them writes.
+// Methods whose names begin with Enqueue take CUDA memory only, and return when the work is on the
+// stream. That memory has to live until Wait, a Query that gives true, or [Context.Sync] with the
+// stream. Images may be used by several runs at once if none of them writes.
+//
+// The stream of all these methods is that of the operator: SetStream sets it for what follows,
+// before it is [DefaultStream].
 //
 // # Errors
 //

@@ -79,7 +79,7 @@ func cpu(t *testing.T) *Context {
 	return onBackend(t, BackendCPU)
 }
 
-// open is for what has the same result everywhere: CUDA computes where there is a GPU.
+// open is for what has the same result everywhere: CUDA computes where it can be used.
 func open(t *testing.T) *Context {
 	t.Helper()
 	return onBackend(t, BackendAuto)
@@ -183,27 +183,24 @@ func TestContextThatCannotBe(t *testing.T) {
 }
 
 func TestLog(t *testing.T) {
-	var lines []string
-	log := func(level LogLevel, message string) {
-		lines = append(lines, fmt.Sprint(level, " ", message))
-		if len(lines)%2 == 0 {
-			runtime.Goexit() // as t.Fatal does
+	for _, leave := range []func(){func() {}, func() { panic("of the log function") },
+		runtime.Goexit} {
+		var lines []string
+		log := func(level LogLevel, message string) {
+			lines = append(lines, fmt.Sprint(level, " ", message))
+			leave()
 		}
-		panic("of the log function")
-	}
-	_, err := NewContext(&ContextParams{Backend: Backend(7), Log: log})
-	wants(t, err, ErrInvalidArgument, "params->backend")
-	equals(t, "log", lines, []string{"1 params->backend is 7, must be 0..2"})
+		_, err := NewContext(&ContextParams{Backend: Backend(7), Log: log})
+		wants(t, err, ErrInvalidArgument, "params->backend")
+		equals(t, "log", lines, []string{"1 params->backend is 7, must be 0..2"})
 
-	lines = nil
-	context := made(NewContext(&ContextParams{
-		Backend: BackendCPU, Log: log, LogLevel: LogDebug,
-	}))(t)
-	equals(t, "log", lines, []string{"3 computes on " + context.DeviceName()})
-	_, err = NewErode(context, &ErodeParams{RadiusX: -1})
-	wants(t, err, ErrInvalidArgument, "params->radius_x")
-	equal(t, "lines", len(lines), 2) // after the one that has left by Goexit, too
-	must(t, context.Close())
+		lines = nil
+		context := made(NewContext(&ContextParams{
+			Backend: BackendCPU, Log: log, LogLevel: LogDebug,
+		}))(t)
+		equals(t, "log", lines, []string{"3 computes on " + context.DeviceName()})
+		must(t, context.Close())
+	}
 }
 
 // ---- images ----------------------------------------------------------------------------------
@@ -241,27 +238,6 @@ func TestImageOfSamples(t *testing.T) {
 	equal(t, "samples where there can be none", Samples[uint16](odd, 0) == nil, true)
 }
 
-// vast is a picture that nobody looks at.
-type vast image.Rectangle
-
-func (v vast) ColorModel() color.Model { return color.GrayModel }
-func (v vast) Bounds() image.Rectangle { return image.Rectangle(v) }
-func (v vast) At(x, y int) color.Color { panic("nobody looks at it") }
-
-func TestPlanesThatCannotBe(t *testing.T) {
-	for _, r := range []image.Rectangle{image.Rect(0, 0, 40000, 20000),
-		image.NewUniform(color.White).Bounds()} {
-		_, err := FromImage(vast(r))
-		wants(t, err, ErrInvalidArgument, "is not possible")
-	}
-	_, err := WrapPlanes(Format(99), -5, 7, nil)
-	wants(t, err, ErrInvalidArgument, "-5 x 7 pixels")
-	_, err = DevicePlanes(Format(99), 5, 7, nil, 0)
-	wants(t, err, ErrInvalidArgument, "format 99")
-	_, err = DevicePlanes(FormatGray8, 4, 4, []DevicePlane{{0x1000, -4}}, 0)
-	wants(t, err, ErrInvalidArgument, "stride of plane 0 is -4, must be at least 4")
-}
-
 func TestImagesThatCannotBe(t *testing.T) {
 	for _, size := range []image.Point{{0, 1}, {1, MaxSide + 1}, {-1, 1}, {math.MaxInt64, 1},
 		{1 << 32, 1 << 32}} {
@@ -286,6 +262,49 @@ func TestImagesThatCannotBe(t *testing.T) {
 	wants(t, err, ErrInvalidArgument, "1 planes, must be 2")
 	_, err = FromImage(image.NewGray(image.Rect(2, 2, 2, 5)))
 	wants(t, err, ErrInvalidArgument, "empty")
+	_, err = FromImage(image.NewUniform(color.White))
+	wants(t, err, ErrInvalidArgument, "2000000000 x 2000000000")
+	_, err = FromImage(untouchable(image.Rect(0, 0, 40000, 20000)))
+	wants(t, err, ErrInvalidArgument, "40000 x 20000")
+}
+
+// untouchable is a picture of which only the size may be asked for.
+type untouchable image.Rectangle
+
+func (u untouchable) Bounds() image.Rectangle { return image.Rectangle(u) }
+func (untouchable) ColorModel() color.Model   { panic("of the colour model") }
+func (untouchable) At(x, y int) color.Color   { panic("of a pixel") }
+
+func TestPlanesThatCannotBe(t *testing.T) {
+	for _, c := range []struct {
+		format                Format
+		width, height, stride int
+		planes                int
+		text                  string
+	}{
+		{Format(99), 4, 2, 0, 0, "format 99"},
+		{Format(0), 4, 2, 0, 0, "format 0"},
+		{FormatGray8, -4, 2, 0, 1, "-4 x 2"},
+		{FormatGray8, 4, -2, 0, 1, "4 x -2"},
+		{FormatGray8, 0, 2, 0, 1, "0 x 2"},
+		{FormatGray8, MaxSide + 1, 2, 0, 1, "32768 x 2"},
+		{FormatGray8, 4, 2, -4, 1, "stride of plane 0 is -4, must be at least 4"},
+		{FormatGray8, 4, 2, 3, 1, "stride of plane 0 is 3, must be at least 4"},
+		{FormatGray8, 4, 2, math.MinInt64, 1, "stride of plane 0"},
+		{FormatGray8, 4, 2, 0, 2, "2 planes, must be 1"},
+	} {
+		host, device := make([]Plane, c.planes), make([]DevicePlane, c.planes)
+		for i := range host {
+			host[i] = Plane{make([]byte, 99), c.stride}
+			device[i] = DevicePlane{0x1000, c.stride}
+		}
+		_, err := WrapPlanes(c.format, c.width, c.height, host)
+		wants(t, err, ErrInvalidArgument, c.text)
+		_, err = DevicePlanes(c.format, c.width, c.height, device, 0)
+		wants(t, err, ErrInvalidArgument, c.text)
+	}
+	i := made(DevicePlanes(FormatGray8, 4, 2, []DevicePlane{{0x1000, 5}}, 0))(t)
+	equal(t, "stride", i.Stride(0), 5)
 }
 
 func TestFromImage(t *testing.T) {
@@ -357,7 +376,6 @@ func TestDeviceImage(t *testing.T) {
 	wants(t, err, ErrInvalidArgument, "1 planes")
 	_, err = DeviceImage(FormatGray8, 0, 4, 0x1000, 8, 2)
 	wants(t, err, ErrInvalidArgument)
-
 }
 
 // The CPU backend refuses CUDA memory, and Enqueue host memory, before anything runs.
@@ -390,6 +408,40 @@ func TestMemoryOfTheWrongKind(t *testing.T) {
 	wants(t, cut.Enqueue(terminals, links, device, buffer), ErrUnsupported)
 	segment := made(NewSegment(context, nil))(t)
 	wants(t, segment.Enqueue(device, SegmentImages{Mask: device}, buffer), ErrUnsupported, "src")
+}
+
+func TestBuffersOfNegativeSize(t *testing.T) {
+	context := cpu(t)
+	device := made(DeviceImage(FormatGray8, 4, 4, 0x1000, 0, 0))(t)
+	buffer := DeviceBuffer{Pointer: 0x2000, Size: -5}
+	ccl, kmeans := made(NewCcl(context, nil))(t), made(NewKmeans(context, nil))(t)
+	sift, match := made(NewSift(context, nil))(t), made(NewMatch(context, nil))(t)
+	cut, segment := made(NewGraphcut(context, nil))(t), made(NewSegment(context, nil))(t)
+	for _, c := range []struct {
+		name string
+		err  error
+	}{
+		{"components", ccl.Enqueue(device, nil, CclBuffers{Components: buffer})},
+		{"count", ccl.Enqueue(device, nil, CclBuffers{Count: buffer})},
+		{"centroids", kmeans.Enqueue(device, nil, nil, KmeansBuffers{Centroids: buffer})},
+		{"counts", kmeans.Enqueue(device, nil, nil, KmeansBuffers{Counts: buffer})},
+		{"result", kmeans.Enqueue(device, nil, nil, KmeansBuffers{Result: buffer})},
+		{"keypoints", sift.Enqueue(device, nil, SiftBuffers{Keypoints: buffer})},
+		{"descriptors", sift.Enqueue(device, nil, SiftBuffers{Descriptors: buffer})},
+		{"result", sift.Enqueue(device, nil, SiftBuffers{Result: buffer})},
+		{"keypoints", sift.EnqueueDescribe(device, 1, SiftBuffers{Keypoints: buffer})},
+		{"descriptors", sift.EnqueueDescribe(device, 1, SiftBuffers{Descriptors: buffer})},
+		{"queries", match.Enqueue(MatchBuffers{Queries: buffer})},
+		{"found", match.Enqueue(MatchBuffers{Found: buffer})},
+		{"train", match.Enqueue(MatchBuffers{Train: buffer})},
+		{"nearest", match.Enqueue(MatchBuffers{Nearest: buffer})},
+		{"pairs", match.Enqueue(MatchBuffers{Pairs: buffer})},
+		{"result", match.Enqueue(MatchBuffers{Result: buffer})},
+		{"result", cut.Enqueue(device, device, device, buffer)},
+		{"result", segment.Enqueue(device, SegmentImages{}, buffer)},
+	} {
+		wants(t, c.err, ErrInvalidArgument, "the size of "+c.name+" is -5")
+	}
 }
 
 // ---- operators -------------------------------------------------------------------------------
@@ -923,6 +975,68 @@ func TestClose(t *testing.T) {
 	}
 }
 
+// A copy of an operator, as of an os.File, is the same operator.
+func TestCopies(t *testing.T) {
+	context := open(t)
+	i := newImage(t, FormatGray8, 16, 16)
+	erode, ccl := made(NewErode(context, nil))(t), made(NewCcl(context, nil))(t)
+	kmeans, sift := made(NewKmeans(context, nil))(t), made(NewSift(context, nil))(t)
+	match, cut := made(NewMatch(context, nil))(t), made(NewGraphcut(context, nil))(t)
+	segment := made(NewSegment(context, nil))(t)
+	copies := struct { // by value
+		Erode
+		Ccl
+		Kmeans
+		Sift
+		Match
+		Graphcut
+		Segment
+	}{*erode, *ccl, *kmeans, *sift, *match, *cut, *segment}
+	must(t, copies.Erode.Run(i, i))
+
+	// What was set by one is set for the other.
+	params := DefaultSiftParams()
+	params.Type = SiftF32
+	must(t, copies.Sift.SetParams(&params))
+	_, err := sift.Run(i, nil, make([]Keypoint, 9), make([]Descriptor, 9))
+	wants(t, err, ErrInvalidArgument, "parameters is 1")
+
+	for _, original := range []interface{ Close() error }{erode, ccl, kmeans, sift, match, cut,
+		segment} {
+		must(t, original.Close())
+	}
+	_, errCcl := copies.Ccl.Run(i, nil, nil)
+	_, errKmeans := copies.Kmeans.Run(i, nil, nil)
+	_, errSift := copies.Sift.Run(i, nil, nil, nil)
+	_, errMatch := copies.Match.Run(nil, nil, nil, nil)
+	_, errCut := copies.Graphcut.Run(i, i, i)
+	_, errSegment := copies.Segment.Run(i, SegmentImages{})
+	for _, err := range []error{copies.Erode.Run(i, i), errCcl, errKmeans, errSift, errMatch,
+		errCut, errSegment} {
+		equal(t, "error", err, ErrClosed)
+	}
+	must(t, copies.Erode.Close())
+	equal(t, "objects", context.objects, 1)
+}
+
+// A copy alone keeps the operator.
+func TestCopyKeepsOperator(t *testing.T) {
+	context := open(t)
+	erode := *made(NewErode(context, nil))(t)
+	collect()
+	i := newImage(t, FormatGray8, 4, 4)
+	must(t, erode.Run(i, i))
+	must(t, erode.Close())
+}
+
+// collect gives finalizers of what is garbage now some time to run.
+func collect() {
+	for i := 0; i < 5; i++ {
+		runtime.GC()
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
 // abandon makes one of each, runs some, and drops them.
 func abandon(t *testing.T, context *Context) {
 	t.Helper()
@@ -974,95 +1088,90 @@ func TestGarbage(t *testing.T) {
 // An operator alone keeps its context.
 func TestOperatorKeepsContext(t *testing.T) {
 	erode := made(NewErode(made(NewContext(&ContextParams{Backend: BackendCPU}))(t), nil))(t)
-	for i := 0; i < 5; i++ {
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
+	collect()
 	i := newImage(t, FormatGray8, 4, 4)
 	must(t, erode.Run(i, i))
 	must(t, erode.Close())
+}
+
+// Other finalizers run while those of operators wait for a context that is in use.
+func TestFinalizersDoNotWait(t *testing.T) {
+	context := open(t)
+	abandon(t, context)
+	context.mutex.Lock()
+	defer context.mutex.Unlock()
+	collect()
+	_, dead := mortal(t)
+	eventually(t, "finalizers wait for a context", dead.Load)
+}
+
+// mortal makes an image, and says whether its memory has died.
+func mortal(t *testing.T) (*Image, *atomic.Bool) {
+	t.Helper()
+	pix, dead := new([4096]byte), new(atomic.Bool)
+	runtime.SetFinalizer(pix, func(*[4096]byte) { dead.Store(true) })
+	return made(Wrap(FormatGray8, 64, 64, pix[:], 0))(t), dead
+}
+
+// viewed is views of an image and a buffer that nothing else refers to.
+func viewed(t *testing.T) (v *views, image, buffer *atomic.Bool) {
+	t.Helper()
+	v = newViews()
+	i, image := mortal(t)
+	b, buffer := mortal(t)
+	v.image(i)
+	v.buffer(b.Pix(0))
+	return v, image, buffer
+}
+
+func TestViewsKeepMemory(t *testing.T) {
+	v, image, buffer := viewed(t)
+	collect()
+	equal(t, "the image is dead", image.Load(), false)
+	equal(t, "the buffer is dead", buffer.Load(), false)
+	v.free()
+	eventually(t, "the memory of the image lives on", image.Load)
+	eventually(t, "the memory of the buffer lives on", buffer.Load)
+}
+
+// What a run may still write lives until a run has succeeded, or Close.
+func TestMemoryOfRunsThatMayNotBeOver(t *testing.T) {
+	context := open(t)
+	i := newImage(t, FormatGray8, 4, 4)
+	for status, held := range map[Status]bool{
+		0:                  false,
+		ErrInvalidArgument: false,
+		ErrUnsupported:     false,
+		ErrTooSmall:        false,
+		ErrOutOfMemory:     true,
+		ErrDevice:          true,
+		ErrDeviceLost:      true,
+		ErrInternal:        true,
+	} {
+		for _, end := range []string{"run", "close"} {
+			erode := made(NewErode(context, nil))(t)
+			v, image, buffer := viewed(t)
+			erode.settle(v, status)
+			if held {
+				wants(t, erode.Run(nil, i), ErrInvalidArgument) // says nothing of the run before
+				collect()
+				equal(t, status.Error()+": dead", image.Load() || buffer.Load(), false)
+				if end == "run" {
+					must(t, erode.Run(i, i))
+				} else {
+					must(t, erode.Close())
+				}
+			}
+			equal(t, status.Error()+": held", len(erode.held), 0)
+			eventually(t, status.Error()+": the memory lives on after "+end, func() bool {
+				return image.Load() && buffer.Load()
+			})
+			must(t, erode.Close())
+		}
+	}
 }
 
 // Memory moves and dies around a run, if anything does.
-// A copy is the same operator, and not one with a handle of its own.
-func TestCopies(t *testing.T) {
-	erode := made(NewErode(open(t), nil))(t)
-	sift := made(NewSift(open(t), nil))(t)
-	i, copies, stage := newImage(t, FormatGray8, 4, 4), *erode, struct{ Sift }{*sift}
-	must(t, copies.Run(i, i))
-	must(t, erode.Close())
-	equal(t, "error", copies.Run(i, i), error(ErrClosed))
-	must(t, sift.Close())
-	_, err := stage.Run(i, nil, make([]Keypoint, 1), nil)
-	equal(t, "error", err, error(ErrClosed))
-}
-
-// What a view points to lives until the views are freed, and no longer.
-func TestPins(t *testing.T) {
-	var collected atomic.Bool
-	v := newViews()
-	func() {
-		pix := new([1 << 16]byte)
-		runtime.SetFinalizer(pix, func(*[1 << 16]byte) { collected.Store(true) })
-		v.image(made(Wrap(FormatGray8, 256, 256, pix[:], 0))(t))
-	}()
-	for n := 0; n < 5; n++ {
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
-	if collected.Load() {
-		t.Fatal("the pixels are gone while there is a view of them")
-	}
-	v.free()
-	for n := 0; n < 1000 && !collected.Load(); n++ {
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
-	if !collected.Load() {
-		t.Error("the pixels stay after the view is gone")
-	}
-}
-
-// After a failure of the device nobody knows whether it still writes.
-func TestViewsOfRunsThatFail(t *testing.T) {
-	erode := made(NewErode(open(t), nil))(t)
-	held := 0
-	for _, status := range []Status{ErrInvalidArgument, ErrUnsupported, ErrTooSmall, ErrDevice,
-		ErrOutOfMemory, ErrDeviceLost, ErrInternal} {
-		if status != ErrInvalidArgument && status != ErrUnsupported && status != ErrTooSmall {
-			held++
-		}
-		erode.finish(newViews(), status)
-		equal(t, "runs that are held", len(erode.held), held)
-	}
-	equal(t, "runs that are held", held, 4)
-	i := newImage(t, FormatGray8, 4, 4)
-	must(t, erode.Run(i, i))
-	equal(t, "runs that are held after a good one", len(erode.held), 0)
-	erode.finish(newViews(), ErrDevice)
-	must(t, erode.Close())
-	equal(t, "runs that are held after Close", len(erode.held), 0)
-}
-
-// Finalizers of others run while a context is locked.
-func TestFinalizersDoNotWait(t *testing.T) {
-	context := open(t)
-	for n := 0; n < 8; n++ {
-		made(NewErode(context, nil))(t)
-	}
-	context.mutex.Lock()
-	var collected atomic.Bool
-	func() { runtime.SetFinalizer(new([64]byte), func(*[64]byte) { collected.Store(true) }) }()
-	for n := 0; n < 1000 && !collected.Load(); n++ {
-		runtime.GC()
-		time.Sleep(time.Millisecond)
-	}
-	context.mutex.Unlock()
-	if !collected.Load() {
-		t.Error("a finalizer waits for the lock of a context")
-	}
-}
-
 func TestCollectionsDuringRuns(t *testing.T) {
 	stop := make(chan struct{})
 	var group sync.WaitGroup

@@ -13,10 +13,7 @@ static gpv_status gpv_go_graphcut_run(gpv_graphcut *op, uintptr_t stream,
 */
 import "C"
 
-import (
-	"time"
-	"unsafe"
-)
+import "time"
 
 // Largest values of a graph.
 const (
@@ -91,34 +88,21 @@ func (r *GraphcutResult) set(c *C.gpv_graphcut_result) {
 // Graphcut finds exact minimum cuts of graphs whose nodes are the pixels of an image. See
 // gpuvision/graphcut.h.
 type Graphcut struct {
-	*object
+	*object[*C.gpv_graphcut]
 }
 
 // NewGraphcut creates an operator; nil means all defaults.
 func NewGraphcut(context *Context, params *GraphcutParams) (*Graphcut, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_graphcut
-		status := C.gpv_graphcut_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_graphcut)(handle)
-		C.gpv_graphcut_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Graphcut{o}, nil
-}
-
-func (g *Graphcut) op() *C.gpv_graphcut {
-	return (*C.gpv_graphcut)(g.handle)
+	return newOperator[Graphcut](context, func(op **C.gpv_graphcut) C.gpv_status {
+		return C.gpv_graphcut_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_graphcut) { C.gpv_graphcut_destroy(op) })
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay.
 func (g *Graphcut) SetParams(params *GraphcutParams) error {
 	return g.call(func() C.gpv_status {
-		return C.gpv_graphcut_set_params(g.op(), params.c())
+		return C.gpv_graphcut_set_params(g.handle, params.c())
 	})
 }
 
@@ -126,14 +110,14 @@ func (g *Graphcut) SetParams(params *GraphcutParams) error {
 // links, pixels are not looked at.
 func (g *Graphcut) Prepare(links *Image) error {
 	return g.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
-		return C.gpv_graphcut_prepare(g.op(), v.shape(links))
+		return C.gpv_graphcut_prepare(g.handle, v.shape(links))
 	})
 }
 
 func (g *Graphcut) wait(result *GraphcutResult) C.gpv_status {
 	var c C.gpv_graphcut_result
 	C.gpv_graphcut_result_init(&c, C.sizeof_gpv_graphcut_result)
-	status := C.gpv_graphcut_wait(g.op(), &c)
+	status := C.gpv_graphcut_wait(g.handle, &c)
 	result.set(&c)
 	return status
 }
@@ -152,7 +136,7 @@ func (g *Graphcut) wait(result *GraphcutResult) C.gpv_status {
 // A value that is out of its range gives ErrInvalidArgument, and Refused in the result.
 func (g *Graphcut) Run(terminals, links, mask *Image) (result GraphcutResult, err error) {
 	err = g.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_graphcut_run(g.op(), stream, v.image(terminals), v.image(links),
+		status := C.gpv_go_graphcut_run(g.handle, stream, v.image(terminals), v.image(links),
 			v.image(mask), nil)
 		if status == C.GPV_OK {
 			status = g.wait(&result)
@@ -167,19 +151,19 @@ func (g *Graphcut) Run(terminals, links, mask *Image) (result GraphcutResult, er
 // result: receives a gpv_graphcut_result, aligned to 8; may be the zero value.
 func (g *Graphcut) Enqueue(terminals, links, mask *Image, result DeviceBuffer) error {
 	err := requireDevice(argument{"terminals", terminals}, argument{"links", links},
-		argument{"mask", mask})
+		argument{"mask", mask}, argument{"result", result})
 	if err != nil {
 		return err
 	}
 	return g.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_graphcut_run(g.op(), stream, v.image(terminals), v.image(links),
+		return C.gpv_go_graphcut_run(g.handle, stream, v.image(terminals), v.image(links),
 			v.image(mask), v.device(result))
 	})
 }
 
 // Query says whether the last run has finished, without waiting; true if there was none.
 func (g *Graphcut) Query() (bool, error) {
-	return g.query(func() C.gpv_status { return C.gpv_graphcut_query(g.op()) })
+	return g.query(func() C.gpv_status { return C.gpv_graphcut_query(g.handle) })
 }
 
 // Wait waits until the last run has finished, and says what it has found; see [Graphcut.Run].

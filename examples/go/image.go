@@ -178,13 +178,11 @@ func wrap(format Format, width, height int, pix []byte, l imageLayout) (*Image, 
 }
 
 // WrapPlanes makes an image of planes in host memory, wherever they lie. The image shares their
-// memory. It fails with ErrInvalidArgument if the number of planes or their size does not fit.
+// memory. It fails with ErrInvalidArgument if there is no such image, or the number of planes,
+// their strides or their bytes do not fit.
 func WrapPlanes(format Format, width, height int, planes []Plane) (*Image, error) {
-	if _, err := layoutOf(format, width, height, 0); err != nil {
+	if err := checkPlanes(format, width, height, len(planes)); err != nil {
 		return nil, err
-	}
-	if len(planes) != format.Planes() {
-		return nil, invalid("there are %d planes, must be %d", len(planes), format.Planes())
 	}
 	i := &Image{format: format, width: width, height: height}
 	for n, plane := range planes {
@@ -192,13 +190,9 @@ func WrapPlanes(format Format, width, height int, planes []Plane) (*Image, error
 		if err != nil {
 			return nil, err
 		}
-		stride := plane.Stride
-		if stride == 0 {
-			stride = rowBytes
-		}
-		if stride < rowBytes {
-			return nil, invalid("stride of plane %d is %d, must be at least %d", n, stride,
-				rowBytes)
+		stride, err := strideOf(n, plane.Stride, rowBytes)
+		if err != nil {
+			return nil, err
 		}
 		if have := len(plane.Pix); have < rowBytes || (have-rowBytes)/stride < rows-1 {
 			return nil, invalid("plane %d has %d bytes, too few for %d rows of %d bytes, %d apart",
@@ -230,14 +224,12 @@ func DeviceImage(format Format, width, height int, pointer uintptr, stride, devi
 }
 
 // DevicePlanes makes an image of planes in CUDA memory, wherever they lie. Otherwise it is as
-// [DeviceImage].
+// [DeviceImage]. It fails with ErrInvalidArgument if there is no such image, or the number of
+// planes or their strides do not fit.
 func DevicePlanes(format Format, width, height int, planes []DevicePlane, device int) (*Image,
 	error) {
-	if _, err := layoutOf(format, width, height, 0); err != nil {
+	if err := checkPlanes(format, width, height, len(planes)); err != nil {
 		return nil, err
-	}
-	if len(planes) != format.Planes() {
-		return nil, invalid("there are %d planes, must be %d", len(planes), format.Planes())
 	}
 	i := &Image{format: format, memory: MemoryCUDA, device: device, width: width, height: height}
 	for n, plane := range planes {
@@ -245,17 +237,34 @@ func DevicePlanes(format Format, width, height int, planes []DevicePlane, device
 		if err != nil {
 			return nil, err
 		}
-		stride := plane.Stride
-		if stride == 0 {
-			stride = rowBytes
-		}
-		if stride < rowBytes {
-			return nil, invalid("stride of plane %d is %d, must be at least %d", n, stride,
-				rowBytes)
+		stride, err := strideOf(n, plane.Stride, rowBytes)
+		if err != nil {
+			return nil, err
 		}
 		i.planes = append(i.planes, imagePlane{pointer: plane.Pointer, stride: stride})
 	}
 	return i, nil
+}
+
+func checkPlanes(format Format, width, height, planes int) error {
+	if _, err := layoutOf(format, width, height, 0); err != nil {
+		return err
+	}
+	if planes != format.Planes() {
+		return invalid("there are %d planes, must be %d", planes, format.Planes())
+	}
+	return nil
+}
+
+// strideOf is the stride that is meant by the one that was given.
+func strideOf(plane, given, rowBytes int) (int, error) {
+	if given == 0 {
+		return rowBytes, nil
+	}
+	if given < rowBytes {
+		return 0, invalid("stride of plane %d is %d, must be at least %d", plane, given, rowBytes)
+	}
+	return given, nil
 }
 
 // Format is the pixel format.

@@ -14,10 +14,6 @@ static gpv_status gpv_go_kmeans_run(gpv_kmeans *op, uintptr_t stream, const gpv_
 */
 import "C"
 
-import (
-	"unsafe"
-)
-
 // KmeansMaxClusters is the greatest number of clusters.
 const KmeansMaxClusters = C.GPV_KMEANS_MAX_CLUSTERS
 
@@ -127,34 +123,21 @@ type KmeansResult struct {
 
 // Kmeans is colour segmentation by k-means. See gpuvision/kmeans.h.
 type Kmeans struct {
-	*object
+	*object[*C.gpv_kmeans]
 }
 
 // NewKmeans creates an operator; nil means all defaults.
 func NewKmeans(context *Context, params *KmeansParams) (*Kmeans, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_kmeans
-		status := C.gpv_kmeans_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_kmeans)(handle)
-		C.gpv_kmeans_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Kmeans{o}, nil
-}
-
-func (k *Kmeans) op() *C.gpv_kmeans {
-	return (*C.gpv_kmeans)(k.handle)
+	return newOperator[Kmeans](context, func(op **C.gpv_kmeans) C.gpv_status {
+		return C.gpv_kmeans_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_kmeans) { C.gpv_kmeans_destroy(op) })
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay.
 func (k *Kmeans) SetParams(params *KmeansParams) error {
 	return k.call(func() C.gpv_status {
-		return C.gpv_kmeans_set_params(k.op(), params.c())
+		return C.gpv_kmeans_set_params(k.handle, params.c())
 	})
 }
 
@@ -166,7 +149,7 @@ func (k *Kmeans) SetCentroids(centroids []Centroid) error {
 		first = (*C.float)(&centroids[0][0])
 	}
 	return k.call(func() C.gpv_status {
-		return C.gpv_kmeans_set_centroids(k.op(), first, clamp(len(centroids)))
+		return C.gpv_kmeans_set_centroids(k.handle, first, clamp(len(centroids)))
 	})
 }
 
@@ -174,14 +157,14 @@ func (k *Kmeans) SetCentroids(centroids []Centroid) error {
 // images, pixels are not looked at. labels and dst may be nil.
 func (k *Kmeans) Prepare(src, labels, dst *Image) error {
 	return k.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
-		return C.gpv_kmeans_prepare(k.op(), v.shape(src), v.shape(labels), v.shape(dst))
+		return C.gpv_kmeans_prepare(k.handle, v.shape(src), v.shape(labels), v.shape(dst))
 	})
 }
 
 func (k *Kmeans) wait(result *KmeansResult) C.gpv_status {
 	var c C.gpv_kmeans_result
 	C.gpv_kmeans_result_init(&c, C.sizeof_gpv_kmeans_result)
-	status := C.gpv_kmeans_wait(k.op(), &c)
+	status := C.gpv_kmeans_wait(k.handle, &c)
 	*result = KmeansResult{
 		Clusters:   int(c.clusters),
 		Iterations: int(c.iterations),
@@ -205,7 +188,7 @@ func (k *Kmeans) Run(src, labels, dst *Image) (result KmeansResult, err error) {
 	centroids := make([]Centroid, KmeansMaxClusters)
 	counts := make([]int32, KmeansMaxClusters)
 	err = k.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_kmeans_run(k.op(), stream, v.image(src), v.image(labels), v.image(dst),
+		status := C.gpv_go_kmeans_run(k.handle, stream, v.image(src), v.image(labels), v.image(dst),
 			v.buffer(bytesOf(centroids)), v.buffer(bytesOf(counts)), nil)
 		if status == C.GPV_OK {
 			status = k.wait(&result)
@@ -227,19 +210,21 @@ type KmeansBuffers struct {
 
 // Enqueue is as Run, for CUDA memory, and does not wait.
 func (k *Kmeans) Enqueue(src, labels, dst *Image, buffers KmeansBuffers) error {
-	err := requireDevice(argument{"src", src}, argument{"labels", labels}, argument{"dst", dst})
+	err := requireDevice(argument{"src", src}, argument{"labels", labels}, argument{"dst", dst},
+		argument{"centroids", buffers.Centroids}, argument{"counts", buffers.Counts},
+		argument{"result", buffers.Result})
 	if err != nil {
 		return err
 	}
 	return k.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_kmeans_run(k.op(), stream, v.image(src), v.image(labels), v.image(dst),
+		return C.gpv_go_kmeans_run(k.handle, stream, v.image(src), v.image(labels), v.image(dst),
 			v.device(buffers.Centroids), v.device(buffers.Counts), v.device(buffers.Result))
 	})
 }
 
 // Query says whether the last run has finished, without waiting; true if there was none.
 func (k *Kmeans) Query() (bool, error) {
-	return k.query(func() C.gpv_status { return C.gpv_kmeans_query(k.op()) })
+	return k.query(func() C.gpv_status { return C.gpv_kmeans_query(k.handle) })
 }
 
 // Wait waits until the last run has finished, and says what it has found, but for centroids and

@@ -32,7 +32,7 @@ func (l *logger) line(level LogLevel, message string) {
 	if l.user == nil {
 		return
 	}
-	// Neither a panic nor runtime.Goexit may unwind the frames of C below.
+	// Neither a panic nor the end of the goroutine may unwind the frames of C below.
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -22,9 +22,7 @@ static gpv_status gpv_go_match_draw(gpv_match *op, uintptr_t stream, const gpv_i
 */
 import "C"
 
-import (
-	"unsafe"
-)
+import "unsafe"
 
 // MatchMaxDescriptors is how many descriptors a set may have.
 const MatchMaxDescriptors = C.GPV_MATCH_MAX_DESCRIPTORS
@@ -94,34 +92,21 @@ func coordinates(points []Point) *C.float {
 
 // Match matches SIFT descriptors by comparing all of them. See gpuvision/match.h.
 type Match struct {
-	*object
+	*object[*C.gpv_match]
 }
 
 // NewMatch creates an operator; nil means all defaults.
 func NewMatch(context *Context, params *MatchParams) (*Match, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_match
-		status := C.gpv_match_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_match)(handle)
-		C.gpv_match_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Match{o}, nil
-}
-
-func (m *Match) op() *C.gpv_match {
-	return (*C.gpv_match)(m.handle)
+	return newOperator[Match](context, func(op **C.gpv_match) C.gpv_status {
+		return C.gpv_match_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_match) { C.gpv_match_destroy(op) })
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay.
 func (m *Match) SetParams(params *MatchParams) error {
 	return m.call(func() C.gpv_status {
-		return C.gpv_match_set_params(m.op(), params.c())
+		return C.gpv_match_set_params(m.handle, params.c())
 	})
 }
 
@@ -129,14 +114,14 @@ func (m *Match) SetParams(params *MatchParams) error {
 // nothing. The counts are 0..MatchMaxDescriptors; memory is where descriptors and outputs are.
 func (m *Match) Prepare(queries, trains int, memory Memory) error {
 	return m.call(func() C.gpv_status {
-		return C.gpv_match_prepare(m.op(), clamp(queries), clamp(trains), C.gpv_memory(memory))
+		return C.gpv_match_prepare(m.handle, clamp(queries), clamp(trains), C.gpv_memory(memory))
 	})
 }
 
 func (m *Match) wait(result *MatchResult) C.gpv_status {
 	var c C.gpv_match_result
 	C.gpv_match_result_init(&c, C.sizeof_gpv_match_result)
-	status := C.gpv_match_wait(m.op(), &c)
+	status := C.gpv_match_wait(m.handle, &c)
 	*result = MatchResult{Count: int(c.count), Dropped: int(c.dropped), Queries: int(c.queries)}
 	return status
 }
@@ -150,7 +135,7 @@ func (m *Match) wait(result *MatchResult) C.gpv_status {
 func (m *Match) Run(queries, train []Descriptor, nearest []Nearest, pairs []Pair) (
 	result MatchResult, err error) {
 	err = m.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_match_run(m.op(), stream, v.buffer(bytesOf(queries)),
+		status := C.gpv_go_match_run(m.handle, stream, v.buffer(bytesOf(queries)),
 			clamp(len(queries)), nil, v.buffer(bytesOf(train)), clamp(len(train)),
 			v.buffer(bytesOf(nearest)), v.buffer(bytesOf(pairs)), nil)
 		if status == C.GPV_OK {
@@ -176,8 +161,14 @@ type MatchBuffers struct {
 
 // Enqueue is as Run, for CUDA memory, and does not wait.
 func (m *Match) Enqueue(b MatchBuffers) error {
+	err := requireDevice(argument{"queries", b.Queries}, argument{"found", b.Found},
+		argument{"train", b.Train}, argument{"nearest", b.Nearest}, argument{"pairs", b.Pairs},
+		argument{"result", b.Result})
+	if err != nil {
+		return err
+	}
 	return m.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_match_run(m.op(), stream, v.device(b.Queries), clamp(b.QueryCount),
+		return C.gpv_go_match_run(m.handle, stream, v.device(b.Queries), clamp(b.QueryCount),
 			v.device(b.Found), v.device(b.Train), clamp(b.TrainCount), v.device(b.Nearest),
 			v.device(b.Pairs), v.device(b.Result))
 	})
@@ -195,10 +186,10 @@ func (m *Match) Enqueue(b MatchBuffers) error {
 // color: 0xRRGGBB.
 func (m *Match) Draw(dst *Image, points []Point, width float32, color uint32) error {
 	return m.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_match_draw(m.op(), stream, v.image(dst), coordinates(points),
+		status := C.gpv_go_match_draw(m.handle, stream, v.image(dst), coordinates(points),
 			clamp(len(points)), C.float(width), C.uint32_t(color))
 		if status == C.GPV_OK {
-			status = C.gpv_match_wait(m.op(), nil)
+			status = C.gpv_match_wait(m.handle, nil)
 		}
 		return status
 	})
@@ -210,14 +201,14 @@ func (m *Match) EnqueueDraw(dst *Image, points []Point, width float32, color uin
 		return err
 	}
 	return m.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_match_draw(m.op(), stream, v.image(dst), coordinates(points),
+		return C.gpv_go_match_draw(m.handle, stream, v.image(dst), coordinates(points),
 			clamp(len(points)), C.float(width), C.uint32_t(color))
 	})
 }
 
 // Query says whether the last run has finished, without waiting; true if there was none.
 func (m *Match) Query() (bool, error) {
-	return m.query(func() C.gpv_status { return C.gpv_match_query(m.op()) })
+	return m.query(func() C.gpv_status { return C.gpv_match_query(m.handle) })
 }
 
 // Wait waits until the last run has finished, and says what it has found.

@@ -17,7 +17,6 @@ import "C"
 import (
 	"image"
 	"time"
-	"unsafe"
 )
 
 // SegmentModel is what is learned of the colours of either side.
@@ -130,48 +129,35 @@ type SegmentImages struct {
 // Segment divides a picture into foreground and background by an exact minimum cut. See
 // gpuvision/segment.h.
 type Segment struct {
-	*object
+	*object[*C.gpv_segment]
 }
 
 // NewSegment creates an operator; nil means all defaults.
 func NewSegment(context *Context, params *SegmentParams) (*Segment, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_segment
-		status := C.gpv_segment_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_segment)(handle)
-		C.gpv_segment_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return &Segment{o}, nil
-}
-
-func (s *Segment) op() *C.gpv_segment {
-	return (*C.gpv_segment)(s.handle)
+	return newOperator[Segment](context, func(op **C.gpv_segment) C.gpv_status {
+		return C.gpv_segment_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_segment) { C.gpv_segment_destroy(op) })
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay. What has been learned is forgotten if Model changes.
 func (s *Segment) SetParams(params *SegmentParams) error {
 	return s.call(func() C.gpv_status {
-		return C.gpv_segment_set_params(s.op(), params.c())
+		return C.gpv_segment_set_params(s.handle, params.c())
 	})
 }
 
 // Forget forgets what has been learned: the next run learns from its seeds, as the first one did.
 // For where a new scene begins.
 func (s *Segment) Forget() error {
-	return s.call(func() C.gpv_status { return C.gpv_segment_forget(s.op()) })
+	return s.call(func() C.gpv_status { return C.gpv_segment_forget(s.handle) })
 }
 
 // Prepare allocates all that a run on such images needs, so that the run allocates nothing. Of
 // images, pixels are not looked at; Rect is not used.
 func (s *Segment) Prepare(src *Image, images SegmentImages) error {
 	return s.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
-		return C.gpv_segment_prepare(s.op(), v.shape(src), v.shape(images.Seeds),
+		return C.gpv_segment_prepare(s.handle, v.shape(src), v.shape(images.Seeds),
 			v.shape(images.Mask), v.shape(images.Dst))
 	})
 }
@@ -187,14 +173,14 @@ func (s *Segment) start(v *views, stream C.uintptr_t, src *Image, images Segment
 			height: clamp(r.Dy()),
 		}
 	}
-	return C.gpv_go_segment_run(s.op(), stream, v.image(src), v.image(images.Seeds), rect,
+	return C.gpv_go_segment_run(s.handle, stream, v.image(src), v.image(images.Seeds), rect,
 		v.image(images.Mask), v.image(images.Dst), v.device(result))
 }
 
 func (s *Segment) wait(result *GraphcutResult) C.gpv_status {
 	var c C.gpv_graphcut_result
 	C.gpv_graphcut_result_init(&c, C.sizeof_gpv_graphcut_result)
-	status := C.gpv_segment_wait(s.op(), &c)
+	status := C.gpv_segment_wait(s.handle, &c)
 	result.set(&c)
 	return status
 }
@@ -220,7 +206,7 @@ func (s *Segment) Run(src *Image, images SegmentImages) (result GraphcutResult, 
 // result: receives a gpv_graphcut_result, aligned to 8; may be the zero value.
 func (s *Segment) Enqueue(src *Image, images SegmentImages, result DeviceBuffer) error {
 	err := requireDevice(argument{"src", src}, argument{"seeds", images.Seeds},
-		argument{"mask", images.Mask}, argument{"dst", images.Dst})
+		argument{"mask", images.Mask}, argument{"dst", images.Dst}, argument{"result", result})
 	if err != nil {
 		return err
 	}
@@ -231,7 +217,7 @@ func (s *Segment) Enqueue(src *Image, images SegmentImages, result DeviceBuffer)
 
 // Query says whether the last run has finished, without waiting; true if there was none.
 func (s *Segment) Query() (bool, error) {
-	return s.query(func() C.gpv_status { return C.gpv_segment_query(s.op()) })
+	return s.query(func() C.gpv_status { return C.gpv_segment_query(s.handle) })
 }
 
 // Wait waits until the last run has finished, and says what its last cut is.

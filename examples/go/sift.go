@@ -36,10 +36,6 @@ static gpv_status gpv_go_sift_draw_and_wait(gpv_sift *op, uintptr_t stream, cons
 */
 import "C"
 
-import (
-	"unsafe"
-)
-
 // Sizes of SIFT.
 const (
 	SiftLength       = C.GPV_SIFT_LENGTH        // numbers in a descriptor
@@ -150,38 +146,27 @@ type SiftResult struct {
 
 // Sift finds and describes scale-invariant features. See gpuvision/sift.h.
 type Sift struct {
-	*object
-	descriptors *SiftType // guarded by the lock of the context
+	*object[*C.gpv_sift]
 }
 
 // NewSift creates an operator; nil means all defaults.
 func NewSift(context *Context, params *SiftParams) (*Sift, error) {
-	o, err := context.create(func() (unsafe.Pointer, C.gpv_status) {
-		var op *C.gpv_sift
-		status := C.gpv_sift_create(context.handle, params.c(), &op)
-		return unsafe.Pointer(op), status
-	}, func(handle unsafe.Pointer) {
-		op := (*C.gpv_sift)(handle)
-		C.gpv_sift_destroy(&op)
-	})
-	if err != nil {
-		return nil, err
+	s, err := newOperator[Sift](context, func(op **C.gpv_sift) C.gpv_status {
+		return C.gpv_sift_create(context.handle, params.c(), op)
+	}, func(op **C.gpv_sift) { C.gpv_sift_destroy(op) })
+	if err == nil {
+		s.descriptors = params.descriptors()
 	}
-	descriptors := params.descriptors()
-	return &Sift{o, &descriptors}, nil
-}
-
-func (s *Sift) op() *C.gpv_sift {
-	return (*C.gpv_sift)(s.handle)
+	return s, err
 }
 
 // SetParams changes the parameters of the runs that follow; nil means all defaults. On failure the
 // old ones stay.
 func (s *Sift) SetParams(params *SiftParams) error {
 	return s.call(func() C.gpv_status {
-		status := C.gpv_sift_set_params(s.op(), params.c())
+		status := C.gpv_sift_set_params(s.handle, params.c())
 		if status == C.GPV_OK {
-			*s.descriptors = params.descriptors()
+			s.descriptors = params.descriptors()
 		}
 		return status
 	})
@@ -192,14 +177,14 @@ func (s *Sift) SetParams(params *SiftParams) error {
 // ask for, with descriptors, or will be described: 0..SiftMaxDescribed.
 func (s *Sift) Prepare(src, mask *Image, keypoints int) error {
 	return s.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
-		return C.gpv_sift_prepare(s.op(), v.shape(src), v.shape(mask), clamp(keypoints))
+		return C.gpv_sift_prepare(s.handle, v.shape(src), v.shape(mask), clamp(keypoints))
 	})
 }
 
 func (s *Sift) wait(result *SiftResult) C.gpv_status {
 	var c C.gpv_sift_result
 	C.gpv_sift_result_init(&c, C.sizeof_gpv_sift_result)
-	status := C.gpv_sift_wait(s.op(), &c)
+	status := C.gpv_sift_wait(s.handle, &c)
 	*result = SiftResult{Count: int(c.count), Dropped: int(c.dropped)}
 	return status
 }
@@ -232,7 +217,7 @@ func (s *Sift) RunF32(src, mask *Image, keypoints []Keypoint,
 func (s *Sift) find(src, mask *Image, keypoints []Keypoint, descriptors []byte,
 	descriptor SiftType) (result SiftResult, err error) {
 	err = s.typed(len(descriptors), descriptor, func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_sift_run(s.op(), stream, v.image(src), v.image(mask),
+		status := C.gpv_go_sift_run(s.handle, stream, v.image(src), v.image(mask),
 			v.buffer(bytesOf(keypoints)), 0, v.buffer(descriptors), nil)
 		if status == C.GPV_OK {
 			status = s.wait(&result)
@@ -247,9 +232,9 @@ func (s *Sift) typed(bytes int, descriptor SiftType,
 	f func(v *views, stream C.uintptr_t) C.gpv_status) error {
 	var refused error
 	err := s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		if bytes > 0 && descriptor != *s.descriptors {
+		if bytes > 0 && descriptor != s.descriptors {
 			refused = invalid("the type of descriptors is %d, but that of the parameters is %d",
-				descriptor, *s.descriptors)
+				descriptor, s.descriptors)
 			return C.GPV_ERR_INVALID_ARGUMENT
 		}
 		return f(v, stream)
@@ -275,10 +260,10 @@ func (s *Sift) DescribeF32(src *Image, keypoints []Keypoint, descriptors []Descr
 func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
 	descriptor SiftType) error {
 	return s.typed(len(descriptors), descriptor, func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_sift_describe(s.op(), stream, v.image(src),
+		status := C.gpv_go_sift_describe(s.handle, stream, v.image(src),
 			v.buffer(bytesOf(keypoints)), 0, clamp(len(keypoints)), v.buffer(descriptors))
 		if status == C.GPV_OK {
-			status = C.gpv_sift_wait(s.op(), nil)
+			status = C.gpv_sift_wait(s.handle, nil)
 		}
 		return status
 	})
@@ -292,7 +277,7 @@ func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
 // color: 0xRRGGBB.
 func (s *Sift) Draw(dst *Image, style SiftStyle, color uint32) error {
 	return s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_draw_and_wait(s.op(), stream, v.image(dst), C.gpv_sift_style(style),
+		return C.gpv_go_sift_draw_and_wait(s.handle, stream, v.image(dst), C.gpv_sift_style(style),
 			C.uint32_t(color))
 	})
 }
@@ -307,11 +292,14 @@ type SiftBuffers struct {
 
 // Enqueue is as Run, for CUDA memory, and does not wait.
 func (s *Sift) Enqueue(src, mask *Image, buffers SiftBuffers) error {
-	if err := requireDevice(argument{"src", src}, argument{"mask", mask}); err != nil {
+	err := requireDevice(argument{"src", src}, argument{"mask", mask},
+		argument{"keypoints", buffers.Keypoints}, argument{"descriptors", buffers.Descriptors},
+		argument{"result", buffers.Result})
+	if err != nil {
 		return err
 	}
 	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_run(s.op(), stream, v.image(src), v.image(mask),
+		return C.gpv_go_sift_run(s.handle, stream, v.image(src), v.image(mask),
 			v.device(buffers.Keypoints), C.uint32_t(clamp(buffers.KeypointStride)),
 			v.device(buffers.Descriptors), v.device(buffers.Result))
 	})
@@ -320,11 +308,13 @@ func (s *Sift) Enqueue(src, mask *Image, buffers SiftBuffers) error {
 // EnqueueDescribe is as Describe, for CUDA memory, and does not wait. Of buffers, Keypoints are
 // read, count of them, and Descriptors are written; Result is not used.
 func (s *Sift) EnqueueDescribe(src *Image, count int, buffers SiftBuffers) error {
-	if err := requireDevice(argument{"src", src}); err != nil {
+	err := requireDevice(argument{"src", src}, argument{"keypoints", buffers.Keypoints},
+		argument{"descriptors", buffers.Descriptors})
+	if err != nil {
 		return err
 	}
 	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_describe(s.op(), stream, v.image(src), v.device(buffers.Keypoints),
+		return C.gpv_go_sift_describe(s.handle, stream, v.image(src), v.device(buffers.Keypoints),
 			C.uint32_t(clamp(buffers.KeypointStride)), clamp(count), v.device(buffers.Descriptors))
 	})
 }
@@ -335,7 +325,7 @@ func (s *Sift) EnqueueDraw(dst *Image, style SiftStyle, color uint32) error {
 		return err
 	}
 	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_draw(s.op(), stream, v.image(dst), C.gpv_sift_style(style),
+		return C.gpv_go_sift_draw(s.handle, stream, v.image(dst), C.gpv_sift_style(style),
 			C.uint32_t(color))
 	})
 }
@@ -343,7 +333,7 @@ func (s *Sift) EnqueueDraw(dst *Image, style SiftStyle, color uint32) error {
 // Query says whether the last run or description has finished, without waiting; true if there was
 // none.
 func (s *Sift) Query() (bool, error) {
-	return s.query(func() C.gpv_status { return C.gpv_sift_query(s.op()) })
+	return s.query(func() C.gpv_status { return C.gpv_sift_query(s.handle) })
 }
 
 // Wait waits until the last run or description has finished, and says what the run has found; see

@@ -74,11 +74,7 @@ func (v *views) device(b DeviceBuffer) *C.gpv_buffer {
 	}
 	view := &v.c.buffer[v.buffers]
 	v.buffers++
-	size := b.Size
-	if size < 0 {
-		size = 0 // which the library refuses
-	}
-	C.gpv_go_device_buffer(view, C.uintptr_t(b.Pointer), C.uint64_t(size), clamp(b.Device))
+	C.gpv_go_device_buffer(view, C.uintptr_t(b.Pointer), C.uint64_t(b.Size), clamp(b.Device))
 	return view
 }
 
@@ -93,20 +89,28 @@ func bytesOf[T any](s []T) []byte {
 // DeviceBuffer is a part of CUDA memory, for results that are not images. The zero value is none.
 type DeviceBuffer struct {
 	Pointer uintptr // aligned as its elements need
-	Size    int64   // bytes
+	Size    int64   // bytes, >= 0
 	Device  int     // CUDA ordinal
 }
 
 type argument struct {
 	name  string
-	image *Image
+	value any // *Image or DeviceBuffer
 }
 
-// requireDevice refuses images in host memory: the library would write them after the call.
+// requireDevice refuses images in host memory, which the library would write after the call, and
+// buffers of less than no bytes, which it would take for the greatest ones.
 func requireDevice(arguments ...argument) error {
 	for _, a := range arguments {
-		if a.image != nil && a.image.memory != MemoryCUDA {
-			return invalid("%s is in host memory, must be in CUDA memory to be enqueued", a.name)
+		switch v := a.value.(type) {
+		case *Image:
+			if v != nil && v.memory != MemoryCUDA {
+				return invalid("%s is in host memory, must be in CUDA memory to be enqueued", a.name)
+			}
+		case DeviceBuffer:
+			if v.Size < 0 {
+				return invalid("the size of %s is %d, must not be negative", a.name, v.Size)
+			}
 		}
 	}
 	return nil

@@ -19,29 +19,28 @@ import (
 
 var header = regexp.MustCompile(`^P([56])[\s\v]+(\d+)[\s\v]+(\d+)[\s\v]+0*255[\s\v]`)
 
+var errFormat = errors.New("not a binary PGM or PPM of 8 bits without comments")
+
 func load(path string) (*gpuvision.Image, error) {
 	file, err := os.ReadFile(path)
 	if err != nil {
 		return nil, errors.New("cannot be opened")
 	}
-	notPicture := errors.New("not a binary PGM or PPM of 8 bits without comments")
 	match := header.FindSubmatch(file)
 	if match == nil {
-		return nil, notPicture
-	}
-	width, err := strconv.ParseInt(string(match[2]), 10, 32)
-	if err != nil {
-		return nil, notPicture
-	}
-	height, err := strconv.ParseInt(string(match[3]), 10, 32)
-	if err != nil {
-		return nil, notPicture
+		return nil, errFormat
 	}
 	format := gpuvision.FormatGray8
 	if match[1][0] == '6' {
 		format = gpuvision.FormatRGB8
 	}
-	size, err := gpuvision.ImageBytes(format, int(width), int(height), 0)
+	wide, errWidth := strconv.ParseInt(string(match[2]), 10, 32)
+	high, errHeight := strconv.ParseInt(string(match[3]), 10, 32)
+	if errWidth != nil || errHeight != nil {
+		return nil, errFormat
+	}
+	width, height := int(wide), int(high)
+	size, err := gpuvision.ImageBytes(format, width, height, 0)
 	if err != nil {
 		return nil, fmt.Errorf("a picture of %d x %d pixels is not possible", width, height)
 	}
@@ -49,7 +48,7 @@ func load(path string) (*gpuvision.Image, error) {
 	if len(pix) < size {
 		return nil, errors.New("ends before its last pixel")
 	}
-	return gpuvision.Wrap(format, int(width), int(height), pix, 0)
+	return gpuvision.Wrap(format, width, height, pix, 0)
 }
 
 func save(folder, name string, picture *gpuvision.Image) error {
