@@ -62,15 +62,15 @@ class Recorder:
     """The library, and which of its functions are called."""
 
     def __init__(self, library):
-        self.library = library
+        self.real = library
 
     def __getattr__(self, name):
         called.add(name)
-        return getattr(self.library, name)
+        return getattr(self.real, name)
 
 
-the_library = Recorder(_abi.library())
-_abi.library = lambda: the_library
+the_library = Recorder(_abi.lib())
+_abi.lib = lambda: the_library
 
 
 def tearDownModule():
@@ -384,18 +384,12 @@ class Pictures(OnCpu):
         super().setUp()
         self.erode = gpv.Erode(self.context, radius_x=1)
 
-    def check(self, picture, out):
-        """Through a view, as through a copy without gaps."""
-        self.erode(picture, out)
-        for got, plane in zip(image_of(out).planes, image_of(picture).planes):
-            want = self.erode(numpy.ascontiguousarray(plane)) if plane.ndim == 2 else None
-            if want is not None:
-                self.assertTrue((got == want).all())
-
     def test_strides(self):
+        """Through a view, as through a copy without gaps."""
         big, out = noise(40, 60), noise(40, 60, seed=2)
-        before = out.copy()
-        self.check(big[3:20, 7:41], out[5:22, 1:35])
+        before, part = out.copy(), big[3:20, 7:41]
+        self.erode(part, out[5:22, 1:35])
+        self.assertTrue((out[5:22, 1:35] == self.erode(part.copy())).all())
         before[5:22, 1:35] = out[5:22, 1:35]
         self.assertTrue((out == before).all(), "written beside the view")
         rgb = noise(30, 50, 3)
@@ -598,7 +592,7 @@ class DeviceArrays(OnCpu):
 
         last = enqueue(OfCuda)
         del self.context.call_all
-        with self.context._lock, mock.patch("gpuvision._abi.library"):
+        with self.context._lock, mock.patch("gpuvision._abi.lib"):
             erode.close()  # while a thread is inside
             gc.collect()
             self.assertTrue(last(), "it is freed later than its arrays")

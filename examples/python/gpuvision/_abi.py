@@ -391,7 +391,7 @@ class LibraryNotFound(OSError):
 
 
 @functools.cache
-def library() -> c.CDLL:
+def lib() -> c.CDLL:
     """libgpuvision, with the types of its functions: the file that GPUVISION_LIBRARY names, else
     the one that the system finds."""
     name = os.environ.get("GPUVISION_LIBRARY") or "libgpuvision.so.1"
@@ -419,5 +419,5 @@ def library() -> c.CDLL:
 def initialized(struct: type[c.Structure]) -> Any:
     """A struct with the defaults of the library."""
     value = struct()
-    getattr(library(), f"gpv_{_NAMES[struct]}_init")(value, c.sizeof(value))
+    getattr(lib(), f"gpv_{_NAMES[struct]}_init")(value, c.sizeof(value))
     return value

@@ -221,7 +221,7 @@ def _guess(array: Array) -> Format:
 
 @functools.lru_cache
 def _planes(format: Format) -> int:
-    return _abi.library().gpv_format_planes(format)
+    return _abi.lib().gpv_format_planes(format)
 
 
 class Image:
@@ -311,7 +311,7 @@ class Image:
         row_bytes, rows = c.c_int64(), c.c_int64()
         for i, part in enumerate(spans):
             # What is wrong with the size of the whole the library says.
-            if _abi.library().gpv_format_plane(self.format, i, self.width, self.height,
+            if _abi.lib().gpv_format_plane(self.format, i, self.width, self.height,
                                                c.byref(row_bytes), c.byref(rows)) == 0:
                 if i == 0 and part.row_bytes != channels * self.width * part.itemsize or \
                         (part.shape[0], part.row_bytes) != (rows.value, row_bytes.value):

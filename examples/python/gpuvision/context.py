@@ -18,12 +18,12 @@ LogCallback = Callable[[LogLevel, str], None]
 
 def backend_available(backend: Union[Backend, str]) -> bool:
     """Whether a backend is built in and, for CUDA, a driver and a device are there."""
-    return bool(_abi.library().gpv_backend_available(enum_value(Backend, backend)))
+    return bool(_abi.lib().gpv_backend_available(enum_value(Backend, backend)))
 
 
 def library_version() -> str:
     """Release, revision and backends of the library."""
-    return _abi.library().gpv_version_string().decode()
+    return _abi.lib().gpv_version_string().decode()
 
 
 def as_stream(stream: Any) -> int:
@@ -64,7 +64,7 @@ class Context:
         self._inside = 0  # the thread that has the lock
         self._orphans: list[tuple[Any, c.c_void_p, Any]] = []
         self.operators: weakref.WeakSet[Any] = weakref.WeakSet()  #: that are made in it, and live
-        library = _abi.library()
+        library = _abi.lib()
         self._handle = c.c_void_p()
         last_error = ""
 
@@ -110,7 +110,7 @@ class Context:
                 operator.close()
             with self._alone():
                 self._free_orphans()
-                _abi.library().gpv_context_destroy(c.byref(self._handle))
+                _abi.lib().gpv_context_destroy(c.byref(self._handle))
 
     def sync(self, stream: Any = 0) -> None:
         """Waits until everything enqueued on stream has finished."""
@@ -128,7 +128,7 @@ class Context:
 
     def call_all(self, calls: list[tuple[str, tuple[Any, ...]]]) -> int:
         """Several calls, between which no other thread is inside; gives the status of the last."""
-        library, status = _abi.library(), 0
+        library, status = _abi.lib(), 0
         with self._alone():
             if not self._handle:
                 raise ValueError("the context is closed")

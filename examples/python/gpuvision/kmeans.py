@@ -62,7 +62,7 @@ def kmeans_color(space: Union[KmeansSpace, str], centroid: Array) -> int:
     numbers = [float(number) for number in centroid]
     if len(numbers) != 3:
         raise ValueError(f"a centroid has 3 numbers, not {len(numbers)}")
-    return _abi.library().gpv_kmeans_color(enum_value(KmeansSpace, space), (c.c_float * 3)(*numbers))
+    return _abi.lib().gpv_kmeans_color(enum_value(KmeansSpace, space), (c.c_float * 3)(*numbers))
 
 
 class Kmeans(Operator):

@@ -41,10 +41,9 @@ class Call:
         self.stream = as_stream(stream) if stream is not None else next(iter(leaders), 0)
         #: streams that it comes after, and that come after it
         self.others = [leader for leader in leaders if leader != self.stream]
+        #: of each array; their owners have to live until it is over
         self.spans: dict[int, Any] = {id(plane): part or span(plane, self.stream)
                                       for plane, part in zip(planes, spans)}
-        #: what has to live until it is over
-        self.kept: list[Any] = [planes, self.spans]
         #: of memory in CUDA that is given back in the order of a stream, enqueued is enough
         self.in_order = all(part.stream is not None for part in self.spans.values())
 
@@ -173,7 +172,7 @@ class Operator:
             handle, self._handle = self._handle, c.c_void_p()
             kept, self._kept = self._kept, []
             if handle:
-                destroy = getattr(_abi.library(), f"gpv_{self._stem}_destroy")
+                destroy = getattr(_abi.lib(), f"gpv_{self._stem}_destroy")
                 self.context.release(destroy, handle, kept)
 
     def query(self) -> bool:

@@ -17,7 +17,7 @@ extern "C" {
 
 /// The driver's calls that a test needs, in the primary context of device 0.
 struct Driver {
-    library: *mut c_void,
+    handle: *mut c_void,
 }
 
 impl Driver {
@@ -27,7 +27,7 @@ impl Driver {
         if library.is_null() {
             return None;
         }
-        let driver = Driver { library };
+        let driver = Driver { handle: library };
         let (mut device, mut context) = (0 as c_int, ptr::null_mut::<c_void>());
         type Init = unsafe extern "C" fn(c_uint) -> c_int;
         type Get = unsafe extern "C" fn(*mut c_int, c_int) -> c_int;
@@ -49,7 +49,7 @@ impl Driver {
 
     /// F is the type of the function.
     unsafe fn function<F: Copy>(&self, name: &[u8]) -> F {
-        let symbol = dlsym(self.library, name.as_ptr().cast());
+        let symbol = dlsym(self.handle, name.as_ptr().cast());
         assert!(!symbol.is_null(), "{}", String::from_utf8_lossy(name));
         mem::transmute_copy(&symbol)
     }
