@@ -13,7 +13,6 @@ is the one above.
 
 usage: guide.py MESON BUILD-FOLDER PAGE CC...
 """
-import difflib
 import importlib.util
 import os
 import re
@@ -66,13 +65,6 @@ def lacks(block, where):
     return None
 
 
-def check_printed(block, printed):
-    wanted = re.sub(r"^…\\\n", r"(?:.*\n)*", re.escape(block.text), flags=re.M).replace("…", ".*")
-    if not re.fullmatch(wanted, printed):
-        sys.exit(f"{block}: something else is printed:\n" + "".join(difflib.unified_diff(
-            block.text.splitlines(True), printed.splitlines(True), "page", "printed")))
-
-
 def check_compiles(path, env):
     """Where the toolkit's headers are, which are what a block that needs a GPU includes."""
     nvcc = shutil.which("nvcc", path=f"{env['PATH']}:/usr/local/cuda/bin")
@@ -110,7 +102,7 @@ def follow(blocks, where, sources, env):
         elif block.language != "text":
             sys.exit(f"{block} is no file, and neither sh nor text")
         elif before is not None:
-            check_printed(block, before)
+            markdown.check_printed(block, block.text, before)
             counts["outputs"] += 1
     assert all(counts.values()), counts
     print(*(f"{count} {name}" for name, count in counts.items()), sep=", ")

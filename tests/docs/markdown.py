@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pages of the project, and the fenced blocks of a page."""
+import difflib
 import re
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,3 +61,11 @@ def blocks(page):
             comments, above = [], line
     assert not block, f"{block} is not closed"
     return found
+
+
+def check_printed(where, wanted, printed):
+    """… is anything in a line, and a line of it alone any lines."""
+    pattern = re.sub(r"^…\\\n", r"(?:.*\n)*", re.escape(wanted), flags=re.M).replace("…", ".*")
+    if not re.fullmatch(pattern, printed):
+        sys.exit(f"{where}: something else is printed:\n" + "".join(difflib.unified_diff(
+            wanted.splitlines(True), printed.splitlines(True), "page", "printed")))

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Sees to it that no fenced block of any page goes untested.
+
+A block is run or compiled by a test, which BY_TEST names; or it is an excerpt of C or C++, which is compiled
+here, with what EXCERPTS has around it; or its commands are looked at here, as far as that goes without
+running them: words of ./dev, options, targets, tests and suites of Meson, files of the project. Else it says
+<!-- not run: why --> right above.
+
+usage: blocks.py BUILD-FOLDER CC... -- CXX...
+"""
+import json
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import markdown
+from markdown import TOP
+
+BY_TEST = {
+    ("README.md", "c"): "docs-readme-c",
+    ("README.md", "console"): "docs-console",
+    ("README.md", "python"): "bindings-python",
+    ("docs/bindings.md", "console"): "docs-console",
+    ("docs/bindings.md", "cpp"): "bindings-cpp-page",
+    ("docs/bindings.md", "go"): "bindings-go",
+    ("docs/bindings.md", "python"): "bindings-python",
+    ("docs/bindings.md", "rust"): "bindings-rust",
+    **{("docs/guide.md", language): "docs-guide"
+       for language in ("c", "cmake", "make", "meson", "python", "sh")},
+}
+
+# Before and behind an excerpt, and what the compiler is told.
+EXCERPTS = {
+    ("docs/abi.md", "c"): ("""#include <gpuvision/gpuvision.h>
+#include <stdlib.h>
+#define gpv_x gpv_erode
+#define gpv_x_create gpv_erode_create
+#define gpv_x_destroy gpv_erode_destroy
+void excerpt(gpv_context *context, gpv_stream stream, void *op, gpv_log_fn my_log, int32_t queries,
+             int32_t trains);
+void excerpt(gpv_context *context, gpv_stream stream, void *op, gpv_log_fn my_log, int32_t queries,
+             int32_t trains) {
+    gpv_erode_params params;
+    gpv_image image, src, dst, labels, terminals, links, mask, seeds;
+    gpv_buffer components, centroids, counts, keypoints, descriptors, query, train, pairs;
+    gpv_rect rect;
+    union { gpv_ccl_result ccl; gpv_sift_result sift; } result;
+    {
+""", "}\n}\n", ["-Wno-unused", "-Wno-incompatible-pointer-types", "-Wno-uninitialized",
+               "-Wno-maybe-uninitialized"]),
+    ("docs/adding-an-algorithm.md", "cpp"): ("""#include "cuda/device.cuh"
+#include "cuda/pixels.cuh"
+namespace gpv::cuda {
+""", "}\n", ["-std=c++20", f"-I{TOP / 'libgpuvision'}", f"-I{TOP / 'tests/simt'}",
+             f"-I{TOP / 'tests/simt/toolkit'}", "-Wno-unknown-pragmas", "-Wno-unused"]),
+    ("docs/elements/gpusift.md", "c"): ("""#include <gpuvision/gpuvision.h>
+#include <gst/gst.h>
+""", "", ["gstreamer-1.0", "-Wno-unused-function"]),
+    ("docs/pipelines.md", "c"): ("""#include <gst/gst.h>
+void excerpt(GstPad *pad, GstElement *other_pipeline);
+void excerpt(GstPad *pad, GstElement *other_pipeline) {
+""", "}\n", ["gstreamer-1.0"]),
+}
+
+
+class Fault(Exception):
+    pass
+
+
+def require(condition, what):
+    if not condition:
+        raise Fault(what)
+
+
+class Project:
+    """What commands may name."""
+
+    def __init__(self, build):
+        def read(name):
+            return json.loads(Path(build, "meson-info", f"intro-{name}.json").read_text(encoding="utf-8"))
+
+        self.targets = {str(Path(path).relative_to(Path(build).resolve()))
+                        for target in read("targets") for path in target["filename"]
+                        if Path(path).is_relative_to(Path(build).resolve())}
+        tests = read("tests")
+        self.tests = {test["name"] for test in tests}
+        self.suites = {suite.split(":")[-1] for test in tests for suite in test["suite"]}
+        self.options = {option["name"] for option in read("buildoptions")}
+        self.dev = (TOP / "dev").read_text(encoding="utf-8")
+        said = subprocess.run([TOP / "dev", "help"], check=True, text=True, capture_output=True).stdout
+        self.usage = dict(re.findall(r"^\./dev (\w+)(.*)$", said, re.M))
+        self.meson = "\n".join(path.read_text(encoding="utf-8") for folder in ("docs", "tests")
+                               for path in sorted((TOP / folder).rglob("meson.build")))
+        # Made where something is installed that this machine may lack.
+        self.optional = {f"examples/{name}" for name in ("appsink", "sift-throughput")}
+
+
+def check_dev(project, words):
+    """Words are commands, alternatives of ./dev help, placeholders, or follow an option that takes one."""
+    command, *words = words
+    require(command in project.usage, f"./dev help has no '{command}'")
+    usage = project.usage[command]
+    takes = False
+    for word in (word.strip("[]") for word in words):
+        option = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])( [A-Z])?", usage)
+        require(takes or option or word.isupper(), f"./dev help has no '{word}' of {command}")
+        takes = option and option[1]
+
+
+def check_meson(project, words):
+    command, *words = words
+    require(command in ("setup", "test", "devenv", "compile"), f"no rule for meson {command}")
+    words = iter(words)
+    for word in words:
+        if word == "--suite":
+            suite = next(words)
+            require(suite in project.suites, f"there is no suite '{suite}'")
+        elif word in ("-C", "-w"):
+            next(words)
+        elif word.startswith("-D"):
+            option = word[2:].partition("=")[0]
+            require(option in project.options, f"there is no option '{option}'")
+        elif word.startswith("-"):
+            require(word in ("-v", "--reconfigure"), f"no rule for {word} of meson {command}")
+        elif command == "test":
+            require(word in project.tests, f"there is no test '{word}'")
+        elif command == "devenv":
+            return check_command(project, [word, *words])
+        elif command == "setup":
+            require(word.startswith("build"), f"no rule for the folder {word}")
+
+
+def check_ninja(project, words):
+    require(words[0] == "-C" and words[1].startswith("build"), "ninja without -C build")
+    for word in words[2:]:
+        require(word in ("install", "test") or word in project.targets, f"there is no target '{word}'")
+
+
+def check_packages(project, words):
+    for word in words[words.index("install") + 1:]:
+        require(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", project.dev),
+                f"./dev does not know the package {word}")
+
+
+def check_element(_, words):
+    require((TOP / "docs/elements" / f"{words[0]}.md").exists(), f"there is no element '{words[0]}'")
+
+
+def check_compiler(_, words):
+    require(words[-1] == "$FLAGS", "nothing is compiled against the library")
+
+
+def check_files(_, words):
+    """Words that are paths of the project have been looked at already."""
+
+
+RULES = {"./dev": check_dev, "meson": check_meson, "ninja": check_ninja, "apt-get": check_packages,
+         "gst-inspect-1.0": check_element, "cc": check_compiler, "c++": check_compiler,
+         **dict.fromkeys(("bash", "cargo", "cd", "go", "pip", "python3", "xdg-open"), check_files)}
+
+
+def check_command(project, words):
+    while words and re.match(r"[A-Z_]+=|sudo$", words[0]):
+        variable = words.pop(0).partition("=")[0]
+        require(not variable.startswith("GPV_") or any(
+            variable in path.read_text(encoding="utf-8") for path in (TOP / "tests").rglob("*")
+            if path.suffix in (".c", ".h", ".cpp", ".hpp", ".py", ".build")), f"nothing reads {variable}")
+    program, *rest = words
+    for word in words:
+        if re.match(r"(\./)?(docs|examples|gst|include|libgpuvision|tests)/", word):
+            require((TOP / word).exists(), f"there is no {word}")
+    if match := re.fullmatch(r"build[\w-]*/(.+)", program):
+        require(match[1] in project.targets | project.optional, f"there is no target {match[1]}")
+    elif program == "tests/tools/in_root.sh":
+        check_command(project, rest[1:])
+    elif not (TOP / program).is_file() or program in RULES:
+        require(program in RULES, f"no rule for the command {program}")
+        RULES[program](project, rest)
+
+
+def check_sh(project, block):
+    commands = 0
+    for line in block.commands():
+        commands += 1
+        if "gst-launch-1.0" in line:  # test docs-pipelines runs it
+            continue
+        line = line.replace("$(pkg-config --cflags --libs gpuvision)", "'$FLAGS'")
+        lexer = shlex.shlex(line, posix=True, punctuation_chars="();&|")
+        lexer.whitespace_split = True
+        words = []
+        for word in [*lexer, ";"]:
+            if not set(word) <= set("();&|"):
+                words.append(word)
+            elif words:
+                check_command(project, words)
+                words = []
+    require(commands, "a block without a command")
+
+
+def check_excerpt(block, cc, cxx):
+    before, behind, flags = EXCERPTS[block.page, block.language]
+    packages = [flag for flag in flags if not flag.startswith("-")]
+    if packages:
+        found = subprocess.run(["pkg-config", "--cflags", *packages], text=True, capture_output=True)
+        if found.returncode:
+            return print(f"{block}: not compiled: there is no {' '.join(packages)}")
+        flags = [*found.stdout.split(), *(flag for flag in flags if flag.startswith("-"))]
+    compiler, suffix = (cc, ".c") if block.language == "c" else (cxx, ".cpp")
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder, f"excerpt{suffix}")
+        source.write_text(f'{before}#line {block.line} "{block.page}"\n{block.text}{behind}')
+        done = subprocess.run([*compiler, "-fsyntax-only", "-Wall", "-Wextra", "-Werror",
+                               "-Wno-unused-result", f"-I{TOP / 'include'}", *flags, source], text=True,
+                              capture_output=True)
+    require(done.returncode == 0, f"does not compile:\n{done.stderr}")
+    return None
+
+
+def check(project, block, cc, cxx):
+    key = block.page, block.language
+    if block.not_run or block.language == "text":
+        return
+    if key in BY_TEST:
+        require(f"test('{BY_TEST[key]}'" in project.meson, f"there is no test {BY_TEST[key]}")
+    elif key in EXCERPTS:
+        check_excerpt(block, cc, cxx)
+    elif block.language == "sh":
+        check_sh(project, block)
+    else:
+        raise Fault(f"a block of '{block.language}', which no test looks at")
+
+
+def main():
+    build, *compilers = sys.argv[1:]
+    middle = compilers.index("--")
+    cc, cxx = compilers[:middle], compilers[middle + 1:]
+    project = Project(build)
+    blocks = [block for page in markdown.pages() for block in markdown.blocks(page)]
+    faults = 0
+    for block in blocks:
+        try:
+            check(project, block, cc, cxx)
+        except Fault as fault:
+            faults += 1
+            print(f"{block}: {fault}")
+    seen = {(block.page, block.language) for block in blocks}
+    for page, language in [*BY_TEST, *EXCERPTS]:
+        if (page, language) not in seen:
+            faults += 1
+            print(f"{page}: there is no block of {language} any more")
+    print(f"{len(blocks)} blocks, {sum(block.not_run for block in blocks)} of them not run, {faults} faults")
+    sys.exit(bool(faults))
+
+
+main()
