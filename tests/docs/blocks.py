@@ -65,6 +65,8 @@ void excerpt(GstPad *pad, GstElement *other_pipeline) {
 """, "}\n", ["gstreamer-1.0"]),
 }
 
+READ = (".c", ".h", ".cpp", ".hpp", ".py")  # what a variable of the environment may be read in
+
 
 class Fault(Exception):
     pass
@@ -94,6 +96,8 @@ class Project:
         self.usage = dict(re.findall(r"^\./dev (\w+)(.*)$", said, re.M))
         self.meson = "\n".join(path.read_text(encoding="utf-8") for folder in ("docs", "tests")
                                for path in sorted((TOP / folder).rglob("meson.build")))
+        self.variables = {variable for path in (TOP / "tests").rglob("*") if path.suffix in READ
+                          for variable in re.findall(r"""["'](GPV_\w+)["']""", path.read_text(encoding="utf-8"))}
         # Made where something is installed that this machine may lack.
         self.optional = {f"examples/{name}" for name in ("appsink", "sift-throughput")}
 
@@ -165,9 +169,8 @@ RULES = {"./dev": check_dev, "meson": check_meson, "ninja": check_ninja, "apt-ge
 def check_command(project, words):
     while words and re.match(r"[A-Z_]+=|sudo$", words[0]):
         variable = words.pop(0).partition("=")[0]
-        require(not variable.startswith("GPV_") or any(
-            variable in path.read_text(encoding="utf-8") for path in (TOP / "tests").rglob("*")
-            if path.suffix in (".c", ".h", ".cpp", ".hpp", ".py", ".build")), f"nothing reads {variable}")
+        require(not variable.startswith("GPV_") or variable in project.variables,
+                f"no test reads {variable}")
     program, *rest = words
     for word in words:
         if re.match(r"(\./)?(docs|examples|gst|include|libgpuvision|tests)/", word):
@@ -176,7 +179,7 @@ def check_command(project, words):
         require(match[1] in project.targets | project.optional, f"there is no target {match[1]}")
     elif program == "tests/tools/in_root.sh":
         check_command(project, rest[1:])
-    elif not (TOP / program).is_file() or program in RULES:
+    elif not program.startswith("tests/"):
         require(program in RULES, f"no rule for the command {program}")
         RULES[program](project, rest)
 
