@@ -39,18 +39,18 @@ EXCERPTS = {
 #define gpv_x gpv_erode
 #define gpv_x_create gpv_erode_create
 #define gpv_x_destroy gpv_erode_destroy
-void excerpt(gpv_context *context, gpv_stream stream, void *op, gpv_log_fn my_log, int32_t queries,
-             int32_t trains);
-void excerpt(gpv_context *context, gpv_stream stream, void *op, gpv_log_fn my_log, int32_t queries,
-             int32_t trains) {
-    gpv_erode_params params;
-    gpv_image image, src, dst, labels, terminals, links, mask, seeds;
-    gpv_buffer components, centroids, counts, keypoints, descriptors, query, train, pairs;
-    gpv_rect rect;
-    union { gpv_ccl_result ccl; gpv_sift_result sift; } result;
-    {
-""", "}\n}\n", ["-Wno-unused", "-Wno-incompatible-pointer-types", "-Wno-uninitialized",
-               "-Wno-maybe-uninitialized"]),
+extern gpv_context *context;
+extern gpv_stream stream;
+extern gpv_log_fn my_log;
+extern void *op;
+extern int32_t queries, trains;
+extern gpv_erode_params params;
+extern gpv_image image, src, dst, labels, terminals, links, mask, seeds;
+extern gpv_buffer components, centroids, counts, keypoints, descriptors, query, train, pairs;
+extern gpv_rect rect;
+extern struct any_result result;
+void excerpt(void) {
+""", "}\n", ["-Wno-unused", "-Wno-incompatible-pointer-types"]),
     ("docs/adding-an-algorithm.md", "cpp"): ("""#include "cuda/device.cuh"
 #include "cuda/pixels.cuh"
 namespace gpv::cuda {
@@ -60,8 +60,9 @@ namespace gpv::cuda {
 #include <gst/gst.h>
 """, "", ["gstreamer-1.0", "-Wno-unused-function"]),
     ("docs/pipelines.md", "c"): ("""#include <gst/gst.h>
-void excerpt(GstPad *pad, GstElement *other_pipeline);
-void excerpt(GstPad *pad, GstElement *other_pipeline) {
+extern GstPad *pad;
+extern GstElement *other_pipeline;
+void excerpt(void) {
 """, "}\n", ["gstreamer-1.0"]),
 }
 

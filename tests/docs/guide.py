@@ -71,8 +71,9 @@ def check_compiles(path, env):
     if not nvcc:
         return "not run, nor compiled: there is no nvcc"
     flags = f"-isystem {Path(nvcc).resolve().parents[1] / 'include'} $(pkg-config --cflags gpuvision)"
-    subprocess.run(["sh", "-ec", f"cc -fsyntax-only {flags} {path.name}"], cwd=path.parent, env=env,
-                   check=True)
+    if subprocess.run(["sh", "-ec", f"cc -fsyntax-only {flags} {path.name}"], cwd=path.parent,
+                      env=env).returncode:
+        sys.exit(f"{path.name} does not compile")
     return "not run, but compiled"
 
 
