@@ -133,7 +133,7 @@ def check_meson(project, words):
         elif command == "test":
             require(word in project.tests, f"there is no test '{word}'")
         elif command == "devenv":
-            return check_command(project, [word, *words])
+            check_command(project, [word, *words])
         elif command == "setup":
             require(word.startswith("build"), f"no rule for the folder {word}")
 
@@ -210,7 +210,8 @@ def check_excerpt(block, cc, cxx):
     if packages:
         found = subprocess.run(["pkg-config", "--cflags", *packages], text=True, capture_output=True)
         if found.returncode:
-            return print(f"{block}: not compiled: there is no {' '.join(packages)}")
+            print(f"{block}: not compiled: there is no {' '.join(packages)}")
+            return
         flags = [*found.stdout.split(), *(flag for flag in flags if flag.startswith("-"))]
     compiler, suffix = (cc, ".c") if block.language == "c" else (cxx, ".cpp")
     with tempfile.TemporaryDirectory() as folder:
@@ -220,7 +221,6 @@ def check_excerpt(block, cc, cxx):
                                "-Wno-unused-result", f"-I{TOP / 'include'}", *flags, source], text=True,
                               capture_output=True)
     require(done.returncode == 0, f"does not compile:\n{done.stderr}")
-    return None
 
 
 def check(project, block, cc, cxx):
