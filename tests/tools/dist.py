@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The source as an archive, and a wrap by which Meson takes it as a subproject.
+
+usage: dist.py FOLDER [URL]
+
+FOLDER gets gpuvision-VERSION.tar.xz, of the files that git knows, or would know, and gpuvision.wrap, for
+the folder subprojects of a project. URL is the folder on the web where the archive will be; without it,
+the wrap names the archive in FOLDER. The same files give the same bytes.
+"""
+import hashlib
+import re
+import sys
+import tarfile
+from pathlib import Path
+
+from tree import TOP, files
+
+WRAP = """[wrap-file]
+directory = {name}
+source_url = {url}/{name}.tar.xz
+source_filename = {name}.tar.xz
+source_hash = {hash}
+
+[provide]
+dependency_names = gpuvision
+"""
+
+
+def plain(member):
+    """Without what differs from one machine to the next."""
+    member.uid = member.gid = member.mtime = 0
+    member.uname = member.gname = ""
+    member.mode = 0o755 if member.mode & 0o100 else 0o644
+    return member
+
+
+def main():
+    folder = Path(sys.argv[1]).resolve()
+    url = sys.argv[2].rstrip("/") if len(sys.argv) > 2 else folder.as_uri()
+    version = re.search(r"^  version: '(.*)'", (TOP / "meson.build").read_text(), re.M)[1]
+    name = f"gpuvision-{version}"
+    folder.mkdir(parents=True, exist_ok=True)
+    archive = folder / f"{name}.tar.xz"
+    with tarfile.open(archive, "w:xz") as tar:
+        for path in files():
+            tar.add(path, f"{name}/{path.relative_to(TOP)}", filter=plain)
+    wrap = folder / "gpuvision.wrap"
+    wrap.write_text(WRAP.format(name=name, url=url, hash=hashlib.sha256(archive.read_bytes()).hexdigest()))
+    print(archive, wrap, sep="\n")
+
+
+main()
