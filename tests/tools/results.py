@@ -4,7 +4,7 @@
 results.py summary LOG...                  one line over test logs of meson
 results.py record NAME [SECTION=FILE...] [LOG...]
                                            benchmarks and test logs into docs/results/NAME.json
-results.py tables                          remakes the tables in docs/benchmarks.md
+results.py tables                          remakes the tables in docs/benchmarks.md and README.md
 results.py check                           are tables and results of today's sources, and has
                                            every CUDA test passed on a GPU?
 results.py source                          the hash of today's sources
@@ -22,9 +22,10 @@ from pathlib import Path
 
 from tree import TOP, files
 
-RESULTS, PAGE = TOP / "docs/results", TOP / "docs/benchmarks.md"
+RESULTS = TOP / "docs/results"
+PAGES = [TOP / "docs/benchmarks.md", TOP / "README.md"]
 PENDING = RESULTS / "pending"  # a line is "test: why it has not passed on a GPU yet"
-TABLE = re.compile(r"(<!-- (results|goals):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
+TABLE = re.compile(r"(<!-- (results|goals|speed|rates):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
 
 
 def source_hash():
@@ -114,7 +115,7 @@ def record(name, *inputs):
     one_line = re.sub(r'\{\s*"name"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
     path.write_text(one_line + "\n", encoding="utf-8")
     print(f"wrote {path.relative_to(TOP)}")
-    write_page()
+    write_pages()
 
 
 # ---- tables ----
@@ -258,25 +259,75 @@ def goals(name):
     return "\n".join(lines) + "\n"
 
 
-def made_page():
+def time(value):
+    """Of µs, in two or three digits."""
+    unit, value = ("ms", value / 1000) if value >= 1000 else ("µs", value)
+    return f"{value:.{max(0, 2 - len(str(int(value))))}f} {unit}" if value < 100 else f"{value:.0f} {unit}"
+
+
+def speed_cells(rows, name, no_peer="$"):
+    """Ours, the fastest peer, and how many times as long that takes, of the rows with a name."""
+    rows = [row for row in rows if re.fullmatch(name, f"{row['name']}, {row['image']}")]
+    beside = [row for row in rows if "peer" in row and not re.match(no_peer, row["peer"])]
+    if beside:
+        row = min(beside, key=lambda row: row["peer_us"][0])
+        ours, peer = row["ours_us"][0], row["peer_us"][0]
+        return f"{time(ours)} | {row['peer'].split(',')[0]}: {time(peer)} | {peer / ours:.1f}x"
+    return f"{time(rows[0]['ours_us'][0])} | – | –" if rows else "– | – | –"
+
+
+def speed(name):
+    """What docs/results/goals/speed.json asks for: of a GPU's own rows, and of the CPU's with most threads."""
+    gpu = [row for run in load(name)["benchmarks"].values() for row in run["rows"]
+           if table_of(row) == "gpu"]
+    cpu = [row for run in load("cpu.json")["benchmarks"].values() for row in run["rows"]
+           if row["threads"] == run["cores"]]
+    on_cpu = r"our CPU|.*\bthreads?\b"
+    device = next(run["gpu"] for run in load(name)["benchmarks"].values())
+    cores = next(run["cores"] for run in load("cpu.json")["benchmarks"].values())
+    lines = [f"| | {device} | fastest peer there | | CPU, {cores} cores | fastest peer there | |",
+             "|---|--:|--:|--:|--:|--:|--:|"]
+    for wanted in load("goals/speed.json"):
+        cells = f"{speed_cells(gpu, wanted['gpu'], on_cpu)} | {speed_cells(cpu, wanted['cpu'])}"
+        lines.append(f"| {wanted['algorithm']} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def rates(name):
+    """Frames a second of each element, on frames of 1920x1080, by where the frames come from."""
+    run = load(name)["benchmarks"]["rate"]
+    found = {(row["name"], row["image"].split()[0]): row["frames_per_s"][0] for row in run["rows"]
+             if "frames_per_s" in row}
+    columns = {"in CUDAMemory": ("resident", "1920x1080"),
+               "behind nvh264dec": ("behind nvh264dec", "clip"),
+               "in system memory, on the GPU": ("from system memory", "1920x1080"),
+               f"in system memory, on {run['cores']} cores": ("on the CPU", "1920x1080")}
+    lines = [f"| frames/s | {' | '.join(columns)} |", "|---|" + "--:|" * len(columns)]
+    for element in dict.fromkeys(of.split(",")[0] for of, _ in found):
+        cells = [f"{found[key]:.0f}" if (key := (f"{element}, {where}", image)) in found else "–"
+                 for where, image in columns.values()]
+        lines.append(f"| {element} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def made(page):
+    makers = {"results": results, "goals": goals, "speed": speed, "rates": rates}
+
     def fill(found):
         begin, what, name, end = found.groups()
-        made = {"results": results, "goals": goals}[what](name) if (RESULTS / name).exists() \
-            else "Not measured yet.\n"
-        return begin + made + end
-    return TABLE.sub(fill, PAGE.read_text(encoding="utf-8"))
+        text = makers[what](name) if (RESULTS / name).exists() else "Not measured yet.\n"
+        return begin + text + end
+    return TABLE.sub(fill, page.read_text(encoding="utf-8"))
 
 
-def write_page():
-    if not PAGE.exists():
-        print(f"there is no {PAGE.relative_to(TOP)} to write tables into")
-        return
-    PAGE.write_text(made_page(), encoding="utf-8")
-    print(f"wrote the tables of {PAGE.relative_to(TOP)}")
+def write_pages():
+    for page in PAGES:
+        page.write_text(made(page), encoding="utf-8")
+        print(f"wrote the tables of {page.relative_to(TOP)}")
 
 
 def tables():
-    write_page()
+    write_pages()
     return check()
 
 
@@ -329,9 +380,10 @@ def check():
         print(f"CUDA test {test} {wrong}, and is not in {PENDING.relative_to(TOP)}; "
               "on a GPU host run: ./dev gpu")
         failed = 1
-    if PAGE.exists() and PAGE.read_text(encoding="utf-8") != made_page():
-        print(f"{PAGE.relative_to(TOP)}: a table differs from docs/results; mend with: ./dev docs")
-        failed = 1
+    for page in PAGES:
+        if page.read_text(encoding="utf-8") != made(page):
+            print(f"{page.relative_to(TOP)}: a table differs from docs/results; mend with: ./dev docs")
+            failed = 1
     return failed
 
 
