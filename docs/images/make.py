@@ -86,12 +86,13 @@ def picture(path, fmt, *, crop="", size=None, effect=""):
 
 
 def make_readme(photos):
-    size = 320, 213
-    tiles = [(text, picture(photos / "chelsea.png", "RGB", size=size, effect=effect))
-             for text, effect in [("before", ""),
-                                  ("after: gpuerode radius=3 shape=ellipse",
-                                   "gpuerode radius=3 shape=ellipse")]]
-    sheet("before-after.jpg", tiles, size, 2, "jpegenc quality=90")
+    size = 300, 200
+    effects = ["", "gpuerode radius=3 shape=ellipse", "gpukmeans clusters=4",
+               "gpuccl threshold=150 min-area=9", "gpusift overlay=rich max-features=150",
+               "gpugraphcut seed-source=rect rect=37,5,218,188 iterations=5"]
+    shown = ["source", *effects[1:-1], "gpugraphcut seed-source=rect rect=… iterations=5"]
+    sheet("five.jpg", [(text, picture(photos / "coffee.png", "RGB", size=size, effect=effect))
+                       for text, effect in zip(shown, effects)], size, 3, "jpegenc quality=85")
 
 
 def make_operations(photos):

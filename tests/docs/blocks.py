@@ -21,7 +21,7 @@ from markdown import TOP
 
 BY_TEST = {
     ("README.md", "c"): "docs-readme-c",
-    ("README.md", "console"): "docs-console",
+    ("docs/examples.md", "console"): "docs-console",
     ("README.md", "python"): "bindings-python",
     ("docs/bindings.md", "console"): "docs-console",
     ("docs/bindings.md", "cpp"): "bindings-cpp-page",
@@ -65,6 +65,9 @@ extern GstElement *other_pipeline;
 void excerpt(void) {
 """, "}\n", ["gstreamer-1.0"]),
 }
+
+# A part of a file that a test runs, here by ./dev test.
+PARTS = {("docs/install.md", "meson"): "examples/wrap/meson.build"}
 
 READ = (".c", ".h", ".cpp", ".hpp", ".py")  # what a variable of the environment may be read in
 
@@ -158,13 +161,26 @@ def check_compiler(_, words):
     require(words[-1] == "$FLAGS", "nothing is compiled against the library")
 
 
+def check_variable(_, words):
+    """A program that is installed is found by these, which installed.py sets."""
+    source = (TOP / "tests/examples/installed.py").read_text(encoding="utf-8")
+    variable = words[0].partition("=")[0]
+    require(f'"{variable}"' in source or f"{variable}=" in source, f"no test sets {variable}")
+
+
+def check_part(block):
+    """Of the file that the page shows a part of."""
+    require(block.text in (TOP / PARTS[block.page, block.language]).read_text(encoding="utf-8"),
+            f"is not in {PARTS[block.page, block.language]}")
+
+
 def check_files(_, words):
     """Words that are paths of the project have been looked at already."""
 
 
 RULES = {"./dev": check_dev, "meson": check_meson, "ninja": check_ninja, "apt-get": check_packages,
          "gst-inspect-1.0": check_element, "cc": check_compiler, "c++": check_compiler,
-         **dict.fromkeys(("bash", "cargo", "cd", "go", "pip", "python3", "xdg-open"), check_files)}
+         "export": check_variable, **dict.fromkeys(("bash", "cargo", "cd", "go", "pip", "python3", "xdg-open"), check_files)}
 
 
 def check_command(project, words):
@@ -231,6 +247,8 @@ def check(project, block, cc, cxx):
         require(f"test('{BY_TEST[key]}'" in project.meson, f"there is no test {BY_TEST[key]}")
     elif key in EXCERPTS:
         check_excerpt(block, cc, cxx)
+    elif key in PARTS:
+        check_part(block)
     elif block.language == "sh":
         check_sh(project, block)
     else:
@@ -251,7 +269,7 @@ def main():
             faults += 1
             print(f"{block}: {fault}")
     seen = {(block.page, block.language) for block in blocks}
-    for page, language in [*BY_TEST, *EXCERPTS]:
+    for page, language in [*BY_TEST, *EXCERPTS, *PARTS]:
         if (page, language) not in seen:
             faults += 1
             print(f"{page}: there is no block of {language} any more")

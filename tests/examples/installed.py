@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What is installed is enough: the C examples build with pkg-config, the Python examples, a Python
-package that pip has installed, and GStreamer find the library.
+package that pip has installed, and GStreamer find the library. When it is uninstalled, nothing is left.
 
 usage: installed.py MESON BUILD-FOLDER EXAMPLES-FOLDER CC...
+       installed.py --prefix MESON BUILD-FOLDER PREFIX EXAMPLES-FOLDER CC...
+
+It installs into a DESTDIR of its own, or else into the prefix of the build, which must be empty.
 """
 import os
 import shutil
@@ -41,38 +44,61 @@ def check_pip(folder, sources, where):
     assert (site / "gpuvision/py.typed").exists()
 
 
+def check_examples(folder, examples, cc, flags, where):
+    scene = Path(folder, "scene")
+    for stem, args, picture in (("erode", [3], "drawn"), ("ccl", [128, 100], "drawn"),
+                                ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"),
+                                ("match", [scene], "scene"), ("segment", [1], "drawn"),
+                                ("sift", [0], "drawn")):
+        program, source, by_c, by_python = (
+            Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))
+        run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
+        if stem == "erode":
+            run(program, 0, source, **where)
+        if stem == "match":
+            run(program, scene, **where)
+        run(program, *args, source, by_c, **where)
+        run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
+        assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
+
+
+def check_elements(folder, plugins, presets, where):
+    where = {**where, "GST_PLUGIN_PATH": plugins, "GST_PRESET_PATH": presets,
+             "GST_REGISTRY": Path(folder, "registry")}
+    said = run("gst-inspect-1.0", "gpuerode", **where)
+    assert '"remove-specks"' in said, said
+    said = run("gst-launch-1.0", "-m", *"videotestsrc num-buffers=3 pattern=ball ! gpuerode ! gpukmeans "
+               "! gpusift ! gpugraphcut output=overlay ! gpuccl post-messages=true ! fakesink".split(), **where)
+    assert said.count("(element): gpuccl, ") == 3, said
+
+
+def check_removed(build, root):
+    run("ninja", "-C", build, "uninstall")
+    left = [str(path) for path in root.rglob("*")]
+    assert not left, f"uninstalling has left {left}"
+
+
 def main():
     meson, build, examples, *cc = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder, "root")
-        run(meson, "install", "-C", build, "--no-rebuild", "--destdir", root)
+        root, sysroot = Path(folder, "root"), {}
+        if meson == "--prefix":
+            meson, build, root, examples, *cc = sys.argv[2:]
+            root = Path(root)
+            assert not root.exists(), f"{root} is there already"
+            run(meson, "install", "-C", build, "--no-rebuild")
+        else:
+            run(meson, "install", "-C", build, "--no-rebuild", "--destdir", root)
+            sysroot = {"PKG_CONFIG_SYSROOT_DIR": root}
         flags = run("pkg-config", "--cflags", "--libs", "gpuvision",
-                    PKG_CONFIG_PATH=only(root.rglob("gpuvision.pc")).parent,
-                    PKG_CONFIG_SYSROOT_DIR=root).split()
-        library = only(root.rglob("libgpuvision.so.1"))
-        plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
-        where = {"LD_LIBRARY_PATH": library.parent}
-        scene = Path(folder, "scene")
-        for stem, args, picture in (("erode", [3], "drawn"), ("ccl", [128, 100], "drawn"),
-                                    ("graphcut", [2], "drawn"), ("kmeans", [3], "ccl-by-c"),
-                                    ("match", [scene], "scene"), ("segment", [1], "drawn"),
-                                    ("sift", [0], "drawn")):
-            program, source, by_c, by_python = (
-                Path(folder, name) for name in (stem, picture, f"{stem}-by-c", "by-python"))
-            run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
-            if stem == "erode":
-                run(program, 0, source, **where)
-            if stem == "match":
-                run(program, scene, **where)
-            run(program, *args, source, by_c, **where)
-            run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
-            assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
+                    PKG_CONFIG_PATH=only(root.rglob("gpuvision.pc")).parent, **sysroot).split()
+        where = {"LD_LIBRARY_PATH": only(root.rglob("libgpuvision.so.1")).parent}
+        check_examples(folder, examples, cc, flags, where)
         check_pip(folder, Path(examples, "python"), where)
-        if plugins and shutil.which("gst-inspect-1.0"):
-            said = run("gst-inspect-1.0", "gpuerode", GST_PLUGIN_PATH=only(plugins),
-                       GST_PRESET_PATH=only(root.rglob("GstGpuErode.prs")).parent,
-                       GST_REGISTRY=Path(folder, "registry"), **where)
-            assert '"remove-specks"' in said, said
+        plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
+        if plugins and shutil.which("gst-launch-1.0"):
+            check_elements(folder, only(plugins), only(root.rglob("GstGpuErode.prs")).parent, where)
+        check_removed(build, root)
     print("ok")
 
 
