@@ -26,9 +26,12 @@ dependency_names = gpuvision
 """
 
 
+DATE = 946684800  # 2000-01-01, in seconds since 1970, of which packages have to be a few years away
+
+
 def plain(member):
     """Without what differs from one machine to the next."""
-    member.uid = member.gid = member.mtime = 0
+    member.uid, member.gid, member.mtime = 0, 0, DATE
     member.uname = member.gname = ""
     member.mode = 0o755 if member.mode & 0o100 else 0o644
     return member
