@@ -13,7 +13,9 @@ LINK = re.compile(r"\]\(([^)\s]+)\)|<(?:img|a)\s[^>]*?(?:src|href)=\"([^\"]+)\""
 
 
 def pages():
-    return sorted([*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "tests").rglob("*.md")])
+    """But for the first page of the reference, whose links are of the site: site.py looks at them."""
+    found = [*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "tests").rglob("*.md")]
+    return sorted(page for page in found if page != TOP / "docs/doxygen.md")
 
 
 def prose(page):

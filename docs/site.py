@@ -166,7 +166,8 @@ def main():
         (work / "pages").mkdir()
         faults = make_api(sources, doxyfile, work / "pages" / API, work)
         for page in [*sources.glob("*.md"), *(sources / "docs").rglob("*.md")]:
-            pages.add(page)
+            if page.name != "doxygen.md":  # the first page of the reference
+                pages.add(page)
         shutil.copy(sources / "docs/mkdocs.yml", work)
         shutil.copy(sources / "docs/site.css", work / "pages")
         shutil.rmtree(out, ignore_errors=True)
