@@ -24,6 +24,7 @@ FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cu": "cuda", ".cuh": "cuda",
              ".py": "python", ".rs": "rust", ".go": "go"}
 PICTURES = {".png", ".jpg", ".svg"}
+BUILT = {"build", "target"}  # beside the sources of Python and Rust
 API = "api"
 
 
@@ -41,10 +42,10 @@ def undocumented(xml_folder, exported):
     names, faults = set(), []
     for path in [*sorted(xml_folder.glob("*_8h.xml")), *sorted(xml_folder.glob("struct*.xml"))]:
         compound = xml.etree.ElementTree.parse(path).getroot().find("compounddef")
-        for symbol in [compound, *compound.iter("memberdef")]:
+        for symbol in [compound, *compound.iter("memberdef"), *compound.iter("enumvalue")]:
             name = symbol.findtext("compoundname") or symbol.findtext("name")
             names.add(name)
-            # The values of an enum without a name are described one by one.
+            # An enum without a name has its description at the type of its values.
             if not name.startswith("@") and not any(text.strip() for part in ("briefdescription", "detaileddescription")
                        for text in symbol.find(part).itertext()):
                 faults.append(f"{path.stem}: {name} has no description")
@@ -65,12 +66,12 @@ def make_api(sources, doxyfile, folder, work):
 
 def page_of_source(path, name):
     language = LANGUAGES.get(path.suffix, "text")
-    return f"# {name}\n\n~~~~~~{language}\n{path.read_text(encoding='utf-8')}~~~~~~\n"
+    return f"# {name}\n\n~~~~~~{language}\n{path.read_text(encoding='utf-8').rstrip()}\n~~~~~~\n"
 
 
 def page_of_folder(path, name):
     names = sorted(f"{entry.name}/" if entry.is_dir() else entry.name for entry in path.iterdir()
-                   if not entry.name.startswith((".", "_")))
+                   if not entry.name.startswith((".", "_")) and entry.name not in BUILT)
     return f"# {name}\n\n" + "".join(f"- `{entry}`\n" for entry in names)
 
 
@@ -102,6 +103,8 @@ class Pages:
     def name_of(self, path):
         """Of the page: the headers are in the reference."""
         name = path.relative_to(self.sources)
+        if path == self.sources / "include/gpuvision":
+            return Path(API, "index.html")
         if path.parent == self.sources / "include/gpuvision":
             return Path(API, path.name.replace(".", "_8") + ".html")
         return name if path.suffix == ".md" or path.suffix in PICTURES else Path(f"{name}.md")
@@ -117,6 +120,8 @@ class Pages:
 
     def link(self, page, link):
         target = (page.parent / link[1]).resolve()
+        if not target.exists():
+            sys.exit(f"{page}: {link[1]}: there is no such file")
         name = self.name_of(target)
         if name.parts[0] != API:
             self.add(target)
@@ -160,6 +165,8 @@ def broken_links(site):
 
 def main():
     sources, doxyfile, out = (Path(word).resolve() for word in sys.argv[1:])
+    if sources.is_relative_to(out):
+        sys.exit(f"{out} would be made anew, with the sources in it")
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         pages = Pages(sources, work / "pages")

@@ -29,7 +29,12 @@ typedef struct gpv_context gpv_context;
 
 /** How much is logged: a level includes those below it. */
 typedef uint32_t gpv_log_level;
-enum { GPV_LOG_ERROR = 1, GPV_LOG_WARNING = 2, GPV_LOG_INFO = 3, GPV_LOG_DEBUG = 4 };
+enum {
+    GPV_LOG_ERROR = 1,   /**< why a call fails */
+    GPV_LOG_WARNING = 2, /**< what works, but not as asked: why the CPU computes, for one */
+    GPV_LOG_INFO = 3,    /**< what computes */
+    GPV_LOG_DEBUG = 4    /**< outputs that are too small, too, which often is a question */
+};
 
 /**
  * Takes one line, without a line end. message lives during the call. Called on

@@ -36,7 +36,7 @@ GPV_BEGIN
 /** Result of a call: 0 is success, negative an error, positive neither. */
 typedef int32_t gpv_status;
 enum {
-    GPV_OK = 0,
+    GPV_OK = 0,                    /**< success */
     GPV_NOT_READY = 1,             /**< not an error: the work still runs */
     GPV_ERR_INVALID_ARGUMENT = -1, /**< the error text names parameter, value and legal range */
     GPV_ERR_UNSUPPORTED = -2,      /**< legal, but not offered by this backend or this release */
@@ -52,8 +52,8 @@ enum {
 typedef uint32_t gpv_backend;
 enum {
     GPV_BACKEND_AUTO = 0, /**< CUDA where it can be used, else the CPU */
-    GPV_BACKEND_CPU = 1,
-    GPV_BACKEND_CUDA = 2
+    GPV_BACKEND_CPU = 1,  /**< the CPU */
+    GPV_BACKEND_CUDA = 2  /**< a CUDA device; an error where none can be used */
 };
 
 /** Where memory lives. */
@@ -69,7 +69,7 @@ enum {
  */
 typedef uint32_t gpv_format;
 enum {
-    GPV_FORMAT_NONE = 0,
+    GPV_FORMAT_NONE = 0,     /**< no format: refused wherever one is read */
     GPV_FORMAT_GRAY8 = 1,    /**< uint8 */
     GPV_FORMAT_GRAY16 = 2,   /**< uint16, native byte order */
     GPV_FORMAT_GRAYF32 = 3,  /**< float */
@@ -90,18 +90,18 @@ enum {
 /** Matrix between YUV and RGB. Read for NV12, I420 and P016 only. */
 typedef uint32_t gpv_color_matrix;
 enum {
-    GPV_COLOR_MATRIX_AUTO = 0, /**< BT.709 from 720 rows on, else BT.601 */
-    GPV_COLOR_MATRIX_BT601 = 1,
-    GPV_COLOR_MATRIX_BT709 = 2,
-    GPV_COLOR_MATRIX_BT2020 = 3
+    GPV_COLOR_MATRIX_AUTO = 0,  /**< BT.709 from 720 rows on, else BT.601 */
+    GPV_COLOR_MATRIX_BT601 = 1, /**< ITU-R BT.601, of standard definition */
+    GPV_COLOR_MATRIX_BT709 = 2, /**< ITU-R BT.709, of high definition */
+    GPV_COLOR_MATRIX_BT2020 = 3 /**< ITU-R BT.2020 with non-constant luminance */
 };
 
 /** Range of the YUV values. Read for NV12, I420 and P016 only. */
 typedef uint32_t gpv_color_range;
 enum {
-    GPV_COLOR_RANGE_AUTO = 0, /**< limited */
-    GPV_COLOR_RANGE_LIMITED = 1,
-    GPV_COLOR_RANGE_FULL = 2
+    GPV_COLOR_RANGE_AUTO = 0,    /**< limited */
+    GPV_COLOR_RANGE_LIMITED = 1, /**< of 8 bits: Y is 16..235, U and V are 16..240 */
+    GPV_COLOR_RANGE_FULL = 2     /**< all values: of 8 bits 0..255 */
 };
 
 #define GPV_MAX_PLANES 8         /**< planes of the format with the most */

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sees to it that no fenced block of any page goes untested.
+"""Sees to it that no fenced block of any page goes untested, but for those of text.
 
 A block is run or compiled by a test, which BY_TEST names; or it is an excerpt of C or C++, which is compiled
 here, with what EXCERPTS has around it; or its commands are looked at here, as far as that goes without

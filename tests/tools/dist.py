@@ -3,8 +3,8 @@
 
 usage: dist.py FOLDER [URL]
 
-FOLDER gets gpuvision-VERSION.tar.xz, of the files that git knows, or would know, and gpuvision.wrap, for
-the folder subprojects of a project. URL is the folder on the web where the archive will be; without it,
+FOLDER gets gpuvision-VERSION.tar.xz, of the files that git knows, or would know, of which the latter are
+named, and gpuvision.wrap, for the folder subprojects of a project. URL is the folder on the web where the archive will be; without it,
 the wrap names the archive in FOLDER. The same files give the same bytes.
 """
 import hashlib
@@ -13,7 +13,7 @@ import sys
 import tarfile
 from pathlib import Path
 
-from tree import TOP, files
+from tree import TOP, files, git
 
 WRAP = """[wrap-file]
 directory = {name}
@@ -50,6 +50,9 @@ def main():
     wrap = folder / "gpuvision.wrap"
     wrap.write_text(WRAP.format(name=name, url=url, hash=hashlib.sha256(archive.read_bytes()).hexdigest()))
     print(archive, wrap, sep="\n")
+    new = git("ls-files", "--others", "--exclude-standard")
+    for name in new.stdout.splitlines() if new else ():
+        print(f"not committed, but in the archive: {name}")
 
 
 main()

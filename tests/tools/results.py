@@ -23,7 +23,7 @@ from pathlib import Path
 from tree import TOP, files
 
 RESULTS = TOP / "docs/results"
-PAGES = [TOP / "docs/benchmarks.md", TOP / "README.md"]
+PAGES = {TOP / "docs/benchmarks.md": {"results", "goals"}, TOP / "README.md": {"speed", "rates"}}
 PENDING = RESULTS / "pending"  # a line is "test: why it has not passed on a GPU yet"
 TABLE = re.compile(r"(<!-- (results|goals|speed|rates):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
 
@@ -267,30 +267,38 @@ def time(value):
 
 def speed_cells(rows, name, no_peer="$"):
     """Ours, the fastest peer, and how many times as long that takes, of the rows with a name."""
+    if name is None:  # not measured
+        return "– | – | –"
     rows = [row for row in rows if re.fullmatch(name, f"{row['name']}, {row['image']}")]
+    if not rows:
+        sys.exit(f"docs/results/goals/speed.json: no row is called {name}")
     beside = [row for row in rows if "peer" in row and not re.match(no_peer, row["peer"])]
-    if beside:
-        row = min(beside, key=lambda row: row["peer_us"][0])
-        ours, peer = row["ours_us"][0], row["peer_us"][0]
-        return f"{time(ours)} | {row['peer'].split(',')[0]}: {time(peer)} | {peer / ours:.1f}x"
-    return f"{time(rows[0]['ours_us'][0])} | – | –" if rows else "– | – | –"
+    if not beside:
+        return f"{time(rows[0]['ours_us'][0])} | – | –"
+    row = min(beside, key=lambda row: row["peer_us"][0])
+    ours, peer = row["ours_us"][0], row["peer_us"][0]
+    return f"{time(ours)} | {row['peer'].split(',')[0]}: {time(peer)} | {peer / ours:.1f}x"
+
+
+def dates(name):
+    days = sorted(run["date"] for run in load(name)["benchmarks"].values())
+    return " to ".join(dict.fromkeys([days[0], days[-1]]))
 
 
 def speed(name):
-    """What docs/results/goals/speed.json asks for: of a GPU's own rows, and of the CPU's with most threads."""
+    """What docs/results/goals/speed.json asks for: of a GPU's own rows, and of a CPU's with one thread."""
     gpu = [row for run in load(name)["benchmarks"].values() for row in run["rows"]
            if table_of(row) == "gpu"]
     cpu = [row for run in load("cpu.json")["benchmarks"].values() for row in run["rows"]
-           if row["threads"] == run["cores"]]
+           if row["threads"] == 1]
     on_cpu = r"our CPU|.*\bthreads?\b"
     device = next(run["gpu"] for run in load(name)["benchmarks"].values())
-    cores = next(run["cores"] for run in load("cpu.json")["benchmarks"].values())
-    lines = [f"| | {device} | fastest peer there | | CPU, {cores} cores | fastest peer there | |",
+    lines = [f"| | {device} | fastest peer on the GPU | | CPU, one thread | fastest peer, one thread | |",
              "|---|--:|--:|--:|--:|--:|--:|"]
     for wanted in load("goals/speed.json"):
         cells = f"{speed_cells(gpu, wanted['gpu'], on_cpu)} | {speed_cells(cpu, wanted['cpu'])}"
         lines.append(f"| {wanted['algorithm']} | {cells} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", f"Measured on {dates(name)}, on the CPU on {dates('cpu.json')}.", ""])
 
 
 def rates(name):
@@ -299,25 +307,27 @@ def rates(name):
     found = {(row["name"], row["image"].split()[0]): row["frames_per_s"][0] for row in run["rows"]
              if "frames_per_s" in row}
     columns = {"in CUDAMemory": ("resident", "1920x1080"),
-               "behind nvh264dec": ("behind nvh264dec", "clip"),
+               "the clip, in CUDAMemory": ("resident frames of the clip", "clip"),
+               "the clip, behind nvh264dec": ("behind nvh264dec", "clip"),
                "in system memory, on the GPU": ("from system memory", "1920x1080"),
                f"in system memory, on {run['cores']} cores": ("on the CPU", "1920x1080")}
     lines = [f"| frames/s | {' | '.join(columns)} |", "|---|" + "--:|" * len(columns)]
     for element in dict.fromkeys(of.split(",")[0] for of, _ in found):
-        cells = [f"{found[key]:.0f}" if (key := (f"{element}, {where}", image)) in found else "–"
-                 for where, image in columns.values()]
+        cells = [f"{found[element + ', ' + where, image]:.0f}" for where, image in columns.values()]
         lines.append(f"| {element} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 
 
 def made(page):
     makers = {"results": results, "goals": goals, "speed": speed, "rates": rates}
+    text = page.read_text(encoding="utf-8")
+    if {found[2] for found in TABLE.finditer(text)} != PAGES[page]:
+        sys.exit(f"{page.relative_to(TOP)} has not the marks of its tables: {', '.join(PAGES[page])}")
 
     def fill(found):
         begin, what, name, end = found.groups()
-        text = makers[what](name) if (RESULTS / name).exists() else "Not measured yet.\n"
-        return begin + text + end
-    return TABLE.sub(fill, page.read_text(encoding="utf-8"))
+        return begin + makers[what](name) + end
+    return TABLE.sub(fill, text)
 
 
 def write_pages():
