@@ -180,7 +180,7 @@ def check_files(_, words):
 
 RULES = {"./dev": check_dev, "meson": check_meson, "ninja": check_ninja, "apt-get": check_packages,
          "gst-inspect-1.0": check_element, "cc": check_compiler, "c++": check_compiler,
-         "export": check_variable, **dict.fromkeys(("bash", "cargo", "cd", "go", "pip", "python3", "xdg-open"), check_files)}
+         "export": check_variable, **dict.fromkeys(("bash", "cargo", "cd", "env/bin/pip", "go", "python3", "xdg-open"), check_files)}
 
 
 def check_command(project, words):

@@ -25,12 +25,13 @@ from pathlib import Path
 
 import markdown
 
+sys.path.insert(0, str(markdown.TOP / "tests/tools"))
+from staged import staged
+
 SKIPPED = re.compile(r"<!-- skipped without (.+) -->")
 
 
-def install(meson, build, root):
-    subprocess.run([meson, "install", "-C", build, "--no-rebuild", "--destdir", root], check=True,
-                   stdout=subprocess.DEVNULL)
+def files_in(root):
     return {path.name: path.parent for path in root.rglob("*") if path.is_file() or path.is_symlink()}
 
 
@@ -114,12 +115,12 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
         root, sources = folder / "root", folder / "sources"
-        where = install(meson, build, root)
-        sources.mkdir()
+        (sources / "guide").mkdir(parents=True)
         for name in ("examples", "tests"):
             (sources / name).symlink_to(markdown.TOP / name)
-        (sources / "guide").mkdir()
-        follow(markdown.blocks(page), where, sources, environment(folder, root, where, cc))
+        with staged(meson, build, root):
+            where = files_in(root)
+            follow(markdown.blocks(page), where, sources, environment(folder, root, where, cc))
 
 
 main()

@@ -14,10 +14,15 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tools"))
+from staged import staged
+
+ENVIRONMENT = {name: value for name, value in os.environ.items() if name != "DESTDIR"}
+
 
 def run(*command, **variables):
     done = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                          env={**os.environ, **{k: str(v) for k, v in variables.items()}})
+                          env={**ENVIRONMENT, **{k: str(v) for k, v in variables.items()}})
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
     return done.stdout
 
@@ -78,27 +83,34 @@ def check_removed(build, root):
     assert not left, f"uninstalling has left {left}"
 
 
+def use(folder, root, examples, cc, **pkg_config):
+    flags = run("pkg-config", "--cflags", "--libs", "gpuvision",
+                PKG_CONFIG_PATH=only(root.rglob("gpuvision.pc")).parent, **pkg_config).split()
+    where = {"LD_LIBRARY_PATH": only(root.rglob("libgpuvision.so.1")).parent}
+    check_examples(folder, examples, cc, flags, where)
+    check_pip(folder, Path(examples, "python"), where)
+    plugins = list(root.rglob("libgstgpuvision.so"))
+    if plugins and shutil.which("gst-launch-1.0"):
+        check_elements(folder, only(plugins).parent, only(root.rglob("GstGpuErode.prs")).parent, where)
+    else:
+        print("skipped: the elements: they are not built, or there is no gst-launch-1.0")
+
+
 def main():
-    meson, build, examples, *cc = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
-        root, sysroot = Path(folder, "root"), {}
-        if meson == "--prefix":
-            meson, build, root, examples, *cc = sys.argv[2:]
-            root = Path(root)
+        if sys.argv[1] == "--prefix":
+            meson, build, prefix, examples, *cc = sys.argv[2:]
+            root = Path(prefix).resolve()
             assert not root.exists(), f"{root} is there already"
             run(meson, "install", "-C", build, "--no-rebuild")
+            use(folder, root, examples, cc)
+            check_removed(build, root)
         else:
-            run(meson, "install", "-C", build, "--no-rebuild", "--destdir", root)
-            sysroot = {"PKG_CONFIG_SYSROOT_DIR": root}
-        flags = run("pkg-config", "--cflags", "--libs", "gpuvision",
-                    PKG_CONFIG_PATH=only(root.rglob("gpuvision.pc")).parent, **sysroot).split()
-        where = {"LD_LIBRARY_PATH": only(root.rglob("libgpuvision.so.1")).parent}
-        check_examples(folder, examples, cc, flags, where)
-        check_pip(folder, Path(examples, "python"), where)
-        plugins = [path.parent for path in root.rglob("libgstgpuvision.so")]
-        if plugins and shutil.which("gst-launch-1.0"):
-            check_elements(folder, only(plugins), only(root.rglob("GstGpuErode.prs")).parent, where)
-        check_removed(build, root)
+            meson, build, examples, *cc = sys.argv[1:]
+            root = Path(folder, "root")
+            with staged(meson, build, root):
+                use(folder, root, examples, cc, PKG_CONFIG_SYSROOT_DIR=root)
+                check_removed(build, root)
     print("ok")
 
 

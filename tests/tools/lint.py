@@ -71,11 +71,19 @@ def check_commits():
             fault(f"commit {commit}", f"subject has {len(subject)} characters, more than 80")
 
 
+def check_versions():
+    version = re.search(r"^  version: '(.*)'", (TOP / "meson.build").read_text(), re.M)[1]
+    packaged = re.match(r"gpuvision \((.*)\)", (TOP / "debian/changelog").read_text())[1]
+    if packaged != version:
+        fault("debian/changelog", f"is of {packaged}, meson.build of {version}")
+
+
 everything = files()
 for file in everything:
     if "corpus" not in file.parts:  # seeds of the fuzzers are bytes
         check_text(file, file.relative_to(TOP))
 check_format([file for file in everything if file.suffix in CODE])
 check_commits()
+check_versions()
 print("\n".join(faults) or f"{len(everything)} files: no fault")
 sys.exit(bool(faults))

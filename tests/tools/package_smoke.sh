@@ -4,10 +4,11 @@
 # was unpacked of them in FOLDER. It looks at nothing of the source, and leaves nothing behind.
 set -euo pipefail
 
-root=${1:+$(realpath -e "$1")}
 frames=10
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+root=${1:+$folder/root} # a path without blanks, which no compiler's flags can have
+[[ ! $root ]] || ln -s "$(realpath -e "$1")" "$root"
 examples=$root/usr/share/doc/libgpuvision-dev/examples
 manual=$root/usr/share/doc/libgpuvision-doc/html/index.html
 libraries=$(dirname "$root"/usr/lib/*/libgpuvision.so.1)
@@ -23,6 +24,8 @@ has() { # FILE TEXT: the file has the text
     grep -qF -- "$2" "$1" || { cat "$1" >&2; die "'$2' is missing in what is above"; }
 }
 ok() { printf 'ok: %s\n' "$*"; }
+
+[[ -d $examples ]] || die "the packages were built without $examples (nodoc?)"
 
 while read -r element preset; do
     gst-inspect-1.0 "$element" >"$folder/inspected" || die "there is no element $element"

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The files of the project, without those that are built or left over."""
+import re
 import shutil
 import subprocess
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
+# As .gitignore has it.
+BUILT = re.compile(r"(build|obj-)[^/]*/|(\.git|\.cache|out)/|examples/(python/build|rust/target)/|.*\.egg-info/|"
+                   r"debian/(\.debhelper/|tmp/|files$|lib\w+(-\w+)?/|gstreamer1.0-gpuvision/|.*(-stamp|\.substvars)$)")
 
 
 def git(*args):
     """The finished command, or None where there is no git or no repository."""
-    if not shutil.which("git"):
+    if not shutil.which("git") or not (TOP / ".git").exists():  # one around it may ignore our files
         return None
     done = subprocess.run(["git", "-c", "safe.directory=*", "-C", TOP, *args], text=True,
                           capture_output=True)
@@ -23,5 +27,5 @@ def files(*folders):
         paths = {TOP / name for name in listed.stdout.split("\0") if name}
     else:
         paths = [path for folder in folders or ["."] for path in (TOP / folder).rglob("*")
-                 if not path.relative_to(TOP).parts[0].startswith(("build", "out", ".git", ".cache"))]
+                 if not BUILT.match(str(path.relative_to(TOP)))]
     return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
