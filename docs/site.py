@@ -37,6 +37,11 @@ def run(*command, **variables):
 
 # ---- the reference of the C API ----
 
+def description(symbol):
+    return "".join(text for part in ("briefdescription", "detaileddescription")
+                   for text in symbol.find(part).itertext()).strip()
+
+
 def undocumented(xml_folder, exported):
     """Doxygen warns of most of it; this looks at what it has made of each symbol."""
     names, faults = set(), []
@@ -45,9 +50,8 @@ def undocumented(xml_folder, exported):
         for symbol in [compound, *compound.iter("memberdef"), *compound.iter("enumvalue")]:
             name = symbol.findtext("compoundname") or symbol.findtext("name")
             names.add(name)
-            # An enum without a name has its description at the type of its values.
-            if not name.startswith("@") and not any(text.strip() for part in ("briefdescription", "detaileddescription")
-                       for text in symbol.find(part).itertext()):
+            # An enum without a name ("", or "@" and a number) is described at the type of its values.
+            if name and not name.startswith("@") and not description(symbol):
                 faults.append(f"{path.stem}: {name} has no description")
     return faults + [f"{name} is not in the reference" for name in sorted(exported - names)]
 
