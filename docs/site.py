@@ -26,6 +26,7 @@ LANGUAGES = {".c": "c", ".h": "c", ".cpp": "cpp", ".hpp": "cpp", ".cu": "cuda", 
 PICTURES = {".png", ".jpg", ".svg"}
 BUILT = {"build", "target"}  # beside the sources of Python and Rust
 API = "api"
+PAGE_OF_HEADER = re.compile(r"\b(docs/\w+/\w+)\.md\b")  # as headers name them
 
 
 def run(*command, **variables):
@@ -61,6 +62,9 @@ def make_api(sources, doxyfile, folder, work):
     mine = work / "Doxyfile"
     mine.write_text(f"{text}\nOUTPUT_DIRECTORY = {work}\nHTML_OUTPUT = {folder}\nXML_OUTPUT = xml\n")
     run("doxygen", mine)
+    for page in folder.glob("*.html"):
+        text = page.read_text(encoding="utf-8")
+        page.write_text(PAGE_OF_HEADER.sub(r'<a href="../\1.html">\1.md</a>', text), encoding="utf-8")
     exported = set(re.findall(r"\bgpv_\w+", (sources / "libgpuvision/libgpuvision.map").read_text()))
     assert exported, "no symbol found: this check has gone blind"
     return undocumented(work / "xml", exported)
@@ -144,7 +148,7 @@ class Links(HTMLParser):
         for key, value in attrs:
             if key in ("id", "name"):
                 self.names.add(value)
-            if value and (key == "href" or key == "src") and (tag, key) != ("base", "href"):
+            if value and key in ("href", "src"):
                 self.links.append((tag, value))
 
 
@@ -176,9 +180,14 @@ def main():
         pages = Pages(sources, work / "pages")
         (work / "pages").mkdir()
         faults = make_api(sources, doxyfile, work / "pages" / API, work)
+        menu = (sources / "docs/mkdocs.yml").read_text(encoding="utf-8").split()
         for page in [*sources.glob("*.md"), *(sources / "docs").rglob("*.md")]:
-            if page.name != "doxygen.md":  # the first page of the reference
-                pages.add(page)
+            if page.name == "doxygen.md":  # the first page of the reference
+                continue
+            pages.add(page)
+            name = str(page.relative_to(sources))
+            if name not in menu:
+                faults.append(f"{name} is not in docs/mkdocs.yml")
         shutil.copy(sources / "docs/mkdocs.yml", work)
         shutil.copy(sources / "docs/site.css", work / "pages")
         shutil.rmtree(out, ignore_errors=True)
