@@ -179,7 +179,7 @@ def page(path, picture):
         "<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">',
         f"<title>gpuvision: {html.escape(Path(path).name)}</title><style>{STYLE}</style></head><body>",
         "<h1>gpuvision, a tour</h1>", f"<p>{html.escape(head)}; library "
-        f"{html.escape(gpv.library_version())}</p>", figure("source", picture), *body,
+        f"{html.escape(gpv.version_string())}</p>", figure("source", picture), *body,
         "</body></html>", ""])
 
 

@@ -653,7 +653,7 @@ class Contexts(unittest.TestCase):
             context.sync()
             context.follow(0, 0)
         self.assertIn("closed", repr(context))
-        self.assertRegex(gpv.library_version(), r"^\d+\.\d+\.\d+ .*\(cpu")
+        self.assertRegex(gpv.version_string(), r"^\d+\.\d+\.\d+ .*\(cpu")
         self.assertTrue(gpv.backend_available("cpu"))
 
     def test_closed(self):

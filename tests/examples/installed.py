@@ -103,6 +103,7 @@ def main():
             root = Path(prefix).resolve()
             assert not root.exists(), f"{root} is there already"
             run(meson, "install", "-C", build, "--no-rebuild")
+            assert list(root.rglob("libgstgpuvision.so")), "the elements are not installed"
             use(folder, root, examples, cc)
             check_removed(build, root)
         else:

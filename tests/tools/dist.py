@@ -8,12 +8,11 @@ named, and gpuvision.wrap, for the folder subprojects of a project. URL is the f
 the wrap names the archive in FOLDER. The same files give the same bytes.
 """
 import hashlib
-import re
 import sys
 import tarfile
 from pathlib import Path
 
-from tree import TOP, files, git
+from tree import TOP, files, git, version
 
 WRAP = """[wrap-file]
 directory = {name}
@@ -40,8 +39,7 @@ def plain(member):
 def main():
     folder = Path(sys.argv[1]).resolve()
     url = sys.argv[2].rstrip("/") if len(sys.argv) > 2 else folder.as_uri()
-    version = re.search(r"^  version: '(.*)'", (TOP / "meson.build").read_text(), re.M)[1]
-    name = f"gpuvision-{version}"
+    name = f"gpuvision-{version()}"
     folder.mkdir(parents=True, exist_ok=True)
     archive = folder / f"{name}.tar.xz"
     with tarfile.open(archive, "w:xz") as tar:

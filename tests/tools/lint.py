@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tree import TOP, files, git
+from tree import TOP, files, git, version
 
 CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 SUBJECT = re.compile(r"[\w.,/+*-]+: \S.*")
@@ -72,10 +72,9 @@ def check_commits():
 
 
 def check_versions():
-    version = re.search(r"^  version: '(.*)'", (TOP / "meson.build").read_text(), re.M)[1]
     packaged = re.match(r"gpuvision \((.*)\)", (TOP / "debian/changelog").read_text())[1]
-    if packaged != version:
-        fault("debian/changelog", f"is of {packaged}, meson.build of {version}")
+    if packaged != version():
+        fault("debian/changelog", f"is of {packaged}, meson.build of {version()}")
 
 
 everything = files()

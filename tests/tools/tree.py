@@ -29,3 +29,8 @@ def files(*folders):
         paths = [path for folder in folders or ["."] for path in (TOP / folder).rglob("*")
                  if not BUILT.match(str(path.relative_to(TOP)))]
     return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
+
+
+def version():
+    """Of the release, as meson.build has it."""
+    return re.search(r"^  version: '(.*)'", (TOP / "meson.build").read_text(encoding="utf-8"), re.M)[1]

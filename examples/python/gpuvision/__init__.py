@@ -19,7 +19,7 @@ from ._errors import (DeviceError, DeviceLost, Error, InvalidArgument, NoDevice,
                       TooSmall, Unsupported)
 from .arrays import Array, Image, Picture
 from .ccl import COMPONENT, Ccl, CclParams, Components, Counts
-from .context import Context, backend_available, library_version
+from .context import Context, backend_available, version_string
 from .erode import Erode, ErodeParams
 from .graphcut import Cut, CutSummary, Graphcut, GraphcutParams
 from .kmeans import Clustering, Clusters, Kmeans, KmeansParams, kmeans_color
@@ -42,4 +42,4 @@ __all__ = [
     "MorphPlanes", "MorphShape", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment",
     "SegmentFit", "SegmentModel", "SegmentPaint", "SegmentParams", "Segmentation", "Sift",
     "SiftParams", "SiftStyle", "SiftType", "Status", "TooSmall", "Unsupported",
-    "backend_available", "find_homography", "kmeans_color", "library_version"]
+    "backend_available", "find_homography", "kmeans_color", "version_string"]

@@ -21,7 +21,7 @@ def backend_available(backend: Union[Backend, str]) -> bool:
     return bool(_abi.lib().gpv_backend_available(enum_value(Backend, backend)))
 
 
-def library_version() -> str:
+def version_string() -> str:
     """Release, revision and backends of the library."""
     return _abi.lib().gpv_version_string().decode()
 

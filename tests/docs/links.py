@@ -5,17 +5,14 @@ Addresses on the web are not looked up.
 """
 import re
 import sys
-from pathlib import Path
 
-TOP = Path(__file__).resolve().parents[1]
+import markdown
+from markdown import TOP
+
 FENCE = re.compile(r"^(```|~~~).*?^\1", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)|<(?:img|a)\s[^>]*?(?:src|href)=\"([^\"]+)\"")
-
-
-def pages():
-    """But for the first page of the reference, whose links are of the site: site.py looks at them."""
-    found = [*TOP.glob("*.md"), *(TOP / "docs").rglob("*.md"), *(TOP / "tests").rglob("*.md")]
-    return sorted(page for page in found if page != TOP / "docs/doxygen.md")
+# But for the first page of the reference, whose links are of the site: docs/site.py looks at them.
+PAGES = [page for page in markdown.pages() if page != TOP / "docs/doxygen.md"]
 
 
 def prose(page):
@@ -41,7 +38,7 @@ def fault(page, link):
 
 
 faults, count = [], 0
-for page in pages():
+for page in PAGES:
     for link in (a or b for a, b in LINK.findall(prose(page))):
         if re.match(r"[a-z]+:", link):
             continue
@@ -49,7 +46,7 @@ for page in pages():
         why = fault(page, link)
         if why:
             faults.append(f"{page.relative_to(TOP)}: {link}: {why}")
-print("\n".join(faults) or f"{len(pages())} pages, {count} links")
+print("\n".join(faults) or f"{len(PAGES)} pages, {count} links")
 if not count:
     sys.exit("no link found: this test has gone blind")
 sys.exit(bool(faults))
