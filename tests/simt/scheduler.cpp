@@ -15,6 +15,7 @@
 #include <new>
 #include <numeric>
 #include <string>
+#include <utility>
 
 #include <dlfcn.h>
 #include <sys/mman.h>
@@ -79,21 +80,19 @@ void print_seed() {
 /// no system call, and AddressSanitizer does not forget the frames of a fiber that is left, as it
 /// does in longjmp().
 struct Context {
-    void *registers[5];
-    ucontext_t entry;
-    bool entered = true;
+    void *registers[5] = {};
+    std::unique_ptr<ucontext_t> entry; // until it is entered
     const void *stack = nullptr;
     std::size_t stack_bytes = 0;
     void *fake_stack = nullptr; // AddressSanitizer's
 };
 
 Context scheduler;
+Context *left = nullptr; // the last that was left
 
 [[gnu::noinline, gnu::no_sanitize_address]] void jump(Context &to) {
-    if (!to.entered) {
-        to.entered = true;
-        setcontext(&to.entry);
-    }
+    if (to.entry)
+        setcontext(to.entry.get());
     __builtin_longjmp(to.registers, 1);
 }
 
@@ -102,16 +101,17 @@ Context scheduler;
         jump(to);
 }
 
-/// The first thing to do on arrival. A fiber learns the stack of the scheduler, which called it.
-void arrive([[maybe_unused]] Context &at) {
+/// The first thing to do on arrival. AddressSanitizer tells which stack was left: the scheduler's
+/// is known from nowhere else.
+void arrive(Context &at) {
+    at.entry.reset();
 #ifdef SIMT_ASAN
-    const bool fiber = &at != &scheduler;
-    __sanitizer_finish_switch_fiber(at.fake_stack, fiber ? &scheduler.stack : nullptr,
-                                    fiber ? &scheduler.stack_bytes : nullptr);
+    __sanitizer_finish_switch_fiber(at.fake_stack, &left->stack, &left->stack_bytes);
 #endif
 }
 
 void switch_fiber(Context &from, Context &to) {
+    left = &from;
 #ifdef SIMT_ASAN
     __sanitizer_start_switch_fiber(&from.fake_stack, to.stack, to.stack_bytes);
 #endif
@@ -123,18 +123,26 @@ void switch_fiber(Context &from, Context &to) {
 
 struct Block;
 
-struct Thread {
-    Context context;
-    Block *block = nullptr;
-    uint3 index = {};
-    unsigned rank = 0; // in its block
-    bool returned = false;
+/// What the lanes of a warp have told each other. Each of them holds it until it tells something
+/// else.
+struct Exchange {
+    std::array<std::uint64_t, 32> values;
+    unsigned holders = 0;
+};
+
+/// What others look at comes first, in one line of the processor's cache.
+struct alignas(64) Thread {
     const char *waits_at = nullptr; // nullptr: it can run
-    Place place = {};
-    unsigned mask = 0; // of the warp operation
+    unsigned mask = 0;              // of the warp operation
+    unsigned rank = 0;              // in its block
     std::uint64_t value = 0;
-    std::array<std::uint64_t, 32> gathered = {};
+    Block *block = nullptr;
+    Exchange *exchange = nullptr;
+    uint3 index = {};
     int count = 0; // of the barrier
+    Context context;
+    Place place = {};
+    bool returned = false;
 };
 
 struct Barrier {
@@ -157,7 +165,11 @@ const Launch *launch = nullptr;
 Thread *current = nullptr;
 std::vector<std::unique_ptr<Thread>> idle;
 std::vector<Thread *> ready;
+std::array<Thread *, 2> drawn =
+    {}; // from those, to run next; on its way into the processor's cache
 std::vector<std::unique_ptr<Block>> blocks; // the living ones
+std::vector<std::unique_ptr<Exchange>> exchanges;
+std::vector<Exchange *> free_exchanges;
 Barrier grid_barrier;
 std::uint64_t idle_turns = 0; // since a thread last got anywhere
 
@@ -204,8 +216,43 @@ std::string state_of(const Thread &thread) {
     std::abort();
 }
 
+/// A thread that can run, or nullptr: by lot, mostly from those that were the last to become able
+/// to. These are of few warps, so that some get far ahead of others; and it is faster than to go
+/// round among all.
+Thread *draw() {
+    if (ready.empty())
+        return nullptr;
+    const std::size_t near = std::min<std::size_t>(ready.size(), 32);
+    const std::size_t reach = dice.below(16) == 0 ? ready.size() : near;
+    std::swap(ready[ready.size() - 1 - dice.below(reach)], ready.back());
+    Thread *thread = ready.back();
+    ready.pop_back();
+    __builtin_prefetch(thread);
+    __builtin_prefetch(&thread->context);
+    return thread;
+}
+
+/// Where to go on: at a thread that can run, or else at the scheduler.
+Context &next() {
+    Thread *thread = nullptr;
+    while (!thread && (drawn[0] || drawn[1] || !ready.empty())) {
+        thread = std::exchange(drawn[0], drawn[1]);
+        drawn[1] = draw();
+    }
+    if (!thread)
+        return scheduler;
+    if (drawn[0])
+        __builtin_prefetch(drawn[0]->context.registers[2]); // the stack pointer
+    current = thread;
+    threadIdx = current->index;
+    blockIdx = current->block->index;
+    return current->context;
+}
+
 void wait() {
-    switch_fiber(current->context, scheduler);
+    Context &from = current->context, &to = next();
+    if (&to != &from)
+        switch_fiber(from, to);
 }
 
 void wake(Thread &thread) {
@@ -240,6 +287,25 @@ bool at_same(const Thread &a, const Thread &b) {
            (a.waits_at == b.waits_at || !std::strcmp(a.waits_at, b.waits_at));
 }
 
+Exchange &new_exchange() {
+    if (free_exchanges.empty())
+        free_exchanges.push_back(exchanges.emplace_back(std::make_unique<Exchange>()).get());
+    Exchange &exchange = *free_exchanges.back();
+    free_exchanges.pop_back();
+    return exchange;
+}
+
+void hold(Thread &thread, Exchange &exchange) {
+    thread.exchange = &exchange;
+    exchange.holders++;
+}
+
+void let_go(Thread &thread) {
+    if (thread.exchange && --thread.exchange->holders == 0)
+        free_exchanges.push_back(thread.exchange);
+    thread.exchange = nullptr;
+}
+
 /// What every fiber runs: one thread after the other.
 void fiber() {
     arrive(current->context);
@@ -267,14 +333,14 @@ std::unique_ptr<Thread> new_thread() {
     }
     auto thread = std::make_unique<Thread>();
     Context &context = thread->context;
-    context.entered = false;
+    context.entry = std::make_unique<ucontext_t>();
     context.stack = stack;
     context.stack_bytes = stack_bytes;
-    getcontext(&context.entry);
-    context.entry.uc_stack.ss_sp = stack;
-    context.entry.uc_stack.ss_size = stack_bytes;
-    context.entry.uc_link = nullptr;
-    makecontext(&context.entry, fiber, 0);
+    getcontext(context.entry.get());
+    context.entry->uc_stack.ss_sp = stack;
+    context.entry->uc_stack.ss_size = stack_bytes;
+    context.entry->uc_link = nullptr;
+    makecontext(context.entry.get(), fiber, 0);
     return thread;
 }
 
@@ -305,14 +371,9 @@ void start(unsigned rank) {
 }
 
 void run_blocks() {
-    while (!ready.empty()) {
-        std::swap(ready[dice.below(ready.size())], ready.back());
-        current = ready.back();
-        ready.pop_back();
-        threadIdx = current->index;
-        blockIdx = current->block->index;
-        switch_fiber(scheduler, current->context);
-    }
+    Context &first = next();
+    if (&first != &scheduler)
+        switch_fiber(scheduler, first);
     current = nullptr;
     for (const auto &block : blocks) {
         if (block->alive != 0)
@@ -408,24 +469,23 @@ Gathered gather(const char *what, unsigned mask, std::uint64_t value, Place plac
     if ((mask >> lane() & 1) == 0)
         report("a lane is not in its own mask");
 
-    std::array<std::uint64_t, 32> values;
+    let_go(*current);
     bool complete = true;
-    for (unsigned rest = mask; rest != 0 && complete; rest &= rest - 1) {
-        const unsigned other = std::countr_zero(rest);
-        complete = at_same(*current, *warp[other]);
-        values[other] = warp[other]->value;
-    }
+    for (unsigned rest = mask; rest != 0 && complete; rest &= rest - 1)
+        complete = at_same(*current, *warp[std::countr_zero(rest)]);
     if (complete) {
+        Exchange &exchange = new_exchange();
         for (unsigned rest = ~mask; rest != 0; rest &= rest - 1)
-            values[std::countr_zero(rest)] = dice.next();
+            exchange.values[std::countr_zero(rest)] = dice.next();
         for (unsigned rest = mask; rest != 0; rest &= rest - 1) {
-            Thread &thread = *warp[std::countr_zero(rest)];
-            thread.gathered = values;
-            wake(thread);
+            const unsigned other = std::countr_zero(rest);
+            exchange.values[other] = warp[other]->value;
+            hold(*warp[other], exchange);
+            wake(*warp[other]);
         }
     }
     wait();
-    return {current->gathered.data(), mask};
+    return {current->exchange->values.data(), mask};
 }
 
 void yield() {
@@ -434,6 +494,7 @@ void yield() {
     if (++idle_turns == patience)
         report("every thread that can run spins");
     ready.push_back(current);
+    std::swap(ready[dice.below(ready.size())], ready.back());
     wait();
 }
 
