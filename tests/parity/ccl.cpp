@@ -1466,17 +1466,16 @@ void benchmark_gpu(Report &report) {
 // ---- the program ----------------------------------------------------------
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
     each_instruction_set([&](const char *name) {
         Operator op;
         std::printf("== %s\n", op.context().device());
         if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
-        compare_with_definition(op, 2500 * scale);
+        compare_with_definition(op, scaled(2500));
         check_patterns(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {65, 63}, {127, 129}});
     });
     Operator op;
-    compare_with_definition(op, 10000 * scale);
+    compare_with_definition(op, scaled(10000));
     check_patterns(op, {{GPV_MAX_SIDE, 3},
                         {3, GPV_MAX_SIDE},
                         {211, 199},
@@ -1499,7 +1498,7 @@ void check() {
         check_dots(op, 23171, 23171); // labels of more than 2^31 bytes
     }
 #ifdef HAVE_OPENCV
-    compare_with_opencv(op, 1000 * scale);
+    compare_with_opencv(op, scaled(1000));
 #else
     std::printf("OpenCV: not installed, not compared\n");
 #endif

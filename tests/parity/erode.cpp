@@ -1267,13 +1267,12 @@ void benchmark_cpu(Report &report) {
 }
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
     each_instruction_set([&](const char *name) {
         Operator op;
         std::printf("== %s\n", op.context().device());
         if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
-        compare_with_definition(op, 500 * scale);
+        compare_with_definition(op, scaled(500));
     });
     Operator op;
     check_laws(op);
@@ -1287,7 +1286,7 @@ void check() {
         check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
     }
 #ifdef HAVE_OPENCV
-    compare_with_opencv(op, 1000 * scale);
+    compare_with_opencv(op, scaled(1000));
     compare_elements_with_opencv(op);
 #else
     std::printf("OpenCV: not installed, not compared\n");

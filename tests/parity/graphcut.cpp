@@ -946,14 +946,13 @@ void check_plain(int count, int largest) {
 
 void check_cuda(bool brief) {
     const Extent extent = {brief};
-    const int scale = full_run() ? 10 : 1;
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
         Operator op(GPV_BACKEND_CUDA, place);
         const char *const names[] = {"host", "CUDA", "tight CUDA"};
         std::printf("== %s, images in %s memory\n", op.context().device(),
                     names[static_cast<int>(place)]);
         const int few = place == Place::device ? 16 : 6;
-        compare_with_definition(op, brief ? few : 400 * scale, brief ? 34 : 65);
+        compare_with_definition(op, brief ? few : scaled(400), brief ? 34 : 65);
         if (!brief || place == Place::device)
             check_drawn(op, extent.drawn(), brief);
         if (place != Place::device_tight)
@@ -1244,9 +1243,8 @@ void benchmark_gpu(Report &report) {
 // ---- the program --------------------------------------------------------------------
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
 #ifdef HAVE_BOOST
-    compare_references(500 * scale);
+    compare_references(scaled(500));
 #else
     std::printf("Boost: not installed, not compared\n");
 #endif
@@ -1255,14 +1253,14 @@ void check() {
         std::printf("== %s\n", op.context().device());
         if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
-        compare_with_definition(op, 500 * scale);
+        compare_with_definition(op, scaled(500));
     });
     Operator op;
-    compare_with_definition(op, 10000 * scale);
+    compare_with_definition(op, scaled(10000));
     check_drawn(
         op,
         {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {33, 31}, {64, 65}, {127, 61}, {151, 149}, {5003, 1}});
-    check_laws(op, 300 * scale, 25);
+    check_laws(op, scaled(300), 25);
     check_repeats(op, 120, 90);
 #ifdef HAVE_BOOST // the definition takes long
     const bool large = true;

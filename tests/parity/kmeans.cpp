@@ -2394,7 +2394,6 @@ void benchmark_gpu(Report &report) {
 // ---- the program ----------------------------------------------------------
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
     check_lab();
     check_colors();
     each_instruction_set([&](const char *name) {
@@ -2402,11 +2401,11 @@ void check() {
         std::printf("== %s\n", op.context().device());
         if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
-        compare_with_definition(op, 1000 * scale);
+        compare_with_definition(op, scaled(1000));
         check_contents(op, {{1, 97}, {97, 1}, {61, 53}}, {2, 9, 65}, definition);
     });
     Operator op;
-    compare_with_definition(op, 10000 * scale);
+    compare_with_definition(op, scaled(10000));
     check_contents(op, {{1, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256}, definition);
     check_chosen(op);
     check_warm_start(op);

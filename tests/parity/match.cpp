@@ -800,13 +800,12 @@ void check_beside_cpu(int count, int largest) {
 }
 
 void check_cuda(bool brief) {
-    const int scale = full_run() ? 10 : 1;
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
         Operator op(GPV_BACKEND_CUDA, place);
         const char *const names[] = {"host", "CUDA", "tight CUDA"};
         std::printf("== %s, buffers in %s memory\n", op.context().device(),
                     names[static_cast<int>(place)]);
-        compare_with_definition(op, brief ? 6 : 400 * scale, brief ? 70 : 1500);
+        compare_with_definition(op, brief ? 6 : scaled(400), brief ? 70 : 1500);
         if (place != Place::device_tight)
             check_repeats(op, brief ? 60 : 2000, brief ? 2 : 100);
     }
@@ -947,23 +946,22 @@ void benchmark_gpu(Report &report) {
 // ---- the program --------------------------------------------------------------------
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
     each_instruction_set([&](const char *name) {
         Operator op;
         std::printf("== %s\n", op.context().device());
         if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
-        compare_with_definition(op, 60 * scale, 700);
+        compare_with_definition(op, scaled(60), 700);
     });
     Operator op;
-    compare_with_definition(op, 300 * scale, 700);
+    compare_with_definition(op, scaled(300), 700);
     check_ratio(op);
     check_laws(op, 2000, 2500);
     check_repeats(op, 300, 100);
     check_threads();
-    check_outlines(op, 300 * scale);
+    check_outlines(op, scaled(300));
 #ifdef HAVE_OPENCV_FEATURES
-    check_opencv(op, 20 * scale, 60);
+    check_opencv(op, scaled(20), 60);
 #else
     std::printf("OpenCV: not installed, not compared\n");
 #endif

@@ -61,6 +61,13 @@ inline bool full_run() {
     return std::getenv("GPV_TEST_FULL") != nullptr;
 }
 
+/// How many of so many cases to run: ten times as many in the long run, an eighth in the short one.
+inline int scaled(int cases) {
+    if (full_run())
+        return 10 * cases;
+    return std::getenv("GPV_TEST_SHORT") ? (cases + 7) / 8 : cases;
+}
+
 inline constexpr int skipped = 77; ///< exit status of a test that could not run
 
 [[noreturn]] inline void fatal(const std::string &text) {

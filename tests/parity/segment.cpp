@@ -1337,14 +1337,13 @@ void check_on_gpu(Operator &op) {
 
 void check_cuda(bool brief) {
     const Extent extent = {brief};
-    const int scale = full_run() ? 10 : 1;
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
         Operator op(GPV_BACKEND_CUDA, place);
         const char *const names[] = {"host", "CUDA", "tight CUDA"};
         std::printf("== %s, images in %s memory\n", op.context().device(),
                     names[static_cast<int>(place)]);
         const int few = place == Place::device ? 12 : 5;
-        compare_with_definition(op, brief ? few : 400 * scale, brief ? 24 : 65);
+        compare_with_definition(op, brief ? few : scaled(400), brief ? 24 : 65);
         if (place != Place::device_tight) {
             check_branches(op, extent);
             check_prepared(place, extent);
@@ -1883,16 +1882,15 @@ void benchmark_gpu(Report &report) {
 // ---- the program --------------------------------------------------------------------
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
     each_instruction_set([&](const char *name) {
         Operator op;
         std::printf("== %s\n", op.context().device());
         if (!std::strstr(op.context().device(), name))
             fatal(std::string("the library does not run on ") + name);
-        compare_with_definition(op, 300 * scale);
+        compare_with_definition(op, scaled(300));
     });
     Operator op;
-    compare_with_definition(op, 3000 * scale);
+    compare_with_definition(op, scaled(3000));
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {61, 53}}, find);
     check_all_colors(op, full_run() ? 1 : 4);
     check_video(op);

@@ -1563,13 +1563,12 @@ void benchmark_gpu(Report &report) {
 // ---- the program --------------------------------------------------------------------
 
 void check() {
-    const int scale = full_run() ? 10 : 1;
     check_instruction_sets();
     Operator op;
-    compare_with_definition(op, 420 * scale, 200);
-    compare_described(op, 400 * scale, 90);
+    compare_with_definition(op, scaled(420), 200);
+    compare_described(op, scaled(400), 90);
     check_small(op);
-    check_laws(op, 56 * scale, 150);
+    check_laws(op, scaled(56), 150);
     check_overflow(op);
     check_repeats(op);
     check_threads();
