@@ -645,7 +645,9 @@ void check_laws(Operator &op, int count, int largest) {
         const int width = random_int(largest / 3, largest),
                   height = random_int(largest / 3, largest);
         GuardedImage src = random_image(random_format(), width, height);
-        paint_grey(src, contents[static_cast<std::size_t>(i) % contents.size()](random_seed()));
+        // Fewer pictures than contents are spread over all of them.
+        const std::size_t content = static_cast<std::size_t>(i) * contents.size() / count;
+        paint_grey(src, contents[content](random_seed()));
         gpv_sift_params p = random_params();
         p.octaves = 0;
         check_laws_of(op, src, random_mask(width, height), p);

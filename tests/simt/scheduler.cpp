@@ -88,7 +88,7 @@ struct Context {
 };
 
 Context scheduler;
-Context *left = nullptr; // the last that was left
+[[maybe_unused]] Context *departed = nullptr; // the last that was left
 
 [[gnu::noinline, gnu::no_sanitize_address]] void jump(Context &to) {
     if (to.entry)
@@ -104,14 +104,14 @@ Context *left = nullptr; // the last that was left
 /// The first thing to do on arrival. AddressSanitizer tells which stack was left: the scheduler's
 /// is known from nowhere else.
 void arrive(Context &at) {
-    at.entry.reset();
 #ifdef SIMT_ASAN
-    __sanitizer_finish_switch_fiber(at.fake_stack, &left->stack, &left->stack_bytes);
+    __sanitizer_finish_switch_fiber(at.fake_stack, &departed->stack, &departed->stack_bytes);
 #endif
+    at.entry.reset();
 }
 
 void switch_fiber(Context &from, Context &to) {
-    left = &from;
+    departed = &from;
 #ifdef SIMT_ASAN
     __sanitizer_start_switch_fiber(&from.fake_stack, to.stack, to.stack_bytes);
 #endif
@@ -139,8 +139,8 @@ struct alignas(64) Thread {
     Block *block = nullptr;
     Exchange *exchange = nullptr;
     uint3 index = {};
-    int count = 0; // of the barrier
-    Context context;
+    int count = 0;               // of the barrier
+    alignas(64) Context context; // the registers lie in one line, too
     Place place = {};
     bool returned = false;
 };
@@ -165,8 +165,8 @@ const Launch *launch = nullptr;
 Thread *current = nullptr;
 std::vector<std::unique_ptr<Thread>> idle;
 std::vector<Thread *> ready;
-std::array<Thread *, 2> drawn =
-    {}; // from those, to run next; on its way into the processor's cache
+/// Those of them that run next, on their way into the processor's cache.
+std::array<Thread *, 2> drawn{};
 std::vector<std::unique_ptr<Block>> blocks; // the living ones
 std::vector<std::unique_ptr<Exchange>> exchanges;
 std::vector<Exchange *> free_exchanges;
@@ -217,8 +217,8 @@ std::string state_of(const Thread &thread) {
 }
 
 /// A thread that can run, or nullptr: by lot, mostly from those that were the last to become able
-/// to. These are of few warps, so that some get far ahead of others; and it is faster than to go
-/// round among all.
+/// to. These are of a warp or two, so that some get far ahead of others; and it is faster than to
+/// go round among all, which happens at times.
 Thread *draw() {
     if (ready.empty())
         return nullptr;
@@ -261,11 +261,20 @@ void wake(Thread &thread) {
     idle_turns = 0;
 }
 
+/// Since threads are drawn from the end, those that were added last would always begin.
+void turn_last(std::size_t count) {
+    const auto first = ready.end() - static_cast<std::ptrdiff_t>(count);
+    std::rotate(first, first + static_cast<std::ptrdiff_t>(dice.below(count)), ready.end());
+    if (dice.below(2) == 0)
+        std::reverse(first, ready.end());
+}
+
 void open(Barrier &barrier) {
     for (Thread *thread : barrier.waiting) {
         thread->count = barrier.count;
         wake(*thread);
     }
+    turn_last(barrier.waiting.size());
     barrier.waiting.clear();
     barrier.count = 0;
 }
@@ -289,7 +298,7 @@ bool at_same(const Thread &a, const Thread &b) {
 
 Exchange &new_exchange() {
     if (free_exchanges.empty())
-        free_exchanges.push_back(exchanges.emplace_back(std::make_unique<Exchange>()).get());
+        return *exchanges.emplace_back(std::make_unique<Exchange>());
     Exchange &exchange = *free_exchanges.back();
     free_exchanges.pop_back();
     return exchange;
@@ -367,6 +376,7 @@ void start(unsigned rank) {
         ready.push_back(thread.get());
         block->threads.push_back(std::move(thread));
     }
+    turn_last(block->alive);
     blocks.push_back(std::move(block));
 }
 
@@ -493,6 +503,7 @@ void yield() {
         return;
     if (++idle_turns == patience)
         report("every thread that can run spins");
+    // Not at the end, where it would be drawn again and again while others wait.
     ready.push_back(current);
     std::swap(ready[dice.below(ready.size())], ready.back());
     wait();
