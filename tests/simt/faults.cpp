@@ -26,6 +26,9 @@ namespace {
 constexpr int most_failures = 20;
 constexpr std::uint8_t untouched = 0xC5, gone = 0xEE;
 
+/// Of the calls that a scenario makes only some fail.
+const bool sampled = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
+
 int failures = 0;
 std::string where;         ///< which scenario, and which of its calls fails
 bool record_counts = true; ///< a lost context fills CUDA's record of errors again and again
@@ -1163,7 +1166,6 @@ bool attempt(const Scenario<Look> &scenario, Fault fault, std::size_t k) {
 /// short run for the first, and then for every fourth, which are others with each fault.
 void fail_each(const std::string &name, const std::vector<Fault> &faults,
                const std::function<bool(Fault, std::size_t)> &attempt) {
-    static const bool sampled = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
     static std::size_t rounds = 0;
     std::size_t tried = 0;
     for (const Fault fault : faults) {
@@ -2050,6 +2052,7 @@ int main(int count, char **) {
     test_graphcut();
     test_match();
     test_sift();
-    require_all_failed();
+    if (!sampled)
+        require_all_failed();
     return failures != 0;
 }
