@@ -419,7 +419,7 @@ void run(const Launch &order) {
     for (std::size_t at = ranks.size(); at > 1; --at)
         std::swap(ranks[dice.below(at)], ranks[at - 1]);
     // In one launch of eight a few blocks are there at once, so that what one leaves to another has
-    // to be waited for. It takes twice as long as one by one.
+    // to be waited for. It takes longer than one by one.
     const std::size_t at_once = order.cooperative ? ranks.size() : dice.below(8) == 0 ? 4 : 1;
     for (unsigned rank : ranks) {
         start(rank);
