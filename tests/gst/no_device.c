@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * Where CUDA has no device to offer, for want of a driver or because CUDA_VISIBLE_DEVICES hides
+ * all: the elements are there, the CPU computes, and nothing is warned of. Only who asks for CUDA
+ * is refused.
+ */
+#include "helpers.h"
+
+static const gchar *const names[] = {"gpuccl", "gpuerode", "gpugraphcut", "gpukmeans", "gpusift"};
+
+static gint warnings; /* counted in any thread */
+
+static void count_warning(GstDebugCategory *category, GstDebugLevel level, const gchar *file,
+                          const gchar *function, gint line, G_GNUC_UNUSED GObject *object,
+                          GstDebugMessage *message, G_GNUC_UNUSED gpointer user) {
+    if (level > GST_LEVEL_WARNING)
+        return;
+    g_atomic_int_inc(&warnings);
+    g_printerr("%s: %s:%d %s(): %s\n", gst_debug_category_get_name(category), file, line, function,
+               gst_debug_message_get(message));
+}
+
+static void begin_counting(void) {
+    g_atomic_int_set(&warnings, 0);
+    gst_debug_remove_log_function(gst_debug_log_default);
+    gst_debug_set_default_threshold(GST_LEVEL_WARNING);
+    gst_debug_set_active(TRUE);
+    gst_debug_add_log_function(count_warning, NULL, NULL);
+}
+
+static void assert_on_cpu(GstElement *element) {
+    GstStructure *stats = NULL;
+    guint64 frames = 0;
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cpu");
+    fail_unless(gst_structure_get_uint64(stats, "frames", &frames));
+    fail_unless_equals_uint64(frames, 2);
+    gst_structure_free(stats);
+}
+
+GST_START_TEST(test_cpu_computes) {
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! "
+                                  "video/x-raw,format=NV12,width=64,height=48 ! "
+                                  "%s name=tested ! fakesink",
+                                  names[__i__]);
+    GstElement *pipeline, *tested;
+    GstBus *bus;
+    begin_counting();
+    pipeline = launch(text);
+    reach(pipeline, GST_STATE_PLAYING);
+    wait_for_eos(pipeline);
+    bus = gst_element_get_bus(pipeline);
+    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == NULL);
+    tested = gst_bin_get_by_name(GST_BIN(pipeline), "tested");
+    assert_on_cpu(tested);
+    reach(pipeline, GST_STATE_NULL);
+    fail_unless_equals_int(g_atomic_int_get(&warnings), 0);
+    gst_object_unref(tested);
+    gst_object_unref(bus);
+    gst_object_unref(pipeline);
+    g_free(text);
+}
+GST_END_TEST
+
+GST_START_TEST(test_cuda_is_refused) {
+    GstElement *element = element_new(names[__i__], "cuda");
+    GstBus *bus = add_bus(element);
+    fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                           GST_STATE_CHANGE_FAILURE);
+    assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "backend=cuda");
+    gst_element_set_state(element, GST_STATE_NULL);
+    drop_bus(element, bus);
+    gst_object_unref(element);
+}
+GST_END_TEST
+
+static Suite *no_device_suite(void) {
+    Suite *suite = suite_create("no device");
+    tcase_add_loop_test(add_case(suite, "cpu computes"), test_cpu_computes, 0, G_N_ELEMENTS(names));
+    tcase_add_loop_test(add_case(suite, "cuda is refused"), test_cuda_is_refused, 0,
+                        G_N_ELEMENTS(names));
+    return suite;
+}
+
+int main(int argc, char **argv) {
+    g_setenv("CUDA_VISIBLE_DEVICES", "", TRUE);
+    gst_check_init(&argc, &argv);
+    return gst_check_run_suite(no_device_suite(), "no device", __FILE__);
+}
