@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <atomic>
 
-#include <tbb/global_control.h>
-#include <tbb/parallel_for.h>
-#include <tbb/task_arena.h>
-#include <tbb/task_group.h>
-
 namespace gpv::cpu {
 
 /// Threads that a parallel loop of the calling thread may use.
-inline int thread_count() {
-    const auto limit =
-        tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-    return std::min(tbb::this_task_arena::max_concurrency(), static_cast<int>(limit));
-}
+int thread_count();
+
+/// Calls work(body, worker) for each of the workers, on as many threads if there are.
+void run_workers(int workers, void (*work)(const void *body, int worker), const void *body);
 
 /// Calls f(worker, first, last) for bands of rows that cover [0, rows), on as
 /// many threads as there are workers; each worker runs one band at a time.
@@ -30,13 +24,15 @@ void parallel_bands(int rows, int band, int workers, F f) {
             f(0, first, std::min(first + band, rows));
         return;
     }
-    std::atomic<int> next{0};
-    const auto work = [&](int worker) {
-        for (int first; (first = next.fetch_add(band)) < rows;)
+    std::atomic<int> next{0}; // orders no band before another
+    const auto body = [&](int worker) {
+        for (int first; (first = next.fetch_add(band, std::memory_order_relaxed)) < rows;)
             f(worker, first, std::min(first + band, rows));
     };
-    tbb::task_group_context own(tbb::task_group_context::isolated);
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, work, own); });
+    const auto work = [](const void *self, int worker) {
+        (*static_cast<decltype(body) *>(self))(worker);
+    };
+    run_workers(workers, work, &body);
 }
 
 } // namespace gpv::cpu
