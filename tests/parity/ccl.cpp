@@ -2,6 +2,7 @@
 // Labelling against two references that share no code with the library: a flood fill from the
 // definition, and OpenCV where it is installed. With --bench: times beside OpenCV.
 #include "device.hpp"
+#include "patterns.hpp"
 
 #ifdef HAVE_OPENCV
 #    include <opencv2/imgproc.hpp>
@@ -183,106 +184,6 @@ void draw(const Found &found, gpv_ccl_output output, GuardedImage &dst) {
 }
 
 // ---- contents -------------------------------------------------------------
-
-/// A plane of GRAY8 without padding.
-GuardedImage blank(int width, int height) {
-    GuardedImage image(GPV_FORMAT_GRAY8, width, height);
-    image.each_row([](int, std::int64_t, std::uint8_t *row, std::int64_t bytes) {
-        std::memset(row, 0, bytes);
-    });
-    return image;
-}
-
-/// on(x, y) says what is 255.
-template <class F>
-GuardedImage drawing(int width, int height, F on) {
-    GuardedImage image = blank(width, height);
-    image.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t) {
-        for (int x = 0; x < width; x++)
-            row[x] = on(x, static_cast<int>(y)) ? 255 : 0;
-    });
-    return image;
-}
-
-/// Squares of so many pixels, each of one value: 0, or with a probability one of levels others.
-/// Those of two values are the images of YACCLAB's benchmarks.
-GuardedImage granular(int width, int height, int grain, int percent, int levels = 1) {
-    const int cells = (width + grain - 1) / grain;
-    const std::uint64_t seed = (grain == 1 ? 7 : 77) + percent;
-    const auto below = static_cast<std::uint32_t>(percent / 100.0 * 4294967295.0);
-    GuardedImage image = blank(width, height);
-    image.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t) {
-        for (int x = 0; x < width; x++) {
-            const std::uint64_t cell = std::uint64_t(y / grain) * cells + x / grain;
-            if (hash(seed * 1000003 + cell) < below)
-                row[x] = static_cast<std::uint8_t>(255 - hash(cell) % levels);
-        }
-    });
-    return image;
-}
-
-/// One pixel wide, one pixel apart.
-GuardedImage spiral(int width, int height) {
-    GuardedImage image = blank(width, height);
-    const auto line = [&](int x, int y, int end_x, int end_y) {
-        for (; x <= end_x && y <= end_y; (x < end_x ? x : y)++)
-            image.row(0, y)[x] = 255;
-    };
-    int left = 0, top = 0, right = width - 1, bottom = height - 1;
-    for (int inlet = 0; left <= right && top <= bottom; inlet = 2) {
-        line(std::max(0, left - inlet), top, right, top);
-        line(right, top, right, bottom);
-        if (bottom - top < 2 || right - left < 2)
-            break;
-        line(left, bottom, right, bottom);
-        line(left, top + 2, left, bottom);
-        left += 2, top += 2, right -= 2, bottom -= 2;
-    }
-    return image;
-}
-
-struct Pattern {
-    const char *name;
-    std::function<GuardedImage(int width, int height)> draw;
-};
-
-/// drawing() of what is on at a pixel of an image of that size.
-Pattern pattern(const char *name, bool (*on)(int x, int y, int width, int height)) {
-    return {name, [on](int width, int height) {
-                return drawing(width, height,
-                               [&](int x, int y) { return on(x, y, width, height); });
-            }};
-}
-
-/// Passages one pixel wide between cells two apart: up or left from each, so that all belong
-/// together.
-bool in_maze(int x, int y, int, int) {
-    if (x % 2 && y % 2)
-        return false;
-    if (x % 2 == 0 && y % 2 == 0)
-        return true;
-    const int cell_x = (x + 1) / 2, cell_y = (y + 1) / 2;
-    const bool up = cell_x == 0 || (cell_y > 0 && hash(std::uint64_t(cell_y) << 32 | cell_x) & 1);
-    return y % 2 ? up : !up;
-}
-
-const std::vector<Pattern> patterns = {
-    pattern("horizontal snake",
-            [](int x, int y, int w, int) { return y % 2 == 0 || x == (y / 2 % 2 ? 0 : w - 1); }),
-    pattern("vertical snake",
-            [](int x, int y, int, int h) { return x % 2 == 0 || y == (x / 2 % 2 ? 0 : h - 1); }),
-    {"spiral", spiral},
-    pattern("comb", [](int x, int y, int, int h) { return x % 2 == 0 || y == h - 1; }),
-    pattern("dots", [](int x, int y, int, int) { return x % 2 == 0 && y % 2 == 0; }),
-    pattern("checkerboard", [](int x, int y, int, int) { return (x + y) % 2 == 1; }),
-    pattern("diagonals", [](int x, int y, int, int) { return (x + y) % 3 == 0; }),
-    pattern("other diagonals", [](int x, int y, int, int h) { return (x - y + 3 * h) % 3 == 0; }),
-    pattern("maze", in_maze),
-    pattern("full", [](int, int, int, int) { return true; }),
-    pattern("empty", [](int, int, int, int) { return false; }),
-    {"noise 50 %", [](int width, int height) { return granular(width, height, 1, 50); }},
-    {"granular 16", [](int width, int height) { return granular(width, height, 16, 50); }},
-};
 
 /// Cells of few values, so that the rules for the foreground have something to choose from.
 /// Chroma, which is not to be looked at, is noise.
@@ -597,8 +498,6 @@ void expect_all(Operator &op, const gpv_ccl_params &p, const GuardedImage &src, 
     expect_found(op, p, src, {&dst, &records, true}, want);
 }
 
-using Sizes = std::vector<std::array<int, 2>>;
-
 void check_patterns(Operator &op, const Sizes &sizes, const Reference &reference = definition) {
     for (const auto &[width, height] : sizes)
         for (const Pattern &pattern : patterns)
@@ -610,6 +509,33 @@ void check_patterns(Operator &op, const Sizes &sizes, const Reference &reference
             }
     std::printf("patterns: %zu at %zu sizes equal, %dx%d the last\n", patterns.size(), sizes.size(),
                 sizes.back()[0], sizes.back()[1]);
+}
+
+/// Noise of all densities.
+void check_noise(Operator &op, int width, int height, const Reference &reference = definition) {
+    for (const int percent : {0, 1, 5, 10, 25, 40, 50, 60, 75, 90, 95, 99, 100}) {
+        gpv_ccl_params p = default_params();
+        p.connectivity = percent % 2 ? 4 : 8;
+        const GuardedImage src = granular(width, height, 1, percent);
+        expect_all(op, p, src, reference(src, p));
+    }
+    std::printf("noise: 0 to 100 %% of %dx%d equal\n", width, height);
+}
+
+/// Components of millions of pixels, and millions of them: two patterns of each size.
+void check_large(Operator &op, const Sizes &sizes, const Reference &reference) {
+    const std::vector<const char *> names = {"maze",   "noise 50 %", "horizontal snake",
+                                             "spiral", "full",       "dots"};
+    std::size_t number = 0;
+    for (const auto &[width, height] : sizes)
+        for (const int connectivity : {8, 4}) {
+            const GuardedImage src = pattern_of(names[number++ % names.size()]).draw(width, height);
+            gpv_ccl_params p = default_params();
+            p.connectivity = connectivity;
+            expect_all(op, p, src, reference(src, p));
+        }
+    std::printf("large: %zu images equal, %dx%d the last\n", number, sizes.back()[0],
+                sizes.back()[1]);
 }
 
 /// Regions of equal value, of which most touch others.
@@ -1103,18 +1029,11 @@ void check_cuda(bool brief) {
         return check_overflow(op, {1000});
     Operator cpu;
     check_patterns(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}});
-    check_patterns(op,
-                   {{GPV_MAX_SIDE, 3},
-                    {3, GPV_MAX_SIDE},
-                    {255, 257},
-                    {256, 256},
-                    {257, 255},
-                    {1023, 1025},
-                    {1024, 1024},
-                    {1025, 1023},
-                    {1919, 1079},
-                    {4097, 4095}},
-                   by(cpu));
+    check_patterns(op, {{GPV_MAX_SIDE, 3}, {3, GPV_MAX_SIDE}}, by(cpu));
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+        check_patterns(op, sizes, by(cpu));
+    check_large(op, vast_squares, by(cpu));
+    check_noise(op, 1919, 1079, by(cpu));
     check_regions(op, {{1919, 1079}, {4095, 4097}}, by(cpu));
     check_laws(op);
     check_repeats(op);
@@ -1123,7 +1042,7 @@ void check_cuda(bool brief) {
     check_dots(op, 23171, 23171); // labels of more than 2^31 bytes
     check_dots(op, GPV_MAX_SIDE, GPV_MAX_SIDE);
     if (full_run())
-        check_patterns(op, {{8192, 8192}, {16384, 16384}}, by(cpu));
+        check_patterns(op, vast_squares, by(cpu));
 }
 
 #endif
@@ -1149,9 +1068,7 @@ Content grains(int width, int height, int grain) {
 }
 
 Content drawn(int width, int height, const std::string &name) {
-    const auto found = std::find_if(patterns.begin(), patterns.end(),
-                                    [&](const Pattern &pattern) { return pattern.name == name; });
-    return {name, found->draw(width, height)};
+    return {name, pattern_of(name).draw(width, height)};
 }
 
 /// Pictures, with what is dark as the foreground.
@@ -1465,6 +1382,31 @@ void benchmark_gpu(Report &report) {
 
 // ---- the program ----------------------------------------------------------
 
+void check_times(gpv_backend backend) {
+    const auto [width, height] = size_to_time(backend);
+    const CountedContext context(backend);
+    const Op op(context);
+    const PlacedImage dst(GuardedImage(GPV_FORMAT_LABEL32, width, height), backend);
+    for (const gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
+        for (const int connectivity : {8, 4}) {
+            gpv_ccl_params p = default_params();
+            p.mode = mode;
+            p.connectivity = connectivity;
+            require(gpv_ccl_set_params(op, &p), context, "gpv_ccl_set_params");
+            expect_times_alike(size_name(width, height) + ", mode " + std::to_string(mode) + ", " +
+                                   std::to_string(connectivity) + " neighbours",
+                               timed_patterns(backend, [&](const GuardedImage &host) {
+                                   const auto src = std::make_shared<PlacedImage>(host, backend);
+                                   return [&, src] {
+                                       require(gpv_ccl_run(op, nullptr, src->view(), dst.view(),
+                                                           nullptr, 0, nullptr),
+                                               context, "gpv_ccl_run");
+                                       require(gpv_ccl_wait(op, nullptr), context, "gpv_ccl_wait");
+                                   };
+                               }));
+        }
+}
+
 void check() {
     each_instruction_set([&](const char *name) {
         Operator op;
@@ -1476,16 +1418,10 @@ void check() {
     });
     Operator op;
     compare_with_definition(op, scaled(10000));
-    check_patterns(op, {{GPV_MAX_SIDE, 3},
-                        {3, GPV_MAX_SIDE},
-                        {211, 199},
-                        {255, 257},
-                        {256, 256},
-                        {257, 255},
-                        {1023, 1025},
-                        {1024, 1024},
-                        {1025, 1023},
-                        {1919, 1079}});
+    check_patterns(op, {{GPV_MAX_SIDE, 3}, {3, GPV_MAX_SIDE}});
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares})
+        check_patterns(op, scaled(sizes));
+    check_noise(op, 1023, 767);
     check_regions(op, {{211, 199}, {1919, 1079}});
     check_laws(op);
     check_repeats(op);
@@ -1493,12 +1429,17 @@ void check() {
     check_threads();
     check_pictures(op);
     if (full_run()) {
-        check_patterns(op, {{4095, 4097}, {4096, 4096}, {4097, 4095}, {8192, 8192}});
+        check_patterns(op, large_squares);
+        check_patterns(op, {vast_squares[0]});
+        check_large(op, {vast_squares[1]}, definition);
         check_regions(op, {{8192, 8192}});
         check_dots(op, 23171, 23171); // labels of more than 2^31 bytes
     }
 #ifdef HAVE_OPENCV
     compare_with_opencv(op, scaled(1000));
+    check_large(op, scaled(large_squares), [](const GuardedImage &src, const gpv_ccl_params &p) {
+        return by_opencv(src, p.connectivity);
+    });
 #else
     std::printf("OpenCV: not installed, not compared\n");
 #endif
@@ -1508,8 +1449,9 @@ void check() {
 
 int main(int argc, char **argv) {
 #ifdef HAVE_CUDA
-    return run_program({"ccl", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+    return run_program({"ccl", check, check_cuda, benchmark_cpu, benchmark_gpu, check_times}, argc,
+                       argv);
 #else
-    return run_program({"ccl", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+    return run_program({"ccl", check, nullptr, benchmark_cpu, nullptr, check_times}, argc, argv);
 #endif
 }

@@ -6,6 +6,8 @@
 #include <numeric>
 #include <unordered_map>
 
+#include <sys/mman.h>
+
 #include "parity.hpp"
 
 #ifdef HAVE_CUDA
@@ -27,10 +29,10 @@ inline void require(cudaError_t error, const char *what) {
 }
 #endif
 
-/// A context that counts what is allocated from it.
+/// A context that counts what is allocated from it, and may have a limit.
 class CountedContext {
   public:
-    explicit CountedContext(gpv_backend backend) {
+    explicit CountedContext(gpv_backend backend, std::uint64_t most = UINT64_MAX) : most_(most) {
         gpv_context_params params;
         gpv_context_params_init(&params, sizeof params);
         params.backend = backend;
@@ -60,9 +62,11 @@ class CountedContext {
         context->allocations_++;
         context->largest_ = std::max(context->largest_, size);
         void *result = nullptr;
+        if (size > context->most_ - context->allocated())
+            return result;
 #ifdef HAVE_CUDA
-        if (memory == GPV_MEMORY_CUDA)
-            require(cudaMalloc(&result, size), "cudaMalloc");
+        if (memory == GPV_MEMORY_CUDA && cudaMalloc(&result, size) != cudaSuccess)
+            cudaGetLastError(); // the library is to say so
 #endif
         if (memory == GPV_MEMORY_HOST)
             result = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
@@ -80,6 +84,7 @@ class CountedContext {
             std::free(memory);
     }
 
+    std::uint64_t most_;
     int allocations_ = 0;
     std::uint64_t largest_ = 0;
     std::unordered_map<void *, std::uint64_t> sizes_;
@@ -347,5 +352,113 @@ inline std::vector<Timing> time_on_device(const std::vector<Enqueue> &candidates
 }
 
 #endif
+
+/// A copy of an image where a backend computes.
+class PlacedImage {
+  public:
+    PlacedImage(const GuardedImage &image, gpv_backend backend) : view_(*image.view()) {
+#ifdef HAVE_CUDA
+        if (backend == GPV_BACKEND_CUDA) {
+            on_device_.upload(image);
+            view_ = *on_device_.view();
+            return;
+        }
+#endif
+        (void)backend;
+        on_host_ = image.bytes();
+        for (int i = 0; i < image.planes(); i++)
+            view_.data[i] = on_host_.data() + (image.row(i, 0) - image.bytes().data());
+    }
+    PlacedImage(const PlacedImage &) = delete;
+    PlacedImage &operator=(const PlacedImage &) = delete;
+    const gpv_image *view() const {
+        return &view_;
+    }
+
+  private:
+    std::vector<std::uint8_t> on_host_;
+#ifdef HAVE_CUDA
+    DeviceImage on_device_;
+#endif
+    gpv_image view_;
+};
+
+/// Bytes where a backend computes.
+class PlacedBuffer {
+  public:
+    PlacedBuffer(std::size_t bytes, gpv_backend backend) {
+        gpv_buffer_init(&view_, sizeof view_);
+        view_.size = bytes;
+#ifdef HAVE_CUDA
+        if (backend == GPV_BACKEND_CUDA) {
+            on_device_.resize(bytes);
+            view_.data = on_device_.data();
+            view_.memory = GPV_MEMORY_CUDA;
+            return;
+        }
+#endif
+        (void)backend;
+        on_host_.resize(bytes);
+        view_.data = on_host_.data();
+    }
+    PlacedBuffer(const PlacedBuffer &) = delete;
+    PlacedBuffer &operator=(const PlacedBuffer &) = delete;
+    const gpv_buffer *view() const {
+        return &view_;
+    }
+
+  private:
+    std::vector<std::uint8_t> on_host_;
+#ifdef HAVE_CUDA
+    DeviceBlock on_device_;
+#endif
+    gpv_buffer view_;
+};
+
+/// An image in host memory that nobody may touch: who reads or writes a byte of it ends the
+/// program.
+class UntouchableImage {
+  public:
+    UntouchableImage(gpv_format format, int width, int height) {
+        gpv_image_init(&view_, sizeof view_);
+        view_.format = format;
+        view_.width = width;
+        view_.height = height;
+        for (int i = 0; i < gpv_format_planes(format); i++) {
+            std::int64_t row_bytes, rows;
+            require(gpv_format_plane(format, i, width, height, &row_bytes, &rows), nullptr,
+                    "gpv_format_plane");
+            view_.stride[i] = row_bytes;
+            sizes_.push_back(static_cast<std::size_t>(row_bytes * rows));
+            view_.data[i] = mmap(nullptr, sizes_.back(), PROT_NONE,
+                                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+            expect(view_.data[i] != MAP_FAILED, "there are addresses for a large image");
+        }
+    }
+    ~UntouchableImage() {
+        for (std::size_t i = 0; i < sizes_.size(); i++)
+            munmap(view_.data[i], sizes_[i]);
+    }
+    UntouchableImage(const UntouchableImage &) = delete;
+    UntouchableImage &operator=(const UntouchableImage &) = delete;
+    const gpv_image *view() const { return &view_; }
+
+  private:
+    gpv_image view_;
+    std::vector<std::size_t> sizes_;
+};
+
+/// What a context may take where the largest images are to be refused.
+inline constexpr std::uint64_t too_little = std::uint64_t{4} << 30;
+
+/// That run() is refused for want of memory, and keeps nothing that it took.
+template <class F>
+void expect_refused(const CountedContext &context, const std::string &what, F run) {
+    const std::uint64_t before = context.allocated();
+    const gpv_status status = run();
+    if (status != GPV_ERR_OUT_OF_MEMORY && status != GPV_ERR_UNSUPPORTED)
+        fatal(what + ": gives " + std::to_string(status) + ": " + gpv_context_error(context));
+    expect(context.allocated() <= before, what + ": what it took is given back");
+}
 
 } // namespace parity

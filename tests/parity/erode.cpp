@@ -3,6 +3,7 @@
 // definition, pixel by pixel, and OpenCV where it is installed. With --bench:
 // times beside OpenCV and beside plain serial code.
 #include "device.hpp"
+#include "patterns.hpp"
 
 #include <cmath>
 
@@ -147,7 +148,7 @@ Grey binarise(const GuardedImage &src, int threshold, int largest) {
 }
 
 /// dst as the header describes it; starts as a copy of src.
-void reference(const GuardedImage &src, GuardedImage &dst, const gpv_erode_params &p) {
+void definition(const GuardedImage &src, GuardedImage &dst, const gpv_erode_params &p) {
     const gpv_format format = src.view()->format;
     const int largest = format == GPV_FORMAT_GRAY16 ? 65535 : 255;
     dst.copy_pixels_from(src);
@@ -281,6 +282,28 @@ int random_side() {
     return random_of(sides);
 }
 
+/// What finds out what dst is to hold.
+using Reference =
+    std::function<void(const GuardedImage &src, GuardedImage &dst, const gpv_erode_params &p)>;
+
+/// One run on random pixels, in place or not.
+void compare_random(Operator &op, gpv_format format, int width, int height,
+                    const gpv_erode_params &p, const Reference &reference) {
+    const bool in_place = random_int(0, 3) == 0;
+    GuardedImage src(format, width, height, random_int(0, 40), random_int(0, 9));
+    fill(src, random_int(0, 2) ? Content::noise : static_cast<Content>(random_int(0, 5)));
+    GuardedImage want(format, width, height);
+    reference(src, want, p);
+    GuardedImage dst(format, width, height, random_int(0, 40), random_int(0, 9));
+    if (in_place) {
+        op.run(p, src, src);
+        expect_equal(src, want, describe(p, *src.view(), true));
+    } else {
+        op.run(p, src, dst);
+        expect_equal(dst, want, describe(p, *dst.view(), false));
+    }
+}
+
 void compare_with_definition(Operator &op, int count) {
     for (int i = 0; i < count; i++) {
         // The definition is slow: large radii on small images, and the reverse.
@@ -289,22 +312,19 @@ void compare_with_definition(Operator &op, int count) {
         const int height = large_radius ? random_int(1, 24) : random_int(1, 48);
         const gpv_format format = random_of(formats);
         const gpv_erode_params p = random_params(large_radius ? 255 : random_int(1, 9), format);
-        const bool in_place = random_int(0, 3) == 0;
-
-        GuardedImage src(format, width, height, random_int(0, 40), random_int(0, 9));
-        fill(src, random_int(0, 2) ? Content::noise : static_cast<Content>(random_int(0, 5)));
-        GuardedImage want(format, width, height);
-        reference(src, want, p);
-        GuardedImage dst(format, width, height, random_int(0, 40), random_int(0, 9));
-        if (in_place) {
-            op.run(p, src, src);
-            expect_equal(src, want, describe(p, *src.view(), true));
-        } else {
-            op.run(p, src, dst);
-            expect_equal(dst, want, describe(p, *dst.view(), false));
-        }
+        compare_random(op, format, width, height, p, definition);
     }
     std::printf("definition: %d random cases equal\n", count);
+}
+
+/// Random cases of so many sizes.
+void check_sizes(Operator &op, const Sizes &sizes, int largest_radius, const Reference &reference) {
+    for (const auto &[width, height] : sizes) {
+        const gpv_format format = random_of(formats);
+        compare_random(op, format, width, height, random_params(largest_radius, format), reference);
+    }
+    std::printf("sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
 }
 
 /// Laws that hold for every image, on sizes that the definition is too slow for.
@@ -442,7 +462,7 @@ void expect_definition_at(const GuardedImage &src, const GuardedImage &dst,
     const int height = std::min(view.height, y + block + reach) - top;
     GuardedImage part(view.format, width, height), want(view.format, width, height);
     cut(src, left, top, part);
-    reference(part, want, p);
+    definition(part, want, p);
     const int columns = std::min(block, view.width - x), rows = std::min(block, view.height - y);
     GuardedImage wanted(view.format, columns, rows), got(view.format, columns, rows);
     cut(want, x - left, y - top, wanted);
@@ -858,6 +878,11 @@ void check_cuda(bool brief) {
         return;
     check_laws(op);
     check_repeats(op);
+    Operator cpu;
+    const Reference by_cpu = [&](const GuardedImage &src, GuardedImage &dst,
+                                 const gpv_erode_params &p) { cpu.run(p, src, dst); };
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares, vast_squares})
+        check_sizes(op, sizes, 20, by_cpu);
     check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
     check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
     check_large(op, GPV_FORMAT_RGBA8, 23171, 23171);
@@ -888,6 +913,18 @@ cv::Mat cv_view(const GuardedImage &image) {
     return cv::Mat(v->height, v->width, type, v->data[0], static_cast<std::size_t>(v->stride[0]));
 }
 
+/// Of the formats whose channels OpenCV treats alike; binary ones of 8-bit grey.
+void by_opencv(const GuardedImage &src, GuardedImage &dst, const gpv_erode_params &p) {
+    cv::Mat from = cv_view(src), to = cv_view(dst), mask;
+    if (p.threshold > 0)
+        cv::threshold(from, mask, p.threshold - 1, 255, cv::THRESH_BINARY);
+    cv::morphologyEx(p.threshold > 0 ? mask : from, to, cv_operation(p.operation),
+                     cv_element(p.shape, p.radius_x, p.radius_y), {-1, -1}, p.iterations,
+                     cv::BORDER_CONSTANT,
+                     p.border == GPV_MORPH_BORDER_BACKGROUND ? cv::Scalar::all(0)
+                                                             : cv::morphologyDefaultBorderValue());
+}
+
 void compare_with_opencv(Operator &op, int count) {
     static const std::vector<gpv_format> same_channels = {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16,
                                                           GPV_FORMAT_RGB8, GPV_FORMAT_BGR8};
@@ -900,17 +937,31 @@ void compare_with_opencv(Operator &op, int count) {
         GuardedImage src(format, width, height, random_int(0, 70), random_int(0, 9)),
             dst(format, width, height), want(format, width, height);
         fill(src, Content::noise);
-        cv::Mat mine = cv_view(want);
-        cv::morphologyEx(cv_view(src), mine, cv_operation(p.operation),
-                         cv_element(p.shape, p.radius_x, p.radius_y), {-1, -1}, p.iterations,
-                         cv::BORDER_CONSTANT,
-                         p.border == GPV_MORPH_BORDER_BACKGROUND
-                             ? cv::Scalar::all(0)
-                             : cv::morphologyDefaultBorderValue());
+        by_opencv(src, want, p);
         op.run(p, src, dst);
         expect_equal(dst, want, "OpenCV, " + describe(p, *dst.view(), false));
     }
     std::printf("OpenCV %s: %d random cases equal\n", CV_VERSION, count);
+}
+
+/// Large images, grey and binary.
+void compare_sizes_with_opencv(Operator &op, const Sizes &sizes) {
+    for (const auto &[width, height] : sizes) {
+        const GuardedImage src = granular(width, height, 1, 90, 200);
+        GuardedImage dst(GPV_FORMAT_GRAY8, width, height), want(GPV_FORMAT_GRAY8, width, height);
+        for (const int threshold : {0, 100}) {
+            gpv_erode_params p = random_params(0, GPV_FORMAT_GRAY8);
+            p.shape = GPV_MORPH_RECT; // OpenCV is slow with others
+            p.radius_x = random_int(1, 9);
+            p.radius_y = random_int(0, 9);
+            p.threshold = threshold;
+            by_opencv(src, want, p);
+            op.run(p, src, dst);
+            expect_equal(dst, want, "OpenCV, " + describe(p, *dst.view(), false));
+        }
+    }
+    std::printf("OpenCV: %zu sizes equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
 }
 
 /// Every element up to the largest radius, read off the dilation of one pixel.
@@ -1266,6 +1317,33 @@ void benchmark_cpu(Report &report) {
     bench.compare_with_serial(7350, 5700, 6);
 }
 
+/// In which order pixels are compared, and how many, does not depend on them.
+void check_times(gpv_backend backend) {
+    const auto [width, height] = size_to_time(backend);
+    const CountedContext context(backend);
+    const Op op(context);
+    GuardedImage blank(GPV_FORMAT_GRAY8, width, height);
+    const PlacedImage dst(blank, backend);
+    for (const int threshold : {0, 128})
+        for (const gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_ELLIPSE}) {
+            gpv_erode_params p;
+            gpv_erode_params_init(&p, sizeof p);
+            p.shape = shape;
+            p.radius_x = 6;
+            p.threshold = threshold;
+            require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
+            expect_times_alike(describe(p, *blank.view(), false),
+                               timed_patterns(backend, [&](const GuardedImage &host) {
+                                   const auto src = std::make_shared<PlacedImage>(host, backend);
+                                   return [&, src] {
+                                       require(gpv_erode_run(op, nullptr, src->view(), dst.view()),
+                                               context, "gpv_erode_run");
+                                       require(gpv_erode_wait(op), context, "gpv_erode_wait");
+                                   };
+                               }));
+        }
+}
+
 void check() {
     each_instruction_set([&](const char *name) {
         Operator op;
@@ -1275,18 +1353,27 @@ void check() {
         compare_with_definition(op, scaled(500));
     });
     Operator op;
+    check_sizes(op, scaled(narrow_sizes()), 3, definition);
+    check_sizes(op, scaled(small_squares), 3, definition);
     check_laws(op);
     check_repeats(op);
     check_threads();
     check_scratch();
     check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
     check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
+    for (const Sizes &sizes : {squares, large_squares, full_run() ? vast_squares : Sizes{}})
+        for (const auto &[width, height] : scaled(sizes))
+            check_large(op, GPV_FORMAT_GRAY8, width, height);
     if (full_run()) {
         check_large(op, GPV_FORMAT_RGBA8, 23171, 23171);
         check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
     }
 #ifdef HAVE_OPENCV
     compare_with_opencv(op, scaled(1000));
+    for (const Sizes &sizes : {squares, large_squares})
+        compare_sizes_with_opencv(op, scaled(sizes));
+    if (full_run())
+        compare_sizes_with_opencv(op, vast_squares);
     compare_elements_with_opencv(op);
 #else
     std::printf("OpenCV: not installed, not compared\n");
@@ -1297,8 +1384,9 @@ void check() {
 
 int main(int argc, char **argv) {
 #ifdef HAVE_CUDA
-    return run_program({"erode", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+    return run_program({"erode", check, check_cuda, benchmark_cpu, benchmark_gpu, check_times},
+                       argc, argv);
 #else
-    return run_program({"erode", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+    return run_program({"erode", check, nullptr, benchmark_cpu, nullptr, check_times}, argc, argv);
 #endif
 }

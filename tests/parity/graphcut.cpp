@@ -114,8 +114,9 @@ using Op = Handle<gpv_graphcut_create, gpv_graphcut_destroy>;
 
 class Operator {
   public:
-    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : context_(backend), backend_(backend), place_(place) {}
+    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host,
+                      std::uint64_t most = UINT64_MAX)
+        : context_(backend, most), backend_(backend), place_(place) {}
 
     Outcome run(const gpv_graphcut_params &params, Laid &laid, bool store = true) {
         set(params);
@@ -169,6 +170,9 @@ class Operator {
     }
     const CountedContext &context() const {
         return context_;
+    }
+    gpv_graphcut *op() const {
+        return op_;
     }
 
   private:
@@ -371,8 +375,6 @@ void compare_references(int count) {
 #endif
 
 // ---- drawn instances ----------------------------------------------------------------
-
-using Sizes = std::vector<std::array<int, 2>>;
 
 /// sparse: every second family, by turns with 4 and 8 neighbours.
 void check_drawn(Operator &op, const Sizes &sizes, bool sparse = false) {

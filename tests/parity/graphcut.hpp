@@ -4,6 +4,7 @@
 #pragma once
 
 #include "device.hpp"
+#include "patterns.hpp"
 #ifdef HAVE_CUDA
 #    include "plain_cut.hpp"
 #endif
@@ -579,18 +580,6 @@ inline bool in_spiral(int x, int y, int width, int height) {
     const int ring = std::min({x, y, width - 1 - x, height - 1 - y});
     const bool passage = x == ring && y == ring + 1;
     return (ring % 2 == 0) != passage;
-}
-
-/// Passages a pixel wide between cells two apart: up or left from each, so that all belong
-/// together.
-inline bool in_maze(int x, int y, int, int) {
-    if (x % 2 && y % 2)
-        return false;
-    if (x % 2 == 0 && y % 2 == 0)
-        return true;
-    const int cell_x = (x + 1) / 2, cell_y = (y + 1) / 2;
-    const bool up = cell_x == 0 || (cell_y > 0 && hash(std::uint64_t(cell_y) << 32 | cell_x) & 1);
-    return y % 2 ? up : !up;
 }
 
 /// The pixel that is furthest from one, over pixels that are on.

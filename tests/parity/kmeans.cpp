@@ -3,6 +3,7 @@
 // docs/algorithms/kmeans.md, colour by colour. With --bench: times beside OpenCV.
 #include "colors.hpp"
 #include "device.hpp"
+#include "patterns.hpp"
 
 #include <optional>
 
@@ -1004,7 +1005,14 @@ Case with_clusters(int clusters, int iterations = 20, float tolerance = -1) {
     return {p, {}};
 }
 
-using Sizes = std::vector<std::array<int, 2>>;
+/// Any start, metric and space.
+Case random_start(int clusters, int iterations) {
+    Case c = with_clusters(clusters, iterations);
+    c.params.start = static_cast<gpv_kmeans_start>(random_int(0, 2));
+    c.params.metric = static_cast<gpv_kmeans_metric>(random_int(0, 1));
+    c.params.space = random_int(0, 3) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+    return c;
+}
 
 void check_contents(Operator &op, const Sizes &sizes, const std::vector<int> &clusters,
                     const std::function<Reference()> &reference) {
@@ -1012,10 +1020,7 @@ void check_contents(Operator &op, const Sizes &sizes, const std::vector<int> &cl
         for (const Content &content : contents) {
             GuardedImage src = painted(random_of(sources), width, height, content(7));
             for (const int k : clusters) {
-                Case c = with_clusters(k, 5);
-                c.params.start = static_cast<gpv_kmeans_start>(random_int(0, 2));
-                c.params.metric = static_cast<gpv_kmeans_metric>(random_int(0, 1));
-                c.params.space = random_int(0, 3) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+                const Case c = random_start(k, 5);
                 expect_all(op, c, src, reference()(src, c));
             }
         }
@@ -1026,6 +1031,22 @@ void check_contents(Operator &op, const Sizes &sizes, const std::vector<int> &cl
 Reference definition() {
     return Definition();
 }
+
+/// Contents by turns, of which those of few colours are fast for the definition.
+void check_sizes(Operator &op, const Sizes &sizes, const std::vector<std::size_t> &of,
+                 const std::function<Reference()> &reference) {
+    for (std::size_t i = 0; i < sizes.size(); i++) {
+        const auto [width, height] = sizes[i];
+        GuardedImage src =
+            painted(random_of(sources), width, height, contents[of[i % of.size()]](7));
+        const Case c = random_start(random_of<int>({2, 8, 64, 256}), 3);
+        expect_all(op, c, src, reference()(src, c));
+    }
+    std::printf("sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
+}
+const std::vector<std::size_t> few_colors = {8, 3, 4, 7},
+                               all_contents = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11};
 
 /// Numbers of clusters that are known beforehand.
 void check_chosen(Operator &op) {
@@ -1875,6 +1896,8 @@ void check_cuda(bool brief) {
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256},
                    definition);
     check_contents(op, {{1919, 1079}}, {5, 130}, by_cpu);
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares, vast_squares})
+        check_sizes(op, sizes, all_contents, by_cpu);
     check_chosen(op);
     check_warm_start(op);
     check_laws(op);
@@ -2393,6 +2416,40 @@ void benchmark_gpu(Report &report) {
 
 // ---- the program ----------------------------------------------------------
 
+void check_times(gpv_backend backend) {
+    const auto [width, height] = size_to_time(backend);
+    const CountedContext context(backend);
+    const Op op(context);
+    const PlacedImage labels(GuardedImage(GPV_FORMAT_GRAY8, width, height), backend);
+    const auto make = [&](const GuardedImage &host) {
+        const auto src = std::make_shared<PlacedImage>(host, backend);
+        return [&, src] {
+            require(gpv_kmeans_run(op, nullptr, src->view(), labels.view(), nullptr, nullptr,
+                                   nullptr, nullptr),
+                    context, "gpv_kmeans_run");
+            require(gpv_kmeans_wait(op, nullptr), context, "gpv_kmeans_wait");
+        };
+    };
+    for (const int k : {2, 8, 64}) {
+        const Case c = with_clusters(k, 10);
+        set(op, context, c);
+        std::vector<Timed> timed;
+        for (const Content &content : contents)
+            timed.push_back(
+                {content.name, make(painted(GPV_FORMAT_RGB8, width, height, content(7)))});
+        for (const Pattern &pattern : all_patterns()) {
+            const GuardedImage grey = pattern.draw(width, height);
+            timed.push_back(
+                {pattern.name, make(painted(GPV_FORMAT_RGB8, width, height, [&](int x, int y) {
+                     const int level = grey.row(0, y)[x];
+                     return Rgb{level, level, level};
+                 }))});
+        }
+        expect_times_alike(size_name(width, height) + ", " + std::to_string(k) + " clusters",
+                           timed);
+    }
+}
+
 void check() {
     check_lab();
     check_colors();
@@ -2407,6 +2464,11 @@ void check() {
     Operator op;
     compare_with_definition(op, scaled(10000));
     check_contents(op, {{1, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256}, definition);
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares})
+        check_sizes(op, scaled(sizes), all_contents, definition);
+    check_sizes(op, scaled(large_squares), few_colors, definition);
+    if (full_run())
+        check_sizes(op, vast_squares, few_colors, definition);
     check_chosen(op);
     check_warm_start(op);
     check_laws(op);
@@ -2432,8 +2494,9 @@ void check() {
 
 int main(int argc, char **argv) {
 #ifdef HAVE_CUDA
-    return run_program({"kmeans", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+    return run_program({"kmeans", check, check_cuda, benchmark_cpu, benchmark_gpu, check_times},
+                       argc, argv);
 #else
-    return run_program({"kmeans", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+    return run_program({"kmeans", check, nullptr, benchmark_cpu, nullptr, check_times}, argc, argv);
 #endif
 }

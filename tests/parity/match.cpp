@@ -447,6 +447,16 @@ void compare_with_definition(Operator &op, int count, int largest) {
     std::printf("definition: %d random cases equal\n", count);
 }
 
+/// As many queries and others as images have columns and rows.
+void check_sizes(Operator &op, const Sizes &sizes) {
+    for (const auto &[queries, trains] : sizes) {
+        const Set train = random_set(trains), query = related_set(train, queries);
+        expect_defined(op, {query, train, {}, queries}, random_params());
+    }
+    std::printf("sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
+}
+
 /// Distances on both sides of what the ratio asks for, to the last bit.
 void check_ratio(Operator &op) {
     int count = 0;
@@ -819,6 +829,8 @@ void check_cuda(bool brief) {
         expect_defined(op, {train, query, {}, 600}, default_params());
         return;
     }
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+        check_sizes(op, sizes);
     check_ratio(op);
     check_laws(op, 10000, 12000);
     check_beside_cpu(20, 20000);
@@ -955,6 +967,8 @@ void check() {
     });
     Operator op;
     compare_with_definition(op, scaled(300), 700);
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+        check_sizes(op, scaled(sizes));
     check_ratio(op);
     check_laws(op, 2000, 2500);
     check_repeats(op, 300, 100);

@@ -61,11 +61,14 @@ inline bool full_run() {
     return std::getenv("GPV_TEST_FULL") != nullptr;
 }
 
+/// Whether the run has to be short, as under sanitizers.
+inline bool short_run() {
+    return !full_run() && std::getenv("GPV_TEST_SHORT");
+}
+
 /// How many of so many cases to run: ten times as many in the long run, an eighth in the short one.
 inline int scaled(int cases) {
-    if (full_run())
-        return 10 * cases;
-    return std::getenv("GPV_TEST_SHORT") ? (cases + 7) / 8 : cases;
+    return full_run() ? 10 * cases : short_run() ? (cases + 7) / 8 : cases;
 }
 
 inline constexpr int skipped = 77; ///< exit status of a test that could not run
@@ -150,6 +153,40 @@ inline int channels(gpv_format format, int plane) {
 inline std::string size_name(int width, int height) {
     return std::to_string(width) + "x" + std::to_string(height);
 }
+
+// ---- sizes --------------------------------------------------------------------------
+
+using Sizes = std::vector<std::array<int, 2>>;
+
+/// From one pixel on: few columns or rows by a side next to a power of two, and primes.
+inline const Sizes &narrow_sizes() {
+    static const Sizes sizes = [] {
+        Sizes result = {{1, 1}, {2, 2}, {1, 97}, {97, 1}, {13, 7}, {61, 31}, {211, 199}};
+        for (const int side : {255, 256, 257, 1023, 1024, 1025, 4095, 4096, 4097})
+            for (const int other : {1, 2, 3, 17}) {
+                result.push_back({side, other});
+                result.push_back({other, side});
+            }
+        return result;
+    }();
+    return sizes;
+}
+
+/// Such sides by each other.
+inline const Sizes small_squares = {{255, 257}, {256, 256}, {257, 255}};
+inline const Sizes squares = {{1023, 1025}, {1024, 1024}, {1025, 1023}, {1919, 1079}};
+inline const Sizes large_squares = {{4095, 4097}, {4096, 4096}, {4097, 4095}};
+inline const Sizes vast_squares = {{8192, 8192}, {16384, 16384}};
+
+/// All of them, or an eighth in the short run.
+inline Sizes scaled(const Sizes &sizes) {
+    Sizes result;
+    for (std::size_t i = 0; i < sizes.size(); i += short_run() ? 8 : 1)
+        result.push_back(sizes[i]);
+    return result;
+}
+
+// ---- images -------------------------------------------------------------------------
 
 /// Host image inside a larger block whose other bytes are canaries.
 class GuardedImage {
@@ -456,6 +493,47 @@ class Report {
     std::vector<Row> rows_;
 };
 
+/// What a run on some content takes.
+struct Timed {
+    std::string name;
+    std::function<void()> run;
+};
+
+/// The least of several runs, in ms.
+inline double least_time(const std::function<void()> &run) {
+    using Clock = std::chrono::steady_clock;
+    double least = INFINITY, sum = 0;
+    for (int i = 0; i < 3 || (i < 20 && sum < 30); i++) {
+        const auto start = Clock::now();
+        run();
+        const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+        least = std::min(least, ms);
+        sum += ms;
+    }
+    return least;
+}
+
+/// Prints what each content takes beside the median of all; false if one takes ten times as long.
+inline bool times_are_alike(const std::string &what, const std::vector<Timed> &contents) {
+    std::vector<double> times;
+    for (const Timed &content : contents)
+        times.push_back(least_time(content.run));
+    std::vector<double> sorted = times;
+    std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
+    const double median = sorted[sorted.size() / 2];
+    std::printf("%-36s %10s %9s\n", what.c_str(), "ms", "x median");
+    for (std::size_t i = 0; i < times.size(); i++)
+        std::printf("  %-34s %10.3f %9.2f\n", contents[i].name.c_str(), times[i],
+                    times[i] / median);
+    return *std::max_element(times.begin(), times.end()) <= 10 * median;
+}
+
+/// Again, as something else may have had the machine.
+inline void expect_times_alike(const std::string &what, const std::vector<Timed> &contents) {
+    for (int attempt = 1; !times_are_alike(what, contents); attempt++)
+        expect(attempt < 3, what + ": no content takes ten times as long as the median");
+}
+
 /// What a parity program does; what needs CUDA is null in a build without it.
 struct Program {
     const char *name;
@@ -463,15 +541,18 @@ struct Program {
     void (*check_cuda)(bool brief); ///< brief: as much as an emulated GPU does in a short time
     void (*benchmark)(Report &);
     void (*benchmark_gpu)(Report &);
+    void (*check_times)(gpv_backend) = nullptr; ///< of contents of all kinds
 };
 
-inline int check_on_cuda(const Program &program, bool brief) {
+/// f() if there is a GPU.
+template <class F>
+inline int check_on_cuda(const Program &program, F f) {
     if (!program.check_cuda)
         std::printf("skipped: built without CUDA\n");
     else if (!gpv_backend_available(GPV_BACKEND_CUDA))
         std::printf("skipped: there is no CUDA device\n");
     else
-        return program.check_cuda(brief), 0;
+        return f(), 0;
     return skipped;
 }
 
@@ -497,9 +578,14 @@ inline int run_program(const Program &program, int argc, char **argv) {
     if ((words[0] == "--bench" || words[0] == "--bench-gpu") && (words.size() == 1 || json))
         return run_benchmarks(program, words[0] == "--bench-gpu", json ? words[2] : "");
     if (words == Words{"--cuda"} || words == Words{"--cuda", "--brief"})
-        return check_on_cuda(program, words.size() == 2);
-    fatal(std::string("usage: ") + program.name +
-          " [--cuda [--brief] | --bench [--json FILE] | --bench-gpu [--json FILE]]");
+        return check_on_cuda(program, [&] { program.check_cuda(words.size() == 2); });
+    if (program.check_times && words == Words{"--time"})
+        return program.check_times(GPV_BACKEND_CPU), 0;
+    if (program.check_times && words == Words{"--cuda", "--time"})
+        return check_on_cuda(program, [&] { program.check_times(GPV_BACKEND_CUDA); });
+    fatal(std::string("usage: ") + program.name + " [--cuda [--brief]" +
+          (program.check_times ? " | [--cuda] --time" : "") +
+          " | --bench [--json FILE] | --bench-gpu [--json FILE]]");
 }
 
 } // namespace parity

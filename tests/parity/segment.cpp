@@ -19,8 +19,6 @@ using namespace parity;
 
 namespace {
 
-using Sizes = std::vector<std::array<int, 2>>;
-
 gpv_segment_params default_params() {
     gpv_segment_params p;
     gpv_segment_params_init(&p, sizeof p);
@@ -128,8 +126,9 @@ using Op = Handle<gpv_segment_create, gpv_segment_destroy>;
 
 class Operator {
   public:
-    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : context_(backend), backend_(backend), place_(place) {}
+    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host,
+                      std::uint64_t most = UINT64_MAX)
+        : context_(backend, most), backend_(backend), place_(place) {}
 
     gpv_graphcut_result run(const gpv_segment_params &p, const SegmentInput &in,
                             const Outputs &outputs) {
@@ -211,6 +210,9 @@ class Operator {
     }
     const CountedContext &context() const {
         return context_;
+    }
+    gpv_segment *op() const {
+        return op_;
     }
 
   private:

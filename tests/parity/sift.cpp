@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // SIFT against a reference that shares no code with the library (sift_definition.hpp), and the CUDA
 // backend against the CPU backend, byte by byte. With --bench: times beside OpenCV.
+#include "patterns.hpp"
 #include "sift_definition.hpp"
 
 #include <limits>
@@ -386,6 +387,31 @@ void compare_with_definition(Operator &op, int count, int largest) {
     expect(clear.unclear <= 0.04 * clear.features, "few features are unclear");
     clear.add(ties);
     clear.print_numbers();
+}
+
+/// Contents by turns, with and without `upsample`. Large pictures are not doubled, which takes the
+/// definition long; and have no angles, for of so many some are further off than it foresees.
+template <class F>
+void each_size(const Sizes &sizes, F f) {
+    std::size_t number = 0;
+    for (const auto &[width, height] : sizes) {
+        const Content &content = contents[number % 8]; // of those without ties
+        gpv_sift_params p = sift_params();
+        p.upright = std::int64_t{width} * height > 100'000;
+        p.upsample = number++ % 2 && !p.upright;
+        f(p, grey_picture(width, height, content(random_seed()), random_of(sources)));
+    }
+    std::printf("sizes: %zu as they should be, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
+}
+
+void check_sizes(Operator &op, const Sizes &sizes) {
+    Wish wish;
+    wish.room = 1 << 20;
+    each_size(sizes, [&](const gpv_sift_params &p, const GuardedImage &src) {
+        const Tally tally = Comparison(p, src, nullptr, op.run(p, src, nullptr, wish)).tally();
+        expect(tally.unclear <= 0.04 * tally.features + 1, "few features are unclear");
+    });
 }
 
 // ---- given keypoints ----------------------------------------------------------------
@@ -847,6 +873,29 @@ void check_scratch_of_cpu() {
     std::printf("scratch: as documented\n");
 }
 
+/// As many pixels as there can be, where there is not the memory for them.
+void check_refused(gpv_backend backend) {
+    const UntouchableImage src(GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
+    PlacedBuffer keypoints(sizeof(gpv_keypoint), GPV_BACKEND_CPU);
+    Operator op(backend, Place::host, too_little), other(backend);
+    const GuardedImage small = photograph(160, 120);
+    for (const std::uint32_t upsample : {0u, 1u}) {
+        gpv_sift_params p = sift_params();
+        p.upsample = upsample;
+        const Features want = other.run(p, small);
+        expect_same(op.run(p, small), want, p, "before it is refused");
+        const std::string what = text_of(p, *src.view());
+        expect_refused(op.context(), "prepare, " + what,
+                       [&] { return gpv_sift_prepare(op.op(), src.view(), nullptr, 100); });
+        expect_refused(op.context(), "run, " + what, [&] {
+            return gpv_sift_run(op.op(), nullptr, src.view(), nullptr, keypoints.view(), 0, nullptr,
+                                nullptr);
+        });
+        expect_same(op.run(p, small), want, p, "after it was refused");
+    }
+    std::printf("refused: %dx%d in too little memory\n", GPV_MAX_SIDE, GPV_MAX_SIDE);
+}
+
 // ---- CUDA ---------------------------------------------------------------------------
 
 #ifdef HAVE_CUDA
@@ -1290,6 +1339,33 @@ void check_crowds(Operator &op, bool brief) {
     std::printf("CUDA: crowds equal\n");
 }
 
+void check_sizes_beside_cpu(Operator &op, const Sizes &sizes) {
+    CpuComparison compare(op, 0, false);
+    Wish wish;
+    wish.room = 1 << 20;
+    each_size(sizes, [&](const gpv_sift_params &p, const GuardedImage &src) {
+        compare.expect_equal_run(p, src, nullptr, wish);
+    });
+}
+
+/// Doubled, as many pixels as there can be are more than a device has memory for.
+void check_refused_by_device() {
+    Operator op(GPV_BACKEND_CUDA, Place::device), cpu;
+    gpv_image src;
+    gpv_image_init(&src, sizeof src);
+    src.format = GPV_FORMAT_GRAY8;
+    src.width = src.height = GPV_MAX_SIDE;
+    src.memory = GPV_MEMORY_CUDA;
+    const gpv_sift_params p = sift_params();
+    const GuardedImage small = photograph(160, 120);
+    const Features want = cpu.run(p, small);
+    expect_same(op.run(p, small), want, p, "CUDA, before it is refused");
+    expect_refused(op.context(), "CUDA, prepare, " + text_of(p, src),
+                   [&] { return gpv_sift_prepare(op.op(), &src, nullptr, 0); });
+    expect_same(op.run(p, small), want, p, "CUDA, after it was refused");
+    std::printf("CUDA: refused by the device's memory\n");
+}
+
 /// Pictures that only a GPU can do in time.
 void check_on_gpu(Operator &op) {
     CpuComparison compare(op, 0, false);
@@ -1359,6 +1435,11 @@ void check_cuda(bool brief) {
     check_repeats(op);
     check_scratch_of_cuda();
     check_on_gpu(op);
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+        check_sizes_beside_cpu(op, sizes);
+    check_sizes_beside_cpu(op, full_run() ? vast_squares : Sizes{vast_squares[0]});
+    check_refused(GPV_BACKEND_CUDA);
+    check_refused_by_device();
 }
 
 #endif
@@ -1401,8 +1482,6 @@ Scene scaled_scene(const Picture &picture, int width, int height) {
                 return grey_level(sum / samples / samples);
             })};
 }
-
-using Sizes = std::vector<std::array<int, 2>>;
 
 std::vector<Scene> picture_scenes(const Sizes &sizes) {
     std::vector<Scene> result;
@@ -1564,6 +1643,38 @@ void benchmark_gpu(Report &report) {
 
 // ---- the program --------------------------------------------------------------------
 
+void check_times(gpv_backend backend) {
+    const auto [width, height] = size_to_time(backend);
+    const CountedContext context(backend);
+    const SiftOp op(context);
+    constexpr std::size_t room = 1 << 20;
+    const PlacedBuffer keypoints(room * sizeof(gpv_keypoint), backend),
+        numbers(room * GPV_SIFT_LENGTH, backend);
+    std::vector<int> counts;
+    const auto make = [&](const GuardedImage &host) {
+        const auto src = std::make_shared<PlacedImage>(host, backend);
+        return [&, src] {
+            require(gpv_sift_run(op, nullptr, src->view(), nullptr, keypoints.view(), 0,
+                                 numbers.view(), nullptr),
+                    context, "gpv_sift_run");
+            gpv_sift_result result;
+            gpv_sift_result_init(&result, sizeof result);
+            require(gpv_sift_wait(op, &result), context, "gpv_sift_wait");
+            counts.push_back(result.count);
+        };
+    };
+    for (const std::uint32_t upsample : {0u, 1u}) {
+        gpv_sift_params p = sift_params();
+        p.upsample = upsample;
+        require(gpv_sift_set_params(op, &p), context, "gpv_sift_set_params");
+        std::vector<Timed> timed = timed_patterns(backend, make);
+        for (const Content &content : contents)
+            timed.push_back({content.name, make(grey_picture(width, height, content(7)))});
+        timed.push_back({"photograph", make(photograph(width, height))});
+        expect_times_alike(text_of(p, GuardedImage(GPV_FORMAT_GRAY8, width, height)), timed);
+    }
+}
+
 void check() {
     check_instruction_sets();
     Operator op;
@@ -1576,14 +1687,19 @@ void check() {
     check_threads();
     check_scratch_of_cpu();
     check_pictures(op);
+    check_sizes(op, scaled(narrow_sizes()));
+    check_sizes(op, scaled(small_squares));
+    check_sizes(op, scaled(squares));
+    check_refused(GPV_BACKEND_CPU);
 }
 
 } // namespace
 
 int main(int argc, char **argv) {
 #ifdef HAVE_CUDA
-    return run_program({"sift", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+    return run_program({"sift", check, check_cuda, benchmark_cpu, benchmark_gpu, check_times}, argc,
+                       argv);
 #else
-    return run_program({"sift", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+    return run_program({"sift", check, nullptr, benchmark_cpu, nullptr, check_times}, argc, argv);
 #endif
 }

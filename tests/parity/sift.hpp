@@ -234,8 +234,9 @@ using SiftOp = Handle<gpv_sift_create, gpv_sift_destroy>;
 /// Its runs write into memory with canaries, which it checks.
 class Operator {
   public:
-    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host)
-        : context_(backend), backend_(backend), place_(place) {}
+    explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host,
+                      std::uint64_t most = UINT64_MAX)
+        : context_(backend, most), backend_(backend), place_(place) {}
 
     Features run(const gpv_sift_params &p, const GuardedImage &src,
                  const GuardedImage *mask = nullptr, const Wish &wish = {}) {
