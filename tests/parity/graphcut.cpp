@@ -393,6 +393,36 @@ void check_drawn(Operator &op, const Sizes &sizes, bool sparse = false) {
                 drawn_instances().size(), sizes.size(), sizes.back()[0], sizes.back()[1]);
 }
 
+/// Families by turns, with 4 and 8 neighbours.
+template <class F>
+void each_drawn(const Sizes &sizes, F f) {
+    const std::vector<Drawn> &families = drawn_instances();
+    for (std::size_t i = 0; i < sizes.size(); i++) {
+        const Drawn &drawn = families[i % families.size()];
+        f(drawn.make(sizes[i][0], sizes[i][1], i / families.size() % 2 ? 4 : 8), drawn.name);
+    }
+    std::printf("sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
+}
+
+void check_sizes(Operator &op, const Sizes &sizes) {
+    each_drawn(sizes, [&](const Instance &in, const char *name) {
+        expect_cut(op, in, reference(in), name);
+    });
+}
+
+/// Easy scenes, as the reference is slow.
+void check_scene_sizes(Operator &op, const Sizes &sizes) {
+    int directions = 4;
+    for (const auto &[width, height] : sizes) {
+        const Named scene = scene_instance(width, height, weights[0], directions, 40);
+        expect_cut(op, scene.instance, reference(scene.instance), scene.text());
+        directions = 12 - directions;
+    }
+    std::printf("scenes of sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
+}
+
 void check_scenes(Operator &op, const Sizes &sizes) {
     std::uint64_t seed = 0;
     for (const auto &[width, height] : sizes)
@@ -550,6 +580,27 @@ void check_repeats(Operator &op, int width, int height) {
 }
 
 // ---- a limit of time ----------------------------------------------------------------
+
+/// As many pixels as there can be, where there is not the memory for them.
+void check_refused(gpv_backend backend) {
+    Operator op(backend, Place::host, too_little);
+    const Named small = scene_instance(97, 61, weights[0], 8, 1);
+    const Cut want = reference(small.instance);
+    const UntouchableImage terminals(GPV_FORMAT_LABEL32, GPV_MAX_SIDE, GPV_MAX_SIDE),
+        mask(GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
+    for (const gpv_format format : {GPV_FORMAT_CAP32X4, GPV_FORMAT_CAP32X8}) {
+        const UntouchableImage links(format, GPV_MAX_SIDE, GPV_MAX_SIDE);
+        expect_cut(op, small.instance, want, "before it is refused");
+        expect_refused(op.context(), "prepare",
+                       [&] { return gpv_graphcut_prepare(op.op(), links.view()); });
+        expect_refused(op.context(), "run", [&] {
+            return gpv_graphcut_run(op.op(), nullptr, terminals.view(), links.view(), mask.view(),
+                                    nullptr);
+        });
+        expect_cut(op, small.instance, want, "after it was refused");
+    }
+    std::printf("refused: %dx%d in too little memory\n", GPV_MAX_SIDE, GPV_MAX_SIDE);
+}
 
 /// A run that is cut short has a cut, which is at least as large as the least, and a flow that is
 /// at most that. One that is not has the least.
@@ -981,6 +1032,14 @@ void check_cuda(bool brief) {
     check_laws(op, 100, 40);
     check_repeats(op, 640, 480);
     check_on_gpu(op);
+    for (const Sizes &sizes : {narrow_sizes(), small_squares})
+        each_drawn(sizes, [&](const Instance &in, const char *name) {
+            check_beside_cpu(op, {name, "", in});
+        });
+    for (const Sizes &sizes : {squares, large_squares, Sizes{vast_squares[0]}})
+        for (const auto &[width, height] : sizes)
+            check_beside_cpu(op, scene_instance(width, height, weights[0], 4, 40));
+    check_refused(GPV_BACKEND_CUDA);
 }
 
 #endif
@@ -1262,6 +1321,7 @@ void check() {
     check_drawn(
         op,
         {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {33, 31}, {64, 65}, {127, 61}, {151, 149}, {5003, 1}});
+    check_refused(GPV_BACKEND_CPU);
     check_laws(op, scaled(300), 25);
     check_repeats(op, 120, 90);
 #ifdef HAVE_BOOST // the definition takes long
@@ -1271,9 +1331,15 @@ void check() {
 #endif
     check_scenes(op, large ? Sizes{{97, 61}, {320, 241}} : Sizes{{97, 61}});
     check_time_limit(op, large ? 400 : 160, large ? 300 : 120);
-    if (large)
+    if (large) {
         check_threads();
+        check_sizes(op, scaled(narrow_sizes()));
+        check_sizes(op, scaled(small_squares));
+        check_scene_sizes(op, {squares[0]});
+    }
     if (full_run()) {
+        for (const Sizes &sizes : {squares, large_squares})
+            check_scene_sizes(op, sizes);
         check_drawn(op, {{701, 523}, {5000, 33}, {31, 4001}, {32767, 1}});
         check_scenes(op, {{1919, 1079}});
     }

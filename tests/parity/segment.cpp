@@ -573,6 +573,45 @@ void check_contents(Operator &op, const Sizes &sizes, const FreshReference &refe
                 sizes.size(), sizes.back()[0], sizes.back()[1]);
 }
 
+/// Contents, hints and models by turns.
+void check_sizes(Operator &op, const Sizes &sizes, const FreshReference &reference) {
+    std::size_t i = 0;
+    for (const auto &[width, height] : sizes) {
+        const Hinted hinted(
+            painted(random_of(sources), width, height, contents[i % contents.size()](7)),
+            {3, width, height}, all_hints[i % 6]);
+        const gpv_segment_params p = with_model(models[i % 3], i / 3 % 2 ? 8 : 4, 1);
+        expect_all(op, p, hinted.in, reference(hinted.in, p));
+        i++;
+    }
+    std::printf("sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
+}
+
+/// As many pixels as there can be, where there is not the memory for them.
+void check_refused(gpv_backend backend) {
+    Operator op(backend, Place::host, too_little);
+    const MadeScene scene = {3, 97, 61};
+    const Hinted small(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::none);
+    const UntouchableImage src(GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE),
+        mask(GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
+    for (const gpv_segment_model model : models)
+        for (const int connectivity : {4, 8}) {
+            const gpv_segment_params p = with_model(model, connectivity, 1);
+            const SegmentFound want = find(small.in, p);
+            expect_all(op, p, small.in, want);
+            expect_refused(op.context(), "prepare", [&] {
+                return gpv_segment_prepare(op.op(), src.view(), nullptr, mask.view(), nullptr);
+            });
+            expect_refused(op.context(), "run", [&] {
+                return gpv_segment_run(op.op(), nullptr, src.view(), nullptr, nullptr, mask.view(),
+                                       nullptr, nullptr);
+            });
+            expect_all(op, p, small.in, want);
+        }
+    std::printf("refused: %dx%d in too little memory\n", GPV_MAX_SIDE, GPV_MAX_SIDE);
+}
+
 /// Colours that lie everywhere, one of each cube of that side: with a sigma that leaves no links,
 /// each has the side that its terminal says.
 void check_all_colors(Operator &op, int step) {
@@ -1380,6 +1419,9 @@ void check_cuda(bool brief) {
     check_forgotten(op);
     check_pictures(op, find_by_cpu);
     check_on_gpu(op);
+    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+        check_sizes(op, sizes, find_by_cpu);
+    check_refused(GPV_BACKEND_CUDA);
 }
 
 #endif
@@ -1909,7 +1951,12 @@ void check() {
         check_threads(503, 401);
         check_long_sides(op);
         check_pictures(op, find);
+        check_sizes(op, scaled(narrow_sizes()), find);
+        check_sizes(op, scaled(small_squares), find);
     }
+    if (full_run())
+        check_sizes(op, squares, find);
+    check_refused(GPV_BACKEND_CPU);
     check_least_sigma(op);
     check_forgotten(op);
 #ifndef HAVE_OPENCV
