@@ -56,12 +56,22 @@ gpv_color_range range_of(const GstVideoInfo &info) {
     }
 }
 
+/* GStreamer calls it critical to map a buffer whose GstVideoMeta is of another format, or of a
+   smaller frame. */
+bool meta_is_of(GstBuffer *buffer, const GstVideoInfo &info) {
+    const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+    return !meta || (meta->format == GST_VIDEO_INFO_FORMAT(&info) &&
+                     meta->width >= static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)) &&
+                     meta->height >= static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)));
+}
+
 } // namespace
 
 /* Takes no reference on the buffer, which must stay writable. */
 GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags,
                                      const GstGpuVisionPlace &place)
-    : mapped(gst_video_frame_map(&frame, &info, buffer,
+    : mapped(meta_is_of(buffer, info) &&
+             gst_video_frame_map(&frame, &info, buffer,
                                  static_cast<GstMapFlags>(flags | place.map_flags |
                                                           int{GST_VIDEO_FRAME_MAP_FLAG_NO_REF}))) {
     if (!mapped)
