@@ -1,0 +1,518 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Raw bits to the life of an element: properties as values and as text, caps as text, queries,
+// states, and small frames with what GstVideoMeta may say of them. What GStreamer or the element
+// calls critical ends the run. A frame has to give one, or an error with a message on the bus.
+#include "fuzz.hpp"
+
+#include <string>
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+extern "C" void gst_plugin_gpuvision_register(void);
+
+namespace {
+
+constexpr gsize most_frame_bytes = 1 << 14;
+constexpr int most_steps = 24, most_frames = 2;
+
+const char *const factories[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
+const char *const formats[] = {"NV12", "I420", "RGBA",  "BGRA",    "RGBx",     "BGRx",
+                               "RGB",  "BGR",  "GRAY8", "P016_LE", "GRAY16_LE"};
+
+/* ---- text ---- */
+
+const char *const words[] = {"video/x-raw",
+                             "(memory:SystemMemory)",
+                             "(memory:CUDAMemory)",
+                             "(meta:GstVideoOverlayComposition)",
+                             ", ",
+                             "; ",
+                             "=",
+                             "(string)",
+                             "(int)",
+                             "(fraction)",
+                             "[ ",
+                             " ]",
+                             "{ ",
+                             " }",
+                             "\"",
+                             "\\",
+                             " ! ",
+                             "format",
+                             "width",
+                             "height",
+                             "framerate",
+                             "interlace-mode=interleaved",
+                             "colorimetry=bt709",
+                             "chroma-site=mpeg2",
+                             "pixel-aspect-ratio=0/1",
+                             "views=2",
+                             "25/1",
+                             "max",
+                             "ANY",
+                             "EMPTY",
+                             "NULL",
+                             "true",
+                             "nan",
+                             "-inf",
+                             "1e39",
+                             "2147483648",
+                             "-1",
+                             "/dev/null",
+                             "/no/such.ppm",
+                             "%s"};
+
+template <class T, std::size_t Count>
+T one_of(Input &in, T (&all)[Count]) {
+    return all[in.below(Count)];
+}
+
+/* Has no zeros, but need not be UTF-8. */
+std::string read_text(Input &in) {
+    std::string text;
+    for (int parts = in.below(12); parts > 0; parts--)
+        switch (in.below(5)) {
+        case 0:
+            if (const char c = in.raw<char>())
+                text += c;
+            break;
+        case 1:
+            text += std::to_string(in.below(64));
+            break;
+        case 2:
+            text += std::to_string(in.raw<std::int32_t>());
+            break;
+        case 3:
+            text += one_of(in, formats);
+            break;
+        default:
+            text += one_of(in, words);
+        }
+    return text;
+}
+
+/* Mostly such as the elements take. Null if it is no text of caps. */
+GstCaps *read_caps(Input &in) {
+    if (in.once_in(4))
+        return gst_caps_from_string(read_text(in).c_str());
+    std::string text = "video/x-raw, format=" + std::string(one_of(in, formats)) +
+                       ", width=" + std::to_string(1 + in.below(24)) +
+                       ", height=" + std::to_string(1 + in.below(16)) + ", framerate=25/1";
+    if (in.once_in(4))
+        text += ", " + read_text(in);
+    return gst_caps_from_string(text.c_str());
+}
+
+/* ---- properties ---- */
+
+template <class T>
+T read_number(Input &in) {
+    return in.flag() ? static_cast<T>(in.below(16)) : in.raw<T>();
+}
+
+/* To a value of that type, or leaves it as it is. */
+void fill_value(Input &in, GValue *value) {
+    switch (G_TYPE_FUNDAMENTAL(G_VALUE_TYPE(value))) {
+    case G_TYPE_BOOLEAN:
+        return g_value_set_boolean(value, in.below(3));
+    case G_TYPE_INT:
+        return g_value_set_int(value, read_number<gint>(in));
+    case G_TYPE_UINT:
+        return g_value_set_uint(value, read_number<guint>(in));
+    case G_TYPE_INT64:
+        return g_value_set_int64(value, read_number<gint64>(in));
+    case G_TYPE_UINT64:
+        return g_value_set_uint64(value, read_number<guint64>(in));
+    case G_TYPE_FLOAT:
+        return g_value_set_float(value, in.flag() ? in.below(32) / 16.0F : in.raw<float>());
+    case G_TYPE_DOUBLE:
+        return g_value_set_double(value, in.flag() ? in.below(32) / 16.0 : in.raw<double>());
+    case G_TYPE_ENUM:
+        return g_value_set_enum(value, read_number<gint>(in));
+    case G_TYPE_STRING:
+        return g_value_set_string(value, in.once_in(8) ? nullptr : read_text(in).c_str());
+    }
+}
+
+struct Specs {
+    guint count = 0;
+    GParamSpec **all;
+    explicit Specs(GstElement *element)
+        : all(g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count)) {}
+    ~Specs() { g_free(all); }
+};
+
+void set_property(Input &in, GstElement *element) {
+    static constexpr GType types[] = {G_TYPE_BOOLEAN, G_TYPE_INT,   G_TYPE_UINT,   G_TYPE_INT64,
+                                      G_TYPE_UINT64,  G_TYPE_FLOAT, G_TYPE_DOUBLE, G_TYPE_STRING};
+    const Specs specs(element);
+    const GParamSpec *spec = specs.all[in.below(static_cast<int>(specs.count))];
+    if (G_TYPE_FUNDAMENTAL(spec->value_type) == G_TYPE_OBJECT) // the parent, which is GStreamer's
+        return;
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, in.once_in(8) ? one_of(in, types) : spec->value_type);
+    switch (spec->flags & G_PARAM_WRITABLE ? in.below(3) : 0) {
+    case 0:
+        fill_value(in, &value);
+        g_object_set_property(G_OBJECT(element), spec->name, &value);
+        break;
+    case 1:
+        gst_util_set_object_arg(G_OBJECT(element), spec->name, read_text(in).c_str());
+        break;
+    default:
+        if (gst_value_deserialize(&value, read_text(in).c_str()))
+            g_object_set_property(G_OBJECT(element), spec->name, &value);
+    }
+    g_value_unset(&value);
+}
+
+void get_properties(GstElement *element) {
+    const Specs specs(element);
+    for (guint i = 0; i < specs.count; i++) {
+        GValue value = G_VALUE_INIT;
+        g_object_get_property(G_OBJECT(element), specs.all[i]->name, &value);
+        g_free(gst_value_serialize(&value));
+        g_value_unset(&value);
+    }
+}
+
+/* ---- frames ---- */
+
+void fill(Input &in, GstBuffer *buffer) {
+    GstMapInfo map;
+    std::uint32_t state = in.raw<std::uint16_t>();
+    const std::uint32_t blocks = in.below(4); // flat, noise, or fields
+    REQUIRE(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
+    for (gsize i = 0; i < map.size; i++) {
+        state = state * 1664525u + 1013904223u;
+        map.data[i] = blocks == 0   ? 200
+                      : blocks == 1 ? static_cast<std::uint8_t>(state >> 24)
+                                    : static_cast<std::uint8_t>(i / 7 % blocks * 90 + state % 16);
+    }
+    gst_buffer_unmap(buffer, &map);
+}
+
+/* That it has as many planes as its format is a promise of whoever adds it. */
+void add_meta(Input &in, GstBuffer *buffer, const GstVideoInfo &info) {
+    GstVideoInfo said = info;
+    const bool other = in.once_in(8);
+    if (other)
+        gst_video_info_set_format(&said, gst_video_format_from_string(one_of(in, formats)),
+                                  1 + in.below(32), 1 + in.below(32));
+    for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES(&said); i++) {
+        said.stride[i] += in.once_in(8) ? in.raw<std::int32_t>() : in.below(8);
+        said.offset[i] += in.once_in(8) ? in.raw<std::uint64_t>() : in.below(8);
+    }
+    gst_buffer_add_video_meta_full(buffer, static_cast<GstVideoFrameFlags>(in.below(4)),
+                                   GST_VIDEO_INFO_FORMAT(&said), static_cast<guint>(said.width),
+                                   static_cast<guint>(said.height), GST_VIDEO_INFO_N_PLANES(&said),
+                                   said.offset, said.stride);
+}
+
+GstBuffer *read_frame(Input &in, const GstVideoInfo &info) {
+    gsize size = info.size;
+    if (in.once_in(8))
+        size = in.raw<std::uint16_t>();
+    else if (in.flag())
+        size += in.below(256);
+    GstBuffer *buffer = gst_buffer_new_allocate(nullptr, size, nullptr);
+    fill(in, buffer);
+    if (in.once_in(4)) { // in two memories
+        const gsize first = size / 2;
+        GstBuffer *whole = buffer;
+        buffer = gst_buffer_copy_region(whole, GST_BUFFER_COPY_MEMORY, 0, first);
+        gst_buffer_copy_into(buffer, whole, GST_BUFFER_COPY_MEMORY, first, size - first);
+        gst_buffer_unref(whole);
+    }
+    if (!in.once_in(8))
+        GST_BUFFER_PTS(buffer) = in.once_in(8) ? in.raw<guint64>() : 0;
+    if (in.flag())
+        add_meta(in, buffer, info);
+    for (int regions = in.below(4) - 1; regions > 0; regions--)
+        gst_buffer_add_video_region_of_interest_meta(
+            buffer, in.flag() ? "seed" : "", read_number<guint>(in), read_number<guint>(in),
+            read_number<guint>(in), read_number<guint>(in));
+    return buffer;
+}
+
+/* To map a frame that is of another format than its meta says, or larger, is an error of whoever
+   does. */
+bool holds(GstBuffer *buffer, const GstVideoInfo &info) {
+    const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
+    GstVideoFrame frame;
+    if (meta && (meta->format != GST_VIDEO_INFO_FORMAT(&info) ||
+                 meta->width < static_cast<guint>(info.width) ||
+                 meta->height < static_cast<guint>(info.height)))
+        return false;
+    if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ))
+        return false;
+    gst_video_frame_unmap(&frame);
+    return true;
+}
+
+/* Reads all of it, so that AddressSanitizer sees what is not there. */
+void check_frame(GstBuffer *buffer, GstCaps *caps, const GstVideoInfo &in_info) {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    REQUIRE(caps && gst_video_info_from_caps(&info, caps));
+    REQUIRE(info.width == in_info.width && info.height == in_info.height);
+    REQUIRE(gst_video_frame_map(&frame, &info, buffer, GST_MAP_READ));
+    unsigned sum = 0;
+    for (guint i = 0; i < GST_VIDEO_FRAME_N_COMPONENTS(&frame); i++)
+        for (gint y = 0; y < GST_VIDEO_FRAME_COMP_HEIGHT(&frame, i); y++)
+            for (gint x = 0; x < GST_VIDEO_FRAME_COMP_WIDTH(&frame, i); x++)
+                sum += static_cast<const guint8 *>(GST_VIDEO_FRAME_COMP_DATA(
+                    &frame, i))[y * GST_VIDEO_FRAME_COMP_STRIDE(&frame, i) +
+                                x * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, i)];
+    [[maybe_unused]] volatile unsigned read = sum;
+    gst_video_frame_unmap(&frame);
+}
+
+/* ---- an element between two pads ---- */
+
+class Subject {
+  public:
+    Subject(GstElement *element, GstCaps *downstream)
+        : element_(element), picky_(downstream != nullptr), bus_(gst_bus_new()),
+          upstream_(gst_pad_new("upstream", GST_PAD_SRC)) {
+        GstPadTemplate *pads =
+            gst_pad_template_new("downstream", GST_PAD_SINK, GST_PAD_ALWAYS,
+                                 downstream ? downstream : gst_caps_ref(GST_CAPS_ANY));
+        if (downstream)
+            gst_caps_unref(downstream);
+        downstream_ = gst_pad_new_from_template(pads, "downstream");
+        gst_object_unref(pads);
+        gst_pad_set_chain_function(downstream_, take);
+        gst_pad_set_element_private(downstream_, this);
+        gst_element_set_bus(element, bus_);
+        sink_ = gst_element_get_static_pad(element, "sink");
+        src_ = gst_element_get_static_pad(element, "src");
+        REQUIRE(gst_pad_link_full(upstream_, sink_, GST_PAD_LINK_CHECK_NOTHING) == GST_PAD_LINK_OK);
+        REQUIRE(gst_pad_link_full(src_, downstream_, GST_PAD_LINK_CHECK_NOTHING) ==
+                GST_PAD_LINK_OK);
+        gst_pad_set_active(upstream_, TRUE);
+        gst_pad_set_active(downstream_, TRUE);
+        gst_pad_push_event(upstream_, gst_event_new_stream_start("fuzz"));
+    }
+
+    ~Subject() {
+        set_state(GST_STATE_NULL);
+        gst_clear_buffer(&taken_);
+        gst_pad_set_active(upstream_, FALSE);
+        gst_pad_set_active(downstream_, FALSE);
+        gst_pad_unlink(upstream_, sink_);
+        gst_pad_unlink(src_, downstream_);
+        gst_bus_set_flushing(bus_, TRUE);
+        gst_element_set_bus(element_, nullptr);
+        for (GstPad *pad : {upstream_, downstream_, sink_, src_})
+            gst_object_unref(pad);
+        gst_object_unref(bus_);
+        REQUIRE(GST_OBJECT_REFCOUNT_VALUE(element_) == 1);
+        gst_object_unref(element_);
+    }
+    Subject(const Subject &) = delete;
+    Subject &operator=(const Subject &) = delete;
+
+    GstElement *element() const { return element_; }
+
+    void set_state(GstState state) {
+        const GstStateChangeReturn changed = gst_element_set_state(element_, state);
+        REQUIRE(changed == GST_STATE_CHANGE_SUCCESS ||
+                (changed == GST_STATE_CHANGE_FAILURE && posted_error()));
+        running_ = changed == GST_STATE_CHANGE_SUCCESS && state >= GST_STATE_PAUSED;
+        if (!running_)
+            gst_pad_push_event(upstream_, gst_event_new_stream_start("fuzz"));
+    }
+
+    /* Anything may be asked. */
+    void ask(Input &in, GstCaps *caps) {
+        GstPad *pad = in.flag() ? src_ : sink_;
+        GstCaps *answer = nullptr;
+        switch (in.below(3)) {
+        case 0:
+            if (gst_caps_is_fixed(caps)) // else GStreamer refuses to ask
+                gst_pad_query_accept_caps(pad, caps);
+            break;
+        case 1:
+            answer = gst_pad_query_caps(pad, in.flag() ? caps : nullptr);
+            REQUIRE(answer);
+            gst_caps_unref(answer);
+            break;
+        default: {
+            GstQuery *query = gst_query_new_allocation(in.once_in(8) ? nullptr : caps, in.flag());
+            gst_pad_query(sink_, query);
+            gst_query_unref(query);
+        }
+        }
+    }
+
+    /* Of fixed caps, as of a caps event. */
+    void push_caps(GstCaps *caps) {
+        if (!said_.caps || !gst_caps_is_equal(said_.caps, caps))
+            told_ = false;
+        gst_caps_replace(&said_.caps, caps);
+        const bool taken = gst_pad_push_event(upstream_, gst_event_new_caps(caps));
+        told_ = posted_error() || told_;
+        REQUIRE(taken || !running_ || picky_ || told_);
+        GstSegment segment;
+        gst_segment_init(&segment, GST_FORMAT_TIME);
+        gst_pad_push_event(upstream_, gst_event_new_segment(&segment));
+    }
+
+    void push_frame(Input &in) {
+        GstCaps *caps = gst_pad_get_current_caps(sink_);
+        GstVideoInfo info;
+        const bool known =
+            caps && gst_video_info_from_caps(&info, caps) && info.size <= most_frame_bytes;
+        gst_clear_caps(&caps);
+        if (!known)
+            return;
+        GstBuffer *buffer = read_frame(in, info);
+        const bool whole = holds(buffer, info);
+        posted_error();
+        const GstFlowReturn flow = gst_pad_push(upstream_, buffer);
+        if (flow == GST_FLOW_OK) {
+            REQUIRE(whole && taken_);
+            caps = gst_pad_get_current_caps(downstream_);
+            check_frame(taken_, caps, info);
+            gst_clear_caps(&caps);
+        } else {
+            const bool posted = posted_error();
+            told_ = told_ || (posted && flow == GST_FLOW_NOT_NEGOTIATED);
+            REQUIRE(!taken_);
+            REQUIRE(flow == GST_FLOW_ERROR            ? posted
+                    : flow == GST_FLOW_NOT_NEGOTIATED ? picky_ || told_
+                                                      : flow == GST_FLOW_FLUSHING && !running_);
+        }
+        gst_clear_buffer(&taken_);
+    }
+
+  private:
+    struct Caps {
+        GstCaps *caps = nullptr;
+        ~Caps() { gst_clear_caps(&caps); }
+    };
+
+    static GstFlowReturn take(GstPad *pad, GstObject *, GstBuffer *buffer) {
+        auto *self = static_cast<Subject *>(gst_pad_get_element_private(pad));
+        REQUIRE(!self->taken_);
+        self->taken_ = buffer;
+        return GST_FLOW_OK;
+    }
+
+    /* Since it was asked last. */
+    bool posted_error() {
+        bool found = false;
+        while (GstMessage *message = gst_bus_pop(bus_)) {
+            found = found || GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+            gst_message_unref(message);
+        }
+        return found;
+    }
+
+    GstElement *element_;
+    bool picky_, running_ = false;
+    bool told_ = false; ///< why the caps are refused, which is said once
+    GstBus *bus_;
+    GstPad *upstream_, *downstream_, *sink_, *src_;
+    GstBuffer *taken_ = nullptr;
+    Caps said_;
+};
+
+/* Null where the text makes no element, or several. */
+GstElement *parse(const std::string &text) {
+    GError *error = nullptr;
+    GstElement *element =
+        gst_parse_launch_full(text.c_str(), nullptr, GST_PARSE_FLAG_FATAL_ERRORS, &error);
+    REQUIRE((element == nullptr) == (error != nullptr));
+    g_clear_error(&error);
+    if (!element)
+        return nullptr;
+    gst_object_ref_sink(element);
+    if (GST_IS_BIN(element))
+        gst_clear_object(&element);
+    return element;
+}
+
+GstElement *read_element(Input &in) {
+    const char *factory = one_of(in, factories);
+    GstElement *element =
+        in.once_in(8) ? parse(std::string(factory) + " " + read_text(in)) : nullptr;
+    return element ? element
+                   : GST_ELEMENT(gst_object_ref_sink(gst_element_factory_make(factory, nullptr)));
+}
+
+/* ---- criticals ---- */
+
+/* GObject refuses values out of range, which newer GLib calls critical; and GStreamer the name of a
+   structure, in the midst of text that it parses. */
+bool is_refusal(const gchar *domain, const gchar *message) {
+    return (g_strcmp0(domain, "GLib-GObject") == 0 &&
+            (std::strstr(message, "out of range for property") ||
+             std::strstr(message, "unable to set property"))) ||
+           std::strcmp(message, "gst_structure_new_empty: assertion "
+                                "'gst_structure_validate_name (name)' failed") == 0;
+}
+
+void on_log(const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer) {
+    if (!(level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_ERROR)) || is_refusal(domain, message))
+        return;
+    std::fprintf(stderr, "%s: %s\n", domain, message);
+    std::abort(); // which libFuzzer sees, unlike the trap of GLib
+}
+
+} // namespace
+
+/* No plugin but this one, and so none that reads or decodes files; and no CUDA device. */
+extern "C" int LLVMFuzzerInitialize(int *, char ***) {
+    g_setenv("GST_REGISTRY_DISABLE", "yes", TRUE);
+    g_setenv("CUDA_VISIBLE_DEVICES", "", TRUE);
+    g_log_set_default_handler(on_log, nullptr);
+    gst_init(nullptr, nullptr);
+    gst_plugin_gpuvision_register();
+    return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
+    Input in(data, size);
+    GstElement *element = read_element(in);
+    Subject subject(element, in.once_in(8) ? read_caps(in) : nullptr);
+    if (!in.once_in(8))
+        subject.set_state(GST_STATE_PAUSED);
+    int frames = 0;
+    for (int steps = most_steps; steps > 0; steps--)
+        switch (in.below(10)) {
+        case 0:
+            return 0;
+        case 1:
+        case 2:
+        case 3:
+            set_property(in, element);
+            break;
+        case 4:
+            get_properties(element);
+            break;
+        case 5:
+        case 6:
+            if (frames++ < most_frames)
+                subject.push_frame(in);
+            break;
+        case 7:
+            if (GstCaps *caps = read_caps(in)) {
+                subject.ask(in, caps);
+                gst_caps_unref(caps);
+            }
+            break;
+        case 8:
+            if (GstCaps *caps = read_caps(in)) {
+                if (gst_caps_is_fixed(caps))
+                    subject.push_caps(caps);
+                gst_caps_unref(caps);
+            }
+            break;
+        default:
+            subject.set_state(static_cast<GstState>(GST_STATE_NULL + in.below(4)));
+        }
+    return 0;
+}
