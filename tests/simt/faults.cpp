@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Faults of CUDA, on the emulation: every single call of the library fails once, or finds the
-// context poisoned. And what the library promises of contexts, memory and waiting.
+// Faults of CUDA, on the emulation and on a real device: every single call of the library fails
+// once, or finds the context poisoned. And what the library promises of contexts, memory and
+// waiting.
 
 #include "simt.hpp"
 
@@ -24,10 +25,15 @@
 namespace {
 
 constexpr int most_failures = 20;
+constexpr unsigned most_seconds = 10;       ///< for a process that loses its device
+constexpr std::size_t most_bytes = 2 << 20; ///< that the driver may take meanwhile
 constexpr std::uint8_t untouched = 0xC5, gone = 0xEE;
 
 /// Of the calls that a scenario makes only some fail.
 const bool sampled = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
+
+/// Whether contexts are poisoned in earnest. A process has but one that a device can lose.
+bool poisons = simt::emulated();
 
 int failures = 0;
 std::string where;         ///< which scenario, and which of its calls fails
@@ -94,12 +100,28 @@ void require_all_failed() {
         require(failed[i], "entry " + std::to_string(i + 1) + " of the list has never failed");
 }
 
+/// Whether another process says so, and in time. It may use the device if this one has not.
+bool apart(const std::function<bool()> &body) {
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(most_seconds);
+        std::_Exit(!body());
+    }
+    int status = 1;
+    waitpid(child, &status, 0);
+    return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
 // ------------------------------------------------------------------- contexts of the driver
 
 template <class Function>
 Function *driver_function(const char *name) {
     void *function = nullptr;
+#if CUDART_VERSION >= 12050
     cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault);
+#else
+    cudaGetDriverEntryPoint(name, &function, cudaEnableDefault);
+#endif
     return reinterpret_cast<Function *>(function);
 }
 
@@ -123,12 +145,6 @@ CUcontext primary() {
     return context;
 }
 
-/// One that the program made; the emulation takes any address.
-CUcontext own_context() {
-    static char place;
-    return reinterpret_cast<CUcontext>(&place);
-}
-
 class Current {
   public:
     explicit Current(CUcontext context) : before_(current()) { make_current(context); }
@@ -139,6 +155,15 @@ class Current {
   private:
     CUcontext before_;
 };
+
+/// One that the program made.
+CUcontext own_context() {
+    static const CUcontext context = [] {
+        const Current kept(current());
+        return static_cast<CUcontext>(simt::own_context());
+    }();
+    return context;
+}
 
 /// Calls the library, which may change neither the current context nor CUDA's record of errors.
 gpv_status call(const std::function<gpv_status()> &body) {
@@ -158,7 +183,7 @@ class Memory {
   public:
     Memory(std::size_t bytes, gpv_memory place) : place_(place), bytes_(bytes) {
         if (place == GPV_MEMORY_CUDA) {
-            if (cudaMalloc(&device_, bytes) != cudaSuccess)
+            if (simt::malloc_visible(&device_, bytes) != cudaSuccess)
                 require(false, "no memory for an image");
         } else {
             host_.resize(bytes);
@@ -166,7 +191,7 @@ class Memory {
     }
     ~Memory() {
         if (device_)
-            cudaFree(device_);
+            simt::free_visible(device_);
     }
     Memory(const Memory &) = delete;
     Memory &operator=(const Memory &) = delete;
@@ -329,10 +354,12 @@ struct Labelling {
         gpv_ccl_result result;
         gpv_ccl_result_init(&result, sizeof result);
         const gpv_status status = gpv_ccl_wait(op, &result);
+        if (status != GPV_OK)
+            return status;
         std::int32_t count;
         std::memcpy(&count, in[3]->data(), sizeof count);
-        require(status != GPV_OK || (result.count == count && result.count > 0 &&
-                                     result.components == (records ? count : 0)),
+        require(result.count == count && result.count > 0 &&
+                    result.components == (records ? count : 0),
                 "the result is another one than the count");
         return status;
     }
@@ -996,8 +1023,11 @@ struct Session {
         case Act::sync:
             return gpv_stream_sync(context, stream);
         case Act::query:
-            for (int i = 0; i < 1000 && status == GPV_NOT_READY; i++)
+            for (int i = 0; i < 1000 && status == GPV_NOT_READY; i++) {
                 status = Look::query(op);
+                if (status == GPV_NOT_READY && !simt::emulated())
+                    usleep(1000); // which has done more by then
+            }
             return status;
         }
         return status;
@@ -1162,12 +1192,19 @@ bool attempt(const Scenario<Look> &scenario, Fault fault, std::size_t k) {
     return reached;
 }
 
+/// Of the device's memory, by whomever.
+std::size_t used_bytes() {
+    std::size_t unused = 0, total = 0;
+    cudaMemGetInfo(&unused, &total);
+    return total - unused;
+}
+
 /// attempt(fault, k) has the k-th call fail, for every k, and says whether there was one. In the
 /// short run for the first, and then for every fourth, which are others with each fault.
 void fail_each(const std::string &name, const std::vector<Fault> &faults,
                const std::function<bool(Fault, std::size_t)> &attempt) {
     static std::size_t rounds = 0;
-    std::size_t tried = 0;
+    std::size_t tried = 0, used = 0;
     for (const Fault fault : faults) {
         static const char *const names[] = {"fails", "fails, on with others", "is poisoned"};
         const std::size_t second = sampled ? 2 + rounds++ % 4 : 2;
@@ -1183,7 +1220,9 @@ void fail_each(const std::string &name, const std::vector<Fault> &faults,
             require(simt::live_objects() == objects,
                     std::to_string(simt::live_objects() - objects) + " objects leak");
         }
+        used = used ? used : used_bytes(); // from then on all kernels are loaded
     }
+    require(used_bytes() <= used + most_bytes, "the device has less memory");
     record_counts = true;
     require(tried != 0, name + ": no call that could fail");
     std::printf("%-72s %5zu faults\n", name.c_str(), tried);
@@ -1508,7 +1547,9 @@ void test_poison(const Look &look, Act end) {
         session.shown().renew();
         record_counts = false;
         simt::poison();
-        session.succeed({run});
+        const gpv_status begun = session.perform(run);
+        require(begun == GPV_OK || (begun == GPV_ERR_DEVICE_LOST && !simt::emulated()),
+                "run: " + session.text);
         require_status(session.perform(end), GPV_ERR_DEVICE_LOST, name_of(end));
         require_lost(session);
         require_status(neighbour.perform(run), GPV_ERR_DEVICE_LOST,
@@ -1519,22 +1560,36 @@ void test_poison(const Look &look, Act end) {
         session.destroy();
         neighbour.destroy();
         simt::reset();
-        record_counts = true;
+        record_counts = simt::emulated(); // no device forgets
     }
     require(simt::live_bytes() == bytes && simt::live_objects() == objects, "leaks");
+    if (!simt::emulated())
+        return;
     Session fresh(look);
     fresh.succeed({create_context, create, run, wait});
 }
 
 template <class Look>
 void test_poison(const Looks<Look> &looks) {
+    if (!poisons)
+        return;
     for (const auto &[name, device_look] : looks)
         for (const Look &look : {device_look, device_look.on_host()})
             for (const Act end : {Act::wait, Act::sync, Act::query}) {
-                where = Look::algorithm + ", poison: " + name + ", " + name_of(end);
-                test_poison(look, end);
+                const bool host = look.memory == GPV_MEMORY_HOST;
+                where = Look::algorithm + ", poison: " + name +
+                        (host ? ", in host memory, " : ", ") + name_of(end);
+                if (simt::emulated())
+                    test_poison(look, end);
+                else
+                    require(apart([&look = look, end] {
+                                test_poison(look, end);
+                                return failures == 0;
+                            }),
+                            "a process whose device is lost fails, or hangs");
             }
-    std::printf("%s: a poisoned context is lost, a fresh one works\n", Look::algorithm.c_str());
+    std::printf("%s: a poisoned context is lost%s\n", Look::algorithm.c_str(),
+                simt::emulated() ? ", a fresh one works" : "");
 }
 
 template <class Look>
@@ -1560,6 +1615,9 @@ void test_contexts(const Look &look) {
         session.destroy();
         session.pictures.erase(session.pictures.begin()); // which lies in the primary context
     }
+    std::printf("%s: contexts: current, foreign\n", Look::algorithm.c_str());
+    if (!simt::emulated())
+        return;
     simt::set_device_count(2);
     {
         Session session(look);
@@ -1569,7 +1627,7 @@ void test_contexts(const Look &look) {
         require(session.text.find("device") != std::string::npos, session.text);
     }
     simt::set_device_count(1);
-    std::printf("%s: contexts: current, foreign, of another device\n", Look::algorithm.c_str());
+    std::printf("%s: contexts: of another device\n", Look::algorithm.c_str());
 }
 
 void test_devices() {
@@ -1736,6 +1794,8 @@ std::size_t bytes_over_the_bus() {
 template <class Look>
 void test_enqueue(const std::string &name, Look look, Ready ready) {
     using enum Act;
+    if (!simt::emulated())
+        return;
     where =
         Look::algorithm + ", enqueue: " + name + (ready == Ready::warm ? ", warm" : ", prepared");
     if (ready == Ready::prepared)
@@ -1775,6 +1835,8 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
 
 template <class Look>
 void test_enqueue(const Looks<Look> &looks) {
+    if (!simt::emulated())
+        return;
     for (const auto &[name, look] : looks)
         for (const Ready ready : {Ready::warm, Ready::prepared, Ready::prepared_for_any})
             test_enqueue(name, look, ready);
@@ -1826,8 +1888,10 @@ void test_cycles(const Looks<Look> &looks) {
     using enum Act;
     where = Look::algorithm + ", cycles";
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
-    std::size_t most[2] = {};
+    std::size_t most[2] = {}, used = 0;
     for (int i = 0; i < 100; i++) {
+        if (i == 8)
+            used = used_bytes();
         const Look &look = looks[i % 2 * 3].second;
         Session session(i % 4 < 2 ? look : look.on_host());
         session.succeed({create_context, create, run, wait});
@@ -1836,6 +1900,7 @@ void test_cycles(const Looks<Look> &looks) {
         else if (i >= 96)
             most[1] = std::max(most[1], simt::live_bytes());
     }
+    require(used_bytes() <= used + most_bytes, "the device has less memory");
     require(most[0] == most[1], "a cycle takes more memory than the one before");
     require(simt::live_bytes() == bytes && simt::live_objects() == objects, "cycles leak");
     std::printf("%s: 100 cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str());
@@ -2010,19 +2075,43 @@ void test_sift() {
     require(Extraction::found > 400, "pictures without keypoints");
 }
 
+/// Each in a process of its own.
+void test_real_device_lost() {
+    poisons = true;
+    test_poison(Looks<Erosion>{erosions[1]});
+    test_poison(Looks<Labelling>{labellings[0]});
+    test_poison(Looks<Clustering>{clusterings[0]});
+    test_poison(Looks<Extraction>{extractions[2]});
+    test_poison(Looks<Matching>{matchings[2]});
+    test_poison(Looks<Cutting>{cuttings[1]});
+    test_poison(Looks<Segmentation>{segmentations[1]});
+}
+
 } // namespace
 
-/// With an argument segmentation alone, which takes as long as much of the rest.
-int main(int count, char **) {
+/// segment is apart, as it takes the emulation as long as much of the rest. lost is for a real
+/// device, which another process poisons.
+int main(int count, char **arguments) {
+    const std::string part = count > 1 ? arguments[1] : "";
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
     Calls::begin();
-    if (count > 1) {
+    if (!simt::emulated() && !apart([] { return gpv_backend_available(GPV_BACKEND_CUDA) != 0; })) {
+        std::printf("not run: there is no CUDA device\n");
+        return 77;
+    }
+    if (part == "segment") {
         test_segment();
         return failures != 0;
     }
-    test_first_call();
+    if (part == "lost") {
+        test_real_device_lost();
+        return failures != 0;
+    }
+    if (simt::emulated())
+        test_first_call();
     test_automatic_backend();
-    test_devices();
+    if (simt::emulated())
+        test_devices();
     test_following();
     test_faults();
     test_captured(erosions);

@@ -494,6 +494,10 @@ SIMT_DRIVER_FUNCTION CUresult set_current(CUcontext current) {
 
 namespace simt {
 
+bool emulated() {
+    return true;
+}
+
 void fail_call(std::size_t k, cudaError_t error) {
     const std::lock_guard lock(mutex);
     failing_call = k == 0 ? 0 : call_count + k;
@@ -534,6 +538,19 @@ std::size_t live_bytes() {
 std::size_t live_objects() {
     const std::lock_guard lock(mutex);
     return object_count;
+}
+
+cudaError_t malloc_visible(void **memory, std::size_t bytes) {
+    return cudaMalloc(memory, bytes);
+}
+
+cudaError_t free_visible(void *memory) {
+    return cudaFree(memory);
+}
+
+void *own_context() {
+    static CUctx_st made;
+    return context = &made;
 }
 
 std::size_t pending() {

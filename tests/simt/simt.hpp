@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What a test can ask of the emulated toolkit, beyond CUDA's own interface. The environment says
+// What a test can ask of the emulated toolkit, beyond CUDA's own interface; for faults.cpp
+// device.cpp answers, on a real device. The environment says
 //     GPV_SIMT_SEED   the order of threads and blocks; a program that fails prints it; default 1
 //     GPV_SIMT_ARCH   ten times the compute capability; default 90
 #pragma once
@@ -10,6 +11,9 @@
 #include <cuda_runtime.h>
 
 namespace simt {
+
+/// Whether there is no real device.
+bool emulated();
 
 /// As GPV_SIMT_SEED.
 void seed(std::uint64_t value);
@@ -37,6 +41,15 @@ void reset();
 /// Device and pinned memory; streams, events, graphs and executable graphs.
 std::size_t live_bytes();
 std::size_t live_objects();
+
+/// Device memory that the host can read and write, which emulated memory always is.
+cudaError_t malloc_visible(void **memory, std::size_t bytes);
+cudaError_t free_visible(void *memory);
+
+/// A context, a CUcontext, that the program has made. It is current.
+void *own_context();
+
+// What only the emulation has:
 
 /// Operations that wait in the queue.
 std::size_t pending();
