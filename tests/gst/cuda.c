@@ -38,6 +38,32 @@ static Pair pair_new(GstCudaContext *context) {
     return pair_of("gpuerode", context);
 }
 
+static void set_pair_output(Pair *pair, const gchar *output) {
+    set_output(pair->tested, output);
+    set_output(pair->model, output);
+}
+
+/* Of each element the output that has the format of the input. */
+static const struct {
+    const gchar *name, *output;
+} drawing[] = {{"gpuerode", NULL},
+               {"gpuccl", "colorize"},
+               {"gpukmeans", "quantized"},
+               {"gpusift", "rich"},
+               {"gpugraphcut", "overlay"}};
+
+/* gpuccl has no colours in GRAY8. */
+static guint draws_in_formats(gint element) {
+    return g_str_equal(drawing[element].name, "gpuccl") ? cuda_formats : G_N_ELEMENTS(formats);
+}
+
+static Pair drawing_pair(gint element, GstCudaContext *context) {
+    Pair pair = pair_of(drawing[element].name, context);
+    if (drawing[element].output)
+        set_pair_output(&pair, drawing[element].output);
+    return pair;
+}
+
 static void pair_free(Pair *pair) {
     gst_harness_teardown(pair->tested);
     gst_harness_teardown(pair->model);
@@ -85,6 +111,40 @@ static guint64 stat_of(GstHarness *h, const gchar *name) {
     return value;
 }
 
+/* ---- what is left behind ---- */
+
+typedef struct {
+    gsize device_bytes;
+    guint threads;
+} Use;
+
+static guint count_threads(void) {
+    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
+    guint count = 0;
+    while (g_dir_read_name(tasks))
+        count++;
+    g_dir_close(tasks);
+    return count;
+}
+
+/* libgstcuda has no cuMemGetInfo(). */
+static Use use_now(GstCudaContext *context) {
+    static CUresult(CUDAAPI * get_info)(gsize * unused, gsize * total);
+    gsize unused = 0, total = 0;
+    Use use;
+    if (!get_info) {
+        GModule *driver = g_module_open("libcuda.so.1", G_MODULE_BIND_LAZY);
+        fail_unless(driver != NULL);
+        fail_unless(g_module_symbol(driver, "cuMemGetInfo_v2", (gpointer *)&get_info));
+    }
+    fail_unless(gst_cuda_context_push(context));
+    fail_unless_equals_int(get_info(&unused, &total), CUDA_SUCCESS);
+    gst_cuda_context_pop(NULL);
+    use.device_bytes = total - unused;
+    use.threads = count_threads();
+    return use;
+}
+
 /* ---- pixels ---- */
 
 /* Every format and size, as libgstcuda lays it out and with odd strides and offsets. */
@@ -114,23 +174,32 @@ static void check_system_frame(Pair *pair, const GstVideoInfo *info) {
     gst_buffer_unref(expected);
 }
 
+/* Row 20 of docs/testing.md. The first frame is the largest. */
 GST_START_TEST(test_renegotiation_between_memories) {
+    enum { warm_up = 100, changes = warm_up + 1000 };
     GstCudaContext *context = new_context();
-    Pair pair = pair_new(context);
-    for (guint i = 0; i < 60; i++) {
+    Pair pair = drawing_pair(__i__, context);
+    Use before = {0}, after;
+    for (gint i = 0; i < changes; i++) {
         const gboolean cuda = i % 2;
         GstVideoInfo info =
-            make_info(formats[i * 5 % (cuda ? cuda_formats : G_N_ELEMENTS(formats))],
-                      1 + (gint)(i * 37 % 90), 1 + (gint)(i * 53 % 70));
+            make_info(formats[(guint)i * 5 % (cuda ? cuda_formats : draws_in_formats(__i__))],
+                      90 - i * 37 % 90, 70 - i * 53 % 70);
+        if (i == warm_up)
+            before = use_now(context);
         set_pair_info(&pair, &info, cuda);
         if (cuda)
             fail_unless(check_frame(&pair, &info, cuda_buffer(context, &info)) == context);
         else
             check_system_frame(&pair, &info);
     }
-    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), 60);
-    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), 30);
-    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), 30);
+    after = use_now(context);
+    g_print("%s: %d changes: device memory %+" G_GINT64_FORMAT " bytes\n", drawing[__i__].name,
+            changes - warm_up, (gint64)after.device_bytes - (gint64)before.device_bytes);
+    fail_unless(after.device_bytes <= before.device_bytes + (2 << 20));
+    fail_unless_equals_uint64(stat_of(pair.tested, "frames"), changes);
+    fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), changes / 2);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), changes / 2);
     pair_free(&pair);
     gst_object_unref(context);
 }
@@ -190,11 +259,6 @@ GST_START_TEST(test_wrong_buffers) {
 GST_END_TEST
 
 /* ---- outputs ---- */
-
-static void set_pair_output(Pair *pair, const gchar *output) {
-    set_output(pair->tested, output);
-    set_output(pair->model, output);
-}
 
 static void assert_same_luma(const GstVideoFrame *got, const GstVideoFrame *expected, gsize bytes) {
     for (gint y = 0; y < GST_VIDEO_FRAME_HEIGHT(got); y++)
@@ -525,28 +589,40 @@ GST_START_TEST(test_second_device) {
 }
 GST_END_TEST
 
-static gpointer run_pair(gpointer user) {
+typedef struct {
+    gint first; /* of the elements */
+    gint done;
+} Worker;
+
+/* All five elements, one after the other, each on frames of its own. */
+static gpointer run_pairs(gpointer user) {
+    Worker *worker = (Worker *)user;
     GstCudaContext *context = new_context();
-    Pair pair = pair_new(context);
-    for (gint i = 0; i < 20; i++) {
-        GstVideoInfo info = make_info(formats[i % cuda_formats], 31 + i, 57 - i);
-        set_pair_info(&pair, &info, TRUE);
-        check_frame(&pair, &info, cuda_buffer(context, &info));
+    for (gint e = 0; e < (gint)G_N_ELEMENTS(drawing); e++) {
+        Pair pair = drawing_pair((worker->first + e) % (gint)G_N_ELEMENTS(drawing), context);
+        for (gint i = 0; i < 20; i++) {
+            GstVideoInfo info = make_info(formats[i % cuda_formats], 31 + i, 57 - i);
+            set_pair_info(&pair, &info, TRUE);
+            check_frame(&pair, &info, cuda_buffer(context, &info));
+            worker->done++;
+        }
+        pair_free(&pair);
     }
-    pair_free(&pair);
     gst_object_unref(context);
-    g_atomic_int_inc((gint *)user);
     return NULL;
 }
 
 GST_START_TEST(test_16_pipelines) {
     GThread *threads[16];
-    gint done = 0;
-    for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
-        threads[i] = g_thread_new("pipeline", run_pair, &done);
-    for (guint i = 0; i < G_N_ELEMENTS(threads); i++)
+    Worker workers[16] = {{0, 0}};
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
+        workers[i].first = (gint)i;
+        threads[i] = g_thread_new("pipeline", run_pairs, &workers[i]);
+    }
+    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
         g_thread_join(threads[i]);
-    fail_unless_equals_int(done, G_N_ELEMENTS(threads));
+        fail_unless_equals_int(workers[i].done, 20 * G_N_ELEMENTS(drawing));
+    }
 }
 GST_END_TEST
 
@@ -665,39 +741,7 @@ GST_START_TEST(test_stock_elements) {
 }
 GST_END_TEST
 
-/* ---- what is left behind ---- */
-
-typedef struct {
-    gsize device_bytes;
-    guint threads;
-} Use;
-
-static guint count_threads(void) {
-    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
-    guint count = 0;
-    while (g_dir_read_name(tasks))
-        count++;
-    g_dir_close(tasks);
-    return count;
-}
-
-/* libgstcuda has no cuMemGetInfo(). */
-static Use use_now(GstCudaContext *context) {
-    static CUresult(CUDAAPI * get_info)(gsize * unused, gsize * total);
-    gsize unused = 0, total = 0;
-    Use use;
-    if (!get_info) {
-        GModule *driver = g_module_open("libcuda.so.1", G_MODULE_BIND_LAZY);
-        fail_unless(driver != NULL);
-        fail_unless(g_module_symbol(driver, "cuMemGetInfo_v2", (gpointer *)&get_info));
-    }
-    fail_unless(gst_cuda_context_push(context));
-    fail_unless_equals_int(get_info(&unused, &total), CUDA_SUCCESS);
-    gst_cuda_context_pop(NULL);
-    use.device_bytes = total - unused;
-    use.threads = count_threads();
-    return use;
-}
+/* ---- cycles ---- */
 
 typedef struct {
     GstCudaContext *context; /* of the measurement, and of frames */
@@ -793,7 +837,6 @@ static Suite *cuda_suite(void) {
     Suite *suite = suite_create("cuda");
     TCase *tcase = add_case(suite, "pixels");
     tcase_add_loop_test(tcase, test_formats, 0, cuda_formats);
-    tcase_add_test(tcase, test_renegotiation_between_memories);
     tcase_add_test(tcase, test_pending_upload);
     tcase_add_test(tcase, test_wrong_buffers);
     tcase_add_loop_test(tcase, test_ccl_outputs, 0, cuda_formats);
@@ -802,6 +845,8 @@ static Suite *cuda_suite(void) {
     tcase_add_loop_test(tcase, test_graphcut_outputs, 0, cuda_formats);
     tcase_add_loop_test(tcase, test_graphcut_seeds, 0, cuda_formats);
     tcase_add_loop_test(tcase, test_sift_overlays, 0, cuda_formats);
+    tcase = add_case(suite, "changes");
+    tcase_add_loop_test(tcase, test_renegotiation_between_memories, 0, G_N_ELEMENTS(drawing));
     tcase = add_case(suite, "contexts");
     tcase_add_test(tcase, test_context_query);
     tcase_add_test(tcase, test_context_is_shared);
