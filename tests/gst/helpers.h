@@ -157,6 +157,25 @@ static inline void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuff
     gst_video_frame_unmap(&b);
 }
 
+/* Of its pixels, without what pads them. */
+static inline gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer) {
+    GChecksum *sum = g_checksum_new(G_CHECKSUM_MD5);
+    GstVideoFrame frame;
+    gchar *text;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
+        const guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
+        gsize bytes, rows;
+        plane_size(info, p, &bytes, &rows);
+        for (; rows > 0; rows--, row += GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p))
+            g_checksum_update(sum, row, (gssize)bytes);
+    }
+    gst_video_frame_unmap(&frame);
+    text = g_strdup(g_checksum_get_string(sum));
+    g_checksum_free(sum);
+    return text;
+}
+
 typedef struct {
     gint width, height;
     guint8 *pixels;

@@ -7,6 +7,7 @@
  */
 #include "clip.h"
 #include "library.h"
+#include "properties.h"
 
 enum { width = 64, height = 48, clip_frames = 25 };
 
@@ -189,91 +190,18 @@ GST_END_TEST
 
 enum { changes = 3000, changes_between_frames = 25 };
 
-/* What would take too long for a frame of a test, or is no value though it is in the range. */
-static const struct {
-    const gchar *name;
-    gint least, most;
-} limits[] = {{"radius", 0, 40},        {"radius-y", -1, 40},    {"iterations", 1, 3},
-              {"clusters", 2, 32},      {"max-clusters", 2, 32}, {"max-iterations", 0, 50},
-              {"n-octave-layers", 1, 8}};
-
-static gint random_int(const GParamSpecInt *spec) {
-    gint least = spec->minimum, most = spec->maximum;
-    for (guint i = 0; i < G_N_ELEMENTS(limits); i++)
-        if (g_str_equal(spec->parent_instance.name, limits[i].name)) {
-            least = limits[i].least;
-            most = limits[i].most;
-        }
-    return (gint)((gint64)least + (gint64)(g_random_double() * ((gdouble)most - least + 1)));
-}
-
-/* Of all sizes. */
-static gfloat random_float(const GParamSpecFloat *spec) {
-    const gdouble part = pow(10, g_random_double_range(-6, 0));
-    return (gfloat)(spec->minimum + part * ((gdouble)spec->maximum - spec->minimum));
-}
-
-static const gchar *random_text(const gchar *name, const gchar *picture) {
-    static const gchar *const rects[] = {"4,4,20,20", "0,0,64,48", "-5,-5,30,90", "60,40,9,9"};
-    if (g_str_equal(name, "rect"))
-        return rects[g_random_int_range(0, G_N_ELEMENTS(rects))];
-    return g_str_equal(name, "reference") && g_random_boolean() ? NULL : picture;
-}
-
-static void change_one(GstElement *element, GParamSpec *spec, const gchar *picture) {
-    GValue value = G_VALUE_INIT;
-    g_value_init(&value, spec->value_type);
-    if (G_IS_PARAM_SPEC_INT(spec))
-        g_value_set_int(&value, random_int(G_PARAM_SPEC_INT(spec)));
-    else if (G_IS_PARAM_SPEC_UINT(spec))
-        g_value_set_uint(&value, g_random_int());
-    else if (G_IS_PARAM_SPEC_UINT64(spec))
-        g_value_set_uint64(&value, g_random_int());
-    else if (G_IS_PARAM_SPEC_FLOAT(spec))
-        g_value_set_float(&value, random_float(G_PARAM_SPEC_FLOAT(spec)));
-    else if (G_IS_PARAM_SPEC_BOOLEAN(spec))
-        g_value_set_boolean(&value, g_random_boolean());
-    else if (G_IS_PARAM_SPEC_STRING(spec))
-        g_value_set_string(&value, random_text(spec->name, picture));
-    else if (G_IS_PARAM_SPEC_ENUM(spec)) {
-        const GEnumClass *klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
-        g_value_set_enum(&value, klass->values[g_random_int_range(0, (gint)klass->n_values)].value);
-    } else
-        fail("%s is of a type that is not changed here", spec->name);
-    g_object_set_property(G_OBJECT(element), spec->name, &value);
-    g_value_unset(&value);
-}
-
 typedef struct {
     GstElement *pipeline;
-    const gchar *picture;
-    GPtrArray *elements, *specs; /* one of each for every property that is live */
+    Properties properties;
     gint frames;
 } Changer;
-
-static void add_properties(Changer *changer, const gchar *name) {
-    GstElement *element = element_of(changer->pipeline, name);
-    guint count = 0;
-    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
-    for (guint i = 0; i < count; i++)
-        if ((specs[i]->flags & GST_PARAM_MUTABLE_PLAYING) && (specs[i]->flags & G_PARAM_WRITABLE) &&
-            g_str_has_prefix(g_type_name(specs[i]->owner_type), "GstGpu")) {
-            g_ptr_array_add(changer->elements, element);
-            g_ptr_array_add(changer->specs, specs[i]);
-        }
-    g_free(specs);
-    gst_object_unref(element); /* the pipeline holds it */
-}
 
 /* As an application would: frames keep coming meanwhile. */
 static gpointer change_properties(gpointer user) {
     Changer *changer = user;
-    const guint count = changer->specs->len;
     for (guint i = 0; i < changes; i++) {
-        const guint which = (guint)g_random_int_range(0, (gint)count);
         const gint before = g_atomic_int_get(&changer->frames);
-        change_one(g_ptr_array_index(changer->elements, which),
-                   g_ptr_array_index(changer->specs, which), changer->picture);
+        change_any(&changer->properties);
         for (guint ms = 0; i % changes_between_frames == 0 && ms < 60000 &&
                            g_atomic_int_get(&changer->frames) == before;
              ms++)
@@ -300,7 +228,7 @@ GST_START_TEST(test_properties) {
         "gpuccl name=gpuccl backend=%s ! fakesink name=sink sync=false",
         test_backend(), test_backend(), test_backend(), test_backend(), test_backend());
     File picture = file_new("picture.mkv");
-    Changer changer = {launch(text), picture.path, g_ptr_array_new(), g_ptr_array_new(), 0};
+    Changer changer = {launch(text), properties_new(picture.path), 0};
     GstElement *sink = element_of(changer.pipeline, "sink");
     GstElement *cut = element_of(changer.pipeline, "gpugraphcut");
     GThread *thread;
@@ -310,10 +238,10 @@ GST_START_TEST(test_properties) {
     g_random_set_seed(seed);
     write_clip(&picture, width, height, 1);
     /* What seed-source may ask for at any time. */
-    g_object_set(cut, "seeds", changer.picture, "rect", "4,4,20,20", NULL);
+    g_object_set(cut, "seeds", picture.path, "rect", "4,4,20,20", NULL);
     for (guint i = 0; i < stage_count; i++)
-        add_properties(&changer, stages[i].name);
-    fail_unless(changer.specs->len > 50, "%u properties", changer.specs->len);
+        add_properties(&changer.properties, changer.pipeline, stages[i].name);
+    fail_unless(changer.properties.specs->len > 50, "%u properties", changer.properties.specs->len);
     probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, count_frame, &changer.frames);
     reach(changer.pipeline, GST_STATE_PLAYING);
     thread = g_thread_new("properties", change_properties, &changer);
@@ -321,11 +249,10 @@ GST_START_TEST(test_properties) {
     failure = g_thread_join(thread);
     fail_unless(failure == NULL, "%s", failure);
     reach(changer.pipeline, GST_STATE_NULL);
-    g_print("%u changes of %u properties, %d frames\n", (guint)changes, changer.specs->len,
-            changer.frames);
+    g_print("%u changes of %u properties, %d frames\n", (guint)changes,
+            changer.properties.specs->len, changer.frames);
     fail_unless(changer.frames >= changes / changes_between_frames);
-    g_ptr_array_unref(changer.elements);
-    g_ptr_array_unref(changer.specs);
+    properties_free(&changer.properties);
     gst_object_unref(cut);
     gst_object_unref(sink);
     gst_object_unref(changer.pipeline);

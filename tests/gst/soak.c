@@ -15,24 +15,6 @@
 #define CHECKED 1000
 #define BUFFERS 7 /* shares no factor with CHECKED, so that each of them is checked */
 
-static gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer) {
-    GChecksum *sum = g_checksum_new(G_CHECKSUM_MD5);
-    GstVideoFrame frame;
-    gchar *text;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
-        const guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
-        gsize bytes, rows;
-        plane_size(info, p, &bytes, &rows);
-        for (; rows > 0; rows--, row += GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p))
-            g_checksum_update(sum, row, (gssize)bytes);
-    }
-    gst_video_frame_unmap(&frame);
-    text = g_strdup(g_checksum_get_string(sum));
-    g_checksum_free(sum);
-    return text;
-}
-
 static gsize device_memory_in_use(void) {
     gsize unused = 0, total = 0;
     fail_unless_equals_int(cudaMemGetInfo(&unused, &total), cudaSuccess);

@@ -1,0 +1,580 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What the elements do not lose or gather in the long run, on the CPU:
+ *
+ *     gst-endurance cycles            from NULL to PLAYING and back, 10000 times
+ *     gst-endurance renegotiations    1000 changes of format and size
+ *     gst-endurance seeks             1000 flushing seeks, and a minute, while properties change
+ *     gst-endurance soak              1000000 frames
+ *     gst-endurance pipelines         16 at a time, each as if it were alone
+ *
+ * Each of them with every element. Less often, unless GPV_TEST_FULL is set; GPV_TEST_ROUNDS says
+ * how often instead.
+ */
+#include "clip.h"
+#include "library.h"
+#include "properties.h"
+
+#include <malloc.h>
+#include <signal.h>
+
+enum { width = 64, height = 48, stuck_seconds = 60 };
+
+/* Without what a frame takes over from the one before. The last one is given its reference. */
+static const gchar *const tested[] = {"gpuerode radius=2",
+                                      "gpuccl",
+                                      "gpukmeans clusters=4 warm-start=false",
+                                      "gpugraphcut warm-start=false",
+                                      "gpusift overlay=rich",
+                                      "gpusift overlay=outline min-inliers=4 reference="};
+
+static guint rounds(guint full, guint otherwise) {
+    const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
+    if (wanted)
+        return (guint)g_ascii_strtoull(wanted, NULL, 10);
+    return g_getenv("GPV_TEST_FULL") ? full : otherwise;
+}
+
+/* ---- an element ---- */
+
+typedef struct {
+    File picture;
+    gchar *text; /* of gst-launch */
+} Tested;
+
+static Tested tested_new(gint i) {
+    Tested element = {file_new("picture.mkv"), NULL};
+    write_clip(&element.picture, width, height, 1);
+    element.text = g_strdup_printf("%s%s backend=cpu name=tested", tested[i],
+                                   g_str_has_suffix(tested[i], "=") ? element.picture.path : "");
+    return element;
+}
+
+static void tested_free(Tested *element) {
+    g_free(element->text);
+    file_free(&element->picture);
+}
+
+/* ---- memory ---- */
+
+typedef struct {
+    const gchar *name;
+    guint settled, rounds;
+    gint64 started;
+    gsize rss;
+    guint threads;
+} Usage;
+
+/* Without what malloc() keeps for later, which depends on which thread came when. */
+static gsize resident_bytes(void) {
+    gchar *text = NULL;
+    gsize bytes;
+    malloc_trim(0);
+    fail_unless(g_file_get_contents("/proc/self/statm", &text, NULL, NULL));
+    bytes = g_ascii_strtoull(strchr(text, ' '), NULL, 10) * (gsize)sysconf(_SC_PAGESIZE);
+    g_free(text);
+    return bytes;
+}
+
+static guint thread_count(void) {
+    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
+    guint count = 0;
+    fail_unless(tasks != NULL);
+    while (g_dir_read_name(tasks))
+        count++;
+    g_dir_close(tasks);
+    return count;
+}
+
+static Usage usage_new(const gchar *name, guint count) {
+    Usage usage = {name, count / 10, count, g_get_monotonic_time(), 0, 0};
+    return usage;
+}
+
+/* Before each round: what is in use after the first tenth of them counts. */
+static void usage_note(Usage *usage, guint round) {
+    if (round == usage->settled) {
+        usage->rss = resident_bytes();
+        usage->threads = thread_count();
+    }
+    if (usage->rounds >= 10000 && round % (usage->rounds / 10) == 0)
+        g_print("%s: %u of %u, %" G_GSIZE_FORMAT " KiB\n", usage->name, round, usage->rounds,
+                resident_bytes() / 1024);
+}
+
+/* At most 1 MiB more, where nobody else watches memory, and it has been long enough. */
+static void usage_check(const Usage *usage, gboolean judged) {
+    const gint64 growth = (gint64)resident_bytes() - (gint64)usage->rss;
+    guint threads = thread_count();
+    /* Those of GLib's pools that idle end after a quarter of a minute. */
+    for (guint ms = 0; judged && threads > usage->threads && ms < 20000; ms += 100) {
+        g_usleep(100 * 1000);
+        threads = thread_count();
+    }
+    g_print("%s: %u times in %.1f s, after the first %u memory %+" G_GINT64_FORMAT
+            " KiB, threads %+d\n",
+            usage->name, usage->rounds,
+            (gdouble)(g_get_monotonic_time() - usage->started) / G_USEC_PER_SEC, usage->settled,
+            growth / 1024, (gint)threads - (gint)usage->threads);
+#ifndef SANITIZED
+    if (judged && usage->rounds >= 100 && !g_getenv("GST_TRACERS")) {
+        fail_unless(growth <= 1024 * 1024, "%s: memory grows", usage->name);
+        fail_unless(threads <= usage->threads, "%s: threads stay", usage->name);
+    }
+#endif
+}
+
+/* ---- cycles ---- */
+
+static void cycle(const gchar *element, const gchar *name, gboolean judged) {
+    gchar *text = g_strdup_printf("videotestsrc num-buffers=1 ! "
+                                  "video/x-raw,format=RGBA,width=%d,height=%d ! %s ! "
+                                  "fakesink sync=false",
+                                  (gint)width, (gint)height, element);
+    GstElement *pipeline = launch(text);
+    const guint count = rounds(10000, 500);
+    Usage usage = usage_new(name, count);
+    for (guint i = 0; i < count; i++) {
+        usage_note(&usage, i);
+        reach(pipeline, GST_STATE_PLAYING);
+        wait_for_eos(pipeline);
+        reach(pipeline, GST_STATE_NULL);
+    }
+    usage_check(&usage, judged);
+    gst_object_unref(pipeline);
+    g_free(text);
+}
+
+GST_START_TEST(test_cycles) {
+    Tested element = tested_new(__i__);
+    cycle(element.text, tested[__i__], TRUE);
+    tested_free(&element);
+}
+GST_END_TEST
+
+/* What GStreamer itself takes meanwhile, to compare with. */
+GST_START_TEST(test_stock_cycles) {
+    cycle("videoconvert ! video/x-raw,format=NV12", "videoconvert", FALSE);
+}
+GST_END_TEST
+
+/* ---- renegotiations ---- */
+
+static GstHarness *harness_of(const Tested *element) {
+    return harness_with(launch(element->text));
+}
+
+/* The harness keeps them. */
+static void drop_events(GstHarness *h) {
+    GstEvent *event;
+    while ((event = gst_harness_try_pull_event(h)) != NULL)
+        gst_event_unref(event);
+    reconfigure_events(h);
+}
+
+enum { shapes = 63 };
+
+static GstVideoInfo shape_info(guint shape) {
+    return make_info(formats[shape % G_N_ELEMENTS(formats)], 1 + (gint)(shape * 37 % 90),
+                     1 + (gint)(shape * 53 % 70));
+}
+
+GST_START_TEST(test_renegotiations) {
+    Tested element = tested_new(__i__);
+    GstHarness *h = harness_of(&element);
+    const guint changes = rounds(1000, 200);
+    Usage usage = usage_new(tested[__i__], changes);
+    GstBuffer *in[shapes];
+    gchar *expected[shapes];
+    guint shape = 0;
+    gint64 longest = 0;
+    usage.settled = MAX(usage.settled, shapes); /* each has been there once */
+    for (guint i = 0; i < shapes; i++) {
+        GstVideoInfo info = shape_info(i);
+        GstHarness *fresh = harness_of(&element);
+        GstBuffer *out;
+        in[i] = random_frame(&info);
+        set_info(fresh, &info);
+        out = gst_harness_push_and_pull(fresh, gst_buffer_copy_deep(in[i]));
+        expected[i] = checksum(&info, out);
+        gst_buffer_unref(out);
+        gst_harness_teardown(fresh);
+    }
+    for (guint i = 0; i < changes; i++) {
+        GstVideoInfo info;
+        GstBuffer *out;
+        gchar *sum;
+        gint64 start;
+        usage_note(&usage, i);
+        shape = i < shapes ? i : (shape + 1 + (guint)g_random_int_range(0, shapes - 1)) % shapes;
+        info = shape_info(shape);
+        start = g_get_monotonic_time();
+        set_info(h, &info);
+        out = gst_harness_push_and_pull(h, gst_buffer_copy_deep(in[shape]));
+        longest = MAX(longest, g_get_monotonic_time() - start);
+        assert_output_caps(h, &info);
+        sum = checksum(&info, out);
+        fail_unless_equals_string(sum, expected[shape]);
+        g_free(sum);
+        gst_buffer_unref(out);
+        drop_events(h);
+    }
+    fail_unless_equals_int(gst_harness_buffers_received(h), changes);
+    fail_unless(longest < 5 * G_USEC_PER_SEC);
+    usage_check(&usage, TRUE);
+    gst_harness_teardown(h);
+    for (guint i = 0; i < shapes; i++) {
+        gst_buffer_unref(in[i]);
+        g_free(expected[i]);
+    }
+    tested_free(&element);
+}
+GST_END_TEST
+
+/* ---- seeks ---- */
+
+enum { clip_frames = 100 };
+static const GstClockTime frame_time = GST_SECOND / 10;
+
+typedef struct {
+    GstElement *pipeline;
+    Properties properties;
+    gboolean stop;
+    /* What comes to the sink. */
+    gboolean flushing;
+    guint32 flushed, segment; /* numbers of the seek that they are of */
+    GstClockTime next;
+    gint ended;  /* likewise, atomic */
+    gint frames; /* atomic */
+} Sought;
+
+static GstPadProbeReturn follow_seek(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                     gpointer user) {
+    Sought *sought = user;
+    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(probe);
+    const GstSegment *segment;
+    switch (GST_EVENT_TYPE(event)) {
+    case GST_EVENT_FLUSH_START:
+        sought->flushing = TRUE;
+        break;
+    case GST_EVENT_FLUSH_STOP:
+        sought->flushing = FALSE;
+        sought->flushed = gst_event_get_seqnum(event);
+        break;
+    case GST_EVENT_SEGMENT:
+        gst_event_parse_segment(event, &segment);
+        sought->segment = gst_event_get_seqnum(event);
+        sought->next = segment->start;
+        break;
+    case GST_EVENT_EOS:
+        if (!sought->flushing)
+            fail_unless_equals_clocktime(sought->next, clip_frames * frame_time);
+        g_atomic_int_set(&sought->ended, (gint)gst_event_get_seqnum(event));
+        break;
+    default:
+        break;
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+/* From where the last seek went to, one after the other. */
+static GstPadProbeReturn follow_frame(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                      gpointer user) {
+    Sought *sought = user;
+    if (!sought->flushing) {
+        fail_unless(sought->segment == sought->flushed || !sought->flushed, "a stale segment");
+        fail_unless_equals_clocktime(GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(probe)),
+                                     sought->next);
+        sought->next += frame_time;
+        g_atomic_int_inc(&sought->frames);
+    }
+    return GST_PAD_PROBE_OK;
+}
+
+static GstBusSyncReply drop_message(G_GNUC_UNUSED GstBus *bus, GstMessage *message,
+                                    G_GNUC_UNUSED gpointer user) {
+    fail_if(GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR);
+    gst_message_unref(message);
+    return GST_BUS_DROP;
+}
+
+static gpointer keep_changing(gpointer user) {
+    Sought *sought = user;
+    while (!g_atomic_int_get(&sought->stop)) {
+        change_any(&sought->properties);
+        g_usleep(500);
+    }
+    return NULL;
+}
+
+static guint32 seek_to(GstElement *pipeline, GstClockTime from) {
+    GstEvent *event = gst_event_new_seek(
+        1.0, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, GST_SEEK_TYPE_SET,
+        (gint64)from, GST_SEEK_TYPE_SET, (gint64)(clip_frames * frame_time));
+    const guint32 number = gst_event_get_seqnum(event);
+    fail_unless(gst_element_send_event(pipeline, event));
+    return number;
+}
+
+static GstClockTime random_time(void) {
+    return (GstClockTime)g_random_int_range(0, clip_frames - 10) * frame_time;
+}
+
+static void seek_paused(GstElement *pipeline, gboolean steps) {
+    const GstClockTime to = random_time();
+    reach(pipeline, GST_STATE_PAUSED);
+    seek_to(pipeline, to);
+    reach(pipeline, GST_STATE_PAUSED);
+    fail_unless_equals_clocktime(preroll_time(pipeline), to);
+    if (steps) {
+        fail_unless(gst_element_send_event(
+            pipeline, gst_event_new_step(GST_FORMAT_BUFFERS, 3, 1.0, TRUE, FALSE)));
+        reach(pipeline, GST_STATE_PAUSED);
+        fail_unless_equals_clocktime(preroll_time(pipeline), to + 3 * frame_time);
+    }
+    reach(pipeline, GST_STATE_PLAYING);
+}
+
+static void seek_to_the_end(Sought *sought) {
+    const guint32 number = seek_to(sought->pipeline, (clip_frames - 3) * frame_time);
+    while (g_atomic_int_get(&sought->ended) != (gint)number)
+        g_usleep(1000);
+}
+
+static void seek_while_playing(GstElement *pipeline) {
+    seek_to(pipeline, random_time());
+    g_usleep((gulong)g_random_int_range(0, 20000));
+}
+
+static void say_stuck(G_GNUC_UNUSED int number) {
+    static const char text[] = "no progress within a minute\n";
+    G_GNUC_UNUSED const ssize_t written = write(STDERR_FILENO, text, sizeof text - 1);
+    abort();
+}
+
+GST_START_TEST(test_seeks) {
+    Tested element = tested_new(__i__);
+    gchar *text = g_strdup_printf("videotestsrc pattern=smpte ! "
+                                  "video/x-raw,format=NV12,width=%d,height=%d,framerate=10/1 ! "
+                                  "queue max-size-buffers=3 ! %s ! fakesink name=sink sync=false",
+                                  (gint)width, (gint)height, element.text);
+    Sought sought = {launch(text), properties_new(element.picture.path), .stop = FALSE};
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(sought.pipeline), "sink");
+    GstElement *changed = gst_bin_get_by_name(GST_BIN(sought.pipeline), "tested");
+    GstBus *bus = gst_element_get_bus(sought.pipeline);
+    const guint seeks = rounds(1000, 100);
+    const gint64 start = g_get_monotonic_time();
+    const gint64 least = seeks >= 1000 ? 60 * G_USEC_PER_SEC : 0;
+    GThread *thread;
+    guint done;
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(changed), "rect"))
+        g_object_set(changed, "seeds", element.picture.path, "rect", "4,4,20,20", NULL);
+    add_properties(&sought.properties, sought.pipeline, "tested");
+    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH,
+              follow_seek, &sought);
+    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, follow_frame, &sought);
+    gst_bus_set_sync_handler(bus, drop_message, NULL, NULL);
+    signal(SIGALRM, say_stuck);
+    reach(sought.pipeline, GST_STATE_PLAYING);
+    thread = g_thread_new("properties", keep_changing, &sought);
+    for (done = 0; done < seeks || g_get_monotonic_time() - start < least; done++) {
+        alarm(stuck_seconds);
+        if (done % 8 == 0)
+            seek_to_the_end(&sought);
+        else if (done % 8 < 3)
+            seek_paused(sought.pipeline, done % 8 == 1);
+        else
+            seek_while_playing(sought.pipeline);
+    }
+    g_atomic_int_set(&sought.stop, TRUE);
+    g_thread_join(thread);
+    reach(sought.pipeline, GST_STATE_NULL);
+    alarm(0);
+    g_print("%s: %u seeks and %d frames in %.1f s\n", tested[__i__], done, sought.frames,
+            (gdouble)(g_get_monotonic_time() - start) / G_USEC_PER_SEC);
+    fail_unless(sought.frames > (gint)done / 2);
+    properties_free(&sought.properties);
+    gst_object_unref(bus);
+    gst_object_unref(changed);
+    gst_object_unref(sink);
+    gst_object_unref(sought.pipeline);
+    g_free(text);
+    tested_free(&element);
+}
+GST_END_TEST
+
+/* ---- soak ---- */
+
+enum { soak_width = 16, soak_height = 12 };
+enum { pictures = 7 }; /* shares no factor with 100 and 1000, so that each of them is checked */
+
+GST_START_TEST(test_soak) {
+    Tested element = tested_new(__i__);
+    GstHarness *h = harness_of(&element);
+    GstBuffer *picture = photograph(), *in[pictures];
+    GstVideoInfo info = make_info("RGB", soak_width, soak_height);
+    gchar *expected[pictures] = {NULL};
+    const guint frames = rounds(1000000, 2000);
+    const guint checked = frames >= 1000000 ? 1000 : 100;
+    Usage usage = usage_new(tested[__i__], frames);
+    for (guint i = 0; i < pictures; i++)
+        in[i] = camera_frame(picture, soak_width, soak_height, i);
+    set_info(h, &info);
+    for (guint i = 0; i < frames; i++) {
+        GstBuffer *out;
+        usage_note(&usage, i);
+        out = gst_harness_push_and_pull(h, gst_buffer_ref(in[i % pictures]));
+        if (i < pictures)
+            expected[i] = checksum(&info, out);
+        if (i % checked == 0) {
+            gchar *sum = checksum(&info, out);
+            fail_unless_equals_string(sum, expected[i % pictures]);
+            g_free(sum);
+        }
+        gst_buffer_unref(out);
+    }
+    usage_check(&usage, TRUE);
+    gst_harness_teardown(h);
+    for (guint i = 0; i < pictures; i++) {
+        gst_buffer_unref(in[i]);
+        g_free(expected[i]);
+    }
+    gst_buffer_unref(picture);
+    tested_free(&element);
+}
+GST_END_TEST
+
+/* ---- pipelines ---- */
+
+enum { pipelines = 16 };
+
+typedef struct {
+    GstElement *pipeline;
+    GstVideoInfo info;
+    GPtrArray *out; /* buffers */
+} Player;
+
+static GstPadProbeReturn keep_frame(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                    gpointer frames) {
+    g_ptr_array_add(frames, gst_buffer_copy_deep(GST_PAD_PROBE_INFO_BUFFER(probe)));
+    return GST_PAD_PROBE_OK;
+}
+
+/* Each has other frames, in another format; every second one looks for a reference. */
+static Player player_new(guint number, guint frames, const gchar *reference) {
+    static const ChainLook look = {"rich", "colorize", "overlay", TRUE};
+    const gchar *format = formats[number % G_N_ELEMENTS(formats)];
+    gchar *chain = chain_text(&look, "cpu", "");
+    gchar *text = g_strdup_printf("appsrc name=source format=time "
+                                  "caps=video/x-raw,format=RGB,width=%d,height=%d,framerate=25/1 ! "
+                                  "videoconvert ! video/x-raw,format=%s ! %s ! "
+                                  "fakesink name=sink sync=false",
+                                  (gint)width, (gint)height, format, chain);
+    Player player = {launch(text), make_info(format, width, height),
+                     g_ptr_array_new_with_free_func((GDestroyNotify)gst_buffer_unref)};
+    GstElement *source = gst_bin_get_by_name(GST_BIN(player.pipeline), "source");
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(player.pipeline), "sink");
+    GstElement *sift = gst_bin_get_by_name(GST_BIN(player.pipeline), "gpusift");
+    GstBuffer *picture = photograph();
+    GstFlowReturn flow;
+    if (number % 2)
+        g_object_set(sift, "reference", reference, "min-inliers", 4, NULL);
+    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_frame, player.out);
+    reach(player.pipeline, GST_STATE_READY);
+    gst_element_set_state(player.pipeline, GST_STATE_PAUSED);
+    for (guint i = 0; i < frames; i++) {
+        GstBuffer *frame = camera_frame(picture, width, height, number + i);
+        g_signal_emit_by_name(source, "push-buffer", frame, &flow);
+        fail_unless_equals_int(flow, GST_FLOW_OK);
+        gst_buffer_unref(frame);
+    }
+    g_signal_emit_by_name(source, "end-of-stream", &flow);
+    gst_buffer_unref(picture);
+    gst_object_unref(sift);
+    gst_object_unref(sink);
+    gst_object_unref(source);
+    g_free(text);
+    g_free(chain);
+    return player;
+}
+
+static void start(Player *player) {
+    fail_if(gst_element_set_state(player->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+}
+
+static void finish(Player *player, guint frames) {
+    wait_for_eos(player->pipeline);
+    reach(player->pipeline, GST_STATE_NULL);
+    fail_unless_equals_int(player->out->len, frames);
+    gst_object_unref(player->pipeline);
+}
+
+GST_START_TEST(test_pipelines) {
+    const guint frames = rounds(500, 20);
+    File reference = file_new("picture.mkv");
+    Player alone[pipelines], together[pipelines];
+    write_clip(&reference, width, height, 1);
+    for (guint i = 0; i < pipelines; i++) {
+        alone[i] = player_new(i, frames, reference.path);
+        start(&alone[i]);
+        finish(&alone[i], frames);
+    }
+    for (guint i = 0; i < pipelines; i++)
+        together[i] = player_new(i, frames, reference.path);
+    for (guint i = 0; i < pipelines; i++)
+        start(&together[i]);
+    for (guint i = 0; i < pipelines; i++) {
+        finish(&together[i], frames);
+        for (guint f = 0; f < frames; f++) {
+            GstBuffer *got = g_ptr_array_index(together[i].out, f);
+            GstBuffer *expected = g_ptr_array_index(alone[i].out, f);
+            assert_same(&alone[i].info, got, expected);
+            for (guint s = 0; s < stage_count; s++)
+                assert_same_results(results_of(got, stages[s].name),
+                                    results_of(expected, stages[s].name));
+        }
+        g_ptr_array_unref(together[i].out);
+        g_ptr_array_unref(alone[i].out);
+    }
+    g_print("%d pipelines of five elements, %u frames each, as alone\n", (gint)pipelines, frames);
+    file_free(&reference);
+}
+GST_END_TEST
+
+/* ---- which of them ---- */
+
+static const gchar *part;
+
+static Suite *endurance_suite(void) {
+    Suite *suite = suite_create("endurance");
+    TCase *tcase = add_case(suite, part);
+    const gint n = G_N_ELEMENTS(tested);
+    tcase_set_timeout(tcase, g_getenv("GPV_TEST_FULL") ? 7200 : 300);
+    if (g_str_equal(part, "cycles")) {
+        tcase_add_test(tcase, test_stock_cycles);
+        tcase_add_loop_test(tcase, test_cycles, 0, n);
+    } else if (g_str_equal(part, "renegotiations")) {
+        tcase_add_loop_test(tcase, test_renegotiations, 0, n);
+    } else if (g_str_equal(part, "seeks")) {
+        tcase_add_loop_test(tcase, test_seeks, 0, n);
+    } else if (g_str_equal(part, "soak")) {
+        tcase_add_loop_test(tcase, test_soak, 0, n);
+    } else if (g_str_equal(part, "pipelines")) {
+        tcase_add_test(tcase, test_pipelines);
+    } else {
+        g_error("there is no part %s", part);
+    }
+    return suite;
+}
+
+int main(int argc, char **argv) {
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1); /* malloc_trim() does not give back the ends of the others */
+#endif
+    gst_check_init(&argc, &argv);
+    g_log_set_always_fatal(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
+    if (argc != 2)
+        g_error("which part is to run?");
+    part = argv[1];
+    return run_with_clips(endurance_suite, "endurance", __FILE__);
+}
