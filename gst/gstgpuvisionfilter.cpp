@@ -566,7 +566,8 @@ gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery 
     if (wanted_output(self).pixels != GST_GPU_VISION_PIXELS_NEW) /* downstream gets these buffers */
         return base_class()->propose_allocation(trans, nullptr, query);
     gst_query_parse_allocation(query, &caps, &need_pool);
-    if (!caps || !gst_video_info_from_caps(&info, caps) || !takes(self, trans->sinkpad, caps) ||
+    if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
+        !takes(self, trans->sinkpad, caps) ||
         !base_class()->propose_allocation(trans, decide, query))
         return FALSE;
     PoolWishes wishes = {caps, static_cast<guint>(info.size), 0, 0, true};

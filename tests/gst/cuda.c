@@ -174,7 +174,7 @@ static void check_system_frame(Pair *pair, const GstVideoInfo *info) {
     gst_buffer_unref(expected);
 }
 
-/* Row 20 of docs/testing.md. The first frame is the largest. */
+/* Row 20 of docs/testing.md. The first frame is the largest. gpusift draws where the frame is. */
 GST_START_TEST(test_renegotiation_between_memories) {
     enum { warm_up = 100, changes = warm_up + 1000 };
     GstCudaContext *context = new_context();
@@ -199,7 +199,8 @@ GST_START_TEST(test_renegotiation_between_memories) {
     fail_unless(after.device_bytes <= before.device_bytes + (2 << 20));
     fail_unless_equals_uint64(stat_of(pair.tested, "frames"), changes);
     fail_unless_equals_uint64(stat_of(pair.tested, "uploads"), changes / 2);
-    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"), changes / 2);
+    fail_unless_equals_uint64(stat_of(pair.tested, "downloads"),
+                              g_str_equal(drawing[__i__].name, "gpusift") ? 0 : changes / 2);
     pair_free(&pair);
     gst_object_unref(context);
 }
