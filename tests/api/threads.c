@@ -140,7 +140,7 @@ typedef struct picture {
 static picture blank(worker *w, gpv_format format, size s) {
     picture p;
     int64_t stride = 0, bytes;
-    void *block;
+    void *block = NULL;
     if (below(w, 2)) {
         require(gpv_format_plane(format, 0, s.width, s.height, &stride, NULL) == GPV_OK, "a plane");
         stride += 12;
@@ -729,7 +729,7 @@ static bool make_call(worker *w, size_t kind) {
     return false;
 }
 
-static void *work(void *data) {
+static void make_calls(void *data) {
     worker *w = data;
     const int count = getenv("GPV_TEST_FULL") ? 10 * CALLS : CALLS;
     int i;
@@ -749,6 +749,13 @@ static void *work(void *data) {
     if (stream)
         require(cudaStreamDestroy(stream) == cudaSuccess, "a stream");
 #endif
+}
+
+/* arena.cpp. */
+void run_in_arena(void (*run)(void *), void *user);
+
+static void *work(void *w) {
+    run_in_arena(make_calls, w);
     return NULL;
 }
 
