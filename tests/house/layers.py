@@ -27,6 +27,7 @@ MAY = { # the longest matching folder counts
     "gst": {"gpuvision", "gstreamer", "elements"},
     "examples": {"gpuvision", "gstreamer", "threads and vectors", "toolkit"},
     "tests": {"gpuvision", "gstreamer"},
+    "tests/api": {"gpuvision", "threads and vectors", "toolkit"},
     "tests/bindings": {"gpuvision", "toolkit"},
     "tests/gst": {"gpuvision", "gstreamer", "toolkit"},
     "tests/parity": {"gpuvision", "threads and vectors", "toolkit"},
