@@ -8,8 +8,8 @@
  *     gst-endurance soak              1000000 frames
  *     gst-endurance pipelines         16 at a time, each as if it were alone
  *
- * Each of them with every element. Less often, unless GPV_TEST_FULL is set; GPV_TEST_ROUNDS says
- * how often instead.
+ * Each of them with every element. Less often, unless GPV_TEST_FULL is set, and under sanitizers,
+ * with GPV_TEST_SHORT, still less; GPV_TEST_ROUNDS says how often instead.
  */
 #include "clip.h"
 #include "library.h"
@@ -32,7 +32,9 @@ static guint rounds(guint full, guint otherwise) {
     const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
     if (wanted)
         return (guint)g_ascii_strtoull(wanted, NULL, 10);
-    return g_getenv("GPV_TEST_FULL") ? full : otherwise;
+    if (g_getenv("GPV_TEST_FULL"))
+        return full;
+    return g_getenv("GPV_TEST_SHORT") ? otherwise / 4 : otherwise;
 }
 
 /* ---- an element ---- */
