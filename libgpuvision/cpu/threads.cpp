@@ -15,6 +15,9 @@
 
 #include "cpu/threads.hpp"
 
+#include <chrono>
+#include <thread>
+
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
 #include <tbb/task_arena.h>
@@ -31,9 +34,17 @@ void acquire(const void *at) {
 void release(const void *at) {
     __tsan_release(const_cast<void *>(at));
 }
+/// A loop that is over before others have woken up would show nothing.
+void await_others(std::atomic<int> &arrived, int workers) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
+    arrived++;
+    while (arrived < workers && std::chrono::steady_clock::now() < end)
+        std::this_thread::yield();
+}
 #else
 void acquire(const void *) {}
 void release(const void *) {}
+void await_others(std::atomic<int> &, int) {}
 #endif
 
 } // namespace
@@ -46,7 +57,9 @@ int thread_count() {
 
 void run_workers(int workers, void (*work)(const void *body, int worker), const void *body) {
     const char start = 0, end = 0; // what is ordered by each, and by its address alone
+    std::atomic<int> arrived = 0;
     const auto ordered = [&](int worker) {
+        await_others(arrived, workers);
         acquire(&start);
         work(body, worker);
         release(&end);

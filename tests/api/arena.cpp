@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// As if the machine had more processors: loops of the library have four threads each.
 #include <tbb/global_control.h>
 #include <tbb/task_arena.h>
 
-extern "C" void run_in_arena(void (*run)(void *), void *user) {
-    constexpr int threads = 4, callers = 8;
-    tbb::global_control more(tbb::global_control::max_allowed_parallelism, threads * callers);
+/// Where loops of the library have so many threads, whatever the machine has.
+extern "C" void run_on_threads(int threads, void (*run)(void *), void *user) {
+    constexpr int enough = 32; // the same for all: of several limits the least holds
+    tbb::global_control limit(tbb::global_control::max_allowed_parallelism, enough);
     tbb::task_arena(threads).execute([&] { run(user); });
 }
