@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include "core/carver.hpp"
 #include "core/segment_fit.hpp"
@@ -142,6 +143,8 @@ HWY_EXPORT(link_row);
 constexpr std::size_t table_alignment = 64;
 constexpr int band_rows = 16; ///< that a thread takes at a time
 
+static_assert(cells - 1 <= std::numeric_limits<std::uint16_t>::max());
+
 using ColorRows = std::array<const std::uint8_t *, 3>;
 
 /// Of the segmentation of an image, what is kept while it runs.
@@ -152,6 +155,7 @@ struct Workspace {
     std::int32_t *links[4]; ///< to the neighbours of the first half of directions
     std::uint8_t *mask;     ///< where the caller wants none
     std::uint32_t *counts;  ///< by worker, what is known, and cell
+    std::uint16_t *present; ///< cells that have pixels
     std::uint8_t *labels;   ///< of the worker of Fit
     std::uint32_t *coarse;
 
@@ -165,6 +169,7 @@ struct Workspace {
             links[i] = carver.take<std::int32_t>(pixels + stride + 1, stride + 1); // back
         mask = run.mask ? nullptr : carver.take<std::uint8_t>(pixels);
         counts = carver.take<std::uint32_t>(std::size_t{known_kinds} * cells * workers);
+        present = carver.take<std::uint16_t>(cells);
         labels = carver.take<std::uint8_t>(3 * std::size_t{cells});
         coarse = carver.take<std::uint32_t>(2 * std::size_t{table_cells});
     }
@@ -175,10 +180,20 @@ struct Workspace {
     Color color(std::size_t at) const { return {colors[0][at], colors[1][at], colors[2][at]}; }
 };
 
-/// The one that fits on the CPU.
+/// The one that fits on the CPU. In a small picture most cells have no pixels: passes leave them
+/// out.
 class FitWorker {
   public:
-    explicit FitWorker(const Workspace &work) : work_(work) {}
+    explicit FitWorker(const Workspace &work) : work_(work) {
+        std::fill_n(&part(0), cells, 0); // tables look at those of all cells
+        for (int cell = 0; cell < cells; cell++) {
+            std::uint32_t seen = 0;
+            for (int kind = 0; kind < known_kinds; kind++)
+                seen |= work_.counts[kind * cells + cell];
+            work_.present[present_] = static_cast<std::uint16_t>(cell);
+            present_ += seen != 0;
+        }
+    }
 
     template <class F>
     void share(int count, F f) {
@@ -198,8 +213,8 @@ class FitWorker {
         which_ = (which_ + 1) % std::size(sums_);
         auto &sums = sums_[which_];
         sums.fill({});
-        for (int cell = 0; cell < cells; cell++)
-            f(cell, [&](int slot, int of, std::uint32_t count) {
+        for (int i = 0; i < present_; i++)
+            f(work_.present[i], [&](int slot, int of, std::uint32_t count) {
                 if (count)
                     sums[slot] += moments_of(of, count);
             });
@@ -214,6 +229,7 @@ class FitWorker {
 
   private:
     const Workspace &work_;
+    int present_ = 0;
     std::array<Moments, most_slots> sums_[2];
     std::size_t which_ = 0;
     Gaussian mixture_[2][components];
