@@ -4,15 +4,12 @@
  * says so, and so is every later one, and every start; nothing hangs, and all can be stopped. Check
  * gives each of the tests a process of its own, which ends where it hangs.
  */
-#include "cuda_frames.h"
 #include "lose.h"
+#include "subject.h"
 
 #include <cuda_runtime_api.h>
 
 enum { most_seconds = 10 };
-
-static const gchar *const elements[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift",
-                                        "gpugraphcut"};
 
 /* As another user of the context would. */
 static void poison(GstCudaContext *context) {
@@ -22,42 +19,8 @@ static void poison(GstCudaContext *context) {
     gst_cuda_context_pop(NULL);
 }
 
-typedef struct {
-    GstHarness *h;
-    GstBus *bus;
-    GstVideoInfo info;
-    GstBuffer *frame;
-} Subject;
-
-static Subject subject_new(const gchar *name, GstCudaContext *context, gboolean cuda) {
-    Subject subject = {.info = make_info("NV12", 64, 48)};
-    GstContext *given = gst_context_new_cuda_context(context);
-    GstElement *element = element_new(name, "cuda");
-    gst_element_set_context(element, given);
-    subject.h = harness_with(element);
-    subject.bus = add_bus(subject.h->element);
-    subject.frame = random_frame(&subject.info);
-    if (cuda) {
-        GstBuffer *noise = subject.frame;
-        subject.frame = cuda_buffer(context, &subject.info);
-        copy(&subject.info, noise, subject.frame);
-        gst_buffer_unref(noise);
-    }
-    gst_harness_set_src_caps(subject.h, cuda ? cuda_caps(&subject.info)
-                                             : gst_video_info_to_caps(&subject.info));
-    gst_context_unref(given);
-    return subject;
-}
-
-static void subject_free(Subject *subject) {
-    drop_bus(subject->h->element, subject->bus);
-    gst_harness_teardown(subject->h);
-    gst_buffer_unref(subject->frame);
-}
-
-static void assert_lost(Subject *subject) {
-    fail_unless_equals_int(gst_harness_push(subject->h, gst_buffer_ref(subject->frame)),
-                           GST_FLOW_ERROR);
+static void assert_lost(const Subject *subject) {
+    fail_unless_equals_int(subject_push(subject), GST_FLOW_ERROR);
     fail_unless_equals_int(gst_harness_buffers_in_queue(subject->h), 0);
     assert_error(subject->bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, "CUDA device lost");
 }
@@ -65,8 +28,9 @@ static void assert_lost(Subject *subject) {
 /* Of each element, in system memory and in CUDAMemory. */
 GST_START_TEST(test_lost) {
     GstCudaContext *context = new_context();
-    const gboolean cuda = __i__ % 2;
-    Subject subject = subject_new(elements[__i__ / 2], context, cuda);
+    const GstVideoInfo info = make_info("NV12", 64, 48);
+    Subject subject = subject_new(elements[__i__ / 2], context, &info, __i__ % 2);
+    subject_begin(&subject);
     for (guint i = 0; i < 2; i++)
         gst_buffer_unref(gst_harness_push_and_pull(subject.h, gst_buffer_ref(subject.frame)));
     poison(context);
@@ -74,10 +38,8 @@ GST_START_TEST(test_lost) {
         assert_lost(&subject);
     reach(subject.h->element, GST_STATE_NULL);
     if (gst_element_set_state(subject.h->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
-        gst_pad_push_event(subject.h->srcpad, gst_event_new_stream_start("test"));
-        gst_harness_set_src_caps(subject.h, cuda ? cuda_caps(&subject.info)
-                                                 : gst_video_info_to_caps(&subject.info));
-        fail_unless(gst_harness_push(subject.h, gst_buffer_ref(subject.frame)) != GST_FLOW_OK);
+        subject_begin(&subject);
+        fail_unless(subject_push(&subject) != GST_FLOW_OK);
     }
     fail_unless_equals_int(gst_harness_buffers_in_queue(subject.h), 0);
     reach(subject.h->element, GST_STATE_NULL);

@@ -23,7 +23,9 @@ enum { waits_without_results = 0 }; /* the stream goes on with the frame */
 enum { waits_without_results = 1 };
 #endif
 
-static const ChainLook look = {"none", "none", "overlay", TRUE};
+/* Pictures that are kept where that can be, and pictures that are drawn by all. */
+static const ChainLook looks[] = {{"none", "none", "overlay", TRUE},
+                                  {"rich", "colorize", "cutout", TRUE}};
 
 typedef struct {
     guint64 copies, bytes, largest;
@@ -209,12 +211,12 @@ static void make_resident(GstHarness *h, const GstVideoInfo *info, GstBuffer **b
     gst_object_unref(pool);
 }
 
-static Count count(const gchar *settings, gboolean resident) {
+static Count count(const ChainLook *look, const gchar *settings, gboolean resident) {
     GstVideoInfo rgb = make_info("RGB", width, height), info = make_info("NV12", width, height);
     GstHarness *convert = gst_harness_new("videoconvert"), *h;
     GstBuffer *picture = photograph(), *buffers[buffer_count];
     Stage of_stages[stage_count] = {{0, 0}};
-    gchar *text = chain_text(&look, "cuda", settings);
+    gchar *text = chain_text(look, "cuda", settings);
     Count result;
     open_cupti();
     h = gst_harness_new_parse(text);
@@ -313,7 +315,7 @@ static void assert_waits(const Count *found, guint stage, guint each) {
 
 /* Nothing is wanted on the host: no copy is made, and where frames have streams nobody waits. */
 GST_START_TEST(test_no_results) {
-    const Count found = count("attach-meta=false post-messages=false", TRUE);
+    const Count found = count(&looks[__i__], "attach-meta=false post-messages=false", TRUE);
     print_count("CUDAMemory without results", &found);
     fail_unless_equals_uint64(found.up.copies, 0);
     fail_unless_equals_uint64(found.down.copies, 0);
@@ -322,23 +324,31 @@ GST_START_TEST(test_no_results) {
 }
 GST_END_TEST
 
+/* Beside what others copy, results alone go to the host, of which all are less than a plane of
+   pixels. */
+static void assert_results_alone(const Count *found, const Count *beside) {
+    fail_unless_equals_uint64(found->up.bytes, beside->up.bytes);
+    fail_unless(found->down.bytes - beside->down.bytes <=
+                (guint64)counted_frames * bytes_of_results);
+    fail_unless(found->down.largest <= MAX(beside->down.largest, bytes_of_results));
+    assert_waits(found, 0, waits_without_results); /* gpuerode has none */
+    for (guint i = 1; i < stage_count; i++)
+        assert_waits(found, i, 1);
+}
+
 /* Results are, and pixels are not. Who has results waits for them, and for nothing else. */
 GST_START_TEST(test_results) {
-    const Count found = count("attach-meta=true post-messages=false", TRUE);
+    const Count nothing = {0};
+    const Count found = count(&looks[__i__], "attach-meta=true post-messages=false", TRUE);
     print_count("CUDAMemory with metadata", &found);
-    fail_unless_equals_uint64(found.up.copies, 0);
-    fail_unless(found.down.bytes <= (guint64)counted_frames * bytes_of_results);
-    fail_unless(found.down.largest <= bytes_of_results);
-    assert_waits(&found, 0, waits_without_results); /* gpuerode has none */
-    for (guint i = 1; i < stage_count; i++)
-        assert_waits(&found, i, 1);
+    assert_results_alone(&found, &nothing);
 }
 GST_END_TEST
 
 /* Frames in system memory go to the device and come back, and somebody waits for that. */
 GST_START_TEST(test_system_memory) {
     const guint64 luma = (guint64)counted_frames * width * height;
-    const Count found = count("attach-meta=false post-messages=false", FALSE);
+    const Count found = count(&looks[0], "attach-meta=false post-messages=false", FALSE);
     print_count("system memory", &found);
     fail_unless(found.up.bytes >= luma);
     fail_unless(found.down.bytes >= luma);
@@ -347,34 +357,51 @@ GST_START_TEST(test_system_memory) {
 }
 GST_END_TEST
 
+static Count count_behind_decoder(const ChainLook *look, const gchar *settings) {
+    gchar *chain = chain_text(look, "cuda", settings);
+    gchar *elements = g_strconcat(chain, " ! ", NULL);
+    const Count found = count_decoded(elements);
+    g_free(elements);
+    g_free(chain);
+    return found;
+}
+
 /* With the elements not a byte more goes between host and device than with the decoder alone. */
 GST_START_TEST(test_decoder) {
-    gchar *chain = chain_text(&look, "cuda", "attach-meta=false post-messages=false");
-    gchar *elements = g_strconcat(chain, " ! ", NULL);
-    const Count decoder = count_decoded(""), found = count_decoded(elements);
+    const Count decoder = count_decoded("");
+    const Count found =
+        count_behind_decoder(&looks[__i__], "attach-meta=false post-messages=false");
     print_count("nvh264dec alone", &decoder);
     print_count("nvh264dec and elements without results", &found);
     fail_unless_equals_uint64(found.up.bytes, decoder.up.bytes);
     fail_unless_equals_uint64(found.down.bytes, decoder.down.bytes);
     for (guint i = 0; i < stage_count; i++)
         assert_waits(&found, i, waits_without_results);
-    g_free(elements);
-    g_free(chain);
+}
+GST_END_TEST
+
+/* As the elements are unless told otherwise. */
+GST_START_TEST(test_decoder_results) {
+    const Count decoder = count_decoded(""), found = count_behind_decoder(&looks[__i__], "");
+    print_count("nvh264dec and elements with metadata", &found);
+    assert_results_alone(&found, &decoder);
 }
 GST_END_TEST
 
 static Suite *transfers_suite(void) {
     Suite *suite = suite_create("transfers");
     TCase *tcase = add_case(suite, "transfers");
-    tcase_add_test(tcase, test_no_results);
-    tcase_add_test(tcase, test_results);
+    tcase_add_loop_test(tcase, test_no_results, 0, G_N_ELEMENTS(looks));
+    tcase_add_loop_test(tcase, test_results, 0, G_N_ELEMENTS(looks));
     tcase_add_test(tcase, test_system_memory);
     return suite;
 }
 
 static Suite *decoder_suite(void) {
     Suite *suite = suite_create("transfers-decoder");
-    tcase_add_test(add_case(suite, "decoder"), test_decoder);
+    TCase *tcase = add_case(suite, "decoder");
+    tcase_add_loop_test(tcase, test_decoder, 0, G_N_ELEMENTS(looks));
+    tcase_add_loop_test(tcase, test_decoder_results, 0, G_N_ELEMENTS(looks));
     return suite;
 }
 
