@@ -182,6 +182,64 @@ class DeviceImage {
     gpv_image view_{};
 };
 
+/// An image in device memory of copies of a small one, so many beside and so many below each other.
+class CopiedImage {
+  public:
+    /// planes: those that have memory of their own. The others may begin a row and a pixel earlier.
+    CopiedImage(const GuardedImage &small, int copies, int planes)
+        : view_(*small.view()), copies_(copies) {
+        view_.memory = GPV_MEMORY_CUDA;
+        view_.width *= copies;
+        view_.height *= copies;
+        for (int i = 0; i < small.planes(); i++) {
+            view_.stride[i] = copies * small.row_bytes(i);
+            view_.data[i] = i < planes ? fill(strip_of(small, i), view_.stride[i] + 16) : nullptr;
+        }
+    }
+    const gpv_image *view() const { return &view_; }
+    /// Of one plane.
+    void expect_copies_of(const GuardedImage &small, const std::string &what) const {
+        const std::vector<std::uint8_t> want = strip_of(small, 0);
+        std::vector<std::uint8_t> got(want.size());
+        for (int i = 0; i < copies_; i++) {
+            const auto *from = static_cast<std::uint8_t *>(view_.data[0]) + i * got.size();
+            require(cudaMemcpy(got.data(), from, got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+            const auto at = std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin();
+            if (got != want)
+                fatal(what + ": differs at " + std::to_string(at % view_.stride[0]) + "," +
+                      std::to_string(i * small.rows(0) + at / view_.stride[0]));
+        }
+    }
+
+  private:
+    /// A row of copies.
+    std::vector<std::uint8_t> strip_of(const GuardedImage &small, int plane) const {
+        std::vector<std::uint8_t> strip;
+        for (std::int64_t y = 0; y < small.rows(plane); y++)
+            for (int i = 0; i < copies_; i++)
+                strip.insert(strip.end(), small.row(plane, y),
+                             small.row(plane, y) + small.row_bytes(plane));
+        return strip;
+    }
+    std::uint8_t *fill(const std::vector<std::uint8_t> &strip, std::size_t before) {
+        DeviceBlock &block = *blocks_.emplace_back(std::make_unique<DeviceBlock>());
+        block.resize(before + copies_ * strip.size());
+        std::uint8_t *data = block.data() + before;
+        require(cudaMemset(block.data(), 0x5A, before), "cudaMemset");
+        require(cudaMemcpy(data, strip.data(), strip.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
+        for (int i = 1; i < copies_; i++)
+            require(
+                cudaMemcpy(data + i * strip.size(), data, strip.size(), cudaMemcpyDeviceToDevice),
+                "cudaMemcpy");
+        require(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+        return data;
+    }
+
+    gpv_image view_;
+    int copies_;
+    std::vector<std::unique_ptr<DeviceBlock>> blocks_;
+};
+
 /// How many things of so many bytes to use in turn, so that none is in the cache.
 inline int cold_count(std::size_t bytes) {
     return static_cast<int>(std::max<std::size_t>(3, 200'000'000 / bytes + 1));
@@ -450,6 +508,22 @@ class UntouchableImage {
 
 /// What a context may take where the largest images are to be refused.
 inline constexpr std::uint64_t too_little = std::uint64_t{4} << 30;
+
+#ifdef HAVE_CUDA
+/// All of the device's memory but that, as others would have it.
+class NearlyFullDevice {
+  public:
+    NearlyFullDevice() {
+        std::size_t unused, total;
+        require(cudaMemGetInfo(&unused, &total), "cudaMemGetInfo");
+        if (unused > too_little)
+            taken_.resize(unused - too_little);
+    }
+
+  private:
+    DeviceBlock taken_;
+};
+#endif
 
 /// That run() is refused for want of memory, and keeps nothing that it took.
 template <class F>

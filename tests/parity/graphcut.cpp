@@ -997,6 +997,63 @@ void check_plain(int count, int largest) {
     std::printf("CUDA: plain push-relabel: as the definition, %d random cases\n", count);
 }
 
+template <class F>
+GuardedImage image_of(gpv_format format, const Instance &in, F plane) {
+    GuardedImage image(format, in.width, in.height);
+    image.each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        std::memcpy(row, &plane(p)[in.at(0, static_cast<int>(y))], bytes);
+    });
+    return image;
+}
+
+/// Copies of a small instance, with no links between them: each is cut as if it were alone. Those
+/// that fill the largest image are refused while there is too little memory.
+void check_copies(int directions, int side, int copies, Sharing sharing) {
+    const Named small = scene_instance(side, side, weights[0], directions, 9);
+    const Instance &in = small.instance;
+    const Cut want = reference(in);
+    const GuardedImage before(GPV_FORMAT_GRAY8, side, side);
+    const CopiedImage terminals(
+        image_of(
+            GPV_FORMAT_LABEL32, in, [&](int) -> auto & { return in.terminals; }),
+        copies, 1);
+    const CopiedImage links(image_of(
+                                in.format(), in, [&](int d) -> auto & { return in.links[d]; }),
+                            copies, sharing == Sharing::opposites ? directions / 2 : directions);
+    const CopiedImage mask(before, copies, 1);
+    const gpv_image planes = shared(*links.view(), sharing);
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    const gpv_graphcut_params p = with_certificate();
+    const std::string what = std::to_string(copies) + " copies beside each other, " + small.text();
+    const auto expect_small = [&](const char *when) {
+        Laid laid(in, false);
+        expect_cut(op, p, in, laid, want, when);
+    };
+    const auto run = [&] {
+        return gpv_graphcut_run(op.op(), nullptr, terminals.view(), &planes, mask.view(), nullptr);
+    };
+    expect_small("before copies");
+    if (planes.width == GPV_MAX_SIDE) {
+        const NearlyFullDevice full;
+        expect_refused(op.context(), what + ", prepare",
+                       [&] { return gpv_graphcut_prepare(op.op(), &planes); });
+        expect_refused(op.context(), what + ", run", run);
+        expect_small("after copies were refused");
+        mask.expect_copies_of(before, what + ", refused");
+    }
+    require(run(), op.context(), "gpv_graphcut_run");
+    gpv_graphcut_result got;
+    gpv_graphcut_result_init(&got, sizeof got);
+    require(gpv_graphcut_wait(op.op(), &got), op.context(), "gpv_graphcut_wait");
+    const std::int64_t times = std::int64_t{copies} * copies;
+    expect_result(got, result_of({times * want.flow, times * want.area, {}}, true), what);
+    mask.expect_copies_of(image_of(
+                              GPV_FORMAT_GRAY8, in, [&](int) -> auto & { return want.mask; }),
+                          what);
+    expect_small("after copies");
+    std::printf("CUDA: %s: equal in every pixel\n", what.c_str());
+}
+
 void check_cuda(bool brief) {
     const Extent extent = {brief};
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
@@ -1011,6 +1068,10 @@ void check_cuda(bool brief) {
         if (place != Place::device_tight)
             check_prepared(place, extent);
     }
+    // Before others have memory of the device's.
+    const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
+    check_copies(4, side, copies, Sharing::none);
+    check_copies(8, side, copies, Sharing::opposites);
     Operator op(GPV_BACKEND_CUDA, Place::device);
     if (brief) {
         check_long_ways(op);

@@ -1376,6 +1376,54 @@ void check_on_gpu(Operator &op) {
     std::printf("CUDA: 100 repeats of 1080p equal to the CPU\n");
 }
 
+/// Copies of a small picture whose edge is known to be background: links between them are not cut,
+/// colours are those of one, as often as there are copies, and so is the cut. Those that fill the
+/// largest image are refused while there is too little memory.
+void check_copies(gpv_segment_model model, int connectivity, int side, int copies) {
+    const MadeScene scene = {5, side, side};
+    Hinted small(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
+    small.seeds.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        std::memset(row, 0, y == 0 || y == side - 1 ? static_cast<std::size_t>(bytes) : 1);
+        row[bytes - 1] = 0;
+    });
+    gpv_segment_params p = with_model(model, connectivity);
+    p.sigma = 12; // that of the picture would be of the links between copies, too
+    p.certificate = 1;
+    const SegmentFound want = find_by_cpu(small.in, p);
+    const GuardedImage before(GPV_FORMAT_GRAY8, side, side);
+    GuardedImage wanted(GPV_FORMAT_GRAY8, side, side);
+    paint_mask(want.cut.mask, wanted);
+    const CopiedImage src(small.src, copies, 1), seeds(small.seeds, copies, 1),
+        mask(before, copies, 1);
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    const std::string what = std::to_string(copies) + " copies beside each other, " +
+                             size_name(side, side) + ", " + model_names[model] + ", " +
+                             std::to_string(connectivity) + " neighbours";
+    const auto run = [&] {
+        return gpv_segment_run(op.op(), nullptr, src.view(), seeds.view(), nullptr, mask.view(),
+                               nullptr, nullptr);
+    };
+    expect_all(op, p, small.in, want);
+    if (src.view()->width == GPV_MAX_SIDE) {
+        const NearlyFullDevice full;
+        expect_refused(op.context(), what + ", prepare", [&] {
+            return gpv_segment_prepare(op.op(), src.view(), seeds.view(), mask.view(), nullptr);
+        });
+        expect_refused(op.context(), what + ", run", run);
+        expect_all(op, p, small.in, want);
+        mask.expect_copies_of(before, what + ", refused");
+    }
+    require(run(), op.context(), "gpv_segment_run");
+    gpv_graphcut_result got;
+    gpv_graphcut_result_init(&got, sizeof got);
+    require(gpv_segment_wait(op.op(), &got), op.context(), "gpv_segment_wait");
+    const std::int64_t times = std::int64_t{copies} * copies;
+    expect_result(got, result_of({times * want.cut.flow, times * want.cut.area, {}}, true), what);
+    mask.expect_copies_of(wanted, what);
+    expect_all(op, p, small.in, want);
+    std::printf("CUDA: %s: equal in every pixel\n", what.c_str());
+}
+
 void check_cuda(bool brief) {
     const Extent extent = {brief};
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
@@ -1390,6 +1438,10 @@ void check_cuda(bool brief) {
             check_prepared(place, extent);
         }
     }
+    // Before others have memory of the device's.
+    const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
+    check_copies(GPV_SEGMENT_GMM, 4, side, copies);
+    check_copies(GPV_SEGMENT_HISTOGRAM, 8, side, copies);
     Operator op(GPV_BACKEND_CUDA, Place::device);
     check_adapt(op, extent);
     for (const gpv_segment_model model : models) {
