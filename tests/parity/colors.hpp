@@ -158,6 +158,14 @@ inline GuardedImage photo(gpv_format format, int width, int height) {
     return image;
 }
 
+/// What is painted where an image of grey is that bright.
+inline Paint grey_of(const GuardedImage &image) {
+    return [&image](int x, int y) {
+        const int level = image.row(0, y)[x];
+        return Rgb{level, level, level};
+    };
+}
+
 struct Content {
     const char *name;
     std::function<Rgb(std::uint64_t seed, int x, int y)> color;

@@ -327,6 +327,24 @@ void check_sizes(Operator &op, const Sizes &sizes, int largest_radius, const Ref
                 sizes.back()[1]);
 }
 
+/// Grey and binary, small and large elements.
+void check_patterns(Operator &op, const Sizes &sizes, const Reference &reference) {
+    for (const auto &[width, height] : sizes)
+        for (const Pattern &pattern : all_patterns())
+            for (const int threshold : {0, 100}) {
+                const GuardedImage src = pattern.draw(width, height);
+                GuardedImage dst(GPV_FORMAT_GRAY8, width, height),
+                    want(GPV_FORMAT_GRAY8, width, height);
+                gpv_erode_params p = random_params(random_int(1, 9), GPV_FORMAT_GRAY8);
+                p.threshold = threshold;
+                reference(src, want, p);
+                op.run(p, src, dst);
+                expect_equal(dst, want, pattern.name + (", " + describe(p, *dst.view(), false)));
+            }
+    std::printf("patterns: %zu at %zu sizes equal, %dx%d the last\n", all_patterns().size(),
+                sizes.size(), sizes.back()[0], sizes.back()[1]);
+}
+
 /// Laws that hold for every image, on sizes that the definition is too slow for.
 void check_laws(Operator &op) {
     const int width = 515, height = 389;
@@ -883,6 +901,7 @@ void check_cuda(bool brief) {
                                  const gpv_erode_params &p) { cpu.run(p, src, dst); };
     for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares, vast_squares})
         check_sizes(op, sizes, 20, by_cpu);
+    check_patterns(op, {{61, 53}, {1919, 1079}, {4096, 4096}}, by_cpu);
     check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
     check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
     check_large(op, GPV_FORMAT_RGBA8, 23171, 23171);
@@ -944,17 +963,19 @@ void compare_with_opencv(Operator &op, int count) {
     std::printf("OpenCV %s: %d random cases equal\n", CV_VERSION, count);
 }
 
-/// Large images, grey and binary.
+/// Large images, grey and binary: noise, and one line that fills the image.
 void compare_sizes_with_opencv(Operator &op, const Sizes &sizes) {
     for (const auto &[width, height] : sizes) {
-        const GuardedImage src = granular(width, height, 1, 90, 200);
+        const GuardedImage noise = granular(width, height, 1, 90, 200),
+                           line = spiral(width, height);
         GuardedImage dst(GPV_FORMAT_GRAY8, width, height), want(GPV_FORMAT_GRAY8, width, height);
-        for (const int threshold : {0, 100}) {
+        for (const int i : {0, 1, 2, 3}) {
+            const GuardedImage &src = i % 2 ? line : noise;
             gpv_erode_params p = random_params(0, GPV_FORMAT_GRAY8);
             p.shape = GPV_MORPH_RECT; // OpenCV is slow with others
             p.radius_x = random_int(1, 9);
             p.radius_y = random_int(0, 9);
-            p.threshold = threshold;
+            p.threshold = i < 2 ? 0 : 100;
             by_opencv(src, want, p);
             op.run(p, src, dst);
             expect_equal(dst, want, "OpenCV, " + describe(p, *dst.view(), false));
@@ -1355,6 +1376,7 @@ void check() {
     Operator op;
     check_sizes(op, scaled(narrow_sizes()), 3, definition);
     check_sizes(op, scaled(small_squares), 3, definition);
+    check_patterns(op, {{1, 97}, {97, 1}, {61, 53}, {129, 67}}, definition);
     check_laws(op);
     check_repeats(op);
     check_threads();

@@ -558,19 +558,24 @@ using FreshReference =
 
 void check_contents(Operator &op, const Sizes &sizes, const FreshReference &reference) {
     int count = 0;
-    for (const auto &[width, height] : sizes)
+    const auto check = [&](const Paint &color, int width, int height, Hints hints) {
+        const Hinted hinted(painted(random_of(sources), width, height, color), {3, width, height},
+                            hints);
+        const gpv_segment_params p =
+            with_model(models[count % 3], count / 3 % 2 ? 8 : 4, 1 + count / 7 % 2);
+        expect_all(op, p, hinted.in, reference(hinted.in, p));
+        count++;
+    };
+    for (const auto &[width, height] : sizes) {
         for (const Content &content : contents)
-            for (const Hints hints : all_hints) {
-                const gpv_format format = random_of(sources);
-                const Hinted hinted(painted(format, width, height, content(7)), {3, width, height},
-                                    hints);
-                const gpv_segment_params p =
-                    with_model(models[count % 3], count / 3 % 2 ? 8 : 4, 1 + count / 7 % 2);
-                expect_all(op, p, hinted.in, reference(hinted.in, p));
-                count++;
-            }
-    std::printf("contents: %d of %zu at %zu sizes equal, %dx%d the last\n", count, contents.size(),
-                sizes.size(), sizes.back()[0], sizes.back()[1]);
+            for (const Hints hints : all_hints)
+                check(content(7), width, height, hints);
+        for (const Pattern &pattern : all_patterns())
+            check(grey_of(pattern.draw(width, height)), width, height, all_hints[count % 6]);
+    }
+    std::printf("contents: %d of %zu and %zu patterns at %zu sizes equal, %dx%d the last\n", count,
+                contents.size(), all_patterns().size(), sizes.size(), sizes.back()[0],
+                sizes.back()[1]);
 }
 
 /// Contents, hints and models by turns.
@@ -1975,6 +1980,74 @@ void benchmark_gpu(Report &report) {
 
 #endif
 
+// ---- times of contents --------------------------------------------------------------
+
+/// Pictures where a backend computes, with a run for each that expects the least cut again.
+class TimedPictures {
+  public:
+    TimedPictures(gpv_backend backend, gpv_segment_model model)
+        : backend_(backend), context_(backend) {
+        gpv_segment_params p = with_model(model);
+        p.certificate = 1;
+        require(gpv_segment_set_params(op_, &p), context_, "gpv_segment_set_params");
+    }
+    /// Whose colours are learned from seeds as of a made scene.
+    void add(const std::string &name, GuardedImage picture) {
+        const MadeScene scene = {1, picture.view()->width, picture.view()->height};
+        const Hinted hinted(std::move(picture), scene, Hints::both);
+        const auto placed = std::make_shared<Placed>(hinted, backend_);
+        timed_.push_back({name, [this, name, placed] {
+                              const gpv_graphcut_result found = run(*placed);
+                              expect(found.optimal && found.cut == found.flow,
+                                     name + ": the cut is the least, and proved to be");
+                              expect(found.flow == placed->first.value_or(found).flow &&
+                                         found.area == placed->first.value_or(found).area,
+                                     name + ": a repeat finds the same cut");
+                              placed->first = found;
+                          }});
+    }
+    const std::vector<Timed> &timed() const { return timed_; }
+
+  private:
+    struct Placed {
+        PlacedImage src, seeds, mask;
+        std::optional<gpv_graphcut_result> first;
+
+        Placed(const Hinted &hinted, gpv_backend backend)
+            : src(hinted.src, backend), seeds(hinted.seeds, backend), mask(hinted.seeds, backend) {}
+    };
+    gpv_graphcut_result run(const Placed &placed) {
+        require(gpv_segment_forget(op_), context_, "gpv_segment_forget");
+        require(gpv_segment_run(op_, nullptr, placed.src.view(), placed.seeds.view(), nullptr,
+                                placed.mask.view(), nullptr, nullptr),
+                context_, "gpv_segment_run");
+        gpv_graphcut_result result;
+        gpv_graphcut_result_init(&result, sizeof result);
+        require(gpv_segment_wait(op_, &result), context_, "gpv_segment_wait");
+        return result;
+    }
+
+    const gpv_backend backend_;
+    const CountedContext context_;
+    const Op op_{context_};
+    std::vector<Timed> timed_;
+};
+
+/// Reported alone: what bounds the time of a cut is time_limit, which is not set here.
+void check_times(gpv_backend backend) {
+    const int width = 320, height = 240;
+    for (const gpv_segment_model model : models) {
+        TimedPictures pictures(backend, model);
+        for (const Content &content : contents)
+            pictures.add(content.name, painted(GPV_FORMAT_RGB8, width, height, content(7)));
+        for (const Pattern &pattern : all_patterns())
+            pictures.add(pattern.name, painted(GPV_FORMAT_RGB8, width, height,
+                                               grey_of(pattern.draw(width, height))));
+        pictures.add("scene", picture_of({1, width, height}, GPV_FORMAT_RGB8));
+        print_times(size_name(width, height) + ", " + model_names[model], pictures.timed());
+    }
+}
+
 // ---- the program --------------------------------------------------------------------
 
 void check() {
@@ -2022,8 +2095,10 @@ int main(int argc, char **argv) {
     if (argc == 3 && std::string(argv[1]) == "--quality")
         return check_quality(argv[2]);
 #ifdef HAVE_CUDA
-    return run_program({"segment", check, check_cuda, benchmark_cpu, benchmark_gpu}, argc, argv);
+    return run_program({"segment", check, check_cuda, benchmark_cpu, benchmark_gpu, check_times},
+                       argc, argv);
 #else
-    return run_program({"segment", check, nullptr, benchmark_cpu, nullptr}, argc, argv);
+    return run_program({"segment", check, nullptr, benchmark_cpu, nullptr, check_times}, argc,
+                       argv);
 #endif
 }

@@ -415,6 +415,19 @@ void check_sizes(Operator &op, const Sizes &sizes) {
     });
 }
 
+/// Of two values, where rounding decides often, and noise.
+void check_patterns(Operator &op, int width, int height) {
+    Tally all;
+    for (const Pattern &pattern : all_patterns())
+        for (const std::uint32_t upsample : {0u, 1u}) {
+            gpv_sift_params p = sift_params();
+            p.upsample = upsample;
+            const GuardedImage src = pattern.draw(width, height);
+            all.add(Comparison(p, src, nullptr, op.run(p, src)).tally());
+        }
+    all.print("patterns");
+}
+
 // ---- given keypoints ----------------------------------------------------------------
 
 float random_float(double low, double high) {
@@ -1430,6 +1443,7 @@ void check_cuda(bool brief) {
     Operator op(GPV_BACKEND_CUDA, Place::device);
     compare_with_definition(op, 140, 200);
     compare_described(op, 100, 90);
+    check_patterns(op, 97, 83);
     check_small(op);
     check_laws(op, 28, 150);
     check_overflow_beside_cpu(op);
@@ -1644,30 +1658,35 @@ void benchmark_gpu(Report &report) {
 
 // ---- the program --------------------------------------------------------------------
 
-/// Time goes with keypoints: no content takes more than ten times as long as the median unless it
-/// has so many that each takes no longer than one of the photograph, the last.
+/// Time goes with keypoints.
 class TimedContents {
   public:
-    explicit TimedContents(gpv_backend backend) : backend_(backend), context_(backend) {}
-
-    void expect_alike(const gpv_sift_params &p) {
-        require(gpv_sift_set_params(op_, &p), context_, "gpv_sift_set_params");
-        std::vector<Timed> timed = timed_patterns(
-            backend_, [&](const GuardedImage &host) { return make(timed_number_++, host); });
+    explicit TimedContents(gpv_backend backend) : backend_(backend), context_(backend) {
+        timed_ = timed_patterns(backend_, [&](const GuardedImage &host) { return make(host); });
         for (const Content &content : contents)
-            timed.push_back(
-                {content.name, make(timed_number_++, grey_picture(width_, height_, content(7)))});
-        timed.push_back({"photograph", make(timed_number_++, photograph(width_, height_))});
-        for (int attempt = 1; !are_alike(timed); attempt++)
-            expect(attempt < 3,
-                   "contents without many keypoints take ten times the median at most");
-        timed_number_ = 0;
+            timed_.push_back({content.name, make(grey_picture(width_, height_, content(7)))});
+        timed_.push_back({"photograph", make(photograph(width_, height_))});
     }
 
+    /// max_features: 0, then what has very many may take longer, but no keypoint longer than one
+    /// of the photograph, the last.
+    void expect_alike(bool upsample, int max_features) {
+        gpv_sift_params p = sift_params();
+        p.upsample = upsample;
+        p.max_features = max_features;
+        require(gpv_sift_set_params(op_, &p), context_, "gpv_sift_set_params");
+        for (int attempt = 1; !are_alike(p); attempt++)
+            expect(attempt < 3, std::string("contents take ten times the median at most") +
+                                    (max_features ? "" : ", but for many keypoints"));
+    }
+    /// As gpusift has at most.
+    int most_features() const { return std::clamp(width_ * height_ / 64, 4096, 65536); }
+
   private:
-    std::function<void()> make(std::size_t number, const GuardedImage &host) {
+    std::function<void()> make(const GuardedImage &host) {
         const auto src = std::make_shared<PlacedImage>(host, backend_);
-        counts_.resize(std::max(counts_.size(), number + 1));
+        const std::size_t number = counts_.size();
+        counts_.push_back(0);
         return [this, number, src] {
             require(gpv_sift_run(op_, nullptr, src->view(), nullptr, keypoints_.view(), 0,
                                  numbers_.view(), nullptr),
@@ -1678,19 +1697,21 @@ class TimedContents {
             counts_[number] = result.count;
         };
     }
-    bool are_alike(const std::vector<Timed> &timed) const {
+    bool are_alike(const gpv_sift_params &p) const {
         std::vector<double> times;
-        for (const Timed &content : timed)
+        for (const Timed &content : timed_)
             times.push_back(least_time(content.run));
-        std::vector<double> sorted = times;
-        std::nth_element(sorted.begin(), sorted.begin() + sorted.size() / 2, sorted.end());
-        const double median = sorted[sorted.size() / 2], each = times.back() / counts_.back();
+        const double median = median_of(times), each = times.back() / counts_.back();
+        const std::string what = size_name(width_, height_) + ", upsample " +
+                                 std::to_string(p.upsample) + ", max_features " +
+                                 std::to_string(p.max_features);
         bool alike = true;
-        std::printf("%-24s %10s %9s %10s %12s\n", size_name(width_, height_).c_str(), "ms",
-                    "x median", "keypoints", "us each");
+        std::printf("%-40s %10s %9s %10s %12s\n", what.c_str(), "ms", "x median", "keypoints",
+                    "us each");
         for (std::size_t i = 0; i < times.size(); i++) {
-            alike = alike && (times[i] <= 10 * median || times[i] <= each * counts_[i]);
-            std::printf("  %-22s %10.3f %9.2f %10d %12.2f\n", timed[i].name.c_str(), times[i],
+            alike = alike && (times[i] <= 10 * median ||
+                              (p.max_features == 0 && times[i] <= each * counts_[i]));
+            std::printf("  %-38s %10.3f %9.2f %10d %12.2f\n", timed_[i].name.c_str(), times[i],
                         times[i] / median, counts_[i], 1000 * times[i] / std::max(counts_[i], 1));
         }
         return alike;
@@ -1703,18 +1724,18 @@ class TimedContents {
     const SiftOp op_{context_};
     PlacedBuffer keypoints_{room * sizeof(gpv_keypoint), backend_},
         numbers_{room * GPV_SIFT_LENGTH, backend_};
-    std::size_t timed_number_ = 0;
-    std::vector<int> counts_;
+    std::vector<int> counts_; ///< of keypoints, in the last run on each
+    std::vector<Timed> timed_;
 };
 
+/// As gpusift is when it is made; with as many keypoints as it may be set to have; without a limit.
 void check_times(gpv_backend backend) {
     TimedContents contents(backend);
-    for (const std::uint32_t upsample : {0u, 1u}) {
-        gpv_sift_params p = sift_params();
-        p.upsample = upsample;
-        std::printf("upsample %u\n", upsample);
-        contents.expect_alike(p);
-    }
+    for (const bool upsample : {false, true})
+        contents.expect_alike(upsample, 2000);
+    contents.expect_alike(true, contents.most_features());
+    for (const bool upsample : {false, true})
+        contents.expect_alike(upsample, 0);
 }
 
 void check() {
@@ -1722,6 +1743,7 @@ void check() {
     Operator op;
     compare_with_definition(op, scaled(420), 200);
     compare_described(op, scaled(400), 90);
+    check_patterns(op, 97, 83);
     check_small(op);
     check_laws(op, scaled(56), 150);
     check_overflow(op);
