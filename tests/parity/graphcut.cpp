@@ -3,7 +3,6 @@
 // byte of the mask, and the CUDA backend against the same. With --bench: times beside Boost and
 // OpenCV.
 #include <limits>
-#include <optional>
 
 #include "graphcut.hpp"
 
@@ -1365,65 +1364,43 @@ void benchmark_gpu(Report &report) {
 
 // ---- times of contents --------------------------------------------------------------
 
-/// Instances where a backend computes, with a run for each that expects the least cut again.
-class TimedCuts {
-  public:
-    explicit TimedCuts(gpv_backend backend) : backend_(backend), context_(backend) {
-        const gpv_graphcut_params p = with_certificate();
-        require(gpv_graphcut_set_params(op_, &p), context_, "gpv_graphcut_set_params");
-    }
-    void add(const std::string &name, const Instance &in) {
-        const Laid laid(in, false);
-        const auto placed = std::make_shared<Placed>(laid, backend_);
-        timed_.push_back({name, [this, name, placed] {
-                              const gpv_graphcut_result found = run(*placed);
-                              expect(found.optimal && found.cut == found.flow,
-                                     name + ": the cut is the least, and proved to be");
-                              expect(found.flow == placed->first.value_or(found).flow &&
-                                         found.area == placed->first.value_or(found).area,
-                                     name + ": a repeat finds the same cut");
-                              placed->first = found;
-                          }});
-    }
-    const std::vector<Timed> &timed() const { return timed_; }
+/// Where a backend computes.
+struct Placed {
+    PlacedImage terminals, links, mask;
 
-  private:
-    struct Placed {
-        PlacedImage terminals, links, mask;
-        std::optional<gpv_graphcut_result> first;
-
-        Placed(const Laid &laid, gpv_backend backend)
-            : terminals(laid.terminals, backend), links(laid.links, backend),
-              mask(laid.mask, backend) {}
-    };
-    gpv_graphcut_result run(const Placed &placed) {
-        require(gpv_graphcut_run(op_, nullptr, placed.terminals.view(), placed.links.view(),
-                                 placed.mask.view(), nullptr),
-                context_, "gpv_graphcut_run");
-        gpv_graphcut_result result;
-        gpv_graphcut_result_init(&result, sizeof result);
-        require(gpv_graphcut_wait(op_, &result), context_, "gpv_graphcut_wait");
-        return result;
+    Placed(const Laid &laid, gpv_backend backend)
+        : terminals(laid.terminals, backend), links(laid.links, backend), mask(laid.mask, backend) {
     }
-
-    const gpv_backend backend_;
-    const CountedContext context_;
-    const Op op_{context_};
-    std::vector<Timed> timed_;
 };
 
-/// Reported alone: what bounds the time of a cut is time_limit, which is not set here.
 void check_times(gpv_backend backend) {
     const int width = 256, height = 256;
+    const CountedContext context(backend);
+    const Op op(context);
+    const auto set_limit = [&](int time_limit) {
+        const gpv_graphcut_params p = with_certificate(time_limit);
+        require(gpv_graphcut_set_params(op, &p), context, "gpv_graphcut_set_params");
+    };
     for (const int directions : {4, 8}) {
-        TimedCuts cuts(backend);
+        TimedCuts cuts(backend, set_limit);
+        const auto add = [&](const std::string &name, const Instance &in) {
+            const auto placed = std::make_shared<Placed>(Laid(in, false), backend);
+            cuts.add(name, [&, placed] {
+                require(gpv_graphcut_run(op, nullptr, placed->terminals.view(),
+                                         placed->links.view(), placed->mask.view(), nullptr),
+                        context, "gpv_graphcut_run");
+                gpv_graphcut_result result;
+                gpv_graphcut_result_init(&result, sizeof result);
+                require(gpv_graphcut_wait(op, &result), context, "gpv_graphcut_wait");
+                return result;
+            });
+        };
         for (const Drawn &drawn : drawn_instances())
-            cuts.add(drawn.name, drawn.make(width, height, directions));
+            add(drawn.name, drawn.make(width, height, directions));
         for (const Weight &weight : weights)
-            cuts.add(std::string("scene, ") + weight.name,
-                     scene_instance(width, height, weight, directions).instance);
-        print_times(size_name(width, height) + ", " + std::to_string(directions) + " neighbours",
-                    cuts.timed());
+            add(std::string("scene, ") + weight.name,
+                scene_instance(width, height, weight, directions).instance);
+        cuts.compare(size_name(width, height) + ", " + std::to_string(directions) + " neighbours");
     }
 }
 

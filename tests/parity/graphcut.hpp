@@ -3,6 +3,8 @@
 // Boost's maximum flow where it is installed; and results of the library.
 #pragma once
 
+#include <optional>
+
 #include "device.hpp"
 #include "patterns.hpp"
 #ifdef HAVE_CUDA
@@ -1153,5 +1155,56 @@ inline Candidate plain_cuda_candidate(const Instance &in) {
             [solver] { solver->reset(); }};
 }
 #endif
+
+// ---- times of contents --------------------------------------------------------------
+
+/// Times of cuts, each of which is proved to be the least, and the same each time; with a limit of
+/// time none is less. Without a limit they are reported alone, as some contents take long. With
+/// that of the median they are alike; on CUDA not of necessity, where the search that a run ends
+/// with may take long.
+class TimedCuts {
+  public:
+    TimedCuts(gpv_backend backend, std::function<void(int time_limit)> set_limit)
+        : backend_(backend), set_limit_(std::move(set_limit)) {}
+    TimedCuts(const TimedCuts &) = delete;
+    TimedCuts &operator=(const TimedCuts &) = delete;
+
+    /// run: has a certificate.
+    void add(const std::string &name, const std::function<gpv_graphcut_result()> &run) {
+        const std::size_t number = least_.size();
+        least_.emplace_back();
+        timed_.push_back({name, [=, this] { check(run(), least_[number], name); }});
+    }
+    void compare(const std::string &what) {
+        set_limit_(0);
+        const int limit = static_cast<int>(1000 * print_times(what, timed_).usual);
+        set_limit_(limit);
+        limited_ = true;
+        const std::string with_limit = what + ", " + std::to_string(limit) + " us at most";
+        if (backend_ == GPV_BACKEND_CPU)
+            expect_times_alike(with_limit, timed_);
+        else
+            print_times(with_limit, timed_);
+    }
+
+  private:
+    void check(const gpv_graphcut_result &found, std::optional<gpv_graphcut_result> &least,
+               const std::string &name) const {
+        if (!least)
+            least = found;
+        expect(found.optimal || limited_, name + ": without a limit a cut is the least");
+        expect(!found.optimal || (found.flow == found.cut && found.flow == least->flow &&
+                                  found.area == least->area),
+               name + ": the least cut is proved, and found again");
+        expect(found.flow <= least->flow && least->flow <= found.cut,
+               name + ": a cut that is settled for is not less than the least");
+    }
+
+    const gpv_backend backend_;
+    const std::function<void(int)> set_limit_;
+    std::vector<Timed> timed_;
+    std::vector<std::optional<gpv_graphcut_result>> least_;
+    bool limited_ = false;
+};
 
 } // namespace parity

@@ -1982,69 +1982,47 @@ void benchmark_gpu(Report &report) {
 
 // ---- times of contents --------------------------------------------------------------
 
-/// Pictures where a backend computes, with a run for each that expects the least cut again.
-class TimedPictures {
-  public:
-    TimedPictures(gpv_backend backend, gpv_segment_model model)
-        : backend_(backend), context_(backend) {
-        gpv_segment_params p = with_model(model);
-        p.certificate = 1;
-        require(gpv_segment_set_params(op_, &p), context_, "gpv_segment_set_params");
-    }
-    /// Whose colours are learned from seeds as of a made scene.
-    void add(const std::string &name, GuardedImage picture) {
-        const MadeScene scene = {1, picture.view()->width, picture.view()->height};
-        const Hinted hinted(std::move(picture), scene, Hints::both);
-        const auto placed = std::make_shared<Placed>(hinted, backend_);
-        timed_.push_back({name, [this, name, placed] {
-                              const gpv_graphcut_result found = run(*placed);
-                              expect(found.optimal && found.cut == found.flow,
-                                     name + ": the cut is the least, and proved to be");
-                              expect(found.flow == placed->first.value_or(found).flow &&
-                                         found.area == placed->first.value_or(found).area,
-                                     name + ": a repeat finds the same cut");
-                              placed->first = found;
-                          }});
-    }
-    const std::vector<Timed> &timed() const { return timed_; }
+/// Where a backend computes.
+struct Placed {
+    PlacedImage src, seeds, mask;
 
-  private:
-    struct Placed {
-        PlacedImage src, seeds, mask;
-        std::optional<gpv_graphcut_result> first;
-
-        Placed(const Hinted &hinted, gpv_backend backend)
-            : src(hinted.src, backend), seeds(hinted.seeds, backend), mask(hinted.seeds, backend) {}
-    };
-    gpv_graphcut_result run(const Placed &placed) {
-        require(gpv_segment_forget(op_), context_, "gpv_segment_forget");
-        require(gpv_segment_run(op_, nullptr, placed.src.view(), placed.seeds.view(), nullptr,
-                                placed.mask.view(), nullptr, nullptr),
-                context_, "gpv_segment_run");
-        gpv_graphcut_result result;
-        gpv_graphcut_result_init(&result, sizeof result);
-        require(gpv_segment_wait(op_, &result), context_, "gpv_segment_wait");
-        return result;
-    }
-
-    const gpv_backend backend_;
-    const CountedContext context_;
-    const Op op_{context_};
-    std::vector<Timed> timed_;
+    Placed(const Hinted &hinted, gpv_backend backend)
+        : src(hinted.src, backend), seeds(hinted.seeds, backend), mask(hinted.seeds, backend) {}
 };
 
-/// Reported alone: what bounds the time of a cut is time_limit, which is not set here.
+/// Colours are learned from seeds as of a made scene.
 void check_times(gpv_backend backend) {
-    const int width = 320, height = 240;
+    const MadeScene scene = {1, 160, 120};
+    const CountedContext context(backend);
+    const Op op(context);
     for (const gpv_segment_model model : models) {
-        TimedPictures pictures(backend, model);
+        TimedCuts cuts(backend, [&](int time_limit) {
+            gpv_segment_params p = with_model(model);
+            p.certificate = 1;
+            p.time_limit = time_limit;
+            require(gpv_segment_set_params(op, &p), context, "gpv_segment_set_params");
+        });
+        const auto add = [&](const std::string &name, GuardedImage picture) {
+            const auto placed =
+                std::make_shared<Placed>(Hinted(std::move(picture), scene, Hints::both), backend);
+            cuts.add(name, [&, placed] {
+                require(gpv_segment_forget(op), context, "gpv_segment_forget");
+                require(gpv_segment_run(op, nullptr, placed->src.view(), placed->seeds.view(),
+                                        nullptr, placed->mask.view(), nullptr, nullptr),
+                        context, "gpv_segment_run");
+                gpv_graphcut_result result;
+                gpv_graphcut_result_init(&result, sizeof result);
+                require(gpv_segment_wait(op, &result), context, "gpv_segment_wait");
+                return result;
+            });
+        };
         for (const Content &content : contents)
-            pictures.add(content.name, painted(GPV_FORMAT_RGB8, width, height, content(7)));
+            add(content.name, painted(GPV_FORMAT_RGB8, scene.width, scene.height, content(7)));
         for (const Pattern &pattern : all_patterns())
-            pictures.add(pattern.name, painted(GPV_FORMAT_RGB8, width, height,
-                                               grey_of(pattern.draw(width, height))));
-        pictures.add("scene", picture_of({1, width, height}, GPV_FORMAT_RGB8));
-        print_times(size_name(width, height) + ", " + model_names[model], pictures.timed());
+            add(pattern.name, painted(GPV_FORMAT_RGB8, scene.width, scene.height,
+                                      grey_of(pattern.draw(scene.width, scene.height))));
+        add("scene", picture_of(scene, GPV_FORMAT_RGB8));
+        cuts.compare(size_name(scene.width, scene.height) + ", " + model_names[model]);
     }
 }
 
