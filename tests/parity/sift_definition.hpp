@@ -8,6 +8,7 @@
 #include "sift.hpp"
 
 #include <map>
+#include <numbers>
 
 namespace parity {
 
@@ -120,11 +121,16 @@ inline Plane filtered(const Plane &in, const std::vector<double> &weights) {
 constexpr double level_error = 5e-5; ///< of a level, of a difference, of a gradient
 constexpr double turns_error = 4e-5; ///< of the direction of a gradient
 constexpr double summand_error = 0.5 / 4096;
+/// Of the magnitude of a gradient 1e-5 of it, as sift.md says, and of the exponents of its two
+/// weights half a float's step below 128, 2^-18.
+constexpr double weight_error = 2e-5;
+constexpr double scale_error = 3e-6; ///< of a scale, by such an exponent
 
 struct Octave {
-    std::vector<Plane> levels, differences;
+    std::vector<Plane> levels;
     int width() const { return levels[0].width; }
     int height() const { return levels[0].height; }
+    double difference(int i, int x, int y) const { return levels[i + 1](x, y) - levels[i](x, y); }
 };
 
 /// Octaves of a picture.
@@ -145,15 +151,9 @@ inline std::vector<Octave> scale_space(const GuardedImage &src, const gpv_sift_p
     while (std::min(base.width, base.height) >= 11 &&
            (most == 0 || static_cast<int>(octaves.size()) < most)) {
         Octave o;
-        o.levels.push_back(base);
-        for (const std::vector<double> &filter : filters) {
-            o.levels.push_back(filtered(base, filter));
-            const Plane &above = o.levels.back(), &below = o.levels[o.levels.size() - 2];
-            Plane difference(base.width, base.height);
-            for (std::size_t i = 0; i < difference.values.size(); i++)
-                difference.values[i] = above.values[i] - below.values[i];
-            o.differences.push_back(difference);
-        }
+        o.levels.push_back(std::move(base));
+        for (const std::vector<double> &filter : filters)
+            o.levels.push_back(filtered(o.levels[0], filter));
         base = Plane(o.width() / 2, o.height() / 2);
         for (int y = 0; y < base.height; y++)
             for (int x = 0; x < base.width; x++)
@@ -182,13 +182,14 @@ inline Described described(const std::vector<Octave> &octaves, const Patch &at) 
     constexpr double pi = 3.14159265358979323846;
     const Plane &level = octaves[at.octave].levels[at.layer];
     const double cell = 3 * at.scale, turn = (360 - at.angle) * pi / 180;
+    const double cosine = std::cos(turn), sine = std::sin(turn);
     const int radius = static_cast<int>(2.5 * std::sqrt(2.0) * cell) + 2;
     Described result;
     double pixels = 0;
     for (int dy = -radius; dy <= radius; dy++)
         for (int dx = -radius; dx <= radius; dx++) {
-            const double u = (dx * std::cos(turn) - dy * std::sin(turn)) / cell;
-            const double v = (dx * std::sin(turn) + dy * std::cos(turn)) / cell;
+            const double u = (dx * cosine - dy * sine) / cell;
+            const double v = (dx * sine + dy * cosine) / cell;
             const int x = at.x + dx, y = at.y + dy;
             if (std::fabs(u) >= 2.5 || std::fabs(v) >= 2.5 || x < 1 || y < 1 ||
                 x > level.width - 2 || y > level.height - 2)
@@ -384,11 +385,11 @@ class Definition {
         const double threshold = std::floor(0.5 * p_.contrast_threshold / p_.octave_layers * 255);
         for (int y = border; y < o.height() - border; y++)
             for (int x = border; x < o.width() - border; x++) {
-                const double value = o.differences[layer](x, y), sign = value > 0 ? 1 : -1;
+                const double value = o.difference(layer, x, y), sign = value > 0 ? 1 : -1;
                 Sure sure = positive(std::fabs(value) - threshold, 2 * level_error);
                 for (int l = -1; l <= 1 && sure != Sure::no; l++)
                     for (int i = 0; i < 9 && sure != Sure::no; i++) {
-                        const double other = o.differences[layer + l](x + i % 3 - 1, y + i / 3 - 1);
+                        const double other = o.difference(layer + l, x + i % 3 - 1, y + i / 3 - 1);
                         if (l != 0 || i != 4)
                             sure = both(sure, positive(sign * (value - other), level_error));
                     }
@@ -401,9 +402,8 @@ class Definition {
 
     Fit fit(const Place &at) const {
         const auto &[octave, layer, y, x] = at;
-        const auto d = [&, &differences = octaves_[octave].differences, l = layer, py = y,
-                        px = x](int dl, int dy, int dx) {
-            return differences[l + dl](px + dx, py + dy);
+        const auto d = [&o = octaves_[octave], l = layer, py = y, px = x](int dl, int dy, int dx) {
+            return o.difference(l + dl, px + dx, py + dy);
         };
         const int unit[3][3] = {{0, 0, 1}, {0, 1, 0}, {1, 0, 0}}; // x, y, layer
         double gradient[3], second[3][3];
@@ -574,6 +574,8 @@ class Definition {
     struct Histogram {
         std::array<double, bins> sums{}, errors{};
         std::array<double, bins> loose{}; ///< in one of a bin and the next, it is not sure in which
+        std::array<double, bins> growth{}; ///< of the sums, by the logarithm of the scale
+        double scale_error = 0;            ///< of that logarithm, one for all bins
 
         double smooth(int i) const {
             return (6 * sums[i] + 4 * (sums[bin_beside(i, -1)] + sums[bin_beside(i, 1)]) +
@@ -590,11 +592,30 @@ class Definition {
         for (const auto &[bin, factor] : terms)
             for (int by = -2; by <= 2; by++)
                 factors[bin_beside(bin, by)] += factor * std::array{6, 4, 1}[std::abs(by)] / 16.0;
-        double error = 0;
-        for (int i = 0; i < bins; i++)
+        double error = 0, growth = 0;
+        for (int i = 0; i < bins; i++) {
             error += h.errors[i] * std::fabs(factors[i]) +
                      h.loose[i] * std::fabs(factors[bin_beside(i, 1)] - factors[i]);
-        return error;
+            growth += h.growth[i] * factors[i];
+        }
+        return error + std::fabs(growth) * h.scale_error;
+    }
+
+    /// The top of the parabola through three smoothed bins, in bins, and how far off it may be.
+    struct Top {
+        double bin, error;
+    };
+    /// With its slope s and its bend b it lies at t = s / b. Where they are off by ds and db, it is
+    /// off by (ds - t db) / (b + db): of ds - t db, which is a sum of bins, error_of() tells the
+    /// most, and of b + db the least. To differentiate t would not do, as one pixel in the next bin
+    /// may make b half as much.
+    static Top top_of(const Histogram &h, int i) {
+        const int left = bin_beside(i, -1), right = bin_beside(i, 1);
+        const double l = h.smooth(left), c = h.smooth(i), r = h.smooth(right);
+        const double bend = 2 * c - l - r, t = bend > 0 ? (r - l) / 2 / bend : 0;
+        const double least = bend - error_of(h, {{left, -1}, {i, 2}, {right, -1}});
+        const double most = error_of(h, {{left, t - 0.5}, {i, -2 * t}, {right, t + 0.5}});
+        return {i + t, least > 0 ? most / least : INFINITY};
     }
 
     Histogram histogram(const Patch &at, int radius) const {
@@ -615,7 +636,8 @@ class Definition {
                 const double bin = bins * turns + bins, nearest = std::floor(bin + 0.5);
                 const int i = static_cast<int>(nearest) % bins;
                 h.sums[i] += weight;
-                h.errors[i] += 1e-6 * weight;
+                h.errors[i] += weight_error * weight;
+                h.growth[i] += weight * (dx * dx + dy * dy) / (sigma * sigma);
                 pixels[i]++;
                 const double margin =
                     bins * (turns_error + (size > 0 ? level_error / (6 * size) : 1));
@@ -629,11 +651,14 @@ class Definition {
 
     void add_peaks(Feature f, Sure sure) {
         const double reach = 4.5 * f.patch.scale;
-        const double reach_error = reach * (f.error / p_.octave_layers + 1e-6);
+        const double scale_error =
+            std::numbers::ln2 * f.error / p_.octave_layers + parity::scale_error;
+        const double reach_error = reach * scale_error;
         const auto radius = [&](double error) {
             return static_cast<int>(std::floor(reach + error + 0.5));
         };
         Histogram h = histogram(f.patch, radius(0));
+        h.scale_error = scale_error;
         for (const double error : {-reach_error, reach_error})
             if (radius(error) != radius(0)) {
                 const Histogram other = histogram(f.patch, radius(error));
@@ -649,21 +674,24 @@ class Definition {
         };
         for (int i = 0; i < bins; i++) {
             const int left = bin_beside(i, -1), right = bin_beside(i, 1);
-            const double l = h.smooth(left), c = h.smooth(i), r = h.smooth(right);
+            Top at = top_of(h, i);
             Sure peak = both(above(i, left, 1), above(i, right, 1));
             if (peak == Sure::no)
                 continue;
             if (peak == Sure::maybe) {
-                // Of two bins as high as each other one is the peak; the angle is the same for
-                // both.
+                // Of two bins as high as each other one is the peak; the angle is nearly the same
+                // for both.
                 const int side = above(i, left, 1) == Sure::maybe ? -1 : 1;
                 const int twin = bin_beside(i, side);
                 if (above(i, bin_beside(i, -side), 1) == Sure::yes &&
                     above(twin, bin_beside(i, 2 * side), 1) == Sure::yes) {
-                    if (c < h.smooth(twin) * (1 - 1e-6))
+                    if (h.smooth(i) < h.smooth(twin) * (1 - 1e-6))
                         continue;
-                    if (c > h.smooth(twin) * (1 + 1e-6))
+                    if (h.smooth(i) > h.smooth(twin) * (1 + 1e-6))
                         peak = Sure::yes;
+                    const Top other = top_of(h, twin);
+                    const double apart = std::fabs(std::remainder(other.bin - at.bin, bins));
+                    at.error = std::max(at.error, apart + other.error);
                 }
             }
             peak = both(peak, sure);
@@ -671,14 +699,9 @@ class Definition {
                 peak = both(peak, above(i, top, 0.8));
             if (peak == Sure::no)
                 continue;
-            const double bend = std::max(2 * c - l - r, 1e-9), slope = (r - l) / 2;
-            const double tilt = slope / bend / bend;
-            double bin = i + slope / bend;
-            bin -= bins * std::floor(bin / bins);
-            f.patch.angle = bin > 0 ? 360 - 10 * bin : 0;
-            f.angle_error = 20 * error_of(h, {{left, tilt - 0.5 / bend},
-                                              {i, -2 * tilt},
-                                              {right, tilt + 0.5 / bend}});
+            at.bin -= bins * std::floor(at.bin / bins);
+            f.patch.angle = at.bin > 0 ? 360 - 10 * at.bin : 0;
+            f.angle_error = 10 * at.error;
             f.bin = i;
             f.clear = peak == Sure::yes && f.angle_error < 2;
             features_.push_back(f);
