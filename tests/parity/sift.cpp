@@ -419,7 +419,7 @@ void each_size(const Sizes &sizes, F f) {
                 continue;
             gpv_sift_params p = sift_params();
             p.upsample = upsample;
-            Wish wish; // three times as many keypoints as any of the contents has
+            Wish wish; // twice as many keypoints as any of the contents has
             wish.room = static_cast<int>(pixels * (upsample ? 4 : 1) / 32 + 100);
             f(p, src, wish);
         }
@@ -841,6 +841,57 @@ void check_pictures(Operator &op) {
         }
     std::printf("pictures: %d as defined%s\n", count,
                 count ? "" : "; GPV_TEST_IMAGES can name a folder of PGM and PPM files");
+}
+
+/// The far corner of a square that is too large to be compared with the definition: as that corner
+/// by itself, which is compared with it.
+void check_corner(Operator &op, int side) {
+    constexpr int part_side = 1024;
+    const int from = side - part_side;
+    const Grey grey = contents[1](random_seed());
+    const GuardedImage whole = grey_picture(side, side, grey),
+                       part = grey_picture(part_side, part_side,
+                                           [&](int x, int y) { return grey(from + x, from + y); });
+    gpv_sift_params p = sift_params();
+    p.upsample = 0;
+    const Features alone = op.run(p, part);
+    Comparison(p, part, nullptr, alone);
+    Wish wish;
+    wish.room = side / 32 * side;
+    const Features all = op.run(p, whole, nullptr, wish);
+    expect(all.dropped == 0, "there is room for all");
+
+    // All that filters and windows of the first three octaves reach lies in the part.
+    const auto inner = [&](const Features &features, int left) {
+        return chosen(features, p, [&](const gpv_keypoint &k) {
+            return octave_of(k, p) < 3 && k.x > static_cast<float>(left + 300) &&
+                   k.y > static_cast<float>(left + 300);
+        });
+    };
+    const Features got = inner(all, from), want = inner(alone, 0);
+    const std::string what = "the corner of " + text_of(p, whole);
+    expect(got.count == want.count && want.count > 500, "as many keypoints, " + what);
+    for (std::size_t i = 0; i < want.keypoints.size(); i++) {
+        gpv_keypoint k = got.keypoints[i];
+        const gpv_keypoint &w = want.keypoints[i];
+        const double x = double(k.x) - from, y = double(k.y) - from;
+        expect(std::fabs(x - double(w.x)) <= rounding(side) &&
+                   std::fabs(y - double(w.y)) <= rounding(side),
+               "keypoints lie in the same places, " + text_of(k) + ", " + what);
+        k.x = w.x, k.y = w.y;
+        expect(same(k, w), "keypoints are equal, " + text_of(k) + ", " + what);
+        // Half way between pixels the rounding of the place chooses the middle of the square.
+        const double pixel = octave_pixel(octave_of(w, p), p);
+        const auto half_way = [&](float at) {
+            return std::fabs(std::remainder(double(at) / pixel + 0.5, 1)) <= rounding(side);
+        };
+        expect(half_way(w.x) || half_way(w.y) ||
+                   std::memcmp(got.descriptor(i, p), want.descriptor(i, p), descriptor_bytes(p)) ==
+                       0,
+               "descriptors are equal, " + text_of(k) + ", " + what);
+    }
+    std::printf("corner of %dx%d: %d keypoints as they are without the rest\n", side, side,
+                want.count);
 }
 
 bool processor_has_fma() {
@@ -1781,6 +1832,8 @@ void check() {
         check_sizes(op, large_squares);
         check_sizes(op, {vast_squares[0]});
     }
+    if (!short_run())
+        check_corner(op, full_run() ? vast_squares[1][0] : 4096);
     check_refused(GPV_BACKEND_CPU);
 }
 
