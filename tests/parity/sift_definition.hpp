@@ -672,9 +672,11 @@ class Definition {
             return positive(h.smooth(i) - part * h.smooth(other),
                             error_of(h, {{i, 1}, {other, -part}}));
         };
+        const auto high = [&](int i) { return i == top ? Sure::yes : above(i, top, 0.8); };
         for (int i = 0; i < bins; i++) {
             const int left = bin_beside(i, -1), right = bin_beside(i, 1);
             Top at = top_of(h, i);
+            Sure enough = high(i);
             Sure peak = both(above(i, left, 1), above(i, right, 1));
             if (peak == Sure::no)
                 continue;
@@ -689,14 +691,14 @@ class Definition {
                         continue;
                     if (h.smooth(i) > h.smooth(twin) * (1 + 1e-6))
                         peak = Sure::yes;
+                    if (high(twin) != enough)
+                        enough = Sure::maybe;
                     const Top other = top_of(h, twin);
                     const double apart = std::fabs(std::remainder(other.bin - at.bin, bins));
                     at.error = std::max(at.error, apart + other.error);
                 }
             }
-            peak = both(peak, sure);
-            if (i != top)
-                peak = both(peak, above(i, top, 0.8));
+            peak = both(peak, both(enough, sure));
             if (peak == Sure::no)
                 continue;
             at.bin -= bins * std::floor(at.bin / bins);
