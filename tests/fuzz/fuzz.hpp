@@ -12,6 +12,8 @@
 #include <vector>
 
 #include <gpuvision/gpuvision.h>
+#include <sanitizer/asan_interface.h>
+#include <sys/mman.h>
 
 #define REQUIRE(condition)                                                                         \
     do {                                                                                           \
@@ -48,6 +50,56 @@ class Input {
     std::size_t left_;
 };
 
+/// Where large allocations lie, one behind the other. New pages for each would take longer than a
+/// run; so the pages stay, and AddressSanitizer is told what of them is in use.
+class Pool {
+  public:
+    /// Null where there is no room.
+    std::uint8_t *take(std::size_t size) {
+        static constexpr std::size_t alignment = 256;
+        const std::size_t first = used_ + alignment; // a gap in front
+        const std::size_t end = first + (size + alignment - 1) / alignment * alignment;
+        if (end > most)
+            return nullptr;
+        blocks_.push_back({begin_ + first, size});
+        ASAN_UNPOISON_MEMORY_REGION(begin_ + first, size);
+        used_ = end;
+        return begin_ + first;
+    }
+    /// False for what is not of the pool.
+    bool give_back(const void *memory) {
+        const auto block = std::find_if(blocks_.begin(), blocks_.end(),
+                                        [&](const Block &b) { return b.memory == memory; });
+        if (block == blocks_.end())
+            return false;
+        ASAN_POISON_MEMORY_REGION(block->memory, block->size);
+        blocks_.erase(block);
+        if (blocks_.empty())
+            used_ = 0;
+        return true;
+    }
+
+  private:
+    struct Block {
+        std::uint8_t *memory;
+        std::size_t size;
+    };
+    static constexpr std::size_t most = 64 * most_bytes;
+
+    static std::uint8_t *map() {
+        void *memory =
+            mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        REQUIRE(memory != MAP_FAILED);
+        ASAN_POISON_MEMORY_REGION(memory, most);
+        return static_cast<std::uint8_t *>(memory);
+    }
+
+    std::uint8_t *const begin_ = map();
+    std::size_t used_ = 0;
+    std::vector<Block> blocks_;
+};
+inline Pool pool;
+
 /// User data of the allocator.
 struct Budget {
     int fail_at = 0; ///< the allocation that fails, counted from 1; 0 = none
@@ -58,15 +110,17 @@ inline void *allocate(void *user, gpv_memory, std::uint64_t size, gpv_stream) {
     auto *budget = static_cast<Budget *>(user);
     if (size > 64 * most_bytes || --budget->fail_at == 0)
         return nullptr;
-    void *memory = nullptr;
-    REQUIRE(posix_memalign(&memory, 256, size) == 0);
+    void *memory = size > most_bytes / 16 ? pool.take(size) : nullptr;
+    if (!memory)
+        REQUIRE(posix_memalign(&memory, 256, size) == 0);
     budget->live++;
     return memory;
 }
 
 inline void release(void *user, gpv_memory, void *memory, gpv_stream) {
     static_cast<Budget *>(user)->live--;
-    std::free(memory);
+    if (!pool.give_back(memory))
+        std::free(memory);
 }
 
 struct Fields {
@@ -74,10 +128,18 @@ struct Fields {
     std::int32_t width, height;
 };
 
+/// Mostly few pixels, in which nearly all that goes wrong does: a run is quick.
+inline int read_side(Input &in, int most) {
+    const int value = in.below(256), larger = value - (256 - most);
+    return 1 + (larger < 0 ? value % 24 : larger);
+}
+
 inline Fields read_fields(Input &in) {
     if (in.once_in(16))
         return {in.raw<gpv_format>(), in.raw<std::int32_t>(), in.raw<std::int32_t>()};
-    return {static_cast<gpv_format>(1 + in.below(11)), 1 + in.below(72), 1 + in.below(40)};
+    const auto format = static_cast<gpv_format>(1 + in.below(11));
+    const int width = read_side(in, 72);
+    return {format, width, read_side(in, 40)};
 }
 
 inline std::size_t sample_bytes(gpv_format format) {
@@ -136,17 +198,18 @@ struct Picture {
             backed = false;
         else if (legal)
             size = stride * (rows - 1) + row_bytes;
-        blocks.emplace_back(new std::uint8_t[offset + size]);
+        auto *const block = new std::uint8_t[offset + size];
+        blocks.emplace_back(block);
         sizes.push_back(offset + size);
         std::uint32_t state = in.raw<std::uint16_t>();
         const std::uint32_t sparse = in.below(4); // flat, or with few or many levels
-        for (std::size_t k = 0; k < sizes.back(); k++) {
+        for (std::size_t k = 0; k < offset + size; k++) {
             state = state * 1664525u + 1013904223u;
-            blocks.back()[k] = sparse == 0   ? 200
-                               : sparse == 1 ? (state >> 24 > 250 ? 255 : 0)
-                                             : static_cast<std::uint8_t>(state >> 24);
+            block[k] = sparse == 0   ? 200
+                       : sparse == 1 ? (state >> 24 > 250 ? 255 : 0)
+                                     : static_cast<std::uint8_t>(state >> 24);
         }
-        view.data[i] = blocks.back().get() + offset;
+        view.data[i] = block + offset;
         view.stride[i] = stride;
     }
 

@@ -154,9 +154,10 @@ gpv_match_nearest nearest_of(const std::uint8_t *to, const std::unique_ptr<Flat>
                              std::int32_t count) {
     gpv_match_nearest best = {{-1, -1}, {no_distance, no_distance}};
     for (std::int32_t i = 0; i < count; i++) {
+        const std::uint8_t *other = descriptor(set, i);
         std::int32_t sum = 0;
         for (int k = 0; k < GPV_SIFT_LENGTH; k++)
-            sum += (to[k] - descriptor(set, i)[k]) * (to[k] - descriptor(set, i)[k]);
+            sum += (to[k] - other[k]) * (to[k] - other[k]);
         const int place = sum < best.distance[0] ? 0 : sum < best.distance[1] ? 1 : 2;
         if (place == 0) {
             best.index[1] = best.index[0];

@@ -26,7 +26,7 @@ gpv_segment_params read_params(Input &in) {
     params.model = in.below(3);
     params.fit = in.below(3);
     params.connectivity = in.flag() ? 8 : 4;
-    params.rounds = 1 + in.below(3);
+    params.rounds = 1 + std::max(0, in.below(8) - 5);
     params.lambda = in.once_in(8) ? in.raw<float>() : read_weight(in);
     params.sigma = in.once_in(8) ? in.raw<float>() : read_weight(in);
     params.paint = in.below(2);

@@ -12,11 +12,16 @@ using Bytes = std::vector<std::vector<std::uint8_t>>;
 
 constexpr std::int32_t record_bytes = sizeof(gpv_keypoint);
 
+int read_larger(Input &in) {
+    const int value = in.raw<std::uint16_t>();
+    return 1 + value % (value < 0xC000 ? 64 : 128);
+}
+
 Fields read_size(Input &in) {
     Fields fields = read_fields(in);
-    if (in.once_in(16)) {
-        fields.width = 1 + in.raw<std::uint16_t>() % 200;
-        fields.height = 1 + in.raw<std::uint16_t>() % 200;
+    if (in.once_in(64)) {
+        fields.width = read_larger(in);
+        fields.height = read_larger(in);
     }
     return fields;
 }
@@ -147,18 +152,18 @@ void check_keypoint(const gpv_keypoint &k, const gpv_sift_params &p, const gpv_i
         REQUIRE(mask->row(0, std::lround(k.y))[std::lround(k.x)] != 0);
 }
 
-/// Of the pixel of the octave.
-long pixel_of(const gpv_keypoint &k, float coordinate) {
-    return std::lround(coordinate / std::ldexp(0.5f, octave_of(k)));
+/// Of the pixel of the octave. A doubled picture begins a quarter of a pixel before its first.
+long pixel_of(const gpv_keypoint &k, float coordinate, bool upsample) {
+    return std::lround((coordinate + (upsample ? 0.25f : 0)) / std::ldexp(0.5f, octave_of(k)));
 }
 
 /// Which keypoint comes first.
-bool before(const gpv_keypoint &a, const gpv_keypoint &b) {
+bool before(const gpv_keypoint &a, const gpv_keypoint &b, bool upsample) {
     if (a.response != b.response)
         return a.response > b.response;
-    const auto place = [](const gpv_keypoint &k) {
-        return std::tuple(octave_of(k), k.octave >> 8 & 255, pixel_of(k, k.y), pixel_of(k, k.x),
-                          k.angle);
+    const auto place = [&](const gpv_keypoint &k) {
+        return std::tuple(octave_of(k), k.octave >> 8 & 255, pixel_of(k, k.y, upsample),
+                          pixel_of(k, k.x, upsample), k.angle);
     };
     return place(a) < place(b);
 }
@@ -186,7 +191,7 @@ void check_result(const Outputs &o, const gpv_sift_params &p, const gpv_image &s
     for (std::int32_t i = 0; i < found.count; i++) {
         const gpv_keypoint k = read_record(*o.keypoints, o.stride, i);
         check_keypoint(k, p, src, mask);
-        REQUIRE(!last || before(*last, k));
+        REQUIRE(!last || before(*last, k, p.upsample));
         REQUIRE(i + 1 == found.count ||
                 canaries(records + i * stride + record_bytes, records + (i + 1) * stride));
         last = k;
