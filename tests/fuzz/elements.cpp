@@ -8,6 +8,8 @@
 
 #include <gst/gst.h>
 #include <gst/video/video.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 extern "C" void gst_plugin_gpuvision_register(void);
 
@@ -104,6 +106,87 @@ GstCaps *read_caps(Input &in) {
     return gst_caps_from_string(text.c_str());
 }
 
+/* ---- pictures ---- */
+
+/* A file of all of them, one after the other, which has no name in a folder. */
+const int picture_file = memfd_create("picture", MFD_CLOEXEC);
+
+void put(std::string &bytes, std::uint32_t number) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+        bytes += static_cast<char>(number >> shift);
+}
+
+void put_chunk(std::string &png, const std::string &type_and_data) {
+    std::uint32_t crc = 0xFFFFFFFF;
+    for (const char c : type_and_data) {
+        crc ^= static_cast<std::uint8_t>(c);
+        for (int bit = 0; bit < 8; bit++)
+            crc = crc >> 1 ^ (crc & 1 ? 0xEDB88320 : 0);
+    }
+    put(png, static_cast<std::uint32_t>(type_and_data.size() - 4));
+    png += type_and_data;
+    put(png, ~crc);
+}
+
+/* Of samples of 8 bits, not compressed. */
+std::string png_of(int width, int height, bool color, const std::string &samples) {
+    static constexpr char signature[] = "\x89PNG\r\n\x1A\n";
+    std::string png = signature, header = "IHDR", rows;
+    put(header, static_cast<std::uint32_t>(width));
+    put(header, static_cast<std::uint32_t>(height));
+    header += {8, static_cast<char>(color ? 2 : 0), 0, 0, 0};
+    put_chunk(png, header);
+    const std::size_t row_bytes = samples.size() / static_cast<std::size_t>(height);
+    for (std::size_t at = 0; at < samples.size(); at += row_bytes)
+        rows += '\0' + samples.substr(at, row_bytes);
+    const auto size = static_cast<std::uint16_t>(rows.size());
+    std::string data = {'I', 'D', 'A', 'T', 0x78, 1, 1};
+    for (const int number : {int{size}, ~int{size}})
+        data += {static_cast<char>(number), static_cast<char>(number >> 8)};
+    data += rows;
+    std::uint32_t a = 1, b = 0;
+    for (const char c : rows) {
+        a = (a + static_cast<std::uint8_t>(c)) % 65521;
+        b = (b + a) % 65521;
+    }
+    put(data, b << 16 | a);
+    put_chunk(png, data);
+    put_chunk(png, "IEND");
+    return png;
+}
+
+/* To decode one takes as long as many other runs. */
+const bool with_pictures = std::getenv("GPV_FUZZ_PICTURES");
+
+/* Writes a picture, or one that is cut off or wrong, and returns its path. */
+std::string read_picture(Input &in) {
+    const int kind = in.below(3), width = 1 + in.below(24), height = 1 + in.below(16);
+    const bool color = in.flag();
+    std::string samples(static_cast<std::size_t>(width * height * (color ? 3 : 1)), '\0'), bytes;
+    std::uint32_t state = in.raw<std::uint16_t>();
+    const std::uint32_t levels = 1 + in.below(4);
+    for (char &sample : samples) { // with 0 and 255, which are seeds
+        state = state * 1664525u + 1013904223u;
+        sample = static_cast<char>((state >> 24) % levels * 255 / std::max(levels - 1, 1u));
+    }
+    if (kind == 0)
+        for (int i = in.below(64); i > 0; i--)
+            bytes += in.raw<char>();
+    else if (kind == 1)
+        bytes = (color ? "P6\n" : "P5\n") + std::to_string(width) + ' ' + std::to_string(height) +
+                "\n255\n" + samples;
+    else
+        bytes = png_of(width, height, color, samples);
+    if (in.once_in(4) && !bytes.empty())
+        bytes[in.raw<std::uint16_t>() % bytes.size()] = in.raw<char>();
+    if (in.once_in(4))
+        bytes.resize(in.raw<std::uint16_t>() % (bytes.size() + 1));
+    REQUIRE(ftruncate(picture_file, 0) == 0);
+    REQUIRE(pwrite(picture_file, bytes.data(), bytes.size(), 0) ==
+            static_cast<ssize_t>(bytes.size()));
+    return "/proc/self/fd/" + std::to_string(picture_file);
+}
+
 /* ---- properties ---- */
 
 template <class T>
@@ -131,7 +214,14 @@ void fill_value(Input &in, GValue *value) {
     case G_TYPE_ENUM:
         return g_value_set_enum(value, read_number<gint>(in));
     case G_TYPE_STRING:
-        return g_value_set_string(value, in.once_in(8) ? nullptr : read_text(in).c_str());
+        switch (in.below(8)) {
+        case 6:
+            return g_value_set_string(value, with_pictures ? read_picture(in).c_str() : "");
+        case 7:
+            return g_value_set_string(value, nullptr);
+        default:
+            return g_value_set_string(value, read_text(in).c_str());
+        }
     }
 }
 
@@ -464,13 +554,23 @@ void on_log(const gchar *domain, GLogLevelFlags level, const gchar *message, gpo
 
 } // namespace
 
-/* No plugin but this one, and so none that reads or decodes files; and no CUDA device. */
+/* No plugin but this one, or those that read a picture besides; and no CUDA device. */
 extern "C" int LLVMFuzzerInitialize(int *, char ***) {
     g_setenv("GST_REGISTRY_DISABLE", "yes", TRUE);
     g_setenv("CUDA_VISIBLE_DEVICES", "", TRUE);
     g_log_set_default_handler(on_log, nullptr);
     gst_init(nullptr, nullptr);
     gst_plugin_gpuvision_register();
+    const gchar *folder = g_getenv("GST_PLUGIN_SYSTEM_PATH_1_0");
+    for (const char *name : {"coreelements", "playback", "typefindfunctions", "videoconvertscale",
+                             "app", "png", "pnm"}) {
+        if (!with_pictures)
+            break;
+        const std::string path =
+            std::string(folder ? folder : GST_PLUGINS) + "/libgst" + name + ".so";
+        if (GstPlugin *plugin = gst_plugin_load_file(path.c_str(), nullptr))
+            gst_object_unref(plugin); // where it lacks, no such picture is read
+    }
     return 0;
 }
 
