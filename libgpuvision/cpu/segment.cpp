@@ -186,12 +186,13 @@ class FitWorker {
   public:
     explicit FitWorker(const Workspace &work) : work_(work) {
         std::fill_n(&part(0), cells, 0); // tables look at those of all cells
+        const std::uint32_t *counts = work_.counts;
         for (int cell = 0; cell < cells; cell++) {
             std::uint32_t seen = 0;
             for (int kind = 0; kind < known_kinds; kind++)
-                seen |= work_.counts[kind * cells + cell];
-            work_.present[present_] = static_cast<std::uint16_t>(cell);
-            present_ += seen != 0;
+                seen |= counts[kind * cells + cell];
+            if (seen)
+                work_.present[present_++] = static_cast<std::uint16_t>(cell);
         }
     }
 
@@ -396,7 +397,7 @@ class CpuSegment final : public Segment {
     }
 
     void count(const Workspace &work, const SegmentRun &run, bool of_cut) const {
-        std::fill_n(work.counts, std::size_t{known_kinds} * cells * workers_, 0);
+        std::memset(work.counts, 0, sizeof(*work.counts) * known_kinds * cells * workers_);
         const Image mask = mask_image(work, run);
         for_rows(run, [&](int worker, int y) {
             std::uint32_t *counts = work.counts + std::size_t{known_kinds} * cells * worker;
