@@ -1098,8 +1098,10 @@ void check_cuda(bool brief) {
             check_beside_cpu(op, {name, "", in});
         });
     for (const Sizes &sizes : {squares, large_squares, Sizes{vast_squares[0]}})
-        for (const auto &[width, height] : sizes)
+        for (const auto &[width, height] : sizes) {
             check_beside_cpu(op, scene_instance(width, height, weights[0], 4, 40));
+            std::printf("a scene of %dx%d: as the CPU\n", width, height);
+        }
     check_refused(GPV_BACKEND_CUDA);
 }
 
