@@ -232,8 +232,8 @@ class Comparison {
         for (std::size_t i = 0; i < taken_.size(); i++) {
             const Feature &f = definition_.features()[i];
             tally_.features++;
-            tally_.unclear += !f.clear;
-            if (f.clear && !taken_[i])
+            tally_.unclear += !f.clear || f.tied;
+            if (f.clear && !f.tied && !taken_[i])
                 fatal(what_ + ": not found is " + text(f));
         }
     }
@@ -264,56 +264,84 @@ class Comparison {
             if (!(got_.keypoints[i - 1].response >= got_.keypoints[i].response))
                 wrong(got_.keypoints[i], "has more response than the one before");
     }
-    /// The feature that a keypoint is, of those not taken; -1 if there is none. It is as near as
-    /// may be, rather clear than not, and the nearest.
-    int find(const gpv_keypoint &k) const {
+    /// Octave, layer and the nearest pixels of a keypoint.
+    template <class F>
+    void each_pixel(const gpv_keypoint &k, F f) const {
         const int octave = octave_of(k, p_), layer = layer_of(k);
-        const double pixel = octave_pixel(octave, p_);
-        const double corner = first_corner(p_);
-        const double u = (double(k.x) + corner) / pixel, v = (double(k.y) + corner) / pixel;
-        int best = -1;
-        std::tuple<double, bool, double> least{INFINITY, true, INFINITY};
-        for (int y = static_cast<int>(v) - 1; y <= static_cast<int>(v) + 1; y++)
-            for (int x = static_cast<int>(u) - 1; x <= static_cast<int>(u) + 1; x++) {
-                const auto at = by_pixel_.find({octave, layer, y, x});
-                if (at == by_pixel_.end())
-                    continue;
-                for (const std::size_t i : at->second) {
-                    const Feature &f = definition_.features()[i];
-                    const double off =
-                        std::hypot((f.x + corner) / pixel - u, (f.y + corner) / pixel - v);
-                    const double turn = p_.upright ? 0 : turned(double(k.angle), f.patch.angle);
-                    const std::tuple order{std::max(off - 2 * f.error - 1e-4, 0.0) +
-                                               std::max(turn - f.angle_error - angle_bound, 0.0),
-                                           !f.clear, off + turn};
-                    if (!taken_[i] && order < least) {
-                        least = order;
-                        best = static_cast<int>(i);
-                    }
-                }
+        const double pixel = octave_pixel(octave, p_), corner = first_corner(p_);
+        const int column = static_cast<int>((double(k.x) + corner) / pixel);
+        const int row = static_cast<int>((double(k.y) + corner) / pixel);
+        for (int y = row - 1; y <= row + 1; y++)
+            for (int x = column - 1; x <= column + 1; x++)
+                f(octave, layer, y, x);
+    }
+    /// How far beyond what may be, whether not clear, and how far.
+    using Distance = std::tuple<double, bool, double>;
+    static constexpr Distance far{INFINITY, true, INFINITY};
+    Distance distance(const gpv_keypoint &k, const Feature &f) const {
+        const double pixel = octave_pixel(f.patch.octave, p_);
+        const double off = std::hypot(f.x - double(k.x), f.y - double(k.y)) / pixel;
+        const double turn = p_.upright ? 0 : turned(double(k.angle), f.patch.angle);
+        const double bound = 2 * f.error + 1e-4 + std::hypot(rounding(f.x), rounding(f.y)) / pixel;
+        return {std::max(off - bound, 0.0) + std::max(turn - f.angle_error - angle_bound, 0.0),
+                !f.clear, off + turn};
+    }
+    /// The feature that a keypoint is, of those not taken: the nearest; -1 if there is none.
+    std::pair<int, Distance> find(const gpv_keypoint &k) const {
+        std::pair<int, Distance> best{-1, far};
+        each_pixel(k, [&](int octave, int layer, int y, int x) {
+            const auto at = by_pixel_.find({octave, layer, y, x});
+            if (at == by_pixel_.end())
+                return;
+            for (const std::size_t i : at->second) {
+                const Distance now = distance(k, definition_.features()[i]);
+                if (!taken_[i] && now < best.second)
+                    best = {static_cast<int>(i), now};
             }
+        });
+        return best;
+    }
+    /// The same, of what would be there if a candidate led there.
+    std::pair<Feature, Distance> find_led(const gpv_keypoint &k) const {
+        std::pair<Feature, Distance> best{{}, far};
+        each_pixel(k, [&](int octave, int layer, int y, int x) {
+            for (const Feature &f : definition_.features_at(octave, layer, y, x))
+                if (const Distance now = distance(k, f); now < best.second)
+                    best = {f, now};
+        });
         return best;
     }
     void check_keypoint(std::size_t number) {
         const gpv_keypoint &k = got_.keypoints[number];
         if (!(k.angle >= 0 && k.angle < 360) || (p_.upright && k.angle != 0))
             wrong(k, "its angle is none");
-        const int octave = octave_of(k, p_);
-        const int best = find(k);
-        const double pixel = octave_pixel(octave, p_);
-        if (best < 0) {
-            // Where levels are flat, extrema are the rounding of theirs.
-            const bool noise = double(k.response) < Definition::least_response;
-            const bool blurred =
-                definition_.is_blurred(octave, (double(k.x) + first_corner(p_)) / pixel,
-                                       (double(k.y) + first_corner(p_)) / pixel);
-            if (!noise && !blurred)
-                wrong(k, "is none of the definition's");
-            (noise ? tally_.noise : tally_.blurred)++;
+        const auto [best, off] = find(k);
+        if (best >= 0 && std::get<0>(off) == 0) {
+            taken_[static_cast<std::size_t>(best)] = true;
+            check_numbers(number, definition_.features()[static_cast<std::size_t>(best)]);
             return;
         }
-        taken_[static_cast<std::size_t>(best)] = true;
-        const Feature &f = definition_.features()[static_cast<std::size_t>(best)];
+        // Where levels are flat, extrema are the rounding of theirs.
+        if (double(k.response) < Definition::least_response) {
+            tally_.noise++;
+            return;
+        }
+        const int octave = octave_of(k, p_);
+        const double pixel = octave_pixel(octave, p_), corner = first_corner(p_);
+        if (!definition_.is_blurred(octave, (double(k.x) + corner) / pixel,
+                                    (double(k.y) + corner) / pixel))
+            wrong(k, best < 0 ? "is none of the definition's"
+                              : "is not " +
+                                    text(definition_.features()[static_cast<std::size_t>(best)]));
+        const auto [led, beside] = find_led(k);
+        if (std::get<0>(beside) > 0)
+            wrong(k, "is no extremum");
+        check_numbers(number, led);
+        tally_.blurred++;
+    }
+    void check_numbers(std::size_t number, const Feature &f) {
+        const gpv_keypoint &k = got_.keypoints[number];
+        const double pixel = octave_pixel(f.patch.octave, p_);
         if (!f.clear)
             return;
         const auto within = [&](double is, double want, double bound, double error, Worst &worst,

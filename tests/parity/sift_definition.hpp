@@ -333,6 +333,7 @@ struct Feature {
     double angle_error;           ///< degrees
     int bin;
     bool clear;
+    bool tied; ///< with the next bin, so that there may be none
 };
 
 /// Where nothing can be said, since the parabola has no extremum to speak of: the next pixel may
@@ -355,14 +356,31 @@ class Definition {
             for (int layer = 1; layer <= p_.octave_layers; layer++)
                 find_extrema(static_cast<int>(o), layer);
         for (const auto &[place, extremum] : extrema_)
-            orient(place, extremum);
+            orient(place, extremum, features_);
     }
 
     const std::vector<Octave> &octaves() const { return octaves_; }
     const std::vector<Feature> &features() const { return features_; }
+    /// Whether rounding may have led a candidate there.
     bool is_blurred(int octave, double x, double y) const {
         return std::any_of(blurs_.begin(), blurs_.end(),
                            [&](const Blur &b) { return b.has(octave, x, y); });
+    }
+    /// Those of an extremum at a pixel, if a candidate leads there.
+    std::vector<Feature> features_at(int octave, int layer, int y, int x) const {
+        const Place at = {octave, layer, y, x};
+        std::vector<Feature> features;
+        if (!lies_inside(at))
+            return features;
+        const Fit f = fit(at);
+        if (!(f.error < 0.25))
+            return {anything_at(at)};
+        Sure sure = counts(f);
+        for (const double offset : f.offset)
+            sure = both(sure, positive(0.5 - std::fabs(offset), f.error));
+        if (sure != Sure::no)
+            orient(at, {f, sure}, features);
+        return features;
     }
     /// Extrema before any fit, and those that may be some.
     int candidates() const { return candidates_; }
@@ -385,19 +403,40 @@ class Definition {
         const double threshold = std::floor(0.5 * p_.contrast_threshold / p_.octave_layers * 255);
         for (int y = border; y < o.height() - border; y++)
             for (int x = border; x < o.width() - border; x++) {
-                const double value = o.difference(layer, x, y), sign = value > 0 ? 1 : -1;
-                Sure sure = positive(std::fabs(value) - threshold, 2 * level_error);
-                for (int l = -1; l <= 1 && sure != Sure::no; l++)
-                    for (int i = 0; i < 9 && sure != Sure::no; i++) {
-                        const double other = o.difference(layer + l, x + i % 3 - 1, y + i / 3 - 1);
-                        if (l != 0 || i != 4)
-                            sure = both(sure, positive(sign * (value - other), level_error));
-                    }
-                if (sure == Sure::no || std::fabs(value) < level_error)
+                Sure sure = Sure::no;
+                for (const int sign : {-1, 1}) { // of a value near 0 it may be either
+                    const double value = sign * o.difference(layer, x, y);
+                    Sure is = positive(value - threshold, level_error);
+                    for (int l = -1; l <= 1 && is != Sure::no; l++)
+                        for (int i = 0; i < 9 && is != Sure::no; i++) {
+                            const double other =
+                                sign * o.difference(layer + l, x + i % 3 - 1, y + i / 3 - 1);
+                            if (l != 0 || i != 4)
+                                is = both(is, positive(value - other, 2 * level_error));
+                        }
+                    sure = std::max(sure, is);
+                }
+                if (sure == Sure::no)
                     continue;
                 (sure == Sure::yes ? candidates_ : close_)++;
                 follow({octave, layer, y, x}, 5, sure);
             }
+    }
+
+    bool lies_inside(const Place &at) const {
+        const auto &[octave, layer, y, x] = at;
+        const Octave &o = octaves_[octave];
+        return layer >= 1 && layer <= p_.octave_layers && y >= border && y < o.height() - border &&
+               x >= border && x < o.width() - border;
+    }
+
+    /// Of a parabola that has no extremum to speak of.
+    static Feature anything_at(const Place &at) {
+        Feature f{};
+        f.patch = {at[0], at[1], at[3], at[2], 0, 0};
+        f.error = f.angle_error = INFINITY;
+        f.clear = false;
+        return f;
     }
 
     Fit fit(const Place &at) const {
@@ -455,16 +494,26 @@ class Definition {
                     m[row][column] -= factor * m[i][column];
             }
         }
-        double most = 0, norm = 0;
+        double size = 0;
         for (int i = 0; i < 3; i++) {
             fit.offset[i] = m[i][3] / m[i][i];
-            most = std::max(most, std::fabs(fit.offset[i]));
-            double row = 0;
-            for (int j = 4; j < 7; j++)
-                row += std::fabs(m[i][j] / m[i][i]);
-            norm = std::max(norm, row);
+            size += std::fabs(fit.offset[i]);
         }
-        fit.error = norm * level_error * (1 + 3 * most);
+        // Each difference is off by level_error: a gradient by as much, a second one by four times
+        // that, a mixed one by as much.
+        double most = 0, norm = 0;
+        for (int i = 0; i < 3; i++) {
+            double error = 0, row = 0;
+            for (int j = 0; j < 3; j++) {
+                const double part = std::fabs(m[i][4 + j] / m[i][i]);
+                error += part * (1 + size + 3 * std::fabs(fit.offset[j]));
+                row += part;
+            }
+            most = std::max(most, level_error * error);
+            norm = std::max(norm, 6 * level_error * row); // of the matrix, beside it
+        }
+        if (norm < 1)
+            fit.error = most / (1 - norm);
     }
 
     /// From fit to fit, and both ways where it is not clear which is next.
@@ -493,29 +542,30 @@ class Definition {
             sure = both(sure, Sure::maybe);
         for (const auto &[dx, dy, dl] : steps) {
             const Place next = {at[0], at[1] + dl, at[2] + dy, at[3] + dx};
-            const Octave &o = octaves_[at[0]];
             if (next == at)
                 end(at, f, sure);
-            else if (fits > 1 && next[1] >= 1 && next[1] <= p_.octave_layers && next[2] >= border &&
-                     next[2] < o.height() - border && next[3] >= border &&
-                     next[3] < o.width() - border)
+            else if (fits > 1 && lies_inside(next))
                 follow(next, fits - 1, sure);
         }
     }
 
-    void end(const Place &at, const Fit &f, Sure sure) {
+    /// Whether a place that is found counts.
+    Sure counts(const Fit &f) const {
         const double n = p_.octave_layers, edge = p_.edge_threshold;
         const double contrast = std::fabs(f.value) / 255;
-        sure = both(
-            sure, positive(contrast * n - p_.contrast_threshold, 3 * level_error * n / 255 + 1e-7));
+        Sure sure =
+            positive(contrast * n - p_.contrast_threshold, 3 * level_error * n / 255 + 1e-7);
         sure = both(sure, positive(f.det, f.curvature * 2 * level_error));
         const double left = f.trace * f.trace * edge, right = (edge + 1) * (edge + 1) * f.det;
         sure = both(sure, positive(right - left,
                                    1e-6 * (left + std::fabs(right)) +
                                        8 * level_error * edge * std::fabs(f.trace) +
                                        2 * level_error * (edge + 1) * (edge + 1) * f.curvature));
-        if (contrast < least_response)
-            sure = both(sure, Sure::maybe);
+        return contrast < least_response ? both(sure, Sure::maybe) : sure;
+    }
+
+    void end(const Place &at, const Fit &f, Sure sure) {
+        sure = both(sure, counts(f));
         if (sure == Sure::no)
             return;
         Extremum &extremum = extrema_[at];
@@ -540,7 +590,7 @@ class Definition {
         return all ? Sure::yes : any ? Sure::maybe : Sure::no;
     }
 
-    void orient(const Place &place, const Extremum &extremum) {
+    void orient(const Place &place, const Extremum &extremum, std::vector<Feature> &to) const {
         const auto &[octave, layer, y, x] = place;
         const Fit &fit = extremum.fit;
         const double pixel = octave_pixel(octave, p_);
@@ -561,10 +611,10 @@ class Definition {
             return;
         if (p_.upright) {
             f.clear = sure == Sure::yes;
-            features_.push_back(f);
+            to.push_back(f);
             return;
         }
-        add_peaks(f, sure);
+        add_peaks(f, sure, to);
     }
 
     static constexpr int bins = 36;
@@ -608,14 +658,15 @@ class Definition {
     /// With its slope s and its bend b it lies at t = s / b. Where they are off by ds and db, it is
     /// off by (ds - t db) / (b + db): of ds - t db, which is a sum of bins, error_of() tells the
     /// most, and of b + db the least. To differentiate t would not do, as one pixel in the next bin
-    /// may make b half as much.
+    /// may make b half as much. That of a peak lies in its bin.
     static Top top_of(const Histogram &h, int i) {
         const int left = bin_beside(i, -1), right = bin_beside(i, 1);
         const double l = h.smooth(left), c = h.smooth(i), r = h.smooth(right);
         const double bend = 2 * c - l - r, t = bend > 0 ? (r - l) / 2 / bend : 0;
         const double least = bend - error_of(h, {{left, -1}, {i, 2}, {right, -1}});
         const double most = error_of(h, {{left, t - 0.5}, {i, -2 * t}, {right, t + 0.5}});
-        return {i + t, least > 0 ? most / least : INFINITY};
+        const double within = std::clamp(t, -0.5, 0.5), reach = std::fabs(within) + 0.5;
+        return {i + within, least > 0 ? std::min(most / least, reach) : reach};
     }
 
     Histogram histogram(const Patch &at, int radius) const {
@@ -649,7 +700,7 @@ class Definition {
         return h;
     }
 
-    void add_peaks(Feature f, Sure sure) {
+    void add_peaks(Feature f, Sure sure, std::vector<Feature> &to) const {
         const double reach = 4.5 * f.patch.scale;
         const double scale_error =
             std::numbers::ln2 * f.error / p_.octave_layers + parity::scale_error;
@@ -665,14 +716,16 @@ class Definition {
                 for (int i = 0; i < bins; i++)
                     h.errors[i] += std::fabs(h.sums[i] - other.sums[i]);
             }
-        int top = 0;
-        for (int i = 0; i < bins; i++)
-            top = h.smooth(i) > h.smooth(top) ? i : top;
         const auto above = [&](int i, int other, double part) {
             return positive(h.smooth(i) - part * h.smooth(other),
                             error_of(h, {{i, 1}, {other, -part}}));
         };
-        const auto high = [&](int i) { return i == top ? Sure::yes : above(i, top, 0.8); };
+        const auto high = [&](int i) { // of bins as high as the greatest, either may be it
+            Sure is = Sure::yes;
+            for (int other = 0; other < bins; other++)
+                is = other == i ? is : both(is, above(i, other, 0.8));
+            return is;
+        };
         for (int i = 0; i < bins; i++) {
             const int left = bin_beside(i, -1), right = bin_beside(i, 1);
             Top at = top_of(h, i);
@@ -680,9 +733,10 @@ class Definition {
             Sure peak = both(above(i, left, 1), above(i, right, 1));
             if (peak == Sure::no)
                 continue;
+            f.tied = false;
             if (peak == Sure::maybe) {
-                // Of two bins as high as each other one is the peak; the angle is nearly the same
-                // for both.
+                // Of two bins as high as each other one is the peak, or none if they are equal; the
+                // angle is nearly the same for both.
                 const int side = above(i, left, 1) == Sure::maybe ? -1 : 1;
                 const int twin = bin_beside(i, side);
                 if (above(i, bin_beside(i, -side), 1) == Sure::yes &&
@@ -691,6 +745,7 @@ class Definition {
                         continue;
                     if (h.smooth(i) > h.smooth(twin) * (1 + 1e-6))
                         peak = Sure::yes;
+                    f.tied = true;
                     if (high(twin) != enough)
                         enough = Sure::maybe;
                     const Top other = top_of(h, twin);
@@ -706,7 +761,7 @@ class Definition {
             f.angle_error = 10 * at.error;
             f.bin = i;
             f.clear = peak == Sure::yes && f.angle_error < 2;
-            features_.push_back(f);
+            to.push_back(f);
         }
     }
 
