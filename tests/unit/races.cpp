@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Loops as the library's, and a counter that nothing guards: the calls of one loop count, or two
+// callers on threads that their loops share, each between its own, or none. races.py looks at what
+// ThreadSanitizer says.
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <functional>
+#include <latch>
+#include <string_view>
+#include <thread>
+
+#include "cpu/threads.hpp"
+
+/// tests/api/arena.cpp.
+extern "C" void run_on_threads(int threads, void (*run)(void *), void *user);
+
+namespace {
+
+constexpr int loops = 100, rows = 64, threads = 4;
+
+int counter;
+
+struct Caller {
+    bool counts_in_loops, counts_between;
+    bool wrong = false;
+
+    /// Each call writes a row that the caller has written, and will read.
+    void run() {
+        std::array<int, rows> written;
+        for (int i = 0; i < loops; i++) {
+            if (counts_between)
+                counter++;
+            written.fill(i);
+            gpv::cpu::parallel_bands(rows, 1, gpv::cpu::thread_count(), [&](int, int row, int) {
+                written[row]++;
+                if (counts_in_loops)
+                    counter++;
+            });
+            wrong |= std::count(written.begin(), written.end(), i + 1) != rows;
+        }
+    }
+};
+
+void run(void *caller) {
+    static_cast<Caller *>(caller)->run();
+}
+
+} // namespace
+
+int main(int, char **argv) {
+    const std::string_view counts = argv[1];
+    std::printf("%p\n", static_cast<void *>(&counter));
+    std::fflush(stdout);
+    Caller one{counts == "in-loop", counts == "between-callers"}, other = one;
+    if (one.counts_in_loops) {
+        run_on_threads(threads, run, &one);
+        return one.wrong;
+    }
+    std::latch both(2);
+    const auto start = [&](Caller &caller) {
+        both.arrive_and_wait();
+        run_on_threads(threads, run, &caller);
+    };
+    std::thread beside(start, std::ref(other));
+    start(one);
+    beside.join();
+    return one.wrong || other.wrong;
+}
