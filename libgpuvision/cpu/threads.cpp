@@ -11,12 +11,10 @@
 #    include <sanitizer/tsan_interface.h>
 #    pragma clang attribute push(__attribute__((disable_sanitizer_instrumentation)),               \
                                  apply_to = function)
+#    include <chrono>
 #endif
 
 #include "cpu/threads.hpp"
-
-#include <chrono>
-#include <thread>
 
 #include <tbb/global_control.h>
 #include <tbb/parallel_for.h>
@@ -27,24 +25,21 @@ namespace gpv::cpu {
 
 namespace {
 
+template <class Call>
+void run_on_tbb(int workers, const Call &call) {
+    tbb::task_group_context own(tbb::task_group_context::isolated);
+    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, call, own); });
+}
+
 #ifdef GPV_TSAN
-void acquire(const void *at) {
-    __tsan_acquire(const_cast<void *>(at));
-}
-void release(const void *at) {
-    __tsan_release(const_cast<void *>(at));
-}
-/// A loop that is over before others have woken up would show nothing.
+/// A loop that is over before others have woken up would show nothing, nor one whose others have
+/// yielded. A thread that makes two of the calls waits in vain, and so not for long.
 void await_others(std::atomic<int> &arrived, int workers) {
     const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(2);
     arrived++;
     while (arrived < workers && std::chrono::steady_clock::now() < end)
-        std::this_thread::yield();
+        continue;
 }
-#else
-void acquire(const void *) {}
-void release(const void *) {}
-void await_others(std::atomic<int> &, int) {}
 #endif
 
 } // namespace
@@ -56,18 +51,20 @@ int thread_count() {
 }
 
 void run_workers(int workers, void (*work)(const void *body, int worker), const void *body) {
-    const char start = 0, end = 0; // what is ordered by each, and by its address alone
+#ifdef GPV_TSAN
+    char start, end; // what is ordered by each, and by its address alone
     std::atomic<int> arrived = 0;
-    const auto ordered = [&](int worker) {
+    __tsan_release(&start);
+    run_on_tbb(workers, [&](int worker) {
         await_others(arrived, workers);
-        acquire(&start);
+        __tsan_acquire(&start);
         work(body, worker);
-        release(&end);
-    };
-    release(&start);
-    tbb::task_group_context own(tbb::task_group_context::isolated);
-    tbb::this_task_arena::isolate([&] { tbb::parallel_for(0, workers, ordered, own); });
-    acquire(&end);
+        __tsan_release(&end);
+    });
+    __tsan_acquire(&end);
+#else
+    run_on_tbb(workers, [=](int worker) { work(body, worker); });
+#endif
 }
 
 } // namespace gpv::cpu

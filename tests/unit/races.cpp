@@ -3,12 +3,12 @@
 // callers on threads that their loops share, each between its own, or none. races.py looks at what
 // ThreadSanitizer says.
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <functional>
 #include <latch>
 #include <string_view>
 #include <thread>
+#include <vector>
 
 #include "cpu/threads.hpp"
 
@@ -17,27 +17,29 @@ extern "C" void run_on_threads(int threads, void (*run)(void *), void *user);
 
 namespace {
 
-constexpr int loops = 100, rows = 64, threads = 4;
+// As much as is worth several threads.
+constexpr int loops = 10, width = 8192, height = 128, threads = 4;
 
 int counter;
 
 struct Caller {
     bool counts_in_loops, counts_between;
+    std::vector<int> image = std::vector<int>(width * height);
     bool wrong = false;
 
-    /// Each call writes a row that the caller has written, and will read.
+    /// Each call writes rows that the caller has written, and will read.
     void run() {
-        std::array<int, rows> written;
         for (int i = 0; i < loops; i++) {
             if (counts_between)
                 counter++;
-            written.fill(i);
-            gpv::cpu::parallel_bands(rows, 1, gpv::cpu::thread_count(), [&](int, int row, int) {
-                written[row]++;
+            std::fill(image.begin(), image.end(), i);
+            gpv::cpu::parallel_bands(height, 1, gpv::cpu::thread_count(), [&](int, int row, int) {
+                for (int x = 0; x < width; x++)
+                    image[row * width + x]++;
                 if (counts_in_loops)
                     counter++;
             });
-            wrong |= std::count(written.begin(), written.end(), i + 1) != rows;
+            wrong |= std::count(image.begin(), image.end(), i + 1) != width * height;
         }
     }
 };
@@ -57,6 +59,8 @@ int main(int, char **argv) {
         run_on_threads(threads, run, &one);
         return one.wrong;
     }
+    run_on_threads(
+        threads, [](void *) {}, nullptr); // what oneTBB itself makes first is not seen
     std::latch both(2);
     const auto start = [&](Caller &caller) {
         both.arrive_and_wait();
