@@ -121,10 +121,13 @@ inline Plane filtered(const Plane &in, const std::vector<double> &weights) {
 constexpr double level_error = 5e-5; ///< of a level, of a difference, of a gradient
 constexpr double turns_error = 4e-5; ///< of the direction of a gradient
 constexpr double summand_error = 0.5 / 4096;
-/// Of the magnitude of a gradient 1e-5 of it, as sift.md says, and of the exponents of its two
-/// weights half a float's step below 128, 2^-18.
+// Before it takes 2 to the power of an exponent the library adds 128 and rounds: weights' below
+// 128, by 2^-18, those of scales, which are positive, by 2^-17. With the rest of the powers, as
+// measured:
+/// Of the magnitude of a gradient 1e-5 of it, as sift.md says, and of each of its two weights
+/// ln 2 * 2^-18 = 2.6e-6, 3.6e-6 at most: 1.72e-5.
 constexpr double weight_error = 2e-5;
-constexpr double scale_error = 3e-6; ///< of a scale, by such an exponent
+constexpr double scale_error = 6e-6; ///< of a scale ln 2 * 2^-17 = 5.3e-6, 5.5e-6 at most
 
 struct Octave {
     std::vector<Plane> levels;
