@@ -1781,7 +1781,7 @@ class TimedContents {
             expect(attempt < 3, std::string("contents take ten times the median at most") +
                                     (max_features ? "" : ", but for many keypoints"));
     }
-    /// As gpusift has at most.
+    /// As many as gpusift's max-features=0 keeps.
     int most_features() const { return std::clamp(width_ * height_ / 64, 4096, 65536); }
 
   private:
@@ -1830,7 +1830,8 @@ class TimedContents {
     std::vector<Timed> timed_;
 };
 
-/// As gpusift is when it is made; with as many keypoints as it may be set to have; without a limit.
+/// As gpusift is when it is made; with as many keypoints as its max-features=0 keeps; without a
+/// limit.
 void check_times(gpv_backend backend) {
     TimedContents contents(backend);
     for (const bool upsample : {false, true})
