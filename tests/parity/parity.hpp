@@ -389,17 +389,22 @@ void with_threads(int threads, F f) {
     tbb::task_arena(threads).execute(f);
 }
 
-/// Calls f(name) once for every instruction set that this processor has.
+/// Calls f(name) once for every instruction set that this processor has. Random numbers, of f and
+/// after it, do not depend on which others it has.
 template <class F>
 void each_instruction_set(F f) {
+    const std::uint64_t seed = random_engine()();
+    const std::mt19937_64 after = random_engine();
     std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS;
     for (; targets; targets &= targets - 1) {
+        random_engine().seed(seed ^ static_cast<std::uint64_t>(targets & -targets));
         hwy::SetSupportedTargetsForTest(targets & -targets);
         hwy::GetChosenTarget().Update(targets & -targets);
         f(hwy::TargetName(targets & -targets));
     }
     hwy::SetSupportedTargetsForTest(0);
     hwy::GetChosenTarget().Update(hwy::SupportedTargets());
+    random_engine() = after;
 }
 
 /// Median and spread of one side of a paired measurement, microseconds.
