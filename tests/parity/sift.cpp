@@ -468,7 +468,8 @@ void check_sizes(Operator &op, const Sizes &sizes) {
     expect(all.unclear <= 0.04 * all.features + 1, "few features are unclear");
 }
 
-/// Of two values, where rounding decides often, and noise.
+/// Of two values, where rounding may decide, and noise. Most have no keypoint; those of noise are
+/// nearly all clear.
 void check_patterns(Operator &op, int width, int height) {
     Tally all;
     for (const Pattern &pattern : all_patterns())
@@ -479,6 +480,7 @@ void check_patterns(Operator &op, int width, int height) {
             all.add(Comparison(p, src, nullptr, op.run(p, src)).tally());
         }
     all.print("patterns");
+    expect(all.features - all.unclear >= 600, "many features of patterns are clear");
 }
 
 // ---- given keypoints ----------------------------------------------------------------
