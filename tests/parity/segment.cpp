@@ -556,13 +556,19 @@ struct Hinted {
 using FreshReference =
     std::function<SegmentFound(const SegmentInput &, const gpv_segment_params &)>;
 
+/// Of cases whose hints are all_hints by turns: of 36, each has another pair of hints, and of model
+/// and number of neighbours.
+gpv_segment_params by_turns(int count, int rounds = 1) {
+    return with_model(models[(count + count / 6) % 3], (count / 3 + count / 18) % 2 ? 8 : 4,
+                      rounds);
+}
+
 void check_contents(Operator &op, const Sizes &sizes, const FreshReference &reference) {
     int count = 0;
     const auto check = [&](const Paint &color, int width, int height, Hints hints) {
         const Hinted hinted(painted(random_of(sources), width, height, color), {3, width, height},
                             hints);
-        const gpv_segment_params p =
-            with_model(models[count % 3], count / 3 % 2 ? 8 : 4, 1 + count / 7 % 2);
+        const gpv_segment_params p = by_turns(count, 1 + count / 7 % 2);
         expect_all(op, p, hinted.in, reference(hinted.in, p));
         count++;
     };
@@ -578,14 +584,15 @@ void check_contents(Operator &op, const Sizes &sizes, const FreshReference &refe
                 sizes.back()[1]);
 }
 
-/// Contents, hints and models by turns.
+/// Contents, hints and models by turns, and contents with other hints the next time.
 void check_sizes(Operator &op, const Sizes &sizes, const FreshReference &reference) {
-    std::size_t i = 0;
+    int i = 0;
     for (const auto &[width, height] : sizes) {
-        const Hinted hinted(
-            painted(random_of(sources), width, height, contents[i % contents.size()](7)),
-            {3, width, height}, all_hints[i % 6]);
-        const gpv_segment_params p = with_model(models[i % 3], i / 3 % 2 ? 8 : 4, 1);
+        const int kinds = static_cast<int>(contents.size());
+        const auto content = static_cast<std::size_t>((i + i / kinds) % kinds);
+        const Hinted hinted(painted(random_of(sources), width, height, contents[content](7)),
+                            {3, width, height}, all_hints[i % 6]);
+        const gpv_segment_params p = by_turns(i);
         expect_all(op, p, hinted.in, reference(hinted.in, p));
         i++;
     }
@@ -1368,9 +1375,10 @@ void check_on_gpu(Operator &op) {
                 const gpv_format format = sources[static_cast<std::size_t>(count) % 9];
                 const MadeScene scene = {static_cast<std::uint64_t>(count), width, height};
                 const Hinted hinted(picture_of(scene, format), scene,
-                                    all_hints[static_cast<std::size_t>(count++) % 6]);
+                                    all_hints[(count + count / 6) % 6]);
                 const gpv_segment_params p = with_model(model, connectivity, width > 2000 ? 1 : 2);
                 expect_all(op, p, hinted.in, find_by_cpu(hinted.in, p));
+                count++;
             }
     std::printf("CUDA: %d large scenes equal to the CPU\n", count);
     const Hinted photograph(photo(GPV_FORMAT_RGB8, 1920, 1080), {1, 1920, 1080}, Hints::none);
