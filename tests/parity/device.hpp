@@ -182,64 +182,6 @@ class DeviceImage {
     gpv_image view_{};
 };
 
-/// An image in device memory of copies of a small one, so many beside and so many below each other.
-class CopiedImage {
-  public:
-    /// planes: those that have memory of their own. The others may begin a row and a pixel earlier.
-    CopiedImage(const GuardedImage &small, int copies, int planes)
-        : view_(*small.view()), copies_(copies) {
-        view_.memory = GPV_MEMORY_CUDA;
-        view_.width *= copies;
-        view_.height *= copies;
-        for (int i = 0; i < small.planes(); i++) {
-            view_.stride[i] = copies * small.row_bytes(i);
-            view_.data[i] = i < planes ? fill(strip_of(small, i), view_.stride[i] + 16) : nullptr;
-        }
-    }
-    const gpv_image *view() const { return &view_; }
-    /// Of one plane.
-    void expect_copies_of(const GuardedImage &small, const std::string &what) const {
-        const std::vector<std::uint8_t> want = strip_of(small, 0);
-        std::vector<std::uint8_t> got(want.size());
-        for (int i = 0; i < copies_; i++) {
-            const auto *from = static_cast<std::uint8_t *>(view_.data[0]) + i * got.size();
-            require(cudaMemcpy(got.data(), from, got.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-            const auto at = std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin();
-            if (got != want)
-                fatal(what + ": differs at " + std::to_string(at % view_.stride[0]) + "," +
-                      std::to_string(i * small.rows(0) + at / view_.stride[0]));
-        }
-    }
-
-  private:
-    /// A row of copies.
-    std::vector<std::uint8_t> strip_of(const GuardedImage &small, int plane) const {
-        std::vector<std::uint8_t> strip;
-        for (std::int64_t y = 0; y < small.rows(plane); y++)
-            for (int i = 0; i < copies_; i++)
-                strip.insert(strip.end(), small.row(plane, y),
-                             small.row(plane, y) + small.row_bytes(plane));
-        return strip;
-    }
-    std::uint8_t *fill(const std::vector<std::uint8_t> &strip, std::size_t before) {
-        DeviceBlock &block = *blocks_.emplace_back(std::make_unique<DeviceBlock>());
-        block.resize(before + copies_ * strip.size());
-        std::uint8_t *data = block.data() + before;
-        require(cudaMemset(block.data(), 0x5A, before), "cudaMemset");
-        require(cudaMemcpy(data, strip.data(), strip.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
-        for (int i = 1; i < copies_; i++)
-            require(
-                cudaMemcpy(data + i * strip.size(), data, strip.size(), cudaMemcpyDeviceToDevice),
-                "cudaMemcpy");
-        require(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
-        return data;
-    }
-
-    gpv_image view_;
-    int copies_;
-    std::vector<std::unique_ptr<DeviceBlock>> blocks_;
-};
-
 /// How many things of so many bytes to use in turn, so that none is in the cache.
 inline int cold_count(std::size_t bytes) {
     return static_cast<int>(std::max<std::size_t>(3, 200'000'000 / bytes + 1));
@@ -473,6 +415,104 @@ class PlacedBuffer {
     gpv_buffer view_;
 };
 
+/// How often something is there, beside and below each other, and how large it is.
+struct Copies {
+    int columns, rows, width, height;
+
+    int count() const { return columns * rows; }
+    /// Of all of them.
+    std::array<int, 2> size() const { return {columns * width, rows * height}; }
+    std::string text() const {
+        return size_name(size()[0], size()[1]) + " of " + std::to_string(columns) + "x" +
+               std::to_string(rows) + " copies";
+    }
+};
+
+/// An image of copies of a small one where a backend computes.
+class CopiedImage {
+  public:
+    /// planes: those that have memory of their own. The others may begin a row and a pixel earlier.
+    CopiedImage(const GuardedImage &small, const Copies &copies, int planes, gpv_backend backend)
+        : view_(*small.view()), copies_(copies), backend_(backend) {
+        view_.memory = backend == GPV_BACKEND_CUDA ? GPV_MEMORY_CUDA : GPV_MEMORY_HOST;
+        view_.width = copies.size()[0];
+        view_.height = copies.size()[1];
+        for (int i = 0; i < small.planes(); i++) {
+            view_.stride[i] = copies.columns * small.row_bytes(i);
+            view_.data[i] = i < planes ? fill(strip_of(small, i), view_.stride[i] + 16) : nullptr;
+        }
+    }
+    const gpv_image *view() const { return &view_; }
+    /// Of one plane.
+    void expect_copies_of(const GuardedImage &small, const std::string &what) const {
+        const std::vector<std::uint8_t> want = strip_of(small, 0);
+        std::vector<std::uint8_t> got(want.size());
+        for (int i = 0; i < copies_.rows; i++) {
+            copy(got.data(), static_cast<std::uint8_t *>(view_.data[0]) + i * got.size(),
+                 got.size());
+            const auto at = std::mismatch(got.begin(), got.end(), want.begin()).first - got.begin();
+            if (got != want)
+                fatal(what + ": differs at " + std::to_string(at % view_.stride[0]) + "," +
+                      std::to_string(i * small.rows(0) + at / view_.stride[0]));
+        }
+    }
+
+  private:
+    /// A row of copies.
+    std::vector<std::uint8_t> strip_of(const GuardedImage &small, int plane) const {
+        std::vector<std::uint8_t> strip;
+        for (std::int64_t y = 0; y < small.rows(plane); y++)
+            for (int i = 0; i < copies_.columns; i++)
+                strip.insert(strip.end(), small.row(plane, y),
+                             small.row(plane, y) + small.row_bytes(plane));
+        return strip;
+    }
+    std::uint8_t *fill(const std::vector<std::uint8_t> &strip, std::size_t before) {
+        const auto &block = blocks_.emplace_back(
+            std::make_unique<PlacedBuffer>(before + copies_.rows * strip.size(), backend_));
+        std::uint8_t *data = static_cast<std::uint8_t *>(block->view()->data) + before;
+        copy(data - before, std::vector<std::uint8_t>(before, 0x5A).data(), before);
+        for (int i = 0; i < copies_.rows; i++)
+            copy(data + i * strip.size(), strip.data(), strip.size());
+        return data;
+    }
+    void copy(void *to, const void *from, std::size_t bytes) const {
+#ifdef HAVE_CUDA
+        if (backend_ == GPV_BACKEND_CUDA) {
+            require(cudaMemcpy(to, from, bytes, cudaMemcpyDefault), "cudaMemcpy");
+            return require(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+        }
+#endif
+        std::memcpy(to, from, bytes);
+    }
+
+    gpv_image view_;
+    const Copies copies_;
+    const gpv_backend backend_;
+    std::vector<std::unique_ptr<PlacedBuffer>> blocks_;
+};
+
+/// Whether a backend has so much memory left. Where it has not, that is printed.
+inline bool has_memory(gpv_backend backend, std::uint64_t bytes, const std::string &what) {
+    std::uint64_t unused = 0;
+#ifdef HAVE_CUDA
+    if (backend == GPV_BACKEND_CUDA) {
+        std::size_t free, total;
+        require(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+        unused = free;
+    }
+#endif
+    std::ifstream file("/proc/meminfo");
+    for (std::string word; backend == GPV_BACKEND_CPU && file >> word;)
+        if (word == "MemAvailable:") {
+            file >> unused;
+            unused <<= 10;
+        }
+    if (bytes > unused)
+        std::printf("%s: not computed, needs %.1f GB\n", what.c_str(), double(bytes) / 1e9);
+    return bytes <= unused;
+}
+
 /// An image in host memory that nobody may touch: who reads or writes a byte of it ends the
 /// program.
 class UntouchableImage {
@@ -510,6 +550,16 @@ class UntouchableImage {
 inline constexpr std::uint64_t too_little = std::uint64_t{4} << 30;
 
 #ifdef HAVE_CUDA
+/// As many pixels as there can be, in memory of the device's that there is not.
+inline gpv_image largest_on_device(gpv_format format) {
+    gpv_image image;
+    gpv_image_init(&image, sizeof image);
+    image.format = format;
+    image.width = image.height = GPV_MAX_SIDE;
+    image.memory = GPV_MEMORY_CUDA;
+    return image;
+}
+
 /// All of the device's memory but that, as others would have it.
 class NearlyFullDevice {
   public:

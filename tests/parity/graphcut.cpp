@@ -685,6 +685,79 @@ void check_threads() {
                 all.size());
 }
 
+// ---- copies -------------------------------------------------------------------------
+
+template <class F>
+GuardedImage image_of(gpv_format format, const Instance &in, F plane) {
+    GuardedImage image(format, in.width, in.height);
+    image.each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        std::memcpy(row, &plane(p)[in.at(0, static_cast<int>(y))], bytes);
+    });
+    return image;
+}
+
+/// Copies of a small instance, with no links between them: each is cut as if it were alone. Those
+/// that fill the largest image are refused while others have the device's memory.
+void check_copies(gpv_backend backend, int directions, const Copies &copies,
+                  Sharing sharing = Sharing::opposites) {
+    const Named small = scene_instance(copies.width, copies.height, weights[0], directions, 9);
+    const Instance &in = small.instance;
+    const Cut want = reference(in);
+    Operator op(backend, backend == GPV_BACKEND_CUDA ? Place::device : Place::host);
+    const gpv_graphcut_params p = with_certificate();
+    const std::string what = copies.text() + ", " + small.text();
+    const auto expect_small = [&](const char *when) {
+        Laid laid(in, false);
+        expect_cut(op, p, in, laid, want, when);
+    };
+    expect_small("before copies");
+    const int planes = sharing == Sharing::opposites ? directions / 2 : directions;
+    const std::uint64_t bytes = op.context().allocated() + in.pixels() * (4 + 4 * planes + 1);
+    if (!has_memory(backend, copies.count() * bytes, what))
+        return;
+    const GuardedImage before(GPV_FORMAT_GRAY8, in.width, in.height);
+    const CopiedImage terminals(
+        image_of(
+            GPV_FORMAT_LABEL32, in, [&](int) -> auto & { return in.terminals; }),
+        copies, 1, backend);
+    const CopiedImage links(image_of(
+                                in.format(), in, [&](int d) -> auto & { return in.links[d]; }),
+                            copies, planes, backend);
+    const CopiedImage mask(before, copies, 1, backend);
+    const gpv_image shared_links = shared(*links.view(), sharing);
+    const auto run = [&] {
+        return gpv_graphcut_run(op.op(), nullptr, terminals.view(), &shared_links, mask.view(),
+                                nullptr);
+    };
+#ifdef HAVE_CUDA
+    if (backend == GPV_BACKEND_CUDA && shared_links.width == GPV_MAX_SIDE) {
+        const NearlyFullDevice full;
+        expect_refused(op.context(), what + ", run", run);
+        expect_small("after copies were refused");
+        mask.expect_copies_of(before, what + ", refused");
+    }
+#endif
+    require(run(), op.context(), "gpv_graphcut_run");
+    gpv_graphcut_result got;
+    gpv_graphcut_result_init(&got, sizeof got);
+    require(gpv_graphcut_wait(op.op(), &got), op.context(), "gpv_graphcut_wait");
+    expect_result(
+        got, result_of({copies.count() * want.flow, copies.count() * want.area, {}}, true), what);
+    mask.expect_copies_of(image_of(
+                              GPV_FORMAT_GRAY8, in, [&](int) -> auto & { return want.mask; }),
+                          what);
+    expect_small("after copies");
+    std::printf("%s: equal in every pixel\n", what.c_str());
+}
+
+/// Sizes that the references, and the CPU backend, take long for.
+void check_large_copies(gpv_backend backend) {
+    check_copies(backend, 8, {9, 17, 455, 241});
+    check_copies(backend, 4, {17, 9, 241, 455});
+    check_copies(backend, 8, {8, 8, 1024, 1024});
+    check_copies(backend, 4, {16, 16, 1024, 1024});
+}
+
 // ---- CUDA ---------------------------------------------------------------------------
 
 #ifdef HAVE_CUDA
@@ -965,15 +1038,16 @@ void check_beside_cpu(Operator &op, const Named &named) {
 void check_on_gpu(Operator &op) {
     // Where a search has its tiles on 132 multiprocessors, as of an H200: of the first, a warp has
     // seven in registers; there are too many for that, and from about 9.7 million pixels on they
-    // are in shared memory; of the last, a part is in the device's memory.
-    const Sizes where_tiles_are = {{3001, 2999}, {3400, 3000}, {4096, 4096}};
+    // are in shared memory; of the last, a part is in the device's memory. Easy scenes, since the
+    // CPU does them too.
+    const std::array<int, 3> where_tiles_are[] = {
+        {3001, 2999, 4}, {3001, 2999, 8}, {3400, 3000, 4}, {3400, 3000, 8}, {4096, 4096, 8}};
     for (const auto &[width, height] : Sizes{{640, 480}, {1280, 719}, {1919, 1079}, {1920, 1080}})
         for (const Weight &weight : weights)
             for (const int directions : {4, 8})
                 check_beside_cpu(op, scene_instance(width, height, weight, directions, 30));
-    for (const auto &[width, height] : where_tiles_are) // easy, since the CPU does them too
-        for (const int directions : {4, 8})
-            check_beside_cpu(op, scene_instance(width, height, weights[0], directions, 31));
+    for (const auto &[width, height, directions] : where_tiles_are)
+        check_beside_cpu(op, scene_instance(width, height, weights[0], directions, 31));
     for (const auto &file : instance_files())
         check_beside_cpu(op, named_instance(file));
     for (int i = 0; i < 60; i++)
@@ -997,61 +1071,20 @@ void check_plain(int count, int largest) {
     std::printf("CUDA: plain push-relabel: as the definition, %d random cases\n", count);
 }
 
-template <class F>
-GuardedImage image_of(gpv_format format, const Instance &in, F plane) {
-    GuardedImage image(format, in.width, in.height);
-    image.each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        std::memcpy(row, &plane(p)[in.at(0, static_cast<int>(y))], bytes);
-    });
-    return image;
-}
-
-/// Copies of a small instance, with no links between them: each is cut as if it were alone. Those
-/// that fill the largest image are refused while there is too little memory.
-void check_copies(int directions, int side, int copies, Sharing sharing) {
-    const Named small = scene_instance(side, side, weights[0], directions, 9);
-    const Instance &in = small.instance;
-    const Cut want = reference(in);
-    const GuardedImage before(GPV_FORMAT_GRAY8, side, side);
-    const CopiedImage terminals(
-        image_of(
-            GPV_FORMAT_LABEL32, in, [&](int) -> auto & { return in.terminals; }),
-        copies, 1);
-    const CopiedImage links(image_of(
-                                in.format(), in, [&](int d) -> auto & { return in.links[d]; }),
-                            copies, sharing == Sharing::opposites ? directions / 2 : directions);
-    const CopiedImage mask(before, copies, 1);
-    const gpv_image planes = shared(*links.view(), sharing);
+/// As many pixels as there can be, where others have the device's memory.
+void check_refused_by_device() {
     Operator op(GPV_BACKEND_CUDA, Place::device);
-    const gpv_graphcut_params p = with_certificate();
-    const std::string what = std::to_string(copies) + " copies beside each other, " + small.text();
-    const auto expect_small = [&](const char *when) {
-        Laid laid(in, false);
-        expect_cut(op, p, in, laid, want, when);
-    };
-    const auto run = [&] {
-        return gpv_graphcut_run(op.op(), nullptr, terminals.view(), &planes, mask.view(), nullptr);
-    };
-    expect_small("before copies");
-    if (planes.width == GPV_MAX_SIDE) {
+    const Named small = scene_instance(97, 61, weights[0], 8, 1);
+    const Cut want = reference(small.instance);
+    for (const gpv_format format : {GPV_FORMAT_CAP32X4, GPV_FORMAT_CAP32X8}) {
+        const gpv_image links = largest_on_device(format);
         const NearlyFullDevice full;
-        expect_refused(op.context(), what + ", prepare",
-                       [&] { return gpv_graphcut_prepare(op.op(), &planes); });
-        expect_refused(op.context(), what + ", run", run);
-        expect_small("after copies were refused");
-        mask.expect_copies_of(before, what + ", refused");
+        expect_cut(op, small.instance, want, "before it is refused");
+        expect_refused(op.context(), "CUDA, prepare",
+                       [&] { return gpv_graphcut_prepare(op.op(), &links); });
+        expect_cut(op, small.instance, want, "after it was refused");
     }
-    require(run(), op.context(), "gpv_graphcut_run");
-    gpv_graphcut_result got;
-    gpv_graphcut_result_init(&got, sizeof got);
-    require(gpv_graphcut_wait(op.op(), &got), op.context(), "gpv_graphcut_wait");
-    const std::int64_t times = std::int64_t{copies} * copies;
-    expect_result(got, result_of({times * want.flow, times * want.area, {}}, true), what);
-    mask.expect_copies_of(image_of(
-                              GPV_FORMAT_GRAY8, in, [&](int) -> auto & { return want.mask; }),
-                          what);
-    expect_small("after copies");
-    std::printf("CUDA: %s: equal in every pixel\n", what.c_str());
+    std::printf("CUDA: refused by the device's memory\n");
 }
 
 void check_cuda(bool brief) {
@@ -1069,9 +1102,15 @@ void check_cuda(bool brief) {
             check_prepared(place, extent);
     }
     // Before others have memory of the device's.
+    if (!brief) {
+        check_refused(GPV_BACKEND_CUDA);
+        check_refused_by_device();
+    }
     const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
-    check_copies(4, side, copies, Sharing::none);
-    check_copies(8, side, copies, Sharing::opposites);
+    check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
+    check_copies(GPV_BACKEND_CUDA, 8, {copies, copies, side, side});
+    if (!brief)
+        check_large_copies(GPV_BACKEND_CUDA);
     Operator op(GPV_BACKEND_CUDA, Place::device);
     if (brief) {
         check_long_ways(op);
@@ -1097,12 +1136,8 @@ void check_cuda(bool brief) {
         each_drawn(sizes, [&](const Instance &in, const char *name) {
             check_beside_cpu(op, {name, "", in});
         });
-    for (const Sizes &sizes : {squares, large_squares, Sizes{vast_squares[0]}})
-        for (const auto &[width, height] : sizes) {
-            check_beside_cpu(op, scene_instance(width, height, weights[0], 4, 40));
-            std::printf("a scene of %dx%d: as the CPU\n", width, height);
-        }
-    check_refused(GPV_BACKEND_CUDA);
+    for (const auto &[width, height] : squares)
+        check_beside_cpu(op, scene_instance(width, height, weights[0], 4, 40));
 }
 
 #endif
@@ -1429,6 +1464,7 @@ void check() {
     check_refused(GPV_BACKEND_CPU);
     check_laws(op, scaled(300), 25);
     check_repeats(op, 120, 90);
+    check_copies(GPV_BACKEND_CPU, 4, {3, 2, 97, 61});
 #ifdef HAVE_BOOST // the definition takes long
     const bool large = true;
 #else
@@ -1447,6 +1483,7 @@ void check() {
             check_scene_sizes(op, sizes);
         check_drawn(op, {{701, 523}, {5000, 33}, {31, 4001}, {32767, 1}});
         check_scenes(op, {{1919, 1079}});
+        check_large_copies(GPV_BACKEND_CPU);
     }
     check_files(op);
 }

@@ -1029,6 +1029,71 @@ void check_pictures(Operator &op, const FreshReference &reference) {
                 count ? "" : "; GPV_TEST_IMAGES can name a folder of PGM and PPM files");
 }
 
+// ---- copies -------------------------------------------------------------------------
+
+/// Copies of a small picture whose edge is known to be background: links between them are not cut,
+/// colours are those of one, as often as there are copies, and so is the cut. Those that fill the
+/// largest image are refused while others have the device's memory.
+void check_copies(gpv_backend backend, gpv_segment_model model, int connectivity,
+                  const Copies &copies, const FreshReference &reference) {
+    const MadeScene scene = {5, copies.width, copies.height};
+    Hinted small(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
+    small.seeds.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+        std::memset(row, 0, y == 0 || y == copies.height - 1 ? static_cast<std::size_t>(bytes) : 1);
+        row[bytes - 1] = 0;
+    });
+    gpv_segment_params p = with_model(model, connectivity);
+    p.sigma = 12; // that of the picture would be of the links between copies, too
+    p.certificate = 1;
+    const SegmentFound want = reference(small.in, p);
+    const GuardedImage before(GPV_FORMAT_GRAY8, copies.width, copies.height);
+    GuardedImage wanted(GPV_FORMAT_GRAY8, copies.width, copies.height);
+    paint_mask(want.cut.mask, wanted);
+    Operator op(backend, backend == GPV_BACKEND_CUDA ? Place::device : Place::host);
+    const std::string what = copies.text() + ", " + model_names[model] + ", " +
+                             std::to_string(connectivity) + " neighbours";
+    expect_all(op, p, small.in, want);
+    const std::uint64_t images = want.cut.mask.size() * (3 + 1 + 1);
+    if (!has_memory(backend, copies.count() * (op.context().allocated() + images), what))
+        return;
+    const CopiedImage src(small.src, copies, 1, backend), seeds(small.seeds, copies, 1, backend),
+        mask(before, copies, 1, backend);
+    const auto run = [&] {
+        return gpv_segment_run(op.op(), nullptr, src.view(), seeds.view(), nullptr, mask.view(),
+                               nullptr, nullptr);
+    };
+#ifdef HAVE_CUDA
+    if (backend == GPV_BACKEND_CUDA && src.view()->width == GPV_MAX_SIDE) {
+        const NearlyFullDevice full;
+        expect_refused(op.context(), what + ", run", run);
+        expect_all(op, p, small.in, want);
+        mask.expect_copies_of(before, what + ", refused");
+    }
+#endif
+    require(run(), op.context(), "gpv_segment_run");
+    gpv_graphcut_result got;
+    gpv_graphcut_result_init(&got, sizeof got);
+    require(gpv_segment_wait(op.op(), &got), op.context(), "gpv_segment_wait");
+    expect_result(
+        got, result_of({copies.count() * want.cut.flow, copies.count() * want.cut.area, {}}, true),
+        what);
+    mask.expect_copies_of(wanted, what);
+    expect_all(op, p, small.in, want);
+    std::printf("%s: equal in every pixel\n", what.c_str());
+}
+
+/// Sizes that the definition takes long for.
+void check_large_copies(gpv_backend backend, const FreshReference &reference) {
+    const auto check = [&](gpv_segment_model model, int connectivity, const Copies &copies) {
+        check_copies(backend, model, connectivity, copies, reference);
+    };
+    check(GPV_SEGMENT_GMM, 8, {9, 17, 455, 241});
+    check(GPV_SEGMENT_MEANS, 4, {17, 9, 241, 455});
+    check(GPV_SEGMENT_HISTOGRAM, 8, {4, 4, 1024, 1024});
+    check(GPV_SEGMENT_MEANS, 8, {8, 8, 1024, 1024});
+    check(GPV_SEGMENT_GMM, 4, {16, 16, 1024, 1024});
+}
+
 // ---- CUDA ---------------------------------------------------------------------------
 
 #ifdef HAVE_CUDA
@@ -1389,52 +1454,23 @@ void check_on_gpu(Operator &op) {
     std::printf("CUDA: 100 repeats of 1080p equal to the CPU\n");
 }
 
-/// Copies of a small picture whose edge is known to be background: links between them are not cut,
-/// colours are those of one, as often as there are copies, and so is the cut. Those that fill the
-/// largest image are refused while there is too little memory.
-void check_copies(gpv_segment_model model, int connectivity, int side, int copies) {
-    const MadeScene scene = {5, side, side};
-    Hinted small(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
-    small.seeds.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        std::memset(row, 0, y == 0 || y == side - 1 ? static_cast<std::size_t>(bytes) : 1);
-        row[bytes - 1] = 0;
-    });
-    gpv_segment_params p = with_model(model, connectivity);
-    p.sigma = 12; // that of the picture would be of the links between copies, too
-    p.certificate = 1;
-    const SegmentFound want = find_by_cpu(small.in, p);
-    const GuardedImage before(GPV_FORMAT_GRAY8, side, side);
-    GuardedImage wanted(GPV_FORMAT_GRAY8, side, side);
-    paint_mask(want.cut.mask, wanted);
-    const CopiedImage src(small.src, copies, 1), seeds(small.seeds, copies, 1),
-        mask(before, copies, 1);
+/// As many pixels as there can be, where others have the device's memory.
+void check_refused_by_device() {
     Operator op(GPV_BACKEND_CUDA, Place::device);
-    const std::string what = std::to_string(copies) + " copies beside each other, " +
-                             size_name(side, side) + ", " + model_names[model] + ", " +
-                             std::to_string(connectivity) + " neighbours";
-    const auto run = [&] {
-        return gpv_segment_run(op.op(), nullptr, src.view(), seeds.view(), nullptr, mask.view(),
-                               nullptr, nullptr);
-    };
-    expect_all(op, p, small.in, want);
-    if (src.view()->width == GPV_MAX_SIDE) {
+    const MadeScene scene = {3, 97, 61};
+    const Hinted small(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::none);
+    const gpv_image src = largest_on_device(GPV_FORMAT_RGB8),
+                    mask = largest_on_device(GPV_FORMAT_GRAY8);
+    for (const int connectivity : {4, 8}) {
+        const gpv_segment_params p = with_model(GPV_SEGMENT_GMM, connectivity);
+        const SegmentFound want = find_by_cpu(small.in, p);
         const NearlyFullDevice full;
-        expect_refused(op.context(), what + ", prepare", [&] {
-            return gpv_segment_prepare(op.op(), src.view(), seeds.view(), mask.view(), nullptr);
-        });
-        expect_refused(op.context(), what + ", run", run);
         expect_all(op, p, small.in, want);
-        mask.expect_copies_of(before, what + ", refused");
+        expect_refused(op.context(), "CUDA, prepare",
+                       [&] { return gpv_segment_prepare(op.op(), &src, nullptr, &mask, nullptr); });
+        expect_all(op, p, small.in, want);
     }
-    require(run(), op.context(), "gpv_segment_run");
-    gpv_graphcut_result got;
-    gpv_graphcut_result_init(&got, sizeof got);
-    require(gpv_segment_wait(op.op(), &got), op.context(), "gpv_segment_wait");
-    const std::int64_t times = std::int64_t{copies} * copies;
-    expect_result(got, result_of({times * want.cut.flow, times * want.cut.area, {}}, true), what);
-    mask.expect_copies_of(wanted, what);
-    expect_all(op, p, small.in, want);
-    std::printf("CUDA: %s: equal in every pixel\n", what.c_str());
+    std::printf("CUDA: refused by the device's memory\n");
 }
 
 void check_cuda(bool brief) {
@@ -1452,9 +1488,16 @@ void check_cuda(bool brief) {
         }
     }
     // Before others have memory of the device's.
+    if (!brief) {
+        check_refused(GPV_BACKEND_CUDA);
+        check_refused_by_device();
+    }
     const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
-    check_copies(GPV_SEGMENT_GMM, 4, side, copies);
-    check_copies(GPV_SEGMENT_HISTOGRAM, 8, side, copies);
+    const Copies all = {copies, copies, side, side};
+    check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_GMM, 4, all, find_by_cpu);
+    check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_HISTOGRAM, 8, all, find_by_cpu);
+    if (!brief)
+        check_large_copies(GPV_BACKEND_CUDA, find_by_cpu);
     Operator op(GPV_BACKEND_CUDA, Place::device);
     check_adapt(op, extent);
     for (const gpv_segment_model model : models) {
@@ -1486,7 +1529,6 @@ void check_cuda(bool brief) {
     check_on_gpu(op);
     for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
         check_sizes(op, sizes, find_by_cpu);
-    check_refused(GPV_BACKEND_CUDA);
 }
 
 #endif
@@ -2065,8 +2107,11 @@ void check() {
         check_sizes(op, scaled(narrow_sizes()), find);
         check_sizes(op, scaled(small_squares), find);
     }
-    if (full_run())
+    check_copies(GPV_BACKEND_CPU, GPV_SEGMENT_GMM, 8, {3, 2, 61, 47}, find);
+    if (full_run()) {
         check_sizes(op, squares, find);
+        check_large_copies(GPV_BACKEND_CPU, find);
+    }
     check_refused(GPV_BACKEND_CPU);
     check_least_sigma(op);
     check_forgotten(op);

@@ -1509,11 +1509,7 @@ void check_sizes_beside_cpu(Operator &op, const Sizes &sizes) {
 /// Doubled, as many pixels as there can be are more than a device has memory for.
 void check_refused_by_device() {
     Operator op(GPV_BACKEND_CUDA, Place::device), cpu;
-    gpv_image src;
-    gpv_image_init(&src, sizeof src);
-    src.format = GPV_FORMAT_GRAY8;
-    src.width = src.height = GPV_MAX_SIDE;
-    src.memory = GPV_MEMORY_CUDA;
+    const gpv_image src = largest_on_device(GPV_FORMAT_GRAY8);
     const gpv_sift_params p = sift_params();
     const GuardedImage small = photograph(160, 120);
     const Features want = cpu.run(p, small);
