@@ -8,6 +8,7 @@ namespace {
 
 /// Nothing else bounds the time of a cut, and 237x576 took more than a run may.
 constexpr std::int64_t most_without_limit = 10000;
+constexpr std::int32_t longest_limit = 50000; ///< of what has more pixels
 
 gpv_graphcut_params read_params(Input &in) {
     gpv_graphcut_params params;
@@ -204,8 +205,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
 
     const Fields fields = read_size(in);
     if (std::int64_t{fields.width} * fields.height > most_without_limit) {
-        gpv_graphcut_params_init(&params, sizeof params);
-        params.time_limit = 50000;
+        if (!params_in_force) {
+            gpv_graphcut_params_init(&params, sizeof params);
+            params.certificate = 1;
+        }
+        if (params.time_limit == 0 || params.time_limit > longest_limit)
+            params.time_limit = longest_limit;
         REQUIRE(gpv_graphcut_set_params(op, &params) == GPV_OK);
         params_in_force = true;
     }
