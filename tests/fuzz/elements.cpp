@@ -5,6 +5,7 @@
 #include "fuzz.hpp"
 
 #include <string>
+#include <string_view>
 
 #include <gst/gst.h>
 #include <gst/video/video.h>
@@ -110,6 +111,9 @@ GstCaps *read_caps(Input &in) {
 
 /* A file of all of them, one after the other, which has no name in a folder. */
 const int picture_file = memfd_create("picture", MFD_CLOEXEC);
+const std::string picture_path = "/proc/self/fd/" + std::to_string(picture_file);
+bool picture_is_whole = false; ///< which is what it holds
+int frames_with_picture = 0;   ///< that came out of an element with its path, in this run
 
 void put(std::string &bytes, std::uint32_t number) {
     for (int shift = 24; shift >= 0; shift -= 8)
@@ -177,14 +181,16 @@ std::string read_picture(Input &in) {
                 "\n255\n" + samples;
     else
         bytes = png_of(width, height, color, samples);
+    const std::string whole = bytes;
     if (in.once_in(4) && !bytes.empty())
         bytes[in.raw<std::uint16_t>() % bytes.size()] = in.raw<char>();
     if (in.once_in(4))
         bytes.resize(in.raw<std::uint16_t>() % (bytes.size() + 1));
+    picture_is_whole = kind && bytes == whole;
     REQUIRE(ftruncate(picture_file, 0) == 0);
     REQUIRE(pwrite(picture_file, bytes.data(), bytes.size(), 0) ==
             static_cast<ssize_t>(bytes.size()));
-    return "/proc/self/fd/" + std::to_string(picture_file);
+    return picture_path;
 }
 
 /* ---- properties ---- */
@@ -265,6 +271,32 @@ void get_properties(GstElement *element) {
         g_free(gst_value_serialize(&value));
         g_value_unset(&value);
     }
+}
+
+bool has_picture(GstElement *element) {
+    const Specs specs(element);
+    for (guint i = 0; i < specs.count; i++) {
+        if (specs.all[i]->value_type != G_TYPE_STRING)
+            continue;
+        gchar *text = nullptr;
+        g_object_get(element, specs.all[i]->name, &text, nullptr);
+        const bool found = picture_path == (text ? text : "");
+        g_free(text);
+        if (found)
+            return true;
+    }
+    return false;
+}
+
+/* A whole picture can be read. */
+void check_error(GstMessage *message) {
+    GError *error = nullptr;
+    gst_message_parse_error(message, &error, nullptr);
+    const bool refused = std::strstr(error->message, (picture_path + " cannot be read").c_str());
+    if (refused && picture_is_whole)
+        std::fprintf(stderr, "a whole picture: %s\n", error->message);
+    g_error_free(error);
+    REQUIRE(!refused || !picture_is_whole);
 }
 
 /* ---- frames ---- */
@@ -468,6 +500,7 @@ class Subject {
             caps = gst_pad_get_current_caps(downstream_);
             check_frame(taken_, caps, info);
             gst_clear_caps(&caps);
+            frames_with_picture += with_pictures && has_picture(element_);
         } else {
             const bool posted = posted_error();
             told_ = told_ || (posted && flow == GST_FLOW_NOT_NEGOTIATED);
@@ -496,7 +529,10 @@ class Subject {
     bool posted_error() {
         bool found = false;
         while (GstMessage *message = gst_bus_pop(bus_)) {
-            found = found || GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR;
+            if (GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
+                found = true;
+                check_error(message);
+            }
             gst_message_unref(message);
         }
         return found;
@@ -553,6 +589,19 @@ void on_log(const gchar *domain, GLogLevelFlags level, const gchar *message, gpo
     std::abort(); // which libFuzzer sees, unlike the trap of GLib
 }
 
+bool load_plugin(const char *name) {
+    const gchar *list = g_getenv("GST_PLUGIN_SYSTEM_PATH_1_0");
+    gchar **folders = g_strsplit(list && *list ? list : GST_PLUGINS, G_SEARCHPATH_SEPARATOR_S, 0);
+    GstPlugin *plugin = nullptr;
+    for (gchar **folder = folders; *folder && !plugin; folder++)
+        plugin = gst_plugin_load_file((std::string(*folder) + "/libgst" + name + ".so").c_str(),
+                                      nullptr);
+    g_strfreev(folders);
+    const bool found = plugin;
+    gst_clear_object(&plugin);
+    return found;
+}
+
 } // namespace
 
 /* No plugin but this one, or those that read a picture besides; and no CUDA device. */
@@ -562,21 +611,19 @@ extern "C" int LLVMFuzzerInitialize(int *, char ***) {
     g_log_set_default_handler(on_log, nullptr);
     gst_init(nullptr, nullptr);
     gst_plugin_gpuvision_register();
-    const gchar *folder = g_getenv("GST_PLUGIN_SYSTEM_PATH_1_0");
     for (const char *name : {"coreelements", "playback", "typefindfunctions", "videoconvertscale",
-                             "app", "png", "pnm"}) {
-        if (!with_pictures)
-            break;
-        const std::string path =
-            std::string(folder ? folder : GST_PLUGINS) + "/libgst" + name + ".so";
-        if (GstPlugin *plugin = gst_plugin_load_file(path.c_str(), nullptr))
-            gst_object_unref(plugin); // where it lacks, no such picture is read
-    }
+                             "app", "png", "pnm"})
+        if (with_pictures && !load_plugin(name)) {
+            std::fprintf(stderr, "not run: the plugin %s of GStreamer not found\n", name);
+            std::_Exit(77);
+        }
     return 0;
 }
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size) {
     Input in(data, size);
+    picture_is_whole = false;
+    frames_with_picture = 0;
     GstElement *element = read_element(in);
     Subject subject(element, in.once_in(8) ? read_caps(in) : nullptr);
     if (!in.once_in(8))
@@ -616,4 +663,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             subject.set_state(static_cast<GstState>(GST_STATE_NULL + in.below(4)));
         }
     return 0;
+}
+
+extern "C" void check_seed(const char *name) {
+    if (with_pictures && std::string_view(name).substr(0, 6) == "whole-")
+        REQUIRE(frames_with_picture > 0);
 }

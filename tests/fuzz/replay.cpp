@@ -10,6 +10,8 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size);
 extern "C" __attribute__((weak)) int LLVMFuzzerInitialize(int *argc, char ***argv);
+/// Called when an input has run: what one of that name has to have done.
+extern "C" __attribute__((weak)) void check_seed(const char *name);
 
 int main(int argc, char **argv) {
     if (LLVMFuzzerInitialize)
@@ -28,6 +30,8 @@ int main(int argc, char **argv) {
         std::printf("%s, %zu bytes\n", input.c_str(), bytes.size());
         std::fflush(stdout);
         LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(bytes.data()), bytes.size());
+        if (check_seed)
+            check_seed(input.filename().c_str());
         // every beginning of it is an input, too
         for (std::size_t size = 0; size < bytes.size(); size++)
             LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t *>(bytes.data()), size);
