@@ -790,12 +790,11 @@ void check_outlines_beside_cpu(bool brief) {
     std::printf("CUDA: %d outlines as the CPU backend's\n", count);
 }
 
-/// Sets too large for the definition.
-void check_beside_cpu(int count, int largest) {
+/// Sets that the definition takes long for.
+void check_beside_cpu(const Sizes &sizes) {
     Operator gpu(GPV_BACKEND_CUDA, Place::device), cpu;
-    for (int i = 0; i < count; i++) {
-        const auto [query, train] =
-            pictures_of(random_int(1, largest), i ? random_int(1, largest) : largest);
+    for (const auto &[queries, trains] : sizes) {
+        const auto [query, train] = pictures_of(queries, trains);
         const gpv_match_params p = random_params();
         const Input in = {query, train, {}, query.count()};
         cpu.set(p);
@@ -806,7 +805,8 @@ void check_beside_cpu(int count, int largest) {
         require(gpv_match_wait(cpu, &result), cpu.context(), "gpv_match_wait");
         expect_matches(gpu, in, p, laid.written(result));
     }
-    std::printf("CUDA: as the CPU backend, %d cases of up to %d descriptors\n", count, largest);
+    std::printf("CUDA: as the CPU backend, %zu sizes, %dx%d the last\n", sizes.size(),
+                sizes.back()[0], sizes.back()[1]);
 }
 
 void check_cuda(bool brief) {
@@ -833,7 +833,11 @@ void check_cuda(bool brief) {
         check_sizes(op, sizes);
     check_ratio(op);
     check_laws(op, 10000, 12000);
-    check_beside_cpu(20, 20000);
+    Sizes large = {{20000, 20000}};
+    while (large.size() < 20)
+        large.push_back({random_int(1, 20000), random_int(1, 20000)});
+    check_beside_cpu(large);
+    check_beside_cpu(vast_squares);
 }
 
 #endif
@@ -969,6 +973,8 @@ void check() {
     compare_with_definition(op, scaled(300), 700);
     for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
         check_sizes(op, scaled(sizes));
+    if (full_run())
+        check_sizes(op, vast_squares);
     check_ratio(op);
     check_laws(op, 2000, 2500);
     check_repeats(op, 300, 100);
