@@ -112,8 +112,9 @@ GstCaps *read_caps(Input &in) {
 /* A file of all of them, one after the other, which has no name in a folder. */
 const int picture_file = memfd_create("picture", MFD_CLOEXEC);
 const std::string picture_path = "/proc/self/fd/" + std::to_string(picture_file);
-bool picture_is_whole = false; ///< which is what it holds
-int frames_with_picture = 0;   ///< that came out of an element with its path, in this run
+bool picture_is_whole = false;    ///< which is what it holds
+constexpr gsize least_typed = 16; ///< bytes: GStreamer finds the type of no fewer
+int frames_with_picture = 0;      ///< that came out of an element with its path, in this run
 
 void put(std::string &bytes, std::uint32_t number) {
     for (int shift = 24; shift >= 0; shift -= 8)
@@ -186,7 +187,7 @@ std::string read_picture(Input &in) {
         bytes[in.raw<std::uint16_t>() % bytes.size()] = in.raw<char>();
     if (in.once_in(4))
         bytes.resize(in.raw<std::uint16_t>() % (bytes.size() + 1));
-    picture_is_whole = kind && bytes == whole;
+    picture_is_whole = kind && bytes == whole && bytes.size() >= least_typed;
     REQUIRE(ftruncate(picture_file, 0) == 0);
     REQUIRE(pwrite(picture_file, bytes.data(), bytes.size(), 0) ==
             static_cast<ssize_t>(bytes.size()));
