@@ -126,7 +126,7 @@ def check_meson(project, words):
         if word == "--suite":
             suite = next(words)
             require(suite in project.suites, f"there is no suite '{suite}'")
-        elif word in ("-C", "-w"):
+        elif word in ("-C", "-w", "--num-processes"):
             next(words)
         elif word.startswith("-D"):
             option = word[2:].partition("=")[0]
