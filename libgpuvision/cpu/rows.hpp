@@ -27,7 +27,7 @@ void reduce_pair(Reduce reduce, const T *const *in, std::size_t count, T *a, T *
                  std::size_t length);
 
 /// One step of a running window (van Herk): prefix = reduce(prefix, row), out = reduce(prefix,
-/// suffix).
+/// suffix). out may be suffix.
 template <class T>
 void extend_rows(Reduce reduce, T *prefix, const T *row, const T *suffix, T *out,
                  std::size_t length);

@@ -1338,6 +1338,27 @@ void benchmark_cpu(Report &report) {
     bench.compare_with_serial(7350, 5700, 6);
 }
 
+/// A row that is shorter than a vector takes little longer than a vector.
+void check_times_of_narrow(const CountedContext &context) {
+    constexpr int height = 16384;
+    const Op op(context);
+    gpv_erode_params p;
+    gpv_erode_params_init(&p, sizeof p);
+    p.shape = GPV_MORPH_ELLIPSE;
+    p.radius_x = 15;
+    require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
+    std::vector<Timed> sizes;
+    for (const int width : {64, 63, 48, 31, 17, 9}) {
+        const auto src = std::make_shared<GuardedImage>(GPV_FORMAT_GRAY8, width, height);
+        const auto dst = std::make_shared<GuardedImage>(GPV_FORMAT_GRAY8, width, height);
+        sizes.push_back({"width " + std::to_string(width), [&, src, dst] {
+                             require(gpv_erode_run(op, nullptr, src->view(), dst->view()), context,
+                                     "gpv_erode_run");
+                         }});
+    }
+    expect_times_alike("ellipse of radius 15, 16384 rows of GRAY8", sizes, "width 64");
+}
+
 /// In which order pixels are compared, and how many, does not depend on them.
 void check_times(gpv_backend backend) {
     const auto [width, height] = size_to_time(backend);
@@ -1363,6 +1384,8 @@ void check_times(gpv_backend backend) {
                                    };
                                }));
         }
+    if (backend == GPV_BACKEND_CPU)
+        check_times_of_narrow(context);
 }
 
 void check() {
