@@ -110,13 +110,22 @@ static bool is_of_this_time() {
     return GST_CHECK_VERSION(1, 24, 0) || minor < 24;
 }
 
+/*
+ * Once for all elements: libgstcuda 1.22, loaded by a second thread before the first has done with
+ * it, sets each function to NULL for a moment. Other plugins may load it meanwhile.
+ */
+static bool load_cuda() {
+    static const gboolean loaded = gst_cuda_load_library();
+    return loaded;
+}
+
 bool GstGpuVisionCuda::open(gint device) {
     if (!is_of_this_time()) {
         GST_WARNING_OBJECT(state->element, "built for an older GStreamer: no CUDAMemory");
         return false;
     }
     /* libgstcuda 1.22 hangs in its second context where cuInit() has failed. */
-    if (!gpv_backend_available(GPV_BACKEND_CUDA) || !gst_cuda_load_library())
+    if (!gpv_backend_available(GPV_BACKEND_CUDA) || !load_cuda())
         return false;
     gst_cuda_memory_init_once();
     const std::lock_guard guard(state->lock);

@@ -9,6 +9,7 @@
 
 #include <glib/gstdio.h>
 #include <gmodule.h>
+#include <pthread.h>
 
 enum { cuda_formats = G_N_ELEMENTS(formats) - 1 }; /* all but GRAY8 */
 
@@ -590,15 +591,29 @@ GST_START_TEST(test_second_device) {
 }
 GST_END_TEST
 
+enum { n_workers = 16 };
+
 typedef struct {
     gint first; /* of the elements */
+    pthread_barrier_t *start;
     gint done;
 } Worker;
+
+/* Nothing in this process, which Check has forked, has loaded CUDA yet. */
+static void open_together(pthread_barrier_t *start) {
+    GstElement *element = element_new("gpuerode", "cuda");
+    pthread_barrier_wait(start);
+    reach(element, GST_STATE_PAUSED);
+    reach(element, GST_STATE_NULL);
+    gst_object_unref(element);
+}
 
 /* All five elements, one after the other, each on frames of its own. */
 static gpointer run_pairs(gpointer user) {
     Worker *worker = (Worker *)user;
-    GstCudaContext *context = new_context();
+    GstCudaContext *context;
+    open_together(worker->start);
+    context = new_context();
     for (gint e = 0; e < (gint)G_N_ELEMENTS(drawing); e++) {
         Pair pair = drawing_pair((worker->first + e) % (gint)G_N_ELEMENTS(drawing), context);
         for (gint i = 0; i < 20; i++) {
@@ -614,16 +629,19 @@ static gpointer run_pairs(gpointer user) {
 }
 
 GST_START_TEST(test_16_pipelines) {
-    GThread *threads[16];
-    Worker workers[16] = {{0, 0}};
+    GThread *threads[n_workers];
+    Worker workers[n_workers];
+    pthread_barrier_t start;
+    fail_unless_equals_int(pthread_barrier_init(&start, NULL, n_workers), 0);
     for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
-        workers[i].first = (gint)i;
+        workers[i] = (Worker){(gint)i, &start, 0};
         threads[i] = g_thread_new("pipeline", run_pairs, &workers[i]);
     }
     for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
         g_thread_join(threads[i]);
         fail_unless_equals_int(workers[i].done, 20 * G_N_ELEMENTS(drawing));
     }
+    pthread_barrier_destroy(&start);
 }
 GST_END_TEST
 
