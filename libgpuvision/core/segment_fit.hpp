@@ -35,7 +35,7 @@ struct FitNotes {
 /// A worker is one of several, or the only one, that fit together. It has
 ///     share(count, f)  calls f(i) for all i below count; after it, what any worker's f has written
 ///                      in memory is there for all
-///     pass(f)          calls f(cell, add) for all cells that have pixels, if it likes for others,
+///     pass(f)          calls f(cell, add) for all cells that have pixels, and may for others,
 ///                      always by the same worker. Returns the Moments of each of most_slots,
 ///                      summed over what all workers have given to add(slot, cell, count); they
 ///                      stay until the pass after the next. For every cell f calls add as often

@@ -324,7 +324,9 @@ void add_meta(Input &in, GstBuffer *buffer, const GstVideoInfo &info) {
         gst_video_info_set_format(&said, gst_video_format_from_string(one_of(in, formats)),
                                   1 + in.below(32), 1 + in.below(32));
     for (guint i = 0; i < GST_VIDEO_INFO_N_PLANES(&said); i++) {
-        said.stride[i] += in.once_in(8) ? in.raw<std::int32_t>() : in.below(8);
+        const auto stride = static_cast<guint>(said.stride[i]); // wraps
+        said.stride[i] =
+            static_cast<gint>(stride + (in.once_in(8) ? in.raw<guint>() : in.below(8)));
         said.offset[i] += in.once_in(8) ? in.raw<std::uint64_t>() : in.below(8);
     }
     gst_buffer_add_video_meta_full(buffer, static_cast<GstVideoFrameFlags>(in.below(4)),

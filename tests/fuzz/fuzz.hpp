@@ -23,7 +23,9 @@
         }                                                                                          \
     } while (0)
 
-inline constexpr std::int64_t most_bytes = 1 << 20; ///< that an image or an allocation may have
+inline constexpr std::int64_t most_bytes =
+    1 << 20; ///< of a plane; the library may have 64 times that
+inline constexpr std::int64_t most_pixels = 1 << 18; ///< a run must end in a second
 
 class Input {
   public:
@@ -184,6 +186,7 @@ struct Picture {
             view.color_matrix = in.raw<gpv_color_matrix>();
             view.color_range = in.raw<gpv_color_range>();
         }
+        backed = std::int64_t{view.width} * view.height <= most_pixels;
         for (int i = 0; i < GPV_MAX_PLANES; i++)
             add_plane(i, in);
     }
@@ -202,7 +205,7 @@ struct Picture {
         legal = legal && there && stride >= row_bytes;
         if (row_bytes > most_bytes || (rows > 1 && stride > most_bytes / rows))
             backed = false;
-        else if (legal)
+        else if (legal && backed)
             size = stride * (rows - 1) + row_bytes;
         auto *const block = new std::uint8_t[offset + size];
         blocks.emplace_back(block);
