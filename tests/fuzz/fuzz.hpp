@@ -23,8 +23,7 @@
         }                                                                                          \
     } while (0)
 
-inline constexpr std::int64_t most_bytes =
-    1 << 20; ///< of a plane; the library may have 64 times that
+inline constexpr std::int64_t most_bytes = 1 << 20;  ///< of a plane; an allocation: 64 times
 inline constexpr std::int64_t most_pixels = 1 << 18; ///< a run must end in a second
 
 class Input {
