@@ -29,12 +29,9 @@ static const gchar *const tested[] = {"gpuerode radius=2",
                                       "gpusift overlay=outline min-inliers=4 reference="};
 
 static guint rounds(guint full, guint otherwise) {
-    const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
-    if (wanted)
-        return (guint)g_ascii_strtoull(wanted, NULL, 10);
     if (g_getenv("GPV_TEST_FULL"))
-        return full;
-    return g_getenv("GPV_TEST_SHORT") ? otherwise / 4 : otherwise;
+        return wanted_rounds(full);
+    return wanted_rounds(g_getenv("GPV_TEST_SHORT") ? otherwise / 4 : otherwise);
 }
 
 /* ---- an element ---- */

@@ -813,6 +813,15 @@ static inline TCase *add_case(Suite *suite, const gchar *name) {
     return tcase;
 }
 
+/* GPV_TEST_ROUNDS, at least 1, says how often something is done, where it is not as often as usual.
+ */
+static inline guint wanted_rounds(guint usual) {
+    const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
+    const guint rounds = wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : usual;
+    g_assert(rounds > 0);
+    return rounds;
+}
+
 /* What main() returns to skip the test. */
 static inline int not_run(const gchar *reason) {
     g_print("not run: %s\n", reason);

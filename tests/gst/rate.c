@@ -17,6 +17,8 @@
 
 #include <string.h>
 
+#include "scene.h"
+
 #ifdef HAVE_CUDA
 #    include "rate_library.h"
 #endif
@@ -292,10 +294,6 @@ static GstContext *context_of(Chain *chain) {
 
 /* ---- frames ---- */
 
-static guint8 noise(gsize i) {
-    return (guint8)(i * 2654435761u >> 13);
-}
-
 static void fill(GstBuffer *buffer) {
     GstMapInfo map;
     if (!gst_buffer_map(buffer, &map, GST_MAP_WRITE))
@@ -303,22 +301,6 @@ static void fill(GstBuffer *buffer) {
     for (gsize i = 0; i < map.size; i++)
         map.data[i] = noise(i);
     gst_buffer_unmap(buffer, &map);
-}
-
-/* A disc in front of a background. By their noise half of the pixels could be of either. */
-static void draw_object(GstVideoFrame *frame, guint number) {
-    const gint width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
-    const gint radius = height / 5, cx = width * (20 + (gint)number) / 48, cy = height / 2;
-    for (gint p = 0; p < 2; p++)
-        for (gint y = 0; y < height >> p; y++) {
-            guint8 *row = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(frame, p) +
-                          y * GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
-            for (gint x = 0; x < width; x++) {
-                const gint dx = x - cx, dy = (y << p) - cy;
-                const guint8 least = dx * dx + dy * dy < radius * radius ? 112 : 80;
-                row[x] = least + noise((gsize)y * (gsize)width + (gsize)x) % 64;
-            }
-        }
 }
 
 static void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guint number) {

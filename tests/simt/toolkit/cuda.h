@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The driver interface, as far as cudaGetDriverEntryPointByVersion() hands it out.
+// The driver interface, as far as cudaGetDriverEntryPointByVersion() hands it out, or driver.cpp
+// has it.
 #pragma once
+
+#include <stddef.h>
 
 typedef struct CUctx_st *CUcontext;
 typedef int CUdevice;
@@ -15,5 +18,29 @@ typedef enum {
     CUDA_ERROR_NOT_INITIALIZED = 3,
     CUDA_ERROR_NO_DEVICE = 100,
     CUDA_ERROR_INVALID_CONTEXT = 201,
+    CUDA_ERROR_NOT_SUPPORTED = 801,
     CUDA_ERROR_UNKNOWN = 999,
 } CUresult;
+
+enum { CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT = 14 };
+
+typedef enum {
+    CU_MEMORYTYPE_HOST = 1,
+    CU_MEMORYTYPE_DEVICE = 2,
+} CUmemorytype;
+
+typedef struct {
+    size_t srcXInBytes, srcY;
+    CUmemorytype srcMemoryType;
+    const void *srcHost;
+    CUdeviceptr srcDevice;
+    struct CUarray_st *srcArray;
+    size_t srcPitch;
+    size_t dstXInBytes, dstY;
+    CUmemorytype dstMemoryType;
+    void *dstHost;
+    CUdeviceptr dstDevice;
+    struct CUarray_st *dstArray;
+    size_t dstPitch;
+    size_t WidthInBytes, Height;
+} CUDA_MEMCPY2D;
