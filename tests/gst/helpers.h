@@ -813,8 +813,7 @@ static inline TCase *add_case(Suite *suite, const gchar *name) {
     return tcase;
 }
 
-/* GPV_TEST_ROUNDS, at least 1, says how often something is done, where it is not as often as usual.
- */
+/* GPV_TEST_ROUNDS, at least 1, says how often instead. */
 static inline guint wanted_rounds(guint usual) {
     const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
     const guint rounds = wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : usual;
