@@ -45,7 +45,9 @@ def environment(folder, root, where, cc):
     """As after an installation: everything is found where it is."""
     programs = folder / "bin"
     programs.mkdir()
-    program(programs / "cc", *(shutil.which(word) or word for word in cc), "-Wall", "-Wextra", "-Werror")
+    # A link to ccache looks for the compiler along PATH, where this one comes first.
+    program(programs / "cc", "env", f"PATH={os.environ['PATH']}",
+            *(shutil.which(word) or word for word in cc), "-Wall", "-Wextra", "-Werror")
     program(programs / "python3", sys.executable)
     values = {"PATH": f"{programs}:{os.environ['PATH']}", "PKG_CONFIG_PATH": where["gpuvision.pc"],
               "PKG_CONFIG_SYSROOT_DIR": root, "LD_LIBRARY_PATH": where["libgpuvision.so.1"],
