@@ -1189,7 +1189,7 @@ GST_END_TEST
 static Suite *gpugraphcut_suite(void) {
     Suite *suite = suite_create("gpugraphcut");
     TCase *tcase = add_case(suite, "pixels");
-    tcase_add_loop_test(tcase, test_formats, 0, G_N_ELEMENTS(formats));
+    tcase_add_loop_test(tcase, test_formats, 0, some_of(G_N_ELEMENTS(formats)));
     tcase_add_loop_test(tcase, test_parameters, 0, G_N_ELEMENTS(outputs));
     tcase_add_loop_test(tcase, test_colorimetry, 0, 2); /* NV12 and I420 */
     tcase_add_loop_test(tcase, test_downstream_pool, 0, G_N_ELEMENTS(outputs));
@@ -1207,7 +1207,7 @@ static Suite *gpugraphcut_suite(void) {
     tcase_add_test(tcase, test_bad_rect);
     tcase_add_test(tcase, test_regions);
     tcase_add_test(tcase, test_regions_of_gpuccl);
-    tcase_add_loop_test(tcase, test_seeds, 0, G_N_ELEMENTS(formats));
+    tcase_add_loop_test(tcase, test_seeds, 0, some_of(G_N_ELEMENTS(formats)));
     tcase_add_test(tcase, test_seeds_are_scaled);
     tcase_add_test(tcase, test_seeds_are_read_once);
     tcase_add_test(tcase, test_bad_seeds);
@@ -1217,7 +1217,7 @@ static Suite *gpugraphcut_suite(void) {
     tcase_add_test(tcase, test_what_begins_anew);
     tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_renegotiation);
-    tcase_add_loop_test(tcase, test_output_while_playing, 0, G_N_ELEMENTS(formats));
+    tcase_add_loop_test(tcase, test_output_while_playing, 0, some_of(G_N_ELEMENTS(formats)));
     tcase_add_test(tcase, test_output_asks_upstream);
     tcase_add_test(tcase, test_output_refused);
     tcase_add_test(tcase, test_caps_queries);

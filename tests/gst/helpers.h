@@ -813,6 +813,11 @@ static inline TCase *add_case(Suite *suite, const gchar *name) {
     return tcase;
 }
 
+/* How many of so many formats a test has: all, with GPV_TEST_SHORT the first three. */
+static inline int some_of(gsize count) {
+    return (int)(g_getenv("GPV_TEST_SHORT") && !g_getenv("GPV_TEST_FULL") ? MIN(count, 3) : count);
+}
+
 /* GPV_TEST_ROUNDS, at least 1, says how often instead. */
 static inline guint wanted_rounds(guint usual) {
     const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");

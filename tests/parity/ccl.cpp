@@ -684,7 +684,7 @@ const std::vector<int> overflown = {1, 1000, 65535, 65536, 78861, 78862, 100000}
 /// a run after prepare allocates nothing.
 void check_threads() {
     const int width = 2003, height = 1501;
-    std::vector<Pattern> images = patterns;
+    std::vector<Pattern> images = some_of(patterns);
     images.push_back(
         {"regions", [](int w, int h) { return granular(w, h, random_int(1, 9), 70, 4); }});
     for (const Pattern &image : images)
@@ -709,7 +709,7 @@ void check_threads() {
                 });
             }
         }
-    constexpr int others = 40;
+    const int others = short_run() ? 5 : 40;
     for (int i = 0; i < others; i++)
         with_threads(random_of<int>({2, 3, 16}), [] {
             Operator op;
@@ -1420,7 +1420,7 @@ void check() {
     compare_with_definition(op, scaled(10000));
     check_patterns(op, {{GPV_MAX_SIDE, 3}, {3, GPV_MAX_SIDE}});
     for (const Sizes &sizes : {narrow_sizes(), small_squares, squares})
-        check_patterns(op, scaled(sizes));
+        check_patterns(op, some_of(sizes));
     check_noise(op, 1023, 767);
     check_regions(op, {{211, 199}, {1919, 1079}});
     check_laws(op);
@@ -1437,7 +1437,7 @@ void check() {
     }
 #ifdef HAVE_OPENCV
     compare_with_opencv(op, scaled(1000));
-    check_large(op, scaled(large_squares), [](const GuardedImage &src, const gpv_ccl_params &p) {
+    check_large(op, some_of(large_squares), [](const GuardedImage &src, const gpv_ccl_params &p) {
         return by_opencv(src, p.connectivity);
     });
 #else

@@ -502,7 +502,7 @@ struct ThreadCase {
 /// definition where one looks; and a run after prepare allocates nothing.
 void check_threads() {
     const auto rect = GPV_MORPH_RECT, cross = GPV_MORPH_CROSS, ellipse = GPV_MORPH_ELLIPSE;
-    static const ThreadCase cases[] = {
+    const std::vector<ThreadCase> all = {
         {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_ERODE, rect, 2, 2, 1, 0},
         {GPV_FORMAT_GRAY8, 2003, 3001, GPV_MORPH_OPEN, rect, 4, 9, 1, 0},
         {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_GRADIENT, cross, 3, 2, 2, 0},
@@ -521,6 +521,7 @@ void check_threads() {
         // 16 threads would take more scratch than they may.
         {GPV_FORMAT_RGBA8, 1501, 1103, GPV_MORPH_ERODE, ellipse, 255, 255, 1, 0},
     };
+    const std::vector<ThreadCase> cases = some_of(all, 3);
     for (const ThreadCase &c : cases) {
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
@@ -561,7 +562,7 @@ void check_threads() {
             expect_equal(same, want, many + " in place");
         }
     }
-    std::printf("threads: %zu cases equal on 1, 2, 3 and 16\n", std::size(cases));
+    std::printf("threads: %zu cases equal on 1, 2, 3 and 16\n", cases.size());
 }
 
 /// What the bands take does not grow with the threads without end.
@@ -985,14 +986,17 @@ void compare_sizes_with_opencv(Operator &op, const Sizes &sizes) {
                 sizes.back()[1]);
 }
 
-/// Every element up to the largest radius, read off the dilation of one pixel.
+/// Every element up to the largest radius, read off the dilation of one pixel. In the short run
+/// every eighth.
 void compare_elements_with_opencv(Operator &op) {
     const int side = 2 * 255 + 1;
     GuardedImage point(GPV_FORMAT_GRAY8, side, side), element(GPV_FORMAT_GRAY8, side, side);
     fill(point, Content::black);
     point.row(0, 255)[255] = 255;
-    for (int radius = 0; radius <= 255; radius++)
+    int count = 0;
+    for (int radius = 255; radius >= 0; radius -= short_run() ? 8 : 1)
         for (int ry : {radius, radius / 2, 255 - radius}) {
+            count++;
             gpv_erode_params p;
             gpv_erode_params_init(&p, sizeof p);
             p.operation = GPV_MORPH_DILATE;
@@ -1008,7 +1012,7 @@ void compare_elements_with_opencv(Operator &op) {
                 fatal("the ellipse of radius " + std::to_string(radius) + "x" + std::to_string(ry) +
                       " is not OpenCV's");
         }
-    std::printf("OpenCV: 768 elliptic elements equal\n");
+    std::printf("OpenCV: %d elliptic elements equal\n", count);
 }
 
 #endif
@@ -1397,8 +1401,8 @@ void check() {
         compare_with_definition(op, scaled(500));
     });
     Operator op;
-    check_sizes(op, scaled(narrow_sizes()), 3, definition);
-    check_sizes(op, scaled(small_squares), 3, definition);
+    check_sizes(op, some_of(narrow_sizes()), 3, definition);
+    check_sizes(op, some_of(small_squares), 3, definition);
     check_patterns(op, {{1, 97}, {97, 1}, {61, 53}, {129, 67}}, definition);
     check_laws(op);
     check_repeats(op);
@@ -1407,7 +1411,7 @@ void check() {
     check_large(op, GPV_FORMAT_GRAY8, GPV_MAX_SIDE, 3);
     check_large(op, GPV_FORMAT_GRAY8, 3, GPV_MAX_SIDE);
     for (const Sizes &sizes : {squares, large_squares, full_run() ? vast_squares : Sizes{}})
-        for (const auto &[width, height] : scaled(sizes))
+        for (const auto &[width, height] : some_of(sizes))
             check_large(op, GPV_FORMAT_GRAY8, width, height);
     if (full_run()) {
         check_large(op, GPV_FORMAT_RGBA8, 23171, 23171);
@@ -1416,7 +1420,7 @@ void check() {
 #ifdef HAVE_OPENCV
     compare_with_opencv(op, scaled(1000));
     for (const Sizes &sizes : {squares, large_squares})
-        compare_sizes_with_opencv(op, scaled(sizes));
+        compare_sizes_with_opencv(op, some_of(sizes));
     if (full_run())
         compare_sizes_with_opencv(op, vast_squares);
     compare_elements_with_opencv(op);

@@ -376,8 +376,8 @@ void compare_references(int count) {
 
 // ---- drawn instances ----------------------------------------------------------------
 
-/// find: gives the cut that is wanted. sparse: every second family, by turns with 4 and 8
-/// neighbours.
+/// find: gives the cut that is wanted. sparse, and in the short run: every second family, by turns
+/// with 4 and 8 neighbours.
 void check_drawn(Operator &op, const Sizes &sizes,
                  const std::function<Cut(const Instance &)> &find = reference,
                  bool sparse = false) {
@@ -386,7 +386,7 @@ void check_drawn(Operator &op, const Sizes &sizes,
         for (const Drawn &drawn : drawn_instances())
             for (const int directions : {4, 8}) {
                 const int turn = number++ % 8;
-                if (sparse && turn != 0 && turn != 5)
+                if ((sparse || short_run()) && turn != 0 && turn != 5)
                     continue;
                 count++;
                 const Instance in = drawn.make(width, height, directions);
@@ -658,18 +658,19 @@ void check_time_limit(Operator &op, int width, int height) {
 /// Instances that are worth several threads: the same on any number of them, and a run after
 /// prepare allocates nothing.
 void check_threads() {
-    std::vector<Named> all;
+    std::vector<Named> made;
     const auto draw = [&](const char *name, int directions) {
-        all.push_back(drawn_instance(name, 461, 301, directions));
+        made.push_back(drawn_instance(name, 461, 301, directions));
     };
     for (const int directions : {4, 8}) {
         for (const Weight &weight : {weights[0], weights[1]})
-            all.push_back(scene_instance(503, 401, weight, directions, 8));
+            made.push_back(scene_instance(503, 401, weight, directions, 8));
         draw("checkerboard", directions);
         draw("two far seeds", directions);
     }
     draw("far sides", 8);
     draw("vertical snake of sources", 4);
+    const std::vector<Named> all = some_of(made);
     for (const Named &named : all) {
         const Cut want = reference(named.instance);
         for (const int threads : {1, 2, 3, 16})
@@ -1483,8 +1484,8 @@ void check() {
     check_time_limit(op, large ? 400 : 160, large ? 300 : 120);
     if (large) {
         check_threads();
-        check_sizes(op, scaled(narrow_sizes()));
-        check_sizes(op, scaled(small_squares));
+        check_sizes(op, some_of(narrow_sizes()));
+        check_sizes(op, some_of(small_squares));
         check_scene_sizes(op, {squares[0]});
     }
     if (full_run()) {

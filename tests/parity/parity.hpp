@@ -71,6 +71,15 @@ inline int scaled(int cases) {
     return full_run() ? 10 * cases : short_run() ? (cases + 7) / 8 : cases;
 }
 
+/// All of a list; in the short run the first, and then every eighth, or as stride says.
+template <class T>
+std::vector<T> some_of(const std::vector<T> &all, std::size_t stride = 8) {
+    std::vector<T> result;
+    for (std::size_t i = 0; i < all.size(); i += short_run() ? stride : 1)
+        result.push_back(all[i]);
+    return result;
+}
+
 inline constexpr int skipped = 77; ///< exit status of a test that could not run
 
 [[noreturn]] inline void fatal(const std::string &text) {
@@ -177,14 +186,6 @@ inline const Sizes small_squares = {{255, 257}, {256, 256}, {257, 255}};
 inline const Sizes squares = {{1023, 1025}, {1024, 1024}, {1025, 1023}, {1919, 1079}};
 inline const Sizes large_squares = {{4095, 4097}, {4096, 4096}, {4097, 4095}};
 inline const Sizes vast_squares = {{8192, 8192}, {16384, 16384}};
-
-/// All of them, or an eighth in the short run.
-inline Sizes scaled(const Sizes &sizes) {
-    Sizes result;
-    for (std::size_t i = 0; i < sizes.size(); i += short_run() ? 8 : 1)
-        result.push_back(sizes[i]);
-    return result;
-}
 
 // ---- images -------------------------------------------------------------------------
 

@@ -29,8 +29,11 @@ constexpr unsigned most_seconds = 10;       ///< for a process that loses its de
 constexpr std::size_t most_bytes = 2 << 20; ///< that the driver may take meanwhile
 constexpr std::uint8_t untouched = 0xC5, gone = 0xEE;
 
-/// Of the calls that a scenario makes only some fail.
-const bool sampled = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
+/// As under sanitizers.
+const bool short_run = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
+
+/// One of so many calls of a scenario fails.
+const std::size_t usual_step = short_run ? 16 : 1;
 
 /// Whether contexts are poisoned in earnest. A process has but one that a device can lose.
 bool poisons = simt::emulated();
@@ -1199,18 +1202,19 @@ std::size_t used_bytes() {
     return total - unused;
 }
 
-/// attempt(fault, k) has the k-th call fail, for every k, and says whether there was one. In the
-/// short run for the first, and then for every fourth, which are others with each fault.
+/// attempt(fault, k) has the k-th call fail, for every k, and says whether there was one. With a
+/// larger step for the first, and then for one of so many, which are others with each fault.
 void fail_each(const std::string &name, const std::vector<Fault> &faults,
-               const std::function<bool(Fault, std::size_t)> &attempt) {
+               const std::function<bool(Fault, std::size_t)> &attempt,
+               std::size_t step = usual_step) {
     static std::size_t rounds = 0;
     std::size_t tried = 0, used = 0;
     for (const Fault fault : faults) {
         static const char *const names[] = {"fails", "fails, on with others", "is poisoned"};
-        const std::size_t second = sampled ? 2 + rounds++ % 4 : 2;
+        const std::size_t second = 2 + rounds++ % step;
         bool reached = true;
         record_counts = fault != Fault::poison;
-        for (std::size_t k = 1; reached; k = k == 1 ? second : k + (sampled ? 4 : 1)) {
+        for (std::size_t k = 1; reached; k = k == 1 ? second : k + step) {
             where = name + ": call " + std::to_string(k) + " " + names[static_cast<int>(fault)];
             const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
             reached = attempt(fault, k);
@@ -1779,8 +1783,10 @@ void test_allocator(const Look &small, const Look &large) {
          {std::vector{small, large, small},
           std::vector{small.on_host(), large.on_host(), small.on_host()}})
         for (const bool prepared : {false, true})
-            fail_each(Look::algorithm + ", the program's own allocator", {Fault::once},
-                      [&](Fault, std::size_t k) { return attempt_allocator(looks, prepared, k); });
+            fail_each(
+                Look::algorithm + ", the program's own allocator", {Fault::once},
+                [&](Fault, std::size_t k) { return attempt_allocator(looks, prepared, k); },
+                1); // they are few
 }
 
 enum class Ready { warm, prepared, prepared_for_any };
@@ -1889,7 +1895,8 @@ void test_cycles(const Looks<Look> &looks) {
     where = Look::algorithm + ", cycles";
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
     std::size_t most[2] = {}, used = 0;
-    for (int i = 0; i < 100; i++) {
+    const int cycles = short_run ? 20 : 100;
+    for (int i = 0; i < cycles; i++) {
         if (i == 8)
             used = used_bytes();
         const Look &look = looks[i % 2 * 3].second;
@@ -1897,13 +1904,14 @@ void test_cycles(const Looks<Look> &looks) {
         session.succeed({create_context, create, run, wait});
         if (i >= 4 && i < 8)
             most[0] = std::max(most[0], simt::live_bytes());
-        else if (i >= 96)
+        else if (i >= cycles - 4)
             most[1] = std::max(most[1], simt::live_bytes());
     }
     require(used_bytes() <= used + most_bytes, "the device has less memory");
     require(most[0] == most[1], "a cycle takes more memory than the one before");
     require(simt::live_bytes() == bytes && simt::live_objects() == objects, "cycles leak");
-    std::printf("%s: 100 cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str());
+    std::printf("%s: %d cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str(),
+                cycles);
 }
 
 /// One thing of each kind: what has no part in the others is tested with the first.
@@ -2141,7 +2149,7 @@ int main(int count, char **arguments) {
     test_graphcut();
     test_match();
     test_sift();
-    if (!sampled)
+    if (!short_run)
         require_all_failed();
     return failures != 0;
 }
