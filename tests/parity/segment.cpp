@@ -965,35 +965,32 @@ void check_scenes(Operator &op, const Sizes &sizes) {
 /// Images that are worth several threads: the same on any number of them, and a run after prepare
 /// allocates nothing.
 void check_threads(int width, int height) {
-    int number = 0, count = 0;
-    for (const gpv_segment_model model : models)
-        for (const gpv_format format : {GPV_FORMAT_RGB8, GPV_FORMAT_NV12, GPV_FORMAT_I420}) {
-            const int i = number++;
-            if (short_run() && i % 4 != 0) // each model and each format once
-                continue;
-            count++;
-            const MadeScene scene = {static_cast<std::uint64_t>(i), width, height};
-            const Hinted hinted(picture_of(scene, format), scene,
-                                all_hints[static_cast<std::size_t>(i) % std::size(all_hints)]);
-            gpv_segment_params p = with_model(model, i % 2 ? 8 : 4, 2);
-            p.paint = i % 2 ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
-            p.certificate = 1;
-            const SegmentFound want = find(hinted.in, p);
-            for (const int threads : {1, 2, 3, 16})
-                with_threads(threads, [&] {
-                    Operator op;
-                    All all(hinted.in, p);
-                    Outputs outputs = all.outputs();
-                    if (i % 3 == 2)
-                        outputs.mask = nullptr;
-                    op.prepare(p, hinted.in, outputs);
-                    const int prepared = op.context().allocations();
-                    expect_found(op, p, hinted.in, outputs, want);
-                    expect(op.context().allocations() == prepared,
-                           "nothing is allocated after prepare, " +
-                               describe(op, p, hinted.in, outputs));
-                });
-        }
+    const gpv_format formats[] = {GPV_FORMAT_RGB8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
+    int count = 0;
+    // In the short run each model and each format once.
+    for (int i = 0; i < 9; i += short_run() ? 4 : 1, count++) {
+        const MadeScene scene = {static_cast<std::uint64_t>(i), width, height};
+        const Hinted hinted(picture_of(scene, formats[i % 3]), scene,
+                            all_hints[static_cast<std::size_t>(i) % std::size(all_hints)]);
+        gpv_segment_params p = with_model(models[i / 3], i % 2 ? 8 : 4, 2);
+        p.paint = i % 2 ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+        p.certificate = 1;
+        const SegmentFound want = find(hinted.in, p);
+        for (const int threads : {1, 2, 3, 16})
+            with_threads(threads, [&] {
+                Operator op;
+                All all(hinted.in, p);
+                Outputs outputs = all.outputs();
+                if (i % 3 == 2)
+                    outputs.mask = nullptr;
+                op.prepare(p, hinted.in, outputs);
+                const int prepared = op.context().allocations();
+                expect_found(op, p, hinted.in, outputs, want);
+                expect(op.context().allocations() == prepared,
+                       "nothing is allocated after prepare, " +
+                           describe(op, p, hinted.in, outputs));
+            });
+    }
     const int rounds = short_run() ? 4 : 30;
     for (int i = 0; i < rounds; i++)
         with_threads(random_of<int>({2, 3, 16}), [] {
