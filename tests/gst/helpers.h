@@ -109,8 +109,10 @@ static inline GstBuffer *buffer_of_size(gsize size) {
     GstBuffer *buffer = gst_buffer_new_allocate(NULL, size, NULL);
     GstMapInfo map;
     fail_unless(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
-    for (gsize i = 0; i < map.size; i++)
-        map.data[i] = (guint8)g_random_int();
+    for (gsize i = 0; i < map.size; i += sizeof(guint32)) {
+        const guint32 word = g_random_int();
+        memcpy(map.data + i, &word, MIN(sizeof word, map.size - i));
+    }
     gst_buffer_unmap(buffer, &map);
     GST_BUFFER_PTS(buffer) = 0;
     GST_BUFFER_DURATION(buffer) = GST_SECOND / 25;
