@@ -3,7 +3,9 @@
 
 results.py summary LOG...                  one line over test logs of meson
 results.py record NAME [SECTION=FILE...] [LOG...]
-                                           benchmarks and test logs into docs/results/NAME.json
+                                           benchmarks and test logs into docs/results/NAME.json;
+                                           reliability keeps what is not in the log, but of these
+                                           sources
 results.py tables                          remakes the tables in docs/benchmarks.md and README.md
 results.py check                           are tables and results of today's sources, and has
                                            every CUDA test passed on a GPU?
@@ -37,9 +39,9 @@ def source_hash():
 
 
 def load_tests(path):
-    """(name, result, last line) of every test in a log of meson, one JSON object a line."""
+    """(name, result, last line, seconds) of every test in a log of meson, one JSON object a line."""
     if not Path(path).exists():
-        return [(f"{path} was not written", "FAIL", "")]
+        return [(f"{path} was not written", "FAIL", "", 0)]
     tests = []
     for line in Path(path).read_text(encoding="utf-8").split("\n"):
         try:
@@ -48,8 +50,14 @@ def load_tests(path):
             test = {"name": f"{path} breaks off", "result": "FAIL"}
         if test:
             tests.append((test["name"], test["result"],
-                          test.get("stdout", "").strip().rpartition("\n")[2]))
+                          test.get("stdout", "").strip().rpartition("\n")[2],
+                          round(test.get("duration", 0), 1)))
     return tests
+
+
+def short(name):
+    """Of meson's "suite - project:name"."""
+    return re.split("[ :]", name)[-1]
 
 
 def kind(result):
@@ -58,7 +66,7 @@ def kind(result):
 
 def summary(*logs):
     tests = [(*test, log) for log in logs for test in load_tests(log)]
-    for name, result, last_line, log in tests:
+    for name, result, last_line, _, log in tests:
         if kind(result) == "skipped":
             print(f"{result}: {name}: {last_line or 'no reason given'}")
         elif kind(result) == "failed":
@@ -98,6 +106,14 @@ def load(name):
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
+def joined(earlier, run):
+    """A run of some tests, with what others have had in an earlier one of the same sources."""
+    if any(earlier.get(key) != run.get(key) for key in ("source", "gpu", "driver")):
+        return run
+    return {**run, **{key: dict(sorted({**earlier.get(key, {}), **run[key]}.items()))
+                      for key in ("results", "seconds")}}
+
+
 def record(name, *inputs):
     path = RESULTS / f"{name}.json"
     data = load(path.name) if path.exists() else {"benchmarks": {}, "tests": {}}
@@ -108,8 +124,12 @@ def record(name, *inputs):
             rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
             data["benchmarks"][section] = {**stamp, "rows": rows}
         else:
-            results = {test: result for test, result, _ in sorted(load_tests(item))}
-            data["tests"][Path(item).stem] = {**stamp, "results": results}
+            tests = sorted(load_tests(item))
+            run = {**stamp, "results": {test: result for test, result, *_ in tests},
+                   "seconds": {test: seconds for test, *_, seconds in tests}}
+            section = Path(item).stem
+            data["tests"][section] = (joined(data["tests"].get(section, {}), run)
+                                      if section == "reliability" else run)
     RESULTS.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=1, ensure_ascii=False)
     one_line = re.sub(r'\{\s*"name"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
@@ -365,8 +385,7 @@ def unproven_cuda_tests():
     for path in sorted(RESULTS.glob("*.json")):
         for section, log in load(path.name)["tests"].items():
             for name, result in log["results"].items():
-                name = re.split("[ :]", name)[-1]  # of meson's "suite - project:name"
-                where[kind(result)][name] = f"{section} of {path.relative_to(TOP)}"
+                where[kind(result)][short(name)] = f"{section} of {path.relative_to(TOP)}"
     pending = re.findall(r"^(\S+): *\S", PENDING.read_text(), re.M) if PENDING.exists() else []
     return [(test, f"failed in {where['failed'][test]}" if test in where["failed"]
              else "has not passed in docs/results") for test in tests
@@ -405,4 +424,5 @@ def main():
     sys.exit(commands[sys.argv[1]](*sys.argv[2:]))
 
 
-main()
+if __name__ == "__main__":
+    main()

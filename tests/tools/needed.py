@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""What tests of a build of meson's need, and no more, as targets for ninja.
+
+needed.py FOLDER [--no-suite SUITE]...     prints them, of all tests but those of these suites
+"""
+import json
+import os
+import sys
+from pathlib import Path
+
+
+def introspect(folder, what):
+    return json.loads((Path(folder) / f"meson-info/intro-{what}.json").read_text(encoding="utf-8"))
+
+
+def in_suite(test, suite):
+    return any(name.split(":")[-1] == suite for name in test["suite"])
+
+
+def targets(folder, tests):
+    needed = {target for test in tests for target in test["depends"]}
+    return [os.path.relpath(file, Path(folder).resolve()) for target in introspect(folder, "targets")
+            if target["id"] in needed for file in target["filename"]]
+
+
+def main(folder, *words):
+    without = words[1::2]
+    if any(word != "--no-suite" for word in words[::2]) or len(words) % 2:
+        sys.exit(__doc__)
+    tests = [test for test in introspect(folder, "tests")
+             if not any(in_suite(test, suite) for suite in without)]
+    print("\n".join(targets(folder, tests)))
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])
