@@ -106,26 +106,38 @@ def load(name):
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
+def stamp():
+    """When, of what, and where."""
+    return {"date": datetime.date.today().isoformat(), "source": source_hash(), **machine()}
+
+
+def goes_on(earlier, now):
+    """Whether a run of some tests is of the sources, and on the GPU, of an earlier one."""
+    return all(earlier.get(key) == now.get(key) for key in ("source", "gpu", "driver"))
+
+
 def joined(earlier, run):
-    """A run of some tests, with what others have had in an earlier one of the same sources."""
-    if any(earlier.get(key) != run.get(key) for key in ("source", "gpu", "driver")):
+    """A run of some tests, with what others have had in the one that it goes on with."""
+    if not goes_on(earlier, run):
         return run
-    return {**run, **{key: dict(sorted({**earlier.get(key, {}), **run[key]}.items()))
-                      for key in ("results", "seconds")}}
+    again = {short(name) for name in run["results"]}
+    others = {key: {name: value for name, value in earlier.get(key, {}).items()
+                    if short(name) not in again} for key in ("results", "seconds")}
+    return {**run, **{key: dict(sorted({**others[key], **run[key]}.items())) for key in others}}
 
 
 def record(name, *inputs):
     path = RESULTS / f"{name}.json"
     data = load(path.name) if path.exists() else {"benchmarks": {}, "tests": {}}
-    stamp = {"date": datetime.date.today().isoformat(), "source": source_hash(), **machine()}
+    now = stamp()
     for item in inputs:
         section, equals, file = item.partition("=")
         if equals:
             rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
-            data["benchmarks"][section] = {**stamp, "rows": rows}
+            data["benchmarks"][section] = {**now, "rows": rows}
         else:
             tests = sorted(load_tests(item))
-            run = {**stamp, "results": {test: result for test, result, *_ in tests},
+            run = {**now, "results": {test: result for test, result, *_ in tests},
                    "seconds": {test: seconds for test, *_, seconds in tests}}
             section = Path(item).stem
             data["tests"][section] = (joined(data["tests"].get(section, {}), run)
