@@ -22,6 +22,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from needed import in_suite, introspect
 from tree import TOP, files
 
 RESULTS = TOP / "docs/results"
@@ -378,11 +379,9 @@ def tables():
 def cuda_tests():
     """Names of the tests that need a GPU, or None where there is no build folder."""
     for folder in "build", "build-gpu":
-        path = TOP / folder / "meson-info/intro-tests.json"
-        if path.exists():
-            return [test["name"] for test in json.loads(path.read_text())
-                    if any(suite.endswith(":cuda") for suite in test["suite"]) or
-                    test["name"].split("-")[-1] == "cuda"]
+        if (TOP / folder / "meson-info/intro-tests.json").exists():
+            return [test["name"] for test in introspect(TOP / folder, "tests")
+                    if in_suite(test, "cuda") or test["name"].split("-")[-1] == "cuda"]
     return None
 
 
