@@ -189,7 +189,7 @@ static GstHarness *sift_chain(const gchar *format, const File *file) {
 
 static GstBuffer *push(GstHarness *h, const GstVideoInfo *info, GstBuffer *in) {
     set_info(h, info);
-    return gst_harness_push_and_pull(h, in);
+    return push_and_pull(h, in);
 }
 
 /* ---- gpuccl ---- */

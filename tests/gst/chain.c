@@ -105,8 +105,7 @@ GST_START_TEST(test_results_stay) {
     GstVideoInfo info = make_info("RGB", made_width, made_height);
     set_info(h, &info);
     for (guint i = 0; i < 3; i++) {
-        GstBuffer *out =
-            gst_harness_push_and_pull(h, camera_frame(picture, made_width, made_height, i));
+        GstBuffer *out = push_and_pull(h, camera_frame(picture, made_width, made_height, i));
         for (guint s = 0; s < stage_count; s++) {
             GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
             const GstStructure *posted, *attached = results_of(out, stages[s].name);
@@ -161,11 +160,11 @@ GST_START_TEST(test_memory) {
     gst_harness_set_src_caps(h, cuda_caps(&info));
     for (guint i = 0; i < made_frames; i++) {
         GstBuffer *made = camera_frame(picture, made_width, made_height, i);
-        GstBuffer *frame = gst_harness_push_and_pull(convert, made);
+        GstBuffer *frame = push_and_pull(convert, made);
         GstBuffer *cuda = cuda_buffer(context, &info), *out;
         copy(&info, frame, cuda);
         GST_BUFFER_PTS(cuda) = GST_BUFFER_PTS(frame);
-        out = gst_harness_push_and_pull(h, cuda);
+        out = push_and_pull(h, cuda);
         fail_unless(memory_of(out)->context == context);
         gst_buffer_unref(out);
         gst_buffer_unref(frame);

@@ -81,8 +81,8 @@ static void set_pair_info(Pair *pair, const GstVideoInfo *info, gboolean cuda) {
 /* Takes the frame, which holds what frame in system memory holds. Returns what came out. */
 static GstBuffer *push_both(Pair *pair, const GstVideoInfo *info, GstBuffer *cuda,
                             GstBuffer *frame) {
-    GstBuffer *out = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(cuda));
-    GstBuffer *expected = gst_harness_push_and_pull(pair->model, gst_buffer_ref(frame));
+    GstBuffer *out = push_and_pull(pair->tested, gst_buffer_ref(cuda));
+    GstBuffer *expected = push_and_pull(pair->model, gst_buffer_ref(frame));
     GstBuffer *got = random_frame(info);
     fail_unless(out != NULL && expected != NULL);
     copy(info, out, got);
@@ -176,8 +176,8 @@ GST_END_TEST
 
 static void check_system_frame(Pair *pair, const GstVideoInfo *info) {
     GstBuffer *frame = random_padded_frame(info);
-    GstBuffer *got = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(frame));
-    GstBuffer *expected = gst_harness_push_and_pull(pair->model, frame);
+    GstBuffer *got = push_and_pull(pair->tested, gst_buffer_ref(frame));
+    GstBuffer *expected = push_and_pull(pair->model, frame);
     assert_same(info, got, expected);
     gst_buffer_unref(got);
     gst_buffer_unref(expected);
@@ -333,8 +333,8 @@ static void check_values(Pair *pair, GstCudaContext *context, const GstVideoInfo
     GstBuffer *got, *expected;
     set_pair_output(pair, output);
     copy(info, frame, cuda);
-    got = gst_harness_push_and_pull(pair->tested, gst_buffer_ref(cuda));
-    expected = gst_harness_push_and_pull(pair->model, frame);
+    got = push_and_pull(pair->tested, gst_buffer_ref(cuda));
+    expected = push_and_pull(pair->model, frame);
     fail_unless(gst_structure_is_equal(results_of(got, name), results_of(expected, name)));
     fail_unless(memory_of(got)->context == context);
     assert_same_values(grey, yuv, info, got, expected);
@@ -386,8 +386,8 @@ static void check_cutout(Pair *pair, GstCudaContext *context, const GstVideoInfo
     GstBuffer *down = random_frame(&rgba), *got, *expected;
     set_pair_output(pair, "cutout");
     copy(info, frame, cuda);
-    got = gst_harness_push_and_pull(pair->tested, cuda);
-    expected = gst_harness_push_and_pull(pair->model, frame);
+    got = push_and_pull(pair->tested, cuda);
+    expected = push_and_pull(pair->model, frame);
     fail_unless(gst_structure_is_equal(results_of(got, "gpugraphcut"),
                                        results_of(expected, "gpugraphcut")));
     fail_unless(memory_of(got)->context == context);
@@ -505,8 +505,8 @@ static gint check_drawn(Pair *pair, GstCudaContext *context, const GstVideoInfo 
     gint count;
     set_pair_output(pair, overlay);
     copy(info, frame, cuda);
-    out = gst_harness_push_and_pull(pair->tested, held ? gst_buffer_ref(cuda) : cuda);
-    expected = gst_harness_push_and_pull(pair->model, gst_buffer_ref(frame));
+    out = push_and_pull(pair->tested, held ? gst_buffer_ref(cuda) : cuda);
+    expected = push_and_pull(pair->model, gst_buffer_ref(frame));
     fail_unless(memory_of(out)->context == context);
     fail_unless((gst_buffer_peek_memory(out, 0) == memory) == (!held || !draws));
     copy(info, out, got);
@@ -733,7 +733,7 @@ GST_START_TEST(test_frames_in_flight) {
     }
     for (guint i = 0; i < G_N_ELEMENTS(frames); i++) {
         GstBuffer *out = gst_harness_pull(pair.tested), *got = random_frame(&info);
-        GstBuffer *expected = gst_harness_push_and_pull(pair.model, frames[i]);
+        GstBuffer *expected = push_and_pull(pair.model, frames[i]);
         copy(&info, out, got);
         assert_same(&info, got, expected);
         gst_buffer_unref(out);
@@ -856,7 +856,7 @@ GST_END_TEST
 static void push_one(GstHarness *h, const GstVideoInfo *info, GstBuffer *buffer) {
     gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
     gst_harness_set_src_caps(h, cuda_caps(info));
-    gst_buffer_unref(gst_harness_push_and_pull(h, buffer));
+    gst_buffer_unref(push_and_pull(h, buffer));
 }
 
 static void cycle_harness(Cycled *cycled) {

@@ -200,7 +200,7 @@ GST_START_TEST(test_renegotiations) {
         GstBuffer *out;
         in[i] = random_frame(&info);
         set_info(fresh, &info);
-        out = gst_harness_push_and_pull(fresh, gst_buffer_copy_deep(in[i]));
+        out = push_and_pull(fresh, gst_buffer_copy_deep(in[i]));
         expected[i] = checksum(&info, out);
         gst_buffer_unref(out);
         gst_harness_teardown(fresh);
@@ -215,7 +215,7 @@ GST_START_TEST(test_renegotiations) {
         info = shape_info(shape);
         start = g_get_monotonic_time();
         set_info(h, &info);
-        out = gst_harness_push_and_pull(h, gst_buffer_copy_deep(in[shape]));
+        out = push_and_pull(h, gst_buffer_copy_deep(in[shape]));
         longest = MAX(longest, g_get_monotonic_time() - start);
         assert_output_caps(h, &info);
         sum = checksum(&info, out);
@@ -428,7 +428,7 @@ GST_START_TEST(test_soak) {
     for (guint i = 0; i < frames; i++) {
         GstBuffer *out;
         usage_note(&usage, i);
-        out = gst_harness_push_and_pull(h, gst_buffer_ref(in[i % pictures]));
+        out = push_and_pull(h, gst_buffer_ref(in[i % pictures]));
         if (i < pictures)
             expected[i] = checksum(&info, out);
         if (i % checked == 0) {

@@ -67,7 +67,7 @@ static Subject subject_new(const gchar *description) {
         subject.info[i] = make_info("NV12", i < 2 ? 20 : 26, i < 2 ? 12 : 16);
         subject.frames[i] = fields(&subject.info[i], i);
         set_info(h, &subject.info[i]);
-        subject.expected[i] = gst_harness_push_and_pull(h, gst_buffer_copy_deep(subject.frames[i]));
+        subject.expected[i] = push_and_pull(h, gst_buffer_copy_deep(subject.frames[i]));
         subject.out_info[i] = info_of(h->sinkpad);
     }
     gst_harness_teardown(h);

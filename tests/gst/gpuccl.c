@@ -396,7 +396,7 @@ GST_START_TEST(test_none_copies_nothing) {
         const GstBuffer *same = in;
         if (held)
             gst_buffer_ref(in);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         fail_unless((out == same) == !held);
         fail_unless(gst_buffer_peek_memory(out, 0) == memory);
         fail_unless(gst_buffer_get_custom_meta(out, "gpuccl") != NULL);
@@ -489,7 +489,7 @@ static const Component drawn[] = {
 static GstBuffer *push_drawn(GstHarness *h) {
     GstVideoInfo info = DRAWN;
     set_info(h, &info);
-    return gst_harness_push_and_pull(h, drawn_frame(&info));
+    return push_and_pull(h, drawn_frame(&info));
 }
 
 GST_START_TEST(test_known_picture) {
@@ -584,7 +584,7 @@ GST_START_TEST(test_most_labels) {
         g_object_set(h->element, "attach-meta", attach, NULL);
         set_output(h, "labels");
         set_info(h, &fits);
-        gst_buffer_unref(gst_harness_push_and_pull(h, dots(&fits)));
+        gst_buffer_unref(push_and_pull(h, dots(&fits)));
         set_info(h, &more);
         fail_unless_equals_int(gst_harness_push(h, dots(&more)), GST_FLOW_ERROR);
         assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "raise min-area");
@@ -595,7 +595,7 @@ GST_START_TEST(test_most_labels) {
         if (g_str_equal(outputs[o], "labels"))
             continue;
         set_output(h, outputs[o]);
-        out = gst_harness_push_and_pull(h, dots(&more));
+        out = push_and_pull(h, dots(&more));
         results = results_of(out, "gpuccl");
         fail_unless_equals_int(int_field(results, "count"), 65536);
         fail_unless_equals_int(gst_value_array_get_size(components_of(results)), 256);
@@ -603,7 +603,7 @@ GST_START_TEST(test_most_labels) {
     }
     g_object_set(h->element, "min-area", 2, NULL);
     set_output(h, "labels");
-    gst_buffer_unref(gst_harness_push_and_pull(h, dots(&more)));
+    gst_buffer_unref(push_and_pull(h, dots(&more)));
     fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == NULL);
     drop_bus(h->element, bus);
     gst_harness_teardown(h);
@@ -639,7 +639,7 @@ GST_START_TEST(test_no_results_unless_wanted) {
     g_object_set(h->element, "attach-meta", FALSE, NULL);
     set_output(h, output);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
+    out = push_and_pull(h, gst_buffer_ref(in));
     assert_pixels(before, out, &info, output, &found);
     gst_buffer_unref(before);
     fail_unless(gst_buffer_get_custom_meta(out, "gpuccl") == NULL);

@@ -712,7 +712,7 @@ static void assert_results(const GstStructure *results, gint radius_x, gint radi
 static GstBuffer *push_one(GstHarness *h) {
     GstVideoInfo info = make_info("I420", 64, 48);
     set_info(h, &info);
-    return gst_harness_push_and_pull(h, random_frame(&info));
+    return push_and_pull(h, random_frame(&info));
 }
 
 GST_START_TEST(test_message) {
@@ -739,7 +739,7 @@ GST_START_TEST(test_segment_in_bytes) {
     gst_segment_init(&segment, GST_FORMAT_BYTES);
     set_info(h, &info);
     fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
-    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
     fail_unless(message != NULL);
     assert_results(gst_message_get_structure(message), 4, 4);

@@ -278,7 +278,7 @@ GST_START_TEST(test_downstream_pool) {
     gst_pad_add_probe(h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_padded_pool, &offers,
                       NULL);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     fail_unless(offers > 0);
     if (!g_str_equal(output, "none")) {
         fail_unless(gst_buffer_get_video_meta(out) != NULL);
@@ -305,7 +305,7 @@ GST_START_TEST(test_none_copies_nothing) {
         const GstBuffer *same = in;
         if (held)
             gst_buffer_ref(in);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         fail_unless((out == same) == !held);
         fail_unless(gst_buffer_peek_memory(out, 0) == memory);
         fail_unless(gst_buffer_get_custom_meta(out, "gpugraphcut") != NULL);
@@ -391,7 +391,7 @@ GST_START_TEST(test_known_picture) {
         GstHarness *h = gst_harness_new_parse(text);
         set_info(h, &info);
         for (guint f = 0; f < 2; f++) {
-            GstBuffer *out = gst_harness_push_and_pull(h, drawn_frame(&info, 11, 7));
+            GstBuffer *out = push_and_pull(h, drawn_frame(&info, 11, 7));
             const GstStructure *results = results_of(out, "gpugraphcut");
             fail_unless(mask_is(out, 11, 7), "%s, frame %u", text, f);
             fail_unless_equals_int(int_field(results, "area"), object_side * object_side);
@@ -436,7 +436,7 @@ GST_START_TEST(test_no_results_unless_wanted) {
         GstBuffer *in = scene(&info), *out;
         Expected expected = expect(&model, &info, in, output);
         g_object_set(h->element, "attach-meta", i == 2, NULL);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         assert_same(&out_info, out, expected.image);
         if (i == 2)
             assert_results(results_of(out, "gpugraphcut"), &expected);
@@ -462,8 +462,8 @@ GST_START_TEST(test_results_are_scaled) {
     gint64 flow = -1, expected = -2;
     set_info(h, &info);
     set_info(same, &info);
-    out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
-    unscaled = gst_harness_push_and_pull(same, in);
+    out = push_and_pull(h, gst_buffer_ref(in));
+    unscaled = push_and_pull(same, in);
     gst_structure_get_int64(results_of(out, "gpugraphcut"), "flow", &flow);
     gst_structure_get_int64(results_of(unscaled, "gpugraphcut"), "flow", &expected);
     fail_unless_equals_int64(flow, expected);
@@ -487,7 +487,7 @@ GST_START_TEST(test_time_limit) {
     for (guint i = 0; i < 12; i++) {
         GstBuffer *out;
         set_output(h, some_outputs[i / 3]);
-        out = gst_harness_push_and_pull(h, random_frame(&info));
+        out = push_and_pull(h, random_frame(&info));
         fail_unless(out != NULL);
         unfinished += !is_optimal(results_of(out, "gpugraphcut"));
         gst_buffer_unref(out);
@@ -582,7 +582,7 @@ GST_START_TEST(test_bad_rect) {
         g_free(value);
     }
     g_object_set(h->element, "rect", "1,2,3,4", NULL);
-    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     drop_bus(h->element, bus);
     gst_harness_teardown(h);
 }
@@ -631,7 +631,7 @@ GST_START_TEST(test_regions_of_gpuccl) {
     GstBuffer *out;
     set_info(h, &info);
     for (gint x = 2; x < 20; x += 3) {
-        out = gst_harness_push_and_pull(h, drawn_frame(&info, x, 9));
+        out = push_and_pull(h, drawn_frame(&info, x, 9));
         fail_unless(mask_is(out, x, 9), "%d", x);
         gst_buffer_unref(out);
     }
@@ -796,7 +796,7 @@ GST_START_TEST(test_bad_seeds) {
     assert_seeds_refused(h, bus, &info, file.path, GST_RESOURCE_ERROR_OPEN_READ, "cannot be read");
     write_picture(&good, &seeds, 1);
     g_object_set(h->element, "seeds", good.path, NULL);
-    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     g_free(seeds.pixels);
     file_free(&good);
     file_free(&file);
@@ -823,7 +823,7 @@ GST_START_TEST(test_object_moves) {
     set_output(h, "mask");
     set_info(h, &info);
     for (gint step = 0; step < 20; step++) {
-        GstBuffer *out = gst_harness_push_and_pull(h, drawn_frame(&info, 2 + step, 3 + step / 2));
+        GstBuffer *out = push_and_pull(h, drawn_frame(&info, 2 + step, 3 + step / 2));
         fail_unless(mask_is(out, 2 + step, 3 + step / 2) == (warm || step < 3), "frame %d", step);
         gst_buffer_unref(out);
     }
@@ -945,11 +945,11 @@ GST_START_TEST(test_output_refused) {
     gst_harness_set_sink_caps_str(h, "video/x-raw,format=NV12");
     set_info(h, &info);
     for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
-        gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+        gst_buffer_unref(push_and_pull(h, random_frame(&info)));
         set_output(h, refused[i]);
         fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_NOT_NEGOTIATED);
         set_output(h, "overlay");
-        gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+        gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     }
     gst_harness_teardown(h);
 }

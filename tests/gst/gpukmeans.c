@@ -273,7 +273,7 @@ GST_START_TEST(test_downstream_pool) {
     gst_pad_add_probe(h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_padded_pool, &offers,
                       NULL);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     fail_unless(offers > 0);
     fail_unless(gst_buffer_get_video_meta(out) != NULL);
     fail_unless(gst_buffer_get_video_meta(out)->offset[0] > 0);
@@ -387,7 +387,7 @@ GST_START_TEST(test_known_picture) {
         GstHarness *h = gst_harness_new_parse(text);
         set_info(h, &info);
         for (guint f = 0; f < 2; f++)
-            assert_drawn(gst_harness_push_and_pull(h, drawn_frame(&info)), known[i].clusters);
+            assert_drawn(push_and_pull(h, drawn_frame(&info)), known[i].clusters);
         gst_harness_teardown(h);
         g_free(text);
     }
@@ -402,11 +402,11 @@ GST_START_TEST(test_known_pixels) {
     GstVideoFrame frame;
     g_object_set(h->element, "clusters", 4, NULL);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
+    out = push_and_pull(h, gst_buffer_ref(in));
     assert_same(&info, out, in);
     gst_buffer_unref(out);
     set_output(h, "labels");
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     fail_unless(gst_video_frame_map(&frame, &grey, out, GST_MAP_READ));
     for (gint y = 0; y < info.height; y++)
         for (gint x = 0; x < info.width; x++) {
@@ -429,7 +429,7 @@ GST_START_TEST(test_one_color) {
     const GstStructure *results;
     gst_buffer_memset(in, 0, 77, info.size);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     results = results_of(out, "gpukmeans");
     fail_unless_equals_int(int_field(results, "clusters"), 1);
     fail_unless_equals_int(size_of(results, "centroids"), 1);
@@ -472,7 +472,7 @@ GST_START_TEST(test_no_results_unless_wanted) {
         GstBuffer *in = random_frame(&info), *out;
         Expected expected = expect(&model, &info, in, output);
         g_object_set(h->element, "attach-meta", i == 2, NULL);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         assert_same(&out_info, out, expected.image);
         if (i == 2)
             assert_results(results_of(out, "gpukmeans"), &model, &expected);
@@ -496,7 +496,7 @@ GST_START_TEST(test_results_are_scaled) {
     const GstStructure *results;
     GstBuffer *out;
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, drawn_frame(&info));
+    out = push_and_pull(h, drawn_frame(&info));
     results = results_of(out, "gpukmeans");
     fail_unless_equals_int(int_field(results, "clusters"), 4);
     fail_unless_equals_int(int_field(results, "iterations"), 1);
@@ -659,7 +659,7 @@ GST_START_TEST(test_flat_colors_keep_their_labels) {
     set_output(h, "labels");
     set_info(h, &info);
     for (guint frame = 0; frame < 200; frame++) {
-        GstBuffer *out = gst_harness_push_and_pull(h, noisy_copy(clean, &state));
+        GstBuffer *out = push_and_pull(h, noisy_copy(clean, &state));
         fail_unless(out != NULL);
         for (guint i = 0; i < (guint)colors[__i__]; i++)
             fail_unless(int_at(results_of(out, "gpukmeans"), "counts", i) > video_pixels / 20);
@@ -715,7 +715,7 @@ static void check_stability(const gchar *name, GstBuffer *clean) {
             gst_buffer_unref(first.image);
         }
         out_still = expect(&still, &info, in, "labels").image;
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         if (last) {
             const guint moved = changes_between(out, last);
             const guint moved_of_still = changes_between(out_still, last_still);

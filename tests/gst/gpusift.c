@@ -345,7 +345,7 @@ GST_START_TEST(test_downstream_pool) {
     gst_pad_add_probe(h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_padded_pool, &offers,
                       NULL);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
+    out = push_and_pull(h, gst_buffer_ref(in));
     fail_unless(offers > 0);
     fail_unless(gst_buffer_get_video_meta(out) != NULL);
     fail_unless(gst_buffer_get_video_meta(out)->offset[0] > 0);
@@ -368,7 +368,7 @@ GST_START_TEST(test_shared_memory_is_copied) {
         GstBuffer *in = squares_frame(&info), *other = shared ? gst_buffer_copy(in) : NULL, *out;
         GstBuffer *before = gst_buffer_copy_deep(in);
         const GstMemory *memory = gst_buffer_peek_memory(in, 0);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         fail_unless((gst_buffer_peek_memory(out, 0) == memory) == !shared);
         if (shared) {
             assert_same(&info, other, before);
@@ -457,7 +457,7 @@ static GstBuffer *blob_frame(const GstVideoInfo *info) {
 static GstBuffer *push_blobs(GstHarness *h) {
     GstVideoInfo info = BLOBS;
     set_info(h, &info);
-    return gst_harness_push_and_pull(h, blob_frame(&info));
+    return push_and_pull(h, blob_frame(&info));
 }
 
 /* Takes the buffer, whose frame is so many times as large as that of the blobs. */
@@ -521,7 +521,7 @@ GST_START_TEST(test_max_features) {
         const gpv_keypoint *keypoints;
         guint count = 0;
         g_object_set(h->element, "max-features", most[i], NULL);
-        out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
+        out = push_and_pull(h, gst_buffer_ref(in));
         results = results_of(out, "gpusift");
         keypoints = keypoints_of(results, &count);
         if (!all) {
@@ -639,7 +639,7 @@ GST_START_TEST(test_two_in_a_row) {
     GstMeta *meta;
     guint count = 0;
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, gst_buffer_ref(in));
+    out = push_and_pull(h, gst_buffer_ref(in));
     while ((meta = gst_buffer_iterate_meta_filtered(out, &state,
                                                     gst_meta_get_info("gpusift")->api)) != NULL) {
         Expected expected;
@@ -711,7 +711,7 @@ GST_START_TEST(test_no_results_unless_wanted) {
         model.params.max_features = most;
         g_object_set(h->element, "max-features", most, NULL);
         expected = expect(&model, &info, in, overlay);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         assert_same(&info, out, expected.image);
         fail_unless(gst_buffer_get_custom_meta(out, "gpusift") == NULL);
         fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT) == NULL);

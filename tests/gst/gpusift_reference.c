@@ -544,8 +544,7 @@ GST_START_TEST(test_camera_path) {
     set_info(h, &info);
     for (guint i = 0; i < G_N_ELEMENTS(absent); i++) {
         const Camera at = on_path(&picture, &info, i);
-        GstBuffer *out =
-            gst_harness_push_and_pull(h, scene(&info, &picture, absent[i] ? NULL : &at, i));
+        GstBuffer *out = push_and_pull(h, scene(&info, &picture, absent[i] ? NULL : &at, i));
         const GstStructure *results = results_of(out, "gpusift");
         gdouble m[9], corners[8];
         assert_same_results(gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT), results);
@@ -637,8 +636,8 @@ GST_START_TEST(test_results_are_scaled) {
     gdouble m[9], corners[8], before[9], corners_before[8];
     set_info(h, &info);
     set_info(plain, &info);
-    out = gst_harness_push_and_pull(h, scene(&info, &picture, &at, 0));
-    model = gst_harness_push_and_pull(plain, scene(&info, &picture, &at, 0));
+    out = push_and_pull(h, scene(&info, &picture, &at, 0));
+    model = push_and_pull(plain, scene(&info, &picture, &at, 0));
     matrix_in(results_of(out, "gpusift"), m);
     corners_in(results_of(out, "gpusift"), corners);
     matrix_in(results_of(model, "gpusift"), before);
@@ -732,7 +731,7 @@ GST_START_TEST(test_outline) {
     fail_unless(gst_video_frame_map(&frame, &info, in, GST_MAP_READ));
     before = component(&frame, 0);
     gst_video_frame_unmap(&frame);
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     corners_in(results_of(out, "gpusift"), corners);
     fail_unless(corner_error(corners, &at) <= 3);
     fail_unless(gst_video_frame_map(&frame, &info, out, GST_MAP_READ));
@@ -768,7 +767,7 @@ GST_START_TEST(test_wanted) {
         g_object_set(h->element, "attach-meta", attach, "post-messages", post, NULL);
         set_output(h, overlays[i / 4]);
         set_info(h, &info);
-        out = gst_harness_push_and_pull(h, in);
+        out = push_and_pull(h, in);
         assert_same(&info, out, expected.image);
         message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
         fail_unless((message != NULL) == post);
@@ -803,7 +802,7 @@ GST_START_TEST(test_without_descriptors) {
     for (guint descriptors = 0; descriptors < 2; descriptors++) {
         GstBuffer *out;
         g_object_set(h->element, "descriptors", descriptors, NULL);
-        out = gst_harness_push_and_pull(h, path_scene(&info, &picture, 1));
+        out = push_and_pull(h, path_scene(&info, &picture, 1));
         fail_unless(found_in(results_of(out, "gpusift")));
         fail_unless(gst_structure_has_field(results_of(out, "gpusift"), "keypoints"));
         fail_unless(gst_structure_has_field(results_of(out, "gpusift"), "descriptors") ==
@@ -836,7 +835,7 @@ GST_START_TEST(test_two_in_a_row) {
         paste(&plane, &pictures[i], &at[i]);
     fill(in, &info, &plane);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     while ((meta = gst_buffer_iterate_meta_filtered(out, &state,
                                                     gst_meta_get_info("gpusift")->api)) != NULL) {
         gdouble corners[8];

@@ -415,6 +415,26 @@ static inline void drop_bus(GstElement *element, GstBus *bus) {
     gst_object_unref(bus);
 }
 
+/*
+ * Takes the frame. A frame that does not come fails at once, with what the element says of it,
+ * where gst_harness_push_and_pull() waits for a minute.
+ */
+static inline GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame) {
+    GstBus *before = gst_element_get_bus(h->element), *bus = before ? before : add_bus(h->element);
+    const GstFlowReturn flow = gst_harness_push(h, frame);
+    GstMessage *message = NULL;
+    GError *error = NULL;
+    if (flow != GST_FLOW_OK && (message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) != NULL)
+        gst_message_parse_error(message, &error, NULL);
+    fail_unless(flow == GST_FLOW_OK, "%s of %s: %s", gst_flow_get_name(flow),
+                GST_ELEMENT_NAME(h->element), error ? error->message : "it says nothing");
+    if (before)
+        gst_object_unref(before);
+    else
+        drop_bus(h->element, bus);
+    return gst_harness_pull(h);
+}
+
 /* Takes the caps and the buffer. */
 static inline void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer) {
     GstBus *bus = add_bus(h->element);
@@ -435,7 +455,7 @@ static inline void check_metadata_is_kept(GstHarness *h) {
     GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_DISCONT);
     gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 3, 4);
     set_info(h, &info);
-    out = gst_harness_push_and_pull(h, in);
+    out = push_and_pull(h, in);
     fail_unless_equals_clocktime(GST_BUFFER_PTS(out), 3 * GST_SECOND);
     fail_unless_equals_clocktime(GST_BUFFER_DTS(out), 2 * GST_SECOND);
     fail_unless_equals_clocktime(GST_BUFFER_DURATION(out), GST_SECOND / 25);
@@ -624,11 +644,11 @@ static inline void check_output_refused(GstHarness *h, const gchar *other) {
     GstVideoInfo info = make_info("NV12", 16, 16);
     gst_harness_set_sink_caps_str(h, "video/x-raw,format=NV12");
     set_info(h, &info);
-    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     set_output(h, "labels");
     fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_NOT_NEGOTIATED);
     set_output(h, other);
-    gst_buffer_unref(gst_harness_push_and_pull(h, random_frame(&info)));
+    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     gst_harness_teardown(h);
 }
 
@@ -793,7 +813,7 @@ static inline GstMessage *message_of(GstHarness *h, GstBuffer *frame, GstBuffer 
     segment.base = 200 * GST_SECOND;
     GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
     fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
-    *out = gst_harness_push_and_pull(h, frame);
+    *out = push_and_pull(h, frame);
     message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
     fail_unless(message != NULL);
     results = gst_message_get_structure(message);

@@ -84,7 +84,7 @@ GST_START_TEST(test_new_caps) {
         info.fps_n = 25 + (gint)i / 5;
         set_info(h, &info);
         for (guint again = 0; again <= i % 3; again++) {
-            GstBuffer *out = gst_harness_push_and_pull(h, random_frame(&info));
+            GstBuffer *out = push_and_pull(h, random_frame(&info));
             assert_output_caps(h, &info);
             gst_buffer_unref(out);
             frames++;

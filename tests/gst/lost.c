@@ -32,7 +32,7 @@ GST_START_TEST(test_lost) {
     Subject subject = subject_new(elements[__i__ / 2], context, &info, __i__ % 2);
     subject_begin(&subject);
     for (guint i = 0; i < 2; i++)
-        gst_buffer_unref(gst_harness_push_and_pull(subject.h, gst_buffer_ref(subject.frame)));
+        gst_buffer_unref(push_and_pull(subject.h, gst_buffer_ref(subject.frame)));
     poison(context);
     for (guint i = 0; i < 3; i++)
         assert_lost(&subject);

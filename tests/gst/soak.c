@@ -25,7 +25,7 @@ static gsize device_memory_in_use(void) {
 /* ---- frames ---- */
 
 static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) {
-    GstBuffer *out = gst_harness_push_and_pull(h, frame);
+    GstBuffer *out = push_and_pull(h, frame);
     gchar *sum = checksum(info, out);
     gst_buffer_unref(out);
     return sum;
@@ -104,7 +104,7 @@ GST_START_TEST(test_frames) {
             g_free(sum);
             checked++;
         } else {
-            gst_buffer_unref(gst_harness_push_and_pull(tested, frame));
+            gst_buffer_unref(push_and_pull(tested, frame));
         }
     }
     after = device_memory_in_use();

@@ -186,12 +186,12 @@ static Count end_of_count(GstBuffer *frame, guint frames, const Stage *of_stages
 
 /* Of the photograph, in NV12. */
 static GstBuffer *clip_frame(GstHarness *convert, GstBuffer *picture, guint number) {
-    return gst_harness_push_and_pull(convert, camera_frame(picture, width, height, number));
+    return push_and_pull(convert, camera_frame(picture, width, height, number));
 }
 
 static void push_frames(GstHarness *h, GstBuffer **buffers, guint frames) {
     for (guint i = 0; i < frames; i++) {
-        GstBuffer *out = gst_harness_push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
+        GstBuffer *out = push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
         fail_unless(out != NULL);
         gst_buffer_unref(out);
     }
