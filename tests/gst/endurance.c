@@ -428,7 +428,7 @@ GST_START_TEST(test_soak) {
     for (guint i = 0; i < frames; i++) {
         GstBuffer *out;
         usage_note(&usage, i);
-        out = push_and_pull(h, gst_buffer_ref(in[i % pictures]));
+        out = gst_harness_push_and_pull(h, gst_buffer_ref(in[i % pictures]));
         if (i < pictures)
             expected[i] = checksum(&info, out);
         if (i % checked == 0) {

@@ -416,23 +416,25 @@ static inline void drop_bus(GstElement *element, GstBus *bus) {
 }
 
 /*
- * Takes the frame. A frame that does not come fails at once, with what the element says of it,
- * where gst_harness_push_and_pull() waits for a minute.
+ * Takes the frame. One that is refused fails at once, with what the element says of it, where
+ * gst_harness_push_and_pull() waits for a minute.
  */
 static inline GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame) {
     GstBus *before = gst_element_get_bus(h->element), *bus = before ? before : add_bus(h->element);
     const GstFlowReturn flow = gst_harness_push(h, frame);
-    GstMessage *message = NULL;
+    GstBuffer *out = flow == GST_FLOW_OK ? gst_harness_pull(h) : NULL;
+    GstMessage *message = out ? NULL : gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
     GError *error = NULL;
-    if (flow != GST_FLOW_OK && (message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR)) != NULL)
+    if (message)
         gst_message_parse_error(message, &error, NULL);
-    fail_unless(flow == GST_FLOW_OK, "%s of %s: %s", gst_flow_get_name(flow),
-                GST_ELEMENT_NAME(h->element), error ? error->message : "it says nothing");
+    fail_unless(out != NULL, "no frame (%s): %s: %s", gst_flow_get_name(flow),
+                GST_OBJECT_NAME(message ? GST_MESSAGE_SRC(message) : GST_OBJECT(h->element)),
+                error ? error->message : "it says nothing");
     if (before)
         gst_object_unref(before);
     else
         drop_bus(h->element, bus);
-    return gst_harness_pull(h);
+    return out;
 }
 
 /* Takes the caps and the buffer. */
@@ -885,9 +887,14 @@ static inline int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name,
     return reason ? not_run(reason) : run_where_a_device_is(suite, name, file);
 }
 
-/* Likewise where no element decodes the pictures that the tests write. */
+/* What decodes the pictures that the tests write. */
+static inline gboolean have_pnmdec(void) {
+    return gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0);
+}
+
+/* Likewise where there is none. */
 static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    if (!gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0))
+    if (!have_pnmdec())
         return not_run("there is no pnmdec");
     load_type_finders();
     return run_on_backend(suite, name, file);

@@ -104,7 +104,7 @@ GST_START_TEST(test_frames) {
             g_free(sum);
             checked++;
         } else {
-            gst_buffer_unref(push_and_pull(tested, frame));
+            gst_buffer_unref(gst_harness_push_and_pull(tested, frame));
         }
     }
     after = device_memory_in_use();

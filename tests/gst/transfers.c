@@ -192,7 +192,6 @@ static GstBuffer *clip_frame(GstHarness *convert, GstBuffer *picture, guint numb
 static void push_frames(GstHarness *h, GstBuffer **buffers, guint frames) {
     for (guint i = 0; i < frames; i++) {
         GstBuffer *out = push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
-        fail_unless(out != NULL);
         gst_buffer_unref(out);
     }
 }
