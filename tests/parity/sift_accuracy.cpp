@@ -173,6 +173,7 @@ std::vector<Pair> given_pairs() {
 
 struct Found {
     std::vector<Point> points;
+    std::vector<double> sigmas;
     std::vector<std::uint8_t> descriptors;
     std::size_t count() const { return points.size(); }
     const std::uint8_t *descriptor(std::size_t i) const {
@@ -276,8 +277,10 @@ GuardedImage image_of(const Plane &picture) {
 Found ours(Operator &op, const gpv_sift_params &p, const Plane &picture) {
     Found result;
     Features features = op.run(p, image_of(picture));
-    for (const gpv_keypoint &k : features.keypoints)
+    for (const gpv_keypoint &k : features.keypoints) {
         result.points.push_back({double(k.x), double(k.y)});
+        result.sigmas.push_back(double(k.sigma));
+    }
     result.descriptors = std::move(features.descriptors);
     return result;
 }
@@ -296,8 +299,10 @@ Found opencvs(const Plane &picture) {
     // It doubles the picture about the corner of the first pixel, but takes places to count from
     // its middle. From 4.8 on a parameter, off by default, corrects that.
     constexpr double shift = 0.25;
-    for (const cv::KeyPoint &k : keypoints)
+    for (const cv::KeyPoint &k : keypoints) {
         result.points.push_back({double(k.pt.x) - shift, double(k.pt.y) - shift});
+        result.sigmas.push_back(double(k.size) / 2);
+    }
     if (!keypoints.empty())
         result.descriptors.assign(descriptors.datastart, descriptors.dataend);
     return result;
@@ -336,8 +341,54 @@ void compare_with_opencv(const Pair &pair, const Measures &got) {
     gate(near(got.first, want.first) && near(got.second, want.second),
          "as many keypoints as OpenCV has, to 10 %");
 }
+
+/// Part of the photograph, anywhere, larger or smaller than there; or noise.
+Plane random_picture() {
+    const int width = random_int(32, 160), height = random_int(32, 160), zoom = random_int(96, 512);
+    const int left = random_int(0, 1 << 24), top = random_int(0, 1 << 24);
+    const auto seed = static_cast<std::uint64_t>(random_int(0, 1 << 30));
+    const bool noise = random_int(0, 3) == 0;
+    Plane picture(width, height);
+    for (int y = 0; y < height; y++)
+        for (int x = 0; x < width; x++) {
+            const std::uint32_t bits = pixel_hash(seed, x, y);
+            picture(x, y) = noise ? static_cast<int>(bits & 255)
+                                  : photo_level(left + x * zoom, top + y * zoom, bits);
+        }
+    return picture;
+}
+
+std::size_t count_found(const Found &wanted, const Found &got) {
+    std::size_t found = 0;
+    for (std::size_t i = 0; i < wanted.count(); i++)
+        for (std::size_t j = 0; j < got.count(); j++)
+            if (std::hypot(wanted.points[i].x - got.points[j].x,
+                           wanted.points[i].y - got.points[j].y) <= 0.5 &&
+                std::fabs(got.sigmas[j] / wanted.sigmas[i] - 1) <= 0.05) {
+                found++;
+                break;
+            }
+    return found;
+}
+
+/// Row 13 of docs/testing.md.
+void compare_keypoints_with_opencv(Operator &op) {
+    const int pictures = scaled(1000);
+    std::size_t wanted = 0, found = 0;
+    for (int i = 0; i < pictures; i++) {
+        const Plane picture = random_picture();
+        const Found all = opencvs(picture);
+        wanted += all.count();
+        found += count_found(all, ours(op, sift_params(), picture));
+    }
+    std::printf(
+        "%d random pictures: %zu of OpenCV's %zu keypoints to 0.5 pixels and 5 %% of sigma\n",
+        pictures, found, wanted);
+    gate(wanted > 0 && double(found) >= 0.95 * double(wanted), "95 % of OpenCV's keypoints");
+}
 #else
 void compare_with_opencv(const Pair &, const Measures &) {}
+void compare_keypoints_with_opencv(Operator &) {}
 #endif
 
 void check_backend(gpv_backend backend) {
@@ -365,6 +416,7 @@ void check_backend(gpv_backend backend) {
         p.upsample = 0;
         print("ours, up0", measured());
     }
+    compare_keypoints_with_opencv(op);
     if (missed)
         fatal(std::to_string(missed) + " gates were missed");
 #ifndef HAVE_OPENCV_FEATURES
