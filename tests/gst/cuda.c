@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts,
- * pools, and what is left behind; the outputs of gpuccl, gpukmeans and
- * gpugraphcut; and what gpusift finds and draws. What comes out has to be what the CPU makes of the
- * same frame in system memory.
+ * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts and pools; what each
+ * element leaves behind; the outputs of gpuccl, gpukmeans and gpugraphcut; and what gpusift finds
+ * and draws. What comes out has to be what the CPU makes of the same frame in system memory.
  *
  *     gst-cuda PART    GPV_TEST_ROUNDS says how often changes, cycles, starts and pipelines do what
  *                      they do. With GPV_TEST_EMULATED there has to be a device, which is emulated
@@ -819,8 +818,8 @@ typedef struct {
 } Cycled;
 
 /* The figures are those of docs/testing.md, row 19. */
-static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint usual) {
-    const guint cycles = MIN(wanted_rounds(1000), usual), warm_up = MIN(cycles, 20);
+static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint cycles) {
+    const guint warm_up = MIN(cycles, 20);
     Use before, after;
     g_thread_pool_set_max_unused_threads(0);
     for (guint i = 0; i < warm_up; i++)
@@ -855,7 +854,7 @@ GST_START_TEST(test_cycles_of_a_pipeline) {
                                   cycled_width, cycled_height, drawing[__i__].name);
     cycled.pipeline = launch(text);
     g_free(text);
-    check_cycles(&cycled, cycle_pipeline, 1000);
+    check_cycles(&cycled, cycle_pipeline, wanted_rounds(1000));
     gst_object_unref(cycled.pipeline);
     gst_object_unref(cycled.context);
 }
@@ -880,7 +879,7 @@ GST_START_TEST(test_cycles_with_cuda_memory) {
     Pair pair = drawing_pair(cycled.element, __i__ % 2 ? NULL : cycled.context);
     cycled.harness = pair.tested;
     reach(cycled.harness->element, GST_STATE_NULL);
-    check_cycles(&cycled, cycle_harness, 1000);
+    check_cycles(&cycled, cycle_harness, wanted_rounds(1000));
     pair_free(&pair);
     gst_object_unref(cycled.context);
 }
@@ -902,7 +901,7 @@ static void live_and_die(Cycled *cycled) {
 /* The context goes with the element that has made it. */
 GST_START_TEST(test_lives) {
     Cycled cycled = {0, new_context(), NULL, NULL};
-    check_cycles(&cycled, live_and_die, 20);
+    check_cycles(&cycled, live_and_die, MIN(wanted_rounds(20), 20));
     gst_object_unref(cycled.context);
 }
 GST_END_TEST

@@ -417,7 +417,8 @@ static inline void drop_bus(GstElement *element, GstBus *bus) {
 
 /*
  * Takes the frame. One that is refused fails at once, with what the element says of it, where
- * gst_harness_push_and_pull() waits for a minute.
+ * gst_harness_push_and_pull() waits for a minute. That remains where memory is measured, because
+ * this makes a bus for each frame.
  */
 static inline GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame) {
     GstBus *before = gst_element_get_bus(h->element), *bus = before ? before : add_bus(h->element);
@@ -887,12 +888,12 @@ static inline int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name,
     return reason ? not_run(reason) : run_where_a_device_is(suite, name, file);
 }
 
-/* What decodes the pictures that the tests write. */
+/* Whether the pictures that the tests write can be decoded. */
 static inline gboolean have_pnmdec(void) {
     return gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0);
 }
 
-/* Likewise where there is none. */
+/* As run_on_backend(), for tests that need them. */
 static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
     if (!have_pnmdec())
         return not_run("there is no pnmdec");

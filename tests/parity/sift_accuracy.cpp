@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // How well SIFT finds the same places in two pictures between which the homography is known, beside
-// OpenCV's. GPV_TEST_IMAGES may name a folder with graf1.pgm, graf3.pgm, leuven1.pgm and
-// leuven2.pgm of the Oxford affine-covariant sets, H_graf1to3.txt and H_leuven1to2.txt: pairs with
-// a name in ground_truths. Without them there are the pairs that are made here.
+// OpenCV's; and whether it finds OpenCV's keypoints in random pictures. GPV_TEST_IMAGES may name a
+// folder with graf1.pgm, graf3.pgm, leuven1.pgm and leuven2.pgm of the Oxford affine-covariant
+// sets, H_graf1to3.txt and H_leuven1to2.txt: pairs with a name in ground_truths. Without them there
+// are the pairs that are made here.
 #include "sift_definition.hpp"
 
 #ifdef HAVE_OPENCV_FEATURES
