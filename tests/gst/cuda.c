@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The base class of the elements on CUDAMemory, by gpuerode: frames, contexts and pools; what each
- * element leaves behind; the outputs of gpuccl, gpukmeans and gpugraphcut; and what gpusift finds
- * and draws. What comes out has to be what the CPU makes of the same frame in system memory.
+ * element leaves behind; the outputs of gpuccl, gpukmeans and gpugraphcut; what gpusift finds and
+ * draws; and 16 pipelines of all five at once. What comes out has to be what the CPU makes of the
+ * same frames in system memory.
  *
  *     gst-cuda PART    GPV_TEST_ROUNDS says how often changes, cycles, starts and pipelines do what
  *                      they do. With GPV_TEST_EMULATED there has to be a device, which is emulated
  */
+#include "clip.h"
 #include "cuda_frames.h"
+#include "library.h"
 
 #include <glib/gstdio.h>
 #include <gmodule.h>
@@ -674,7 +677,7 @@ static gpointer run_pairs(gpointer user) {
     return NULL;
 }
 
-GST_START_TEST(test_16_pipelines) {
+GST_START_TEST(test_16_threads) {
     GThread *threads[n_workers];
     Worker workers[n_workers];
     const gint frames = (gint)wanted_rounds(20);
@@ -687,6 +690,129 @@ GST_START_TEST(test_16_pipelines) {
         g_thread_join(threads[i]);
         fail_unless_equals_int(workers[i].done, frames * (gint)G_N_ELEMENTS(drawing));
     }
+}
+GST_END_TEST
+
+typedef struct {
+    GstElement *pipeline;
+    GstVideoInfo info;
+    GPtrArray *out; /* buffers, as the sink gets them */
+} Chain;
+
+static GstPadProbeReturn keep_frame(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                    gpointer frames) {
+    g_ptr_array_add(frames, gst_buffer_ref(GST_PAD_PROBE_INFO_BUFFER(probe)));
+    return GST_PAD_PROBE_OK;
+}
+
+/* Takes the frame. */
+static GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, GstCudaContext *context) {
+    GstBuffer *cuda = cuda_buffer(context, info);
+    copy(info, frame, cuda);
+    GST_BUFFER_PTS(cuda) = GST_BUFFER_PTS(frame);
+    gst_buffer_unref(frame);
+    return cuda;
+}
+
+/* All five elements, on CUDAMemory of the context, or without one on the CPU. Each number has other
+   frames, in another format. */
+static Chain chain_new(guint number, guint frames, GstCudaContext *context) {
+    const gboolean emulated = g_getenv("GPV_TEST_EMULATED") != NULL;
+    const gint width = emulated ? 32 : 320, height = width * 3 / 4;
+    static const ChainLook look = {"rich", "colorize", "overlay", TRUE};
+    gchar *elements = chain_text(&look, context ? "cuda" : "cpu", "");
+    gchar *text = g_strdup_printf("appsrc name=source format=time ! %s ! "
+                                  "fakesink name=sink sync=false",
+                                  elements);
+    Chain chain = {launch(text), make_info(formats[number % cuda_formats], width, height),
+                   g_ptr_array_new_with_free_func((GDestroyNotify)gst_buffer_unref)};
+    GstElement *source = gst_bin_get_by_name(GST_BIN(chain.pipeline), "source");
+    GstElement *sink = gst_bin_get_by_name(GST_BIN(chain.pipeline), "sink");
+    GstVideoInfo rgb = make_info("RGB", width, height);
+    GstHarness *convert = gst_harness_new("videoconvert");
+    GstCaps *caps = context ? cuda_caps(&chain.info) : gst_video_info_to_caps(&chain.info);
+    GstBuffer *picture = photograph();
+    GstFlowReturn flow;
+    gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb),
+                         gst_video_info_to_caps(&chain.info));
+    g_object_set(source, "caps", caps, NULL);
+    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_frame, chain.out);
+    reach(chain.pipeline, GST_STATE_READY);
+    gst_element_set_state(chain.pipeline, GST_STATE_PAUSED);
+    for (guint i = 0; i < frames; i++) {
+        GstBuffer *frame = push_and_pull(convert, camera_frame(picture, width, height, number + i));
+        if (context)
+            frame = uploaded(&chain.info, frame, context);
+        g_signal_emit_by_name(source, "push-buffer", frame, &flow);
+        fail_unless_equals_int(flow, GST_FLOW_OK);
+        gst_buffer_unref(frame);
+    }
+    g_signal_emit_by_name(source, "end-of-stream", &flow);
+    gst_harness_teardown(convert);
+    gst_buffer_unref(picture);
+    gst_caps_unref(caps);
+    gst_object_unref(sink);
+    gst_object_unref(source);
+    g_free(text);
+    g_free(elements);
+    return chain;
+}
+
+static void chain_start(Chain *chain) {
+    fail_if(gst_element_set_state(chain->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+}
+
+static void chain_finish(Chain *chain, guint frames) {
+    wait_for_eos(chain->pipeline);
+    fail_unless_equals_int(chain->out->len, frames);
+}
+
+/* The pipeline goes first, as frames of its pools are still here. */
+static void chain_free(Chain *chain) {
+    reach(chain->pipeline, GST_STATE_NULL);
+    gst_object_unref(chain->pipeline);
+    g_ptr_array_unref(chain->out);
+}
+
+static void assert_same_frames(const Chain *got, const Chain *expected, GstCudaContext *context) {
+    for (guint f = 0; f < expected->out->len; f++) {
+        GstBuffer *cuda = g_ptr_array_index(got->out, f);
+        GstBuffer *wanted = g_ptr_array_index(expected->out, f), *down = random_frame(&got->info);
+        fail_unless(memory_of(cuda)->context == context);
+        copy(&got->info, cuda, down);
+        assert_same(&got->info, down, wanted);
+        for (guint s = 0; s < stage_count; s++)
+            assert_same_results(results_of(cuda, stages[s].name),
+                                results_of(wanted, stages[s].name));
+        gst_buffer_unref(down);
+    }
+}
+
+/* Row 26 of docs/testing.md: with a context for each, and with one for all. */
+GST_START_TEST(test_16_pipelines) {
+    const guint frames = wanted_rounds(20);
+    GstCudaContext *contexts[n_workers];
+    Chain alone[n_workers], together[n_workers];
+    for (guint i = 0; i < n_workers; i++) {
+        contexts[i] = __i__ == 0 || i == 0 ? new_context() : gst_object_ref(contexts[0]);
+        alone[i] = chain_new(i, frames, NULL);
+        chain_start(&alone[i]);
+        chain_finish(&alone[i], frames);
+    }
+    for (guint i = 0; i < n_workers; i++)
+        together[i] = chain_new(i, frames, contexts[i]);
+    for (guint i = 0; i < n_workers; i++)
+        chain_start(&together[i]);
+    for (guint i = 0; i < n_workers; i++)
+        chain_finish(&together[i], frames);
+    for (guint i = 0; i < n_workers; i++) {
+        assert_same_frames(&together[i], &alone[i], contexts[i]);
+        chain_free(&together[i]);
+        chain_free(&alone[i]);
+        gst_object_unref(contexts[i]);
+    }
+    g_print("%d pipelines of five elements with %s, %u frames each, as the CPU alone\n",
+            (gint)n_workers, __i__ == 0 ? "a context each" : "one context", frames);
 }
 GST_END_TEST
 
@@ -948,7 +1074,8 @@ static void add_starts(TCase *tcase) {
 }
 
 static void add_pipelines(TCase *tcase) {
-    tcase_add_test(tcase, test_16_pipelines);
+    tcase_add_test(tcase, test_16_threads);
+    tcase_add_loop_test(tcase, test_16_pipelines, 0, 2);
 }
 
 static void add_pools(TCase *tcase) {

@@ -196,7 +196,6 @@ GST_START_TEST(test_out_of_memory) {
 }
 GST_END_TEST
 
-/* Of those that take milliseconds: for the library, tests/simt/faults.cpp does it with all. */
 GST_START_TEST(test_errors) {
     check_calls(elements[__i__].description, elements[__i__].step, FALSE);
 }
@@ -250,7 +249,7 @@ static Suite *faults_suite(void) {
     TCase *tcase = add_case(suite, "calls");
     tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, test_out_of_memory, 0, count);
-    tcase_add_loop_test(tcase, test_errors, 0, 2);
+    tcase_add_loop_test(tcase, test_errors, 0, count);
     tcase = add_case(suite, "busy");
     tcase_add_loop_test(tcase, test_busy_device, 0, count);
     tcase_add_loop_test(tcase, test_busy_device_automatic, 0, count);

@@ -402,7 +402,6 @@ static const struct {
     {"video/x-raw(format:Interlaced),format=NV12,width=64,height=48,framerate=25/1,"
      "interlace-mode=alternate",
      "deinterlace"},
-    {"video/x-raw,format=GRAY8,width=40000,height=4,framerate=25/1", "40000x4"},
     {"video/x-raw,format=GRAY8,width=4,height=32768,framerate=25/1", "32767"},
     {"video/x-raw(memory:GLMemory),format=RGBA,width=64,height=48,framerate=25/1", "system memory"},
     {"video/x-raw(memory:CUDAMemory),format=P010_10LE,width=64,height=48,framerate=25/1",
@@ -414,6 +413,11 @@ static const struct {
 
 GST_START_TEST(test_caps_refused) {
     check_refusal("gpuerode", refused[__i__].caps, refused[__i__].words);
+}
+GST_END_TEST
+
+GST_START_TEST(test_sizes_refused) {
+    check_sizes_refused("gpuerode");
 }
 GST_END_TEST
 
@@ -859,6 +863,7 @@ static void add_caps(Suite *suite) {
     TCase *tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_renegotiation);
     tcase_add_loop_test(tcase, test_caps_refused, 0, G_N_ELEMENTS(refused));
+    tcase_add_test(tcase, test_sizes_refused);
     tcase_add_test(tcase, test_caps_refused_again);
     tcase_add_test(tcase, test_cuda_memory_on_the_cpu);
     if (!have_cuda_device())

@@ -681,6 +681,27 @@ static inline void check_refusal(const gchar *element, const gchar *refused, con
     gst_harness_teardown(h);
 }
 
+/* Of some GStreamer's own functions say that a row has a negative number of bytes. */
+static inline void check_sizes_refused(const gchar *element) {
+    static const gchar *const memories[] = {"", "(memory:CUDAMemory)"};
+    static const struct {
+        gint width, height;
+        const gchar *words;
+    } refused[] = {{0, 48, "out of range"},       {64, 0, "out of range"},
+                   {-1, 48, "out of range"},      {64, G_MININT, "out of range"},
+                   {32768, 1, "32768x1"},         {1, 32768, "1x32768"},
+                   {536870912, 1, "536870912x1"}, {1, 536870912, "1x536870912"},
+                   {G_MAXINT, 1, "2147483647x1"}, {1, G_MAXINT, "1x2147483647"}};
+    for (guint m = 0; m < G_N_ELEMENTS(memories); m++)
+        for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
+            gchar *caps = g_strdup_printf("video/x-raw%s,format=RGBA,width=%d,height=%d,"
+                                          "framerate=25/1",
+                                          memories[m], refused[i].width, refused[i].height);
+            check_refusal(element, caps, refused[i].words);
+            g_free(caps);
+        }
+}
+
 /* ---- properties ---- */
 
 /* Absolute values, one a second. */

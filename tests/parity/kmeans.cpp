@@ -1911,8 +1911,7 @@ void check_cuda(bool brief) {
     check_large(op, by_cpu());
     check_pictures(op);
     check_on_gpu(op);
-    if (full_run())
-        check_huge(op);
+    check_huge(op);
 }
 
 #endif
