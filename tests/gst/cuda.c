@@ -1074,6 +1074,7 @@ static void add_starts(TCase *tcase) {
 }
 
 static void add_pipelines(TCase *tcase) {
+    tcase_set_timeout(tcase, 280);
     tcase_add_test(tcase, test_16_threads);
     tcase_add_loop_test(tcase, test_16_pipelines, 0, 2);
 }

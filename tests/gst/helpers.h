@@ -497,8 +497,8 @@ static inline void reach(GstElement *pipeline, GstState state) {
 static inline void wait_for_eos(GstElement *pipeline) {
     GstBus *bus = gst_element_get_bus(pipeline);
     GstMessage *message =
-        gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    fail_unless(message != NULL, "no end within a minute");
+        gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    fail_unless(message != NULL, "no end within two minutes");
     fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
     gst_message_unref(message);
     gst_object_unref(bus);
