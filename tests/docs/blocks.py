@@ -4,7 +4,7 @@
 A block is run or compiled by a test, which BY_TEST names; or it is an excerpt of C or C++, which is compiled
 here, with what EXCERPTS has around it; or its commands are looked at here, as far as that goes without
 running them: words of ./dev, options, targets, tests and suites of Meson, files of the project. Else it says
-<!-- not run: why --> right above.
+<!-- not run: why --> right above. What prose calls `meson test …` is looked at likewise.
 
 usage: blocks.py BUILD-FOLDER CC... -- CXX...
 """
@@ -68,6 +68,10 @@ void excerpt(void) {
 
 # A part of a file that a test runs, here by ./dev test.
 PARTS = {("docs/install.md", "meson"): "examples/wrap/meson.build"}
+
+# Of what not every build has; commands in prose may name tests of all that.
+PARTLY = {"cuda-contexts-simt": "CUDA with GStreamer 1.22", "endurance-cycles-leaks": "GStreamer's tracers",
+          "transfers-decoder": "CUPTI", "valgrind-erode": "valgrind"}
 
 READ = (".c", ".h", ".cpp", ".hpp", ".py")  # what a variable of the environment may be read in
 
@@ -239,6 +243,22 @@ def check_excerpt(block, cc, cxx):
     require(done.returncode == 0, f"does not compile:\n{done.stderr}")
 
 
+def check_prose(project, pages):
+    """How many commands there are, and what is wrong with them."""
+    commands, faults = 0, []
+    for page in pages:
+        text = re.sub(r"^```.*?^```", lambda block: "\n" * block[0].count("\n"),
+                      page.read_text(encoding="utf-8"), flags=re.M | re.S)
+        for command in re.finditer(r"`((?:GPV_\w+=\S+ )*meson test [^`]+)`", text):
+            commands += 1
+            try:
+                check_command(project, shlex.split(command[1]))
+            except Fault as fault:
+                line = text.count("\n", 0, command.start()) + 1
+                faults.append(f"{page.relative_to(TOP)}:{line}: {command[1]}: {fault}")
+    return commands, faults
+
+
 def check(project, block, cc, cxx):
     key = block.page, block.language
     if block.not_run or block.language == "text":
@@ -268,6 +288,14 @@ def main():
         except Fault as fault:
             faults += 1
             print(f"{block}: {fault}")
+    lacks = [what for test, what in PARTLY.items() if test not in project.tests]
+    if lacks:
+        print(f"commands in prose are not looked at: this build lacks {', '.join(lacks)}")
+    else:
+        commands, wrong = check_prose(project, markdown.pages())
+        require(commands > 0, "there is no command in prose any more")
+        faults += len(wrong)
+        print(*wrong, f"{commands} commands in prose", sep="\n")
     seen = {(block.page, block.language) for block in blocks}
     for page, language in [*BY_TEST, *EXCERPTS, *PARTS]:
         if (page, language) not in seen:
