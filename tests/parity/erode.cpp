@@ -440,8 +440,9 @@ void check_large(Operator &op, gpv_format format, int width, int height,
         p.radius_y = e.ry;
         op.run(p, src, dst);
         for (int i = 0; i < places; i++) {
-            // Every fourth place is in the last two rows, where an overflow would show.
-            const int x = random_int(0, width - 1);
+            // Every fourth place is in the last two rows, where an overflow would show, and of
+            // these every second one in the last column.
+            const int x = i % 8 ? random_int(0, width - 1) : width - 1;
             const int y =
                 i % 4 ? random_int(0, height - 1) : std::max(0, height - 1 - random_int(0, 1));
             const int c = random_int(0, std::min(step, 3) - 1);

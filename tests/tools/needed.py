@@ -23,13 +23,17 @@ def targets(folder, tests):
             if target["id"] in needed for file in target["filename"]]
 
 
-def main(folder, *words):
+def tests_without(folder, words):
+    """All but those of the suites in [--no-suite SUITE]..."""
     without = words[1::2]
     if any(word != "--no-suite" for word in words[::2]) or len(words) % 2:
-        sys.exit(__doc__)
-    tests = [test for test in introspect(folder, "tests")
-             if not any(in_suite(test, suite) for suite in without)]
-    print("\n".join(targets(folder, tests)))
+        sys.exit("words behind the folder are not --no-suite SUITE")
+    return [test for test in introspect(folder, "tests")
+            if not any(in_suite(test, suite) for suite in without)]
+
+
+def main(folder, *words):
+    print("\n".join(targets(folder, tests_without(folder, words))))
 
 
 if __name__ == "__main__":
