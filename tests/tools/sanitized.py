@@ -29,7 +29,7 @@ TESTS = {
     "cuda-stock-elements": "needs a GPU",
     "docs-pipelines": "gst-launch-1.0 is not sanitized",
     "endurance-cycles-leaks": "GStreamer's leaks tracer; the sanitizers look for the same",
-    "examples-appsink": "an application for GStreamer, beside Python",
+    "examples-appsink": "saves time; chain and live run the same elements",
     "examples-demo": "plays videos by many plugins, which are not sanitized",
     "examples-installed": "installs, and runs a plain Python",
     "examples-tour": "as bindings-go",
