@@ -6,19 +6,10 @@ import argparse
 import json
 import sys
 import time
-import warnings
 from collections import deque
 from html import escape
 
-try:
-    import gi
-    gi.require_version("Gst", "1.0")
-    from gi.repository import GObject, Gst
-except (ImportError, ValueError) as missing:
-    sys.exit(f"{missing}: install python3-gi and gir1.2-gstreamer-1.0, and use the system's Python")
-
-# Of GObject.ValueArray, for which PyGObject has nothing else.
-warnings.simplefilter("ignore", DeprecationWarning)
+from messages import GLib, Gst, fields_of, line_of, ours_in
 
 DEFAULT = ("videotestsrc num-buffers=300 pattern=ball ! gpuerode ! gpukmeans clusters=2 ! gpuccl output=none "
            "! gpusift ! gpugraphcut output=none ! fakesink")
@@ -28,24 +19,6 @@ BARS = "▁▂▃▄▅▆▇█"
 DRAWN = 32  # values in a row of the terminal
 KEPT = 20000  # values in the chart, the latest ones
 REFRESH_S, END_S = 0.5, 5
-
-
-def plain(value):
-    """A value of GStreamer as one of JSON."""
-    if isinstance(value, Gst.Structure):
-        return fields_of(value)
-    if isinstance(value, GObject.ValueArray):
-        return [plain(value.get_nth(i)) for i in range(value.n_values)]
-    return value
-
-
-def fields_of(structure):
-    fields = {}
-    for i in range(structure.n_fields()):
-        name = structure.nth_field_name(i)
-        is_array = structure.get_field_type(name).name == "GstValueArray"
-        fields[name] = plain(structure.get_array(name)[1] if is_array else structure.get_value(name))
-    return fields
 
 
 class Watched:
@@ -148,28 +121,15 @@ def chart(watched):
 def parse(words):
     try:
         pipeline = Gst.parse_launchv(words) if words else Gst.parse_launch(DEFAULT)
-    except gi.repository.GLib.Error as error:
+    except GLib.Error as error:
         sys.exit(f"pipeline: {error.message}; are you inside meson devenv -C build?")
     if not isinstance(pipeline, Gst.Pipeline):
         sys.exit("pipeline: it has one element; at least a source, an element and a sink are wanted")
     return pipeline
 
 
-def is_ours(element):
-    try:
-        return GObject.type_is_a(element, GObject.type_from_name("GstGpuVisionFilter"))
-    except RuntimeError:  # there is no such type: none has been made
-        return False
-
-
 def watched_in(pipeline):
-    found, elements = [], pipeline.iterate_recurse()
-    while True:
-        result, element = elements.next()
-        if result != Gst.IteratorResult.OK:
-            break
-        if is_ours(element):
-            found.insert(0, Watched(element))  # a bin has the last one first
+    found = [Watched(element) for element in ours_in(pipeline)]
     if not found:
         sys.exit("pipeline: none of its elements is of gpuvision, such as gpuccl")
     return found
@@ -184,8 +144,7 @@ def handle(message, watched, begin, lines):
         element, fields = watched[message.src], fields_of(message.get_structure())
         element.take(fields, begin)
         if lines:
-            print(json.dumps({"element": element.name, "type": element.kind, **fields}), file=lines,
-                  flush=True)
+            print(json.dumps(line_of(element.name, message.src, fields)), file=lines, flush=True)
     return message.type != Gst.MessageType.EOS
 
 

@@ -30,6 +30,7 @@ TESTS = {
     "docs-pipelines": "gst-launch-1.0 is not sanitized",
     "endurance-cycles-leaks": "GStreamer's leaks tracer; the sanitizers look for the same",
     "examples-appsink": "saves time; chain and live run the same elements",
+    "examples-archive*": "as bindings-go",
     "examples-demo": "plays videos by many plugins, which are not sanitized",
     "examples-installed": "installs, and runs a plain Python",
     "examples-tour": "as bindings-go",

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""From files and folders to shards."""
+import configparser
+import os
+import sys
+from pathlib import Path
+
+from store import Refused, Shard, is_of
+
+RECIPES = Path(__file__).with_name("recipes.ini")
+# What a folder is searched for; a file that is named may have any name.
+SUFFIXES = {".3gp", ".asf", ".avi", ".flv", ".m2ts", ".m4v", ".mkv", ".mov", ".mp4", ".mpeg", ".mpg", ".mts",
+            ".mxf", ".ogg", ".ogv", ".ts", ".webm", ".wmv"}
+# How a video is written: the suffix of its file, and what stands between the last frame and the file. Each
+# of these gives the same bytes whenever it is given the same frames.
+VIDEOS = {
+    "mjpeg": ("avi", "videoconvert ! jpegenc ! capssetter name=archive-rate ! avimux"),
+    "h264": ("ts", "videoconvert ! openh264enc ! h264parse ! mpegtsmux"),
+    "none": (None, "fakesink"),
+}
+
+
+def recipes():
+    parser = configparser.ConfigParser(interpolation=None)
+    parser.read(RECIPES, encoding="utf-8")
+    return {name: " ".join(parser[name]["pipeline"].split()) for name in parser.sections()}
+
+
+def settings(recipe, video, split_s):
+    """What archive.json has. A recipe is a name, or else the text of a pipeline."""
+    suffix, encoder = VIDEOS[video]
+    return {"recipe": recipe, "video": video, "split": split_s, "suffix": suffix,
+            "pipeline": recipes().get(recipe, recipe), "encoder": encoder}
+
+
+def check(settings):
+    """Refuses a recipe that is no pipeline, if GStreamer is on this machine, too."""
+    try:
+        import media
+    except SystemExit:
+        return
+    if not media.has_elements():
+        return
+    try:
+        media.processing(settings["pipeline"], settings["encoder"])
+    except media.Unusable as why:
+        raise Refused(f"--recipe {settings['recipe']!r}: {why}; or give one of {', '.join(recipes())}") from None
+
+
+def files_of(source):
+    """(path, name of the results) of each video in what the user named."""
+    path = Path(source).absolute()
+    if path.is_dir():
+        found = sorted(file for file in path.rglob("*")
+                       if file.suffix.lower() in SUFFIXES and file.is_file())
+        if not found:
+            raise Refused(f"{source}: no file there has the suffix of a video, such as .mp4")
+        return [(file, str(file.relative_to(path))) for file in found]
+    if not path.is_file():
+        raise Refused(f"{source}: there is no such file or folder")
+    return [(path, path.name)]
+
+
+def shards_of(path, name, split_s, key_frames):
+    stat = path.stat()
+    identity = {"source": str(path), "bytes": stat.st_size, "modified": stat.st_mtime_ns}
+    begins = [None]
+    if split_s:
+        begins += key_frames(path, split_s * 10**9)
+    if len(begins) == 1:
+        return [Shard(name, **identity)]
+    return [Shard(f"{name}/{(begin or 0) // 10**6:09}ms", **identity, begin=begin, end=end)
+            for begin, end in zip(begins, [*begins[1:], None])]
+
+
+def refuse_mixing(store, shards):
+    """Results of one name are of one source."""
+    named = {}
+    latest = store.latest()
+    for shard in shards:
+        other = named.setdefault(shard.name, shard.source)
+        row = latest.get(shard.name)
+        if other == shard.source and row and not is_of(row, shard):
+            other = row["source"]
+        if other != shard.source:
+            raise Refused(f"{shard.source}: its results would have the name of those of {other}; give a folder "
+                          "that both are in, or another --out")
+
+
+def plan(store, sources, progress=sys.stderr):
+    """The shards of the sources, which the store then has as well."""
+    found = {}
+    for source in sources:
+        for path, name in files_of(source):
+            found.setdefault(path, name)
+    split_s, key_frames = store.settings["split"], None
+    if split_s:
+        from media import key_frames  # which needs GStreamer
+    shards = []
+    for done, (path, name) in enumerate(found.items(), 1):
+        shards += shards_of(path, name, split_s, key_frames)
+        if split_s and progress.isatty():
+            print(f"\r\033[Klooking for key frames: {done} of {len(found)} files, {len(shards)} shards",
+                  end="\n" if done == len(found) else "", file=progress, flush=True)
+    refuse_mixing(store, shards)
+    store.write_plan(shards)
+    return shards

@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""The folder that an archive's results are in: settings, plan, manifest, and the results.
+
+    archive.json     what is done to every shard
+    shards.jsonl     the plan: a line for each shard
+    manifest.jsonl   a row for each shard that is done, or whose input is bad
+    partial/         what is being written; empty when nothing is
+    results/         a video and lines of JSON for each shard
+
+Many processes on many hosts use one such folder, on a file system that they share. What keeps them apart
+are locks on bytes of the manifest, far behind its end, which the kernel takes back from a process that has
+died: POSIX locks, which NFS has, too.
+"""
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+# Of a shard; the manifest has the first two.
+DONE, BAD_INPUT, TRY_AGAIN = "done", "bad input", "try again"
+APPENDING, CLAIMS = 1 << 61, 1 << 62  # where the locks are: for rows, and for shards
+WAIT_S = 0.1
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A file, or what lies between two moments of it."""
+    name: str  # of its results, below the folder of results
+    source: str
+    bytes: int  # of the whole source
+    modified: int  # ns since 1970
+    begin: int | None = None  # ns, a key frame; None is the begin of the file
+    end: int | None = None  # ns, the first moment behind the shard; None is the end of the file
+
+
+class Refused(Exception):
+    """What was asked for cannot be, in words for the user."""
+
+
+def digest(shard):
+    return hashlib.sha256(shard.name.encode()).digest()[:8]
+
+
+def claim_at(shard):
+    return CLAIMS + (int.from_bytes(digest(shard), "big") >> 3)
+
+
+def sync(path):
+    """Until the disk has it."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def replace(path, text):
+    """The file has the old text or the new one, never a part."""
+    part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    part.write_text(text, encoding="utf-8")
+    sync(part)
+    part.replace(path)
+    sync(path.parent)
+
+
+class Store:
+    def __init__(self, top):
+        self.top = Path(top).absolute()
+        self.partial, self.results = self.top / "partial", self.top / "results"
+        self.plan, self.settings_file = self.top / "shards.jsonl", self.top / "archive.json"
+        try:
+            self.settings = json.loads(self.settings_file.read_text(encoding="utf-8"))
+            # One handle alone: closing any other of this process would give the locks back.
+            self.manifest = os.open(self.top / "manifest.jsonl", os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
+        except FileNotFoundError:
+            raise Refused(f"{top}: no archive has been planned there") from None
+        except (OSError, ValueError) as error:
+            raise Refused(f"{top}: {error}") from None
+
+    @classmethod
+    def make(cls, top, settings):
+        """The one that is there, if it does the same to every shard; else a new one."""
+        path = Path(top)
+        try:
+            path.mkdir(parents=True, exist_ok=True)
+            there = sorted(entry.name for entry in path.iterdir())
+            if not there:
+                (path / "partial").mkdir()
+                (path / "results").mkdir()
+                replace(path / "archive.json", json.dumps(settings, indent=2) + "\n")
+        except OSError as error:
+            raise Refused(f"--out {top}: {error.strerror}") from None
+        if there and "archive.json" not in there:
+            raise Refused(f"--out {top}: it has files that are not of an archive, such as {there[0]}; "
+                          "give a new or an empty folder")
+        store = cls(top)
+        for key, value in settings.items():
+            if store.settings.get(key) != value:
+                raise Refused(f"--out {top}: its results were made with the {key} {store.settings.get(key)!r}, "
+                              f"and not with {value!r}; give another folder")
+        return store
+
+    # ---- the plan ----
+
+    def write_plan(self, shards):
+        replace(self.plan, "".join(json.dumps(asdict(shard)) + "\n" for shard in shards))
+
+    def shards(self):
+        try:
+            with open(self.plan, encoding="utf-8") as lines:
+                yield from (Shard(**json.loads(line)) for line in lines)
+        except FileNotFoundError:
+            raise Refused(f"{self.top}: no archive has been planned there") from None
+
+    def picked(self, indices):
+        """The shards of some lines of the plan, from 0."""
+        wanted, count = dict.fromkeys(indices), 0
+        for count, shard in enumerate(self.shards(), 1):
+            if count - 1 in wanted:
+                wanted[count - 1] = shard
+        for index, shard in wanted.items():
+            if not shard:
+                raise Refused(f"shard {index}: the plan in {self.plan} has {count}, from 0")
+        return list(wanted.values())
+
+    # ---- results ----
+
+    def messages(self, shard):
+        return self.results / f"{shard.name}.jsonl"
+
+    def video(self, shard):
+        """None where no video is written."""
+        suffix = self.settings["suffix"]
+        return self.results / f"{shard.name}.{suffix}" if suffix else None
+
+    def part(self, shard, kind):
+        """What this process writes a result to. Containers share names of hosts and numbers of processes."""
+        name = f"{digest(shard).hex()}-{os.uname().nodename}-{os.getpid()}-{secrets.token_hex(4)}"
+        return self.partial / f"{name}.{kind}"
+
+    def sweep(self, shard):
+        """Removes what this process, and killed ones before it, have left of a claimed shard."""
+        for path in self.partial.glob(f"{digest(shard).hex()}-*"):
+            path.unlink(missing_ok=True)
+
+    # ---- the manifest ----
+
+    def lock(self, at, how):
+        fcntl.lockf(self.manifest, how, 1, at)
+
+    def claim(self, shard, patience_s):
+        """Whether the shard is this process's alone from now on, until it releases it or ends; waits that
+        long for another one to do so."""
+        at, until = claim_at(shard), time.monotonic() + patience_s
+        while True:
+            try:
+                self.lock(at, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                return True
+            except (BlockingIOError, PermissionError):
+                if time.monotonic() >= until:
+                    return False
+                time.sleep(WAIT_S)
+
+    def release(self, shard):
+        self.lock(claim_at(shard), fcntl.LOCK_UN)
+
+    def rows(self, name=None):
+        """All of them, or those of a shard; but for what a host that lost power may have left of one."""
+        about = b'"shard": ' + json.dumps(name).encode() + b"," if name else b""
+        with open(self.manifest, "rb", closefd=False) as file:
+            file.seek(0)
+            for line in file:
+                if about not in line:
+                    continue
+                try:
+                    yield json.loads(line)
+                except ValueError:
+                    pass
+
+    def latest(self):
+        """The last row of each shard, by its name: there are two where a source was replaced."""
+        return {row["shard"]: row for row in self.rows()}
+
+    def row_of(self, shard):
+        """None unless this shard, of the source as it is, has one."""
+        found = None
+        for found in self.rows(shard.name):
+            pass
+        return found if found and is_of(found, shard) else None
+
+    def append(self, row):
+        """On the disk when this returns."""
+        self.lock(APPENDING, fcntl.LOCK_EX)
+        try:
+            size = os.fstat(self.manifest).st_size
+            torn = size and os.pread(self.manifest, 1, size - 1) != b"\n"
+            line = b"\n" * bool(torn) + json.dumps(row).encode() + b"\n"
+            if os.write(self.manifest, line) != len(line):
+                raise OSError(f"{self.top / 'manifest.jsonl'}: a row was not written as a whole")
+            os.fsync(self.manifest)
+        finally:
+            self.lock(APPENDING, fcntl.LOCK_UN)
+
+
+def is_of(row, shard):
+    return (row["bytes"], row["modified"]) == (shard.bytes, shard.modified)

@@ -1,0 +1,375 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""A worker of the archive: what it writes, what it says of bad input and of bad machines, and what is left
+when it is killed.
+
+usage: archive.py PROGRAM
+"""
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROGRAM = Path(sys.argv[1])
+RATE, FRAMES, KEY_FRAMES = 30, 40, 16  # a second, of a clip, from one key frame to the next
+DONE, BAD_INPUT, TRY_AGAIN, REFUSED = 0, 65, 75, 2
+SECOND = 10**9
+
+
+def launch(text, into):
+    subprocess.run(["gst-launch-1.0", "-q", *shlex.split(text), "!", "filesink", f"location={into}"], check=True,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def make_clip(path, pattern="ball"):
+    """H.264 in what is almost MP4, with sound, of which nothing is wanted."""
+    subprocess.run(shlex.split(
+        f"gst-launch-1.0 -q qtmux name=mux ! filesink location={path} videotestsrc num-buffers={FRAMES} "
+        f"pattern={pattern} ! video/x-raw,width=320,height=240,framerate={RATE}/1 ! videoconvert "
+        f"! openh264enc gop-size={KEY_FRAMES} ! h264parse ! queue ! mux. audiotestsrc num-buffers=20 "
+        "! audio/x-raw,format=S16LE ! queue ! mux."), check=True, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+
+
+def lacks(element):
+    return subprocess.run(["gst-inspect-1.0", "--exists", element]).returncode != 0
+
+
+def archive(*args, **options):
+    return subprocess.run([sys.executable, PROGRAM, *map(str, args)], capture_output=True, text=True, timeout=100,
+                          **options)
+
+
+def plan(out, *sources, recipe="gpuccl min-area=100 output=none", more=()):
+    done = archive("plan", *sources, "--recipe", recipe, "--out", out, *more)
+    assert done.returncode == 0, done.stderr
+    return [json.loads(line) for line in (out / "shards.jsonl").read_text().splitlines()]
+
+
+def work(out, shard, code, *more):
+    """The row of the manifest, or what was said instead."""
+    done = archive("work", out, shard, *more)
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    assert not list((out / "partial").iterdir())
+    row = json.loads(done.stdout)
+    assert row["status"] == {DONE: "done", BAD_INPUT: "bad input", TRY_AGAIN: "try again"}[code], row
+    assert done.stderr.endswith(f"{row.get('why')}\n") == (code == TRY_AGAIN), done.stderr
+    return row if code in (DONE, BAD_INPUT) else row["why"]
+
+
+def rows(out):
+    return [json.loads(line) for line in (out / "manifest.jsonl").read_text().splitlines()]
+
+
+def lines(path):
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def pictures(path):
+    """The frames of a result, as they are in the file."""
+    into = path.with_suffix(".frames")
+    launch(f"filesrc location={path} ! avidemux", into)
+    data = into.read_bytes()
+    into.unlink()
+    return data
+
+
+def check_recipes(folder, clip):
+    """Each gives the video that gst-launch-1.0 gives, a line for each frame and element, and one row that
+    says what was done."""
+    text = archive("plan", "--help").stdout
+    names = text[text.index("what is done to each:"):text.index("; or the text")].split(": ")[1].split(",")
+    names = [name.strip() for name in " ".join(names).split()]
+    assert len(names) >= 5, text
+    # A mask in the memory of a GPU has another format than one in that of the system.
+    download = "" if lacks("cudadownload") else "cudadownload ! "
+    for name in names:
+        out = folder / name
+        plan(out, clip, recipe=name)
+        row = work(out, 0, DONE)
+        assert rows(out) == [row]
+        text = json.loads((out / "archive.json").read_text())["pipeline"]
+        by_hand = folder / f"{name}.avi"
+        launch(f"filesrc location={clip} ! decodebin ! {text} ! {download}videoconvert ! jpegenc ! avimux", by_hand)
+        video, messages = out / "results/clip.mp4.avi", out / "results/clip.mp4.jsonl"
+        assert video.read_bytes() == by_hand.read_bytes(), name
+        elements = [word.split()[0] for word in text.split("!") if word.strip().startswith("gpu")]
+        found = lines(messages)
+        assert [line["type"] for line in found] == elements * FRAMES, name
+        assert [line["timestamp"] for line in found[::len(elements)]] == \
+            [SECOND * i // RATE for i in range(FRAMES)], name
+        assert row["sha256"] == {"video": hashlib.sha256(video.read_bytes()).hexdigest(),
+                                 "messages": hashlib.sha256(messages.read_bytes()).hexdigest()}
+        assert row["frames"] == FRAMES and row["status"] == "done" and row["source"] == str(clip), row
+        assert row["parameters"] == {"recipe": name, "pipeline": text, "video": "mjpeg"}, row
+        assert row["begin"] is row["end"] is None and row["library"][0].isdigit() and row["device"], row
+        assert row["backend"] == ("cpu" if row["device"].startswith("CPU") else "cuda"), row
+        assert 0 < row["seconds"] < 60 and row["host"] == os.uname().nodename, row
+        assert archive("status", out).returncode == DONE
+
+
+def check_videos(folder, clip):
+    """Other ways to write the result; of none there are lines alone."""
+    for video, suffix in ("h264", ".ts"), ("none", None):
+        out = folder / f"as-{video}"
+        plan(out, clip, more=("--video", video))
+        row = work(out, 0, DONE)
+        there = sorted(path.name for path in (out / "results").iterdir())
+        assert there == ["clip.mp4.jsonl"] + (["clip.mp4.ts"] if suffix else []), there
+        assert set(row["sha256"]) == {"messages"} | ({"video"} if suffix else set())
+        assert len(lines(out / "results/clip.mp4.jsonl")) == row["frames"] == FRAMES
+
+
+def check_without_rate(folder, _):
+    """Frames at times of their own are all in the AVI."""
+    clip = folder / "free.webm"
+    launch(f"videotestsrc num-buffers={FRAMES} ! video/x-raw,framerate={RATE}/1 ! vp8enc ! capssetter "
+           "caps=video/x-vp8,framerate=0/1 ! webmmux", clip)
+    out = folder / "free"
+    plan(out, clip)
+    assert work(out, 0, DONE)["frames"] == FRAMES
+    assert pictures(out / "results/free.webm.avi").count(b"\xff\xd8\xff\xe0") == FRAMES
+
+
+def check_split(folder, clip):
+    """Cut at key frames, and nothing is lost or there twice."""
+    out, whole = folder / "split", folder / "whole"
+    recipe = "gpuerode radius=2 ! gpuccl output=none"
+    plan(whole, clip, recipe=recipe)
+    work(whole, 0, DONE)
+    shards = plan(out, clip, recipe=recipe, more=("--split", "1"))
+    # The key frame at or before each second.
+    at = [RATE * s // KEY_FRAMES * KEY_FRAMES for s in range(1, FRAMES // RATE + 1)]
+    begins = [None, *(SECOND * frame // RATE for frame in at)]
+    assert [shard["begin"] for shard in shards] == begins, shards
+    assert [shard["end"] for shard in shards] == [*begins[1:], None], shards
+    done = [work(out, index, DONE) for index in range(len(shards))]
+    assert [row["frames"] for row in done] == [
+        last - first for first, last in zip([0, *at], [*at, FRAMES])], done
+
+    def told(path):
+        return [{key: value for key, value in line.items() if key != "running-time"} for line in lines(path)]
+
+    stems = [out / "results" / shard["name"] for shard in shards]
+    assert sum((told(Path(f"{stem}.jsonl")) for stem in stems), []) == told(whole / "results/clip.mp4.jsonl")
+    parts = [pictures(Path(f"{stem}.avi")) for stem in stems]
+    assert b"".join(parts) == pictures(whole / "results/clip.mp4.avi") and all(parts)
+    # A key frame at the first moment of a file does not make an empty shard.
+    assert len(plan(folder / "uncut", clip, more=("--split", "60"))) == 1
+
+
+def check_bad_input(folder, clip):
+    """65, one row however often it is tried, and no result. Others are not touched by it."""
+    source = folder / "bad"
+    source.mkdir()
+    (source / "cut.mp4").write_bytes(clip.read_bytes()[:3000])
+    (source / "empty.mkv").write_bytes(b"")
+    (source / "good.mp4").write_bytes(clip.read_bytes())
+    (source / "text.avi").write_text("no video\n" * 100)
+    launch("audiotestsrc num-buffers=9 ! audio/x-raw,format=S16LE ! matroskamux", source / "sound.mkv")
+    out = folder / "of-bad"
+    shards = plan(out, source, more=("--split", "60"))
+    assert [shard["name"] for shard in shards] == ["cut.mp4", "empty.mkv", "good.mp4", "sound.mkv", "text.avi"]
+    for index in range(5):
+        row = work(out, index, DONE if index == 2 else BAD_INPUT)
+        assert row["status"] == "done" if index == 2 else row["why"], row
+        work(out, index, DONE if index == 2 else BAD_INPUT)
+    assert [row["shard"] for row in rows(out)] == [shard["name"] for shard in shards]
+    assert sorted(path.name for path in (out / "results").iterdir()) == ["good.mp4.avi", "good.mp4.jsonl"]
+    status = archive("status", out)
+    assert status.returncode == BAD_INPUT and status.stdout.count("bad input: ") == 4, status.stdout
+    assert "5 shards: 1 done, with 40 frames; 4 of bad input; 0 to do" in status.stdout, status.stdout
+    # One that was replaced is a new shard, with a row of its own.
+    (source / "cut.mp4").write_bytes(clip.read_bytes())
+    plan(out, source, more=("--split", "60"))
+    assert archive("status", out).returncode == TRY_AGAIN
+    work(out, 0, DONE)
+    assert [row["status"] for row in rows(out) if row["shard"] == "cut.mp4"] == ["bad input", "done"]
+
+
+def check_try_again(folder, clip):
+    """What the machine is to blame for: 75, no row and no result."""
+    gone = folder / "gone.mp4"
+    gone.write_bytes(clip.read_bytes())
+    out = folder / "of-gone"
+    plan(out, gone)
+    gone.rename(folder / "away.mp4")
+    assert "No such file" in work(out, 0, TRY_AGAIN)
+    (folder / "away.mp4").rename(gone)
+    os.utime(gone, (1, 1))
+    assert "changed" in work(out, 0, TRY_AGAIN)
+    for name, recipe, why, more in (
+            ("fails", "gpuccl ! identity error-after=5", "identity0", ()),
+            ("device", "gpuccl backend=cuda cuda-device-id=255", "CUDA", ()),
+            ("stalls", "gpuccl ! identity sleep-time=5000000", "nothing has gone on for 1 s", ("--stall", "1"))):
+        plan(folder / name, clip, recipe=recipe)
+        said = work(folder / name, 0, TRY_AGAIN, *more)
+        assert why in said, said
+    for name in "of-gone", "fails", "device", "stalls":
+        assert rows(folder / name) == [] and not list((folder / name / "results").iterdir()), name
+        assert archive("status", folder / name).returncode == TRY_AGAIN
+    out = folder / "without-elements"
+    plan(out, clip)
+    nowhere = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": str(folder / "registry")}
+    done = archive("work", out, 0, env=nowhere)
+    assert done.returncode == TRY_AGAIN and "elements of gpuvision" in done.stderr, done.stderr
+
+
+def check_several(folder, clip):
+    """One process does shards one after the other, and after one that it cannot do, unless the machine is to
+    blame."""
+    source = folder / "several"
+    source.mkdir()
+    for i in range(4):
+        (source / f"{i}.mp4").write_bytes(clip.read_bytes() if i != 1 else b"")
+    out = folder / "of-several"
+    plan(out, source)
+    done = archive("work", out, 0, 1, 2)
+    assert done.returncode == BAD_INPUT, done
+    assert [json.loads(line) for line in done.stdout.splitlines()] == rows(out)
+    assert [row["status"] for row in rows(out)] == ["done", "bad input", "done"]
+    for suffix in ".avi", ".jsonl":
+        first, third = (out / f"results/{i}.mp4{suffix}" for i in (0, 2))
+        assert first.read_bytes() == third.read_bytes(), "a process that has done another shard does it otherwise"
+    (source / "2.mp4").unlink()
+    (out / "results/2.mp4.avi").unlink()
+    done = archive("work", out, 2, 3)
+    statuses = [json.loads(line)["status"] for line in done.stdout.splitlines()]
+    assert done.returncode == TRY_AGAIN and statuses == ["try again", "done"], done
+
+    out = folder / "of-broken"
+    plan(out, clip, folder / "other.mp4", recipe="gpuccl ! identity error-after=5")
+    done = archive("work", out, 0, 1)
+    assert done.returncode == TRY_AGAIN and len(done.stdout.splitlines()) == 1, done
+
+
+def begin(out, shard):
+    """A worker in its work, which takes seconds."""
+    worker = subprocess.Popen([sys.executable, PROGRAM, "work", out, str(shard)], text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE)
+    until = time.monotonic() + 30
+    while not any(path.stat().st_size for path in (out / "partial").glob(f"*-{worker.pid}-*")):
+        assert time.monotonic() < until and worker.poll() is None, worker.communicate()
+        time.sleep(0.02)
+    return worker
+
+
+def check_killed(folder, clip):
+    """Of a killed worker something is left, which the next one removes; a worker that is asked to end leaves
+    nothing; and of two at once one does the work."""
+    out = folder / "killed"
+    plan(out, clip, recipe="gpuccl output=none ! identity sleep-time=25000")
+    worker = begin(out, 0)
+    worker.kill()
+    worker.communicate()
+    assert list((out / "partial").iterdir()) and rows(out) == [] and not list((out / "results").iterdir())
+
+    worker = begin(out, 0)
+    worker.terminate()
+    _, said = worker.communicate()
+    assert worker.returncode == TRY_AGAIN and "ended by SIGTERM" in said, said
+    assert not list((out / "partial").iterdir()) and rows(out) == []
+
+    first = begin(out, 0)
+    second = work(out, 0, DONE)
+    assert first.wait() == DONE and json.loads(first.stdout.read()) == second
+    assert rows(out) == [second]
+    assert work(out, 0, DONE) == second and len(rows(out)) == 1
+
+
+def check_torn_row(folder, clip):
+    """What a host that lost power may have left does not spoil the next row."""
+    out = folder / "torn"
+    plan(out, clip, clip.with_name("other.mp4"))
+    work(out, 0, DONE)
+    with open(out / "manifest.jsonl", "r+b") as file:
+        row = file.read()
+        file.truncate(len(row) // 2)
+    assert archive("status", out).returncode == TRY_AGAIN
+    work(out, 1, DONE)
+    work(out, 0, DONE)
+    status = archive("status", out)
+    assert status.returncode == DONE and "2 shards: 2 done" in status.stdout, status
+
+
+def check_refused(folder, clip):
+    """Bad arguments give one line, and nothing is written or mixed."""
+    out = folder / "refused"
+    recipe = ("--recipe", "poster")
+    foreign, empty = folder / "foreign", folder / "nothing"
+    foreign.mkdir()
+    (foreign / "mine.txt").write_text("mine")
+    empty.mkdir()
+    others = folder / "others"
+    others.mkdir()
+    (others / "clip.mp4").write_bytes(clip.read_bytes() + b"more")
+    for words, said in (
+            (("plan", clip, "--recipe", "gpuccl !", "--out", out), "syntax error"),
+            (("plan", clip, "--recipe", "posters", "--out", out), "give one of count-objects"),
+            (("plan", clip, "--recipe", "videoconvert", "--out", out), "none of its elements is of gpuvision"),
+            (("plan", clip, "--recipe", "gpuccl size=3", "--out", out), "size"),
+            (("plan", folder / "nix", *recipe, "--out", out), "no such file or folder"),
+            (("plan", empty, *recipe, "--out", out), "suffix of a video"),
+            (("plan", clip, others / "clip.mp4", *recipe, "--out", out), "would have the name of those of"),
+            (("plan", clip, *recipe, "--out", foreign), "mine.txt"),
+            (("plan", clip, *recipe, "--out", clip), "File exists"),
+            (("plan", clip, *recipe, "--out", out, "--split", "0"), "'0' must be a number from 1 to 1000000"),
+            (("plan", clip, *recipe, "--out", out, "--video", "gif"), "mjpeg"),
+            (("work", out), "SHARD"),
+            (("work", folder / "nix", 0), "no archive has been planned there"),
+            (("work", out, -1), "must be a number from 0"),
+            (("status", foreign), "no archive has been planned there")):
+        done = archive(*words)
+        assert done.returncode == REFUSED and said in done.stderr, (words, done)
+        assert len(done.stderr.splitlines()) == 1 or "usage:" in done.stderr, done.stderr
+    assert os.listdir(foreign) == ["mine.txt"]
+
+    plan(out, clip, recipe="poster")
+    before = (out / "shards.jsonl").read_bytes()
+    row = work(out, 0, DONE)
+    for words, said in (
+            (("plan", clip, "--recipe", "keypoints", "--out", out), "with the recipe 'poster', and not with"),
+            (("plan", clip, *recipe, "--out", out, "--split", "9"), "the split None"),
+            (("plan", others, *recipe, "--out", out), "would have the name of those of"),
+            (("work", out, 1), "has 1, from 0")):
+        done = archive(*words)
+        assert done.returncode == REFUSED and said in done.stderr, (words, done)
+    assert (out / "shards.jsonl").read_bytes() == before and rows(out) == [row]
+
+
+def skip(why):
+    print(f"skipped: {why}")
+    sys.exit(77)
+
+
+def skip_without(*elements):
+    """What neither the worker nor a clip can be made without."""
+    if subprocess.run([sys.executable, "-c", "import gi"], stderr=subprocess.DEVNULL).returncode:
+        skip("there is no python3-gi")
+    if not shutil.which("gst-launch-1.0"):
+        skip("there is no gst-launch-1.0")
+    for element in elements:
+        if lacks(element):
+            skip(f"there is no {element}")
+
+
+def main():
+    skip_without("openh264enc", "qtmux", "avimux", "capssetter", "jpegenc", "vp8enc", "webmmux", "mpegtsmux")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        clip = folder / "clip.mp4"
+        make_clip(clip)
+        make_clip(folder / "other.mp4", "snow")
+        for check in (check_recipes, check_videos, check_without_rate, check_split, check_bad_input,
+                      check_try_again, check_several, check_killed, check_torn_row, check_refused):
+            begin_s = time.monotonic()
+            check(folder, clip)
+            print(f"{check.__name__}: {time.monotonic() - begin_s:.1f} s")
+
+
+main()

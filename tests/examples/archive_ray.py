@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""An archive on clusters of Ray's of 1, 2 and 3 nodes, all on this machine: a worker is killed, a node is
+removed, the driver is killed and runs again, and one clip is corrupt. However it went, the results are the
+same bytes, and each shard has one row.
+
+usage: archive_ray.py PROGRAM PYTHON-WITH-RAY     GPV_TEST_FULL=1 does everything with every number of nodes
+"""
+import collections
+import hashlib
+import json
+import os
+import shlex
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+PROGRAM, PYTHON = sys.argv[1:]
+if not os.access(PYTHON, os.X_OK):
+    print("skipped: Ray is not in build/ray, where ./dev test puts it")
+    sys.exit(77)
+if os.path.abspath(sys.executable) != os.path.abspath(PYTHON):  # whose cluster is made here, too
+    os.execv(PYTHON, [PYTHON, *sys.argv])
+CLIPS, FRAMES, CORRUPT = 12, 20, 7
+RECIPE = "gpukmeans clusters=3 ! gpuccl min-area=50 output=none"
+# For the runs that are disturbed: the same bytes, but a second for each shard.
+SLOW = "! identity sleep-time=50000"
+BAD_INPUT = 65
+TIMEOUT_S = 120
+
+
+def make_clips(folder):
+    folder.mkdir()
+    for i in range(CLIPS):
+        size = f"width={160 + 16 * i},height=120"
+        subprocess.run(shlex.split(
+            f"gst-launch-1.0 -q videotestsrc num-buffers={FRAMES} pattern=ball ! video/x-raw,{size} ! vp8enc "
+            f"! webmmux ! filesink location={folder}/{i:02}.webm"), check=True)
+    corrupt = folder / f"{CORRUPT:02}.webm"
+    corrupt.write_bytes(corrupt.read_bytes()[:200])
+
+
+class Run:
+    """A driver, and the folder that it fills."""
+
+    def __init__(self, clips, out, address):
+        self.clips, self.out, self.address = clips, out, address
+        self.said = ""
+
+    def start(self):
+        self.driver = subprocess.Popen(
+            [PYTHON, PROGRAM, "run", self.clips, "--recipe", f"{RECIPE} {SLOW}", "--out", self.out,
+             "--address", self.address], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def end(self):
+        self.said += self.driver.communicate(timeout=TIMEOUT_S)[0]
+        assert self.driver.returncode == BAD_INPUT, (self.driver.returncode, self.said)
+
+    def rows(self):
+        path = self.out / "manifest.jsonl"
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+
+    def workers(self):
+        """Process IDs of those that are writing."""
+        return {int(path.stem.split("-")[-2]) for path in (self.out / "partial").glob("*")
+                if path.stat().st_size}
+
+    def wait_for(self, what):
+        until = time.monotonic() + TIMEOUT_S
+        while not what():
+            assert time.monotonic() < until and self.driver.poll() is None, self.said
+            time.sleep(0.02)
+
+    def digests(self):
+        return {str(path.relative_to(self.out)): hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in sorted((self.out / "results").rglob("*")) if path.is_file()}
+
+    def check(self):
+        """What holds however the run went."""
+        rows = self.rows()
+        counts = collections.Counter(row["shard"] for row in rows)
+        assert counts == {f"{i:02}.webm": 1 for i in range(CLIPS)}, counts
+        bad = [row["shard"] for row in rows if row["status"] != "done"]
+        assert bad == [f"{CORRUPT:02}.webm"], bad
+        assert self.said.count("bad input: ") == 1, self.said
+        assert f"{CLIPS} shards: {CLIPS - 1} done, with {(CLIPS - 1) * FRAMES} frames; 1 of bad input; 0 to do" \
+            in self.said, self.said
+        assert not list((self.out / "partial").iterdir())
+        digests = self.digests()
+        assert len(digests) == 2 * (CLIPS - 1), digests
+        for row in rows:
+            if row["status"] == "done":
+                assert set(row["sha256"].values()) <= set(digests.values()), row
+        return digests
+
+
+def undisturbed(run, _, __):
+    run.start()
+    run.end()
+
+
+def kill_worker(run, _, __):
+    run.start()
+    run.wait_for(lambda: run.rows() and run.workers())
+    os.kill(min(run.workers()), signal.SIGKILL)
+    run.end()
+
+
+def remove_node(run, cluster, nodes):
+    run.start()
+    run.wait_for(lambda: len(run.workers()) == len(nodes))
+    before = run.workers()
+    cluster.remove_node(nodes.pop(), allow_graceful=False)
+    run.wait_for(lambda: not before & run.workers() or run.rows())
+    run.end()
+
+
+def kill_driver(run, _, __):
+    run.start()
+    run.wait_for(lambda: len(run.rows()) >= 2 and run.workers())
+    run.driver.kill()
+    run.driver.communicate()
+    done = {row["shard"] for row in run.rows()}
+    assert len(done) < CLIPS, "the driver was killed too late to try anything"
+    run.start()
+    run.end()
+
+
+ALL = {count: (undisturbed, kill_worker, remove_node, kill_driver) for count in (1, 2, 3)}
+SOME = {1: (undisturbed,), 2: (kill_worker, remove_node), 3: (kill_driver,)}
+
+
+def on_cluster(clips, folder, count, disturbances):
+    """The results of a cluster of so many nodes, after each disturbance."""
+    from ray.cluster_utils import Cluster
+    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    nodes = [cluster.head_node, *(cluster.add_node(num_cpus=1) for _ in range(count - 1))]
+    cluster.wait_for_nodes()
+    results = []
+    try:
+        for disturb in disturbances:
+            if disturb is remove_node and len(nodes) == 1:
+                continue
+            begin = time.monotonic()
+            run = Run(clips, folder / f"{count}-{disturb.__name__}", cluster.address)
+            disturb(run, cluster, nodes)
+            results.append(run.check())
+            print(f"{count} nodes, {disturb.__name__}: {time.monotonic() - begin:.1f} s", flush=True)
+    finally:
+        cluster.shutdown()
+    return results
+
+
+def main():
+    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        make_clips(folder / "clips")
+        results = []
+        for count, disturbances in (ALL if "GPV_TEST_FULL" in os.environ else SOME).items():
+            results += on_cluster(folder / "clips", folder, count, disturbances)
+        for result in results:
+            assert result == results[0], sorted(result.items() ^ results[0].items())
+        print(f"{len(results)} runs, {len(results[0])} files of each are the same")
+
+
+main()
