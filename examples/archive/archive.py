@@ -29,11 +29,13 @@ def number(least, most, kind=int):
 
 
 def add_plan(parser):
-    names = ", ".join(planning.recipes())
+    recipes = "\n".join(f"  {name:14} {about}" for name, (_, about) in planning.recipes().items())
+    parser.epilog, parser.formatter_class = f"recipes:\n{recipes}", argparse.RawDescriptionHelpFormatter
     parser.add_argument("sources", metavar="SRC", nargs="+", help="a video, or a folder that is searched for videos")
     parser.add_argument("--recipe", required=True, metavar="R",
-                        help=f"what is done to each: {names}; or the text of a pipeline as for gst-launch-1.0, "
-                        "from behind the decoder to before the encoder, such as 'gpuccl min-area=50'")
+                        help="what is done to each: the name of one of the recipes below, or the text of a pipeline "
+                        "as for gst-launch-1.0, from behind the decoder to before the encoder, such as "
+                        "'gpuccl min-area=50'")
     parser.add_argument("--out", required=True, metavar="DIR", help="a new folder, or that of the run to go on with")
     parser.add_argument("--video", choices=planning.VIDEOS, default="mjpeg",
                         help="how the result is written; default %(default)s")

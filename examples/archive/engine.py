@@ -11,7 +11,9 @@ from pathlib import Path
 from store import DONE, TRY_AGAIN, Refused
 
 ARCHIVE = Path(__file__).with_name("archive.py")
-BATCH_S = 30  # what a process is given to do, where shards are short
+# What a process is given to do where shards are short: not more, and towards the end not less. It takes
+# seconds to begin with a GPU.
+BATCH_S, LEAST_S = 30, 5
 AHEAD = 2  # tasks that Ray has been given, for each that it can run at once
 PAUSE_S = 1  # before another attempt, times the attempts before
 TICK_S, LINE_S = 0.5, 10  # how often progress is drawn in a terminal, and written elsewhere
@@ -85,7 +87,7 @@ class Engine:
         self.waiting, self.later, self.running = deque(jobs), [], {}
         self.seconds = self.ended = 0  # of the shards that were done
         self.resources = self.per_worker()
-        self.task = ray.remote(attempt)
+        self.task = ray.remote(max_calls=0)(attempt)  # its process may do another one: the GPU is a child's
 
     def per_worker(self):
         """A GPU for each worker where there is one, else processors."""
@@ -105,7 +107,8 @@ class Engine:
     def batch(self, slots):
         """What one process does: enough not to be all beginnings, little enough for everybody to have some.
         A shard that has failed goes alone."""
-        size = min(int(BATCH_S * self.ended / max(self.seconds, 1e-3)), len(self.waiting) // (AHEAD * slots))
+        a_second = self.ended / max(self.seconds, 1e-3)
+        size = min(BATCH_S * a_second, max(LEAST_S * a_second, len(self.waiting) / (AHEAD * slots)))
         jobs = [self.waiting.popleft()]
         while len(jobs) < size and not jobs[0].attempts and self.waiting and not self.waiting[0].attempts:
             jobs.append(self.waiting.popleft())

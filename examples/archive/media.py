@@ -177,7 +177,7 @@ class Cut:
         self.pad, self.bus, self.begin, self.end = pad, bus, begin or 0, end or Gst.CLOCK_TIME_NONE
         self.held = pad.add_probe(Gst.PadProbeType.BLOCK | Gst.PadProbeType.BUFFER, self.hold) if begin else 0
         self.said = set()
-        pad.add_probe(Gst.PadProbeType.BUFFER, self.limit)
+        self.limiting = pad.add_probe(Gst.PadProbeType.BUFFER, self.limit)
 
     def say(self, what):
         """Once, on the bus."""
@@ -203,6 +203,9 @@ class Cut:
         self.said.add("begun")
         return Gst.PadProbeReturn.OK
 
+    def release(self):
+        self.pad.remove_probe(self.limiting)
+
     def go(self):
         """Whether the file can be cut there."""
         flags = Gst.SeekFlags.FLUSH | Gst.SeekFlags.ACCURATE
@@ -214,6 +217,7 @@ class Cut:
 
 class ShardPipeline:
     """A file, decoded, from one moment to another, then what the settings say."""
+    contexts = {}  # such as that of CUDA, which takes long to make: by kind, of the pipelines before
 
     def __init__(self, shard, settings, video):
         self.pipeline, self.shard, self.cut = Gst.Pipeline(), shard, None
@@ -236,9 +240,14 @@ class ShardPipeline:
             element.set_property("post-messages", True)
         for element in source, decoder, self.rest:
             self.pipeline.add(element)
+        for context in self.contexts.values():
+            self.pipeline.set_context(context)
         source.link(decoder)
-        decoder.connect("pad-added", self.link)
-        decoder.connect("unknown-type", self.note_unknown)
+        self.handlers = [decoder.connect("pad-added", self.link),
+                         decoder.connect("unknown-type", self.note_unknown)]
+
+    def keep(self, context):
+        self.contexts[context.get_context_type()] = context
 
     def note_unknown(self, _, pad, caps):
         self.lacks_decoder = self.lacks_decoder or is_video(caps)
@@ -260,7 +269,12 @@ class ShardPipeline:
         return not self.plays and has_given_up(self.decoder)
 
     def end(self):
+        """Without this nothing of it is ever freed: its elements hold what calls it, and it holds them."""
         self.pipeline.set_state(Gst.State.NULL)
+        for handler in self.handlers:
+            self.decoder.disconnect(handler)
+        if self.cut:
+            self.cut.release()
 
     def device(self):
         """What computes: one for all elements, or else several."""

@@ -21,16 +21,17 @@ VIDEOS = {
 
 
 def recipes():
+    """(pipeline, what it gives) of each, by name."""
     parser = configparser.ConfigParser(interpolation=None)
     parser.read(RECIPES, encoding="utf-8")
-    return {name: " ".join(parser[name]["pipeline"].split()) for name in parser.sections()}
+    return {name: (" ".join(parser[name]["pipeline"].split()), parser[name]["about"]) for name in parser.sections()}
 
 
 def settings(recipe, video, split_s):
     """What archive.json has. A recipe is a name, or else the text of a pipeline."""
     suffix, encoder = VIDEOS[video]
     return {"recipe": recipe, "video": video, "split": split_s, "suffix": suffix,
-            "pipeline": recipes().get(recipe, recipe), "encoder": encoder}
+            "pipeline": recipes().get(recipe, (recipe,))[0], "encoder": encoder}
 
 
 def check(settings):

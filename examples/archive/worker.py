@@ -91,6 +91,8 @@ class Watch:
         if message.type == kinds.APPLICATION and not (
                 message.get_structure().get_name() == "held" and self.work.cut.go()):
             raise BadInput(f"no decoder gets to {self.work.shard.begin} ns of it")
+        if message.type == kinds.HAVE_CONTEXT:
+            self.work.keep(message.parse_have_context())
         if message.type == kinds.ELEMENT and message.src in self.lines.waiting:
             line = self.media.line_of(self.work.names[message.src], message.src,
                                       self.media.fields_of(message.get_structure()))
@@ -100,7 +102,7 @@ class Watch:
     def listen(self):
         gst, last = self.media.Gst, time.monotonic()
         wanted = (gst.MessageType.ERROR | gst.MessageType.WARNING | gst.MessageType.APPLICATION |
-                  gst.MessageType.ELEMENT | gst.MessageType.EOS)
+                  gst.MessageType.ELEMENT | gst.MessageType.HAVE_CONTEXT | gst.MessageType.EOS)
         while True:
             message = self.work.bus.timed_pop_filtered(int(TICK_S * gst.SECOND), wanted)
             if message:

@@ -182,9 +182,20 @@ def check_files(_, words):
     """Words that are paths of the project have been looked at already."""
 
 
+def check_python(_, words):
+    """Its program is a file of the project; archive.py also says what it takes."""
+    if words[0] == "examples/archive/archive.py":
+        said = subprocess.run([sys.executable, TOP / words[0], words[1], "--help"], text=True, capture_output=True)
+        require(said.returncode == 0, f"archive.py has no command '{words[1]}'")
+        for word in words[2:]:
+            require(not word.startswith("-") or word in said.stdout, f"archive.py {words[1]} has no {word}")
+
+
 RULES = {"./dev": check_dev, "meson": check_meson, "ninja": check_ninja, "apt-get": check_packages,
          "gst-inspect-1.0": check_element, "cc": check_compiler, "c++": check_compiler,
-         "export": check_variable, **dict.fromkeys(("bash", "cargo", "cd", "env/bin/pip", "go", "python3", "xdg-open"), check_files)}
+         "export": check_variable,
+         **dict.fromkeys(("bash", "cargo", "cd", "env/bin/pip", "go", "ray-env/bin/pip", "xdg-open"), check_files),
+         **dict.fromkeys(("python3", "ray-env/bin/python"), check_python)}
 
 
 def check_command(project, words):

@@ -7,6 +7,8 @@ usage: archive.py PROGRAM
 import hashlib
 import json
 import os
+import re
+import resource
 import shlex
 import shutil
 import subprocess
@@ -82,13 +84,13 @@ def pictures(path):
 def check_recipes(folder, clip):
     """Each gives the video that gst-launch-1.0 gives, a line for each frame and element, and one row that
     says what was done."""
-    text = archive("plan", "--help").stdout
-    names = text[text.index("what is done to each:"):text.index("; or the text")].split(": ")[1].split(",")
-    names = [name.strip() for name in " ".join(names).split()]
-    assert len(names) >= 5, text
+    told = archive("plan", "--help").stdout.split("recipes:\n")[1].splitlines()
+    recipes = dict(re.split(" +", line.strip(), maxsplit=1) for line in told)
+    page = (PROGRAM.parents[2] / "docs/archive.md").read_text()
+    assert "".join(f"| {name} | {about} |\n" for name, about in recipes.items()) in page, recipes
     # A mask in the memory of a GPU has another format than one in that of the system.
     download = "" if lacks("cudadownload") else "cudadownload ! "
-    for name in names:
+    for name in recipes:
         out = folder / name
         plan(out, clip, recipe=name)
         row = work(out, 0, DONE)
@@ -241,6 +243,15 @@ def check_several(folder, clip):
     done = archive("work", out, 2, 3)
     statuses = [json.loads(line)["status"] for line in done.stdout.splitlines()]
     assert done.returncode == TRY_AGAIN and statuses == ["try again", "done"], done
+
+    # A pipeline that is done gives everything back.
+    for i in range(40):
+        os.link(clip, source / f"again{i}.mp4")
+    out = folder / "of-many"
+    count = len(plan(out, source, more=("--video", "none")))
+    few = resource.RLIMIT_NOFILE, (50, 50)
+    done = archive("work", out, *range(count), preexec_fn=lambda: resource.setrlimit(*few))
+    assert done.returncode == BAD_INPUT and len(done.stdout.splitlines()) == count > 40, done
 
     out = folder / "of-broken"
     plan(out, clip, folder / "other.mp4", recipe="gpuccl ! identity error-after=5")

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How many frames a second examples/archive makes of an archive, by workers and by GPUs, on this machine.
+"""How many frames a second examples/archive makes of an archive, by workers and by GPUs, on this machine; and
+what else a shard costs.
 
-archive_rate.py --json FILE [--frames N] [--shards N] [--workers N...] [--repeat N]
+archive_rate.py --json FILE [--frames N] [--shards N] [--workers N...] [--videos V...] [--places cpu gpu]
+                [--repeat N]
     makes clips of 1080p, and runs archive.py with Ray over them; in meson devenv, by a Python that has Ray
 """
 import argparse
@@ -14,6 +16,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -63,33 +66,104 @@ def rate(clips, video, workers, devices):
     return float(re.findall(r"([\d.]+) frames/s", done.stderr)[-1])
 
 
+# ---- what else a shard costs ----
+
+APPEND = """
+import sys, time
+sys.path.insert(0, sys.argv[1])
+from store import Store
+store, begin = Store(sys.argv[2]), time.monotonic()
+for i in range(int(sys.argv[3])):
+    store.append({"shard": f"{i}.mp4", "why": "as long as a row is, " * 30})
+print(time.monotonic() - begin)
+"""
+
+
+def archive(*args):
+    """Seconds, and what it says."""
+    begin = time.monotonic()
+    done = subprocess.run([sys.executable, PROGRAM, *args], text=True, capture_output=True)
+    if done.returncode:
+        sys.exit(f"{done.stdout}{done.stderr}{done.args} failed")
+    return time.monotonic() - begin, done.stdout
+
+
+def append_s(out, processes, rows):
+    """Seconds that a row takes while so many processes write some."""
+    running = [subprocess.Popen([sys.executable, "-c", APPEND, PROGRAM.parent, out, str(rows)],
+                                stdout=subprocess.PIPE, text=True) for _ in range(processes)]
+    return max(float(one.communicate()[0]) for one in running) / (processes * rows)
+
+
+def costs(repeat):
+    """In ms, of clips of one frame, in turn."""
+    files, cut, worked, processes, rows_each = 5000, 200, 20, 8, 50
+    found = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        clip = folder / "clip.mp4"
+        make_clip(clip, 1, "ball")
+        for clips, count in ("one", 1), ("some", cut), ("many", files):
+            (folder / clips).mkdir()
+            for i in range(count):
+                os.link(clip, folder / clips / f"{i}.mp4")
+
+        def plan(clips, turn, *more):
+            out = folder / f"{clips}{turn}{len(more)}"
+            return archive("plan", folder / clips, "--recipe", RECIPE, "--video", "none", "--out", out, *more)[0], out
+
+        for turn in range(repeat):
+            begin_s, _ = plan("one", turn)
+            whole_s, _ = plan("many", turn)
+            split_s, out = plan("some", turn, "--split", "60")
+            process_s, said = archive("work", out, *map(str, range(worked)))
+            shards_s = [json.loads(line)["seconds"] for line in said.splitlines()[1:]]
+            for what, seconds in (
+                    ("plan, each file", (whole_s - begin_s) / files),
+                    ("plan --split, each file", (split_s - begin_s) / cut),
+                    ("work, the process and its first shard", process_s - sum(shards_s)),
+                    ("work, each further shard", statistics.median(shards_s)),
+                    (f"a row of the manifest, {processes} processes", append_s(out, processes, rows_each))):
+                found.setdefault(what, []).append(1000 * seconds)
+    return [{"name": what, "image": "clips of one frame", "ms_each":
+             [statistics.median(times), min(times), max(times)]} for what, times in found.items()]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", required=True)
     parser.add_argument("--frames", type=int, default=300)
-    parser.add_argument("--shards", type=int, default=16)
+    parser.add_argument("--shards", type=int, default=32)
     parser.add_argument("--workers", type=int, nargs="+", default=[1, 2, 4])
+    parser.add_argument("--videos", nargs="+", default=["mjpeg", "none"])
+    parser.add_argument("--places", nargs="+", default=["cpu", "gpu"])
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     there = gpus()
-    places = [("on the CPU", [])] + [
-        ("on 1 GPU" if count == 1 else f"on {count} GPUs", there[:count])
-        for count in (1, 2, 4, 8) if count <= len(there)]
-    rows = []
+    places = [("on the CPU", [])] if "cpu" in args.places else []
+    if "gpu" in args.places:
+        places += [("on 1 GPU" if count == 1 else f"on {count} GPUs", there[:count])
+                   for count in (1, 2, 4, 8) if count <= len(there)]
+    rows = costs(args.repeat)
+    print(*rows, sep="\n", flush=True)
     with tempfile.TemporaryDirectory() as name:
         clips = Path(name)
         make_clips(clips, args.frames, args.shards)
-        for video in "mjpeg", "none":
+        for video in args.videos:
             for place, devices in places:
+                fewest = None
                 for workers in args.workers:
                     if workers % max(len(devices), 1):
                         continue
                     rates = [rate(clips, video, workers, devices) for _ in range(args.repeat)]
+                    fewest = fewest or statistics.median(rates)
                     rows.append({"name": f"{RECIPE}, --video {video}, {place}", "workers": workers,
                                  "image": f"{args.shards} clips of {args.frames} frames of 1920x1080",
-                                 "frames_per_s": [statistics.median(rates), min(rates), max(rates)]})
+                                 "frames_per_s": [statistics.median(rates), min(rates), max(rates)],
+                                 "fewest_workers": fewest})
                     print(rows[-1], flush=True)
-    Path(args.json).write_text(json.dumps({"benchmarks": rows}), encoding="utf-8")
+                    # As far as it has come, should the time be up.
+                    Path(args.json).write_text(json.dumps({"benchmarks": rows}), encoding="utf-8")
 
 
 main()

@@ -6,7 +6,8 @@ results.py record NAME [SECTION=FILE...] [LOG...]
                                            benchmarks and test logs into docs/results/NAME.json;
                                            reliability keeps what is not in the log, but of these
                                            sources
-results.py tables                          remakes the tables in docs/benchmarks.md and README.md
+results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
+                                           README.md
 results.py check                           are tables and results of today's sources, and has
                                            every CUDA test passed on a GPU?
 results.py source                          the hash of today's sources
@@ -26,7 +27,8 @@ from needed import in_suite, introspect
 from tree import TOP, files
 
 RESULTS = TOP / "docs/results"
-PAGES = {TOP / "docs/benchmarks.md": {"results", "goals"}, TOP / "README.md": {"speed", "rates"}}
+PAGES = {TOP / "docs/benchmarks.md": {"results", "goals"}, TOP / "README.md": {"speed", "rates"},
+         TOP / "docs/archive.md": {"results"}}
 PENDING = RESULTS / "pending"  # a line is "test: why it has not passed on a GPU yet"
 TABLE = re.compile(r"(<!-- (results|goals|speed|rates):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
 
@@ -195,6 +197,12 @@ def frames_cells(row):
             f"{share:.{0 if share >= 10 else 2}f} % | {latency} | {beyond}")
 
 
+def workers_cells(row):
+    median, low, high = (f"{value:.0f}" for value in row["frames_per_s"])
+    return (f"{row['name']} | {row['image']} | {row['workers']} | {median} ({low}–{high}) | "
+            f"{row['frames_per_s'][0] / row['fewest_workers']:.2f}x")
+
+
 def throughput_cells(key):
     def cells(row):
         digits = 1 if key == "pictures_per_s" or row[key][0] >= 10 else 3
@@ -209,6 +217,8 @@ def throughput_cells(key):
 TABLES = {
     "gpu": ("", "operation | image | gpuvision, µs (quartiles) | % of the copy's rate | peer, µs | "
             "speed-up", "---|---|--:|--:|--:|--:", gpu_cells),
+    "workers": ("", "archive | of | workers | frames/s (least–most) | beside the fewest workers",
+                "---|---|--:|--:|--:", workers_cells),
     "frames": ("", "pipeline | frames/s (quartiles) | without the elements | share | µs of a frame | "
                "99th percentile | library alone, µs | beyond it, µs",
                "---|--:|--:|--:|--:|--:|--:|--:", frames_cells),
