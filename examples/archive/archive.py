@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import planning
-from store import BAD_INPUT, DONE, Refused, Store, is_of
+from store import BAD_INPUT, DONE, Refused, Store
 
 STALL_S = 300
 
@@ -26,6 +26,10 @@ def number(least, most, kind=int):
             raise argparse.ArgumentTypeError(f"'{text}' must be a number from {least} to {most}")
         return value
     return parse
+
+
+def share_of_gpu(text):
+    return 0 if text == "0" else number(0.01, 1, float)(text)
 
 
 def add_plan(parser):
@@ -63,6 +67,8 @@ def arguments():
     work.add_argument("folder", metavar="DIR")
     work.add_argument("shards", metavar="SHARD", nargs="+", type=number(0, 2**40),
                       help="its line in shards.jsonl, from 0")
+    work.add_argument("--every", metavar="N", type=number(1, 2**40),
+                      help="with one SHARD: that, and each N lines further on, to the end")
     work.add_argument("--stall", **stall)
 
     run = commands.add_parser("run", help="plans, and does all shards on a cluster of Ray's")
@@ -75,8 +81,9 @@ def arguments():
                      help="at most so many at once, 1 to 1000000; without it as many as the cluster has room for")
     run.add_argument("--cpus", type=number(1, 1024), default=1, metavar="N",
                      help="processors for a worker, where there is no GPU, 1 to 1024; default %(default)s")
-    run.add_argument("--gpus", type=number(0, 1, float), default=1, metavar="N",
-                     help="GPUs for a worker, where there are some: 0.5 puts two on each, 0 uses none; default 1")
+    run.add_argument("--gpus", type=share_of_gpu, default=1, metavar="N",
+                     help="GPUs for a worker, where there are some: 0.5 puts two on each, 0 uses none; 0, or 0.01 "
+                     "to 1; default 1")
     run.add_argument("--stall", **stall)
 
     status = commands.add_parser("status", help="says what is done, what is bad, and what is left")
@@ -87,18 +94,17 @@ def arguments():
 # ---- what is there ----
 
 def split(store, shards):
-    """Indices by what the manifest says: done, bad, and left to do."""
-    latest, by_status = store.latest(), {DONE: [], BAD_INPUT: [], None: []}
+    """(index, row) by what the manifest says: done, of bad input, and left to do, which have none."""
+    by_status = {DONE: [], BAD_INPUT: [], None: []}
     for index, shard in enumerate(shards):
-        row = latest.get(shard.name)
-        by_status[row["status"] if row and is_of(row, shard) else None].append(index)
-    return by_status, latest
+        row = store.row_of(shard)
+        by_status[row["status"] if row else None].append((index, row and (row.get("frames"), row.get("why"))))
+    return by_status
 
 
-def summary(store, shards):
+def summary(shards, by_status):
     """Prints it. Returns the exit status."""
-    by_status, latest = split(store, shards)
-    frames = sum(latest[shards[index].name]["frames"] for index in by_status[DONE])
+    frames = sum(frames for _, (frames, _) in by_status[DONE])
     print(f"{len(shards)} shards: {len(by_status[DONE])} done, with {frames} frames; "
           f"{len(by_status[BAD_INPUT])} of bad input; {len(by_status[None])} to do")
     return os.EX_TEMPFAIL if by_status[None] else os.EX_DATAERR if by_status[BAD_INPUT] else os.EX_OK
@@ -111,7 +117,7 @@ def plan(args):
     planning.check(settings)
     store = Store.make(args.out, settings)
     shards = planning.plan(store, args.sources)
-    left = split(store, shards)[0][None]
+    left = split(store, shards)[None]
     print(f"{len(shards)} shards, {len(left)} to do: {store.plan}")
     return os.EX_OK
 
@@ -119,7 +125,9 @@ def plan(args):
 def work(args):
     import worker
     store = Store(args.folder)
-    return worker.work(store, store.picked(args.shards), args.stall)
+    if args.every and len(args.shards) > 1:
+        raise Refused(f"--every goes with one SHARD, not with {len(args.shards)}")
+    return worker.work(store, store.picked(args.shards, args.every), args.stall)
 
 
 def run(args):
@@ -130,19 +138,21 @@ def run(args):
         return planned.returncode
     store = Store(args.out)
     shards = list(store.shards())
-    left = split(store, shards)[0][None]
-    if left:
-        engine.run(store, shards, left, args)
-    return summary(store, shards)
+    by_status = split(store, shards)
+    if by_status[None]:
+        engine.run(store, shards, {status: [index for index, _ in found] for status, found in by_status.items()},
+                   args)
+        by_status = split(store, shards)
+    return summary(shards, by_status)
 
 
 def status(args):
     store = Store(args.folder)
     shards = list(store.shards())
-    by_status, latest = split(store, shards)
-    for index in by_status[BAD_INPUT]:
-        print(f"bad input: {shards[index].source}: {latest[shards[index].name]['why']}")
-    return summary(store, shards)
+    by_status = split(store, shards)
+    for index, (_, why) in by_status[BAD_INPUT]:
+        print(f"bad input: {shards[index].source}: {why}")
+    return summary(shards, by_status)
 
 
 def main():

@@ -3,12 +3,13 @@
 import json
 import os
 import signal
+import socket
 import sys
 import time
 from collections import deque
 from pathlib import Path
 
-from store import DONE, TRY_AGAIN, Refused
+from store import BAD_INPUT, DONE, TRY_AGAIN, Refused
 
 ARCHIVE = Path(__file__).with_name("archive.py")
 # What a process is given to do where shards are short: not more, and towards the end not less. It takes
@@ -17,30 +18,37 @@ BATCH_S, LEAST_S = 30, 5
 AHEAD = 2  # tasks that Ray has been given, for each that it can run at once
 PAUSE_S = 1  # before another attempt, times the attempts before
 TICK_S, LINE_S = 0.5, 10  # how often progress is drawn in a terminal, and written elsewhere
+CONNECT_S = 10
 KILLED = -int(signal.SIGKILL)
 
 
-def attempt(top, indices, stall_s):
+def attempt(top, indices, stall_s, with_gpu):
     """Does shards on a node of the cluster, in one process. Returns (exit status, output, the last line of
     errors, node)."""
     import ctypes
     import subprocess
 
     import ray
+    libc, parent = ctypes.CDLL(None), os.getpid()
 
     def die_with_parent():  # which Ray kills when the driver is gone
-        ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+        if os.getppid() != parent:
+            os.kill(os.getpid(), signal.SIGKILL)
 
     done = subprocess.run([sys.executable, str(ARCHIVE), "work", str(top), *map(str, indices), "--stall",
-                           str(stall_s)], text=True, capture_output=True, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent)
+                           str(stall_s)], text=True, capture_output=True, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent,
+                          env=os.environ if with_gpu else {**os.environ, "CUDA_VISIBLE_DEVICES": ""})
     errors = done.stderr.strip().splitlines()
     return done.returncode, done.stdout, errors[-1] if errors else "", ray.get_runtime_context().get_node_id()
 
 
 class Progress:
-    def __init__(self, total, before, output):
-        self.total, self.before, self.output = total, before, output
-        self.done = self.bad = self.given_up = self.frames = 0
+    def __init__(self, total, done, bad, output):
+        self.total, self.done, self.bad, self.output = total, done, bad, output
+        self.before = done + bad
+        self.given_up = self.frames = 0
+        self.note = ""
         self.begin = time.monotonic()
         self.next = self.begin + (0 if output.isatty() else LINE_S)
 
@@ -48,13 +56,12 @@ class Progress:
         return time.monotonic() - self.begin
 
     def line(self):
-        done = self.before + self.done
-        left, seconds = self.total - done - self.bad - self.given_up, self.seconds()
-        ended = self.done + self.bad + self.given_up
+        ended = self.done + self.bad + self.given_up - self.before
+        left, seconds = self.total - self.before - ended, self.seconds()
         minutes, rest = divmod(round(seconds / ended * left), 60) if ended else (0, 0)
         eta = f"{minutes // 60}:{minutes % 60:02}:{rest:02}" if ended else "?"
-        return (f"{done}/{self.total} shards, {self.frames / seconds:.1f} frames/s, ETA {eta}, "
-                f"{self.bad} bad, {self.given_up} failed")
+        return (f"{self.done}/{self.total} shards, {self.frames / seconds:.1f} frames/s, ETA {eta}, "
+                f"{self.bad} bad, {self.given_up} failed{self.note}")
 
     def draw(self):
         if time.monotonic() < self.next:
@@ -81,26 +88,25 @@ class Job:
 
 
 class Engine:
-    def __init__(self, top, jobs, options, progress):
+    def __init__(self, store, jobs, options, progress):
         import ray
-        self.ray, self.top, self.options, self.progress = ray, top, options, progress
+        self.ray, self.store, self.options, self.progress = ray, store, options, progress
         self.waiting, self.later, self.running = deque(jobs), [], {}
         self.seconds = self.ended = 0  # of the shards that were done
-        self.resources = self.per_worker()
         self.task = ray.remote(max_calls=0)(attempt)  # its process may do another one: the GPU is a child's
 
-    def per_worker(self):
-        """A GPU for each worker where there is one, else processors."""
-        there = self.ray.cluster_resources()
-        if there.get("GPU") and self.options.gpus:
-            return {"num_gpus": self.options.gpus, "num_cpus": 0}
-        return {"num_cpus": self.options.cpus}
+    def nodes(self):
+        return [node for node in self.ray.nodes() if node["Alive"]]
 
     def slots(self):
-        there = self.ray.cluster_resources()
-        kind, each = ("GPU", self.resources["num_gpus"]) if "num_gpus" in self.resources else \
-            ("CPU", self.resources["num_cpus"])
-        return max(int(there.get(kind, 0) / each), 1)
+        """(resources of a worker, how many there is room for): a GPU for each where there is one, else
+        processors."""
+        there = [node["Resources"] for node in self.nodes()]
+        for kind, key, each in ("GPU", "num_gpus", self.options.gpus), ("CPU", "num_cpus", self.options.cpus):
+            slots = sum(int(node.get(kind, 0) / each) for node in there) if each else 0
+            if slots:
+                return {"num_cpus": 0, key: each}, slots
+        return None, 0
 
     # ---- giving work ----
 
@@ -117,20 +123,21 @@ class Engine:
     def elsewhere(self, job):
         """Where a shard that has failed goes: to a node that it was not on, if there is one."""
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-        nodes = [node["NodeID"] for node in self.ray.nodes() if node["Alive"]]
-        other = [node for node in nodes if node not in job.nodes]
-        if not job.nodes or not other:
+        other = [node["NodeID"] for node in self.nodes() if node["NodeID"] not in job.nodes] if job.nodes else []
+        if not other:
             return {}
         return {"scheduling_strategy": NodeAffinitySchedulingStrategy(other[job.attempts % len(other)], soft=True)}
 
     def fill(self):
-        now, slots = time.monotonic(), self.slots()
+        now = time.monotonic()
+        resources, slots = self.slots()
+        self.progress.note = "" if slots else "; no node has room for a worker"
         self.waiting.extendleft(job for job in self.later if job.not_before <= now)
         self.later = [job for job in self.later if job.not_before > now]
-        while self.waiting and len(self.running) < (self.options.workers or AHEAD * slots):
+        while slots and self.waiting and len(self.running) < (self.options.workers or AHEAD * slots):
             jobs = self.batch(self.options.workers or slots)
-            reference = self.task.options(max_retries=0, **self.resources, **self.elsewhere(jobs[0])).remote(
-                self.top, [job.index for job in jobs], self.options.stall)
+            reference = self.task.options(max_retries=0, **resources, **self.elsewhere(jobs[0])).remote(
+                self.store.top, [job.index for job in jobs], self.options.stall, "num_gpus" in resources)
             self.running[reference] = jobs
 
     # ---- how it went ----
@@ -159,6 +166,9 @@ class Engine:
             job.not_before = time.monotonic() + PAUSE_S * job.attempts
             self.later.append(job)
         else:
+            if self.store.claim(job.shard, 0):
+                self.store.sweep(job.shard)
+                self.store.release(job.shard)
             self.progress.given_up += 1
             self.progress.say(f"failed, after {job.attempts} attempts: {job.shard.name}: {why}")
 
@@ -166,6 +176,8 @@ class Engine:
         jobs = self.running.pop(reference)
         code, output, error, node = self.outcome(reference)
         rows, blamed = rows_of(output), False
+        if node is None:  # the manifest knows how far it came
+            rows = {job.shard.name: self.store.row_of(job.shard) for job in jobs}
         why = f"killed by {signal.Signals(-code).name}" if node and code < 0 else error or f"exit status {code}"
         for job in jobs:
             row = rows.get(job.shard.name)
@@ -174,9 +186,9 @@ class Engine:
             elif row:
                 self.fail(job, node, row["why"])
                 blamed = True
-            elif not blamed:  # the process ended while it did this one, as far as anybody knows
+            elif not blamed:  # the process ended while it did this one
                 self.fail(job, node, why)
-                blamed = node is not None
+                blamed = True
             else:
                 self.waiting.append(job)
 
@@ -204,6 +216,16 @@ def rows_of(output):
     return rows
 
 
+def check_address(address):
+    """Ray itself takes minutes to say that nobody is there."""
+    host, colon, port = address.rpartition(":")
+    if colon and port.isdigit() and "/" not in host:
+        try:
+            socket.create_connection((host, int(port)), timeout=CONNECT_S).close()
+        except OSError as error:
+            raise Refused(f"--address {address}: {error.strerror or error}") from None
+
+
 def connect(address):
     # Ray reports usage to its makers unless it is told not to.
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
@@ -212,20 +234,24 @@ def connect(address):
     except ImportError as missing:
         raise Refused(f"{missing}: install it with pip install ray, see docs/archive.md; or use Slurm, "
                       "Kubernetes or GNU parallel") from None
+    # "local" is a cluster of this machine alone, that ends with this process.
+    address = address or os.environ.get("RAY_ADDRESS", "local")
+    check_address(address)
     try:
-        # "local" is a cluster of this machine alone, that ends with this process.
-        ray.init(address=address or os.environ.get("RAY_ADDRESS", "local"), log_to_driver=False,
-                 logging_level="ERROR")
+        ray.init(address=address, log_to_driver=False, logging_level="ERROR")
     except (ConnectionError, RuntimeError, ValueError) as error:
         raise Refused(f"--address {address}: {error}") from None
     return ray
 
 
-def run(store, shards, todo, options):
-    """Does what is to do; the manifest says how it went."""
+def run(store, shards, by_status, options):
+    """Does what is to do; the manifest says how it went. by_status has indices of shards."""
     ray = connect(options.address)
-    progress = Progress(len(shards), len(shards) - len(todo), sys.stderr)
-    engine = Engine(store.top, [Job(index, shards[index]) for index in todo], options, progress)
+    progress = Progress(len(shards), len(by_status[DONE]), len(by_status[BAD_INPUT]), sys.stderr)
+    engine = Engine(store, [Job(index, shards[index]) for index in by_status[None]], options, progress)
+    if not engine.slots()[1]:
+        ray.shutdown()
+        raise Refused(f"--cpus {options.cpus}: no node has so many processors")
     try:
         engine.run()
     finally:

@@ -10,11 +10,14 @@ from messages import GLib, Gst, elements_of, fields_of, line_of, ours_in
 
 Gst.init(None)
 
+LOST_S = 5  # how long an error may take that was lost, the second time
 PREROLL_S = 60  # how long the first frame of a file, or behind a seek, may take
 # Which go exactly where they are asked to. Other files, such as those of MPEG-TS, are not cut.
 EXACT_DEMUXERS = {"avidemux", "matroskademux", "qtdemux"}
 # AVI has no times of frames: those without a constant rate are played at this one.
 AVI_RATE = "image/jpeg,framerate=30/1"
+PARSED = 300  # frames, still compressed, that may wait where a file is taken apart
+LEAST_BYTES = 1000  # of a piece of video, where a file's own duration cannot be believed
 QUEUED = 4  # frames, between the threads of decoder, elements and encoder
 
 
@@ -45,6 +48,8 @@ def key_frame_from(pipeline, sink, moment):
     while sample := sink.emit("try-pull-sample", PREROLL_S * Gst.SECOND):
         if not sample.get_buffer().has_flags(Gst.BufferFlags.DELTA_UNIT):
             return moment_of(sample.get_buffer(), sample.get_segment())
+    if not sink.get_property("eos"):
+        raise TimeoutError(f"nothing of it came for {PREROLL_S} s")
     return None
 
 
@@ -54,7 +59,8 @@ def parsing(path):
     source, parser, sink = (Gst.ElementFactory.make(name) for name in ("filesrc", "parsebin", "appsink"))
     source.set_property("location", str(path))
     sink.set_property("sync", False)
-    sink.set_property("max-buffers", 1)
+    # One is not enough: until the first one has arrived, more than that may have to wait.
+    sink.set_property("max-buffers", PARSED)
     for element in source, parser, sink:
         pipeline.add(element)
     source.link(parser)
@@ -68,13 +74,13 @@ def parsing(path):
 
 
 def first_message(pipeline):
-    """That it plays, or that it cannot; None where nothing comes."""
+    """That it plays, or that it cannot; None where it has given up in silence."""
     wanted = Gst.MessageType.ASYNC_DONE | Gst.MessageType.ERROR | Gst.MessageType.EOS
     for _ in range(PREROLL_S):
         message = pipeline.get_bus().timed_pop_filtered(Gst.SECOND, wanted)
         if message or has_given_up(pipeline):
             return message
-    return None
+    raise TimeoutError(f"nothing of it came for {PREROLL_S} s")
 
 
 def key_frames(path, every):
@@ -87,7 +93,8 @@ def key_frames(path, every):
         demuxers = {element.get_factory().get_name() for element in elements_of(pipeline)} & EXACT_DEMUXERS
         if message and message.type == Gst.MessageType.ASYNC_DONE and demuxers:
             known, duration = pipeline.query_duration(Gst.Format.TIME)
-            for moment in range(0, duration if known else 0, every):
+            moments = range(0, duration if known else 0, every)
+            for moment in moments[:path.stat().st_size // LEAST_BYTES + 1]:
                 found.add(key_frame_from(pipeline, sink, moment))
     finally:
         pipeline.set_state(Gst.State.NULL)
@@ -222,6 +229,7 @@ class ShardPipeline:
     def __init__(self, shard, settings, video):
         self.pipeline, self.shard, self.cut = Gst.Pipeline(), shard, None
         self.lacks_decoder = self.plays = False
+        self.caps = ""
         self.bus = self.pipeline.get_bus()
         self.rest = processing(settings["pipeline"], settings["encoder"])
         self.ours = ours_in(self.rest)
@@ -258,15 +266,43 @@ class ShardPipeline:
             return
         if self.shard.begin is not None or self.shard.end is not None:
             self.cut = Cut(pad, self.bus, self.shard.begin, self.shard.end)
-        _, rate, _ = pad.get_current_caps().get_structure(0).get_fraction("framerate")
+        caps = pad.get_current_caps()
+        self.caps = caps.to_string()
+        if not caps.can_intersect(sink.query_caps()):
+            sink = self.converted(sink)
+        _, rate, _ = caps.get_structure(0).get_fraction("framerate")
         setter = self.rest.get_by_name("archive-rate")
         if setter and rate == 0:
             setter.set_property("caps", Gst.Caps.from_string(AVI_RATE))
         pad.link(sink)
         self.plays = True
 
+    def converted(self, sink):
+        """A sink for frames that the recipe does not take as they are, such as those of 10 bits."""
+        converter = Gst.ElementFactory.make("videoconvert")
+        self.pipeline.add(converter)
+        converter.sync_state_with_parent()
+        converter.get_static_pad("src").link(sink)
+        return converter.get_static_pad("sink")
+
     def is_silent(self):
         return not self.plays and has_given_up(self.decoder)
+
+    def lost_error(self):
+        """What the demuxer says that decodebin has let fall silent, alone with the file; or None."""
+        demuxers = [element.get_factory() for element in elements_of(self.decoder)
+                    if "Demux" in element.get_factory().get_metadata("klass")]
+        if not demuxers:
+            return None
+        pipeline, source, demuxer = Gst.Pipeline(), Gst.ElementFactory.make("filesrc"), demuxers[0].create()
+        source.set_property("location", self.shard.source)
+        for element in source, demuxer:
+            pipeline.add(element)
+        source.link(demuxer)
+        pipeline.set_state(Gst.State.PAUSED)
+        message = pipeline.get_bus().timed_pop_filtered(LOST_S * Gst.SECOND, Gst.MessageType.ERROR)
+        pipeline.set_state(Gst.State.NULL)
+        return message
 
     def end(self):
         """Without this nothing of it is ever freed: its elements hold what calls it, and it holds them."""

@@ -19,17 +19,18 @@ if ((SLURM_ARRAY_TASK_MAX - first + 1 != tasks)); then
     echo "slurm.sh: the array has gaps; give sbatch one without, such as --array=0-15" >&2
     exit 2
 fi
-shards=($(seq $((SLURM_ARRAY_TASK_ID - first)) "$tasks" $(($(wc -l <"$top/shards.jsonl") - 1))))
-((${#shards[@]})) || exit 0
-work() { # SHARD...; 65: the manifest says what is wrong with the input
+work() { # SHARD [--every N]; 65: the manifest says what is wrong with the input
     local code=0
     python3 "$archive" work "$top" "$@" || code=$?
     ((code == 0 || code == 65)) || return "$code"
 }
-work "${shards[@]}" && exit
+count=$(wc -l <"$top/shards.jsonl")
+first_shard=$((SLURM_ARRAY_TASK_ID - first))
+((first_shard < count)) || exit 0
+work "$first_shard" --every "$tasks" && exit
 # What could not be done may have kept others from it.
 again=0
-for shard in "${shards[@]}"; do
+for ((shard = first_shard; shard < count; shard += tasks)); do
     work "$shard" || again=$?
 done
 ((again)) || exit 0

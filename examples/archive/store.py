@@ -9,12 +9,13 @@
 
 Many processes on many hosts use one such folder, on a file system that they share. What keeps them apart
 are locks on bytes of the manifest, far behind its end, which the kernel takes back from a process that has
-died: POSIX locks, which NFS has, too.
+died: POSIX locks, which NFSv4 has, too.
 """
 import fcntl
 import hashlib
 import json
 import os
+import re
 import secrets
 import time
 from dataclasses import asdict, dataclass
@@ -24,9 +25,10 @@ from pathlib import Path
 DONE, BAD_INPUT, TRY_AGAIN = "done", "bad input", "try again"
 APPENDING, CLAIMS = 1 << 61, 1 << 62  # where the locks are: for rows, and for shards
 WAIT_S = 0.1
+NAME, BLOCK = re.compile(rb'\{"shard": ("(?:[^"\\]|\\.)*")'), 1 << 24
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Shard:
     """A file, or what lies between two moments of it."""
     name: str  # of its results, below the folder of results
@@ -61,9 +63,12 @@ def sync(path):
 def replace(path, text):
     """The file has the old text or the new one, never a part."""
     part = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
-    part.write_text(text, encoding="utf-8")
-    sync(part)
-    part.replace(path)
+    try:
+        part.write_text(text, encoding="utf-8")
+        sync(part)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
     sync(path.parent)
 
 
@@ -71,9 +76,10 @@ class Store:
     def __init__(self, top):
         self.top = Path(top).absolute()
         self.partial, self.results = self.top / "partial", self.top / "results"
-        self.plan, self.settings_file = self.top / "shards.jsonl", self.top / "archive.json"
+        self.plan = self.top / "shards.jsonl"
+        self.where, self.read = {}, 0  # what has been seen of the manifest
         try:
-            self.settings = json.loads(self.settings_file.read_text(encoding="utf-8"))
+            self.settings = json.loads((self.top / "archive.json").read_text(encoding="utf-8"))
             # One handle alone: closing any other of this process would give the locks back.
             self.manifest = os.open(self.top / "manifest.jsonl", os.O_RDWR | os.O_APPEND | os.O_CREAT, 0o666)
         except FileNotFoundError:
@@ -89,9 +95,9 @@ class Store:
             path.mkdir(parents=True, exist_ok=True)
             there = sorted(entry.name for entry in path.iterdir())
             if not there:
-                (path / "partial").mkdir()
-                (path / "results").mkdir()
                 replace(path / "archive.json", json.dumps(settings, indent=2) + "\n")
+            for name in ("partial", "results") if not there or "archive.json" in there else ():
+                (path / name).mkdir(exist_ok=True)
         except OSError as error:
             raise Refused(f"--out {top}: {error.strerror}") from None
         if there and "archive.json" not in there:
@@ -107,7 +113,10 @@ class Store:
     # ---- the plan ----
 
     def write_plan(self, shards):
-        replace(self.plan, "".join(json.dumps(asdict(shard)) + "\n" for shard in shards))
+        try:
+            replace(self.plan, "".join(json.dumps(asdict(shard)) + "\n" for shard in shards))
+        except OSError as error:
+            raise Refused(f"{self.plan}: {error.strerror}") from None
 
     def shards(self):
         try:
@@ -116,12 +125,16 @@ class Store:
         except FileNotFoundError:
             raise Refused(f"{self.top}: no archive has been planned there") from None
 
-    def picked(self, indices):
-        """The shards of some lines of the plan, from 0."""
+    def picked(self, indices, every=None):
+        """The shards of some lines of the plan, from 0; or of one, and of each so many lines further on."""
         wanted, count = dict.fromkeys(indices), 0
-        for count, shard in enumerate(self.shards(), 1):
-            if count - 1 in wanted:
-                wanted[count - 1] = shard
+        with open(self.plan, encoding="utf-8") as lines:
+            for index, line in enumerate(lines):
+                count = index + 1
+                if index in wanted or every and index > indices[0] and (index - indices[0]) % every == 0:
+                    wanted[index] = Shard(**json.loads(line))
+                elif not every and index > max(indices):
+                    break
         for index, shard in wanted.items():
             if not shard:
                 raise Refused(f"shard {index}: the plan in {self.plan} has {count}, from 0")
@@ -129,13 +142,10 @@ class Store:
 
     # ---- results ----
 
-    def messages(self, shard):
-        return self.results / f"{shard.name}.jsonl"
-
-    def video(self, shard):
-        """None where no video is written."""
-        suffix = self.settings["suffix"]
-        return self.results / f"{shard.name}.{suffix}" if suffix else None
+    def finals(self, shard):
+        """What a shard's results are called, by kind; without a video where none is written."""
+        kinds = {"video": self.settings["suffix"], "messages": "jsonl"}
+        return {kind: self.results / f"{shard.name}.{suffix}" for kind, suffix in kinds.items() if suffix}
 
     def part(self, shard, kind):
         """What this process writes a result to. Containers share names of hosts and numbers of processes."""
@@ -168,29 +178,33 @@ class Store:
     def release(self, shard):
         self.lock(claim_at(shard), fcntl.LOCK_UN)
 
-    def rows(self, name=None):
-        """All of them, or those of a shard; but for what a host that lost power may have left of one."""
-        about = b'"shard": ' + json.dumps(name).encode() + b"," if name else b""
-        with open(self.manifest, "rb", closefd=False) as file:
-            file.seek(0)
-            for line in file:
-                if about not in line:
-                    continue
-                try:
-                    yield json.loads(line)
-                except ValueError:
-                    pass
-
-    def latest(self):
-        """The last row of each shard, by its name: there are two where a source was replaced."""
-        return {row["shard"]: row for row in self.rows()}
+    def look(self):
+        """Reads what has been appended since. A host that lost power may have left a part of a row."""
+        size = os.fstat(self.manifest).st_size
+        rest = b""
+        while self.read + len(rest) < size:
+            block = rest + os.pread(self.manifest, BLOCK, self.read + len(rest))
+            *lines, rest = block.split(b"\n")
+            for line in lines:
+                name = NAME.match(line)
+                if name and line.endswith(b"}"):
+                    self.where[json.loads(name[1])] = self.read, len(line)
+                self.read += len(line) + 1
 
     def row_of(self, shard):
-        """None unless this shard, of the source as it is, has one."""
-        found = None
-        for found in self.rows(shard.name):
-            pass
-        return found if found and is_of(found, shard) else None
+        """None unless this shard, of the source as it is, has one. The last one counts: a source may have been
+        replaced."""
+        self.look()
+        row = self.row(shard.name)
+        return row if row and is_of(row, shard) else None
+
+    def row(self, name):
+        """The last one of that name that has been seen, of whatever source."""
+        at, length = self.where.get(name, (0, 0))
+        try:
+            return json.loads(os.pread(self.manifest, length, at))
+        except ValueError:
+            return None
 
     def append(self, row):
         """On the disk when this returns."""
@@ -207,4 +221,4 @@ class Store:
 
 
 def is_of(row, shard):
-    return (row["bytes"], row["modified"]) == (shard.bytes, shard.modified)
+    return all(row[key] == getattr(shard, key) for key in ("bytes", "modified", "begin", "end"))

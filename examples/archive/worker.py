@@ -10,7 +10,8 @@ import time
 
 from store import BAD_INPUT, DONE, TRY_AGAIN, sync
 
-PATIENCE_S = 60  # for another process, which may be about to die, to give a shard back
+PATIENCE_S = 120  # for another process, which may be about to die, to give a shard back
+STUCK_S = 60  # beyond the limit of a stall: then the process is killed, whatever it is stuck in
 MORE_ERRORS_S = 0.5  # how long the cause of an error may come behind it
 TICK_S = 0.2
 SILENT_S, SILENCES = 2, 3  # how long the decoder may have given up without an error, and how often
@@ -56,6 +57,12 @@ def is_of_the_input(media, error, work):
             error.domain == media.GLib.quark_to_string(stream.quark()))
 
 
+def of_hardware(element):
+    """Such as a decoder of the GPU, which fails like one that has read nonsense when its device is lost."""
+    factory = element.get_factory() if hasattr(element, "get_factory") else None
+    return bool(factory) and "Hardware" in factory.get_metadata("klass")
+
+
 def failure(media, message, work):
     """The error as an exception. A device that is lost makes other elements fail, too: it is the reason."""
     first = None
@@ -63,7 +70,9 @@ def failure(media, message, work):
         error, debug = message.parse_error()
         where = (debug or "").strip().splitlines()
         why = f"{message.src.get_name()}: {error.message}{f' ({where[-1]})' if where else ''}"
-        if not is_of_the_input(media, error, work):
+        if "not-negotiated" in why or "not-linked" in why:
+            why += f"; recipe or --video do not take its frames, {work.caps}"
+        if of_hardware(message.src) or not is_of_the_input(media, error, work):
             return Broken(why)
         first = first or BadInput(why)
         message = work.bus.timed_pop_filtered(int(MORE_ERRORS_S * media.Gst.SECOND), media.Gst.MessageType.ERROR)
@@ -90,7 +99,7 @@ class Watch:
             self.warnings.append(f"{message.src.get_name()}: {message.parse_warning()[0].message}")
         if message.type == kinds.APPLICATION and not (
                 message.get_structure().get_name() == "held" and self.work.cut.go()):
-            raise BadInput(f"no decoder gets to {self.work.shard.begin} ns of it")
+            raise Undone(f"no decoder gets to {self.work.shard.begin} ns of it: plan it without --split")
         if message.type == kinds.HAVE_CONTEXT:
             self.work.keep(message.parse_have_context())
         if message.type == kinds.ELEMENT and message.src in self.lines.waiting:
@@ -106,11 +115,13 @@ class Watch:
         while True:
             message = self.work.bus.timed_pop_filtered(int(TICK_S * gst.SECOND), wanted)
             if message:
+                signal.alarm(self.stall_s + STUCK_S)
                 last = time.monotonic()
                 if not self.handle(message):
                     return
             elif time.monotonic() - last > SILENT_S and self.work.is_silent():
-                raise Silence
+                error = self.work.lost_error()
+                raise failure(self.media, error, self.work) if error else Silence
             elif time.monotonic() - last > self.stall_s:
                 raise Broken(f"nothing has gone on for {self.stall_s} s")
 
@@ -139,13 +150,13 @@ def process_once(media, shard, settings, parts, stall_s):
                 raise failure(media, message, work) if message else Undone("the pipeline cannot be started")
             watch.listen()
             device = work.device()
+            lines.end()
         except Broken:  # what is stuck cannot be stopped
             raise
-        except (BadInput, Silence, Undone):
+        except BaseException:
             work.end()
             raise
         work.end()
-        lines.end()
     frames = max(lines.taken.values())
     if not frames:
         raise BadInput("no frame of it could be decoded")
@@ -174,8 +185,7 @@ def keep(parts):
 
 def do_claimed(store, shard, media, stall_s):
     begin = time.monotonic()
-    final = {"video": store.video(shard), "messages": store.messages(shard)}
-    final = {kind: path for kind, path in final.items() if path}
+    final = store.finals(shard)
     # Where nothing has its name there is no row either, and a manifest of a million need not be read.
     row = store.row_of(shard) if all(path.exists() for path in final.values()) else None
     if row:
@@ -189,6 +199,8 @@ def do_claimed(store, shard, media, stall_s):
         row = row_of(store, shard, media, begin, status=DONE, sha256=keep(parts), **found)
     except BadInput as why:
         row = row_of(store, shard, media, begin, status=BAD_INPUT, why=str(why))
+        for path in final.values():  # of a source that was replaced by this one
+            path.unlink(missing_ok=True)
     finally:
         store.sweep(shard)
     if row["status"] == DONE or not store.row_of(shard):
@@ -200,10 +212,37 @@ def do(store, shard, media, stall_s):
     """The row of the manifest; a new one, unless the shard has one."""
     if not store.claim(shard, PATIENCE_S):
         raise Undone(f"another process has been at it for {PATIENCE_S} s")
+    signal.alarm(stall_s + STUCK_S)
     try:
         return do_claimed(store, shard, media, stall_s)
     finally:
+        signal.alarm(0)
         store.release(shard)
+
+
+def say(row):
+    if row["status"] == TRY_AGAIN:
+        print(f"{row['shard']}: {row['why']}", file=sys.stderr)
+    print(json.dumps(row), flush=True)
+
+
+def do_all(store, shards, media, stall_s):
+    """The exit status."""
+    status = os.EX_OK
+    for shard in shards:
+        try:
+            row = do(store, shard, media, stall_s)
+        except (Broken, MemoryError) as why:
+            say({"shard": shard.name, "status": TRY_AGAIN, "why": str(why) or "out of memory"})
+            return os.EX_TEMPFAIL
+        except (OSError, Undone) as why:
+            row = {"shard": shard.name, "status": TRY_AGAIN, "why": str(why)}
+        say(row)
+        if row["status"] == TRY_AGAIN:
+            status = os.EX_TEMPFAIL
+        elif row["status"] == BAD_INPUT and status == os.EX_OK:
+            status = os.EX_DATAERR
+    return status
 
 
 def stop(number, _):
@@ -212,23 +251,11 @@ def stop(number, _):
 
 def work(store, shards, stall_s):
     """The exit status. A line is printed for each shard: its row, or what is wrong."""
-    import media
-    status = os.EX_OK
     for number in signal.SIGTERM, signal.SIGINT:
         signal.signal(number, stop)
-    for shard in shards:
-        broken = False
-        try:
-            row = do(store, shard, media, stall_s)
-        except (MemoryError, OSError, Undone) as why:
-            broken = isinstance(why, (Broken, MemoryError))
-            row = {"shard": shard.name, "status": TRY_AGAIN, "why": str(why) or "out of memory"}
-            print(f"{shard.name}: {row['why']}", file=sys.stderr)
-        print(json.dumps(row), flush=True)
-        if row["status"] == TRY_AGAIN:
-            status = os.EX_TEMPFAIL
-        elif row["status"] == BAD_INPUT and status == os.EX_OK:
-            status = os.EX_DATAERR
-        if broken:
-            break
-    return status
+    try:
+        import media
+        return do_all(store, shards, media, stall_s)
+    except (Broken, OSError, SystemExit) as why:  # between two shards, or without GStreamer
+        print(f"archive.py: {why}", file=sys.stderr)
+        return os.EX_TEMPFAIL

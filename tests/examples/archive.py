@@ -165,6 +165,65 @@ def check_split(folder, clip):
     assert len(plan(folder / "uncut", clip, more=("--split", "60"))) == 1
 
 
+def check_split_reordered(folder, _):
+    """A plan of frames that are stored in another order than they are shown in. They are not decoded here: no
+    decoder that is free of faults is at hand."""
+    if lacks("x265enc"):
+        print("not run: there is no x265enc")
+        return
+    clip, out = folder / "reordered.mp4", folder / "reordered"
+    launch(f"videotestsrc num-buffers=90 pattern=ball ! video/x-raw,width=320,height=240,framerate={RATE}/1 "
+           "! x265enc key-int-max=20 option-string=bframes=3 ! h265parse ! mp4mux", clip)
+    begin_s = time.monotonic()
+    shards = plan(out, clip, more=("--split", "1"))
+    assert time.monotonic() - begin_s < 30 and len(shards) > 2, shards
+    assert [shard["end"] for shard in shards[:-1]] == [shard["begin"] for shard in shards[1:]], shards
+    # Cut as before, beside a new file.
+    before = (out / "shards.jsonl").read_bytes()
+    plan(out, clip, clip.with_name("clip.mp4"), more=("--split", "1"))
+    assert (out / "shards.jsonl").read_bytes().startswith(before)
+
+
+def check_formats(folder, _):
+    """What the elements do not take as it is."""
+    for name, text in (("deep", "video/x-raw,format=I420_10LE ! vp9enc deadline=1 ! webmmux"),
+                       ("raw", "video/x-raw,format=YUY2 ! avimux"),
+                       ("full", "video/x-raw,format=Y444 ! vp9enc deadline=1 ! webmmux")):
+        clip, out = folder / f"{name}.video", folder / f"of-{name}"
+        launch(f"videotestsrc num-buffers=4 ! video/x-raw,width=64,height=48,framerate=30/1 ! videoconvert ! {text}",
+               clip)
+        plan(out, clip, recipe="gpuccl")
+        assert work(out, 0, DONE)["frames"] == 4, name
+
+
+def check_sources(folder, clip):
+    """Results are no sources, links are followed, and names that no result can have are refused."""
+    source = folder / "sources"
+    (source / "below").mkdir(parents=True)
+    other = folder / "elsewhere"
+    other.mkdir()
+    for path in source / "a b.mp4", source / "below/ä'\".mp4", other / "linked.MP4":
+        os.link(clip, path)
+    (source / "link").symlink_to(other)
+    (other / "round").symlink_to(source)
+    out = source / "out"
+    names = [shard["name"] for shard in plan(out, source)]
+    assert names == ["a b.mp4", "below/ä'\".mp4", "link/linked.MP4"], names
+    for index in range(len(names)):
+        work(out, index, DONE)
+    assert [shard["name"] for shard in plan(out, source)] == names
+    assert archive("status", out).returncode == DONE
+
+    for name, said in ((b"\xff.mp4", "not UTF-8"), (b"n" * 245 + b".mp4", "249 bytes"),
+                       (b"a b.mp4.avi/x.mp4", "rename one of them")):
+        path = os.fsencode(source) + b"/" + name
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.link(clip, path)
+        done = archive("plan", source, "--recipe", "gpuccl min-area=100 output=none", "--out", out)
+        assert done.returncode == REFUSED and said in done.stderr, done
+        os.unlink(path)
+
+
 def check_bad_input(folder, clip):
     """65, one row however often it is tried, and no result. Others are not touched by it."""
     source = folder / "bad"
@@ -376,7 +435,8 @@ def main():
         clip = folder / "clip.mp4"
         make_clip(clip)
         make_clip(folder / "other.mp4", "snow")
-        for check in (check_recipes, check_videos, check_without_rate, check_split, check_bad_input,
+        for check in (check_recipes, check_videos, check_without_rate, check_split,
+                      check_split_reordered, check_formats, check_sources, check_bad_input,
                       check_try_again, check_several, check_killed, check_torn_row, check_refused):
             begin_s = time.monotonic()
             check(folder, clip)
