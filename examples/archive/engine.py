@@ -36,9 +36,10 @@ def attempt(top, indices, stall_s, with_gpu):
         if os.getppid() != parent:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    done = subprocess.run([sys.executable, str(ARCHIVE), "work", str(top), *map(str, indices), "--stall",
-                           str(stall_s)], text=True, capture_output=True, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent,
-                          env=os.environ if with_gpu else {**os.environ, "CUDA_VISIBLE_DEVICES": ""})
+    variables = os.environ if with_gpu else {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, str(ARCHIVE), "work", str(top), *map(str, indices), "--stall", str(stall_s)], text=True,
+        capture_output=True, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, env=variables)
     errors = done.stderr.strip().splitlines()
     return done.returncode, done.stdout, errors[-1] if errors else "", ray.get_runtime_context().get_node_id()
 

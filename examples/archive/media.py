@@ -318,5 +318,6 @@ class ShardPipeline:
         return {key: ", ".join(sorted({one[key] for one in stats})) for key in ("backend", "device")}
 
 
-def library_version():
+def version():
+    """Of the elements."""
     return Gst.Registry.get().find_plugin("gpuvision").get_version()

@@ -116,8 +116,8 @@ def refuse_mixing(store, shards):
         if other != shard.source:
             raise Refused(f"{shard.source}: its results would have the name of those of {other}; give a folder "
                           "that both are in, or another --out")
-    files = {f"{name}.{suffix}": source for name, source in named.items()
-             for suffix in ("jsonl", store.settings["suffix"])}
+    suffixes = [suffix for suffix in ("jsonl", store.settings["suffix"]) if suffix]
+    files = {f"{name}.{suffix}": source for name, source in named.items() for suffix in suffixes}
     for name, source in named.items():
         for end in (i for i, letter in enumerate(name) if letter == "/"):
             if name[:end] in files:

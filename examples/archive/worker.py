@@ -167,7 +167,7 @@ def row_of(store, shard, media, begin, **more):
     return {"shard": shard.name, "source": shard.source, "bytes": shard.bytes, "modified": shard.modified,
             "begin": shard.begin, "end": shard.end, **more,
             "parameters": {key: store.settings[key] for key in ("recipe", "pipeline", "video")},
-            "library": media.library_version(), "gstreamer": media.Gst.version_string(),
+            "library": media.version(), "gstreamer": media.Gst.version_string(),
             "host": os.uname().nodename, "seconds": round(time.monotonic() - begin, 3)}
 
 
@@ -203,7 +203,8 @@ def do_claimed(store, shard, media, stall_s):
             path.unlink(missing_ok=True)
     finally:
         store.sweep(shard)
-    if row["status"] == DONE or not store.row_of(shard):
+    earlier = store.row_of(shard)
+    if row["status"] == DONE or not earlier or earlier["status"] == DONE:
         store.append(row)
     return row
 

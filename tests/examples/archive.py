@@ -50,7 +50,7 @@ def archive(*args, **options):
 def plan(out, *sources, recipe="gpuccl min-area=100 output=none", more=()):
     done = archive("plan", *sources, "--recipe", recipe, "--out", out, *more)
     assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in (out / "shards.jsonl").read_text().splitlines()]
+    return lines(out / "shards.jsonl")
 
 
 def work(out, shard, code, *more):
@@ -64,12 +64,12 @@ def work(out, shard, code, *more):
     return row if code in (DONE, BAD_INPUT) else row["why"]
 
 
-def rows(out):
-    return [json.loads(line) for line in (out / "manifest.jsonl").read_text().splitlines()]
-
-
 def lines(path):
     return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+def rows(out):
+    return lines(out / "manifest.jsonl")
 
 
 def pictures(path):
@@ -297,6 +297,14 @@ def check_several(folder, clip):
     for suffix in ".avi", ".jsonl":
         first, third = (out / f"results/{i}.mp4{suffix}" for i in (0, 2))
         assert first.read_bytes() == third.read_bytes(), "a process that has done another shard does it otherwise"
+    # Nothing is left of a source that a corrupt one has replaced.
+    work(out, 3, DONE)
+    (source / "3.mp4").write_bytes(b"corrupt")
+    plan(out, source)
+    work(out, 3, BAD_INPUT)
+    assert not list((out / "results").glob("3.mp4*"))
+    (source / "3.mp4").write_bytes(clip.read_bytes())
+    plan(out, source)
     (source / "2.mp4").unlink()
     (out / "results/2.mp4.avi").unlink()
     done = archive("work", out, 2, 3)

@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 PROGRAM, PYTHON = sys.argv[1:]
-if not os.access(PYTHON, os.X_OK) or subprocess.run([PYTHON, "-c", "import ray"], stderr=subprocess.DEVNULL).returncode:
+if not os.access(PYTHON, os.X_OK) or subprocess.run([PYTHON, "-c", "import ray"], capture_output=True).returncode:
     print("skipped: Ray is not in build/ray, where ./dev test puts it")
     sys.exit(77)
 if os.path.abspath(sys.executable) != os.path.abspath(PYTHON):  # whose cluster is made here, too
