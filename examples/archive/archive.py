@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import planning
-from store import BAD_INPUT, DONE, Refused, Store
+from store import BAD_INPUT, DONE, Refused, Store, shards_in
 
 STALL_S = 300
 
@@ -26,6 +26,10 @@ def number(least, most, kind=int):
             raise argparse.ArgumentTypeError(f"'{text}' must be a number from {least} to {most}")
         return value
     return parse
+
+
+def shard_number(text):
+    return text if text == "-" else number(0, 2**40)(text)
 
 
 def share_of_gpu(text):
@@ -65,8 +69,9 @@ def arguments():
 
     work = commands.add_parser("work", help="does shards of a plan, one after the other")
     work.add_argument("folder", metavar="DIR")
-    work.add_argument("shards", metavar="SHARD", nargs="+", type=number(0, 2**40),
-                      help="its line in shards.jsonl, from 0")
+    work.add_argument("shards", metavar="SHARD", nargs="+", type=shard_number,
+                      help="its line in shards.jsonl, from 0; or - for lines of it from standard input, until "
+                      "that ends")
     work.add_argument("--every", metavar="N", type=number(1, 2**40),
                       help="with one SHARD: that, and each N lines further on, to the end")
     work.add_argument("--stall", **stall)
@@ -125,9 +130,12 @@ def plan(args):
 def work(args):
     import worker
     store = Store(args.folder)
+    if "-" in args.shards and (args.every or len(args.shards) > 1):
+        raise Refused("- goes with no other SHARD, and not with --every")
     if args.every and len(args.shards) > 1:
         raise Refused(f"--every goes with one SHARD, not with {len(args.shards)}")
-    return worker.work(store, store.picked(args.shards, args.every), args.stall)
+    shards = shards_in(sys.stdin) if "-" in args.shards else store.picked(args.shards, args.every)
+    return worker.work(store, shards, args.stall)
 
 
 def run(args):

@@ -6,42 +6,95 @@ import signal
 import socket
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
+from dataclasses import asdict
+from itertools import takewhile
 from pathlib import Path
 
 from store import BAD_INPUT, DONE, TRY_AGAIN, Refused
 
 ARCHIVE = Path(__file__).with_name("archive.py")
-# What a process is given to do where shards are short: not more, and towards the end not less. It takes
-# seconds to begin with a GPU.
-BATCH_S, LEAST_S = 30, 5
-AHEAD = 2  # tasks that Ray has been given, for each that it can run at once
-PAUSE_S = 1  # before another attempt, times the attempts before
+PAUSE_S, MOST_PAUSE_S = 1, 30  # before another attempt, times the attempts before
+ELSEWHERE_S = 60  # how long a shard that has failed waits for another node
 TICK_S, LINE_S = 0.5, 10  # how often progress is drawn in a terminal, and written elsewhere
 CONNECT_S = 10
-KILLED = -int(signal.SIGKILL)
+END_S = 60  # how long a process that has failed may take to end
+ERROR_BYTES = 4096  # of the end of what a process says, for its last line
 
 
-def attempt(top, indices, stall_s, with_gpu):
-    """Does shards on a node of the cluster, in one process. Returns (exit status, output, the last line of
-    errors, node)."""
-    import ctypes
-    import subprocess
+class Worker:
+    """On a node of the cluster, with a GPU or processors to itself: a process that does one shard after the
+    other. Another one takes its place only when its device or its memory is gone: with a GPU a process takes
+    seconds to begin, and those of one host wait for each other."""
 
-    import ray
-    libc, parent = ctypes.CDLL(None), os.getpid()
+    def __init__(self, top, stall_s, with_gpu):
+        self.command = [sys.executable, str(ARCHIVE), "work", str(top), "-", "--stall", str(stall_s)]
+        self.variables = os.environ if with_gpu else {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
+        self.process = self.errors = None
 
-    def die_with_parent():  # which Ray kills when the driver is gone
-        libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
-            os.kill(os.getpid(), signal.SIGKILL)
+    def is_there(self):
+        return True
 
-    variables = os.environ if with_gpu else {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
-    done = subprocess.run(
-        [sys.executable, str(ARCHIVE), "work", str(top), *map(str, indices), "--stall", str(stall_s)], text=True,
-        capture_output=True, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent, env=variables)
-    errors = done.stderr.strip().splitlines()
-    return done.returncode, done.stdout, errors[-1] if errors else "", ray.get_runtime_context().get_node_id()
+    def begin(self):
+        import ctypes
+        import subprocess
+        import tempfile
+        libc, parent = ctypes.CDLL(None), os.getpid()
+
+        def die_with_parent():  # which Ray kills when the driver is gone
+            libc.prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
+            if os.getppid() != parent:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        self.errors = tempfile.TemporaryFile()
+        self.process = subprocess.Popen(
+            self.command, encoding="utf-8", errors="replace", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
+            env=self.variables, preexec_fn=die_with_parent)
+
+    def end(self):
+        """The exit status, and the last line of errors."""
+        import subprocess
+        process, self.process = self.process, None
+        try:
+            process.communicate(timeout=END_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+        self.errors.seek(max(self.errors.seek(0, os.SEEK_END) - ERROR_BYTES, 0))
+        errors = self.errors.read().decode(errors="replace").strip().splitlines()
+        self.errors.close()
+        return process.returncode, errors[-1] if errors else ""
+
+    def answer(self, shard):
+        """What the process says of it; None where it ends, perhaps in the middle of a line. Plug-ins may say
+        something else."""
+        try:
+            print(json.dumps(shard), file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            return None
+        for line in self.process.stdout:
+            try:
+                row = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(row, dict) and row.get("shard") == shard["name"]:
+                return row
+        return None
+
+    def do(self, shard):
+        """Of what a line of the plan has: the row of the manifest, or else why there is none."""
+        if self.process and self.process.poll() is not None:  # killed, between two shards
+            self.end()
+        if not self.process:
+            self.begin()
+        row = self.answer(shard)
+        if row and row["status"] != TRY_AGAIN:
+            return row, None
+        if row and not row["ends"]:
+            return None, row["why"]
+        code, error = self.end()
+        return None, row["why"] if row else (
+            f"killed by {signal.Signals(-code).name}" if code < 0 else error or f"exit status {code}")
 
 
 class Progress:
@@ -83,88 +136,136 @@ class Progress:
 class Job:
     """A shard that is not done yet."""
 
-    def __init__(self, index, shard):
-        self.index, self.shard = index, shard
-        self.attempts, self.nodes, self.not_before = 0, set(), 0
+    def __init__(self, shard):
+        self.shard = shard
+        self.attempts, self.nodes = 0, set()  # and where they were
+        self.not_before = self.anywhere_from = 0
+
+
+class Hand:
+    """A worker as the driver sees it."""
+
+    def __init__(self, worker, node, resources):
+        self.worker, self.node, self.resources = worker, node, resources
+        self.is_there, self.job = False, None
+
+
+def seats(there, each):
+    """How many workers there is room for. A share of a GPU is of one."""
+    return int(there) * int(1 / each + 1e-6) if each < 1 else int(there / each)
 
 
 class Engine:
     def __init__(self, store, jobs, options, progress):
         import ray
         self.ray, self.store, self.options, self.progress = ray, store, options, progress
-        self.waiting, self.later, self.running = deque(jobs), [], {}
-        self.seconds = self.ended = 0  # of the shards that were done
-        self.task = ray.remote(max_calls=0)(attempt)  # its process may do another one: the GPU is a child's
+        self.waiting, self.later = deque(jobs), []  # those that have failed are in front
+        self.hands, self.asked = [], {}  # by what Ray has been asked for: to be there, or to do a job
+        self.resources, self.rooms = None, {}  # of a worker; how many a node has room for
+        self.in_vain, self.paused = Counter(), {}  # beginnings on a node since one went well, and until when not
 
-    def nodes(self):
-        return [node for node in self.ray.nodes() if node["Alive"]]
+    # ---- workers ----
 
-    def slots(self):
-        """(resources of a worker, how many there is room for): a GPU for each where there is one, else
-        processors."""
-        there = [node["Resources"] for node in self.nodes()]
+    def look(self):
+        """Where there is room: for a GPU for each worker where there is one, else for processors."""
+        there = {node["NodeID"]: node["Resources"] for node in self.ray.nodes() if node["Alive"]}
+        self.resources, self.rooms = None, {}
         for kind, key, each in ("GPU", "num_gpus", self.options.gpus), ("CPU", "num_cpus", self.options.cpus):
-            slots = sum(int(node.get(kind, 0) / each) for node in there) if each else 0
-            if slots:
-                return {"num_cpus": 0, key: each}, slots
-        return None, 0
+            counts = {node: seats(has.get(kind, 0), each) for node, has in there.items()} if each else {}
+            rooms = {node: count for node, count in counts.items() if count}
+            if rooms:
+                self.resources, self.rooms = {"num_cpus": 0, key: each}, rooms
+                return
+
+    def usable(self):
+        """Nodes where a worker may begin now."""
+        now = time.monotonic()
+        return {node for node in self.rooms if self.paused.get(node, 0) <= now}
+
+    def begin(self, node):
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+        worker = self.ray.remote(Worker).options(
+            max_restarts=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node, soft=False),
+            **self.resources).remote(self.store.top, self.options.stall, "num_gpus" in self.resources)
+        hand = Hand(worker, node, self.resources)
+        self.hands.append(hand)
+        self.asked[worker.is_there.remote()] = hand
+
+    def dismiss(self, hand):
+        self.hands.remove(hand)
+        self.asked = {reference: other for reference, other in self.asked.items() if other is not hand}
+        self.ray.kill(hand.worker)  # also one that is dead: what is left of it could keep its GPU
+
+    def wanted(self):
+        """A node for a job that has failed wherever there are workers; or None."""
+        manned, usable = {hand.node for hand in self.hands}, self.usable()
+        for job in takewhile(lambda job: job.nodes, self.waiting):
+            if manned <= job.nodes and usable - job.nodes:
+                return min(usable - job.nodes)
+        return None
+
+    def begin_workers(self):
+        """As many as there is room for, and something to do."""
+        self.look()
+        for hand in [hand for hand in self.hands if not hand.job]:
+            if hand.node not in self.rooms or hand.resources != self.resources:
+                self.dismiss(hand)
+        jobs = len(self.waiting) + len(self.later) + sum(bool(hand.job) for hand in self.hands)
+        most = min(jobs, self.options.workers or jobs)
+        wanted = self.wanted()
+        idle = [hand for hand in self.hands if hand.is_there and not hand.job]
+        if wanted and idle and len(self.hands) >= most:
+            self.dismiss(idle[0])
+        taken, usable = Counter(hand.node for hand in self.hands), self.usable()
+        while len(self.hands) < most:
+            free = {node: self.rooms[node] - taken[node] for node in usable if self.rooms[node] > taken[node]}
+            if not free:
+                break
+            node = wanted if wanted in free else max(free, key=free.get)
+            self.begin(node)
+            taken[node] += 1
+            wanted = None
 
     # ---- giving work ----
 
-    def batch(self, slots):
-        """What one process does: enough not to be all beginnings, little enough for everybody to have some.
-        A shard that has failed goes alone."""
-        a_second = self.ended / max(self.seconds, 1e-3)
-        size = min(BATCH_S * a_second, max(LEAST_S * a_second, len(self.waiting) / (AHEAD * slots)))
-        jobs = [self.waiting.popleft()]
-        while len(jobs) < size and not jobs[0].attempts and self.waiting and not self.waiting[0].attempts:
-            jobs.append(self.waiting.popleft())
-        return jobs
-
-    def elsewhere(self, job):
-        """Where a shard that has failed goes: to a node that it was not on, if there is one."""
-        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-        other = [node["NodeID"] for node in self.nodes() if node["NodeID"] not in job.nodes] if job.nodes else []
-        if not other:
-            return {}
-        return {"scheduling_strategy": NodeAffinitySchedulingStrategy(other[job.attempts % len(other)], soft=True)}
+    def pick(self, node):
+        """A job for a worker there: one that has failed there only where there is no other node for it."""
+        now, usable = time.monotonic(), self.usable()
+        for i, job in enumerate(self.waiting):
+            if node not in job.nodes or usable <= job.nodes or now >= job.anywhere_from:
+                del self.waiting[i]
+                return job
+        return None
 
     def fill(self):
         now = time.monotonic()
-        resources, slots = self.slots()
-        self.progress.note = "" if slots else "; no node has room for a worker"
         self.waiting.extendleft(job for job in self.later if job.not_before <= now)
         self.later = [job for job in self.later if job.not_before > now]
-        while slots and self.waiting and len(self.running) < (self.options.workers or AHEAD * slots):
-            jobs = self.batch(self.options.workers or slots)
-            reference = self.task.options(max_retries=0, **resources, **self.elsewhere(jobs[0])).remote(
-                self.store.top, [job.index for job in jobs], self.options.stall, "num_gpus" in resources)
-            self.running[reference] = jobs
+        self.begin_workers()
+        for hand in self.hands:
+            if hand.is_there and not hand.job and self.waiting:
+                hand.job = self.pick(hand.node)
+                if hand.job:
+                    self.asked[hand.worker.do.remote(asdict(hand.job.shard))] = hand
+        self.progress.note = ("; no node has room for a worker" if not self.rooms else
+                              "" if any(hand.is_there for hand in self.hands) else "; no worker has begun yet")
 
     # ---- how it went ----
-
-    def outcome(self, reference):
-        """As attempt() has it."""
-        try:
-            return self.ray.get(reference)
-        except self.ray.exceptions.RayError as error:
-            return KILLED, "", f"{type(error).__name__}: its process or its node was lost", None
 
     def take(self, job, row):
         if row["status"] == DONE:
             self.progress.done += 1
             self.progress.frames += row["frames"]
-            self.seconds += row["seconds"]
-            self.ended += 1
         else:
             self.progress.bad += 1
             self.progress.say(f"bad input: {job.shard.source}: {row['why']}")
 
     def fail(self, job, node, why):
         job.attempts += 1
-        job.nodes |= {node} - {None}
+        job.nodes.add(node)
         if job.attempts < self.options.attempts:
-            job.not_before = time.monotonic() + PAUSE_S * job.attempts
+            job.not_before = time.monotonic() + min(PAUSE_S * job.attempts, MOST_PAUSE_S)
+            job.anywhere_from = job.not_before + ELSEWHERE_S
             self.later.append(job)
         else:
             if self.store.claim(job.shard, 0):
@@ -173,48 +274,68 @@ class Engine:
             self.progress.given_up += 1
             self.progress.say(f"failed, after {job.attempts} attempts: {job.shard.name}: {why}")
 
-    def end(self, reference):
-        jobs = self.running.pop(reference)
-        code, output, error, node = self.outcome(reference)
-        rows, blamed = rows_of(output), False
-        if node is None:  # the manifest knows how far it came
-            rows = {job.shard.name: self.store.row_of(job.shard) for job in jobs}
-        why = f"killed by {signal.Signals(-code).name}" if node and code < 0 else error or f"exit status {code}"
-        for job in jobs:
-            row = rows.get(job.shard.name)
-            if row and row["status"] != TRY_AGAIN:
-                self.take(job, row)
-            elif row:
-                self.fail(job, node, row["why"])
-                blamed = True
-            elif not blamed:  # the process ended while it did this one
-                self.fail(job, node, why)
-                blamed = True
+    def note(self, job, node, row, why):
+        if row:
+            self.take(job, row)
+        else:
+            self.fail(job, node, why)
+
+    def note_in_vain(self, node, why):
+        """A beginning; once, of those that failed together."""
+        if node in self.usable():
+            self.in_vain[node] += 1
+            self.paused[node] = time.monotonic() + min(PAUSE_S * self.in_vain[node], MOST_PAUSE_S)
+            self.why_in_vain = why
+
+    def settle(self, reference):
+        """What Ray was asked for is there, or not to be had."""
+        hand = self.asked.pop(reference)
+        job, hand.job = hand.job, None
+        try:
+            answer = self.ray.get(reference)
+        except self.ray.exceptions.RayError as error:
+            self.dismiss(hand)
+            why = why_of(self.ray, error)
+            if job:  # it may have been done before
+                self.note(job, hand.node, self.store.row_of(job.shard), why)
             else:
-                self.waiting.append(job)
+                self.note_in_vain(hand.node, why)
+            return
+        if job:
+            self.note(job, hand.node, *answer)
+        else:
+            hand.is_there, self.in_vain[hand.node] = True, 0
+
+    def collect(self):
+        """Waits until something has ended, for a while."""
+        if not self.asked:
+            time.sleep(TICK_S)
+            return
+        self.ray.wait(list(self.asked), timeout=TICK_S)
+        ended, _ = self.ray.wait(list(self.asked), num_returns=len(self.asked), timeout=0)
+        for reference in ended:
+            if reference in self.asked:
+                self.settle(reference)
+
+    def is_hopeless(self):
+        """Whether no worker can begin anywhere."""
+        return not self.hands and self.rooms and all(
+            self.in_vain[node] >= self.options.attempts for node in self.rooms)
 
     def run(self):
-        while self.waiting or self.later or self.running:
+        while self.waiting or self.later or any(hand.job for hand in self.hands):
             self.fill()
-            if self.running:
-                ended, _ = self.ray.wait(list(self.running), timeout=TICK_S)
-                for reference in ended:
-                    self.end(reference)
-            else:
-                time.sleep(TICK_S)
+            self.collect()
             self.progress.draw()
+            if self.is_hopeless():
+                self.progress.say(f"no worker can begin: {self.why_in_vain}")
+                return
 
 
-def rows_of(output):
-    """By shard. A process that was killed may have left a part of one."""
-    rows = {}
-    for line in output.splitlines():
-        try:
-            row = json.loads(line)
-        except ValueError:
-            continue
-        rows[row["shard"]] = row
-    return rows
+def why_of(ray, error):
+    if isinstance(error, ray.exceptions.RayTaskError) or "creation task" in str(error):
+        return str(error).strip().splitlines()[-1]
+    return f"{type(error).__name__}: its worker or its node was lost"
 
 
 def check_address(address):
@@ -248,9 +369,11 @@ def connect(address):
 def run(store, shards, by_status, options):
     """Does what is to do; the manifest says how it went. by_status has indices of shards."""
     ray = connect(options.address)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C, and not as Ray has it
     progress = Progress(len(shards), len(by_status[DONE]), len(by_status[BAD_INPUT]), sys.stderr)
-    engine = Engine(store, [Job(index, shards[index]) for index in by_status[None]], options, progress)
-    if not engine.slots()[1]:
+    engine = Engine(store, [Job(shards[index]) for index in by_status[None]], options, progress)
+    engine.look()
+    if not engine.rooms:
         ray.shutdown()
         raise Refused(f"--cpus {options.cpus}: no node has so many processors")
     try:

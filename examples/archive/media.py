@@ -289,7 +289,8 @@ class ShardPipeline:
         return not self.plays and has_given_up(self.decoder)
 
     def lost_error(self):
-        """What the demuxer says that decodebin has let fall silent, alone with the file; or None."""
+        """What the demuxer says that decodebin has let fall silent, alone with the file; or None, such as where
+        the file is short, and read long before there is a decoder."""
         demuxers = [element.get_factory() for element in elements_of(self.decoder)
                     if "Demux" in element.get_factory().get_metadata("klass")]
         if not demuxers:
@@ -299,10 +300,20 @@ class ShardPipeline:
         for element in source, demuxer:
             pipeline.add(element)
         source.link(demuxer)
-        pipeline.set_state(Gst.State.PAUSED)
-        message = pipeline.get_bus().timed_pop_filtered(LOST_S * Gst.SECOND, Gst.MessageType.ERROR)
+
+        def lead_nowhere(_, pad):
+            sink = Gst.ElementFactory.make("fakesink")
+            pipeline.add(sink)
+            sink.sync_state_with_parent()
+            pad.link(sink.pads[0])
+
+        handler = demuxer.connect("pad-added", lead_nowhere)
+        pipeline.set_state(Gst.State.PLAYING)
+        message = pipeline.get_bus().timed_pop_filtered(
+            LOST_S * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
         pipeline.set_state(Gst.State.NULL)
-        return message
+        demuxer.disconnect(handler)
+        return message if message and message.type == Gst.MessageType.ERROR else None
 
     def end(self):
         """Without this nothing of it is ever freed: its elements hold what calls it, and it holds them."""

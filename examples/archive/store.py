@@ -43,6 +43,15 @@ class Refused(Exception):
     """What was asked for cannot be, in words for the user."""
 
 
+def shards_in(lines):
+    """As they come."""
+    for line in lines:
+        try:
+            yield Shard(**json.loads(line))
+        except (TypeError, ValueError):
+            raise Refused(f"'{line.strip()}' is no line of a plan") from None
+
+
 def digest(shard):
     return hashlib.sha256(shard.name.encode()).digest()[:8]
 
@@ -121,7 +130,7 @@ class Store:
     def shards(self):
         try:
             with open(self.plan, encoding="utf-8") as lines:
-                yield from (Shard(**json.loads(line)) for line in lines)
+                yield from shards_in(lines)
         except FileNotFoundError:
             raise Refused(f"{self.top}: no archive has been planned there") from None
 
@@ -132,7 +141,7 @@ class Store:
             for index, line in enumerate(lines):
                 count = index + 1
                 if index in wanted or every and index > indices[0] and (index - indices[0]) % every == 0:
-                    wanted[index] = Shard(**json.loads(line))
+                    wanted[index] = next(shards_in([line]))
                 elif not every and index > max(indices):
                     break
         for index, shard in wanted.items():

@@ -234,10 +234,10 @@ def do_all(store, shards, media, stall_s):
         try:
             row = do(store, shard, media, stall_s)
         except (Broken, MemoryError) as why:
-            say({"shard": shard.name, "status": TRY_AGAIN, "why": str(why) or "out of memory"})
+            say({"shard": shard.name, "status": TRY_AGAIN, "why": str(why) or "out of memory", "ends": True})
             return os.EX_TEMPFAIL
         except (OSError, Undone) as why:
-            row = {"shard": shard.name, "status": TRY_AGAIN, "why": str(why)}
+            row = {"shard": shard.name, "status": TRY_AGAIN, "why": str(why), "ends": False}
         say(row)
         if row["status"] == TRY_AGAIN:
             status = os.EX_TEMPFAIL
@@ -251,7 +251,8 @@ def stop(number, _):
 
 
 def work(store, shards, stall_s):
-    """The exit status. A line is printed for each shard: its row, or what is wrong."""
+    """The exit status. A line is printed for each shard: its row; or what is wrong, and whether it ends the
+    process."""
     for number in signal.SIGTERM, signal.SIGINT:
         signal.signal(number, stop)
     try:

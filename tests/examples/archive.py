@@ -253,6 +253,39 @@ def check_bad_input(folder, clip):
     assert [row["status"] for row in rows(out) if row["shard"] == "cut.mp4"] == ["bad input", "done"]
 
 
+# A plug-in that takes long to be loaded, as those of GPUs do, when decodebin looks for what comes next.
+LATE = """
+import runpy, sys, time
+sys.path.insert(0, sys.argv[1])
+import media
+made, late = media.ShardPipeline.__init__, []
+
+def load(*_):
+    if not late:
+        late.append(True)
+        time.sleep(4)
+    return True
+
+def make(self, *args):
+    made(self, *args)
+    self.decoder.connect("autoplug-continue", load)
+
+media.ShardPipeline.__init__ = make
+sys.argv[:2] = [sys.argv[1] + "/archive.py"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def check_late_decoder(folder, _):
+    """A file that has been read as a whole before there is a decoder is not bad."""
+    clip, out = folder / "short.mp4", folder / "late"
+    launch("videotestsrc num-buffers=1 ! openh264enc ! h264parse ! mp4mux", clip)
+    plan(out, clip)
+    done = subprocess.run([sys.executable, "-c", LATE, PROGRAM.parent, "work", out, "0"], capture_output=True,
+                          text=True, timeout=100)
+    assert done.returncode == DONE and [row["frames"] for row in rows(out)] == [1], done
+
+
 def check_try_again(folder, clip):
     """What the machine is to blame for: 75, no row and no result."""
     gone = folder / "gone.mp4"
@@ -319,6 +352,15 @@ def check_several(folder, clip):
     few = resource.RLIMIT_NOFILE, (50, 50)
     done = archive("work", out, *range(count), preexec_fn=lambda: resource.setrlimit(*few))
     assert done.returncode == BAD_INPUT and len(done.stdout.splitlines()) == count > 40, done
+
+    # Or as they come.
+    out = folder / "of-lines"
+    plan(out, clip)
+    given = archive("work", out, "-", input=(out / "shards.jsonl").read_text())
+    assert given.returncode == DONE and given.stdout == (out / "manifest.jsonl").read_text(), given
+    assert archive("work", out, "-", input="").returncode == DONE
+    refused = archive("work", out, "-", input="{}\n")
+    assert refused.returncode == REFUSED and "'{}' is no line of a plan" in refused.stderr, refused
 
     out = folder / "of-broken"
     plan(out, clip, folder / "other.mp4", recipe="gpuccl ! identity error-after=5")
@@ -399,6 +441,7 @@ def check_refused(folder, clip):
             (("plan", clip, *recipe, "--out", out, "--split", "0"), "'0' must be a number from 1 to 1000000"),
             (("plan", clip, *recipe, "--out", out, "--video", "gif"), "mjpeg"),
             (("work", out), "SHARD"),
+            (("work", clip.parent / "poster", "-", 0), "- goes with no other SHARD"),
             (("work", folder / "nix", 0), "no archive has been planned there"),
             (("work", out, -1), "must be a number from 0"),
             (("status", foreign), "no archive has been planned there")):
@@ -445,7 +488,7 @@ def main():
         make_clip(folder / "other.mp4", "snow")
         for check in (check_recipes, check_videos, check_without_rate, check_split,
                       check_split_reordered, check_formats, check_sources, check_bad_input,
-                      check_try_again, check_several, check_killed, check_torn_row, check_refused):
+                      check_late_decoder, check_try_again, check_several, check_killed, check_torn_row, check_refused):
             begin_s = time.monotonic()
             check(folder, clip)
             print(f"{check.__name__}: {time.monotonic() - begin_s:.1f} s")

@@ -5,8 +5,10 @@ same bytes, and each shard has one row.
 
 usage: archive_ray.py PROGRAM PYTHON-WITH-RAY     GPV_TEST_FULL=1 does everything with every number of nodes
 """
+import argparse
 import collections
 import hashlib
+import io
 import json
 import os
 import shlex
@@ -87,12 +89,29 @@ class Run:
         assert f"{CLIPS} shards: {CLIPS - 1} done, with {(CLIPS - 1) * FRAMES} frames; 1 of bad input; 0 to do" \
             in self.said, self.said
         assert not list((self.out / "partial").iterdir())
+        until = time.monotonic() + 10
+        while left := processes_of(self.out):
+            assert time.monotonic() < until, f"{left} are left behind"
+            time.sleep(0.1)
         digests = self.digests()
         assert len(digests) == 2 * (CLIPS - 1), digests
         for row in rows:
             if row["status"] == "done":
                 assert set(row["sha256"].values()) <= set(digests.values()), row
         return digests
+
+
+def processes_of(out):
+    """That do shards of it."""
+    wanted = f"\0work\0{out}\0".encode()
+    return [path.parent.name for path in Path("/proc").glob("[0-9]*/cmdline") if wanted in read(path)]
+
+
+def read(path):
+    try:
+        return path.read_bytes()
+    except OSError:  # it has just ended
+        return b""
 
 
 def lives(pid):
@@ -148,6 +167,85 @@ def check_no_room(clips, folder, address):
     assert done.returncode == 2 and "--address 127.0.0.1:9: " in done.stderr, done
 
 
+# ---- the engine alone, with workers that only say where they are ----
+
+WORKERS = """
+import engine, ray, time
+
+class Fails(engine.Worker):
+    def do(self, shard):
+        return None, "on purpose"
+
+class Slow(engine.Worker):
+    def do(self, shard):
+        time.sleep(0.3)
+        return {"shard": shard["name"], "status": "done", "frames": 1, "on": ray.get_runtime_context().get_node_id()}, None
+
+class Broken(engine.Worker):
+    def __init__(self, *_):
+        raise OSError("no room for it")
+
+"""
+
+
+def engine_of(folder, worker, count, attempts):
+    """With so many shards, of which none is there; and what it says."""
+    import engine
+    import workers
+    from store import Shard, Store
+    engine.Worker = getattr(workers, worker)
+    said = io.StringIO()
+    store = Store.make(folder / worker, {"recipe": "none", "suffix": None})
+    jobs = [engine.Job(Shard(f"{i}.webm", f"/{i}.webm", 1, 1)) for i in range(count)]
+    options = argparse.Namespace(stall=60, attempts=attempts, workers=None, cpus=1, gpus=1)
+    return engine.Engine(store, jobs, options, engine.Progress(count, 0, 0, said)), jobs, said
+
+
+def check_retries(folder, _):
+    """A job that has failed goes to the other node, which has no worker yet, and is given up at last."""
+    hands, jobs, said = engine_of(folder, "Fails", 1, attempts=2)
+    hands.run()
+    assert len(jobs[0].nodes) == 2 and jobs[0].attempts == 2, "it was tried on one node alone"
+    assert "failed, after 2 attempts: 0.webm: on purpose" in said.getvalue(), said.getvalue()
+
+
+def check_no_beginning(folder, _):
+    """Where no worker can begin the run ends and says why."""
+    hands, _, said = engine_of(folder, "Broken", 3, attempts=2)
+    hands.run()
+    assert len(hands.waiting) == 3, "a worker that cannot begin has done something"
+    assert said.getvalue() == "no worker can begin: OSError: no room for it\n", said.getvalue()
+
+
+def check_gpu_joins(folder, cluster):
+    """Where a host with a GPU joins it does the rest."""
+    hands, _, _ = engine_of(folder, "Slow", 12, attempts=2)
+    done, joined, take = [], [], hands.take
+
+    def take_and_join(job, row):
+        take(job, row)
+        done.append(row["on"])
+        if len(done) == 2:
+            joined.append(cluster.add_node(num_cpus=0, num_gpus=1))
+
+    hands.take = take_and_join
+    hands.run()
+    cluster.remove_node(joined[0])
+    # What was begun elsewhere before is ended there.
+    assert len(done) == hands.progress.done == 12 and done[4:] == [joined[0].node_id] * 8, (done, joined)
+
+
+def check_engine(folder, cluster):
+    import ray
+    sys.path[:0] = os.environ["PYTHONPATH"].split(":")
+    ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
+    try:
+        for check in check_retries, check_no_beginning, check_gpu_joins:
+            check(folder, cluster)
+    finally:
+        ray.shutdown()
+
+
 def on_cluster(clips, folder, count, disturbances):
     """The results of a cluster of so many nodes, after each disturbance."""
     from ray.cluster_utils import Cluster
@@ -157,6 +255,8 @@ def on_cluster(clips, folder, count, disturbances):
     results = []
     try:
         check_no_room(clips, folder, cluster.address)
+        if count == 2:
+            check_engine(folder, cluster)
         for disturb in disturbances:
             if disturb is remove_node and len(nodes) == 1:
                 continue
@@ -175,6 +275,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         make_clips(folder / "clips")
+        (folder / "workers.py").write_text(WORKERS)
+        os.environ["PYTHONPATH"] = f"{Path(PROGRAM).parent}:{folder}"
         results = []
         for count, disturbances in (ALL if "GPV_TEST_FULL" in os.environ else SOME).items():
             results += on_cluster(folder / "clips", folder, count, disturbances)
