@@ -16,6 +16,7 @@ from store import BAD_INPUT, DONE, TRY_AGAIN, Refused
 ARCHIVE = Path(__file__).with_name("archive.py")
 PAUSE_S, MOST_PAUSE_S = 1, 30  # before another attempt, times the attempts before
 ELSEWHERE_S = 60  # how long a shard that has failed waits for another node
+BEGIN_S = 60  # how long a worker may take to begin, where another node has room
 TICK_S, LINE_S = 0.5, 10  # how often progress is drawn in a terminal, and written elsewhere
 CONNECT_S = 10
 END_S = 60  # how long a process that has failed may take to end
@@ -48,8 +49,8 @@ class Worker:
 
         self.errors = tempfile.TemporaryFile()
         self.process = subprocess.Popen(
-            self.command, encoding="utf-8", errors="replace", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
-            env=self.variables, preexec_fn=die_with_parent)
+            self.command, encoding="utf-8", errors="replace", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=self.errors, env=self.variables, preexec_fn=die_with_parent)
 
     def end(self):
         """The exit status, and the last line of errors."""
@@ -147,7 +148,7 @@ class Hand:
 
     def __init__(self, worker, node, resources):
         self.worker, self.node, self.resources = worker, node, resources
-        self.is_there, self.job = False, None
+        self.is_there, self.job, self.begun = False, None, time.monotonic()
 
 
 def seats(there, each):
@@ -163,6 +164,7 @@ class Engine:
         self.hands, self.asked = [], {}  # by what Ray has been asked for: to be there, or to do a job
         self.resources, self.rooms = None, {}  # of a worker; how many a node has room for
         self.in_vain, self.paused = Counter(), {}  # beginnings on a node since one went well, and until when not
+        self.why_in_vain = ""
 
     # ---- workers ----
 
@@ -196,6 +198,19 @@ class Engine:
         self.asked = {reference: other for reference, other in self.asked.items() if other is not hand}
         self.ray.kill(hand.worker)  # also one that is dead: what is left of it could keep its GPU
 
+    def free(self):
+        """For how many more workers which nodes have room."""
+        taken = Counter(hand.node for hand in self.hands)
+        return {node: self.rooms[node] - taken[node] for node in self.usable() if self.rooms[node] > taken[node]}
+
+    def dismiss_late(self):
+        """Workers that do not begin, such as where others of the cluster take the room, if there is room elsewhere."""
+        now = time.monotonic()
+        for hand in [hand for hand in self.hands if not hand.is_there and now - hand.begun > BEGIN_S]:
+            if self.free().keys() - {hand.node}:
+                self.dismiss(hand)
+                self.paused[hand.node] = now + MOST_PAUSE_S
+
     def wanted(self):
         """A node for a job that has failed wherever there are workers; or None."""
         manned, usable = {hand.node for hand in self.hands}, self.usable()
@@ -216,14 +231,9 @@ class Engine:
         idle = [hand for hand in self.hands if hand.is_there and not hand.job]
         if wanted and idle and len(self.hands) >= most:
             self.dismiss(idle[0])
-        taken, usable = Counter(hand.node for hand in self.hands), self.usable()
-        while len(self.hands) < most:
-            free = {node: self.rooms[node] - taken[node] for node in usable if self.rooms[node] > taken[node]}
-            if not free:
-                break
-            node = wanted if wanted in free else max(free, key=free.get)
-            self.begin(node)
-            taken[node] += 1
+        self.dismiss_late()
+        while len(self.hands) < most and (free := self.free()):
+            self.begin(wanted if wanted in free else max(free, key=free.get))
             wanted = None
 
     # ---- giving work ----

@@ -179,7 +179,8 @@ class Fails(engine.Worker):
 class Slow(engine.Worker):
     def do(self, shard):
         time.sleep(0.3)
-        return {"shard": shard["name"], "status": "done", "frames": 1, "on": ray.get_runtime_context().get_node_id()}, None
+        on = ray.get_runtime_context().get_node_id()
+        return {"shard": shard["name"], "status": "done", "frames": 1, "on": on}, None
 
 class Broken(engine.Worker):
     def __init__(self, *_):
@@ -217,6 +218,24 @@ def check_no_beginning(folder, _):
     assert said.getvalue() == "no worker can begin: OSError: no room for it\n", said.getvalue()
 
 
+def check_room_taken(folder, _):
+    """A worker for which a node has no room after all begins on another one."""
+    import engine
+    import ray
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+    engine.BEGIN_S = 2
+    hands, _, _ = engine_of(folder, "Slow", 1, attempts=2)
+    hands.look()
+    free = hands.free()
+    first = max(free, key=free.get)
+    other = ray.remote(engine.Worker).options(
+        num_cpus=1, scheduling_strategy=NodeAffinitySchedulingStrategy(first, soft=False)).remote("", 1, False)
+    assert ray.get(other.is_there.remote())
+    hands.run()
+    ray.kill(other)
+    assert hands.progress.done == 1 and [hand.node for hand in hands.hands] == list(free.keys() - {first})
+
+
 def check_gpu_joins(folder, cluster):
     """Where a host with a GPU joins it does the rest."""
     hands, _, _ = engine_of(folder, "Slow", 12, attempts=2)
@@ -240,7 +259,7 @@ def check_engine(folder, cluster):
     sys.path[:0] = os.environ["PYTHONPATH"].split(":")
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     try:
-        for check in check_retries, check_no_beginning, check_gpu_joins:
+        for check in check_retries, check_no_beginning, check_room_taken, check_gpu_joins:
             check(folder, cluster)
     finally:
         ray.shutdown()
