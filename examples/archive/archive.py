@@ -134,8 +134,9 @@ def work(args):
         raise Refused("- goes with no other SHARD, and not with --every")
     if args.every and len(args.shards) > 1:
         raise Refused(f"--every goes with one SHARD, not with {len(args.shards)}")
-    shards = shards_in(sys.stdin) if "-" in args.shards else store.picked(args.shards, args.every)
-    return worker.work(store, shards, args.stall)
+    reads = "-" in args.shards
+    shards = shards_in(sys.stdin) if reads else store.picked(args.shards, args.every)
+    return worker.work(store, shards, args.stall, greets=reads)
 
 
 def run(args):

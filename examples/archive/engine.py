@@ -14,7 +14,8 @@ from pathlib import Path
 from store import BAD_INPUT, DONE, TRY_AGAIN, Refused
 
 ARCHIVE = Path(__file__).with_name("archive.py")
-PAUSE_S, MOST_PAUSE_S = 1, 30  # before another attempt, times the attempts before
+PAUSE_S, MOST_PAUSE_S = 1, 30  # before another attempt, of a shard or on a node, times those before; and at most
+HOPELESS = 10  # failures in a row on each node, when no worker is there
 ELSEWHERE_S = 60  # how long a shard that has failed waits for another node
 BEGIN_S = 60  # how long a worker may take to begin, where another node has room
 TICK_S, LINE_S = 0.5, 10  # how often progress is drawn in a terminal, and written elsewhere
@@ -34,7 +35,8 @@ class Worker:
         self.process = self.errors = None
 
     def is_there(self):
-        return True
+        """With its process, or raises what is wrong with this host."""
+        self.begin()
 
     def begin(self):
         import ctypes
@@ -51,6 +53,9 @@ class Worker:
         self.process = subprocess.Popen(
             self.command, encoding="utf-8", errors="replace", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             stderr=self.errors, env=self.variables, preexec_fn=die_with_parent)
+        if not self.line_with("library"):
+            code, error = self.end()
+            raise OSError(error or f"the worker's process ended with status {code}")
 
     def end(self):
         """The exit status, and the last line of errors."""
@@ -60,27 +65,30 @@ class Worker:
             process.communicate(timeout=END_S)
         except subprocess.TimeoutExpired:
             process.kill()
-            process.wait()
+            process.wait(END_S)
         self.errors.seek(max(self.errors.seek(0, os.SEEK_END) - ERROR_BYTES, 0))
         errors = self.errors.read().decode(errors="replace").strip().splitlines()
         self.errors.close()
         return process.returncode, errors[-1] if errors else ""
 
+    def line_with(self, key, value=None):
+        """What the process says next that has the key, and the value; None where it ends, perhaps in the middle
+        of a line. Plug-ins may say something else."""
+        for line in self.process.stdout:
+            try:
+                said = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(said, dict) and key in said and value in (None, said[key]):
+                return said
+        return None
+
     def answer(self, shard):
-        """What the process says of it; None where it ends, perhaps in the middle of a line. Plug-ins may say
-        something else."""
         try:
             print(json.dumps(shard), file=self.process.stdin, flush=True)
         except BrokenPipeError:
             return None
-        for line in self.process.stdout:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
-            if isinstance(row, dict) and row.get("shard") == shard["name"]:
-                return row
-        return None
+        return self.line_with("shard", shard["name"])
 
     def do(self, shard):
         """Of what a line of the plan has: the row of the manifest, or else why there is none."""
@@ -148,7 +156,7 @@ class Hand:
 
     def __init__(self, worker, node, resources):
         self.worker, self.node, self.resources = worker, node, resources
-        self.is_there, self.job, self.begun = False, None, time.monotonic()
+        self.is_there, self.job, self.asked_at = False, None, time.monotonic()
 
 
 def seats(there, each):
@@ -162,14 +170,19 @@ class Engine:
         self.ray, self.store, self.options, self.progress = ray, store, options, progress
         self.waiting, self.later = deque(jobs), []  # those that have failed are in front
         self.hands, self.asked = [], {}  # by what Ray has been asked for: to be there, or to do a job
-        self.resources, self.rooms = None, {}  # of a worker; how many a node has room for
-        self.in_vain, self.paused = Counter(), {}  # beginnings on a node since one went well, and until when not
-        self.why_in_vain = ""
+        self.resources, self.rooms, self.looked_at = None, {}, 0  # of a worker; how many a node has room for
+        # What went wrong on a node since something went well there, and how often a worker was late.
+        self.failures, self.late = Counter(), Counter()
+        self.paused = {}  # a node, until then
+        self.why = ""  # the last failure
 
     # ---- workers ----
 
     def look(self):
         """Where there is room: for a GPU for each worker where there is one, else for processors."""
+        if time.monotonic() - self.looked_at < TICK_S:
+            return
+        self.looked_at = time.monotonic()
         there = {node["NodeID"]: node["Resources"] for node in self.ray.nodes() if node["Alive"]}
         self.resources, self.rooms = None, {}
         for kind, key, each in ("GPU", "num_gpus", self.options.gpus), ("CPU", "num_cpus", self.options.cpus):
@@ -179,10 +192,17 @@ class Engine:
                 self.resources, self.rooms = {"num_cpus": 0, key: each}, rooms
                 return
 
+    def is_paused(self, node):
+        return self.paused.get(node, 0) > time.monotonic()
+
     def usable(self):
         """Nodes where a worker may begin now."""
-        now = time.monotonic()
-        return {node for node in self.rooms if self.paused.get(node, 0) <= now}
+        return {node for node in self.rooms if not self.is_paused(node)}
+
+    def best(self, nodes):
+        """Where the next worker begins."""
+        free = self.free()
+        return min(nodes, key=lambda node: (self.failures[node] + self.late[node], -free.get(node, 0)))
 
     def begin(self, node):
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -204,45 +224,50 @@ class Engine:
         return {node: self.rooms[node] - taken[node] for node in self.usable() if self.rooms[node] > taken[node]}
 
     def dismiss_late(self):
-        """Workers that do not begin, such as where others of the cluster take the room, if there is room elsewhere."""
+        """A worker that does not begin, such as where others of the cluster take the room, if there is room
+        elsewhere."""
         now = time.monotonic()
-        for hand in [hand for hand in self.hands if not hand.is_there and now - hand.begun > BEGIN_S]:
-            if self.free().keys() - {hand.node}:
-                self.dismiss(hand)
-                self.paused[hand.node] = now + MOST_PAUSE_S
+        for hand in self.hands:
+            if not hand.is_there and now - hand.asked_at > BEGIN_S * (1 + self.late[hand.node]):
+                if self.free().keys() - {hand.node}:
+                    self.dismiss(hand)
+                    self.late[hand.node] += 1
+                    self.paused[hand.node] = now + MOST_PAUSE_S
+                    return
 
     def wanted(self):
         """A node for a job that has failed wherever there are workers; or None."""
-        manned, usable = {hand.node for hand in self.hands}, self.usable()
+        now, manned, usable = time.monotonic(), {hand.node for hand in self.hands}, self.usable()
         for job in takewhile(lambda job: job.nodes, self.waiting):
-            if manned <= job.nodes and usable - job.nodes:
-                return min(usable - job.nodes)
+            if now < job.anywhere_from and manned <= job.nodes and usable - job.nodes:
+                return self.best(usable - job.nodes)
         return None
 
     def begin_workers(self):
         """As many as there is room for, and something to do."""
-        self.look()
         for hand in [hand for hand in self.hands if not hand.job]:
             if hand.node not in self.rooms or hand.resources != self.resources:
                 self.dismiss(hand)
-        jobs = len(self.waiting) + len(self.later) + sum(bool(hand.job) for hand in self.hands)
-        most = min(jobs, self.options.workers or jobs)
-        wanted = self.wanted()
-        idle = [hand for hand in self.hands if hand.is_there and not hand.job]
-        if wanted and idle and len(self.hands) >= most:
-            self.dismiss(idle[0])
         self.dismiss_late()
-        while len(self.hands) < most and (free := self.free()):
-            self.begin(wanted if wanted in free else max(free, key=free.get))
-            wanted = None
+        jobs = len(self.waiting) + len(self.later) + sum(bool(hand.job) for hand in self.hands)
+        most = self.options.workers or jobs
+        wanted = self.wanted()
+        if wanted:
+            idle = [hand for hand in self.hands if hand.is_there and not hand.job]
+            if self.options.workers and len(self.hands) >= most and idle:
+                self.dismiss(idle[0])
+            if not self.options.workers or len(self.hands) < most:
+                self.begin(wanted)
+        while len(self.hands) < min(most, jobs) and (free := self.free()):
+            self.begin(self.best(free))
 
     # ---- giving work ----
 
     def pick(self, node):
         """A job for a worker there: one that has failed there only where there is no other node for it."""
-        now, usable = time.monotonic(), self.usable()
+        now, others = time.monotonic(), self.usable() | {hand.node for hand in self.hands if hand.is_there}
         for i, job in enumerate(self.waiting):
-            if node not in job.nodes or usable <= job.nodes or now >= job.anywhere_from:
+            if node not in job.nodes or others <= job.nodes or now >= job.anywhere_from:
                 del self.waiting[i]
                 return job
         return None
@@ -251,14 +276,18 @@ class Engine:
         now = time.monotonic()
         self.waiting.extendleft(job for job in self.later if job.not_before <= now)
         self.later = [job for job in self.later if job.not_before > now]
-        self.begin_workers()
-        for hand in self.hands:
-            if hand.is_there and not hand.job and self.waiting:
+        self.look()
+        ready = [hand for hand in self.hands if hand.is_there and not hand.job and hand.resources == self.resources]
+        # One that keeps failing leaves the work to others, if there are some.
+        well = any(hand.is_there and not self.is_paused(hand.node) for hand in self.hands)
+        for hand in ready:
+            if self.waiting and not (well and self.is_paused(hand.node)):
                 hand.job = self.pick(hand.node)
                 if hand.job:
                     self.asked[hand.worker.do.remote(asdict(hand.job.shard))] = hand
+        self.begin_workers()
         self.progress.note = ("; no node has room for a worker" if not self.rooms else
-                              "" if any(hand.is_there for hand in self.hands) else "; no worker has begun yet")
+                              "" if any(hand.is_there for hand in self.hands) else "; no worker at the moment")
 
     # ---- how it went ----
 
@@ -270,6 +299,16 @@ class Engine:
             self.progress.bad += 1
             self.progress.say(f"bad input: {job.shard.source}: {row['why']}")
 
+    def give_up(self, job, why):
+        try:
+            if self.store.claim(job.shard, 0):
+                self.store.sweep(job.shard)
+                self.store.release(job.shard)
+        except OSError:  # the next worker that takes the shard does it
+            pass
+        self.progress.given_up += 1
+        self.progress.say(f"failed, after {job.attempts} attempts: {job.shard.name}: {why}")
+
     def fail(self, job, node, why):
         job.attempts += 1
         job.nodes.add(node)
@@ -278,24 +317,18 @@ class Engine:
             job.anywhere_from = job.not_before + ELSEWHERE_S
             self.later.append(job)
         else:
-            if self.store.claim(job.shard, 0):
-                self.store.sweep(job.shard)
-                self.store.release(job.shard)
-            self.progress.given_up += 1
-            self.progress.say(f"failed, after {job.attempts} attempts: {job.shard.name}: {why}")
+            self.give_up(job, why)
 
-    def note(self, job, node, row, why):
-        if row:
-            self.take(job, row)
-        else:
-            self.fail(job, node, why)
+    def went_well(self, node):
+        self.failures[node] = self.late[node] = 0
+        self.paused.pop(node, None)
 
-    def note_in_vain(self, node, why):
-        """A beginning; once, of those that failed together."""
-        if node in self.usable():
-            self.in_vain[node] += 1
-            self.paused[node] = time.monotonic() + min(PAUSE_S * self.in_vain[node], MOST_PAUSE_S)
-            self.why_in_vain = why
+    def went_wrong(self, node, why):
+        """Once, of what failed together."""
+        self.why = why
+        if not self.is_paused(node):
+            self.failures[node] += 1
+            self.paused[node] = time.monotonic() + min(PAUSE_S * self.failures[node], MOST_PAUSE_S)
 
     def settle(self, reference):
         """What Ray was asked for is there, or not to be had."""
@@ -305,16 +338,21 @@ class Engine:
             answer = self.ray.get(reference)
         except self.ray.exceptions.RayError as error:
             self.dismiss(hand)
-            why = why_of(self.ray, error)
-            if job:  # it may have been done before
-                self.note(job, hand.node, self.store.row_of(job.shard), why)
-            else:
-                self.note_in_vain(hand.node, why)
-            return
-        if job:
-            self.note(job, hand.node, *answer)
+            # A shard may have been done before.
+            answer = job and self.store.row_of(job.shard), why_of(self.ray, error)
+            self.went_wrong(hand.node, answer[1])
         else:
-            hand.is_there, self.in_vain[hand.node] = True, 0
+            if not job:
+                hand.is_there = True
+        if not job:
+            return
+        row, why = answer
+        if row:
+            self.went_well(hand.node)
+            self.take(job, row)
+        else:
+            self.went_wrong(hand.node, why)
+            self.fail(job, hand.node, why)
 
     def collect(self):
         """Waits until something has ended, for a while."""
@@ -329,8 +367,7 @@ class Engine:
 
     def is_hopeless(self):
         """Whether no worker can begin anywhere."""
-        return not self.hands and self.rooms and all(
-            self.in_vain[node] >= self.options.attempts for node in self.rooms)
+        return not self.hands and self.rooms and all(self.failures[node] >= HOPELESS for node in self.rooms)
 
     def run(self):
         while self.waiting or self.later or any(hand.job for hand in self.hands):
@@ -338,7 +375,7 @@ class Engine:
             self.collect()
             self.progress.draw()
             if self.is_hopeless():
-                self.progress.say(f"no worker can begin: {self.why_in_vain}")
+                self.progress.say(f"no worker can begin: {self.why}")
                 return
 
 
@@ -371,7 +408,7 @@ def connect(address):
     check_address(address)
     try:
         ray.init(address=address, log_to_driver=False, logging_level="ERROR")
-    except (ConnectionError, RuntimeError, ValueError) as error:
+    except (ConnectionError, RuntimeError, ValueError, ray.exceptions.RayError) as error:
         raise Refused(f"--address {address}: {error}") from None
     return ray
 

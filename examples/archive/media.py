@@ -120,10 +120,14 @@ def has_elements():
     return Gst.Registry.get().find_plugin("gpuvision") is not None
 
 
-def processing(recipe, encoder):
-    """That as a bin."""
+def check_elements():
     if not has_elements():
         raise Unusable("GStreamer does not find the elements of gpuvision; see docs/install.md")
+
+
+def processing(recipe, encoder):
+    """That as a bin."""
+    check_elements()
     try:
         made = Gst.parse_bin_from_description(described(recipe, encoder), True)
     except GLib.Error as error:

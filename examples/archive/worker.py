@@ -250,13 +250,26 @@ def stop(number, _):
     raise Broken(f"ended by {signal.Signals(number).name}")
 
 
-def work(store, shards, stall_s):
+def greet(media):
+    """Says that this process can do shards, as it gets them one by one."""
+    try:
+        media.check_elements()
+    except media.Unusable as why:
+        raise Broken(str(why)) from None
+    print(json.dumps({"library": media.version()}), flush=True)
+
+
+def work(store, shards, stall_s, greets):
     """The exit status. A line is printed for each shard: its row; or what is wrong, and whether it ends the
     process."""
     for number in signal.SIGTERM, signal.SIGINT:
         signal.signal(number, stop)
     try:
+        signal.alarm(stall_s + STUCK_S)
         import media
+        signal.alarm(0)
+        if greets:
+            greet(media)
         return do_all(store, shards, media, stall_s)
     except (Broken, OSError, SystemExit) as why:  # between two shards, or without GStreamer
         print(f"archive.py: {why}", file=sys.stderr)

@@ -357,8 +357,13 @@ def check_several(folder, clip):
     out = folder / "of-lines"
     plan(out, clip)
     given = archive("work", out, "-", input=(out / "shards.jsonl").read_text())
-    assert given.returncode == DONE and given.stdout == (out / "manifest.jsonl").read_text(), given
+    ready, *given_rows = given.stdout.splitlines(keepends=True)
+    assert given.returncode == DONE and list(json.loads(ready)) == ["library"], given
+    assert "".join(given_rows) == (out / "manifest.jsonl").read_text(), given
     assert archive("work", out, "-", input="").returncode == DONE
+    nowhere = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": str(folder / "registry")}
+    done = archive("work", out, "-", input="", env=nowhere)
+    assert (done.returncode, done.stdout) == (TRY_AGAIN, "") and "elements of gpuvision" in done.stderr, done
     refused = archive("work", out, "-", input="{}\n")
     assert refused.returncode == REFUSED and "'{}' is no line of a plan" in refused.stderr, refused
 

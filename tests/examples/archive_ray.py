@@ -171,51 +171,68 @@ def check_no_room(clips, folder, address):
 
 WORKERS = """
 import engine, ray, time
+from engine import Worker
 
-class Fails(engine.Worker):
+class Nothing(Worker):
+    def is_there(self):
+        pass
+
+class Fails(Nothing):
     def do(self, shard):
         return None, "on purpose"
 
-class Slow(engine.Worker):
+class Slow(Nothing):
     def do(self, shard):
         time.sleep(0.3)
         on = ray.get_runtime_context().get_node_id()
         return {"shard": shard["name"], "status": "done", "frames": 1, "on": on}, None
-
-class Broken(engine.Worker):
-    def __init__(self, *_):
-        raise OSError("no room for it")
-
 """
 
 
-def engine_of(folder, worker, count, attempts):
+def driver_of(folder, worker, count, workers=None):
     """With so many shards, of which none is there; and what it says."""
     import engine
-    import workers
+    import workers as stubs
     from store import Shard, Store
-    engine.Worker = getattr(workers, worker)
+    engine.Worker = getattr(stubs, worker)
     said = io.StringIO()
     store = Store.make(folder / worker, {"recipe": "none", "suffix": None})
     jobs = [engine.Job(Shard(f"{i}.webm", f"/{i}.webm", 1, 1)) for i in range(count)]
-    options = argparse.Namespace(stall=60, attempts=attempts, workers=None, cpus=1, gpus=1)
+    options = argparse.Namespace(stall=60, attempts=2, workers=workers, cpus=1, gpus=1)
     return engine.Engine(store, jobs, options, engine.Progress(count, 0, 0, said)), jobs, said
 
 
 def check_retries(folder, _):
     """A job that has failed goes to the other node, which has no worker yet, and is given up at last."""
-    hands, jobs, said = engine_of(folder, "Fails", 1, attempts=2)
-    hands.run()
+    driver, jobs, said = driver_of(folder, "Fails", 1)
+    driver.run()
     assert len(jobs[0].nodes) == 2 and jobs[0].attempts == 2, "it was tried on one node alone"
     assert "failed, after 2 attempts: 0.webm: on purpose" in said.getvalue(), said.getvalue()
 
 
+def check_one_worker(folder, _):
+    """One worker for two jobs, of which each has failed on another node."""
+    driver, jobs, _ = driver_of(folder, "Slow", 2, workers=1)
+    driver.look()
+    for job, node in zip(jobs, driver.rooms):
+        job.nodes.add(node)
+        job.anywhere_from = time.monotonic() + 60
+    begin_s = time.monotonic()
+    driver.run()
+    assert driver.progress.done == 2 and time.monotonic() - begin_s < 30
+
+
 def check_no_beginning(folder, _):
     """Where no worker can begin the run ends and says why."""
-    hands, _, said = engine_of(folder, "Broken", 3, attempts=2)
-    hands.run()
-    assert len(hands.waiting) == 3, "a worker that cannot begin has done something"
-    assert said.getvalue() == "no worker can begin: OSError: no room for it\n", said.getvalue()
+    import engine
+    most, engine.HOPELESS = engine.HOPELESS, 2
+    driver, _, said = driver_of(folder, "Worker", 3)
+    driver.store.top = folder / "nowhere"
+    driver.run()
+    engine.HOPELESS = most
+    assert len(driver.waiting) == 3, "a worker that cannot begin has done something"
+    why = f"OSError: archive.py: {folder}/nowhere: no archive has been planned there"
+    assert said.getvalue() == f"no worker can begin: {why}\n", said.getvalue()
 
 
 def check_room_taken(folder, _):
@@ -223,23 +240,23 @@ def check_room_taken(folder, _):
     import engine
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-    engine.BEGIN_S = 2
-    hands, _, _ = engine_of(folder, "Slow", 1, attempts=2)
-    hands.look()
-    free = hands.free()
-    first = max(free, key=free.get)
+    most, engine.BEGIN_S = engine.BEGIN_S, 2
+    driver, _, _ = driver_of(folder, "Slow", 1)
+    driver.look()
+    first = driver.best(driver.free())
     other = ray.remote(engine.Worker).options(
         num_cpus=1, scheduling_strategy=NodeAffinitySchedulingStrategy(first, soft=False)).remote("", 1, False)
-    assert ray.get(other.is_there.remote())
-    hands.run()
+    ray.get(other.is_there.remote())
+    driver.run()
     ray.kill(other)
-    assert hands.progress.done == 1 and [hand.node for hand in hands.hands] == list(free.keys() - {first})
+    engine.BEGIN_S = most
+    assert driver.progress.done == 1 and driver.hands and all(hand.node != first for hand in driver.hands)
 
 
 def check_gpu_joins(folder, cluster):
     """Where a host with a GPU joins it does the rest."""
-    hands, _, _ = engine_of(folder, "Slow", 12, attempts=2)
-    done, joined, take = [], [], hands.take
+    driver, _, _ = driver_of(folder, "Slow", 12)
+    done, joined, take = [], [], driver.take
 
     def take_and_join(job, row):
         take(job, row)
@@ -247,11 +264,11 @@ def check_gpu_joins(folder, cluster):
         if len(done) == 2:
             joined.append(cluster.add_node(num_cpus=0, num_gpus=1))
 
-    hands.take = take_and_join
-    hands.run()
+    driver.take = take_and_join
+    driver.run()
     cluster.remove_node(joined[0])
     # What was begun elsewhere before is ended there.
-    assert len(done) == hands.progress.done == 12 and done[4:] == [joined[0].node_id] * 8, (done, joined)
+    assert len(done) == driver.progress.done == 12 and done[4:] == [joined[0].node_id] * 8, (done, joined)
 
 
 def check_engine(folder, cluster):
@@ -259,7 +276,8 @@ def check_engine(folder, cluster):
     sys.path[:0] = os.environ["PYTHONPATH"].split(":")
     ray.init(address=cluster.address, log_to_driver=False, logging_level="ERROR")
     try:
-        for check in check_retries, check_no_beginning, check_room_taken, check_gpu_joins:
+        for check in (check_retries, check_one_worker, check_no_beginning, check_room_taken,
+                      check_gpu_joins):
             check(folder, cluster)
     finally:
         ray.shutdown()

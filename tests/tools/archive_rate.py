@@ -201,6 +201,9 @@ import engine, ray
 from store import DONE, Store
 
 class Idle(engine.Worker):
+    def is_there(self):
+        pass
+
     def do(self, shard):
         return {"shard": shard["name"], "status": DONE, "frames": 1, "why": "as long as a row is, " * 30}, None
 
@@ -211,6 +214,7 @@ jobs = [engine.Job(shard) for shard in store.shards()]
 options = argparse.Namespace(stall=60, attempts=1, workers=None, cpus=1, gpus=0)
 progress = engine.Progress(len(jobs), 0, 0, open(os.devnull, "w"))
 driver = engine.Engine(store, jobs, options, progress)
+driver.look()
 while sum(hand.is_there for hand in driver.hands) < int(sys.argv[3]):
     driver.begin_workers()
     driver.collect()
