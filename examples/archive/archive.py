@@ -130,11 +130,11 @@ def plan(args):
 def work(args):
     import worker
     store = Store(args.folder)
-    if "-" in args.shards and (args.every or len(args.shards) > 1):
+    reads = "-" in args.shards
+    if reads and (args.every or len(args.shards) > 1):
         raise Refused("- goes with no other SHARD, and not with --every")
     if args.every and len(args.shards) > 1:
         raise Refused(f"--every goes with one SHARD, not with {len(args.shards)}")
-    reads = "-" in args.shards
     shards = shards_in(sys.stdin) if reads else store.picked(args.shards, args.every)
     return worker.work(store, shards, args.stall, greets=reads)
 

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Ray as the engine: it says where and when a shard is done, and brings back how it went."""
+import ctypes
 import json
+import math
 import os
 import signal
 import socket
+import subprocess
 import sys
+import tempfile
 import time
 from collections import Counter, deque
 from dataclasses import asdict
@@ -34,14 +38,8 @@ class Worker:
         self.variables = os.environ if with_gpu else {**os.environ, "CUDA_VISIBLE_DEVICES": ""}
         self.process = self.errors = None
 
-    def is_there(self):
-        """With its process, or raises what is wrong with this host."""
-        self.begin()
-
     def begin(self):
-        import ctypes
-        import subprocess
-        import tempfile
+        """The process, or raises what is wrong with this host."""
         libc, parent = ctypes.CDLL(None), os.getpid()
 
         def die_with_parent():  # which Ray kills when the driver is gone
@@ -59,7 +57,6 @@ class Worker:
 
     def end(self):
         """The exit status, and the last line of errors."""
-        import subprocess
         process, self.process = self.process, None
         try:
             process.communicate(timeout=END_S)
@@ -151,6 +148,11 @@ class Job:
         self.not_before = self.anywhere_from = 0
 
 
+def pause(failures):
+    """In seconds, behind so many."""
+    return min(PAUSE_S * failures, MOST_PAUSE_S)
+
+
 class Hand:
     """A worker as the driver sees it."""
 
@@ -169,7 +171,7 @@ class Engine:
         import ray
         self.ray, self.store, self.options, self.progress = ray, store, options, progress
         self.waiting, self.later = deque(jobs), []  # those that have failed are in front
-        self.hands, self.asked = [], {}  # by what Ray has been asked for: to be there, or to do a job
+        self.hands, self.asked = [], {}  # by what Ray has been asked for: to begin, or to do a job
         self.resources, self.rooms, self.looked_at = None, {}, 0  # of a worker; how many a node has room for
         # What went wrong on a node since something went well there, and how often a worker was late.
         self.failures, self.late = Counter(), Counter()
@@ -211,7 +213,7 @@ class Engine:
             **self.resources).remote(self.store.top, self.options.stall, "num_gpus" in self.resources)
         hand = Hand(worker, node, self.resources)
         self.hands.append(hand)
-        self.asked[worker.is_there.remote()] = hand
+        self.asked[worker.begin.remote()] = hand
 
     def dismiss(self, hand):
         self.hands.remove(hand)
@@ -228,12 +230,12 @@ class Engine:
         elsewhere."""
         now = time.monotonic()
         for hand in self.hands:
-            if not hand.is_there and now - hand.asked_at > BEGIN_S * (1 + self.late[hand.node]):
-                if self.free().keys() - {hand.node}:
-                    self.dismiss(hand)
-                    self.late[hand.node] += 1
-                    self.paused[hand.node] = now + MOST_PAUSE_S
-                    return
+            is_late = not hand.is_there and now - hand.asked_at > BEGIN_S * (1 + self.late[hand.node])
+            if is_late and self.free().keys() - {hand.node}:
+                self.dismiss(hand)
+                self.late[hand.node] += 1
+                self.paused[hand.node] = now + MOST_PAUSE_S
+                return
 
     def wanted(self):
         """A node for a job that has failed wherever there are workers; or None."""
@@ -250,14 +252,13 @@ class Engine:
                 self.dismiss(hand)
         self.dismiss_late()
         jobs = len(self.waiting) + len(self.later) + sum(bool(hand.job) for hand in self.hands)
-        most = self.options.workers or jobs
+        most = self.options.workers or math.inf
         wanted = self.wanted()
-        if wanted:
-            idle = [hand for hand in self.hands if hand.is_there and not hand.job]
-            if self.options.workers and len(self.hands) >= most and idle:
-                self.dismiss(idle[0])
-            if not self.options.workers or len(self.hands) < most:
-                self.begin(wanted)
+        idle = [hand for hand in self.hands if hand.is_there and not hand.job]
+        if wanted and idle and len(self.hands) >= most:
+            self.dismiss(idle[0])
+        if wanted and len(self.hands) < most:
+            self.begin(wanted)
         while len(self.hands) < min(most, jobs) and (free := self.free()):
             self.begin(self.best(free))
 
@@ -313,7 +314,7 @@ class Engine:
         job.attempts += 1
         job.nodes.add(node)
         if job.attempts < self.options.attempts:
-            job.not_before = time.monotonic() + min(PAUSE_S * job.attempts, MOST_PAUSE_S)
+            job.not_before = time.monotonic() + pause(job.attempts)
             job.anywhere_from = job.not_before + ELSEWHERE_S
             self.later.append(job)
         else:
@@ -328,7 +329,7 @@ class Engine:
         self.why = why
         if not self.is_paused(node):
             self.failures[node] += 1
-            self.paused[node] = time.monotonic() + min(PAUSE_S * self.failures[node], MOST_PAUSE_S)
+            self.paused[node] = time.monotonic() + pause(self.failures[node])
 
     def settle(self, reference):
         """What Ray was asked for is there, or not to be had."""

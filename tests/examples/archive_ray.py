@@ -174,7 +174,7 @@ import engine, ray, time
 from engine import Worker
 
 class Nothing(Worker):
-    def is_there(self):
+    def begin(self):
         pass
 
 class Fails(Nothing):
@@ -246,7 +246,7 @@ def check_room_taken(folder, _):
     first = driver.best(driver.free())
     other = ray.remote(engine.Worker).options(
         num_cpus=1, scheduling_strategy=NodeAffinitySchedulingStrategy(first, soft=False)).remote("", 1, False)
-    ray.get(other.is_there.remote())
+    ray.get(other.begin.remote())
     driver.run()
     ray.kill(other)
     engine.BEGIN_S = most

@@ -201,7 +201,7 @@ import engine, ray
 from store import DONE, Store
 
 class Idle(engine.Worker):
-    def is_there(self):
+    def begin(self):
         pass
 
     def do(self, shard):
@@ -277,8 +277,8 @@ def costs(args):
             taken = [("plan, each file", (whole_s - plan_s) / files),
                      ("plan --split, each file", (split_s - plan_s) / cut),
                      ("work, each further shard of a process", statistics.median(shards_s)),
-                     (f"a row of the manifest, {processes} processes", append_s(out, processes, rows_each))]
-            taken += [(f"run, handing out a shard, {idle} workers that do nothing", hand_out_s(many, idle))]
+                     (f"a row of the manifest, {processes} processes", append_s(out, processes, rows_each)),
+                     (f"run, handing out a shard, {idle} workers that do nothing", hand_out_s(many, idle))]
             taken += [(f"work, the first shards of {count} processes begun at once, together" if count > 1 else
                        "work, a process and its first shard", begin_s(folder / f"{turn}-{count}", clip, count))
                       for count in args.begin]
