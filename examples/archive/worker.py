@@ -203,8 +203,8 @@ def do_claimed(store, shard, media, stall_s):
             path.unlink(missing_ok=True)
     finally:
         store.sweep(shard)
-    earlier = store.row_of(shard)
-    if row["status"] == DONE or not earlier or earlier["status"] == DONE:
+    earlier = store.row_of(shard) if row["status"] == BAD_INPUT else None
+    if not earlier or earlier["status"] == DONE:
         store.append(row)
     return row
 

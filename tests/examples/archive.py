@@ -253,11 +253,22 @@ def check_bad_input(folder, clip):
     assert [row["status"] for row in rows(out) if row["shard"] == "cut.mp4"] == ["bad input", "done"]
 
 
+def work_patched(patch, out, shard):
+    """With code that comes before that of the program, whose modules it can import."""
+    program = f"""
+import runpy, sys
+sys.path.insert(0, sys.argv[1])
+{patch}
+sys.argv[:2] = [sys.argv[1] + "/archive.py"]
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+    return subprocess.run([sys.executable, "-c", program, PROGRAM.parent, "work", out, str(shard)],
+                          capture_output=True, text=True, timeout=100)
+
+
 # A plug-in that takes long to be loaded, as those of GPUs do, when decodebin looks for what comes next.
 LATE = """
-import runpy, sys, time
-sys.path.insert(0, sys.argv[1])
-import media
+import media, time
 made, late = media.ShardPipeline.__init__, []
 
 def load(*_):
@@ -271,8 +282,6 @@ def make(self, *args):
     self.decoder.connect("autoplug-continue", load)
 
 media.ShardPipeline.__init__ = make
-sys.argv[:2] = [sys.argv[1] + "/archive.py"]
-runpy.run_path(sys.argv[0], run_name="__main__")
 """
 
 
@@ -281,9 +290,28 @@ def check_late_decoder(folder, _):
     clip, out = folder / "short.mp4", folder / "late"
     launch("videotestsrc num-buffers=1 ! openh264enc ! h264parse ! mp4mux", clip)
     plan(out, clip)
-    done = subprocess.run([sys.executable, "-c", LATE, PROGRAM.parent, "work", out, "0"], capture_output=True,
-                          text=True, timeout=100)
+    done = work_patched(LATE, out, 0)
     assert done.returncode == DONE and [row["frames"] for row in rows(out)] == [1], done
+
+
+UNREAD = """
+from store import Store
+
+def look(self):
+    raise SystemExit("the manifest is read")
+
+Store.look = look
+"""
+
+
+def check_unread(folder, clip):
+    """Only a shard that something is there of has a process read the manifest, which may have a million rows."""
+    out = folder / "unread"
+    plan(out, clip)
+    done = work_patched(UNREAD, out, 0)
+    assert done.returncode == DONE and len(rows(out)) == 1, done
+    done = work_patched(UNREAD, out, 0)
+    assert done.returncode == TRY_AGAIN and "the manifest is read" in done.stderr, done
 
 
 def check_try_again(folder, clip):
@@ -491,9 +519,9 @@ def main():
         clip = folder / "clip.mp4"
         make_clip(clip)
         make_clip(folder / "other.mp4", "snow")
-        for check in (check_recipes, check_videos, check_without_rate, check_split,
-                      check_split_reordered, check_formats, check_sources, check_bad_input,
-                      check_late_decoder, check_try_again, check_several, check_killed, check_torn_row, check_refused):
+        for check in (check_recipes, check_videos, check_without_rate, check_split, check_split_reordered,
+                      check_formats, check_sources, check_bad_input, check_late_decoder, check_unread,
+                      check_try_again, check_several, check_killed, check_torn_row, check_refused):
             begin_s = time.monotonic()
             check(folder, clip)
             print(f"{check.__name__}: {time.monotonic() - begin_s:.1f} s")
