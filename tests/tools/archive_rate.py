@@ -29,6 +29,7 @@ RECIPE = "count-objects"
 LOOP = 60  # frames of a clip that are encoded; then they come again
 PLENTY = 200  # shards that a worker is given, of which it does those it has the time for
 EACH = 8  # shards for each worker, where all are done
+LEAST = 5  # shards of each worker in a turn
 WAIT_S = 120  # for the first shard of the last worker
 
 
@@ -132,7 +133,7 @@ def long_rates(clip, video, workers, devices, turn_s, turns):
         try:
             next_rows(rows, 0, 1, workers, running)
             for _ in range(turns):
-                found.append(rate_of(next_rows(rows, turn_s, 2, workers, running), workers))
+                found.append(rate_of(next_rows(rows, turn_s, LEAST, workers, running), workers))
         finally:
             for process in running:
                 process.send_signal(signal.SIGTERM)
