@@ -19,21 +19,22 @@ if ((SLURM_ARRAY_TASK_MAX - first + 1 != tasks)); then
     echo "slurm.sh: the array has gaps; give sbatch one without, such as --array=0-15" >&2
     exit 2
 fi
-work() { # SHARD [--every N]; 65: the manifest says what is wrong with the input
-    local code=0
-    python3 "$archive" work "$top" "$@" || code=$?
-    ((code == 0 || code == 65)) || return "$code"
-}
+count_rows() { awk '/^[{]"shard"/ { n++ } END { print n + 0 }'; }
 count=$(wc -l <"$top/shards.jsonl")
-first_shard=$((SLURM_ARRAY_TASK_ID - first))
-((first_shard < count)) || exit 0
-work "$first_shard" --every "$tasks" && exit
-# What could not be done may have kept others from it.
-again=0
-for ((shard = first_shard; shard < count; shard += tasks)); do
-    work "$shard" || again=$?
+shard=$((SLURM_ARRAY_TASK_ID - first)) again=0
+while ((shard < count)); do
+    # 65: the manifest says what is wrong with the input.
+    code=0
+    rows=$(python3 "$archive" work "$top" "$shard" --every "$tasks" | count_rows) || code=$?
+    ((code && code != 65)) || break
+    again=$code
+    # Another process does those behind the shard that has ended this one, which has no row if it crashed.
+    ended=$((rows + (code > 128)))
+    ((ended)) || break
+    shard=$((shard + ended * tasks))
 done
-((again)) || exit 0
+# 2: the arguments are wrong, on any node.
+((again && again != 2)) || exit "$again"
 # Another node may do better. What is done is not done again. SLURM_JOB_ID may be that of the whole array.
 if ((${SLURM_RESTART_COUNT:-0} < restarts)); then
     exec scontrol requeue "${SLURM_ARRAY_JOB_ID}_$SLURM_ARRAY_TASK_ID"

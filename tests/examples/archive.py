@@ -305,7 +305,7 @@ Store.look = look
 
 
 def check_unread(folder, clip):
-    """Only a shard that something is there of has a process read the manifest, which may have a million rows."""
+    """A shard that is done for the first time does not have the manifest read, which may have a million rows."""
     out = folder / "unread"
     plan(out, clip)
     done = work_patched(UNREAD, out, 0)
@@ -410,6 +410,65 @@ def begin(out, shard):
         assert time.monotonic() < until and worker.poll() is None, worker.communicate()
         time.sleep(0.02)
     return worker
+
+
+# Of the shards of one task, the second crashes its process, and the fourth has a device that is lost.
+FALLS = """
+import os, runpy, signal, sys
+program, log = {!r}, {!r}
+sys.path.insert(0, os.path.dirname(program))
+import worker
+do = worker.do
+
+def fall(store, shard, *rest):
+    if shard.name == "1.mp4":
+        os.kill(os.getpid(), signal.SIGKILL)
+    if shard.name == "3.mp4":
+        raise worker.Broken("its device is lost")
+    return do(store, shard, *rest)
+
+worker.do = fall
+with open(log, "a") as file:
+    print(*sys.argv[3:], file=file)
+sys.argv[0] = program
+runpy.run_path(program, run_name="__main__")
+"""
+
+
+def check_slurm(folder, clip):
+    """The script of a task, without Slurm: a process goes on behind the shard that has ended the one before, and
+    the task is requeued four times."""
+    source, out, bin_ = folder / "of-slurm", folder / "slurm", folder / "bin"
+    source.mkdir()
+    bin_.mkdir()
+    for i in range(6):
+        (source / f"{i}.mp4").write_bytes(clip.read_bytes())
+    plan(out, source)
+    falls, begun, requeued = folder / "falls.py", folder / "begun", folder / "requeued"
+    falls.write_text(FALLS.format(str(PROGRAM), str(begun)))
+    (bin_ / "scontrol").write_text(f"#!/bin/sh\necho $* >>{requeued}\n")
+    (bin_ / "scontrol").chmod(0o755)
+    (bin_ / "python3").symlink_to(sys.executable)
+
+    def task(program, number, tasks, restarts):
+        return subprocess.run(
+            ["bash", PROGRAM.with_name("slurm.sh"), program, out], capture_output=True, text=True, timeout=100,
+            env={**os.environ, "PATH": f"{bin_}:{os.environ['PATH']}", "SLURM_ARRAY_TASK_MIN": "5",
+                 "SLURM_ARRAY_TASK_MAX": str(4 + tasks), "SLURM_ARRAY_TASK_COUNT": str(tasks),
+                 "SLURM_ARRAY_TASK_ID": str(5 + number), "SLURM_ARRAY_JOB_ID": "7",
+                 "SLURM_RESTART_COUNT": str(restarts)})
+
+    done = task(falls, 0, 1, 3)
+    assert done.returncode == 0 and requeued.read_text() == "requeue 7_5\n", done
+    assert [row["shard"] for row in rows(out)] == ["0.mp4", "2.mp4", "4.mp4", "5.mp4"], done
+    assert begun.read_text() == "0 --every 1\n2 --every 1\n4 --every 1\n"
+    done = task(falls, 0, 1, 4)
+    assert done.returncode == TRY_AGAIN and requeued.read_text().count("requeue") == 1, done
+    for number in range(3):
+        done = task(PROGRAM, number, 3, 0)
+        assert done.returncode == DONE, done
+    assert requeued.read_text().count("requeue") == 1 and len(rows(out)) == 6
+    assert archive("status", out).returncode == DONE
 
 
 def check_killed(folder, clip):
@@ -521,7 +580,7 @@ def main():
         make_clip(folder / "other.mp4", "snow")
         for check in (check_recipes, check_videos, check_without_rate, check_split, check_split_reordered,
                       check_formats, check_sources, check_bad_input, check_late_decoder, check_unread,
-                      check_try_again, check_several, check_killed, check_torn_row, check_refused):
+                      check_try_again, check_several, check_slurm, check_killed, check_torn_row, check_refused):
             begin_s = time.monotonic()
             check(folder, clip)
             print(f"{check.__name__}: {time.monotonic() - begin_s:.1f} s")
