@@ -87,8 +87,8 @@ def arguments():
     run.add_argument("--cpus", type=number(1, 1024), default=1, metavar="N",
                      help="processors for a worker, where there is no GPU, 1 to 1024; default %(default)s")
     run.add_argument("--gpus", type=share_of_gpu, default=1, metavar="N",
-                     help="GPUs for a worker, where there are some: 0.125 puts eight on each, for GPUs with "
-                     "several video decoders; 0 uses none; 0, or 0.01 to 1; default 1")
+                     help="GPUs for a worker, where there are some: 0.125 puts eight on each, as for an "
+                     "H200; 0 uses none; 0, or 0.01 to 1; default 1")
     run.add_argument("--stall", **stall)
 
     status = commands.add_parser("status", help="says what is done, what is bad, and what is left")

@@ -9,7 +9,7 @@
 
 Many processes on many hosts use one such folder, on a file system that they share. What keeps them apart
 are locks on bytes of the manifest, far behind its end, which the kernel takes back from a process that has
-died: POSIX locks, which NFSv4 has, too.
+died: POSIX locks, which NFS has, too, from version 4.1 on.
 """
 import fcntl
 import hashlib

@@ -186,7 +186,7 @@ def keep(parts):
 def do_claimed(store, shard, media, stall_s):
     begin = time.monotonic()
     final = store.finals(shard)
-    # Where nothing has its name there is no row either, and a manifest of a million need not be read.
+    # Without its files a shard is done anew, whatever its row says, and a manifest of a million need not be read.
     row = store.row_of(shard) if all(path.exists() for path in final.values()) else None
     if row:
         return row

@@ -30,7 +30,7 @@ LOOP = 60  # frames of a clip that are encoded; then they come again
 PLENTY = 200  # shards that a worker is given, of which it does those it has the time for
 EACH = 8  # shards for each worker, where all are done
 LEAST = 5  # shards of each worker in a turn
-WAIT_S = 120  # for the first shard of the last worker
+WAIT_S = 120  # for the next row
 
 
 def launch(text):
@@ -114,14 +114,14 @@ def next_rows(rows, least_s, least, workers, running):
         counts, seconds = Counter(number(row) % workers for _, row in new), time.monotonic() - begin
         if seconds >= least_s and len(counts) == workers and min(counts.values()) >= least:
             return new
-        if seconds > least_s + WAIT_S or any(process.poll() is not None for process in running):
+        last = new[-1][0] if new else begin
+        if time.monotonic() - last > WAIT_S or any(process.poll() is not None for process in running):
             sys.exit(f"after {counts} shards one has ended, or nothing more came for {WAIT_S} s: {running[0].args}")
         time.sleep(0.005)
 
 
 def long_rates(clip, video, workers, devices, turn_s, turns):
-    """Of workers that have begun and are not near the end, as in an archive that takes hours; a turn after the
-    other of the same processes."""
+    """Of workers that have begun and are not near the end; a turn after the other of the same processes."""
     with tempfile.TemporaryDirectory() as name, open(Path(name) / "errors", "w+", encoding="utf-8") as errors:
         out = planned(Path(name), clip, PLENTY * workers, video)
         running = [subprocess.Popen(
