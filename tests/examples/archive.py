@@ -253,17 +253,20 @@ def check_bad_input(folder, clip):
     assert [row["status"] for row in rows(out) if row["shard"] == "cut.mp4"] == ["bad input", "done"]
 
 
-def work_patched(patch, out, shard):
-    """With code that comes before that of the program, whose modules it can import."""
-    program = f"""
+def patched(patch):
+    """The program, behind code that can import its modules."""
+    return f"""
 import runpy, sys
-sys.path.insert(0, sys.argv[1])
+sys.path.insert(0, {str(PROGRAM.parent)!r})
 {patch}
-sys.argv[:2] = [sys.argv[1] + "/archive.py"]
+sys.argv[0] = {str(PROGRAM)!r}
 runpy.run_path(sys.argv[0], run_name="__main__")
 """
-    return subprocess.run([sys.executable, "-c", program, PROGRAM.parent, "work", out, str(shard)],
-                          capture_output=True, text=True, timeout=100)
+
+
+def work_patched(patch, out, shard):
+    return subprocess.run([sys.executable, "-c", patched(patch), "work", out, str(shard)], capture_output=True,
+                          text=True, timeout=100)
 
 
 # A plug-in that takes long to be loaded, as those of GPUs do, when decodebin looks for what comes next.
@@ -314,6 +317,11 @@ def check_unread(folder, clip):
     assert done.returncode == TRY_AGAIN and "the manifest is read" in done.stderr, done
 
 
+def without_elements(folder):
+    """The environment of a host that lacks them."""
+    return {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": str(folder / "registry")}
+
+
 def check_try_again(folder, clip):
     """What the machine is to blame for: 75, no row and no result."""
     gone = folder / "gone.mp4"
@@ -337,8 +345,7 @@ def check_try_again(folder, clip):
         assert archive("status", folder / name).returncode == TRY_AGAIN
     out = folder / "without-elements"
     plan(out, clip)
-    nowhere = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": str(folder / "registry")}
-    done = archive("work", out, 0, env=nowhere)
+    done = archive("work", out, 0, env=without_elements(folder))
     assert done.returncode == TRY_AGAIN and "elements of gpuvision" in done.stderr, done.stderr
 
 
@@ -389,8 +396,7 @@ def check_several(folder, clip):
     assert given.returncode == DONE and list(json.loads(ready)) == ["library"], given
     assert "".join(given_rows) == (out / "manifest.jsonl").read_text(), given
     assert archive("work", out, "-", input="").returncode == DONE
-    nowhere = {**os.environ, "GST_PLUGIN_PATH": "", "GST_REGISTRY": str(folder / "registry")}
-    done = archive("work", out, "-", input="", env=nowhere)
+    done = archive("work", out, "-", input="", env=without_elements(folder))
     assert (done.returncode, done.stdout) == (TRY_AGAIN, "") and "elements of gpuvision" in done.stderr, done
     refused = archive("work", out, "-", input="{}\n")
     assert refused.returncode == REFUSED and "'{}' is no line of a plan" in refused.stderr, refused
@@ -414,10 +420,7 @@ def begin(out, shard):
 
 # Of the shards of one task, the second crashes its process, and the fourth has a device that is lost.
 FALLS = """
-import os, runpy, signal, sys
-program, log = {!r}, {!r}
-sys.path.insert(0, os.path.dirname(program))
-import worker
+import os, signal, worker
 do = worker.do
 
 def fall(store, shard, *rest):
@@ -428,11 +431,14 @@ def fall(store, shard, *rest):
     return do(store, shard, *rest)
 
 worker.do = fall
-with open(log, "a") as file:
+with open(sys.argv[2] + ".begun", "a") as file:
     print(*sys.argv[3:], file=file)
-sys.argv[0] = program
-runpy.run_path(program, run_name="__main__")
 """
+
+
+def write_script(path, text):
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
 
 
 def check_slurm(folder, clip):
@@ -444,11 +450,10 @@ def check_slurm(folder, clip):
     for i in range(6):
         (source / f"{i}.mp4").write_bytes(clip.read_bytes())
     plan(out, source)
-    falls, begun, requeued = folder / "falls.py", folder / "begun", folder / "requeued"
-    falls.write_text(FALLS.format(str(PROGRAM), str(begun)))
-    (bin_ / "scontrol").write_text(f"#!/bin/sh\necho $* >>{requeued}\n")
-    (bin_ / "scontrol").chmod(0o755)
-    (bin_ / "python3").symlink_to(sys.executable)
+    falls, requeued = folder / "falls.py", folder / "requeued"
+    falls.write_text(patched(FALLS))
+    write_script(bin_ / "scontrol", f"echo $* >>{requeued}")
+    write_script(bin_ / "python3", f'exec {sys.executable} "$@"')
 
     def task(program, number, tasks, restarts):
         return subprocess.run(
@@ -461,7 +466,7 @@ def check_slurm(folder, clip):
     done = task(falls, 0, 1, 3)
     assert done.returncode == 0 and requeued.read_text() == "requeue 7_5\n", done
     assert [row["shard"] for row in rows(out)] == ["0.mp4", "2.mp4", "4.mp4", "5.mp4"], done
-    assert begun.read_text() == "0 --every 1\n2 --every 1\n4 --every 1\n"
+    assert out.with_suffix(".begun").read_text() == "0 --every 1\n2 --every 1\n4 --every 1\n"
     done = task(falls, 0, 1, 4)
     assert done.returncode == TRY_AGAIN and requeued.read_text().count("requeue") == 1, done
     for number in range(3):
