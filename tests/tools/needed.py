@@ -8,6 +8,8 @@ import os
 import sys
 from pathlib import Path
 
+from tree import TOP
+
 
 def introspect(folder, what):
     return json.loads((Path(folder) / f"meson-info/intro-{what}.json").read_text(encoding="utf-8"))
@@ -21,6 +23,23 @@ def targets(folder, tests):
     needed = {target for test in tests for target in test["depends"]}
     return [os.path.relpath(file, Path(folder).resolve()) for target in introspect(folder, "targets")
             if target["id"] in needed for file in target["filename"]]
+
+
+def roots(folder, tests):
+    """By name of a test, the files and folders of the project that it runs and is built from."""
+    made_from = {}
+    for target in introspect(folder, "targets"):
+        place = Path(target["defined_in"]).parent
+        # Meson does not tell what nvcc compiles. What loads a library needs all of it.
+        made_from[target["id"]] = [place] if place in (TOP / "gst", TOP / "libgpuvision") else [
+            source for part in target["target_sources"] for source in part.get("sources", [])]
+    found = {}
+    for test in tests:
+        paths = test["cmd"] + [path for target in test["depends"] for path in made_from.get(target, [])]
+        inside = [Path(os.path.realpath(path)) for path in paths if os.path.isabs(path)]
+        found[test["name"]] = sorted(path.relative_to(TOP).as_posix() + "/" * path.is_dir()
+                                     for path in inside if TOP in path.parents)
+    return found
 
 
 def tests_without(folder, words):

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""tests/tools/closure.py finds what a program is made of: of what was built, every file that a compiler has
+read, and every file that has a symbol which another one of the library, or a test, asks for. And its hash
+changes with what a program does, not with comments."""
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+top, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
+sys.path.insert(0, str(top / "tests/tools"))
+from closure import C_FAMILY, Sources, c_tokens, line_tokens
+
+assert c_tokens("f(a, // b\n  'x');") == c_tokens("/* c */ f(a,'x');") != c_tokens("f(a, 'y');")
+assert c_tokens('x = "/*" R"(//)" 1\'000;') != c_tokens('x = "/*" R"()" 1\'000;')
+assert c_tokens("#define A b\nc") != c_tokens("#define A b c") and c_tokens("a\nb") == c_tokens("a b")
+assert c_tokens("a - -b") != c_tokens("a--b")
+assert line_tokens('"""What."""\ndef f(a,\n      b):  # c\n\n    """d"""\n    return a\n') == \
+    line_tokens('def f(a, b):\n    # e\n    return a')
+assert line_tokens("if a:\n    b\nc\n") != line_tokens("if a:\n    b\n    c\n")
+assert line_tokens("a = '#'\n") != line_tokens("a = ''\n") and line_tokens("a = '''b'''") != line_tokens("a = ''''''")
+
+sources = Sources(top)
+erode = sources.closure(["tests/parity/erode.cpp"])
+assert {"libgpuvision/cuda/erode.cu", "libgpuvision/api/erode.cpp", "libgpuvision/core/context.cpp",
+        "libgpuvision/cpu/device.cpp", "libgpuvision/cuda/device.cu", "tests/parity/parity.hpp"} <= erode
+assert not [name for name in erode if "kmeans" in name or "stubs" in name], erode
+
+for program in "nm", "ninja":
+    if not shutil.which(program):
+        print(f"not compared with a build: there is no {program}")
+        sys.exit(77)
+
+
+def read_by_compilers():
+    """(object, files of the project, the source first), of what is built."""
+    listed = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, text=True, capture_output=True)
+    for part in listed.stdout.split("\n\n"):
+        built, *lines = part.strip("\n").split("\n")
+        built = build / re.sub(r": #deps .*", "", built)
+        paths = [Path(os.path.normpath(build / line.strip())) for line in lines]
+        names = [path.relative_to(top).as_posix() for path in paths if top in path.parents]
+        names = [name for name in names if name in sources.names]
+        # Not what the emulation's programs are made of: its sources stand in the build folder.
+        if built.exists() and names and paths[0] == top / names[0] and Path(names[0]).suffix in C_FAMILY:
+            yield built, names
+
+
+def symbols(objects):
+    """{object: (those that it has alone, those that it asks for)}"""
+    found = {path: (set(), set()) for path in objects}
+    listed = subprocess.run(["nm", "-A", "-P", *objects], check=True, text=True, capture_output=True).stdout
+    for line in listed.split("\n"):
+        path, _, rest = line.partition(": ")
+        name, kind, *_ = *rest.split(" "), "", ""
+        if kind in tuple("TDBR"):
+            found[Path(path)][0].add(name)
+        elif kind == "U":
+            found[Path(path)][1].add(name)
+    return found
+
+
+built = dict(read_by_compilers())
+source = {path: names[0] for path, names in built.items()}
+library = [path for path in built if source[path].startswith("libgpuvision/")]
+if not library:
+    print("not compared with a build: nothing of the library is built here")
+    sys.exit(77)
+faults = set()
+for path, names in built.items():
+    closed = sources.closure([names[0]])
+    faults |= {f"{names[0]}: closure() has not {name}, which the compiler has read" for name in names
+               if name not in closed and not name.startswith(("include/", "tests/simt/toolkit/"))}
+asked = symbols(built)
+owner = {name: source[path] for path in library for name in asked[path][0]}
+for path, (_, wanted) in asked.items():
+    closed = sources.closure([source[path]])
+    faults |= {f"{source[path]}: closure() has not {owner[name]}, which has {name}" for name in wanted
+               if name in owner and owner[name] not in closed and not owner[name].endswith("/stubs.cpp")}
+print("\n".join(sorted(faults)) or f"{len(built)} objects, {len(library)} of the library: no fault")
+sys.exit(bool(faults))
