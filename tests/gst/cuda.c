@@ -970,6 +970,11 @@ static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint cycles) 
     fail_unless(after.threads <= before.threads);
 }
 
+/* Row 19 of docs/testing.md, when ./dev gpu soak says so. */
+static guint cycles(void) {
+    return wanted_rounds(g_getenv("GPV_TEST_FULL") ? 1000 : 200);
+}
+
 static void cycle_pipeline(Cycled *cycled) {
     reach(cycled->pipeline, GST_STATE_PLAYING);
     wait_for_eos(cycled->pipeline);
@@ -984,7 +989,7 @@ GST_START_TEST(test_cycles_of_a_pipeline) {
                                   cycled_width, cycled_height, drawing[__i__].name);
     cycled.pipeline = launch(text);
     g_free(text);
-    check_cycles(&cycled, cycle_pipeline, wanted_rounds(1000));
+    check_cycles(&cycled, cycle_pipeline, cycles());
     gst_object_unref(cycled.pipeline);
     gst_object_unref(cycled.context);
 }
@@ -1009,7 +1014,7 @@ GST_START_TEST(test_cycles_with_cuda_memory) {
     Pair pair = drawing_pair(cycled.element, __i__ % 2 ? NULL : cycled.context);
     cycled.harness = pair.tested;
     reach(cycled.harness->element, GST_STATE_NULL);
-    check_cycles(&cycled, cycle_harness, wanted_rounds(1000));
+    check_cycles(&cycled, cycle_harness, cycles());
     pair_free(&pair);
     gst_object_unref(cycled.context);
 }

@@ -1010,6 +1010,8 @@ class StreamChecks {
 void check_cuda(bool brief) {
     const int scale = brief ? 1 : full_run() ? 100 : 20;
     for (const Place place : {Place::device, Place::host}) {
+        if (!part.has(place == Place::host ? "host" : "device"))
+            continue;
         Operator op(GPV_BACKEND_CUDA, place);
         std::printf("== %s, images in %s memory\n", op.context().device(),
                     place == Place::host ? "host" : "CUDA");
@@ -1018,6 +1020,19 @@ void check_cuda(bool brief) {
         check_prepared(place);
     }
     Operator op(GPV_BACKEND_CUDA, Place::device);
+    Operator cpu;
+    if (!brief && part.has("sizes"))
+        for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+            check_patterns(op, sizes, by(cpu));
+    if (!brief && part.has("large")) {
+        check_large(op, vast_squares, by(cpu));
+        check_dots(op, 23171, 23171); // labels of more than 2^31 bytes
+        check_dots(op, GPV_MAX_SIDE, GPV_MAX_SIDE);
+        if (full_run())
+            check_patterns(op, vast_squares, by(cpu));
+    }
+    if (!part.has("runs"))
+        return;
     const int all = static_cast<int>(patterns.size());
     check_tiles(op, {{129, 130}, {200, 65}, {64, 193}, {257, 129}}, brief ? all : 4 * all);
     check_tight(brief ? 100 : 20 * scale);
@@ -1027,22 +1042,14 @@ void check_cuda(bool brief) {
     StreamChecks().check_alternating();
     if (brief)
         return check_overflow(op, {1000});
-    Operator cpu;
     check_patterns(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}});
     check_patterns(op, {{GPV_MAX_SIDE, 3}, {3, GPV_MAX_SIDE}}, by(cpu));
-    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
-        check_patterns(op, sizes, by(cpu));
-    check_large(op, vast_squares, by(cpu));
     check_noise(op, 1919, 1079, by(cpu));
     check_regions(op, {{1919, 1079}, {4095, 4097}}, by(cpu));
     check_laws(op);
     check_repeats(op);
     check_overflow(op, overflown);
     check_pictures(op);
-    check_dots(op, 23171, 23171); // labels of more than 2^31 bytes
-    check_dots(op, GPV_MAX_SIDE, GPV_MAX_SIDE);
-    if (full_run())
-        check_patterns(op, vast_squares, by(cpu));
 }
 
 #endif

@@ -1098,8 +1098,11 @@ void check_refused_by_device() {
 void check_cuda(bool brief) {
     const Extent extent = {brief};
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
-        Operator op(GPV_BACKEND_CUDA, place);
         const char *const names[] = {"host", "CUDA", "tight CUDA"};
+        const char *const parts[] = {"host", "device", "tight"};
+        if (!part.has(parts[static_cast<int>(place)]))
+            continue;
+        Operator op(GPV_BACKEND_CUDA, place);
         std::printf("== %s, images in %s memory\n", op.context().device(),
                     names[static_cast<int>(place)]);
         const int few = place == Place::device ? 16 : 6;
@@ -1111,16 +1114,28 @@ void check_cuda(bool brief) {
         if (place != Place::device_tight)
             check_prepared(place, extent);
     }
-    // Before others have memory of the device's.
-    if (!brief) {
-        check_refused(GPV_BACKEND_CUDA);
-        check_refused_by_device();
+    if (part.has("memory")) { // before others have memory of the device's
+        if (!brief) {
+            check_refused(GPV_BACKEND_CUDA);
+            check_refused_by_device();
+        }
+        const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
+        check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
+        check_copies(GPV_BACKEND_CUDA, 8, {copies, copies, side, side});
+        if (!brief)
+            check_large_copies(GPV_BACKEND_CUDA);
     }
-    const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
-    check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
-    check_copies(GPV_BACKEND_CUDA, 8, {copies, copies, side, side});
-    if (!brief)
-        check_large_copies(GPV_BACKEND_CUDA);
+    if (!brief && part.has("sizes")) {
+        Operator op(GPV_BACKEND_CUDA, Place::device);
+        for (const Sizes &sizes : {narrow_sizes(), small_squares})
+            each_drawn(sizes, [&](const Instance &in, const char *name) {
+                check_beside_cpu(op, {name, "", in});
+            });
+        for (const auto &[width, height] : squares)
+            check_beside_cpu(op, scene_instance(width, height, weights[0], 4, 40));
+    }
+    if (!part.has("runs"))
+        return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     if (brief) {
         check_long_ways(op);
@@ -1142,12 +1157,6 @@ void check_cuda(bool brief) {
     check_laws(op, 100, 40);
     check_repeats(op, 640, 480);
     check_on_gpu(op);
-    for (const Sizes &sizes : {narrow_sizes(), small_squares})
-        each_drawn(sizes, [&](const Instance &in, const char *name) {
-            check_beside_cpu(op, {name, "", in});
-        });
-    for (const auto &[width, height] : squares)
-        check_beside_cpu(op, scene_instance(width, height, weights[0], 4, 40));
 }
 
 #endif

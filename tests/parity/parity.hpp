@@ -559,6 +559,26 @@ inline void expect_times_alike(const std::string &what, const std::vector<Timed>
     }
 }
 
+/// A part of what a program checks on CUDA, so that what takes minutes is several tests, which run
+/// side by side.
+class Part {
+  public:
+    void choose(std::string name) { name_ = std::move(name); }
+    /// Without a choice, all of them.
+    bool has(const std::string &name) {
+        const bool chosen = name_.empty() || name_ == name;
+        met_ = met_ || chosen;
+        return chosen;
+    }
+    bool exists() const { return met_; }
+
+  private:
+    std::string name_;
+    bool met_ = false;
+};
+
+inline Part part;
+
 /// What a parity program does; what needs CUDA is null in a build without it.
 struct Program {
     const char *name;
@@ -604,11 +624,18 @@ inline int run_program(const Program &program, int argc, char **argv) {
         return run_benchmarks(program, words[0] == "--bench-gpu", json ? words[2] : "");
     if (words == Words{"--cuda"} || words == Words{"--cuda", "--brief"})
         return check_on_cuda(program, [&] { program.check_cuda(words.size() == 2); });
+    if (words.size() == 3 && words[0] == "--cuda" && words[1] == "--part") {
+        part.choose(words[2]);
+        const int status = check_on_cuda(program, [&] { program.check_cuda(false); });
+        if (status == 0 && !part.exists())
+            fatal("there is no part " + words[2]);
+        return status;
+    }
     if (program.check_times && words == Words{"--time"})
         return program.check_times(GPV_BACKEND_CPU), 0;
     if (program.check_times && words == Words{"--cuda", "--time"})
         return check_on_cuda(program, [&] { program.check_times(GPV_BACKEND_CUDA); });
-    fatal(std::string("usage: ") + program.name + " [--cuda [--brief]" +
+    fatal(std::string("usage: ") + program.name + " [--cuda [--brief | --part PART]" +
           (program.check_times ? " | [--cuda] --time" : "") +
           " | --bench [--json FILE] | --bench-gpu [--json FILE]]");
 }

@@ -1477,8 +1477,11 @@ void check_refused_by_device() {
 void check_cuda(bool brief) {
     const Extent extent = {brief};
     for (const Place place : {Place::device, Place::host, Place::device_tight}) {
-        Operator op(GPV_BACKEND_CUDA, place);
         const char *const names[] = {"host", "CUDA", "tight CUDA"};
+        const char *const parts[] = {"host", "device", "tight"};
+        if (!part.has(parts[static_cast<int>(place)]))
+            continue;
+        Operator op(GPV_BACKEND_CUDA, place);
         std::printf("== %s, images in %s memory\n", op.context().device(),
                     names[static_cast<int>(place)]);
         const int few = place == Place::device ? 12 : 5;
@@ -1488,17 +1491,25 @@ void check_cuda(bool brief) {
             check_prepared(place, extent);
         }
     }
-    // Before others have memory of the device's.
-    if (!brief) {
-        check_refused(GPV_BACKEND_CUDA);
-        check_refused_by_device();
+    if (part.has("memory")) { // before others have memory of the device's
+        if (!brief) {
+            check_refused(GPV_BACKEND_CUDA);
+            check_refused_by_device();
+        }
+        const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
+        const Copies all = {copies, copies, side, side};
+        check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_GMM, 4, all, find_by_cpu);
+        check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_HISTOGRAM, 8, all, find_by_cpu);
+        if (!brief)
+            check_large_copies(GPV_BACKEND_CUDA, find_by_cpu);
     }
-    const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
-    const Copies all = {copies, copies, side, side};
-    check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_GMM, 4, all, find_by_cpu);
-    check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_HISTOGRAM, 8, all, find_by_cpu);
-    if (!brief)
-        check_large_copies(GPV_BACKEND_CUDA, find_by_cpu);
+    if (!brief && part.has("sizes")) {
+        Operator op(GPV_BACKEND_CUDA, Place::device);
+        for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
+            check_sizes(op, sizes, find_by_cpu);
+    }
+    if (!part.has("runs"))
+        return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     check_adapt(op, extent);
     for (const gpv_segment_model model : models) {
@@ -1528,8 +1539,6 @@ void check_cuda(bool brief) {
     check_forgotten(op);
     check_pictures(op, find_by_cpu);
     check_on_gpu(op);
-    for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
-        check_sizes(op, sizes, find_by_cpu);
 }
 
 #endif

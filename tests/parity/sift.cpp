@@ -1556,6 +1556,22 @@ void check_cuda(bool brief) {
         std::printf("skipped: without fused operations the CPU backend rounds otherwise\n");
         std::exit(skipped);
     }
+    if (!brief && part.has("memory")) {
+        Operator op(GPV_BACKEND_CUDA, Place::device);
+        for (const auto &[width, height] : vast_squares) {
+            // Scratch takes 38 to 42 bytes a pixel, on either side, keypoints and pictures the
+            // rest.
+            const std::uint64_t bytes = std::uint64_t{64} * width * height;
+            const std::string what = size_name(width, height);
+            if (has_memory(GPV_BACKEND_CUDA, bytes, "CUDA, " + what) &&
+                has_memory(GPV_BACKEND_CPU, bytes, "CPU, " + what))
+                check_sizes_beside_cpu(op, {{width, height}});
+        }
+        check_refused(GPV_BACKEND_CUDA);
+        check_refused_by_device();
+    }
+    if (!part.has("runs"))
+        return;
     for (const Place place : {Place::device, Place::host}) {
         Operator op(GPV_BACKEND_CUDA, place);
         std::printf("== %s, pictures in %s memory\n", op.context().device(),
@@ -1594,16 +1610,6 @@ void check_cuda(bool brief) {
     check_on_gpu(op);
     for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
         check_sizes_beside_cpu(op, sizes);
-    for (const auto &[width, height] : vast_squares) {
-        // Scratch takes 38 to 42 bytes a pixel, on either side, keypoints and pictures the rest.
-        const std::uint64_t bytes = std::uint64_t{64} * width * height;
-        const std::string what = size_name(width, height);
-        if (has_memory(GPV_BACKEND_CUDA, bytes, "CUDA, " + what) &&
-            has_memory(GPV_BACKEND_CPU, bytes, "CPU, " + what))
-            check_sizes_beside_cpu(op, {{width, height}});
-    }
-    check_refused(GPV_BACKEND_CUDA);
-    check_refused_by_device();
 }
 
 #endif
