@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tests/tools/gpu_tests.py runs what it should, side by side, and goes on where it stopped. It has a
-project of Meson's, and a nvidia-smi, of its own."""
+"""tests/tools/gpu_tests.py runs what it should, side by side or alone, in which order, records it, and goes
+on where it stopped. It has a project of Meson's, a nvidia-smi and a compute-sanitizer of its own."""
 import json
 import os
 import shutil
@@ -13,8 +13,8 @@ from pathlib import Path
 
 tools = Path(sys.argv[1]) / "tests/tools"
 sys.path.insert(0, str(tools))
-from gpu_tests import Queue
-from results import joined, load_tests, short, stamp
+import gpu_tests
+import results
 
 for program in "meson", "ninja":
     if not shutil.which(program):
@@ -30,75 +30,109 @@ foreach name : ['needed', 'other']
     build_by_default: true)}
 endforeach
 foreach name, what : {
-  'good': 'test "$CUDA_VISIBLE_DEVICES" = 0 || test "$CUDA_VISIBLE_DEVICES" = 1',
-  'bad': 'exit 1',
-  'without': 'exit 77',
-  'builds': 'test -f needed',
-  'endless': 'exec sleep 300',
+  'good': ['gpu', 'test "$CUDA_VISIBLE_DEVICES" = 0 || test "$CUDA_VISIBLE_DEVICES" = 1'],
+  'all': ['gpus', 'test "$CUDA_VISIBLE_DEVICES" = 0,1'],
+  'bad': ['cuda', 'echo why; exit 1'],
+  'without': ['cuda', 'exit 77'],
+  'builds-cuda': ['parity', 'test -f needed'],
+  'endless': ['cuda', 'exec sleep 300'],
+  'brief': ['cuda-brief', 'true'],
+  'interface': ['api', 'test "$CK_FORK" = no'],
+  'soaked': ['soak', 'test "$GPV_SOAK_FRAMES" = 100000'],
 }
-  test(name, sh, args: ['-c', what], suite: 'cuda', workdir: meson.current_build_dir(),
+  test(name, sh, args: ['-c', what[1]], suite: what[0], workdir: meson.current_build_dir(),
     depends: made['needed'], timeout: 0)
 endforeach
+test('single', sh, args: ['-c', 'true'], suite: 'cuda', is_parallel: false)
 test('other', sh, args: ['-c', 'exit 1'], suite: 'parity', depends: made['other'])
 """
+SANITIZER = """\
+#!/bin/sh
+echo "$2" >>"$(dirname "$0")/tools"
+mkdir "$(dirname "$0")/one" || exit 9
+trap 'rmdir "$(dirname "$0")/one"; exit 1' INT TERM
+while test "${1#--}" != "$1"; do shift 2; done
+"$@"
+status=$?
+rmdir "$(dirname "$0")/one"
+exit $status
+"""
+PATCHED = "import sys, pathlib, results; results.RESULTS = pathlib.Path(sys.argv.pop(1)); " \
+    "import gpu_tests; gpu_tests.main()"
 
 
-def by_name(values):
-    return {short(name): value for name, value in values.items()}
-
-
-def left(top, earlier, seconds):
-    """The tests that are to run, in their order."""
-    record = top / "record.json"
-    record.write_text(json.dumps({"tests": {"reliability": earlier}}))
-    return Queue(top / "build", record, seconds, top / "log").left
+def passed(seconds, day="2020-01-02"):
+    return {"result": "OK", "seconds": seconds, "date": day, "source": None, "machine": 0}
 
 
 with tempfile.TemporaryDirectory() as folder:
     top = Path(folder)
-    smi = top / "nvidia-smi"
-    smi.write_text("#!/bin/sh\necho 'GPU 0: one'; echo 'GPU 1: another'\n")
-    smi.chmod(0o755)
+    for name, text in {"nvidia-smi": "#!/bin/sh\necho 'GPU 0: one'; echo 'GPU 1: another'\n",
+                       "compute-sanitizer": SANITIZER}.items():
+        (top / name).write_text(text)
+        (top / name).chmod(0o755)
     os.environ["PATH"] = f"{top}:{os.environ['PATH']}"
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
     (top / "meson.build").write_text(PROJECT)
     subprocess.run(["meson", "setup", top / "build", top], check=True, stdout=subprocess.DEVNULL)
 
-    log = top / "reliability.json"
-    begin = time.monotonic()
-    done = subprocess.run([sys.executable, tools / "gpu_tests.py", top / "build", top / "none", "12", log],
-                          text=True, capture_output=True)
-    took = time.monotonic() - begin
-    print(textwrap.indent(done.stdout + done.stderr, "    "))
-    assert done.returncode == 1, f"exit status {done.returncode}"
-    assert took < 40, f"{took:.1f} s, where 12 were given"
+    def run(seconds, *words):
+        """Exit status, what it says, and the records by name."""
+        begin = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", PATCHED, top / "records", top / "build", "one",
+                               str(seconds), *words], text=True, capture_output=True, cwd=tools)
+        print(textwrap.indent(done.stdout + done.stderr, "    "))
+        assert time.monotonic() - begin < seconds + 25, f"{time.monotonic() - begin:.0f} s, where {seconds} were given"
+        path = top / "records/one.json"
+        return done.returncode, done.stdout + done.stderr, json.loads(path.read_text())["tests"] if path.exists() else {}
+
+    status, said, records = run(30, "test", "--", "good", "nothing")
+    assert status == 1 and "called nothing" in said and not (top / "build/needed").exists(), said
+
+    # It goes on, on a slow machine more than once.
+    expected = {"good": "OK", "all": "OK", "bad": "FAIL", "without": "SKIP", "builds-cuda": "OK", "brief": "OK",
+                "endless": "INTERRUPT", "single": "OK", "memcheck interface": "OK", "racecheck brief": "OK",
+                "memcheck brief": "OK", "initcheck brief": "OK", "synccheck brief": "OK"}
+    for _ in range(8):
+        status, said, records = run(10, "test", "sanitize")
+        assert status == 1
+        found = {name: run["result"] for name, run in records.items()}
+        if found == expected:
+            break
+    assert found == expected, found
     assert not (top / "build/other").exists(), "no more is built than the tests need"
-    tests = load_tests(log)
-    run = {**stamp(), "results": {name: result for name, result, *_ in tests},
-           "seconds": {name: seconds for name, *_, seconds in tests}}
-    names = {short(name): name for name in run["results"]}
-    assert by_name(run["results"]) == {"good": "OK", "bad": "FAIL", "without": "SKIP", "builds": "OK",
-                                       "endless": "INTERRUPT"}, run["results"]
+    assert {*(top / "tools").read_text().split()} == {"initcheck", "memcheck", "racecheck", "synccheck"}
 
-    # What has passed is left out; what was cut off begins, or is last if it had most of the time.
-    run["seconds"].update({names["endless"]: 9, names["bad"]: 1, names["without"]: 2})
-    assert left(top, run, 20) == ["endless", "without", "bad"]
-    assert left(top, run, 10) == ["without", "bad", "endless"]
-    # When all have passed, all begin anew: first what takes long.
-    passed = {**run, "results": dict.fromkeys(run["results"], "OK")}
-    assert left(top, passed, 20)[0] == "endless" and len(left(top, passed, 20)) == 5
-    # What has passed with other sources, or on another GPU, does not count.
-    for other in {**passed, "source": "another"}, {**passed, "gpu": "another"}:
-        assert len(left(top, other, 20)) == 5
-        assert joined(other, run) == run
+    # By name, and by suite; what is for long has a record of its own.
+    status, said, records = run(30, "soak")
+    assert status == 0 and records["long soaked"]["result"] == "OK" and "soaked" not in records
+    status, said, records = run(30, "test", "--", "gpu")
+    assert status == 0 and "good: OK" in said and "builds" not in said and "1 have run" in said, said
 
-    # A record keeps what is not in the next run, and takes from that what is.
-    again = {**run, "results": {"bad": "OK"}, "seconds": {"bad": 3}}
-    assert by_name(joined(run, again)["results"]) == {**by_name(run["results"]), "bad": "OK"}
-    assert by_name(joined(run, again)["seconds"]) == {**by_name(run["seconds"]), "bad": 3}
+    # Order: what failed or never ran, then what is old, the oldest first, and what takes long before the rest.
+    results.RESULTS = gpu_tests.RESULTS = top / "records"
+
+    def left(**tests):
+        results.write("one", {"benchmarks": {}, "machines": [{}], "tests": tests})
+        return [item.name for item in gpu_tests.Queue(top / "build", "one", 20, ["test"], [], 2).left]
+
+    names = ["good", "all", "bad", "without", "builds-cuda", "endless", "brief", "single"]
+    today = {name: passed(seconds) for seconds, name in enumerate(names, 1)}
+    assert left(**today)[0] == "single" and len(left(**today)) == 8, "when all have passed, all begin anew"
+    assert left(**{**today, "bad": {**passed(1), "source": "another"},
+                   "brief": {**passed(1, "2020-01-01"), "source": "another"},
+                   "good": {**passed(1), "result": "FAIL"}, "without": {**passed(1), "result": "SKIP"},
+                   "all": {**passed(5), "source": "another"}}) == ["good", "brief", "all", "bad", "without"]
+    # On one GPU, what needs two is no test; and what was skipped leaves a record that it passed.
+    queue = gpu_tests.Queue(top / "build", "one", 20, ["test"], ["gpus", "good"][1:], 1)
+    assert [item.name for item in queue.left] == ["good"]
+    queue.records = {"good": passed(1)}
+    log = top / "skipped.json"
+    log.write_text('{"name": "good", "result": "SKIP"}')
+    queue.note(queue.left[0], log, 1, "0")
+    assert results.load_or_begin("one")["tests"]["good"]["result"] == "FAIL"
 
     # Nothing begins for which there is no time.
-    (top / "record.json").write_text(json.dumps({"tests": {"reliability": {
-        **passed, "seconds": dict.fromkeys(run["seconds"], 60)}}}))
-    queue = Queue(top / "build", top / "record.json", 20, top / "log")
-    assert queue.take() is None and len(queue.left) == 5
+    left(**{name: {**passed(60), "source": "another"} for name in names})
+    queue = gpu_tests.Queue(top / "build", "one", 20, ["test"], [], 2)
+    assert queue.take("shared", queue.end) is None and len(queue.left) == 8

@@ -1,106 +1,182 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs the tests that need a GPU, one at a time on each GPU, while there is time.
+"""Runs what computes on a GPU while there is time, and records each result at once.
 
-gpu_tests.py FOLDER RECORD SECONDS LOG
+gpu_tests.py FOLDER GPU SECONDS STAGE... [-- NAME...]
 
 FOLDER    where Meson builds: what the tests need is built, which counts as well
-RECORD    a file of docs/results. Tests that have passed in its section "reliability", on this GPU
-          with today's sources, are left out, until all have
-SECONDS   then what still runs is cut off, and begins the next time, unless it had most of them
-          already; nothing begins that took longer than what is left
-LOG       gets what Meson logs of each test, for results.py record
+GPU       results go to docs/results/GPU.json
+SECONDS   then what still runs is cut off. Nothing begins that took longer than what is left; the next call
+          goes on
+STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those called -cuda
+          sanitize:  suite cuda-brief by each tool of compute-sanitizer, suite api by memcheck
+          soak:      the suite soak for long
+NAME      only tests of these names, and of these suites
 
-Exits with 0 if each test has run, and none has failed. CUDA_VISIBLE_DEVICES says which GPUs.
+First what has failed, was cut off or never ran, then what has passed on other sources, the oldest first.
+What has passed on today's sources is left out, until all has. Tests run side by side, each with a share of
+the processor; beside them one of compute-sanitizer's tools, of which two at a time hang now and then. Tests
+that are not parallel for Meson come last, one at a time on each GPU. CUDA_VISIBLE_DEVICES says which GPUs.
+
+Exits with 0 if nothing is left, and nothing has failed.
 """
 import json
-import math
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from needed import in_suite, introspect, targets
-from results import goes_on, kind, load_tests, short, stamp
+from closure import Sources
+from needed import in_suite, introspect, roots, targets
+from results import RESULTS, keep, kind, load, load_or_begin, load_tests, machine
+
+TOOLS = {"racecheck": "racecheck", "memcheck": "memcheck --leak-check full", "initcheck": "initcheck",
+         "synccheck": "synccheck"}
+STRICT = "--error-exitcode 1 --require-cuda-init no --target-processes all"
+LONG = {"GPV_SOAK_FRAMES": "100000", "GPV_TEST_FULL": "1"}
+CORES_OF_A_TEST = 3
+UNKNOWN_S = 20  # of what nothing is known about
+
+
+@dataclass
+class Item:
+    name: str   # of its record: the test's, behind the tool that watches it, or "long"
+    test: dict
+    lane: str   # side by side, one at a time beside these, or one at a time without these
+    words: tuple = ()
+    environment: tuple = ()
+    seconds: float = 0  # that it is expected to take; 0 is unknown
+    rank: tuple = ()
+
+
+def on_gpu(test):
+    return any(in_suite(test, suite) for suite in ("gpu", "gpus", "cuda", "cuda-brief")) or \
+        test["name"].endswith("-cuda")
+
+
+def items(tests, stages):
+    for test in tests:
+        # A test of the API launches kernels in two threads: the other tools lose track of a launch
+        # there, or hang. And they crash, or hang, in programs that fork.
+        for tool, options in TOOLS.items() if "sanitize" in stages else ():
+            if in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api"):
+                yield Item(f"{tool} {test['name']}", test, "sanitizer", (
+                    "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
+                    (("CK_FORK", "no"),))
+        if "test" in stages and on_gpu(test):
+            yield Item(test["name"], test, "shared" if test["is_parallel"] else "alone")
+        if "soak" in stages and in_suite(test, "soak"):
+            yield Item(f"long {test['name']}", test, "alone", (), tuple(LONG.items()))
+
+
+def chosen(found, names):
+    """Those of these names, tests or suites."""
+    for name in names:
+        if not any(name in (item.name, item.test["name"]) or in_suite(item.test, name) for item in found):
+            sys.exit(f"no test on a GPU, and no suite of these, is called {name}")
+    return [item for item in found if not names or item.test["name"] in names or item.name in names or
+            any(in_suite(item.test, name) for name in names)]
 
 
 class Queue:
-    """The tests that are left, and how those went that have run."""
+    """What is left, and how that went which has run."""
 
-    def __init__(self, folder, record, seconds, log):
-        self.folder, self.log = Path(folder), Path(log)
+    def __init__(self, folder, gpu, seconds, stages, names, devices):
+        self.folder, self.gpu = Path(folder), gpu
         self.begin, self.end = time.monotonic(), time.monotonic() + seconds
-        self.lock = Lock()
-        self.ran, self.failed = 0, 0
+        self.lock, self.counts = Lock(), Counter()
         subprocess.run(["ninja", "-C", folder, "build.ninja"], check=True)  # if Meson has changed
-        tests = {test["name"]: test for test in introspect(folder, "tests") if in_suite(test, "cuda")}
+        tests = [test for test in introspect(folder, "tests")
+                 if devices > 1 or not in_suite(test, "gpus")]
+        found = chosen(list(items(tests, stages)), names)
+        sources, made = Sources(), roots(folder, [item.test for item in found])
+        self.sources = {name: sources.digest(paths) for name, paths in made.items()}
+        self.records = load_or_begin(gpu)["tests"]
+        self.facts = machine()
 
-        earlier = self.earlier(record)
-        results = {short(name): result for name, result in earlier["results"].items()}
-        took = {short(name): took for name, took in earlier["seconds"].items()}
-        self.took = {name: took[name] for name in took if results.get(name) != "INTERRUPT"}
-        left = [name for name in tests if kind(results.get(name)) != "passed"]
-        if all(kind(results.get(name)) == "skipped" for name in left):
-            left = tests
+        known = [load(path.name).get("tests", {}) for path in sorted(RESULTS.glob("*.json"))]
+        for item in found:
+            record = self.records.get(item.name)
+            item.seconds = next((tests[item.name]["seconds"] for tests in [self.records, *known]
+                                 if tests.get(item.name, {}).get("seconds")), 0)
+            item.rank = self.rank(item, record)
+        left = [item for item in found if item.rank[0] < 3]
+        if not any(item.rank[0] < 2 for item in left):
+            print("all have passed with today's sources on this GPU, or were skipped: once more, the oldest first")
+            left = found
+        self.left = sorted(left, key=lambda item: (*item.rank, -(item.seconds or UNKNOWN_S)))
+        subprocess.run(["ninja", "-C", folder, *targets(folder, [item.test for item in left])], check=True)
 
-        def rank(name):
-            if results.get(name) == "INTERRUPT":
-                return 0 if took.get(name, 0) < 0.8 * seconds else 2
-            return 1
-        self.left = sorted(left, key=lambda name: (rank(name), -took.get(name, math.inf)))
-        subprocess.run(["ninja", "-C", folder, *targets(folder, [tests[name] for name in left])],
-                       check=True)
+    def rank(self, item, record):
+        if not record or kind(record["result"]) == "failed":
+            return 0, ""
+        if record["source"] != self.sources[item.test["name"]]:
+            return 1, record["date"]
+        return 2 if kind(record["result"]) == "skipped" else 3, record["date"]
 
-    @staticmethod
-    def earlier(record):
-        sections = json.loads(Path(record).read_text())["tests"] if Path(record).exists() else {}
-        section = sections.get("reliability", {})
-        nothing = {"results": {}, "seconds": {}}
-        return {**nothing, **section} if goes_on(section, stamp()) else nothing
+    def needed(self, lane):
+        return sum(item.seconds or UNKNOWN_S for item in self.left if item.lane == lane)
 
-    def remaining(self):
-        return self.end - time.monotonic()
-
-    def take(self):
+    def take(self, lane, end):
         with self.lock:
-            for name in self.left:
-                if max(self.took.get(name, 0), 1) <= self.remaining():
-                    self.left.remove(name)
-                    return name
+            for item in self.left:
+                if item.lane == lane and max(item.seconds, 1) <= min(end, self.end) - time.monotonic():
+                    self.left.remove(item)
+                    return item
         return None
 
-    def run(self, name, gpu):
-        base = f"reliability-{name}"
-        log = self.folder / f"meson-logs/{base}.json"
+    def run(self, item, devices):
+        base = item.name.replace(" ", "-")
+        # Meson adds the name of the wrapper.
+        log = self.folder / f"meson-logs/gpu-{base}{'-compute-sanitizer' * (item.lane == 'sanitizer')}.json"
         log.unlink(missing_ok=True)
         begin = time.monotonic()
-        with open(self.folder / f"{base}.log", "w", encoding="utf-8") as output:
+        with open(self.folder / f"gpu-{base}.log", "w", encoding="utf-8") as output:
             meson = subprocess.Popen(
-                ["meson", "test", "-C", self.folder, "--no-rebuild", "--print-errorlogs",
-                 "--num-processes", "1", "--logbase", base, name],
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": gpu}, stdout=output,
-                stderr=subprocess.STDOUT)
-            try:
-                meson.wait(max(0, self.remaining()))
-            except subprocess.TimeoutExpired:
-                meson.send_signal(signal.SIGINT)
-                meson.wait()
-        self.note(name, log, time.monotonic() - begin, gpu)
+                ["meson", "test", "-C", self.folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "1",
+                 "--logbase", f"gpu-{base}", *item.words, item.test["name"]],
+                env={**os.environ, "CUDA_VISIBLE_DEVICES": devices, **dict(item.environment)},
+                stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
+            while meson.poll() is None:
+                try:
+                    meson.wait(max(0, min(0.5, self.end - time.monotonic())))
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() >= self.end:
+                        self.cut_off(meson)
+        self.note(item, log, time.monotonic() - begin, devices)
 
-    def note(self, name, log, took, gpu):
-        if not log.exists() or not log.stat().st_size:  # of a Meson that went wrong itself
-            log.write_text(json.dumps({"name": name, "result": "FAIL"}))
+    @staticmethod
+    def cut_off(meson):
+        meson.send_signal(signal.SIGINT)
+        try:
+            meson.wait(10)
+        except subprocess.TimeoutExpired:
+            os.killpg(meson.pid, signal.SIGKILL)
+            meson.wait()
+
+    def note(self, item, log, took, devices):
+        found = [result for _, result, *_ in load_tests(log)]  # FAIL, of a Meson that wrote none
+        result = found[0] if found else "FAIL"
+        if time.monotonic() >= self.end and kind(result) == "failed":
+            result = "INTERRUPT"
         with self.lock:
-            with open(self.log, "a", encoding="utf-8") as logs:
-                logs.write(log.read_text(encoding="utf-8").rstrip("\n") + "\n")
-            results = [result for _, result, *_ in load_tests(log)]
-            self.ran += 1
-            self.failed += any(kind(result) == "failed" for result in results)
-            print(f"{time.monotonic() - self.begin:4.0f} s: {name}: {', '.join(results)} "
-                  f"in {took:.0f} s, GPU {gpu}; {len(self.left)} left", flush=True)
+            self.counts[kind(result) if result != "INTERRUPT" else "cut off"] += 1
+            # On a machine that lacks something, a test that was skipped says nothing about it.
+            before = self.records.get(item.name, {"result": "SKIP"})
+            if kind(result) != "skipped" or kind(before["result"]) == "skipped":
+                keep(self.gpu, {item.name: {"result": result, "seconds": round(took, 1),
+                                            "source": self.sources[item.test["name"]]}}, self.facts)
+            print(f"{time.monotonic() - self.begin:4.0f} s: {item.name}: {result} in {took:.0f} s, "
+                  f"GPU {devices}; {len(self.left)} left", flush=True)
+            if kind(result) == "failed" and result != "INTERRUPT":
+                lines = (self.folder / f"gpu-{item.name.replace(' ', '-')}.log").read_text(
+                    encoding="utf-8", errors="replace").splitlines()
+                print(*("    " + line for line in lines[-25:]), sep="\n", flush=True)
 
 
 def gpus():
@@ -113,36 +189,54 @@ def gpus():
 
 
 def shares(count):
-    """Of the processor's cores, for each GPU, so that its tests take as long as alone."""
+    """Of the processor's cores, so that what runs side by side takes as long as alone."""
     cores = sorted(os.sched_getaffinity(0))
     share = max(1, len(cores) // count)
     return [cores[at * share:(at + 1) * share] or cores for at in range(count)]
 
 
-def main():
-    if len(sys.argv) != 5:
-        sys.exit(__doc__)
-    folder, record, seconds, log = sys.argv[1:]
-    devices = gpus()
-    queue = Queue(folder, record, float(seconds), log)
-
-    def serve(gpu, cores):
+def serve(queue, lanes, end):
+    """Until nothing is left of lanes, each (its name, its GPU), or nothing more fits."""
+    def work(lane, device, cores, all_devices):
         os.sched_setaffinity(0, cores)  # of this thread, and what it starts
-        while name := queue.take():
-            queue.run(name, gpu)
+        while item := queue.take(lane, end):
+            queue.run(item, all_devices if in_suite(item.test, "gpus") else device)
 
-    with ThreadPoolExecutor(len(devices)) as pool:
-        served = [pool.submit(serve, *pair) for pair in zip(devices, shares(len(devices)))]
+    devices = ",".join(dict.fromkeys(device for _, device in lanes))
+    with ThreadPoolExecutor(len(lanes)) as pool:
+        served = [pool.submit(work, *lane, cores, devices) for lane, cores in zip(lanes, shares(len(lanes)))]
         try:
-            for stream in served:
-                stream.result()
+            for lane in served:
+                lane.result()
         except BaseException:
-            queue.end = 0  # the others take no more
+            queue.end = 0  # what runs is cut off, and the others take no more
             raise
-    print(f"{queue.ran} tests have run, of which {queue.failed} failed or were cut off")
+
+
+def main():
+    words = sys.argv[1:]
+    at = words.index("--") if "--" in words else len(words)
+    if at < 4:
+        sys.exit(__doc__)
+    folder, gpu, seconds, *stages = words[:at]
+    devices = gpus()
+    queue = Queue(folder, gpu, float(seconds), stages, words[at + 1:], len(devices))
+    each = max(2, len(os.sched_getaffinity(0)) // CORES_OF_A_TEST // len(devices))
+    lanes = [("shared", device) for device in devices for _ in range(each)]
+    if queue.needed("sanitizer"):
+        lanes.append(("sanitizer", devices[0]))
+    alone = [("alone", device) for device in devices]
+    # Those that need the machine have their time, unless that is more than half of it.
+    kept = min(queue.needed("alone") / len(devices), (queue.end - time.monotonic()) / 2)
+    serve(queue, lanes, queue.end - kept)
+    serve(queue, alone, queue.end)
+    serve(queue, lanes, queue.end)  # in what time they did not need
+    count = queue.counts
+    print(f"{sum(count.values())} have run: {count['passed']} passed, {count['failed']} failed, "
+          f"{count['skipped']} skipped, {count['cut off']} cut off; {len(queue.left)} are left")
     if queue.left:
-        print(f"There was no time for {', '.join(queue.left)}: the same command goes on with them.")
-    sys.exit(1 if queue.failed or queue.left else 0)
+        print("The same command goes on with " + ", ".join(item.name for item in queue.left))
+    sys.exit(1 if count["failed"] or count["cut off"] or queue.left else 0)
 
 
 if __name__ == "__main__":

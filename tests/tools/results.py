@@ -2,18 +2,16 @@
 """Test results in one line, and benchmark results in docs/results.
 
 results.py summary LOG...                  one line over test logs of meson
-results.py record NAME [SECTION=FILE...] [LOG...]
-                                           benchmarks and test logs into docs/results/NAME.json;
-                                           reliability keeps what is not in the log, but of these
-                                           sources
+results.py record NAME SECTION=FILE...     benchmarks into docs/results/NAME.json
 results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
                                            README.md
 results.py check                           are tables and results of today's sources, and has
                                            every CUDA test passed on a GPU?
-results.py source                          the hash of today's sources
+
+A record is of the sources that its program is made of, as closure.py has them: of a benchmark, or of a test,
+which tests/tools/gpu_tests.py records.
 """
 import datetime
-import hashlib
 import json
 import os
 import platform
@@ -23,22 +21,15 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from needed import in_suite, introspect
-from tree import TOP, files
+from closure import Sources
+from needed import in_suite, introspect, roots
+from tree import TOP
 
 RESULTS = TOP / "docs/results"
 PAGES = {TOP / "docs/benchmarks.md": {"results", "goals"}, TOP / "README.md": {"speed", "rates"},
          TOP / "docs/archive.md": {"results"}}
 PENDING = RESULTS / "pending"  # a line is "test: why it has not passed on a GPU yet"
 TABLE = re.compile(r"(<!-- (results|goals|speed|rates):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
-
-
-def source_hash():
-    """Of everything that decides how fast or right the library and the elements are."""
-    digest = hashlib.sha256()
-    for path in files("libgpuvision", "gst"):
-        digest.update(str(path.relative_to(TOP)).encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()[:16]
 
 
 def load_tests(path):
@@ -109,48 +100,66 @@ def load(name):
     return json.loads((RESULTS / name).read_text(encoding="utf-8"))
 
 
-def stamp():
-    """When, of what, and where."""
-    return {"date": datetime.date.today().isoformat(), "source": source_hash(), **machine()}
+def made_from(name, section):
+    """The files and folders of what measures a section."""
+    if name == "archive":
+        return ["tests/tools/archive_rate.py", "examples/archive/archive.py", "gst/"]
+    if section in ("rate", "rate-devices"):
+        return ["tests/gst/rate.c", "gst/"]
+    if section == "throughput":
+        return ["examples/sift-throughput.cpp"]
+    if section.endswith("-peers"):
+        return ["tests/tools/peers.py", f"include/gpuvision/{section[:-6]}.h"]
+    return [f"tests/parity/{section}.cpp"]
 
 
-def goes_on(earlier, now):
-    """Whether a run of some tests is of the sources, and on the GPU, of an earlier one."""
-    return all(earlier.get(key) == now.get(key) for key in ("source", "gpu", "driver"))
+def source_of(sources, name, section):
+    """The hash of what measures a section. On the CPU there is no CUDA."""
+    return sources.digest(made_from(name, section), "libgpuvision/cuda/" if name == "cpu" else None)
 
 
-def joined(earlier, run):
-    """A run of some tests, with what others have had in the one that it goes on with."""
-    if not goes_on(earlier, run):
-        return run
-    again = {short(name) for name in run["results"]}
-    others = {key: {name: value for name, value in earlier.get(key, {}).items()
-                    if short(name) not in again} for key in ("results", "seconds")}
-    return {**run, **{key: dict(sorted({**others[key], **run[key]}.items())) for key in others}}
+def today():
+    return datetime.date.today().isoformat()
+
+
+def write(name, data):
+    path = RESULTS / f"{name}.json"
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    text = json.dumps(data, indent=1, ensure_ascii=False)
+    one_line = re.sub(r'\{\s*"(?:name|result)"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
+    path.write_text(one_line + "\n", encoding="utf-8")
+
+
+def load_or_begin(name):
+    return {"benchmarks": {}, "machines": [], "tests": {},
+            **(load(f"{name}.json") if (RESULTS / f"{name}.json").exists() else {})}
 
 
 def record(name, *inputs):
-    path = RESULTS / f"{name}.json"
-    data = load(path.name) if path.exists() else {"benchmarks": {}, "tests": {}}
-    now = stamp()
+    data, sources, facts = load_or_begin(name), Sources(), machine()
     for item in inputs:
-        section, equals, file = item.partition("=")
-        if equals:
-            rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
-            data["benchmarks"][section] = {**now, "rows": rows}
-        else:
-            tests = sorted(load_tests(item))
-            run = {**now, "results": {test: result for test, result, *_ in tests},
-                   "seconds": {test: seconds for test, *_, seconds in tests}}
-            section = Path(item).stem
-            data["tests"][section] = (joined(data["tests"].get(section, {}), run)
-                                      if section == "reliability" else run)
-    RESULTS.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(data, indent=1, ensure_ascii=False)
-    one_line = re.sub(r'\{\s*"name"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
-    path.write_text(one_line + "\n", encoding="utf-8")
-    print(f"wrote {path.relative_to(TOP)}")
+        section, _, file = item.partition("=")
+        rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
+        source = source_of(sources, name, section)
+        data["benchmarks"][section] = {"date": today(), "source": source, **facts, "rows": rows}
+    write(name, data)
+    print(f"wrote docs/results/{name}.json")
     write_pages()
+
+
+def keep(name, tests, facts):
+    """The records of tests by their names, each {"result", "seconds", "source"}, of a run on a machine."""
+    data = load_or_begin(name)
+    for test in data["tests"].values():
+        test["machine"] = data["machines"][test["machine"]]
+    data["tests"].update((test, {**run, "date": today(), "machine": facts}) for test, run in tests.items())
+    data["tests"] = dict(sorted(data["tests"].items()))
+    data["machines"] = []
+    for test in data["tests"].values():
+        if test["machine"] not in data["machines"]:
+            data["machines"].append(test["machine"])
+        test["machine"] = data["machines"].index(test["machine"])
+    write(name, data)
 
 
 # ---- tables ----
@@ -386,49 +395,74 @@ def tables():
 
 # ---- checks ----
 
-def cuda_tests():
-    """Names of the tests that need a GPU, or None where there is no build folder."""
+def todays_tests():
+    """Of a build folder, or None where there is none, and its tests by name."""
     for folder in "build", "build-gpu":
         if (TOP / folder / "meson-info/intro-tests.json").exists():
-            return [test["name"] for test in introspect(TOP / folder, "tests")
-                    if in_suite(test, "cuda") or test["name"].split("-")[-1] == "cuda"]
-    return None
+            return TOP / folder, {test["name"]: test for test in introspect(TOP / folder, "tests")}
+    return None, {}
 
 
-def unproven_cuda_tests():
-    """(test, what is wrong) of those that are not pending, and have failed in the last run of any
-    log or passed in none."""
-    tests = cuda_tests()
-    if tests is None:
-        print("no build folder here: whether every CUDA test has passed on a GPU is not checked")
-        return []
-    where = {"passed": {}, "failed": {}, "skipped": {}}
+def needs_gpu(test):
+    return in_suite(test, "cuda") or test["name"].split("-")[-1] == "cuda"
+
+
+def plain(name):
+    """The test of a record, which may begin with how it ran: racecheck erode-cuda-brief."""
+    return name.split(" ")[-1]
+
+
+def unproven(tests):
+    """(record, what is wrong) of those that are not pending, and have failed in the last run on any GPU; and
+    of CUDA tests that have passed on none."""
+    pending = re.findall(r"^([^:\n]+): *\S", PENDING.read_text(), re.M) if PENDING.exists() else []
+    passed, wrong = set(), {}
     for path in sorted(RESULTS.glob("*.json")):
-        for section, log in load(path.name)["tests"].items():
-            for name, result in log["results"].items():
-                where[kind(result)][short(name)] = f"{section} of {path.relative_to(TOP)}"
-    pending = re.findall(r"^(\S+): *\S", PENDING.read_text(), re.M) if PENDING.exists() else []
-    return [(test, f"failed in {where['failed'][test]}" if test in where["failed"]
-             else "has not passed in docs/results") for test in tests
-            if test not in pending and (test in where["failed"] or test not in where["passed"])]
+        for name, run in load(path.name).get("tests", {}).items():
+            if kind(run["result"]) == "passed":
+                passed.add(name)
+            elif kind(run["result"]) == "failed" and plain(name) in tests:
+                wrong[name] = f"has failed in {path.relative_to(TOP)}"
+    for name, test in tests.items():
+        if needs_gpu(test) and name not in passed:
+            wrong.setdefault(name, "has not passed in docs/results")
+    return [(name, what) for name, what in wrong.items() if name not in pending]
+
+
+def stale():
+    """(file, section or "N of its tests") of what ran on other sources than today's."""
+    sources, (folder, tests) = Sources(), todays_tests()
+    made = roots(folder, tests.values()) if folder else {}
+    digests = {}
+    for path in sorted(RESULTS.glob("*.json")):
+        data = load(path.name)
+        for name, run in data["benchmarks"].items():
+            if run["source"] != source_of(sources, path.stem, name):
+                yield path, name
+        old = 0
+        for name, run in data.get("tests", {}).items():
+            test = plain(name)
+            if test in made and test not in digests:
+                digests[test] = sources.digest(made[test])
+            old += test in made and run["source"] != digests[test]
+        if old:
+            yield path, f"{old} of its {len(data['tests'])} tests"
 
 
 def check():
     """Fails on a table that differs from its file, and on a CUDA test that nothing shows to pass;
     a result of older sources is only a warning."""
-    failed = 0
-    source = source_hash()
-    for path in sorted(RESULTS.glob("*.json")):
-        data, old = load(path.name), {}
-        for section, run in {**data["benchmarks"], **data["tests"]}.items():
-            if run["source"] != source:
-                old.setdefault(run["source"], []).append(section)
-        for of, sections in old.items():
-            print(f"STALE: {path.relative_to(TOP)}: {', '.join(sections)} ran on source {of}, "
-                  f"today's is {source}")
-    for test, wrong in unproven_cuda_tests():
-        print(f"CUDA test {test} {wrong}, and is not in {PENDING.relative_to(TOP)}; "
-              "on a GPU host run: ./dev gpu")
+    failed, old = 0, {}
+    for path, name in stale():
+        old.setdefault(path, []).append(name)
+    for path, names in old.items():
+        print(f"STALE: {path.relative_to(TOP)}: {', '.join(names)} ran on other sources than today's")
+    folder, tests = todays_tests()
+    if not folder:
+        print("no build folder here: neither whether every CUDA test has passed on a GPU is checked, "
+              "nor with which sources")
+    for name, wrong in unproven(tests):
+        print(f"{name} {wrong}, and is not in {PENDING.relative_to(TOP)}; on a GPU host run: ./dev gpu")
         failed = 1
     for page in PAGES:
         if page.read_text(encoding="utf-8") != made(page):
@@ -438,8 +472,7 @@ def check():
 
 
 def main():
-    commands = {"summary": summary, "record": record, "tables": tables, "check": check,
-                "source": lambda: print(source_hash())}
+    commands = {"summary": summary, "record": record, "tables": tables, "check": check}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     sys.exit(commands[sys.argv[1]](*sys.argv[2:]))
