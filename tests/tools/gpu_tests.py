@@ -17,7 +17,7 @@ What has passed on today's sources is left out, until all has. Tests run side by
 the processor; beside them one of compute-sanitizer's tools, of which two at a time hang now and then. Tests
 that are not parallel for Meson come last, one at a time on each GPU. CUDA_VISIBLE_DEVICES says which GPUs.
 
-Exits with 0 if nothing is left, and nothing has failed.
+Exits with 0 if nothing is left, and nothing has failed; with 2 for a NAME that is none.
 """
 import json
 import os
@@ -78,7 +78,8 @@ def chosen(found, names):
     """Those of these names, tests or suites."""
     for name in names:
         if not any(name in (item.name, item.test["name"]) or in_suite(item.test, name) for item in found):
-            sys.exit(f"no test on a GPU, and no suite of these, is called {name}")
+            print(f"no test of these stages, and no suite, is called {name}", file=sys.stderr)
+            sys.exit(2)
     return [item for item in found if not names or item.test["name"] in names or item.name in names or
             any(in_suite(item.test, name) for name in names)]
 
