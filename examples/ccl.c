@@ -52,15 +52,15 @@ static gpv_ccl_component *label(gpv_ccl *ccl, const gpv_image *image, const gpv_
 
 int main(int argc, char **argv) {
     program = "ccl";
-    if (argc < 4 || argc > 5)
-        die("usage", "ccl THRESHOLD MIN-AREA [IN.pgm|IN.ppm] OUT.ppm");
+    if (argc != 5)
+        die("usage", "ccl THRESHOLD MIN-AREA IN.pgm|IN.ppm OUT.ppm");
     gpv_ccl_params params;
     gpv_ccl_params_init(&params, sizeof params);
     params.threshold = parse("threshold", argv[1], 255);
     params.min_area = parse("min-area", argv[2], GPV_MAX_PIXELS);
     params.output = GPV_CCL_COLORS;
     gpv_image image, colors;
-    load(argc == 5 ? argv[3] : NULL, &image);
+    load(argv[3], &image);
     allocate(&colors, GPV_FORMAT_RGB8, image.width, image.height);
 
     gpv_context *context = create_context();
@@ -74,7 +74,7 @@ int main(int argc, char **argv) {
     list(components, count);
     for (int32_t i = 0; i < count; ++i)
         draw_box(&colors, &components[i]);
-    save(argv[argc - 1], &colors);
+    save(argv[4], &colors);
     printf("%d x %d pixels, %d components, on %s\n", (int)image.width, (int)image.height,
            (int)count, gpv_context_device_name(context));
     gpv_ccl_destroy(&ccl);

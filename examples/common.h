@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 static const char *program = ""; /* begins every message; main() sets it */
 
@@ -33,22 +34,12 @@ static void allocate(gpv_image *image, gpv_format format, int32_t width, int32_t
     gpv_image_wrap(image, sizeof *image, format, width, height, pixels, 0);
 }
 
-/* Discs of growing radius. */
-static void draw(gpv_image *image) {
-    allocate(image, GPV_FORMAT_GRAY8, 160, 120);
-    uint8_t *pixels = image->data[0];
-    for (int i = 0; i < 160 * 120; ++i) {
-        int x = i % 160, dx = x % 40 - 20, dy = i / 160 % 40 - 20, r = 4 + x / 40 * 4;
-        pixels[i] = dx * dx + dy * dy <= r * r ? 230 : 30;
-    }
-}
+/* The pictures that have been read, of which no example has more than two. */
+static const char *sources[2];
+static int source_count;
 
-/* Reads an 8-bit binary PGM or PPM; draws one where path is NULL. */
+/* Reads an 8-bit binary PGM or PPM. */
 static void load(const char *path, gpv_image *image) {
-    if (!path) {
-        draw(image);
-        return;
-    }
     char type;
     int width, height, most;
     FILE *file = fopen(path, "rb");
@@ -62,9 +53,19 @@ static void load(const char *path, gpv_image *image) {
     if (fread(image->data[0], 1, size, file) != size)
         die(path, "ends before its last pixel");
     fclose(file);
+    sources[source_count++] = path;
+}
+
+static int is_same_file(const char *a, const char *b) {
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_dev == of_b.st_dev &&
+           of_a.st_ino == of_b.st_ino;
 }
 
 static void save(const char *path, const gpv_image *image) {
+    for (int i = 0; i < source_count; ++i)
+        if (is_same_file(sources[i], path))
+            die(path, "is the picture that was read; name another file for the result");
     FILE *file = fopen(path, "wb");
     size_t size = (size_t)(image->stride[0] * image->height);
     if (!file)

@@ -4,11 +4,11 @@
 
 int main(int argc, char **argv) {
     program = "erode";
-    if (argc < 3 || argc > 4)
-        die("usage", "erode RADIUS [IN.pgm|IN.ppm] OUT");
+    if (argc != 4)
+        die("usage", "erode RADIUS IN.pgm|IN.ppm OUT");
     int32_t radius = parse("radius", argv[1], 255);
     gpv_image image;
-    load(argc == 4 ? argv[2] : NULL, &image);
+    load(argv[2], &image);
 
     gpv_context *context = create_context();
     gpv_erode_params params;
@@ -23,7 +23,7 @@ int main(int argc, char **argv) {
     if (status != GPV_OK)
         die(gpv_status_string(status), gpv_context_error(context));
 
-    save(argv[argc - 1], &image);
+    save(argv[3], &image);
     printf("%d x %d pixels, radius %d, on %s\n", (int)image.width, (int)image.height, (int)radius,
            gpv_context_device_name(context));
     gpv_erode_destroy(&erode);

@@ -153,12 +153,12 @@ static int64_t solve(gpv_context *context, const gpv_image *image, int32_t perce
 
 int main(int argc, char **argv) {
     program = "graphcut";
-    if (argc < 3 || argc > 4)
-        die("usage", "graphcut MARGIN [IN.pgm|IN.ppm] OUT (MARGIN: per cent of each side that are "
+    if (argc != 4)
+        die("usage", "graphcut MARGIN IN.pgm|IN.ppm OUT (MARGIN: per cent of each side that are "
                      "background for certain, such as 8)");
     int32_t percent = parse("margin", argv[1], 50);
     gpv_image image, mask;
-    load(argc == 4 ? argv[2] : NULL, &image);
+    load(argv[2], &image);
     allocate(&mask, GPV_FORMAT_GRAY8, image.width, image.height);
     uint8_t *side = mask.data[0], *level = image.data[0];
     for (int32_t y = 0; y < image.height; ++y)
@@ -171,7 +171,7 @@ int main(int argc, char **argv) {
     for (int64_t i = 0; i < samples; ++i) /* the background darkens */
         if (!((uint8_t *)mask.data[0])[i / channels_of(&image)])
             level[i] /= 4;
-    save(argv[argc - 1], &image);
+    save(argv[3], &image);
     printf("%d x %d pixels, %lld of the object, on %s\n", (int)image.width, (int)image.height,
            (long long)area, gpv_context_device_name(context));
     gpv_context_destroy(&context);

@@ -17,13 +17,13 @@ static void list(int32_t clusters, int64_t pixels) {
 
 int main(int argc, char **argv) {
     program = "kmeans";
-    if (argc < 3 || argc > 4)
-        die("usage", "kmeans CLUSTERS [IN.pgm|IN.ppm] OUT (CLUSTERS: 2 to 256; 0 chooses)");
+    if (argc != 4)
+        die("usage", "kmeans CLUSTERS IN.pgm|IN.ppm OUT (CLUSTERS: 2 to 256; 0 chooses)");
     gpv_kmeans_params params;
     gpv_kmeans_params_init(&params, sizeof params);
     params.clusters = parse("clusters", argv[1], GPV_KMEANS_MAX_CLUSTERS);
     gpv_image image;
-    load(argc == 4 ? argv[2] : NULL, &image);
+    load(argv[2], &image);
 
     gpv_context *context = create_context();
     gpv_buffer colors = buffer_of(centroids, sizeof centroids);
@@ -40,7 +40,7 @@ int main(int argc, char **argv) {
         die(gpv_status_string(status), gpv_context_error(context));
 
     list(result.clusters, (int64_t)image.width * image.height);
-    save(argv[argc - 1], &image);
+    save(argv[3], &image);
     printf("%d x %d pixels, %d clusters after %d iterations, on %s\n", (int)image.width,
            (int)image.height, (int)result.clusters, (int)result.iterations,
            gpv_context_device_name(context));

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Finds an object in a scene, which are two pictures: matches the keypoints of both, looks for the
    homography that most of the matches agree with, and draws where it takes the edges of the object.
-   Build: cc match.c $(pkg-config --cflags --libs gpuvision) -lm */
+   Build: cc match.c $(pkg-config --cflags --libs gpuvision) */
 #include "common.h"
-
-#include <math.h>
 
 enum {
     FEATURES = 4000,    /* of a picture, the strongest */
@@ -88,57 +86,14 @@ static void print(const gpv_homography *homography, const float corners[8]) {
         printf("%12s %8.2f %8.2f\n", names[i], corners[2 * i], corners[2 * i + 1]);
 }
 
-/* The next of a fixed sequence of numbers, below a bound. */
-static int32_t next(uint32_t *state, int32_t bound) {
-    *state = *state * 1664525 + 1013904223;
-    return (int32_t)((*state >> 8) % (uint32_t)bound);
-}
-
-/* Squares of many sizes, the large ones first. */
-static void scatter(gpv_image *image, int32_t width, int32_t height, uint32_t state) {
-    int32_t count = width * height / 60;
-    allocate(image, GPV_FORMAT_GRAY8, width, height);
-    uint8_t *pixels = image->data[0];
-    for (int32_t i = 0; i < width * height; ++i)
-        pixels[i] = 128;
-    for (int32_t n = 0; n < count; ++n) {
-        int32_t side = 3 + 27 * (count - n) / count;
-        int32_t left = next(&state, width + side) - side, top = next(&state, height + side) - side;
-        uint8_t level = (uint8_t)next(&state, 256);
-        for (int32_t y = top > 0 ? top : 0; y < top + side && y < height; ++y)
-            for (int32_t x = left > 0 ? left : 0; x < left + side && x < width; ++x)
-                pixels[y * width + x] = level;
-    }
-}
-
-/* An object, and a scene of other squares, in the middle of which it is turned and larger. */
-static void make(gpv_image *object, gpv_image *scene) {
-    const double angle = acos(-1) / 6, scale = 1.25;
-    const double c = cos(angle) / scale, s = sin(angle) / scale;
-    scatter(object, 160, 120, 1);
-    scatter(scene, 400, 300, 2);
-    const uint8_t *source = object->data[0];
-    uint8_t *target = scene->data[0];
-    for (int32_t y = 0; y < 300; ++y)
-        for (int32_t x = 0; x < 400; ++x) {
-            double u = floor(80 + c * (x - 200) + s * (y - 150));
-            double v = floor(60 - s * (x - 200) + c * (y - 150));
-            if (u >= 0 && u < 160 && v >= 0 && v < 120)
-                target[y * 400 + x] = source[(int)v * 160 + (int)u];
-        }
-}
-
 int main(int argc, char **argv) {
     program = "match";
-    if (argc != 2 && argc != 4)
-        die("usage", "match [OBJECT.pgm|OBJECT.ppm SCENE.pgm|SCENE.ppm] OUT.ppm (exits with 2, and "
+    if (argc != 4)
+        die("usage", "match OBJECT.pgm|OBJECT.ppm SCENE.pgm|SCENE.ppm OUT.ppm (exits with 2, and "
                      "writes nothing, if the object is not found)");
     gpv_image object, scene, colors;
-    if (argc == 4) {
-        load(argv[1], &object);
-        load(argv[2], &scene);
-    } else
-        make(&object, &scene);
+    load(argv[1], &object);
+    load(argv[2], &scene);
 
     gpv_context *context = create_context();
     gpv_sift_params params;
@@ -166,7 +121,7 @@ int main(int argc, char **argv) {
         print(&homography, corners);
         to_rgb(&scene, &colors);
         check(context, gpv_match_draw(match, NULL, &colors, corners, 4, LINE_WIDTH, 0xff4000));
-        save(argv[argc - 1], &colors);
+        save(argv[3], &colors);
         free(colors.data[0]);
     }
     printf("%d x %d pixels, %s, on %s\n", (int)scene.width, (int)scene.height,

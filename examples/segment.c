@@ -14,7 +14,7 @@ struct options {
 
 static void die_of_usage(void) {
     die("usage", "segment [--seeds SEEDS.pgm] [--rect X,Y,WIDTH,HEIGHT] [--mask] ROUNDS "
-                 "[IN.pgm|IN.ppm] OUT (SEEDS: 0 is background, 255 foreground; RECT: outside is "
+                 "IN.pgm|IN.ppm OUT (SEEDS: 0 is background, 255 foreground; RECT: outside is "
                  "background; ROUNDS: 1 to 100)");
 }
 
@@ -54,8 +54,7 @@ static gpv_rect parse_rect(const char *text) {
 int main(int argc, char **argv) {
     program = "segment";
     struct options options = read_options(argc, argv);
-    int left = argc - options.used;
-    if (left < 2 || left > 3)
+    if (argc - options.used != 3)
         die_of_usage();
     gpv_segment_params params;
     gpv_segment_params_init(&params, sizeof params);
@@ -65,7 +64,7 @@ int main(int argc, char **argv) {
     if (options.rect)
         rect = parse_rect(options.rect);
     gpv_image image, seeds, mask;
-    load(left == 3 ? argv[options.used + 1] : NULL, &image);
+    load(argv[options.used + 1], &image);
     if (options.seeds)
         load(options.seeds, &seeds);
     if (options.wants_mask)
@@ -88,7 +87,7 @@ int main(int argc, char **argv) {
     printf("        flow          cut     area  optimal\n");
     printf("%12lld %12lld %8lld  %s\n", (long long)result.flow, (long long)result.cut,
            (long long)result.area, result.optimal ? "yes" : "no");
-    save(argv[argc - 1], options.wants_mask ? &mask : &image);
+    save(argv[options.used + 2], options.wants_mask ? &mask : &image);
     printf("%d x %d pixels, %lld of the foreground, on %s\n", (int)image.width, (int)image.height,
            (long long)result.area, gpv_context_device_name(context));
     gpv_segment_destroy(&segment);

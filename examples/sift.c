@@ -37,13 +37,13 @@ static gpv_keypoint *find(gpv_sift *sift, const gpv_image *image, const gpv_cont
 
 int main(int argc, char **argv) {
     program = "sift";
-    if (argc < 3 || argc > 4)
-        die("usage", "sift FEATURES [IN.pgm|IN.ppm] OUT.ppm (FEATURES: the strongest; 0 = all)");
+    if (argc != 4)
+        die("usage", "sift FEATURES IN.pgm|IN.ppm OUT.ppm (FEATURES: the strongest; 0 = all)");
     gpv_sift_params params;
     gpv_sift_params_init(&params, sizeof params);
     params.max_features = parse("features", argv[1], 1000000);
     gpv_image image, colors;
-    load(argc == 4 ? argv[2] : NULL, &image);
+    load(argv[2], &image);
     to_rgb(&image, &colors);
 
     gpv_context *context = create_context();
@@ -60,7 +60,7 @@ int main(int argc, char **argv) {
     if (status != GPV_OK)
         die(gpv_status_string(status), gpv_context_error(context));
     list(keypoints, count);
-    save(argv[argc - 1], &colors);
+    save(argv[3], &colors);
     printf("%d x %d pixels, %d keypoints, on %s\n", (int)image.width, (int)image.height, (int)count,
            gpv_context_device_name(context));
     gpv_sift_destroy(&sift);

@@ -191,6 +191,9 @@ void report(const std::vector<gpv_keypoint> &keypoints) {
 
 void five(const std::string &path, const std::filesystem::path &folder) {
     const Picture picture = read(path);
+    if (std::error_code none;
+        std::filesystem::equivalent(std::filesystem::canonical(path).parent_path(), folder, none))
+        throw std::runtime_error("is in the folder for the results; name another folder");
     const gpv::Context context;
     Picture eroded = picture, recoloured = picture, drawn = picture, overlay = picture;
     Picture colors(GPV_FORMAT_RGB8, picture.width, picture.height);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the examples share: arguments, pictures in files, and errors in one line."""
 import argparse
+import os
 import re
 import sys
 
@@ -9,6 +10,7 @@ import numpy
 import gpuvision as gpv
 
 MAX_SIDE = 32767  # pixels
+sources = []  # the pictures that have been read
 
 
 def whole_number(most):
@@ -37,12 +39,15 @@ def read_picture(path):
     count = width * height * (3 if header[1] == b"6" else 1)
     if len(data) - header.end() < count:
         sys.exit(f"{path}: ends before its last pixel")
+    sources.append(path)
     return numpy.frombuffer(data, numpy.uint8, count, header.end()).reshape(shape)
 
 
 def write_picture(path, picture):
     """As PGM or PPM, by its shape."""
     height, width = picture.shape[:2]
+    if os.path.exists(path) and any(os.path.samefile(path, source) for source in sources):
+        sys.exit(f"{path}: is the picture that was read; name another file for the result")
     with open(path, "wb") as file:
         file.write(b"P%d\n%d %d\n255\n" % (5 if picture.ndim == 2 else 6, width, height))
         file.write(picture.tobytes())

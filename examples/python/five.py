@@ -50,7 +50,10 @@ def main():
         print("usage: five PICTURE FOLDER", file=sys.stderr)
         return 2
     path, folder = sys.argv[1], Path(sys.argv[2])
-    lines, pictures = run_all(read_picture(path))
+    picture = read_picture(path)
+    if Path(path).resolve().parent == folder.resolve():
+        sys.exit(f"{path}: is in the folder for the results; name another folder")
+    lines, pictures = run_all(picture)
     folder.mkdir(exist_ok=True)
     for name, picture in pictures.items():
         write_picture(folder / f"{name}.{'pgm' if picture.ndim == 2 else 'ppm'}", picture)

@@ -186,19 +186,25 @@ def page(path, picture):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("picture", help="of any kind that Pillow reads")
-    parser.add_argument("-o", "--out", default="tour.html", help="default: tour.html")
+    parser.add_argument("-o", "--out", metavar="FILE", help="the page; default: tour.html, if there is none yet")
     parser.add_argument("--longest", type=whole_number(32767), default=960, metavar="PIXELS",
                         help="larger pictures are scaled down to this side; 0 = never; default 960")
     args = parser.parse_args()
+    out = Path(args.out or "tour.html")
+    if out.exists() and not args.out:
+        sys.exit(f"{out} exists already: -o {out} replaces it, or name another file")
     try:
-        text = page(args.picture, read_picture(args.picture, args.longest))
+        picture = read_picture(args.picture, args.longest)
+        if out.exists() and out.samefile(args.picture):
+            sys.exit(f"{out} is the picture; name another file for the page")
+        text = page(args.picture, picture)
     except (OSError, ValueError, gpv.Error, Image.DecompressionBombError) as error:
         sys.exit(f"{args.picture}: {error}")
     try:
-        Path(args.out).write_text(text, encoding="utf-8")
+        out.write_text(text, encoding="utf-8")
     except OSError as error:
-        sys.exit(f"{args.out}: {error.strerror}")
-    print(f"{args.out}: {len(text) // 1024} KiB")
+        sys.exit(f"{out}: {error.strerror}")
+    print(f"{out}: {len(text) // 1024} KiB")
 
 
 if __name__ == "__main__":

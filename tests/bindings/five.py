@@ -55,6 +55,11 @@ def check_refused(example, folder):
     source.write_bytes(netpbm(4, 3, bytes(12)))
     assert_said(run(example, source, Path(folder, "no/where")), "where")
     assert not Path(folder, "no").exists()
+    # Nor where it would be over the picture.
+    own = Path(folder, "erode.ppm")
+    own.write_bytes(netpbm(4, 3, bytes(36)))
+    assert_said(run(example, own, folder), "erode.ppm", "name another folder")
+    assert own.read_bytes() == netpbm(4, 3, bytes(36))
     twice = [outputs(example, source, Path(folder, "twice")) for _ in range(2)]
     assert twice[0] == twice[1], "it does not give the same again"
 

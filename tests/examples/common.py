@@ -50,6 +50,18 @@ def check_refused(example, folder, content, args, *words, after=()):
     assert not os.path.exists(target), "a file was written in spite of the error"
 
 
+def check_kept(example, folder, args, after):
+    """A picture is read and not written, whether it is named twice or nothing else is."""
+    source, content = os.path.join(folder, "mine"), netpbm(4, 3, bytes(range(12)))
+    with open(source, "wb") as file:
+        file.write(content)
+    for last in [source], []:
+        result = run(example, *args, source, *after, *last)
+        assert result.returncode != 0 and result.stderr + result.stdout, f"{last}: {result}"
+        with open(source, "rb") as file:
+            assert file.read() == content, f"the picture was overwritten: {last}"
+
+
 def check_bad_files(example, folder, args, after=()):
     """Whatever is wrong with the picture, or with the library."""
     check_refused(example, folder, netpbm(4, 3, bytes(11)), args, after=after)
@@ -58,6 +70,7 @@ def check_bad_files(example, folder, args, after=()):
     check_refused(example, folder, b"P2\n1 1\n255\n0\n", args, "binary", after=after)
     check_refused(example, folder, b"", args, "binary", after=after)
     check_refused(example, folder, None, args, "missing", "cannot be opened", after=after)
+    check_kept(example, folder, args, after)
     if example.endswith(".py"):
         source = os.path.join(folder, "in")
         with open(source, "wb") as file:

@@ -175,26 +175,8 @@ def check_none(example, folder):
     return said
 
 
-def check_made(example, folder):
-    """Without pictures the C program makes an object of 160 x 120 pixels, and a scene of 400 x 300."""
-    target = os.path.join(folder, "out")
-    result = run(example, target)
-    assert result.returncode == 0, result.stderr
-    *rows, last = result.stdout.splitlines()
-    assert last.startswith("400 x 300 pixels, found, on "), last
-    counts, _, corners = table("\n".join(rows))
-    assert min(counts[:2]) >= 100, result.stdout
-    for (x, y), corner in zip(((-79.5, -59.5), (79.5, -59.5), (79.5, 59.5), (-79.5, 59.5)), corners):
-        u, v = (1.25 * f(math.radians(30)) for f in (math.cos, math.sin))
-        assert math.dist(corner, (200 + u * x - v * y, 150 + v * x + u * y)) < 1, result.stdout
-    with open(target, "rb") as file:
-        assert file.read(15) == b"P6\n400 300\n255\n"
-    os.remove(target)
-
-
 def check_usage(example, folder):
-    numbers = [0, 2, 4] + ([1] if example.endswith(".py") else [])
-    for number in numbers:
+    for number in 0, 1, 2, 4:
         result = run(example, *["argument"] * number)
         assert result.returncode == 1, f"exit {result.returncode}, as if there were no object"
         assert_said(result, "usage", "match", "exits with 2")
@@ -206,8 +188,6 @@ def main():
         with tempfile.TemporaryDirectory() as folder:
             said.append((check_views(example, folder), check_none(example, folder)))
             check_usage(example, folder)
-            if not example.endswith(".py"):
-                check_made(example, folder)
         with tempfile.TemporaryDirectory() as folder:
             good = os.path.join(folder, "good")
             write(good, (4, 3), bytes(12))

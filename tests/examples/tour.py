@@ -24,8 +24,8 @@ sys.path.insert(0, str(Path(tour).parent))
 import gpuvision as gpv  # noqa: E402
 
 
-def run(*words):
-    return subprocess.run([sys.executable, tour, *map(str, words)], capture_output=True, text=True)
+def run(*words, folder=None):
+    return subprocess.run([sys.executable, tour, *map(str, words)], capture_output=True, text=True, cwd=folder)
 
 
 def check_page(folder, source, size):
@@ -78,6 +78,13 @@ def main():
         for options, why in ((["--longest=-5"], "from 0 to 32767"), (["-o", "no/where.html"], "no/where")):
             done = run(picture, *options)
             assert done.returncode in (1, 2) and why in done.stderr, done
+        # A file that was not named is not overwritten, nor is the picture.
+        page, before = Path(folder, "tour.html"), dot.read_bytes()
+        page.write_text("mine", encoding="utf-8")
+        for options, why in ([], "-o tour.html replaces it"), (["-o", dot], "is the picture"):
+            done = run(dot, *options, folder=folder)
+            assert done.returncode == 1 and why in done.stderr, done
+        assert page.read_text(encoding="utf-8") == "mine" and dot.read_bytes() == before
     print("ok")
 
 

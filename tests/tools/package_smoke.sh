@@ -57,11 +57,16 @@ compile() { # COMPILER SOURCE PROGRAM
 }
 compile cc "$examples/erode.c" "$folder/erode"
 compile cc "$examples/ccl.c" "$folder/ccl"
-"$folder/erode" 0 "$folder/drawn.pgm" >/dev/null
-"$folder/erode" 3 "$folder/eroded.pgm" >"$folder/said"
+# Twelve discs, six of them of 400 pixels or more.
+/usr/bin/python3 - >"$folder/drawn.pgm" <<'END'
+import sys
+discs = [(x % 40 - 20) ** 2 + (y % 40 - 20) ** 2 <= (4 + x // 40 * 4) ** 2 for y in range(120) for x in range(160)]
+sys.stdout.buffer.write(b"P5\n160 120\n255\n" + bytes(230 if disc else 30 for disc in discs))
+END
+"$folder/erode" 3 "$folder/drawn.pgm" "$folder/eroded.pgm" >"$folder/said"
 has "$folder/said" "160 x 120 pixels, radius 3, on "
 ! cmp -s "$folder/drawn.pgm" "$folder/eroded.pgm" || die "erode.c erodes nothing"
-"$folder/ccl" 128 400 "$folder/components.ppm" >"$folder/said"
+"$folder/ccl" 128 400 "$folder/drawn.pgm" "$folder/components.ppm" >"$folder/said"
 has "$folder/said" "160 x 120 pixels, 6 components, on "
 ok "C programs, built with pkg-config"
 

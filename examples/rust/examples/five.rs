@@ -188,7 +188,13 @@ fn run(picture: &Picture) -> gpuvision::Result<(Vec<(&'static str, Picture)>, St
 }
 
 fn five(path: &Path, folder: &Path) -> Result<(), String> {
-    let (pictures, lines) = run(&Picture::read(path)?).map_err(|error| error.to_string())?;
+    let picture = Picture::read(path)?;
+    if let (Ok(path), Ok(folder)) = (path.canonicalize(), folder.canonicalize()) {
+        if path.parent() == Some(folder.as_path()) {
+            return Err("is in the folder for the results; name another folder".into());
+        }
+    }
+    let (pictures, lines) = run(&picture).map_err(|error| error.to_string())?;
     if !folder.is_dir() {
         fs::create_dir(folder)
             .map_err(|error| format!("{} cannot be made: {error}", folder.display()))?;

@@ -216,10 +216,23 @@ func (f *five) graphcut() error {
 	return nil
 }
 
+func isIn(path, folder string) bool {
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return false
+	}
+	parent, errParent := os.Stat(filepath.Dir(path))
+	there, errThere := os.Stat(folder)
+	return errParent == nil && errThere == nil && os.SameFile(parent, there)
+}
+
 func run(path, folder string) error {
 	src, err := load(path)
 	if err != nil {
 		return err
+	}
+	if isIn(path, folder) {
+		return errors.New("is in the folder for the results; name another folder")
 	}
 	context, err := gpuvision.NewContext(nil)
 	if err != nil {
