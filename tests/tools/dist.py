@@ -3,16 +3,17 @@
 
 usage: dist.py FOLDER [URL]
 
-FOLDER gets gpuvision-VERSION.tar.xz, of the files that git knows, or would know, of which the latter are
-named, and gpuvision.wrap, for the folder subprojects of a project. URL is the folder on the web where the archive will be; without it,
-the wrap names the archive in FOLDER. The same files give the same bytes.
+FOLDER gets gpuvision-VERSION.tar.xz, of the files that git tracks, and gpuvision.wrap, for the folder
+subprojects of a project. Other files, which are yours or not added yet, are named and left out. URL is the
+folder on the web where the archive will be; without it, the wrap names the archive in FOLDER. The same files
+give the same bytes.
 """
 import hashlib
 import sys
 import tarfile
 from pathlib import Path
 
-from tree import TOP, files, git, version
+from tree import TOP, files, untracked, version
 
 WRAP = """[wrap-file]
 directory = {name}
@@ -48,9 +49,8 @@ def main():
     wrap = folder / "gpuvision.wrap"
     wrap.write_text(WRAP.format(name=name, url=url, hash=hashlib.sha256(archive.read_bytes()).hexdigest()))
     print(archive, wrap, sep="\n")
-    new = git("ls-files", "--others", "--exclude-standard")
-    for name in new.stdout.splitlines() if new else ():
-        print(f"not committed, but in the archive: {name}")
+    for name in untracked():
+        print(f"not tracked by git, so not in the archive: {name}")
 
 
 main()

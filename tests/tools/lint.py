@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tree import TOP, files, git, version
+from tree import TOP, files, git, untracked, version
 
 CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 SUBJECT = re.compile(r"[\w.,/+*-]+: \S.*")
@@ -84,5 +84,7 @@ for file in everything:
 check_format([file for file in everything if file.suffix in CODE])
 check_commits()
 check_versions()
+for new in untracked():
+    print(f"not tracked by git, so not looked at: {new}")
 print("\n".join(faults) or f"{len(everything)} files: no fault")
 sys.exit(bool(faults))
