@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The Python package gpuvision: what it repeats of the headers, and each of its operators on the CPU.
 
-usage: python.py INCLUDE-FOLDER LAYOUT-FILE PAGE README
+usage: python.py INCLUDE-FOLDER LAYOUT-FILE PAGE README BUILD-FOLDER
 """
 import copy
 import ctypes as c
@@ -9,6 +9,7 @@ import gc
 import os
 import pickle
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -32,7 +33,7 @@ from gpuvision import _abi  # noqa: E402
 from gpuvision.arrays import buffer_view, image_of, span  # noqa: E402
 from gpuvision.operators import Call  # noqa: E402
 
-INCLUDE, LAYOUT, PAGE, README = sys.argv[1:]
+INCLUDE, LAYOUT, PAGE, README, BUILD = sys.argv[1:]
 ENUMS = {"GPV_": _abi.Status, "GPV_BACKEND_": gpv.Backend, "GPV_MEMORY_": gpv.Memory,
          "GPV_FORMAT_": gpv.Format, "GPV_COLOR_MATRIX_": gpv.ColorMatrix,
          "GPV_COLOR_RANGE_": gpv.ColorRange, "GPV_LOG_": gpv.LogLevel,
@@ -824,6 +825,12 @@ class Library(unittest.TestCase):
 
 
 class Documentation(unittest.TestCase):
+    @unittest.skipUnless(shutil.which("meson"), "there is no meson")
+    def test_devenv(self):
+        done = subprocess.run(["meson", "devenv", "-C", BUILD, sys.executable, "-c", "import gpuvision"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
     def test_blocks(self):
         programs = page.blocks(PAGE, "python") + page.blocks(README, "python")
         for number, (line, text) in enumerate(programs):
