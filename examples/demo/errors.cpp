@@ -16,7 +16,9 @@ std::string describe(const GError &error, const gchar *debug, const std::string 
     for (const int code :
          {GST_STREAM_ERROR_TYPE_NOT_FOUND, GST_STREAM_ERROR_WRONG_TYPE, GST_STREAM_ERROR_DECODE})
         if (g_error_matches(&error, GST_STREAM_ERROR, code))
-            return text + "\n  Is it a video? gst-discoverer-1.0 tells what GStreamer sees in it.";
+            return text + "\n  Is it a video? gst-discoverer-1.0 (in "
+                          "gstreamer1.0-plugins-base-apps) tells what "
+                          "GStreamer sees in it.";
     const gchar *detail = debug ? std::strrchr(debug, '\n') : nullptr;
     return detail ? text + "\n  " + (detail + 1) : text;
 }

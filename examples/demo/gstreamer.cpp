@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "gstreamer.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 
 bool installed(const std::string &elements) {
@@ -12,6 +14,12 @@ bool installed(const std::string &elements) {
                                gst_object_unref(factory);
                            return factory != nullptr;
                        });
+}
+
+bool is_same_file(const std::string &a, const std::string &b) {
+    struct stat of_a, of_b;
+    return stat(a.c_str(), &of_a) == 0 && stat(b.c_str(), &of_b) == 0 &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }
 
 Text absolute(const std::string &path) {

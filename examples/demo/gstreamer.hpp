@@ -33,4 +33,6 @@ using Error = Owned<GError, g_error_free>;
 // Whether all of these elements are, by their names with a space between.
 bool installed(const std::string &elements);
 
+bool is_same_file(const std::string &a, const std::string &b);
+
 Text absolute(const std::string &path);

@@ -33,13 +33,16 @@ int main(int argc, char **argv) {
         gst_pb_utils_init();
         std::vector<Row> rows;
         std::string suffix;
-        for (const Effects &effects : tour(options)) {
-            Show show(options, effects);
-            show.run();
-            show.report();
-            for (const Row &row : show.rows())
+        std::vector<std::unique_ptr<Show>> shows; // what is wrong with one is said before any runs
+        for (const Effects &effects : tour(options))
+            shows.push_back(std::make_unique<Show>(options, effects));
+        for (std::unique_ptr<Show> &show : shows) {
+            show->run();
+            show->report();
+            for (const Row &row : show->rows())
                 rows.push_back(row);
-            suffix = show.suffix();
+            suffix = show->suffix();
+            show.reset();
             if (is_interrupted())
                 break;
         }

@@ -23,6 +23,8 @@ Options parse_options(int argc, char **argv) {
         {"window", 'w', 0, G_OPTION_ARG_NONE, &window,
          "show it in a window, and write nothing; the default of camera where there is a display",
          nullptr},
+        {"stall", 's', 0, G_OPTION_ARG_INT, &options.stall,
+         "give up after so many seconds without a frame; default: 30", "SECONDS"},
         {"out", 'o', 0, G_OPTION_ARG_FILENAME, &out, "folder for the results; default: out",
          "FOLDER"},
         {"credit", 0, 0, G_OPTION_ARG_FILENAME, &credit, "source and licence of the clip, to print",
@@ -53,6 +55,8 @@ Options parse_options(int argc, char **argv) {
         throw std::runtime_error("one file, URI or device at a time");
     if (options.frames < 0)
         throw std::runtime_error("--frames must be 0 (all) or more");
+    if (options.stall < 1)
+        throw std::runtime_error("--stall must be 1 or more");
     if (inputs)
         options.clip.input = inputs[0];
     options.effects.push_back(cut ? cut : "gpugraphcut");

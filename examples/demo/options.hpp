@@ -14,6 +14,7 @@ struct Options {
                                         "gpusift overlay=rich"};
     std::string find; // what is shown beside these, if it is anything
     std::string out = "out";
+    int stall = 30; // seconds without a frame, then it is given up
     int frames = 0; // 0 = all of a file, some of a camera, what comes until a window is closed
     bool window = false;
 };

@@ -3,6 +3,11 @@
 
 #include "gstreamer.hpp"
 
+#include <glib/gstdio.h>
+
+#include <unistd.h>
+
+#include <cerrno>
 #include <stdexcept>
 
 namespace {
@@ -62,6 +67,24 @@ Output window_output() {
     throw std::runtime_error(
         "--window: no window can be opened on the display, DISPLAY=" + value_of("DISPLAY") +
         " WAYLAND_DISPLAY=" + value_of("WAYLAND_DISPLAY") + "; is gstreamer1.0-x installed?");
+}
+
+Folder::Folder(const std::string &path) {
+    make(path);
+}
+
+Folder::~Folder() {
+    for (auto folder = made_.rbegin(); folder != made_.rend(); ++folder)
+        rmdir(folder->c_str());
+}
+
+void Folder::make(const std::string &path) {
+    if (g_file_test(path.c_str(), G_FILE_TEST_IS_DIR))
+        return;
+    make(Text(g_path_get_dirname(path.c_str())).get());
+    if (g_mkdir(path.c_str(), 0755) != 0)
+        throw std::runtime_error("the folder " + path + " cannot be made: " + g_strerror(errno));
+    made_.push_back(path);
 }
 
 bool has_display() {

@@ -22,11 +22,15 @@ constexpr GstClockTime patience = 5 * GST_SECOND;
 constexpr const char *leaky_queue = "queue leaky=downstream max-size-buffers=1";
 constexpr int window_width = 1280, tile_width = 640; // at most, of a tile in a file
 
-volatile std::sig_atomic_t interrupted = 0;
+// Ctrl-C ends the clip, and its file is finished; a second one, and other signals, give the file
+// up.
+volatile std::sig_atomic_t interrupted = 0, stopped = 0;
 
-void interrupt(int) {
+void interrupt(int signal) {
+    stopped = signal != SIGINT || interrupted;
     interrupted = 1;
-    std::signal(SIGINT, SIG_DFL); // a second Ctrl-C does not wait for the file
+    if (stopped)
+        std::signal(signal, SIG_DFL); // once more, and nothing is waited for
 }
 
 // openh264enc holds no frame back, but prints an error when it is asked to give them out.
@@ -77,16 +81,17 @@ Show::Show(const Options &options, const std::vector<std::string> &effects)
     }
     stem_ = is_alone() ? tiles_[0]->effect.stem() : "all";
     choose_clip();
-    if (!in_window() && g_mkdir_with_parents(options.out.c_str(), 0755) != 0)
-        throw std::runtime_error("the folder " + options.out + " cannot be made");
+    if (!in_window()) {
+        check_results();
+        folder_.emplace(options.out);
+    }
     build();
 }
 
 Show::~Show() {
     gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
-    if (!in_window())
-        for (const std::string &suffix : {output_.suffix, std::string("png")})
-            std::remove(part(suffix).c_str());
+    for (const std::string &suffix : suffixes())
+        std::remove(part(suffix).c_str());
 }
 
 // gpusift alone may have another clip, and a scene where it looks for a picture.
@@ -104,9 +109,21 @@ void Show::choose_clip() {
     }
 }
 
+// Results replace those of an earlier run, but nothing that this one reads.
+void Show::check_results() const {
+    for (const std::string &suffix : suffixes())
+        for (const std::string &input :
+             {source_ ? source_->path() : "", tiles_[0]->effect.reference()})
+            if (is_same_file(path(suffix), input))
+                throw std::runtime_error(input +
+                                         " would be overwritten by the result; name another "
+                                         "folder with --out");
+}
+
 void Show::run() {
-    std::signal(SIGINT, interrupt);
-    start_ = shown_ = labelled_ = Clock::now();
+    for (const int signal : {SIGINT, SIGTERM, SIGHUP})
+        std::signal(signal, interrupt);
+    start_ = shown_ = labelled_ = moved_ = Clock::now();
     gst_element_set_state(pipeline_.get(), GST_STATE_PLAYING);
     Bus bus(gst_element_get_bus(pipeline_.get()));
     bool ending = false;
@@ -117,6 +134,9 @@ void Show::run() {
                                         GST_MESSAGE_ELEMENT)));
         if (message && is_over(message.get()))
             break;
+        if (stopped)
+            throw std::runtime_error("stopped; the file is not kept");
+        check_stall();
         if (!ending && (interrupted || (limit_ != 0 && frames_ >= limit_))) {
             if (in_window())
                 break;
@@ -173,13 +193,19 @@ std::string Show::part(const std::string &suffix) const {
     return path(suffix) + ".part";
 }
 
+std::vector<std::string> Show::suffixes() const {
+    if (in_window())
+        return {};
+    return {output_.suffix, "png"};
+}
+
 // Earlier results are replaced when both new ones are complete.
 void Show::finish() {
     gst_element_set_state(pipeline_.get(), GST_STATE_NULL);
     if (in_window())
         return;
     sheet_.write(part("png"));
-    for (const std::string &suffix : {output_.suffix, std::string("png")})
+    for (const std::string &suffix : suffixes())
         if (std::rename(part(suffix).c_str(), path(suffix).c_str()) != 0)
             throw std::runtime_error(path(suffix) + ": " + g_strerror(errno));
 }
@@ -207,6 +233,8 @@ std::string Show::describe_clip() const {
         text += " ! " + (is_camera ? std::string(leaky_queue) : "clocksync");
     if (installed("deinterlace"))
         text += " ! deinterlace";
+    if (installed("videoflip")) // as the clip says that it was held, by a phone for example
+        text += " ! videoconvert ! videoflip video-direction=auto";
     return text + " ! videoconvertscale ! video/x-raw,format=RGBx,pixel-aspect-ratio=1/1," +
            (in_window() && is_camera ? "width=[16,640,2],height=[16,480,2]"
                                      : "width=[16,1920,2],height=[16,1088,2]");
@@ -256,6 +284,7 @@ void Show::build() {
 void Show::watch() {
     const Element frame(child("frame")), composed(child("composed")), encoder(child("openh264"));
     add_probe(frame.get(), "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, place, this);
+    add_probe(frame.get(), "sink", GST_PAD_PROBE_TYPE_BUFFER, count, this);
     if (scene_)
         add_probe(frame.get(), "sink", GST_PAD_PROBE_TYPE_BUFFER, draw_scene, this);
     add_probe(composed.get(), "src", GST_PAD_PROBE_TYPE_BUFFER, look, this);
@@ -337,6 +366,11 @@ GstPadProbeReturn Show::place(GstPad *, GstPadProbeInfo *probe, gpointer show) {
     return GST_PAD_PROBE_OK;
 }
 
+GstPadProbeReturn Show::count(GstPad *, GstPadProbeInfo *, gpointer data) {
+    ++static_cast<Show *>(data)->received_;
+    return GST_PAD_PROBE_OK;
+}
+
 GstPadProbeReturn Show::draw_scene(GstPad *pad, GstPadProbeInfo *probe, gpointer show) {
     Caps caps(gst_pad_get_current_caps(pad));
     GstBuffer *buffer = gst_buffer_make_writable(gst_pad_probe_info_get_buffer(probe));
@@ -398,6 +432,22 @@ bool Show::is_over(GstMessage *message) {
     if (says_closed(message))
         return true;
     throw std::runtime_error(clip_name() + ": " + describe_error(message, missing_));
+}
+
+// Looks at the clip and the effects, as the mixer repeats the last frame of what is live.
+void Show::check_stall() {
+    int moves = received_;
+    for (const auto &tile : tiles_)
+        moves += tile->frames;
+    if (moves != moves_) {
+        moves_ = moves;
+        moved_ = Clock::now();
+    } else if (seconds_since(moved_) > options_.stall) {
+        throw std::runtime_error(
+            clip_name() + ": nothing for " + std::to_string(options_.stall) + " s; before that " +
+            std::to_string(received_) + " frames came, and " + std::to_string(frames_) +
+            " were shown.\n  GStreamer cannot play it, or it needs a longer --stall.");
+    }
 }
 
 // The sink of a window that the user has closed knows no other way to say so.

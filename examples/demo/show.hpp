@@ -57,8 +57,10 @@ class Show {
     std::string clip_name() const;
     std::string path(const std::string &suffix) const;
     std::string part(const std::string &suffix) const;
+    std::vector<std::string> suffixes() const; // of the files
 
     void choose_clip();
+    void check_results() const;
     void build();
     std::string describe_pipeline() const;
     std::string describe_clip() const;
@@ -73,12 +75,14 @@ class Show {
     static void write_label(GstElement *overlay, const std::string &text);
 
     static GstPadProbeReturn place(GstPad *pad, GstPadProbeInfo *probe, gpointer show);
+    static GstPadProbeReturn count(GstPad *pad, GstPadProbeInfo *probe, gpointer show);
     static GstPadProbeReturn draw_scene(GstPad *pad, GstPadProbeInfo *probe, gpointer show);
     static GstPadProbeReturn look(GstPad *pad, GstPadProbeInfo *probe, gpointer show);
     static GstPadProbeReturn look_at_tile(GstPad *pad, GstPadProbeInfo *probe, gpointer tile);
 
     bool is_live() const;
     bool is_over(GstMessage *message);
+    void check_stall();
     bool says_closed(GstMessage *message) const;
     void write_rates();
     void progress(bool end);
@@ -93,11 +97,14 @@ class Show {
     std::optional<Scene> scene_;
     std::optional<Source> source_; // unless there is a scene
     std::string missing_;          // a decoder
+    std::optional<Folder> folder_; // unless there is a window
     Element pipeline_, mixer_;
     ContactSheet sheet_{mosaic_};
-    std::atomic<int> limit_; // 0 = none
+    std::atomic<int> limit_;        // 0 = none
+    std::atomic<int> received_ = 0; // of the clip
     std::atomic<int> frames_ = 0;
+    int moves_ = 0; // what check_stall() has seen
     std::atomic<gint64> position_ = 0;
-    Clock::time_point start_, shown_, labelled_; // of the progress, of the rates
+    Clock::time_point start_, shown_, labelled_, moved_; // of the progress, the rates, a move
     double seconds_ = 0;
 };

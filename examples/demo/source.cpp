@@ -33,6 +33,8 @@ GstDevice *find_camera() {
 }
 
 std::string uri_of(const std::string &input) {
+    if (const Text path(g_filename_from_uri(input.c_str(), nullptr, nullptr)); path)
+        return uri_of(path.get());
     if (gst_uri_is_valid(input.c_str()))
         return input;
     if (g_file_test(input.c_str(), G_FILE_TEST_IS_DIR))
@@ -55,6 +57,11 @@ Source::Source(const Clip &clip) : input_(clip.input), name_(clip.input) {
     } else {
         uri_ = uri_of(input_);
     }
+}
+
+std::string Source::path() const {
+    const Text path(g_filename_from_uri(uri_.c_str(), nullptr, nullptr));
+    return path ? path.get() : "";
 }
 
 std::string Source::description() const {

@@ -20,6 +20,8 @@ class Source {
     // What to print of it.
     const std::string &name() const { return name_; }
 
+    std::string path() const; // of the file that it is, or ""
+
     // For gst_parse_launch(). In the pipeline that it has made, connect() says the rest.
     std::string description() const;
     void connect(GstElement *pipeline) const;

@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -113,16 +114,61 @@ def check_failures(wav):
             (["--window"], ["--window: there is no display", "DISPLAY"], None),
             (["a", "b"], ["one file"], None)):
         with tempfile.TemporaryDirectory() as folder:
-            for earlier in {}, {"gpuerode." + end: b"good" for end in ("mp4", "webm", "png")}:
+            for out, earlier in (os.path.join(folder, "new", "out"), {}), (folder, {
+                    "gpuerode." + end: b"good" for end in ("mp4", "webm", "png")}):
                 for name, content in earlier.items():
                     with open(os.path.join(folder, name), "wb") as file:
                         file.write(content)
-                result = demo("--out", folder, *args)
-                assert result.returncode == 1, f"{args}: exit {result.returncode}"
-                for word in words:
-                    assert word in result.stderr, f"{args}: {result.stderr}"
+                result = demo("--out", out, *args)
+                check_failed(result, *words)
                 assert not absent or absent not in result.stderr, f"{args}: {result.stderr}"
                 assert contents(folder) == earlier, f"{args}: left {os.listdir(folder)}"
+
+
+def check_failed(result, *words):
+    assert result.returncode == 1, f"{result.args}: exit {result.returncode}"
+    for word in words:
+        assert word in result.stderr, f"{result.args}: {result.stderr}"
+
+
+def check_silent():
+    """A server that never answers is given up after a while."""
+    with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as folder:
+        port = server.getsockname()[1]
+        check_failed(demo("--stall", "1", "--out", os.path.join(folder, "out"), "-e", "gpuerode",
+                          f"rtsp://127.0.0.1:{port}/x"), "nothing for 1 s", "0 frames came", "--stall")
+        assert not os.listdir(folder), os.listdir(folder)
+
+
+def check_input_kept(video):
+    """A video that an earlier run has made is not overwritten, and said so before anything runs."""
+    folder = os.path.dirname(video)
+    before = contents(folder)
+    check_failed(demo("--out", folder, video), video, "would be overwritten", "--out")
+    assert contents(folder) == before
+
+
+def check_rotated(video):
+    """What a phone was held upright for is shown upright: before is above after, then."""
+    if not video.endswith(".mp4"):
+        print("there is no mp4mux: no clip is rotated")
+        return
+    with open(video, "rb") as file:
+        data = bytearray(file.read())
+    matrix = data.index(b"tkhd") + 44  # of the track: here by 90 degrees clockwise
+    data[matrix:matrix + 36] = struct.pack(">9i", 0, 1 << 16, 0, -1 << 16, 0, 0, HEIGHT << 16, 0, 1 << 30)
+    with tempfile.TemporaryDirectory() as folder:
+        rotated = os.path.join(folder, "phone.mp4")
+        with open(rotated, "wb") as file:
+            file.write(data)
+        result = demo("--frames", "1", "--out", folder, "--effect", "gpuerode", rotated)
+        assert result.returncode == 0, result.stderr
+        said, = reports_in(result.stdout, folder)
+        width, height = 408, 1088  # at most so high
+        rows, = grey(said["video"], 2 * width, height, "decodebin")
+        before, after = (bright(row[:width] for row in half)
+                         for half in (rows[TOP:height // 2], rows[height // 2 + TOP:]))
+        assert before > after > 0, f"{before} bright pixels above {after}"
 
 
 def table_in(text):
@@ -288,10 +334,11 @@ def check_path(find):
                                   for row in frames[number][TOP:]) for number in (0, 56))
         assert shown > 300 and absent < 100, f"{shown} and {absent} pixels are of an outline"
 
-        result = demo("--out", folder, "--frames", "5", "--effect",
+        again = os.path.join(folder, "again")
+        result = demo("--out", again, "--frames", "5", "--effect",
                       f"videocrop right={width} ! {find}", said["video"])
         assert result.returncode == 0, result.stderr
-        said, = reports_in(result.stdout, folder)
+        said, = reports_in(result.stdout, again)
         assert said["reference"] == "found in 5 of 5 frames", said
         assert said["found"] == "reference in 5 of 5 frames", said
 
@@ -420,7 +467,10 @@ def main():
                                                       check_mosaic), strict=True):
             check_report(said, stem)
             check(said)
+        check_rotated(reports[0]["video"])
+        check_input_kept(reports[-1]["video"])
 
+    check_silent()
     check_path(find)
     check_effects()
     with tempfile.TemporaryDirectory() as folder:
