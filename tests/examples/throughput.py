@@ -41,6 +41,9 @@ def check_folder(program, folder):
     os.mkdir(os.path.join(folder, "inside"))
     figures = os.path.join(folder, "figures.json")
     result = run(program, "--rounds", 2, "--seconds", 1, "--threads", 3, "--json", figures, folder)
+    if result.stderr.count("Couldn’t recognize the image file format") == 10:  # as where the MIME types are missing
+        print("not run: gdk-pixbuf does not recognize PNG here")
+        sys.exit(77)
     assert result.returncode == 0, result.stderr
     skipped = [line for line in result.stderr.splitlines() if line.startswith("skipped: ")]
     assert len(skipped) == 1 and "broken.png" in skipped[0], result.stderr

@@ -608,7 +608,7 @@ GST_START_TEST(test_flooded_after_restart) {
         gboolean ended = FALSE;
         fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
         while (!ended) {
-            GstMessage *message = gst_bus_timed_pop_filtered(bus, 20 * GST_SECOND,
+            GstMessage *message = gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND,
                                                              GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
             fail_unless(message != NULL);
             ended = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;

@@ -91,7 +91,7 @@ class Sources:
 
     def __init__(self, top=TOP, paths=None):
         self.top = Path(top)
-        self.names = {path.relative_to(top).as_posix() for path in (files() if paths is None else paths)}
+        self.names = {path.relative_to(top).as_posix() for path in (files(new=True) if paths is None else paths)}
         self.folders = {}
         for name in self.names:
             self.folders.setdefault(posixpath.dirname(name), []).append(posixpath.basename(name))
@@ -149,6 +149,8 @@ class Sources:
         found = [f"{place}/{file}" for place, inside in self.folders.items()
                  if re.fullmatch("libgpuvision/[^/]+", place) for file in inside
                  if re.fullmatch(stem + r"\.(c|cpp|cu)", file)]
+        if name == "include/gpuvision/types.h":
+            found.append("libgpuvision/api/image.cpp")
         # What is in api/ is the interface, which nothing in the library but itself calls.
         return [file for file in found if name.startswith("include/") == file.startswith("libgpuvision/api/")
                 or name.startswith("libgpuvision/api/")]

@@ -14,8 +14,9 @@ NAME      only tests of these names, and of these suites
 
 First what has failed, was cut off or never ran, then what has passed on other sources, the oldest first.
 What has passed on today's sources is left out, until all has. Tests run side by side, each with a share of
-the processor; beside them one of compute-sanitizer's tools, of which two at a time hang now and then. Tests
-that are not parallel for Meson come last, one at a time on each GPU. CUDA_VISIBLE_DEVICES says which GPUs.
+the processor; then those that are not parallel for Meson, one at a time on each GPU; then one at a time the
+tools of compute-sanitizer, of which two at a time hang now and then, and beside which all else takes three
+times as long. CUDA_VISIBLE_DEVICES says which GPUs.
 
 Exits with 0 if nothing is left, and nothing has failed; with 2 for a NAME that is none.
 """
@@ -47,7 +48,7 @@ UNKNOWN_S = 20  # of what nothing is known about
 class Item:
     name: str   # of its record: the test's, behind the tool that watches it, or "long"
     test: dict
-    lane: str   # side by side, one at a time beside these, or one at a time without these
+    lane: str   # shared: side by side; alone, sanitizer: one at a time
     words: tuple = ()
     environment: tuple = ()
     seconds: float = 0  # that it is expected to take; 0 is unknown
@@ -224,14 +225,13 @@ def main():
     queue = Queue(folder, gpu, float(seconds), stages, words[at + 1:], len(devices))
     each = max(2, len(os.sched_getaffinity(0)) // CORES_OF_A_TEST // len(devices))
     lanes = [("shared", device) for device in devices for _ in range(each)]
-    if queue.needed("sanitizer"):
-        lanes.append(("sanitizer", devices[0]))
     alone = [("alone", device) for device in devices]
     # Those that need the machine have their time, unless that is more than half of it.
     kept = min(queue.needed("alone") / len(devices), (queue.end - time.monotonic()) / 2)
     serve(queue, lanes, queue.end - kept)
     serve(queue, alone, queue.end)
     serve(queue, lanes, queue.end)  # in what time they did not need
+    serve(queue, [("sanitizer", devices[0])], queue.end)
     count = queue.counts
     print(f"{sum(count.values())} have run: {count['passed']} passed, {count['failed']} failed, "
           f"{count['skipped']} skipped, {count['cut off']} cut off; {len(queue.left)} are left")

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests of a build of meson's need, and no more, as targets for ninja.
+"""Which tests of a build of meson's are to run, and what they need.
 
-needed.py FOLDER [--no-suite SUITE]...     prints them, of all tests but those of these suites
+needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share N/M] [--passed LOG]...
+
+names      the tests, a line each; targets: what ninja has to build for them
+--suite    only tests of these suites
+--no-suite none of these
+--share    of the tests of suite share, the N-th of each M and so on, counted from 0
+--passed   none that has passed in these logs of meson
 """
+import argparse
 import json
 import os
-import sys
 from pathlib import Path
 
 from tree import TOP
@@ -42,20 +48,46 @@ def roots(folder, tests):
     return found
 
 
-def tests_without(folder, words):
-    """All but those of the suites in [--no-suite SUITE]..."""
-    without = words[1::2]
-    if any(word != "--no-suite" for word in words[::2]) or len(words) % 2:
-        sys.exit("words behind the folder are not --no-suite SUITE")
-    return [test for test in introspect(folder, "tests")
-            if not any(in_suite(test, suite) for suite in without)]
+def add_choice(parser):
+    parser.add_argument("--suite", action="append", default=[])
+    parser.add_argument("--no-suite", action="append", default=[])
+    parser.add_argument("--share", default="0/1")
+    parser.add_argument("--passed", action="append", default=[])
 
 
-def main(folder, *words):
-    print("\n".join(targets(folder, tests_without(folder, words))))
+def passed(log):
+    """Of a log that may break off, as its meson was killed."""
+    for line in Path(log).read_text(encoding="utf-8").split("\n"):
+        try:
+            test = json.loads(line or "{}")
+        except ValueError:
+            continue
+        if test.get("result") in ("OK", "EXPECTEDFAIL", "SKIP"):
+            yield test["name"].split(":")[-1]
+
+
+def choose(folder, choice):
+    turn, shares = map(int, choice.share.split("/"))
+    done = {name for log in choice.passed for name in passed(log)}
+    tests = introspect(folder, "tests")
+    shared = sorted(test["name"] for test in tests if in_suite(test, "share"))
+    others = {name for at, name in enumerate(shared) if at % shares != turn % shares}
+    return [test for test in tests if test["name"] not in others | done
+            and (not choice.suite or any(in_suite(test, suite) for suite in choice.suite))
+            and not any(in_suite(test, suite) for suite in choice.no_suite)]
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("what", choices=("names", "targets"))
+    parser.add_argument("folder")
+    add_choice(parser)
+    choice = parser.parse_args()
+    tests = choose(choice.folder, choice)
+    found = targets(choice.folder, tests) if choice.what == "targets" else [test["name"] for test in tests]
+    if found:
+        print("\n".join(found))
 
 
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
-        sys.exit(__doc__)
-    main(*sys.argv[1:])
+    main()

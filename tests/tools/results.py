@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Test results in one line, and benchmark results in docs/results.
 
-results.py summary LOG...                  one line over test logs of meson
+results.py summary LOG...                  one line over test logs of meson, later ones last
 results.py record NAME SECTION=FILE...     benchmarks into docs/results/NAME.json
 results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
                                            README.md
@@ -59,7 +59,8 @@ def kind(result):
 
 
 def summary(*logs):
-    tests = [(*test, log) for log in logs for test in load_tests(log)]
+    # Of what has run again in the same build, the last time.
+    tests = {(Path(log).parent, test[0]): (*test, log) for log in logs for test in load_tests(log)}.values()
     for name, result, last_line, _, log in tests:
         if kind(result) == "skipped":
             print(f"{result}: {name}: {last_line or 'no reason given'}")
