@@ -20,6 +20,7 @@ namespace gpv::cuda::graphcut {
 inline constexpr int window_levels = side;
 /// Bits of a level within its window, and one row of those reached in it.
 inline constexpr int level_bits = 5, level_words = level_bits + 1;
+static_assert(1 << level_bits == window_levels);
 
 /// A tile that a block searches.
 struct Place {
@@ -98,13 +99,14 @@ inline constexpr int most_held_arcs = 28;
 /// What a block keeps of what it searches, but for what is in registers.
 struct Region {
     RegionShape shape;
-    Word *front;     ///< [2][framed][row] reached at this level, and at the next
-    Word *levels;    ///< [owned][level_words][row] of the pixels reached in this window
-    int *reached;    ///< [1 + owned] of how many tiles there are any, and which they are
-    Word *source;    ///< [owned][row] not reached at the end
-    unsigned *lit;   ///< [2][framed] whether the front has a pixel there
-    int *tiles;      ///< [owned] -1 = outside the image
-    Place *places;   ///< [searched]
+    Word *front;   ///< [2][framed][row] reached at this level, and at the next
+    Word *levels;  ///< [owned][level_words][row] of the pixels reached in this window; of tiles in
+                   ///< registers, until it ends, the last row is of those unreached before it
+    int *reached;  ///< [1 + owned] of how many tiles there are any, and which they are
+    Word *source;  ///< [owned][row] not reached at the end
+    unsigned *lit; ///< [2][framed] whether the front has a pixel there
+    int *tiles;    ///< [owned] -1 = outside the image
+    Place *places; ///< [searched]
     Word *unreached; ///< [searched][row]
     Word *arcs;      ///< [searched][direction][row]
 
@@ -155,7 +157,6 @@ inline constexpr int grouped_bits = 2, grouped_levels = 1 << grouped_bits;
 struct HeldTile {
     Word unreached;
     Word front;              ///< reached at the level before
-    Word before;             ///< what was unreached before the window
     Word grouped;            ///< reached in this group of levels
     Word levels[level_bits]; ///< bits of the levels at which pixels were reached
 
@@ -224,28 +225,35 @@ class Relabel {
 
     /// f(index, place) for the tiles that this warp sees to; the index is a constant of those held.
     template <class F>
-    __device__ void for_searched(F f) {
+    __device__ __forceinline__ void for_searched(F f) {
         if constexpr (held > 0)
             unrolled<held>([&](auto i) {
-                if (const Place place = held_place(i); place.tile >= 0)
-                    f(i, place);
+                if (inside_ >> i & 1)
+                    f(i, held_place(i, owned_ >> i & 1));
             });
         else
             for (int i = warp_; i < region_.shape.searched(); i += block_warps)
                 if (const Place place = region_.places[i]; place.tile >= 0)
                     f(i, place);
     }
+    /// The same for those of the region.
     template <class F>
-    __device__ void for_owned(F f) {
-        for_searched([&](auto i, const Place &place) {
-            if (place.owned >= 0)
-                f(i, place);
-        });
+    __device__ __forceinline__ void for_owned(F f) {
+        if constexpr (held > 0)
+            unrolled<held>([&](auto i) {
+                if (inside_ & owned_ & 1u << i)
+                    f(i, held_place(i, true));
+            });
+        else
+            for_searched([&](int i, const Place &place) {
+                if (place.owned >= 0)
+                    f(i, place);
+            });
     }
 
-    __device__ Place held_place(int i) const {
-        return {inside_ >> i & 1 ? first_.tile + i : -1, first_.front + i,
-                owned_ >> i & 1 ? first_.owned + i : -1};
+    /// Of a tile in the image. All are at a fixed distance from the first, and so are addresses.
+    __device__ Place held_place(int i, bool owned) const {
+        return {first_.tile + i, first_.front + i, owned ? first_.owned + i : -1};
     }
 
     // Of the tile with that index, and this lane's row.
@@ -311,8 +319,8 @@ class Relabel {
             region_.reached[0] = 0;
         if constexpr (held > 0)
             unrolled<held>([&](auto i) {
-                if (const Place place = held_place(i); place.owned >= 0 && lane_ == 0)
-                    region_.tiles[place.owned] = place.tile;
+                if (owned_ >> i & 1 && lane_ == 0)
+                    region_.tiles[first_.owned + i] = inside_ >> i & 1 ? first_.tile + i : -1;
             });
         else
             for (int i = warp_; i < shape.searched(); i += block_warps) {
@@ -397,8 +405,9 @@ class Relabel {
             const Word sinks = unreached(i);
             put_front(1, place.front, sinks); // where level 1 looks for it
             if constexpr (held > 0) {
-                tiles_[i].before = ~0u;
                 tiles_[i].front = sinks;
+                if (place.owned >= 0)
+                    level_word(place, level_bits) = ~0u;
             } else if (place.owned >= 0) {
                 for (int b = 0; b < level_bits; b++)
                     level_word(place, b) = 0;
@@ -421,6 +430,8 @@ class Relabel {
     /// The levels of a window, of which the first search has had the first one. Level k finds its
     /// front in buffer k % 2 and leaves the next one in the other; the window ends with buffer 0.
     __device__ void search_window(bool first) {
+        if constexpr (held > 0)
+            searches_ = inside_ && is_near_front(first ? 1 : 0);
         for (int group = 0; group < window_levels; group += grouped_levels) {
             Word reached = 0; // at the last level
             unrolled<grouped_levels>([&](auto k) {
@@ -430,14 +441,31 @@ class Relabel {
                     return;
                 if constexpr (held == 0)
                     reached = search_stored<k>(group);
-                else if (inside_)
+                else if (searches_)
                     reached = search_held<k>();
             });
             if constexpr (held > 0)
-                unrolled<held>([&](auto i) { tiles_[i].end_group(group); });
+                if (searches_)
+                    unrolled<held>([&](auto i) { tiles_[i].end_group(group); });
             if (!__syncthreads_or(reached != 0))
                 return;
         }
+    }
+
+    /// Whether the front in a buffer is in the tiles of this warp or in one beside them. If not, it
+    /// is more than `side` pixels away, which are as many levels as a window has. (The other buffer
+    /// may still have a front of the last window that this warp searched in. That does no harm: all
+    /// with an arc to it have been reached since.)
+    __device__ bool is_near_front(int which) {
+        Word near = 0;
+#pragma unroll
+        for (int row = -1; row <= 1; row++) {
+            const Word *rows =
+                front(which) + (first_.front + row * region_.shape.framed_width()) * side + lane_;
+            for (int i = -1; i <= held; i++)
+                near |= rows[i * side];
+        }
+        return __any_sync(~0u, near != 0);
     }
 
     // One level. Return what has been reached of all tiles.
@@ -531,23 +559,25 @@ class Relabel {
         int *list = shared(region_.reached);
         bool alive = false;
         for_owned([&](auto i, const Place &place) {
-            if constexpr (held > 0) {
-#pragma unroll
-                for (int b = 0; b < level_bits; b++) {
-                    level_word(place, b) = tiles_[i].levels[b];
-                    tiles_[i].levels[b] = 0;
-                }
-                level_word(place, level_bits) = tiles_[i].before & ~unreached(i);
-                tiles_[i].before = unreached(i);
-            }
-            if (__any_sync(~0u, level_word(place, level_bits) != 0) && lane_ == 0)
-                list[1 + atomicAdd(&list[0], 1)] = place.owned;
             const Word reached = front(0)[place.front * side + lane_];
             alive |= reached != 0;
             Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
             seam[0] = unreached(i);
             seam[side] = reached;
         });
+        if (searches_)
+            for_owned([&](auto i, const Place &place) {
+                if constexpr (held > 0) {
+#pragma unroll
+                    for (int b = 0; b < level_bits; b++) {
+                        level_word(place, b) = tiles_[i].levels[b];
+                        tiles_[i].levels[b] = 0;
+                    }
+                    level_word(place, level_bits) &= ~unreached(i);
+                }
+                if (__any_sync(~0u, level_word(place, level_bits) != 0) && lane_ == 0)
+                    list[1 + atomicAdd(&list[0], 1)] = place.owned;
+            });
         if (__syncthreads_or(alive) && threadIdx.x == 0)
             atomicMax(&job_.control->alive, window);
         grid.arrive();
@@ -559,18 +589,35 @@ class Relabel {
             list[0] = 0;
         if (__ldcg(&job_.control->alive) < window)
             return false;
+        if constexpr (held > 0)
+            if (searches_)
+                for_owned([&](auto i, const Place &place) {
+                    level_word(place, level_bits) = unreached(i);
+                });
+        take_seams(parity);
+        __syncthreads();
+        return true;
+    }
+
+    /// Of the tiles around the region, which other blocks have searched. Those held are all under
+    /// way before one is looked at.
+    __device__ void take_seams(int parity) {
         for_searched([&](auto i, const Place &place) {
             if (place.owned >= 0)
                 return;
             const Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
             unreached(i) = __ldcg(&seam[0]);
             const Word reached = __ldcg(&seam[side]);
-            put_front(0, place.front, reached);
             if constexpr (held > 0)
                 tiles_[i].front = reached;
+            else
+                put_front(0, place.front, reached);
         });
-        __syncthreads();
-        return true;
+        if constexpr (held > 0)
+            for_searched([&](auto i, const Place &place) {
+                if (place.owned < 0)
+                    put_front(0, place.front, tiles_[i].front);
+            });
     }
 
     /// Of the pixels of a part that were reached in this window.
@@ -579,6 +626,12 @@ class Relabel {
         const auto part = [&](int word) {
             return *reinterpret_cast<const Part *>(levels + word * side);
         };
+        const Part reached = part(level_bits);
+        Word some = 0;
+        for (const Word row : reached.row)
+            some |= row;
+        if (!some)
+            return;
         int level[part_rows];
         for (int &l : level)
             l = first_level;
@@ -586,14 +639,14 @@ class Relabel {
         for (int b = 0; b < level_bits; b++) {
             const Part bits = part(b);
 #pragma unroll
-            for (int r = 0; r < part_rows; r++)
-                level[r] += bit(bits.row[r], lane_) << b;
+            for (int r = 0; r < part_rows; r++) // turned, so that this lane's bit is the one of b
+                level[r] |= __funnelshift_r(bits.row[r], bits.row[r], lane_ - b) & 1 << b;
         }
-        const Part reached = part(level_bits);
+        const int tile = shared(region_.tiles)[owned];
 #pragma unroll
         for (int r = 0; r < part_rows; r++)
             if (bit(reached.row[r], lane_))
-                height(shared(region_.tiles)[owned], first_row + r) = level[r];
+                height(tile, first_row + r) = level[r];
         if constexpr (held == 0) {
             __syncwarp();
             for (int i = lane_; i < level_words * part_rows; i += 32)
@@ -608,6 +661,7 @@ class Relabel {
     static constexpr int most = held > 0 ? held : 1;
     Place first_{};                   ///< of the tiles held, as if it were in image and region
     unsigned inside_ = 0, owned_ = 0; ///< a bit for each that is in the image, in the region
+    bool searches_ = true;            ///< in this window; tiles that are not held always
     HeldTile tiles_[most];
     Word arcs_[most][d];
 };
