@@ -13,6 +13,7 @@ cd "$(dirname "$0")/../.."
 mount --bind . "$root/srv"
 mount -t proc proc "$root/proc"
 mount --rbind /dev "$root/dev"
+mount --rbind /sys "$root/sys"
 if nvcc=$(PATH+=:/usr/local/cuda/bin type -P nvcc); then
     mount --bind "$(dirname "$(realpath "$nvcc")")/../include" "$root/mnt"
 fi

@@ -2,6 +2,7 @@
 """Test results in one line, and benchmark results in docs/results.
 
 results.py summary LOG...                  one line over test logs of meson, later ones last
+results.py steps LOG                       a line for each, with its seconds, and that line
 results.py record NAME SECTION=FILE...     benchmarks into docs/results/NAME.json
 results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
                                            README.md
@@ -70,6 +71,12 @@ def summary(*logs):
     line = f"{count['passed']} passed, {count['failed']} failed"
     print(line + (f", {count['skipped']} skipped" if count["skipped"] else ""))
     return 1 if count["failed"] or not count["passed"] else 0
+
+
+def steps(log):
+    for name, result, _, seconds in load_tests(log):
+        print(f"{kind(result)} {seconds:6.0f} s  {name.removeprefix('dev: ')}")
+    return summary(log)
 
 
 def first(pattern, path_or_command):
@@ -473,7 +480,7 @@ def check():
 
 
 def main():
-    commands = {"summary": summary, "record": record, "tables": tables, "check": check}
+    commands = {"summary": summary, "steps": steps, "record": record, "tables": tables, "check": check}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     sys.exit(commands[sys.argv[1]](*sys.argv[2:]))
