@@ -76,9 +76,12 @@ def number(value):
 
 
 def values_of(enum):
-    """Those of an enumeration, which is one of Python's with PyGObject 3.52 and newer."""
+    """Those of an enumeration, by number. It is GObject's own with PyGObject 3.50, and Python's with newer ones."""
+    if isinstance(enum, GObject.EnumClass):
+        numbers = range(enum.minimum, enum.maximum + 1)
+        return [value for value in (GObject.enum_get_value(enum, n) for n in numbers) if value]
     values = getattr(enum, "__enum_values__", None)
-    return list(values.values()) if values else list(enum)
+    return sorted(values.values() if values else enum, key=int)
 
 
 def range_of(spec):
@@ -94,9 +97,9 @@ def type_of(spec):
 
 
 def default_of(spec):
-    value = spec.default_value
+    value = getattr(spec, "default_value", None)
     if spec.value_type.is_a(GObject.TYPE_ENUM):
-        return value.value_nick
+        return Gst.value_serialize(GObject.Value(spec.value_type, int(value)))
     if spec.value_type.name == "gboolean":
         return str(bool(value)).lower()
     if value is None:
