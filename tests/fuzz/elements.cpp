@@ -575,11 +575,12 @@ GstElement *read_element(Input &in) {
 
 /* ---- criticals ---- */
 
-/* GObject refuses values out of range, which newer GLib calls critical; and GStreamer the name of a
-   structure, in the midst of text that it parses. */
+/* GObject refuses values out of range and properties that are read only, which newer GLib calls
+   critical; and GStreamer the name of a structure, in the midst of text that it parses. */
 bool is_refusal(const gchar *domain, const gchar *message) {
     return (g_strcmp0(domain, "GLib-GObject") == 0 &&
             (std::strstr(message, "out of range for property") ||
+             std::strstr(message, "is not writable") ||
              std::strstr(message, "unable to set property"))) ||
            std::strcmp(message, "gst_structure_new_empty: assertion "
                                 "'gst_structure_validate_name (name)' failed") == 0;
