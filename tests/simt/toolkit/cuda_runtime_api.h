@@ -11,7 +11,9 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
-#define __noinline__ // empty, because libstdc++ writes __attribute__((__noinline__))
+// A specifier, because libstdc++ writes __attribute__((__noinline__)) and
+// [[__gnu__::__noinline__]]: an attribute that nobody knows.
+#define __noinline__ inline
 #define __launch_bounds__(...)
 #define __grid_constant__
 #define __constant__ const
