@@ -37,6 +37,7 @@ elements)
     done
     ;;
 uninstall)
+    [[ -f build/meson-logs/install-log.txt ]] || die "nothing was installed"
     ninja -C build uninstall
     ldconfig
     diff ~/before <(in_prefix) || die "uninstalling has left the files above (>), or removed others (<)"
