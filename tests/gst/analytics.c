@@ -63,8 +63,7 @@ static GstAnalyticsMtd only_classification(GstBuffer *buffer) {
     return mtd;
 }
 
-static void assert_class(const GstAnalyticsMtd *mtd, gsize index, const gchar *name,
-                         gdouble share) {
+static void assert_class(GstAnalyticsMtd *mtd, gsize index, const gchar *name, gdouble share) {
     const gdouble level = (gdouble)gst_analytics_cls_mtd_get_level(mtd, index);
     fail_unless_equals_string(g_quark_to_string(gst_analytics_cls_mtd_get_quark(mtd, index)), name);
     fail_unless(fabs(level - share) < 1e-6, "%s: %g, should be %g", name, level, share);
@@ -318,7 +317,7 @@ static void assert_clusters(GstBuffer *buffer) {
     const GstStructure *results = results_of(buffer, "gpukmeans");
     const GValue *colors = array_in(results, "centroids"), *counts = array_in(results, "counts");
     const guint n = gst_value_array_get_size(counts);
-    const GstAnalyticsMtd mtd = only_classification(buffer);
+    GstAnalyticsMtd mtd = only_classification(buffer);
     gdouble pixels = 0;
     fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), n);
     for (guint i = 0; i < n; i++)
@@ -357,7 +356,7 @@ GST_END_TEST
 static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
     const gdouble share = (gdouble)int_field(results_of(buffer, "gpugraphcut"), "area") /
                           ((gdouble)info->width * info->height);
-    const GstAnalyticsMtd mtd = only_classification(buffer);
+    GstAnalyticsMtd mtd = only_classification(buffer);
     fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), 2);
     assert_class(&mtd, 0, "foreground", share);
     assert_class(&mtd, 1, "background", 1 - share);
@@ -531,7 +530,7 @@ GST_START_TEST(test_shares_are_not_scaled) {
         chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40 ! videoscale ! "
               "capsfilter caps=video/x-raw,width=100,height=20");
     GstBuffer *out = push(h, &info, painted(&info, bright_half, 20));
-    const GstAnalyticsMtd mtd = only_classification(out);
+    GstAnalyticsMtd mtd = only_classification(out);
     assert_class(&mtd, 0, "foreground", 0.4);
     assert_class(&mtd, 1, "background", 0.6);
     gst_buffer_unref(out);
