@@ -193,6 +193,10 @@ def main():
         shutil.rmtree(out, ignore_errors=True)
         run("mkdocs", "build", "--strict", "--quiet", "--config-file", work / "mkdocs.yml",
             "--site-dir", out)
+    # Ubuntu 24.04's MkDocs names this one and does not bring it, but depends on the package that has it.
+    jquery = "js/jquery-3.6.0.min.js"
+    if jquery in (out / "index.html").read_text(encoding="utf-8") and not (out / jquery).exists():
+        shutil.copy("/usr/share/javascript/jquery/jquery.min.js", out / jquery)
     for name in ("404.html", "sitemap.xml", "sitemap.xml.gz"):  # for servers, and the last with a date
         (out / name).unlink(missing_ok=True)
     broken, count, links = broken_links(out)
