@@ -32,7 +32,8 @@ constexpr std::uint8_t untouched = 0xC5, gone = 0xEE;
 /// As under sanitizers.
 const bool short_run = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
 
-/// Of ./dev test, which has a share of the calls, another one with each commit. All where it is not set.
+/// Of ./dev test, which has a share of the calls, another one with each commit. All where it is not
+/// set.
 const char *const turn = std::getenv("GPV_TEST_FULL") ? nullptr : std::getenv("GPV_TEST_TURN");
 
 /// One of so many calls of a scenario fails.
