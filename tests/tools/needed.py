@@ -62,7 +62,7 @@ def passed(log):
             test = json.loads(line or "{}")
         except ValueError:
             continue
-        if test.get("result") in ("OK", "EXPECTEDFAIL", "SKIP"):
+        if test.get("result") in ("OK", "EXPECTEDFAIL"):
             yield test["name"].split(":")[-1]
 
 
