@@ -12,12 +12,14 @@ import tempfile
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "examples"))
-from common import assert_said, check_bad_files, netpbm, run  # noqa: E402
+from common import ON_GPU, assert_said, check_bad_files, netpbm, run  # noqa: E402
 
 
 def pictures(photograph):
     """(name, bytes of a file)"""
     yield "photograph", Path(photograph).read_bytes()
+    if ON_GPU:
+        return
     for width, height, channels in (1, 1, 1), (1, 1, 3), (37, 1, 3), (1, 23, 1), (131, 97, 1):
         noise = random.Random(width).randbytes(width * height * channels)
         yield f"{width}x{height}x{channels}", netpbm(width, height, noise)
@@ -85,7 +87,8 @@ def check(example, other, photograph):
         else:
             for name, data in pictures(photograph):
                 check_same(example, other, folder, name, data)
-        check_refused(example, folder)
+        if not ON_GPU:
+            check_refused(example, folder)
     print(f"{os.path.basename(example)}: ok")
 
 

@@ -18,6 +18,8 @@ import tempfile
 import time
 import wave
 
+from common import ON_GPU
+
 FRAMES, WIDTH, HEIGHT, TOP = 12, 640, 480, 100  # the label is above row TOP
 ELEMENTS = ["gpuerode", "gpuccl", "gpukmeans", "gpusift", "gpugraphcut"]
 STEMS = ELEMENTS + ["gpusift-reference", "all"]
@@ -147,6 +149,9 @@ def check_dev():
 
 def check_silent():
     """A server that never answers is given up after a while."""
+    if not exists("rtspsrc"):
+        print("there is no rtspsrc: no server is waited for")
+        return
     with socket.create_server(("127.0.0.1", 0)) as server, tempfile.TemporaryDirectory() as folder:
         port = server.getsockname()[1]
         check_failed(demo("--stall", "1", "--out", os.path.join(folder, "out"), "-e", "gpuerode",
@@ -481,6 +486,8 @@ def main():
                                                       check_mosaic), strict=True):
             check_report(said, stem)
             check(said)
+        if ON_GPU:
+            return
         check_rotated(reports[0]["video"])
         check_input_kept(reports[-1]["video"])
 

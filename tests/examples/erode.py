@@ -8,7 +8,7 @@ import random
 import sys
 import tempfile
 
-from common import check_bad_files, check_refused, netpbm, result_of
+from common import ON_GPU, check_bad_files, check_refused, netpbm, result_of
 
 
 def eroded(width, height, channels, pixels, radius):
@@ -28,6 +28,8 @@ def check_picture(example, folder, width, height, channels, radius):
     pixels = random.Random(f"{width} {height} {radius}").randbytes(width * height * channels)
     # A GPU, where there is one, takes a while to wake: one size is enough for it.
     hidden = {} if (width, height) == (31, 17) else {"CUDA_VISIBLE_DEVICES": ""}
+    if hidden and ON_GPU:
+        return
     got, _ = result_of(example, folder, netpbm(width, height, pixels), radius, **hidden)
     want = netpbm(width, height, eroded(width, height, channels, pixels, radius))
     assert got == want, f"{width}x{height}x{channels} radius {radius} differs"

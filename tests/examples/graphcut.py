@@ -9,7 +9,7 @@ import random
 import sys
 import tempfile
 
-from common import check_bad_files, check_refused, netpbm, result_of
+from common import ON_GPU, check_bad_files, check_refused, netpbm, result_of
 
 WIDTH, HEIGHT = 96, 80
 
@@ -98,8 +98,9 @@ def main():
     for example in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
             said.append([check_scene(example, folder, channels, margin)
-                         for channels in (1, 3) for margin in (0, 8)])
-            check_margins(example, folder)
+                         for channels in (1, 3) for margin in ((8,) if ON_GPU else (0, 8))])
+            if not ON_GPU:
+                check_margins(example, folder)
             good = netpbm(4, 3, bytes(12))
             for bad in 51, 2**32, -2, "abc", "3x", "":
                 check_refused(example, folder, good, [bad], "margin", str(bad), "50")

@@ -10,7 +10,7 @@ import struct
 import sys
 import tempfile
 
-from common import check_bad_files, check_refused, netpbm, result_of
+from common import ON_GPU, check_bad_files, check_refused, netpbm, result_of
 
 MOST_CHOSEN, MOST_ITERATIONS, TOLERANCE = 16, 20, 0.5 # the defaults
 
@@ -126,6 +126,8 @@ def check_picture(example, folder, width, height, pixels, k, want):
     picture, rows, iterations = want
     # A GPU, where there is one, takes a while to wake: one size is enough for it.
     hidden = {} if (width, height) == (31, 17) else {"CUDA_VISIBLE_DEVICES": ""}
+    if hidden and ON_GPU:
+        return
     got, printed = result_of(example, folder, netpbm(width, height, pixels), k, **hidden)
     what = f"{width}x{height}x{len(pixels) // (width * height)} into {k}"
     head, *lines, last = printed.splitlines()

@@ -10,7 +10,7 @@ import random
 import sys
 import tempfile
 
-from common import assert_said, check_bad_files, netpbm, run
+from common import ON_GPU, assert_said, check_bad_files, netpbm, run
 
 MARK = (255, 64, 0)
 OBJECT, SCENE = (120, 90), (240, 200)  # width, height
@@ -138,7 +138,7 @@ def check_outline(got, scene, corners):
 
 def check_views(example, folder):
     thing, said = squares(*OBJECT, 1), []
-    for number, parameters in enumerate(VIEWS):
+    for number, parameters in enumerate(VIEWS[:1] if ON_GPU else VIEWS):
         m = homography(*parameters)
         scene = view(thing, m)
         status, printed, picture = searched(example, folder, (OBJECT, thing), (SCENE, scene),
@@ -153,6 +153,8 @@ def check_views(example, folder):
             assert math.dist(corner, listed) < 0.05, f"not by this matrix: {printed}"
         check_outline(picture, scene, corners)
         said.append((rows, picture))
+    if ON_GPU:
+        return said
     grey = [bytes(level for level in pixels for _ in range(3)) for pixels in (thing, scene)]
     _, printed, picture = searched(example, folder, (OBJECT, grey[0]), (SCENE, grey[1]), **HIDDEN)
     assert (printed.splitlines()[:-1], picture) == said[-1], "grey pictures in colours differ"
@@ -186,8 +188,10 @@ def main():
     said = []
     for example in sys.argv[1:]:
         with tempfile.TemporaryDirectory() as folder:
-            said.append((check_views(example, folder), check_none(example, folder)))
-            check_usage(example, folder)
+            said.append([check_views(example, folder)])
+            if not ON_GPU:
+                said[-1].append(check_none(example, folder))
+                check_usage(example, folder)
         with tempfile.TemporaryDirectory() as folder:
             good = os.path.join(folder, "good")
             write(good, (4, 3), bytes(12))

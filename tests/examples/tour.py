@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from common import ON_GPU
+
 try:
     import numpy
     from PIL import Image
@@ -59,6 +61,8 @@ def main():
         assert kind == "png" and (numpy.array(mask) == cut.mask).all(), "the mask differs"
         assert f"{cut.area} pixels of the foreground, flow {cut.flow}, cut {cut.flow}" in text
 
+        if ON_GPU:
+            return
         # Another kind of file, with alpha, larger than the page wants it.
         large = Path(folder, "large.png")
         Image.fromarray(pixels).convert("RGBA").resize((1920, 1440)).save(large)

@@ -202,7 +202,7 @@ static void change(Pair *pair, GstCudaContext *context, gint element, gint numbe
  * is looked at are those of the same two changes.
  */
 GST_START_TEST(test_renegotiation_between_memories) {
-    const gint changes = (gint)wanted_rounds(1000), warm_up = MIN(2 * changes, 100);
+    const gint changes = (gint)rounds(1000, 1000, 200), warm_up = MIN(2 * changes, 100);
     const gint all = warm_up + changes + 4;
     GstCudaContext *context = new_context();
     Pair pair = drawing_pair(__i__, context);
@@ -680,7 +680,7 @@ static gpointer run_pairs(gpointer user) {
 GST_START_TEST(test_16_threads) {
     GThread *threads[n_workers];
     Worker workers[n_workers];
-    const gint frames = (gint)wanted_rounds(20);
+    const gint frames = (gint)rounds(20, 20, 4);
     fail_unless(gst_cuda_load_library()); /* 1.22 is not made for threads that load it at once */
     for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
         workers[i] = (Worker){(gint)i, frames, 0};
@@ -790,7 +790,7 @@ static void assert_same_frames(const Chain *got, const Chain *expected, GstCudaC
 
 /* Row 26 of docs/testing.md: with a context for each, and with one for all. */
 GST_START_TEST(test_16_pipelines) {
-    const guint frames = wanted_rounds(20);
+    const guint frames = rounds(20, 20, 4);
     GstCudaContext *contexts[n_workers];
     Chain alone[n_workers], together[n_workers];
     gint most[stage_count] = {0};
@@ -972,7 +972,7 @@ static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint cycles) 
 
 /* Row 19 of docs/testing.md, when ./dev gpu soak says so. */
 static guint cycles(void) {
-    return wanted_rounds(g_getenv("GPV_TEST_FULL") ? 1000 : 200);
+    return rounds(1000, 200, 40);
 }
 
 static void cycle_pipeline(Cycled *cycled) {
@@ -1036,36 +1036,36 @@ static void live_and_die(Cycled *cycled) {
 /* The context goes with the element that has made it. */
 GST_START_TEST(test_lives) {
     Cycled cycled = {0, new_context(), NULL, NULL};
-    check_cycles(&cycled, live_and_die, MIN(wanted_rounds(20), 20));
+    check_cycles(&cycled, live_and_die, MIN(rounds(20, 20, 10), 20));
     gst_object_unref(cycled.context);
 }
 GST_END_TEST
 
 static void add_gpuerode(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_formats, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_formats, 0, some_of(cuda_formats));
     tcase_add_test(tcase, test_pending_upload);
     tcase_add_test(tcase, test_wrong_buffers);
 }
 
 static void add_gpuccl(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_ccl_outputs, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_ccl_outputs, 0, some_of(cuda_formats));
     tcase_add_test(tcase, test_ccl_none_copies_nothing);
 }
 
 static void add_gpukmeans(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_kmeans_outputs, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_kmeans_outputs, 0, some_of(cuda_formats));
 }
 
 static void add_gpugraphcut(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_graphcut_outputs, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_graphcut_outputs, 0, some_of(cuda_formats));
     if (have_pnmdec())
-        tcase_add_loop_test(tcase, test_graphcut_seeds, 0, cuda_formats);
+        tcase_add_loop_test(tcase, test_graphcut_seeds, 0, some_of(cuda_formats));
     else
         g_print("not run: seeds: there is no pnmdec\n");
 }
 
 static void add_gpusift(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_sift_overlays, 0, cuda_formats);
+    tcase_add_loop_test(tcase, test_sift_overlays, 0, some_of(cuda_formats));
 }
 
 static void add_changes(TCase *tcase) {
@@ -1079,7 +1079,7 @@ static void add_contexts(TCase *tcase) {
 }
 
 static void add_starts(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_16_starts, 0, (int)wanted_rounds(10));
+    tcase_add_loop_test(tcase, test_16_starts, 0, (int)rounds(10, 10, 2));
 }
 
 static void add_pipelines(TCase *tcase) {

@@ -28,12 +28,6 @@ static const gchar *const tested[] = {"gpuerode radius=2",
                                       "gpusift overlay=rich",
                                       "gpusift overlay=outline min-inliers=4 reference="};
 
-static guint rounds(guint full, guint usual, guint few) {
-    if (g_getenv("GPV_TEST_FULL"))
-        return wanted_rounds(full);
-    return wanted_rounds(g_getenv("GPV_TEST_SHORT") ? few : usual);
-}
-
 /* ---- an element ---- */
 
 typedef struct {

@@ -119,7 +119,7 @@ static gboolean check_nearly_full(const Subject *subject, GstCudaContext *contex
     return failed;
 }
 
-/* Of each element, in system memory and in CUDAMemory. */
+/* Of each element, in system memory and in CUDAMemory; with GPV_TEST_SHORT, in one of them. */
 GST_START_TEST(test_nearly_full) {
     const gchar *name = elements[__i__ / 2];
     GstCudaContext *context = new_context();
@@ -147,7 +147,10 @@ GST_END_TEST
 
 static Suite *full_suite(void) {
     Suite *suite = suite_create("full");
-    tcase_add_loop_test(add_case(suite, "full"), test_nearly_full, 0, 2 * G_N_ELEMENTS(elements));
+    TCase *tcase = add_case(suite, "full");
+    for (gint i = 0; i < (gint)(2 * G_N_ELEMENTS(elements)); i++)
+        if (i % 4 == 0 || i % 4 == 3 || !g_getenv("GPV_TEST_SHORT"))
+            tcase_add_loop_test(tcase, test_nearly_full, i, i + 1);
     return suite;
 }
 

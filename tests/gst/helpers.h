@@ -365,10 +365,31 @@ static inline const gchar *test_backend(void) {
     return backend ? backend : "cpu";
 }
 
+/*
+ * Gives an element, or a pipeline, the CUDA context of one element that lives as long as the
+ * process: to make one takes longer than most tests. Where each test has a process, there is
+ * nothing to share.
+ */
+static inline void share_cuda_context(GstElement *element) {
+    static GstContext *shared;
+    if (!g_str_equal(test_backend(), "cuda") || g_strcmp0(g_getenv("CK_FORK"), "no") != 0)
+        return;
+    if (!shared) {
+        GstElement *owner = gst_element_factory_make("gpuerode", NULL);
+        gst_util_set_object_arg(G_OBJECT(owner), "backend", "cuda");
+        fail_unless_equals_int(gst_element_set_state(owner, GST_STATE_PAUSED),
+                               GST_STATE_CHANGE_SUCCESS);
+        shared = gst_element_get_context(owner, "gst.cuda.context");
+    }
+    if (shared) /* without CUDAMemory there is none */
+        gst_element_set_context(element, shared);
+}
+
 static inline GstElement *element_new(const gchar *name, const gchar *backend) {
     GstElement *element = gst_element_factory_make(name, NULL);
     fail_unless(element != NULL);
     gst_util_set_object_arg(G_OBJECT(element), "backend", backend);
+    share_cuda_context(element);
     return element;
 }
 
@@ -485,6 +506,7 @@ static inline GstElement *launch(const gchar *description) {
     GError *error = NULL;
     GstElement *pipeline = gst_parse_launch(description, &error);
     fail_unless(error == NULL, "%s: %s", description, error ? error->message : "");
+    share_cuda_context(pipeline);
     return pipeline;
 }
 
@@ -864,12 +886,16 @@ static inline int some_of(gsize count) {
     return (int)(g_getenv("GPV_TEST_SHORT") && !g_getenv("GPV_TEST_FULL") ? MIN(count, 3) : count);
 }
 
-/* GPV_TEST_ROUNDS, at least 1, says how often instead. */
-static inline guint wanted_rounds(guint usual) {
+/* With GPV_TEST_FULL, usually, and with GPV_TEST_SHORT; or as often as GPV_TEST_ROUNDS, at least 1,
+ * says. */
+static inline guint rounds(guint full, guint usual, guint few) {
     const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
-    const guint rounds = wanted ? (guint)g_ascii_strtoull(wanted, NULL, 10) : usual;
-    g_assert(rounds > 0);
-    return rounds;
+    const guint count = wanted                       ? (guint)g_ascii_strtoull(wanted, NULL, 10)
+                        : g_getenv("GPV_TEST_FULL")  ? full
+                        : g_getenv("GPV_TEST_SHORT") ? few
+                                                     : usual;
+    g_assert(count > 0);
+    return count;
 }
 
 /* What main() returns to skip the test. */

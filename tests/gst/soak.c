@@ -2,10 +2,10 @@
 /*
  * Many frames through the elements in CUDAMemory:
  *
- *     gst-soak ELEMENT    GPV_SOAK_FRAMES, 2000 unless set: device memory stays as it is after the
- *                         first 1000, and every 1000th result is that of the CPU
- *     gst-soak decoder    the H.264 clip GPV_TEST_CLIP from nvh264dec: every result is that of
- *                         the CPU, and the elements copy no frame to or from the device
+ *     gst-soak ELEMENT    2000 frames, 100000 with GPV_TEST_FULL: device memory stays as it is
+ * after the first 1000, and every 1000th result is that of the CPU gst-soak decoder    the H.264
+ * clip GPV_TEST_CLIP from nvh264dec: every result is that of the CPU, and the elements copy no
+ * frame to or from the device
  */
 #include "helpers.h"
 #include "scene.h"
@@ -63,8 +63,7 @@ static GstBuffer *soak_frame(const GstVideoInfo *info, guint number) {
 
 GST_START_TEST(test_frames) {
     const gchar *name = elements[tested_element].name;
-    const gchar *wanted = g_getenv("GPV_SOAK_FRAMES");
-    const guint64 frames = WARM_UP + (wanted ? g_ascii_strtoull(wanted, NULL, 10) : 2000);
+    const guint64 frames = WARM_UP + rounds(100000, 2000, 1000);
     GstVideoInfo info = make_info("NV12", 1920, 1080);
     GstHarness *model = harness_on("cpu"), *tested = harness_on("cuda");
     /* What draws into its frames offers the pool of downstream, and here there is none. */
@@ -147,7 +146,7 @@ static GPtrArray *watch(GstElement *pipeline, const gchar *sink) {
 GST_START_TEST(test_decoder) {
     GstElement *pipeline = launch(
         "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
-        "tee name=frames  "
+        "identity name=some ! tee name=frames  "
         "frames. ! queue ! gpuerode name=erode radius=3 backend=cuda ! gpukmeans name=kmeans "
         "clusters=4 backend=cuda ! gpusift name=sift overlay=rich backend=cuda ! gpuccl name=ccl "
         "backend=cuda ! gpugraphcut name=graphcut output=cutout backend=cuda ! fakesink name=cuda  "
@@ -155,9 +154,11 @@ GST_START_TEST(test_decoder) {
         "backend=cpu ! gpusift overlay=rich backend=cpu ! gpuccl backend=cpu ! gpugraphcut "
         "output=cutout backend=cpu ! fakesink name=cpu");
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    GstElement *some = gst_bin_get_by_name(GST_BIN(pipeline), "some");
     GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
 
     g_object_set(file, "location", g_getenv("GPV_TEST_CLIP"), NULL);
+    g_object_set(some, "eos-after", (gint)rounds(G_MAXINT, G_MAXINT, 20), NULL);
     fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
     wait_for_eos(pipeline);
     gst_element_set_state(pipeline, GST_STATE_NULL);
@@ -175,6 +176,7 @@ GST_START_TEST(test_decoder) {
 
     g_ptr_array_unref(got);
     g_ptr_array_unref(expected);
+    gst_object_unref(some);
     gst_object_unref(file);
     gst_object_unref(pipeline);
 }

@@ -34,11 +34,11 @@ foreach name, what : {
   'all': ['gpus', 'test "$CUDA_VISIBLE_DEVICES" = 0,1'],
   'bad': ['cuda', 'echo why; exit 1'],
   'without': ['cuda', 'exit 77'],
-  'builds-cuda': ['parity', 'test -f needed'],
+  'builds-cuda': ['parity', 'test -f needed && echo "short $GPV_TEST_SHORT" >>forms'],
   'endless': ['cuda', 'exec sleep 300'],
   'brief': ['cuda-brief', 'true'],
   'interface': ['api', 'test "$CK_FORK" = no'],
-  'soaked': ['soak', 'test "$GPV_SOAK_FRAMES" = 100000'],
+  'soaked': ['soak', 'test "$GPV_TEST_FULL" = 1'],
 }
   test(name, sh, args: ['-c', what[1]], suite: what[0], workdir: meson.current_build_dir(),
     depends: made['needed'], timeout: 0)
@@ -103,9 +103,11 @@ with tempfile.TemporaryDirectory() as folder:
     assert not (top / "build/other").exists(), "no more is built than the tests need"
     assert {*(top / "tools").read_text().split()} == {"initcheck", "memcheck", "racecheck", "synccheck"}
 
-    # By name, and by suite; what is for long has a record of its own.
+    # By name, and by suite; what is for long, or as a whole, has a record of its own.
+    assert {*(top / "build/forms").read_text().splitlines()} == {"short 1"}
     status, said, records = run(30, "soak")
     assert status == 0 and records["long soaked"]["result"] == "OK" and "soaked" not in records
+    assert records["whole builds-cuda"]["result"] == "OK" and (top / "build/forms").read_text().endswith("short \n")
     status, said, records = run(30, "test", "--", "gpu")
     assert status == 0 and "good: OK" in said and "builds" not in said and "1 have run" in said, said
 

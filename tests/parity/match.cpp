@@ -830,7 +830,7 @@ void check_cuda(bool brief) {
         return;
     }
     for (const Sizes &sizes : {narrow_sizes(), small_squares, squares, large_squares})
-        check_sizes(op, sizes);
+        check_sizes(op, some_of(sizes));
     check_ratio(op);
     check_laws(op, 10000, 12000);
     Sizes large = {{20000, 20000}};

@@ -66,9 +66,14 @@ inline bool short_run() {
     return !full_run() && std::getenv("GPV_TEST_SHORT");
 }
 
-/// How many of so many cases to run: ten times as many in the long run, an eighth in the short one.
+/// How many of so many cases to run: all but in the short run.
+inline int shortened(int cases, int divisor = 8) {
+    return short_run() ? (cases + divisor - 1) / divisor : cases;
+}
+
+/// Likewise; ten times as many in the long run.
 inline int scaled(int cases) {
-    return full_run() ? 10 * cases : short_run() ? (cases + 7) / 8 : cases;
+    return full_run() ? 10 * cases : shortened(cases);
 }
 
 /// All of a list; in the short run the first, and then every eighth, or as stride says.

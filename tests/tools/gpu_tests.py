@@ -7,9 +7,10 @@ FOLDER    where Meson builds: what the tests need is built, which counts as well
 GPU       results go to docs/results/GPU.json
 SECONDS   then what still runs is cut off. Nothing begins that took longer than what is left; the next call
           goes on
-STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those called -cuda
+STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those called -cuda; parity and gst
+                     in their short form
           sanitize:  suite cuda-brief by each tool of compute-sanitizer, suite api by memcheck
-          soak:      the suite soak for long
+          soak:      the suite soak for long, and what has a short form as a whole
 NAME      only tests of these names, and of these suites
 
 First what has failed, was cut off or never ran, then what has passed on other sources, the oldest first.
@@ -39,14 +40,17 @@ from results import RESULTS, keep, kind, load, load_or_begin, load_tests, machin
 TOOLS = {"racecheck": "racecheck", "memcheck": "memcheck --leak-check full", "initcheck": "initcheck",
          "synccheck": "synccheck"}
 STRICT = "--error-exitcode 1 --require-cuda-init no --target-processes all"
-LONG = {"GPV_SOAK_FRAMES": "100000", "GPV_TEST_FULL": "1"}
+LONG = (("GPV_TEST_FULL", "1"),)
+SHORT = (("GPV_TEST_SHORT", "1"),)
+ON_GPU = (("GPV_TEST_GPU", "1"),)  # what needs none is left out
+HAVE_SHORT = ("parity", "gst", "simt")  # suites
 CORES_OF_A_TEST = 3
 UNKNOWN_S = 20  # of what nothing is known about
 
 
 @dataclass
 class Item:
-    name: str   # of its record: the test's, behind the tool that watches it, or "long"
+    name: str   # of its record: the test's, behind the tool that watches it, "long" or "whole"
     test: dict
     lane: str   # shared: side by side; alone, sanitizer: one at a time
     words: tuple = ()
@@ -63,16 +67,21 @@ def on_gpu(test):
 def items(tests, stages):
     for test in tests:
         # A test of the API launches kernels in two threads: the other tools lose track of a launch
-        # there, or hang. And they crash, or hang, in programs that fork.
+        # there, or hang. And they crash, or hang, in programs that fork. Under racecheck each launch takes
+        # tens of milliseconds.
         for tool, options in TOOLS.items() if "sanitize" in stages else ():
             if in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api"):
                 yield Item(f"{tool} {test['name']}", test, "sanitizer", (
                     "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
-                    (("CK_FORK", "no"),))
-        if "test" in stages and on_gpu(test):
-            yield Item(test["name"], test, "shared" if test["is_parallel"] else "alone")
+                    (("CK_FORK", "no"), *(SHORT if tool == "racecheck" else ())))
+        lane = "shared" if test["is_parallel"] else "alone"
+        has_short = any(in_suite(test, suite) for suite in HAVE_SHORT)
+        if "test" in stages and on_gpu(test) and not in_suite(test, "time"):
+            yield Item(test["name"], test, lane, (), (*ON_GPU, *(SHORT if has_short else ())))
         if "soak" in stages and in_suite(test, "soak"):
-            yield Item(f"long {test['name']}", test, "alone", (), tuple(LONG.items()))
+            yield Item(f"long {test['name']}", test, "alone", (), LONG)
+        elif "soak" in stages and on_gpu(test) and has_short:
+            yield Item(f"whole {test['name']}", test, lane)
 
 
 def chosen(found, names):
@@ -168,9 +177,9 @@ class Queue:
             result = "INTERRUPT"
         with self.lock:
             self.counts[kind(result) if result != "INTERRUPT" else "cut off"] += 1
-            # On a machine that lacks something, a test that was skipped says nothing about it.
-            before = self.records.get(item.name, {"result": "SKIP"})
-            if kind(result) != "skipped" or kind(before["result"]) == "skipped":
+            # One that was cut off, or skipped on a machine that lacks something, says nothing about it.
+            before = self.records.get(item.name, {"result": "SKIP"})["result"]
+            if result not in ("SKIP", "INTERRUPT") or before in ("SKIP", "INTERRUPT"):
                 keep(self.gpu, {item.name: {"result": result, "seconds": round(took, 1),
                                             "source": self.sources[item.test["name"]]}}, self.facts)
             print(f"{time.monotonic() - self.begin:4.0f} s: {item.name}: {result} in {took:.0f} s, "
