@@ -742,7 +742,9 @@ static bool make_call(worker *w, size_t kind) {
 }
 
 static void make_calls(worker *w) {
-    const int count = getenv("GPV_TEST_FULL") ? 10 * CALLS : CALLS;
+    const int count = getenv("GPV_TEST_FULL")    ? 10 * CALLS
+                      : getenv("GPV_TEST_SHORT") ? CALLS / 4
+                                                 : CALLS;
     int i;
     for (i = 0; i < count && make_call(w, i ? below(w, KINDS) : CONTEXT_CREATE); i++)
         continue;

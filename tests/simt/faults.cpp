@@ -37,7 +37,7 @@ const bool short_run = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_F
 const char *const turn = std::getenv("GPV_TEST_FULL") ? nullptr : std::getenv("GPV_TEST_TURN");
 
 /// One of so many calls of a scenario fails.
-const std::size_t usual_step = short_run ? 16 : turn ? 4 : 1;
+const std::size_t usual_step = short_run ? 48 : turn ? 8 : 1;
 
 /// Whether contexts are poisoned in earnest. A process has but one that a device can lose.
 bool poisons = simt::emulated();

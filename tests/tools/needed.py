@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which tests of a build of meson's are to run, and what they need.
 
-needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share N/M] [--passed LOG]...
+needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share SUITE:N/M]... [--passed LOG]...
 
 names      the tests, a line each; targets: what ninja has to build for them
 --suite    only tests of these suites
 --no-suite none of these
---share    of the tests of suite share, the N-th of each M and so on, counted from 0
+--share    of the tests of this suite, the N-th of each M alone, counted from 0; or of N modulo M
 --passed   none that has passed in these logs of meson
 """
 import argparse
 import json
 import os
+import re
 from pathlib import Path
 
 from tree import TOP
@@ -51,7 +52,7 @@ def roots(folder, tests):
 def add_choice(parser):
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--no-suite", action="append", default=[])
-    parser.add_argument("--share", default="0/1")
+    parser.add_argument("--share", action="append", default=[])
     parser.add_argument("--passed", action="append", default=[])
 
 
@@ -66,13 +67,19 @@ def passed(log):
             yield test["name"].split(":")[-1]
 
 
+def waiting(tests, choice):
+    """The names of those whose turn it is not."""
+    names = set()
+    for suite, turn, shares in (re.fullmatch(r"([\w-]+):(\d+)/(\d+)", share).groups() for share in choice.share):
+        shared = sorted(test["name"] for test in tests if in_suite(test, suite))
+        names |= {name for at, name in enumerate(shared) if at % int(shares) != int(turn) % int(shares)}
+    return names
+
+
 def choose(folder, choice):
-    turn, shares = map(int, choice.share.split("/"))
     done = {name for log in choice.passed for name in passed(log)}
     tests = introspect(folder, "tests")
-    shared = sorted(test["name"] for test in tests if in_suite(test, "share"))
-    others = {name for at, name in enumerate(shared) if at % shares != turn % shares}
-    return [test for test in tests if test["name"] not in others | done
+    return [test for test in tests if test["name"] not in waiting(tests, choice) | done
             and (not choice.suite or any(in_suite(test, suite) for suite in choice.suite))
             and not any(in_suite(test, suite) for suite in choice.no_suite)]
 

@@ -7,7 +7,7 @@ sanitized.py BUILD SANITIZED-BUILD [OPTION of needed.py]...
 import argparse
 from fnmatch import fnmatchcase
 
-from needed import add_choice, choose, in_suite, introspect
+from needed import add_choice, choose, in_suite, introspect, waiting
 
 NEED_A_GPU = {"cuda", "cuda-brief"}  # compute-sanitizer runs the latter
 SUITES = {  # that may be left out
@@ -49,15 +49,14 @@ def main():
     there = {test["name"] for test in choose(choice.sanitized, choice)}
     suites = NEED_A_GPU | SUITES.keys() & set(choice.no_suite)
     tests = introspect(choice.plain, "tests")
-    waiting = [test["name"] for test in introspect(choice.sanitized, "tests")
-               if in_suite(test, "share") and test["name"] not in there]
-    missing = [test["name"] for test in tests if test["name"] not in there and test["name"] not in waiting
+    others = waiting(introspect(choice.sanitized, "tests"), choice)
+    missing = [test["name"] for test in tests if test["name"] not in there | others
                and not any(in_suite(test, suite) for suite in suites)
                and not any(fnmatchcase(test["name"], pattern) for pattern in TESTS)]
     for name in missing:
         print(f"{name} is not run in {choice.sanitized}, and {__file__} does not say why")
-    if waiting:
-        print(f"left to other commits: {', '.join(waiting)}")
+    if others:
+        print(f"left to other commits: {', '.join(sorted(others))}")
     print(f"{sum(test['name'] in there for test in tests)} of {len(tests)} tests are run in "
           f"{choice.sanitized}, {len(missing)} are missing without a reason")
     return bool(missing)
