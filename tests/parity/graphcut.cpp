@@ -1122,9 +1122,9 @@ void check_cuda(bool brief) {
             check_refused_by_device();
         }
         const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
-        check_copies(GPV_BACKEND_CUDA, 8, {copies, copies, side, side});
+        check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
         if (brief || !short_run())
-            check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
+            check_copies(GPV_BACKEND_CUDA, 8, {copies, copies, side, side});
         if (!brief && !short_run())
             check_large_copies(GPV_BACKEND_CUDA);
     }
