@@ -371,11 +371,12 @@ static inline const gchar *test_backend(void) {
  * nothing to share.
  */
 static inline void share_cuda_context(GstElement *element) {
+    static GstElement *owner;
     static GstContext *shared;
     if (!g_str_equal(test_backend(), "cuda") || g_strcmp0(g_getenv("CK_FORK"), "no") != 0)
         return;
-    if (!shared) {
-        GstElement *owner = gst_element_factory_make("gpuerode", NULL);
+    if (!owner) {
+        owner = gst_element_factory_make("gpuerode", NULL);
         gst_util_set_object_arg(G_OBJECT(owner), "backend", "cuda");
         fail_unless_equals_int(gst_element_set_state(owner, GST_STATE_PAUSED),
                                GST_STATE_CHANGE_SUCCESS);

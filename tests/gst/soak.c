@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * Many frames through the elements in CUDAMemory:
+ * Many frames through the elements in CUDAMemory.
  *
- *     gst-soak ELEMENT    2000 frames, 100000 with GPV_TEST_FULL: device memory stays as it is
- * after the first 1000, and every 1000th result is that of the CPU gst-soak decoder    the H.264
- * clip GPV_TEST_CLIP from nvh264dec: every result is that of the CPU, and the elements copy no
- * frame to or from the device
+ * With the name of an element 2000, and 100000 with GPV_TEST_FULL: device memory stays as it is
+ * after the first 1000, and every 1000th result is that of the CPU.
+ *
+ * With "decoder" the H.264 clip GPV_TEST_CLIP from nvh264dec: every result is that of the CPU, and
+ * the elements copy no frame to or from the device.
  */
 #include "helpers.h"
 #include "scene.h"

@@ -105,7 +105,7 @@ with tempfile.TemporaryDirectory() as folder:
 
     # By name, and by suite; what is for long, or as a whole, has a record of its own.
     assert {*(top / "build/forms").read_text().splitlines()} == {"short 1"}
-    status, said, records = run(30, "soak")
+    status, said, records = run(30, "soak", "--", "soaked", "builds-cuda")
     assert status == 0 and records["long soaked"]["result"] == "OK" and "soaked" not in records
     assert records["whole builds-cuda"]["result"] == "OK" and (top / "build/forms").read_text().endswith("short \n")
     status, said, records = run(30, "test", "--", "gpu")

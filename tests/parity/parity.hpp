@@ -61,7 +61,7 @@ inline bool full_run() {
     return std::getenv("GPV_TEST_FULL") != nullptr;
 }
 
-/// Whether the run has to be short, as under sanitizers.
+/// Whether the run has to be short, as under sanitizers and on a GPU.
 inline bool short_run() {
     return !full_run() && std::getenv("GPV_TEST_SHORT");
 }
@@ -83,6 +83,11 @@ std::vector<T> some_of(const std::vector<T> &all, std::size_t stride = 8) {
     for (std::size_t i = 0; i < all.size(); i += short_run() ? stride : 1)
         result.push_back(all[i]);
     return result;
+}
+
+/// Loses track of what two threads launch.
+inline bool under_racecheck() {
+    return std::getenv("GPV_TEST_RACECHECK") != nullptr;
 }
 
 inline constexpr int skipped = 77; ///< exit status of a test that could not run

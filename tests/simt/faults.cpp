@@ -29,7 +29,7 @@ constexpr unsigned most_seconds = 10;       ///< for a process that loses its de
 constexpr std::size_t most_bytes = 2 << 20; ///< that the driver may take meanwhile
 constexpr std::uint8_t untouched = 0xC5, gone = 0xEE;
 
-/// As under sanitizers.
+/// As under sanitizers, and on a GPU.
 const bool short_run = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_FULL");
 
 /// Of ./dev test, which has a share of the calls, another one with each commit. All where it is not

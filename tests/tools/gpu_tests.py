@@ -7,10 +7,11 @@ FOLDER    where Meson builds: what the tests need is built, which counts as well
 GPU       results go to docs/results/GPU.json
 SECONDS   then what still runs is cut off. Nothing begins that took longer than what is left; the next call
           goes on
-STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those called -cuda; parity and gst
-                     in their short form
-          sanitize:  suite cuda-brief by each tool of compute-sanitizer, suite api by memcheck
-          soak:      the suite soak for long, and what has a short form as a whole
+STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those called -cuda, in their short form;
+                     not those of the suites full and time
+          sanitize:  suite cuda-brief by each tool of compute-sanitizer, suite api by memcheck; racecheck in the
+                     short form
+          soak:      the suite soak for long, and the others as a whole
 NAME      only tests of these names, and of these suites
 
 First what has failed, was cut off or never ran, then what has passed on other sources, the oldest first.
@@ -23,13 +24,14 @@ Exits with 0 if nothing is left, and nothing has failed; with 2 for a NAME that 
 """
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import Lock
 
@@ -43,8 +45,13 @@ STRICT = "--error-exitcode 1 --require-cuda-init no --target-processes all"
 LONG = (("GPV_TEST_FULL", "1"),)
 SHORT = (("GPV_TEST_SHORT", "1"),)
 ON_GPU = (("GPV_TEST_GPU", "1"),)  # what needs none is left out
+RACECHECK = (("GPV_TEST_RACECHECK", "1"),)  # what two threads launch is left out: it loses track of that
 HAVE_SHORT = ("parity", "gst", "simt")  # suites
+# Without what says how much tests do.
+OUTER = {name: value for name, value in os.environ.items()
+         if name not in ("GPV_TEST_FULL", "GPV_TEST_ROUNDS", "GPV_TEST_SHORT")}
 CORES_OF_A_TEST = 3
+MIB_OF_A_TEST = 12000  # of the GPU's memory, where images are as large as they can be
 UNKNOWN_S = 20  # of what nothing is known about
 
 
@@ -66,22 +73,29 @@ def on_gpu(test):
 
 def items(tests, stages):
     for test in tests:
+        name, lane = test["name"], "shared" if test["is_parallel"] else "alone"
+        whole = "soak" in stages
         # A test of the API launches kernels in two threads: the other tools lose track of a launch
         # there, or hang. And they crash, or hang, in programs that fork. Under racecheck each launch takes
         # tens of milliseconds.
-        for tool, options in TOOLS.items() if "sanitize" in stages else ():
-            if in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api"):
-                yield Item(f"{tool} {test['name']}", test, "sanitizer", (
-                    "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
-                    (("CK_FORK", "no"), *(SHORT if tool == "racecheck" else ())))
-        lane = "shared" if test["is_parallel"] else "alone"
-        has_short = any(in_suite(test, suite) for suite in HAVE_SHORT)
-        if "test" in stages and on_gpu(test) and not in_suite(test, "time"):
-            yield Item(test["name"], test, lane, (), (*ON_GPU, *(SHORT if has_short else ())))
-        if "soak" in stages and in_suite(test, "soak"):
-            yield Item(f"long {test['name']}", test, "alone", (), LONG)
-        elif "soak" in stages and on_gpu(test) and has_short:
-            yield Item(f"whole {test['name']}", test, lane)
+        for tool, options in TOOLS.items() if "sanitize" in stages or whole else ():
+            item = Item(f"{tool} {name}", test, "sanitizer", (
+                "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
+                (("CK_FORK", "no"),))
+            if tool == "racecheck" and in_suite(test, "cuda-brief"):
+                item.environment += RACECHECK
+                if whole:
+                    yield replace(item, name=f"whole {item.name}")
+                item.environment += SHORT
+            if "sanitize" in stages and (in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api")):
+                yield item
+        if "test" in stages and on_gpu(test) and not any(in_suite(test, suite) for suite in ("full", "time")):
+            has_short = any(in_suite(test, suite) for suite in HAVE_SHORT)
+            yield Item(name, test, lane, (), ON_GPU + SHORT * has_short)
+        if whole and in_suite(test, "soak"):
+            yield Item(f"long {name}", test, "alone", (), LONG)
+        elif whole and on_gpu(test):
+            yield Item(f"whole {name}", test, lane)
 
 
 def chosen(found, names):
@@ -113,8 +127,8 @@ class Queue:
         known = [load(path.name).get("tests", {}) for path in sorted(RESULTS.glob("*.json"))]
         for item in found:
             record = self.records.get(item.name)
-            item.seconds = next((tests[item.name]["seconds"] for tests in [self.records, *known]
-                                 if tests.get(item.name, {}).get("seconds")), 0)
+            item.seconds = next((run["seconds"] for tests in [self.records, *known]
+                                 if (run := tests.get(item.name)) and self.tells(run, item)), 0)
             item.rank = self.rank(item, record)
         left = [item for item in found if item.rank[0] < 3]
         if not any(item.rank[0] < 2 for item in left):
@@ -129,6 +143,11 @@ class Queue:
         if record["source"] != self.sources[item.test["name"]]:
             return 1, record["date"]
         return 2 if kind(record["result"]) == "skipped" else 3, record["date"]
+
+    def tells(self, run, item):
+        """Whether it says how long a test takes. Of one that was cut off other sources may be faster."""
+        return run.get("seconds") and (run["result"] != "INTERRUPT" or
+                                       run["source"] == self.sources[item.test["name"]])
 
     def needed(self, lane):
         return sum(item.seconds or UNKNOWN_S for item in self.left if item.lane == lane)
@@ -151,7 +170,7 @@ class Queue:
             meson = subprocess.Popen(
                 ["meson", "test", "-C", self.folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "1",
                  "--logbase", f"gpu-{base}", *item.words, item.test["name"]],
-                env={**os.environ, "CUDA_VISIBLE_DEVICES": devices, **dict(item.environment)},
+                env={**OUTER, "CUDA_VISIBLE_DEVICES": devices, **dict(item.environment)},
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             while meson.poll() is None:
                 try:
@@ -177,11 +196,13 @@ class Queue:
             result = "INTERRUPT"
         with self.lock:
             self.counts[kind(result) if result != "INTERRUPT" else "cut off"] += 1
-            # One that was cut off, or skipped on a machine that lacks something, says nothing about it.
-            before = self.records.get(item.name, {"result": "SKIP"})["result"]
-            if result not in ("SKIP", "INTERRUPT") or before in ("SKIP", "INTERRUPT"):
-                keep(self.gpu, {item.name: {"result": result, "seconds": round(took, 1),
-                                            "source": self.sources[item.test["name"]]}}, self.facts)
+            # One that was cut off, or skipped on a machine that lacks something, says nothing about it; but
+            # other sources may have failed only for that.
+            record = {"result": result, "seconds": round(took, 1), "source": self.sources[item.test["name"]]}
+            before = self.records.get(item.name, {"result": "SKIP"})
+            if result not in ("SKIP", "INTERRUPT") or before["result"] in ("SKIP", "INTERRUPT") or \
+                    kind(before["result"]) == "failed" and before["source"] != record["source"]:
+                keep(self.gpu, {item.name: record}, self.facts)
             print(f"{time.monotonic() - self.begin:4.0f} s: {item.name}: {result} in {took:.0f} s, "
                   f"GPU {devices}; {len(self.left)} left", flush=True)
             if kind(result) == "failed" and result != "INTERRUPT":
@@ -197,6 +218,13 @@ def gpus():
     listed = subprocess.run(["nvidia-smi", "-L"], check=True, text=True, capture_output=True).stdout
     return [str(number) for number in range(sum(line.startswith("GPU ")
                                                 for line in listed.splitlines()))]
+
+
+def memory():
+    """MiB of the smallest GPU."""
+    listed = subprocess.run(["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"],
+                            check=True, text=True, capture_output=True).stdout
+    return min(map(int, re.findall(r"^\d+$", listed, re.M)), default=0)
 
 
 def shares(count):
@@ -232,7 +260,7 @@ def main():
     folder, gpu, seconds, *stages = words[:at]
     devices = gpus()
     queue = Queue(folder, gpu, float(seconds), stages, words[at + 1:], len(devices))
-    each = max(2, len(os.sched_getaffinity(0)) // CORES_OF_A_TEST // len(devices))
+    each = max(2, min(len(os.sched_getaffinity(0)) // CORES_OF_A_TEST // len(devices), memory() // MIB_OF_A_TEST))
     lanes = [("shared", device) for device in devices for _ in range(each)]
     alone = [("alone", device) for device in devices]
     # Those that need the machine have their time, unless that is more than half of it.
