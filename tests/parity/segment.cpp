@@ -1266,8 +1266,8 @@ class StreamChecks {
         other.lambda = 1;
         other.sigma = 3;
         set(op, other);
-        for (int number = 0; number < shortened(3, 2);
-             number++) { // each time another picture in the same place
+        const int pictures = shortened(3, 2); // one after the other in the same place
+        for (int number = 0; number < pictures; number++) {
             const auto hinted = picture(number);
             const Expected expected(p, hinted->in, all.outputs(), find(hinted->in, p));
             to.upload(hinted->in);
@@ -1455,9 +1455,10 @@ void check_on_gpu(Operator &op) {
     const Hinted photograph(photo(GPV_FORMAT_RGB8, 1920, 1080), {1, 1920, 1080}, Hints::none);
     const gpv_segment_params p = with_model(GPV_SEGMENT_GMM, 8, 2);
     const SegmentFound want = find_by_cpu(photograph.in, p);
-    for (int i = 0; i < shortened(100); i++)
+    const int repeats = shortened(100);
+    for (int i = 0; i < repeats; i++)
         expect_all(op, p, photograph.in, want);
-    std::printf("CUDA: repeats of 1080p equal to the CPU\n");
+    std::printf("CUDA: %d repeats of 1080p equal to the CPU\n", repeats);
 }
 
 /// As many pixels as there can be, where others have the device's memory.

@@ -78,16 +78,18 @@ def items(tests, stages):
         # A test of the API launches kernels in two threads: the other tools lose track of a launch
         # there, or hang. And they crash, or hang, in programs that fork. Under racecheck each launch takes
         # tens of milliseconds.
-        for tool, options in TOOLS.items() if "sanitize" in stages or whole else ():
+        for tool, options in TOOLS.items():
+            if not (in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api")):
+                continue
             item = Item(f"{tool} {name}", test, "sanitizer", (
                 "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
                 (("CK_FORK", "no"),))
-            if tool == "racecheck" and in_suite(test, "cuda-brief"):
+            if tool == "racecheck":
                 item.environment += RACECHECK
                 if whole:
                     yield replace(item, name=f"whole {item.name}")
                 item.environment += SHORT
-            if "sanitize" in stages and (in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api")):
+            if "sanitize" in stages:
                 yield item
         if "test" in stages and on_gpu(test) and not any(in_suite(test, suite) for suite in ("full", "time")):
             has_short = any(in_suite(test, suite) for suite in HAVE_SHORT)

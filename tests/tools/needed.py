@@ -77,9 +77,9 @@ def waiting(tests, choice):
 
 
 def choose(folder, choice):
-    done = {name for log in choice.passed for name in passed(log)}
     tests = introspect(folder, "tests")
-    return [test for test in tests if test["name"] not in waiting(tests, choice) | done
+    out = waiting(tests, choice) | {name for log in choice.passed for name in passed(log)}
+    return [test for test in tests if test["name"] not in out
             and (not choice.suite or any(in_suite(test, suite) for suite in choice.suite))
             and not any(in_suite(test, suite) for suite in choice.no_suite)]
 
