@@ -14,6 +14,7 @@ from pathlib import Path
 tools = Path(sys.argv[1]) / "tests/tools"
 sys.path.insert(0, str(tools))
 import gpu_tests
+import needed
 import results
 
 for program in "meson", "ninja":
@@ -102,6 +103,10 @@ with tempfile.TemporaryDirectory() as folder:
     assert found == expected, found
     assert not (top / "build/other").exists(), "no more is built than the tests need"
     assert {*(top / "tools").read_text().split()} == {"initcheck", "memcheck", "racecheck", "synccheck"}
+
+    # ./dev test --full goes on by meson's logs.
+    assert [*needed.passed(top / "build/meson-logs/gpu-good.json")] == ["good"]
+    assert not [*needed.passed(top / "build/meson-logs/gpu-bad.json")]
 
     # By name, and by suite; what is for long, or as a whole, has a record of its own.
     assert {*(top / "build/forms").read_text().splitlines()} == {"short 1"}

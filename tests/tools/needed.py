@@ -56,6 +56,11 @@ def add_choice(parser):
     parser.add_argument("--passed", action="append", default=[])
 
 
+def short(name):
+    """Of meson's "project:suite / name"."""
+    return re.split("[ :]", name)[-1]
+
+
 def passed(log):
     """Of a log that may break off, as its meson was killed."""
     for line in Path(log).read_text(encoding="utf-8").split("\n"):
@@ -64,7 +69,7 @@ def passed(log):
         except ValueError:
             continue
         if test.get("result") in ("OK", "EXPECTEDFAIL"):
-            yield test["name"].split(":")[-1]
+            yield short(test["name"])
 
 
 def waiting(tests, choice):

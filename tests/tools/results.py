@@ -50,11 +50,6 @@ def load_tests(path):
     return tests
 
 
-def short(name):
-    """Of meson's "suite - project:name"."""
-    return re.split("[ :]", name)[-1]
-
-
 def kind(result):
     return {"OK": "passed", "EXPECTEDFAIL": "passed", "SKIP": "skipped"}.get(result, "failed")
 
