@@ -2,12 +2,14 @@
 """Which tests of a build of meson's are to run, and what they need.
 
 needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share SUITE:N/M]... [--passed LOG]...
+          [--default]
 
 names      the tests, a line each; targets: what ninja has to build for them
 --suite    only tests of these suites
 --no-suite none of these
 --share    of the tests of this suite, the N-th of each M alone, counted from 0; or of N modulo M
 --passed   none that has passed in these logs of meson
+--default  for targets: those, too, that build_by_default has not left out
 """
 import argparse
 import json
@@ -26,10 +28,10 @@ def in_suite(test, suite):
     return any(name.split(":")[-1] == suite for name in test["suite"])
 
 
-def targets(folder, tests):
+def targets(folder, tests, default=False):
     needed = {target for test in tests for target in test["depends"]}
     return [os.path.relpath(file, Path(folder).resolve()) for target in introspect(folder, "targets")
-            if target["id"] in needed for file in target["filename"]]
+            if target["id"] in needed or default and target["build_by_default"] for file in target["filename"]]
 
 
 def roots(folder, tests):
@@ -94,9 +96,11 @@ def main():
     parser.add_argument("what", choices=("names", "targets"))
     parser.add_argument("folder")
     add_choice(parser)
+    parser.add_argument("--default", action="store_true")
     choice = parser.parse_args()
     tests = choose(choice.folder, choice)
-    found = targets(choice.folder, tests) if choice.what == "targets" else [test["name"] for test in tests]
+    found = [test["name"] for test in tests] if choice.what == "names" else \
+        targets(choice.folder, tests, choice.default)
     if found:
         print("\n".join(found))
 
