@@ -12,7 +12,7 @@ import sys
 import tempfile
 import zlib
 
-from common import assert_said, run
+from common import ON_GPU, assert_said, run
 
 
 def textured(seed, width, height):
@@ -70,6 +70,8 @@ def check_folder(program, folder):
     keypoints = re.search(r"^9 pictures have (\d+) keypoints, each the same every time$",
                           result.stdout, re.M)
     assert keypoints and int(keypoints[1]) > 9 * 20, result.stdout
+    if ON_GPU:
+        return
     few = run(program, "--rounds", 1, "--seconds", 1, "--features", 10, "--json", figures, folder)
     assert len([line for line in few.stderr.splitlines() if line.startswith("skipped: ")]) == 1, few.stderr
     assert "9 pictures have 90 keypoints, each the same" in few.stdout, few.stdout

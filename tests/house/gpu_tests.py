@@ -116,7 +116,7 @@ with tempfile.TemporaryDirectory() as folder:
     status, said, records = run(30, "test", "--", "gpu")
     assert status == 0 and "good: OK" in said and "builds" not in said and "1 have run" in said, said
 
-    # Order: what failed or never ran, then what is old, the oldest first, and what takes long before the rest.
+    # Order: what failed or never ran, then what is old, then what was skipped; what takes long before the rest.
     results.RESULTS = gpu_tests.RESULTS = top / "records"
 
     def left(**tests):
@@ -129,7 +129,7 @@ with tempfile.TemporaryDirectory() as folder:
     assert left(**{**today, "bad": {**passed(1), "source": "another"},
                    "brief": {**passed(1, "2020-01-01"), "source": "another"},
                    "good": {**passed(1), "result": "FAIL"}, "without": {**passed(1), "result": "SKIP"},
-                   "all": {**passed(5), "source": "another"}}) == ["good", "brief", "all", "bad", "without"]
+                   "all": {**passed(5), "source": "another"}}) == ["good", "all", "brief", "bad", "without"]
     # On one GPU, what needs two is no test; and what was skipped leaves a record that it passed.
     queue = gpu_tests.Queue(top / "build", "one", 20, ["test"], ["gpus", "good"][1:], 1)
     assert [item.name for item in queue.left] == ["good"]

@@ -1100,7 +1100,7 @@ void check_refused_by_device() {
 
 void check_cuda(bool brief) {
     const Extent extent = {brief};
-    for (const Place place : {Place::device, Place::host, Place::device_tight}) {
+    for (const Place place : places({Place::device, Place::host, Place::device_tight})) {
         const char *const names[] = {"host", "CUDA", "tight CUDA"};
         const char *const parts[] = {"host", "device", "tight"};
         if (!part.has(parts[static_cast<int>(place)]))
@@ -1114,7 +1114,7 @@ void check_cuda(bool brief) {
             check_drawn(op, extent.drawn(), reference, brief);
         else if (!brief)
             check_drawn(op, extent.drawn(), find_by_cpu);
-        if (place != Place::device_tight)
+        if (place != Place::device_tight && !kernels_alone())
             check_prepared(place, extent);
     }
     if (part.has("memory")) { // before others have memory of the device's
@@ -1122,7 +1122,8 @@ void check_cuda(bool brief) {
             check_refused(GPV_BACKEND_CUDA);
             check_refused_by_device();
         }
-        const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
+        const int copies = brief ? 2 : short_run() ? 217 : 31;
+        const int side = brief ? 37 : GPV_MAX_SIDE / copies;
         check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
         if (!brief && short_run()) // more bytes than 2^31
             check_copies(GPV_BACKEND_CUDA, 8, {20, 20, 410, 410});
@@ -1152,12 +1153,14 @@ void check_cuda(bool brief) {
     }
     for (const int directions : {4, 8})
         StreamChecks(extent).check_captured(directions);
+    check_time_limit(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
+    if (kernels_alone())
+        return;
     StreamChecks(extent).check_captured_params();
     StreamChecks(extent).check_two_streams();
     StreamChecks(extent).check_host_then_device();
     if (!under_racecheck())
         check_two_contexts(extent);
-    check_time_limit(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
     check_plain(brief ? shortened(8, 2) : scaled(100), brief ? 12 : 65);
     if (brief)
         return;

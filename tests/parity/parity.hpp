@@ -90,6 +90,12 @@ inline bool under_racecheck() {
     return std::getenv("GPV_TEST_RACECHECK") != nullptr;
 }
 
+/// What it looks for lies between the threads of a block. So its short form has each kernel, and
+/// leaves out what differs in where images lie, and in what else is launched.
+inline bool kernels_alone() {
+    return under_racecheck() && short_run();
+}
+
 inline constexpr int skipped = 77; ///< exit status of a test that could not run
 
 [[noreturn]] inline void fatal(const std::string &text) {

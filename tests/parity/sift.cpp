@@ -1575,7 +1575,7 @@ void check_cuda(bool brief) {
     }
     if (!part.has("runs"))
         return;
-    for (const Place place : {Place::device, Place::host}) {
+    for (const Place place : places({Place::device, Place::host})) {
         Operator op(GPV_BACKEND_CUDA, place);
         std::printf("== %s, pictures in %s memory\n", op.context().device(),
                     place == Place::host ? "host" : "CUDA");
@@ -1583,20 +1583,23 @@ void check_cuda(bool brief) {
             .compare(!brief                 ? scaled(1000)
                      : place == Place::host ? 3
                                             : shortened(14, 2));
-        check_prepared(place, brief);
+        if (!kernels_alone())
+            check_prepared(place, brief);
         if (!brief || place == Place::device)
             check_drawn(place, brief);
     }
-    for (const Place place : {Place::device, Place::host}) {
+    for (const Place place : places({Place::device, Place::host})) {
         Operator op(GPV_BACKEND_CUDA, place);
         if (!brief)
             CpuComparison(op, 64, brief).compare_many_given();
         if (place == Place::device)
             check_crowds(op, brief);
     }
+    StreamChecks(brief).check_captured();
+    if (kernels_alone())
+        return;
     Operator tight(GPV_BACKEND_CUDA, Place::device_tight);
     CpuComparison(tight, brief ? 48 : 150, brief).compare(brief ? 3 : shortened(300));
-    StreamChecks(brief).check_captured();
     StreamChecks(brief).check_two_streams();
     if (!under_racecheck())
         check_two_contexts(brief);

@@ -14,11 +14,11 @@ STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those
           soak:      the suite soak for long, and the others as a whole
 NAME      only tests of these names, and of these suites
 
-First what has failed, was cut off or never ran, then what has passed on other sources, the oldest first.
-What has passed on today's sources is left out, until all has. Tests run side by side, each with a share of
-the processor; then those that are not parallel for Meson, one at a time on each GPU; then one at a time the
-tools of compute-sanitizer, of which two at a time hang now and then, and beside which all else takes three
-times as long. CUDA_VISIBLE_DEVICES says which GPUs.
+First what has failed, was cut off or never ran, then what has passed on other sources, what takes longest
+first, so that all lanes end together. What has passed on today's sources is left out, until all has: then
+the oldest first. Tests run side by side, each with a share of the processor; then those that are not parallel
+for Meson, one at a time on each GPU; then one at a time the tools of compute-sanitizer, of which two at a time
+hang now and then, and beside which all else takes three times as long. CUDA_VISIBLE_DEVICES says which GPUs.
 
 Exits with 0 if nothing is left, and nothing has failed; with 2 for a NAME that is none.
 """
@@ -50,7 +50,7 @@ HAVE_SHORT = ("parity", "gst", "simt")  # suites
 # Without what says how much tests do.
 OUTER = {name: value for name, value in os.environ.items()
          if name not in ("GPV_TEST_FULL", "GPV_TEST_ROUNDS", "GPV_TEST_SHORT")}
-CORES_OF_A_TEST = 3
+CORES_OF_A_TEST = 2
 MIB_OF_A_TEST = 12000  # of the GPU's memory, where images are as large as they can be
 UNKNOWN_S = 20  # of what nothing is known about
 
@@ -143,8 +143,8 @@ class Queue:
         if not record or kind(record["result"]) == "failed":
             return 0, ""
         if record["source"] != self.sources[item.test["name"]]:
-            return 1, record["date"]
-        return 2 if kind(record["result"]) == "skipped" else 3, record["date"]
+            return 1, ""
+        return (2, "") if kind(record["result"]) == "skipped" else (3, record["date"])
 
     def tells(self, run, item):
         """Whether it says how long a test takes. Of one that was cut off other sources may be faster."""
