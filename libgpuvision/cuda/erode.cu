@@ -7,7 +7,8 @@
 #include <bit>
 
 #include "cuda/erode_lines.cuh"
-#include "cuda/erode_tuning.hpp"
+#include "cuda/erode_maximum.hpp"
+#include "cuda/erode_tiles.cuh"
 #include "cuda/operation.cuh"
 
 namespace gpv::cuda {
@@ -50,36 +51,10 @@ void with_types(int sample_bytes, bool erode, F f) {
               : f.template operator()<std::uint16_t, Maximum>();
 }
 
-/// Calls f<kernel>() for the tile of a rectangle that Tile can do.
-template <class Better, class S, class F>
-void with_radius(int radius_x, int radius_y, F f) {
-    if (radius_x == radius_y)
-        switch (radius_x) {
-        case 1:
-            return f.template operator()<Tile<Better, S, Radius<1>>>();
-        case 2:
-            return f.template operator()<Tile<Better, S, Radius<2>>>();
-        case 3:
-            return f.template operator()<Tile<Better, S, Radius<3>>>();
-        case 4:
-            return f.template operator()<Tile<Better, S, Radius<4>>>();
-        case 5:
-            return f.template operator()<Tile<Better, S, Radius<5>>>();
-        case 6:
-            return f.template operator()<Tile<Better, S, Radius<6>>>();
-        case 7:
-            return f.template operator()<Tile<Better, S, Radius<7>>>();
-        }
-    switch (radius_x % 4) {
-    case 0:
-        return f.template operator()<Tile<Better, S, Radius<0, 0>>>();
-    case 1:
-        return f.template operator()<Tile<Better, S, Radius<0, 1>>>();
-    case 2:
-        return f.template operator()<Tile<Better, S, Radius<0, 2>>>();
-    default:
-        return f.template operator()<Tile<Better, S, Radius<0, 3>>>();
-    }
+/// The kernel for a rectangle.
+const void *tile_kernel(bool erode, int step, bool long_radius, int radius_x, int radius_y) {
+    return erode ? tile_entry<Minimum>(step, long_radius, radius_x, radius_y)
+                 : maximum_tile(step, long_radius, radius_x, radius_y);
 }
 
 /// Calls f<kernel, Shape>() for the tile of bits of an image.
@@ -89,28 +64,7 @@ void with_bits(bool large, F f) {
           : f.template operator()<BitTile<SmallBits>, SmallBits>();
 }
 
-/// Calls f<Better, Shape>() for the tile of an image.
-template <class F>
-void with_shape(bool erode, int step, bool long_radius, F f) {
-    const auto choose = [&]<class S> {
-        erode ? f.template operator()<Minimum, S>() : f.template operator()<Maximum, S>();
-    };
-    switch (step) {
-    case 1:
-        return long_radius ? choose.template operator()<TileShape<1, true>>()
-                           : choose.template operator()<TileShape<1, false>>();
-    case 2:
-        return choose.template operator()<TileShape<2, false>>();
-    case 3:
-        return long_radius ? choose.template operator()<TileShape<3, true>>()
-                           : choose.template operator()<TileShape<3, false>>();
-    default:
-        return choose.template operator()<TileShape<4, false>>();
-    }
-}
-
-/// What the tile kernels can do in one go.
-constexpr int least_general_radius = 8, most_tile_radius = 31;
+/// Whether the tile kernels can do it.
 constexpr bool fits_tile(int radius_x, int radius_y) {
     return (radius_x == radius_y && radius_x > 0 && radius_x < least_general_radius) ||
            std::min(radius_x, radius_y) >= least_general_radius;
@@ -142,11 +96,11 @@ class CudaErode final : public CudaOperation<Erode> {
         for (const bool erode : {true, false})
             for (int step = 1; step <= most_step; step++)
                 for (const bool long_radius : {true, false})
-                    with_shape(erode, step, long_radius, [&]<class Better, class S> {
-                        for (int radius = 1; radius < least_general_radius + 4; radius++)
-                            with_radius<Better, S>(radius, radius, [&]<class Kernel> {
-                                load<Kernel>(S::shared_bytes(most_tile_radius));
-                            });
+                    with_shape(step, long_radius, [&]<class S> {
+                        for (int radius = long_radius ? least_general_radius : 1;
+                             radius < least_general_radius + 4; radius++)
+                            load(tile_kernel(erode, step, long_radius, radius, radius),
+                                 S::shared_bytes(most_tile_radius));
                     });
         for (const bool large : {true, false})
             with_bits(large, [&]<class Kernel, class S> {
@@ -314,12 +268,11 @@ class CudaErode final : public CudaOperation<Erode> {
                     .border = border(pass)};
         const bool source_aligned = aligned16(job.src);
         const bool long_radius = is_long(in.step, radius_x, radius_y, is_large(in), source_aligned);
-        with_shape(pass.erode, in.step, long_radius, [&]<class Better, class S> {
+        with_shape(in.step, long_radius, [&]<class S> {
             job.advance = S::advance(radius_x, source_aligned, aligned16(job.dst));
-            with_radius<Better, S>(radius_x, radius_y, [&]<class Kernel> {
-                add<Kernel>(dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)), job,
-                            S::shared_bytes(radius_y));
-            });
+            sequence_.add(tile_kernel(pass.erode, in.step, long_radius, radius_x, radius_y),
+                          dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)), S::threads,
+                          S::shared_bytes(radius_y), job);
         });
     }
 

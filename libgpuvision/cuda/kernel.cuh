@@ -71,11 +71,13 @@ T *shared_memory() {
 
 /// Loads the kernel now, not in the middle of the first frame. shared: the most
 /// dynamic shared memory that it will be launched with, bytes.
+inline void load(const void *kernel, std::size_t shared) {
+    GPV_CUDA(runtime.func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                        static_cast<int>(shared)));
+}
 template <class Kernel>
 void load(std::size_t shared = 0) {
-    GPV_CUDA(runtime.func_set_attribute(reinterpret_cast<const void *>(&entry<Kernel>),
-                                        cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(shared)));
+    load(reinterpret_cast<const void *>(&entry<Kernel>), shared);
 }
 
 /// Whether the code that the device runs waits in wait_for_earlier_kernels(). It may have been made

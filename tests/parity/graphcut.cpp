@@ -771,6 +771,8 @@ struct Extent {
     bool brief;
 
     Sizes drawn() const {
+        if (kernels_alone()) // racecheck takes seconds for a search over many tiles
+            return {{17, 15}};
         if (brief)
             return {{35, 34}};
         return {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {33, 31}, {65, 64}, {127, 129}, {301, 211}};
@@ -1151,8 +1153,9 @@ void check_cuda(bool brief) {
         for (const int directions : {4, 8})
             check_beside_cpu(op, drawn_instance("two far seeds", 230, 200, directions));
     }
-    for (const int directions : {4, 8})
-        StreamChecks(extent).check_captured(directions);
+    for (const int directions : {8, 4})
+        if (directions == 8 || !kernels_alone())
+            StreamChecks(extent).check_captured(directions);
     check_time_limit(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
     if (kernels_alone())
         return;

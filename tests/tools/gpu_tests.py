@@ -79,7 +79,9 @@ def items(tests, stages):
         # there, or hang. And they crash, or hang, in programs that fork. Under racecheck each launch takes
         # tens of milliseconds.
         for tool, options in TOOLS.items():
-            if not (in_suite(test, "cuda-brief") or tool == "memcheck" and in_suite(test, "api")):
+            # The suite threads is of the CPU.
+            if not (in_suite(test, "cuda-brief") or
+                    tool == "memcheck" and in_suite(test, "api") and not in_suite(test, "threads")):
                 continue
             item = Item(f"{tool} {name}", test, "sanitizer", (
                 "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
