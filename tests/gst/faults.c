@@ -181,6 +181,8 @@ static void check_calls(const gchar *description, gsize step, gboolean out_of_me
         step = 1;
     else if (g_getenv("GPV_TEST_SHORT"))
         step *= 4;
+    else if (turn)
+        step *= 2;
     while (attempt(&subject, k, out_of_memory, failures))
         k += k > 1 ? step : 1 + g_ascii_strtoull(turn ? turn : "0", NULL, 10) % step;
     g_print("%s: among the first %" G_GSIZE_FORMAT " calls %u failed at the start, %u at the first "

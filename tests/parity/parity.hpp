@@ -28,8 +28,26 @@
 
 namespace parity {
 
+inline bool full_run() {
+    return std::getenv("GPV_TEST_FULL") != nullptr;
+}
+
+/// Whether the run has to be short, as under sanitizers and on a GPU.
+inline bool short_run() {
+    return !full_run() && std::getenv("GPV_TEST_SHORT");
+}
+
+inline bool takes_turns = true; ///< this program
+
+/// Of ./dev test, whose runs have a third of the cases each, another one with each commit: its
+/// number, else -1.
+inline int turn() {
+    const char *const number = full_run() || !takes_turns ? nullptr : std::getenv("GPV_TEST_TURN");
+    return number ? static_cast<int>(std::strtoul(number, nullptr, 10) % 3) : -1;
+}
+
 inline std::mt19937_64 &random_engine() {
-    static std::mt19937_64 engine(20260101);
+    static std::mt19937_64 engine(20260102 + turn());
     return engine;
 }
 
@@ -57,18 +75,11 @@ inline std::uint32_t pixel_hash(std::uint64_t seed, int x, int y) {
                 static_cast<std::uint32_t>(x));
 }
 
-inline bool full_run() {
-    return std::getenv("GPV_TEST_FULL") != nullptr;
-}
-
-/// Whether the run has to be short, as under sanitizers and on a GPU.
-inline bool short_run() {
-    return !full_run() && std::getenv("GPV_TEST_SHORT");
-}
-
-/// How many of so many cases to run: all but in the short run.
+/// How many of so many cases to run: all but in the short run, and in turns.
 inline int shortened(int cases, int divisor = 8) {
-    return short_run() ? (cases + divisor - 1) / divisor : cases;
+    if (!short_run())
+        divisor = turn() < 0 ? 1 : 3;
+    return (cases + divisor - 1) / divisor;
 }
 
 /// Likewise; ten times as many in the long run.
@@ -76,12 +87,18 @@ inline int scaled(int cases) {
     return full_run() ? 10 * cases : shortened(cases);
 }
 
-/// All of a list; in the short run the first, and then every eighth, or as stride says.
+/// All of a list; in the short run the first, and then every eighth, or as stride says; in turns
+/// every third.
 template <class T>
 std::vector<T> some_of(const std::vector<T> &all, std::size_t stride = 8) {
+    std::size_t at = 0;
+    if (!short_run()) {
+        stride = turn() < 0 ? 1 : 3;
+        at = static_cast<std::size_t>(std::max(turn(), 0)) % std::max<std::size_t>(all.size(), 1);
+    }
     std::vector<T> result;
-    for (std::size_t i = 0; i < all.size(); i += short_run() ? stride : 1)
-        result.push_back(all[i]);
+    for (; at < all.size(); at += stride)
+        result.push_back(all[at]);
     return result;
 }
 

@@ -1932,6 +1932,7 @@ void check() {
 } // namespace
 
 int main(int argc, char **argv) {
+    takes_turns = false; // how much may be unclear was found on these very cases
 #ifdef HAVE_CUDA
     return run_program({"sift", check, check_cuda, benchmark_cpu, benchmark_gpu, check_times}, argc,
                        argv);

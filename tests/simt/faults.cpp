@@ -37,7 +37,7 @@ const bool short_run = std::getenv("GPV_TEST_SHORT") && !std::getenv("GPV_TEST_F
 const char *const turn = std::getenv("GPV_TEST_FULL") ? nullptr : std::getenv("GPV_TEST_TURN");
 
 /// One of so many calls of a scenario fails.
-const std::size_t usual_step = short_run ? 48 : turn ? 8 : 1;
+const std::size_t usual_step = short_run ? 48 : turn ? 24 : 1;
 
 /// Whether contexts are poisoned in earnest. A process has but one that a device can lose.
 bool poisons = simt::emulated();
@@ -1899,7 +1899,7 @@ void test_cycles(const Looks<Look> &looks) {
     where = Look::algorithm + ", cycles";
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
     std::size_t most[2] = {}, used = 0;
-    const int cycles = short_run ? 20 : 100;
+    const int cycles = short_run || turn ? 20 : 100;
     for (int i = 0; i < cycles; i++) {
         if (i == 8)
             used = used_bytes();

@@ -43,13 +43,13 @@ TOOLS = {"racecheck": "racecheck", "memcheck": "memcheck --leak-check full", "in
          "synccheck": "synccheck"}
 STRICT = "--error-exitcode 1 --require-cuda-init no --target-processes all"
 LONG = (("GPV_TEST_FULL", "1"),)
-SHORT = (("GPV_TEST_SHORT", "1"),)
+SHORT = (("GPV_TEST_SHORT", "1"), ("GPV_TEST_TURN", os.environ.get("GPV_TEST_TURN", "0")))
 ON_GPU = (("GPV_TEST_GPU", "1"),)  # what needs none is left out
 RACECHECK = (("GPV_TEST_RACECHECK", "1"),)  # what two threads launch is left out: it loses track of that
 HAVE_SHORT = ("parity", "gst", "simt")  # suites
 # Without what says how much tests do.
 OUTER = {name: value for name, value in os.environ.items()
-         if name not in ("GPV_TEST_FULL", "GPV_TEST_ROUNDS", "GPV_TEST_SHORT")}
+         if name not in ("GPV_TEST_FULL", "GPV_TEST_ROUNDS", "GPV_TEST_SHORT", "GPV_TEST_TURN")}
 CORES_OF_A_TEST = 2
 MIB_OF_A_TEST = 12000  # of the GPU's memory, where images are as large as they can be
 UNKNOWN_S = 20  # of what nothing is known about
