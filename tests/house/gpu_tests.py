@@ -127,7 +127,7 @@ with tempfile.TemporaryDirectory() as folder:
     today = {name: passed(seconds) for seconds, name in enumerate(names, 1)}
     assert left(**today)[0] == "single" and len(left(**today)) == 8, "when all have passed, all begin anew"
     assert left(**{**today, "bad": {**passed(1), "source": "another"},
-                   "brief": {**passed(1, "2020-01-01"), "source": "another"},
+                   "brief": {**passed(2, "2020-01-01"), "source": "another"},
                    "good": {**passed(1), "result": "FAIL"}, "without": {**passed(1), "result": "SKIP"},
                    "all": {**passed(5), "source": "another"}}) == ["good", "all", "brief", "bad", "without"]
     # On one GPU, what needs two is no test; and what was skipped leaves a record that it passed.
