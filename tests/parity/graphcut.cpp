@@ -1128,7 +1128,7 @@ void check_cuda(bool brief) {
         const int side = brief ? 37 : GPV_MAX_SIDE / copies;
         check_copies(GPV_BACKEND_CUDA, 4, {copies, copies, side, side}, Sharing::none);
         if (!brief && short_run()) // more bytes than 2^31
-            check_copies(GPV_BACKEND_CUDA, 8, {20, 20, 410, 410});
+            check_copies(GPV_BACKEND_CUDA, 8, {100, 100, 82, 82});
         else
             check_copies(GPV_BACKEND_CUDA, 8, {copies, copies, side, side});
         if (!brief && !short_run())
