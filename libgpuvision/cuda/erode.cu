@@ -9,6 +9,7 @@
 #include "cuda/erode_lines.cuh"
 #include "cuda/erode_maximum.hpp"
 #include "cuda/erode_tiles.cuh"
+#include "cuda/erode_tuning.hpp"
 #include "cuda/operation.cuh"
 
 namespace gpv::cuda {

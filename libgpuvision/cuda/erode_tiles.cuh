@@ -2,13 +2,14 @@
 // Which kernel of erode_tile.cuh does a rectangle.
 #pragma once
 
+#include <type_traits>
+
 #include "cuda/erode_tuning.hpp"
 #include "cuda/kernel.cuh"
 
 namespace gpv::cuda::morph {
 
-/// What the tile kernels can do in one go. Each smaller radius than the first has kernels of its
-/// own.
+/// From the first on one kernel does every radius, up to the second; below, each has its own.
 inline constexpr int least_general_radius = 8, most_tile_radius = 31;
 
 /// Calls f<Shape>() for the tile of an image.
@@ -28,15 +29,18 @@ void with_shape(int step, bool long_radius, F f) {
     }
 }
 
+/// Whether no radius that has a kernel of its own takes this shape.
 template <class Shape>
 inline constexpr bool only_general = false;
 template <int step>
 inline constexpr bool only_general<TileShape<step, true>> = true;
 static_assert(!is_long(1, least_general_radius - 1, least_general_radius - 1, true, false) &&
-              !is_long(3, least_general_radius - 1, least_general_radius - 1, true, false));
+                  !is_long(3, least_general_radius - 1, least_general_radius - 1, true, false),
+              "the shapes for long radii have no kernels for short ones");
 
 template <class Better, class S, class R>
 const void *tile_entry() {
+    static_assert(std::is_same_v<typename Tile<Better, S, R>::Job, TileJob>);
     return reinterpret_cast<const void *>(&entry<Tile<Better, S, R>>);
 }
 

@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 tools = Path(sys.argv[1]) / "tests/tools"
 sys.path.insert(0, str(tools))
@@ -28,17 +29,18 @@ sh = find_program('sh')
 made = {}
 foreach name : ['needed', 'other']
   made += {name: custom_target(name, output: name, command: [sh, '-c', 'echo > @OUTPUT@'],
-    build_by_default: true)}
+    build_by_default: name == 'needed')}
 endforeach
 foreach name, what : {
   'good': ['gpu', 'test "$CUDA_VISIBLE_DEVICES" = 0 || test "$CUDA_VISIBLE_DEVICES" = 1'],
   'all': ['gpus', 'test "$CUDA_VISIBLE_DEVICES" = 0,1'],
   'bad': ['cuda', 'echo why; exit 1'],
   'without': ['cuda', 'exit 77'],
-  'builds-cuda': ['parity', 'test -f needed && echo "short $GPV_TEST_SHORT" >>forms'],
+  'builds-cuda': ['parity', 'test -f needed && echo "short $GPV_TEST_SHORT turn $GPV_TEST_TURN" >>forms'],
   'endless': ['cuda', 'exec sleep 300'],
   'brief': ['cuda-brief', 'true'],
   'interface': ['api', 'test "$CK_FORK" = no'],
+  'races': [['api', 'threads'], 'exit 1'],
   'soaked': ['soak', 'test "$GPV_TEST_FULL" = 1'],
 }
   test(name, sh, args: ['-c', what[1]], suite: what[0], workdir: meson.current_build_dir(),
@@ -74,6 +76,7 @@ with tempfile.TemporaryDirectory() as folder:
         (top / name).chmod(0o755)
     os.environ["PATH"] = f"{top}:{os.environ['PATH']}"
     os.environ.pop("CUDA_VISIBLE_DEVICES", None)
+    os.environ["GPV_TEST_TURN"] = "7"
     (top / "meson.build").write_text(PROJECT)
     subprocess.run(["meson", "setup", top / "build", top], check=True, stdout=subprocess.DEVNULL)
 
@@ -109,12 +112,19 @@ with tempfile.TemporaryDirectory() as folder:
     assert not [*needed.passed(top / "build/meson-logs/gpu-bad.json")]
 
     # By name, and by suite; what is for long, or as a whole, has a record of its own.
-    assert {*(top / "build/forms").read_text().splitlines()} == {"short 1"}
+    assert {*(top / "build/forms").read_text().splitlines()} == {"short 1 turn 7"}
     status, said, records = run(30, "soak", "--", "soaked", "builds-cuda")
     assert status == 0 and records["long soaked"]["result"] == "OK" and "soaked" not in records
-    assert records["whole builds-cuda"]["result"] == "OK" and (top / "build/forms").read_text().endswith("short \n")
+    assert records["whole builds-cuda"]["result"] == "OK" and (top / "build/forms").read_text().endswith("short  turn \n")
     status, said, records = run(30, "test", "--", "gpu")
     assert status == 0 and "good: OK" in said and "builds" not in said and "1 have run" in said, said
+
+    # ./dev test builds by default what no other suite than full needs, and in twelve turns every test runs.
+    assert [needed.targets(top / "build", [], default) for default in (False, True)] == [[], ["needed"]]
+    tests = [{"name": str(at), "suite": ["tests:gst"] + ["tests:share"] * (at % 2)} for at in range(40)]
+    waiting = [needed.waiting(tests, SimpleNamespace(share=[f"share:{turn}/3", f"gst:{turn // 2}/2"]))
+               for turn in range(12)]
+    assert all(waiting) and not set.intersection(*waiting)
 
     # Order: what failed or never ran, then what is old, then what was skipped; what takes long before the rest.
     results.RESULTS = gpu_tests.RESULTS = top / "records"

@@ -22,7 +22,7 @@ namespace parity {
 /// Where the images lie that an operator works on.
 enum class Place { host, device, device_tight };
 
-/// Those to check, the first alone where others change nothing.
+/// Those to check: under racecheck the first alone, as the kernels are the same.
 inline std::vector<Place> places(std::vector<Place> all) {
     if (kernels_alone())
         all.resize(1);

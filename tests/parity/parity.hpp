@@ -37,17 +37,20 @@ inline bool short_run() {
     return !full_run() && std::getenv("GPV_TEST_SHORT");
 }
 
-inline bool takes_turns = true; ///< this program
+/// False for a program whose bounds hold for its very cases, not for others.
+inline bool takes_turns = true;
 
-/// Of ./dev test, whose runs have a third of the cases each, another one with each commit: its
-/// number, else -1.
+/// 0, 1 or 2 where ./dev test runs a third of the cases, another third with another commit; -1
+/// where all run.
 inline int turn() {
-    const char *const number = full_run() || !takes_turns ? nullptr : std::getenv("GPV_TEST_TURN");
-    return number ? static_cast<int>(std::strtoul(number, nullptr, 10) % 3) : -1;
+    const char *const number = std::getenv("GPV_TEST_TURN");
+    if (!number || full_run() || short_run() || !takes_turns)
+        return -1;
+    return static_cast<int>(std::strtoul(number, nullptr, 10) % 3);
 }
 
 inline std::mt19937_64 &random_engine() {
-    static std::mt19937_64 engine(20260102 + turn());
+    static std::mt19937_64 engine(20260101 + (turn() < 0 ? 0 : 1 + turn()));
     return engine;
 }
 
@@ -75,16 +78,15 @@ inline std::uint32_t pixel_hash(std::uint64_t seed, int x, int y) {
                 static_cast<std::uint32_t>(x));
 }
 
-/// How many of so many cases to run: all but in the short run, and in turns.
-inline int shortened(int cases, int divisor = 8) {
-    if (!short_run())
-        divisor = turn() < 0 ? 1 : 3;
-    return (cases + divisor - 1) / divisor;
+/// So much of a number of cases, of a side or of rounds: all but in the short run.
+inline int shortened(int count, int divisor = 8) {
+    return short_run() ? (count + divisor - 1) / divisor : count;
 }
 
-/// Likewise; ten times as many in the long run.
+/// How many of so many random cases to run: ten times as many in the long run; in turns a third,
+/// which draw other numbers.
 inline int scaled(int cases) {
-    return full_run() ? 10 * cases : shortened(cases);
+    return full_run() ? 10 * cases : turn() >= 0 ? (cases + 2) / 3 : shortened(cases);
 }
 
 /// All of a list; in the short run the first, and then every eighth, or as stride says; in turns
@@ -92,9 +94,11 @@ inline int scaled(int cases) {
 template <class T>
 std::vector<T> some_of(const std::vector<T> &all, std::size_t stride = 8) {
     std::size_t at = 0;
-    if (!short_run()) {
-        stride = turn() < 0 ? 1 : 3;
-        at = static_cast<std::size_t>(std::max(turn(), 0)) % std::max<std::size_t>(all.size(), 1);
+    if (!short_run())
+        stride = 1;
+    if (turn() >= 0 && !all.empty()) {
+        stride = 3;
+        at = static_cast<std::size_t>(turn()) % all.size();
     }
     std::vector<T> result;
     for (; at < all.size(); at += stride)
@@ -107,8 +111,8 @@ inline bool under_racecheck() {
     return std::getenv("GPV_TEST_RACECHECK") != nullptr;
 }
 
-/// What it looks for lies between the threads of a block. So its short form has each kernel, and
-/// leaves out what differs in where images lie, and in what else is launched.
+/// The short form under racecheck. What that looks for lies between the threads of a block: left
+/// out is what differs in where images lie, and in what else is launched.
 inline bool kernels_alone() {
     return under_racecheck() && short_run();
 }

@@ -7,7 +7,7 @@ needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share
 names      the tests, a line each; targets: what ninja has to build for them
 --suite    only tests of these suites
 --no-suite none of these
---share    of the tests of this suite, the N-th of each M alone, counted from 0; or of N modulo M
+--share    of the tests of this suite about one in M alone, which are others with each N modulo M
 --passed   none that has passed in these logs of meson
 --default  for targets: those, too, that build_by_default has not left out
 """
@@ -16,6 +16,7 @@ import json
 import os
 import re
 from pathlib import Path
+from zlib import crc32
 
 from tree import TOP
 
@@ -75,11 +76,11 @@ def passed(log):
 
 
 def waiting(tests, choice):
-    """The names of those whose turn it is not."""
+    """The names of those whose turn it is not. By the name alone, so that no other test changes it."""
     names = set()
     for suite, turn, shares in (re.fullmatch(r"([\w-]+):(\d+)/(\d+)", share).groups() for share in choice.share):
-        shared = sorted(test["name"] for test in tests if in_suite(test, suite))
-        names |= {name for at, name in enumerate(shared) if at % int(shares) != int(turn) % int(shares)}
+        names |= {test["name"] for test in tests if in_suite(test, suite)
+                  and (crc32(test["name"].encode()) + int(turn)) % int(shares)}
     return names
 
 
