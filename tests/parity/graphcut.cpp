@@ -1153,9 +1153,9 @@ void check_cuda(bool brief) {
         for (const int directions : {4, 8})
             check_beside_cpu(op, drawn_instance("two far seeds", 230, 200, directions));
     }
-    for (const int directions : {8, 4})
-        if (directions == 8 || !kernels_alone())
-            StreamChecks(extent).check_captured(directions);
+    StreamChecks(extent).check_captured(8);
+    if (!kernels_alone())
+        StreamChecks(extent).check_captured(4);
     check_time_limit(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
     if (kernels_alone())
         return;
