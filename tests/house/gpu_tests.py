@@ -52,12 +52,13 @@ test('other', sh, args: ['-c', 'exit 1'], suite: 'parity', depends: made['other'
 SANITIZER = """\
 #!/bin/sh
 echo "$2" >>"$(dirname "$0")/tools"
-mkdir "$(dirname "$0")/one" || exit 9
-trap 'rmdir "$(dirname "$0")/one"; exit 1' INT TERM
-while test "${1#--}" != "$1"; do shift 2; done
+while test "${1#--}" != "$1"; do test "$1" != --port || port=$(dirname "$0")/port$2; shift 2; done
+mkdir "$port" || echo "$port" >>"$(dirname "$0")/shared-ports"
+trap 'rmdir "$port"; exit 1' INT TERM
+sleep 0.3
 "$@"
 status=$?
-rmdir "$(dirname "$0")/one"
+rmdir "$port"
 exit $status
 """
 PATCHED = "import sys, pathlib, results; results.RESULTS = pathlib.Path(sys.argv.pop(1)); " \
@@ -105,6 +106,7 @@ with tempfile.TemporaryDirectory() as folder:
             break
     assert found == expected, found
     assert not (top / "build/other").exists(), "no more is built than the tests need"
+    assert not (top / "shared-ports").exists(), "each tool reaches its program by ports of its own"
     assert {*(top / "tools").read_text().split()} == {"initcheck", "memcheck", "racecheck", "synccheck"}
 
     # ./dev test --full goes on by meson's logs.

@@ -17,8 +17,8 @@ NAME      only tests of these names, and of these suites
 First what has failed, was cut off or never ran, then what has passed on other sources, what takes longest
 first, so that all lanes end together. What has passed on today's sources is left out, until all has: then
 the oldest first. Tests run side by side, each with a share of the processor; then those that are not parallel
-for Meson, one at a time on each GPU; then one at a time the tools of compute-sanitizer, of which two at a time
-hang now and then, and beside which all else takes three times as long. CUDA_VISIBLE_DEVICES says which GPUs.
+for Meson, one at a time on each GPU; then the tools of compute-sanitizer, beside which all else takes three
+times as long, a few side by side. CUDA_VISIBLE_DEVICES says which GPUs.
 
 Exits with 0 if nothing is left, and nothing has failed; with 2 for a NAME that is none.
 """
@@ -51,6 +51,8 @@ HAVE_SHORT = ("parity", "gst", "simt")  # suites
 OUTER = {name: value for name, value in os.environ.items()
          if name not in ("GPV_TEST_FULL", "GPV_TEST_ROUNDS", "GPV_TEST_SHORT", "GPV_TEST_TURN")}
 CORES_OF_A_TEST = 2
+SANITIZERS = 3  # side by side on a GPU
+FIRST_PORT, PORTS = 49152, 100  # by which each reaches its program: with those of another it hangs now and then
 MIB_OF_A_TEST = 12000  # of the GPU's memory, where images are as large as they can be
 UNKNOWN_S = 20  # of what nothing is known about
 
@@ -59,8 +61,8 @@ UNKNOWN_S = 20  # of what nothing is known about
 class Item:
     name: str   # of its record: the test's, behind the tool that watches it, "long" or "whole"
     test: dict
-    lane: str   # shared: side by side; alone, sanitizer: one at a time
-    words: tuple = ()
+    lane: str   # shared: side by side; alone: one at a time; sanitizer: a few
+    tool: str = ""  # of compute-sanitizer
     environment: tuple = ()
     seconds: float = 0  # that it is expected to take; 0 is unknown
     rank: tuple = ()
@@ -83,9 +85,7 @@ def items(tests, stages):
             if not (in_suite(test, "cuda-brief") or
                     tool == "memcheck" and in_suite(test, "api") and not in_suite(test, "threads")):
                 continue
-            item = Item(f"{tool} {name}", test, "sanitizer", (
-                "--timeout-multiplier", "8", "--wrapper", f"compute-sanitizer --tool {options} {STRICT}"),
-                (("CK_FORK", "no"),))
+            item = Item(f"{tool} {name}", test, "sanitizer", options, (("CK_FORK", "no"),))
             if tool == "racecheck":
                 item.environment += RACECHECK
                 if whole:
@@ -95,9 +95,9 @@ def items(tests, stages):
                 yield item
         if "test" in stages and on_gpu(test) and not any(in_suite(test, suite) for suite in ("full", "time")):
             has_short = any(in_suite(test, suite) for suite in HAVE_SHORT)
-            yield Item(name, test, lane, (), ON_GPU + SHORT * has_short)
+            yield Item(name, test, lane, environment=ON_GPU + SHORT * has_short)
         if whole and in_suite(test, "soak"):
-            yield Item(f"long {name}", test, "alone", (), LONG)
+            yield Item(f"long {name}", test, "alone", environment=LONG)
         elif whole and on_gpu(test):
             yield Item(f"whole {name}", test, lane)
 
@@ -164,16 +164,19 @@ class Queue:
                     return item
         return None
 
-    def run(self, item, devices):
+    def run(self, item, at, devices):
+        """In the lane of number at of those that run side by side."""
         base = item.name.replace(" ", "-")
+        wrapper = ["--timeout-multiplier", "8", "--wrapper",
+                   f"compute-sanitizer --tool {item.tool} {STRICT} --port {FIRST_PORT + PORTS * at}"]
         # Meson adds the name of the wrapper.
-        log = self.folder / f"meson-logs/gpu-{base}{'-compute-sanitizer' * (item.lane == 'sanitizer')}.json"
+        log = self.folder / f"meson-logs/gpu-{base}{'-compute-sanitizer' * bool(item.tool)}.json"
         log.unlink(missing_ok=True)
         begin = time.monotonic()
         with open(self.folder / f"gpu-{base}.log", "w", encoding="utf-8") as output:
             meson = subprocess.Popen(
                 ["meson", "test", "-C", self.folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "1",
-                 "--logbase", f"gpu-{base}", *item.words, item.test["name"]],
+                 "--logbase", f"gpu-{base}", *wrapper * bool(item.tool), item.test["name"]],
                 env={**OUTER, "CUDA_VISIBLE_DEVICES": devices, **dict(item.environment)},
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             while meson.poll() is None:
@@ -240,14 +243,15 @@ def shares(count):
 
 def serve(queue, lanes, end):
     """Until nothing is left of lanes, each (its name, its GPU), or nothing more fits."""
-    def work(lane, device, cores, all_devices):
+    def work(at, lane, device, cores, all_devices):
         os.sched_setaffinity(0, cores)  # of this thread, and what it starts
         while item := queue.take(lane, end):
-            queue.run(item, all_devices if in_suite(item.test, "gpus") else device)
+            queue.run(item, at, all_devices if in_suite(item.test, "gpus") else device)
 
     devices = ",".join(dict.fromkeys(device for _, device in lanes))
     with ThreadPoolExecutor(len(lanes)) as pool:
-        served = [pool.submit(work, *lane, cores, devices) for lane, cores in zip(lanes, shares(len(lanes)))]
+        served = [pool.submit(work, at, *lane, cores, devices)
+                  for at, (lane, cores) in enumerate(zip(lanes, shares(len(lanes))))]
         try:
             for lane in served:
                 lane.result()
@@ -272,7 +276,7 @@ def main():
     serve(queue, lanes, queue.end - kept)
     serve(queue, alone, queue.end)
     serve(queue, lanes, queue.end)  # in what time they did not need
-    serve(queue, [("sanitizer", devices[0])], queue.end)
+    serve(queue, [("sanitizer", device) for device in devices for _ in range(SANITIZERS)], queue.end)
     count = queue.counts
     print(f"{sum(count.values())} have run: {count['passed']} passed, {count['failed']} failed, "
           f"{count['skipped']} skipped, {count['cut off']} cut off; {len(queue.left)} are left")
