@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tests/tools/gpu_tests.py runs what it should, side by side or alone, in which order, records it, and goes
 on where it stopped. It has a project of Meson's, a nvidia-smi and a compute-sanitizer of its own."""
+import contextlib
+import io
 import json
 import os
 import shutil
@@ -155,3 +157,14 @@ with tempfile.TemporaryDirectory() as folder:
     left(**{name: {**passed(60), "source": "another"} for name in names})
     queue = gpu_tests.Queue(top / "build", "one", 20, ["test"], [], 2)
     assert queue.take("shared", queue.end) is None and len(queue.left) == 8
+
+    # Benchmarks go on where they stopped, too, and then begin anew.
+    def benchmarks_left(*of_today):
+        results.write("one", {"tests": {}, "machines": [], "benchmarks": {stem: {
+            "rows": [], "source": results.source_of(results.Sources(), "one", stem) if stem in of_today else "old"}
+            for stem in ("erode", "ccl")}})
+        with contextlib.redirect_stdout(io.StringIO()) as said:
+            results.left("one", "erode", "ccl")
+        return said.getvalue().split()
+
+    assert benchmarks_left("erode") == ["ccl"] and benchmarks_left("erode", "ccl") == ["erode", "ccl"]
