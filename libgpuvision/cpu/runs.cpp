@@ -147,8 +147,8 @@ void fill_runs(const Run *runs, const std::uint32_t *values, std::size_t count,
         for (; x < end && x + lanes <= length; x += lanes)
             hn::StoreU(vector, d, row + x);
         const T sample = static_cast<T>(value);
-        for (; x < end; x++)
-            std::memcpy(row + x, &sample, sizeof sample);
+        for (; x < end; x++) // of several samples, it may lie anywhere
+            std::memcpy(reinterpret_cast<std::byte *>(row + x), &sample, sizeof sample);
         x = end;
     };
     for (std::size_t i = 0; i < count; i++) {
