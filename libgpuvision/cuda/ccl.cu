@@ -110,8 +110,8 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     void prepare(const CclRun &run) {
-        reserve_host(run);
         plan(nullptr, [&] { visit(run); });
+        reserve_host(run);
         graphs_.prepare(sequence_);
     }
 
@@ -157,12 +157,11 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
 
     void enqueue(cudaStream_t stream, const CclRun &run) {
         const bool from_host = run.src.memory == Memory::host;
-        if (from_host || to_host(run)) {
+        if (from_host || to_host(run))
             end_last_run(); // it uses the staging memory
-            reserve_host(run);
-        }
         completion_.follow(stream);
         plan(stream, [&] { visit(run); });
+        reserve_host(run);
         if (from_host)
             staging_.upload(luma_plane(run.src), device_src_, stream);
         graphs_.launch(sequence_, stream);

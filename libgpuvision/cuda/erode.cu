@@ -121,8 +121,6 @@ class CudaErode final : public CudaOperation<Erode> {
 
     void prepare(const Image &like) override {
         end_last_run();
-        if (like.memory == Memory::host)
-            reserve_staging(like);
         // Rows without a gap may need more scratch; those with one are the rule.
         Image tight = like, padded = Staging::place(like, nullptr);
         padded.memory = like.memory;
@@ -133,6 +131,7 @@ class CudaErode final : public CudaOperation<Erode> {
                 plan(nullptr, [&] { visit(image, image, in_place); });
                 graphs_.prepare(sequence_);
             }
+        reserve_host(like);
     }
 
     void run(Stream stream, const Image &src, const Image &dst) override {
@@ -156,12 +155,11 @@ class CudaErode final : public CudaOperation<Erode> {
 
     void enqueue(cudaStream_t stream, const Image &src, const Image &dst) {
         const bool from_host = src.memory == Memory::host;
-        if (from_host) {
+        if (from_host)
             end_last_run(); // it uses the staging memory
-            reserve_staging(src);
-        }
         completion_.follow(stream);
         plan(stream, [&] { visit(src, dst, same_pixels(src, dst)); });
+        reserve_host(src);
         if (from_host)
             staging_.upload(src, device_src_, stream);
         graphs_.launch(sequence_, stream);
@@ -172,7 +170,9 @@ class CudaErode final : public CudaOperation<Erode> {
             staging_.expect(device_dst_, dst);
     }
 
-    void reserve_staging(const Image &like) {
+    void reserve_host(const Image &like) {
+        if (like.memory != Memory::host)
+            return;
         staging_.reserve_upload(like);
         staging_.reserve_download(like);
     }

@@ -60,8 +60,8 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         terminals.format = Format::label32;
         mask.format = Format::gray8;
         const GraphcutRun run{.terminals = terminals, .links = links, .mask = mask};
-        reserve_host(run);
         plan(stream, [&] { visit(run); });
+        reserve_host(run);
         graphs_.prepare(sequence_);
     }
 
@@ -94,12 +94,11 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
 
     void enqueue(cudaStream_t stream, const GraphcutRun &run) {
         const bool from_host = run.links.memory == Memory::host;
-        if (from_host) {
+        if (from_host)
             end_last_run(); // it uses the staging memory
-            reserve_host(run);
-        }
         completion_.follow(stream);
         plan(stream, [&] { visit(run); });
+        reserve_host(run);
         if (from_host) {
             staging_.upload(run.terminals, device_terminals_, stream);
             links_staging_.upload(run.links, device_links_, stream);

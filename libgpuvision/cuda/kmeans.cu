@@ -68,8 +68,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             run.labels = *labels;
         if (dst)
             run.dst = *dst;
-        reserve_host(run);
         plan(nullptr, [&] { visit(run); });
+        reserve_host(run);
         graphs_.prepare(sequence_);
     }
 
@@ -162,12 +162,11 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     void enqueue(cudaStream_t stream, const KmeansRun &run) {
         const bool from_host = run.src.memory == Memory::host;
         const bool to_host = on_host(run.centroids) || on_host(run.counts);
-        if (from_host || to_host || pending_.centroids || pending_.counts) {
+        if (from_host || to_host || pending_.centroids || pending_.counts)
             end_last_run(); // it uses the staging memory, or the report
-            reserve_host(run);
-        }
         completion_.follow(stream);
         plan(stream, [&] { visit(run); });
+        reserve_host(run);
         clear_unfinished(stream);
         unfinished_ = true;
         if (from_host)

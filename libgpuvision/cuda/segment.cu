@@ -66,9 +66,9 @@ class CudaSegment final : public CudaOperation<Segment> {
 
     void prepare(const SegmentRun &shapes) override {
         end_last_run();
-        reserve_host(shapes);
         plan(nullptr, [&] { take(shapes); });
         prepare_solver(nullptr);
+        reserve_host(shapes);
         prepare_graphs(shapes, false);
         if (params_.fit != SegmentFit::always)
             prepare_graphs(shapes, true);
@@ -116,15 +116,14 @@ class CudaSegment final : public CudaOperation<Segment> {
 
     void enqueue(cudaStream_t stream, const SegmentRun &run) {
         const bool from_host = run.src.memory == Memory::host;
-        if (from_host || seeds_are_uploaded(run)) {
+        if (from_host || seeds_are_uploaded(run))
             end_last_run(); // it uses the staging memory
-            reserve_host(run);
-        }
         plan(stream, [&] { take(run); });
         if (!solver_is_ready()) {
             end_last_run(); // what it frees may be in use
             prepare_solver(stream);
         }
+        reserve_host(run);
         completion_.follow(stream);
         if (from_host)
             staging_.upload(run.src, there_.src, stream);

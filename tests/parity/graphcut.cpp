@@ -586,8 +586,7 @@ void check_repeats(Operator &op, int width, int height) {
 
 /// As many pixels as there can be, where there is not the memory for them.
 void check_refused(gpv_backend backend) {
-    // Of host memory for CUDA a GiB takes two seconds.
-    Operator op(backend, Place::host, short_run() ? too_little / 4 : too_little);
+    Operator op(backend, Place::host, too_little);
     const Named small = scene_instance(97, 61, weights[0], 8, 1);
     const Cut want = reference(small.instance);
     const UntouchableImage terminals(GPV_FORMAT_LABEL32, GPV_MAX_SIDE, GPV_MAX_SIDE),
