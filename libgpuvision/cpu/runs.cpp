@@ -147,7 +147,7 @@ void fill_runs(const Run *runs, const std::uint32_t *values, std::size_t count,
         for (; x < end && x + lanes <= length; x += lanes)
             hn::StoreU(vector, d, row + x);
         const T sample = static_cast<T>(value);
-        for (; x < end; x++) // of several samples, it may lie anywhere
+        for (; x < end; x++) // a T of several samples need not be aligned
             std::memcpy(reinterpret_cast<std::byte *>(row + x), &sample, sizeof sample);
         x = end;
     };
