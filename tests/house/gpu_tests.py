@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tests/tools/gpu_tests.py runs what it should, side by side or alone, in which order, records it, and goes
-on where it stopped. It has a project of Meson's, a nvidia-smi and a compute-sanitizer of its own."""
+on where it stopped; and tests/tools/results.py in which order benchmarks do. It has a project of Meson's, a nvidia-smi and a compute-sanitizer of its own."""
 import contextlib
 import io
 import json
@@ -54,14 +54,9 @@ test('other', sh, args: ['-c', 'exit 1'], suite: 'parity', depends: made['other'
 SANITIZER = """\
 #!/bin/sh
 echo "$2" >>"$(dirname "$0")/tools"
-while test "${1#--}" != "$1"; do test "$1" != --port || port=$(dirname "$0")/port$2; shift 2; done
-mkdir "$port" || echo "$port" >>"$(dirname "$0")/shared-ports"
-trap 'rmdir "$port"; exit 1' INT TERM
+while test "${1#--}" != "$1"; do test "$1" != --port || echo "$2" >>"$(dirname "$0")/ports"; shift 2; done
 sleep 0.3
-"$@"
-status=$?
-rmdir "$port"
-exit $status
+exec "$@"
 """
 PATCHED = "import sys, pathlib, results; results.RESULTS = pathlib.Path(sys.argv.pop(1)); " \
     "import gpu_tests; gpu_tests.main()"
@@ -108,7 +103,8 @@ with tempfile.TemporaryDirectory() as folder:
             break
     assert found == expected, found
     assert not (top / "build/other").exists(), "no more is built than the tests need"
-    assert not (top / "shared-ports").exists(), "each tool reaches its program by ports of its own"
+    ports = sorted({int(port) for port in (top / "ports").read_text().split()})
+    assert len(ports) > 1 and all(b - a >= 10 for a, b in zip(ports, ports[1:])), ports
     assert {*(top / "tools").read_text().split()} == {"initcheck", "memcheck", "racecheck", "synccheck"}
 
     # ./dev test --full goes on by meson's logs.
@@ -158,13 +154,10 @@ with tempfile.TemporaryDirectory() as folder:
     queue = gpu_tests.Queue(top / "build", "one", 20, ["test"], [], 2)
     assert queue.take("shared", queue.end) is None and len(queue.left) == 8
 
-    # Benchmarks go on where they stopped, too, and then begin anew.
-    def benchmarks_left(*of_today):
-        results.write("one", {"tests": {}, "machines": [], "benchmarks": {stem: {
-            "rows": [], "source": results.source_of(results.Sources(), "one", stem) if stem in of_today else "old"}
-            for stem in ("erode", "ccl")}})
-        with contextlib.redirect_stdout(io.StringIO()) as said:
-            results.left("one", "erode", "ccl")
-        return said.getvalue().split()
-
-    assert benchmarks_left("erode") == ["ccl"] and benchmarks_left("erode", "ccl") == ["erode", "ccl"]
+    # Of benchmarks, too, the most stale come first.
+    results.write("one", {"tests": {}, "machines": [], "benchmarks": {stem: {
+        "rows": [], "date": day, "source": results.source_of(results.Sources(), "one", stem) if day else "old"}
+        for stem, day in {"erode": "2020-01-02", "ccl": "2020-01-01", "sift": ""}.items()}})
+    with contextlib.redirect_stdout(io.StringIO()) as said:
+        results.order("one", "erode", "ccl", "kmeans", "sift")
+    assert said.getvalue() == "kmeans sift ccl erode\n"

@@ -18,7 +18,7 @@ First what has failed, was cut off or never ran, then what has passed on other s
 first, so that all lanes end together. What has passed on today's sources is left out, until all has: then
 the oldest first. Tests run side by side, each with a share of the processor; then those that are not parallel
 for Meson, one at a time on each GPU; then the tools of compute-sanitizer, beside which all else takes three
-times as long, a few side by side. CUDA_VISIBLE_DEVICES says which GPUs.
+times as long, a few side by side on each GPU. CUDA_VISIBLE_DEVICES says which GPUs.
 
 Exits with 0 if nothing is left, and nothing has failed; with 2 for a NAME that is none.
 """
@@ -62,7 +62,7 @@ class Item:
     name: str   # of its record: the test's, behind the tool that watches it, "long" or "whole"
     test: dict
     lane: str   # shared: side by side; alone: one at a time; sanitizer: a few
-    tool: str = ""  # of compute-sanitizer
+    tool: str = ""  # of compute-sanitizer, and its options
     environment: tuple = ()
     seconds: float = 0  # that it is expected to take; 0 is unknown
     rank: tuple = ()
@@ -165,10 +165,12 @@ class Queue:
         return None
 
     def run(self, item, at, devices):
-        """In the lane of number at of those that run side by side."""
+        """at: which of those that run side by side, each with ports of its own."""
         base = item.name.replace(" ", "-")
-        wrapper = ["--timeout-multiplier", "8", "--wrapper",
-                   f"compute-sanitizer --tool {item.tool} {STRICT} --port {FIRST_PORT + PORTS * at}"]
+        watched = []
+        if item.tool:
+            watched = ["--timeout-multiplier", "8", "--wrapper",
+                       f"compute-sanitizer --tool {item.tool} {STRICT} --port {FIRST_PORT + PORTS * at}"]
         # Meson adds the name of the wrapper.
         log = self.folder / f"meson-logs/gpu-{base}{'-compute-sanitizer' * bool(item.tool)}.json"
         log.unlink(missing_ok=True)
@@ -176,7 +178,7 @@ class Queue:
         with open(self.folder / f"gpu-{base}.log", "w", encoding="utf-8") as output:
             meson = subprocess.Popen(
                 ["meson", "test", "-C", self.folder, "--no-rebuild", "--print-errorlogs", "--num-processes", "1",
-                 "--logbase", f"gpu-{base}", *wrapper * bool(item.tool), item.test["name"]],
+                 "--logbase", f"gpu-{base}", *watched, item.test["name"]],
                 env={**OUTER, "CUDA_VISIBLE_DEVICES": devices, **dict(item.environment)},
                 stdout=output, stderr=subprocess.STDOUT, start_new_session=True)
             while meson.poll() is None:
@@ -276,7 +278,7 @@ def main():
     serve(queue, lanes, queue.end - kept)
     serve(queue, alone, queue.end)
     serve(queue, lanes, queue.end)  # in what time they did not need
-    serve(queue, [("sanitizer", device) for device in devices for _ in range(SANITIZERS)], queue.end)
+    serve(queue, [("sanitizer", device) for device in devices for _ in range(min(each, SANITIZERS))], queue.end)
     count = queue.counts
     print(f"{sum(count.values())} have run: {count['passed']} passed, {count['failed']} failed, "
           f"{count['skipped']} skipped, {count['cut off']} cut off; {len(queue.left)} are left")

@@ -4,7 +4,7 @@
 results.py summary LOG...                  one line over test logs of meson, later ones last
 results.py steps LOG                       a line for each, with its seconds, and that line
 results.py record NAME SECTION=FILE...     benchmarks into docs/results/NAME.json
-results.py left NAME SECTION...            those that no record of today's sources has, or all if all have
+results.py order NAME SECTION...           first those that no record of today's sources has, then the oldest
 results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
                                            README.md
 results.py check                           are tables and results of today's sources, and has
@@ -151,10 +151,14 @@ def record(name, *inputs):
     write_pages()
 
 
-def left(name, *sections):
+def order(name, *sections):
     sources, known = Sources(), load_or_begin(name)["benchmarks"]
-    print(*[section for section in sections if section not in known or
-            known[section]["source"] != source_of(sources, name, section)] or sections)
+
+    def age(section):
+        run = known.get(section)
+        return run["date"] if run and run["source"] == source_of(sources, name, section) else ""
+
+    print(*sorted(sections, key=age))
 
 
 def keep(name, tests, facts):
@@ -482,7 +486,7 @@ def check():
 
 
 def main():
-    commands = {"summary": summary, "steps": steps, "record": record, "left": left, "tables": tables, "check": check}
+    commands = {"summary": summary, "steps": steps, "record": record, "order": order, "tables": tables, "check": check}
     if len(sys.argv) < 2 or sys.argv[1] not in commands:
         sys.exit(__doc__)
     sys.exit(commands[sys.argv[1]](*sys.argv[2:]))
