@@ -1744,17 +1744,27 @@ struct Allocator {
     }
 };
 
+/// Of the host's memory, by the emulation.
+std::size_t locked_bytes() {
+    return simt::emulated() ? simt::live_bytes() - used_bytes() : 0;
+}
+
 /// Performs the act, once more if it is the one in which the allocator fails, and says whether.
 template <class Look>
 bool perform_with(Allocator &allocator, Session<Look> &session, Act act) {
     const bool failed_before = allocator.failing <= allocator.calls;
+    const std::size_t locked = locked_bytes();
     allocator.stream = act == Act::run ? session.stream : nullptr;
     const gpv_status status = session.perform(act);
     const bool failed = !failed_before && allocator.failing <= allocator.calls;
     require_status(status, failed ? GPV_ERR_OUT_OF_MEMORY : GPV_OK, name_of(act));
-    if (failed)
-        session.succeed({act});
-    return failed;
+    if (!failed)
+        return false;
+    // Of sift and match, graphs have its addresses.
+    require(Look::algorithm == "sift" || Look::algorithm == "match" || locked_bytes() == locked,
+            "host memory is locked for what the device has no memory for");
+    session.succeed({act});
+    return true;
 }
 
 /// Whether the k-th request was made, which fails.
