@@ -165,7 +165,9 @@ def broken_links(site):
             target = (path.parent / unquote(url.path)).resolve() if url.path else path
             if not target.is_file():
                 faults.append(f"{path.relative_to(site)}: {link}: there is no such file")
-            elif url.fragment and target in pages and unquote(url.fragment) not in pages[target].names:
+            # Doxygen 1.17 leads to the letters of lists, of which short ones have none.
+            elif url.fragment and not (path.match("api/globals*.html") and url.fragment.startswith("index_")) \
+                    and target in pages and unquote(url.fragment) not in pages[target].names:
                 faults.append(f"{path.relative_to(site)}: {link}: there is no such heading")
     assert len(pages) > 50, f"only {len(pages)} pages: this check has gone blind"
     return sorted(set(faults)), len(pages), sum(len(page.links) for page in pages.values())
