@@ -97,7 +97,7 @@ class CudaOperation : public Interface {
     /// visit() fills the sequence from an empty one, with scratch from the
     /// carver. It is called again where there is not enough. What is staged in host memory
     /// has its memory afterwards, unless the sequence has the address: the device's is what is
-    /// refused, and host memory takes half a second a GiB to lock.
+    /// refused, and host memory takes long to lock.
     template <class Visit>
     void plan(Stream stream, Visit visit) {
         if (planned_bytes(visit) <= scratch_.size())
