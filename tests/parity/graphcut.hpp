@@ -1106,15 +1106,15 @@ struct Candidate {
 };
 
 struct Effort {
-    int warm_ups;
+    int warm_ups, least_rounds;
     double seconds;
 };
-inline constexpr Effort thorough = {1, 10};
+inline constexpr Effort thorough = {1, 3, 10};
 /// Ours on the CPU has run before, as a proof, and a GPU is not to wait for long until a CPU has
-/// been timed.
-inline constexpr Effort beside_gpu = {0, 1};
+/// been timed, which takes some hundred times as long.
+inline constexpr Effort beside_gpu = {0, 1, 1};
 
-/// In turn, as time_in_turn(); at least 3 rounds, and as many more, up to 15, as there is time.
+/// In turn, as time_in_turn(); as many rounds, up to 15, as there is time.
 inline std::vector<Timing> time_flows(const std::vector<Candidate> &candidates, std::int64_t want,
                                       const Effort &effort = thorough) {
     using Clock = std::chrono::steady_clock;
@@ -1122,7 +1122,7 @@ inline std::vector<Timing> time_flows(const std::vector<Candidate> &candidates, 
     const auto start = Clock::now();
     for (int round = -effort.warm_ups; round < 15; round++) {
         const std::chrono::duration<double> spent = Clock::now() - start;
-        if (round >= 3 && spent.count() > effort.seconds)
+        if (round >= effort.least_rounds && spent.count() > effort.seconds)
             break;
         for (std::size_t i = 0; i < candidates.size(); i++) {
             candidates[i].reset();

@@ -2005,7 +2005,7 @@ void compare_on_gpu(Report &report, const Work &work) {
     ColdRuns runs(work, work.params, graph), bare(work, bare_params, bare_graph);
     runs.expect_found(cpu.mask(), "to be timed: " + work.text());
     const std::vector<Timing> times = runs.time(), bare_times = bare.time();
-    const Timing of_cpu = time_in_turn({[&] { cpu.run(); }}, 3, 0.3)[0];
+    const Timing of_cpu = time_in_turn({[&] { cpu.run(); }}, 1, 0.3)[0];
     report.add({work.text(), work.image, 0, times[0],
                 "our CPU backend, " + std::to_string(tbb::info::default_concurrency()) + " threads",
                 of_cpu, times[2].median});
@@ -2032,7 +2032,7 @@ void compare_paper_on_gpu(Report &report, const Work &work) {
     for (std::size_t i = 0; i < peers.size(); i++)
         report.add({work.text() + ", the cut", work.image, 0, times[1], peers[i].name,
                     peer_times[i], times[2].median});
-    const Timing of_cpu = time_in_turn({[&] { cpu.run(); }}, 3, 0.3)[0];
+    const Timing of_cpu = time_in_turn({[&] { cpu.run(); }}, 1, 0.3)[0];
     report.add({work.text(), work.image, 0, times[0], "our CPU backend", of_cpu, times[2].median});
 }
 
