@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """tests/tools/gpu_tests.py runs what it should, side by side or alone, in which order, records it, and goes
-on where it stopped; and tests/tools/results.py in which order benchmarks do. It has a project of Meson's, a nvidia-smi and a compute-sanitizer of its own."""
+on where it stopped, as tests/tools/full.py does; and tests/tools/results.py says in which order benchmarks go.
+It has a project of Meson's, a nvidia-smi and a compute-sanitizer of its own."""
 import contextlib
 import io
 import json
@@ -16,6 +17,7 @@ from types import SimpleNamespace
 
 tools = Path(sys.argv[1]) / "tests/tools"
 sys.path.insert(0, str(tools))
+import full
 import gpu_tests
 import needed
 import results
@@ -44,6 +46,7 @@ foreach name, what : {
   'interface': ['api', 'test "$CK_FORK" = no'],
   'races': [['api', 'threads'], 'exit 1'],
   'soaked': ['soak', 'test "$GPV_TEST_FULL" = 1'],
+  'looks-everywhere': ['house', 'true'],
 }
   test(name, sh, args: ['-c', what[1]], suite: what[0], workdir: meson.current_build_dir(),
     depends: made['needed'], timeout: 0)
@@ -107,9 +110,23 @@ with tempfile.TemporaryDirectory() as folder:
     assert len(ports) > 1 and all(b - a >= 10 for a, b in zip(ports, ports[1:])), ports
     assert {*(top / "tools").read_text().split()} == {"initcheck", "memcheck", "racecheck", "synccheck"}
 
-    # ./dev test --full goes on by meson's logs.
-    assert [*needed.passed(top / "build/meson-logs/gpu-good.json")] == ["good"]
-    assert not [*needed.passed(top / "build/meson-logs/gpu-bad.json")]
+    # ./dev test --full goes on with what has not passed on today's sources, also where it was killed.
+    results.RESULTS = top / "full"
+    everything, (log, _) = SimpleNamespace(share=[], suite=[], no_suite=[]), full.paths(top / "build")
+    assert "good" in full.left(top / "build", everything)[0]
+    log.write_text(''.join(f'{{"name": "tests:x / {name}", "result": "{result}", "duration": 3}}\n' for name, result in
+                           {"good": "OK", "bad": "FAIL", "without": "SKIP", "looks-everywhere": "OK"}.items()) + '{"na')
+    names, count = full.left(top / "build", everything)
+    assert count == len(names) + 1 and "good" not in names and not log.exists(), names
+    for change in {"source": "another"}, {"machine": {}}:
+        good = full.load_or_begin("full")["tests"]["build good"]
+        results.keep("full", {"build good": {**good, **change}}, change.get("machine", full.machine()))
+        assert "good" in full.left(top / "build", everything)[0], change
+        results.keep("full", {"build good": good}, full.machine())
+    log.write_text('{"name": "tests:x / bad", "result": "OK"}\n')
+    subprocess.run(["meson", "configure", top / "build", "-Dwerror=true"], check=True)
+    full.keep_passed(top / "build")
+    assert {"good", "bad"} <= {*full.left(top / "build", everything)[0]}, "the build is another"
 
     # By name, and by suite; what is for long, or as a whole, has a record of its own.
     assert {*(top / "build/forms").read_text().splitlines()} == {"short 1 turn 7"}

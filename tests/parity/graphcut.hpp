@@ -1110,8 +1110,8 @@ struct Effort {
     double seconds;
 };
 inline constexpr Effort thorough = {1, 3, 10};
-/// Ours on the CPU has run before, as a proof, and a GPU is not to wait for long until a CPU has
-/// been timed, which takes some hundred times as long.
+/// Ours on the CPU has run before, as a proof, and takes some hundred times as long as on a GPU,
+/// which is not to wait for it.
 inline constexpr Effort beside_gpu = {0, 1, 1};
 
 /// In turn, as time_in_turn(); as many rounds, up to 15, as there is time.

@@ -1217,8 +1217,10 @@ void fail_each(const std::string &name, const std::vector<Fault> &faults,
     static std::size_t rounds = turn ? std::strtoul(turn, nullptr, 10) / 12 : 0;
     // What the first of each kind takes of a device is not the library's: kernels, and a context.
     static bool loaded = simt::emulated();
-    for (std::size_t k = 1; !loaded && k <= contexts_of_callers; k++)
+    for (std::size_t k = 1; !loaded && k <= contexts_of_callers; k++) {
+        where = name + ": the first call " + std::to_string(k);
         attempt(Fault::once, k);
+    }
     loaded = true;
     std::size_t tried = 0, used = 0;
     for (const Fault fault : faults) {

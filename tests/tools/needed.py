@@ -1,20 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which tests of a build of meson's are to run, and what they need.
 
-needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share SUITE:N/M]... [--passed LOG]...
-          [--default]
+needed.py names|targets FOLDER [--suite SUITE]... [--no-suite SUITE]... [--share SUITE:N/M]... [--default]
 
 names      the tests, a line each; targets: what ninja has to build for them
 --suite    only tests of these suites
 --no-suite none of these
 --share    of the tests of this suite about one in M alone, which are others with each N modulo M
---passed   none that has passed in these logs of meson
 --default  for targets: those, too, that build_by_default has not left out
 """
 import argparse
 import json
 import os
 import re
+import sys
 from pathlib import Path
 from zlib import crc32
 
@@ -56,23 +55,7 @@ def add_choice(parser):
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--no-suite", action="append", default=[])
     parser.add_argument("--share", action="append", default=[])
-    parser.add_argument("--passed", action="append", default=[])
-
-
-def short(name):
-    """Of meson's "project:suite / name"."""
-    return re.split("[ :]", name)[-1]
-
-
-def passed(log):
-    """Of a log that may break off, as its meson was killed."""
-    for line in Path(log).read_text(encoding="utf-8").split("\n"):
-        try:
-            test = json.loads(line or "{}")
-        except ValueError:
-            continue
-        if test.get("result") in ("OK", "EXPECTEDFAIL"):
-            yield short(test["name"])
+    parser.add_argument("--default", action="store_true")
 
 
 def waiting(tests, choice):
@@ -86,7 +69,7 @@ def waiting(tests, choice):
 
 def choose(folder, choice):
     tests = introspect(folder, "tests")
-    out = waiting(tests, choice) | {name for log in choice.passed for name in passed(log)}
+    out = waiting(tests, choice)
     return [test for test in tests if test["name"] not in out
             and (not choice.suite or any(in_suite(test, suite) for suite in choice.suite))
             and not any(in_suite(test, suite) for suite in choice.no_suite)]
@@ -97,9 +80,10 @@ def main():
     parser.add_argument("what", choices=("names", "targets"))
     parser.add_argument("folder")
     add_choice(parser)
-    parser.add_argument("--default", action="store_true")
     choice = parser.parse_args()
     tests = choose(choice.folder, choice)
+    if not tests:
+        sys.exit(f"there is no such test in {choice.folder}")
     found = [test["name"] for test in tests] if choice.what == "names" else \
         targets(choice.folder, tests, choice.default)
     if found:

@@ -131,7 +131,9 @@ def write(name, data):
     RESULTS.mkdir(parents=True, exist_ok=True)
     text = json.dumps(data, indent=1, ensure_ascii=False)
     one_line = re.sub(r'\{\s*"(?:name|result)"[^{}]*\}', lambda row: json.dumps(json.loads(row[0])), text)
-    path.write_text(one_line + "\n", encoding="utf-8")
+    part = path.with_suffix(".part")  # so that none is lost
+    part.write_text(one_line + "\n", encoding="utf-8")
+    part.replace(path)
 
 
 def load_or_begin(name):
@@ -449,6 +451,8 @@ def stale():
     made = roots(folder, tests.values()) if folder else {}
     digests = {}
     for path in sorted(RESULTS.glob("*.json")):
+        if path.stem == "full":  # full.py says what is left
+            continue
         data = load(path.name)
         for name, run in data["benchmarks"].items():
             if run["source"] != source_of(sources, path.stem, name):
