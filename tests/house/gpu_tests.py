@@ -120,13 +120,25 @@ with tempfile.TemporaryDirectory() as folder:
     assert count == len(names) + 1 and "good" not in names and not log.exists(), names
     for change in {"source": "another"}, {"machine": {}}:
         good = full.load_or_begin("full")["tests"]["build good"]
-        results.keep("full", {"build good": {**good, **change}}, change.get("machine", full.machine()))
+        results.keep("full", {"build good": {**good, **change}}, change.get("machine", full.here()))
         assert "good" in full.left(top / "build", everything)[0], change
-        results.keep("full", {"build good": good}, full.machine())
+        results.keep("full", {"build good": good}, full.here())
     log.write_text('{"name": "tests:x / bad", "result": "OK"}\n')
     subprocess.run(["meson", "configure", top / "build", "-Dwerror=true"], check=True)
     full.keep_passed(top / "build")
     assert {"good", "bad"} <= {*full.left(top / "build", everything)[0]}, "the build is another"
+
+    # Of this tree: whoever includes a header is made of it, and of another test's header nobody is.
+    class Edited(full.Sources):
+        def meaning(self, name):
+            return super().meaning(name) + b"edited" * (name == "tests/parity/parity.hpp")
+
+    built = sys.argv[2]
+    tests = [test for test in needed.introspect(built, "tests") if test["name"] in
+             ("erode", "erode-simt", "erode-simt-no-pairs", "unit-erode", "gpuerode", "bindings-cpp")]
+    before, full.Sources = full.todays(built, tests), Edited
+    changed = {name for name, digest in full.todays(built, tests).items() if digest != before[name]}
+    assert changed == {test["name"] for test in tests} & {"erode", "erode-simt", "erode-simt-no-pairs"}, changed
 
     # By name, and by suite; what is for long, or as a whole, has a record of its own.
     assert {*(top / "build/forms").read_text().splitlines()} == {"short 1 turn 7"}

@@ -6,23 +6,26 @@ full.py left FOLDER [OPTION of needed.py]...   the tests of a build that have no
 full.py keep FOLDER                            records what has passed, by meson's log FOLDER/meson-logs/full.json
 
 A test is made of all that may change its result, as tests and builds read more than closure.py sees: of the whole
-tree and the options of the build, but for other tests' programs and headers, for pages, and for what builds
-and looks at the tree. Who looks at all of that runs always. Of a run that was killed, left keeps what has passed.
+tree, the build's options and dependencies, and the environment, but for other tests' programs and headers, for
+pages, and for what builds and looks at the tree. Who looks at all of that runs always. Of a run that was killed,
+left keeps what has passed.
 """
 import argparse
 import hashlib
 import json
+import os
 import re
 import sys
 from pathlib import Path, PurePosixPath
 
 from closure import C_FAMILY, UNCOUNTED, Sources
 from needed import add_choice, choose, in_suite, introspect, roots
-from results import keep, kind, load_or_begin, load_tests, machine
+from results import first, keep, kind, load_or_begin, load_tests, machine
 
 ALWAYS = ("abi", "docs", "docs-pipelines", "headers", "house", "presets")  # suites and tests
 UNREAD = ("docs/results/", "tests/docs/", "tests/house/", "tests/tools/", ".ci/", "dev")
 EMULATION = "tests/simt/"
+ENVIRONMENT = r"GPV_|CK_|GST_CHECKS|[A-Z]+SAN_OPTIONS"
 
 
 def paths(folder):
@@ -34,6 +37,19 @@ def record_of(folder, test):
     return f"{Path(folder).resolve().name} {test}"
 
 
+def here():
+    """The machine: the CPU backend is compiled for several sets of instructions, and takes the best."""
+    flags = first(r"^(?:flags|Features)\s*: (.*)", "/proc/cpuinfo") or ""
+    return {**machine(), "instructions": hashlib.sha256(flags.encode()).hexdigest()[:8]}
+
+
+def circumstances(folder):
+    """What else decides what the tests of a build do."""
+    return json.dumps([[(option["name"], option["value"]) for option in introspect(folder, "buildoptions")],
+                       sorted((found["name"], found["version"]) for found in introspect(folder, "dependencies")),
+                       sorted(item for item in os.environ.items() if re.match(ENVIRONMENT, item[0]))])
+
+
 def of_each_test(sources, name):
     """Whether each test is made of a file; of others only those that lead to it."""
     path = PurePosixPath(name)
@@ -41,7 +57,7 @@ def of_each_test(sources, name):
         return False
     if not name.startswith("tests/") or path.suffix not in C_FAMILY:
         return True
-    if "main(" in sources.text(name):
+    if re.search(r"^int main\(", sources.text(name), re.M):
         return False
     return path.suffix in (".c", ".cpp") or name.startswith(EMULATION)
 
@@ -49,10 +65,9 @@ def of_each_test(sources, name):
 def todays(folder, tests):
     """By name, a hash of what each test is made of."""
     sources, made_from = Sources(), roots(folder, tests)
-    options = [(option["name"], option["value"]) for option in introspect(folder, "buildoptions")]
     base = {name for name in sources.names if of_each_test(sources, name)} | UNCOUNTED
     base |= sources.closure([name for name in base if PurePosixPath(name).suffix in C_FAMILY])
-    kernels = {name for name in sources.names if re.fullmatch(r"tests/parity/[^/]+\.cpp", name)}
+    parity = sorted(name for name in sources.names if re.fullmatch(r"tests/parity/[^/]+\.cpp", name))
 
     def digest(names, begin):
         whole = hashlib.sha256(begin.encode())
@@ -60,17 +75,19 @@ def todays(folder, tests):
             whole.update(name.encode() + b"\0" + sources.meaning(name) + b"\0")
         return whole.hexdigest()[:16]
 
-    common = digest(base, json.dumps(options))
-    # Who runs kernels before sm_90 is made of another's objects, which Meson does not tell.
-    return {test["name"]: digest((sources.closure(made_from[test["name"]]) | (
-        kernels if in_suite(test, "simt") else set())) - base, common) for test in tests
-        if test["name"] not in ALWAYS and not any(in_suite(test, suite) for suite in ALWAYS)}
+    common = digest(base, circumstances(folder))
+    for test in tests:
+        # Of kernels before sm_90 the program is made of another's objects, which Meson does not tell.
+        if in_suite(test, "simt"):
+            made_from[test["name"]] += parity
+    return {test["name"]: digest(sources.closure(made_from[test["name"]]) - base, common) for test in tests
+            if test["name"] not in ALWAYS and not any(in_suite(test, suite) for suite in ALWAYS)}
 
 
 def keep_passed(folder):
     log, made_of = paths(folder)
     before = json.loads(made_of.read_text(encoding="utf-8")) if made_of.exists() else {}
-    today = todays(folder, introspect(folder, "tests"))
+    today = todays(folder, introspect(folder, "tests")) if before.pop("machine", None) == here() else {}
     passed = {}
     for name, result, _, seconds in load_tests(log):
         test = re.split("[ :]", name)[-1]  # of meson's "project:suite / name"
@@ -78,7 +95,7 @@ def keep_passed(folder):
         if kind(result) == "passed" and test in before and before[test] == today.get(test):
             passed[record_of(folder, test)] = {"result": result, "seconds": seconds, "source": today[test]}
     if passed:
-        keep("full", passed, machine())
+        keep("full", passed, here())
 
 
 def left(folder, choice):
@@ -86,10 +103,11 @@ def left(folder, choice):
     if log.exists():
         keep_passed(folder)
         log.unlink()
-    tests, data, here = choose(folder, choice), load_or_begin("full"), machine()
+    tests, data, machine_today = choose(folder, choice), load_or_begin("full"), here()
     today = todays(folder, tests)
-    made_of.write_text(json.dumps(today), encoding="utf-8")
-    records = {name: run for name, run in data["tests"].items() if data["machines"][run["machine"]] == here}
+    made_of.write_text(json.dumps({"machine": machine_today, **today}), encoding="utf-8")
+    records = {name: run for name, run in data["tests"].items()
+               if data["machines"][run["machine"]] == machine_today}
     names = [test["name"] for test in tests]
     return [name for name in names if name not in today or
             records.get(record_of(folder, name), {}).get("source") != today[name]], len(names)
