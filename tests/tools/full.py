@@ -23,7 +23,7 @@ from needed import add_choice, choose, in_suite, introspect, roots
 from results import first, keep, kind, load_or_begin, load_tests, machine
 
 ALWAYS = ("abi", "docs", "docs-pipelines", "headers", "house", "presets")  # suites and tests
-UNREAD = ("docs/results/", "tests/docs/", "tests/house/", "tests/tools/", ".ci/", "dev")
+UNREAD = ("docs/", "tests/docs/", "tests/house/", "tests/tools/", ".ci/", "dev")
 EMULATION = "tests/simt/"
 ENVIRONMENT = r"GPV_|CK_|GST_CHECKS|[A-Z]+SAN_OPTIONS"
 
