@@ -10,7 +10,6 @@ tree, the build's options and dependencies, and the environment, but for other t
 pages, and for what builds and looks at the tree. Who looks at all of that runs always. Of a run that was killed,
 left keeps what has passed.
 """
-import argparse
 import hashlib
 import json
 import os
@@ -19,7 +18,7 @@ import sys
 from pathlib import Path, PurePosixPath
 
 from closure import C_FAMILY, UNCOUNTED, Sources
-from needed import add_choice, choose, in_suite, introspect, roots
+from needed import arguments, choose, in_suite, introspect, roots
 from results import first, keep, kind, load_or_begin, load_tests, machine
 
 ALWAYS = ("abi", "docs", "docs-pipelines", "headers", "house", "presets")  # suites and tests
@@ -114,17 +113,11 @@ def left(folder, choice):
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("what", choices=("left", "keep"))
-    parser.add_argument("folder")
-    add_choice(parser)
-    choice = parser.parse_args()
+    choice = arguments(__doc__, "left", "keep")
     if choice.what == "keep":
         keep_passed(choice.folder)
         return
     names, count = left(choice.folder, choice)
-    if not count:
-        sys.exit(f"there is no such test in {choice.folder}")
     print(f"{count - len(names)} of {count} tests of {choice.folder} have passed on today's sources, by "
           "docs/results/full.json", file=sys.stderr)
     if names:

@@ -70,20 +70,26 @@ def waiting(tests, choice):
 def choose(folder, choice):
     tests = introspect(folder, "tests")
     out = waiting(tests, choice)
-    return [test for test in tests if test["name"] not in out
-            and (not choice.suite or any(in_suite(test, suite) for suite in choice.suite))
-            and not any(in_suite(test, suite) for suite in choice.no_suite)]
+    found = [test for test in tests if test["name"] not in out
+             and (not choice.suite or any(in_suite(test, suite) for suite in choice.suite))
+             and not any(in_suite(test, suite) for suite in choice.no_suite)]
+    if not found:
+        sys.exit(f"there is no such test in {folder}")
+    return found
+
+
+def arguments(usage, *what):
+    """What is to be done, in which folder, with which tests."""
+    parser = argparse.ArgumentParser(usage=usage)
+    parser.add_argument("what", choices=what)
+    parser.add_argument("folder")
+    add_choice(parser)
+    return parser.parse_args()
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("what", choices=("names", "targets"))
-    parser.add_argument("folder")
-    add_choice(parser)
-    choice = parser.parse_args()
+    choice = arguments(__doc__, "names", "targets")
     tests = choose(choice.folder, choice)
-    if not tests:
-        sys.exit(f"there is no such test in {choice.folder}")
     found = [test["name"] for test in tests] if choice.what == "names" else \
         targets(choice.folder, tests, choice.default)
     if found:
