@@ -142,6 +142,11 @@ with tempfile.TemporaryDirectory() as folder:
     changed = {name for name, digest in full.todays(built, tests).items() if digest != before[name]}
     assert changed == {test["name"] for test in tests} & {"erode", "erode-simt", "erode-simt-no-pairs"}, changed
 
+    # Another word or variable is another test; another place on this machine is not.
+    for names, change in ([], {"env": {"A": "/b"}}), ([tests[0]["name"]], {"env": {"A": "b"}}):
+        others = needed.digests(tree, built, [{**tests[0], **change}, *tests[1:]])
+        assert [name for name, digest in needed.digests(tree, built, tests).items() if digest != others[name]] == names
+
     # By name, and by suite; what is for long, or as a whole, has a record of its own.
     assert {*(top / "build/forms").read_text().splitlines()} == {"short 1 turn 7"}
     status, said, records = run(30, "soak", "--", "soaked", "builds-cuda")

@@ -81,7 +81,7 @@ def meaning(name, data):
         return c_tokens(text).encode()
     if suffix == ".py" or posixpath.basename(name) == "meson.build":
         return line_tokens(text).encode()
-    if suffix == ".sh":
+    if suffix == ".sh" or name == "dev":
         return re.sub(r"^\s*(#.*)?\n", "", text, flags=re.M).encode()
     return data
 
@@ -200,10 +200,10 @@ class Sources:
         return {name for name in found - UNCOUNTED if name not in headers or
                 headers[name] not in self.names or headers[name] in found}
 
-    def digest(self, roots, without=None):
+    def digest(self, roots, without=None, begin=""):
         """Of what is made of roots, but for a folder, or None if nothing of these is there."""
         found = sorted(name for name in self.closure(roots) if not without or not name.startswith(without))
-        digest = hashlib.sha256()
+        digest = hashlib.sha256(begin.encode())
         for name in found:
             digest.update(name.encode() + b"\0" + self.meaning(name) + b"\0")
         return digest.hexdigest()[:16] if found else None

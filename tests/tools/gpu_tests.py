@@ -36,7 +36,7 @@ from pathlib import Path
 from threading import Lock
 
 from closure import Sources
-from needed import in_suite, introspect, roots, targets
+from needed import digests, in_suite, introspect, targets
 from results import RESULTS, keep, kind, load, load_or_begin, load_tests, machine
 
 TOOLS = {"racecheck": "racecheck", "memcheck": "memcheck --leak-check full", "initcheck": "initcheck",
@@ -123,8 +123,7 @@ class Queue:
         tests = [test for test in introspect(folder, "tests")
                  if devices > 1 or not in_suite(test, "gpus")]
         found = chosen(list(items(tests, stages)), names)
-        sources, made = Sources(), roots(folder, [item.test for item in found])
-        self.sources = {name: sources.digest(paths) for name, paths in made.items()}
+        self.sources = digests(Sources(), folder, [item.test for item in found])
         self.records = load_or_begin(gpu)["tests"]
         self.facts = machine()
 
@@ -283,7 +282,8 @@ def main():
     print(f"{sum(count.values())} have run: {count['passed']} passed, {count['failed']} failed, "
           f"{count['skipped']} skipped, {count['cut off']} cut off; {len(queue.left)} are left")
     if queue.left:
-        print("The same command goes on with " + ", ".join(item.name for item in queue.left))
+        print("The same command goes on with" if count else "There is not as much time as these took; give more --seconds:",
+              ", ".join(item.name for item in queue.left))
     sys.exit(1 if count["failed"] or count["cut off"] or queue.left else 0)
 
 

@@ -51,6 +51,18 @@ def roots(folder, tests):
     return found
 
 
+def given(test):
+    """Its words and variables, but for paths, which are others on each machine."""
+    words = test["cmd"][1:] + [f"{name}={value}" for name, value in sorted(test["env"].items())]
+    return "\0".join(word for word in words if "/" not in word)
+
+
+def digests(sources, folder, tests):
+    """By name of a test, a hash of what it is made of, and of what it is given."""
+    made_from = roots(folder, tests)
+    return {test["name"]: sources.digest(made_from[test["name"]], begin=given(test)) for test in tests}
+
+
 def add_choice(parser):
     parser.add_argument("--suite", action="append", default=[])
     parser.add_argument("--no-suite", action="append", default=[])

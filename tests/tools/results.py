@@ -24,7 +24,7 @@ from collections import Counter
 from pathlib import Path
 
 from closure import Sources
-from needed import in_suite, introspect, roots
+from needed import digests, in_suite, introspect
 from tree import TOP
 
 RESULTS = TOP / "docs/results"
@@ -430,15 +430,15 @@ def plain(name):
 
 
 def unproven(tests):
-    """(record, what is wrong) of those that are not pending, and have failed in the last run on any GPU; and
-    of CUDA tests that have passed on none."""
+    """(record, what is wrong) of those that are not pending, and have failed in the last run on any GPU, not only
+    been cut off; and of CUDA tests that have passed on none."""
     pending = re.findall(r"^([^:\n]+): *\S", PENDING.read_text(), re.M) if PENDING.exists() else []
     passed, wrong = set(), {}
     for path in sorted(RESULTS.glob("*.json")):
         for name, run in load(path.name).get("tests", {}).items():
             if kind(run["result"]) == "passed":
                 passed.add(name.removeprefix("whole "))
-            elif kind(run["result"]) == "failed" and plain(name) in tests:
+            elif kind(run["result"]) == "failed" and run["result"] != "INTERRUPT" and plain(name) in tests:
                 wrong[name] = f"has failed in {path.relative_to(TOP)}"
     for name, test in tests.items():
         if needs_gpu(test) and name not in passed:
@@ -449,8 +449,7 @@ def unproven(tests):
 def stale():
     """(file, section or "N of its tests") of what ran on other sources than today's."""
     sources, (folder, tests) = Sources(), todays_tests()
-    made = roots(folder, tests.values()) if folder else {}
-    digests = {}
+    made_of = digests(sources, folder, tests.values()) if folder else {}
     for path in sorted(RESULTS.glob("*.json")):
         if path.stem == "full":  # full.py says what is left
             continue
@@ -460,10 +459,7 @@ def stale():
                 yield path, name
         old = 0
         for name, run in data.get("tests", {}).items():
-            test = plain(name)
-            if test in made and test not in digests:
-                digests[test] = sources.digest(made[test])
-            old += test in made and run["source"] != digests[test]
+            old += plain(name) in made_of and run["source"] != made_of[plain(name)]
         if old:
             yield path, f"{old} of its {len(data['tests'])} tests"
 
