@@ -133,20 +133,6 @@ def check_failed(result, *words):
         assert word in result.stderr, f"{result.args}: {result.stderr}"
 
 
-def check_dev():
-    """./dev demo answers what needs no build before there is one."""
-    dev = os.path.join(os.path.dirname(__file__), "../../dev")
-    for words, returned, said in ((["--help"], 0, "./dev demo ["), (["x.mp4", "-h"], 0, "./dev demo ["),
-                                  (["--frames", "x"], 1, "whole number"), (["-n"], 1, "needs a value"),
-                                  (["nofile.mp4"], 1, "there is no file nofile.mp4"), (["/"], 1, "a folder"),
-                                  (["a", "b"], 1, "one file"), (["--effect=nonsense"], 1, "nonsense"),
-                                  (["--nonsense"], 1, "no option"), (["--window"], 1, "no display")):
-        result = subprocess.run([dev, "demo", *words], text=True, timeout=10, env=ENVIRONMENT,
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        assert result.returncode == returned and said in result.stdout, f"{words}: {result}"
-        assert "\n+ " not in "\n" + result.stdout, f"{words}: {result.stdout}"
-
-
 def check_silent():
     """A server that never answers is given up after a while."""
     if not exists("rtspsrc"):
@@ -491,7 +477,6 @@ def main():
         check_rotated(reports[0]["video"])
         check_input_kept(reports[-1]["video"])
 
-    check_dev()
     check_silent()
     check_path(find)
     check_effects()
