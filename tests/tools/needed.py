@@ -51,16 +51,18 @@ def roots(folder, tests):
     return found
 
 
-def given(test):
-    """Its words and variables, but for paths, which are others on each machine."""
+def given(test, compilers):
+    """Its words and variables, but for paths and words of compilers, which are others on each machine."""
     words = test["cmd"][1:] + [f"{name}={value}" for name, value in sorted(test["env"].items())]
-    return "\0".join(word for word in words if "/" not in word)
+    return "\0".join(word for word in words if "/" not in word and word not in compilers)
 
 
 def digests(sources, folder, tests):
     """By name of a test, a hash of what it is made of, and of what it is given."""
     made_from = roots(folder, tests)
-    return {test["name"]: sources.digest(made_from[test["name"]], begin=given(test)) for test in tests}
+    compilers = {word for target in introspect(folder, "targets") for part in target["target_sources"]
+                 for word in part.get("compiler", [])}
+    return {test["name"]: sources.digest(made_from[test["name"]], begin=given(test, compilers)) for test in tests}
 
 
 def add_choice(parser):
