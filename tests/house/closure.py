@@ -11,7 +11,7 @@ from pathlib import Path
 
 top, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(top / "tests/tools"))
-from closure import C_FAMILY, Sources, c_tokens, line_tokens
+from closure import C_FAMILY, Sources, c_tokens, line_tokens, meaning
 
 assert c_tokens("f(a, // b\n  'x');") == c_tokens("/* c */ f(a,'x');") != c_tokens("f(a, 'y');")
 assert c_tokens('x = "/*" R"(//)" 1\'000;') != c_tokens('x = "/*" R"()" 1\'000;')
@@ -21,6 +21,8 @@ assert line_tokens('"""What."""\ndef f(a,\n      b):  # c\n\n    """d"""\n    re
     line_tokens('def f(a, b):\n    # e\n    return a')
 assert line_tokens("if a:\n    b\nc\n") != line_tokens("if a:\n    b\n    c\n")
 assert line_tokens("a = '#'\n") != line_tokens("a = ''\n") and line_tokens("a = '''b'''") != line_tokens("a = ''''''")
+assert meaning("a.md", b"a\n```sh\nb\n```\n<!-- c -->\nd\n") == meaning("a.md", b"```sh\nb\n```\n\nA.\n<!-- c -->\n") != \
+    meaning("a.md", b"a\n```sh\nx\n```\n<!-- c -->\nd\n")
 
 sources = Sources(top)
 erode = sources.closure(["tests/parity/erode.cpp"])

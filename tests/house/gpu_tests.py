@@ -156,15 +156,14 @@ with tempfile.TemporaryDirectory() as folder:
     status, said, records = run(30, "test", "--", "gpu")
     assert status == 0 and "good: OK" in said and "builds" not in said and "1 have run" in said, said
 
-    # ./dev test builds by default what no other suite than full needs, and in 27 turns every test runs with each of
-    # the instruction sets, which dev chooses by the remainder of 3 of a third of the turn.
+    # ./dev test builds by default what no other suite than full needs, and in 18 turns every test runs with each of
+    # the instruction sets, which dev chooses by the turn's remainder of 2.
     assert [needed.targets(top / "build", [], default) for default in (False, True)] == [[], ["needed"]]
     tests = [{"name": str(at), "suite": ["tests:gst"] + ["tests:share"] * (at % 2)} for at in range(40)]
     third = re.search(r"third=\$\(\(GPV_TEST_TURN / (\d+)\)\)/3$", (tools.parents[1] / "dev").read_text(encoding="utf-8"), re.M)
     waiting = [needed.waiting(tests, SimpleNamespace(share=[f"share:{turn}/3", f"gst:{turn // int(third[1])}/3"]))
-               for turn in range(27)]
-    assert all(waiting) and not any(
-        set.intersection(*(waiting[turn] for turn in range(27) if turn // 3 % 3 == of_set)) for of_set in range(3))
+               for turn in range(18)]
+    assert all(waiting) and not any(set.intersection(*waiting[of_set::2]) for of_set in range(2))
 
     # Order: what failed or never ran, then what is old, then what was skipped; what takes long before the rest.
     results.RESULTS = gpu_tests.RESULTS = top / "records"

@@ -81,6 +81,8 @@ def meaning(name, data):
         return c_tokens(text).encode()
     if suffix == ".py" or posixpath.basename(name) == "meson.build":
         return line_tokens(text).encode()
+    if suffix == ".md":  # tests take blocks from pages, and what comments say of these
+        return "\n".join(re.findall(r"^\s*```.*?^\s*```|<!--.*?-->", text, re.M | re.S)).encode()
     if suffix == ".sh" or name == "dev":
         return re.sub(r"^\s*(#.*)?\n", "", text, flags=re.M).encode()
     return data

@@ -61,7 +61,7 @@ def digests(sources, folder, tests):
     """By name of a test, a hash of what it is made of, and of what it is given."""
     made_from = roots(folder, tests)
     compilers = {word for target in introspect(folder, "targets") for part in target["target_sources"]
-                 for word in part.get("compiler", [])}
+                 if part.get("language") in ("c", "cpp") for word in part["compiler"]}
     return {test["name"]: sources.digest(made_from[test["name"]], begin=given(test, compilers)) for test in tests}
 
 
