@@ -156,14 +156,19 @@ with tempfile.TemporaryDirectory() as folder:
     status, said, records = run(30, "test", "--", "gpu")
     assert status == 0 and "good: OK" in said and "builds" not in said and "1 have run" in said, said
 
-    # ./dev test builds by default what no other suite than full needs, and in 18 turns every test runs with each of
-    # the instruction sets, which dev chooses by the turn's remainder of 2.
+    # ./dev test builds by default what no other suite than full needs. In 18 turns every test runs with each of the
+    # instruction sets, and what takes turns with what nvcc compiles, every third time, runs there.
     assert [needed.targets(top / "build", [], default) for default in (False, True)] == [[], ["needed"]]
     tests = [{"name": str(at), "suite": ["tests:gst"] + ["tests:share"] * (at % 2)} for at in range(40)]
-    third = re.search(r"third=\$\(\(GPV_TEST_TURN / (\d+)\)\)/3$", (tools.parents[1] / "dev").read_text(encoding="utf-8"), re.M)
-    waiting = [needed.waiting(tests, SimpleNamespace(share=[f"share:{turn}/3", f"gst:{turn // int(third[1])}/3"]))
+    dev = (tools.parents[1] / "dev").read_text(encoding="utf-8")
+    third, of_sets, turns = (int(re.search(pattern, dev)[1]) for pattern in (
+        r"third=\$\(\(GPV_TEST_TURN / (\d+)\)\)/3\n", r"-v\$\(\(3 \+ GPV_TEST_TURN % (\d+)\)\)",
+        r"turns:\$\(\(GPV_TEST_TURN / (\d+)\)\)/3"))
+    waiting = [needed.waiting(tests, SimpleNamespace(share=[f"share:{turn}/3", f"gst:{turn // third}/3"]))
                for turn in range(18)]
-    assert all(waiting) and not any(set.intersection(*waiting[of_set::2]) for of_set in range(2))
+    assert all(waiting) and not any(set.intersection(*waiting[of_set::of_sets]) for of_set in range(of_sets))
+    waiting = [needed.waiting(tests, SimpleNamespace(share=[f"gst:{turn // turns}/3"])) for turn in range(0, 18, 3)]
+    assert all(waiting) and not set.intersection(*waiting)
 
     # Order: what failed or never ran, then what is old, then what was skipped; what takes long before the rest.
     results.RESULTS = gpu_tests.RESULTS = top / "records"
