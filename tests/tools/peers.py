@@ -101,11 +101,12 @@ def seconds_of(call):
     return time.perf_counter() - begin
 
 
-def time_on_host(call):
+def time_on_host(call, least=6, enough=ENOUGH * 5):
+    """Of at least so many calls, and so many seconds of them, but no more than ROUNDS; after one more."""
     samples = []
     for _ in range(ROUNDS + 1):
         samples.append(seconds_of(call))
-        if len(samples) > 6 and sum(samples) > ENOUGH * 5:
+        if len(samples) > least and sum(samples) > enough:
             break
     return quartiles(samples[1:])
 
@@ -164,17 +165,18 @@ def require(name, same):
 
 
 def time_opencv(name, call, same):
-    """(name, times) with the number of threads that suits it best; always the same two images."""
+    """(name, times) with the number of threads that suits it best, by a few calls with each; always the
+    same two images."""
     cores = len(os.sched_getaffinity(0))
     times = []
     for threads in sorted({1, 2, 4, 8, cores // 2, cores}):
-        if not 0 < threads <= cores:
-            continue
-        cv2.setNumThreads(threads)
-        require(f"OpenCV's {name}", same(call()))
-        times.append((time_on_host(call), threads))
-    best, threads = min(times)
-    return f"OpenCV {cv2.__version__} {name}, {threads} thread{'s' * (threads > 1)}", best
+        if 0 < threads <= cores:
+            cv2.setNumThreads(threads)
+            times.append((time_on_host(call, 3, ENOUGH / 2), threads))
+    threads = min(times)[1]
+    cv2.setNumThreads(threads)
+    require(f"OpenCV's {name}", same(call()))
+    return f"OpenCV {cv2.__version__} {name}, {threads} thread{'s' * (threads > 1)}", time_on_host(call)
 
 
 def compare(row, ours, images, peers, same, host_peers, time_on=time_opencv):
