@@ -102,7 +102,7 @@ def seconds_of(call):
 
 
 def time_on_host(call, least=6, enough=ENOUGH * 5):
-    """Of at least so many calls, and so many seconds of them, but no more than ROUNDS; after one more."""
+    """After a call to warm up: so many at least, until they took so many seconds, at most ROUNDS."""
     samples = []
     for _ in range(ROUNDS + 1):
         samples.append(seconds_of(call))
