@@ -167,8 +167,8 @@ HomographyParams read_homography_params(const gpv_homography_params *in) {
             .seed = params.seed};
 }
 
-std::vector<Point> read_points(const float *points, std::int32_t count, const char *name) {
-    std::vector<Point> result;
+std::vector<Point2d> read_points(const float *points, std::int32_t count, const char *name) {
+    std::vector<Point2d> result;
     result.reserve(count);
     if (count > 0)
         require_not_null(points, name);
@@ -306,8 +306,8 @@ gpv_status gpv_homography_find(gpv_context *context, const gpv_homography_params
         gpv::require_not_null(out, "out");
         gpv::require_range({"out", "struct_size"}, out->struct_size, gpv::first_homography_size,
                            gpv::max_struct_size);
-        const std::vector<gpv::Point> a = gpv::read_points(from, count, "from"),
-                                      b = gpv::read_points(to, count, "to");
+        const std::vector<gpv::Point2d> a = gpv::read_points(from, count, "from"),
+                                        b = gpv::read_points(to, count, "to");
         std::vector<std::uint8_t> fits(count);
         const gpv::Homography found = gpv::find_homography(wanted, a, b, fits);
         if (inliers)

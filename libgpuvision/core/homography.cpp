@@ -25,15 +25,15 @@ constexpr double first_damping = 1.0 / 1024; ///< after a step that did not help
 constexpr double damping_up = 16, damping_down = 1.0 / 16;
 constexpr std::size_t block = 64; ///< pairs between two looks at whether a model can still win
 
-Point operator-(Point a, Point b) {
+Point2d operator-(Point2d a, Point2d b) {
     return {a.x - b.x, a.y - b.y};
 }
 
-double cross(Point a, Point b) {
+double cross(Point2d a, Point2d b) {
     return a.x * b.y - a.y * b.x;
 }
 
-double square(Point a) {
+double square(Point2d a) {
     return a.x * a.x + a.y * a.y;
 }
 
@@ -75,7 +75,7 @@ Sample draw(SplitMix64 &random, std::uint32_t count) {
 
 /// Four points, and twice the signed areas of their triangles.
 struct Corners {
-    std::array<Point, sample_size> point;
+    std::array<Point2d, sample_size> point;
     std::array<double, sample_size> area; ///< of the triangle without that point; the sign is that
                                           ///< of point 0's place in (0, 1, 2)
 };
@@ -84,8 +84,8 @@ struct Corners {
 bool find_areas(Corners &corners) {
     static constexpr int triangles[sample_size][3] = {{1, 2, 3}, {2, 0, 3}, {0, 1, 3}, {0, 1, 2}};
     for (int i = 0; i < sample_size; i++) {
-        const Point a = corners.point[triangles[i][0]], b = corners.point[triangles[i][1]],
-                    c = corners.point[triangles[i][2]];
+        const Point2d a = corners.point[triangles[i][0]], b = corners.point[triangles[i][1]],
+                      c = corners.point[triangles[i][2]];
         const double longest = std::max({square(b - a), square(c - a), square(c - b)});
         const double area = cross(b - a, c - a);
         if (!(std::fabs(area) > least_height * longest))
@@ -107,12 +107,12 @@ bool same_orientation(const Corners &from, const Corners &to) {
 /// With point 3 in the origin of both pictures, and p and q the others as (x, y, 1), what is zero
 /// at two of the p times the third q, summed with factors that take the origin to the origin.
 Matrix homography_of(const Corners &from, const Corners &to) {
-    const Point p = from.point[3], q = to.point[3];
+    const Point2d p = from.point[3], q = to.point[3];
     Matrix m = {0, 0, 0, 0, 0, 0, 0, 0, 1};
     for (int i = 0; i < 3; i++) {
-        const Point side = from.point[(i + 1) % 3] - from.point[(i + 2) % 3];
+        const Point2d side = from.point[(i + 1) % 3] - from.point[(i + 2) % 3];
         const double factor = to.area[i] / to.area[3] / from.area[i];
-        const Point image = to.point[i] - q;
+        const Point2d image = to.point[i] - q;
         const double row[] = {image.x * factor, image.y * factor, factor};
         for (int r = 0; r < 3; r++) {
             m[3 * r] += row[r] * side.y;
@@ -148,9 +148,9 @@ struct Pair {
 /// Coordinates whose origin is the mean of points, at a mean distance of the root of 2 (Hartley
 /// 1997).
 struct Frame {
-    Point middle;
+    Point2d middle;
     double unit;
-    Point there(Point p) const { return {(p.x - middle.x) / unit, (p.y - middle.y) / unit}; }
+    Point2d there(Point2d p) const { return {(p.x - middle.x) / unit, (p.y - middle.y) / unit}; }
 };
 
 /// As seen in frames.
@@ -329,7 +329,8 @@ double chance_of_none(std::int32_t fitting, std::size_t count, std::int32_t samp
 
 class Search {
   public:
-    Search(const HomographyParams &params, std::span<const Point> from, std::span<const Point> to)
+    Search(const HomographyParams &params, std::span<const Point2d> from,
+           std::span<const Point2d> to)
         : params_(params), square_(static_cast<double>(params.threshold) * params.threshold),
           from_(from), to_(to), pairs_(from.size()), fitting_(from.size()), refined_(from.size()) {
         constexpr double nan = std::numeric_limits<double>::quiet_NaN();
@@ -450,7 +451,7 @@ class Search {
             return {};
         for (std::int32_t k = 0; k < candidate.count; k++) {
             const std::size_t i = refined_[k];
-            const Point p = from.there(from_[i]), q = to.there(to_[i]);
+            const Point2d p = from.there(from_[i]), q = to.there(to_[i]);
             pairs_[k] = {p.x, p.y, q.x, q.y};
         }
         const auto start = scaled(into(candidate.matrix, from, to));
@@ -465,15 +466,15 @@ class Search {
     /// Of the pairs of refined_.
     Frame frame(const std::vector<double> &x, const std::vector<double> &y,
                 std::int32_t count) const {
-        Point sum{};
+        Point2d sum{};
         for (std::int32_t k = 0; k < count; k++) {
             sum.x += x[refined_[k]];
             sum.y += y[refined_[k]];
         }
-        const Point middle = {sum.x / count, sum.y / count};
+        const Point2d middle = {sum.x / count, sum.y / count};
         double distances = 0;
         for (std::int32_t k = 0; k < count; k++)
-            distances += std::sqrt(square(Point{x[refined_[k]], y[refined_[k]]} - middle));
+            distances += std::sqrt(square(Point2d{x[refined_[k]], y[refined_[k]]} - middle));
         return {middle, distances / count / std::sqrt(2.0)};
     }
 
@@ -494,7 +495,7 @@ class Search {
 
     const HomographyParams params_;
     const double square_; ///< of the threshold
-    const std::span<const Point> from_, to_;
+    const std::span<const Point2d> from_, to_;
     std::vector<double> x_, y_, u_, v_; ///< of the pairs, and what fills the last block
     std::vector<Pair> pairs_;           ///< in frames
     std::vector<std::uint32_t> fitting_, refined_;
@@ -503,8 +504,8 @@ class Search {
 
 } // namespace
 
-Homography find_homography(const HomographyParams &params, std::span<const Point> from,
-                           std::span<const Point> to, std::span<std::uint8_t> fits) {
+Homography find_homography(const HomographyParams &params, std::span<const Point2d> from,
+                           std::span<const Point2d> to, std::span<std::uint8_t> fits) {
     if (from.size() < sample_size) {
         std::fill(fits.begin(), fits.end(), std::uint8_t{0});
         return {};

@@ -16,7 +16,7 @@ struct HomographyParams {
     std::uint32_t seed = 0;
 };
 
-struct Point {
+struct Point2d {
     double x, y;
 };
 
@@ -30,7 +30,7 @@ struct Homography {
 
 /// from and to are as long as each other, and so is fits, which receives 1 or 0, unless it is
 /// empty.
-Homography find_homography(const HomographyParams &params, std::span<const Point> from,
-                           std::span<const Point> to, std::span<std::uint8_t> fits);
+Homography find_homography(const HomographyParams &params, std::span<const Point2d> from,
+                           std::span<const Point2d> to, std::span<std::uint8_t> fits);
 
 } // namespace gpv

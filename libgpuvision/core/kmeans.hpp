@@ -173,13 +173,13 @@ constexpr std::uint64_t draw_weight(KmeansStart start, std::uint32_t count,
                                           : (distance ? count : 0);
 }
 
-struct Point {
+struct Point2i {
     int x, y;
 };
 
 /// The pixel whose colour is the i-th of so many centroids: rows of points, as many to a row as its
 /// share, each in the middle of its part of the image.
-constexpr Point grid_point(int i, int clusters, int width, int height) {
+constexpr Point2i grid_point(int i, int clusters, int width, int height) {
     const std::int64_t k = clusters, w = width, h = height;
     std::int64_t rows = 1;
     while ((rows + 1) * (rows + 1) * w <= k * h && rows < k)

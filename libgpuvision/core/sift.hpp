@@ -226,7 +226,7 @@ constexpr Split split(float x) {
 inline constexpr int most_moves = 5; ///< to a neighbouring pixel or layer, plus one
 
 /// A parabola through the differences round an extremum.
-struct Fit {
+struct SubpixelFit {
     float dx, dy, ds; ///< where it has its extremum, from the middle
     float contrast;   ///< its absolute value there, of 1 from black to white
     float trace, det; ///< of the second derivatives in x and y
@@ -248,7 +248,7 @@ struct Fit {
 
 /// d(layer, y, x): of -1, 0 or 1, the difference of levels there.
 template <class Difference>
-constexpr Fit fit_of(Difference d) {
+constexpr SubpixelFit subpixel_fit(Difference d) {
     const float v = d(0, 0, 0), v2 = 2 * v;
     const float gx = 0.5f * (d(0, 0, 1) - d(0, 0, -1)), gy = 0.5f * (d(0, 1, 0) - d(0, -1, 0)),
                 gs = 0.5f * (d(1, 0, 0) - d(-1, 0, 0));
@@ -263,7 +263,7 @@ constexpr Fit fit_of(Difference d) {
     const float determinant = xx * a + xy * b + xs * c;
     const bool singular = determinant > -1e-20f && determinant < 1e-20f;
     const float inverse = singular ? 0.0f : -1 / determinant;
-    Fit fit{};
+    SubpixelFit fit{};
     fit.dx = inverse * (a * gx + b * gy + c * gs);
     fit.dy = inverse * (b * gx + e * gy + f * gs);
     fit.ds = inverse * (c * gx + f * gy + h * gs);

@@ -929,7 +929,7 @@ class CpuKmeans final : public Kmeans {
     void spread_over(const Image &src, const Reader &reader, int clusters) {
         const Workspace work = workspace(0, src.width);
         for (int i = 0; i < clusters; i++) {
-            const Point p = grid_point(i, clusters, src.width, src.height);
+            const Point2i p = grid_point(i, clusters, src.width, src.height);
             now_.centroids[i] = centroid_of(color_of(read(reader, p.y, work, false)[p.x]));
         }
     }

@@ -912,8 +912,8 @@ class CpuSift final : public Sift {
         });
     }
 
-    static Fit fit_at(const Octave &octave, int layer, int y, int x) {
-        return fit_of(
+    static SubpixelFit fit_at(const Octave &octave, int layer, int y, int x) {
+        return subpixel_fit(
             [&](int i, int v, int u) { return octave.difference(layer + i, y + v, x + u); });
     }
 
@@ -921,7 +921,7 @@ class CpuSift final : public Sift {
 
     /// An extremum at a pixel becomes a candidate if it is one or leads to another.
     void consider(int number, int layer, int y, int x) {
-        const Fit fit = fit_at(octaves_[number], layer, y, x);
+        const SubpixelFit fit = fit_at(octaves_[number], layer, y, x);
         if (fit.converged() ? !fit.counts(params_)
                             : !fit.finite() || !has_layer(layer + step_of(fit.ds)))
             return;
@@ -939,7 +939,7 @@ class CpuSift final : public Sift {
         const auto lies = [](int i, int size) {
             return i >= sift_border && i < size - sift_border;
         };
-        Fit fit = fit_at(octave, e.layer, e.y, e.x);
+        SubpixelFit fit = fit_at(octave, e.layer, e.y, e.x);
         for (int move = 1; !fit.converged(); move++) {
             if (move == most_moves || !fit.finite())
                 return false;

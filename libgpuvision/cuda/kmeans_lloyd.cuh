@@ -171,7 +171,7 @@ class LloydLoop {
             return start.given[i];
         if (start.kind != KmeansStart::grid)
             return start.seeds[i];
-        const Point p = grid_point(i, clusters, start.src.width, start.src.height);
+        const Point2i p = grid_point(i, clusters, start.src.width, start.src.height);
         const Color c =
             with_layout(start.layout, [&]<Layout l> { return color_at<l>(start.src, p.x, p.y); });
         return centroid_of(start.src.lab ? start.src.lab->lab(c) : c);

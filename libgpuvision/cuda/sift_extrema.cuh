@@ -9,7 +9,7 @@ namespace gpv::cuda::sift {
 
 /// Goes on from a fit at the candidate's place, which is not moved any more once it has converged.
 /// Whether there may be a keypoint.
-__device__ __forceinline__ bool advance(const SiftParams &params, const Fit &fit,
+__device__ __forceinline__ bool advance(const SiftParams &params, const SubpixelFit &fit,
                                         Candidate &candidate) {
     if (!fit.finite())
         return false;
@@ -91,7 +91,7 @@ struct Extrema {
             candidate.extremum.octave = static_cast<std::int16_t>(tile.octave);
             candidate.extremum.layer = static_cast<std::int16_t>(layer);
             const bool keep = inside && is_extremum(d, job.params.least_difference()) &&
-                              advance(job.params, fit_of(d), candidate);
+                              advance(job.params, subpixel_fit(d), candidate);
             add_lanes(&job.lists.control->extrema, keep);
             const bool settled = candidate.moves == 0;
             const unsigned front = add_lanes(&job.lists.control->settled, keep && settled);
@@ -412,7 +412,7 @@ struct ScaleSpace {
                     return differences[(dl * 3 + dy) * 3 + dx + 13];
                 };
                 keep = (!is_new || (v > 0 ? most : least)) &&
-                       advance(job.params, fit_of(d), candidate);
+                       advance(job.params, subpixel_fit(d), candidate);
                 is_new = is_new && keep;
                 busy = false;
                 if (keep && candidate.moves > 0) {

@@ -94,7 +94,7 @@ struct Orient {
             if (!is_inside(job.space.octave[e.octave], e.x, e.y))
                 return false;
             gather(job, weights, e, s);
-            const Fit fit = fit_of(
+            const SubpixelFit fit = subpixel_fit(
                 [&](int dl, int dy, int dx) { return s.differences[(dl * 3 + dy) * 3 + dx + 13]; });
             __syncwarp();
             if (!advance(job.params, fit, candidate))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiles each public header alone and twice over, as every C and C++ that we promise."""
+"""Compiles each public header alone and twice over, as every C and C++ that we promise; and all private headers
+together, CUDA's with the emulation's toolkit, so that no name has two definitions."""
 import re
 import shutil
 import subprocess
@@ -13,7 +14,11 @@ COMPILERS = {"gcc": ("c", C), "g++": ("c++", CXX), "clang": ("c", C), "clang++":
 FLAGS = ["-c", "-o", "/dev/null", "-Wall", "-Wextra", "-pedantic", "-Werror"]
 MAY_INCLUDE = re.compile(r"stddef\.h|stdint\.h|gpuvision/\w+\.h")
 
-include = Path(sys.argv[1])
+top = Path(sys.argv[1])
+include = top / "include"
+private = sorted(path.relative_to(top / "libgpuvision").as_posix()
+                 for path in (top / "libgpuvision").rglob("*") if path.suffix in (".hpp", ".cuh")
+                 and "bindings" not in path.parts)
 headers = sorted(path.relative_to(include).as_posix() for path in include.rglob("*.h"))
 faults = []
 
@@ -30,6 +35,13 @@ def check(job):
     done = compile_text(compiler, standard, twice)
     if done.returncode:
         faults.append(f"<{header}> with {compiler} -std={standard}:\n{done.stderr}")
+
+
+def check_together(compiler, text):
+    folders = [f"-I{top / folder}" for folder in ("include", "libgpuvision", "tests/simt", "tests/simt/toolkit")]
+    done = subprocess.run([compiler, "-std=c++20", "-fsyntax-only", *folders, "-x", "c++", "-"],
+                          input=text, text=True, capture_output=True)
+    return done.stderr if done.returncode else ""
 
 
 if not headers:
@@ -57,5 +69,13 @@ jobs = [(name, standard, header) for name in found for standard in COMPILERS[nam
         for header in headers]
 with ThreadPool() as pool:
     pool.map(check, jobs)
-print("\n".join(faults) or f"{len(headers)} headers, {len(jobs)} compilations with {', '.join(found)}")
+
+together = "".join(f'#include "{name}"\n' for name in private)
+for name in [name for name in found if COMPILERS[name][0] == "c++"][:1]: # the language is the same for all
+    if fault := check_together(name, together):
+        faults.append(f"the headers of libgpuvision in one file, with {name}:\n{fault}")
+    if not check_together(name, together + "namespace gpv { struct Point2d { int x; }; }\n"):
+        faults.append(f"{name} accepts two definitions of a name")
+print("\n".join(faults) or f"{len(headers)} public headers, {len(jobs)} compilations with {', '.join(found)}; "
+      f"{len(private)} private ones together")
 sys.exit(bool(faults))

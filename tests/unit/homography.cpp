@@ -17,23 +17,23 @@
 
 using gpv::Homography;
 using gpv::HomographyParams;
-using gpv::Point;
+using gpv::Point2d;
 using Matrix = std::array<double, 9>;
 
 namespace {
 
 constexpr double width = 640, height = 480;
-constexpr Point corners[] = {{0, 0}, {width, 0}, {0, height}, {width, height}};
+constexpr Point2d corners[] = {{0, 0}, {width, 0}, {0, height}, {width, height}};
 
-double distance(Point a, Point b) {
+double distance(Point2d a, Point2d b) {
     return std::hypot(a.x - b.x, a.y - b.y);
 }
 
-double w_of(const Matrix &m, Point p) {
+double w_of(const Matrix &m, Point2d p) {
     return m[6] * p.x + m[7] * p.y + m[8];
 }
 
-Point moved(const Matrix &m, Point p) {
+Point2d moved(const Matrix &m, Point2d p) {
     const double w = w_of(m, p);
     return {(m[0] * p.x + m[1] * p.y + m[2]) / w, (m[3] * p.x + m[4] * p.y + m[5]) / w};
 }
@@ -55,7 +55,7 @@ class Random {
     }
     /// sigma may be 0, which a distribution may not.
     double normal(double sigma) { return sigma * std::normal_distribution<double>()(engine_); }
-    Point place() { return {between(0, width), between(0, height)}; }
+    Point2d place() { return {between(0, width), between(0, height)}; }
     std::mt19937 &engine() { return engine_; }
 
   private:
@@ -85,11 +85,11 @@ Matrix random_homography(Random &random, double tilt) {
 
 /// Pairs, and which of them are true.
 struct Pairs {
-    std::vector<Point> from, to;
+    std::vector<Point2d> from, to;
     std::vector<std::uint8_t> good;
 
     std::size_t count() const { return from.size(); }
-    void add(Point a, Point b, bool is_good = true) {
+    void add(Point2d a, Point2d b, bool is_good = true) {
         from.push_back(a);
         to.push_back(b);
         good.push_back(is_good);
@@ -103,9 +103,9 @@ struct Pairs {
     }
     Pairs scaled(double a, double b) const {
         Pairs result = *this;
-        for (Point &p : result.from)
+        for (Point2d &p : result.from)
             p = {p.x * a, p.y * a};
-        for (Point &p : result.to)
+        for (Point2d &p : result.to)
             p = {p.x * b, p.y * b};
         return result;
     }
@@ -123,12 +123,12 @@ Pairs make_pairs(Random &random, const Matrix &truth, int count, double false_sh
                  double noise = 0) {
     Pairs pairs;
     for (int i = 0; i < count; i++) {
-        const Point from = random.place(), to = moved(truth, from);
+        const Point2d from = random.place(), to = moved(truth, from);
         if (i >= std::lround(false_share * count)) {
             pairs.add(from, {to.x + random.normal(noise), to.y + random.normal(noise)});
             continue;
         }
-        Point wrong = random.place();
+        Point2d wrong = random.place();
         while (distance(wrong, to) < 10)
             wrong = random.place();
         pairs.add(from, wrong, false);
@@ -170,7 +170,7 @@ Found find(const Pairs &pairs, const HomographyParams &params = {}) {
 /// Of the frame's, the farthest.
 double corner_error(const Matrix &found, const Matrix &truth) {
     double error = 0;
-    for (const Point corner : corners) {
+    for (const Point2d corner : corners) {
         if (!(w_of(found, corner) > 0))
             return std::numeric_limits<double>::infinity();
         error = std::max(error, distance(moved(found, corner), moved(truth, corner)));
@@ -222,9 +222,9 @@ START_TEST(four_pairs_are_enough) {
     for (int i = 0; i < 500; i++) {
         const Matrix truth = random_homography(random, 0.35);
         Pairs pairs;
-        for (const Point corner : corners) {
-            const Point from = {corner.x + random.between(-99, 99),
-                                corner.y + random.between(-99, 99)};
+        for (const Point2d corner : corners) {
+            const Point2d from = {corner.x + random.between(-99, 99),
+                                  corner.y + random.between(-99, 99)};
             pairs.add(from, moved(truth, from));
         }
         const Found found = find(pairs);
@@ -379,8 +379,8 @@ START_TEST(units_and_offsets_do_not_matter) {
             for (int i = 0; i < 10; i++) {
                 const Matrix truth = random_homography(random, 0.1);
                 Pairs pairs = make_pairs(random, truth, 200, 0.5, 0.5);
-                for (std::vector<Point> *points : {&pairs.from, &pairs.to})
-                    for (Point &p : *points)
+                for (std::vector<Point2d> *points : {&pairs.from, &pairs.to})
+                    for (Point2d &p : *points)
                         p = {unit * (p.x + width * offset), unit * (p.y - height * offset)};
                 const Found found = find(pairs, {.threshold = static_cast<float>(3 * unit)});
                 ck_assert(found.found);
@@ -419,7 +419,7 @@ START_TEST(pairs_behind_the_horizon_do_not_fit) {
     const Matrix truth = {1, 0.1, 5, 0, 1, 7, 1e-3, 0, 1};
     Pairs pairs = make_pairs(random, truth, 200, 0);
     for (int i = 0; i < 100; i++) {
-        const Point behind = {random.between(-4000, -1100), random.between(0, height)};
+        const Point2d behind = {random.between(-4000, -1100), random.between(0, height)};
         pairs.add(behind, moved(truth, behind), false);
     }
     const Found found = find(pairs.shuffled(random));
@@ -440,9 +440,9 @@ START_TEST(degenerate_pairs_give_none) {
     for (const double place : {0.0, 1e-3, 77.7, -1e6}) {
         Pairs same, to_same, line, to_line, spike, mirrored;
         for (int i = 0; i < 40; i++) {
-            const Point p = random.place(), q = random.place(),
-                        on_line = {p.x + place, 0.37 * p.x - place},
-                        off_line = i == 7 ? q : on_line;
+            const Point2d p = random.place(), q = random.place(),
+                          on_line = {p.x + place, 0.37 * p.x - place},
+                          off_line = i == 7 ? q : on_line;
             same.add({place, place}, p);
             to_same.add(p, {place, place});
             line.add(on_line, q);
