@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include "cuda/device.cuh"
+#include "cuda/intrinsics.cuh"
 #include "cuda/runtime.hpp"
 
 /// A kernel is a struct with

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "core/image.hpp"
-#include "cuda/device.cuh"
+#include "cuda/intrinsics.cuh"
 #include "cuda/kernel.cuh"
 
 namespace gpv::cuda {

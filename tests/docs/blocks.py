@@ -51,7 +51,7 @@ extern gpv_rect rect;
 extern struct any_result result;
 void excerpt(void) {
 """, "}\n", ["-Wno-unused", "-Wno-incompatible-pointer-types"]),
-    ("docs/adding-an-algorithm.md", "cpp"): ("""#include "cuda/device.cuh"
+    ("docs/adding-an-algorithm.md", "cpp"): ("""#include "cuda/intrinsics.cuh"
 #include "cuda/pixels.cuh"
 namespace gpv::cuda {
 """, "}\n", ["-std=c++20", f"-I{TOP / 'libgpuvision'}", f"-I{TOP / 'tests/simt'}",

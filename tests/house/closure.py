@@ -26,7 +26,7 @@ assert meaning("a.md", b"a\n```sh\nb\n```\n<!-- c -->\nd\n") == meaning("a.md", 
 
 sources = Sources(top)
 erode = sources.closure(["tests/parity/erode.cpp"])
-assert {"libgpuvision/cuda/erode.cu", "libgpuvision/api/erode.cpp", "libgpuvision/core/context.cpp",
+assert {"libgpuvision/cuda/erode/erode.cu", "libgpuvision/api/erode.cpp", "libgpuvision/core/context.cpp",
         "libgpuvision/cpu/device.cpp", "libgpuvision/cuda/device.cu", "tests/parity/parity.hpp"} <= erode
 assert not [name for name in erode if "kmeans" in name or "stubs" in name], erode
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "cuda/erode/tile_maximum.hpp"
+
+#include "cuda/erode/tile_kernels.cuh"
+
+namespace gpv::cuda::morph {
+
+const void *maximum_tile(int step, bool long_radius, int radius_x, int radius_y) {
+    return tile_entry<Maximum>(step, long_radius, radius_x, radius_y);
+}
+
+} // namespace gpv::cuda::morph

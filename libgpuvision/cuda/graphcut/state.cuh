@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// The state of a graph while its cut is searched, and how it is made from images.
+#pragma once
+
+#include <type_traits>
+
+#include "core/graphcut.hpp"
+#include "cuda/graphcut/tuning.hpp"
+#include "cuda/pixels.cuh"
+
+namespace gpv::cuda::graphcut {
+
+/// The graph is kept in tiles of so many rows of so many pixels, each row a word of bits.
+inline constexpr int side = 32;
+inline constexpr int tile_pixels = side * side;
+
+/// The height of a pixel from which the sink cannot be reached.
+inline constexpr int unreached_height = 1 << 30;
+
+/// Flow that crosses into a tile is kept for each direction under the pixel that it goes to: at i
+/// for column i of the row where it enters, at side + i for row i of the column where it enters.
+/// What goes to a pixel where both would do, as it comes from the corner, is in the row.
+inline constexpr int inbox_places = 2 * side;
+
+/// What the blocks have in common. All but found is zero before a run, and after it.
+struct alignas(128) Control {
+    alignas(128) unsigned arrived; ///< of the barrier
+    alignas(128) int count[3];     ///< tiles in the list of an epoch, modulo 3
+    alignas(128) unsigned alive;   ///< the last window of a relabel in which a pixel was reached
+    alignas(128) unsigned end[2];  ///< of the phase of pushes, see End; by the epoch modulo 2
+    unsigned finished;             ///< blocks that are
+    unsigned long long fault;      ///< ~ of fault_key() of the first one; 0 = none
+    unsigned long long capacity;   ///< from pixels to the sink
+    unsigned long long left;       ///< of that, at the end
+    unsigned long long area;       ///< pixels of the source
+    unsigned long long cut;        ///< of Certify
+    GraphcutFound found;           ///< of Solve, for Certify
+};
+
+/// Why a phase of pushes ends.
+enum End : unsigned { goes_on = 0, phase_is_over = 1, time_is_over = 2 };
+
+/// What a run leaves for the host.
+struct Report {
+    GraphcutFound found;
+    GraphcutFault fault;
+};
+
+struct Job {
+    int width, height;
+    int tiles_x, tiles_y;
+    int region_width, region_height; ///< tiles that a block relabels
+    int regions_x, regions;
+    long long time_limit; ///< nanoseconds, 0 = none
+    bool certificate;
+    Rows terminals, links[8], mask;
+    int *capacities;  ///< [tile][direction][pixel] that is left of an arc
+    int *excess;      ///< [tile][pixel] if positive; else -capacity that is left to the sink
+    int *heights;     ///< [tile][pixel]
+    Word *arcs;       ///< [tile][direction][row] of which capacity is left
+    Word *sinks;      ///< [tile][row] from which capacity to the sink is left
+    Word *active;     ///< [tile][row] that have excess
+    Word *seams;      ///< [2][tile][2][row] unreached pixels and the front, by the window modulo 2
+    int *inbox;       ///< [2][tile][direction][place] by the epoch modulo 2
+    unsigned *stamp;  ///< [tile] the last epoch that has listed it
+    int *list[2];     ///< [tile] by the epoch modulo 2
+    std::byte *spill; ///< of each block, what of a region is not in shared memory
+    std::size_t region_bytes; ///< of shared memory for a region
+    std::size_t spill_bytes;  ///< of each block
+    Control *control;
+    Report *report;        ///< in host memory; may be null
+    GraphcutFound *result; ///< on the device; may be null
+
+    __host__ __device__ int tiles() const { return tiles_x * tiles_y; }
+    __host__ __device__ std::size_t tile_at(int parity, int tile) const {
+        return static_cast<std::size_t>(parity) * tiles() + tile;
+    }
+};
+
+template <int n, class F, int... i>
+__device__ __forceinline__ void unrolled(F f, std::integer_sequence<int, i...>) {
+    (f(std::integral_constant<int, i>{}), ...);
+}
+/// f(0), f(1), … f(n - 1), where the argument is a constant.
+template <int n, class F>
+__device__ __forceinline__ void unrolled(F f) {
+    unrolled<n>(f, std::make_integer_sequence<int, n>{});
+}
+
+/// The steps of a direction.
+template <int directions, int direction>
+struct Step {
+    static constexpr int x = step_x(direction, directions), y = step_y(direction, directions);
+    static constexpr int back = reverse(direction, directions);
+};
+
+__device__ __forceinline__ bool bit(Word word, int i) {
+    return word >> i & 1;
+}
+
+/// Grows from fault to fault that is found first.
+__device__ __forceinline__ unsigned long long fault_key(long long pixel, int plane) {
+    return ~(static_cast<unsigned long long>(pixel) * 16 + plane);
+}
+
+/// Writes the graph of a tile from what is given; by the threads of a group.
+template <int directions>
+__device__ void build_tile(const Job &job, int tile, int warp, int warps) {
+    constexpr int d = directions;
+    const int lane = threadIdx.x % side;
+    const int x = tile % job.tiles_x * side + lane, top = tile / job.tiles_x * side;
+    const std::size_t base = tile;
+    long long to_sink = 0;
+    for (int row = warp; row < side; row += warps) {
+        const int y = top + row, pixel = row * side + lane;
+        const bool inside = x < job.width && y < job.height;
+        const auto checked = [&](int value, int plane, int least, int most) {
+            if (value >= least && value <= most)
+                return value;
+            atomicMax(&job.control->fault,
+                      fault_key(static_cast<long long>(y) * job.width + x, plane));
+            return 0;
+        };
+        const int terminal =
+            inside ? checked(job.terminals.row<int>(y)[x], 0, -max_terminal, max_terminal) : 0;
+        job.excess[base * tile_pixels + pixel] = terminal;
+        to_sink += max(-terminal, 0);
+        const Word sinks = __ballot_sync(~0u, terminal < 0);
+        const Word active = __ballot_sync(~0u, terminal > 0);
+        if (lane == 0) {
+            job.sinks[base * side + row] = sinks;
+            job.active[base * side + row] = active;
+        }
+        unrolled<d>([&](auto i) {
+            const int there_x = x + Step<d, i>::x, there_y = y + Step<d, i>::y;
+            const bool neighbour = inside && there_x >= 0 && there_x < job.width && there_y >= 0 &&
+                                   there_y < job.height;
+            const int capacity =
+                neighbour ? checked(job.links[i].template row<int>(y)[x], i + 1, 0, max_link) : 0;
+            job.capacities[(base * d + i) * tile_pixels + pixel] = capacity;
+            const Word arcs = __ballot_sync(~0u, capacity > 0);
+            if (lane == 0)
+                job.arcs[(base * d + i) * side + row] = arcs;
+        });
+    }
+    for (int i = warp * side + lane; i < d * inbox_places; i += warps * side)
+        for (int parity = 0; parity < 2; parity++)
+            job.inbox[job.tile_at(parity, tile) * d * inbox_places + i] = 0;
+    if (warp == 0 && lane == 0) {
+        job.stamp[tile] = 0;
+        for (int *list : job.list)
+            list[tile] = 0; // to be read before it is known how long a list is
+    }
+    to_sink = fold_warp(to_sink, [](long long a, long long b) { return a + b; });
+    if (lane == 0 && to_sink)
+        atomicAdd(&job.control->capacity, static_cast<unsigned long long>(to_sink));
+}
+
+/// The pixel of a tile that flow in a direction enters at a place of the inbox.
+template <int direction_x, int direction_y>
+__device__ __forceinline__ int entered_pixel(int place) {
+    return place < side ? (direction_y > 0 ? 0 : side - 1) * side + place
+                        : (place - side) * side + (direction_x > 0 ? 0 : side - 1);
+}
+
+/// Adds a tile to the list of an epoch, once.
+__device__ __forceinline__ void enlist(const Job &job, int tile, unsigned epoch) {
+    if (atomicExch(&job.stamp[tile], epoch) != epoch)
+        job.list[epoch % 2][atomicAdd(&job.control->count[epoch % 3], 1)] = tile;
+}
+
+} // namespace gpv::cuda::graphcut

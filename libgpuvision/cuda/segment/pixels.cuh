@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Kernels of segmentation that go over the picture: they count colours, measure
+// how much neighbours differ, and write links, terminals and pictures. A thread
+// has a strip of pixels of a row.
+#pragma once
+
+#include "core/segment.hpp"
+#include "cuda/colors.cuh"
+#include "cuda/segment/tuning.hpp"
+
+namespace gpv::cuda::segment {
+
+using namespace gpv::segment;
+using Wide = unsigned long long;
+
+/// What a fit begins with as zeros.
+struct Control {
+    alignas(128) unsigned arrived; ///< of the barrier of Fit
+    Wide differences;              ///< squared, of neighbours
+    Moments sums[3][2 * components];
+    unsigned counts[known_kinds][cells];
+};
+static_assert(sizeof(Control) % sizeof(uint4) == 0);
+
+struct ClearJob {
+    uint4 *control;
+};
+
+struct Clear {
+    using Job = ClearJob;
+    static constexpr int threads = clear_threads;
+    static constexpr unsigned words = sizeof(Control) / sizeof(uint4);
+
+    __device__ static void run(const Job &job) {
+        for (unsigned i = blockIdx.x * threads + threadIdx.x; i < words; i += gridDim.x * threads)
+            job.control[i] = {};
+    }
+};
+
+/// What is read and written.
+struct PixelJob {
+    ColorSource src;
+    Rows seeds; ///< data is null without
+    Rows mask;
+    Rows dst, chroma[2]; ///< the first plane of dst, and the others
+    Rect rect;           ///< all of src without
+    float weight, sigma;
+    const Model *model;
+    Control *control;
+    int *terminals;
+    int *links[4];
+    int stride; ///< of these, pixels
+    int dst_red;
+    bool dst_in_words; ///< its pixels of 4 bytes can be written at once
+
+    __device__ Known known(int x, int y) const {
+        if (!rect.has(x, y))
+            return known_background;
+        const bool at_edge = x == 0 || y == 0 || x == src.width - 1 || y == src.height - 1;
+        return known_of(seeds.data ? seeds.row<const std::uint8_t>(y)[x] : seed_unknown, at_edge);
+    }
+};
+
+/// Calls Derived::at(job, x, y, inside) by all threads; inside: whether the strip is in the
+/// picture.
+template <class Derived>
+struct OfStrips {
+    using Job = PixelJob;
+    static constexpr int threads = strips_across * strips_down;
+
+    static dim3 grid(int width, int height) {
+        return dim3(blocks(width, strip * strips_across), blocks(height, strips_down));
+    }
+    __device__ static void run(const Job &job) {
+        const int x = (blockIdx.x * strips_across + threadIdx.x % strips_across) * strip;
+        const int y = blockIdx.y * strips_down + threadIdx.x / strips_across;
+        Derived::at(job, x, y, x < job.src.width && y < job.src.height);
+    }
+};
+
+/// Of our own planes, whose rows are padded to whole strips.
+__device__ __forceinline__ void store_strip(int *to, const int (&values)[strip]) {
+    static_assert(strip == 8);
+    reinterpret_cast<int4 *>(to)[0] = make_int4(values[0], values[1], values[2], values[3]);
+    reinterpret_cast<int4 *>(to)[1] = make_int4(values[4], values[5], values[6], values[7]);
+}
+
+/// How many pixels there are of each kind in each cell. of_cut: they are known as the mask says.
+///
+/// A block takes strips one behind the other, where the same few cells come again and again. It
+/// counts them in shared memory, and adds what it has to the counters in memory at the end. What
+/// finds no place is counted there at once.
+template <Layout layout, bool of_cut>
+struct Count {
+    using Job = PixelJob;
+    static constexpr int threads = count_threads;
+    static constexpr unsigned places = count_places, none = ~0u;
+    static constexpr std::size_t shared_bytes = 2 * places * sizeof(unsigned);
+    static_assert((places & (places - 1)) == 0);
+
+    __device__ static void run(const Job &job) {
+        unsigned *const keys = shared_memory<unsigned>();
+        for (unsigned i = threadIdx.x; i < places; i += threads) {
+            keys[i] = none;
+            keys[places + i] = 0;
+        }
+        __syncthreads();
+        const Wide across = strips_of_row(job.src.width), strips = across * job.src.height;
+        const Wide end = strips * (blockIdx.x + 1) / gridDim.x;
+        for (Wide i = strips * blockIdx.x / gridDim.x + threadIdx.x; i < end; i += threads)
+            count_strip(job, static_cast<int>(i % across) * strip, static_cast<int>(i / across));
+        __syncthreads();
+        for (unsigned i = threadIdx.x; i < places; i += threads)
+            if (keys[places + i])
+                atomicAdd(&job.control->counts[0][0] + keys[i], keys[places + i]);
+    }
+
+  private:
+    __device__ static void count_strip(const Job &job, int x, int y) {
+        int cell[strip];
+        const int length =
+            load_colors<layout>(job.src, x, y, cell, [](const Color &c) { return cell_of(c); });
+        unsigned key = none, pixels = 0;
+#pragma unroll
+        for (int i = 0; i < strip; i++) {
+            if (i >= length)
+                continue;
+            const auto here = static_cast<unsigned>(kind(job, x + i, y) * cells + cell[i]);
+            if (here != key) {
+                add(job, key, pixels);
+                key = here;
+                pixels = 0;
+            }
+            pixels++;
+        }
+        add(job, key, pixels);
+    }
+    __device__ static void add(const Job &job, unsigned key, unsigned pixels) {
+        if (pixels == 0)
+            return;
+        unsigned *const keys = shared_memory<unsigned>();
+        unsigned place = key * 2654435761u / (0xffffffffu / places + 1);
+        for (int i = 0; i < count_probes; i++) {
+            unsigned there = load_now(keys + place);
+            if (there == none)
+                there = atomicCAS(keys + place, none, key);
+            if (there == none || there == key) {
+                atomicAdd(keys + places + place, pixels);
+                return;
+            }
+            place = (place + 1) % places;
+        }
+        atomicAdd(&job.control->counts[0][0] + key, pixels);
+    }
+    __device__ static int kind(const PixelJob &job, int x, int y) {
+        if constexpr (of_cut)
+            return known_of(job.mask.row<const std::uint8_t>(y)[x], false);
+        else
+            return job.known(x, y);
+    }
+};
+
+/// Colours of a strip and of its neighbours.
+template <Layout layout, int directions>
+struct Neighbourhood {
+    Color own[strip + 1];   ///< and the one to the right
+    Color below[strip + 2]; ///< from the one to the left of the strip on
+    int x, y, width, height;
+
+    __device__ Neighbourhood(const ColorSource &src, int x_, int y_)
+        : x(x_), y(y_), width(src.width), height(src.height) {
+        const auto itself = [](const Color &c) { return c; };
+        Color strip_colors[strip];
+        load_colors<layout>(src, x, y, strip_colors, itself);
+#pragma unroll
+        for (int i = 0; i < strip; i++)
+            own[i] = strip_colors[i];
+        if (x + strip < width)
+            own[strip] = color_at<layout>(src, x + strip, y);
+        if (y + 1 == height)
+            return;
+        load_colors<layout>(src, x, y + 1, strip_colors, itself);
+#pragma unroll
+        for (int i = 0; i < strip; i++)
+            below[i + 1] = strip_colors[i];
+        if constexpr (directions == 8) {
+            if (x > 0)
+                below[0] = color_at<layout>(src, x - 1, y + 1);
+            if (x + strip < width)
+                below[strip + 1] = color_at<layout>(src, x + strip, y + 1);
+        }
+    }
+
+    /// Squared, of the i-th pixel and its neighbour in a direction; -1 where there is none.
+    __device__ int difference(int i, int direction) const {
+        const int dx = step_x(direction, directions), dy = step_y(direction, directions);
+        if (x + i >= width || x + i + dx < 0 || x + i + dx >= width || y + dy >= height)
+            return -1;
+        return squared_difference(own[i], dy ? below[i + 1 + dx] : own[i + dx]);
+    }
+};
+
+/// The sum of squared differences of neighbours.
+template <Layout layout, int directions>
+struct Contrast : OfStrips<Contrast<layout, directions>> {
+    __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
+        unsigned sum = 0; // a warp's is at most 256 * 4 * 3 * 255^2, less than 2^28
+        if (inside) {
+            const Neighbourhood<layout, directions> here(job.src, x, y);
+#pragma unroll
+            for (int i = 0; i < strip; i++)
+#pragma unroll
+                for (int d = 0; d < directions / 2; d++)
+                    sum += max(here.difference(i, d), 0);
+        }
+        sum = sum_of_warp(sum);
+        if (threadIdx.x % 32 == 0 && sum)
+            atomicAdd(&job.control->differences, static_cast<Wide>(sum));
+    }
+};
+
+/// Capacities of links.
+template <Layout layout, int directions>
+struct Links : OfStrips<Links<layout, directions>> {
+    __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
+        float *const falloff = shared_memory<float>();
+        if (threadIdx.x == 0)
+            *falloff = falloff_of(job.sigma, job.control->differences,
+                                  links_of(job.src.width, job.src.height, directions));
+        __syncthreads();
+        if (!inside)
+            return;
+        const Neighbourhood<layout, directions> here(job.src, x, y);
+#pragma unroll
+        for (int d = 0; d < directions / 2; d++) {
+            const float there = directions == 8 && d % 2 ? diagonal_unit : unit;
+            int capacities[strip];
+#pragma unroll
+            for (int i = 0; i < strip; i++)
+                capacities[i] = link_of(max(here.difference(i, d), 0), *falloff, there);
+            store_strip(job.links[d] + static_cast<std::int64_t>(y) * job.stride + x, capacities);
+        }
+    }
+};
+
+/// Capacities of terminals.
+template <Layout layout, SegmentModel kind>
+struct Terminals : OfStrips<Terminals<layout, kind>> {
+    struct Shared {
+        std::uint32_t present[2];
+        Gaussian mixture[2][components];
+    };
+
+    __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
+        auto &shared = *shared_memory<Shared>();
+        static_assert(sizeof(Shared) % 4 == 0 && offsetof(Model, present) == 0 &&
+                      offsetof(Model, mixture) == offsetof(Shared, mixture));
+        for (unsigned i = threadIdx.x; i < sizeof(Shared) / 4; i += Terminals::threads)
+            reinterpret_cast<unsigned *>(&shared)[i] =
+                reinterpret_cast<const unsigned *>(job.model)[i];
+        __syncthreads();
+        if (!inside)
+            return;
+        int values[strip];
+        const int length = load_colors<layout>(job.src, x, y, values, [&](const Color &c) {
+            return terminal_of(
+                preference<kind>(shared.present, shared.mixture, job.model->table, c), job.weight);
+        });
+#pragma unroll
+        for (int i = 0; i < strip; i++) {
+            const Known known = i < length ? job.known(x + i, y) : unknown;
+            if (known == known_background)
+                values[i] = -max_terminal;
+            else if (known == known_foreground)
+                values[i] = max_terminal;
+        }
+        store_strip(job.terminals + static_cast<std::int64_t>(y) * job.stride + x, values);
+    }
+};
+
+/// Calls Derived::paint(job, x, y) for all pixels, of which those beside each other belong to
+/// threads beside each other.
+template <class Derived>
+struct OfPixels {
+    using Job = PixelJob;
+    static constexpr int threads = paint_threads;
+
+    static dim3 grid(int width, int height) {
+        return dim3(blocks(width, threads), static_cast<unsigned>(height));
+    }
+    __device__ static void run(const Job &job) {
+        const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
+        if (x < job.src.width)
+            Derived::paint(job, x, y, job.mask.row<const std::uint8_t>(y)[x]);
+    }
+};
+
+/// The picture with its background grey and half as bright.
+template <Layout layout>
+struct PaintOverlay : OfPixels<PaintOverlay<layout>> {
+    __device__ static void paint(const PixelJob &job, int x, int y, int side) {
+        constexpr int channels = layout == Layout::rgb ? 3 : layout == Layout::rgbx ? 4 : 1;
+        const std::int64_t at = std::int64_t{x} * channels;
+        const auto *from = job.src.planes[0].row<const std::uint8_t>(y) + at;
+        const bool dims = side == seed_background;
+        std::uint8_t pixel[channels];
+#pragma unroll
+        for (int i = 0; i < channels; i++)
+            pixel[i] = from[i];
+        if (dims)
+            Overlay(channels, job.src.red, is_yuv(layout) ? job.src.yuv.luma_offset : 0).dim(pixel);
+        auto *to = job.dst.row<std::uint8_t>(y) + at;
+#pragma unroll
+        for (int i = 0; i < channels; i++)
+            to[i] = pixel[i];
+        if constexpr (is_yuv(layout))
+            if (x % 2 == 0 && y % 2 == 0)
+                paint_chroma(job, x / 2, y / 2, dims);
+    }
+
+  private:
+    __device__ static void paint_chroma(const PixelJob &job, int x, int y, bool dims) {
+        constexpr int sites = layout == Layout::nv12 ? 2 : 1;
+        for (int plane = 1; plane <= (layout == Layout::nv12 ? 1 : 2); plane++) {
+            const auto *from = job.src.planes[plane].row<const std::uint8_t>(y) + x * sites;
+            auto *to = job.chroma[plane - 1].row<std::uint8_t>(y) + x * sites;
+            for (int i = 0; i < sites; i++)
+                to[i] = dims ? neutral_chroma8 : from[i];
+        }
+    }
+};
+
+/// The picture with the mask as alpha.
+template <Layout layout>
+struct PaintCutout : OfPixels<PaintCutout<layout>> {
+    __device__ static void paint(const PixelJob &job, int x, int y, int side) {
+        const Color c = color_at<layout>(job.src, x, y);
+        auto *to = job.dst.row<std::uint8_t>(y) + 4 * std::int64_t{x};
+        const int first = job.dst_red ? c.blue : c.red, third = job.dst_red ? c.red : c.blue;
+        if (job.dst_in_words) {
+            *reinterpret_cast<Word *>(to) = first | c.green << 8 | third << 16 | Word(side) << 24;
+            return;
+        }
+        to[0] = static_cast<std::uint8_t>(first);
+        to[1] = static_cast<std::uint8_t>(c.green);
+        to[2] = static_cast<std::uint8_t>(third);
+        to[3] = static_cast<std::uint8_t>(side);
+    }
+};
+
+} // namespace gpv::cuda::segment

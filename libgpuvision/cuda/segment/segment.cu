@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Segmentation on CUDA: plans the kernels of segment_*.cuh round the cuts of the solver.
+//   Clear      counts and sums
+//   Count      how many pixels there are in each cell, by what is known of them
+//   FitModel   what is learned from that
+//   Contrast, Links  capacities between neighbours
+//   Terminals  capacities of pixels
+//   (the cut)
+//   PaintOverlay, PaintCutout
+// Each round counts, fits and makes terminals anew.
+#include "core/segment.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "cuda/run/operator.cuh"
+#include "cuda/segment/fit.cuh"
+
+namespace gpv::cuda {
+namespace {
+
+using namespace segment;
+
+/// Calls f<kind>().
+template <class F>
+void with_model(SegmentModel kind, F f) {
+    if (kind == SegmentModel::histogram)
+        f.template operator()<SegmentModel::histogram>();
+    else // means are mixtures of one component
+        f.template operator()<SegmentModel::gmm>();
+}
+
+class CudaSegment final : public CudaOperation<Segment> {
+  public:
+    explicit CudaSegment(const std::shared_ptr<Context> &context)
+        : CudaOperation(context), grey_staging_(device_), model_(context),
+          solver_(make_graphcut(context)) {
+        load<Clear>();
+        load<Fill<std::uint8_t>>();
+        load<FitModel>(sizeof(FitModel::Shared));
+        for (const Layout layout :
+             {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
+            with_layout(layout, [&]<Layout l> {
+                load<Count<l, false>>(Count<l, false>::shared_bytes);
+                load<Count<l, true>>(Count<l, true>::shared_bytes);
+                load<Contrast<l, 4>>();
+                load<Contrast<l, 8>>();
+                load<Links<l, 4>>(sizeof(float));
+                load<Links<l, 8>>(sizeof(float));
+                load<Terminals<l, SegmentModel::gmm>>(terminals_bytes);
+                load<Terminals<l, SegmentModel::histogram>>(terminals_bytes);
+                load<PaintOverlay<l>>();
+                load<PaintCutout<l>>();
+            });
+        model_.reserve(sizeof(Model), nullptr);
+    }
+    ~CudaSegment() override { finish(); }
+
+    void set_params(const SegmentParams &params) override {
+        if (params.model != params_.model)
+            forget_model();
+        params_ = params;
+    }
+    void forget_model() override { learned_ = false; }
+
+    void prepare(const SegmentRun &shapes) override {
+        end_last_run();
+        plan(nullptr, [&] { take(shapes); });
+        prepare_solver(nullptr);
+        reserve_host(shapes);
+        prepare_graphs(shapes, false);
+        if (params_.fit != SegmentFit::always)
+            prepare_graphs(shapes, true);
+    }
+
+    bool run(Stream stream, const SegmentRun &run) override {
+        return start(
+            "gpv_segment_run", stream, [&](cudaStream_t s) { run_captured(s, run); },
+            [&](cudaStream_t s) { enqueue(s, run); });
+    }
+
+    GraphcutFound found() const override { return solver_->found(); }
+
+  private:
+    using Kind = std::array<int, 3>; ///< width, height, connectivity
+    static constexpr std::size_t most_kinds = 64;
+    static constexpr std::size_t terminals_bytes =
+        sizeof(Terminals<Layout::gray, SegmentModel::gmm>::Shared);
+
+    // ---- results --------------------------------------------------------------------
+
+    void deliver() override {
+        CudaOperation::deliver();
+        grey_staging_.deliver();
+    }
+    void forget() override {
+        CudaOperation::forget();
+        grey_staging_.forget();
+    }
+
+    // ---- running --------------------------------------------------------------------
+
+    void run_captured(cudaStream_t stream, const SegmentRun &run) {
+        if (run.src.memory == Memory::host)
+            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
+                           "captured");
+        if (seeds_are_uploaded(run))
+            refuse_capture("seeds->memory is GPV_MEMORY_HOST; they have to be GPV_MEMORY_CUDA");
+        if (planned_bytes([&] { take(run); }) > scratch_.size() || !solver_is_ready())
+            refuse_capture("this run needs memory; call gpv_segment_prepare() first");
+        for_steps(
+            run, begins_learned(), [&] { sequence_.launch(stream); },
+            [&](bool last) { cut(stream, run, last); });
+    }
+
+    void enqueue(cudaStream_t stream, const SegmentRun &run) {
+        const bool from_host = run.src.memory == Memory::host;
+        if (from_host || seeds_are_uploaded(run))
+            end_last_run(); // it uses the staging memory
+        plan(stream, [&] { take(run); });
+        if (!solver_is_ready()) {
+            end_last_run(); // what it frees may be in use
+            prepare_solver(stream);
+        }
+        reserve_host(run);
+        completion_.follow(stream);
+        if (from_host)
+            staging_.upload(run.src, there_.src, stream);
+        if (seeds_are_uploaded(run))
+            grey_staging_.upload(*run.seeds, *there_.seeds, stream);
+        const bool learned = begins_learned();
+        if (!learned && params_.fit != SegmentFit::always) // those that follow make no graph
+            prepare_graphs(run, true);
+        learned_ = false; // should this fail
+        for_steps(
+            run, learned, [&] { graphs_.launch(sequence_, stream); },
+            [&](bool last) { cut(stream, run, last); });
+        learned_ = true;
+        if (from_host && run.mask)
+            grey_staging_.download(*there_.mask, stream);
+        if (from_host && run.dst)
+            staging_.download(*there_.dst, stream);
+        completion_.record(stream);
+        if (from_host && run.mask)
+            grey_staging_.expect(*there_.mask, *run.mask);
+        if (from_host && run.dst)
+            staging_.expect(*there_.dst, *run.dst);
+    }
+
+    /// Before any work is enqueued, so that the solver has all its memory by then.
+    void prepare_solver(Stream stream) {
+        std::vector<Kind> ready;
+        ready.swap(ready_); // if it fails, what it had may be gone
+        solver_->set_params(params_.cut);
+        solver_->prepare(links_image(), stream);
+        ready.erase(std::remove(ready.begin(), ready.end(), kind()), ready.end());
+        if (ready.size() == most_kinds)
+            ready.erase(ready.begin());
+        ready.push_back(kind());
+        ready_.swap(ready);
+    }
+    bool solver_is_ready() const {
+        return std::find(ready_.begin(), ready_.end(), kind()) != ready_.end();
+    }
+    Kind kind() const { return {there_.src.width, there_.src.height, params_.connectivity}; }
+
+    /// Whether the next run begins with what has been learned.
+    bool begins_learned() const { return learned_ && params_.fit != SegmentFit::always; }
+
+    static bool seeds_are_uploaded(const SegmentRun &run) {
+        return run.seeds && run.seeds->memory == Memory::host;
+    }
+
+    void reserve_host(const SegmentRun &run) {
+        if (seeds_are_uploaded(run))
+            grey_staging_.reserve_upload(*run.seeds);
+        if (run.src.memory != Memory::host)
+            return;
+        staging_.reserve_upload(run.src);
+        if (run.mask)
+            grey_staging_.reserve_download(*run.mask);
+        if (run.dst)
+            staging_.reserve_download(*run.dst);
+    }
+
+    void cut(cudaStream_t stream, const SegmentRun &run, bool last) {
+        GraphcutParams params = params_.cut;
+        params.certificate &= last;
+        solver_->set_params(params);
+        solver_->run(stream, {.terminals = terminals_image(),
+                              .links = links_image(),
+                              .mask = mask_,
+                              .result = last ? run.result : nullptr});
+    }
+
+    // ---- planning -------------------------------------------------------------------
+
+    /// Scratch of a run.
+    void take(const SegmentRun &run) {
+        there_ = run;
+        if (run.src.memory == Memory::host) {
+            there_.src = place(run.src);
+            if (run.mask)
+                there_.mask = place(*run.mask);
+            if (run.dst)
+                there_.dst = place(*run.dst);
+        }
+        if (seeds_are_uploaded(run))
+            there_.seeds = place(*run.seeds);
+        if (there_.mask) {
+            mask_ = luma_plane(*there_.mask);
+        } else {
+            mask_ = there_.src;
+            mask_.format = Format::gray8;
+            mask_ = place(mask_);
+        }
+        stride_ = static_cast<int>(round_up(run.src.width, pitch_alignment / sizeof(int)));
+        const std::size_t pixels = std::size_t(stride_) * run.src.height;
+        const std::size_t front =
+            stride_ + pitch_alignment / sizeof(int); // for planes of arcs back
+        terminals_ = carver_.take<int>(pixels);
+        for (int i = 0; i < params_.connectivity / 2; i++)
+            links_[i] = carver_.take<int>(pixels + front, front);
+        control_ = carver_.take<Control>(1);
+        labels_ = carver_.take<std::uint8_t>(3 * std::size_t{cells});
+        coarse_ = carver_.take<unsigned>(2 * std::size_t{table_cells});
+    }
+
+    Image terminals_image() const {
+        return plane_image(there_.src, Format::label32, terminals_, stride_ * sizeof(int));
+    }
+    Image links_image() const {
+        return segment::links_image(there_.src, params_.connectivity, links_,
+                                    stride_ * sizeof(int));
+    }
+
+    void prepare_graphs(const SegmentRun &run, bool learned) {
+        for_steps(
+            run, learned, [&] { graphs_.prepare(sequence_); }, [](bool) {});
+    }
+
+    /// Plans the kernels between cuts, and calls launch() for them and cut(last) in turn.
+    template <class Launch, class Cut>
+    void for_steps(const SegmentRun &run, bool learned, Launch launch, Cut cut) {
+        const int rounds = rounds_of(params_, learned);
+        const PixelJob job = pixel_job();
+        with_layout(layout_of(there_.src), [&]<Layout l> {
+            sequence_.clear();
+            add_clear();
+            add_links<l>(job);
+            for (int round = 0; round < rounds; round++) {
+                if (round > 0) {
+                    sequence_.clear();
+                    add_clear();
+                    add_fit<l, true>(job);
+                } else if (!learned) {
+                    add_fit<l, false>(job);
+                }
+                with_model(params_.model, [&]<SegmentModel kind> {
+                    add_pixels<Terminals<l, kind>>(job, terminals_bytes);
+                });
+                launch();
+                cut(round == rounds - 1);
+            }
+            sequence_.clear();
+            if (params_.fit == SegmentFit::adapt) {
+                add_clear();
+                add_fit<l, true>(job);
+            }
+            if (run.mask)
+                fill_chroma<std::uint8_t>(*there_.mask, neutral_chroma8);
+            if (run.dst && params_.paint == SegmentPaint::cutout)
+                add_pixels<PaintCutout<l>>(job);
+            else if (run.dst)
+                add_pixels<PaintOverlay<l>>(job);
+            if (!sequence_.launches().empty())
+                launch();
+        });
+    }
+
+    PixelJob pixel_job() const {
+        PixelJob job{};
+        job.src = colors_of(there_.src);
+        if (there_.seeds)
+            job.seeds = rows_of(there_.seeds->planes[0]);
+        job.mask = rows_of(mask_.planes[0]);
+        if (there_.dst) {
+            job.dst = rows_of(there_.dst->planes[0]);
+            for (int i = 1; i < there_.dst->plane_count(); i++)
+                job.chroma[i - 1] = rows_of(there_.dst->planes[i]);
+            job.dst_red = blue_first(there_.dst->format) ? 2 : 0;
+            job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
+        }
+        job.rect = there_.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
+        job.weight = params_.lambda * unit;
+        job.sigma = params_.sigma;
+        job.model = model();
+        job.control = control_;
+        job.terminals = terminals_;
+        std::copy_n(links_, std::size(links_), job.links);
+        job.stride = stride_;
+        return job;
+    }
+    Model *model() const { return reinterpret_cast<Model *>(model_.data()); }
+
+    template <class Kernel>
+    void add_pixels(const PixelJob &job, std::size_t shared = 0) {
+        add<Kernel>(Kernel::grid(job.src.width, job.src.height), job, shared);
+    }
+
+    void add_clear() {
+        add<Clear>(dim3(blocks(Clear::words, Clear::threads * clear_words)),
+                   {.control = reinterpret_cast<uint4 *>(control_)});
+    }
+
+    template <Layout layout>
+    void add_links(const PixelJob &job) {
+        const bool four = params_.connectivity == 4;
+        if (params_.sigma == 0)
+            four ? add_pixels<Contrast<layout, 4>>(job) : add_pixels<Contrast<layout, 8>>(job);
+        four ? add_pixels<Links<layout, 4>>(job, sizeof(float))
+             : add_pixels<Links<layout, 8>>(job, sizeof(float));
+    }
+
+    template <Layout layout, bool of_cut>
+    void add_fit(const PixelJob &job) {
+        using Kernel = Count<layout, of_cut>;
+        const std::int64_t strips = std::int64_t{strips_of_row(job.src.width)} * job.src.height;
+        const std::int64_t most = std::int64_t{count_blocks} * device_.multiprocessors();
+        const std::int64_t grid = std::min(most, (strips + Kernel::threads - 1) / Kernel::threads);
+        add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
+        add_together<FitModel>(dim3(device_.multiprocessors()),
+                               {.kind = params_.model,
+                                .continues = of_cut,
+                                .control = control_,
+                                .model = model(),
+                                .labels = labels_,
+                                .coarse = coarse_},
+                               sizeof(FitModel::Shared));
+    }
+
+    SegmentParams params_;
+    Staging grey_staging_; ///< of seeds and of the mask
+    Buffer model_;
+    bool learned_ = false;
+    std::unique_ptr<Graphcut> solver_;
+    std::vector<Kind> ready_; ///< what the solver has memory for
+
+    // Of the run that is planned.
+    SegmentRun there_{}; ///< with the images on the device
+    Image mask_{};       ///< as GRAY8, whether it is wanted or not
+    int stride_ = 0;     ///< of terminals and links, pixels
+    int *terminals_ = nullptr, *links_[4] = {};
+    Control *control_ = nullptr;
+    std::uint8_t *labels_ = nullptr;
+    unsigned *coarse_ = nullptr;
+};
+
+} // namespace
+
+std::unique_ptr<Segment> make_segment(std::shared_ptr<Context> context) {
+    return std::make_unique<CudaSegment>(context);
+}
+
+} // namespace gpv::cuda
