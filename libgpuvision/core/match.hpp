@@ -184,6 +184,9 @@ struct OutlineDrawing {
     Color color;
 };
 
+/// dst is in host memory.
+void draw_outline(const OutlineDrawing &drawing);
+
 // ---- operator -----------------------------------------------------------------------
 
 /// One backend's operator. Buffers come checked: reachable, with room, disjoint where they have to
@@ -201,9 +204,7 @@ class Match : public Operation {
 
 namespace cpu {
 std::unique_ptr<Match> make_match(std::shared_ptr<Context> context);
-/// dst is in host memory.
-void draw_outline(const OutlineDrawing &drawing);
-} // namespace cpu
+}
 namespace cuda {
 std::unique_ptr<Match> make_match(std::shared_ptr<Context> context);
 }

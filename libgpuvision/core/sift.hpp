@@ -558,6 +558,9 @@ struct SiftDrawing {
     Color color;
 };
 
+/// dst is in host memory.
+void draw_keypoints(const SiftDrawing &drawing, std::span<const Keypoint> keypoints);
+
 // ---- operator -----------------------------------------------------------------------
 
 /// What one run reads and writes.
@@ -596,9 +599,7 @@ class Sift : public Operation {
 
 namespace cpu {
 std::unique_ptr<Sift> make_sift(std::shared_ptr<Context> context);
-/// dst is in host memory.
-void draw_keypoints(const SiftDrawing &drawing, std::span<const Keypoint> keypoints);
-} // namespace cpu
+}
 namespace cuda {
 std::unique_ptr<Sift> make_sift(std::shared_ptr<Context> context);
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// core/sift.hpp, cpu/sift_draw.cpp: the marks of keypoints, by the definition in sift.h.
+// core/sift.hpp, core/sift_draw.cpp: the marks of keypoints, by the definition in sift.h.
 #include "core/sift.hpp"
 
 #include <algorithm>
@@ -158,7 +158,7 @@ START_TEST(odd_keypoints_are_harmless) {
                 for (const SiftStyle style : {SiftStyle::points, SiftStyle::rich}) {
                     Canvas canvas(Format::i420, 33, 17);
                     const Keypoint keypoint = at(place, 8, sigma, angle);
-                    gpv::cpu::draw_keypoints({canvas.image, style, orange}, {&keypoint, 1});
+                    gpv::draw_keypoints({canvas.image, style, orange}, {&keypoint, 1});
                 }
 }
 END_TEST
@@ -191,7 +191,7 @@ START_TEST(pictures_have_the_marks) {
             for (const auto &[x, y] : pixels)
                 if (x >= 0 && y >= 0 && x < 37 && y < 31)
                     sites.emplace(x / 2, y / 2);
-            gpv::cpu::draw_keypoints({canvas.image, style, orange}, keypoints);
+            gpv::draw_keypoints({canvas.image, style, orange}, keypoints);
             for (int p = 0; p < canvas.image.plane_count(); p++) {
                 const gpv::PlaneShape shape = canvas.image.shape(p);
                 const int first = p == 0 ? 0 : p; // of the bytes
@@ -206,7 +206,7 @@ START_TEST(pictures_have_the_marks) {
                         }
             }
             std::vector<Keypoint> reversed(keypoints.rbegin(), keypoints.rend());
-            gpv::cpu::draw_keypoints({backwards.image, style, orange}, reversed);
+            gpv::draw_keypoints({backwards.image, style, orange}, reversed);
             ck_assert(backwards.bytes == canvas.bytes);
         }
 }

@@ -75,7 +75,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
             },
             [&](cudaStream_t s) {
                 if (host)
-                    return cpu::draw_outline(drawing);
+                    return draw_outline(drawing);
                 completion_.follow(s);
                 add_draw(drawing);
                 graphs_.launch(sequence_, s);

@@ -209,8 +209,8 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     void deliver_all() {
         deliver_pending();
         if (pending_drawing_)
-            cpu::draw_keypoints(*pending_drawing_, {reinterpret_cast<Keypoint *>(drawn_.data()),
-                                                    static_cast<std::size_t>(report().drawn)});
+            draw_keypoints(*pending_drawing_, {reinterpret_cast<Keypoint *>(drawn_.data()),
+                                               static_cast<std::size_t>(report().drawn)});
         pending_drawing_.reset();
     }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/match.hpp"
 
-namespace gpv::cpu {
+namespace gpv {
 
 void draw_outline(const OutlineDrawing &drawing) {
     const Image &dst = drawing.dst;
@@ -19,4 +19,4 @@ void draw_outline(const OutlineDrawing &drawing) {
         }
 }
 
-} // namespace gpv::cpu
+} // namespace gpv

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/sift.hpp"
 
-namespace gpv::cpu {
+namespace gpv {
 
 void draw_keypoints(const SiftDrawing &drawing, std::span<const Keypoint> keypoints) {
     const Ink ink(drawing.dst, drawing.color);
@@ -12,4 +12,4 @@ void draw_keypoints(const SiftDrawing &drawing, std::span<const Keypoint> keypoi
         Mark(keypoint, drawing.style).draw(0, 1, [&](int x, int y) { ink.put(x, y, row); });
 }
 
-} // namespace gpv::cpu
+} // namespace gpv
