@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Windows of pixels round keypoints.
+#pragma once
+
+#include <algorithm>
+
+#include "core/sift.hpp"
+#include "cpu/sift_parts.hpp"
+
+namespace gpv::cpu::sift {
+
+/// No window round a keypoint reaches further, at the greatest sigma and the least layers.
+inline constexpr int most_reach = 127;
+
+/// gaussian_at() for pixels of a window, by their distance from its middle in x or in y.
+struct Weights {
+    float values[2 * most_reach + 1 + most_lanes];
+
+    Weights(int radius, float sigma) {
+        for (int i = 0; i <= radius; i++)
+            values[most_reach - i] = values[most_reach + i] = gaussian_at(i, sigma);
+        std::fill_n(values + most_reach + radius + 1, most_lanes, 0.0f);
+    }
+    const float *middle() const { return values + most_reach; }
+};
+
+/// Pixels of a window from first to last.
+struct Range {
+    int first, last;
+
+    /// Those where gradients can be computed.
+    static Range of(int middle, int radius, int size) {
+        return {std::max(-radius, 1 - middle), std::min(radius, size - 2 - middle)};
+    }
+    /// Leaves out those where |offset + i slope| is more than 2.5 for sure.
+    void narrow(float offset, float slope) {
+        constexpr float steep = 1e-3f; // or else the quotients are not exact to a pixel
+        if (!(slope > steep || slope < -steep))
+            return;
+        const float middle = -offset / slope, half = 2.5f / (slope < 0 ? -slope : slope);
+        const auto limit = [](float x) { return static_cast<int>(std::clamp(x, -1e4f, 1e4f)); };
+        first = std::max(first, limit(middle - half) - 1);
+        last = std::min(last, limit(middle + half) + 1);
+    }
+};
+
+/// Rows of a window lie in different pages; they are asked for so many rows ahead.
+inline constexpr int window_rows_ahead = 8;
+
+/// The columns of each row of a window where pixels can count. Found before there is a vector: such
+/// plain code between instructions on long vectors takes many times as long.
+struct WindowColumns {
+    Range rows;
+    Range columns[2 * most_reach + 2 + window_rows_ahead];
+
+    WindowColumns(const Window &window, int width, int height)
+        : rows(Range::of(window.y, window.radius, height)) {
+        for (int dy = rows.first - 1; dy <= rows.last + window_rows_ahead; dy++) {
+            const float y = static_cast<float>(dy);
+            Range &own = columns[dy - rows.first + 1];
+            own = Range::of(window.x, window.radius, width);
+            own.narrow(-y * window.sin_cells, window.cos_cells);
+            own.narrow(y * window.cos_cells, window.sin_cells);
+        }
+    }
+    /// From the row before the first one to window_rows_ahead behind the last one.
+    const Range &of(int dy) const { return columns[dy - rows.first + 1]; }
+};
+
+} // namespace gpv::cpu::sift
