@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpuvisionfilter_private.h"
+
+#include <algorithm>
+
+namespace gpu_vision_filter {
+namespace {
+
+struct PoolWishes {
+    GstCaps *caps;
+    guint size, min, max;
+    bool video_meta;
+};
+
+/* On success size is that of the pool's buffers, which may be more. */
+bool configure_pool(GstGpuVisionFilter *self, GstBufferPool *pool, PoolWishes &wishes) {
+    GstStructure *config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_set_params(config, wishes.caps, wishes.size, wishes.min, wishes.max);
+    if (wishes.video_meta && gst_buffer_pool_has_option(pool, GST_BUFFER_POOL_OPTION_VIDEO_META))
+        gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
+    if (is_cuda_memory(wishes.caps))
+        private_of(self)->cuda->configure(config);
+    if (!gst_buffer_pool_set_config(pool, config))
+        return false;
+    config = gst_buffer_pool_get_config(pool);
+    gst_buffer_pool_config_get_params(config, nullptr, &wishes.size, nullptr, nullptr);
+    gst_structure_free(config);
+    return true;
+}
+
+/* NULL where there is no memory for it. */
+GstBufferPool *make_pool(GstGpuVisionFilter *self, PoolWishes &wishes) {
+    GstBufferPool *pool = is_cuda_memory(wishes.caps) ? private_of(self)->cuda->new_pool()
+                                                      : gst_video_buffer_pool_new();
+    if (pool && !configure_pool(self, pool, wishes))
+        gst_clear_object(&pool);
+    return pool;
+}
+
+} // namespace
+
+gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery *query) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    GstCaps *caps = nullptr;
+    gboolean need_pool = FALSE;
+    GstVideoInfo info;
+    if (wanted_output(self).pixels != GST_GPU_VISION_PIXELS_NEW) /* downstream gets these buffers */
+        return base_class()->propose_allocation(trans, nullptr, query);
+    gst_query_parse_allocation(query, &caps, &need_pool);
+    if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
+        !takes(self, trans->sinkpad, caps) ||
+        !base_class()->propose_allocation(trans, decide, query))
+        return FALSE;
+    PoolWishes wishes = {caps, static_cast<guint>(info.size), 0, 0, true};
+    GstBufferPool *pool = need_pool ? make_pool(self, wishes) : nullptr;
+    gst_query_add_allocation_pool(query, pool, wishes.size, 0, 0);
+    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+    gst_clear_object(&pool);
+    return TRUE;
+}
+
+/* Downstream's pool if it offers one that fits, else our own. */
+gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    GstVideoInfo info;
+    GstBufferPool *pool = nullptr;
+    PoolWishes wishes = {};
+    const bool offered = gst_query_get_n_allocation_pools(query) > 0;
+    gst_query_parse_allocation(query, &wishes.caps, nullptr);
+    if (!wishes.caps || !gst_video_info_from_caps(&info, wishes.caps))
+        return FALSE;
+    if (offered)
+        gst_query_parse_nth_allocation_pool(query, 0, &pool, &wishes.size, &wishes.min,
+                                            &wishes.max);
+    wishes.size = std::max(wishes.size, static_cast<guint>(info.size));
+    wishes.video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+    if (pool && is_cuda_memory(wishes.caps) && !private_of(self)->cuda->shares(pool))
+        gst_clear_object(&pool);
+    if (pool && !configure_pool(self, pool, wishes))
+        gst_clear_object(&pool);
+    if (!pool) {
+        wishes.max = 0; /* it was the limit of a pool that is not used */
+        pool = make_pool(self, wishes);
+    }
+    if (!pool) {
+        post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), gst_caps_to_string(wishes.caps));
+        return FALSE;
+    }
+    if (offered)
+        gst_query_set_nth_allocation_pool(query, 0, pool, wishes.size, wishes.min, wishes.max);
+    else
+        gst_query_add_allocation_pool(query, pool, wishes.size, wishes.min, wishes.max);
+    gst_object_unref(pool);
+    return base_class()->decide_allocation(trans, query);
+}
+
+} // namespace gpu_vision_filter

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "gstgpuvisionfilter_private.h"
+
+#include <chrono>
+#include <iterator>
+#include <optional>
+
+#include "gstgpuvisionframe.h"
+#include "gstgpuvisionmeta.h"
+
+namespace gpu_vision_filter {
+namespace {
+
+/* Sources of raw bytes open a segment in bytes, in which a time means nothing. */
+template <auto Convert>
+GstClockTime to_time(const GstSegment &segment, GstClockTime time) {
+    return segment.format == GST_FORMAT_TIME ? Convert(&segment, GST_FORMAT_TIME, time)
+                                             : GST_CLOCK_TIME_NONE;
+}
+
+/* Frames of another CUDA context are processed where they are: everything is made anew there. */
+void follow_context(GstGpuVisionFilter *self, GstBuffer *buffer) {
+    auto *priv = private_of(self);
+    if (priv->cuda->holds(buffer) || !priv->cuda->can_adopt(buffer, wanted_device(self)))
+        return;
+    GST_INFO_OBJECT(self, "taking over the CUDA context of the input");
+    close_library(self);
+    if (!priv->cuda->adopt(buffer))
+        post_error(self, error_kind(GPV_ERR_DEVICE),
+                   g_strdup("no stream in the CUDA context of the input"));
+    else if (open_library(self)) {
+        if (priv->cuda->is_open())
+            return gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+        close_library(self); /* it would compute on the CPU */
+        post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup(priv->log_error));
+    }
+}
+
+/* Of a pool that has no memory left, core says nothing on the bus. */
+GstFlowReturn acquire_output_buffer(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer **out) {
+    const GstFlowReturn flow =
+        base_class()->prepare_output_buffer(GST_BASE_TRANSFORM(self), in, out);
+    if (flow == GST_FLOW_ERROR)
+        post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY),
+                   g_strdup("the buffer pool gave no buffer for the output frame"));
+    return flow;
+}
+
+} // namespace
+
+void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
+    const GstClockTime time =
+        to_time<gst_segment_to_stream_time>(trans->segment, GST_BUFFER_PTS(buffer));
+    if (GST_CLOCK_TIME_IS_VALID(time))
+        gst_object_sync_values(GST_OBJECT(trans), time);
+    if (private_of(trans)->cuda_frames)
+        follow_context(GST_GPU_VISION_FILTER(trans), buffer);
+}
+
+/* To add metadata the frame has to be writable, but not its pixels. */
+GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    auto *priv = private_of(self);
+    priv->output = output_of_caps(self);
+    const GstGpuVisionPixels pixels = output_at(self, priv->output).pixels;
+    const bool writable = gst_buffer_is_writable(in);
+    if (pixels == GST_GPU_VISION_PIXELS_KEPT)
+        *out = writable ? in : gst_buffer_copy(in);
+    else if (pixels == GST_GPU_VISION_PIXELS_DRAWN && writable &&
+             gst_buffer_is_all_memory_writable(in))
+        *out = in;
+    else
+        return acquire_output_buffer(self, in, out);
+    return GST_FLOW_OK;
+}
+
+namespace {
+
+void record_time(GstGpuVisionFilter *self, gdouble us) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    auto &times = priv->times;
+    times.recent[times.frames++ % std::size(times.recent)] = us;
+    times.last = us;
+    times.sum += us;
+    if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames) {
+        times.uploads++;
+        times.downloads +=
+            output_at(self, priv->output).pixels == GST_GPU_VISION_PIXELS_NEW ? 1 : 0;
+    }
+    GST_OBJECT_UNLOCK(self);
+}
+
+gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
+                   const GstGpuVisionCuda::Queue &queue) {
+    using Clock = std::chrono::steady_clock;
+    const auto begin = Clock::now();
+    auto *priv = private_of(self);
+    priv->finished = false;
+    gpv_status status = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
+    if (!priv->finished || status != GPV_OK) { /* what was enqueued before a failure counts, too */
+        const gpv_status ended = queue.wait
+                                     ? gpv_stream_sync(priv->context, queue.stream)
+                                     : gpv_stream_follow(priv->context, queue.leader, queue.stream);
+        status = status == GPV_OK ? ended : status;
+    }
+    if (status == GPV_OK)
+        record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
+    return status;
+}
+
+/* What the library is given of a frame. */
+class MappedPair {
+  public:
+    /* Memory is mapped once: for reading, and at the same time for writing, it cannot be. */
+    MappedPair(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
+               const GstGpuVisionPlace &place)
+        : pixels(output_at(self, private_of(self)->output).pixels), in_place(in == out),
+          src(private_of(self)->in_info, in,
+              in_place && pixels == GST_GPU_VISION_PIXELS_DRAWN ? GST_MAP_READWRITE : GST_MAP_READ,
+              place) {
+        if (pixels != GST_GPU_VISION_PIXELS_KEPT && !in_place)
+            dst.emplace(private_of(self)->out_info, out, GST_MAP_WRITE, place);
+    }
+
+    bool has_src() const { return static_cast<bool>(src); }
+    bool has_dst() const { return !dst || *dst; }
+    const gpv_image *from() const { return src.view(); }
+    const gpv_image *to() const {
+        if (pixels == GST_GPU_VISION_PIXELS_KEPT)
+            return nullptr;
+        return in_place ? src.view() : dst->view();
+    }
+    /* What is drawn over has to be there. */
+    bool copy(GstGpuVisionCuda &cuda, gpv_stream stream) {
+        if (pixels != GST_GPU_VISION_PIXELS_DRAWN || in_place)
+            return true;
+        return src.view()->memory == GPV_MEMORY_CUDA ? cuda.copy(src, *dst, stream)
+                                                     : dst->copy(src);
+    }
+
+  private:
+    const GstGpuVisionPixels pixels;
+    const bool in_place;
+    const GstGpuVisionFrame src;
+    std::optional<GstGpuVisionFrame> dst;
+};
+
+/* Where pixels are kept or drawn, out is in, or shares its memory. */
+gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results,
+                         bool meta) {
+    auto *priv = private_of(self);
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    const bool cuda = priv->cuda_frames;
+    if (!priv->context) /* follow_context() has said why */
+        return FALSE;
+    if (cuda && !(priv->cuda->holds(in) && priv->cuda->holds(out))) {
+        GST_ELEMENT_ERROR(self, STREAM, FAILED,
+                          ("The %s buffer is not CUDAMemory of the device in use.",
+                           priv->cuda->holds(in) ? "output" : "input"),
+                          ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
+        return FALSE;
+    }
+    if (klass->examine && !klass->examine(self, in, &priv->in_info))
+        return FALSE;
+    MappedPair frames(self, in, out, cuda ? priv->cuda->place() : GstGpuVisionPlace{});
+    if (!frames.has_src() || !frames.has_dst()) {
+        GST_ELEMENT_ERROR(self, STREAM, FAILED,
+                          ("The %s buffer does not hold the frame that its caps describe.",
+                           frames.has_src() ? "output" : "input"),
+                          ("%" GST_PTR_FORMAT, frames.has_src() ? out : in));
+        return FALSE;
+    }
+    const gpv_stream own = priv->cuda->stream();
+    const GstGpuVisionCuda::Queue queue =
+        cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{own, own, true};
+    if (const gpv_status status = gpv_stream_follow(priv->context, queue.stream, queue.leader);
+        status != GPV_OK) {
+        post_library_error(self, status);
+        return FALSE;
+    }
+    if (!frames.copy(*priv->cuda, queue.stream)) {
+        post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
+        return FALSE;
+    }
+    const gpv_status status = process(
+        self, {queue.stream, frames.from(), frames.to(), priv->output, results, meta}, queue);
+    if (status != GPV_OK)
+        post_library_error(self, status);
+    return status == GPV_OK;
+}
+
+/* Takes the results. */
+void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results) {
+    const GstSegment &segment = GST_BASE_TRANSFORM(self)->segment;
+    const GstClockTime time = GST_BUFFER_PTS(buffer);
+    gst_structure_set(results, "timestamp", GST_TYPE_CLOCK_TIME, time, "stream-time",
+                      GST_TYPE_CLOCK_TIME, to_time<gst_segment_to_stream_time>(segment, time),
+                      "running-time", GST_TYPE_CLOCK_TIME,
+                      to_time<gst_segment_to_running_time>(segment, time), "duration",
+                      GST_TYPE_CLOCK_TIME, GST_BUFFER_DURATION(buffer), nullptr);
+    gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
+}
+
+} // namespace
+
+GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const bool attach = priv->attach_meta, post = priv->post_messages;
+    GST_OBJECT_UNLOCK(self);
+    if (!process_buffers(self, in, out, attach || post, attach))
+        return GST_FLOW_ERROR;
+    if (!attach && !post)
+        return GST_FLOW_OK;
+    GstStructure *results =
+        attach ? gst_gpu_vision_meta_add(out, klass->name) : gst_structure_new_empty(klass->name);
+    klass->write_results(self, results);
+    if (post)
+        post_results(self, out, attach ? gst_structure_copy(results) : results);
+    if (attach && klass->annotate)
+        klass->annotate(self, out, results);
+    return GST_FLOW_OK;
+}
+
+/* Size and geometry stay, so whatever describes the frame still holds. */
+gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta, GstBuffer *) {
+    return !gst_meta_api_type_has_tag(
+        meta->info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR));
+}
+
+} // namespace gpu_vision_filter

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the files of the base class share. */
+#pragma once
+
+#include "gstgpuvisioncuda.h"
+#include "gstgpuvisionfilter.h"
+
+GST_DEBUG_CATEGORY_EXTERN(gpuvision_debug);
+#define GST_CAT_DEFAULT gpuvision_debug
+
+/* Times of the library, for the stats property. */
+struct GstGpuVisionTimes {
+    guint64 frames;
+    guint64 uploads;      /* frames taken to a CUDA device */
+    guint64 downloads;    /* images taken back */
+    gdouble last, sum;    /* us */
+    gdouble recent[1024]; /* us, a ring */
+};
+
+struct GstGpuVisionFilterPrivate {
+    /* Properties and stats, under the object lock. */
+    gint backend;
+    gint device;
+    gboolean post_messages;
+    gboolean attach_meta;
+    guint wanted_output;
+    guint output_changes;
+    gpv_backend running;     /* AUTO: not started yet */
+    gboolean no_cuda_memory; /* started without it */
+    gchar *device_name;
+    GstGpuVisionTimes times;
+
+    GstGpuVisionCuda *cuda; /* open while CUDAMemory can be taken */
+    gpv_context *context;
+    gchar *log_error; /* last error line of the library */
+    GstCaps *refused; /* caps whose refusal has been posted */
+    GstVideoInfo in_info, out_info;
+    bool cuda_frames; /* those of the caps */
+    guint output;     /* of the frame at hand */
+    bool finished;    /* by process() itself */
+};
+
+#define GPU_VISION_SIZES                                                                           \
+    "width = (int) [ 1, 32767 ], height = (int) [ 1, 32767 ], "                                    \
+    "framerate = (fraction) [ 0, max ]"
+
+namespace gpu_vision_filter {
+
+GstGpuVisionFilterPrivate *private_of(gpointer self);
+GstBaseTransformClass *base_class();
+
+extern const GEnumValue backends[];
+
+/* ---- errors and backend, in gstgpuvisionfilter_backend.cpp ---- */
+
+struct ErrorKind {
+    GQuark domain;
+    gint code;
+    const gchar *text;
+};
+
+/* As a default argument, the place of the call. Clang 14 has no std::source_location. */
+struct Location {
+    const char *file = __builtin_FILE();
+    const char *function = __builtin_FUNCTION();
+    int line = __builtin_LINE();
+};
+
+ErrorKind error_kind(gpv_status status);
+void post_error(GstGpuVisionFilter *self, const ErrorKind &kind, gchar *debug,
+                const Location &from = {});
+void post_library_error(GstGpuVisionFilter *self, gpv_status status, const Location &from = {});
+bool open_library(GstGpuVisionFilter *self, const Location &from = {});
+void close_library(GstGpuVisionFilter *self);
+gint wanted_device(GstGpuVisionFilter *self);
+bool offers_cuda_memory(GstGpuVisionFilter *self);
+gboolean start(GstBaseTransform *trans);
+gboolean stop(GstBaseTransform *trans);
+void set_context(GstElement *element, GstContext *context);
+
+/* ---- outputs and caps, in gstgpuvisionfilter_caps.cpp ---- */
+
+const GstGpuVisionOutput &output_at(GstGpuVisionFilter *self, guint index);
+const GstGpuVisionOutput &wanted_output(GstGpuVisionFilter *self);
+GstVideoFormat format_of(const GstGpuVisionOutput &output, bool cuda);
+guint output_of_caps(GstGpuVisionFilter *self);
+GstCaps *caps_of_format(GstVideoFormat format, bool cuda);
+bool is_cuda_memory(const GstCapsFeatures *features);
+bool is_cuda_memory(const GstCaps *caps);
+bool takes(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps);
+gboolean query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query);
+GstCaps *transform_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps,
+                        GstCaps *filter);
+gboolean accept_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps);
+GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpointer self);
+gboolean set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out);
+
+/* ---- pools, in gstgpuvisionfilter_allocation.cpp ---- */
+
+gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery *query);
+gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query);
+
+/* ---- frames, in gstgpuvisionfilter_frame.cpp ---- */
+
+void before_transform(GstBaseTransform *trans, GstBuffer *buffer);
+GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out);
+GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out);
+gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta, GstBuffer *);
+
+} // namespace gpu_vision_filter
