@@ -2,16 +2,13 @@
 """tests/tools/closure.py finds what a program is made of: of what was built, every file that a compiler has
 read, and every file that has a symbol which another one of the library, or a test, asks for. And its hash
 changes with what a program does, not with comments."""
-import os
-import re
-import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 top, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(top / "tests/tools"))
 from closure import C_FAMILY, Sources, c_tokens, line_tokens, meaning
+from objects import missing_program, read_by_compilers, symbols
 
 assert c_tokens("f(a, // b\n  'x');") == c_tokens("/* c */ f(a,'x');") != c_tokens("f(a, 'y');")
 assert c_tokens('x = "/*" R"(//)" 1\'000;') != c_tokens('x = "/*" R"()" 1\'000;')
@@ -30,41 +27,22 @@ assert {"libgpuvision/cuda/erode/erode.cu", "libgpuvision/api/erode.cpp", "libgp
         "libgpuvision/cpu/device.cpp", "libgpuvision/cuda/device.cu", "tests/parity/parity.hpp"} <= erode
 assert not [name for name in erode if "kmeans" in name or "stubs" in name], erode
 
-for program in "nm", "ninja":
-    if not shutil.which(program):
-        print(f"not compared with a build: there is no {program}")
-        sys.exit(77)
+if missing_program():
+    print(f"not compared with a build: there is no {missing_program()}")
+    sys.exit(77)
 
 
-def read_by_compilers():
-    """(object, files of the project, the source first), of what is built."""
-    listed = subprocess.run(["ninja", "-C", build, "-t", "deps"], check=True, text=True, capture_output=True)
-    for part in listed.stdout.split("\n\n"):
-        built, *lines = part.strip("\n").split("\n")
-        built = build / re.sub(r": #deps .*", "", built)
-        paths = [Path(os.path.normpath(build / line.strip())) for line in lines]
-        names = [path.relative_to(top).as_posix() for path in paths if top in path.parents]
+def compiled():
+    """(object, files of the project that its compiler has read, the source first), of what is built."""
+    for path, paths in read_by_compilers(build):
+        names = [name.relative_to(top).as_posix() for name in paths if top in name.parents]
         names = [name for name in names if name in sources.names]
         # Not what the emulation's programs are made of: its sources stand in the build folder.
-        if built.exists() and names and paths[0] == top / names[0] and Path(names[0]).suffix in C_FAMILY:
-            yield built, names
+        if names and paths[0] == top / names[0] and Path(names[0]).suffix in C_FAMILY:
+            yield path, names
 
 
-def symbols(objects):
-    """{object: (those that it has alone, those that it asks for)}"""
-    found = {path: (set(), set()) for path in objects}
-    listed = subprocess.run(["nm", "-A", "-P", *objects], check=True, text=True, capture_output=True).stdout
-    for line in listed.split("\n"):
-        path, _, rest = line.partition(": ")
-        name, kind, *_ = *rest.split(" "), "", ""
-        if kind in tuple("TDBR"):
-            found[Path(path)][0].add(name)
-        elif kind == "U":
-            found[Path(path)][1].add(name)
-    return found
-
-
-built = dict(read_by_compilers())
+built = dict(compiled())
 source = {path: names[0] for path, names in built.items()}
 library = [path for path in built if source[path].startswith("libgpuvision/")]
 if not library:
@@ -75,11 +53,13 @@ for path, names in built.items():
     closed = sources.closure([names[0]])
     faults |= {f"{names[0]}: closure() has not {name}, which the compiler has read" for name in names
                if name not in closed and not name.startswith(("include/", "tests/simt/toolkit/"))}
-asked = symbols(built)
-owner = {name: source[path] for path in library for name in asked[path][0]}
-for path, (_, wanted) in asked.items():
+kinds = symbols(built)
+owner = {name: source[path] for path in library for name, kind in kinds.get(path, {}).items()
+         if kind in tuple("TDBR")}
+for path, has in kinds.items():
     closed = sources.closure([source[path]])
-    faults |= {f"{source[path]}: closure() has not {owner[name]}, which has {name}" for name in wanted
-               if name in owner and owner[name] not in closed and not owner[name].endswith("/stubs.cpp")}
+    faults |= {f"{source[path]}: closure() has not {owner[name]}, which has {name}" for name, kind in has.items()
+               if kind == "U" and name in owner and owner[name] not in closed and
+               not owner[name].endswith("/stubs.cpp")}
 print("\n".join(sorted(faults)) or f"{len(built)} objects, {len(library)} of the library: no fault")
 sys.exit(bool(faults))

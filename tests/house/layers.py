@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrows point down only: who may include what."""
+"""Arrows point down only: who may include what, and, of the library's objects that are built, who may ask for
+what another one has.
+
+usage: layers.py SOURCE BUILD
+"""
 import re
 import sys
 from pathlib import Path
+
+sys.path.insert(0, str(Path(sys.argv[1]).resolve() / "tests/tools"))
+from objects import missing_program, parse_symbols, read_by_compilers, symbols
 
 # What an include belongs to, by its spelling. What matches nothing is a
 # standard or test library, or a neighbour in the same folder.
@@ -34,6 +41,9 @@ MAY = { # the longest matching folder counts
     "tests/unit": {"gpuvision", "api", "core", "cpu", "threads and vectors", "gstreamer", "elements"},
     "tests/simt": {"gpuvision", "core", "cuda", "toolkit"}, # the CUDA sources on the CPU
 }
+# What they ask a backend for, by its name: core for its device, as core/backends.hpp says, and api for its
+# operators, as core/<stem>.hpp does.
+BACKEND = {"api": r"make_(?!device)[a-z]+|available", "core": r"make_device|available"}
 
 
 def kind_of(name):
@@ -55,6 +65,38 @@ def faults_of(path, text):
             if kind_of(name) and kind_of(name) not in allowed]
 
 
+def calls_of(objects):
+    """objects: (source, {symbol: kind}). Faults, and how many symbols are asked for across layers."""
+    layer = {source: source.split("/")[1] for source, _ in objects}
+    owners, faults, crossings = {}, set(), 0
+    for source, kinds in objects:
+        for name, kind in kinds.items():
+            if "gpv" in name and (kind == "u" or kind.isupper() and kind != "U"):
+                owners.setdefault(name, set()).add(source)
+    for source, kinds in objects:
+        for name in (name for name, kind in kinds.items() if kind == "U" and name in owners):
+            layers = {layer[owner] for owner in owners[name]}
+            crossings += layer[source] not in layers
+            backend = re.match(r"_ZN3gpv(?:3cpu|4cuda)\d+(\w+?)E", name)
+            if backend and re.fullmatch(BACKEND.get(layer[source], ""), backend[1]):
+                continue
+            if not layers & rule_of(source):
+                faults.add(f"{source} asks for {name}, which {', '.join(sorted(owners[name]))} has: that is above it "
+                           "or beside it")
+    return sorted(faults), crossings
+
+
+def compiled(top, build):
+    """(source, {symbol: kind}) of the library's objects, with those of the kernels that the emulation has
+    compiled, whose sources in the build folder include those of the library."""
+    sources = {}
+    for path, read in read_by_compilers(build):
+        names = [name.relative_to(top).as_posix() for name in read if top in name.parents and build not in name.parents]
+        if names and re.match(r"libgpuvision/\w+/\w+\.(cpp|cu)$", names[0]) and (top / names[0]).exists():
+            sources[path] = names[0]
+    return [(sources[path], kinds) for path, kinds in symbols(list(sources)).items()]
+
+
 for path, name in (("libgpuvision/core/x.cpp", "api/guard.hpp"), ("libgpuvision/cpu/x.cpp", "cuda/x.hpp"),
                    ("libgpuvision/core/x.cpp", "gpuvision/types.h"), ("gst/x.cpp", "core/image.hpp"),
                    ("libgpuvision/api/x.cpp", "cuda_runtime.h"), ("include/x.h", "cuda.h"),
@@ -62,10 +104,31 @@ for path, name in (("libgpuvision/core/x.cpp", "api/guard.hpp"), ("libgpuvision/
                    ("examples/x.c", "../libgpuvision/core/image.hpp"), ("tests/api/x.c", "gstgpuerode.h")):
     assert faults_of(path, f"#include <{name}>\n"), f"{path} may include {name}: this test has gone blind"
 
-top = Path(sys.argv[1])
+for asks, has, name, may in (("api", "core", "_ZN3gpv1xEv", True), ("api", "cpu", "_ZN3gpv3cpu9make_erodeEv", True),
+                             ("core", "cpu", "_ZN3gpv3cpu11make_deviceEv", True), ("cpu", "core", "_ZN3gpv1xEv", True),
+                             ("cuda", "core", "_ZN3gpv1xEv", True), ("cuda", "cuda", "_ZN3gpv4cuda1xEv", True),
+                             ("api", "cuda", "_ZN3gpv4cuda1xEv", False), ("cpu", "api", "gpv_x", False),
+                             ("core", "cuda", "_ZN3gpv4cuda1xEv", False), ("core", "api", "gpv_x", False),
+                             ("core", "cpu", "_ZN3gpv3cpu9make_erodeEv", False),
+                             ("cpu", "cuda", "_ZN3gpv4cuda11make_deviceEv", False),
+                             ("cuda", "cpu", "_ZN3gpv3cpu12draw_outlineEv", False)):
+    listed = parse_symbols(f"a.o: {name} U\nb.o: {name} T 0 1\n")
+    found = calls_of([(f"libgpuvision/{asks}/a.cpp", listed[Path("a.o")]),
+                      (f"libgpuvision/{has}/b.cpp", listed[Path("b.o")])])
+    assert bool(found[0]) != may, f"{asks} asks {has} for {name}: this test has gone blind"
+
+top, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 sources = [path for folder in {f.split("/")[0] for f in MAY} for path in (top / folder).rglob("*")
            if path.suffix in (".c", ".h", ".cpp", ".hpp", ".cu", ".cuh")]
 faults = [fault for path in sorted(sources)
           for fault in faults_of(path.relative_to(top).as_posix(), path.read_text())]
+objects = [] if missing_program() else compiled(top, build)
+wrong, crossings = calls_of(objects)
+faults += wrong
 print("\n".join(faults) or f"{len(sources)} sources include only what they may")
+if objects:
+    print(f"{len(objects)} objects of the library ask other layers for {crossings} symbols")
+else:
+    print("calls not looked at: " + (f"there is no {missing_program()}" if missing_program() else
+                                     "nothing of the library is built here"))
 sys.exit(bool(faults) or not sources)
