@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: BSD-2-Clause
-# fresh.sh PART: a part of ./dev fresh, in the root that it makes: what README.md and docs/install.md tell a
-# new user to do. The project is cloned to ~/gpuvision.
+# fresh_part.sh PART: a part of ./dev fresh, in the root that it makes: what README.md and docs/install.md tell
+# a new user to do. The project is cloned to ~/gpuvision.
 set -euo pipefail
 
 export HOME=/root PATH=/usr/local/sbin:/usr/local/bin:$PATH
-die() { printf 'fresh.sh: %s\n' "$*" >&2; exit 1; }
+die() { printf 'fresh_part.sh: %s\n' "$*" >&2; exit 1; }
 in_prefix() { find /usr/local | sort; }
 
 if [[ $1 == clone ]]; then
