@@ -99,7 +99,7 @@ class Project:
         self.tests = {test["name"] for test in tests}
         self.suites = {suite.split(":")[-1] for test in tests for suite in test["suite"]}
         self.options = {option["name"] for option in read("buildoptions")}
-        self.dev = (TOP / "dev").read_text(encoding="utf-8")
+        self.packages = (TOP / "tests/tools/dev/package_lists.sh").read_text(encoding="utf-8")
         said = subprocess.run([TOP / "dev", "help"], check=True, text=True, capture_output=True).stdout
         self.usage = dict(re.findall(r"^\./dev (\w+)(.*)$", said, re.M))
         self.meson = "\n".join(path.read_text(encoding="utf-8") for folder in ("docs", "tests")
@@ -153,7 +153,7 @@ def check_ninja(project, words):
 
 def check_packages(project, words):
     for word in words[words.index("install") + 1:]:
-        require(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", project.dev),
+        require(re.search(rf"(?<![\w.-]){re.escape(word)}(?![\w.-])", project.packages),
                 f"./dev does not know the package {word}")
 
 

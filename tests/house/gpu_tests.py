@@ -160,8 +160,8 @@ with tempfile.TemporaryDirectory() as folder:
     # instruction sets, and what takes turns with what nvcc compiles, every third time, runs there.
     assert [needed.targets(top / "build", [], default) for default in (False, True)] == [[], ["needed"]]
     tests = [{"name": str(at), "suite": ["tests:gst"] + ["tests:share"] * (at % 2)} for at in range(40)]
-    dev = (tools.parents[1] / "dev").read_text(encoding="utf-8")
-    third, of_sets, turns = (int(re.search(pattern, dev)[1]) for pattern in (
+    dev_test = (tools / "dev/test.sh").read_text(encoding="utf-8")
+    third, of_sets, turns = (int(re.search(pattern, dev_test)[1]) for pattern in (
         r"third=\$\(\(GPV_TEST_TURN / (\d+)\)\)/3\n", r"-v\$\(\(3 \+ GPV_TEST_TURN % (\d+)\)\)",
         r"turns:\$\(\(GPV_TEST_TURN / (\d+)\)\)/3"))
     waiting = [needed.waiting(tests, SimpleNamespace(share=[f"share:{turn}/3", f"gst:{turn // third}/3"]))
