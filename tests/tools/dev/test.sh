@@ -23,8 +23,121 @@ add_tests() { # FOLDER
         run meson configure "$1" -Dtests=true
 }
 
+# Without --full: chooses what has its turn, and what need not be built for it.
+choose_share() {
+    local level
+    # Sanitizers see the seeds, and another third of the share.
+    unsanitized=(--no-suite seeds)
+    changed_of_late gst include libgpuvision/{core,cuda} tests/{gst,parity,simt} ||
+        unsanitized+=(--share "share:$((GPV_TEST_TURN + 1))/3")
+    cases=(--no-suite full --share "turns:$((GPV_TEST_TURN / 3))/3")
+    has_turn 1 examples/rust examples/go tests/bindings include || cases+=(--no-suite rust-go)
+    changed_of_late examples gst include tests/examples || cases+=(--share "examples:$GPV_TEST_TURN/3")
+    # Where CI is set, no GPU will run it, so PTX will do, in which nothing is optimized; and nobody debugs it.
+    # ccache does not see NVCC_APPEND_FLAGS.
+    if [[ ${CI-} ]]; then
+        cheaper=("-Dcuda-arch=$((GPV_TEST_TURN % 2 ? 75 : 90))-virtual" -Ddebug=false)
+        has_turn 0 gst include libgpuvision/{core,cuda,meson.build} tests/{gst,simt} &&
+            cheaper+=(-Dcuda=auto) || cheaper+=(-Dcuda=disabled)
+        export NVCC_APPEND_FLAGS='-Xcicc -O0' CCACHE_NAMESPACE=gpuvision-ci
+    fi
+    # With sanitizers fewer instruction sets: where CI is set, only the one that all is compiled for, with
+    # fused operations, without which gpusift on the CPU rounds otherwise than CUDA.
+    simd='-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)'
+    if [[ ${CI-} ]]; then
+        for level in x86-64-v$((3 + GPV_TEST_TURN % 2)) x86-64-v3; do
+            grep -q "$level (supported" <<<"$(/lib64/ld-linux-x86-64.so.2 --help 2>&1)" || continue
+            simd="-DHWY_COMPILE_ONLY_STATIC -march=$level -maes -mpclmul"
+            break
+        done
+    fi
+}
+
+test_as_a_user_builds() {
+    # For Meson, whatever a test runs is built by default.
+    if step configure configure build "${cheaper[@]}" && add_tests build &&
+        step build build_for_tests build --default "${unsanitized[@]}" "${cases[@]}"; then
+        [[ ! $full ]] || make_ray || say "dev: Ray cannot be had now: what needs it is skipped"
+        run_tests build
+    fi
+}
+
+# One error or one leak is a failed test here. All takes many times as long there, so that in the short
+# form less is built and run, and for fewer instruction sets.
+test_with_sanitizers() {
+    local asan=build-asan-full third
+    cases+=(--no-suite headers --no-suite abi --no-suite house --no-suite docs --no-suite cuda --no-suite cuda-brief)
+    # Where the fuzzers run, they begin with the seeds.
+    has_turn 2 tests/fuzz && fuzzes=true && cases+=(--no-suite seeds)
+    if [[ $full ]]; then
+        # As many cases as with meson test: the figures of --full are the plain build's.
+        test_in=(env -u GPV_TEST_FULL)
+    else
+        asan=build-asan
+        # A third of them, each with all that is chosen above and below by the turn's remainder of 6.
+        third=$((GPV_TEST_TURN / 6))/3
+        cases+=(--share "share:$GPV_TEST_TURN/3" --share "parity:$third" --share "gst:$third" --share "simt:$third")
+        export GPV_TEST_SHORT=1
+    fi
+    if CC=clang CXX=clang++ step 'configure with sanitizers' configure $asan \
+        -Db_sanitize=address,undefined "${sanitizing[@]}" &&
+        step 'build with sanitizers' build_for_tests $asan "${cases[@]}"; then
+        step 'what has sanitizers' run "$python" tests/tools/sanitized.py build $asan "${cases[@]}" || true
+        # The plugins of others are scanned here, outside the instrumented programs.
+        rm -f $asan/gst/registry.bin
+        ! command -v gst-inspect-1.0 >/dev/null ||
+            GST_REGISTRY=$PWD/$asan/gst/registry.bin gst-inspect-1.0 >$asan/plugins.log
+        run_tests $asan
+    fi
+}
+
+# One data race is a failed test here.
+test_with_thread_sanitizer() {
+    if ! has_turn 0 libgpuvision/{api,core} 'libgpuvision/cpu/threads.*' 'tests/api/*threads.c' 'tests/unit/races.*'; then
+        say "dev: ThreadSanitizer has its turn with another commit"
+    elif CC=clang CXX=clang++ step 'configure with ThreadSanitizer' configure build-tsan \
+        -Dgst=disabled -Dexamples=disabled -Ddocs=disabled -Db_sanitize=thread "${sanitizing[@]}" &&
+        step 'build with ThreadSanitizer' build_for_tests build-tsan --suite threads; then
+        # ThreadSanitizer does not know every place that a kernel puts a program at.
+        ! setarch -R true 2>/dev/null || test_in+=(setarch -R)
+        run_tests build-tsan
+    fi
+    test_in=()
+    unset GPV_TEST_SHORT
+}
+
+# With -O2 they take twice as long to compile, for at most an eighth more runs. The other tests do without
+# what fuzzers need of a build: with it gpusift_reference alone took five minutes.
+test_by_fuzzers() {
+    if ! $fuzzes; then
+        say "dev: the fuzzers have their turn with another commit; their seeds were run"
+    elif CC=clang CXX=clang++ step 'configure the fuzzers' configure build-fuzz -Dfuzzer=true \
+        -Ddocs=disabled -Dexamples=disabled -Db_sanitize=address,undefined "${sanitizing[@]}" &&
+        step 'build the fuzzers' build_for_tests build-fuzz --suite fuzz; then
+        run_tests build-fuzz
+    fi
+}
+
+test_wrap_and_packages() {
+    local building=('*meson.build' ':!tests/*meson.build' meson_options.txt tests/tools/dist.py)
+    if has_turn 0 "${building[@]}" examples/wrap tests/examples/installed.py; then
+        step 'the library by a wrap, installed, used and uninstalled' try_wrap_and_installed || true
+    else
+        say "dev: the wrap, and what it installs, have their turn with another commit"
+    fi
+    if ! has_turn 1 "${building[@]}" debian tests/tools/package_smoke.sh examples/{erode.c,ccl.c,common.h}; then
+        say "dev: the Debian packages have their turn with another commit"
+    elif command -v dpkg-buildpackage >/dev/null; then
+        step 'Debian packages' quick_package || true
+    else
+        say "dev: there is no dpkg-buildpackage: the Debian packages are not built"
+    fi
+}
+
 dev_test() {
-    local cheaper=() unsanitized=() cases=() simd= level third lines=-gline-tables-only
+    # Options of meson setup, and those of needed.py for the plain build alone and for all builds.
+    local cheaper=() unsanitized=() cases=()
+    local simd= lines=-gline-tables-only fuzzes=false
     (($# <= 1)) || die "test takes one word, but was given: $*"
     case ${1-} in
     '') find_turn ;;
@@ -45,31 +158,7 @@ dev_test() {
         test_options=(--timeout-multiplier 4)
         local -x CK_TIMEOUT_MULTIPLIER=4 # for Check's own limits
     else
-        # Sanitizers see the seeds, and another third of the share.
-        unsanitized=(--no-suite seeds)
-        changed_of_late gst include libgpuvision/{core,cuda} tests/{gst,parity,simt} ||
-            unsanitized+=(--share "share:$((GPV_TEST_TURN + 1))/3")
-        cases=(--no-suite full --share "turns:$((GPV_TEST_TURN / 3))/3")
-        has_turn 1 examples/rust examples/go tests/bindings include || cases+=(--no-suite rust-go)
-        changed_of_late examples gst include tests/examples || cases+=(--share "examples:$GPV_TEST_TURN/3")
-        # No GPU will run it there, so PTX will do, in which nothing is optimized; and nobody debugs it.
-        # ccache does not see that variable.
-        if [[ ${CI-} ]]; then
-            cheaper=("-Dcuda-arch=$((GPV_TEST_TURN % 2 ? 75 : 90))-virtual" -Ddebug=false)
-            has_turn 0 gst include libgpuvision/{core,cuda,meson.build} tests/{gst,simt} &&
-                cheaper+=(-Dcuda=auto) || cheaper+=(-Dcuda=disabled)
-            local -x NVCC_APPEND_FLAGS='-Xcicc -O0' CCACHE_NAMESPACE=gpuvision-ci
-        fi
-        # With sanitizers fewer instruction sets: where CI is set, only the one that all is compiled for, with
-        # fused operations, without which gpusift on the CPU rounds otherwise than CUDA.
-        simd='-DHWY_DISABLED_TARGETS=(HWY_SSSE3|HWY_SSE4)'
-        if [[ ${CI-} ]]; then
-            for level in x86-64-v$((3 + GPV_TEST_TURN % 2)) x86-64-v3; do
-                grep -q "$level (supported" <<<"$(/lib64/ld-linux-x86-64.so.2 --help 2>&1)" || continue
-                simd="-DHWY_COMPILE_ONLY_STATIC -march=$level -maes -mpclmul"
-                break
-            done
-        fi
+        choose_share
     fi
     local sanitizing=(-Dcuda=disabled -Db_lundef=false -Doptimization=1 "-Dc_args=$lines"
         "-Dcpp_args=$lines $simd")
@@ -77,81 +166,17 @@ dev_test() {
     : >"$steps"
 
     step lint run "$python" tests/tools/lint.py || true
-    # For Meson, whatever a test runs is built by default.
-    if step configure configure build "${cheaper[@]}" && add_tests build &&
-        step build build_for_tests build --default "${unsanitized[@]}" "${cases[@]}"; then
-        [[ ! $full ]] || make_ray || say "dev: Ray cannot be had now: what needs it is skipped"
-        run_tests build
-    fi
+    test_as_a_user_builds
     step results run "$python" tests/tools/results.py check || true
 
-    # Where one error or one leak is a failed test. All takes many times as long there, so that in the short
-    # form less is built and run, and for fewer instruction sets.
     local -x UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 CK_TIMEOUT_MULTIPLIER=4
-    local asan=build-asan-full fuzzes=false
     test_cxx=clang++
     test_options=(--timeout-multiplier 4)
-    cases+=(--no-suite headers --no-suite abi --no-suite house --no-suite docs --no-suite cuda --no-suite cuda-brief)
-    # They begin with the seeds.
-    has_turn 2 tests/fuzz && fuzzes=true && cases+=(--no-suite seeds)
-    if [[ $full ]]; then
-        # As many cases as with meson test: the figures of --full are the plain build's.
-        test_in=(env -u GPV_TEST_FULL)
-    else
-        asan=build-asan
-        # A third of them, each with all that is chosen above and below by the turn's remainder of 6.
-        third=$((GPV_TEST_TURN / 6))/3
-        cases+=(--share "share:$GPV_TEST_TURN/3" --share "parity:$third" --share "gst:$third" --share "simt:$third")
-        local -x GPV_TEST_SHORT=1
-    fi
-    if CC=clang CXX=clang++ step 'configure with sanitizers' configure $asan \
-        -Db_sanitize=address,undefined "${sanitizing[@]}" &&
-        step 'build with sanitizers' build_for_tests $asan "${cases[@]}"; then
-        step 'what has sanitizers' run "$python" tests/tools/sanitized.py build $asan "${cases[@]}" || true
-        # The plugins of others are scanned here, outside the instrumented programs.
-        rm -f $asan/gst/registry.bin
-        ! command -v gst-inspect-1.0 >/dev/null ||
-            GST_REGISTRY=$PWD/$asan/gst/registry.bin gst-inspect-1.0 >$asan/plugins.log
-        run_tests $asan
-    fi
-
-    # Where one data race is a failed test.
-    if ! has_turn 0 libgpuvision/{api,core} 'libgpuvision/cpu/threads.*' 'tests/api/*threads.c' 'tests/unit/races.*'; then
-        say "dev: ThreadSanitizer has its turn with another commit"
-    elif CC=clang CXX=clang++ step 'configure with ThreadSanitizer' configure build-tsan \
-        -Dgst=disabled -Dexamples=disabled -Ddocs=disabled -Db_sanitize=thread "${sanitizing[@]}" &&
-        step 'build with ThreadSanitizer' build_for_tests build-tsan --suite threads; then
-        # It does not know every place that a kernel puts a program at.
-        ! setarch -R true 2>/dev/null || test_in+=(setarch -R)
-        run_tests build-tsan
-    fi
-    test_in=()
-    unset GPV_TEST_SHORT
-
+    test_with_sanitizers
+    test_with_thread_sanitizer
     local -x GPV_FUZZ_SECONDS=${GPV_FUZZ_SECONDS-$([[ $full ]] && echo 300 || echo 10)}
-    # With -O2 they take twice as long to compile, for at most an eighth more runs. The tests above do without
-    # what fuzzers need of a build: with it gpusift_reference alone took five minutes.
-    if ! $fuzzes; then
-        say "dev: the fuzzers have their turn with another commit; their seeds were run"
-    elif CC=clang CXX=clang++ step 'configure the fuzzers' configure build-fuzz -Dfuzzer=true \
-        -Ddocs=disabled -Dexamples=disabled -Db_sanitize=address,undefined "${sanitizing[@]}" &&
-        step 'build the fuzzers' build_for_tests build-fuzz --suite fuzz; then
-        run_tests build-fuzz
-    fi
-
-    local building=('*meson.build' ':!tests/*meson.build' meson_options.txt tests/tools/dist.py)
-    if has_turn 0 "${building[@]}" examples/wrap tests/examples/installed.py; then
-        step 'the library by a wrap, installed, used and uninstalled' try_wrap_and_installed || true
-    else
-        say "dev: the wrap, and what it installs, have their turn with another commit"
-    fi
-    if ! has_turn 1 "${building[@]}" debian tests/tools/package_smoke.sh examples/{erode.c,ccl.c,common.h}; then
-        say "dev: the Debian packages have their turn with another commit"
-    elif command -v dpkg-buildpackage >/dev/null; then
-        step 'Debian packages' quick_package || true
-    else
-        say "dev: there is no dpkg-buildpackage: the Debian packages are not built"
-    fi
+    test_by_fuzzers
+    test_wrap_and_packages
 
     results summary "${logs[@]}"
 }
