@@ -200,7 +200,7 @@ def terminal_color(terminal, certain):
 def make_cut(photos, folder, build):
     """What examples/python/graphcut.py gives to the solver in its last round, and what it cuts out."""
     os.environ["GPUVISION_LIBRARY"] = str(build / "libgpuvision/libgpuvision.so.1")
-    sys.path.insert(0, str(HERE.parents[1] / "examples/python"))
+    sys.path[:0] = [str(HERE.parents[1] / folder) for folder in ("examples/python", "libgpuvision/bindings/python")]
     import graphcut as example
     width, height, margin = 180, 135, 2
     names = ["source", "terminals", "links", "cut"]

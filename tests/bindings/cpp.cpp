@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// examples/cpp/gpuvision.hpp: every class and function on pictures whose results are plain to see.
+// The binding gpuvision.hpp: every class and function on pictures whose results are plain to see.
 #include "gpuvision.hpp"
 
 #include <algorithm>

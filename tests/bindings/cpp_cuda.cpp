@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// examples/cpp/gpuvision.hpp with images and buffers in CUDA memory, on a stream, beside the CPU.
+// The binding gpuvision.hpp with images and buffers in CUDA memory, on a stream, beside the CPU.
 #include "gpuvision.hpp"
 
 #include <cstdio>

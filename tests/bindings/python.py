@@ -19,7 +19,7 @@ from pathlib import Path
 from unittest import mock
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parents[1] / "examples/python"
+PACKAGE = HERE.parents[1] / "libgpuvision/bindings/python"
 sys.path[:0] = [str(PACKAGE), str(HERE.parent / "abi")]
 try:
     import numpy

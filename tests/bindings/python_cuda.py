@@ -10,7 +10,7 @@ import unittest
 from pathlib import Path
 from unittest import mock
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "libgpuvision/bindings/python"))
 os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 try:
     import cupy

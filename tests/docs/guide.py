@@ -118,7 +118,7 @@ def main():
         folder = Path(folder)
         root, sources = folder / "root", folder / "sources"
         (sources / "guide").mkdir(parents=True)
-        for name in ("examples", "tests"):
+        for name in ("examples", "libgpuvision", "tests"):
             (sources / name).symlink_to(markdown.TOP / name)
         with staged(meson, build, root):
             where = files_in(root)

@@ -2,10 +2,11 @@
 """What is installed is enough: the C examples build with pkg-config, the Python examples, a Python
 package that pip has installed, and GStreamer find the library. When it is uninstalled, nothing is left.
 
-usage: installed.py MESON BUILD-FOLDER EXAMPLES-FOLDER CC...
-       installed.py --prefix MESON BUILD-FOLDER PREFIX EXAMPLES-FOLDER CC...
+usage: installed.py MESON BUILD-FOLDER EXAMPLES-FOLDER PYTHON-FOLDER CC...
+       installed.py --prefix MESON BUILD-FOLDER PREFIX EXAMPLES-FOLDER PYTHON-FOLDER CC...
 
 It installs into a DESTDIR of its own, or else into the prefix of the build, which must be empty.
+PYTHON-FOLDER has the Python package.
 """
 import os
 import shutil
@@ -33,13 +34,13 @@ def only(paths):
     return found[0]
 
 
-def check_pip(folder, sources, where):
+def check_pip(folder, package, where):
     """Of a copy: setuptools leaves files beside what it installs."""
     if subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True).returncode:
         print("skipped: pip install: there is no pip")
         return
     copy, site = Path(folder, "copy"), Path(folder, "site")
-    shutil.copytree(sources, copy)
+    shutil.copytree(package, copy)
     run(sys.executable, "-m", "pip", "install", "--no-index", "--no-deps", "--no-build-isolation",
         "--target", site, copy)
     shutil.rmtree(copy)
@@ -49,14 +50,15 @@ def check_pip(folder, sources, where):
     assert (site / "gpuvision/py.typed").exists()
 
 
-def check_examples(folder, examples, cc, flags, where):
+def check_examples(folder, examples, package, cc, flags, where):
     source = Path(examples, "../tests/gst/coffee.ppm")
     for stem, args in (("erode", [3]), ("ccl", [128, 100]), ("graphcut", [8]), ("kmeans", [3]),
                        ("match", [source]), ("segment", [1]), ("sift", [0])):
         program, by_c, by_python = (Path(folder, name) for name in (stem, f"{stem}-by-c", "by-python"))
         run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
         run(program, *args, source, by_c, **where)
-        run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, **where)
+        run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, PYTHONPATH=package,
+            **where)
         assert source.read_bytes() != by_c.read_bytes() == by_python.read_bytes(), stem
 
 
@@ -76,12 +78,12 @@ def check_removed(build, root):
     assert not left, f"uninstalling has left {left}"
 
 
-def use(folder, root, examples, cc, **pkg_config):
+def use(folder, root, examples, package, cc, **pkg_config):
     flags = run("pkg-config", "--cflags", "--libs", "gpuvision",
                 PKG_CONFIG_PATH=only(root.rglob("gpuvision.pc")).parent, **pkg_config).split()
     where = {"LD_LIBRARY_PATH": only(root.rglob("libgpuvision.so.1")).parent}
-    check_examples(folder, examples, cc, flags, where)
-    check_pip(folder, Path(examples, "python"), where)
+    check_examples(folder, examples, package, cc, flags, where)
+    check_pip(folder, package, where)
     plugins = list(root.rglob("libgstgpuvision.so"))
     if plugins and shutil.which("gst-launch-1.0"):
         check_elements(folder, only(plugins).parent, only(root.rglob("GstGpuErode.prs")).parent, where)
@@ -92,18 +94,18 @@ def use(folder, root, examples, cc, **pkg_config):
 def main():
     with tempfile.TemporaryDirectory() as folder:
         if sys.argv[1] == "--prefix":
-            meson, build, prefix, examples, *cc = sys.argv[2:]
+            meson, build, prefix, examples, package, *cc = sys.argv[2:]
             root = Path(prefix).resolve()
             assert not root.exists(), f"{root} is there already"
             run(meson, "install", "-C", build, "--no-rebuild")
             assert list(root.rglob("libgstgpuvision.so")), "the elements are not installed"
-            use(folder, root, examples, cc)
+            use(folder, root, examples, package, cc)
             check_removed(build, root)
         else:
-            meson, build, examples, *cc = sys.argv[1:]
+            meson, build, examples, package, *cc = sys.argv[1:]
             root = Path(folder, "root")
             with staged(meson, build, root):
-                use(folder, root, examples, cc, PKG_CONFIG_SYSROOT_DIR=root)
+                use(folder, root, examples, package, cc, PKG_CONFIG_SYSROOT_DIR=root)
                 check_removed(build, root)
     print("ok")
 

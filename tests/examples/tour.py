@@ -22,7 +22,6 @@ except ImportError as error:
     sys.exit(77)
 
 tour, picture = sys.argv[1:]
-sys.path.insert(0, str(Path(tour).parent))
 import gpuvision as gpv  # noqa: E402
 
 

@@ -21,16 +21,16 @@ TABLE = [
     "tests/fuzz/corpus/{}",
     "examples/{}.c",
     "examples/python/{}.py",
-    "examples/python/gpuvision/{}.py",
-    "examples/rust/src/{}.rs",
-    "examples/go/{}.go",
+    "libgpuvision/bindings/python/gpuvision/{}.py",
+    "libgpuvision/bindings/rust/src/{}.rs",
+    "libgpuvision/bindings/go/{}.go",
     "docs/algorithms/{}.md",
     "docs/elements/gpu{}.md",
 ]
 # Their element is that of another stem, gpugraphcut segments, or there is none.
 WITHOUT_ELEMENT = {"segment", "match"}
 # What a language does not allow: a keyword.
-RENAMED = {"examples/rust/src/match.rs": "examples/rust/src/matching.rs"}
+RENAMED = {"libgpuvision/bindings/rust/src/match.rs": "libgpuvision/bindings/rust/src/matching.rs"}
 # Holes that are known: path -> reason. A line leaves with the commit that fills its hole.
 MISSING = {}
 

@@ -20,8 +20,8 @@ from tree import TOP, files
 C_FAMILY = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
 IMPLEMENTS = {".c", ".cpp", ".cu"}
 # Behind the file's own folder. Not tests/simt/toolkit, which only the emulation has in CUDA's place.
-INCLUDE_FOLDERS = ["include", "libgpuvision", "tests", "tests/simt", "examples/cpp"]
-PYTHON_FOLDERS = ["tests/tools", "examples/python", "tests"]
+INCLUDE_FOLDERS = ["include", "libgpuvision", "tests", "tests/simt", "libgpuvision/bindings/cpp"]
+PYTHON_FOLDERS = ["tests/tools", "examples/python", "libgpuvision/bindings/python", "tests"]
 UMBRELLA = "include/gpuvision/gpuvision.h"
 # Nothing is computed with them, and each addition to the interface changes them.
 UNCOUNTED = {UMBRELLA, "include/gpuvision/version.h"}
@@ -196,7 +196,7 @@ class Sources:
                 found.add(name)
                 left += self.leads_to(name)
         # The Python package imports all of its modules: those count whose headers do.
-        package = "examples/python/gpuvision/"
+        package = "libgpuvision/bindings/python/gpuvision/"
         headers = {name: f"include/gpuvision/{posixpath.basename(name)[:-3]}.h" for name in found
                    if name.startswith(package)}
         return {name for name in found - UNCOUNTED if name not in headers or

@@ -39,9 +39,12 @@ def roots(folder, tests):
     made_from = {}
     for target in introspect(folder, "targets"):
         place = Path(target["defined_in"]).parent
-        # Meson does not tell what nvcc compiles. What loads a library needs all of it.
-        made_from[target["id"]] = [place] if place in (TOP / "gst", TOP / "libgpuvision") else [
-            source for part in target["target_sources"] for source in part.get("sources", [])]
+        if place in (TOP / "gst", TOP / "libgpuvision"):
+            # Meson does not tell what nvcc compiles. What loads a library needs all of it, but not its bindings.
+            sources = [path for path in place.iterdir() if path.name != "bindings"]
+        else:
+            sources = [source for part in target["target_sources"] for source in part.get("sources", [])]
+        made_from[target["id"]] = sources
     found = {}
     for test in tests:
         paths = test["cmd"] + [path for target in test["depends"] for path in made_from.get(target, [])]

@@ -40,7 +40,7 @@ except ImportError as error:
 if not cupy.cuda.is_available():
     not_run("CuPy finds no CUDA device")
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "examples/python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "libgpuvision/bindings/python"))
 import gpuvision as gpv  # noqa: E402
 
 CUPY = f"CuPy {cupy.__version__}"

@@ -7,7 +7,8 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[2]
 # As .gitignore has it.
-BUILT = re.compile(r"(build|obj-)[^/]*/|(\.git|\.cache|guide|out)/|examples/(python/build|rust/target)/|.*\.egg-info/|"
+BUILT = re.compile(r"(build|obj-)[^/]*/|(\.git|\.cache|guide|out)/|libgpuvision/bindings/(python/build|rust/target)/|"
+                   r".*\.egg-info/|"
                    r"debian/(\.debhelper/|tmp/|files$|lib\w+(-\w+)?/|gstreamer1.0-gpuvision/|.*(-stamp|\.substvars)$)")
 
 

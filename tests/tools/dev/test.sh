@@ -31,8 +31,8 @@ choose_share() {
     changed_of_late gst include libgpuvision/{core,cuda} tests/{gst,parity,simt} ||
         unsanitized+=(--share "share:$((GPV_TEST_TURN + 1))/3")
     cases=(--no-suite full --share "turns:$((GPV_TEST_TURN / 3))/3")
-    has_turn 1 examples/rust examples/go tests/bindings include || cases+=(--no-suite rust-go)
-    changed_of_late examples gst include tests/examples || cases+=(--share "examples:$GPV_TEST_TURN/3")
+    has_turn 1 libgpuvision/bindings/{rust,go} tests/bindings include || cases+=(--no-suite rust-go)
+    changed_of_late examples libgpuvision/bindings gst include tests/examples || cases+=(--share "examples:$GPV_TEST_TURN/3")
     # Where CI is set, no GPU will run it, so PTX will do, in which nothing is optimized; and nobody debugs it.
     # ccache does not see NVCC_APPEND_FLAGS.
     if [[ ${CI-} ]]; then

@@ -18,7 +18,7 @@ try_wrap() {
 # Outside of the tree, in a prefix of its own, with the elements.
 try_installed() {
     run meson configure build-wrap/build -Dgpuvision:gst=enabled && run ninja -C build-wrap/build &&
-        run "$python" tests/examples/installed.py --prefix meson build-wrap/build "$wrap_prefix" examples cc
+        run "$python" tests/examples/installed.py --prefix meson build-wrap/build "$wrap_prefix" examples libgpuvision/bindings/python cc
 }
 try_wrap_and_installed() {
     local failed=
