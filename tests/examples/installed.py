@@ -55,7 +55,7 @@ def check_examples(folder, examples, package, cc, flags, where):
     for stem, args in (("erode", [3]), ("ccl", [128, 100]), ("graphcut", [8]), ("kmeans", [3]),
                        ("match", [source]), ("segment", [1]), ("sift", [0])):
         program, by_c, by_python = (Path(folder, name) for name in (stem, f"{stem}-by-c", "by-python"))
-        run(*cc, Path(examples, f"{stem}.c"), "-o", program, *flags, "-lm")
+        run(*cc, Path(examples, f"c/{stem}.c"), "-o", program, *flags, "-lm")
         run(program, *args, source, by_c, **where)
         run(sys.executable, Path(examples, f"python/{stem}.py"), *args, source, by_python, PYTHONPATH=package,
             **where)

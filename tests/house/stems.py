@@ -19,7 +19,7 @@ TABLE = [
     "tests/gst/gpu{}.c",
     "tests/fuzz/{}.cpp",
     "tests/fuzz/corpus/{}",
-    "examples/{}.c",
+    "examples/c/{}.c",
     "examples/python/{}.py",
     "libgpuvision/bindings/python/gpuvision/{}.py",
     "libgpuvision/bindings/rust/src/{}.rs",

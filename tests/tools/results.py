@@ -111,7 +111,7 @@ def made_from(name, section):
     if section in ("rate", "rate-devices"):
         return ["tests/gst/rate.c", "gst/"]
     if section == "throughput":
-        return ["examples/sift-throughput.cpp"]
+        return ["examples/cpp/sift-throughput.cpp"]
     if section.endswith("-peers"):
         return ["tests/tools/peers.py", f"include/gpuvision/{section[:-6]}.h"]
     return [f"tests/parity/{section}.cpp"]

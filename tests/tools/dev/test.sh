@@ -125,7 +125,7 @@ test_wrap_and_packages() {
     else
         say "dev: the wrap, and what it installs, have their turn with another commit"
     fi
-    if ! has_turn 1 "${building[@]}" debian tests/tools/package_smoke.sh examples/{erode.c,ccl.c,common.h}; then
+    if ! has_turn 1 "${building[@]}" debian tests/tools/package_smoke.sh examples/c/{erode.c,ccl.c,common.h}; then
         say "dev: the Debian packages have their turn with another commit"
     elif command -v dpkg-buildpackage >/dev/null; then
         step 'Debian packages' quick_package || true
