@@ -198,8 +198,8 @@ static void change(Pair *pair, GstCudaContext *context, gint element, gint numbe
 }
 
 /*
- * Row 20 of docs/testing.md. gpusift draws where the frame is. The pools that are there when memory
- * is looked at are those of the same two changes.
+ * Row 20 of docs/reliability.md. gpusift draws where the frame is. The pools that are there when
+ * memory is looked at are those of the same two changes.
  */
 GST_START_TEST(test_renegotiation_between_memories) {
     const gint changes = (gint)rounds(1000, 1000, 200), warm_up = MIN(2 * changes, 100);
@@ -788,7 +788,7 @@ static void assert_same_frames(const Chain *got, const Chain *expected, GstCudaC
     }
 }
 
-/* Row 26 of docs/testing.md: with a context for each, and with one for all. */
+/* Row 26 of docs/reliability.md: with a context for each, and with one for all. */
 GST_START_TEST(test_16_pipelines) {
     const guint frames = rounds(20, 20, 4);
     GstCudaContext *contexts[n_workers];
@@ -947,7 +947,7 @@ typedef struct {
     GstHarness *harness;
 } Cycled;
 
-/* The figures are those of docs/testing.md, row 19. */
+/* The figures are those of docs/reliability.md, row 19. */
 static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint cycles) {
     const guint warm_up = MIN(cycles, 20);
     Use before, after;
@@ -970,7 +970,7 @@ static void check_cycles(Cycled *cycled, void (*cycle)(Cycled *), guint cycles) 
     fail_unless(after.threads <= before.threads);
 }
 
-/* Row 19 of docs/testing.md, when ./dev gpu soak says so. */
+/* Row 19 of docs/reliability.md, when ./dev gpu soak says so. */
 static guint cycles(void) {
     return rounds(1000, 200, 40);
 }

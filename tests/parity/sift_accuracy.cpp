@@ -372,7 +372,7 @@ std::size_t count_found(const Found &wanted, const Found &got) {
     return found;
 }
 
-/// Row 13 of docs/testing.md.
+/// Row 13 of docs/reliability.md.
 void compare_keypoints_with_opencv(Operator &op) {
     const int pictures = scaled(1000);
     std::size_t wanted = 0, found = 0;

@@ -6,7 +6,7 @@ results.py steps LOG                       a line for each, with its seconds, an
 results.py record NAME SECTION=FILE...     benchmarks into docs/results/NAME.json
 results.py order NAME SECTION...           first those that no record of today's sources has, then the oldest
 results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
-                                           README.md, and docs/images/kmeans-cost.svg
+                                           README.md, docs/reliability.md and docs/images/kmeans-cost.svg
 results.py check                           are tables and results of today's sources, and has
                                            every CUDA test passed on a GPU?
 
@@ -402,7 +402,8 @@ def write_pages():
     for page in PAGES:
         page.write_text(made(page), encoding="utf-8")
         print(f"wrote the tables of {page.relative_to(TOP)}")
-    subprocess.run([sys.executable, TOP / "docs/images/kmeans_cost.py"], check=True)
+    for script in "images/kmeans_cost.py", "reliability.py":
+        subprocess.run([sys.executable, TOP / "docs" / script], check=True)
 
 
 def tables():
