@@ -13,7 +13,7 @@ namespace {
 
 enum Output { output_colorize, output_mask, output_labels, output_none };
 
-constexpr gint most_labels = 65535; /* of the 16 bits of GRAY16_LE and P016_LE */
+constexpr gint max_labels = 65535; /* of the 16 bits of GRAY16_LE and P016_LE */
 
 /* The properties. */
 struct Settings {
@@ -131,7 +131,7 @@ gpv_buffer records_of(GstGpuCcl *self, gint count) {
 gpv_status wait(GstGpuCcl *self, const GstGpuVisionJob &job) {
     gpv_ccl_result_init(&self->found, sizeof self->found);
     const gpv_status status = gpv_ccl_wait(self->op, &self->found);
-    const bool numbered = job.output != output_labels || self->found.count <= most_labels;
+    const bool numbered = job.output != output_labels || self->found.count <= max_labels;
     return status == GPV_ERR_TOO_SMALL && numbered ? GPV_OK : status;
 }
 

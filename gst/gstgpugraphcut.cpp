@@ -71,7 +71,7 @@ enum Property {
     output
 };
 
-constexpr gint most_ms = G_MAXINT32 / 1000;
+constexpr gint max_ms = G_MAXINT32 / 1000;
 
 const GEnumValue sources[] = {
     {source_auto, "Nothing is known: the colours of the frame are divided in two", "auto"},
@@ -465,7 +465,7 @@ void install_properties(GObjectClass *klass) {
         klass, Property::max_time_ms, "max-time-ms", "Most time",
         "Milliseconds after which a cut settles for what it has by then, which may be far from "
         "the best, 0 to 2147483. 0, the default, lets each finish.",
-        0, most_ms, 0);
+        0, max_ms, 0);
     g_object_class_install_property(
         klass, Property::warm_start,
         g_param_spec_boolean("warm-start", "Warm start",

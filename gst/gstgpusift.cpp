@@ -14,7 +14,7 @@ namespace {
 
 enum Overlay { overlay_none, overlay_points, overlay_rich, overlay_outline };
 
-constexpr gint most_features = 65536;
+constexpr gint max_features_limit = 65536;
 constexpr guint initial_color = 0xff00ff00; /* green */
 
 /* The properties. */
@@ -150,7 +150,7 @@ gboolean examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *in
 /* Most keypoints of a frame where no number is wanted. */
 gint capacity_for(const gpv_image &frame) {
     const gint64 pixels = gint64{frame.width} * frame.height;
-    return static_cast<gint>(std::clamp<gint64>(pixels / 64, 4096, most_features));
+    return static_cast<gint>(std::clamp<gint64>(pixels / 64, 4096, max_features_limit));
 }
 
 gpv_sift_params params_for(const Settings &settings, const gpv_image &frame) {
@@ -331,12 +331,12 @@ void take_bytes(GstStructure *results, const gchar *name, gconstpointer data, gs
 
 /* Along one axis, on which the frame has so many pixels; corners begins with that of the first. */
 void span_of(const float *corners, gint pixels, gint &first, gint &length) {
-    const auto [least, most] = std::minmax({corners[0], corners[2], corners[4], corners[6]});
+    const auto [minimum, maximum] = std::minmax({corners[0], corners[2], corners[4], corners[6]});
     const auto edge = [pixels](gdouble at) {
         return static_cast<gint>(std::clamp<gdouble>(at, 0, pixels));
     };
-    first = edge(std::floor(least + 0.5));
-    length = edge(std::ceil(most + 0.5)) - first;
+    first = edge(std::floor(minimum + 0.5));
+    length = edge(std::ceil(maximum + 0.5)) - first;
 }
 
 /* The box around the outline, as far as it is in the frame. */
@@ -481,10 +481,10 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
 }
 
 void install_float(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                   const gchar *blurb, gfloat least, gfloat most, gfloat initial) {
-    g_object_class_install_property(
-        klass, id,
-        g_param_spec_float(name, nick, blurb, least, most, initial, GST_GPU_VISION_PARAM_LIVE));
+                   const gchar *blurb, gfloat minimum, gfloat maximum, gfloat initial) {
+    g_object_class_install_property(klass, id,
+                                    g_param_spec_float(name, nick, blurb, minimum, maximum, initial,
+                                                       GST_GPU_VISION_PARAM_LIVE));
 }
 
 void install_boolean(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
@@ -498,7 +498,7 @@ void install_thresholds(GObjectClass *klass) {
         klass, Property::max_features, "max-features", "Most features",
         "How many keypoints of a frame are kept, 0 to 65536, those of the greatest response; 0 is "
         "a 64th of the number of pixels, but 4096 at least and 65536 at most. Default 2000.",
-        0, most_features, 2000);
+        0, max_features_limit, 2000);
     install_float(
         klass, Property::contrast_threshold, "contrast-threshold", "Contrast threshold",
         "Least contrast of a keypoint, as OpenCV counts it, 0 to 1; the higher, the fewer "
@@ -545,7 +545,7 @@ void install_reference(GObjectClass *klass) {
         klass, Property::min_inliers, "min-inliers", "Least inliers",
         "The reference has been found where at least so many matches agree on one homography, 4 to "
         "65536. Default 15.",
-        4, most_features, 15);
+        4, max_features_limit, 15);
 }
 
 void install_properties(GObjectClass *klass) {

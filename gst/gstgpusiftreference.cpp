@@ -23,7 +23,7 @@ double turn(const float *corners, int a, int b, int c) {
     return (x(b) - x(a)) * (y(c) - y(a)) - (x(c) - x(a)) * (y(b) - y(a));
 }
 
-constexpr float most_coordinate = 131072; /* of gpv_match_draw() */
+constexpr float max_coordinate = 131072; /* of gpv_match_draw() */
 
 } // namespace
 
@@ -141,8 +141,7 @@ bool GstGpuSiftReference::place_corners() {
             return false;
         corners_[2 * i] = static_cast<float>((m[0] * x + m[1] * y + m[2]) / w);
         corners_[2 * i + 1] = static_cast<float>((m[3] * x + m[4] * y + m[5]) / w);
-        if (!(std::max(std::abs(corners_[2 * i]), std::abs(corners_[2 * i + 1])) <=
-              most_coordinate))
+        if (!(std::max(std::abs(corners_[2 * i]), std::abs(corners_[2 * i + 1])) <= max_coordinate))
             return false;
     }
     return turn(corners_, 0, 1, 2) > 0 && turn(corners_, 1, 2, 3) > 0 &&

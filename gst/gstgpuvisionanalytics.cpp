@@ -9,14 +9,14 @@
 namespace {
 
 /* GStreamer keeps a byte for each pair of what is in a frame's metadata. */
-constexpr gsize most_boxes = 1024;
+constexpr gsize max_boxes = 1024;
 
 /* It makes room, when that is full, for as many more as at first, and copies. */
-constexpr gsize least_room = 64;
+constexpr gsize min_capacity = 64;
 constexpr gsize bytes_each = 64; /* more than a box takes */
 
 GstAnalyticsRelationMeta *meta_with_room(GstBuffer *buffer, gsize n) {
-    const gsize room = std::max(n, least_room);
+    const gsize room = std::max(n, min_capacity);
     GstAnalyticsRelationMetaInitParams params = {room, room * bytes_each};
     return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
 }
@@ -25,7 +25,7 @@ GstAnalyticsRelationMeta *meta_with_room(GstBuffer *buffer, gsize n) {
 
 void gst_gpu_vision_analytics_add_boxes(GstBuffer *buffer, GQuark type,
                                         const GstGpuVisionBox *boxes, gsize n, gfloat confidence) {
-    n = std::min(n, most_boxes);
+    n = std::min(n, max_boxes);
     if (n == 0)
         return;
     GstAnalyticsRelationMeta *meta = meta_with_room(buffer, n);

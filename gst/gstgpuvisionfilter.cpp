@@ -184,10 +184,10 @@ void install_properties(GObjectClass *klass) {
 } // namespace
 
 void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                                const gchar *blurb, gint least, gint most, gint initial) {
+                                const gchar *blurb, gint minimum, gint maximum, gint initial) {
     g_object_class_install_property(
         klass, id,
-        g_param_spec_int(name, nick, blurb, least, most, initial, GST_GPU_VISION_PARAM_LIVE));
+        g_param_spec_int(name, nick, blurb, minimum, maximum, initial, GST_GPU_VISION_PARAM_LIVE));
 }
 
 void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,

@@ -99,7 +99,7 @@ inline constexpr auto GST_GPU_VISION_PARAM_LIVE =
 
 /* Such a property. The first of the values is the default; type is a new name of the plugin. */
 void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                                const gchar *blurb, gint least, gint most, gint initial);
+                                const gchar *blurb, gint minimum, gint maximum, gint initial);
 void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
                                  const gchar *nick, const gchar *blurb, const gchar *type,
                                  const GEnumValue *values);

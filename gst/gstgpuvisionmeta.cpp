@@ -63,8 +63,8 @@ Ratio ratio_along(Axis axis, const Scale &scale) {
 }
 
 gint scale_int(gint value, Kind kind, Ratio ratio) {
-    const gint64 least = kind == Kind::Length && value > 0 ? 1 : 0;
-    return static_cast<gint>(std::clamp<gint64>(value * ratio.to / ratio.from, least, G_MAXINT));
+    const gint64 minimum = kind == Kind::Length && value > 0 ? 1 : 0;
+    return static_cast<gint>(std::clamp<gint64>(value * ratio.to / ratio.from, minimum, G_MAXINT));
 }
 
 gdouble factor_of(Ratio ratio) {

@@ -7,7 +7,7 @@
 
 namespace {
 
-constexpr GstClockTime most_reading = 10 * GST_SECOND;
+constexpr GstClockTime read_timeout = 10 * GST_SECOND;
 
 GstElement *make_pipeline(const gchar *path, gint width, gint height, GError **error) {
     gchar *size = width > 0 ? g_strdup_printf(",width=%d,height=%d", width, height) : g_strdup("");
@@ -31,14 +31,14 @@ GstSample *preroll(GstElement *pipeline, GError **error, gchar **debug) {
     GstBus *bus = gst_element_get_bus(pipeline);
     gst_element_set_state(pipeline, GST_STATE_PAUSED);
     GstMessage *message = gst_bus_timed_pop_filtered(
-        bus, most_reading,
+        bus, read_timeout,
         static_cast<GstMessageType>(GST_MESSAGE_ASYNC_DONE | GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     GstSample *sample = nullptr;
     if (message && GST_MESSAGE_TYPE(message) == GST_MESSAGE_ERROR) {
         gst_message_parse_error(message, error, debug);
     } else if (message) {
         GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "picture");
-        g_signal_emit_by_name(sink, "try-pull-preroll", most_reading, &sample);
+        g_signal_emit_by_name(sink, "try-pull-preroll", read_timeout, &sample);
         gst_object_unref(sink);
     }
     if (!sample && !*error)
@@ -46,7 +46,7 @@ GstSample *preroll(GstElement *pipeline, GError **error, gchar **debug) {
                                                "There is no picture in it.")
                          : g_error_new(GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                                        "There was no picture within %d seconds.",
-                                       static_cast<int>(most_reading / GST_SECOND));
+                                       static_cast<int>(read_timeout / GST_SECOND));
     gst_clear_message(&message);
     gst_object_unref(bus);
     return sample;

@@ -15,14 +15,14 @@ STALL_S = 300
 
 # ---- what is asked for ----
 
-def number(least, most, kind=int):
+def number(minimum, maximum, kind=int):
     """A type of argparse."""
     def parse(text):
         try:
             value = kind(text)
         except ValueError:
             value = None
-        if value is None or not least <= value <= most:
+        if value is None or not minimum <= value <= maximum:
             raise argparse.ArgumentTypeError(f"'{text}' must be a number from {least} to {most}")
         return value
     return parse

@@ -252,14 +252,14 @@ class Engine:
                 self.dismiss(hand)
         self.dismiss_late()
         jobs = len(self.waiting) + len(self.later) + sum(bool(hand.job) for hand in self.hands)
-        most = self.options.workers or math.inf
+        maximum = self.options.workers or math.inf
         wanted = self.wanted()
         idle = [hand for hand in self.hands if hand.is_there and not hand.job]
-        if wanted and idle and len(self.hands) >= most:
+        if wanted and idle and len(self.hands) >= maximum:
             self.dismiss(idle[0])
-        if wanted and len(self.hands) < most:
+        if wanted and len(self.hands) < maximum:
             self.begin(wanted)
-        while len(self.hands) < min(most, jobs) and (free := self.free()):
+        while len(self.hands) < min(maximum, jobs) and (free := self.free()):
             self.begin(self.best(free))
 
     # ---- giving work ----

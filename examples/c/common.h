@@ -14,12 +14,12 @@ static void die(const char *what, const char *why) {
     exit(1);
 }
 
-static inline int32_t parse(const char *name, const char *text, int32_t most) {
+static inline int32_t parse(const char *name, const char *text, int32_t maximum) {
     char *end = NULL;
     long value = strtol(text, &end, 10);
-    if (end == text || *end != '\0' || value < 0 || value > most) {
+    if (end == text || *end != '\0' || value < 0 || value > maximum) {
         fprintf(stderr, "%s: %s is '%s', must be a whole number from 0 to %d\n", program, name,
-                text, (int)most);
+                text, (int)maximum);
         exit(1);
     }
     return (int32_t)value;
@@ -41,12 +41,12 @@ static int source_count;
 /* Reads an 8-bit binary PGM or PPM. */
 static void load(const char *path, gpv_image *image) {
     char type;
-    int width, height, most;
+    int width, height, maximum;
     FILE *file = fopen(path, "rb");
     if (!file)
         die(path, "cannot be opened");
-    if (fscanf(file, "P%c %d %d %d", &type, &width, &height, &most) != 4 ||
-        (type != '5' && type != '6') || most != 255 || fgetc(file) == EOF)
+    if (fscanf(file, "P%c %d %d %d", &type, &width, &height, &maximum) != 4 ||
+        (type != '5' && type != '6') || maximum != 255 || fgetc(file) == EOF)
         die(path, "not a binary PGM or PPM of 8 bits without comments");
     allocate(image, type == '6' ? GPV_FORMAT_RGB8 : GPV_FORMAT_GRAY8, width, height);
     size_t size = (size_t)(image->stride[0] * height);

@@ -51,8 +51,8 @@ Picture read(const std::string &path) {
     const bool gray = bytes.starts_with("P5");
     std::string_view rest(bytes);
     rest.remove_prefix(std::min<std::size_t>(2, rest.size()));
-    const auto width = take_number(rest), height = take_number(rest), most = take_number(rest);
-    if ((!gray && !bytes.starts_with("P6")) || width < 0 || height < 0 || most != 255 ||
+    const auto width = take_number(rest), height = take_number(rest), maximum = take_number(rest);
+    if ((!gray && !bytes.starts_with("P6")) || width < 0 || height < 0 || maximum != 255 ||
         rest.find_first_of(" \t\n\v\f\r") != 0)
         throw std::runtime_error("not a binary PGM or PPM of 8 bits without comments");
     rest.remove_prefix(1);

@@ -213,7 +213,7 @@ class InMemory final : public Source {
 class Decoding final : public Source {
   public:
     Decoding(const std::vector<std::filesystem::path> &paths, int threads, double seconds)
-        : Source(seconds), paths_(paths), most_(static_cast<std::size_t>(4 * threads)) {
+        : Source(seconds), paths_(paths), max_(static_cast<std::size_t>(4 * threads)) {
         for (int i = 0; i < threads; i++)
             threads_.emplace_back([this] { work(); });
     }
@@ -231,9 +231,9 @@ class Decoding final : public Source {
   private:
     const Picture *take(Clock::time_point latest, bool spare) override {
         std::unique_lock lock(mutex_);
-        const std::size_t least = spare ? most_ / 2 : 1;
+        const std::size_t minimum = spare ? max_ / 2 : 1;
         if (!(spare ? plenty_ : filled_).wait_until(lock, latest, [&] {
-                return ready_.size() >= least;
+                return ready_.size() >= minimum;
             }))
             return nullptr;
         Picture *picture = ready_.front().release();
@@ -247,20 +247,20 @@ class Decoding final : public Source {
             std::string why; // has been said before
             std::optional<Picture> picture = decode(paths_[i], i, why);
             std::unique_lock lock(mutex_);
-            taken_.wait(lock, [this] { return stop_ || ready_.size() < most_; });
+            taken_.wait(lock, [this] { return stop_ || ready_.size() < max_; });
             if (stop_)
                 return;
             if (!picture)
                 continue;
             ready_.push_back(std::make_unique<Picture>(std::move(*picture)));
             filled_.notify_one();
-            if (ready_.size() >= most_ / 2)
+            if (ready_.size() >= max_ / 2)
                 plenty_.notify_one();
         }
     }
 
     const std::vector<std::filesystem::path> &paths_; // at least one of which is a picture
-    const std::size_t most_;
+    const std::size_t max_;
     std::atomic<std::size_t> next_ = 0;
     std::mutex mutex_;
     std::condition_variable filled_, plenty_, taken_;
@@ -866,11 +866,11 @@ class Benchmark {
 #endif
 };
 
-int number(const char *name, const char *text, int least, int most) {
+int number(const char *name, const char *text, int minimum, int maximum) {
     char *end = nullptr;
     const long value = std::strtol(text, &end, 10);
-    if (end == text || *end || value < least || value > most)
-        die("%s is '%s', must be a whole number from %d to %d", name, text, least, most);
+    if (end == text || *end || value < minimum || value > maximum)
+        die("%s is '%s', must be a whole number from %d to %d", name, text, minimum, maximum);
     return static_cast<int>(value);
 }
 

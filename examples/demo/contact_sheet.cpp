@@ -7,9 +7,9 @@
 
 namespace {
 
-constexpr size_t most_moments = 16; // that are kept
+constexpr size_t max_moments = 16; // that are kept
 constexpr int shown_moments = 4;
-constexpr int most_side = 400, gap = 6;
+constexpr int max_side = 400, gap = 6;
 
 void write_png(GstBuffer *buffer, const GstVideoInfo &info, const std::string &path) {
     Caps caps(gst_video_info_to_caps(&info)), png(gst_caps_new_empty_simple("image/png"));
@@ -33,10 +33,10 @@ void write_png(GstBuffer *buffer, const GstVideoInfo &info, const std::string &p
 void ContactSheet::offer(GstBuffer *buffer, GstCaps *caps) {
     if (count_++ % step_ != 0)
         return;
-    if (moments_.size() == most_moments) {
-        for (size_t i = 1; i < most_moments / 2; ++i)
+    if (moments_.size() == max_moments) {
+        for (size_t i = 1; i < max_moments / 2; ++i)
             moments_[i] = std::move(moments_[2 * i]);
-        moments_.resize(most_moments / 2);
+        moments_.resize(max_moments / 2);
         step_ *= 2;
     }
     moments_.push_back(thumbnail(buffer, caps));
@@ -81,7 +81,7 @@ std::vector<guint8> ContactSheet::thumbnail(GstBuffer *buffer, GstCaps *caps) {
     gst_video_info_from_caps(&in, caps);
     if (moments_.empty()) {
         const int width = in.width / mosaic_.columns(), height = in.height / mosaic_.rows();
-        const int side = std::min(most_side, width);
+        const int side = std::min(max_side, width);
         gst_video_info_set_format(&info_, GST_VIDEO_FORMAT_RGB, mosaic_.columns() * side,
                                   mosaic_.rows() * std::max(1, height * side / width));
         info_.fps_n = in.fps_n;

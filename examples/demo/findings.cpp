@@ -17,15 +17,15 @@ __attribute__((format(printf, 1, 2))) std::string print(const char *format, ...)
 
 // Numbers from left to right as marks of eight heights, each the mean of as many of them.
 std::string plot(const std::vector<int> &numbers) {
-    constexpr size_t most_marks = 60, heights = 8;
-    const size_t marks = std::min(most_marks, numbers.size());
-    const auto [least, most] = std::minmax_element(numbers.begin(), numbers.end());
+    constexpr size_t max_marks = 60, heights = 8;
+    const size_t marks = std::min(max_marks, numbers.size());
+    const auto [minimum, maximum] = std::minmax_element(numbers.begin(), numbers.end());
     std::string text;
     for (size_t i = 0; i < marks; ++i) {
         const auto from = numbers.begin() + static_cast<long>(i * numbers.size() / marks);
         const auto to = numbers.begin() + static_cast<long>((i + 1) * numbers.size() / marks);
         const double mean = std::accumulate(from, to, 0.0) / static_cast<double>(to - from);
-        const double place = (mean - *least) / std::max(1, *most - *least);
+        const double place = (mean - *minimum) / std::max(1, *maximum - *minimum);
         text += "\xe2\x96";
         text += static_cast<char>(0x81 + static_cast<int>(place * (heights - 1) + 0.5));
     }
@@ -82,11 +82,12 @@ Sightings &Findings::sightings(const std::array<Point, 4> &corners, const GstVid
     const auto outside = [&](auto side) {
         return std::count_if(corners.begin(), corners.end(), side);
     };
-    const auto most = std::max({outside([](Point p) { return p.real() < -0.5; }),
-                                outside([](Point p) { return p.imag() < -0.5; }),
-                                outside([&](Point p) { return p.real() > frame.width - 0.5; }),
-                                outside([&](Point p) { return p.imag() > frame.height - 0.5; })});
-    return most == 0 ? whole_ : most < 4 ? partial_ : absent_;
+    const auto maximum =
+        std::max({outside([](Point p) { return p.real() < -0.5; }),
+                  outside([](Point p) { return p.imag() < -0.5; }),
+                  outside([&](Point p) { return p.real() > frame.width - 0.5; }),
+                  outside([&](Point p) { return p.imag() > frame.height - 0.5; })});
+    return maximum == 0 ? whole_ : maximum < 4 ? partial_ : absent_;
 }
 
 // Where the element has found its reference, if it has.
@@ -115,8 +116,8 @@ std::string Findings::summary() const {
 
 std::string Findings::details() const {
     std::string lines;
-    const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
-    if (!counts_.empty() && *least != *most)
+    const auto [minimum, maximum] = std::minmax_element(counts_.begin(), counts_.end());
+    if (!counts_.empty() && *minimum != *maximum)
         lines += "course    " + plot(counts_) + " from the first frame to the last\n";
     if (!pixels_.empty())
         lines += "colours   " + describe_colors(8) + " of the last frame\n";
@@ -126,24 +127,25 @@ std::string Findings::details() const {
 }
 
 std::string Findings::describe_counts() const {
-    const auto [least, most] = std::minmax_element(counts_.begin(), counts_.end());
+    const auto [minimum, maximum] = std::minmax_element(counts_.begin(), counts_.end());
     if (element_ == "gpugraphcut")
-        return print("foreground %.2f to %.2f %%", 100.0 * *least / frame_pixels_,
-                     100.0 * *most / frame_pixels_);
+        return print("foreground %.2f to %.2f %%", 100.0 * *minimum / frame_pixels_,
+                     100.0 * *maximum / frame_pixels_);
     const char *what = element_ == "gpusift" ? "keypoint" : "object";
-    return *least == *most ? print("%d %s%s in every frame", *least, what, *least == 1 ? "" : "s")
-                           : print("%d to %d %ss", *least, *most, what);
+    return *minimum == *maximum
+               ? print("%d %s%s in every frame", *minimum, what, *minimum == 1 ? "" : "s")
+               : print("%d to %d %ss", *minimum, *maximum, what);
 }
 
 // Each with its share of the pixels, the most frequent one first.
-std::string Findings::describe_colors(size_t most) const {
+std::string Findings::describe_colors(size_t maximum) const {
     std::vector<size_t> order(pixels_.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::sort(order.begin(), order.end(),
               [this](size_t a, size_t b) { return pixels_[a] > pixels_[b]; });
     const double all = std::accumulate(pixels_.begin(), pixels_.end(), 0.0);
     std::string text;
-    for (size_t i = 0; i < std::min(most, order.size()); ++i)
+    for (size_t i = 0; i < std::min(maximum, order.size()); ++i)
         text += print("%s#%06x %.2f %%", i == 0 ? "" : ", ",
                       static_cast<unsigned>(colors_[order[i]]), 100 * pixels_[order[i]] / all);
     return text;

@@ -35,7 +35,7 @@ class Findings {
                        const GstVideoInfo &frame, const Scene *scene);
     Sightings &sightings(const std::array<Point, 4> &corners, const GstVideoInfo &frame);
     std::string describe_counts() const;
-    std::string describe_colors(size_t most) const;
+    std::string describe_colors(size_t maximum) const;
     std::string describe_sightings() const;
     std::string describe_corners() const;
 

@@ -13,10 +13,10 @@ MAX_SIDE = 32767  # pixels
 sources = []  # the pictures that have been read
 
 
-def whole_number(most):
+def whole_number(maximum):
     """A type of argparse."""
     def parse(text):
-        if not re.fullmatch(r"[0-9]+", text) or int(text) > most:
+        if not re.fullmatch(r"[0-9]+", text) or int(text) > maximum:
             raise argparse.ArgumentTypeError(f"'{text}' must be a whole number from 0 to {most}")
         return int(text)
     return parse

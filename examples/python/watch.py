@@ -56,8 +56,8 @@ class Watched:
 
 def bars(values):
     latest = list(values)[-DRAWN:]
-    most = max(latest, default=0) or 1
-    return "".join(BARS[min(int(value / most * len(BARS)), len(BARS) - 1)] for value in latest)
+    maximum = max(latest, default=0) or 1
+    return "".join(BARS[min(int(value / maximum * len(BARS)), len(BARS) - 1)] for value in latest)
 
 
 def table(watched):
@@ -89,7 +89,7 @@ WIDTH, HEIGHT, LEFT, TOP = 640, 90, 90, 24
 
 def curve(title, times_s, values, top):
     """A panel of the chart: a curve over the time, from 0 to the greatest value."""
-    most = max(values, default=0) or 1
+    maximum = max(values, default=0) or 1
     first, last = (times_s[0], times_s[-1]) if times_s else (0, 1)
     across = WIDTH / max(last - first, 1e-3)
     points = " ".join(f"{LEFT + across * (at - first):.1f},{top + HEIGHT * (1 - value / most):.1f}"

@@ -91,9 +91,9 @@ const char *formats_of(CclOutput output) {
 
 void require_source(const gpv_ccl &op, const Image &src) {
     require_picture(*op.context, src, "src", "labelling");
-    const int most = max_luma(src.format);
-    require_range("params->threshold", op.params.threshold, 0, most);
-    require_range("params->foreground", op.params.foreground, -1, most);
+    const int maximum = max_luma(src.format);
+    require_range("params->threshold", op.params.threshold, 0, maximum);
+    require_range("params->foreground", op.params.foreground, -1, maximum);
 }
 
 void require_output(const gpv_ccl &op, const Image &src, const Image &dst) {

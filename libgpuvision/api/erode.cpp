@@ -43,8 +43,8 @@ ErodeParams read_params(const gpv_erode_params *in) {
                   gpv_morph_operation{GPV_MORPH_BLACKHAT});
     require_range("params->shape", params.shape, gpv_morph_shape{GPV_MORPH_RECT},
                   gpv_morph_shape{GPV_MORPH_ELLIPSE});
-    require_range("params->radius_x", params.radius_x, 0, max_radius);
-    require_range("params->radius_y", params.radius_y, -1, max_radius);
+    require_range("params->radius_x", params.radius_x, 0, max_erode_radius);
+    require_range("params->radius_y", params.radius_y, -1, max_erode_radius);
     require_range("params->iterations", params.iterations, 1, max_iterations);
     require_range("params->threshold", params.threshold, 0, max_luma16);
     require_range("params->border", params.border, gpv_morph_border{GPV_MORPH_BORDER_IGNORE},

@@ -20,12 +20,12 @@ namespace {
 
 constexpr std::size_t first_params_size = sizeof(gpv_kmeans_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_kmeans_result);
-constexpr float most_tolerance = 1e6f;
+constexpr float max_tolerance = 1e6f;
 
 static_assert(static_cast<gpv_kmeans_metric>(KmeansMetric::l1) == GPV_KMEANS_L1);
 static_assert(static_cast<gpv_kmeans_start>(KmeansStart::given) == GPV_KMEANS_GIVEN);
 static_assert(static_cast<gpv_kmeans_space>(KmeansSpace::lab) == GPV_KMEANS_LAB);
-static_assert(most_clusters == GPV_KMEANS_MAX_CLUSTERS);
+static_assert(max_kmeans_clusters == GPV_KMEANS_MAX_CLUSTERS);
 static_assert(sizeof(KmeansFound) == sizeof(gpv_kmeans_result) &&
               offsetof(KmeansFound, empty) == offsetof(gpv_kmeans_result, empty) &&
               offsetof(KmeansFound, inertia) == offsetof(gpv_kmeans_result, inertia));
@@ -43,13 +43,13 @@ gpv_kmeans_params default_params() {
 KmeansParams read_params(const gpv_kmeans_params *in) {
     gpv_kmeans_params params = default_params();
     read_struct(in, first_params_size, "params", params);
-    if (params.clusters != 0 && (params.clusters < 2 || params.clusters > most_clusters))
+    if (params.clusters != 0 && (params.clusters < 2 || params.clusters > max_kmeans_clusters))
         throw Error(Status::invalid_argument,
                     "params->clusters is " + std::to_string(params.clusters) + ", must be 2.." +
-                        std::to_string(most_clusters) + ", or 0: chosen automatically");
-    require_range("params->max_clusters", params.max_clusters, 2, most_clusters);
-    require_range("params->max_iterations", params.max_iterations, 0, most_iterations);
-    require_range("params->tolerance", params.tolerance, -most_tolerance, most_tolerance);
+                        std::to_string(max_kmeans_clusters) + ", or 0: chosen automatically");
+    require_range("params->max_clusters", params.max_clusters, 2, max_kmeans_clusters);
+    require_range("params->max_iterations", params.max_iterations, 0, max_kmeans_iterations);
+    require_range("params->tolerance", params.tolerance, -max_tolerance, max_tolerance);
     require_range("params->metric", params.metric, gpv_kmeans_metric{GPV_KMEANS_L2},
                   gpv_kmeans_metric{GPV_KMEANS_L1});
     require_range("params->start", params.start, gpv_kmeans_start{GPV_KMEANS_PLUSPLUS},
@@ -78,7 +78,7 @@ KmeansParams read_params(const gpv_kmeans_params *in) {
 
 std::vector<Centroid> read_centroids(const float *centroids, std::int32_t count) {
     require_not_null(centroids, "centroids");
-    require_range("count", count, 2, most_clusters);
+    require_range("count", count, 2, max_kmeans_clusters);
     for (int i = 0; i < 3 * count; i++)
         require_range({"", "centroids", i}, centroids[i], 0.0f, 255.0f);
     std::vector<Centroid> result(count);

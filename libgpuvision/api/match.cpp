@@ -128,11 +128,11 @@ MatchRun read_run(const gpv_match &op, const gpv_buffer *query, std::int32_t que
 
 Outline read_outline(const float *points, std::int32_t count, float width) {
     require_not_null(points, "points");
-    require_range("count", count, 2, most_outline_points);
-    require_range("width", width, 1.0f, most_line_width);
+    require_range("count", count, 2, max_outline_points);
+    require_range("width", width, 1.0f, max_line_width);
     Outline outline{.points = {}, .count = count, .reach = width / 2};
     for (int i = 0; i < 2 * count; i++)
-        require_range({"points", nullptr, i}, points[i], -most_coordinate, most_coordinate);
+        require_range({"points", nullptr, i}, points[i], -max_coordinate, max_coordinate);
     for (int i = 0; i < count; i++)
         outline.points[i] = {points[2 * i], points[2 * i + 1]};
     return outline;

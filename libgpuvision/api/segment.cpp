@@ -26,7 +26,7 @@ constexpr std::size_t first_params_size = sizeof(gpv_segment_params);
 static_assert(static_cast<gpv_segment_model>(SegmentModel::means) == GPV_SEGMENT_MEANS);
 static_assert(static_cast<gpv_segment_fit>(SegmentFit::once) == GPV_SEGMENT_FIT_ONCE);
 static_assert(static_cast<gpv_segment_paint>(SegmentPaint::cutout) == GPV_SEGMENT_CUTOUT);
-static_assert(most_rounds == GPV_SEGMENT_MAX_ROUNDS && segment::unit == GPV_SEGMENT_UNIT);
+static_assert(max_rounds == GPV_SEGMENT_MAX_ROUNDS && segment::unit == GPV_SEGMENT_UNIT);
 
 gpv_segment_params default_params() {
     const SegmentParams defaults;
@@ -49,7 +49,7 @@ SegmentParams read_params(const gpv_segment_params *in) {
         throw Error(Status::invalid_argument, "params->connectivity is " +
                                                   std::to_string(params.connectivity) +
                                                   ", must be 4 or 8");
-    require_range("params->rounds", params.rounds, 1, most_rounds);
+    require_range("params->rounds", params.rounds, 1, max_rounds);
     require_range("params->lambda", params.lambda, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
     require_range("params->sigma", params.sigma, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
     require_range("params->paint", params.paint, gpv_segment_paint{GPV_SEGMENT_OVERLAY},

@@ -20,8 +20,8 @@ namespace {
 constexpr std::size_t first_params_size = sizeof(gpv_sift_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_sift_result);
 constexpr std::uint32_t max_record_stride = 4096;
-constexpr int most_params_octaves = 16;
-constexpr int most_records = std::numeric_limits<std::int32_t>::max();
+constexpr int max_params_octaves = 16;
+constexpr int max_records = std::numeric_limits<std::int32_t>::max();
 
 static_assert(static_cast<gpv_sift_type>(SiftType::f32) == GPV_SIFT_F32);
 static_assert(static_cast<gpv_sift_style>(SiftStyle::rich) == GPV_SIFT_RICH);
@@ -46,9 +46,9 @@ gpv_sift_params default_params() {
 SiftParams read_params(const gpv_sift_params *in) {
     gpv_sift_params params = default_params();
     read_struct(in, first_params_size, "params", params);
-    require_range("params->max_features", params.max_features, 0, most_records);
-    require_range("params->octaves", params.octaves, 0, most_params_octaves);
-    require_range("params->octave_layers", params.octave_layers, 1, most_octave_layers);
+    require_range("params->max_features", params.max_features, 0, max_records);
+    require_range("params->octaves", params.octaves, 0, max_params_octaves);
+    require_range("params->octave_layers", params.octave_layers, 1, max_octave_layers);
     require_range("params->contrast_threshold", params.contrast_threshold, 0.0f, 1.0f);
     require_range("params->edge_threshold", params.edge_threshold, 1.0f, 1e6f);
     require_range("params->sigma", params.sigma, 0.5f, 4.0f);
@@ -99,7 +99,7 @@ KeypointRecords read_keypoints(const gpv_sift &op, const gpv_buffer *keypoints,
     op.context->device().require_reach(block.memory, block.device, "keypoints");
     // The last record needs no padding behind it.
     const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_keypoint));
-    return {block, stride, std::min<std::int64_t>((block.size + spare) / stride, most_records)};
+    return {block, stride, std::min<std::int64_t>((block.size + spare) / stride, max_records)};
 }
 
 Block read_descriptors(const gpv_sift &op, const gpv_buffer *descriptors,

@@ -21,11 +21,11 @@ class Carver {
     T *take(std::size_t count, std::size_t front = 0) {
         std::byte *piece = base_ ? base_ + next_ + front * sizeof(T) : nullptr;
         next_ += round_up(count * sizeof(T), alignment_);
-        most_ = std::max(most_, next_);
+        max_ = std::max(max_, next_);
         return reinterpret_cast<T *>(piece);
     }
     /// Bytes that the block needs.
-    std::size_t used() const { return most_; }
+    std::size_t used() const { return max_; }
 
     /// What has been taken since here() can be taken again after back_to().
     std::size_t here() const { return next_; }
@@ -35,7 +35,7 @@ class Carver {
     std::size_t alignment_;
     std::byte *base_;
     std::size_t next_ = 0;
-    std::size_t most_ = 0;
+    std::size_t max_ = 0;
 };
 
 /// An element of a piece, or of none where it is only added up.

@@ -3,7 +3,7 @@
 
 namespace gpv {
 
-std::int64_t most_components(const CclParams &params, std::int64_t width, std::int64_t height) {
+std::int64_t max_components(const CclParams &params, std::int64_t width, std::int64_t height) {
     if (params.mode == CclMode::equal_value)
         return width * height;
     if (params.connectivity == 4)

@@ -31,7 +31,7 @@ struct CclParams {
 };
 
 /// More components than this an image of that size cannot have.
-std::int64_t most_components(const CclParams &params, std::int64_t width, std::int64_t height);
+std::int64_t max_components(const CclParams &params, std::int64_t width, std::int64_t height);
 
 /// Every rule for the foreground in one form: ((luma ^ flip) >= threshold) != invert.
 struct ForegroundRule {

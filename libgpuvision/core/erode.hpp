@@ -22,7 +22,7 @@ enum class MorphShape : std::uint32_t { rect, cross, ellipse };
 enum class MorphBorder : std::uint32_t { ignore, background };
 enum class MorphPlanes : std::uint32_t { automatic, luma, all };
 
-inline constexpr int max_radius = 255;
+inline constexpr int max_erode_radius = 255;
 
 struct ErodeParams {
     MorphOperation operation = MorphOperation::erode;

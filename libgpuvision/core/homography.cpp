@@ -15,12 +15,12 @@ namespace {
 using Matrix = std::array<double, 9>; ///< row by row
 
 constexpr int sample_size = 4;
-constexpr double most_number = 0x1p200; ///< of a matrix: no distance of floats overflows
-constexpr int most_rounds = 100;        ///< of choosing the pairs that fit, and refining to them
-constexpr int most_steps = 8;           ///< of a refinement
-constexpr double least_height = 1.0 / 1024;  ///< of a triangle, by its longest side
-constexpr double least_decrease = 1e-6;      ///< of the sum of squares in a step, by the sum
-constexpr double least_square = 0x1p-80;     ///< mean one that is worth a step
+constexpr double max_entry = 0x1p200;     ///< of a matrix: no distance of floats overflows
+constexpr int max_rounds = 100;           ///< of choosing the pairs that fit, and refining to them
+constexpr int max_steps = 8;              ///< of a refinement
+constexpr double min_height = 1.0 / 1024; ///< of a triangle, by its longest side
+constexpr double min_decrease = 1e-6;     ///< of the sum of squares in a step, by the sum
+constexpr double min_mean_square = 0x1p-80;  ///< mean one that is worth a step
 constexpr double first_damping = 1.0 / 1024; ///< after a step that did not help
 constexpr double damping_up = 16, damping_down = 1.0 / 16;
 constexpr std::size_t block = 64; ///< pairs between two looks at whether a model can still win
@@ -88,7 +88,7 @@ bool find_areas(Corners &corners) {
                       c = corners.point[triangles[i][2]];
         const double longest = std::max({square(b - a), square(c - a), square(c - b)});
         const double area = cross(b - a, c - a);
-        if (!(std::fabs(area) > least_height * longest))
+        if (!(std::fabs(area) > min_height * longest))
             return false;
         corners.area[i] = area;
     }
@@ -133,7 +133,7 @@ std::optional<Matrix> scaled(Matrix m) {
     const double last = std::fabs(m[8]);
     for (double &number : m) {
         number /= last;
-        if (!(std::fabs(number) <= most_number))
+        if (!(std::fabs(number) <= max_entry))
             return {};
     }
     return m;
@@ -291,7 +291,7 @@ std::optional<std::array<double, unknowns>> solution(const NormalEquations &equa
 Matrix least_squares(Matrix m, const std::vector<Pair> &pairs, std::size_t count) {
     NormalEquations here = equations(m, pairs, count);
     double damping = 0;
-    for (int i = 0; i < most_steps && here.sum > least_square * static_cast<double>(count); i++) {
+    for (int i = 0; i < max_steps && here.sum > min_mean_square * static_cast<double>(count); i++) {
         Matrix next = m;
         const auto step = solution(here, damping);
         for (int k = 0; step && k < unknowns; k++)
@@ -301,7 +301,7 @@ Matrix least_squares(Matrix m, const std::vector<Pair> &pairs, std::size_t count
             damping = std::max(damping * damping_up, first_damping);
             continue;
         }
-        const bool enough = here.sum - there.sum <= least_decrease * here.sum;
+        const bool enough = here.sum - there.sum <= min_decrease * here.sum;
         m = next;
         here = there;
         damping *= damping_down;
@@ -427,7 +427,7 @@ class Search {
     /// Refined to the pairs of fitting_, which are those that fit it, until these do not change.
     /// What is refined to pairs that fit cannot lose, but for rounding.
     Candidate improved(Candidate candidate) {
-        for (int i = 0; i < most_rounds; i++) {
+        for (int i = 0; i < max_rounds; i++) {
             const auto end = fitting_.begin() + candidate.count;
             std::copy(fitting_.begin(), end, refined_.begin());
             const auto m = refined(candidate);

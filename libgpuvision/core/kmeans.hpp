@@ -18,8 +18,8 @@ enum class KmeansMetric : std::uint32_t { l2, l1 };
 enum class KmeansStart : std::uint32_t { plusplus, random, grid, given };
 enum class KmeansSpace : std::uint32_t { rgb, lab };
 
-inline constexpr int most_clusters = 256;
-inline constexpr int most_iterations = 10000;
+inline constexpr int max_kmeans_clusters = 256;
+inline constexpr int max_kmeans_iterations = 10000;
 
 struct Centroid {
     float x, y, z;

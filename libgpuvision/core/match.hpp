@@ -18,7 +18,7 @@ inline constexpr int match_length = 128; ///< bytes of a descriptor
 inline constexpr std::int32_t no_neighbour = -1;
 inline constexpr std::int32_t no_distance = std::numeric_limits<std::int32_t>::max();
 /// Squared, of two descriptors.
-inline constexpr std::int32_t most_distance = match_length * 255 * 255;
+inline constexpr std::int32_t max_distance = match_length * 255 * 255;
 
 struct MatchParams {
     float ratio = 0.8f; ///< 0 = of no account
@@ -113,9 +113,9 @@ struct MatchRun {
 // ---- outlines -----------------------------------------------------------------------
 // In single precision and one order, so that both backends draw the same pixels.
 
-inline constexpr int most_outline_points = 64;
-inline constexpr float most_coordinate = 131072;
-inline constexpr float most_line_width = 1000;
+inline constexpr int max_outline_points = 64;
+inline constexpr float max_coordinate = 131072;
+inline constexpr float max_line_width = 1000;
 
 struct OutlinePoint {
     float x, y;
@@ -123,7 +123,7 @@ struct OutlinePoint {
 
 /// A closed line through points.
 struct Outline {
-    OutlinePoint points[most_outline_points];
+    OutlinePoint points[max_outline_points];
     int count;
     float reach; ///< half of its width
 
@@ -137,15 +137,15 @@ struct Outline {
         const OutlinePoint a = points[line], b = end_of(line);
         const float dx = b.x - a.x, dy = b.y - a.y;
         const float px = static_cast<float>(x) - a.x, py = static_cast<float>(y) - a.y;
-        const float along = px * dx + py * dy, length = dx * dx + dy * dy, most = reach * reach;
+        const float along = px * dx + py * dy, length = dx * dx + dy * dy, maximum = reach * reach;
         if (along <= 0)
-            return px * px + py * py <= most;
+            return px * px + py * py <= maximum;
         if (along >= length) {
             const float qx = static_cast<float>(x) - b.x, qy = static_cast<float>(y) - b.y;
-            return qx * qx + qy * qy <= most;
+            return qx * qx + qy * qy <= maximum;
         }
         const float across = px * dy - py * dx;
-        return across * across <= most * length;
+        return across * across <= maximum * length;
     }
 
     /// Columns of a row.

@@ -22,7 +22,7 @@ enum class SegmentModel : std::uint32_t { gmm, histogram, means };
 enum class SegmentFit : std::uint32_t { always, adapt, once };
 enum class SegmentPaint : std::uint32_t { overlay, cutout };
 
-inline constexpr int most_rounds = 100;
+inline constexpr int max_rounds = 100;
 
 struct SegmentParams {
     SegmentModel model = SegmentModel::gmm;
@@ -179,7 +179,7 @@ inline constexpr float never = 1e30f; ///< cost of a component without pixels
 
 /// Variance that is added along every axis, squared grey levels: 64 / 12 of the cells, and some
 /// more, so that no colours are too few or too much alike.
-inline constexpr double least_variance = 8;
+inline constexpr double min_variance = 8;
 
 /// The component of those pixels, of total ones of its side.
 constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
@@ -190,7 +190,7 @@ constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
                  z = static_cast<double>(m.z) / n;
     constexpr double unit = level_step * level_step;
     const auto variance = [&](std::uint64_t squares, double mean) {
-        return unit * (static_cast<double>(squares) / n - mean * mean) + least_variance;
+        return unit * (static_cast<double>(squares) / n - mean * mean) + min_variance;
     };
     const auto covariance = [&](std::uint64_t products, double a, double b) {
         return unit * (static_cast<double>(products) / n - a * b);
@@ -256,24 +256,24 @@ struct Model {
 
 /// What a colour costs under a mixture: that of the component that explains it best.
 constexpr float cost_of(const Gaussian *mixture, float r, float g, float b) {
-    float least = never;
+    float minimum = never;
     for (int i = 0; i < components; i++) {
         const float cost = mixture[i].cost(r, g, b);
-        least = cost < least ? cost : least;
+        minimum = cost < minimum ? cost : minimum;
     }
-    return least;
+    return minimum;
 }
 
 /// By how much a side that has no model costs more than the other.
 inline constexpr float cost_of_absence = 1;
 
 /// What a single colour can say, so that one that neither side has been seen with is no proof.
-inline constexpr float most_preference = 4;
+inline constexpr float max_preference = 4;
 
 constexpr float limit(float preference) {
-    return preference < -most_preference  ? -most_preference
-           : preference > most_preference ? most_preference
-                                          : preference;
+    return preference < -max_preference  ? -max_preference
+           : preference > max_preference ? max_preference
+                                         : preference;
 }
 
 /// By how much a colour costs more in the background.
@@ -302,15 +302,15 @@ inline constexpr float unit = 1000;
 inline constexpr float diagonal_unit = 707.10678f;
 
 /// Terminals of pixels that are not known are no more: less than known ones, more than all links.
-inline constexpr float most_data = 1 << 29;
+inline constexpr float max_data = 1 << 29;
 
 /// weight: lambda times unit.
 constexpr int terminal_of(float preference, float weight) {
     const float v = preference * weight;
-    if (!(v > -most_data))
-        return -static_cast<int>(most_data);
-    if (!(v < most_data))
-        return static_cast<int>(most_data);
+    if (!(v > -max_data))
+        return -static_cast<int>(max_data);
+    if (!(v < max_data))
+        return static_cast<int>(max_data);
     return static_cast<int>(v < 0 ? v - 0.5f : v + 0.5f);
 }
 
@@ -321,11 +321,11 @@ constexpr float power_factor(int i) {
                                  0.24022651f,   0.69314718f,   1.0f};
     return factors[i];
 }
-inline constexpr float most_halvings = 64; ///< more make nothing less
+inline constexpr float max_halvings = 64; ///< more make nothing less
 
 /// 2^-x, x >= 0.
 constexpr float half_to_the(float x) {
-    const float halvings = x < most_halvings ? x : most_halvings;
+    const float halvings = x < max_halvings ? x : max_halvings;
     const int whole = static_cast<int>(halvings + 0.5f);
     const float rest = static_cast<float>(whole) - halvings;
     float sum = 0;
@@ -342,10 +342,10 @@ constexpr int squared_difference(const Color &a, const Color &b) {
 /// 1 / (2 sigma^2) in powers of two. With sigma 0, sigma^2 is the mean squared difference of
 /// neighbours.
 constexpr float falloff_of(float sigma, std::uint64_t differences, std::uint64_t links) {
-    constexpr double log2_of_e = 1.4426950408889634, most = 1e30;
+    constexpr double log2_of_e = 1.4426950408889634, maximum = 1e30;
     if (sigma > 0)
         return static_cast<float>(std::min(
-            log2_of_e / (2 * static_cast<double>(sigma) * static_cast<double>(sigma)), most));
+            log2_of_e / (2 * static_cast<double>(sigma) * static_cast<double>(sigma)), maximum));
     if (differences == 0)
         return 0;
     return static_cast<float>(log2_of_e * static_cast<double>(links) /

@@ -21,14 +21,14 @@ struct FitJob {
 /// components yet; where both have, there is one.
 inline constexpr int first_refinements = 4;
 /// Of the division into two sides.
-inline constexpr int most_divisions = 16;
+inline constexpr int max_divisions = 16;
 
-inline constexpr int most_slots = 2 * components;
+inline constexpr int max_slots = 2 * components;
 
 /// What a worker keeps of its own between two steps.
 struct FitNotes {
-    double spread[most_slots]; ///< of components, along the axis where it is greatest
-    int axis[most_slots];
+    double spread[max_slots]; ///< of components, along the axis where it is greatest
+    int axis[max_slots];
     float means[2][3]; ///< of the two clusters
 };
 
@@ -36,7 +36,7 @@ struct FitNotes {
 ///     share(count, f)  calls f(i) for all i below count; after it, what any worker's f has written
 ///                      in memory is there for all
 ///     pass(f)          calls f(cell, add) for all cells that have pixels, and may for others,
-///                      always by the same worker. Returns the Moments of each of most_slots,
+///                      always by the same worker. Returns the Moments of each of max_slots,
 ///                      summed over what all workers have given to add(slot, cell, count); they
 ///                      stay until the pass after the next. For every cell f calls add as often
 ///     each(count, f)   calls f(i) for all i below count; what it has written to what each worker
@@ -51,7 +51,7 @@ class Fit {
     GPV_THERE Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
 
     GPV_THERE void run() {
-        worker_.each(most_slots, [&](int i) { slot(i) = learned(i); });
+        worker_.each(max_slots, [&](int i) { slot(i) = learned(i); });
         choose_sides();
         if (job_.kind == SegmentModel::gmm)
             fit_mixtures();
@@ -60,7 +60,7 @@ class Fit {
         else
             fit_tables();
         worker_.once([&] {
-            for (int i = 0; i < most_slots; i++)
+            for (int i = 0; i < max_slots; i++)
                 learned(i) = slot(i);
             for (const Side side : {background, foreground})
                 job_.model->present[side] =
@@ -122,7 +122,7 @@ class Fit {
             worker_.part(cell) = part;
             add_part(add, part, cell);
         });
-        for (int i = 0; i < most_divisions; i++) {
+        for (int i = 0; i < max_divisions; i++) {
             note_means(sums);
             sums = worker_.pass([&](int cell, const auto &add) {
                 const bool part = distance(cell, 1) < distance(cell, 0);
@@ -195,12 +195,12 @@ class Fit {
     GPV_THERE int best(Side side, int cell) {
         const Color l = levels_of(cell);
         const float r = middle_of(l.red), g = middle_of(l.green), b = middle_of(l.blue);
-        float least = never;
+        float minimum = never;
         int which = 0;
         for (int i = 0; i < components; i++) {
             const float cost = slot(components * side + i).cost(r, g, b);
-            if (cost < least) {
-                least = cost;
+            if (cost < minimum) {
+                minimum = cost;
                 which = i;
             }
         }
@@ -208,7 +208,7 @@ class Fit {
     }
 
     GPV_THERE void take(const Moments *sums, const bool (&wanted)[2]) {
-        worker_.each(most_slots, [&](int i) {
+        worker_.each(max_slots, [&](int i) {
             const Moments &whole = whole_[i / components];
             if (wanted[i / components] && whole.count)
                 slot(i) = gaussian_of(sums[i], whole.count);
@@ -223,7 +223,7 @@ class Fit {
             const auto of = [&](Side side, int i) -> const Moments & {
                 return made == 1 ? whole_[side] : sums[components * side + i];
             };
-            worker_.each(most_slots, [&](int i) {
+            worker_.each(max_slots, [&](int i) {
                 if (i % components >= made)
                     return;
                 const Moments &m = of(static_cast<Side>(i / components), i % components);
@@ -268,8 +268,8 @@ class Fit {
                 spread += whole_[side].spread(axis);
         const double pixels = static_cast<double>(whole_[0].count + whole_[1].count);
         const double variance =
-            level_step * level_step * spread / (3 * std::max(pixels, 1.0)) + least_variance;
-        worker_.each(most_slots, [&](int i) {
+            level_step * level_step * spread / (3 * std::max(pixels, 1.0)) + min_variance;
+        worker_.each(max_slots, [&](int i) {
             const Moments &whole = whole_[i / components];
             if (whole.count)
                 slot(i) = i % components ? Gaussian{.constant = never} : sphere_of(whole, variance);

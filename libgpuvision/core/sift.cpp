@@ -31,7 +31,7 @@ BlurFilter filter(double sigma, double reach) {
         const double middle = 0.5 * (low + high);
         (variance(middle, f.radius) < sigma * sigma ? low : high) = middle;
     }
-    double weights[most_blur_radius + 1], sum = 0;
+    double weights[max_blur_radius + 1], sum = 0;
     for (int i = 0; i <= f.radius; i++) {
         weights[i] = std::exp(-0.5 * i * i / (low * low));
         sum += i ? 2 * weights[i] : 1;
@@ -43,10 +43,10 @@ BlurFilter filter(double sigma, double reach) {
 
 } // namespace
 
-Octaves::Octaves(int picture_width, int picture_height, bool upsample, int most) {
+Octaves::Octaves(int picture_width, int picture_height, bool upsample, int maximum) {
     int w = picture_width << (upsample ? 1 : 0), h = picture_height << (upsample ? 1 : 0);
-    const int limit = most > 0 ? std::min(most, most_octaves) : most_octaves;
-    for (; count < limit && std::min(w, h) >= least_octave_side; w /= 2, h /= 2) {
+    const int limit = maximum > 0 ? std::min(maximum, max_octaves) : max_octaves;
+    for (; count < limit && std::min(w, h) >= min_octave_side; w /= 2, h /= 2) {
         width[count] = w;
         height[count++] = h;
     }
@@ -66,7 +66,7 @@ LayerChoice::LayerChoice(const SiftParams &params, const Octaves &all)
     : octaves(all.count), octave_layers(params.octave_layers), first_scale(params.first_scale()),
       first_corner(params.first_corner()) {
     for (int i = 0; i <= octave_layers; i++)
-        most[i] = static_cast<float>(params.sigma * std::pow(2.0, (i + 0.5) / octave_layers));
+        maximum[i] = static_cast<float>(params.sigma * std::pow(2.0, (i + 0.5) / octave_layers));
 }
 
 } // namespace gpv

@@ -22,10 +22,10 @@ namespace gpv {
 enum class SiftType : std::uint32_t { u8, f32 };
 
 inline constexpr int sift_length = 128;
-inline constexpr int most_octaves = 13; ///< of the largest picture, doubled
-inline constexpr int most_octave_layers = 8;
+inline constexpr int max_octaves = 13; ///< of the largest picture, doubled
+inline constexpr int max_octave_layers = 8;
 /// Of an octave: its first, those with extrema, and the two that these are compared with.
-inline constexpr int most_levels = most_octave_layers + 3;
+inline constexpr int max_levels = max_octave_layers + 3;
 
 struct SiftParams {
     int max_features = 0; ///< 0 = as many as there is room for
@@ -42,7 +42,7 @@ struct SiftParams {
     constexpr int levels() const { return octave_layers + 3; }
     /// No extremum of a difference of levels counts that does not exceed it; of 255 from black to
     /// white. As in OpenCV it is a whole number.
-    constexpr float least_difference() const {
+    constexpr float min_difference() const {
         return static_cast<float>(
             static_cast<int>(0.5f * contrast_threshold / octave_layers * 255));
     }
@@ -82,38 +82,38 @@ struct KeypointRecords {
 // ---- scale space --------------------------------------------------------------------
 
 inline constexpr int sift_border = 5; ///< pixels at the edges of an octave without extrema
-inline constexpr int least_octave_side = 2 * sift_border + 1;
+inline constexpr int min_octave_side = 2 * sift_border + 1;
 
 /// Width and height of each octave.
 struct Octaves {
     int count = 0;
-    int width[most_octaves], height[most_octaves];
+    int width[max_octaves], height[max_octaves];
 
     /// At most so many of them; 0 = all that fit.
-    Octaves(int picture_width, int picture_height, bool upsample, int most);
+    Octaves(int picture_width, int picture_height, bool upsample, int maximum);
     constexpr std::int64_t first_pixels() const {
         return count == 0 ? 0 : std::int64_t{width[0]} * height[0];
     }
 };
 
 /// Extrema that an operator keeps, at most. Of their keypoints it keeps twice as many.
-constexpr std::int64_t most_extrema(const Octaves &octaves) {
+constexpr std::int64_t max_extrema(const Octaves &octaves) {
     const std::int64_t part = octaves.first_pixels() / 16;
     return part > 65536 ? part : 65536;
 }
 
 inline constexpr int keypoints_of_extremum = 2; ///< for which there is room
 
-constexpr std::int64_t most_keypoints(const Octaves &octaves) {
-    return keypoints_of_extremum * most_extrema(octaves);
+constexpr std::int64_t max_keypoints(const Octaves &octaves) {
+    return keypoints_of_extremum * max_extrema(octaves);
 }
 
-inline constexpr int most_blur_radius = 112;
+inline constexpr int max_blur_radius = 112;
 
 /// Half of a symmetric filter, whose weights add up to 1.
 struct BlurFilter {
     int radius;
-    float weights[most_blur_radius + 1];
+    float weights[max_blur_radius + 1];
 };
 
 /// What makes the first level of the first octave from the picture, whose own blur is taken to be
@@ -139,9 +139,9 @@ constexpr float exp2_of(float x) {
     return p * std::bit_cast<float>(static_cast<std::uint32_t>(whole - 1) << 23);
 }
 
-/// 1 / x of x >= least_divisor, within 1e-7: three steps of Newton's from a guess that halves and
+/// 1 / x of x >= min_divisor, within 1e-7: three steps of Newton's from a guess that halves and
 /// negates the exponent.
-inline constexpr float least_divisor = 1e-20f;
+inline constexpr float min_divisor = 1e-20f;
 GPV_BOTH inline float reciprocal_of(float x) {
     float r = std::bit_cast<float>(0x7ef311c3u - std::bit_cast<std::uint32_t>(x));
     for (int step = 0; step < 3; step++)
@@ -157,13 +157,13 @@ struct Polar {
 
 GPV_BOTH inline Polar polar_of(float y, float x) {
     const float ax = std::fabs(x), ay = std::fabs(y);
-    const float most = std::fmax(ax, ay), least = std::fmin(ax, ay);
-    const float r = least * reciprocal_of(std::fmax(most, least_divisor)), s = r * r;
+    const float maximum = std::fmax(ax, ay), minimum = std::fmin(ax, ay);
+    const float r = minimum * reciprocal_of(std::fmax(maximum, min_divisor)), s = r * r;
     // atan(r) and sqrt(1 + r^2)
     float t = fused(s, -0.0496390998f, 0.186229593f);
     t = r * fused(s, fused(s, t, -0.408932629f), 1.27223854f);
     float m = fused(s, -0.010736884f, 0.0456280861f);
-    m = most * fused(s, fused(s, fused(s, m, -0.120194971f), 0.499497158f), 1.00000835f);
+    m = maximum * fused(s, fused(s, fused(s, m, -0.120194971f), 0.499497158f), 1.00000835f);
     t = ay > ax ? 2 - t : t;
     t = x < 0 ? 4 - t : t;
     t = y < 0 ? 8 - t : t;
@@ -223,7 +223,7 @@ constexpr Split split(float x) {
 
 // ---- extrema ------------------------------------------------------------------------
 
-inline constexpr int most_moves = 5; ///< to a neighbouring pixel or layer, plus one
+inline constexpr int max_moves = 5; ///< to a neighbouring pixel or layer, plus one
 
 /// A parabola through the differences round an extremum.
 struct SubpixelFit {
@@ -383,7 +383,7 @@ struct Window {
 };
 
 /// Of given keypoints. Far less than a pixel, but not so little that its reciprocal is infinite.
-inline constexpr float least_scale = 1e-6f;
+inline constexpr float min_scale = 1e-6f;
 
 /// x, y: in pixels of the octave.
 constexpr Window window_of(int octave, int layer, float x, float y, float scale, float angle) {
@@ -392,7 +392,7 @@ constexpr Window window_of(int octave, int layer, float x, float y, float scale,
     w.layer = layer;
     w.x = nearest_int(x);
     w.y = nearest_int(y);
-    w.cell = 3 * (scale > least_scale ? scale : least_scale);
+    w.cell = 3 * (scale > min_scale ? scale : min_scale);
     const float turns = angle > 0 ? 1 - angle * (1.0f / 360) : 0.0f;
     w.eighths = 8 * turns;
     const Direction d = direction_of(turns);
@@ -438,7 +438,7 @@ constexpr void share_out(float weight, const Bins &bins, Add add) {
 struct LayerChoice {
     int octaves, octave_layers;
     float first_scale, first_corner;
-    float most[most_octave_layers + 1]; ///< scale up to which layer i is chosen
+    float maximum[max_octave_layers + 1]; ///< scale up to which layer i is chosen
 
     LayerChoice() = default;
     LayerChoice(const SiftParams &params, const Octaves &octaves);
@@ -453,15 +453,15 @@ struct LayerChoice {
             return false;
         float inverse = 1 / first_scale;
         int octave = 0;
-        while (octave + 1 < octaves && k.sigma * inverse > most[octave_layers]) {
+        while (octave + 1 < octaves && k.sigma * inverse > maximum[octave_layers]) {
             inverse *= 0.5f;
             octave++;
         }
         const float scale = k.sigma * inverse;
-        if (!(scale <= most[octave_layers]))
+        if (!(scale <= maximum[octave_layers]))
             return false;
         int layer = 1;
-        while (scale > most[layer])
+        while (scale > maximum[layer])
             layer++;
         float angle = k.angle - 360 * static_cast<float>(static_cast<int>(k.angle * (1.0f / 360)));
         angle = angle < 0 ? angle + 360 : angle;
@@ -505,14 +505,14 @@ struct Mark {
 
   private:
     static constexpr int arm = 2;
-    static constexpr float most_radius = 65535, far = 1 << 20;
+    static constexpr float max_radius = 65535, far = 1 << 20;
 
     /// So far away where it is no place of a picture that nothing reaches one.
     static constexpr int pixel(float place) {
         return place > -far && place < far ? step_of(place) : -static_cast<int>(far);
     }
     static constexpr int radius_of(float sigma) {
-        return sigma > 1 ? nearest_int(sigma < most_radius ? sigma : most_radius) : 1;
+        return sigma > 1 ? nearest_int(sigma < max_radius ? sigma : max_radius) : 1;
     }
 
     template <class Plot>

@@ -88,8 +88,8 @@ struct Layout {
     /// The runs of a row are the components of an image of one row.
     Layout(const Image &src, const CclParams &params, int rows)
         : strips((src.height + rows - 1) / rows), strip_rows(rows),
-          row_runs(most_components(params, src.width, 1)),
-          components(most_components(params, src.width, rows)) {}
+          row_runs(max_components(params, src.width, 1)),
+          components(max_components(params, src.width, rows)) {}
     std::size_t first_run(int strip) const { return row_runs * strip_rows * strip; }
     std::size_t first_component(int strip) const { return components * strip; }
 };
@@ -187,7 +187,7 @@ class CpuCcl final : public Ccl {
                    carver.take<std::uint32_t>(width + 1)};
         for (std::uint64_t **words : {&w.edges, &w.vertical, &w.falling, &w.rising})
             *words = take_words();
-        w.joints = carver.take<Joint>(most_joints(width));
+        w.joints = carver.take<Joint>(max_joints(width));
         w.runs = carver.take<Run>((width + 1) / 2);
         w.values = carver.take<std::uint32_t>(width);
         return w;
@@ -202,9 +202,10 @@ class CpuCcl final : public Ccl {
         constexpr std::int64_t share = 1 << 17; // pixels: one thread labels them in 30 us or more
         const std::int64_t pixels = std::int64_t{src.width} * src.height;
         workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
-        constexpr int least = 16;
-        layout_ = Layout(src, params_,
-                         workers_ == 1 ? src.height : std::max(least, src.height / (4 * workers_)));
+        constexpr int minimum = 16;
+        layout_ =
+            Layout(src, params_,
+                   workers_ == 1 ? src.height : std::max(minimum, src.height / (4 * workers_)));
         measures_ = records || params_.filters();
         paints_are_labels_ = !dst || dst->format == Format::label32;
         Carver carver(table_alignment);

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int direct_radius = 3; // up to here rows are reduced one by one
 constexpr std::size_t row_alignment = 64;
-constexpr std::size_t most_scratch = 256 << 20; // bytes for all threads, on top of a plane's size
+constexpr std::size_t max_scratch = 256 << 20; // bytes for all threads, on top of a plane's size
 
 /// A plane of samples: u8 or u16 with step samples a pixel, or bits in 64-bit words.
 struct Samples {
@@ -388,8 +388,8 @@ class BandFilter {
 /// Rows of a band: enough bands for all workers, whole groups of van Herk, and
 /// not much fewer rows than the element has, which each band starts with.
 int band_rows(int rows, int window, int workers) {
-    constexpr int least = 16;
-    const int wanted = std::max({least, rows / (3 * workers), std::min(window, rows / workers)});
+    constexpr int minimum = 16;
+    const int wanted = std::max({minimum, rows / (3 * workers), std::min(window, rows / workers)});
     const int groups = wanted / window;
     return window > 2 * direct_radius + 1 && groups > 0 ? groups * window : wanted;
 }
@@ -519,7 +519,7 @@ class CpuErode final : public Erode {
         };
         int workers = workers_for(bytes * cost);
         int band = band_rows(in.rows, window, workers);
-        const std::size_t affordable = (most_scratch + bytes) / scratch_bytes(band);
+        const std::size_t affordable = (max_scratch + bytes) / scratch_bytes(band);
         if (affordable < static_cast<std::size_t>(workers)) {
             workers = std::max(1, static_cast<int>(affordable));
             band = band_rows(in.rows, window, workers);

@@ -77,7 +77,7 @@ void CpuKmeans::plan(const Image &src, bool paints, Stream stream) {
 void CpuKmeans::carve(Carver &carver, const Image &src, bool paints) {
     const std::size_t pixels = std::size_t(src.width) * src.height;
     const std::size_t cells = std::min<std::size_t>(pixels, cell_count);
-    const std::size_t colors = std::min(pixels + cells * (most_lanes - 1), std::size_t{1} << 24);
+    const std::size_t colors = std::min(pixels + cells * (max_lanes - 1), std::size_t{1} << 24);
     starts_ = carver.take<std::uint32_t>(std::size_t{cell_count} * workers_);
     sorted_ = carver.take<std::uint16_t>(pixels);
     code_stride_ = src.width + row_padding;
@@ -91,7 +91,7 @@ void CpuKmeans::carve(Carver &carver, const Image &src, bool paints) {
     drawings_ = carver.take<Drawing>(params_.draws() ? cells : 0);
     grouped_ = carver.take<std::uint16_t>(cells);
     groups_ = carver.take<Group>(cells);
-    sums_ = carver.take<ClusterSums>(std::size_t{most_clusters} * workers_);
+    sums_ = carver.take<ClusterSums>(std::size_t{max_kmeans_clusters} * workers_);
     farthest_ = carver.take<Farthest>(workers_);
     squares_ = carver.take<std::uint64_t>(workers_);
     labels_ = carver.take<std::uint8_t>(paints ? std::size_t{1} << 24 : 0);

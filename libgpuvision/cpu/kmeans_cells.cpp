@@ -161,7 +161,7 @@ void CpuKmeans::start_cells() {
         cells_[cell_number_++] = {
             .number = number, .first = colors, .colors = 0, .box = {}, .sums = {}};
         colors += static_cast<std::uint32_t>(
-            round_up(std::min<std::uint32_t>(pixels - first, cell_colors), most_lanes));
+            round_up(std::min<std::uint32_t>(pixels - first, cell_colors), max_lanes));
     }
     cell_starts_[cell_number_] = pixels;
 }
@@ -193,14 +193,14 @@ std::uint64_t CpuKmeans::count_colors(int index) {
         });
     cell.colors = static_cast<std::uint32_t>(place - colors_.places) - cell.first;
     cell.box = box_of(bits, corner);
-    const std::size_t padding = round_up(cell.colors, most_lanes) - cell.colors;
+    const std::size_t padding = round_up(cell.colors, max_lanes) - cell.colors;
     std::fill_n(place, padding, place[-1]);
     std::fill_n(count, padding, 0);
     return squares;
 }
 
 void CpuKmeans::group_cells() {
-    constexpr std::uint32_t blocks = 512, most_cells = 16;
+    constexpr std::uint32_t blocks = 512, max_cells = 16;
     std::uint32_t starts[blocks + 1] = {};
     for (int i = 0; i < cell_number_; i++)
         starts[block_of(cells_[i]) + 1]++;
@@ -215,7 +215,7 @@ void CpuKmeans::group_cells() {
     for (std::uint32_t i = 0; i < static_cast<std::uint32_t>(cell_number_); i++) {
         const Cell &cell = cells_[grouped_[i]];
         const bool same = group_number_ > 0 && i != starts[block_of(cell)] &&
-                          i - groups_[group_number_ - 1].first < most_cells;
+                          i - groups_[group_number_ - 1].first < max_cells;
         if (!same)
             groups_[group_number_++] = {i, i, cell.box};
         groups_[group_number_ - 1].last++;

@@ -23,7 +23,7 @@ namespace {
 template <KmeansMetric metric>
 HWY_INLINE void label_group_by(const Scene &scene, const Group &group, std::uint8_t *table) {
     const Ints d;
-    alignas(64) std::int32_t indices[most_lanes];
+    alignas(64) std::int32_t indices[max_lanes];
     for_cells<metric>(scene, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
         std::uint8_t *labels = table + (std::size_t{cell.number} << cell_bits);
         if (among.count == 1) {
@@ -57,9 +57,9 @@ HWY_EXPORT(label_group);
 
 /// What the pixels of each cluster become.
 struct Palette {
-    std::uint8_t first[most_clusters]; ///< of grey and YUV
-    std::uint8_t u[most_clusters], v[most_clusters];
-    std::uint32_t pixels[most_clusters]; ///< bytes of the others, from the lowest one on
+    std::uint8_t first[max_kmeans_clusters]; ///< of grey and YUV
+    std::uint8_t u[max_kmeans_clusters], v[max_kmeans_clusters];
+    std::uint32_t pixels[max_kmeans_clusters]; ///< bytes of the others, from the lowest one on
 
     Palette(const Centroid *centroids, int count, const LabTable *lab, const Image &dst) {
         const YuvTransform transform = YuvTransform::of(dst);

@@ -75,8 +75,9 @@ HWY_INLINE void add_masked(const Cell &cell, const Colors &colors, const Candida
 
 template <KmeansMetric metric>
 HWY_INLINE void sum_group_by(const Scene &scene, const Group &group, ClusterSums *sums) {
-    constexpr std::uint64_t most = std::uint64_t{1} << 29; // pixels: seven times that is below 2^32
-    constexpr std::size_t worth_a_mask = 8;                // colours for each candidate
+    constexpr std::uint64_t maximum = std::uint64_t{1}
+                                      << 29; // pixels: seven times that is below 2^32
+    constexpr std::size_t worth_a_mask = 8;  // colours for each candidate
     const Ints d;
     Labelled labelled;
     for_cells<metric>(scene, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
@@ -92,7 +93,7 @@ HWY_INLINE void sum_group_by(const Scene &scene, const Group &group, ClusterSums
                                hn::Store(hn::Mul(y_of(places), count), d, labelled.y + i);
                                hn::Store(hn::Mul(z_of(places), count), d, labelled.z + i);
                            });
-        if (cell.sums.count < most && cell.colors >= worth_a_mask * among.count)
+        if (cell.sums.count < maximum && cell.colors >= worth_a_mask * among.count)
             add_masked(cell, scene.colors, among, labelled, sums);
         else
             add_each(cell, scene.colors, among, labelled, sums);
@@ -102,32 +103,32 @@ HWY_INLINE void sum_group_by(const Scene &scene, const Group &group, ClusterSums
 /// At least the distance of each colour in the box to the nearest candidate: what is computed for
 /// the farthest corner is not less than what is computed for a colour, as rounding is monotonic.
 template <KmeansMetric metric>
-HWY_INLINE float most_distance(const Box &box, const Candidates &among) {
-    float least = 3 * Candidates::nowhere * Candidates::nowhere;
+HWY_INLINE float max_distance(const Box &box, const Candidates &among) {
+    float minimum = 3 * Candidates::nowhere * Candidates::nowhere;
     for (std::size_t i = 0; i < among.count; i++) {
         const auto far = [&](int channel, float c) {
             const float low = box.low[channel], high = box.high[channel];
             return c - low > high - c ? low : high;
         };
         const Centroid c{among.x[i], among.y[i], among.z[i]};
-        least = std::min(least, distance<metric>(far(0, c.x), far(1, c.y), far(2, c.z), c));
+        minimum = std::min(minimum, distance<metric>(far(0, c.x), far(1, c.y), far(2, c.z), c));
     }
-    return least;
+    return minimum;
 }
 
 template <KmeansMetric metric>
 HWY_INLINE void search_group_by(const Scene &scene, const Group &group, Farthest &farthest) {
     const Floats d;
-    alignas(64) float distances[most_lanes];
+    alignas(64) float distances[max_lanes];
     for_cells<metric>(scene, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
-        if (most_distance<metric>(cell.box, among) < farthest.distance)
+        if (max_distance<metric>(cell.box, among) < farthest.distance)
             return;
         const std::uint16_t *places = scene.colors.places + cell.first;
         for_colors<metric>(
-            cell, scene.colors, among, [&](std::size_t i, Whole, Vector least, Whole) HWY_ATTR {
-                if (hn::AllTrue(d, hn::Lt(least, hn::Set(d, farthest.distance))))
+            cell, scene.colors, among, [&](std::size_t i, Whole, Vector minimum, Whole) HWY_ATTR {
+                if (hn::AllTrue(d, hn::Lt(minimum, hn::Set(d, farthest.distance))))
                     return;
-                hn::Store(least, d, distances);
+                hn::Store(minimum, d, distances);
                 for (std::size_t j = 0; j < hn::Lanes(d); j++)
                     farthest.consider(distances[j], color_value(color_of(cell.number << cell_bits |
                                                                          places[i + j])));
@@ -229,7 +230,7 @@ void CpuKmeans::set_scene() {
 void CpuKmeans::sum() {
     set_scene();
     const int clusters = now_.found.clusters;
-    const auto sums = [&](int worker) { return sums_ + std::size_t{most_clusters} * worker; };
+    const auto sums = [&](int worker) { return sums_ + std::size_t{max_kmeans_clusters} * worker; };
     for (int worker = 0; worker < color_workers_; worker++)
         std::fill_n(sums(worker), clusters, ClusterSums{});
     for_groups([&](int worker, const Group &group) {
@@ -253,7 +254,7 @@ Farthest CpuKmeans::search() {
 
 /// Returns the greatest squared motion of a centroid.
 float CpuKmeans::update() {
-    float most = 0;
+    float maximum = 0;
     bool moved = false; // an empty one
     for (int i = 0; i < now_.found.clusters; i++) {
         Centroid &centroid = now_.centroids[i];
@@ -266,9 +267,9 @@ float CpuKmeans::update() {
             if (far.distance > 0)
                 centroid = centroid_of({value >> 16, value >> 8 & 255, value & 255});
         }
-        most = std::max(most, motion(before, centroid));
+        maximum = std::max(maximum, motion(before, centroid));
     }
-    return most;
+    return maximum;
 }
 
 } // namespace gpv::cpu::kmeans

@@ -20,7 +20,7 @@
 namespace gpv::cpu::kmeans {
 
 /// Lists of colours and of centroids are padded to so many, and vectors have no more lanes.
-inline constexpr std::size_t most_lanes = 16;
+inline constexpr std::size_t max_lanes = 16;
 
 /// Colours from the least to the greatest of each channel.
 struct Box {
@@ -46,7 +46,7 @@ struct Cell {
 };
 
 /// Of all cells, the colours of one cell after the other. Behind its last one, up to a multiple of
-/// most_lanes, a cell has copies of it that occur no times.
+/// max_lanes, a cell has copies of it that occur no times.
 struct Colors {
     std::uint16_t *places; ///< in the cell
     std::uint32_t *counts;
@@ -57,10 +57,10 @@ struct Candidates {
     static constexpr float nowhere = 1e9f; ///< of those that pad the list
 
     std::size_t count = 0;
-    alignas(64) float x[most_clusters + most_lanes];
-    alignas(64) float y[most_clusters + most_lanes];
-    alignas(64) float z[most_clusters + most_lanes];
-    alignas(64) std::int32_t numbers[most_clusters + most_lanes];
+    alignas(64) float x[max_kmeans_clusters + max_lanes];
+    alignas(64) float y[max_kmeans_clusters + max_lanes];
+    alignas(64) float z[max_kmeans_clusters + max_lanes];
+    alignas(64) std::int32_t numbers[max_kmeans_clusters + max_lanes];
 
     void take(const Candidates &from, std::size_t i) {
         x[count] = from.x[i];
@@ -69,7 +69,7 @@ struct Candidates {
         numbers[count++] = from.numbers[i];
     }
     void pad() {
-        for (std::size_t i = count; i < count + most_lanes; i++)
+        for (std::size_t i = count; i < count + max_lanes; i++)
             x[i] = y[i] = z[i] = nowhere;
     }
 };
@@ -163,8 +163,8 @@ class Reader {
 /// What an iteration has come to.
 struct Clustering {
     KmeansFound found{};
-    std::array<Centroid, most_clusters> centroids;
-    std::array<ClusterSums, most_clusters> sums;
+    std::array<Centroid, max_kmeans_clusters> centroids;
+    std::array<ClusterSums, max_kmeans_clusters> sums;
 };
 
 class CpuKmeans final : public Kmeans {
@@ -236,7 +236,7 @@ class CpuKmeans final : public Kmeans {
     std::vector<Centroid> given_;
     std::unique_ptr<LabTable> lab_table_;
     Clustering now_, best_;
-    std::array<Centroid, most_clusters> drawn_;
+    std::array<Centroid, max_kmeans_clusters> drawn_;
     Scene scene_;
     std::uint64_t squares_of_all_ = 0;
     ClusterSums total_{};

@@ -24,7 +24,7 @@ Drawing approach(const Cell &cell, const Colors &colors, const Color &drawn,
         const Whole v = hn::Add(in_cell, hn::Set(Ints(), difference));
         return hn::Mul(v, v);
     };
-    std::uint32_t most = 0;
+    std::uint32_t maximum = 0;
     std::uint64_t weight = 0;
     for (std::size_t i = 0; i < cell.colors; i += hn::Lanes(d)) {
         const Whole places = load_places(colors.places + cell.first + i);
@@ -32,14 +32,14 @@ Drawing approach(const Cell &cell, const Colors &colors, const Color &drawn,
                                  square(y_of(places), corner.green - drawn.green));
         const auto distance =
             hn::BitCast(du, hn::Add(xy, square(z_of(places), corner.blue - drawn.blue)));
-        const auto least = hn::Min(distance, hn::Load(du, nearest + cell.first + i));
-        hn::Store(least, du, nearest + cell.first + i);
+        const auto minimum = hn::Min(distance, hn::Load(du, nearest + cell.first + i));
+        hn::Store(minimum, du, nearest + cell.first + i);
     }
     for (std::size_t i = cell.first; i < cell.first + cell.colors; i++) {
-        most = std::max(most, nearest[i]);
+        maximum = std::max(maximum, nearest[i]);
         weight += draw_weight(KmeansStart::plusplus, colors.counts[i], nearest[i]);
     }
-    return {weight, most};
+    return {weight, maximum};
 }
 
 } // namespace gpv::cpu::kmeans::HWY_NAMESPACE
@@ -60,7 +60,7 @@ std::uint32_t find(std::uint32_t first, std::uint32_t last, std::uint64_t &place
     return i;
 }
 
-std::uint32_t least_distance(const Color &c, const Box &box) {
+std::uint32_t min_distance(const Color &c, const Box &box) {
     const auto inside = [&](int i, int v) { return std::clamp<int>(v, box.low[i], box.high[i]); };
     return squared_distance(c, {inside(0, c.red), inside(1, c.green), inside(2, c.blue)});
 }
@@ -72,7 +72,7 @@ void CpuKmeans::draw(int clusters) {
     for (int i = 0; i < cell_number_; i++) {
         const Cell &cell = cells_[i];
         drawings_[i] = {cell.sums.count, far};
-        std::fill_n(nearest_ + cell.first, round_up(cell.colors, most_lanes), far);
+        std::fill_n(nearest_ + cell.first, round_up(cell.colors, max_lanes), far);
     }
     for (int i = 0; i < clusters; i++) {
         std::uint64_t total = 0;
@@ -106,7 +106,7 @@ void CpuKmeans::approach_all(const Color &drawn) {
     constexpr int band = 64;
     parallel_bands(cell_number_, band, color_workers_, [&](int, int first, int last) {
         for (int i = first; i < last; i++)
-            if (least_distance(drawn, cells_[i].box) < drawings_[i].nearest)
+            if (min_distance(drawn, cells_[i].box) < drawings_[i].nearest)
                 drawings_[i] = HWY_DYNAMIC_DISPATCH(approach)(cells_[i], colors_, drawn, nearest_);
     });
 }

@@ -20,7 +20,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::CappedTag<float, most_lanes>;
+using Floats = hn::CappedTag<float, max_lanes>;
 using Ints = hn::RebindToSigned<Floats>;
 using Places = hn::Rebind<std::uint16_t, Ints>;
 
@@ -73,20 +73,20 @@ HWY_INLINE std::size_t nearest_to_middle(const Candidates &from, const Box &box)
         return hn::Set(d, static_cast<float>(box.low[i] + box.high[i]) / 2);
     };
     const Vector x = middle(0), y = middle(1), z = middle(2);
-    Vector least = hn::Set(d, 3 * Candidates::nowhere * Candidates::nowhere);
+    Vector minimum = hn::Set(d, 3 * Candidates::nowhere * Candidates::nowhere);
     auto where = hn::Zero(di);
     for (std::size_t i = 0; i < from.count; i += lanes) {
         const Vector distance = measure<metric>(hn::Sub(x, hn::Load(d, from.x + i)),
                                                 hn::Sub(y, hn::Load(d, from.y + i)),
                                                 hn::Sub(z, hn::Load(d, from.z + i)));
-        const auto less = hn::Lt(distance, least);
-        least = hn::IfThenElse(less, distance, least);
+        const auto less = hn::Lt(distance, minimum);
+        minimum = hn::IfThenElse(less, distance, minimum);
         where = hn::IfThenElse(hn::RebindMask(di, less), hn::Iota(di, static_cast<std::int32_t>(i)),
                                where);
     }
-    alignas(64) float distances[most_lanes];
-    alignas(64) std::int32_t indices[most_lanes];
-    hn::Store(least, d, distances);
+    alignas(64) float distances[max_lanes];
+    alignas(64) std::int32_t indices[max_lanes];
+    hn::Store(minimum, d, distances);
     hn::Store(where, di, indices);
     return indices[std::min_element(distances, distances + lanes) - distances];
 }
@@ -97,7 +97,7 @@ template <KmeansMetric metric>
 HWY_INLINE void select(const Candidates &from, const Box &box, Candidates &to) {
     const Floats d;
     const std::size_t near = nearest_to_middle<metric>(from, box);
-    const auto least = [&](int i, const float *of, std::size_t at) HWY_ATTR {
+    const auto minimum = [&](int i, const float *of, std::size_t at) HWY_ATTR {
         const Vector a = hn::Load(d, of + at), b = hn::Set(d, of[near]);
         return hn::Min(excess<metric>(hn::Set(d, box.low[i]), a, b),
                        excess<metric>(hn::Set(d, box.high[i]), a, b));
@@ -105,7 +105,7 @@ HWY_INLINE void select(const Candidates &from, const Box &box, Candidates &to) {
     to.count = 0;
     for (std::size_t i = 0; i < from.count; i += hn::Lanes(d)) {
         const Vector sum =
-            hn::Add(hn::Add(least(0, from.x, i), least(1, from.y, i)), least(2, from.z, i));
+            hn::Add(hn::Add(minimum(0, from.x, i), minimum(1, from.y, i)), minimum(2, from.z, i));
         for_bits(mask_bits(d, hn::Le(sum, hn::Set(d, margin<metric>))),
                  [&](std::size_t lane) HWY_ATTR { to.take(from, i + lane); });
     }
@@ -145,16 +145,16 @@ HWY_INLINE void for_colors(const Cell &cell, const Colors &colors, const Candida
                                    hn::Sub(y, hn::Set(d, among.y[j])),
                                    hn::Sub(z, hn::Set(d, among.z[j])));
         };
-        Vector least = distance(0);
+        Vector minimum = distance(0);
         auto index = hn::Zero(di);
         for (std::size_t j = 1; j < among.count; j++) {
             const Vector other = distance(j);
-            const auto less = hn::Lt(other, least);
-            least = hn::IfThenElse(less, other, least);
+            const auto less = hn::Lt(other, minimum);
+            minimum = hn::IfThenElse(less, other, minimum);
             index = hn::IfThenElse(hn::RebindMask(di, less),
                                    hn::Set(di, static_cast<std::int32_t>(j)), index);
         }
-        f(i, places, least, index);
+        f(i, places, minimum, index);
     }
 }
 

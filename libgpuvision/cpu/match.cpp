@@ -20,7 +20,7 @@
 namespace gpv::cpu {
 namespace {
 
-constexpr int most_lanes = 16;
+constexpr int max_lanes = 16;
 constexpr int band_queries = 256; ///< that a thread takes at a time, at most
 constexpr int block_trains = 256; ///< whose floats stay in the cache meanwhile
 constexpr int at_once = 4;        ///< queries
@@ -47,8 +47,8 @@ struct Scratch {
         queries = carver.take<float>(band_queries * match_length);
         trains = carver.take<float>(block_trains * match_length);
         norms = carver.take<float>(block_trains);
-        nearest = carver.take<float>(band_queries * 2 * most_lanes);
-        indices = carver.take<std::int32_t>(band_queries * 2 * most_lanes);
+        nearest = carver.take<float>(band_queries * 2 * max_lanes);
+        indices = carver.take<std::int32_t>(band_queries * 2 * max_lanes);
     }
 };
 
@@ -78,7 +78,7 @@ namespace gpv::cpu::HWY_NAMESPACE {
 namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
-using Floats = hn::CappedTag<float, most_lanes>;
+using Floats = hn::CappedTag<float, max_lanes>;
 using Ints = hn::RebindToSigned<Floats>;
 using Vector = hn::Vec<Floats>;
 

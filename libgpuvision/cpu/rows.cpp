@@ -59,13 +59,13 @@ HWY_INLINE void with(Reduce reduce, F f) {
 /// Calls f(tag, x) so that every sample of a row is in some vector. One has most samples at most; a
 /// shorter row goes through vectors of half the size, and so on. The last one overlaps its
 /// neighbour, so f must give the same when repeated.
-template <class T, std::size_t most = hn::MaxLanes(hn::ScalableTag<T>()), class F>
+template <class T, std::size_t maximum = hn::MaxLanes(hn::ScalableTag<T>()), class F>
 HWY_INLINE void for_row(std::size_t length, F f) {
-    const hn::CappedTag<T, most> d;
+    const hn::CappedTag<T, maximum> d;
     const std::size_t lanes = hn::Lanes(d);
-    if constexpr (most > 1) {
+    if constexpr (maximum > 1) {
         if (length < lanes)
-            return for_row<T, most / 2>(length, f);
+            return for_row<T, maximum / 2>(length, f);
     }
     std::size_t x = 0;
     for (; x + lanes <= length; x += lanes)

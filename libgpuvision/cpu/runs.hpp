@@ -20,7 +20,7 @@ struct Joint {
 };
 
 /// Most joints that two rows have, in either mode.
-constexpr std::size_t most_joints(std::size_t length) {
+constexpr std::size_t max_joints(std::size_t length) {
     return 3 * length;
 }
 

@@ -33,7 +33,7 @@ HWY_INLINE Vector cost_of(const segment::Gaussian *mixture, Vector r, Vector g, 
     const Floats d;
     const auto times = [&](float factor, Vector v)
                            HWY_ATTR { return hn::Mul(hn::Set(d, factor), v); };
-    Vector least = hn::Set(d, segment::never);
+    Vector minimum = hn::Set(d, segment::never);
     for (int i = 0; i < segment::components; i++) {
         const segment::Gaussian &m = mixture[i];
         const Vector dx = hn::Sub(r, hn::Set(d, m.x)), dy = hn::Sub(g, hn::Set(d, m.y)),
@@ -42,9 +42,9 @@ HWY_INLINE Vector cost_of(const segment::Gaussian *mixture, Vector r, Vector g, 
             hn::Mul(dx, hn::Add(hn::Add(times(m.xx, dx), times(m.xy, dy)), times(m.xz, dz)));
         const Vector y = hn::Mul(dy, hn::Add(times(m.yy, dy), times(m.yz, dz)));
         const Vector z = hn::Mul(dz, times(m.zz, dz));
-        least = hn::Min(hn::Add(hn::Add(hn::Add(hn::Set(d, m.constant), x), y), z), least);
+        minimum = hn::Min(hn::Add(hn::Add(hn::Add(hn::Set(d, m.constant), x), y), z), minimum);
     }
-    return least;
+    return minimum;
 }
 
 /// Terminals of pixels of which nothing is known, by mixtures that are both there; in whole
@@ -54,8 +54,8 @@ void terminal_row(const segment::Gaussian (*mixture)[segment::components], float
     const Floats d;
     const hn::RebindToSigned<Floats> di;
     const hn::Rebind<std::uint8_t, Floats> d8;
-    const auto most_preference = hn::Set(d, segment::most_preference);
-    const auto most = hn::Set(d, segment::most_data), half = hn::Set(d, 0.5f);
+    const auto max_preference = hn::Set(d, segment::max_preference);
+    const auto maximum = hn::Set(d, segment::max_data), half = hn::Set(d, 0.5f);
     const auto load = [&](int i, std::size_t x) HWY_ATTR {
         return hn::ConvertTo(d, hn::PromoteTo(di, hn::LoadU(d8, colors[i] + x)));
     };
@@ -63,8 +63,9 @@ void terminal_row(const segment::Gaussian (*mixture)[segment::components], float
         const Vector r = load(0, x), g = load(1, x), b = load(2, x);
         const Vector preference = hn::Clamp(hn::Sub(cost_of(mixture[segment::background], r, g, b),
                                                     cost_of(mixture[segment::foreground], r, g, b)),
-                                            hn::Neg(most_preference), most_preference);
-        const Vector v = hn::Clamp(hn::Mul(preference, hn::Set(d, weight)), hn::Neg(most), most);
+                                            hn::Neg(max_preference), max_preference);
+        const Vector v =
+            hn::Clamp(hn::Mul(preference, hn::Set(d, weight)), hn::Neg(maximum), maximum);
         hn::StoreU(hn::ConvertTo(di, hn::Add(v, hn::CopySign(half, v))), di, out + x);
     }
 }
@@ -110,10 +111,10 @@ void link_row(const std::uint8_t *const *a, const std::uint8_t *const *b, float 
               float unit_there, std::int32_t *out, std::size_t length) {
     const Floats d;
     const hn::RebindToSigned<Floats> di;
-    const auto half = hn::Set(d, 0.5f), most = hn::Set(d, segment::most_halvings);
+    const auto half = hn::Set(d, 0.5f), maximum = hn::Set(d, segment::max_halvings);
     for (std::size_t x = 0; x < length; x += hn::Lanes(d)) {
         const Vector times = hn::Mul(hn::Set(d, falloff), hn::ConvertTo(d, difference(a, b, x)));
-        const Vector halvings = hn::Min(times, most);
+        const Vector halvings = hn::Min(times, maximum);
         const auto whole = hn::ConvertTo(di, hn::Add(halvings, half));
         const Vector rest = hn::Sub(hn::ConvertTo(d, whole), halvings);
         Vector power = hn::Zero(d);
@@ -231,7 +232,7 @@ class FitWorker {
   private:
     const Workspace &work_;
     int present_ = 0;
-    std::array<Moments, most_slots> sums_[2];
+    std::array<Moments, max_slots> sums_[2];
     std::size_t which_ = 0;
     Gaussian mixture_[2][components];
     FitNotes notes_;

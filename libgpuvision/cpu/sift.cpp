@@ -41,12 +41,12 @@ void CpuSift::set_params(const SiftParams &params) {
     params_ = params;
     const BlurFilter first = first_filter(params);
     first_group_ = group_of(&first, 1);
-    BlurFilter filters[most_levels - 1];
+    BlurFilter filters[max_levels - 1];
     const int count = params.levels() - 1;
     for (int i = 0; i < count; i++)
         filters[i] = level_filter(params, i + 1);
-    for (int i = 0; i < count; i += most_group)
-        groups_[i / most_group] = group_of(filters + i, std::min(count - i, most_group));
+    for (int i = 0; i < count; i += max_group)
+        groups_[i / max_group] = group_of(filters + i, std::min(count - i, max_group));
 }
 
 void CpuSift::prepare(const Image &src, const Image *, std::int64_t) {
@@ -106,11 +106,11 @@ Workspace CpuSift::take_workspace(Carver &carver, int width) const {
     Workspace w{};
     for (auto &luma : w.luma)
         luma = carver.take<std::uint8_t>(width + row_step + alignment, 1);
-    w.picture = carver.take<float>(octaves_[0].pitch * (first_band + 2 * most_first_reach));
-    w.rows = carver.take<const float *>(most_band + 2 * most_blur_radius);
+    w.picture = carver.take<float>(octaves_[0].pitch * (first_band + 2 * max_first_reach));
+    w.rows = carver.take<const float *>(max_band + 2 * max_blur_radius);
     for (auto &row : w.columns)
         row = carver.take<float>(tile_columns + 2 * blur_padding + row_step, blur_padding);
-    w.hits = carver.take<Hit>(tile_columns * most_octave_layers);
+    w.hits = carver.take<Hit>(tile_columns * max_octave_layers);
     return w;
 }
 
@@ -140,15 +140,15 @@ void CpuSift::carve(Carver &carver, const Image &src) {
         octave.width = octaves.width[i];
         octave.height = octaves.height[i];
         // An odd number of cache lines: columns spread over all sets of the cache.
-        octave.pitch = round_up(octave.width, row_step) + most_lanes;
+        octave.pitch = round_up(octave.width, row_step) + max_lanes;
         for (int level = 0; level < params_.levels(); level++)
             octave.levels[level] = carver.take<float>(octave.pitch * octave.height + row_step);
     }
-    capacity_ = most_extrema(octaves);
+    capacity_ = max_extrema(octaves);
     extrema_ = carver.take<Extremum>(capacity_);
     peaks_ = carver.take<Peaks>(capacity_);
-    most_kept_ = most_keypoints(octaves);
-    kept_ = carver.take<Keypoint>(most_kept_);
+    max_kept_ = max_keypoints(octaves);
+    kept_ = carver.take<Keypoint>(max_kept_);
     ranked_ = carver.take<std::int32_t>(capacity_);
     offsets_ = carver.take<std::int64_t>(capacity_);
     Carver one(alignment);

@@ -213,9 +213,9 @@ void mirror(float *row, int radius, int first, int last, int width) {
 void blur_tile(const Octave &octave, const BlurGroup &group, int level, Tile tile,
                const Workspace &work) {
     const int reach = group.reach(), end = end_of(octave, tile.x);
-    const int low = std::max(tile.x - reach, 0) & -static_cast<int>(most_lanes);
+    const int low = std::max(tile.x - reach, 0) & -static_cast<int>(max_lanes);
     const int high = std::min(end + reach, octave.width);
-    float *columns[most_group];
+    float *columns[max_group];
     for (int i = 0; i < group.count; i++)
         columns[i] = work.columns[i] - tile.x;
     for (int y = tile.first; y < tile.last; y++) {
@@ -265,7 +265,7 @@ void CpuSift::read_row(const Image &src, int y, float *out, const Workspace &wor
 /// From level 0, so many levels, the first of which is that; then level 0 of the next octave.
 void CpuSift::make_octave(int number, int levels, bool next, bool searched) {
     const Octave &octave = octaves_[number];
-    const int band = std::clamp(octave.height / (4 * workers_), 16, most_band) & ~1;
+    const int band = std::clamp(octave.height / (4 * workers_), 16, max_band) & ~1;
     parallel_bands(octave.height, band, workers_, [&](int worker, int first, int last) {
         const Workspace work = workspace(worker);
         for (int x = 0; x < octave.width; x += tile_columns) {
@@ -282,8 +282,8 @@ void CpuSift::make_octave(int number, int levels, bool next, bool searched) {
 
 void CpuSift::blur_levels(const Octave &octave, int levels, Tile tile,
                           const Workspace &work) const {
-    for (int i = 1; i < levels; i += most_group) {
-        BlurGroup group = groups_[(i - 1) / most_group];
+    for (int i = 1; i < levels; i += max_group) {
+        BlurGroup group = groups_[(i - 1) / max_group];
         group.count = std::min(group.count, levels - i);
         const int reach = group.reach();
         for (int y = tile.first - reach; y < tile.last + reach; y++)

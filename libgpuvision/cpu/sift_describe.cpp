@@ -56,8 +56,8 @@ HWY_INLINE void store_amounts(Vector in_row, Vector column, Vector direction, st
 
 /// The amounts of pixels, and where their records begin.
 struct Amounts {
-    alignas(64) std::int32_t starts[most_lanes];
-    alignas(64) std::int32_t halves[2][record_length / 2 * most_lanes];
+    alignas(64) std::int32_t starts[max_lanes];
+    alignas(64) std::int32_t halves[2][record_length / 2 * max_lanes];
 
     /// By halves, for whatever is stored is loaded again soon, and so in the same pieces.
     HWY_INLINE void add_to(std::int32_t *records, int count) const {

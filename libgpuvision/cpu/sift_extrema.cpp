@@ -28,15 +28,15 @@ struct Differences {
         return hn::Sub(hn::LoadU(d, above), hn::LoadU(d, octave.row(i, y + dy) + x + dx));
     }
     /// The greatest of most and some in a row; sign turns those that are sought into maxima.
-    HWY_INLINE Vector most_in_row(int i, int dy, Vector sign, Vector most) const {
-        most = hn::Max(most, hn::Xor(sign, at(i, dy, -1)));
-        most = hn::Max(most, hn::Xor(sign, at(i, dy, 0)));
-        return hn::Max(most, hn::Xor(sign, at(i, dy, 1)));
+    HWY_INLINE Vector max_in_row(int i, int dy, Vector sign, Vector maximum) const {
+        maximum = hn::Max(maximum, hn::Xor(sign, at(i, dy, -1)));
+        maximum = hn::Max(maximum, hn::Xor(sign, at(i, dy, 0)));
+        return hn::Max(maximum, hn::Xor(sign, at(i, dy, 1)));
     }
 };
 
 /// Writes the extrema among the pixels of a row, first <= x < last; returns how many there are.
-std::size_t find_extrema(const Octave &octave, int layers, float least, int y, std::size_t first,
+std::size_t find_extrema(const Octave &octave, int layers, float minimum, int y, std::size_t first,
                          std::size_t last, Hit *hits) {
     const Floats d;
     const std::size_t lanes = hn::Lanes(d);
@@ -46,24 +46,24 @@ std::size_t find_extrema(const Octave &octave, int layers, float least, int y, s
         const auto valid = hn::FirstN(d, last - x);
         for (int layer = 1; layer <= layers; layer++) {
             const Vector here = differences.at(layer, 0, 0), size = hn::Abs(here);
-            auto mask = hn::And(valid, hn::Gt(size, hn::Set(d, least)));
+            auto mask = hn::And(valid, hn::Gt(size, hn::Set(d, minimum)));
             if (hn::AllFalse(d, mask))
                 continue;
             const Vector sign = hn::And(here, hn::SignBit(d));
-            Vector most = differences.most_in_row(layer, 0, sign, size);
-            mask = hn::And(mask, hn::Ge(size, most));
+            Vector maximum = differences.max_in_row(layer, 0, sign, size);
+            mask = hn::And(mask, hn::Ge(size, maximum));
             if (hn::AllFalse(d, mask))
                 continue;
-            most = differences.most_in_row(layer, -1, sign, most);
-            most = differences.most_in_row(layer, 1, sign, most);
-            mask = hn::And(mask, hn::Ge(size, most));
+            maximum = differences.max_in_row(layer, -1, sign, maximum);
+            maximum = differences.max_in_row(layer, 1, sign, maximum);
+            mask = hn::And(mask, hn::Ge(size, maximum));
             if (hn::AllFalse(d, mask))
                 continue;
             for (int dy = -1; dy <= 1; dy++) {
-                most = differences.most_in_row(layer - 1, dy, sign, most);
-                most = differences.most_in_row(layer + 1, dy, sign, most);
+                maximum = differences.max_in_row(layer - 1, dy, sign, maximum);
+                maximum = differences.max_in_row(layer + 1, dy, sign, maximum);
             }
-            mask = hn::And(mask, hn::Ge(size, most));
+            mask = hn::And(mask, hn::Ge(size, maximum));
             std::uint64_t bits = 0; // StoreMaskBits may write eight bytes
             hn::StoreMaskBits(d, mask, reinterpret_cast<std::uint8_t *>(&bits));
             for (bits &= (std::uint64_t{1} << lanes) - 1; bits; bits &= bits - 1)
@@ -101,7 +101,7 @@ void CpuSift::search_tile(int number, Tile tile, const Workspace &work) {
     const int bottom = std::min(tile.last, octave.height - sift_border);
     for (int y = top; y < bottom && left < right; y++) {
         const std::size_t count = HWY_DYNAMIC_DISPATCH(find_extrema)(
-            octave, params_.octave_layers, params_.least_difference(), y, left, right, work.hits);
+            octave, params_.octave_layers, params_.min_difference(), y, left, right, work.hits);
         for (std::size_t i = 0; i < count; i++)
             consider(number, work.hits[i].layer, y, work.hits[i].x);
     }
@@ -142,7 +142,7 @@ bool CpuSift::settle(Extremum &e) const {
     const auto lies = [](int i, int size) { return i >= sift_border && i < size - sift_border; };
     SubpixelFit fit = fit_at(octave, e.layer, e.y, e.x);
     for (int move = 1; !fit.converged(); move++) {
-        if (move == most_moves || !fit.finite())
+        if (move == max_moves || !fit.finite())
             return false;
         const int layer = e.layer + step_of(fit.ds);
         e.x += step_of(fit.dx);

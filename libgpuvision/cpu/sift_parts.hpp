@@ -16,19 +16,19 @@
 namespace gpv::cpu::sift {
 
 /// Vectors have no more lanes.
-inline constexpr std::size_t most_lanes = 16;
+inline constexpr std::size_t max_lanes = 16;
 /// Rows of floats are written in whole ones of these, and may be read as far behind their end.
-inline constexpr std::size_t row_step = 4 * most_lanes;
+inline constexpr std::size_t row_step = 4 * max_lanes;
 
 inline constexpr int cache_line = 16; ///< floats; what is prefetched is never more than some
 
-inline constexpr int most_group = 5;
+inline constexpr int max_group = 5;
 
 /// Filters of rising radius that are applied together.
 struct BlurGroup {
     int count = 0;
-    int radius[most_group];
-    float weights[most_blur_radius + 1][most_group];
+    int radius[max_group];
+    float weights[max_blur_radius + 1][max_group];
 
     int reach() const { return radius[count - 1]; }
 };
@@ -37,7 +37,7 @@ struct BlurGroup {
 struct Octave {
     int width, height;
     std::size_t pitch; ///< floats
-    float *levels[most_levels];
+    float *levels[max_levels];
 
     float *row(int level, int y) const { return levels[level] + pitch * y; }
     float difference(int i, int y, int x) const { return row(i + 1, y)[x] - row(i, y)[x]; }
@@ -50,27 +50,27 @@ struct Hit {
 
 inline constexpr int tile_columns = 256;
 inline constexpr int blur_padding = 128; ///< floats on either side of a row that is blurred
-inline constexpr int most_band = 64;     ///< rows
+inline constexpr int max_band = 64;      ///< rows
 inline constexpr int first_band = 32;    ///< rows of the first level
-inline constexpr int most_first_reach = 16;
-inline constexpr int most_peaks = orientation_bins / 2;
+inline constexpr int max_first_reach = 16;
+inline constexpr int max_peaks = orientation_bins / 2;
 inline constexpr int band_of_features = 16;
 
-static_assert(blur_padding >= most_blur_radius && tile_columns % row_step == 0);
+static_assert(blur_padding >= max_blur_radius && tile_columns % row_step == 0);
 
 /// The orientations of an extremum.
 struct Peaks {
     std::int32_t count;
-    float angles[most_peaks];
+    float angles[max_peaks];
 };
 
 /// What each thread works in.
 struct Workspace {
     std::uint8_t *luma[2];
-    float *picture;             ///< rows that a band of the first level is made from
-    const float **rows;         ///< those that the rows of a band are made from
-    float *columns[most_group]; ///< a tile's row, blurred vertically; padded
-    Hit *hits;                  ///< of a tile's row
+    float *picture;            ///< rows that a band of the first level is made from
+    const float **rows;        ///< those that the rows of a band are made from
+    float *columns[max_group]; ///< a tile's row, blurred vertically; padded
+    Hit *hits;                 ///< of a tile's row
 };
 
 /// Some columns of a band of rows.
@@ -138,7 +138,7 @@ class CpuSift final : public Sift {
 
     SiftParams params_;
     BlurGroup first_group_;
-    std::array<BlurGroup, (most_levels + most_group - 2) / most_group> groups_;
+    std::array<BlurGroup, (max_levels + max_group - 2) / max_group> groups_;
     SiftFound found_{};
     bool overflow_ = false;
 
@@ -146,9 +146,9 @@ class CpuSift final : public Sift {
     int width_ = 0; ///< of the picture
     Buffer scratch_;
 
-    Octave octaves_[most_octaves];
-    std::int64_t capacity_ = 0;  ///< extrema
-    std::int64_t most_kept_ = 0; ///< keypoints
+    Octave octaves_[max_octaves];
+    std::int64_t capacity_ = 0; ///< extrema
+    std::int64_t max_kept_ = 0; ///< keypoints
     std::atomic<std::int64_t> candidates_{0};
     Extremum *extrema_ = nullptr;    ///< candidates, then extrema by their places
     std::int32_t *ranked_ = nullptr; ///< indices of extrema, by falling response

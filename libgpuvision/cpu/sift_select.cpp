@@ -36,7 +36,7 @@ void CpuSift::finish(const SiftRun &run) {
         offsets_[ranked_[i]] = total;
         total += peaks_[ranked_[i]].count;
     }
-    overflow_ = total > most_kept_;
+    overflow_ = total > max_kept_;
     if (overflow_) {
         found_ = {sizeof found_, 0, clamped(total), 0};
         return;

@@ -17,7 +17,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Floats = hn::CappedTag<float, most_lanes>;
+using Floats = hn::CappedTag<float, max_lanes>;
 using Ints = hn::RebindToSigned<Floats>;
 
 // Those of SVE are not members of a struct.
@@ -43,15 +43,15 @@ HWY_INLINE PolarVector polar_of(Vector y, Vector x) {
     const Floats d;
     const auto number = [](float value) HWY_ATTR { return hn::Set(Floats(), value); };
     const Vector zero = hn::Zero(d), ax = hn::Abs(x), ay = hn::Abs(y);
-    const Vector most = hn::Max(ax, ay), least = hn::Min(ax, ay);
-    const Vector r = hn::Mul(least, reciprocal_of(hn::Max(most, number(least_divisor))));
+    const Vector maximum = hn::Max(ax, ay), minimum = hn::Min(ax, ay);
+    const Vector r = hn::Mul(minimum, reciprocal_of(hn::Max(maximum, number(min_divisor))));
     const Vector s = hn::Mul(r, r);
     Vector t = hn::MulAdd(s, number(-0.0496390998f), number(0.186229593f));
     t = hn::MulAdd(s, hn::MulAdd(s, t, number(-0.408932629f)), number(1.27223854f));
     t = hn::Mul(r, t);
     Vector m = hn::MulAdd(s, number(-0.010736884f), number(0.0456280861f));
     m = hn::MulAdd(s, hn::MulAdd(s, m, number(-0.120194971f)), number(0.499497158f));
-    m = hn::Mul(most, hn::MulAdd(s, m, number(1.00000835f)));
+    m = hn::Mul(maximum, hn::MulAdd(s, m, number(1.00000835f)));
     t = hn::IfThenElse(hn::Gt(ay, ax), hn::Sub(number(2), t), t);
     t = hn::IfThenElse(hn::Lt(x, zero), hn::Sub(number(4), t), t);
     t = hn::IfThenElse(hn::Lt(y, zero), hn::Sub(number(8), t), t);

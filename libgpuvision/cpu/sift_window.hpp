@@ -10,18 +10,18 @@
 namespace gpv::cpu::sift {
 
 /// No window round a keypoint reaches further, at the greatest sigma and the least layers.
-inline constexpr int most_reach = 127;
+inline constexpr int max_reach = 127;
 
 /// gaussian_at() for pixels of a window, by their distance from its middle in x or in y.
 struct Weights {
-    float values[2 * most_reach + 1 + most_lanes];
+    float values[2 * max_reach + 1 + max_lanes];
 
     Weights(int radius, float sigma) {
         for (int i = 0; i <= radius; i++)
-            values[most_reach - i] = values[most_reach + i] = gaussian_at(i, sigma);
-        std::fill_n(values + most_reach + radius + 1, most_lanes, 0.0f);
+            values[max_reach - i] = values[max_reach + i] = gaussian_at(i, sigma);
+        std::fill_n(values + max_reach + radius + 1, max_lanes, 0.0f);
     }
-    const float *middle() const { return values + most_reach; }
+    const float *middle() const { return values + max_reach; }
 };
 
 /// Pixels of a window from first to last.
@@ -51,7 +51,7 @@ inline constexpr int window_rows_ahead = 8;
 /// plain code between instructions on long vectors takes many times as long.
 struct WindowColumns {
     Range rows;
-    Range columns[2 * most_reach + 2 + window_rows_ahead];
+    Range columns[2 * max_reach + 2 + window_rows_ahead];
 
     WindowColumns(const Window &window, int width, int height)
         : rows(Range::of(window.y, window.radius, height)) {

@@ -9,7 +9,7 @@
 namespace gpv::cuda {
 namespace {
 
-constexpr int least_capability = 75; // ten times the compute capability
+constexpr int min_capability = 75; // ten times the compute capability
 
 /// Whether the build has code for the device shows when a kernel is loaded.
 struct Nothing {
@@ -88,10 +88,10 @@ CudaDevice::CudaDevice(int device) {
     multiprocessors_ = properties.multiProcessorCount;
     shared_bytes_ = properties.sharedMemPerBlockOptin;
     const int capability = 10 * properties.major + properties.minor;
-    if (capability < least_capability)
+    if (capability < min_capability)
         throw Error(Status::unsupported, name_ + " has compute capability " +
                                              capability_text(capability) + ", but " +
-                                             capability_text(least_capability) + " is the least");
+                                             capability_text(min_capability) + " is the least");
     load<Nothing>();
 }
 

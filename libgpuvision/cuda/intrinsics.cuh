@@ -167,7 +167,7 @@ __device__ __forceinline__ unsigned sum_of_warp(unsigned v) {
 #endif
 }
 
-__device__ __forceinline__ int least_of_warp(int v) {
+__device__ __forceinline__ int warp_min(int v) {
 #if GPV_ARCH < 800
     return fold_warp(v, [](int a, int b) { return min(a, b); });
 #else

@@ -25,9 +25,9 @@ inline constexpr int multiprocessor_threads =
 
 template <class Kernel>
 constexpr int min_blocks_of() {
-    constexpr int most = multiprocessor_threads / Kernel::threads;
+    constexpr int maximum = multiprocessor_threads / Kernel::threads;
     if constexpr (requires { Kernel::min_blocks; })
-        return Kernel::min_blocks < most ? Kernel::min_blocks : most;
+        return Kernel::min_blocks < maximum ? Kernel::min_blocks : maximum;
     else
         return 1;
 }

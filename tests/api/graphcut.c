@@ -128,7 +128,7 @@ static bool inside(const graph *g, int x, int y) {
 
 /* With random capacities up to that, terminals of up to twice as much. Many are 0, and many cuts
  * are equally good. */
-static void graph_fill(const graph *g, unsigned seed, unsigned most) {
+static void graph_fill(const graph *g, unsigned seed, unsigned maximum) {
     const int planes = gpv_format_planes(g->links.view.format);
     int x, y, i;
     for (y = 0; y < g->links.view.height; y++)
@@ -136,9 +136,9 @@ static void graph_fill(const graph *g, unsigned seed, unsigned most) {
             for (i = -1; i < planes; i++) {
                 unsigned value;
                 seed = seed * 1664525u + 1013904223u;
-                value = (seed >> 16) % (most + 1);
+                value = (seed >> 16) % (maximum + 1);
                 if (i < 0)
-                    *terminal(g, x, y) = 2 * ((int32_t)value - (int32_t)most / 2);
+                    *terminal(g, x, y) = 2 * ((int32_t)value - (int32_t)maximum / 2);
                 else
                     *arc(g, i, x, y) = seed >> 8 & 1 ? (int32_t)value : 0;
             }
@@ -1293,17 +1293,17 @@ START_TEST(every_cut_of_small_graphs) {
         graph g = graph_new(format_of(i / 5), width, height, TIGHT);
         bits cut = {0, 0};
         unsigned best = 0;
-        int64_t least = INT64_MAX, area = 0;
+        int64_t minimum = INT64_MAX, area = 0;
         int x, y;
         cut.width = width;
         graph_fill(&g, (unsigned)i, i % 3 ? 6 : 2);
         for (cut.bits = 0; cut.bits >> width * height == 0; cut.bits++) {
             const int64_t cost = capacity(&g, side_of_bits, &cut);
-            shared += cost == least;
-            if (cost < least)
+            shared += cost == minimum;
+            if (cost < minimum)
                 best = 0;
-            if (cost <= least) {
-                least = cost;
+            if (cost <= minimum) {
+                minimum = cost;
                 best |= cut.bits;
             }
         }
@@ -1314,7 +1314,7 @@ START_TEST(every_cut_of_small_graphs) {
                 ck_assert_int_eq(*mask_at(&g, x, y), side_of_bits(&cut, x, y) ? 255 : 0);
                 area += side_of_bits(&cut, x, y);
             }
-        expect_found(least, least, area);
+        expect_found(minimum, minimum, area);
         graph_free(&g);
     }
     ck_assert_int_gt(shared, 200); /* ties are common */
@@ -1341,7 +1341,7 @@ START_TEST(flow_beyond_32_bits) {
 END_TEST
 
 /* Eight neighbours into one, as much as there can be. */
-START_TEST(the_most_into_one_pixel) {
+START_TEST(the_max_into_one_pixel) {
     graph g = graph_new(GPV_FORMAT_CAP32X8, 3, 3, TIGHT);
     int plane;
     set(certified());
@@ -1452,7 +1452,7 @@ int main(void) {
     tcase_add_test(group, certificate_and_defaults);
     tcase_add_test(group, every_cut_of_small_graphs);
     tcase_add_test(group, flow_beyond_32_bits);
-    tcase_add_test(group, the_most_into_one_pixel);
+    tcase_add_test(group, the_max_into_one_pixel);
     tcase_add_test(group, time_limit);
     suite_add_tcase(suite, group);
     return run_suite(suite);

@@ -1728,15 +1728,15 @@ END_TEST
 
 START_TEST(the_seed_chooses_the_samples) {
     gpv_homography_params params = search_defaults();
-    int32_t least = INT32_MAX, most = 0;
+    int32_t minimum = INT32_MAX, maximum = 0;
     params.max_iterations = 4; /* which are not enough to find the best one each time */
     place_noisy(&scene);
     for (params.seed = 0; params.seed < 20; params.seed++) {
         find_with(&scene, POINTS, params);
-        least = scene.found.inliers < least ? scene.found.inliers : least;
-        most = scene.found.inliers > most ? scene.found.inliers : most;
+        minimum = scene.found.inliers < minimum ? scene.found.inliers : minimum;
+        maximum = scene.found.inliers > maximum ? scene.found.inliers : maximum;
     }
-    ck_assert_int_lt(least, most);
+    ck_assert_int_lt(minimum, maximum);
 }
 END_TEST
 

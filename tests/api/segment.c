@@ -1318,7 +1318,7 @@ START_TEST(borders_alone) {
 END_TEST
 
 /* What seems infinitely steep still joins what has one colour. */
-START_TEST(the_least_sigma) {
+START_TEST(the_min_sigma) {
     static const uint32_t bits[] = {1, 0x00800000u, 0x1E3CE508u /* 1e-20 */, 0x3A83126Fu};
     gpv_segment_params params = certified(GPV_SEGMENT_GMM, 0);
     size_t i;
@@ -1860,7 +1860,7 @@ int main(void) {
     tcase_add_test(group, seeds_of_one_side);
     tcase_add_test(group, outside_of_the_rectangle);
     tcase_add_test(group, borders_alone);
-    tcase_add_test(group, the_least_sigma);
+    tcase_add_test(group, the_min_sigma);
     tcase_add_test(group, one_pixel);
     tcase_add_test(group, rows_and_columns);
     tcase_add_test(group, weights_that_overflow);

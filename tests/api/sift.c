@@ -1468,12 +1468,12 @@ END_TEST
 
 START_TEST(no_more_than_there_is_room_for) {
     picture src = noise(67, 53, 22);
-    const int32_t most = 30;
+    const int32_t maximum = 30;
     int32_t room, limit;
     find_with(defaults(), &src.view, NULL, &full);
-    ck_assert_int_gt(full.result.count, most);
-    for (limit = 0; limit <= 2 * most; limit += most / 2)
-        for (room = 1; room <= most; room += 4) {
+    ck_assert_int_gt(full.result.count, maximum);
+    for (limit = 0; limit <= 2 * maximum; limit += maximum / 2)
+        for (room = 1; room <= maximum; room += 4) {
             const int32_t kept = limit && limit < room ? limit : room;
             const gpv_buffer keypoints =
                 buffer_of(part.keypoints, (size_t)room * sizeof *part.keypoints + 23);

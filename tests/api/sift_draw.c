@@ -172,17 +172,17 @@ END_TEST
 
 /* Those that were kept, whatever happens to the parameters; and wait() says what it said. */
 START_TEST(the_kept_keypoints_are_drawn) {
-    static const int most[] = {0, 1, 7, 100000};
+    static const int maximum[] = {0, 1, 7, 100000};
     OPEN(f);
     picture src = squares();
-    for (size_t i = 0; i < COUNT(most); i++) {
+    for (size_t i = 0; i < COUNT(maximum); i++) {
         gpv_sift_params params;
         gpv_sift_result after;
         gpv_sift_params_init(&params, sizeof params);
-        params.max_features = most[i];
+        params.max_features = maximum[i];
         ck_assert_int_eq(gpv_sift_set_params(f.op, &params), GPV_OK);
         run(&f, &src.view);
-        ck_assert(f.found.count > 10 || f.found.count == most[i]);
+        ck_assert(f.found.count > 10 || f.found.count == maximum[i]);
         expect_marks(&f, WIDTH, HEIGHT);
         expect_marks(&f, WIDTH / 2, HEIGHT / 3);
         expect_marks(&f, 1, 1);

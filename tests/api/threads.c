@@ -100,8 +100,8 @@ static int between(worker *w, int low, int high) {
     return low + (int)below(w, (unsigned)(high - low + 1));
 }
 
-static float number(worker *w, float most) {
-    return most * (float)below(w, 1 << 16) / (1 << 16);
+static float number(worker *w, float maximum) {
+    return maximum * (float)below(w, 1 << 16) / (1 << 16);
 }
 
 static void note(worker *w, const void *bytes, size_t count) {

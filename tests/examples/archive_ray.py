@@ -225,11 +225,11 @@ def check_one_worker(folder, _):
 def check_no_beginning(folder, _):
     """Where no worker can begin the run ends and says why."""
     import engine
-    most, engine.HOPELESS = engine.HOPELESS, 2
+    maximum, engine.HOPELESS = engine.HOPELESS, 2
     driver, _, said = driver_of(folder, "Worker", 3)
     driver.store.top = folder / "nowhere"
     driver.run()
-    engine.HOPELESS = most
+    engine.HOPELESS = maximum
     assert len(driver.waiting) == 3, "a worker that cannot begin has done something"
     why = f"OSError: archive.py: {folder}/nowhere: no archive has been planned there"
     assert said.getvalue() == f"no worker can begin: {why}\n", said.getvalue()
@@ -240,7 +240,7 @@ def check_room_taken(folder, _):
     import engine
     import ray
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-    most, engine.BEGIN_S = engine.BEGIN_S, 2
+    maximum, engine.BEGIN_S = engine.BEGIN_S, 2
     driver, _, _ = driver_of(folder, "Slow", 1)
     driver.look()
     first = driver.best(driver.free())
@@ -249,7 +249,7 @@ def check_room_taken(folder, _):
     ray.get(other.begin.remote())
     driver.run()
     ray.kill(other)
-    engine.BEGIN_S = most
+    engine.BEGIN_S = maximum
     assert driver.progress.done == 1 and driver.hands and all(hand.node != first for hand in driver.hands)
 
 

@@ -274,14 +274,14 @@ def check_keypoints(said):
 
 def check_cut(said):
     """The ball is the foreground, and stays as bright as it was."""
-    least = float(re.match(r"foreground ([0-9.]+) to", said["found"])[1]) / 100 * WIDTH * HEIGHT
+    minimum = float(re.match(r"foreground ([0-9.]+) to", said["found"])[1]) / 100 * WIDTH * HEIGHT
     frames = grey(said["video"], 2 * WIDTH, HEIGHT, "decodebin")
     assert len(frames) == FRAMES, f"{len(frames)} frames can be played"
     for number, rows in enumerate(frames):
         before = bright(row[:WIDTH] for row in rows[TOP:])
         after = bright(row[WIDTH:] for row in rows[TOP:])
         assert abs(after - before) < 0.02 * before, f"frame {number}: {before} bright pixels, then {after}"
-        assert before < 1.02 * least, f"frame {number}: {before} bright pixels, {said['found']}"
+        assert before < 1.02 * minimum, f"frame {number}: {before} bright pixels, {said['found']}"
 
 
 def check_found(said):

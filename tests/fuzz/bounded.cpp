@@ -11,7 +11,7 @@
 
 namespace {
 
-constexpr double most_seconds = 1;
+constexpr double max_seconds = 1;
 
 double cpu_seconds() {
     timespec now;
@@ -33,7 +33,7 @@ extern "C" int __wrap_LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size
     const int result = __real_LLVMFuzzerTestOneInput(data, size);
     const double seconds = cpu_seconds() - before;
     slowest.seconds = std::max(slowest.seconds, seconds);
-    if (seconds > most_seconds) {
+    if (seconds > max_seconds) {
         std::fprintf(stderr, "a run of %.3f s\n", seconds);
         std::abort();
     }

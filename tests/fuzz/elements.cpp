@@ -16,8 +16,8 @@ extern "C" void gst_plugin_gpuvision_register(void);
 
 namespace {
 
-constexpr gsize most_frame_bytes = 1 << 14;
-constexpr int most_steps = 24, most_frames = 2;
+constexpr gsize max_frame_bytes = 1 << 14;
+constexpr int max_steps = 24, max_frames = 2;
 
 const char *const factories[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
 const char *const formats[] = {"NV12", "I420", "RGBA",  "BGRA",    "RGBx",     "BGRx",
@@ -112,9 +112,9 @@ GstCaps *read_caps(Input &in) {
 /* A file of all of them, one after the other, which has no name in a folder. */
 const int picture_file = memfd_create("picture", MFD_CLOEXEC);
 const std::string picture_path = "/proc/self/fd/" + std::to_string(picture_file);
-bool picture_is_whole = false;    ///< which is what it holds
-constexpr gsize least_typed = 16; ///< bytes: GStreamer finds the type of no fewer
-int frames_with_picture = 0;      ///< that came out of an element with its path, in this run
+bool picture_is_whole = false;        ///< which is what it holds
+constexpr gsize min_typed_bytes = 16; ///< bytes: GStreamer finds the type of no fewer
+int frames_with_picture = 0;          ///< that came out of an element with its path, in this run
 
 void put(std::string &bytes, std::uint32_t number) {
     for (int shift = 24; shift >= 0; shift -= 8)
@@ -187,7 +187,7 @@ std::string read_picture(Input &in) {
         bytes[in.raw<std::uint16_t>() % bytes.size()] = in.raw<char>();
     if (in.once_in(4))
         bytes.resize(in.raw<std::uint16_t>() % (bytes.size() + 1));
-    picture_is_whole = kind && bytes == whole && bytes.size() >= least_typed;
+    picture_is_whole = kind && bytes == whole && bytes.size() >= min_typed_bytes;
     REQUIRE(ftruncate(picture_file, 0) == 0);
     REQUIRE(pwrite(picture_file, bytes.data(), bytes.size(), 0) ==
             static_cast<ssize_t>(bytes.size()));
@@ -490,7 +490,7 @@ class Subject {
         GstCaps *caps = gst_pad_get_current_caps(sink_);
         GstVideoInfo info;
         const bool known =
-            caps && gst_video_info_from_caps(&info, caps) && info.size <= most_frame_bytes;
+            caps && gst_video_info_from_caps(&info, caps) && info.size <= max_frame_bytes;
         gst_clear_caps(&caps);
         if (!known)
             return;
@@ -633,7 +633,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     if (!in.once_in(8))
         subject.set_state(GST_STATE_PAUSED);
     int frames = 0;
-    for (int steps = most_steps; steps > 0; steps--)
+    for (int steps = max_steps; steps > 0; steps--)
         switch (in.below(10)) {
         case 0:
             return 0;
@@ -647,7 +647,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             break;
         case 5:
         case 6:
-            if (frames++ < most_frames)
+            if (frames++ < max_frames)
                 subject.push_frame(in);
             break;
         case 7:

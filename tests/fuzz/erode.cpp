@@ -29,13 +29,13 @@ gpv_erode_params read_params(Input &in) {
 /// The rows of the element that a run goes through, a vector at a time, are bounded by nothing
 /// else, and a run must end in a second. Repeats that reach beyond the image change nothing.
 bool affordable(const gpv_erode_params &p, const gpv_image &image) {
-    constexpr std::int64_t most = 1 << 19, vector = 64;
+    constexpr std::int64_t maximum = 1 << 19, vector = 64;
     const int radius_y = p.radius_y < 0 ? p.radius_x : p.radius_y;
     const auto steps = [](int way, int radius) { return radius > 0 ? way / radius + 1 : 0; };
     const int repeats = 1 + steps(image.width, p.radius_x) + steps(image.height, radius_y);
     const int window = p.shape == GPV_MORPH_ELLIPSE ? 2 * radius_y + 1 : 8;
     const std::int64_t row = 2 * p.radius_x + 4 * std::int64_t{image.width};
-    return image.height * (1 + row / vector) * window * std::min(repeats, p.iterations) <= most;
+    return image.height * (1 + row / vector) * window * std::min(repeats, p.iterations) <= maximum;
 }
 
 bool has_fourth(gpv_format format) {
@@ -116,7 +116,7 @@ void check_wrap(const Fields &f, std::int64_t stride) {
         gpv_image_wrap(&image, sizeof image, f.format, f.width, f.height, nullptr, stride);
     REQUIRE(need > 0 || need == GPV_ERR_INVALID_ARGUMENT);
     REQUIRE(need == gpv_image_wrap(nullptr, 0, f.format, f.width, f.height, nullptr, stride));
-    if (need < 0 || need > most_bytes)
+    if (need < 0 || need > max_bytes)
         return;
     std::unique_ptr<char[]> exact(new char[need]);
     REQUIRE(gpv_image_wrap(&image, sizeof image, f.format, f.width, f.height, exact.get(),

@@ -23,8 +23,8 @@
         }                                                                                          \
     } while (0)
 
-inline constexpr std::int64_t most_bytes = 1 << 20;  ///< of a plane; an allocation: 64 times
-inline constexpr std::int64_t most_pixels = 1 << 18; ///< a run must end in a second
+inline constexpr std::int64_t max_bytes = 1 << 20;  ///< of a plane; an allocation: 64 times
+inline constexpr std::int64_t max_pixels = 1 << 18; ///< a run must end in a second
 
 class Input {
   public:
@@ -64,12 +64,12 @@ class Pool {
         static constexpr std::size_t alignment = 256;
         const std::size_t first = used_ + alignment; // a gap in front
         const std::size_t end = first + (size + alignment - 1) / alignment * alignment;
-        if (end > most)
+        if (end > maximum)
             return nullptr;
         blocks_.push_back({begin_ + first, size});
         ASAN_UNPOISON_MEMORY_REGION(begin_ + first, size);
         used_ = end;
-        std::memset(begin_ + first, fresh, std::min<std::size_t>(size, most_bytes));
+        std::memset(begin_ + first, fresh, std::min<std::size_t>(size, max_bytes));
         return begin_ + first;
     }
     /// False for what is not of the pool.
@@ -90,14 +90,14 @@ class Pool {
         std::uint8_t *memory;
         std::size_t size;
     };
-    static constexpr std::size_t most = 64 * most_bytes;
+    static constexpr std::size_t maximum = 64 * max_bytes;
     static constexpr int fresh = 0xBE; // as AddressSanitizer's malloc
 
     static std::uint8_t *map() {
         void *memory =
-            mmap(nullptr, most, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            mmap(nullptr, maximum, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         REQUIRE(memory != MAP_FAILED);
-        ASAN_POISON_MEMORY_REGION(memory, most);
+        ASAN_POISON_MEMORY_REGION(memory, maximum);
         return static_cast<std::uint8_t *>(memory);
     }
 
@@ -115,9 +115,9 @@ struct Budget {
 
 inline void *allocate(void *user, gpv_memory, std::uint64_t size, gpv_stream) {
     auto *budget = static_cast<Budget *>(user);
-    if (size > 64 * most_bytes || --budget->fail_at == 0)
+    if (size > 64 * max_bytes || --budget->fail_at == 0)
         return nullptr;
-    void *memory = size > most_bytes / 16 ? pool.take(size) : nullptr;
+    void *memory = size > max_bytes / 16 ? pool.take(size) : nullptr;
     if (!memory)
         REQUIRE(posix_memalign(&memory, 256, size) == 0);
     budget->live++;
@@ -136,8 +136,8 @@ struct Fields {
 };
 
 /// Mostly few pixels, in which nearly all that goes wrong does: a run is quick.
-inline int read_side(Input &in, int most) {
-    const int value = in.below(256), larger = value - (256 - most);
+inline int read_side(Input &in, int maximum) {
+    const int value = in.below(256), larger = value - (256 - maximum);
     return 1 + (larger < 0 ? value % 24 : larger);
 }
 
@@ -185,7 +185,7 @@ struct Picture {
             view.color_matrix = in.raw<gpv_color_matrix>();
             view.color_range = in.raw<gpv_color_range>();
         }
-        backed = std::int64_t{view.width} * view.height <= most_pixels;
+        backed = std::int64_t{view.width} * view.height <= max_pixels;
         for (int i = 0; i < GPV_MAX_PLANES; i++)
             add_plane(i, in);
     }
@@ -202,7 +202,7 @@ struct Picture {
         const std::size_t offset = in.below(8) * (wild ? 1 : sample);
         std::size_t size = 1;
         legal = legal && there && stride >= row_bytes;
-        if (row_bytes > most_bytes || (rows > 1 && stride > most_bytes / rows))
+        if (row_bytes > max_bytes || (rows > 1 && stride > max_bytes / rows))
             backed = false;
         else if (legal && backed)
             size = stride * (rows - 1) + row_bytes;

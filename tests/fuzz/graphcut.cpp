@@ -7,7 +7,7 @@
 namespace {
 
 /// Nothing else bounds the time of a cut, and a run must end in a second.
-constexpr std::int64_t most_without_limit = 10000;
+constexpr std::int64_t max_pixels_without_limit = 10000;
 constexpr std::int32_t longest_limit = 20000; ///< of what has more pixels
 
 gpv_graphcut_params read_params(Input &in) {
@@ -25,7 +25,7 @@ gpv_graphcut_params read_params(Input &in) {
 }
 
 bool is_large(const Fields &fields) {
-    return std::int64_t{fields.width} * fields.height > most_without_limit;
+    return std::int64_t{fields.width} * fields.height > max_pixels_without_limit;
 }
 
 Fields read_size(Input &in) {
@@ -60,17 +60,17 @@ void fill(Input &in, Picture &p, bool terminals) {
     if (!p.legal || !p.backed || p.wild || sample_bytes(p.view.format) != 4)
         return;
     const std::int32_t end = terminals ? GPV_GRAPHCUT_MAX_TERMINAL : GPV_GRAPHCUT_MAX_LINK;
-    const std::int32_t most = in.once_in(8) ? end : std::min(end, 1 << in.below(12));
+    const std::int32_t maximum = in.once_in(8) ? end : std::min(end, 1 << in.below(12));
     const int planes = gpv_format_planes(p.view.format);
     const std::uint32_t kept = in.below(4); // many are 0
     for (int i = 0; i < planes; i++)
         for (int y = 0; y < p.view.height; y++)
             for (int x = 0; x < p.view.width; x++) {
                 const auto noise = static_cast<std::uint32_t>(value_at(p, i, x, y));
-                const std::int64_t range = terminals ? std::int64_t{2} * most + 1 : most + 1;
+                const std::int64_t range = terminals ? std::int64_t{2} * maximum + 1 : maximum + 1;
                 const auto value = static_cast<std::int32_t>(noise % range);
                 set_value(p, i, x, y,
-                          (noise >> 24 & 3) > kept ? 0 : value - (terminals ? most : 0));
+                          (noise >> 24 & 3) > kept ? 0 : value - (terminals ? maximum : 0));
             }
     for (int k = in.below(8); k > 0; k--) {
         const int i = in.below(planes), x = in.below(p.view.width), y = in.below(p.view.height);

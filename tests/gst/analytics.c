@@ -9,7 +9,7 @@
 
 #include <math.h>
 
-enum { most_boxes = 1024 };
+enum { max_boxes = 1024 };
 
 typedef struct {
     GQuark type;
@@ -86,7 +86,7 @@ static const GstStructure *structure_at(const GValue *array, guint index) {
 /* From this detection on, those of the first components. Returns how many. */
 static guint assert_components(GstBuffer *buffer, guint first) {
     const GValue *components = array_in(results_of(buffer, "gpuccl"), "components");
-    const guint n = MIN(gst_value_array_get_size(components), most_boxes);
+    const guint n = MIN(gst_value_array_get_size(components), max_boxes);
     GArray *found = detections_of(buffer);
     fail_unless(found->len >= first + n, "%u", found->len);
     for (guint i = 0; i < n; i++) {
@@ -199,16 +199,16 @@ static const gchar *const outputs[] = {"colorize", "mask", "labels", "none"};
 GST_START_TEST(test_components) {
     GstVideoInfo info = make_info("GRAY8", 160, 64);
     GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
-    guint most = 0;
+    guint maximum = 0;
     set_output(h, outputs[__i__]);
     for (gint i = 1; i <= 30; i++) {
         GstBuffer *out = push(h, &info, painted(&info, things, i % 8 ? i : 1));
         const guint n = assert_components(out, 0);
         assert_length(out, n);
-        most = MAX(most, n);
+        maximum = MAX(maximum, n);
         gst_buffer_unref(out);
     }
-    fail_unless(most > 100, "%u", most);
+    fail_unless(maximum > 100, "%u", maximum);
     gst_harness_teardown(h);
 }
 GST_END_TEST
@@ -222,8 +222,8 @@ GST_START_TEST(test_many_components) {
         GstBuffer *out;
         g_object_set(h->element, "max-components", described[i], NULL);
         out = push(h, &info, painted(&info, dots, 0));
-        fail_unless_equals_int(assert_components(out, 0), MIN(described[i], most_boxes));
-        assert_length(out, MIN(described[i], most_boxes));
+        fail_unless_equals_int(assert_components(out, 0), MIN(described[i], max_boxes));
+        assert_length(out, MIN(described[i], max_boxes));
         gst_buffer_unref(out);
     }
     gst_harness_teardown(h);
@@ -279,19 +279,19 @@ GST_START_TEST(test_box_of_corners) {
     GstBuffer *out = push(h, &info, scene(&info, 61, 37));
     const GValue *corners = array_in(results_of(out, "gpusift"), "corners");
     const Detection one = only_detection(out);
-    gdouble least[] = {1e9, 1e9}, most[] = {-1e9, -1e9};
+    gdouble minimum[] = {1e9, 1e9}, maximum[] = {-1e9, -1e9};
     for (guint i = 0; i < 4; i++) {
         const gdouble at[] = {double_field(structure_at(corners, i), "cx"),
                               double_field(structure_at(corners, i), "cy")};
         for (guint axis = 0; axis < 2; axis++) {
-            least[axis] = MIN(least[axis], at[axis]);
-            most[axis] = MAX(most[axis], at[axis]);
+            minimum[axis] = MIN(minimum[axis], at[axis]);
+            maximum[axis] = MAX(maximum[axis], at[axis]);
         }
     }
-    fail_unless_equals_int(one.x, floor(least[0] + 0.5));
-    fail_unless_equals_int(one.y, floor(least[1] + 0.5));
-    fail_unless_equals_int(one.x + one.width, ceil(most[0] + 0.5));
-    fail_unless_equals_int(one.y + one.height, ceil(most[1] + 0.5));
+    fail_unless_equals_int(one.x, floor(minimum[0] + 0.5));
+    fail_unless_equals_int(one.y, floor(minimum[1] + 0.5));
+    fail_unless_equals_int(one.x + one.width, ceil(maximum[0] + 0.5));
+    fail_unless_equals_int(one.y + one.height, ceil(maximum[1] + 0.5));
     gst_buffer_unref(out);
     gst_harness_teardown(h);
     file_free(&file);

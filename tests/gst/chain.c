@@ -31,7 +31,7 @@ static const struct {
 /* ---- clips ---- */
 
 /* Of a clip that is given; all of one that is made here. */
-static guint most_frames(void) {
+static guint max_frames(void) {
     const gchar *wanted = g_getenv("GPV_TEST_CLIP_FRAMES");
     guint64 frames = 10;
     if (!g_getenv("GPV_TEST_CLIP"))
@@ -78,7 +78,7 @@ GST_START_TEST(test_system_memory) {
     gchar *text = g_strdup_printf("filesrc name=file ! decodebin ! videoconvert ! "
                                   "video/x-raw,format=%s ! identity eos-after=%u ! %s ! "
                                   "fakesink sync=false",
-                                  looks[__i__].format, most_frames() + 1, chain);
+                                  looks[__i__].format, max_frames() + 1, chain);
     File made = file_new("clip.mkv");
     guint frames;
     if (!given)
@@ -86,8 +86,8 @@ GST_START_TEST(test_system_memory) {
     frames = play(text, given ? given : made.path, look, test_backend(), FALSE);
     g_print("%u frames of %s, each equal to the library's in all five elements\n", frames,
             looks[__i__].format);
-    fail_unless(given ? frames >= most_frames() : frames == made_frames,
-                "%u frames, but %u were wanted", frames, most_frames());
+    fail_unless(given ? frames >= max_frames() : frames == made_frames,
+                "%u frames, but %u were wanted", frames, max_frames());
     file_free(&made);
     g_free(text);
     g_free(chain);
@@ -189,10 +189,10 @@ GST_START_TEST(test_decoder) {
     gchar *text = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec ! "
                                   "video/x-raw(memory:CUDAMemory) ! identity eos-after=%u ! %s ! "
                                   "fakesink sync=false",
-                                  most_frames() + 1, chain);
+                                  max_frames() + 1, chain);
     const guint frames = play(text, g_getenv("GPV_TEST_CLIP"), look, "cpu", TRUE);
     g_print("%u decoded frames, each equal to the library's in all five elements\n", frames);
-    fail_unless(frames >= most_frames(), "%u frames, but %u were wanted", frames, most_frames());
+    fail_unless(frames >= max_frames(), "%u frames, but %u were wanted", frames, max_frames());
     g_free(text);
     g_free(chain);
 }

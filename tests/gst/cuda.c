@@ -793,16 +793,16 @@ GST_START_TEST(test_16_pipelines) {
     const guint frames = rounds(20, 20, 4);
     GstCudaContext *contexts[n_workers];
     Chain alone[n_workers], together[n_workers];
-    gint most[stage_count] = {0};
+    gint maximum[stage_count] = {0};
     for (guint i = 0; i < n_workers; i++) {
         contexts[i] = __i__ == 0 || i == 0 ? new_context() : gst_object_ref(contexts[0]);
         alone[i] = chain_new(i, frames, NULL);
         chain_start(&alone[i]);
         chain_finish(&alone[i], frames);
         for (guint f = 0; f < frames; f++)
-            note_measures(most, g_ptr_array_index(alone[i].out, f));
+            note_measures(maximum, g_ptr_array_index(alone[i].out, f));
     }
-    assert_measures(most);
+    assert_measures(maximum);
     for (guint i = 0; i < n_workers; i++)
         together[i] = chain_new(i, frames, contexts[i]);
     for (guint i = 0; i < n_workers; i++)

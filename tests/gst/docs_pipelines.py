@@ -171,8 +171,8 @@ def check_page(page, folder):
             if failure:
                 failed += 1
                 print(failure)
-    least = LEAST.get(str(name), int(page.parent == ROOT / "docs" / "elements"))
-    if ran < least:
+    minimum = LEAST.get(str(name), int(page.parent == ROOT / "docs" / "elements"))
+    if ran < minimum:
         failed += 1
         print(f"{name}: FAILED: {ran} commands ran, {least} must")
     return ran, failed

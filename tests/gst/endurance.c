@@ -363,7 +363,7 @@ GST_START_TEST(test_seeks) {
     GstBus *bus = gst_element_get_bus(sought.pipeline);
     const guint seeks = rounds(1000, 100, 10);
     const gint64 start = g_get_monotonic_time();
-    const gint64 least = seeks >= 1000 ? 60 * G_USEC_PER_SEC : 0;
+    const gint64 minimum = seeks >= 1000 ? 60 * G_USEC_PER_SEC : 0;
     GThread *thread;
     guint done;
     if (g_object_class_find_property(G_OBJECT_GET_CLASS(changed), "rect"))
@@ -376,7 +376,7 @@ GST_START_TEST(test_seeks) {
     signal(SIGALRM, say_stuck);
     reach(sought.pipeline, GST_STATE_PLAYING);
     thread = g_thread_new("properties", keep_changing, &sought);
-    for (done = 0; done < seeks || g_get_monotonic_time() - start < least; done++) {
+    for (done = 0; done < seeks || g_get_monotonic_time() - start < minimum; done++) {
         alarm(stuck_seconds);
         if (done % 8 == 0)
             seek_to_the_end(&sought);
@@ -513,7 +513,7 @@ GST_START_TEST(test_pipelines) {
     const guint frames = rounds(500, 20, 3);
     File reference = file_new("picture.mkv");
     Player alone[pipelines], together[pipelines];
-    gint most[stage_count] = {0};
+    gint maximum[stage_count] = {0};
     write_clip(&reference, width, height, 1);
     for (guint i = 0; i < pipelines; i++) {
         alone[i] = player_new(i, frames, reference.path);
@@ -530,7 +530,7 @@ GST_START_TEST(test_pipelines) {
             GstBuffer *got = g_ptr_array_index(together[i].out, f);
             GstBuffer *expected = g_ptr_array_index(alone[i].out, f);
             assert_same(&alone[i].info, got, expected);
-            note_measures(most, expected);
+            note_measures(maximum, expected);
             for (guint s = 0; s < stage_count; s++)
                 assert_same_results(results_of(got, stages[s].name),
                                     results_of(expected, stages[s].name));
@@ -538,7 +538,7 @@ GST_START_TEST(test_pipelines) {
         g_ptr_array_unref(together[i].out);
         g_ptr_array_unref(alone[i].out);
     }
-    assert_measures(most);
+    assert_measures(maximum);
     g_print("%d pipelines of five elements, %u frames each, as alone\n", (gint)pipelines, frames);
     file_free(&reference);
 }

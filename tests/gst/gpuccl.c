@@ -145,10 +145,10 @@ static guint32 pixel_of(const GstVideoFrame *frame, gint x, gint y) {
 
 /* Each pixel is scale times its label, or at most that. */
 static void assert_values(const GstVideoFrame *frame, const Labelling *found, gint64 scale,
-                          gint64 most) {
+                          gint64 maximum) {
     for (gint i = 0; i < found->width * found->height; i++) {
         const gint x = i % found->width, y = i / found->width;
-        const gint64 expected = MIN(found->labels[i] * scale, most), got = pixel_of(frame, x, y);
+        const gint64 expected = MIN(found->labels[i] * scale, maximum), got = pixel_of(frame, x, y);
         if (got != expected)
             fail("%d,%d is %" G_GINT64_FORMAT ", should be %" G_GINT64_FORMAT, x, y, got, expected);
     }
@@ -222,8 +222,8 @@ static void assert_described(const GstStructure *got, const Component *expected,
 }
 
 /* most: those that are described. */
-static void assert_results(const GstStructure *results, const Labelling *found, guint most) {
-    const guint described = MIN(most, found->components->len);
+static void assert_results(const GstStructure *results, const Labelling *found, guint maximum) {
+    const guint described = MIN(maximum, found->components->len);
     fail_unless(gst_structure_has_name(results, "gpuccl"));
     fail_unless_equals_int(int_field(results, "count"), (gint)found->components->len);
     fail_unless_equals_int(gst_value_array_get_size(components_of(results)), described);
@@ -232,7 +232,7 @@ static void assert_results(const GstStructure *results, const Labelling *found, 
                          (gint)i + 1);
 }
 
-static void assert_regions(GstBuffer *buffer, const Labelling *found, guint most) {
+static void assert_regions(GstBuffer *buffer, const Labelling *found, guint maximum) {
     gpointer state = NULL;
     guint regions = 0;
     for (;;) {
@@ -252,7 +252,7 @@ static void assert_regions(GstBuffer *buffer, const Labelling *found, guint most
         fail_unless_equals_int(region->h, expected->bottom - expected->top + 1);
         regions++;
     }
-    fail_unless_equals_int(regions, MIN(most, found->components->len));
+    fail_unless_equals_int(regions, MIN(maximum, found->components->len));
 }
 
 /* ---- frames ---- */
@@ -273,7 +273,7 @@ static void set_params(GstElement *element, const Params *params) {
 
 /* Pushes a frame and compares what comes out. Takes the buffer. */
 static void check_frame(GstHarness *h, const GstVideoInfo *info, GstBuffer *in, const gchar *output,
-                        const Params *params, guint most) {
+                        const Params *params, guint maximum) {
     const GstVideoInfo out_info = output_info(info, output);
     Labelling found = label_frame(in, info, params);
     GstBuffer *before = gst_buffer_copy_deep(in), *out;
@@ -283,8 +283,8 @@ static void check_frame(GstHarness *h, const GstVideoInfo *info, GstBuffer *in, 
     assert_output_caps(h, &out_info);
     assert_pixels(before, out, info, output, &found);
     assert_same(info, in, before);
-    assert_results(results_of(out, "gpuccl"), &found, most);
-    assert_regions(out, &found, most);
+    assert_results(results_of(out, "gpuccl"), &found, maximum);
+    assert_regions(out, &found, maximum);
     labelling_free(&found);
     gst_buffer_unref(before);
     gst_buffer_unref(in);
@@ -509,15 +509,15 @@ GST_END_TEST
 
 /* The first of them are described, and all are counted. */
 GST_START_TEST(test_max_components) {
-    static const guint most[] = {0, 1, 3, 5, 6, 7, 65535};
+    static const guint maximum[] = {0, 1, 3, 5, 6, 7, 65535};
     GstVideoInfo info = DRAWN;
     GstHarness *h = harness_new();
     set_info(h, &info);
     for (guint o = 0; o < G_N_ELEMENTS(outputs); o++) {
         set_output(h, outputs[o]);
-        for (guint i = 0; i < G_N_ELEMENTS(most); i++) {
-            g_object_set(h->element, "max-components", most[i], NULL);
-            check_frame(h, &info, drawn_frame(&info), outputs[o], &defaults, most[i]);
+        for (guint i = 0; i < G_N_ELEMENTS(maximum); i++) {
+            g_object_set(h->element, "max-components", maximum[i], NULL);
+            check_frame(h, &info, drawn_frame(&info), outputs[o], &defaults, maximum[i]);
         }
     }
     gst_harness_teardown(h);
@@ -576,7 +576,7 @@ static GstBuffer *dots(const GstVideoInfo *info) {
 }
 
 /* 16-bit labels number 65535 components. With one more they are refused, and nothing else is. */
-GST_START_TEST(test_most_labels) {
+GST_START_TEST(test_max_labels) {
     GstVideoInfo fits = make_info("GRAY8", 2 * 257, 2 * 255), more = make_info("GRAY8", 512, 512);
     GstHarness *h = harness_new();
     GstBus *bus = add_bus(h->element);
@@ -902,7 +902,7 @@ static Suite *gpuccl_suite(void) {
     tcase_add_test(tcase, test_known_picture);
     tcase_add_test(tcase, test_max_components);
     tcase_add_test(tcase, test_counts);
-    tcase_add_test(tcase, test_most_labels);
+    tcase_add_test(tcase, test_max_labels);
     tcase_add_test(tcase, test_message);
     tcase_add_loop_test(tcase, test_no_results_unless_wanted, 0, G_N_ELEMENTS(outputs));
     tcase_add_test(tcase, test_results_are_scaled);

@@ -654,7 +654,7 @@ GST_START_TEST(test_flat_colors_keep_their_labels) {
     GstHarness *h = harness_new();
     GstBuffer *clean = flat_picture(&info, colors[__i__]), *last = NULL;
     guint64 state = 1;
-    guint most = 0;
+    guint maximum = 0;
     g_object_set(h->element, "clusters", colors[__i__], NULL);
     set_output(h, "labels");
     set_info(h, &info);
@@ -663,15 +663,15 @@ GST_START_TEST(test_flat_colors_keep_their_labels) {
         for (guint i = 0; i < (guint)colors[__i__]; i++)
             fail_unless(int_at(results_of(out, "gpukmeans"), "counts", i) > video_pixels / 20);
         if (last) {
-            most = MAX(most, changes_between(out, last));
+            maximum = MAX(maximum, changes_between(out, last));
             assert_numbers_kept(out, last);
             gst_buffer_unref(last);
         }
         last = out;
     }
     g_print("%d flat colours, 200 frames: at most %.3f %% of the labels change in one\n",
-            colors[__i__], 100.0 * most / video_pixels);
-    fail_unless(most <= video_pixels / 1000);
+            colors[__i__], 100.0 * maximum / video_pixels);
+    fail_unless(maximum <= video_pixels / 1000);
     gst_buffer_unref(last);
     gst_buffer_unref(clean);
     gst_harness_teardown(h);

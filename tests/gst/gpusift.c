@@ -62,13 +62,13 @@ static void set_params(GstElement *element, Model *model, const gpv_sift_params 
 }
 
 /* Keypoints that a frame has at most. */
-static gint most_of(const Model *model, const GstVideoInfo *info) {
+static gint max_features_of(const Model *model, const GstVideoInfo *info) {
     return model->params.max_features ? model->params.max_features
                                       : CLAMP(info->width * info->height / 64, 4096, 65536);
 }
 
-static void run_model(Model *model, const gpv_image *image, gint most, Expected *expected) {
-    const gsize size = (gsize)most;
+static void run_model(Model *model, const gpv_image *image, gint maximum, Expected *expected) {
+    const gsize size = (gsize)maximum;
     gpv_keypoint *keypoints = g_new(gpv_keypoint, size);
     guint8 *descriptors = g_new(guint8, size * GPV_SIFT_LENGTH);
     const gpv_buffer to = buffer_for(keypoints, size * sizeof *keypoints);
@@ -76,7 +76,7 @@ static void run_model(Model *model, const gpv_image *image, gint most, Expected 
     gpv_sift_params params = model->params;
     gpv_status status;
     gsize count;
-    params.max_features = most;
+    params.max_features = maximum;
     fail_unless_equals_int(gpv_sift_set_params(model->op, &params), GPV_OK);
     fail_unless_equals_int(gpv_sift_run(model->op, NULL, image, NULL, &to, 0, &of, NULL), GPV_OK);
     gpv_sift_result_init(&expected->found, sizeof expected->found);
@@ -97,7 +97,7 @@ static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer
     gpv_image image;
     fail_unless(gst_video_frame_map(&frame, info, expected.image, GST_MAP_READWRITE));
     image = library_image(&frame);
-    run_model(model, &image, most_of(model, info), &expected);
+    run_model(model, &image, max_features_of(model, info), &expected);
     if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
         fail_unless_equals_int(
             gpv_sift_draw(model->op, NULL, &image,
@@ -260,12 +260,12 @@ GST_START_TEST(test_tiny_frames) {
     set_output(h, "rich");
     for (gint i = 0; i < 2 * 16 * 16; i++) {
         GstVideoInfo info = make_info(i % 3 ? "NV12" : "RGB", 1 + i / 16 % 16, 1 + i % 16);
-        const gint least = i < 256 ? 6 : 11;
+        const gint minimum = i < 256 ? 6 : 11;
         params.upsample = i < 256;
         set_params(h->element, &model, &params);
         set_info(h, &info);
         if (check_frame(h, &model, &info, padded_dots_frame(&info), "rich"))
-            fail_unless(MIN(info.width, info.height) >= least);
+            fail_unless(MIN(info.width, info.height) >= minimum);
     }
     model_free(&model);
     gst_harness_teardown(h);
@@ -508,19 +508,19 @@ GST_END_TEST
 
 /* The strongest are kept, and the others are counted. */
 GST_START_TEST(test_max_features) {
-    static const gint most[] = {1, 2, 7, 100, 2000, 65536};
+    static const gint maximum[] = {1, 2, 7, 100, 2000, 65536};
     GstVideoInfo info = make_info("GRAY8", 160, 120);
     GstHarness *h = harness_new();
     GstBuffer *in = dots_frame(&info, 7, 3);
     GBytes *all = NULL;
     gint total = 0;
     set_info(h, &info);
-    for (guint i = G_N_ELEMENTS(most); i-- > 0;) {
+    for (guint i = G_N_ELEMENTS(maximum); i-- > 0;) {
         GstBuffer *out;
         const GstStructure *results;
         const gpv_keypoint *keypoints;
         guint count = 0;
-        g_object_set(h->element, "max-features", most[i], NULL);
+        g_object_set(h->element, "max-features", maximum[i], NULL);
         out = push_and_pull(h, gst_buffer_ref(in));
         results = results_of(out, "gpusift");
         keypoints = keypoints_of(results, &count);
@@ -529,7 +529,7 @@ GST_START_TEST(test_max_features) {
             total = (gint)count;
             fail_unless(total > 100, "%d keypoints", total);
         }
-        fail_unless_equals_int(count, MIN(most[i], total));
+        fail_unless_equals_int(count, MIN(maximum[i], total));
         fail_unless_equals_int(int_field(results, "dropped"), total - (gint)count);
         fail_unless(memcmp(keypoints, g_bytes_get_data(all, NULL), count * sizeof *keypoints) == 0);
         for (guint k = 1; k < count; k++)
@@ -626,11 +626,11 @@ GST_END_TEST
 
 /* Each adds its own, in their order. */
 GST_START_TEST(test_two_in_a_row) {
-    const gint most[2] = {__i__ ? 1 : 100, __i__ ? 100 : 1};
-    gchar *text =
-        g_strdup_printf("gpusift backend=%s max-features=%d descriptors=%d ! "
-                        "gpusift backend=%s max-features=%d descriptors=%d",
-                        test_backend(), most[0], most[0] > 1, test_backend(), most[1], most[1] > 1);
+    const gint maximum[2] = {__i__ ? 1 : 100, __i__ ? 100 : 1};
+    gchar *text = g_strdup_printf("gpusift backend=%s max-features=%d descriptors=%d ! "
+                                  "gpusift backend=%s max-features=%d descriptors=%d",
+                                  test_backend(), maximum[0], maximum[0] > 1, test_backend(),
+                                  maximum[1], maximum[1] > 1);
     GstVideoInfo info = make_info("NV12", 65, 49);
     GstHarness *h = gst_harness_new_parse(text);
     GstBuffer *in = dots_frame(&info, 7, 3), *out;
@@ -643,11 +643,11 @@ GST_START_TEST(test_two_in_a_row) {
     while ((meta = gst_buffer_iterate_meta_filtered(out, &state,
                                                     gst_meta_get_info("gpusift")->api)) != NULL) {
         Expected expected;
-        fail_unless(count < G_N_ELEMENTS(most));
-        model.params.max_features = most[count];
-        model.descriptors = most[count] > 1;
+        fail_unless(count < G_N_ELEMENTS(maximum));
+        model.params.max_features = maximum[count];
+        model.descriptors = maximum[count] > 1;
         expected = expect(&model, &info, in, "none");
-        fail_unless_equals_int(expected.found.count == 1, most[count] == 1);
+        fail_unless_equals_int(expected.found.count == 1, maximum[count] == 1);
         assert_results(gst_custom_meta_get_structure((GstCustomMeta *)meta), &expected);
         expected_free(&expected);
         count++;
@@ -705,11 +705,11 @@ GST_START_TEST(test_no_results_unless_wanted) {
     g_object_set(h->element, "attach-meta", FALSE, NULL);
     set_output(h, overlay);
     set_info(h, &info);
-    for (gint most = 0; most < 20; most += 5) {
+    for (gint maximum = 0; maximum < 20; maximum += 5) {
         GstBuffer *in = padded_dots_frame(&info), *out;
         Expected expected;
-        model.params.max_features = most;
-        g_object_set(h->element, "max-features", most, NULL);
+        model.params.max_features = maximum;
+        g_object_set(h->element, "max-features", maximum, NULL);
         expected = expect(&model, &info, in, overlay);
         out = push_and_pull(h, in);
         assert_same(&info, out, expected.image);
@@ -899,7 +899,7 @@ GST_END_TEST
 GST_START_TEST(test_float_properties) {
     static const struct {
         const gchar *name;
-        gfloat least, most, initial, below, above;
+        gfloat minimum, maximum, initial, below, above;
     } expected[] = {{"contrast-threshold", 0, 1, 0.04F, -0.01F, 1.01F},
                     {"edge-threshold", 1, 1e6F, 10, 0.99F, 1.1e6F},
                     {"sigma", 0.5F, 4, 1.6F, 0.49F, 4.01F},
@@ -913,17 +913,17 @@ GST_START_TEST(test_float_properties) {
         gfloat value = -1;
         g_object_get(element, name, &value, NULL);
         fail_unless_equals_float(value, expected[i].initial);
-        g_object_set(element, name, (gdouble)expected[i].least, NULL);
+        g_object_set(element, name, (gdouble)expected[i].minimum, NULL);
         g_object_get(element, name, &value, NULL);
-        fail_unless_equals_float(value, expected[i].least);
-        g_object_set(element, name, (gdouble)expected[i].most, NULL);
+        fail_unless_equals_float(value, expected[i].minimum);
+        g_object_set(element, name, (gdouble)expected[i].maximum, NULL);
         fail_unless(warning == NULL, "%s", warning);
         for (guint b = 0; b < G_N_ELEMENTS(beyond); b++) {
             g_object_set(element, name, beyond[b], NULL);
             fail_unless(warning != NULL && strstr(warning, name));
             g_clear_pointer(&warning, g_free);
             g_object_get(element, name, &value, NULL);
-            fail_unless_equals_float(value, expected[i].most);
+            fail_unless_equals_float(value, expected[i].maximum);
         }
     }
     g_log_remove_handler("GLib-GObject", handler);

@@ -70,8 +70,8 @@ static gint capacity_of(gint width, gint height) {
     return CLAMP(width * height / 64, 4096, 65536);
 }
 
-static Features features_of(Model *model, const gpv_image *image, gint most) {
-    const gsize size = (gsize)most;
+static Features features_of(Model *model, const gpv_image *image, gint maximum) {
+    const gsize size = (gsize)maximum;
     Features features = {.keypoints = g_new(gpv_keypoint, size),
                          .descriptors = g_new(guint8, size * GPV_SIFT_LENGTH)};
     const gpv_buffer to = buffer_for(features.keypoints, size * sizeof *features.keypoints);
@@ -79,7 +79,7 @@ static Features features_of(Model *model, const gpv_image *image, gint most) {
     gpv_sift_params params = model->params;
     gpv_sift_result result;
     gpv_status status;
-    params.max_features = most;
+    params.max_features = maximum;
     gpv_sift_result_init(&result, sizeof result);
     fail_unless_equals_int(gpv_sift_set_params(model->sift, &params), GPV_OK);
     fail_unless_equals_int(gpv_sift_run(model->sift, NULL, image, NULL, &to, 0, &of, NULL), GPV_OK);
@@ -175,14 +175,14 @@ static void draw_outline(Model *model, const gpv_image *image, const gfloat *cor
 static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer,
                        const gchar *overlay) {
     Expected expected = {.image = gst_buffer_copy_deep(buffer)};
-    const gint most = model->params.max_features ? model->params.max_features
-                                                 : capacity_of(info->width, info->height);
+    const gint maximum = model->params.max_features ? model->params.max_features
+                                                    : capacity_of(info->width, info->height);
     GstVideoFrame frame;
     Features features;
     gpv_image image;
     fail_unless(gst_video_frame_map(&frame, info, expected.image, GST_MAP_READWRITE));
     image = library_image(&frame);
-    features = features_of(model, &image, most);
+    features = features_of(model, &image, maximum);
     expected.count = features.count;
     if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
         fail_unless_equals_int(
@@ -1276,13 +1276,13 @@ GST_START_TEST(test_few_features) {
     GstHarness *h = harness_new(file.path);
     Model model = model_new(&picture);
     set_info(h, &info);
-    for (gint most = 1; most <= 1000; most *= 10) {
+    for (gint maximum = 1; maximum <= 1000; maximum *= 10) {
         Expected expected;
-        model.params.max_features = most;
-        g_object_set(h->element, "max-features", most, NULL);
+        model.params.max_features = maximum;
+        g_object_set(h->element, "max-features", maximum, NULL);
         expected = check_frame(h, &model, &info, path_scene(&info, &picture, 1));
-        fail_unless(expected.matches <= most);
-        fail_unless_equals_int(expected.found, most >= 100);
+        fail_unless(expected.matches <= maximum);
+        fail_unless_equals_int(expected.found, maximum >= 100);
     }
     model_free(&model);
     gst_harness_teardown(h);

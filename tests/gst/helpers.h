@@ -756,7 +756,7 @@ static inline guint keep_refusals(gchar **warning) {
 
 typedef struct {
     const gchar *name;
-    gint least, most, initial;
+    gint minimum, maximum, initial;
 } IntProperty;
 
 static inline void check_int_properties(const gchar *name, const IntProperty *expected, guint n) {
@@ -768,11 +768,11 @@ static inline void check_int_properties(const gchar *name, const IntProperty *ex
         g_object_get(element, expected[i].name, &value, NULL);
         fail_unless_equals_int(value, expected[i].initial);
         fail_unless_equals_int(spec->default_value, expected[i].initial);
-        fail_unless_equals_int(spec->minimum, expected[i].least);
-        fail_unless_equals_int(spec->maximum, expected[i].most);
-        g_object_set(element, expected[i].name, expected[i].most, NULL);
+        fail_unless_equals_int(spec->minimum, expected[i].minimum);
+        fail_unless_equals_int(spec->maximum, expected[i].maximum);
+        g_object_set(element, expected[i].name, expected[i].maximum, NULL);
         g_object_get(element, expected[i].name, &value, NULL);
-        fail_unless_equals_int(value, expected[i].most);
+        fail_unless_equals_int(value, expected[i].maximum);
     }
     gst_check_teardown_element(element);
 }

@@ -26,7 +26,7 @@ typedef struct {
     gpv_segment *segment;
 } Library;
 
-enum { erode_radius = 1, kmeans_clusters = 6, ccl_threshold = 90, most_components = 256 };
+enum { erode_radius = 1, kmeans_clusters = 6, ccl_threshold = 90, max_components = 256 };
 
 /* ---- the library's side ---- */
 
@@ -171,8 +171,8 @@ static inline void append_component(GValue *array, const gpv_ccl_component *foun
 
 static inline GstStructure *ccl_frame(Library *library, G_GNUC_UNUSED const ChainLook *look,
                                       const gpv_image *src, const gpv_image *dst) {
-    gpv_ccl_component *components = g_new0(gpv_ccl_component, most_components);
-    const gpv_buffer to = buffer_for(components, most_components * sizeof *components);
+    gpv_ccl_component *components = g_new0(gpv_ccl_component, max_components);
+    const gpv_buffer to = buffer_for(components, max_components * sizeof *components);
     GValue array = G_VALUE_INIT;
     gpv_ccl_result found;
     GstStructure *results;
@@ -180,7 +180,7 @@ static inline GstStructure *ccl_frame(Library *library, G_GNUC_UNUSED const Chai
     fail_unless_equals_int(gpv_ccl_run(library->ccl, NULL, src, dst, &to, 0, NULL), GPV_OK);
     gpv_ccl_result_init(&found, sizeof found);
     status = gpv_ccl_wait(library->ccl, &found);
-    fail_unless(status == GPV_OK || (status == GPV_ERR_TOO_SMALL && found.count > most_components));
+    fail_unless(status == GPV_OK || (status == GPV_ERR_TOO_SMALL && found.count > max_components));
     gst_value_array_init(&array, (guint)found.components);
     for (gint i = 0; i < found.components; i++)
         append_component(&array, &components[i], i + 1);
@@ -246,7 +246,7 @@ typedef struct {
     GstVideoInfo in_info;
     GstBuffer *in; /* in system memory, or NULL */
     guint given, compared;
-    gint most; /* greatest measure so far */
+    gint maximum; /* greatest measure so far */
 } Watch;
 
 typedef struct {
@@ -339,7 +339,7 @@ static inline void compare(Watch *watch, const GstVideoInfo *out_info, GstBuffer
     gst_video_frame_unmap(&src);
     assert_same(out_info, got, image);
     assert_same_results(results_of(out, name), expected);
-    watch->most = MAX(watch->most, int_field(expected, stages[watch->stage].measure));
+    watch->maximum = MAX(watch->maximum, int_field(expected, stages[watch->stage].measure));
     watch->compared++;
     gst_structure_free(expected);
     gst_buffer_unref(got);
@@ -404,24 +404,25 @@ static inline void assert_watched(const ChainWatch *chain, guint frames) {
 }
 
 /* The greatest measures so far, with those of one more frame that comes out of the chain. */
-static inline void note_measures(gint most[stage_count], GstBuffer *frame) {
+static inline void note_measures(gint maximum[stage_count], GstBuffer *frame) {
     for (guint i = 0; i < stage_count; i++)
-        most[i] = MAX(most[i], int_field(results_of(frame, stages[i].name), stages[i].measure));
+        maximum[i] =
+            MAX(maximum[i], int_field(results_of(frame, stages[i].name), stages[i].measure));
 }
 
 /* That there was something to find. */
-static inline void assert_measures(const gint most[stage_count]) {
-    static const gint least[stage_count] = {erode_radius, kmeans_clusters, 10, 3, 100};
+static inline void assert_measures(const gint maximum[stage_count]) {
+    static const gint minimum[stage_count] = {erode_radius, kmeans_clusters, 10, 3, 100};
     for (guint i = 0; i < stage_count; i++)
-        fail_unless(most[i] >= least[i], "%s: %s was %d at most", stages[i].name, stages[i].measure,
-                    most[i]);
+        fail_unless(maximum[i] >= minimum[i], "%s: %s was %d at most", stages[i].name,
+                    stages[i].measure, maximum[i]);
 }
 
 static inline void assert_something_was_found(const ChainWatch *chain) {
-    gint most[stage_count];
+    gint maximum[stage_count];
     for (guint i = 0; i < stage_count; i++)
-        most[i] = chain->stages[i].most;
-    assert_measures(most);
+        maximum[i] = chain->stages[i].maximum;
+    assert_measures(maximum);
 }
 
 /* Once nothing runs any more. */

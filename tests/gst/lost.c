@@ -9,7 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
-enum { most_seconds = 10 };
+enum { max_seconds = 10 };
 
 /* As another user of the context would. */
 static void poison(GstCudaContext *context) {
@@ -51,7 +51,7 @@ GST_END_TEST
 static Suite *lost_suite(void) {
     Suite *suite = suite_create("lost");
     TCase *tcase = add_case(suite, "lost");
-    tcase_set_timeout(tcase, most_seconds);
+    tcase_set_timeout(tcase, max_seconds);
     tcase_add_loop_test(tcase, test_lost, 0, 2 * G_N_ELEMENTS(elements));
     return suite;
 }

@@ -10,19 +10,19 @@
 /* What would take too long for a frame of a test, or is no value though it is in the range. */
 static const struct {
     const gchar *name;
-    gint least, most;
+    gint minimum, maximum;
 } limits[] = {{"radius", 0, 40},        {"radius-y", -1, 40},    {"iterations", 1, 3},
               {"clusters", 2, 32},      {"max-clusters", 2, 32}, {"max-iterations", 0, 50},
               {"n-octave-layers", 1, 8}};
 
 static inline gint random_int(const GParamSpecInt *spec) {
-    gint least = spec->minimum, most = spec->maximum;
+    gint minimum = spec->minimum, maximum = spec->maximum;
     for (guint i = 0; i < G_N_ELEMENTS(limits); i++)
         if (g_str_equal(spec->parent_instance.name, limits[i].name)) {
-            least = limits[i].least;
-            most = limits[i].most;
+            minimum = limits[i].minimum;
+            maximum = limits[i].maximum;
         }
-    return (gint)((gint64)least + (gint64)(g_random_double() * ((gdouble)most - least + 1)));
+    return (gint)((gint64)minimum + (gint64)(g_random_double() * ((gdouble)maximum - minimum + 1)));
 }
 
 /* Of all sizes. */

@@ -22,8 +22,8 @@ static inline void draw_object(GstVideoFrame *frame, guint number) {
                           y * GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
             for (gint x = 0; x < width; x++) {
                 const gint dx = x - cx, dy = (y << p) - cy;
-                const guint8 least = dx * dx + dy * dy < radius * radius ? 112 : 80;
-                row[x] = least + noise((gsize)y * (gsize)width + (gsize)x) % 64;
+                const guint8 minimum = dx * dx + dy * dy < radius * radius ? 112 : 80;
+                row[x] = minimum + noise((gsize)y * (gsize)width + (gsize)x) % 64;
             }
         }
 }

@@ -15,7 +15,7 @@
 enum { width = 1920, height = 1080, buffer_count = 4, warm_up = 20, counted_frames = 50 };
 
 /* What gpuccl tells of components is copied as a whole, whatever their number, with its count. */
-enum { bytes_of_results = most_components * sizeof(gpv_ccl_component) + sizeof(gpv_ccl_result) };
+enum { bytes_of_results = max_components * sizeof(gpv_ccl_component) + sizeof(gpv_ccl_result) };
 
 #if GST_CHECK_VERSION(1, 24, 0)
 enum { waits_without_results = 0 }; /* the stream goes on with the frame */
@@ -71,10 +71,10 @@ static void add_record(const CUpti_ActivityMemcpy5 *record) {
     }
 }
 
-static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *most_records) {
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *size, size_t *max_records) {
     *size = 1 << 20;
     *buffer = g_aligned_alloc0(1, *size, 64);
-    *most_records = 0;
+    *max_records = 0;
 }
 
 static void CUPTIAPI take_buffer(G_GNUC_UNUSED CUcontext context, G_GNUC_UNUSED uint32_t stream,

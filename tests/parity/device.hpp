@@ -39,7 +39,8 @@ inline void require(cudaError_t error, const char *what) {
 /// A context that counts what is allocated from it, and may have a limit.
 class CountedContext {
   public:
-    explicit CountedContext(gpv_backend backend, std::uint64_t most = UINT64_MAX) : most_(most) {
+    explicit CountedContext(gpv_backend backend, std::uint64_t maximum = UINT64_MAX)
+        : max_(maximum) {
         gpv_context_params params;
         gpv_context_params_init(&params, sizeof params);
         params.backend = backend;
@@ -69,7 +70,7 @@ class CountedContext {
         context->allocations_++;
         context->largest_ = std::max(context->largest_, size);
         void *result = nullptr;
-        if (size > context->most_ - context->allocated())
+        if (size > context->max_ - context->allocated())
             return result;
 #ifdef HAVE_CUDA
         if (memory == GPV_MEMORY_CUDA && cudaMalloc(&result, size) != cudaSuccess)
@@ -91,7 +92,7 @@ class CountedContext {
             std::free(memory);
     }
 
-    std::uint64_t most_;
+    std::uint64_t max_;
     int allocations_ = 0;
     std::uint64_t largest_ = 0;
     std::unordered_map<void *, std::uint64_t> sizes_;
@@ -315,7 +316,7 @@ class Streams {
 /// Times what candidates enqueue, as graphs of `repeats` calls that run in turn,
 /// or call by call where that cannot be; microseconds a call. Slow ones for fewer rounds.
 inline std::vector<Timing> time_on_device(const std::vector<Enqueue> &candidates, int repeats,
-                                          int rounds = 51, std::size_t least_rounds = 5) {
+                                          int rounds = 51, std::size_t min_rounds = 5) {
     cudaStream_t stream;
     cudaEvent_t start, stop;
     require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
@@ -329,7 +330,7 @@ inline std::vector<Timing> time_on_device(const std::vector<Enqueue> &candidates
     constexpr double enough = 100'000;
     for (int round = -3; round < rounds; round++) // the first ones warm up
         for (std::size_t i = 0; i < graphs.size(); i++) {
-            if (samples[i].size() >= least_rounds && spent[i] > enough)
+            if (samples[i].size() >= min_rounds && spent[i] > enough)
                 continue;
             require(cudaEventRecord(start, stream), "cudaEventRecord");
             if (graphs[i])

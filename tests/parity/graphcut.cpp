@@ -115,8 +115,8 @@ using Op = Handle<gpv_graphcut_create, gpv_graphcut_destroy>;
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host,
-                      std::uint64_t most = UINT64_MAX)
-        : context_(backend, most), backend_(backend), place_(place) {}
+                      std::uint64_t maximum = UINT64_MAX)
+        : context_(backend, maximum), backend_(backend), place_(place) {}
 
     Outcome run(const gpv_graphcut_params &params, Laid &laid, bool store = true) {
         set(params);

@@ -189,17 +189,17 @@ class AugmentingPaths {
             path_.pop_back();
             tried_[p]++;
         }
-        std::int64_t most = std::min(source_[first], sink_[p]);
+        std::int64_t maximum = std::min(source_[first], sink_[p]);
         for (const std::size_t on : path_)
-            most = std::min(most, residual_[tried_[on]][on]);
-        source_[first] -= most;
-        sink_[p] -= most;
+            maximum = std::min(maximum, residual_[tried_[on]][on]);
+        source_[first] -= maximum;
+        sink_[p] -= maximum;
         for (const std::size_t on : path_) {
             const int d = tried_[on];
-            residual_[d][on] -= most;
-            residual_[in_.back(d)][in_.next(d, on)] += most;
+            residual_[d][on] -= maximum;
+            residual_[in_.back(d)][in_.next(d, on)] += maximum;
         }
-        return most;
+        return maximum;
     }
     bool leads_down(std::size_t p, int d) const {
         return level_[p] > 0 && in_.has(d, p) && residual_[d][p] > 0 &&
@@ -297,15 +297,15 @@ class PushRelabel {
             behind_.push_back(p);
     }
     void push(std::size_t p, std::size_t d, std::size_t to) {
-        const auto most =
+        const auto maximum =
             static_cast<std::int32_t>(std::min<std::int64_t>(excess_[p], residual_[d][p]));
-        residual_[d][p] -= most;
-        residual_[back_[d]][to] += most;
-        excess_[p] -= most;
-        if (excess_[to] <= 0 && excess_[to] + most > 0)
+        residual_[d][p] -= maximum;
+        residual_[back_[d]][to] += maximum;
+        excess_[p] -= maximum;
+        if (excess_[to] <= 0 && excess_[to] + maximum > 0)
             behind_.push_back(to);
-        flow_ += std::clamp<std::int64_t>(-excess_[to], 0, most);
-        excess_[to] += most;
+        flow_ += std::clamp<std::int64_t>(-excess_[to], 0, maximum);
+        excess_[to] += maximum;
     }
     std::size_t unreachable() const { return pixels_; }
 
@@ -1106,7 +1106,7 @@ struct Candidate {
 };
 
 struct Effort {
-    int warm_ups, least_rounds;
+    int warm_ups, min_rounds;
     double seconds;
 };
 inline constexpr Effort thorough = {1, 3, 10};
@@ -1122,7 +1122,7 @@ inline std::vector<Timing> time_flows(const std::vector<Candidate> &candidates, 
     const auto start = Clock::now();
     for (int round = -effort.warm_ups; round < 15; round++) {
         const std::chrono::duration<double> spent = Clock::now() - start;
-        if (round >= effort.least_rounds && spent.count() > effort.seconds)
+        if (round >= effort.min_rounds && spent.count() > effort.seconds)
             break;
         for (std::size_t i = 0; i < candidates.size(); i++) {
             candidates[i].reset();
@@ -1171,9 +1171,9 @@ class TimedCuts {
 
     /// run: has a certificate.
     void add(const std::string &name, const std::function<gpv_graphcut_result()> &run) {
-        const std::size_t number = least_.size();
-        least_.emplace_back();
-        timed_.push_back({name, [=, this] { check(run(), least_[number], name); }});
+        const std::size_t number = min_.size();
+        min_.emplace_back();
+        timed_.push_back({name, [=, this] { check(run(), min_[number], name); }});
     }
     void compare(const std::string &what) {
         set_limit_(0);
@@ -1188,22 +1188,22 @@ class TimedCuts {
     }
 
   private:
-    void check(const gpv_graphcut_result &found, std::optional<gpv_graphcut_result> &least,
+    void check(const gpv_graphcut_result &found, std::optional<gpv_graphcut_result> &minimum,
                const std::string &name) const {
-        if (!least)
-            least = found;
+        if (!minimum)
+            minimum = found;
         expect(found.optimal || limited_, name + ": without a limit a cut is the least");
-        expect(!found.optimal || (found.flow == found.cut && found.flow == least->flow &&
-                                  found.area == least->area),
+        expect(!found.optimal || (found.flow == found.cut && found.flow == minimum->flow &&
+                                  found.area == minimum->area),
                name + ": the least cut is proved, and found again");
-        expect(found.flow <= least->flow && least->flow <= found.cut,
+        expect(found.flow <= minimum->flow && minimum->flow <= found.cut,
                name + ": a cut that is settled for is not less than the least");
     }
 
     const gpv_backend backend_;
     const std::function<void(int)> set_limit_;
     std::vector<Timed> timed_;
-    std::vector<std::optional<gpv_graphcut_result>> least_;
+    std::vector<std::optional<gpv_graphcut_result>> min_;
     bool limited_ = false;
 };
 

@@ -349,11 +349,11 @@ class Lloyd {
             const Counted &color = colors_.distinct[j];
             const Centroid at = centroid_of(color.value);
             int best = 0;
-            float least = distance(p_.metric, at, centroids_[0]);
+            float minimum = distance(p_.metric, at, centroids_[0]);
             for (int i = 1; i < static_cast<int>(centroids_.size()); i++) {
                 const float d = distance(p_.metric, at, centroids_[i]);
-                if (d < least)
-                    best = i, least = d;
+                if (d < minimum)
+                    best = i, minimum = d;
             }
             labels_[j] = static_cast<std::uint8_t>(best);
             sums_[best].count += color.count;
@@ -383,15 +383,15 @@ class Lloyd {
 
     /// The colour that is farthest from its own centroid, or another one if none is far from it.
     Centroid farthest(const std::vector<Centroid> &centroids, const Centroid &other) const {
-        float most = 0;
+        float maximum = 0;
         Value value = 0;
         for (std::size_t j = 0; j < labels_.size(); j++) {
             const Value color = colors_.distinct[j].value;
             const float d = distance(p_.metric, centroid_of(color), centroids[labels_[j]]);
-            if (d > most || (d == most && color < value))
-                most = d, value = color;
+            if (d > maximum || (d == maximum && color < value))
+                maximum = d, value = color;
         }
-        return most > 0 ? centroid_of(value) : other;
+        return maximum > 0 ? centroid_of(value) : other;
     }
 
     std::uint64_t squares() const {
@@ -1422,7 +1422,7 @@ class OpenCv {
 /// Both start from the same labels. OpenCV's sums are rounded, and its last labels are one update
 /// older than ours.
 void compare_with_opencv(Operator &op, int count) {
-    double most = 0;
+    double maximum = 0;
     int compared = 0;
     for (int i = 0; compared < count; i++) {
         expect(i < 2 * count, "all clusters have pixels, in most images");
@@ -1439,11 +1439,12 @@ void compare_with_opencv(Operator &op, int count) {
             continue;
         compared++;
         const double theirs = OpenCv(src, k, updates).run(first.all.labels);
-        most = std::max(most, std::fabs(last.result.inertia / theirs - 1));
+        maximum = std::max(maximum, std::fabs(last.result.inertia / theirs - 1));
     }
-    expect(most < 0.02, "inertia is OpenCV's, to 2 %, but differs by " + std::to_string(most));
+    expect(maximum < 0.02,
+           "inertia is OpenCV's, to 2 %, but differs by " + std::to_string(maximum));
     std::printf("OpenCV %s: inertia of %d images the same, to %.4f %%\n", CV_VERSION, count,
-                100 * most);
+                100 * maximum);
 }
 
 #endif
@@ -2083,8 +2084,8 @@ class PlainLoops {
     }
 
     /// Until the last update has moved nothing, or most of them.
-    void run(int most) {
-        for (bool moved = true; moved && iterations_ < most; iterations_++) {
+    void run(int maximum) {
+        for (bool moved = true; moved && iterations_ < maximum; iterations_++) {
             us_[0] += microseconds([&] { assign(); });
             us_[1] += microseconds([&] { moved = update(); });
         }
@@ -2119,20 +2120,20 @@ class PlainLoops {
         });
     }
     void assign(std::size_t at, std::size_t count) {
-        float r[batch], g[batch], b[batch], least[batch];
+        float r[batch], g[batch], b[batch], minimum[batch];
         std::int32_t nearest[batch] = {};
         for (std::size_t i = 0; i < count; i++) {
             const std::uint8_t *pixel = pixels_ + 3 * (at + i);
             r[i] = pixel[0], g[i] = pixel[1], b[i] = pixel[2];
-            least[i] = INFINITY;
+            minimum[i] = INFINITY;
         }
         std::int32_t number = 0;
         for (const Centroid &c : centroids_) {
             for (std::size_t i = 0; i < count; i++) {
                 const float distance =
                     (std::fabs(r[i] - c[0]) + std::fabs(g[i] - c[1])) + std::fabs(b[i] - c[2]);
-                nearest[i] = distance < least[i] ? number : nearest[i];
-                least[i] = std::min(distance, least[i]);
+                nearest[i] = distance < minimum[i] ? number : nearest[i];
+                minimum[i] = std::min(distance, minimum[i]);
             }
             number++;
         }

@@ -546,16 +546,16 @@ struct Polygon {
     int count() const { return static_cast<int>(points.size() / 2); }
     /// Of a pixel, from the nearest line.
     double distance(int x, int y) const {
-        double least = 1e30;
+        double minimum = 1e30;
         for (std::size_t i = 0; i < points.size(); i += 2) {
             const std::size_t j = (i + 2) % points.size();
             const double ax = points[i], ay = points[i + 1], dx = points[j] - ax,
                          dy = points[j + 1] - ay, length = dx * dx + dy * dy;
             const double along =
                 length > 0 ? std::clamp(((x - ax) * dx + (y - ay) * dy) / length, 0.0, 1.0) : 0;
-            least = std::min(least, std::hypot(x - ax - along * dx, y - ay - along * dy));
+            minimum = std::min(minimum, std::hypot(x - ax - along * dx, y - ay - along * dy));
         }
-        return least;
+        return minimum;
     }
 };
 

@@ -543,17 +543,17 @@ struct Timed {
 };
 
 /// The least of several runs, in ms.
-inline double least_time(const std::function<void()> &run) {
+inline double min_time(const std::function<void()> &run) {
     using Clock = std::chrono::steady_clock;
-    double least = INFINITY, sum = 0;
+    double minimum = INFINITY, sum = 0;
     for (int i = 0; i < 3 || (i < 20 && sum < 30); i++) {
         const auto start = Clock::now();
         run();
         const double ms = std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-        least = std::min(least, ms);
+        minimum = std::min(minimum, ms);
         sum += ms;
     }
-    return least;
+    return minimum;
 }
 
 inline double median_of(std::vector<double> numbers) {
@@ -573,7 +573,7 @@ inline Seen print_times(const std::string &what, const std::vector<Timed> &conte
                         const std::string &usual = "median") {
     std::vector<double> times;
     for (const Timed &content : contents)
-        times.push_back(least_time(content.run));
+        times.push_back(min_time(content.run));
     double unit = median_of(times);
     for (std::size_t i = 0; i < times.size(); i++)
         if (contents[i].name == usual)

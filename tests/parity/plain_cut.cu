@@ -107,15 +107,15 @@ struct Push : Each<Push> {
             const int room = graph.residual[d][p];
             if (room <= 0)
                 continue;
-            const int to = graph.next(p, d), most = min(left, room);
+            const int to = graph.next(p, d), maximum = min(left, room);
             if (graph.heights[to] >= height)
                 continue;
-            atomicSub(&graph.residual[d][p], most);
-            atomicAdd(&graph.residual[graph.back(d)][to], most);
-            const int before = atomicAdd(&graph.excess[to], most);
+            atomicSub(&graph.residual[d][p], maximum);
+            atomicAdd(&graph.residual[graph.back(d)][to], maximum);
+            const int before = atomicAdd(&graph.excess[to], maximum);
             if (before < 0)
-                atomicAdd(graph.absorbed, static_cast<unsigned long long>(min(-before, most)));
-            left -= most;
+                atomicAdd(graph.absorbed, static_cast<unsigned long long>(min(-before, maximum)));
+            left -= maximum;
         }
         if (left < given)
             atomicSub(&graph.excess[p], given - left);
@@ -223,9 +223,9 @@ struct PlainCut::Memory {
         return seen() != 0;
     }
     std::int64_t flow() {
-        constexpr int least_rounds = 64;
+        constexpr int min_rounds = 64;
         for (int far = search(); active(); far = search())
-            for (int round = 0; round < std::max(far, least_rounds); round++) {
+            for (int round = 0; round < std::max(far, min_rounds); round++) {
                 launch<Push>();
                 launch<Lift>();
             }

@@ -127,8 +127,8 @@ using Op = Handle<gpv_segment_create, gpv_segment_destroy>;
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host,
-                      std::uint64_t most = UINT64_MAX)
-        : context_(backend, most), backend_(backend), place_(place) {}
+                      std::uint64_t maximum = UINT64_MAX)
+        : context_(backend, maximum), backend_(backend), place_(place) {}
 
     gpv_graphcut_result run(const gpv_segment_params &p, const SegmentInput &in,
                             const Outputs &outputs) {
@@ -820,7 +820,7 @@ void check_laws(Operator &op) {
 }
 
 /// Neighbours of one colour are linked as strongly as can be, however small sigma is.
-void check_least_sigma(Operator &op) {
+void check_min_sigma(Operator &op) {
     for (const float sigma : {1e-12f, 1e-19f, 1e-21f, 1e-30f, 1e-45f})
         for (const int connectivity : {4, 8}) {
             gpv_segment_params p = with_model(GPV_SEGMENT_GMM, connectivity);
@@ -938,7 +938,7 @@ void expect_no_dearer(const SegmentDefinition &definition, const SegmentFound &o
 
 /// How much of the object is found where strokes say what is what.
 void check_scenes(Operator &op, const Sizes &sizes) {
-    double least = 1;
+    double minimum = 1;
     int count = 0;
     for (const auto &[width, height] : sizes)
         for (const gpv_segment_model model : models)
@@ -958,12 +958,12 @@ void check_scenes(Operator &op, const Sizes &sizes) {
                     if (overlap < 0.95)
                         fatal("a scene's object is found to " + std::to_string(overlap) +
                               " alone, " + what);
-                    least = std::min(least, overlap);
+                    minimum = std::min(minimum, overlap);
 #ifdef HAVE_OPENCV
                     expect_no_dearer(definition, want, hinted, what);
 #endif
                 }
-    std::printf("scenes: %d equal, objects found to %.4f at least\n", count, least);
+    std::printf("scenes: %d equal, objects found to %.4f at least\n", count, minimum);
 }
 
 /// Images that are worth several threads: the same on any number of them, and a run after prepare
@@ -1554,7 +1554,7 @@ void check_cuda(bool brief) {
     check_repeats(op, 61, 47);
     check_scenes(op, {{201, 151}});
     check_time_limit(op, shortened(1280, 4), shortened(720, 4));
-    check_least_sigma(op);
+    check_min_sigma(op);
     check_forgotten(op);
     check_pictures(op, find_by_cpu);
     check_on_gpu(op);
@@ -2142,7 +2142,7 @@ void check() {
         check_large_copies(GPV_BACKEND_CPU, find);
     }
     check_refused(GPV_BACKEND_CPU);
-    check_least_sigma(op);
+    check_min_sigma(op);
     check_forgotten(op);
 #ifndef HAVE_OPENCV
     std::printf("OpenCV: not installed, not compared\n");

@@ -154,19 +154,19 @@ struct SideModel {
     std::vector<float> table = std::vector<float>(4096); ///< cost by cube of side 16
 
     float cost(const std::array<float, 3> &color) const {
-        float least = 1e30f;
+        float minimum = 1e30f;
         for (const Normal &normal : normals)
-            least = std::min(least, normal.cost(color));
-        return least;
+            minimum = std::min(minimum, normal.cost(color));
+        return minimum;
     }
     /// The first of those that cost least; 0 if all are impossible.
     std::size_t nearest(const Cell &cell) const {
         const std::array<float, 3> color = {cell.middle(0), cell.middle(1), cell.middle(2)};
         std::size_t best = 0;
-        float least = 1e30f;
+        float minimum = 1e30f;
         for (std::size_t i = 0; i < normals.size(); i++)
-            if (normals[i].cost(color) < least) {
-                least = normals[i].cost(color);
+            if (normals[i].cost(color) < minimum) {
+                minimum = normals[i].cost(color);
                 best = i;
             }
         return best;
@@ -469,7 +469,7 @@ class SegmentDefinition {
         return std::clamp(sides_[0].cost(color) - sides_[1].cost(color), -4.0f, 4.0f);
     }
     void make_terminals(float lambda) {
-        constexpr float most = 536870912; // 2^29
+        constexpr float maximum = 536870912; // 2^29
         tbb::parallel_for(0, height_, [&](int y) {
             for (int x = 0; x < width_; x++) {
                 const std::size_t p = graph_->at(x, y);
@@ -479,7 +479,7 @@ class SegmentDefinition {
                     continue;
                 }
                 const float value =
-                    std::clamp(preference(colors_[p]) * (lambda * 1000), -most, most);
+                    std::clamp(preference(colors_[p]) * (lambda * 1000), -maximum, maximum);
                 terminal = static_cast<std::int32_t>(
                     std::trunc(value + std::copysign(0.5f, value))); // halves away from 0
             }
@@ -517,10 +517,10 @@ class SegmentDefinition {
         }
         each_pair([&](int d, int difference) {
             const auto &step = graph_->step(d);
-            const float most = step[0] != 0 && step[1] != 0 ? 707.10678f : 1000.0f;
+            const float maximum = step[0] != 0 && step[1] != 0 ? 707.10678f : 1000.0f;
             const float power =
                 difference == 0 ? 1 : negative_power_of_two(falloff * float(difference));
-            return static_cast<int>(most * power + 0.5f);
+            return static_cast<int>(maximum * power + 0.5f);
         });
     }
 

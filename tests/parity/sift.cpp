@@ -29,11 +29,11 @@ struct Content {
 };
 
 /// Light at scales from 2^3 to 2^most.
-int cloud(std::uint64_t seed, int most, int x, int y) {
+int cloud(std::uint64_t seed, int maximum, int x, int y) {
     int sum = 0;
-    for (int level = 2; level <= most; level++)
+    for (int level = 2; level <= maximum; level++)
         sum += light(seed, level, x, y) * (1 << level);
-    return 128 + sum / (3 << most);
+    return 128 + sum / (3 << maximum);
 }
 
 /// Blobs, dark and bright, one in each cell of 12 pixels.
@@ -326,7 +326,7 @@ class Comparison {
             return;
         }
         // Where levels are flat, extrema are the rounding of theirs.
-        if (double(k.response) < Definition::least_response) {
+        if (double(k.response) < Definition::min_response) {
             tally_.noise++;
             return;
         }
@@ -461,14 +461,14 @@ void each_size(const Sizes &sizes, F f) {
 }
 
 /// Of round things, which blobs are, no direction is the greatest, so that more are unclear.
-double most_unclear(const Content &content) {
+double max_unclear(const Content &content) {
     return content.name == std::string("blobs") ? 0.06 : 0.04;
 }
 
 /// Few features are unclear: of each picture that has many, and of the others together.
 void check_sizes(Operator &op, const Sizes &sizes) {
     Tally all, others;
-    double most = 0;
+    double maximum = 0;
     each_size(sizes, [&](const Content &content, const gpv_sift_params &p, const GuardedImage &src,
                          const Wish &wish) {
         const Features got = op.run(p, src, nullptr, wish);
@@ -479,15 +479,15 @@ void check_sizes(Operator &op, const Sizes &sizes) {
             others.add(tally);
             return;
         }
-        most = std::max(most, tally.unclear_part());
-        if (tally.unclear_part() > most_unclear(content)) {
+        maximum = std::max(maximum, tally.unclear_part());
+        if (tally.unclear_part() > max_unclear(content)) {
             tally.print(content.name);
             fatal("too many features are unclear, " + text_of(p, src));
         }
     });
     all.print("sizes");
     all.print_numbers();
-    std::printf("unclear: %.2f %% at most where there are many\n", 100 * most);
+    std::printf("unclear: %.2f %% at most where there are many\n", 100 * maximum);
     expect(others.few_are_unclear(), "few features are unclear");
 }
 
@@ -1119,8 +1119,9 @@ class CpuComparison {
         std::printf("CUDA: %zu given keypoints equal\n", keypoints.size());
     }
     void compare_one(const Content &content) {
-        const int least = brief_ ? 20 : 1;
-        const int width = random_int(least, largest_), height = random_int(least, largest_ * 3 / 4);
+        const int minimum = brief_ ? 20 : 1;
+        const int width = random_int(minimum, largest_),
+                  height = random_int(minimum, largest_ * 3 / 4);
         GuardedImage src =
             random_image(brief_ ? random_of(sources) : random_format(), width, height);
         paint_grey(src, content(random_seed()));
@@ -1403,9 +1404,9 @@ void check_drawn(Place place, bool brief) {
                     "CUDA, to be drawn");
         for (const gpv_format format : sources)
             for (const gpv_sift_style style : {GPV_SIFT_POINTS, GPV_SIFT_RICH}) {
-                const int least = brief ? 24 : 130, largest = brief ? 60 : 400;
-                GuardedImage dst =
-                    random_image(format, random_int(least, largest), random_int(least, largest));
+                const int minimum = brief ? 24 : 130, largest = brief ? 60 : 400;
+                GuardedImage dst = random_image(format, random_int(minimum, largest),
+                                                random_int(minimum, largest));
                 const std::vector<std::uint8_t> before = dst.bytes();
                 const std::vector<std::uint8_t> want = drawn_by_cpu(cpu, dst, style);
                 for (const Place to : {Place::device, Place::device_tight, Place::host}) {
@@ -1843,7 +1844,7 @@ class TimedContents {
                                     (max_features ? "" : ", but for many keypoints"));
     }
     /// As many as gpusift's max-features=0 keeps.
-    int most_features() const { return std::clamp(width_ * height_ / 64, 4096, 65536); }
+    int max_features() const { return std::clamp(width_ * height_ / 64, 4096, 65536); }
 
   private:
     std::function<void()> make(const GuardedImage &host) {
@@ -1863,7 +1864,7 @@ class TimedContents {
     bool are_alike(const gpv_sift_params &p) const {
         std::vector<double> times;
         for (const Timed &content : timed_)
-            times.push_back(least_time(content.run));
+            times.push_back(min_time(content.run));
         const double median = median_of(times), each = times.back() / counts_.back();
         const std::string what = size_name(width_, height_) + ", upsample " +
                                  std::to_string(p.upsample) + ", max_features " +
@@ -1898,7 +1899,7 @@ void check_times(gpv_backend backend) {
     TimedContents contents(backend);
     for (const bool upsample : {false, true})
         contents.expect_alike(upsample, 2000);
-    contents.expect_alike(true, contents.most_features());
+    contents.expect_alike(true, contents.max_features());
     for (const bool upsample : {false, true})
         contents.expect_alike(upsample, 0);
 }

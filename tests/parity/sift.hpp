@@ -238,8 +238,8 @@ using SiftOp = Handle<gpv_sift_create, gpv_sift_destroy>;
 class Operator {
   public:
     explicit Operator(gpv_backend backend = GPV_BACKEND_CPU, Place place = Place::host,
-                      std::uint64_t most = UINT64_MAX)
-        : context_(backend, most), backend_(backend), place_(place) {}
+                      std::uint64_t maximum = UINT64_MAX)
+        : context_(backend, maximum), backend_(backend), place_(place) {}
 
     Features run(const gpv_sift_params &p, const GuardedImage &src,
                  const GuardedImage *mask = nullptr, const Wish &wish = {}) {

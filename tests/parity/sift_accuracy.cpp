@@ -241,19 +241,19 @@ Measures measure(const Pair &pair, const Found &a, const Found &b) {
     result.repeatability = repeatability(pair, a, b);
     std::vector<double> errors(a.count(), -1);
     tbb::parallel_for(std::size_t{0}, a.count(), [&](std::size_t i) {
-        int least = INT32_MAX, second = INT32_MAX;
+        int minimum = INT32_MAX, second = INT32_MAX;
         std::size_t best = 0;
         for (std::size_t j = 0; j < b.count(); j++) {
             const int d = distance(a.descriptor(i), b.descriptor(j));
-            if (d < least) {
-                second = least;
-                least = d;
+            if (d < minimum) {
+                second = minimum;
+                minimum = d;
                 best = j;
             } else {
                 second = std::min(second, d);
             }
         }
-        if (least < 0.64 * second) {
+        if (minimum < 0.64 * second) {
             const Point want = moved(pair.homography, a.points[i]);
             errors[i] = std::hypot(want.x - b.points[best].x, want.y - b.points[best].y);
         }

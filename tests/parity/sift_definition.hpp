@@ -138,7 +138,7 @@ struct Octave {
 
 /// Octaves of a picture.
 inline std::vector<Octave> scale_space(const GuardedImage &src, const gpv_sift_params &p,
-                                       int most) {
+                                       int maximum) {
     const double own = p.upsample ? 1 : 0.5, sigma = p.sigma;
     const int n = p.octave_layers;
     std::vector<std::vector<double>> filters;
@@ -152,7 +152,7 @@ inline std::vector<Octave> scale_space(const GuardedImage &src, const gpv_sift_p
         return octaves;
     base = filtered(base, filter_of(std::sqrt(std::max(sigma * sigma - own * own, 0.01)), 4));
     while (std::min(base.width, base.height) >= 11 &&
-           (most == 0 || static_cast<int>(octaves.size()) < most)) {
+           (maximum == 0 || static_cast<int>(octaves.size()) < maximum)) {
         Octave o;
         o.levels.push_back(std::move(base));
         for (const std::vector<double> &filter : filters)
@@ -390,7 +390,7 @@ class Definition {
     int close_candidates() const { return close_; }
 
     /// Less than this is the rounding of levels.
-    static constexpr double least_response = 20 * level_error / 255;
+    static constexpr double min_response = 20 * level_error / 255;
 
   private:
     /// octave, layer, y, x
@@ -504,7 +504,7 @@ class Definition {
         }
         // Each difference is off by level_error: a gradient by as much, a second one by four times
         // that, a mixed one by as much.
-        double most = 0, norm = 0;
+        double maximum = 0, norm = 0;
         for (int i = 0; i < 3; i++) {
             double error = 0, row = 0;
             for (int j = 0; j < 3; j++) {
@@ -512,11 +512,11 @@ class Definition {
                 error += part * (1 + size + 3 * std::fabs(fit.offset[j]));
                 row += part;
             }
-            most = std::max(most, level_error * error);
+            maximum = std::max(maximum, level_error * error);
             norm = std::max(norm, 6 * level_error * row); // of the matrix, beside it
         }
         if (norm < 1)
-            fit.error = most / (1 - norm);
+            fit.error = maximum / (1 - norm);
     }
 
     /// From fit to fit, and both ways where it is not clear which is next.
@@ -564,7 +564,7 @@ class Definition {
                                    1e-6 * (left + std::fabs(right)) +
                                        8 * level_error * edge * std::fabs(f.trace) +
                                        2 * level_error * (edge + 1) * (edge + 1) * f.curvature));
-        return contrast < least_response ? both(sure, Sure::maybe) : sure;
+        return contrast < min_response ? both(sure, Sure::maybe) : sure;
     }
 
     void end(const Place &at, const Fit &f, Sure sure) {
@@ -666,10 +666,10 @@ class Definition {
         const int left = bin_beside(i, -1), right = bin_beside(i, 1);
         const double l = h.smooth(left), c = h.smooth(i), r = h.smooth(right);
         const double bend = 2 * c - l - r, t = bend > 0 ? (r - l) / 2 / bend : 0;
-        const double least = bend - error_of(h, {{left, -1}, {i, 2}, {right, -1}});
-        const double most = error_of(h, {{left, t - 0.5}, {i, -2 * t}, {right, t + 0.5}});
+        const double minimum = bend - error_of(h, {{left, -1}, {i, 2}, {right, -1}});
+        const double maximum = error_of(h, {{left, t - 0.5}, {i, -2 * t}, {right, t + 0.5}});
         const double within = std::clamp(t, -0.5, 0.5), reach = std::fabs(within) + 0.5;
-        return {i + within, least > 0 ? std::min(most / least, reach) : reach};
+        return {i + within, minimum > 0 ? std::min(maximum / minimum, reach) : reach};
     }
 
     Histogram histogram(const Patch &at, int radius) const {

@@ -24,9 +24,9 @@
 
 namespace {
 
-constexpr int most_failures = 20;
-constexpr unsigned most_seconds = 10;          ///< for a process that loses its device
-constexpr std::size_t most_bytes = 2 << 20;    ///< that the driver may take meanwhile
+constexpr int max_failures = 20;
+constexpr unsigned max_seconds = 10;           ///< for a process that loses its device
+constexpr std::size_t max_bytes = 2 << 20;     ///< that the driver may take meanwhile
 constexpr std::size_t contexts_of_callers = 3; ///< kinds: none, CUDA's own, another
 constexpr std::uint8_t untouched = 0xC5, gone = 0xEE;
 
@@ -51,7 +51,7 @@ void require(bool condition, const std::string &text) {
     if (condition)
         return;
     std::fprintf(stderr, "failed: %s: %s\n", where.c_str(), text.c_str());
-    if (++failures == most_failures)
+    if (++failures == max_failures)
         std::exit(1);
 }
 
@@ -112,7 +112,7 @@ void require_all_failed() {
 bool apart(const std::function<bool()> &body) {
     const pid_t child = fork();
     if (child == 0) {
-        alarm(most_seconds);
+        alarm(max_seconds);
         std::_Exit(!body());
     }
     int status = 1;
@@ -413,14 +413,14 @@ struct Clustering {
         gpv_kmeans_params params;
         gpv_kmeans_params_init(&params, sizeof params);
         params.clusters = clusters;
-        params.max_clusters = most_chosen;
+        params.max_clusters = max_chosen;
         params.max_iterations = 1;
         params.start = start;
         params.space = space;
         return params;
     }
     std::vector<Block> blocks() const {
-        const std::size_t room = clusters ? clusters : most_chosen;
+        const std::size_t room = clusters ? clusters : max_chosen;
         const Block image = {image_bytes(format, width, height), memory};
         return {image,
                 labels ? Block{image_bytes(*labels, width, height), memory} : Block{0},
@@ -453,7 +453,7 @@ struct Clustering {
     }
 
   private:
-    static constexpr int most_chosen = 2;
+    static constexpr int max_chosen = 2;
 
     /// Greys.
     static gpv_status give_centroids(Operator *op, const gpv_kmeans_params *params) {
@@ -1240,7 +1240,7 @@ void fail_each(const std::string &name, const std::vector<Fault> &faults,
         }
         used = used ? used : used_bytes();
     }
-    require(used_bytes() <= used + most_bytes, "the device has less memory");
+    require(used_bytes() <= used + max_bytes, "the device has less memory");
     record_counts = true;
     require(tried != 0, name + ": no call that could fail");
     std::printf("%-72s %5zu faults\n", name.c_str(), tried);
@@ -1918,7 +1918,7 @@ void test_cycles(const Looks<Look> &looks) {
     using enum Act;
     where = Look::algorithm + ", cycles";
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
-    std::size_t most[2] = {}, used = 0;
+    std::size_t maximum[2] = {}, used = 0;
     const int cycles = short_run || turn ? 20 : 100;
     for (int i = 0; i < cycles; i++) {
         if (i == 8)
@@ -1927,12 +1927,12 @@ void test_cycles(const Looks<Look> &looks) {
         Session session(i % 4 < 2 ? look : look.on_host());
         session.succeed({create_context, create, run, wait});
         if (i >= 4 && i < 8)
-            most[0] = std::max(most[0], simt::live_bytes());
+            maximum[0] = std::max(maximum[0], simt::live_bytes());
         else if (i >= cycles - 4)
-            most[1] = std::max(most[1], simt::live_bytes());
+            maximum[1] = std::max(maximum[1], simt::live_bytes());
     }
-    require(used_bytes() <= used + most_bytes, "the device has less memory");
-    require(most[0] == most[1], "a cycle takes more memory than the one before");
+    require(used_bytes() <= used + max_bytes, "the device has less memory");
+    require(maximum[0] == maximum[1], "a cycle takes more memory than the one before");
     require(simt::live_bytes() == bytes && simt::live_objects() == objects, "cycles leak");
     std::printf("%s: %d cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str(),
                 cycles);

@@ -301,8 +301,8 @@ struct Warp {
 std::vector<unsigned long long> expected_of_warp(unsigned thread, unsigned group) {
     const unsigned first = thread & ~31u, me = thread & 31;
     const unsigned mask = group >> me & 1 ? group : ~group;
-    unsigned ballot = 0, all = 1, match = 0, sum = 0, least = ~0u, most = 0, both = ~0u, any = 0,
-             odd = 0;
+    unsigned ballot = 0, all = 1, match = 0, sum = 0, minimum = ~0u, maximum = 0, both = ~0u,
+             any = 0, odd = 0;
     int lowest = 0x7fffffff, highest = -lowest - 1;
     for (unsigned lane = 0; lane < 32; ++lane) {
         if ((mask >> lane & 1) == 0)
@@ -311,8 +311,8 @@ std::vector<unsigned long long> expected_of_warp(unsigned thread, unsigned group
         ballot |= unsigned(value % 3 == 0) << lane;
         match |= unsigned(value % 3 == hash(thread) % 3) << lane;
         sum += value;
-        least = std::min(least, value);
-        most = std::max(most, value);
+        minimum = std::min(minimum, value);
+        maximum = std::max(maximum, value);
         lowest = std::min(lowest, static_cast<int>(value));
         highest = std::max(highest, static_cast<int>(value));
         both &= value;
@@ -320,7 +320,7 @@ std::vector<unsigned long long> expected_of_warp(unsigned thread, unsigned group
         odd ^= value;
     }
     std::vector<unsigned long long> out = {
-        ballot,           ballot != 0,       all,  match, sum, least, most,
+        ballot,           ballot != 0,       all,  match, sum, minimum, maximum,
         unsigned(lowest), unsigned(highest), both, any,   odd};
     for (unsigned width = 32; width >= 8; width /= 2) {
         const unsigned segment = me / width * width, place = me % width;
@@ -383,18 +383,18 @@ void test_atomics() {
     out[2] = out[4] = ~0u;
     SUCCEED(launch<Atomics>(4, 96, {out, wide, real}));
     SUCCEED(cudaDeviceSynchronize());
-    unsigned sum = 0, least = ~0u, most = 0, both = ~0u, any = 0, odd = 0;
+    unsigned sum = 0, minimum = ~0u, maximum = 0, both = ~0u, any = 0, odd = 0;
     for (unsigned id = 0; id < threads; ++id) {
         const unsigned value = hash(id);
         sum += value;
-        least = std::min(least, value);
-        most = std::max(most, value);
+        minimum = std::min(minimum, value);
+        maximum = std::max(maximum, value);
         both &= value | 1;
         any |= value & 0xff;
         odd ^= value;
     }
     const unsigned ids = threads * (threads - 1) / 2;
-    require(out.values() == std::vector<unsigned>{sum, -sum, least, most, both, any, odd, ids,
+    require(out.values() == std::vector<unsigned>{sum, -sum, minimum, maximum, both, any, odd, ids,
                                                   ids - out[9], out[9]},
             "atomics equal plain loops");
     require(*wide == (std::uint64_t(threads) << 32) && *real == threads * 0.5f,
@@ -920,12 +920,13 @@ void test_intrinsics() {
     for (unsigned round = 0; round < 1000; ++round) {
         const unsigned a = hash(3 * round), b = hash(3 * round + 1), c = hash(3 * round + 2);
         const auto byte = [](unsigned word, int at) { return word >> 8 * at & 255; };
-        unsigned chosen = 0, least = 0, over = 0, mean = 0, difference = 0, products = c, bits = 0;
+        unsigned chosen = 0, minimum = 0, over = 0, mean = 0, difference = 0, products = c,
+                 bits = 0;
         int signed_products = static_cast<int>(c);
         for (int at = 0; at < 4; ++at) {
             const unsigned which = c >> 4 * at & 7, x = byte(a, at), y = byte(b, at);
             chosen |= byte(which < 4 ? a : b, which % 4) << 8 * at;
-            least |= std::min(x, y) << 8 * at;
+            minimum |= std::min(x, y) << 8 * at;
             over |= (x >= y ? 255u : 0u) << 8 * at;
             mean |= (x + y + 1) / 2 << 8 * at;
             difference |= (x > y ? x - y : 0) << 8 * at;
@@ -940,7 +941,7 @@ void test_intrinsics() {
         const unsigned left = low ? b << low | a >> (32 - low) : b;
         const unsigned right = low ? a >> low | b << (32 - low) : a;
         const unsigned halves = std::max(a & 0xffff, b & 0xffff) | std::max(a >> 16, b >> 16) << 16;
-        require(__byte_perm(a, b, c) == chosen && __vminu4(a, b) == least &&
+        require(__byte_perm(a, b, c) == chosen && __vminu4(a, b) == minimum &&
                     __vcmpgeu4(a, b) == over && __vavgu4(a, b) == mean &&
                     __vsubus4(a, b) == difference && __dp4a(a, b, c) == products &&
                     __dp4a(int(a), int(b), int(c)) == signed_products && __vmaxu2(a, b) == halves &&

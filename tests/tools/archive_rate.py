@@ -106,13 +106,13 @@ def rate_of(rows, workers):
     return rate
 
 
-def next_rows(rows, least_s, least, workers, running):
+def next_rows(rows, min_s, minimum, workers, running):
     """Those that come from now on, for so many seconds, and until each worker has so many."""
     begin, of = time.monotonic(), len(rows.look())
     while True:
         new = rows.look()[of:]
         counts, seconds = Counter(number(row) % workers for _, row in new), time.monotonic() - begin
-        if seconds >= least_s and len(counts) == workers and min(counts.values()) >= least:
+        if seconds >= min_s and len(counts) == workers and min(counts.values()) >= minimum:
             return new
         last = new[-1][0] if new else begin
         if time.monotonic() - last > WAIT_S or any(process.poll() is not None for process in running):
@@ -171,12 +171,12 @@ def rates(clip, video, frames, place, devices, args):
     """Rows of one place, by workers; at last one of a whole run."""
     counts = [count * max(len(devices), 1) for count in args.workers]
     found = {workers: long_rates(clip, video, workers, devices, args.seconds, args.turns) for workers in counts}
-    most = counts[-1] if devices else min(counts[-1], len(os.sched_getaffinity(0)))  # Ray has no room for more
+    maximum = counts[-1] if devices else min(counts[-1], len(os.sched_getaffinity(0)))  # Ray has no room for more
     fewest = statistics.median(found[counts[0]])
-    whole = [run_rate(clip, video, most, devices) for _ in range(args.runs)]
+    whole = [run_rate(clip, video, maximum, devices) for _ in range(args.runs)]
     name, image = f"{RECIPE}, --video {video}, {place}", f"clips of {frames} frames of 1920x1080"
     rows = [(name, image, workers, values) for workers, values in found.items()]
-    rows.append((f"{name}, archive.py run", f"{EACH * most} {image}", most, whole))
+    rows.append((f"{name}, archive.py run", f"{EACH * most} {image}", maximum, whole))
     return [{"name": name, "image": image, "workers": workers, "frames_per_s": middle(values),
              "fewest_workers": fewest} for name, image, workers, values in rows]
 

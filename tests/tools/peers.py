@@ -101,12 +101,12 @@ def seconds_of(call):
     return time.perf_counter() - begin
 
 
-def time_on_host(call, least=6, enough=ENOUGH * 5):
+def time_on_host(call, minimum=6, enough=ENOUGH * 5):
     """After a call to warm up: so many at least, until they took so many seconds, at most ROUNDS."""
     samples = []
     for _ in range(ROUNDS + 1):
         samples.append(seconds_of(call))
-        if len(samples) > least and sum(samples) > enough:
+        if len(samples) > minimum and sum(samples) > enough:
             break
     return quartiles(samples[1:])
 
@@ -811,11 +811,11 @@ def by_euclid(op, images, start):
     """Rounding differs, so that a pixel as near to two centroids may get the other's label. OpenCV's
     sums are rounded too, and its labels are one update older."""
     first = labels_of(op, images, start, metric="l2", max_iterations=0)
-    least = spread_of(images.host, labels_of(op, images, start, metric="l2",
+    minimum = spread_of(images.host, labels_of(op, images, start, metric="l2",
                                              max_iterations=ITERATIONS))
 
     def near(tolerance, labels):
-        return abs(spread_of(images.host, labels) / least - 1) <= tolerance
+        return abs(spread_of(images.host, labels) / minimum - 1) <= tolerance
 
     return compare({"name": f"labels k={len(start)}", "image": f"photo {images.size()}"},
                    functools.partial(segment, op), images, torch_lloyds(images, start),
@@ -1028,9 +1028,9 @@ def torch_nearest(sets):
             with stream_of(torch):
                 query = take(src)
                 distances = lengths(query) + trains - 2 * product(query, train.T)
-                least = torch.topk(distances, 2, largest=False)
+                minimum = torch.topk(distances, 2, largest=False)
                 out = torch.as_tensor(dst, device="cuda")
-                out[:, :2], out[:, 2:] = least.indices, least.values
+                out[:, :2], out[:, 2:] = minimum.indices, minimum.values
         return run
 
     name = f"PyTorch {torch.__version__}"

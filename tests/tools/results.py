@@ -296,17 +296,17 @@ def goals(name):
                 "not_run" not in row]
         ours = {(row["name"], row["image"]): row["ours_us"][0] for row in rows if "ours_us" in row}
         measures = {
-            "most_us": (max, " µs", lambda row: row["ours_us"][0]),
-            "most_times_aligned": (max, "x", lambda row: row["ours_us"][0] /
+            "max_us": (max, " µs", lambda row: row["ours_us"][0]),
+            "max_times_aligned": (max, "x", lambda row: row["ours_us"][0] /
                                    ours[row["name"], row["image"].split()[0]]),
-            "most_times_labels": (max, "x", lambda row: row["ours_us"][0] /
+            "max_times_labels": (max, "x", lambda row: row["ours_us"][0] /
                                   ours["labels", row["image"]]),
-            "least_speed_up": (min, "x", lambda row: row["peer_us"][0] / row["ours_us"][0]),
-            "least_frames_per_s": (min, " frames/s", lambda row: row["frames_per_s"][0]),
-            "least_ratio": (min, "x", lambda row: row["ratio"][0]),
-            "least_share": (min, "x", lambda row: row["frames_per_s"][0] /
+            "min_speed_up": (min, "x", lambda row: row["peer_us"][0] / row["ours_us"][0]),
+            "min_frames_per_s": (min, " frames/s", lambda row: row["frames_per_s"][0]),
+            "min_ratio": (min, "x", lambda row: row["ratio"][0]),
+            "min_share": (min, "x", lambda row: row["frames_per_s"][0] /
                             row["without_element"][0]),
-            "most_us_beyond": (max, " µs", beyond_library),
+            "max_us_beyond": (max, " µs", beyond_library),
         }
         for goal in wanted:
             limit = next(key for key in measures if key in goal)
@@ -321,7 +321,7 @@ def goals(name):
             elif asked:
                 value, row = worst((measure(row), name) for name, row in asked)
                 met = "met" if worst(value, goal[limit]) == goal[limit] else "missed"
-                number = f"{value:.3f}" if limit == "least_ratio" else us(value)
+                number = f"{value:.3f}" if limit == "min_ratio" else us(value)
                 cells = f"{number}{unit} ({row}) | {met}"
             lines.append(f"| {goal['goal']} | {cells} |")
     return "\n".join(lines) + "\n"

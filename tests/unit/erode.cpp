@@ -28,8 +28,8 @@ START_TEST(ellipses_are_those_of_opencv) {
 END_TEST
 
 START_TEST(ellipses_are_symmetric_and_round) {
-    for (int rx = 0; rx <= gpv::max_radius; rx += 5)
-        for (int ry = 1; ry <= gpv::max_radius; ry += 7) {
+    for (int rx = 0; rx <= gpv::max_erode_radius; rx += 5)
+        for (int ry = 1; ry <= gpv::max_erode_radius; ry += 7) {
             const std::vector<int> rows = ellipse_half_widths(rx, ry);
             ck_assert_uint_eq(rows.size(), 2u * ry + 1);
             ck_assert_int_eq(rows[0], 0);

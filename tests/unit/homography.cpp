@@ -306,15 +306,15 @@ START_TEST(result_is_what_it_says) {
             const double d = distance(moved(found.matrix, pairs.from[k]), pairs.to[k]);
             ck_assert(found.fits[k] == (w_of(found.matrix, pairs.from[k]) > 0 && d <= 2));
         }
-        const double least = sum_of_squares(found.matrix, pairs, found.fits);
-        ck_assert_double_le(std::fabs(std::sqrt(least / found.inliers) - found.error), 1e-9);
+        const double minimum = sum_of_squares(found.matrix, pairs, found.fits);
+        ck_assert_double_le(std::fabs(std::sqrt(minimum / found.inliers) - found.error), 1e-9);
         // No change of a number makes the sum less by more than rounding does. Each is about so
         // many pixels at the edges of the frame.
         for (int k = 0; k < 8; k++)
             for (const double pixels : {-0.1, -1e-3, 1e-3, 0.1}) {
                 Matrix other = found.matrix;
                 other[k] += k % 3 == 2 ? pixels : pixels / width / (k >= 6 ? width : 1);
-                ck_assert_double_ge(sum_of_squares(other, pairs, found.fits), least * (1 - 1e-9));
+                ck_assert_double_ge(sum_of_squares(other, pairs, found.fits), minimum * (1 - 1e-9));
             }
     }
 }

@@ -99,7 +99,7 @@ struct Output {
 struct Erosion {
     using Operator = gpv_erode;
     using Result = Output<width * height>;
-    static constexpr int least_allocations = 4;
+    static constexpr int min_allocations = 4;
     static constexpr auto create = gpv_erode_create;
     static constexpr auto destroy = gpv_erode_destroy;
 
@@ -130,7 +130,7 @@ struct Labelling {
 
     using Operator = gpv_ccl;
     using Result = Output<label_bytes + record_bytes + sizeof(std::int64_t)>;
-    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr int min_allocations = 3; // handle, backend, scratch
     static constexpr auto create = gpv_ccl_create;
     static constexpr auto destroy = gpv_ccl_destroy;
 
@@ -171,7 +171,7 @@ struct Clustering {
 
     using Operator = gpv_kmeans;
     using Result = Output<labels_at + 2 * image_bytes>;
-    static constexpr int least_allocations = 4; // handle, backend, table of Lab, scratch
+    static constexpr int min_allocations = 4; // handle, backend, table of Lab, scratch
     static constexpr auto create = gpv_kmeans_create;
     static constexpr auto destroy = gpv_kmeans_destroy;
 
@@ -221,7 +221,7 @@ struct Cutting {
 
     using Operator = gpv_graphcut;
     using Result = Output<result_bytes + width * height>;
-    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr int min_allocations = 3; // handle, backend, scratch
     static constexpr auto create = gpv_graphcut_create;
     static constexpr auto destroy = gpv_graphcut_destroy;
 
@@ -271,7 +271,7 @@ struct Segmentation {
 
     using Operator = gpv_segment;
     using Result = Output<result_bytes + 2 * width * height>;
-    static constexpr int least_allocations = 5; // handle, backend, solver, scratch of both
+    static constexpr int min_allocations = 5; // handle, backend, solver, scratch of both
     static constexpr auto create = gpv_segment_create;
     static constexpr auto destroy = gpv_segment_destroy;
 
@@ -312,7 +312,7 @@ struct Extraction {
 
     using Operator = gpv_sift;
     using Result = Output<picture_at + width * height>;
-    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr int min_allocations = 3; // handle, backend, scratch
     static constexpr auto create = gpv_sift_create;
     static constexpr auto destroy = gpv_sift_destroy;
 
@@ -364,7 +364,7 @@ struct Matching {
 
     using Operator = gpv_match;
     using Result = Output<picture_at + width * height>;
-    static constexpr int least_allocations = 3; // handle, backend, scratch
+    static constexpr int min_allocations = 3; // handle, backend, scratch
     static constexpr auto create = gpv_match_create;
     static constexpr auto destroy = gpv_match_destroy;
 
@@ -524,7 +524,7 @@ void create_and_run() {
     give_error_text_its_memory(context);
     for (const bool prepare : {false, true})
         ck_assert_int_ge(fail_each([&] { return attempt(prepare); }, again),
-                         Algorithm::least_allocations);
+                         Algorithm::min_allocations);
     gpv_context_destroy(&context);
 }
 

@@ -90,8 +90,8 @@ concept Elements = std::ranges::contiguous_range<R> && std::ranges::sized_range<
 
 /// What is more than a count can say is out of every range, and refused as such.
 inline std::int32_t count_of(std::size_t size) noexcept {
-    constexpr auto most = std::numeric_limits<std::int32_t>::max();
-    return size < std::size_t{most} ? static_cast<std::int32_t>(size) : most;
+    constexpr auto maximum = std::numeric_limits<std::int32_t>::max();
+    return size < std::size_t{maximum} ? static_cast<std::int32_t>(size) : maximum;
 }
 
 /// The numbers of points or centroids, one behind the other.

@@ -190,7 +190,7 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     /// Of records of our own for a run.
     std::int64_t record_capacity(const CclRun &run) const {
         return std::min(run.components->capacity,
-                        most_components(params_, run.src.width, run.src.height));
+                        max_components(params_, run.src.width, run.src.height));
     }
 
     /// They follow their count.

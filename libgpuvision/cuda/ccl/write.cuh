@@ -300,7 +300,7 @@ struct Write {
         __device__ Measure of_warp() const {
             Measure m;
             m.area = sum_of_warp(area), m.x = sum_of_warp(x), m.y = sum_of_warp(y);
-            m.left = least_of_warp(left);
+            m.left = warp_min(left);
             m.right = greatest_of_warp(right), m.bottom = greatest_of_warp(bottom);
             return m;
         }

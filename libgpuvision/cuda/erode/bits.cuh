@@ -67,7 +67,7 @@ struct BitShape {
     static constexpr int margin = 32; ///< pixels on either side of the results
     static constexpr int output_pixels = 32 * words - 2 * margin;
     static constexpr int run = 4; ///< rows that a thread makes in the vertical pass
-    static constexpr int most_radius_x = 31, most_radius_y = 63;
+    static constexpr int max_radius_x = 31, max_radius_y = 63;
     static_assert(rows * words / run <= threads, "one vertical task a thread at most");
 
     /// Uneven sources leave up to 15 pixels at the end of a tile without a value. Targets of any

@@ -17,8 +17,8 @@ namespace {
 
 using namespace morph;
 
-constexpr std::int64_t least_stride = 16; // that the tile kernels take, bytes
-constexpr int most_line_radius = 255;     // of one kernel; longer lines are a chain
+constexpr std::int64_t min_stride = 16; // that the tile kernels take, bytes
+constexpr int max_line_radius = 255;    // of one kernel; longer lines are a chain
 
 /// A plane of u8 or u16 samples on the device.
 struct Samples {
@@ -67,14 +67,14 @@ void with_bits(bool large, F f) {
 
 /// Whether the tile kernels can do it.
 constexpr bool fits_tile(int radius_x, int radius_y) {
-    return (radius_x == radius_y && radius_x > 0 && radius_x < least_general_radius) ||
-           std::min(radius_x, radius_y) >= least_general_radius;
+    return (radius_x == radius_y && radius_x > 0 && radius_x < min_general_radius) ||
+           std::min(radius_x, radius_y) >= min_general_radius;
 }
 
 /// A part of a radius that takes several kernels of at most so much each: the
 /// parts are as equal as they can be.
-constexpr int share(int radius, int most) {
-    const int parts = (radius + most - 1) / most;
+constexpr int share(int radius, int maximum) {
+    const int parts = (radius + maximum - 1) / maximum;
     return parts > 1 ? (radius + parts - 1) / parts : radius;
 }
 
@@ -86,26 +86,26 @@ class CudaErode final : public CudaOperation<Erode> {
                 with_types(sample_bytes, erode, [&]<class T, class Better> {
                     load<VerticalLine<T, Better>>();
                     load<HorizontalLine<T, Better>>(
-                        HorizontalLine<T, Better>::shared_bytes(most_line_radius, most_step));
+                        HorizontalLine<T, Better>::shared_bytes(max_line_radius, max_step));
                     load<EllipseTables<T, Better>>(
-                        EllipseTables<T, Better>::shared_bytes(most_levels, most_step));
+                        EllipseTables<T, Better>::shared_bytes(max_levels, max_step));
                     load<Ellipse<T, Better>>();
                     load<Difference<T>>();
                     load<Binarise<T>>();
                     load<Spread<T>>();
                 });
         for (const bool erode : {true, false})
-            for (int step = 1; step <= most_step; step++)
+            for (int step = 1; step <= max_step; step++)
                 for (const bool long_radius : {true, false})
                     with_shape(step, long_radius, [&]<class S> {
-                        for (int radius = long_radius ? least_general_radius : 1;
-                             radius < least_general_radius + 4; radius++)
+                        for (int radius = long_radius ? min_general_radius : 1;
+                             radius < min_general_radius + 4; radius++)
                             load(tile_kernel(erode, step, long_radius, radius, radius),
-                                 S::shared_bytes(most_tile_radius));
+                                 S::shared_bytes(max_tile_radius));
                     });
         for (const bool large : {true, false})
             with_bits(large, [&]<class Kernel, class S> {
-                load<Kernel>(S::shared_bytes(S::most_radius_y));
+                load<Kernel>(S::shared_bytes(S::max_radius_y));
             });
         load<Copy<std::uint8_t>>();
         load<Copy<uint4>>();
@@ -141,8 +141,8 @@ class CudaErode final : public CudaOperation<Erode> {
     }
 
   private:
-    static constexpr int most_step = 4;
-    static constexpr int most_levels = std::bit_width(2u * max_radius + 1);
+    static constexpr int max_step = 4;
+    static constexpr int max_levels = std::bit_width(2u * max_erode_radius + 1);
 
     void run_captured(cudaStream_t stream, const Image &src, const Image &dst) {
         if (src.memory == Memory::host)
@@ -306,18 +306,17 @@ class CudaErode final : public CudaOperation<Erode> {
     /// The part of a rectangle that the next kernel of its chain does.
     static Radii next_part(Radii left, const Samples &in) {
         if (in.threshold)
-            return {share(left.x, LargeBits::most_radius_x),
-                    share(left.y, LargeBits::most_radius_y)};
+            return {share(left.x, LargeBits::max_radius_x), share(left.y, LargeBits::max_radius_y)};
         if (in.sample_bytes == 1 && left.x > 0 && left.y > 0) {
-            const Radii part = {share(left.x, most_tile_radius), share(left.y, most_tile_radius)};
+            const Radii part = {share(left.x, max_tile_radius), share(left.y, max_tile_radius)};
             if (fits_tile(part.x, part.y))
                 return part;
-            const int least = std::min(part.x, part.y);
-            return {least, least};
+            const int minimum = std::min(part.x, part.y);
+            return {minimum, minimum};
         }
         if (left.y > 0)
-            return {0, share(left.y, most_line_radius)};
-        return {share(left.x, most_line_radius), 0};
+            return {0, share(left.y, max_line_radius)};
+        return {share(left.x, max_line_radius), 0};
     }
 
     void rect_part(const MorphPass &pass, Radii part, const Samples &in, const Samples &out,
@@ -332,7 +331,7 @@ class CudaErode final : public CudaOperation<Erode> {
     void rect(const MorphPass &pass, const Samples &in, const Samples &out, const Finish &finish) {
         Radii left = {std::min(pass.radius_x, in.columns), std::min(pass.radius_y, in.rows)};
         Samples from = in, between[2];
-        if (in.data.stride < least_stride) { // chunks would reach over several rows
+        if (in.data.stride < min_stride) { // chunks would reach over several rows
             from = scratch_like(in);
             from.threshold = in.threshold;
             copy(in, from);
@@ -364,12 +363,12 @@ class CudaErode final : public CudaOperation<Erode> {
         const std::size_t level_bytes =
             round_up(static_cast<std::size_t>(places) * in.sample_bytes, scratch_alignment);
         const auto fitting = static_cast<int>(
-            std::min<std::size_t>(most_table_bytes / (level_bytes * levels), in.rows));
-        const int band = std::max(fitting - 2 * pass.radius_y, std::min(in.rows, least_band));
-        const int most_rows = std::min(band + 2 * pass.radius_y, in.rows);
+            std::min<std::size_t>(max_table_bytes / (level_bytes * levels), in.rows));
+        const int band = std::max(fitting - 2 * pass.radius_y, std::min(in.rows, min_band));
+        const int max_rows = std::min(band + 2 * pass.radius_y, in.rows);
         EllipseJob job{
             .tables = {.in = in.data,
-                       .tables = carver_.take<std::byte>(level_bytes * levels * most_rows),
+                       .tables = carver_.take<std::byte>(level_bytes * levels * max_rows),
                        .level_bytes = static_cast<std::int64_t>(level_bytes),
                        .first_row = 0,
                        .rows = in.rows,
@@ -528,7 +527,7 @@ class CudaErode final : public CudaOperation<Erode> {
     }
 
     static constexpr int mask_threshold = 128;
-    static constexpr int least_band = 64; ///< rows of an ellipse, whatever its tables take
+    static constexpr int min_band = 64; ///< rows of an ellipse, whatever its tables take
 
     ErodeParams params_;
     MorphPlan plan_;

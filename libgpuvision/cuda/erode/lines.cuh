@@ -206,7 +206,7 @@ struct EllipseTables {
     }
 };
 
-inline constexpr int most_ellipse_rows = 511;
+inline constexpr int max_ellipse_rows = 511;
 
 struct EllipseJob {
     TableJob tables;
@@ -214,7 +214,7 @@ struct EllipseJob {
     Finish finish;
     int first;  ///< row to make; a block's y counts from it
     int radius; ///< vertical
-    std::uint8_t half_widths[most_ellipse_rows + 1];
+    std::uint8_t half_widths[max_ellipse_rows + 1];
 };
 
 /// Each row of the element is two windows of a power of two, which overlap.

@@ -10,7 +10,7 @@
 namespace gpv::cuda::morph {
 
 /// From the first on one kernel does every radius, up to the second; below, each has its own.
-inline constexpr int least_general_radius = 8, most_tile_radius = 31;
+inline constexpr int min_general_radius = 8, max_tile_radius = 31;
 
 /// Calls f<Shape>() for the tile of an image.
 template <class F>
@@ -34,8 +34,8 @@ template <class Shape>
 inline constexpr bool only_general = false;
 template <int step>
 inline constexpr bool only_general<TileShape<step, true>> = true;
-static_assert(!is_long(1, least_general_radius - 1, least_general_radius - 1, true, false) &&
-                  !is_long(3, least_general_radius - 1, least_general_radius - 1, true, false),
+static_assert(!is_long(1, min_general_radius - 1, min_general_radius - 1, true, false) &&
+                  !is_long(3, min_general_radius - 1, min_general_radius - 1, true, false),
               "the shapes for long radii have no kernels for short ones");
 
 template <class Better, class S, class R>

@@ -40,6 +40,6 @@ using SmallBits = BitShape<44, 512, 4, 2>;
 
 /// About how many bytes of tables an ellipse may take at a time; a taller image
 /// goes in bands, but not in very low ones.
-inline constexpr std::size_t most_table_bytes = std::size_t{256} << 20;
+inline constexpr std::size_t max_table_bytes = std::size_t{256} << 20;
 
 } // namespace gpv::cuda::morph

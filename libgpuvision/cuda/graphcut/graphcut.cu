@@ -149,7 +149,7 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         job.result = run.result;
         if (!captured) // else it may run at any time
             job.report = &report(run.links.memory == Memory::host);
-        job.region_bytes = std::min(device_.shared_bytes(), most_region_bytes);
+        job.region_bytes = std::min(device_.shared_bytes(), max_region_bytes);
         const RegionShape shape = region_shape<d>(job);
         job.region_width = shape.width;
         job.region_height = shape.height;
@@ -176,27 +176,27 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
     /// squares.
     template <int d>
     RegionShape region_shape(const Job &job) const {
-        const int most = device_.multiprocessors();
+        const int maximum = device_.multiprocessors();
         RegionShape best{};
-        std::array<int, 3> least{};
+        std::array<int, 3> minimum{};
         for (const int held : held_tiles) {
             if (held == 0 && best.width)
                 break;
             for (int width = 1; width <= job.tiles_x; width++) {
                 const int across = static_cast<int>(blocks(job.tiles_x, width));
-                if (across > most)
+                if (across > maximum)
                     continue;
-                const int height = static_cast<int>(blocks(job.tiles_y, most / across));
+                const int height = static_cast<int>(blocks(job.tiles_y, maximum / across));
                 const RegionShape shape{width, height, held};
                 if (held && !can_hold<d>(shape, job.region_bytes))
                     continue;
                 const int searched =
                     held ? held * static_cast<int>(blocks(shape.warps(), 4)) : shape.searched();
                 const std::array cost = {searched, shape.owned(), std::abs(width - height)};
-                if (best.width && cost >= least)
+                if (best.width && cost >= minimum)
                     continue;
                 best = shape;
-                least = cost;
+                minimum = cost;
             }
         }
         return best;

@@ -94,7 +94,7 @@ struct alignas(part_rows * sizeof(Word)) Part {
 };
 
 /// Words of arcs that a lane can have in registers, too.
-inline constexpr int most_held_arcs = 28;
+inline constexpr int max_held_arcs = 28;
 
 /// What a block keeps of what it searches, but for what is in registers.
 struct Region {
@@ -115,9 +115,9 @@ struct Region {
         const int held = shape.held;
         const std::size_t stored = held ? 0 : shape.searched();
         const std::size_t fronts = shape.framed();
-        const std::size_t with_arcs = held == 0                            ? shape.searched()
-                                      : held * directions > most_held_arcs ? shape.warps() * held
-                                                                           : 0;
+        const std::size_t with_arcs = held == 0                           ? shape.searched()
+                                      : held * directions > max_held_arcs ? shape.warps() * held
+                                                                          : 0;
         front = memory.take<Word>(2 * fronts * side);
         levels = memory.take<Word>(std::size_t(shape.owned()) * level_words * side);
         reached = memory.take<int>(1 + shape.owned());
@@ -221,7 +221,7 @@ class Relabel {
 
   private:
     static constexpr int d = directions;
-    static constexpr bool has_arcs = held > 0 && held *d <= most_held_arcs;
+    static constexpr bool has_arcs = held > 0 && held *d <= max_held_arcs;
 
     /// f(index, place) for the tiles that this warp sees to; the index is a constant of those held.
     template <class F>
@@ -658,12 +658,12 @@ class Relabel {
     const Region region_;
     const int warp_, lane_;
 
-    static constexpr int most = held > 0 ? held : 1;
+    static constexpr int maximum = held > 0 ? held : 1;
     Place first_{};                   ///< of the tiles held, as if it were in image and region
     unsigned inside_ = 0, owned_ = 0; ///< a bit for each that is in the image, in the region
     bool searches_ = true;            ///< in this window; tiles that are not held always
-    HeldTile tiles_[most];
-    Word arcs_[most][d];
+    HeldTile tiles_[maximum];
+    Word arcs_[maximum][d];
 };
 
 /// Writes the cut that the last search has found, of the region.

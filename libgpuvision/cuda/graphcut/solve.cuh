@@ -56,7 +56,7 @@ struct Solve {
             tiles = next_list(epoch);
             if (tiles == 0 || time_is_over_)
                 break;
-            push(tiles, epoch, nanoseconds_now() - relabel_begin, relabels <= most_free_relabels);
+            push(tiles, epoch, nanoseconds_now() - relabel_begin, relabels <= max_free_relabels);
         }
         write_cut<directions, held>(job_);
         finish([&] { report(tiles == 0); });
@@ -89,8 +89,8 @@ struct Solve {
         const long long now = nanoseconds_now();
         if (job_.time_limit && now - begin_ > job_.time_limit)
             return time_is_over;
-        const bool enough = round >= most_rounds || now - begin >= relabel_time;
-        return enough && round >= least_rounds ? phase_is_over : goes_on;
+        const bool enough = round >= max_rounds || now - begin >= relabel_time;
+        return enough && round >= min_rounds ? phase_is_over : goes_on;
     }
 
     /// Ends an epoch. Returns how many tiles it has listed.

@@ -114,8 +114,8 @@ __device__ void build_tile(const Job &job, int tile, int warp, int warps) {
     for (int row = warp; row < side; row += warps) {
         const int y = top + row, pixel = row * side + lane;
         const bool inside = x < job.width && y < job.height;
-        const auto checked = [&](int value, int plane, int least, int most) {
-            if (value >= least && value <= most)
+        const auto checked = [&](int value, int plane, int minimum, int maximum) {
+            if (value >= minimum && value <= maximum)
                 return value;
             atomicMax(&job.control->fault,
                       fault_key(static_cast<long long>(y) * job.width + x, plane));

@@ -16,19 +16,19 @@ inline constexpr int block_warps = tiles_at_once * 32 / strip_rows;
 /// Of a tile that has excess, one after the other without looking at other tiles.
 inline constexpr int steps_of_visit = 8;
 /// Of pushing, between two relabels.
-inline constexpr int least_rounds = 2, most_rounds = 32;
+inline constexpr int min_rounds = 2, max_rounds = 32;
 
 /// Below: after so many relabels pushes leave the heights as the relabel has found them; what
 /// RegionShape::held may be; and how much shared memory a region may take. What has no room there
 /// lies in the device's memory.
 #ifdef GPV_AS_IF_LARGE // for tests, whose images are small
-inline constexpr int most_free_relabels = 2;
+inline constexpr int max_free_relabels = 2;
 inline constexpr int held_tiles[] = {7, 0};
-inline constexpr std::size_t most_region_bytes = 36 << 10;
+inline constexpr std::size_t max_region_bytes = 36 << 10;
 #else
-inline constexpr int most_free_relabels = 1000;
+inline constexpr int max_free_relabels = 1000;
 inline constexpr int held_tiles[] = {1, 3, 7, 0};
-inline constexpr std::size_t most_region_bytes = SIZE_MAX;
+inline constexpr std::size_t max_region_bytes = SIZE_MAX;
 #endif
 
 } // namespace gpv::cuda::graphcut

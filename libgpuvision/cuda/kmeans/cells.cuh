@@ -26,20 +26,20 @@ struct CellsJob {
 
 /// Tasks of a block that are treated together.
 inline constexpr int batch = lloyd_threads / lanes_of_task;
-static_assert(most_clusters / lanes_of_task <= 32, "a bit for each centroid of a lane");
+static_assert(max_kmeans_clusters / lanes_of_task <= 32, "a bit for each centroid of a lane");
 static_assert(lanes_of_task >= slabs_of_cell &&
-                  lanes_of_task >= most_colors_of_task / colors_of_item,
+                  lanes_of_task >= max_colors_of_task / colors_of_item,
               "a lane for each of these");
-static_assert(most_colors_of_task % colors_of_item == 0, "the queue has room for all parts");
+static_assert(max_colors_of_task % colors_of_item == 0, "the queue has room for all parts");
 static_assert(colors_of_item == 64, "assign_item() knows two groups of 32");
 
 /// A task whose colours are looked at one by one.
 struct Slot {
-    static constexpr unsigned most = most_candidates;
+    static constexpr unsigned maximum = max_candidates;
     std::uint16_t before; ///< label of the task
     std::uint16_t length; ///< of its candidates; 0: more than most, so all centroids are
     /// Each is its number, and its byte in LloydShared::centroids << 16.
-    unsigned candidates[most];
+    unsigned candidates[maximum];
 };
 
 template <class Sum>
@@ -53,7 +53,7 @@ struct CellsShared {
         };
     };
     /// Parts of tasks whose colours are looked at: slots, and which part.
-    std::uint16_t queue[batch * most_colors_of_task / colors_of_item];
+    std::uint16_t queue[batch * max_colors_of_task / colors_of_item];
     unsigned queued;
 };
 
@@ -75,9 +75,9 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
 
   private:
     /// Of a task: its label; or this and the number of its nearest centroid; or none.
-    static constexpr unsigned mixed = most_clusters, none = 2 * most_clusters;
-    static constexpr unsigned number_mask = most_clusters - 1;
-    static_assert((most_clusters & number_mask) == 0);
+    static constexpr unsigned mixed = max_kmeans_clusters, none = 2 * max_kmeans_clusters;
+    static constexpr unsigned number_mask = max_kmeans_clusters - 1;
+    static_assert((max_kmeans_clusters & number_mask) == 0);
     static constexpr unsigned tasks_of_warp = 32 / lanes_of_task;
 
     // ---- tasks ----------------------------------------------------------------------
@@ -164,7 +164,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         unsigned at = 0;
         if (by_colors && part == 0) {
             cells.slots[i].before = static_cast<std::uint16_t>(before);
-            cells.slots[i].length = static_cast<std::uint16_t>(count <= Slot::most ? count : 0);
+            cells.slots[i].length = static_cast<std::uint16_t>(count <= Slot::maximum ? count : 0);
             at = atomicAdd(&cells.queued, parts);
         }
         if (by_colors)
@@ -217,7 +217,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         const unsigned part = lane % lanes_of_task;
         const float4 own = shared.centroids[place(part)];
         const unsigned nearest =
-            least_of_lanes(numbered(score(box, own) + (box.squares + 1), part)) & number_mask;
+            min_of_lanes(numbered(score(box, own) + (box.squares + 1), part)) & number_mask;
         const bool kept = can_win(box, {own.x, own.y, own.z}, centroid(nearest));
         const unsigned of_task =
             __ballot_sync(all, kept) >> (lane - part) & ((1u << lanes_of_task) - 1);
@@ -232,7 +232,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         if (before == none) {
             for (unsigned i = 0; i < share; i++)
                 best = fminf(best, score(box, own[i]));
-            best = least_of_lanes(best);
+            best = min_of_lanes(best);
         } else {
             best = score(box, shared.centroids[place(before & number_mask)]);
         }
@@ -253,13 +253,13 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
             }
         }
         // Few are left; they are looked at more closely.
-        unsigned least = ~0u;
+        unsigned minimum = ~0u;
         for (unsigned bits = inside; bits; bits &= bits - 1) {
             const unsigned i = __ffs(static_cast<int>(bits)) - 1;
-            least = min(least, numbered(score(box, own[i]) + (box.squares + 1), first + i));
+            minimum = min(minimum, numbered(score(box, own[i]) + (box.squares + 1), first + i));
         }
         __syncwarp();
-        const unsigned nearest = least_of_lanes(least) & number_mask;
+        const unsigned nearest = min_of_lanes(minimum) & number_mask;
         const Centroid winner = centroid(nearest);
         unsigned kept = 0;
         for (unsigned bits = inside; bits; bits &= bits - 1) {
@@ -283,7 +283,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     static constexpr unsigned unrolled = 8;
 
     template <class T>
-    __device__ static T least_of_lanes(T v) {
+    __device__ static T min_of_lanes(T v) {
 #pragma unroll
         for (int d = 1; d < lanes_of_task; d *= 2)
             v = min(v, __shfl_xor_sync(all, v, d));
@@ -292,7 +292,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
 
     /// In the order of their numbers.
     __device__ void list_candidates(Slot &slot, const Candidates &found) const {
-        if (found.count > Slot::most)
+        if (found.count > Slot::maximum)
             return;
         const unsigned first = (lane % lanes_of_task) << share_bits;
         unsigned at = found.first;
@@ -349,14 +349,14 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
             away = fmaf(box.half_z, fabsf(c.z - winner.z), away);
             return of_c - of_winner <= 2 * away;
         } else {
-            return least_part(box.x, box.half_x, c.x, winner.x) +
-                       least_part(box.y, box.half_y, c.y, winner.y) +
-                       least_part(box.z, box.half_z, c.z, winner.z) <=
+            return min_part(box.x, box.half_x, c.x, winner.x) +
+                       min_part(box.y, box.half_y, c.y, winner.y) +
+                       min_part(box.z, box.half_z, c.z, winner.z) <=
                    margin;
         }
     }
     /// Of a coordinate: the difference is monotone, so it is least at an end.
-    __device__ static float least_part(float middle, float half, float c, float winner) {
+    __device__ static float min_part(float middle, float half, float c, float winner) {
         const auto part = [&](float v) { return fabsf(v - c) - fabsf(v - winner); };
         return fminf(part(middle - half), part(middle + half));
     }
@@ -417,11 +417,11 @@ template <KmeansMetric metric, class Sum>
 struct LloydOfCells {
     static constexpr int threads = lloyd_threads;
     static constexpr int min_blocks = 1;
-    static_assert(threads == 4 * most_clusters, "a thread for each sum");
+    static_assert(threads == 4 * max_kmeans_clusters, "a thread for each sum");
     using Job = CellsJob<Sum>;
     using Shared = CellsShared<Sum>;
-    static constexpr std::size_t least_shared_bytes = sizeof(Shared);
-    static_assert(least_shared_bytes <= 64 << 10, "what every device has");
+    static constexpr std::size_t min_shared_bytes = sizeof(Shared);
+    static_assert(min_shared_bytes <= 64 << 10, "what every device has");
 
     __device__ static void run(const Job &job) {
         Shared &shared = *shared_memory<Shared>();
@@ -470,7 +470,7 @@ struct LloydOfCells {
             const unsigned from = shared.from[i], to = near_tasks[i].first;
             const unsigned size = near_tasks[i].size;
 #pragma unroll
-            for (unsigned c = lane; c < most_colors_of_task; c += 32)
+            for (unsigned c = lane; c < max_colors_of_task; c += 32)
                 if (c < size) {
                     near_keys[to + c] = job.colors.keys[from + c];
                     near_keys[colors + to + c] = job.colors.counts[from + c];

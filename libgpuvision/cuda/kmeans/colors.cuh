@@ -32,7 +32,7 @@ struct Task {
 inline constexpr int slabs_of_cell = 4;
 inline constexpr int slab_count = cell_count * slabs_of_cell;
 inline constexpr int slab_bits = cell_bits - 2; ///< of the code of a colour in its slab
-static_assert(most_colors_of_task >= 1 << slab_bits, "a slab is not cut");
+static_assert(max_colors_of_task >= 1 << slab_bits, "a slab is not cut");
 
 /// What blocks add to, in turn: one that is added to, one that is read, one that is cleared.
 inline constexpr int phases = 3;
@@ -206,12 +206,12 @@ struct Collect {
                 sizes[i / colors_of_slab] +=
                     __popc(__ballot_sync(all, counts[2 * half * colors_of_slab + i] != 0));
             const unsigned size = sizes[0] + sizes[1];
-            const bool whole = size <= most_colors_of_task;
+            const bool whole = size <= max_colors_of_task;
             cut.size += size;
             cut.tasks += whole ? size > 0 : 2;
             cut.ends |= (whole ? 2u : 3u) << 2 * half;
         }
-        if (cut.size <= most_colors_of_task) {
+        if (cut.size <= max_colors_of_task) {
             cut.tasks = cut.size > 0;
             cut.ends = 1u << (slabs_of_cell - 1);
         }

@@ -218,7 +218,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     void visit(const KmeansRun &run, bool captured = false) {
         const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
-        pixels <= most_narrow_pixels ? visit<unsigned>(run, captured) : visit<Wide>(run, captured);
+        pixels <= max_narrow_pixels ? visit<unsigned>(run, captured) : visit<Wide>(run, captured);
     }
 
     template <class Sum>
@@ -260,17 +260,17 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         t.counters = carver_.take<unsigned>(std::size_t{cell_count} * cell_colors);
         t.occupied = carver_.take<unsigned>(cell_count / 32);
         t.control = carver_.take<Control>(1);
-        t.sums = reinterpret_cast<Sum *>(carver_.take<Wide>(phases * 4 * most_clusters));
+        t.sums = reinterpret_cast<Sum *>(carver_.take<Wide>(phases * 4 * max_kmeans_clusters));
         cleared_bytes_ = carver_.here();
         t.color_labels = carver_.take<std::uint8_t>(std::size_t{cell_count} * cell_colors);
         t.slab_labels = carver_.take<std::uint8_t>(slab_count);
         t.cells = carver_.take<Cell>(cell_count);
         for (int i = 0; i < 2; i++) {
-            t.weights.of_blocks[i] = carver_.take<Wide>(Seed::most_blocks);
+            t.weights.of_blocks[i] = carver_.take<Wide>(Seed::max_blocks);
             t.weights.of_cells[i] = carver_.take<Wide>(cell_count);
         }
         t.weights.farthest = carver_.take<unsigned>(cell_count);
-        t.seeds = carver_.take<Centroid>(most_clusters);
+        t.seeds = carver_.take<Centroid>(max_kmeans_clusters);
         t.outcome = carver_.take<Outcome<Sum>>(1);
         const std::size_t colors = std::min<std::size_t>(std::size_t{cell_count} * cell_colors,
                                                          std::size_t(src.width) * src.height);
@@ -290,7 +290,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                                 params_.max_iterations) &&
                LloydOfPixels<KmeansMetric::l2>::shared_bytes(src.width, src.height,
                                                              device_.multiprocessors()) <=
-                   std::min(device_.shared_bytes(), most_resident_bytes) &&
+                   std::min(device_.shared_bytes(), max_resident_bytes) &&
                std::int64_t{strips_of_row(src.width)} * strip * src.height <=
                    cell_count * cell_colors;
     }
@@ -316,9 +316,10 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     template <Layout layout, class Sum>
     void add_histogram(const Source &src, const Tables<Sum> &tables, const WarmStart &unless) {
         using Kernel = Histogram<layout>;
-        const std::int64_t most = std::int64_t{device_.multiprocessors()} * Kernel::min_blocks;
+        const std::int64_t maximum = std::int64_t{device_.multiprocessors()} * Kernel::min_blocks;
         const std::int64_t strips = Kernel::strips_of(src.width, src.height);
-        const std::int64_t grid = std::min(most, (strips + Kernel::threads - 1) / Kernel::threads);
+        const std::int64_t grid =
+            std::min(maximum, (strips + Kernel::threads - 1) / Kernel::threads);
         const unsigned places = Kernel::places_in(device_.shared_bytes());
         add<Kernel>(dim3(static_cast<unsigned>(grid)),
                     {.src = src,
@@ -340,7 +341,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_seed(const Tables<Sum> &tables) {
-        add_together<Seed>(dim3(std::min(device_.multiprocessors(), Seed::most_blocks)),
+        add_together<Seed>(dim3(std::min(device_.multiprocessors(), Seed::max_blocks)),
                            {.control = tables.control,
                             .colors = tables.colors,
                             .occupied = tables.occupied,
@@ -382,8 +383,8 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             .tasks = tables.tasks,
             .slab_labels = tables.slab_labels,
             .color_labels = tables.color_labels,
-            .room = static_cast<unsigned>(std::min(
-                device_.shared_bytes() - Kernel::least_shared_bytes, most_resident_bytes))};
+            .room = static_cast<unsigned>(
+                std::min(device_.shared_bytes() - Kernel::min_shared_bytes, max_resident_bytes))};
         add_together<Kernel>(dim3(device_.multiprocessors()), job, device_.shared_bytes());
     }
 

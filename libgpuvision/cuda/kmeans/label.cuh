@@ -10,8 +10,8 @@ namespace gpv::cuda::kmeans {
 /// In page-locked memory, for who waits for the run.
 struct Report {
     KmeansFound found;
-    Centroid centroids[most_clusters];
-    std::int32_t counts[most_clusters];
+    Centroid centroids[max_kmeans_clusters];
+    std::int32_t counts[max_kmeans_clusters];
 };
 
 template <class Sum>
@@ -39,7 +39,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
     bool empty = false;
     if (i < clusters) {
         const Sum *before = outcome.totals + 4 * i;
-        const Sum *last = job.sums + outcome.phase * 4 * most_clusters + 4 * i;
+        const Sum *last = job.sums + outcome.phase * 4 * max_kmeans_clusters + 4 * i;
         const auto total = [&](int field) { return static_cast<Sum>(before[field] + last[field]); };
         const ClusterSums sums{total(0), total(1), total(2), total(3)};
         const Centroid c = outcome.centroids[i];
@@ -57,7 +57,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
         }
     }
     const int empties = __syncthreads_count(empty);
-    for (int s = i; s < phases * 4 * most_clusters; s += blockDim.x)
+    for (int s = i; s < phases * 4 * max_kmeans_clusters; s += blockDim.x)
         job.sums[s] = 0;
     for (int w = i; w < cell_count / 32; w += blockDim.x)
         job.occupied[w] = 0;
@@ -102,8 +102,8 @@ template <Layout layout, class Sum>
 struct Label {
     static constexpr int threads = label_threads;
     static constexpr int rows = is_yuv(layout) ? 2 : 1;
-    static_assert(threads == most_clusters, "a thread for each cluster");
-    static constexpr std::size_t shared_bytes = most_clusters * sizeof(double);
+    static_assert(threads == max_kmeans_clusters, "a thread for each cluster");
+    static constexpr std::size_t shared_bytes = max_kmeans_clusters * sizeof(double);
     struct Job {
         FinishJob<Sum> finish;
         Source src;
@@ -304,8 +304,8 @@ struct Label {
 /// A run without images.
 template <class Sum>
 struct Finish {
-    static constexpr int threads = most_clusters;
-    static constexpr std::size_t shared_bytes = most_clusters * sizeof(double);
+    static constexpr int threads = max_kmeans_clusters;
+    static constexpr std::size_t shared_bytes = max_kmeans_clusters * sizeof(double);
     using Job = FinishJob<Sum>;
     __device__ static void run(const Job &job) { finish(job, shared_memory<double>()); }
 };

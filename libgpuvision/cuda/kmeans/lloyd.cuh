@@ -16,8 +16,8 @@ struct Outcome {
     int clusters, iterations;
     unsigned converged;
     int phase; ///< of the sums that the last assignment has added
-    Centroid centroids[most_clusters];
-    Sum totals[4 * most_clusters]; ///< before that
+    Centroid centroids[max_kmeans_clusters];
+    Sum totals[4 * max_kmeans_clusters]; ///< before that
 };
 
 struct LloydStart {
@@ -27,8 +27,8 @@ struct LloydStart {
     int max_clusters;
     Source src; ///< of the grid, or of the pixels themselves
     Layout layout;
-    const Centroid *seeds;         ///< that have been drawn
-    Centroid given[most_clusters]; ///< by the caller
+    const Centroid *seeds;               ///< that have been drawn
+    Centroid given[max_kmeans_clusters]; ///< by the caller
 };
 
 template <class Sum>
@@ -43,10 +43,11 @@ struct LloydJob {
 
 template <class Sum>
 struct LloydShared {
-    float4 centroids[most_clusters + lanes_of_task]; ///< by place(); last the sum of the squares
-    Sum totals[4 * most_clusters];                   ///< count, x, y, z of each cluster
-    Centroid best[most_clusters]; ///< of the number of clusters that is best so far
-    double terms[most_clusters];  ///< of inertia
+    float4
+        centroids[max_kmeans_clusters + lanes_of_task]; ///< by place(); last the sum of the squares
+    Sum totals[4 * max_kmeans_clusters];                ///< count, x, y, z of each cluster
+    Centroid best[max_kmeans_clusters]; ///< of the number of clusters that is best so far
+    double terms[max_kmeans_clusters];  ///< of inertia
     int lowest_empty;
     Wide farthest;
     double separation; ///< of what is best so far
@@ -63,7 +64,7 @@ __device__ void clear(LloydShared<Sum> &shared) {
         shared.sums[i] = 0;
     if (threadIdx.x == 0) {
         shared.farthest = 0;
-        shared.lowest_empty = most_clusters;
+        shared.lowest_empty = max_kmeans_clusters;
     }
 }
 
@@ -79,22 +80,22 @@ struct Nearest {
         y[i] = static_cast<float>(c.green);
         z[i] = static_cast<float>(c.blue);
         which[i] = 0;
-        least[i] = 1e30f;
+        minimum[i] = 1e30f;
     }
     /// number: says which one it is.
     __device__ __forceinline__ void compare(unsigned number, const Centroid &c) {
 #pragma unroll
         for (int i = 0; i < colors; i++) {
             const float d = distance<metric>(x[i], y[i], z[i], c);
-            if (d < least[i]) {
-                least[i] = d;
+            if (d < minimum[i]) {
+                minimum[i] = d;
                 which[i] = number;
             }
         }
     }
 
   private:
-    float x[colors], y[colors], z[colors], least[colors];
+    float x[colors], y[colors], z[colors], minimum[colors];
 };
 
 /// What all blocks do together. Block has
@@ -112,10 +113,10 @@ class LloydLoop {
         const LloydStart &start = job.start;
         const bool warm = start.warm.is_there();
         const bool chooses = !warm && start.clusters == 0;
-        int k = warm ? start.warm.state->clusters : start.clusters, most = k;
+        int k = warm ? start.warm.state->clusters : start.clusters, maximum = k;
         if (chooses) {
-            most = job.control->colors == 1 ? 1 : start.max_clusters;
-            k = min(most, 2);
+            maximum = job.control->colors == 1 ? 1 : start.max_clusters;
+            k = min(maximum, 2);
         }
         From from = warm ? From::state : From::start;
         for (bool last = !chooses;;) {
@@ -123,7 +124,7 @@ class LloydLoop {
             iterate(from == From::best ? 0 : job.max_iterations, last);
             if (last)
                 return;
-            last = keep_if_best(k) || k == most;
+            last = keep_if_best(k) || k == maximum;
             from = last ? From::best : From::start;
             k = last ? shared.best_clusters : k + 1;
         }
@@ -236,9 +237,9 @@ class LloydLoop {
     // ---- iteration ------------------------------------------------------------------
 
     /// last: nothing comes after it, and the labels are wanted.
-    __device__ void iterate(int most_iterations, bool last) {
+    __device__ void iterate(int limit, bool last) {
         for (int i = 0;; i++) {
-            const bool ends = converged || i == most_iterations, publish = ends && last;
+            const bool ends = converged || i == limit, publish = ends && last;
             if (publish && blockIdx.x == 0)
                 leave_outcome();
             self().assign(i == 0, publish);
@@ -301,7 +302,7 @@ class LloydLoop {
         __syncthreads();
     }
     __device__ Sum *sums_of_phase(int p) const {
-        return job.sums + p * 4 * most_clusters;
+        return job.sums + p * 4 * max_kmeans_clusters;
     }
 
     /// What all blocks have added.
@@ -324,7 +325,7 @@ class LloydLoop {
             atomicMin(&shared.lowest_empty, cluster);
         }
         converged = !__syncthreads_or(move(cluster, field, old, fresh));
-        if (shared.lowest_empty == most_clusters)
+        if (shared.lowest_empty == max_kmeans_clusters)
             return;
         move(cluster, field, fresh, old); // back
         __syncthreads();
@@ -334,7 +335,7 @@ class LloydLoop {
         converged = !__syncthreads_or(move(cluster, field, old, fresh));
         if (threadIdx.x == 0) {
             shared.farthest = 0;
-            shared.lowest_empty = most_clusters;
+            shared.lowest_empty = max_kmeans_clusters;
         }
     }
     __device__ float &coordinate(int cluster, int field) const {

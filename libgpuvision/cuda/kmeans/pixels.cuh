@@ -15,7 +15,7 @@ using Wide = unsigned long long;
 struct State {
     unsigned signature; ///< of the parameters that a warm start needs; 0: there is no run yet
     int clusters;
-    Centroid centroids[most_clusters];
+    Centroid centroids[max_kmeans_clusters];
 };
 
 /// Whether a run goes on from the one before, which only the device knows.
@@ -172,7 +172,7 @@ struct Histogram {
         constexpr unsigned golden =
             0x9e3779b1; // 2^32 by the golden ratio, as hash functions have it
         unsigned place = __umulhi(line / 4 * golden, job.places / 4) * 4 + line % 4;
-        for (int i = 0; i < most_probes; i++) {
+        for (int i = 0; i < max_probes; i++) {
             unsigned there = load_now(lines + place);
             if (there == 0)
                 there = atomicCAS(lines + place, 0u, line + 1);

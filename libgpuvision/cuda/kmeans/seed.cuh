@@ -18,8 +18,8 @@ struct Seed {
     static constexpr int threads = lloyd_threads;
     static constexpr int min_blocks = 1;
     static constexpr int warps = threads / 32;
-    static constexpr int most_blocks = threads; ///< a thread for each
-    static constexpr int at_once = 4;           ///< colours of a lane
+    static constexpr int max_blocks = threads; ///< a thread for each
+    static constexpr int at_once = 4;          ///< colours of a lane
     using Index = CellIndex<threads>;
     struct Shared {
         Index::Shared index;

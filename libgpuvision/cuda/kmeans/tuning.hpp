@@ -11,16 +11,16 @@ inline constexpr int histogram_threads = 1024;
 inline constexpr int histogram_blocks = 2; ///< of a multiprocessor
 /// For lines of eight colours in a block's shared memory; half of them where it has less.
 inline constexpr unsigned histogram_places = 4096;
-inline constexpr int most_probes = 4; ///< of places for a line
+inline constexpr int max_probes = 4; ///< of places for a line
 inline constexpr int collect_threads = 512;
 inline constexpr int collect_blocks = 2; ///< of a multiprocessor
 /// Of the kernels whose blocks all run at once, one on each multiprocessor.
 inline constexpr int lloyd_threads = 1024;
 /// Cells and halves of cells that have more are cut: then fewer candidates remain, of more tasks.
-inline constexpr unsigned most_colors_of_task = 192;
+inline constexpr unsigned max_colors_of_task = 192;
 inline constexpr int lanes_of_task = 8; ///< that look for its candidates
 /// That are listed for a task; with more all centroids are looked at. With a word beside them.
-inline constexpr unsigned most_candidates = 27;
+inline constexpr unsigned max_candidates = 27;
 inline constexpr int colors_of_item = 64; ///< of a task, for a warp
 inline constexpr int label_threads = 256;
 
@@ -35,13 +35,13 @@ constexpr bool brute_force_pays(long long pixels, int clusters, int max_iteratio
 inline constexpr std::size_t sum_bytes = 16 << 10;
 
 #ifdef GPV_AS_IF_LARGE // for tests, whose images are small
-inline constexpr long long most_narrow_pixels = 0;
-inline constexpr std::size_t most_resident_bytes = 0;
+inline constexpr long long max_narrow_pixels = 0;
+inline constexpr std::size_t max_resident_bytes = 0;
 #else
 /// Sums of images of more pixels need 64 bits.
-inline constexpr long long most_narrow_pixels = 0xffffffffu / 255;
+inline constexpr long long max_narrow_pixels = 0xffffffffu / 255;
 /// Of what a block keeps in shared memory for all iterations, if there is so much.
-inline constexpr std::size_t most_resident_bytes = SIZE_MAX;
+inline constexpr std::size_t max_resident_bytes = SIZE_MAX;
 #endif
 
 } // namespace gpv::cuda::kmeans

@@ -80,7 +80,7 @@ struct Compare {
     static constexpr int warp_queries = 32, queries = compare_warps * warp_queries;
     static constexpr int tile = 64, group = 512; ///< descriptors
     static constexpr int place_bits = 9;
-    static_assert(1 << place_bits == group && most_distance < 1 << (32 - place_bits));
+    static_assert(1 << place_bits == group && max_distance < 1 << (32 - place_bits));
 
     struct Job {
         Set query, train;
@@ -149,7 +149,7 @@ struct Compare {
                     queries_[row / 2][step][2 * half + row % 2] =
                         there ? words[8 * step + 4 * half + lane_ % 4] : 0;
             norms_[row] = there ? static_cast<unsigned>(job_.query.norms[query]) << place_bits : 0;
-            least_[row][0] = least_[row][1] = nothing;
+            min_[row][0] = min_[row][1] = nothing;
         }
     }
 
@@ -203,8 +203,8 @@ struct Compare {
                                (products[row / 2][i % 4] << (place_bits + 1));
                 if (partial && base + column >= end_)
                     key = nothing;
-                least_[row][1] = min(least_[row][1], max(least_[row][0], key));
-                least_[row][0] = min(least_[row][0], key);
+                min_[row][1] = min(min_[row][1], max(min_[row][0], key));
+                min_[row][0] = min(min_[row][0], key);
             }
         }
     }
@@ -213,11 +213,11 @@ struct Compare {
     __device__ void keep(int group_begin) {
         for (int row = 0; row < rows; row++)
             for (int k = 0; k < 2; k++) {
-                const unsigned key = least_[row][k];
+                const unsigned key = min_[row][k];
                 if (key != nothing)
                     nearest_[row].add(group_begin + static_cast<int>(key % group),
                                       static_cast<std::int32_t>(key >> place_bits));
-                least_[row][k] = nothing;
+                min_[row][k] = nothing;
             }
     }
 
@@ -243,7 +243,7 @@ struct Compare {
     const int begin_, end_; ///< of the part
     Word queries_[rows / 2][steps][4];
     unsigned norms_[rows]; ///< as keys have them
-    unsigned least_[rows][2];
+    unsigned min_[rows][2];
     Nearest nearest_[rows];
     uint4 fetched_[thread_pieces];
     unsigned fetched_norm_ = 0;

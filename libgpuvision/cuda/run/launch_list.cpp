@@ -6,8 +6,8 @@
 namespace gpv::cuda {
 namespace {
 
-constexpr std::size_t most_graphs = 8;
-constexpr std::size_t most_nodes = 64; // beyond, making the graph takes longer than it saves
+constexpr std::size_t max_graphs = 8;
+constexpr std::size_t max_nodes = 64; // beyond, making the graph takes longer than it saves
 
 cudaKernelNodeParams node_params(Sequence &sequence, const Sequence::Launch &launch, void **job) {
     *job = sequence.job(launch);
@@ -75,7 +75,7 @@ void GraphCache::build(Entry &entry) {
 
 GraphCache::Entry *GraphCache::find(Sequence &sequence) {
     const std::size_t nodes = sequence.launches().size();
-    if (nodes < 2 || nodes > most_nodes)
+    if (nodes < 2 || nodes > max_nodes)
         return nullptr;
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry &entry) {
         return entry.sequence.same_shape(sequence);
@@ -88,7 +88,7 @@ GraphCache::Entry *GraphCache::find(Sequence &sequence) {
     fresh.emplace_front().sequence = sequence;
     build(fresh.front());
     entries_.splice(entries_.begin(), fresh);
-    if (entries_.size() > most_graphs)
+    if (entries_.size() > max_graphs)
         entries_.pop_back();
     return &entries_.front();
 }

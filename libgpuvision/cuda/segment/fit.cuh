@@ -21,7 +21,7 @@ struct FitModel {
     using Job = FitModelJob;
     static constexpr int threads = fit_threads;
     static constexpr int numbers = sizeof(Moments) / sizeof(Wide); ///< of a sum
-    static constexpr int slots = most_slots;
+    static constexpr int slots = max_slots;
 
     struct Shared {
         Moments sums[2][slots]; ///< of the last pass and of the one before

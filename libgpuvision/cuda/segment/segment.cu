@@ -84,7 +84,7 @@ class CudaSegment final : public CudaOperation<Segment> {
 
   private:
     using Kind = std::array<int, 3>; ///< width, height, connectivity
-    static constexpr std::size_t most_kinds = 64;
+    static constexpr std::size_t max_kinds = 64;
     static constexpr std::size_t terminals_bytes =
         sizeof(Terminals<Layout::gray, SegmentModel::gmm>::Shared);
 
@@ -155,7 +155,7 @@ class CudaSegment final : public CudaOperation<Segment> {
         solver_->set_params(params_.cut);
         solver_->prepare(links_image(), stream);
         ready.erase(std::remove(ready.begin(), ready.end(), kind()), ready.end());
-        if (ready.size() == most_kinds)
+        if (ready.size() == max_kinds)
             ready.erase(ready.begin());
         ready.push_back(kind());
         ready_.swap(ready);
@@ -327,8 +327,9 @@ class CudaSegment final : public CudaOperation<Segment> {
     void add_fit(const PixelJob &job) {
         using Kernel = Count<layout, of_cut>;
         const std::int64_t strips = std::int64_t{strips_of_row(job.src.width)} * job.src.height;
-        const std::int64_t most = std::int64_t{count_blocks} * device_.multiprocessors();
-        const std::int64_t grid = std::min(most, (strips + Kernel::threads - 1) / Kernel::threads);
+        const std::int64_t maximum = std::int64_t{count_blocks} * device_.multiprocessors();
+        const std::int64_t grid =
+            std::min(maximum, (strips + Kernel::threads - 1) / Kernel::threads);
         add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
         add_together<FitModel>(dim3(device_.multiprocessors()),
                                {.kind = params_.model,

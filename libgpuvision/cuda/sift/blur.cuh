@@ -59,7 +59,7 @@ struct Blur {
         int dst_width, dst_height, dst_pitch;
     };
     struct Job {
-        Plane planes[most_octaves];
+        Plane planes[max_octaves];
         Tiling tiling;
         int step;
         BlurFilter filter;

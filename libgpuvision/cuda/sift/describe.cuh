@@ -51,13 +51,13 @@ struct Describe {
     static constexpr bool waits = true;
     static_assert(threads == sift_length);
 
-    static constexpr int most_radius = 122; ///< Window::radius of 4 * 2^1.5
+    static constexpr int max_radius = 122; ///< Window::radius of 4 * 2^1.5
     /// Of sums, against conflicts: lanes that are as far apart share one.
     static constexpr int copies = 16;
     /// With those beside the window, so that every pixel belongs to four.
     static constexpr int cells = descriptor_cells + 2;
     struct Shared {
-        float weights[most_radius + 1];
+        float weights[max_radius + 1];
         float values[sift_length];
         alignas(16) unsigned sums[cells * cells * descriptor_bins][copies];
     };
@@ -120,7 +120,7 @@ struct Describe {
             const int dy = first + lane / tile_columns, y = window.y + dy;
             const bool has_row = dy <= window.radius && y > 0 && y < octave.height - 1;
             const Range range = has_row ? range_of(window, dy, per_u, per_v) : none;
-            const int left = max(least_of_warp(range.first), 1 - window.x);
+            const int left = max(warp_min(range.first), 1 - window.x);
             const int right = min(greatest_of_warp(range.last), octave.width - 2 - window.x);
             const Row row(window, dy, s);
             const int column = left + lane % tile_columns;
@@ -156,8 +156,8 @@ struct Describe {
     };
     static constexpr Range none{1 << 20, -(1 << 20)};
     __device__ static float inverse_of(float x) {
-        constexpr float most = 1e9f; // what rounding takes from 2.5 becomes more than a window
-        return x > 1 / most || x < -1 / most ? 1 / x : most;
+        constexpr float maximum = 1e9f; // what rounding takes from 2.5 becomes more than a window
+        return x > 1 / maximum || x < -1 / maximum ? 1 / x : maximum;
     }
     /// Outside it no pixel of the row counts, for |x cos - y sin| < 2.5 and |x sin + y cos| < 2.5.
     __device__ static Range range_of(const Window &window, int dy, float per_u, float per_v) {

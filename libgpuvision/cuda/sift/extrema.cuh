@@ -27,7 +27,7 @@ __device__ __forceinline__ bool advance(const SiftParams &params, const Subpixel
         return fit.counts(params);
     }
     candidate.moves++;
-    if (back || candidate.moves == most_moves)
+    if (back || candidate.moves == max_moves)
         return false;
     e.x += dx;
     e.y += dy;
@@ -57,8 +57,8 @@ __device__ __forceinline__ unsigned add_lanes(unsigned *counter, bool holds) {
 /// Writes the at-th candidate of those that are settled, or of the others. All fit in, or there are
 /// too many extrema.
 __device__ __forceinline__ void put(const Lists &lists, const Candidate &candidate, unsigned at) {
-    if (at < lists.most_candidates)
-        lists.candidates[candidate.moves == 0 ? at : lists.most_candidates - 1 - at] = candidate;
+    if (at < lists.max_candidates)
+        lists.candidates[candidate.moves == 0 ? at : lists.max_candidates - 1 - at] = candidate;
 }
 
 /// Of levels that all lie in memory.
@@ -90,7 +90,7 @@ struct Extrema {
             candidate.extremum.y = y;
             candidate.extremum.octave = static_cast<std::int16_t>(tile.octave);
             candidate.extremum.layer = static_cast<std::int16_t>(layer);
-            const bool keep = inside && is_extremum(d, job.params.least_difference()) &&
+            const bool keep = inside && is_extremum(d, job.params.min_difference()) &&
                               advance(job.params, subpixel_fit(d), candidate);
             add_lanes(&job.lists.control->extrema, keep);
             const bool settled = candidate.moves == 0;
@@ -103,9 +103,9 @@ struct Extrema {
 
   private:
     template <class Difference>
-    __device__ static bool is_extremum(Difference d, float least) {
+    __device__ static bool is_extremum(Difference d, float minimum) {
         const float v = d(0, 0, 0);
-        if (!(v > least || v < -least))
+        if (!(v > minimum || v < -minimum))
             return false;
         const float sign = v > 0 ? 1 : -1;
         for (int dl = -1; dl <= 1; dl++)
@@ -312,7 +312,7 @@ struct ScaleSpace {
             owner && x >= 0 && x < octave.width ? min(job.strip + 1 - row0, octave.height - y) : 0;
         const int test_first = max(row0 == 0 ? 2 : 0, sift_border + 1 - y);
         const int test_end = min(job.strip + 2 - row0, octave.height - sift_border + 1 - y);
-        const float least = job.params.least_difference();
+        const float minimum = job.params.min_difference();
         const std::size_t plane = static_cast<std::size_t>(octave.pitch) * octave.height;
         float *to = job.space.levels + usual_layers * octave.at +
                     static_cast<std::ptrdiff_t>(y + first) * octave.pitch + x;
@@ -344,7 +344,7 @@ struct ScaleSpace {
 #pragma unroll
                 for (int l = 0; l < usual_layers; l++) {
                     const float v = old[l].value[c];
-                    if ((v == highest[l] || v == lowest[l]) && fabsf(v) > least && tested)
+                    if ((v == highest[l] || v == lowest[l]) && fabsf(v) > minimum && tested)
                         suspects |= 1u << ((3 * i + l) * 2 + c);
                 }
             }
@@ -388,7 +388,7 @@ struct ScaleSpace {
             bool keep = false, is_new = false;
             if (busy) {
                 float differences[27];
-                bool most = true, least = true;
+                bool maximum = true, minimum = true;
 #pragma unroll
                 for (int dy = 0; dy < 3; dy++) {
                     const float *at =
@@ -404,14 +404,14 @@ struct ScaleSpace {
                 const float v = differences[13];
 #pragma unroll
                 for (int i = 0; i < 27; i++) {
-                    most = most && v >= differences[i];
-                    least = least && v <= differences[i];
+                    maximum = maximum && v >= differences[i];
+                    minimum = minimum && v <= differences[i];
                 }
                 is_new = candidate.moves == 0;
                 const auto d = [&](int dl, int dy, int dx) {
                     return differences[(dl * 3 + dy) * 3 + dx + 13];
                 };
-                keep = (!is_new || (v > 0 ? most : least)) &&
+                keep = (!is_new || (v > 0 ? maximum : minimum)) &&
                        advance(job.params, subpixel_fit(d), candidate);
                 is_new = is_new && keep;
                 busy = false;

@@ -8,12 +8,12 @@ namespace gpv::cuda::sift {
 
 /// Bins of responses: the greatest first.
 struct ResponseBins {
-    unsigned least; ///< bits of a response in the last bin
+    unsigned minimum; ///< bits of a response in the last bin
     int shift;
 
     /// For responses from least to about 1.
-    static ResponseBins from(float least) {
-        const auto low = std::bit_cast<unsigned>(least), high = std::bit_cast<unsigned>(1.0f);
+    static ResponseBins from(float minimum) {
+        const auto low = std::bit_cast<unsigned>(minimum), high = std::bit_cast<unsigned>(1.0f);
         int shift = 0;
         while ((high - low) >> shift >= response_bins)
             shift++;
@@ -21,7 +21,7 @@ struct ResponseBins {
     }
     __device__ int bin(float response) const {
         const unsigned bits = __float_as_uint(response);
-        const unsigned at = (max(bits, least) - least) >> shift;
+        const unsigned at = (max(bits, minimum) - minimum) >> shift;
         return response_bins - 1 - static_cast<int>(min(at, response_bins - 1u));
     }
 };
@@ -40,12 +40,12 @@ struct Orient {
     static constexpr int min_blocks = orient_blocks;
     static constexpr bool waits = true;
 
-    static constexpr int most_radius = 51; ///< orientation_radius() of 4 * 2^1.5
+    static constexpr int max_radius = 51; ///< orientation_radius() of 4 * 2^1.5
     static constexpr int filtered = 2 * widest + 3;
 
     struct Shared {
         float differences[27];
-        float gaussian[most_radius + 1];
+        float gaussian[max_radius + 1];
         union {
             float vertical[2][3][filtered];
             struct {
@@ -71,12 +71,12 @@ struct Orient {
         // Those that are not settled take long, and begin.
         const unsigned unsettled = control.unsettled;
         const unsigned count =
-            control.extrema > job.lists.most_candidates ? 0 : unsettled + control.settled;
+            control.extrema > job.lists.max_candidates ? 0 : unsettled + control.settled;
         for (unsigned i = blockIdx.x * warps + threadIdx.x / 32; i < count;
              i += gridDim.x * warps) {
             Candidate candidate =
                 job.lists
-                    .candidates[i < unsettled ? job.lists.most_candidates - 1 - i : i - unsettled];
+                    .candidates[i < unsettled ? job.lists.max_candidates - 1 - i : i - unsettled];
             if (!refine(job, weights, candidate, s))
                 continue;
             const Extremum &e = candidate.extremum;
@@ -295,7 +295,7 @@ struct Orient {
         at = __shfl_sync(~0u, at, 0);
         const unsigned before = (1u << lane) - 1;
         const auto write = [&](unsigned i, float angle) {
-            if (i < job.lists.most_features)
+            if (i < job.lists.max_features)
                 job.lists.features[i] = {e, angle};
         };
         if (first_peak)

@@ -19,7 +19,7 @@ struct Space {
     int stored;
     float *base, *levels;
     unsigned *claims; ///< a bit for each pixel of each layer: whether it has a keypoint
-    Octave octave[most_octaves];
+    Octave octave[max_octaves];
 
     __device__ const float *level(int o, int l) const {
         const Octave &octave_ = octave[o];
@@ -33,8 +33,8 @@ struct Space {
 /// Tiles of all octaves, numbered through.
 struct Tiling {
     int octaves = 0;
-    unsigned first[most_octaves + 1] = {};
-    int across[most_octaves] = {};
+    unsigned first[max_octaves + 1] = {};
+    int across[max_octaves] = {};
 
     void add(unsigned across_, unsigned down) {
         across[octaves] = static_cast<int>(across_);
@@ -108,7 +108,7 @@ struct Lists {
     Control *control;
     Candidate *candidates;
     Feature *features;
-    unsigned most_candidates, most_features;
+    unsigned max_candidates, max_features;
 };
 
 /// What a run begins with.

@@ -42,7 +42,7 @@ struct Place {
         Control &control = *job.lists.control;
         const unsigned count = control.features;
         const bool overflow =
-            control.extrema > job.lists.most_candidates || count > job.lists.most_features;
+            control.extrema > job.lists.max_candidates || count > job.lists.max_features;
         const unsigned kept = overflow ? 0 : min(count, job.room);
         if (blockIdx.x == 0 && threadIdx.x == 0)
             tell(job, control, kept, overflow);
@@ -63,11 +63,11 @@ struct Place {
 
   private:
     __device__ static void tell(const Job &job, Control &control, unsigned kept, bool overflow) {
-        constexpr unsigned most = 0x7fffffff;
+        constexpr unsigned maximum = 0x7fffffff;
         const unsigned all =
-            control.extrema > job.lists.most_candidates ? control.extrema : control.features;
+            control.extrema > job.lists.max_candidates ? control.extrema : control.features;
         const SiftFound found{sizeof(SiftFound), static_cast<std::int32_t>(kept),
-                              static_cast<std::int32_t>(min(all - kept, most)), 0};
+                              static_cast<std::int32_t>(min(all - kept, maximum)), 0};
         control.kept = kept;
         control.found = found;
         if (job.result)
@@ -117,7 +117,7 @@ struct Place {
         control.starts[bin + 1] = start + count;
         if (start + count >= kept)
             control.placed = start + count;
-        if (count > most_in_bin)
+        if (count > max_in_bin)
             control.crowded = true;
     }
 

@@ -31,7 +31,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         load<First<true>>(First<true>::shared_bytes);
         load<First<false>>(First<false>::shared_bytes);
         load<Cascade>(Cascade::shared_bytes);
-        load<Blur>(std::min(Blur::shared_bytes(most_blur_radius, 2), device_.shared_bytes()));
+        load<Blur>(std::min(Blur::shared_bytes(max_blur_radius, 2), device_.shared_bytes()));
         if (fits_usual())
             load<ScaleSpace>(ScaleSpace::shared_bytes);
         load<Extrema>();
@@ -308,15 +308,15 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
 
     // ---- planning -------------------------------------------------------------------
 
-    std::int64_t most_kept(const Image &src) const {
-        return most_keypoints({src.width, src.height, params_.upsample, 0});
+    std::int64_t max_kept(const Image &src) const {
+        return max_keypoints({src.width, src.height, params_.upsample, 0});
     }
     /// Keypoints that a run keeps at most.
     std::int64_t room(const SiftRun &run) const {
-        std::int64_t most = most_kept(run.src);
+        std::int64_t maximum = max_kept(run.src);
         if (params_.max_features > 0)
-            most = std::min<std::int64_t>(most, params_.max_features);
-        return run.keypoints ? std::min(most, run.keypoints->capacity) : most;
+            maximum = std::min<std::int64_t>(maximum, params_.max_features);
+        return run.keypoints ? std::min(maximum, run.keypoints->capacity) : maximum;
     }
 
     /// So many blocks on each multiprocessor.
@@ -334,7 +334,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             ResponseBins::from(std::max(params_.contrast_threshold / params_.octave_layers, 1e-6f));
         add_orient(run, octaves, space, lists, bins);
         const auto kept = static_cast<std::size_t>(room(run));
-        auto *slots = carver_.take<Slot>(lists.most_features);
+        auto *slots = carver_.take<Slot>(lists.max_features);
         add<Place>(
             everywhere(1),
             {.lists = lists,
@@ -388,10 +388,10 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     }
 
     Lists take_lists(const Octaves &octaves) {
-        Lists lists{.most_candidates = static_cast<unsigned>(most_extrema(octaves)),
-                    .most_features = static_cast<unsigned>(most_keypoints(octaves))};
-        lists.candidates = carver_.take<Candidate>(lists.most_candidates);
-        lists.features = carver_.take<Feature>(lists.most_features);
+        Lists lists{.max_candidates = static_cast<unsigned>(max_extrema(octaves)),
+                    .max_features = static_cast<unsigned>(max_keypoints(octaves))};
+        lists.candidates = carver_.take<Candidate>(lists.max_candidates);
+        lists.features = carver_.take<Feature>(lists.max_features);
         return lists;
     }
 
@@ -515,16 +515,16 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     int scale_strip(const Octaves &octaves) const {
         const std::int64_t at_once = device_.multiprocessors() * ScaleSpace::min_blocks;
         int best = 0;
-        std::int64_t least = 0;
+        std::int64_t minimum = 0;
         for (int rows = 2 * step_rows - 2; rows <= 16 * step_rows - 2; rows += step_rows) {
             std::int64_t tiles = 0;
             for (int o = 0; o < octaves.count; o++)
                 tiles += std::int64_t{blocks(octaves.width[o] + 2, ScaleSpace::owned)} *
                          blocks(octaves.height[o], rows);
             const std::int64_t cost = ((tiles + at_once - 1) / at_once) * (rows + 2 + strip_start);
-            if (best == 0 || cost < least) {
+            if (best == 0 || cost < minimum) {
                 best = rows;
-                least = cost;
+                minimum = cost;
             }
         }
         return best;
@@ -578,7 +578,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     }
 
     void add_level(const Octaves &octaves, const Space &space, int l) {
-        Blur::Plane planes[most_octaves];
+        Blur::Plane planes[max_octaves];
         for (int o = 0; o < octaves.count; o++) {
             const Space::Octave &octave = space.octave[o];
             const std::size_t plane = static_cast<std::size_t>(octave.pitch) * octave.height;
@@ -672,7 +672,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
 
     SiftParams params_;
     BlurFilter first_{};
-    BlurFilter filters_[most_levels]{}; ///< of levels 1 on
+    BlurFilter filters_[max_levels]{}; ///< of levels 1 on
     Staging mask_staging_;
     PinnedBuffer report_;
     PinnedBuffer keypoints_, descriptors_; ///< that kernels write, or read

@@ -24,10 +24,10 @@ inline constexpr int response_bins = 2048;
 inline constexpr int place_threads = 256;
 /// If a bin has more keypoints than this, all are sorted; a block begins with so many at once.
 #ifdef GPV_AS_IF_LARGE // for tests, whose pictures are small
-inline constexpr unsigned most_in_bin = 2;
+inline constexpr unsigned max_in_bin = 2;
 inline constexpr int sort_chunk = 8;
 #else
-inline constexpr unsigned most_in_bin = 1024; // the smallest board of tests/parity has 1472
+inline constexpr unsigned max_in_bin = 1024; // the smallest board of tests/parity has 1472
 inline constexpr int sort_chunk = 512;
 #endif
 

@@ -138,12 +138,12 @@ unsigned by_parts(unsigned a, unsigned b, F f) {
 /// As the hardware converts what is rounded already: the ends are kept, NaN is 0.
 template <class To>
 To saturate(float rounded) {
-    constexpr To least = std::numeric_limits<To>::min(), most = std::numeric_limits<To>::max();
+    constexpr To minimum = std::numeric_limits<To>::min(), maximum = std::numeric_limits<To>::max();
     if (std::isnan(rounded))
         return 0;
-    if (rounded <= static_cast<float>(least))
-        return least;
-    return rounded >= static_cast<float>(most) ? most : static_cast<To>(rounded);
+    if (rounded <= static_cast<float>(minimum))
+        return minimum;
+    return rounded >= static_cast<float>(maximum) ? maximum : static_cast<To>(rounded);
 }
 
 } // namespace simt

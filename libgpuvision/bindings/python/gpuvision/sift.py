@@ -82,16 +82,16 @@ class Sift(Operator):
         mask  (height, width) of uint8, in the memory of src: keypoints where it is 0 do not count
         """
         with self._lock:
-            most = self._params.value.max_features or 2**31 - 1
-            room = min(most, _ROOM)
+            maximum = self._params.value.max_features or 2**31 - 1
+            room = min(maximum, _ROOM)
             while True:
                 keypoints = numpy.zeros(room, KEYPOINT)
                 described = numpy.zeros((room, SIFT_LENGTH), self._dtype) if descriptors else None
                 self.run(src, mask, keypoints=keypoints, descriptors=described, stream=stream)
                 found = self.wait()
-                if found.dropped == 0 or room == most:
+                if found.dropped == 0 or room == maximum:
                     break
-                room = min(most, found.count + found.dropped)
+                room = min(maximum, found.count + found.dropped)
         return Features(keypoints[:found.count],
                         None if described is None else described[:found.count], found.dropped)
 

@@ -285,7 +285,7 @@ impl Sift {
     /// Of the room that is offered, what a run could fill.
     fn useful(&self, room: usize) -> usize {
         match usize::try_from(self.params.max_features) {
-            Ok(most) if most > 0 => room.min(most),
+            Ok(maximum) if maximum > 0 => room.min(maximum),
             _ => room,
         }
     }
