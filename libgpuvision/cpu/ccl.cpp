@@ -14,7 +14,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/runs.hpp"
 #include "cpu/threads.hpp"

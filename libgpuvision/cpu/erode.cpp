@@ -16,7 +16,7 @@
 
 #include <hwy/cache_control.h>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/threads.hpp"
 

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <tuple>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "cpu/graphcut_search.hpp"
 #include "cpu/threads.hpp"
 

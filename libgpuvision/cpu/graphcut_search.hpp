@@ -24,7 +24,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "core/graphcut.hpp"
 
 namespace gpv::cpu {

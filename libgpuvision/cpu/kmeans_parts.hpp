@@ -13,7 +13,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "cpu/colors.hpp"
 #include "cpu/threads.hpp"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "core/sift.hpp"
 #include "cpu/threads.hpp"
 

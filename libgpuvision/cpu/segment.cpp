@@ -10,7 +10,7 @@
 #include <cstring>
 #include <limits>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "core/segment_fit.hpp"
 #include "cpu/colors.hpp"
 #include "cpu/threads.hpp"

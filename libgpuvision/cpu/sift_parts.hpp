@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "cpu/threads.hpp"
 
 namespace gpv::cpu::sift {

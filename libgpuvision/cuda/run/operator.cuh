@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 #include "core/context.hpp"
 #include "cuda/device.hpp"
 #include "cuda/pixels.cuh"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/carver.hpp"
+#include "core/arena.hpp"
 
 namespace gpv::cuda {
 namespace {
