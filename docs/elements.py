@@ -9,11 +9,13 @@ What stands between the comments
 
 is made from what GStreamer knows of the element: `glance`, `properties` and `caps`, each once in every
 page. The tables of fields below "Results" and "Statistics" are written by hand: they have to name the
-fields that a message, the metadata and the property stats have, and no others.
+fields that a message, the metadata and the property stats have, and no others. So is the table of names
+in abi.md: it has to name the properties that have no field of their name in the C interface, and no others.
 
 usage: elements.py [--check] FOLDER
 
-FOLDER has a page for each element of the plugin. --check writes nothing, and prints what would change.
+FOLDER has a page for each element of the plugin, and abi.md is beside it. --check writes nothing, and
+prints what would change.
 """
 import argparse
 import difflib
@@ -35,10 +37,13 @@ except (ImportError, ValueError) as missing:
 warnings.simplefilter("ignore", DeprecationWarning)
 
 PLUGIN = "gpuvision"
-PICTURE = Path(__file__).resolve().parents[1] / "tests" / "gst" / "coffee.ppm"
+TOP = Path(__file__).resolve().parents[1]
+PICTURE = TOP / "tests" / "gst" / "coffee.ppm"
 BLOCK = re.compile(r"(<!-- made by \./dev docs: (\w+) -->\n).*?(<!-- /made -->)", re.S)
 KINDS = {"gboolean": "boolean", "gint": "int", "guint": "uint", "guint64": "uint64", "gfloat": "float",
          "gchararray": "string"}
+NAMES = re.compile(r"<!-- names -->\n(.*?)<!-- /names -->", re.S)
+RUN_BY = {"gpugraphcut": "segment"}  # the stem that an element runs, where it is not that of its name
 WHOLE_RANGE = {GLib.MAXUINT, GLib.MAXUINT64}
 TIMEOUT_S = 60
 
@@ -133,12 +138,15 @@ def meaning(spec, names):
     return text
 
 
+def specs_of(element, *owners):
+    return sorted((spec for spec in GObject.list_properties(element) if spec.owner_type in owners),
+                  key=lambda spec: owners.index(spec.owner_type))
+
+
 def properties(element):
     """Its own, then those of all elements of the plugin, but for those of GStreamer."""
     kind = type(element).__gtype__
-    owners = [kind, kind.parent]
-    specs = sorted((spec for spec in GObject.list_properties(element) if spec.owner_type in owners),
-                   key=lambda spec: owners.index(spec.owner_type))
+    specs = specs_of(element, kind, kind.parent)
     names = [spec.name for spec in specs]
     rows = [[f"`{spec.name}`", type_of(spec), default and f"`{default}`", set_in(spec), meaning(spec, names)]
             for spec in specs for default in [default_of(spec)]]
@@ -251,6 +259,28 @@ def check_fields(pages, texts):
     return faults
 
 
+# ---- names ----
+
+def params_of(stem):
+    """The fields of the stem's parameters."""
+    header = (TOP / f"include/gpuvision/{stem}.h").read_text(encoding="utf-8")
+    struct = re.search(rf"^typedef struct gpv_{stem}_params \{{(.*?)^\}}", header, re.M | re.S)
+    return set(re.findall(r"(\w+);", re.sub(r"/\*.*?\*/", "", struct.group(1), flags=re.S)))
+
+
+def check_names(page, elements):
+    """The properties of one element alone that have no field of their name."""
+    table_of_names = NAMES.search(page.read_text(encoding="utf-8"))
+    rows = re.findall(r"^\| (\w+) \| `([\w-]+)` \|", table_of_names.group(1) if table_of_names else "", re.M)
+    faults = [f"{page.name}: names: there is no {name}" for name in sorted({who for who, _ in rows} - set(elements))]
+    for name, element in elements.items():
+        fields = params_of(RUN_BY.get(name, name.removeprefix("gpu")))
+        without = {spec.name for spec in specs_of(element, type(element).__gtype__)
+                   if spec.name.replace("-", "_") not in fields}
+        faults += compare(f"{page.name}: names of {name}", without, {what for who, what in rows if who == name})
+    return faults
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="write nothing; print what would change")
@@ -283,6 +313,8 @@ def main():
         faults += check_fields(pages, texts)
     elif args.check:
         print("fields are not compared: there is no pnmdec")
+    if args.check:
+        faults += check_names(args.folder.parent / "abi.md", elements)
     print("\n".join(faults) or f"{len(pages)} pages")
     return bool(faults)
 

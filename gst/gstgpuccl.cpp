@@ -43,7 +43,7 @@ enum Property {
     threshold = 1,
     invert,
     foreground,
-    label_mode,
+    mode,
     connectivity,
     min_area,
     max_area,
@@ -51,9 +51,9 @@ enum Property {
     output
 };
 
-const GEnumValue label_modes[] = {
-    {GPV_CCL_BINARY, "Touching pixels of the foreground belong together", "binary"},
-    {GPV_CCL_EQUAL_VALUE, "Touching pixels of equal luma belong together", "equal-value"},
+const GEnumValue modes[] = {
+    {GPV_CCL_MODE_BINARY, "Touching pixels of the foreground belong together", "binary"},
+    {GPV_CCL_MODE_EQUAL_VALUE, "Touching pixels of equal luma belong together", "equal-value"},
     {0, nullptr, nullptr}};
 
 const GEnumValue connectivities[] = {{8, "Pixels touch at sides and corners", "8"},
@@ -74,7 +74,8 @@ constexpr GstGpuVisionOutput outputs[] = {
     {GST_VIDEO_FORMAT_GRAY16_LE, GST_VIDEO_FORMAT_P016_LE, GST_GPU_VISION_PIXELS_NEW},
     {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_KEPT}};
 
-constexpr gpv_ccl_output images[] = {GPV_CCL_COLORS, GPV_CCL_MASK, GPV_CCL_LABELS, GPV_CCL_LABELS};
+constexpr gpv_ccl_output images[] = {GPV_CCL_OUTPUT_COLORS, GPV_CCL_OUTPUT_MASK,
+                                     GPV_CCL_OUTPUT_LABELS, GPV_CCL_OUTPUT_LABELS};
 
 Settings snapshot(GstGpuCcl *self) {
     GST_OBJECT_LOCK(self);
@@ -84,7 +85,7 @@ Settings snapshot(GstGpuCcl *self) {
 }
 
 gint default_threshold(gpv_ccl_mode mode) {
-    return mode == GPV_CCL_EQUAL_VALUE ? 0 : 128;
+    return mode == GPV_CCL_MODE_EQUAL_VALUE ? 0 : 128;
 }
 
 gpv_ccl_params params_for(const Settings &settings, guint output) {
@@ -94,17 +95,17 @@ gpv_ccl_params params_for(const Settings &settings, guint output) {
     return params;
 }
 
-gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+gpv_status gst_gpu_ccl_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_CCL(filter);
     self->used = params_for(snapshot(self), gst_gpu_vision_filter_get_output(filter));
     return gpv_ccl_create(context, &self->used, &self->op);
 }
 
-void close(GstGpuVisionFilter *filter) {
+void gst_gpu_ccl_close(GstGpuVisionFilter *filter) {
     gpv_ccl_destroy(&GST_GPU_CCL(filter)->op);
 }
 
-gpv_status use(GstGpuCcl *self, const gpv_ccl_params &params) {
+gpv_status update_params(GstGpuCcl *self, const gpv_ccl_params &params) {
     if (std::memcmp(&params, &self->used, sizeof params) == 0)
         return GPV_OK;
     const gpv_status status = gpv_ccl_set_params(self->op, &params);
@@ -135,12 +136,12 @@ gpv_status wait(GstGpuCcl *self, const GstGpuVisionJob &job) {
     return status == GPV_ERR_TOO_SMALL && numbered ? GPV_OK : status;
 }
 
-gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+gpv_status gst_gpu_ccl_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_CCL(filter);
     const Settings settings = snapshot(self);
     const gint described = job->results ? settings.max_components : 0;
     const gpv_buffer records = records_of(self, described);
-    gpv_status status = use(self, params_for(settings, job->output));
+    gpv_status status = update_params(self, params_for(settings, job->output));
     if (status == GPV_OK)
         status = gpv_ccl_run(self->op, job->stream, job->src, job->dst,
                              described > 0 ? &records : nullptr, 0, nullptr);
@@ -151,7 +152,7 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     return status;
 }
 
-const gchar *explain(GstGpuVisionFilter *, gpv_status status) {
+const gchar *gst_gpu_ccl_explain(GstGpuVisionFilter *, gpv_status status) {
     return status == GPV_ERR_TOO_SMALL
                ? "There are more than 65535 components, which 16-bit labels cannot number: raise "
                  "min-area, or put gpuerode in front of this element."
@@ -170,7 +171,7 @@ GstStructure *describe(const gpv_ccl_component &found, gint label) {
                              static_cast<gdouble>(found.sum_y) / area, nullptr);
 }
 
-void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
+void gst_gpu_ccl_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const auto *self = GST_GPU_CCL(filter);
     GValue components = G_VALUE_INIT;
     gst_value_array_init(&components, static_cast<guint>(self->found.components));
@@ -193,7 +194,7 @@ void add_region(GstBuffer *buffer, GQuark type, const GstGpuVisionBox &box, gint
 }
 
 /* Boxes are exact, so there is no doubt of them. */
-void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_CCL(filter);
     const GQuark type = g_quark_from_static_string("component");
     std::vector<GstGpuVisionBox> boxes;
@@ -209,7 +210,7 @@ void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
 
 /* ---- properties ---- */
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+void gst_gpu_ccl_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
     if (id == Property::output)
         return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
                                                 static_cast<guint>(g_value_get_enum(value)));
@@ -225,7 +226,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     case Property::foreground:
         wanted.params.foreground = g_value_get_int(value);
         break;
-    case Property::label_mode:
+    case Property::mode:
         wanted.params.mode = static_cast<gpv_ccl_mode>(g_value_get_enum(value));
         break;
     case Property::connectivity:
@@ -246,7 +247,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+void gst_gpu_ccl_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     const Settings wanted = snapshot(GST_GPU_CCL(object));
     switch (id) {
     case Property::threshold:
@@ -258,7 +259,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     case Property::foreground:
         g_value_set_int(value, wanted.params.foreground);
         break;
-    case Property::label_mode:
+    case Property::mode:
         g_value_set_enum(value, static_cast<gint>(wanted.params.mode));
         break;
     case Property::connectivity:
@@ -286,7 +287,7 @@ void install_properties(GObjectClass *klass) {
     gst_gpu_vision_install_int(
         klass, Property::threshold, "threshold", "Threshold",
         "Lowest luma of the foreground, in grey levels, 0 to 255; 0 is every pixel. -1, "
-        "the default, is 128 with label-mode=binary and 0 with label-mode=equal-value.",
+        "the default, is 128 with mode=binary and 0 with mode=equal-value.",
         -1, 255, -1);
     g_object_class_install_property(
         klass, Property::invert,
@@ -300,26 +301,26 @@ void install_properties(GObjectClass *klass) {
         "whatever threshold is. -1, the default, lets threshold decide.",
         -1, 255, -1);
     gst_gpu_vision_install_enum(
-        klass, Property::label_mode, "label-mode", "Label mode",
+        klass, Property::mode, "mode", "Mode",
         "Whether all touching pixels of the foreground belong together, or only those of "
         "equal luma. Default binary.",
-        "GstGpuCclLabelMode", label_modes);
+        "GstGpuCclMode", modes);
     gst_gpu_vision_install_enum(
         klass, Property::connectivity, "connectivity", "Connectivity",
         "How many neighbours a pixel touches: 8, with the diagonal ones, or 4. Default 8.",
         "GstGpuCclConnectivity", connectivities);
     gst_gpu_vision_install_int(
-        klass, Property::min_area, "min-area", "Least area",
+        klass, Property::min_area, "min-area", "Minimum area",
         "Components of fewer pixels are dropped, 0 to 1073741824 pixels. 0, the default, "
         "drops none.",
         0, GPV_MAX_PIXELS, 0);
     gst_gpu_vision_install_int(
-        klass, Property::max_area, "max-area", "Greatest area",
+        klass, Property::max_area, "max-area", "Maximum area",
         "Components of more pixels are dropped, 0 to 1073741824 pixels. 0, the default, "
         "drops none.",
         0, GPV_MAX_PIXELS, 0);
     gst_gpu_vision_install_int(
-        klass, Property::max_components, "max-components", "Most components",
+        klass, Property::max_components, "max-components", "Maximum components",
         "How many components the results describe, 0 to 65535, in the order of their "
         "labels; their count is always the true total. Default 256.",
         0, 65535, 256);
@@ -330,7 +331,7 @@ void install_properties(GObjectClass *klass) {
         "GstGpuCclOutput", output_names);
 }
 
-void finalize(GObject *object) {
+void gst_gpu_ccl_finalize(GObject *object) {
     g_free(GST_GPU_CCL(object)->records);
     G_OBJECT_CLASS(gst_gpu_ccl_parent_class)->finalize(object);
 }
@@ -340,21 +341,21 @@ void finalize(GObject *object) {
 static void gst_gpu_ccl_class_init(GstGpuCclClass *klass) {
     auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = set_property;
-    object->get_property = get_property;
-    object->finalize = finalize;
+    object->set_property = gst_gpu_ccl_set_property;
+    object->get_property = gst_gpu_ccl_get_property;
+    object->finalize = gst_gpu_ccl_finalize;
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Connected-component labelling", "Filter/Analyzer/Video/Hardware",
         "Finds, counts and measures the connected components of video", "The gpuvision developers");
     gst_gpu_vision_filter_class_set_name(filter, "gpuccl");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
-    filter->open = open;
-    filter->close = close;
-    filter->process = process;
-    filter->explain = explain;
-    filter->write_results = write_results;
-    filter->annotate = annotate;
+    filter->open = gst_gpu_ccl_open;
+    filter->close = gst_gpu_ccl_close;
+    filter->process = gst_gpu_ccl_process;
+    filter->explain = gst_gpu_ccl_explain;
+    filter->write_results = gst_gpu_ccl_write_results;
+    filter->annotate = gst_gpu_ccl_annotate;
 }
 
 static void gst_gpu_ccl_init(GstGpuCcl *self) {

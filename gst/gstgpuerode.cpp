@@ -19,29 +19,31 @@ namespace {
 
 enum Property { radius = 1, radius_y, shape, operation, iterations, threshold, border, planes };
 
-const GEnumValue operations[] = {{GPV_MORPH_ERODE, "Minimum under the element", "erode"},
-                                 {GPV_MORPH_DILATE, "Maximum under the element", "dilate"},
-                                 {GPV_MORPH_OPEN, "Erode, then dilate", "open"},
-                                 {GPV_MORPH_CLOSE, "Dilate, then erode", "close"},
-                                 {GPV_MORPH_GRADIENT, "Dilated minus eroded frame", "gradient"},
-                                 {GPV_MORPH_TOPHAT, "Frame minus opened frame", "tophat"},
-                                 {GPV_MORPH_BLACKHAT, "Closed frame minus frame", "blackhat"},
-                                 {0, nullptr, nullptr}};
+const GEnumValue operations[] = {
+    {GPV_ERODE_OPERATION_ERODE, "Minimum under the element", "erode"},
+    {GPV_ERODE_OPERATION_DILATE, "Maximum under the element", "dilate"},
+    {GPV_ERODE_OPERATION_OPEN, "Erode, then dilate", "open"},
+    {GPV_ERODE_OPERATION_CLOSE, "Dilate, then erode", "close"},
+    {GPV_ERODE_OPERATION_GRADIENT, "Dilated minus eroded frame", "gradient"},
+    {GPV_ERODE_OPERATION_TOPHAT, "Frame minus opened frame", "tophat"},
+    {GPV_ERODE_OPERATION_BLACKHAT, "Closed frame minus frame", "blackhat"},
+    {0, nullptr, nullptr}};
 
-const GEnumValue shapes[] = {{GPV_MORPH_RECT, "The whole box", "rect"},
-                             {GPV_MORPH_CROSS, "Middle row and middle column of the box", "cross"},
-                             {GPV_MORPH_ELLIPSE, "Ellipse inscribed in the box", "ellipse"},
-                             {0, nullptr, nullptr}};
+const GEnumValue shapes[] = {
+    {GPV_ERODE_SHAPE_RECT, "The whole box", "rect"},
+    {GPV_ERODE_SHAPE_CROSS, "Middle row and middle column of the box", "cross"},
+    {GPV_ERODE_SHAPE_ELLIPSE, "Ellipse inscribed in the box", "ellipse"},
+    {0, nullptr, nullptr}};
 
 const GEnumValue borders[] = {
-    {GPV_MORPH_BORDER_IGNORE, "Pixels outside the frame do not count", "ignore"},
-    {GPV_MORPH_BORDER_BACKGROUND, "Pixels outside the frame are 0", "background"},
+    {GPV_ERODE_BORDER_IGNORE, "Pixels outside the frame do not count", "ignore"},
+    {GPV_ERODE_BORDER_BACKGROUND, "Pixels outside the frame are 0", "background"},
     {0, nullptr, nullptr}};
 
 const GEnumValue plane_choices[] = {
-    {GPV_MORPH_PLANES_AUTO, "Grey, Y of YUV, every colour channel of RGB", "auto"},
-    {GPV_MORPH_PLANES_LUMA, "Grey and Y of YUV; every colour channel of RGB", "luma"},
-    {GPV_MORPH_PLANES_ALL, "As auto, and U and V of YUV", "all"},
+    {GPV_ERODE_PLANES_AUTO, "Grey, Y of YUV, every colour channel of RGB", "auto"},
+    {GPV_ERODE_PLANES_LUMA, "Grey and Y of YUV; every colour channel of RGB", "luma"},
+    {GPV_ERODE_PLANES_ALL, "As auto, and U and V of YUV", "all"},
     {0, nullptr, nullptr}};
 
 gpv_erode_params snapshot(GstGpuErode *self) {
@@ -51,17 +53,17 @@ gpv_erode_params snapshot(GstGpuErode *self) {
     return params;
 }
 
-gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+gpv_status gst_gpu_erode_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_ERODE(filter);
     self->used = snapshot(self);
     return gpv_erode_create(context, &self->used, &self->op);
 }
 
-void close(GstGpuVisionFilter *filter) {
+void gst_gpu_erode_close(GstGpuVisionFilter *filter) {
     gpv_erode_destroy(&GST_GPU_ERODE(filter)->op);
 }
 
-gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+gpv_status gst_gpu_erode_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_ERODE(filter);
     const gpv_erode_params params = snapshot(self);
     if (std::memcmp(&params, &self->used, sizeof params) != 0) {
@@ -72,30 +74,30 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     return gpv_erode_run(self->op, job->stream, job->src, job->dst);
 }
 
-void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
+void gst_gpu_erode_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const gpv_erode_params &used = GST_GPU_ERODE(filter)->used;
     gst_structure_set(results, "operation", G_TYPE_STRING, operations[used.operation].value_nick,
-                      "shape", G_TYPE_STRING, shapes[used.shape].value_nick, "radius-x", G_TYPE_INT,
-                      used.radius_x, "radius-y", G_TYPE_INT,
-                      used.radius_y < 0 ? used.radius_x : used.radius_y, "iterations", G_TYPE_INT,
+                      "shape", G_TYPE_STRING, shapes[used.shape].value_nick, "radius", G_TYPE_INT,
+                      used.radius, "radius-y", G_TYPE_INT,
+                      used.radius_y < 0 ? used.radius : used.radius_y, "iterations", G_TYPE_INT,
                       used.iterations, "threshold", G_TYPE_INT, used.threshold, nullptr);
 }
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+void gst_gpu_erode_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
     gpv_erode_params &wanted = GST_GPU_ERODE(object)->wanted;
     GST_OBJECT_LOCK(object);
     switch (id) {
     case Property::radius:
-        wanted.radius_x = g_value_get_int(value);
+        wanted.radius = g_value_get_int(value);
         break;
     case Property::radius_y:
         wanted.radius_y = g_value_get_int(value);
         break;
     case Property::shape:
-        wanted.shape = static_cast<gpv_morph_shape>(g_value_get_enum(value));
+        wanted.shape = static_cast<gpv_erode_shape>(g_value_get_enum(value));
         break;
     case Property::operation:
-        wanted.operation = static_cast<gpv_morph_operation>(g_value_get_enum(value));
+        wanted.operation = static_cast<gpv_erode_operation>(g_value_get_enum(value));
         break;
     case Property::iterations:
         wanted.iterations = g_value_get_int(value);
@@ -104,10 +106,10 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         wanted.threshold = g_value_get_int(value);
         break;
     case Property::border:
-        wanted.border = static_cast<gpv_morph_border>(g_value_get_enum(value));
+        wanted.border = static_cast<gpv_erode_border>(g_value_get_enum(value));
         break;
     case Property::planes:
-        wanted.planes = static_cast<gpv_morph_planes>(g_value_get_enum(value));
+        wanted.planes = static_cast<gpv_erode_planes>(g_value_get_enum(value));
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -115,11 +117,11 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+void gst_gpu_erode_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     const gpv_erode_params wanted = snapshot(GST_GPU_ERODE(object));
     switch (id) {
     case Property::radius:
-        g_value_set_int(value, wanted.radius_x);
+        g_value_set_int(value, wanted.radius);
         break;
     case Property::radius_y:
         g_value_set_int(value, wanted.radius_y);
@@ -189,18 +191,18 @@ void install_properties(GObjectClass *klass) {
 static void gst_gpu_erode_class_init(GstGpuErodeClass *klass) {
     auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = set_property;
-    object->get_property = get_property;
+    object->set_property = gst_gpu_erode_set_property;
+    object->get_property = gst_gpu_erode_get_property;
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Erosion and morphology", "Filter/Effect/Video/Hardware",
         "Erodes, dilates, opens or closes video with a flat structuring element",
         "The gpuvision developers");
     gst_gpu_vision_filter_class_set_name(filter, "gpuerode");
-    filter->open = open;
-    filter->close = close;
-    filter->process = process;
-    filter->write_results = write_results;
+    filter->open = gst_gpu_erode_open;
+    filter->close = gst_gpu_erode_close;
+    filter->process = gst_gpu_erode_process;
+    filter->write_results = gst_gpu_erode_write_results;
 }
 
 static void gst_gpu_erode_init(GstGpuErode *self) {

@@ -81,9 +81,10 @@ const GEnumValue sources[] = {
     {0, nullptr, nullptr}};
 
 const GEnumValue models[] = {
-    {GPV_SEGMENT_GMM, "A mixture of five Gaussians for either side", "gmm"},
-    {GPV_SEGMENT_HISTOGRAM, "How frequent each of 16x16x16 colours is on either side", "histogram"},
-    {GPV_SEGMENT_MEANS, "One mean colour for either side", "means"},
+    {GPV_SEGMENT_MODEL_GMM, "A mixture of five Gaussians for either side", "gmm"},
+    {GPV_SEGMENT_MODEL_HISTOGRAM, "How frequent each of 16x16x16 colours is on either side",
+     "histogram"},
+    {GPV_SEGMENT_MODEL_MEANS, "One mean colour for either side", "means"},
     {0, nullptr, nullptr}};
 
 const GEnumValue connectivities[] = {{4, "Pixels touch at sides", "4"},
@@ -110,7 +111,7 @@ constexpr GstGpuVisionOutput outputs[] = {
 bool uses_seeds(const GstGpuGraphcut *self) {
     const Settings &settings = self->settings;
     return settings.source == source_mask &&
-           (settings.params.fit == GPV_SEGMENT_FIT_ALWAYS || !self->learned);
+           (settings.params.warm_start == GPV_SEGMENT_WARM_START_NONE || !self->learned);
 }
 
 bool find_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
@@ -215,7 +216,8 @@ bool take_settings(GstGpuGraphcut *self) {
     return changed;
 }
 
-gboolean examine(GstGpuVisionFilter *filter, GstBuffer *buffer, const GstVideoInfo *info) {
+gboolean gst_gpu_graphcut_examine(GstGpuVisionFilter *filter, GstBuffer *buffer,
+                                  const GstVideoInfo *info) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     if (take_settings(self)) {
         gst_gpu_vision_picture_clear(&self->read);
@@ -234,11 +236,12 @@ gboolean examine(GstGpuVisionFilter *filter, GstBuffer *buffer, const GstVideoIn
 
 gpv_segment_params params_for(const Settings &settings, guint output) {
     gpv_segment_params params = settings.params;
-    params.paint = output == output_cutout ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+    params.output =
+        output == output_cutout ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
     return params;
 }
 
-gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+gpv_status gst_gpu_graphcut_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     take_settings(self);
     self->learned = FALSE;
@@ -246,13 +249,13 @@ gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
     return gpv_segment_create(context, &self->used, &self->op);
 }
 
-void close(GstGpuVisionFilter *filter) {
+void gst_gpu_graphcut_close(GstGpuVisionFilter *filter) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     gpv_segment_destroy(&self->op);
     gst_gpu_vision_picture_clear(&self->read);
 }
 
-gpv_status use(GstGpuGraphcut *self, const gpv_segment_params &params) {
+gpv_status update_params(GstGpuGraphcut *self, const gpv_segment_params &params) {
     if (std::memcmp(&params, &self->used, sizeof params) == 0)
         return GPV_OK;
     const gpv_status status = gpv_segment_set_params(self->op, &params);
@@ -272,9 +275,9 @@ gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
     return status;
 }
 
-gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+gpv_status gst_gpu_graphcut_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_GRAPHCUT(filter);
-    gpv_status status = use(self, params_for(self->settings, job->output));
+    gpv_status status = update_params(self, params_for(self->settings, job->output));
     if (status == GPV_OK && !self->learned)
         status = gpv_segment_forget(self->op);
     if (status == GPV_OK)
@@ -287,7 +290,7 @@ gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     return status;
 }
 
-const gchar *explain(GstGpuVisionFilter *, gpv_status status) {
+const gchar *gst_gpu_graphcut_explain(GstGpuVisionFilter *, gpv_status status) {
     return status == GPV_ERR_OUT_OF_MEMORY
                ? "There is not enough memory for a cut of frames of this size: put videoscale in "
                  "front of this element, or use connectivity=4, which takes less."
@@ -296,14 +299,14 @@ const gchar *explain(GstGpuVisionFilter *, gpv_status status) {
 
 /* ---- results ---- */
 
-void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
+void gst_gpu_graphcut_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const gpv_graphcut_result &found = GST_GPU_GRAPHCUT(filter)->found;
     gst_structure_set(results, "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
                       static_cast<gint>(found.area), "optimal", G_TYPE_BOOLEAN, found.optimal != 0,
                       nullptr);
 }
 
-void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_GRAPHCUT(filter);
     const auto share = static_cast<gfloat>(self->found.area) / static_cast<gfloat>(self->pixels);
     const GstGpuVisionClass classes[] = {{g_quark_from_static_string("foreground"), share},
@@ -325,7 +328,8 @@ void set_text(Settings &wanted, gchar **text, const GValue *value) {
     *text = g_value_dup_string(value);
 }
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+void gst_gpu_graphcut_set_property(GObject *object, guint id, const GValue *value,
+                                   GParamSpec *spec) {
     if (id == Property::output)
         return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
                                                 static_cast<guint>(g_value_get_enum(value)));
@@ -346,7 +350,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         wanted.params.model = static_cast<gpv_segment_model>(g_value_get_enum(value));
         break;
     case Property::iterations:
-        wanted.params.rounds = g_value_get_int(value);
+        wanted.params.iterations = g_value_get_int(value);
         break;
     case Property::lambda:
         wanted.params.lambda = g_value_get_float(value);
@@ -358,11 +362,11 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         wanted.params.connectivity = g_value_get_enum(value);
         break;
     case Property::max_time_ms:
-        wanted.params.time_limit = 1000 * g_value_get_int(value);
+        wanted.params.max_time_us = 1000 * g_value_get_int(value);
         break;
     case Property::warm_start:
-        wanted.params.fit =
-            g_value_get_boolean(value) ? GPV_SEGMENT_FIT_ADAPT : GPV_SEGMENT_FIT_ALWAYS;
+        wanted.params.warm_start =
+            g_value_get_boolean(value) ? GPV_SEGMENT_WARM_START_ADAPT : GPV_SEGMENT_WARM_START_NONE;
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -370,7 +374,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+void gst_gpu_graphcut_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     if (id == Property::output)
         return g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
                                            GST_GPU_VISION_FILTER(object))));
@@ -391,7 +395,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
         g_value_set_enum(value, static_cast<gint>(wanted.params.model));
         break;
     case Property::iterations:
-        g_value_set_int(value, wanted.params.rounds);
+        g_value_set_int(value, wanted.params.iterations);
         break;
     case Property::lambda:
         g_value_set_float(value, wanted.params.lambda);
@@ -403,10 +407,10 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
         g_value_set_enum(value, wanted.params.connectivity);
         break;
     case Property::max_time_ms:
-        g_value_set_int(value, wanted.params.time_limit / 1000);
+        g_value_set_int(value, wanted.params.max_time_us / 1000);
         break;
     case Property::warm_start:
-        g_value_set_boolean(value, wanted.params.fit == GPV_SEGMENT_FIT_ADAPT);
+        g_value_set_boolean(value, wanted.params.warm_start == GPV_SEGMENT_WARM_START_ADAPT);
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -447,7 +451,7 @@ void install_properties(GObjectClass *klass) {
     gst_gpu_vision_install_int(
         klass, Property::iterations, "iterations", "Iterations",
         "How often colours are learned and a cut is made in a frame, 1 to 100. Default 1.", 1,
-        GPV_SEGMENT_MAX_ROUNDS, 1);
+        GPV_SEGMENT_MAX_ITERATIONS, 1);
     install_weight(klass, Property::lambda, "lambda", "Lambda",
                    "Weight of colours beside borders, in pixels of border for each unit of "
                    "log-likelihood, 0 to 1000000; 0 leaves colours out. Default 0.02.",
@@ -462,7 +466,7 @@ void install_properties(GObjectClass *klass) {
         "Default 4.",
         "GstGpuGraphcutConnectivity", connectivities);
     gst_gpu_vision_install_int(
-        klass, Property::max_time_ms, "max-time-ms", "Most time",
+        klass, Property::max_time_ms, "max-time-ms", "Maximum time",
         "Milliseconds after which a cut settles for what it has by then, which may be far from "
         "the best, 0 to 2147483. 0, the default, lets each finish.",
         0, max_ms, 0);
@@ -479,7 +483,7 @@ void install_properties(GObjectClass *klass) {
         "GstGpuGraphcutOutput", output_names);
 }
 
-void finalize(GObject *object) {
+void gst_gpu_graphcut_finalize(GObject *object) {
     auto *self = GST_GPU_GRAPHCUT(object);
     for (gchar *text : {self->wanted_rect, self->wanted_seeds, self->rect, self->seeds})
         g_free(text);
@@ -492,25 +496,25 @@ void finalize(GObject *object) {
 static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
     auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = set_property;
-    object->get_property = get_property;
-    object->finalize = finalize;
+    object->set_property = gst_gpu_graphcut_set_property;
+    object->get_property = gst_gpu_graphcut_get_property;
+    object->finalize = gst_gpu_graphcut_finalize;
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Segmentation by minimum cuts", "Filter/Effect/Video/Hardware",
         "Divides video into foreground and background", "The gpuvision developers");
     gst_gpu_vision_filter_class_set_name(filter, "gpugraphcut");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
-    filter->open = open;
-    filter->close = close;
-    filter->examine = examine;
-    filter->process = process;
-    filter->explain = explain;
-    filter->write_results = write_results;
-    filter->annotate = annotate;
+    filter->open = gst_gpu_graphcut_open;
+    filter->close = gst_gpu_graphcut_close;
+    filter->examine = gst_gpu_graphcut_examine;
+    filter->process = gst_gpu_graphcut_process;
+    filter->explain = gst_gpu_graphcut_explain;
+    filter->write_results = gst_gpu_graphcut_write_results;
+    filter->annotate = gst_gpu_graphcut_annotate;
 }
 
 static void gst_gpu_graphcut_init(GstGpuGraphcut *self) {
     gpv_segment_params_init(&self->wanted.params, sizeof self->wanted.params);
-    self->wanted.params.fit = GPV_SEGMENT_FIT_ADAPT;
+    self->wanted.params.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
 }

@@ -43,18 +43,18 @@ enum Property {
     output
 };
 
-const GEnumValue metrics[] = {{GPV_KMEANS_L2, "Euclidean distance", "l2"},
-                              {GPV_KMEANS_L1, "Manhattan distance", "l1"},
+const GEnumValue metrics[] = {{GPV_KMEANS_METRIC_L2, "Euclidean distance", "l2"},
+                              {GPV_KMEANS_METRIC_L1, "Manhattan distance", "l1"},
                               {0, nullptr, nullptr}};
 
 const GEnumValue starts[] = {
-    {GPV_KMEANS_PLUSPLUS, "Colours drawn by their distance to those drawn before", "kmeans++"},
-    {GPV_KMEANS_RANDOM, "Colours drawn by how often they occur", "random"},
-    {GPV_KMEANS_GRID, "The colours of pixels spread evenly over the frame", "grid"},
+    {GPV_KMEANS_INIT_PLUSPLUS, "Colours drawn by their distance to those drawn before", "kmeans++"},
+    {GPV_KMEANS_INIT_RANDOM, "Colours drawn by how often they occur", "random"},
+    {GPV_KMEANS_INIT_GRID, "The colours of pixels spread evenly over the frame", "grid"},
     {0, nullptr, nullptr}};
 
-const GEnumValue spaces[] = {{GPV_KMEANS_RGB, "R, G and B", "rgb"},
-                             {GPV_KMEANS_LAB, "CIE L*a*b*", "lab"},
+const GEnumValue spaces[] = {{GPV_KMEANS_COLOR_SPACE_RGB, "R, G and B", "rgb"},
+                             {GPV_KMEANS_COLOR_SPACE_LAB, "CIE L*a*b*", "lab"},
                              {0, nullptr, nullptr}};
 
 const GEnumValue output_names[] = {
@@ -74,17 +74,17 @@ gpv_kmeans_params snapshot(GstGpuKmeans *self) {
     return params;
 }
 
-gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+gpv_status gst_gpu_kmeans_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_KMEANS(filter);
     self->used = snapshot(self);
     return gpv_kmeans_create(context, &self->used, &self->op);
 }
 
-void close(GstGpuVisionFilter *filter) {
+void gst_gpu_kmeans_close(GstGpuVisionFilter *filter) {
     gpv_kmeans_destroy(&GST_GPU_KMEANS(filter)->op);
 }
 
-gpv_status use(GstGpuKmeans *self, const gpv_kmeans_params &params) {
+gpv_status update_params(GstGpuKmeans *self, const gpv_kmeans_params &params) {
     if (std::memcmp(&params, &self->used, sizeof params) == 0)
         return GPV_OK;
     const gpv_status status = gpv_kmeans_set_params(self->op, &params);
@@ -103,11 +103,11 @@ gpv_buffer view_of(Array &array) {
     return buffer;
 }
 
-gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+gpv_status gst_gpu_kmeans_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_KMEANS(filter);
     const bool labels = job->output == output_labels;
     const gpv_buffer centroids = view_of(self->centroids), counts = view_of(self->counts);
-    gpv_status status = use(self, snapshot(self));
+    gpv_status status = update_params(self, snapshot(self));
     if (status == GPV_OK)
         status = gpv_kmeans_run(self->op, job->stream, job->src, labels ? job->dst : nullptr,
                                 labels ? nullptr : job->dst, job->results ? &centroids : nullptr,
@@ -135,13 +135,13 @@ void take_array(GstStructure *results, const gchar *name, gint size, Number numb
     gst_structure_take_value(results, name, &array);
 }
 
-void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
+void gst_gpu_kmeans_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const auto *self = GST_GPU_KMEANS(filter);
     const gpv_kmeans_result &found = self->found;
     gst_structure_set(results, "clusters", G_TYPE_INT, found.clusters, "inertia", G_TYPE_DOUBLE,
                       found.inertia, "iterations", G_TYPE_INT, found.iterations, nullptr);
     take_array(results, "centroids", found.clusters, [self](gint i) {
-        return static_cast<gint>(gpv_kmeans_color(self->used.space, self->centroids[i]));
+        return static_cast<gint>(gpv_kmeans_color(self->used.color_space, self->centroids[i]));
     });
     take_array(results, "counts", found.clusters, [self](gint i) { return self->counts[i]; });
 }
@@ -156,13 +156,13 @@ GQuark name_of(guint32 color) {
 }
 
 /* In the order of the labels. */
-void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_KMEANS(filter);
     const auto clusters = static_cast<gsize>(self->found.clusters);
     const auto pixels = std::accumulate(self->counts, self->counts + clusters, gint64{0});
     GstGpuVisionClass classes[GPV_KMEANS_MAX_CLUSTERS];
     for (gsize i = 0; i < clusters; i++)
-        classes[i] = {name_of(gpv_kmeans_color(self->used.space, self->centroids[i])),
+        classes[i] = {name_of(gpv_kmeans_color(self->used.color_space, self->centroids[i])),
                       static_cast<gfloat>(self->counts[i]) / static_cast<gfloat>(pixels)};
     gst_gpu_vision_analytics_add_classes(buffer, classes, clusters);
 }
@@ -182,7 +182,7 @@ void set_clusters(GObject *object, gint value) {
     GST_OBJECT_UNLOCK(object);
 }
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+void gst_gpu_kmeans_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
     if (id == Property::output)
         return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
                                                 static_cast<guint>(g_value_get_enum(value)));
@@ -204,7 +204,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         wanted.metric = static_cast<gpv_kmeans_metric>(g_value_get_enum(value));
         break;
     case Property::init:
-        wanted.start = static_cast<gpv_kmeans_start>(g_value_get_enum(value));
+        wanted.init = static_cast<gpv_kmeans_init_method>(g_value_get_enum(value));
         break;
     case Property::seed:
         wanted.seed = g_value_get_uint64(value);
@@ -213,7 +213,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         wanted.warm_start = g_value_get_boolean(value) ? 1 : 0;
         break;
     case Property::color_space:
-        wanted.space = static_cast<gpv_kmeans_space>(g_value_get_enum(value));
+        wanted.color_space = static_cast<gpv_kmeans_color_space>(g_value_get_enum(value));
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -221,7 +221,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+void gst_gpu_kmeans_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     const gpv_kmeans_params wanted = snapshot(GST_GPU_KMEANS(object));
     switch (id) {
     case Property::clusters:
@@ -240,7 +240,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
         g_value_set_enum(value, static_cast<gint>(wanted.metric));
         break;
     case Property::init:
-        g_value_set_enum(value, static_cast<gint>(wanted.start));
+        g_value_set_enum(value, static_cast<gint>(wanted.init));
         break;
     case Property::seed:
         g_value_set_uint64(value, wanted.seed);
@@ -249,7 +249,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
         g_value_set_boolean(value, wanted.warm_start != 0);
         break;
     case Property::color_space:
-        g_value_set_enum(value, static_cast<gint>(wanted.space));
+        g_value_set_enum(value, static_cast<gint>(wanted.color_space));
         break;
     case Property::output:
         g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
@@ -267,10 +267,11 @@ void install_properties(GObjectClass *klass) {
         "max-clusters. 1 is refused. Default 8.",
         0, GPV_KMEANS_MAX_CLUSTERS, 8);
     gst_gpu_vision_install_int(
-        klass, Property::max_clusters, "max-clusters", "Most clusters",
-        "Most clusters that are chosen where clusters is 0, 2 to 256. Default 16.", 2,
+        klass, Property::max_clusters, "max-clusters", "Maximum clusters",
+        "Largest number of clusters that is chosen where clusters is 0, 2 to 256. Default 16.", 2,
         GPV_KMEANS_MAX_CLUSTERS, 16);
-    gst_gpu_vision_install_int(klass, Property::max_iterations, "max-iterations", "Most iterations",
+    gst_gpu_vision_install_int(klass, Property::max_iterations, "max-iterations",
+                               "Maximum iterations",
                                "How often the centroids are moved in a frame at most, 0 to 10000; "
                                "0 leaves them where they start. Default 20.",
                                0, 10000, 20);
@@ -285,7 +286,7 @@ void install_properties(GObjectClass *klass) {
         klass, Property::metric, "metric", "Metric",
         "Distance that says to which centroid a colour is nearest. Default l2.",
         "GstGpuKmeansMetric", metrics);
-    gst_gpu_vision_install_enum(klass, Property::init, "init", "Start",
+    gst_gpu_vision_install_enum(klass, Property::init, "init", "Initial centroids",
                                 "How the first centroids are chosen. Default kmeans++.",
                                 "GstGpuKmeansInit", starts);
     g_object_class_install_property(
@@ -314,19 +315,19 @@ void install_properties(GObjectClass *klass) {
 static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = set_property;
-    object->get_property = get_property;
+    object->set_property = gst_gpu_kmeans_set_property;
+    object->get_property = gst_gpu_kmeans_get_property;
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",
         "Finds the few colours that stand for all colours of video", "The gpuvision developers");
     gst_gpu_vision_filter_class_set_name(filter, "gpukmeans");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
-    filter->open = open;
-    filter->close = close;
-    filter->process = process;
-    filter->write_results = write_results;
-    filter->annotate = annotate;
+    filter->open = gst_gpu_kmeans_open;
+    filter->close = gst_gpu_kmeans_close;
+    filter->process = gst_gpu_kmeans_process;
+    filter->write_results = gst_gpu_kmeans_write_results;
+    filter->annotate = gst_gpu_kmeans_annotate;
 }
 
 static void gst_gpu_kmeans_init(GstGpuKmeans *self) {

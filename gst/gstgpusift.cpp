@@ -50,7 +50,7 @@ struct _GstGpuSift {
     gboolean described;
     gboolean flooded; /* there were more extrema than the library keeps */
     gpv_keypoint *keypoints;
-    guint8 *descriptors; /* GPV_SIFT_LENGTH each */
+    guint8 *descriptors; /* GPV_SIFT_DESCRIPTOR_LENGTH each */
     gint room;           /* keypoints */
 };
 
@@ -62,7 +62,7 @@ namespace {
 enum Property {
     max_features = 1,
     octaves,
-    n_octave_layers,
+    octave_layers,
     contrast_threshold,
     edge_threshold,
     sigma,
@@ -98,7 +98,7 @@ Settings snapshot(GstGpuSift *self) {
     return settings;
 }
 
-gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
+gpv_status gst_gpu_sift_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_SIFT(filter);
     self->used = snapshot(self).params;
     self->flooded = FALSE;
@@ -106,7 +106,7 @@ gpv_status open(GstGpuVisionFilter *filter, gpv_context *context) {
     return gpv_sift_create(context, &self->used, &self->op);
 }
 
-void close(GstGpuVisionFilter *filter) {
+void gst_gpu_sift_close(GstGpuVisionFilter *filter) {
     auto *self = GST_GPU_SIFT(filter);
     self->matcher->close();
     gpv_sift_destroy(&self->op);
@@ -132,7 +132,7 @@ bool has_reference(const GstGpuSift *self) {
     return self->reference && *self->reference;
 }
 
-gboolean examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *info) {
+gboolean gst_gpu_sift_examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *info) {
     auto *self = GST_GPU_SIFT(filter);
     self->width = GST_VIDEO_INFO_WIDTH(info);
     self->height = GST_VIDEO_INFO_HEIGHT(info);
@@ -160,7 +160,7 @@ gpv_sift_params params_for(const Settings &settings, const gpv_image &frame) {
     return params;
 }
 
-gpv_status use(GstGpuSift *self, const gpv_sift_params &params) {
+gpv_status update_params(GstGpuSift *self, const gpv_sift_params &params) {
     if (std::memcmp(&params, &self->used, sizeof params) == 0)
         return GPV_OK;
     const gpv_status status = gpv_sift_set_params(self->op, &params);
@@ -177,7 +177,7 @@ void make_room(GstGpuSift *self, gint count) {
     g_free(self->keypoints);
     g_free(self->descriptors);
     self->keypoints = g_new(gpv_keypoint, static_cast<gsize>(count));
-    self->descriptors = g_new(guint8, static_cast<gsize>(count) * GPV_SIFT_LENGTH);
+    self->descriptors = g_new(guint8, static_cast<gsize>(count) * GPV_SIFT_DESCRIPTOR_LENGTH);
 }
 
 gpv_buffer buffer_of(gpointer data, gsize size) {
@@ -196,7 +196,7 @@ gpv_status learn_reference(GstGpuSift *self, gpv_stream stream) {
     params.max_features = capacity_for(gst_gpu_vision_picture_view(&self->picture));
     if (self->matcher->knows(params))
         return GPV_OK;
-    gpv_status status = use(self, params);
+    gpv_status status = update_params(self, params);
     if (status == GPV_OK)
         status = self->matcher->learn(self->op, stream, self->picture, params);
     if (status != GPV_ERR_TOO_SMALL)
@@ -216,7 +216,7 @@ gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job, bool matching) {
         return gpv_sift_run(self->op, job.stream, job.src, nullptr, nullptr, 0, nullptr, nullptr);
     make_room(self, self->used.max_features);
     const gpv_buffer keypoints = buffer_of(self->keypoints, room * sizeof *self->keypoints);
-    const gpv_buffer descriptors = buffer_of(self->descriptors, room * GPV_SIFT_LENGTH);
+    const gpv_buffer descriptors = buffer_of(self->descriptors, room * GPV_SIFT_DESCRIPTOR_LENGTH);
     return gpv_sift_run(self->op, job.stream, job.src, nullptr, &keypoints, 0,
                         self->described ? &descriptors : nullptr, nullptr);
 }
@@ -224,7 +224,8 @@ gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job, bool matching) {
 gpv_status draw(GstGpuSift *self, const GstGpuVisionJob &job) {
     if (job.output == overlay_outline)
         return GPV_OK;
-    const gpv_sift_style style = job.output == overlay_rich ? GPV_SIFT_RICH : GPV_SIFT_POINTS;
+    const gpv_sift_draw_style style =
+        job.output == overlay_rich ? GPV_SIFT_DRAW_STYLE_RICH : GPV_SIFT_DRAW_STYLE_POINTS;
     return gpv_sift_draw(self->op, job.stream, job.dst, style, self->settings.color & 0xffffff);
 }
 
@@ -255,13 +256,13 @@ gpv_status match(GstGpuSift *self, const GstGpuVisionJob &job) {
                : status;
 }
 
-gpv_status process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+gpv_status gst_gpu_sift_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_SIFT(filter);
     const bool matching = has_reference(self) && (job->dst || job->results);
     gpv_status status = matching ? learn_reference(self, job->stream) : GPV_OK;
     self->described = matching || (job->meta && self->settings.descriptors);
     if (status == GPV_OK)
-        status = use(self, params_for(self->settings, *job->src));
+        status = update_params(self, params_for(self->settings, *job->src));
     if (status == GPV_OK)
         status = find(self, *job, matching);
     const bool found = status == GPV_OK;
@@ -307,7 +308,7 @@ void add_place(GstStructure *results, const GstGpuSiftReference &matcher) {
     gst_structure_take_value(results, "corners", &corners);
 }
 
-void write_results(GstGpuVisionFilter *filter, GstStructure *results) {
+void gst_gpu_sift_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const auto *self = GST_GPU_SIFT(filter);
     const gpv_sift_result &found = self->found;
     gst_structure_set(results, "count", G_TYPE_INT, found.count, "dropped", G_TYPE_INT,
@@ -355,19 +356,19 @@ void add_detection(GstBuffer *buffer, const GstGpuSift *self) {
 }
 
 /* Keypoints may be megabytes, which are no message. */
-void annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *results) {
+void gst_gpu_sift_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *results) {
     const auto *self = GST_GPU_SIFT(filter);
     const auto count = static_cast<gsize>(self->found.count);
     take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);
     if (self->settings.descriptors)
-        take_bytes(results, "descriptors", self->descriptors, count * GPV_SIFT_LENGTH);
+        take_bytes(results, "descriptors", self->descriptors, count * GPV_SIFT_DESCRIPTOR_LENGTH);
     if (has_reference(self) && self->matcher->found())
         add_detection(buffer, self);
 }
 
 /* ---- properties ---- */
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+void gst_gpu_sift_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
     if (id == Property::overlay)
         return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
                                                 static_cast<guint>(g_value_get_enum(value)));
@@ -380,7 +381,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     case Property::octaves:
         wanted.params.octaves = g_value_get_int(value);
         break;
-    case Property::n_octave_layers:
+    case Property::octave_layers:
         wanted.params.octave_layers = g_value_get_int(value);
         break;
     case Property::contrast_threshold:
@@ -399,7 +400,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
         wanted.params.upright = g_value_get_boolean(value) ? 1 : 0;
         break;
     case Property::root_sift:
-        wanted.params.root = g_value_get_boolean(value) ? 1 : 0;
+        wanted.params.root_sift = g_value_get_boolean(value) ? 1 : 0;
         break;
     case Property::descriptors:
         wanted.descriptors = g_value_get_boolean(value);
@@ -424,7 +425,7 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+void gst_gpu_sift_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     const Settings wanted = snapshot(GST_GPU_SIFT(object));
     switch (id) {
     case Property::max_features:
@@ -433,7 +434,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     case Property::octaves:
         g_value_set_int(value, wanted.params.octaves);
         break;
-    case Property::n_octave_layers:
+    case Property::octave_layers:
         g_value_set_int(value, wanted.params.octave_layers);
         break;
     case Property::contrast_threshold:
@@ -452,7 +453,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
         g_value_set_boolean(value, wanted.params.upright != 0);
         break;
     case Property::root_sift:
-        g_value_set_boolean(value, wanted.params.root != 0);
+        g_value_set_boolean(value, wanted.params.root_sift != 0);
         break;
     case Property::descriptors:
         g_value_set_boolean(value, wanted.descriptors);
@@ -495,30 +496,30 @@ void install_boolean(GObjectClass *klass, guint id, const gchar *name, const gch
 
 void install_thresholds(GObjectClass *klass) {
     gst_gpu_vision_install_int(
-        klass, Property::max_features, "max-features", "Most features",
+        klass, Property::max_features, "max-features", "Maximum features",
         "How many keypoints of a frame are kept, 0 to 65536, those of the greatest response; 0 is "
         "a 64th of the number of pixels, but 4096 at least and 65536 at most. Default 2000.",
         0, max_features_limit, 2000);
     install_float(
         klass, Property::contrast_threshold, "contrast-threshold", "Contrast threshold",
-        "Least contrast of a keypoint, as OpenCV counts it, 0 to 1; the higher, the fewer "
+        "Minimum contrast of a keypoint, as OpenCV counts it, 0 to 1; the higher, the fewer "
         "keypoints there are. Default 0.04.",
         0, 1, 0.04F);
     install_float(
         klass, Property::edge_threshold, "edge-threshold", "Edge threshold",
-        "Greatest ratio of the curvatures along and across an edge that still is a "
+        "Maximum ratio of the curvatures along and across an edge that still is a "
         "keypoint, 1 to 1000000; the higher, the more keypoints lie on edges. Default 10.",
         1, 1e6F, 10);
 }
 
 void install_scales(GObjectClass *klass) {
+    gst_gpu_vision_install_int(klass, Property::octaves, "octaves", "Octaves",
+                               "Maximum number of octaves that are searched, from the smallest "
+                               "features on, 0 to 16; 0, the "
+                               "default, is all that fit into the frame.",
+                               0, 16, 0);
     gst_gpu_vision_install_int(
-        klass, Property::octaves, "octaves", "Octaves",
-        "Most octaves of scales that are searched, from the smallest features on, 0 to 16; 0, the "
-        "default, is all that fit into the frame.",
-        0, 16, 0);
-    gst_gpu_vision_install_int(
-        klass, Property::n_octave_layers, "n-octave-layers", "Layers of an octave",
+        klass, Property::octave_layers, "octave-layers", "Layers of an octave",
         "In how many scales of each octave keypoints are searched, 1 to 8. Default 3.", 1, 8, 3);
     install_float(klass, Property::sigma, "sigma", "Sigma",
                   "Blur of the first scale of each octave, in pixels of the octave, 0.5 to 4. "
@@ -542,7 +543,7 @@ void install_reference(GObjectClass *klass) {
                   "nearer than this times the second nearest, 0 to 1; 0 is always. Default 0.8.",
                   0, 1, 0.8F);
     gst_gpu_vision_install_int(
-        klass, Property::min_inliers, "min-inliers", "Least inliers",
+        klass, Property::min_inliers, "min-inliers", "Minimum inliers",
         "The reference has been found where at least so many matches agree on one homography, 4 to "
         "65536. Default 15.",
         4, max_features_limit, 15);
@@ -577,7 +578,7 @@ void install_properties(GObjectClass *klass) {
                           0, G_MAXUINT, initial_color, GST_GPU_VISION_PARAM_LIVE));
 }
 
-void finalize(GObject *object) {
+void gst_gpu_sift_finalize(GObject *object) {
     auto *self = GST_GPU_SIFT(object);
     g_free(self->keypoints);
     g_free(self->descriptors);
@@ -593,9 +594,9 @@ void finalize(GObject *object) {
 static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
     auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = set_property;
-    object->get_property = get_property;
-    object->finalize = finalize;
+    object->set_property = gst_gpu_sift_set_property;
+    object->get_property = gst_gpu_sift_get_property;
+    object->finalize = gst_gpu_sift_finalize;
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Scale-invariant features", "Filter/Analyzer/Video/Hardware",
@@ -603,12 +604,12 @@ static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
         "The gpuvision developers");
     gst_gpu_vision_filter_class_set_name(filter, "gpusift");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
-    filter->open = open;
-    filter->close = close;
-    filter->examine = examine;
-    filter->process = process;
-    filter->write_results = write_results;
-    filter->annotate = annotate;
+    filter->open = gst_gpu_sift_open;
+    filter->close = gst_gpu_sift_close;
+    filter->examine = gst_gpu_sift_examine;
+    filter->process = gst_gpu_sift_process;
+    filter->write_results = gst_gpu_sift_write_results;
+    filter->annotate = gst_gpu_sift_annotate;
 }
 
 static void gst_gpu_sift_init(GstGpuSift *self) {

@@ -17,7 +17,7 @@ gpv_buffer buffer_of(const void *data, gsize size) {
 }
 
 /* Twice the area of a triangle of corners, above 0 where they turn clockwise as one sees it. */
-double turn(const float *corners, int a, int b, int c) {
+double cross(const float *corners, int a, int b, int c) {
     const auto x = [corners](int i) { return static_cast<double>(corners[2 * i]); };
     const auto y = [corners](int i) { return static_cast<double>(corners[2 * i + 1]); };
     return (x(b) - x(a)) * (y(c) - y(a)) - (x(c) - x(a)) * (y(b) - y(a));
@@ -51,7 +51,7 @@ gpv_status GstGpuSiftReference::learn(gpv_sift *op, gpv_stream stream,
                                       const gpv_sift_params &params) {
     const auto room = static_cast<gsize>(params.max_features);
     keypoints_.resize(room);
-    descriptors_.resize(room * GPV_SIFT_LENGTH);
+    descriptors_.resize(room * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_image view = gst_gpu_vision_picture_view(&picture);
     const gpv_buffer keypoints = buffer_of(keypoints_.data(), room * sizeof keypoints_[0]);
     const gpv_buffer descriptors = buffer_of(descriptors_.data(), descriptors_.size());
@@ -66,7 +66,7 @@ gpv_status GstGpuSiftReference::learn(gpv_sift *op, gpv_stream stream,
         return status;
     }
     keypoints_.resize(static_cast<gsize>(result.count));
-    descriptors_.resize(keypoints_.size() * GPV_SIFT_LENGTH);
+    descriptors_.resize(keypoints_.size() * GPV_SIFT_DESCRIPTOR_LENGTH);
     width_ = picture.width;
     height_ = picture.height;
     learned_ = params;
@@ -99,7 +99,8 @@ gpv_status GstGpuSiftReference::match(gpv_stream stream, const guint8 *descripto
         return GPV_OK;
     pairs_.resize(keypoints_.size());
     const gpv_buffer query = buffer_of(descriptors_.data(), descriptors_.size());
-    const gpv_buffer train = buffer_of(descriptors, static_cast<gsize>(count) * GPV_SIFT_LENGTH);
+    const gpv_buffer train =
+        buffer_of(descriptors, static_cast<gsize>(count) * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_buffer pairs = buffer_of(pairs_.data(), pairs_.size() * sizeof pairs_[0]);
     gpv_match_result result;
     gpv_match_result_init(&result, sizeof result);
@@ -144,8 +145,8 @@ bool GstGpuSiftReference::place_corners() {
         if (!(std::max(std::abs(corners_[2 * i]), std::abs(corners_[2 * i + 1])) <= max_coordinate))
             return false;
     }
-    return turn(corners_, 0, 1, 2) > 0 && turn(corners_, 1, 2, 3) > 0 &&
-           turn(corners_, 2, 3, 0) > 0 && turn(corners_, 3, 0, 1) > 0;
+    return cross(corners_, 0, 1, 2) > 0 && cross(corners_, 1, 2, 3) > 0 &&
+           cross(corners_, 2, 3, 0) > 0 && cross(corners_, 3, 0, 1) > 0;
 }
 
 gpv_status GstGpuSiftReference::draw(gpv_stream stream, const gpv_image *dst, guint color) {

@@ -81,7 +81,8 @@ GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv) {
         G_TYPE_UINT64, times.uploads, "downloads", G_TYPE_UINT64, times.downloads, nullptr);
 }
 
-void set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
+void gst_gpu_vision_filter_set_property(GObject *object, guint id, const GValue *value,
+                                        GParamSpec *spec) {
     auto *priv = private_of(object);
     GST_OBJECT_LOCK(object);
     switch (id) {
@@ -103,7 +104,8 @@ void set_property(GObject *object, guint id, const GValue *value, GParamSpec *sp
     GST_OBJECT_UNLOCK(object);
 }
 
-void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
+void gst_gpu_vision_filter_get_property(GObject *object, guint id, GValue *value,
+                                        GParamSpec *spec) {
     auto *priv = private_of(object);
     GST_OBJECT_LOCK(object);
     switch (id) {
@@ -128,7 +130,7 @@ void get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
     GST_OBJECT_UNLOCK(object);
 }
 
-void finalize(GObject *object) {
+void gst_gpu_vision_filter_finalize(GObject *object) {
     auto *priv = private_of(object);
     g_free(priv->device_name);
     g_free(priv->log_error);
@@ -247,25 +249,25 @@ static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
     auto *element = GST_ELEMENT_CLASS(klass);
     auto *base = GST_BASE_TRANSFORM_CLASS(klass);
     GST_DEBUG_CATEGORY_INIT(gpuvision_debug, "gpuvision", 0, "gpuvision elements");
-    object->set_property = set_property;
-    object->get_property = get_property;
-    object->finalize = finalize;
+    object->set_property = gst_gpu_vision_filter_set_property;
+    object->get_property = gst_gpu_vision_filter_get_property;
+    object->finalize = gst_gpu_vision_filter_finalize;
     install_properties(object);
     gst_element_class_add_static_pad_template(element, &sink_template);
     gst_element_class_add_static_pad_template(element, &src_template);
-    element->set_context = set_context;
-    base->start = start;
-    base->stop = stop;
-    base->query = query;
-    base->transform_caps = transform_caps;
-    base->accept_caps = accept_caps;
-    base->set_caps = set_caps;
-    base->propose_allocation = propose_allocation;
-    base->decide_allocation = decide_allocation;
-    base->before_transform = before_transform;
-    base->prepare_output_buffer = prepare_output_buffer;
-    base->transform = transform;
-    base->transform_meta = transform_meta;
+    element->set_context = gst_gpu_vision_filter_set_context;
+    base->start = gst_gpu_vision_filter_start;
+    base->stop = gst_gpu_vision_filter_stop;
+    base->query = gst_gpu_vision_filter_query;
+    base->transform_caps = gst_gpu_vision_filter_transform_caps;
+    base->accept_caps = gst_gpu_vision_filter_accept_caps;
+    base->set_caps = gst_gpu_vision_filter_set_caps;
+    base->propose_allocation = gst_gpu_vision_filter_propose_allocation;
+    base->decide_allocation = gst_gpu_vision_filter_decide_allocation;
+    base->before_transform = gst_gpu_vision_filter_before_transform;
+    base->prepare_output_buffer = gst_gpu_vision_filter_prepare_output_buffer;
+    base->transform = gst_gpu_vision_filter_transform;
+    base->transform_meta = gst_gpu_vision_filter_transform_meta;
     klass->outputs = &same_as_input;
     klass->n_outputs = 1;
     gst_type_mark_as_plugin_api(GST_TYPE_GPU_VISION_FILTER, static_cast<GstPluginAPIFlags>(0));

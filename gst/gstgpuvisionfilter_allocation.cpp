@@ -39,7 +39,8 @@ GstBufferPool *make_pool(GstGpuVisionFilter *self, PoolWishes &wishes) {
 
 } // namespace
 
-gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery *query) {
+gboolean gst_gpu_vision_filter_propose_allocation(GstBaseTransform *trans, GstQuery *decide,
+                                                  GstQuery *query) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     GstCaps *caps = nullptr;
     gboolean need_pool = FALSE;
@@ -60,7 +61,7 @@ gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery 
 }
 
 /* Downstream's pool if it offers one that fits, else our own. */
-gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query) {
+gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQuery *query) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     GstVideoInfo info;
     GstBufferPool *pool = nullptr;

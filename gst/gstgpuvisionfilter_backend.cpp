@@ -158,7 +158,7 @@ bool offers_cuda_memory(GstGpuVisionFilter *self) {
     return result;
 }
 
-gboolean start(GstBaseTransform *trans) {
+gboolean gst_gpu_vision_filter_start(GstBaseTransform *trans) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     auto *priv = private_of(self);
     if (offers_cuda_memory(self))
@@ -173,7 +173,7 @@ gboolean start(GstBaseTransform *trans) {
     return TRUE;
 }
 
-gboolean stop(GstBaseTransform *trans) {
+gboolean gst_gpu_vision_filter_stop(GstBaseTransform *trans) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     auto *priv = private_of(self);
     close_library(self);
@@ -185,7 +185,7 @@ gboolean stop(GstBaseTransform *trans) {
     return TRUE;
 }
 
-void set_context(GstElement *element, GstContext *context) {
+void gst_gpu_vision_filter_set_context(GstElement *element, GstContext *context) {
     auto *self = GST_GPU_VISION_FILTER(element);
     private_of(self)->cuda->set_context(context, wanted_device(self));
     GST_ELEMENT_CLASS(base_class())->set_context(element, context);

@@ -116,8 +116,8 @@ bool template_takes(GstPad *pad, GstCaps *caps) {
 
 } // namespace
 
-GstCaps *transform_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps,
-                        GstCaps *filter) {
+GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                              GstCaps *caps, GstCaps *filter) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     const GstGpuVisionOutput &output = wanted_output(self);
     const bool cuda_memory = offers_cuda_memory(self);
@@ -191,7 +191,8 @@ gchar *why_refused(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
 } // namespace
 
 /* A query is no failure yet, so it posts nothing. */
-gboolean accept_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps) {
+gboolean gst_gpu_vision_filter_accept_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                           GstCaps *caps) {
     if (base_class()->accept_caps(trans, direction, caps))
         return TRUE;
     gchar *reason = why_refused(GST_GPU_VISION_FILTER(trans),
@@ -225,7 +226,7 @@ GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpoi
     return GST_PAD_PROBE_OK;
 }
 
-gboolean set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out) {
+gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out) {
     auto *priv = private_of(trans);
     priv->cuda_frames = is_cuda_memory(in);
     return gst_video_info_from_caps(&priv->in_info, in) &&
@@ -257,7 +258,8 @@ gboolean query_caps(GstGpuVisionFilter *self, GstPadDirection direction, GstQuer
 
 } // namespace
 
-gboolean query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query) {
+gboolean gst_gpu_vision_filter_query(GstBaseTransform *trans, GstPadDirection direction,
+                                     GstQuery *query) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     if (GST_QUERY_TYPE(query) == GST_QUERY_CONTEXT && private_of(self)->cuda->answer(query))
         return TRUE;

@@ -48,7 +48,7 @@ GstFlowReturn acquire_output_buffer(GstGpuVisionFilter *self, GstBuffer *in, Gst
 
 } // namespace
 
-void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
+void gst_gpu_vision_filter_before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
     const GstClockTime time =
         to_time<gst_segment_to_stream_time>(trans->segment, GST_BUFFER_PTS(buffer));
     if (GST_CLOCK_TIME_IS_VALID(time))
@@ -58,7 +58,8 @@ void before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
 }
 
 /* To add metadata the frame has to be writable, but not its pixels. */
-GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out) {
+GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in,
+                                                          GstBuffer **out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     auto *priv = private_of(self);
     priv->output = output_of_caps(self);
@@ -204,7 +205,8 @@ void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *res
 
 } // namespace
 
-GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) {
+GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer *in,
+                                              GstBuffer *out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     auto *priv = private_of(self);
@@ -226,7 +228,8 @@ GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out) 
 }
 
 /* Size and geometry stay, so whatever describes the frame still holds. */
-gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta, GstBuffer *) {
+gboolean gst_gpu_vision_filter_transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta,
+                                              GstBuffer *) {
     return !gst_meta_api_type_has_tag(
         meta->info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR));
 }

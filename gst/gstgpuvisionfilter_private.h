@@ -74,9 +74,9 @@ bool open_library(GstGpuVisionFilter *self, const Location &from = {});
 void close_library(GstGpuVisionFilter *self);
 gint wanted_device(GstGpuVisionFilter *self);
 bool offers_cuda_memory(GstGpuVisionFilter *self);
-gboolean start(GstBaseTransform *trans);
-gboolean stop(GstBaseTransform *trans);
-void set_context(GstElement *element, GstContext *context);
+gboolean gst_gpu_vision_filter_start(GstBaseTransform *trans);
+gboolean gst_gpu_vision_filter_stop(GstBaseTransform *trans);
+void gst_gpu_vision_filter_set_context(GstElement *element, GstContext *context);
 
 /* ---- outputs and caps, in gstgpuvisionfilter_caps.cpp ---- */
 
@@ -88,23 +88,29 @@ GstCaps *caps_of_format(GstVideoFormat format, bool cuda);
 bool is_cuda_memory(const GstCapsFeatures *features);
 bool is_cuda_memory(const GstCaps *caps);
 bool takes(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps);
-gboolean query(GstBaseTransform *trans, GstPadDirection direction, GstQuery *query);
-GstCaps *transform_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps,
-                        GstCaps *filter);
-gboolean accept_caps(GstBaseTransform *trans, GstPadDirection direction, GstCaps *caps);
+gboolean gst_gpu_vision_filter_query(GstBaseTransform *trans, GstPadDirection direction,
+                                     GstQuery *query);
+GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                              GstCaps *caps, GstCaps *filter);
+gboolean gst_gpu_vision_filter_accept_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                           GstCaps *caps);
 GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpointer self);
-gboolean set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out);
+gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out);
 
 /* ---- pools, in gstgpuvisionfilter_allocation.cpp ---- */
 
-gboolean propose_allocation(GstBaseTransform *trans, GstQuery *decide, GstQuery *query);
-gboolean decide_allocation(GstBaseTransform *trans, GstQuery *query);
+gboolean gst_gpu_vision_filter_propose_allocation(GstBaseTransform *trans, GstQuery *decide,
+                                                  GstQuery *query);
+gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQuery *query);
 
 /* ---- frames, in gstgpuvisionfilter_frame.cpp ---- */
 
-void before_transform(GstBaseTransform *trans, GstBuffer *buffer);
-GstFlowReturn prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in, GstBuffer **out);
-GstFlowReturn transform(GstBaseTransform *trans, GstBuffer *in, GstBuffer *out);
-gboolean transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta, GstBuffer *);
+void gst_gpu_vision_filter_before_transform(GstBaseTransform *trans, GstBuffer *buffer);
+GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in,
+                                                          GstBuffer **out);
+GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer *in,
+                                              GstBuffer *out);
+gboolean gst_gpu_vision_filter_transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta,
+                                              GstBuffer *);
 
 } // namespace gpu_vision_filter

@@ -42,7 +42,7 @@ constexpr Field fields[] = {
     {"height", Kind::Length, Axis::Y},
     {"cx", Kind::Point, Axis::X},
     {"cy", Kind::Point, Axis::Y},
-    {"radius-x", Kind::Length, Axis::X},
+    {"radius", Kind::Length, Axis::X},
     {"radius-y", Kind::Length, Axis::Y},
     {"area", Kind::Length, Axis::Both},
     {"counts", Kind::Length, Axis::Both},

@@ -23,7 +23,7 @@ SHADES = {2: "#1b6ca8", 8: "#2a9d5c", 64: "#d08c1d", 255: "#c0392b"}
 SIZES = {"640x480": "#1b6ca8", "1280x720": "#2a9d5c", "1920x1080": "#d08c1d",
          "3840x2160": "#c0392b", "7680x4320": "#7d3c98"}
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 330, 300, 52, 62, 34, 44
-LEAST, MOST = 50, 2000  # µs
+MIN_US, MAX_US = 50, 2000  # µs
 
 
 def times(run):
@@ -60,8 +60,8 @@ class Panel:
 
     @staticmethod
     def y(us):
-        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * math.log(us / LEAST) / math.log(
-            MOST / LEAST)
+        return HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * math.log(us / MIN_US) / math.log(
+            MAX_US / MIN_US)
 
     def curve(self, name, color, points):
         places = [(self.x(x), self.y(us)) for x, us in sorted(points)]

@@ -139,8 +139,8 @@ def make_modes(_):
     size = 192, 128
     bars = ("videotestsrc num-buffers=1 pattern=smpte75 ! video/x-raw,format=RGB,"
             f"width={size[0]},height={size[1]}")
-    tiles = [("source", bars), ("label-mode=binary threshold=1", f"{bars} ! gpuccl threshold=1"),
-             ("label-mode=equal-value", f"{bars} ! gpuccl label-mode=equal-value threshold=1")]
+    tiles = [("source", bars), ("mode=binary threshold=1", f"{bars} ! gpuccl threshold=1"),
+             ("mode=equal-value", f"{bars} ! gpuccl mode=equal-value threshold=1")]
     sheet("ccl-modes.png", tiles, size, 3, COLOR_PNG)
 
 
@@ -158,7 +158,7 @@ def make_spaces(photos):
                ("color-space=lab", "gpukmeans clusters=5 color-space=lab"),
                ("its regions, by gpuccl", "gpukmeans clusters=5 color-space=lab output=labels "
                 f"! capssetter caps=video/x-raw,{FULL_RANGE} ! videoconvert ! video/x-raw,format=RGB "
-                "! gpuccl label-mode=equal-value threshold=0 min-area=100")]
+                "! gpuccl mode=equal-value threshold=0 min-area=100")]
     sheet("kmeans-spaces.png", [(text, picture(photos / "coffee.png", "RGB", size=size, effect=effect))
                                 for text, effect in effects], size, 3, COLOR_PNG)
 
@@ -198,7 +198,7 @@ def terminal_color(terminal, certain):
 
 
 def make_cut(photos, folder, build):
-    """What examples/python/graphcut.py gives to the solver in its last round, and what it cuts out."""
+    """What examples/python/graphcut.py gives to the solver in its last iteration, and what it cuts out."""
     os.environ["GPUVISION_LIBRARY"] = str(build / "libgpuvision/libgpuvision.so.1")
     sys.path[:0] = [str(HERE.parents[1] / folder) for folder in ("examples/python", "libgpuvision/bindings/python")]
     import graphcut as example

@@ -23,7 +23,7 @@ def number(minimum, maximum, kind=int):
         except ValueError:
             value = None
         if value is None or not minimum <= value <= maximum:
-            raise argparse.ArgumentTypeError(f"'{text}' must be a number from {least} to {most}")
+            raise argparse.ArgumentTypeError(f"'{text}' must be a number from {minimum} to {maximum}")
         return value
     return parse
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from store import BAD_INPUT, DONE, TRY_AGAIN, Refused
 
 ARCHIVE = Path(__file__).with_name("archive.py")
-PAUSE_S, MOST_PAUSE_S = 1, 30  # before another attempt, of a shard or on a node, times those before; and at most
+PAUSE_S, MAX_PAUSE_S = 1, 30  # before another attempt, of a shard or on a node, times those before; and at most
 HOPELESS = 10  # failures in a row on each node, when no worker is there
 ELSEWHERE_S = 60  # how long a shard that has failed waits for another node
 BEGIN_S = 60  # how long a worker may take to begin, where another node has room
@@ -150,7 +150,7 @@ class Job:
 
 def pause(failures):
     """In seconds, behind so many."""
-    return min(PAUSE_S * failures, MOST_PAUSE_S)
+    return min(PAUSE_S * failures, MAX_PAUSE_S)
 
 
 class Hand:
@@ -234,7 +234,7 @@ class Engine:
             if is_late and self.free().keys() - {hand.node}:
                 self.dismiss(hand)
                 self.late[hand.node] += 1
-                self.paused[hand.node] = now + MOST_PAUSE_S
+                self.paused[hand.node] = now + MAX_PAUSE_S
                 return
 
     def wanted(self):

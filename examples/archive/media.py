@@ -17,7 +17,7 @@ EXACT_DEMUXERS = {"avidemux", "matroskademux", "qtdemux"}
 # AVI has no times of frames: those without a constant rate are played at this one.
 AVI_RATE = "image/jpeg,framerate=30/1"
 PARSED = 300  # frames, still compressed, that may wait where a file is taken apart
-LEAST_BYTES = 1000  # of a piece of video, where a file's own duration cannot be believed
+MIN_BYTES = 1000  # of a piece of video, where a file's own duration cannot be believed
 QUEUED = 4  # frames, between the threads of decoder, elements and encoder
 
 
@@ -94,7 +94,7 @@ def key_frames(path, every):
         if message and message.type == Gst.MessageType.ASYNC_DONE and demuxers:
             known, duration = pipeline.query_duration(Gst.Format.TIME)
             moments = range(0, duration if known else 0, every)
-            for moment in moments[:path.stat().st_size // LEAST_BYTES + 1]:
+            for moment in moments[:path.stat().st_size // MIN_BYTES + 1]:
                 found.add(key_frame_from(pipeline, sink, moment))
     finally:
         pipeline.set_state(Gst.State.NULL)

@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
     gpv_ccl_params_init(&params, sizeof params);
     params.threshold = parse("threshold", argv[1], 255);
     params.min_area = parse("min-area", argv[2], GPV_MAX_PIXELS);
-    params.output = GPV_CCL_COLORS;
+    params.output = GPV_CCL_OUTPUT_COLORS;
     gpv_image image, colors;
     load(argv[3], &image);
     allocate(&colors, GPV_FORMAT_RGB8, image.width, image.height);

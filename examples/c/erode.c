@@ -13,7 +13,7 @@ int main(int argc, char **argv) {
     gpv_context *context = create_context();
     gpv_erode_params params;
     gpv_erode_params_init(&params, sizeof params);
-    params.radius_x = radius;
+    params.radius = radius;
     gpv_erode *erode = NULL;
     gpv_status status = gpv_erode_create(context, &params, &erode);
     if (status == GPV_OK)

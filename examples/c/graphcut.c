@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cuts the object in the middle of a picture out of its background, by minimum cuts of a graph as
-   Boykov and Jolly (2001) set it up. What the colours of both are is learned from round to round.
+   Boykov and Jolly (2001) set it up. What the colours of both are is learned in iterations.
    Build: cc graphcut.c $(pkg-config --cflags --libs gpuvision) -lm */
 #include "common.h"
 
@@ -9,7 +9,7 @@
 #include <time.h>
 
 enum {
-    ROUNDS = 8,        /* at most */
+    MAX_ITERATIONS = 8,
     UNIT = 100,        /* that stands for 1 of the energy */
     SMOOTHNESS = 25,   /* energy of a border between two pixels of the same colour */
     CERTAIN = 1 << 20, /* what no border outweighs */
@@ -127,8 +127,8 @@ static int64_t solve(gpv_context *context, const gpv_image *image, int32_t perce
     gpv_graphcut_result_init(&result, sizeof result);
     params.certificate = 1; /* result.cut, which proves that no cut costs less */
     gpv_status status = gpv_graphcut_create(context, &params, &graphcut);
-    printf("round         flow          cut     area  milliseconds\n");
-    for (int round = 1; round <= ROUNDS && status == GPV_OK; ++round) {
+    printf("iteration         flow          cut     area  milliseconds\n");
+    for (int iteration = 1; iteration <= MAX_ITERATIONS && status == GPV_OK; ++iteration) {
         memcpy(before, mask->data[0], pixels);
         fill_terminals(image, mask, percent, &terminals);
         double start = milliseconds();
@@ -137,7 +137,7 @@ static int64_t solve(gpv_context *context, const gpv_image *image, int32_t perce
             status = gpv_graphcut_wait(graphcut, &result);
         if (status != GPV_OK)
             break;
-        printf("%5d %12lld %12lld %8lld %13.2f\n", round, (long long)result.flow,
+        printf("%9d %12lld %12lld %8lld %13.2f\n", iteration, (long long)result.flow,
                (long long)result.cut, (long long)result.area, milliseconds() - start);
         if (memcmp(before, mask->data[0], pixels) == 0)
             break;

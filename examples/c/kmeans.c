@@ -11,8 +11,8 @@ static void list(int32_t clusters, int64_t pixels) {
     printf("cluster  colour    pixels    share\n");
     for (int32_t i = 0; i < clusters; ++i)
         printf("%7d  #%06x %8d  %5.1f %%\n", (int)i,
-               (unsigned)gpv_kmeans_color(GPV_KMEANS_RGB, &centroids[3 * i]), (int)counts[i],
-               100.0 * counts[i] / (double)pixels);
+               (unsigned)gpv_kmeans_color(GPV_KMEANS_COLOR_SPACE_RGB, &centroids[3 * i]),
+               (int)counts[i], 100.0 * counts[i] / (double)pixels);
 }
 
 int main(int argc, char **argv) {

@@ -5,16 +5,16 @@
 #include "common.h"
 
 enum {
-    FEATURES = 4000,    /* of a picture, the strongest */
-    LEAST_INLIERS = 15, /* of false pairs alone up to 9 agree by chance, of thousands more */
-    LINE_WIDTH = 5,     /* pixels */
-    NOT_FOUND = 2       /* exit status */
+    FEATURES = 4000,  /* of a picture, the strongest */
+    MIN_INLIERS = 15, /* of false pairs alone up to 9 agree by chance, of thousands more */
+    LINE_WIDTH = 5,   /* pixels */
+    NOT_FOUND = 2     /* exit status */
 };
 
 /* What gpv_sift_run() says of a picture. */
 struct features {
     gpv_keypoint keypoints[FEATURES];
-    uint8_t descriptors[FEATURES][GPV_SIFT_LENGTH];
+    uint8_t descriptors[FEATURES][GPV_SIFT_DESCRIPTOR_LENGTH];
     int32_t count;
 };
 
@@ -116,7 +116,7 @@ int main(int argc, char **argv) {
            (int)homography.inliers);
     float corners[8];
     int found =
-        homography.inliers >= LEAST_INLIERS && find_corners(homography.matrix, &object, corners);
+        homography.inliers >= MIN_INLIERS && find_corners(homography.matrix, &object, corners);
     if (found) {
         print(&homography, corners);
         to_rgb(&scene, &colors);

@@ -13,9 +13,9 @@ struct options {
 };
 
 static void die_of_usage(void) {
-    die("usage", "segment [--seeds SEEDS.pgm] [--rect X,Y,WIDTH,HEIGHT] [--mask] ROUNDS "
+    die("usage", "segment [--seeds SEEDS.pgm] [--rect X,Y,WIDTH,HEIGHT] [--mask] ITERATIONS "
                  "IN.pgm|IN.ppm OUT (SEEDS: 0 is background, 255 foreground; RECT: outside is "
-                 "background; ROUNDS: 1 to 100)");
+                 "background; ITERATIONS: 1 to 100)");
 }
 
 static struct options read_options(int argc, char **argv) {
@@ -58,7 +58,7 @@ int main(int argc, char **argv) {
         die_of_usage();
     gpv_segment_params params;
     gpv_segment_params_init(&params, sizeof params);
-    params.rounds = parse("rounds", argv[options.used], GPV_SEGMENT_MAX_ROUNDS);
+    params.iterations = parse("iterations", argv[options.used], GPV_SEGMENT_MAX_ITERATIONS);
     params.certificate = 1; /* result.cut, which proves that no cut costs less */
     gpv_rect rect = {0, 0, 0, 0};
     if (options.rect)

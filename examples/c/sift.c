@@ -54,7 +54,7 @@ int main(int argc, char **argv) {
     int32_t count = 0;
     gpv_keypoint *keypoints = find(sift, &image, context, &count);
 
-    status = gpv_sift_draw(sift, NULL, &colors, GPV_SIFT_RICH, 0xff4000);
+    status = gpv_sift_draw(sift, NULL, &colors, GPV_SIFT_DRAW_STYLE_RICH, 0xff4000);
     if (status == GPV_OK)
         status = gpv_sift_wait(sift, NULL);
     if (status != GPV_OK)

@@ -85,8 +85,8 @@ void write(const std::filesystem::path &folder, const char *name, const Picture 
 
 void erode(const gpv::Context &context, const Picture &src, Picture &dst) {
     gpv::ErodeParams params;
-    params.shape = GPV_MORPH_ELLIPSE;
-    params.radius_x = 2;
+    params.shape = GPV_ERODE_SHAPE_ELLIPSE;
+    params.radius = 2;
     gpv::Erode erode(context, params);
     erode.run(src.view(), dst.view());
     erode.wait();
@@ -97,7 +97,7 @@ std::vector<gpv_ccl_component> label(const gpv::Context &context, const Picture 
     gpv::CclParams params;
     params.threshold = 128;
     params.min_area = 16;
-    params.output = GPV_CCL_COLORS;
+    params.output = GPV_CCL_OUTPUT_COLORS;
     gpv::Ccl ccl(context, params);
 
     std::vector<gpv_ccl_component> components(1024);
@@ -144,14 +144,14 @@ std::vector<gpv_keypoint> find_keypoints(const gpv::Context &context, const Pict
     std::vector<gpv_keypoint> keypoints(200);
     const gpv::Buffer buffer(keypoints);
     sift.run(src.view(), {.keypoints = &buffer});
-    sift.draw(drawn.view(), GPV_SIFT_RICH, 0xff4000);
+    sift.draw(drawn.view(), GPV_SIFT_DRAW_STYLE_RICH, 0xff4000);
     keypoints.resize(static_cast<std::size_t>(sift.wait().count));
     return keypoints;
 }
 
 gpv::GraphcutResult cut_out(const gpv::Context &context, const Picture &src, Picture &overlay) {
     gpv::SegmentParams params;
-    params.rounds = 3;
+    params.iterations = 3;
     params.certificate = 1;
     gpv::Segment segment(context, params);
 
@@ -178,7 +178,7 @@ void report(const Clusters &clusters) {
     std::printf("kmeans    %" PRId32 " clusters after %" PRId32 " iterations:",
                 clusters.found.clusters, clusters.found.iterations);
     for (const auto &centroid : clusters.centroids)
-        std::printf(" #%06" PRIx32, gpv::Kmeans::color(GPV_KMEANS_RGB, centroid));
+        std::printf(" #%06" PRIx32, gpv::Kmeans::color(GPV_KMEANS_COLOR_SPACE_RGB, centroid));
     std::printf("\n");
 }
 

@@ -331,7 +331,7 @@ class Finder {
   public:
     Finder(const Context &context, int features, gpv_stream stream)
         : context_(context), stream_(stream), keypoints_(static_cast<std::size_t>(features)),
-          descriptors_(keypoints_.size() * GPV_SIFT_LENGTH) {
+          descriptors_(keypoints_.size() * GPV_SIFT_DESCRIPTOR_LENGTH) {
         gpv_sift_params params;
         gpv_sift_params_init(&params, sizeof params);
         params.max_features = features;
@@ -374,7 +374,8 @@ class Finder {
     /// Of eight bytes at a time, so that it takes next to no time.
     std::uint64_t hash(int count) const {
         std::uint64_t sums[4] = {1, 2, 3, 4};
-        for (std::size_t i = 0; i < static_cast<std::size_t>(count) * GPV_SIFT_LENGTH; i += 32)
+        for (std::size_t i = 0; i < static_cast<std::size_t>(count) * GPV_SIFT_DESCRIPTOR_LENGTH;
+             i += 32)
             for (std::size_t k = 0; k < 4; k++) {
                 std::uint64_t word;
                 std::memcpy(&word, &descriptors_[i + 8 * k], sizeof word);
@@ -493,7 +494,8 @@ class Resident {
         for (std::size_t i = 0; i < operators; i++) {
             keypoints_.push_back(
                 allocate(static_cast<std::size_t>(features) * sizeof(gpv_keypoint)));
-            descriptors_.push_back(allocate(static_cast<std::size_t>(features) * GPV_SIFT_LENGTH));
+            descriptors_.push_back(
+                allocate(static_cast<std::size_t>(features) * GPV_SIFT_DESCRIPTOR_LENGTH));
         }
         for (const Picture &picture : pictures) {
             gpv_image image = picture.view();
@@ -845,7 +847,8 @@ class Benchmark {
             static_cast<double>(ledger_->keypoints()) / static_cast<double>(ledger_->pictures());
         const auto [there, back] = resident_->copy_times(
             static_cast<std::size_t>(pixels),
-            static_cast<std::size_t>(found * (sizeof(gpv_keypoint) + GPV_SIFT_LENGTH)) + 1);
+            static_cast<std::size_t>(found * (sizeof(gpv_keypoint) + GPV_SIFT_DESCRIPTOR_LENGTH)) +
+                1);
         figures_.add("copy to the GPU", 1e3 * there);
         figures_.add("SIFT on the GPU", 1e3 / median(resident.rates));
         figures_.add("copy of the results to the host", 1e3 * back);

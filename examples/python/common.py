@@ -17,7 +17,7 @@ def whole_number(maximum):
     """A type of argparse."""
     def parse(text):
         if not re.fullmatch(r"[0-9]+", text) or int(text) > maximum:
-            raise argparse.ArgumentTypeError(f"'{text}' must be a whole number from 0 to {most}")
+            raise argparse.ArgumentTypeError(f"'{text}' must be a whole number from 0 to {maximum}")
         return int(text)
     return parse
 

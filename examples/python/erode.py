@@ -15,7 +15,7 @@ def main():
     args = parser.parse_args()
     picture = read_picture(args.source)
     with gpv.Context() as context:
-        erode = gpv.Erode(context, radius_x=args.radius)
+        erode = gpv.Erode(context, radius=args.radius)
         write_picture(args.target, erode(picture))
         print(f"{size_of(picture)}, radius {args.radius}, on {context.device_name}")
 

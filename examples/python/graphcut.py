@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Cuts the object in the middle of a picture out of its background, by minimum cuts of a graph as
-Boykov and Jolly (2001) set it up. What the colours of both are is learned from round to round."""
+Boykov and Jolly (2001) set it up. What the colours of both are is learned in iterations."""
 import argparse
 import math
 import time
@@ -11,7 +11,7 @@ import numpy
 import gpuvision as gpv
 from common import read_picture, run, size_of, whole_number, write_picture
 
-ROUNDS = 8          # at most
+MAX_ITERATIONS = 8
 UNIT = 100          # that stands for 1 of the energy
 SMOOTHNESS = 25     # energy of a border between two pixels of the same colour
 CERTAIN = 1 << 20   # what no border outweighs
@@ -70,21 +70,21 @@ def start(picture, margin):
 
 
 def cut_out(picture, margin):
-    """The mask, (flow, cut, area, milliseconds) of each round, and what computed them."""
+    """The mask, (flow, cut, area, milliseconds) of each iteration, and what computed them."""
     bins, certain = start(picture, margin)
-    mask, rounds = numpy.where(certain, 0, 255).astype(numpy.uint8), []
+    mask, iterations = numpy.where(certain, 0, 255).astype(numpy.uint8), []
     with gpv.Context() as context:
         graphcut = gpv.Graphcut(context, certificate=True)
         graphcut.prepare(numpy.zeros((len(STEPS), *bins.shape), numpy.int32))
         links = links_of(picture)
-        while len(rounds) < ROUNDS:
+        while len(iterations) < MAX_ITERATIONS:
             before, terminals = mask.copy(), terminals_of(bins, mask, certain)
             begin = time.perf_counter()
             found = graphcut(terminals, links, mask)
-            rounds.append((found.flow, found.cut, found.area, 1000 * (time.perf_counter() - begin)))
+            iterations.append((found.flow, found.cut, found.area, 1000 * (time.perf_counter() - begin)))
             if (mask == before).all():
                 break
-        return mask, rounds, context.device_name
+        return mask, iterations, context.device_name
 
 
 def main():
@@ -95,13 +95,13 @@ def main():
     parser.add_argument("target", help="the same, with the background darkened")
     args = parser.parse_args()
     picture = read_picture(args.source)
-    mask, rounds, device = cut_out(picture, args.margin)
-    print("round         flow          cut     area  milliseconds")
-    for number, (flow, cut, area, milliseconds) in enumerate(rounds, 1):
-        print(f"{number:5} {flow:12} {cut:12} {area:8} {milliseconds:13.2f}")
+    mask, iterations, device = cut_out(picture, args.margin)
+    print("iteration         flow          cut     area  milliseconds")
+    for number, (flow, cut, area, milliseconds) in enumerate(iterations, 1):
+        print(f"{number:9} {flow:12} {cut:12} {area:8} {milliseconds:13.2f}")
     picture[mask == 0] //= 4
     write_picture(args.target, picture)
-    print(f"{size_of(picture)}, {rounds[-1][2]} of the object, on {device}")
+    print(f"{size_of(picture)}, {iterations[-1][2]} of the object, on {device}")
 
 
 if __name__ == "__main__":

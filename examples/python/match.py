@@ -8,7 +8,7 @@ import gpuvision as gpv
 from common import read_picture, run, size_of, to_rgb, write_picture
 
 FEATURES = 4000  # of a picture, the strongest
-LEAST_INLIERS = 15  # of false pairs alone up to 9 agree by chance, of thousands more
+MIN_INLIERS = 15  # of false pairs alone up to 9 agree by chance, of thousands more
 LINE_WIDTH = 5  # pixels
 ORANGE = 0xff4000  # 0xRRGGBB
 NOT_FOUND = 2  # exit status
@@ -40,7 +40,7 @@ def main():
         homography = gpv.find_homography(context, query.points[pairs["query"]],
                                          train.points[pairs["train"]])
         inliers, corners = int(homography.inliers.sum()), corners_of(objects)
-        found = inliers >= LEAST_INLIERS and is_seen(homography, corners)
+        found = inliers >= MIN_INLIERS and is_seen(homography, corners)
         if found:
             places = homography.transform(corners)
             match.draw(colors, places, LINE_WIDTH, ORANGE)

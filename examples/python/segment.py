@@ -8,7 +8,7 @@ import re
 import gpuvision as gpv
 from common import read_picture, run, size_of, whole_number, write_picture
 
-MAX_ROUNDS = 100
+MAX_ITERATIONS = 100
 
 
 def parse_rect(text):
@@ -20,11 +20,11 @@ def parse_rect(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
-                                     usage="%(prog)s [option ...] rounds source target")
+                                     usage="%(prog)s [option ...] iterations source target")
     parser.add_argument("--seeds", help="PGM: 0 is background, 255 foreground, else unknown")
     parser.add_argument("--rect", type=parse_rect, help="X,Y,WIDTH,HEIGHT: outside is background")
     parser.add_argument("--mask", action="store_true", help="write the mask, not the picture")
-    parser.add_argument("rounds", type=whole_number(MAX_ROUNDS), help="1 to 100")
+    parser.add_argument("iterations", type=whole_number(MAX_ITERATIONS), help="1 to 100")
     parser.add_argument("source", help="binary PGM or PPM of 8 bits")
     parser.add_argument("target")
     args = parser.parse_args()
@@ -32,7 +32,7 @@ def main():
     seeds = read_picture(args.seeds) if args.seeds else None
     with gpv.Context() as context:
         # The certificate is found.cut, which proves that no cut costs less.
-        segment = gpv.Segment(context, rounds=args.rounds, certificate=True)
+        segment = gpv.Segment(context, iterations=args.iterations, certificate=True)
         found = segment(picture, seeds=seeds, rect=args.rect, mask=args.mask, dst=not args.mask)
         device = context.device_name
     print("        flow          cut     area  optimal")

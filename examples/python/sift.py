@@ -6,12 +6,12 @@ import argparse
 import gpuvision as gpv
 from common import read_picture, run, size_of, to_rgb, whole_number, write_picture
 
-MOST_FEATURES = 1000000
+MAX_FEATURES = 1000000
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("features", type=whole_number(MOST_FEATURES),
+    parser.add_argument("features", type=whole_number(MAX_FEATURES),
                         help="so many of the strongest; 0 = all")
     parser.add_argument("source", help="binary PGM or PPM of 8 bits")
     parser.add_argument("target", help="PPM")

@@ -43,10 +43,10 @@ def cell(function):
 
 @cell
 def erode(context, picture):
-    """Erosion: the least value under a structuring element, here a disc. Dark parts grow. Dilation,
+    """Erosion: the minimum under a structuring element, here a disc. Dark parts grow. Dilation,
     opening and the gradient are made of it."""
     for operation in "erode", "dilate", "open", "gradient":
-        run = gpv.Erode(context, operation=operation, shape="ellipse", radius_x=4)
+        run = gpv.Erode(context, operation=operation, shape="ellipse", radius=4)
         yield operation, run(picture)
 
 
@@ -100,10 +100,10 @@ def sift(context, picture):
 @cell
 def graphcut(context, picture):
     """Graph cut: foreground and background. All that is known is that a margin is background; colours
-    are learned in five rounds, and the cut is proved to be minimal: flow and cut are equal."""
+    are learned in five iterations, and the cut is proved to be minimal: flow and cut are equal."""
     height, width = picture.shape[:2]
     x, y = width // 12, height // 12
-    segment = gpv.Segment(context, rounds=5, certificate=True)
+    segment = gpv.Segment(context, iterations=5, certificate=True)
     found = segment(picture, rect=(x, y, width - 2 * x, height - 2 * y), dst=True)
     yield f"{found.area} pixels of the foreground, flow {found.flow}, cut {found.cut}"
     yield "mask", found.mask

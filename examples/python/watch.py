@@ -92,11 +92,12 @@ def curve(title, times_s, values, top):
     maximum = max(values, default=0) or 1
     first, last = (times_s[0], times_s[-1]) if times_s else (0, 1)
     across = WIDTH / max(last - first, 1e-3)
-    points = " ".join(f"{LEFT + across * (at - first):.1f},{top + HEIGHT * (1 - value / most):.1f}"
-                      for at, value in zip(times_s, values))
+    points = " ".join(
+        f"{LEFT + across * (at - first):.1f},{top + HEIGHT * (1 - value / maximum):.1f}"
+        for at, value in zip(times_s, values))
     return (f'<text x="{LEFT}" y="{top - 6}">{escape(title)}</text>\n'
             f'<rect x="{LEFT}" y="{top}" width="{WIDTH}" height="{HEIGHT}" fill="none" stroke="#ccc"/>\n'
-            f'<text x="{LEFT - 6}" y="{top + 10}" text-anchor="end">{most:.4g}</text>\n'
+            f'<text x="{LEFT - 6}" y="{top + 10}" text-anchor="end">{maximum:.4g}</text>\n'
             f'<text x="{LEFT - 6}" y="{top + HEIGHT}" text-anchor="end">0</text>\n'
             f'<text x="{LEFT}" y="{top + HEIGHT + 14}">{first:.3g} s</text>\n'
             f'<text x="{LEFT + WIDTH}" y="{top + HEIGHT + 14}" text-anchor="end">{last:.3g} s</text>\n'

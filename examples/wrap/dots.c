@@ -17,7 +17,7 @@ int main(void) {
     pixels[240 * 640 + 320] = 0;
     gpv_image_wrap(&image, sizeof image, GPV_FORMAT_GRAY8, 640, 480, pixels, 0);
     gpv_erode_params_init(&params, sizeof params);
-    params.radius_x = 3;
+    params.radius = 3;
     if (gpv_context_create(NULL, &context) || gpv_erode_create(context, &params, &erode) ||
         gpv_erode_run(erode, NULL, &image, &image) || gpv_erode_wait(erode)) {
         fprintf(stderr, "%s\n", context ? gpv_context_error(context) : "no context");

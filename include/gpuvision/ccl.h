@@ -24,17 +24,18 @@ typedef struct gpv_ccl gpv_ccl;
 /** Which neighbouring pixels of the foreground belong together. */
 typedef uint32_t gpv_ccl_mode;
 enum {
-    GPV_CCL_BINARY = 0,     /**< all of them */
-    GPV_CCL_EQUAL_VALUE = 1 /**< those of equal luma */
+    GPV_CCL_MODE_BINARY = 0,     /**< all of them */
+    GPV_CCL_MODE_EQUAL_VALUE = 1 /**< those of equal luma */
 };
 
 /** What dst of gpv_ccl_run() receives. Background is 0, black or neutral grey chroma. */
 typedef uint32_t gpv_ccl_output;
 enum {
-    GPV_CCL_LABELS = 0, /**< the labels. LABEL32, GRAY16, or P016 (Y; chroma is 32768) */
-    GPV_CCL_MASK = 1, /**< 255 where there is a component. GRAY8, NV12 or I420 (Y; chroma is 128) */
-    GPV_CCL_COLORS = 2 /**< a colour that depends on the label alone. GRAY8, RGB8, BGR8, RGBA8,
-                            BGRA8, RGBX8, BGRX8, NV12 or I420; a fourth channel is 255 */
+    GPV_CCL_OUTPUT_LABELS = 0, /**< labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768) */
+    GPV_CCL_OUTPUT_MASK = 1,   /**< 255 in each component: GRAY8, NV12 or I420 (chroma is 128) */
+    GPV_CCL_OUTPUT_COLORS = 2  /**< a colour that depends on the label alone: GRAY8, RGB8, BGR8,
+                                    RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420; a fourth channel is
+                                    255 */
 };
 
 /**
@@ -46,14 +47,14 @@ enum {
  */
 typedef struct gpv_ccl_params {
     uint32_t struct_size;  /**< sizeof(gpv_ccl_params) */
-    gpv_ccl_mode mode;     /**< default GPV_CCL_BINARY */
+    gpv_ccl_mode mode;     /**< default GPV_CCL_MODE_BINARY */
     int32_t connectivity;  /**< 8 or 4 neighbours; default 8 */
     int32_t threshold;     /**< 0..255 (GRAY16: ..65535), 0 = every pixel; default 1 */
     int32_t foreground;    /**< 0..255 (GRAY16: ..65535), -1 = threshold decides; default -1 */
     uint32_t invert;       /**< 0 or 1; default 0 */
     int32_t min_area;      /**< components of fewer pixels are dropped, 0 = none; default 0 */
     int32_t max_area;      /**< components of more pixels are dropped, 0 = none; default 0 */
-    gpv_ccl_output output; /**< default GPV_CCL_LABELS */
+    gpv_ccl_output output; /**< default GPV_CCL_OUTPUT_LABELS */
     uint32_t reserved;     /**< must be 0 */
 } gpv_ccl_params;
 

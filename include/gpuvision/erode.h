@@ -21,51 +21,51 @@ GPV_BEGIN
 typedef struct gpv_erode gpv_erode;
 
 /** What is computed. */
-typedef uint32_t gpv_morph_operation;
+typedef uint32_t gpv_erode_operation;
 enum {
-    GPV_MORPH_ERODE = 0,    /**< minimum under the element */
-    GPV_MORPH_DILATE = 1,   /**< maximum under the element */
-    GPV_MORPH_OPEN = 2,     /**< erode, then dilate */
-    GPV_MORPH_CLOSE = 3,    /**< dilate, then erode */
-    GPV_MORPH_GRADIENT = 4, /**< dilate - erode */
-    GPV_MORPH_TOPHAT = 5,   /**< source - open */
-    GPV_MORPH_BLACKHAT = 6  /**< close - source, not below 0 */
+    GPV_ERODE_OPERATION_ERODE = 0,    /**< minimum under the element */
+    GPV_ERODE_OPERATION_DILATE = 1,   /**< maximum under the element */
+    GPV_ERODE_OPERATION_OPEN = 2,     /**< erode, then dilate */
+    GPV_ERODE_OPERATION_CLOSE = 3,    /**< dilate, then erode */
+    GPV_ERODE_OPERATION_GRADIENT = 4, /**< dilate - erode */
+    GPV_ERODE_OPERATION_TOPHAT = 5,   /**< source - open */
+    GPV_ERODE_OPERATION_BLACKHAT = 6  /**< close - source, not below 0 */
 };
 
-/** Shape of the structuring element inside its (2 radius_x + 1) x (2 radius_y + 1) box. */
-typedef uint32_t gpv_morph_shape;
+/** Shape of the structuring element inside its (2 radius + 1) x (2 radius_y + 1) box. */
+typedef uint32_t gpv_erode_shape;
 enum {
-    GPV_MORPH_RECT = 0,   /**< the whole box */
-    GPV_MORPH_CROSS = 1,  /**< its middle row and middle column */
-    GPV_MORPH_ELLIPSE = 2 /**< the ellipse inscribed in it; of height 1: its centre alone */
+    GPV_ERODE_SHAPE_RECT = 0,   /**< the whole box */
+    GPV_ERODE_SHAPE_CROSS = 1,  /**< its middle row and middle column */
+    GPV_ERODE_SHAPE_ELLIPSE = 2 /**< the ellipse inscribed in it; of height 1: its centre alone */
 };
 
 /** What pixels outside the image count as. */
-typedef uint32_t gpv_morph_border;
+typedef uint32_t gpv_erode_border;
 enum {
-    GPV_MORPH_BORDER_IGNORE = 0,    /**< nothing: only pixels inside take part */
-    GPV_MORPH_BORDER_BACKGROUND = 1 /**< 0: what touches the border erodes there */
+    GPV_ERODE_BORDER_IGNORE = 0,    /**< nothing: only pixels inside take part */
+    GPV_ERODE_BORDER_BACKGROUND = 1 /**< 0: what touches the border erodes there */
 };
 
 /** Which planes and channels are processed; the others are copied. */
-typedef uint32_t gpv_morph_planes;
+typedef uint32_t gpv_erode_planes;
 enum {
-    GPV_MORPH_PLANES_AUTO = 0, /**< grey, Y of YUV, every colour channel of RGB (not alpha) */
-    GPV_MORPH_PLANES_LUMA = 1, /**< grey and Y of YUV; RGB has no luma plane: as AUTO */
-    GPV_MORPH_PLANES_ALL = 2   /**< also U and V, with the same element on their own samples */
+    GPV_ERODE_PLANES_AUTO = 0, /**< grey, Y of YUV, every colour channel of RGB (not alpha) */
+    GPV_ERODE_PLANES_LUMA = 1, /**< grey and Y of YUV; RGB has no luma plane: as AUTO */
+    GPV_ERODE_PLANES_ALL = 2   /**< also U and V, with the same element on their own samples */
 };
 
 /** Parameters. Start from gpv_erode_params_init(). */
 typedef struct gpv_erode_params {
     uint32_t struct_size;          /**< sizeof(gpv_erode_params) */
-    gpv_morph_operation operation; /**< default GPV_MORPH_ERODE */
-    gpv_morph_shape shape;         /**< default GPV_MORPH_RECT */
-    int32_t radius_x;              /**< pixels, 0..255, default 1 */
-    int32_t radius_y;              /**< pixels, 0..255, -1 = radius_x; default -1 */
+    gpv_erode_operation operation; /**< default GPV_ERODE_OPERATION_ERODE */
+    gpv_erode_shape shape;         /**< default GPV_ERODE_SHAPE_RECT */
+    int32_t radius;                /**< pixels, 0..255, default 1 */
+    int32_t radius_y;              /**< pixels, 0..255, -1 = radius; default -1 */
     int32_t iterations; /**< how often each erosion and dilation repeats, 1..255, default 1 */
     int32_t threshold;  /**< 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0 */
-    gpv_morph_border border; /**< default GPV_MORPH_BORDER_IGNORE */
-    gpv_morph_planes planes; /**< grey morphology only; default GPV_MORPH_PLANES_AUTO */
+    gpv_erode_border border; /**< default GPV_ERODE_BORDER_IGNORE */
+    gpv_erode_planes planes; /**< grey morphology only; default GPV_ERODE_PLANES_AUTO */
     uint32_t reserved;       /**< must be 0 */
 } gpv_erode_params;
 

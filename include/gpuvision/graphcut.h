@@ -10,7 +10,10 @@
  * to the sink. A cut gives each pixel to one of the two; its capacity is the
  * sum over the arcs that lead from a pixel of the source, or the source
  * itself, to one of the sink, or the sink. By the theorem of Ford and
- * Fulkerson (1956) the least capacity of a cut is the greatest flow.
+ * Fulkerson (1956) the capacity of a minimum cut is the maximum flow.
+ *
+ * gpuvision/segment.h makes such graphs of pictures; that is what the GStreamer
+ * element gpugraphcut runs.
  *
  * Sources: Goldberg and Tarjan (1988) for preflows and heights; Cherkassky and
  * Goldberg (1997) for global relabelling; Goldberg, Hed, Kaplan, Tarjan and
@@ -34,17 +37,17 @@ typedef struct gpv_graphcut_params {
     uint32_t struct_size; /**< sizeof(gpv_graphcut_params) */
     uint32_t certificate; /**< 1: a run adds up the capacity of its cut from what it was given, as
                                the proof that the cut is minimal; 0 or 1; default 0 */
-    int32_t time_limit;   /**< microseconds after which a run settles for the cut that it has by
-                               then, which may be far from the least; it ends some time later,
-                               after the step that it is at and one more search. On CUDA they
-                               begin with the kernel; >= 0, 0 = none; default 0 */
+    int32_t max_time_us;  /**< microseconds after which a run settles for the cut that it has by
+                              then, which may be far from the minimum; it ends some time later,
+                              after the step that it is at and one more search. On CUDA they
+                              begin with the kernel; >= 0, 0 = none; default 0 */
     uint32_t reserved;    /**< must be 0 */
 } gpv_graphcut_params;
 
 /** What a run has found. */
 typedef struct gpv_graphcut_result {
     uint32_t struct_size; /**< sizeof(gpv_graphcut_result) */
-    uint32_t optimal;     /**< 1: no cut has less capacity; 0: time_limit came before that */
+    uint32_t optimal;     /**< 1: no cut has less capacity; 0: max_time_us came before that */
     int64_t flow;         /**< from the source to the sink: no cut has less capacity. If optimal, it
                                is the capacity of the cut in mask */
     int64_t cut;       /**< with params->certificate the capacity of the cut in mask, which equals

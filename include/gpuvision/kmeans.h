@@ -21,50 +21,51 @@ GPV_BEGIN
 /** Owned by the caller; belongs to its context's thread (one thread at a time). */
 typedef struct gpv_kmeans gpv_kmeans;
 
-#define GPV_KMEANS_MAX_CLUSTERS 256 /**< most clusters */
+#define GPV_KMEANS_MAX_CLUSTERS 256 /**< largest number of clusters */
 
 /** How far a colour is from a centroid. */
 typedef uint32_t gpv_kmeans_metric;
 enum {
-    GPV_KMEANS_L2 = 0, /**< squared Euclidean distance */
-    GPV_KMEANS_L1 = 1  /**< Manhattan distance. The centroid stays the mean, which is not what has
-                            the least cost in this metric: it need not fall in every iteration */
+    GPV_KMEANS_METRIC_L2 = 0, /**< squared Euclidean distance */
+    GPV_KMEANS_METRIC_L1 = 1  /**< Manhattan distance. The centroid stays the mean, which does not
+                                   minimize this cost: it need not fall in every iteration */
 };
 
-/** Where the first run starts from. */
-typedef uint32_t gpv_kmeans_start;
+/** The centroids that the first run starts from. */
+typedef uint32_t gpv_kmeans_init_method;
 enum {
-    GPV_KMEANS_PLUSPLUS = 0, /**< colours drawn by their squared distance to those drawn before */
-    GPV_KMEANS_RANDOM = 1,   /**< different colours, drawn by how often they occur */
-    GPV_KMEANS_GRID = 2,     /**< the colours of pixels spread evenly over the image */
-    GPV_KMEANS_GIVEN = 3     /**< what gpv_kmeans_set_centroids() was given */
+    GPV_KMEANS_INIT_PLUSPLUS = 0, /**< colours drawn by squared distance to those drawn before */
+    GPV_KMEANS_INIT_RANDOM = 1,   /**< different colours, drawn by how often they occur */
+    GPV_KMEANS_INIT_GRID = 2,     /**< the colours of pixels spread evenly over the image */
+    GPV_KMEANS_INIT_GIVEN = 3     /**< those of gpv_kmeans_set_centroids() */
 };
 
 /** The space whose distances count. */
-typedef uint32_t gpv_kmeans_space;
+typedef uint32_t gpv_kmeans_color_space;
 enum {
-    GPV_KMEANS_RGB = 0, /**< R, G, B, 0..255 */
-    GPV_KMEANS_LAB = 1  /**< CIE L*a*b* of sRGB (D65), as bytes: 2.55 L*, a* + 128, b* + 128 */
+    GPV_KMEANS_COLOR_SPACE_RGB = 0, /**< R, G, B, 0..255 */
+    GPV_KMEANS_COLOR_SPACE_LAB = 1  /**< CIE L*a*b* of sRGB (D65), as bytes: 2.55 L*, a* + 128,
+                                         b* + 128 */
 };
 
 /** Parameters. Start from gpv_kmeans_params_init(). */
 typedef struct gpv_kmeans_params {
-    uint32_t struct_size;     /**< sizeof(gpv_kmeans_params) */
-    int32_t clusters;         /**< 2..256; 0 = chosen automatically; default 8 */
-    int32_t max_clusters;     /**< 2..256, most that are chosen automatically; default 16 */
-    int32_t max_iterations;   /**< updates of the centroids, 0..10000; default 20 */
-    float tolerance;          /**< the iteration ends when no centroid has moved further, in grey
-                                   levels; 0 = when labels repeat; below 0 = all iterations are
-                                   run; -1e6..1e6; default 0.5 */
-    gpv_kmeans_metric metric; /**< default GPV_KMEANS_L2 */
-    gpv_kmeans_start start;   /**< GIVEN: not with clusters 0; default GPV_KMEANS_PLUSPLUS */
-    gpv_kmeans_space space;   /**< default GPV_KMEANS_RGB */
-    uint64_t seed;            /**< of PLUSPLUS and RANDOM; default 0 */
-    uint32_t warm_start;      /**< 1 = a run starts from the centroids of the one before, if that
-                                   had the same clusters (and max_clusters, where that is read) and
-                                   space, and found more than one cluster. Numbers of clusters are
-                                   kept, and so is their number. 0 or 1; default 0 */
-    uint32_t reserved;        /**< must be 0 */
+    uint32_t struct_size;        /**< sizeof(gpv_kmeans_params) */
+    int32_t clusters;            /**< 2..256; 0 = chosen automatically; default 8 */
+    int32_t max_clusters;        /**< 2..256, limit of the automatic choice; default 16 */
+    int32_t max_iterations;      /**< updates of the centroids, 0..10000; default 20 */
+    float tolerance;             /**< the iteration ends when no centroid has moved further, in grey
+                                      levels; 0 = when labels repeat; below 0 = all iterations are
+                                      run; -1e6..1e6; default 0.5 */
+    gpv_kmeans_metric metric;    /**< default GPV_KMEANS_METRIC_L2 */
+    gpv_kmeans_init_method init; /**< GIVEN: not with clusters 0; default PLUSPLUS */
+    gpv_kmeans_color_space color_space; /**< default GPV_KMEANS_COLOR_SPACE_RGB */
+    uint64_t seed;                      /**< of PLUSPLUS and RANDOM; default 0 */
+    uint32_t warm_start; /**< 1 = a run starts from the centroids of the one before, if that
+                              had the same clusters (and max_clusters, where that is read) and
+                              space, and found more than one cluster. Numbers of clusters are
+                              kept, and so is their number. 0 or 1; default 0 */
+    uint32_t reserved;   /**< must be 0 */
 } gpv_kmeans_params;
 
 /** What a run has found. */
@@ -96,7 +97,7 @@ GPV_API void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size);
  * @return 0xRRGGBB
  * Reentrant.
  */
-GPV_API uint32_t gpv_kmeans_color(gpv_kmeans_space space, const float *centroid);
+GPV_API uint32_t gpv_kmeans_color(gpv_kmeans_color_space space, const float *centroid);
 
 /**
  * Creates an operator.
@@ -120,16 +121,16 @@ GPV_API void gpv_kmeans_destroy(gpv_kmeans **op);
 
 /**
  * Changes the parameters of the runs that follow. On failure the old ones stay. CUDA backend: the
- * first with GPV_KMEANS_LAB allocates and waits, also in gpv_kmeans_create(), which must not happen
- * while a stream is being captured.
+ * first with GPV_KMEANS_COLOR_SPACE_LAB allocates and waits, also in gpv_kmeans_create(), which
+ * must not happen while a stream is being captured.
  * @return as gpv_kmeans_create()
  */
 GPV_API GPV_NODISCARD gpv_status gpv_kmeans_set_params(gpv_kmeans *op,
                                                        const gpv_kmeans_params *params);
 
 /**
- * The centroids that runs with GPV_KMEANS_GIVEN start from, but for those that go on from the run
- * before (params->warm_start).
+ * The centroids that runs with GPV_KMEANS_INIT_GIVEN start from, but for those that go on from the
+ * run before (params->warm_start).
  *
  * @param centroids  3 * count numbers in 0..255, three for each cluster, in the space of the
  *                   parameters; copied

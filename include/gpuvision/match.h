@@ -123,8 +123,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_prepare(gpv_match *op, int32_t query_
  *
  * The outputs overlap neither the inputs nor each other.
  *
- * @param query        descriptors of GPV_SIFT_U8, GPV_SIFT_LENGTH bytes each, without gaps;
- *                     data is a multiple of 4. Not looked at if query_count is 0
+ * @param query        descriptors of GPV_SIFT_DESCRIPTOR_TYPE_U8, GPV_SIFT_DESCRIPTOR_LENGTH bytes
+ * each, without gaps; data is a multiple of 4. Not looked at if query_count is 0
  * @param query_count  0..GPV_MATCH_MAX_DESCRIPTORS, at most as many as there are in query
  * @param found        a gpv_sift_result, in the memory in which the backend computes, whose count
  * is taken for query_count if it is less, or 0 if it is negative: so descriptors of gpv_sift_run()

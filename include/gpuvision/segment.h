@@ -6,14 +6,15 @@
  * @file
  * Foreground and background of a picture, by an exact minimum cut.
  *
- * Of all masks the one with the least energy E = lambda R + B. R says how much
+ * Of all masks the one of minimum energy E = lambda R + B. R says how much
  * likelier the colours of pixels are on the other side, B how long the border
  * between the sides is, where an edge of the picture makes it shorter. What is
  * known of some pixels, the seeds, is kept to, and colours are learned from it.
- * docs/algorithms/segment.md defines it.
+ * docs/algorithms/segment.md defines it. The GStreamer element gpugraphcut runs
+ * gpv_segment; gpv_graphcut cuts graphs that the caller makes.
  *
  * Sources: Boykov and Jolly (2001) for the energy, Rother, Kolmogorov and Blake
- * (2004) for mixtures of Gaussians and for rounds; gpuvision/graphcut.h for the
+ * (2004) for mixtures of Gaussians and for iterations; gpuvision/graphcut.h for the
  * cut.
  */
 
@@ -24,53 +25,53 @@ GPV_BEGIN
 /** What is learned of the colours of either side. */
 typedef uint32_t gpv_segment_model;
 enum {
-    GPV_SEGMENT_GMM = 0,       /**< a mixture of five Gaussians with full covariance */
-    GPV_SEGMENT_HISTOGRAM = 1, /**< how frequent each of 16^3 colours is, smoothed */
-    GPV_SEGMENT_MEANS = 2      /**< one mean colour */
+    GPV_SEGMENT_MODEL_GMM = 0,       /**< a mixture of five Gaussians with full covariance */
+    GPV_SEGMENT_MODEL_HISTOGRAM = 1, /**< how frequent each of 16^3 colours is, smoothed */
+    GPV_SEGMENT_MODEL_MEANS = 2      /**< one mean colour */
 };
 
-/** When a run learns colours. */
-typedef uint32_t gpv_segment_fit;
+/** What a run does with the colours that the run before it has learned. */
+typedef uint32_t gpv_segment_warm_start;
 enum {
-    GPV_SEGMENT_FIT_ALWAYS = 0, /**< each run learns from its own seeds */
-    GPV_SEGMENT_FIT_ADAPT = 1,  /**< a run begins with what the one before has learned, if there is
-                                     one, and ends by learning from its own cut: for video */
-    GPV_SEGMENT_FIT_ONCE = 2    /**< a run uses what the one before has learned, if there is one,
-                                     and learns nothing; then it has one round */
+    GPV_SEGMENT_WARM_START_NONE = 0,  /**< nothing: each run learns from its own seeds */
+    GPV_SEGMENT_WARM_START_ADAPT = 1, /**< starts from them, if there are any, and at the end
+                                           learns from its own cut: for video */
+    GPV_SEGMENT_WARM_START_REUSE = 2  /**< uses them, if there are any, and learns nothing; then
+                                           it has one iteration */
 };
 
-/** What is painted into dst. */
-typedef uint32_t gpv_segment_paint;
+/** What dst of gpv_segment_run() receives. */
+typedef uint32_t gpv_segment_output;
 enum {
-    GPV_SEGMENT_OVERLAY = 0, /**< the picture, its background grey and half as bright; format of
-                                  src */
-    GPV_SEGMENT_CUTOUT = 1   /**< the picture with the mask as alpha; RGBA8 or BGRA8 */
+    GPV_SEGMENT_OUTPUT_OVERLAY = 0, /**< the picture, its background grey and half as bright;
+                                         format of src */
+    GPV_SEGMENT_OUTPUT_CUTOUT = 1   /**< the picture with the mask as alpha; RGBA8 or BGRA8 */
 };
 
-#define GPV_SEGMENT_UNIT 1000       /**< capacity between two pixels of one colour */
-#define GPV_SEGMENT_MAX_ROUNDS 100  /**< largest rounds */
-#define GPV_SEGMENT_MAX_WEIGHT 1e6f /**< largest lambda and sigma */
+#define GPV_SEGMENT_UNIT 1000          /**< capacity between two pixels of one colour */
+#define GPV_SEGMENT_MAX_ITERATIONS 100 /**< largest number of iterations */
+#define GPV_SEGMENT_MAX_WEIGHT 1e6f    /**< largest lambda and sigma */
 
 /** Owned by the caller; belongs to its context's thread (one thread at a time). */
 typedef struct gpv_segment gpv_segment;
 
 /** Parameters. Start from gpv_segment_params_init(). */
 typedef struct gpv_segment_params {
-    uint32_t struct_size;    /**< sizeof(gpv_segment_params) */
-    gpv_segment_model model; /**< GPV_SEGMENT_*; default GPV_SEGMENT_GMM */
-    gpv_segment_fit fit;     /**< GPV_SEGMENT_FIT_*; default GPV_SEGMENT_FIT_ALWAYS */
-    int32_t connectivity;    /**< 4 or 8 neighbours; default 4 */
-    int32_t rounds; /**< of learning colours and cutting, each from the cut of the one before;
-                         1..GPV_SEGMENT_MAX_ROUNDS; default 1 */
-    float lambda;   /**< weight of R, in lengths of border for each unit of log-likelihood (nat);
-                         0..GPV_SEGMENT_MAX_WEIGHT; 0: borders and seeds decide alone; default
-                         0.02 */
-    float sigma;    /**< Euclidean distance, in R, G and B of 0..255, of the colours of two
-                         neighbours where the border between them is shorter by a factor of sqrt(e);
-                         0..GPV_SEGMENT_MAX_WEIGHT; 0 = root mean square of the picture; default 0 */
-    gpv_segment_paint paint; /**< GPV_SEGMENT_*; default GPV_SEGMENT_OVERLAY */
-    uint32_t certificate;    /**< as in gpv_graphcut_params */
-    int32_t time_limit;      /**< of each cut, as in gpv_graphcut_params */
+    uint32_t struct_size;              /**< sizeof(gpv_segment_params) */
+    gpv_segment_model model;           /**< default GPV_SEGMENT_MODEL_GMM */
+    gpv_segment_warm_start warm_start; /**< default GPV_SEGMENT_WARM_START_NONE */
+    int32_t connectivity;              /**< 4 or 8 neighbours; default 4 */
+    int32_t iterations; /**< of learning colours and cutting, each from the cut of the one before;
+                         1..GPV_SEGMENT_MAX_ITERATIONS; default 1 */
+    float lambda; /**< weight of R, in lengths of border for each unit of log-likelihood (nat);
+                       0..GPV_SEGMENT_MAX_WEIGHT; 0: borders and seeds decide alone; default
+                       0.02 */
+    float sigma;  /**< Euclidean distance, in R, G and B of 0..255, of the colours of two
+                       neighbours where the border between them is shorter by a factor of sqrt(e);
+                       0..GPV_SEGMENT_MAX_WEIGHT; 0 = root mean square of the picture; default 0 */
+    gpv_segment_output output; /**< default GPV_SEGMENT_OUTPUT_OVERLAY */
+    uint32_t certificate;      /**< as in gpv_graphcut_params */
+    int32_t max_time_us;       /**< of each cut, as in gpv_graphcut_params */
 } gpv_segment_params;
 
 /** Writes every default; see gpv_segment_params. Reentrant. */
@@ -138,7 +139,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * lambda is below 0.0005, which rounds to nothing: then all is foreground.
  *
  * The result is the same on every backend, to the bit, but for a cut that
- * time_limit has ended.
+ * max_time_us has ended.
  *
  * CPU backend: finished on return. CUDA backend: with all images on the
  * device, the work is enqueued on stream; after the first run of its kind, or
@@ -164,7 +165,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * @param rect    what lies outside is background; within src, not empty; may be NULL
  * @param mask    GRAY8, NV12 or I420, same size and memory: receives 255 in the foreground, 0 in
  *                the background; chroma 128; may be NULL
- * @param dst     receives what params->paint says; same size and memory; may be src itself, with
+ * @param dst     receives what params->output says; same size and memory; may be src itself, with
  *                the same format, data and stride; may be NULL
  * @param result  receives a gpv_graphcut_result of the last cut, in the memory in which the backend
  *                computes (CUDA backend: CUDA memory). Its capacities are those of links and

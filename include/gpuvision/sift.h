@@ -21,22 +21,23 @@ GPV_BEGIN
 /** Owned by the caller; belongs to its context's thread (one thread at a time). */
 typedef struct gpv_sift gpv_sift;
 
-#define GPV_SIFT_LENGTH 128 /**< numbers in a descriptor: 4 x 4 cells of 8 directions */
-#define GPV_SIFT_MAX_DESCRIBED (1 << 20) /**< keypoints that are described at once, at most */
+#define GPV_SIFT_DESCRIPTOR_LENGTH 128 /**< numbers in a descriptor: 4 x 4 cells, 8 directions */
+#define GPV_SIFT_MAX_DESCRIPTORS (1 << 20) /**< of one call of gpv_sift_describe() */
 
 /** What a number of a descriptor is. */
-typedef uint32_t gpv_sift_type;
+typedef uint32_t gpv_sift_descriptor_type;
 enum {
-    GPV_SIFT_U8 = 0, /**< uint8: 512 times that of GPV_SIFT_F32, rounded, at most 255 */
-    GPV_SIFT_F32 = 1 /**< float: a descriptor has length 1, or 0 where there is no gradient */
+    GPV_SIFT_DESCRIPTOR_TYPE_U8 = 0, /**< uint8: 512 times that of F32, rounded, at most 255 */
+    GPV_SIFT_DESCRIPTOR_TYPE_F32 = 1 /**< float: a descriptor has length 1, or 0 where there is
+                                          no gradient */
 };
 
 /** How gpv_sift_draw() marks a keypoint. */
-typedef uint32_t gpv_sift_style;
+typedef uint32_t gpv_sift_draw_style;
 enum {
-    GPV_SIFT_POINTS = 0, /**< a cross of 5 x 5 pixels */
-    GPV_SIFT_RICH = 1 /**< a circle whose radius is the scale, with the orientation as a line from
-                           its middle */
+    GPV_SIFT_DRAW_STYLE_POINTS = 0, /**< a cross of 5 x 5 pixels */
+    GPV_SIFT_DRAW_STYLE_RICH = 1    /**< a circle whose radius is the scale, with the orientation
+                                         as a line from its centre */
 };
 
 /** Parameters. Start from gpv_sift_params_init(). */
@@ -57,10 +58,10 @@ typedef struct gpv_sift_params {
     uint32_t upsample;        /**< 1 = the first octave has twice the size of the picture, which
                                    finds smaller features; 0 or 1; default 1 */
     uint32_t upright;         /**< 1 = every orientation is 0; 0 or 1; default 0 */
-    uint32_t root;            /**< 1 = RootSIFT: the square roots of a descriptor whose sum is 1;
-                                   0 or 1; default 0 */
-    gpv_sift_type type;       /**< of descriptors; default GPV_SIFT_U8 */
-    uint32_t reserved;        /**< must be 0 */
+    uint32_t root_sift;       /**< 1 = RootSIFT: the square roots of a descriptor whose sum is 1;
+                              0 or 1; default 0 */
+    gpv_sift_descriptor_type descriptor_type; /**< default GPV_SIFT_DESCRIPTOR_TYPE_U8 */
+    uint32_t reserved;                        /**< must be 0 */
 } gpv_sift_params;
 
 /** A keypoint. Coordinates count in pixels of the picture, from the centre of its first pixel. */
@@ -125,7 +126,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sif
  *
  * @param src        format, memory, device, width and height are read; data and stride are not
  * @param mask       likewise; NULL = runs without it
- * @param keypoints  0..GPV_SIFT_MAX_DESCRIBED: that runs will ask for in host memory, with
+ * @param keypoints  0..GPV_SIFT_MAX_DESCRIPTORS: that runs will ask for in host memory, with
  *                   descriptors, or that will be described, whatever their memory
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,
  *         GPV_ERR_DEVICE, GPV_ERR_DEVICE_LOST
@@ -169,10 +170,10 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image 
  *                     or CUDA memory with the CUDA backend; may be NULL
  * @param keypoint_stride  bytes from one record to the next, a multiple of 4, at least
  *                     sizeof(gpv_keypoint), up to 4096; 0 = sizeof(gpv_keypoint)
- * @param descriptors  receives GPV_SIFT_LENGTH numbers for each keypoint, as params->type says,
- *                     without gaps. data is a multiple of 4, with room for as many as keypoints
- *                     has, or for params->max_features if that is less and not 0. Same memory as
- *                     keypoints; may be NULL: none are made
+ * @param descriptors  receives GPV_SIFT_DESCRIPTOR_LENGTH numbers for each keypoint, as
+ * params->descriptor_type says, without gaps. data is a multiple of 4, with room for as many as
+ * keypoints has, or for params->max_features if that is less and not 0. Same memory as keypoints;
+ * may be NULL: none are made
  * @param result       receives a gpv_sift_result, in the memory in which the backend computes (CUDA
  *                     backend: CUDA memory). data is a multiple of 4; may be NULL
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format or
@@ -199,9 +200,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, c
  * @param keypoints    gpv_keypoint records, count of them; with count 0 nothing is looked at here,
  *                     in keypoint_stride and in descriptors, and both may be NULL
  * @param keypoint_stride  as in gpv_sift_run()
- * @param count        0..GPV_SIFT_MAX_DESCRIBED, at most as many as there are in keypoints
- * @param descriptors  receives GPV_SIFT_LENGTH numbers for each keypoint, without gaps, as
- *                     params->type says. data is a multiple of 4. Same memory as keypoints
+ * @param count        0..GPV_SIFT_MAX_DESCRIPTORS, at most as many as there are in keypoints
+ * @param descriptors  receives GPV_SIFT_DESCRIPTOR_LENGTH numbers for each keypoint, without gaps,
+ * as params->descriptor_type says. data is a multiple of 4. Same memory as keypoints
  * @return as gpv_sift_run()
  */
 GPV_API GPV_NODISCARD gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream,
@@ -237,13 +238,13 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stre
  *
  * @param dst    GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size; overlaps
  *               no output of the run
- * @param style  a gpv_sift_style
+ * @param style  a gpv_sift_draw_style
  * @param color  0xRRGGBB
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format, memory or capture):
  * nothing has been written; GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream,
-                                               const gpv_image *dst, gpv_sift_style style,
+                                               const gpv_image *dst, gpv_sift_draw_style style,
                                                uint32_t color);
 
 /**

@@ -104,7 +104,7 @@ enum {
     GPV_COLOR_RANGE_FULL = 2     /**< all values: of 8 bits 0..255 */
 };
 
-#define GPV_MAX_PLANES 8         /**< planes of the format with the most */
+#define GPV_MAX_PLANES 8         /**< maximum number of planes of a format */
 #define GPV_MAX_SIDE 32767       /**< largest width and height, pixels */
 #define GPV_MAX_PIXELS (1 << 30) /**< largest width * height */
 

@@ -22,8 +22,8 @@ constexpr std::size_t first_params_size = sizeof(gpv_ccl_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_ccl_result);
 constexpr std::uint32_t max_record_stride = 4096;
 
-static_assert(static_cast<gpv_ccl_mode>(CclMode::equal_value) == GPV_CCL_EQUAL_VALUE);
-static_assert(static_cast<gpv_ccl_output>(CclOutput::colors) == GPV_CCL_COLORS);
+static_assert(static_cast<gpv_ccl_mode>(CclMode::equal_value) == GPV_CCL_MODE_EQUAL_VALUE);
+static_assert(static_cast<gpv_ccl_output>(CclOutput::colors) == GPV_CCL_OUTPUT_COLORS);
 static_assert(sizeof(CclComponent) == sizeof(gpv_ccl_component) &&
               offsetof(CclComponent, sum_y) == offsetof(gpv_ccl_component, sum_y) &&
               alignof(CclComponent) == 8);
@@ -40,8 +40,8 @@ gpv_ccl_params default_params() {
 CclParams read_params(const gpv_ccl_params *in) {
     gpv_ccl_params params = default_params();
     read_struct(in, first_params_size, "params", params);
-    require_range("params->mode", params.mode, gpv_ccl_mode{GPV_CCL_BINARY},
-                  gpv_ccl_mode{GPV_CCL_EQUAL_VALUE});
+    require_range("params->mode", params.mode, gpv_ccl_mode{GPV_CCL_MODE_BINARY},
+                  gpv_ccl_mode{GPV_CCL_MODE_EQUAL_VALUE});
     if (params.connectivity != 4 && params.connectivity != 8)
         throw Error(Status::invalid_argument, "params->connectivity is " +
                                                   std::to_string(params.connectivity) +
@@ -51,8 +51,8 @@ CclParams read_params(const gpv_ccl_params *in) {
     require_range("params->invert", params.invert, 0u, 1u);
     require_range("params->min_area", params.min_area, 0, static_cast<int>(max_pixels));
     require_range("params->max_area", params.max_area, 0, static_cast<int>(max_pixels));
-    require_range("params->output", params.output, gpv_ccl_output{GPV_CCL_LABELS},
-                  gpv_ccl_output{GPV_CCL_COLORS});
+    require_range("params->output", params.output, gpv_ccl_output{GPV_CCL_OUTPUT_LABELS},
+                  gpv_ccl_output{GPV_CCL_OUTPUT_COLORS});
     require_range("params->reserved", params.reserved, 0u, 0u);
 
     CclParams result;
@@ -81,11 +81,12 @@ bool is_output(Format format, CclOutput output) {
 const char *formats_of(CclOutput output) {
     switch (output) {
     case CclOutput::labels:
-        return "GPV_CCL_LABELS are LABEL32, GRAY16 or P016";
+        return "GPV_CCL_OUTPUT_LABELS are LABEL32, GRAY16 or P016";
     case CclOutput::mask:
-        return "GPV_CCL_MASK is GRAY8, NV12 or I420";
+        return "GPV_CCL_OUTPUT_MASK is GRAY8, NV12 or I420";
     default:
-        return "GPV_CCL_COLORS are GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420";
+        return "GPV_CCL_OUTPUT_COLORS are GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or "
+               "I420";
     }
 }
 
@@ -112,50 +113,46 @@ CclRecords read_records(const gpv_ccl &op, const gpv_buffer *components, std::ui
     if (stride % alignof(CclComponent))
         throw Error(Status::invalid_argument,
                     "component_stride is " + std::to_string(stride) + ", must be a multiple of 8");
-    const Block block =
+    const BufferView view =
         read_buffer(components, "components", sizeof(gpv_ccl_component), alignof(CclComponent));
-    op.context->device().require_reach(block.memory, block.device, "components");
+    op.context->device().require_accessible(view.memory, view.device, "components");
     // The last record needs no padding behind it.
     const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_ccl_component));
-    return {block, stride, (block.size + spare) / stride};
+    return {view, stride, (view.size + spare) / stride};
 }
 
 std::int32_t *read_count(const gpv_ccl &op, const gpv_buffer *count) {
-    const Block block = read_buffer(count, "count", sizeof(std::int32_t), alignof(std::int32_t));
-    op.context->device().require_reach(block.memory, block.device, "count");
-    if (block.memory != op.context->device().memory())
+    const BufferView view =
+        read_buffer(count, "count", sizeof(std::int32_t), alignof(std::int32_t));
+    op.context->device().require_accessible(view.memory, view.device, "count");
+    if (view.memory != op.context->device().memory())
         throw Error(Status::invalid_argument,
                     "count->memory is GPV_MEMORY_HOST, but the backend is CUDA; gpv_ccl_wait() "
                     "gives the count to the host");
-    return reinterpret_cast<std::int32_t *>(block.data);
+    return reinterpret_cast<std::int32_t *>(view.data);
 }
 
 /// Nothing that a run writes may be anything else that it reads or writes.
 void require_disjoint(const CclRun &run) {
-    const auto meet = [](const char *a, const char *b) {
-        throw Error(Status::invalid_argument,
-                    std::string(a) + " overlaps " + b +
-                        "; they must share no byte between their first and last");
-    };
     if (run.dst && overlap(run.src, *run.dst))
-        meet("dst", "src");
+        throw_overlap("dst", "src");
     if (run.dst && planes_overlap(*run.dst))
         throw Error(Status::invalid_argument, "two planes of dst overlap");
-    const auto require_apart = [&](const Block &block, const char *name) {
-        if (overlap(run.src, block))
-            meet(name, "src");
-        if (run.dst && overlap(*run.dst, block))
-            meet(name, "dst");
+    const auto require_apart = [&](const BufferView &view, const char *name) {
+        if (overlap(run.src, view))
+            throw_overlap(name, "src");
+        if (run.dst && overlap(*run.dst, view))
+            throw_overlap(name, "dst");
     };
     if (run.components)
-        require_apart(run.components->block, "components");
+        require_apart(run.components->view, "components");
     if (!run.count)
         return;
-    const Block count{run.src.memory, run.src.device, reinterpret_cast<std::byte *>(run.count),
-                      sizeof *run.count};
+    const BufferView count{run.src.memory, run.src.device, reinterpret_cast<std::byte *>(run.count),
+                           sizeof *run.count};
     require_apart(count, "count");
-    if (run.components && overlap(run.components->block, count))
-        meet("count", "components");
+    if (run.components && overlap(run.components->view, count))
+        throw_overlap("count", "components");
 }
 
 /// What only the content of the image could show. A caller who wants the first few components has

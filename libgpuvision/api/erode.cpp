@@ -16,52 +16,54 @@ namespace {
 constexpr std::size_t first_params_size = sizeof(gpv_erode_params);
 constexpr int max_iterations = 255;
 
-static_assert(static_cast<gpv_morph_operation>(MorphOperation::blackhat) == GPV_MORPH_BLACKHAT);
-static_assert(static_cast<gpv_morph_shape>(MorphShape::ellipse) == GPV_MORPH_ELLIPSE);
-static_assert(static_cast<gpv_morph_border>(MorphBorder::background) ==
-              GPV_MORPH_BORDER_BACKGROUND);
-static_assert(static_cast<gpv_morph_planes>(MorphPlanes::all) == GPV_MORPH_PLANES_ALL);
+static_assert(static_cast<gpv_erode_operation>(ErodeOperation::blackhat) ==
+              GPV_ERODE_OPERATION_BLACKHAT);
+static_assert(static_cast<gpv_erode_shape>(ErodeShape::ellipse) == GPV_ERODE_SHAPE_ELLIPSE);
+static_assert(static_cast<gpv_erode_border>(ErodeBorder::background) ==
+              GPV_ERODE_BORDER_BACKGROUND);
+static_assert(static_cast<gpv_erode_planes>(ErodePlanes::all) == GPV_ERODE_PLANES_ALL);
 
 gpv_erode_params default_params() {
     gpv_erode_params params{};
     params.struct_size = sizeof params;
-    params.operation = GPV_MORPH_ERODE;
-    params.shape = GPV_MORPH_RECT;
-    params.radius_x = 1;
+    params.operation = GPV_ERODE_OPERATION_ERODE;
+    params.shape = GPV_ERODE_SHAPE_RECT;
+    params.radius = 1;
     params.radius_y = -1;
     params.iterations = 1;
     params.threshold = 0;
-    params.border = GPV_MORPH_BORDER_IGNORE;
-    params.planes = GPV_MORPH_PLANES_AUTO;
+    params.border = GPV_ERODE_BORDER_IGNORE;
+    params.planes = GPV_ERODE_PLANES_AUTO;
     return params;
 }
 
 ErodeParams read_params(const gpv_erode_params *in) {
     gpv_erode_params params = default_params();
     read_struct(in, first_params_size, "params", params);
-    require_range("params->operation", params.operation, gpv_morph_operation{GPV_MORPH_ERODE},
-                  gpv_morph_operation{GPV_MORPH_BLACKHAT});
-    require_range("params->shape", params.shape, gpv_morph_shape{GPV_MORPH_RECT},
-                  gpv_morph_shape{GPV_MORPH_ELLIPSE});
-    require_range("params->radius_x", params.radius_x, 0, max_erode_radius);
+    require_range("params->operation", params.operation,
+                  gpv_erode_operation{GPV_ERODE_OPERATION_ERODE},
+                  gpv_erode_operation{GPV_ERODE_OPERATION_BLACKHAT});
+    require_range("params->shape", params.shape, gpv_erode_shape{GPV_ERODE_SHAPE_RECT},
+                  gpv_erode_shape{GPV_ERODE_SHAPE_ELLIPSE});
+    require_range("params->radius", params.radius, 0, max_erode_radius);
     require_range("params->radius_y", params.radius_y, -1, max_erode_radius);
     require_range("params->iterations", params.iterations, 1, max_iterations);
     require_range("params->threshold", params.threshold, 0, max_luma16);
-    require_range("params->border", params.border, gpv_morph_border{GPV_MORPH_BORDER_IGNORE},
-                  gpv_morph_border{GPV_MORPH_BORDER_BACKGROUND});
-    require_range("params->planes", params.planes, gpv_morph_planes{GPV_MORPH_PLANES_AUTO},
-                  gpv_morph_planes{GPV_MORPH_PLANES_ALL});
+    require_range("params->border", params.border, gpv_erode_border{GPV_ERODE_BORDER_IGNORE},
+                  gpv_erode_border{GPV_ERODE_BORDER_BACKGROUND});
+    require_range("params->planes", params.planes, gpv_erode_planes{GPV_ERODE_PLANES_AUTO},
+                  gpv_erode_planes{GPV_ERODE_PLANES_ALL});
     require_range("params->reserved", params.reserved, 0u, 0u);
 
     ErodeParams result;
-    result.operation = static_cast<MorphOperation>(params.operation);
-    result.shape = static_cast<MorphShape>(params.shape);
-    result.radius_x = params.radius_x;
-    result.radius_y = params.radius_y < 0 ? params.radius_x : params.radius_y;
+    result.operation = static_cast<ErodeOperation>(params.operation);
+    result.shape = static_cast<ErodeShape>(params.shape);
+    result.radius = params.radius;
+    result.radius_y = params.radius_y < 0 ? params.radius : params.radius_y;
     result.iterations = params.iterations;
     result.threshold = params.threshold;
-    result.border = static_cast<MorphBorder>(params.border);
-    result.planes = static_cast<MorphPlanes>(params.planes);
+    result.border = static_cast<ErodeBorder>(params.border);
+    result.planes = static_cast<ErodePlanes>(params.planes);
     return result;
 }
 

@@ -33,9 +33,9 @@ GraphcutParams read_params(const gpv_graphcut_params *in) {
     gpv_graphcut_params params = default_params();
     read_struct(in, first_params_size, "params", params);
     require_range("params->certificate", params.certificate, 0u, 1u);
-    require_range("params->time_limit", params.time_limit, 0, std::numeric_limits<int>::max());
+    require_range("params->max_time_us", params.max_time_us, 0, std::numeric_limits<int>::max());
     require_range("params->reserved", params.reserved, 0u, 0u);
-    return {.certificate = params.certificate != 0, .time_limit = params.time_limit};
+    return {.certificate = params.certificate != 0, .max_time_us = params.max_time_us};
 }
 
 void require_format(const Image &image, const char *name, bool legal, const char *formats) {
@@ -49,11 +49,7 @@ void require_links(const gpv_graphcut &op, const Image &links) {
     require_format(links, "links",
                    links.format == Format::cap32x4 || links.format == Format::cap32x8,
                    "CAP32X4 or CAP32X8");
-    op.context->device().require_reach(links.memory, links.device, "links");
-}
-
-[[noreturn]] void meet(const char *a, const char *b) {
-    throw Error(Status::invalid_argument, std::string(a) + " overlaps " + b);
+    op.context->device().require_accessible(links.memory, links.device, "links");
 }
 
 /// Nothing that a run writes may be anything else that it reads or writes.
@@ -62,9 +58,9 @@ void require_disjoint(const GraphcutRun &run) {
         {run.terminals, "terminals"}, {run.links, "links"}, {run.mask, "mask"}};
     for (const auto &[image, name] : images) {
         if (&image != &run.mask && overlap(image, run.mask))
-            meet("mask", name);
-        if (run.result && overlap(image, block_of(run.result, image)))
-            meet("result", name);
+            throw_overlap("mask", name);
+        if (run.result && overlap(image, view_of(run.result, image)))
+            throw_overlap("result", name);
     }
 }
 
@@ -161,9 +157,9 @@ gpv_status gpv_graphcut_wait(gpv_graphcut *op, gpv_graphcut_result *result) {
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_graphcut_result_size, gpv::max_struct_size);
         op->core->wait();
-        gpv::GraphcutFound found{};
+        gpv::GraphcutResult found{};
         if (op->has_run)
-            found = op->core->found();
+            found = op->core->result();
         if (result)
             gpv::write_struct(result, result->struct_size,
                               std::bit_cast<gpv_graphcut_result>(found));

@@ -11,32 +11,32 @@
 
 namespace gpv {
 
-static_assert(sizeof(GraphcutFound) == sizeof(gpv_graphcut_result) &&
-              offsetof(GraphcutFound, refused) == offsetof(gpv_graphcut_result, refused) &&
-              alignof(GraphcutFound) == 8);
+static_assert(sizeof(GraphcutResult) == sizeof(gpv_graphcut_result) &&
+              offsetof(GraphcutResult, refused) == offsetof(gpv_graphcut_result, refused) &&
+              alignof(GraphcutResult) == 8);
 
 inline constexpr std::uint32_t first_graphcut_result_size = sizeof(gpv_graphcut_result);
 
 /// Where a run of an operator of the context is to leave what it has found. waiter: the function
 /// that gives it to the host, for the text.
-inline GraphcutFound *read_found(const Context &context, const gpv_buffer *result,
-                                 const char *waiter) {
-    const Block block =
-        read_buffer(result, "result", sizeof(GraphcutFound), alignof(GraphcutFound));
-    context.device().require_reach(block.memory, block.device, "result");
-    if (block.memory != context.device().memory())
+inline GraphcutResult *read_found(const Context &context, const gpv_buffer *result,
+                                  const char *waiter) {
+    const BufferView view =
+        read_buffer(result, "result", sizeof(GraphcutResult), alignof(GraphcutResult));
+    context.device().require_accessible(view.memory, view.device, "result");
+    if (view.memory != context.device().memory())
         throw Error(Status::invalid_argument,
                     std::string("result->memory is GPV_MEMORY_HOST, but the backend is CUDA; ") +
                         waiter + "() gives the result to the host");
-    return reinterpret_cast<GraphcutFound *>(block.data);
+    return reinterpret_cast<GraphcutResult *>(view.data);
 }
 
 /// The memory of a result of a run whose images are like that one.
-inline Block block_of(const GraphcutFound *result, const Image &like) {
+inline BufferView view_of(const GraphcutResult *result, const Image &like) {
     return {.memory = like.memory,
             .device = like.device,
-            .data = reinterpret_cast<std::byte *>(const_cast<GraphcutFound *>(result)),
-            .size = sizeof(GraphcutFound)};
+            .data = reinterpret_cast<std::byte *>(const_cast<GraphcutResult *>(result)),
+            .size = sizeof(GraphcutResult)};
 }
 
 } // namespace gpv

@@ -96,8 +96,8 @@ Image read_image(const gpv_image *image, const char *name, bool shape_only) {
     return result;
 }
 
-Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
-                  std::size_t alignment) {
+BufferView read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
+                       std::size_t alignment) {
     gpv_buffer view{};
     read_struct(buffer, first_buffer_size, name, view);
     require_memory(name, view.memory, view.device);
@@ -141,12 +141,12 @@ void require_picture(const Context &context, const Image &image, const char *nam
         throw Error(Status::unsupported, std::string(name) + "->format is " +
                                              format_info(image.format).name + ", but " + taker +
                                              " takes " + names_of(is_taken));
-    context.device().require_reach(image.memory, image.device, name);
+    context.device().require_accessible(image.memory, image.device, name);
 }
 
 void require_like(const Context &context, const Image &src, const Image &dst, const char *name,
                   const char *src_name) {
-    context.device().require_reach(dst.memory, dst.device, name);
+    context.device().require_accessible(dst.memory, dst.device, name);
     const std::string what = name;
     if (src.width != dst.width || src.height != dst.height)
         throw Error(Status::invalid_argument, what + " is " + std::to_string(dst.width) + "x" +
@@ -156,6 +156,12 @@ void require_like(const Context &context, const Image &src, const Image &dst, co
     if (src.memory != dst.memory)
         throw Error(Status::invalid_argument, what + "->memory differs from " + src_name +
                                                   "->memory; both must be in the same memory");
+}
+
+void throw_overlap(const char *a, const char *b) {
+    throw Error(Status::invalid_argument,
+                std::string(a) + " overlaps " + b +
+                    "; they must share no byte between their first and last");
 }
 
 } // namespace gpv

@@ -13,8 +13,8 @@ namespace gpv {
 Image read_image(const gpv_image *image, const char *name, bool shape_only = false);
 
 /// Likewise, of flat memory for at least one element.
-Block read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
-                  std::size_t alignment);
+BufferView read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
+                       std::size_t alignment);
 
 /// Whether images of the format are for the eye: GRAY8, GRAY16, RGB and the like, NV12 or I420.
 bool is_picture(Format format);
@@ -29,5 +29,8 @@ void require_picture(const Context &context, const Image &image, const char *nam
 /// Throws Error where dst lies in another memory than src, or has another size.
 void require_like(const Context &context, const Image &src, const Image &dst, const char *name,
                   const char *src_name = "src");
+
+/// Throws that a overlaps b.
+[[noreturn]] void throw_overlap(const char *a, const char *b);
 
 } // namespace gpv

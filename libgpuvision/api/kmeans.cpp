@@ -22,13 +22,14 @@ constexpr std::size_t first_params_size = sizeof(gpv_kmeans_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_kmeans_result);
 constexpr float max_tolerance = 1e6f;
 
-static_assert(static_cast<gpv_kmeans_metric>(KmeansMetric::l1) == GPV_KMEANS_L1);
-static_assert(static_cast<gpv_kmeans_start>(KmeansStart::given) == GPV_KMEANS_GIVEN);
-static_assert(static_cast<gpv_kmeans_space>(KmeansSpace::lab) == GPV_KMEANS_LAB);
+static_assert(static_cast<gpv_kmeans_metric>(KmeansMetric::l1) == GPV_KMEANS_METRIC_L1);
+static_assert(static_cast<gpv_kmeans_init_method>(KmeansInit::given) == GPV_KMEANS_INIT_GIVEN);
+static_assert(static_cast<gpv_kmeans_color_space>(KmeansColorSpace::lab) ==
+              GPV_KMEANS_COLOR_SPACE_LAB);
 static_assert(max_kmeans_clusters == GPV_KMEANS_MAX_CLUSTERS);
-static_assert(sizeof(KmeansFound) == sizeof(gpv_kmeans_result) &&
-              offsetof(KmeansFound, empty) == offsetof(gpv_kmeans_result, empty) &&
-              offsetof(KmeansFound, inertia) == offsetof(gpv_kmeans_result, inertia));
+static_assert(sizeof(KmeansResult) == sizeof(gpv_kmeans_result) &&
+              offsetof(KmeansResult, empty) == offsetof(gpv_kmeans_result, empty) &&
+              offsetof(KmeansResult, inertia) == offsetof(gpv_kmeans_result, inertia));
 
 gpv_kmeans_params default_params() {
     gpv_kmeans_params params{};
@@ -50,18 +51,20 @@ KmeansParams read_params(const gpv_kmeans_params *in) {
     require_range("params->max_clusters", params.max_clusters, 2, max_kmeans_clusters);
     require_range("params->max_iterations", params.max_iterations, 0, max_kmeans_iterations);
     require_range("params->tolerance", params.tolerance, -max_tolerance, max_tolerance);
-    require_range("params->metric", params.metric, gpv_kmeans_metric{GPV_KMEANS_L2},
-                  gpv_kmeans_metric{GPV_KMEANS_L1});
-    require_range("params->start", params.start, gpv_kmeans_start{GPV_KMEANS_PLUSPLUS},
-                  gpv_kmeans_start{GPV_KMEANS_GIVEN});
-    require_range("params->space", params.space, gpv_kmeans_space{GPV_KMEANS_RGB},
-                  gpv_kmeans_space{GPV_KMEANS_LAB});
+    require_range("params->metric", params.metric, gpv_kmeans_metric{GPV_KMEANS_METRIC_L2},
+                  gpv_kmeans_metric{GPV_KMEANS_METRIC_L1});
+    require_range("params->init", params.init, gpv_kmeans_init_method{GPV_KMEANS_INIT_PLUSPLUS},
+                  gpv_kmeans_init_method{GPV_KMEANS_INIT_GIVEN});
+    require_range("params->color_space", params.color_space,
+                  gpv_kmeans_color_space{GPV_KMEANS_COLOR_SPACE_RGB},
+                  gpv_kmeans_color_space{GPV_KMEANS_COLOR_SPACE_LAB});
     require_range("params->warm_start", params.warm_start, 0u, 1u);
     require_range("params->reserved", params.reserved, 0u, 0u);
-    if (params.start == GPV_KMEANS_GIVEN && params.clusters == 0)
-        throw Error(Status::invalid_argument,
-                    "params->start is GPV_KMEANS_GIVEN, but params->clusters is 0; their number "
-                    "has to be given too");
+    if (params.init == GPV_KMEANS_INIT_GIVEN && params.clusters == 0)
+        throw Error(
+            Status::invalid_argument,
+            "params->init is GPV_KMEANS_INIT_GIVEN, but params->clusters is 0; their number "
+            "has to be given too");
 
     KmeansParams result;
     result.clusters = params.clusters;
@@ -69,8 +72,8 @@ KmeansParams read_params(const gpv_kmeans_params *in) {
     result.max_iterations = params.max_iterations;
     result.tolerance = params.tolerance;
     result.metric = static_cast<KmeansMetric>(params.metric);
-    result.start = static_cast<KmeansStart>(params.start);
-    result.space = static_cast<KmeansSpace>(params.space);
+    result.init = static_cast<KmeansInit>(params.init);
+    result.color_space = static_cast<KmeansColorSpace>(params.color_space);
     result.seed = params.seed;
     result.warm_start = params.warm_start != 0;
     return result;
@@ -88,9 +91,9 @@ std::vector<Centroid> read_centroids(const float *centroids, std::int32_t count)
 }
 
 void require_given(const gpv_kmeans &op) {
-    if (op.params.start == KmeansStart::given && op.given != op.params.clusters)
+    if (op.params.init == KmeansInit::given && op.given != op.params.clusters)
         throw Error(Status::invalid_argument,
-                    "params->start is GPV_KMEANS_GIVEN and params->clusters is " +
+                    "params->init is GPV_KMEANS_INIT_GIVEN and params->clusters is " +
                         std::to_string(op.params.clusters) +
                         ", but gpv_kmeans_set_centroids() has been given " +
                         std::to_string(op.given));
@@ -123,46 +126,41 @@ void require_recolored(const gpv_kmeans &op, const Image &src, const Image &dst)
     require_like(*op.context, src, dst, "dst");
 }
 
-Block read_output(const gpv_kmeans &op, const gpv_buffer *buffer, const char *name,
-                  std::size_t bytes, std::size_t alignment) {
-    const Block block = read_buffer(buffer, name, bytes, alignment);
-    op.context->device().require_reach(block.memory, block.device, name);
-    return block;
+BufferView read_output(const gpv_kmeans &op, const gpv_buffer *buffer, const char *name,
+                       std::size_t bytes, std::size_t alignment) {
+    const BufferView view = read_buffer(buffer, name, bytes, alignment);
+    op.context->device().require_accessible(view.memory, view.device, name);
+    return view;
 }
 
 /// Nothing that a run writes may be anything else that it reads or writes.
 void require_disjoint(const KmeansRun &run) {
-    const auto meet = [](const char *a, const char *b) {
-        throw Error(Status::invalid_argument,
-                    std::string(a) + " overlaps " + b +
-                        "; they must share no byte between their first and last");
-    };
     if (run.dst && !same_pixels(run.src, *run.dst) && overlap(run.src, *run.dst))
         throw Error(Status::invalid_argument,
                     "dst overlaps src; it must be src itself or share no byte with it");
     if (run.dst && planes_overlap(*run.dst))
         throw Error(Status::invalid_argument, "two planes of dst overlap");
     if (run.labels && overlap(run.src, *run.labels))
-        meet("labels", "src");
+        throw_overlap("labels", "src");
     if (run.labels && run.dst && overlap(*run.dst, *run.labels))
-        meet("labels", "dst");
+        throw_overlap("labels", "dst");
     if (run.labels && planes_overlap(*run.labels))
         throw Error(Status::invalid_argument, "two planes of labels overlap");
-    const std::pair<const std::optional<Block> &, const char *> buffers[] = {
+    const std::pair<const std::optional<BufferView> &, const char *> buffers[] = {
         {run.centroids, "centroids"}, {run.counts, "counts"}, {run.result, "result"}};
     for (std::size_t i = 0; i < std::size(buffers); i++) {
-        const auto &[block, name] = buffers[i];
-        if (!block)
+        const auto &[view, name] = buffers[i];
+        if (!view)
             continue;
-        if (overlap(run.src, *block))
-            meet(name, "src");
-        if (run.dst && overlap(*run.dst, *block))
-            meet(name, "dst");
-        if (run.labels && overlap(*run.labels, *block))
-            meet(name, "labels");
+        if (overlap(run.src, *view))
+            throw_overlap(name, "src");
+        if (run.dst && overlap(*run.dst, *view))
+            throw_overlap(name, "dst");
+        if (run.labels && overlap(*run.labels, *view))
+            throw_overlap(name, "labels");
         for (std::size_t j = 0; j < i; j++)
-            if (buffers[j].first && overlap(*block, *buffers[j].first))
-                meet(name, buffers[j].second);
+            if (buffers[j].first && overlap(*view, *buffers[j].first))
+                throw_overlap(name, buffers[j].second);
     }
 }
 
@@ -177,12 +175,13 @@ void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size) {
     gpv::write_struct(result, size, gpv_kmeans_result{});
 }
 
-uint32_t gpv_kmeans_color(gpv_kmeans_space space, const float *centroid) {
+uint32_t gpv_kmeans_color(gpv_kmeans_color_space space, const float *centroid) {
     if (!centroid)
         return 0;
     const auto level = [&](int i) { return std::fmin(std::fmax(centroid[i], 0.0f), 255.0f); };
     const gpv::Centroid c{level(0), level(1), level(2)};
-    return gpv::color_value(gpv::paint(c, space == GPV_KMEANS_LAB ? &gpv::lab_table() : nullptr));
+    return gpv::color_value(
+        gpv::paint(c, space == GPV_KMEANS_COLOR_SPACE_LAB ? &gpv::lab_table() : nullptr));
 }
 
 gpv_status gpv_kmeans_create(gpv_context *context, const gpv_kmeans_params *params,
@@ -256,7 +255,7 @@ gpv_status gpv_kmeans_run(gpv_kmeans *op, gpv_stream stream, const gpv_image *sr
                                           alignof(std::int32_t));
         if (result) {
             run.result = gpv::read_output(*op, result, "result", gpv::first_result_size,
-                                          alignof(gpv::KmeansFound));
+                                          alignof(gpv::KmeansResult));
             if (run.result->memory != op->context->device().memory())
                 throw gpv::Error(gpv::Status::invalid_argument,
                                  "result->memory is GPV_MEMORY_HOST, but the backend is CUDA; "
@@ -284,7 +283,7 @@ gpv_status gpv_kmeans_wait(gpv_kmeans *op, gpv_kmeans_result *result) {
             return;
         gpv_kmeans_result found{};
         if (op->has_run) {
-            const gpv::KmeansFound of_core = op->core->found();
+            const gpv::KmeansResult of_core = op->core->result();
             std::memcpy(&found, &of_core, sizeof found);
         }
         gpv::write_struct(result, result->struct_size, found);

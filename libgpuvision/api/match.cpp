@@ -26,13 +26,13 @@ constexpr std::uint32_t first_result_size = sizeof(gpv_match_result);
 constexpr std::size_t first_homography_params_size = sizeof(gpv_homography_params);
 constexpr std::uint32_t first_homography_size = sizeof(gpv_homography);
 
-static_assert(match_length == GPV_SIFT_LENGTH);
+static_assert(match_length == GPV_SIFT_DESCRIPTOR_LENGTH);
 static_assert(sizeof(Nearest) == sizeof(gpv_match_nearest) &&
               offsetof(Nearest, distance) == offsetof(gpv_match_nearest, distance));
 static_assert(sizeof(MatchPair) == sizeof(gpv_match_pair) &&
               offsetof(MatchPair, second) == offsetof(gpv_match_pair, second));
-static_assert(sizeof(MatchFound) == sizeof(gpv_match_result) &&
-              offsetof(MatchFound, queries) == offsetof(gpv_match_result, queries));
+static_assert(sizeof(MatchResult) == sizeof(gpv_match_result) &&
+              offsetof(MatchResult, queries) == offsetof(gpv_match_result, queries));
 
 gpv_match_params default_params() {
     const MatchParams core;
@@ -59,47 +59,46 @@ MatchSet read_set(const gpv_match &op, const gpv_buffer *descriptors, const char
     if (count == 0)
         return {};
     require_not_null(descriptors, name);
-    const Block block =
+    const BufferView view =
         read_buffer(descriptors, name, std::size_t{match_length} * count, alignof(std::int32_t));
-    op.context->device().require_reach(block.memory, block.device, name);
-    return {block, count};
+    op.context->device().require_accessible(view.memory, view.device, name);
+    return {view, count};
 }
 
 /// Where the backend computes.
-Block read_on_device(const gpv_match &op, const gpv_buffer *buffer, const char *name,
-                     std::size_t bytes) {
-    const Block block = read_buffer(buffer, name, bytes, alignof(std::int32_t));
-    op.context->device().require_reach(block.memory, block.device, name);
-    if (block.memory != op.context->device().memory())
+BufferView read_on_device(const gpv_match &op, const gpv_buffer *buffer, const char *name,
+                          std::size_t bytes) {
+    const BufferView view = read_buffer(buffer, name, bytes, alignof(std::int32_t));
+    op.context->device().require_accessible(view.memory, view.device, name);
+    if (view.memory != op.context->device().memory())
         throw Error(Status::invalid_argument,
                     std::string(name) + "->memory is GPV_MEMORY_HOST, but the backend is CUDA");
-    return block;
+    return view;
 }
 
-Block read_output(const gpv_match &op, const gpv_buffer *buffer, const char *name,
-                  std::size_t bytes) {
-    const Block block = read_buffer(buffer, name, bytes, alignof(std::int32_t));
-    op.context->device().require_reach(block.memory, block.device, name);
-    return block;
+BufferView read_output(const gpv_match &op, const gpv_buffer *buffer, const char *name,
+                       std::size_t bytes) {
+    const BufferView view = read_buffer(buffer, name, bytes, alignof(std::int32_t));
+    op.context->device().require_accessible(view.memory, view.device, name);
+    return view;
 }
 
 /// Nothing that a run writes may be anything else that it reads or writes.
 void require_disjoint(const MatchRun &run) {
     struct Used {
-        const Block *block;
+        const BufferView *view;
         const char *name;
     };
-    const auto given = [](const auto &block) { return block ? &*block : nullptr; };
-    const Used inputs[] = {{run.query.count ? &run.query.block : nullptr, "query"},
-                           {run.train.count ? &run.train.block : nullptr, "train"},
+    const auto given = [](const auto &view) { return view ? &*view : nullptr; };
+    const Used inputs[] = {{run.query.count ? &run.query.view : nullptr, "query"},
+                           {run.train.count ? &run.train.view : nullptr, "train"},
                            {given(run.found), "found"}};
     const Used outputs[] = {{given(run.nearest), "nearest"},
                             {given(run.pairs), "pairs"},
                             {given(run.result), "result"}};
     const auto require = [](const Used &out, const Used &other) {
-        if (out.block && other.block && overlap(*out.block, *other.block))
-            throw Error(Status::invalid_argument, std::string(out.name) + " overlaps " +
-                                                      other.name + "; they must share no byte");
+        if (out.view && other.view && overlap(*out.view, *other.view))
+            throw_overlap(out.name, other.name);
     };
     for (std::size_t i = 0; i < std::size(outputs); i++) {
         for (const Used &input : inputs)
@@ -279,9 +278,9 @@ gpv_status gpv_match_wait(gpv_match *op, gpv_match_result *result) {
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);
         op->core->wait();
-        gpv::MatchFound found{};
+        gpv::MatchResult found{};
         if (op->has_run)
-            found = op->core->found();
+            found = op->core->result();
         if (result)
             gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_match_result>(found));
     });

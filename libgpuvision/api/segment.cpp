@@ -23,17 +23,19 @@ namespace {
 
 constexpr std::size_t first_params_size = sizeof(gpv_segment_params);
 
-static_assert(static_cast<gpv_segment_model>(SegmentModel::means) == GPV_SEGMENT_MEANS);
-static_assert(static_cast<gpv_segment_fit>(SegmentFit::once) == GPV_SEGMENT_FIT_ONCE);
-static_assert(static_cast<gpv_segment_paint>(SegmentPaint::cutout) == GPV_SEGMENT_CUTOUT);
-static_assert(max_rounds == GPV_SEGMENT_MAX_ROUNDS && segment::unit == GPV_SEGMENT_UNIT);
+static_assert(static_cast<gpv_segment_model>(SegmentModel::means) == GPV_SEGMENT_MODEL_MEANS);
+static_assert(static_cast<gpv_segment_warm_start>(SegmentWarmStart::reuse) ==
+              GPV_SEGMENT_WARM_START_REUSE);
+static_assert(static_cast<gpv_segment_output>(SegmentOutput::cutout) == GPV_SEGMENT_OUTPUT_CUTOUT);
+static_assert(max_segment_iterations == GPV_SEGMENT_MAX_ITERATIONS &&
+              segment::unit == GPV_SEGMENT_UNIT);
 
 gpv_segment_params default_params() {
     const SegmentParams defaults;
     gpv_segment_params params{};
     params.struct_size = sizeof params;
     params.connectivity = defaults.connectivity;
-    params.rounds = defaults.rounds;
+    params.iterations = defaults.iterations;
     params.lambda = defaults.lambda;
     return params;
 }
@@ -41,29 +43,30 @@ gpv_segment_params default_params() {
 SegmentParams read_params(const gpv_segment_params *in) {
     gpv_segment_params params = default_params();
     read_struct(in, first_params_size, "params", params);
-    require_range("params->model", params.model, gpv_segment_model{GPV_SEGMENT_GMM},
-                  gpv_segment_model{GPV_SEGMENT_MEANS});
-    require_range("params->fit", params.fit, gpv_segment_fit{GPV_SEGMENT_FIT_ALWAYS},
-                  gpv_segment_fit{GPV_SEGMENT_FIT_ONCE});
+    require_range("params->model", params.model, gpv_segment_model{GPV_SEGMENT_MODEL_GMM},
+                  gpv_segment_model{GPV_SEGMENT_MODEL_MEANS});
+    require_range("params->warm_start", params.warm_start,
+                  gpv_segment_warm_start{GPV_SEGMENT_WARM_START_NONE},
+                  gpv_segment_warm_start{GPV_SEGMENT_WARM_START_REUSE});
     if (params.connectivity != 4 && params.connectivity != 8)
         throw Error(Status::invalid_argument, "params->connectivity is " +
                                                   std::to_string(params.connectivity) +
                                                   ", must be 4 or 8");
-    require_range("params->rounds", params.rounds, 1, max_rounds);
+    require_range("params->iterations", params.iterations, 1, max_segment_iterations);
     require_range("params->lambda", params.lambda, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
     require_range("params->sigma", params.sigma, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
-    require_range("params->paint", params.paint, gpv_segment_paint{GPV_SEGMENT_OVERLAY},
-                  gpv_segment_paint{GPV_SEGMENT_CUTOUT});
+    require_range("params->output", params.output, gpv_segment_output{GPV_SEGMENT_OUTPUT_OVERLAY},
+                  gpv_segment_output{GPV_SEGMENT_OUTPUT_CUTOUT});
     require_range("params->certificate", params.certificate, 0u, 1u);
-    require_range("params->time_limit", params.time_limit, 0, std::numeric_limits<int>::max());
+    require_range("params->max_time_us", params.max_time_us, 0, std::numeric_limits<int>::max());
     return {.model = static_cast<SegmentModel>(params.model),
-            .fit = static_cast<SegmentFit>(params.fit),
+            .warm_start = static_cast<SegmentWarmStart>(params.warm_start),
             .connectivity = params.connectivity,
-            .rounds = params.rounds,
+            .iterations = params.iterations,
             .lambda = params.lambda,
             .sigma = params.sigma,
-            .paint = static_cast<SegmentPaint>(params.paint),
-            .cut = {.certificate = params.certificate != 0, .time_limit = params.time_limit}};
+            .output = static_cast<SegmentOutput>(params.output),
+            .cut = {.certificate = params.certificate != 0, .max_time_us = params.max_time_us}};
 }
 
 /// In host memory, or in that of src.
@@ -93,7 +96,7 @@ Image read_painted(const gpv_segment &op, const gpv_image *image, const Image &s
                    bool shape_only) {
     const Image dst = read_image(image, "dst", shape_only);
     const auto is = [&] { return std::string("dst->format is ") + format_info(dst.format).name; };
-    if (op.params.paint == SegmentPaint::cutout) {
+    if (op.params.output == SegmentOutput::cutout) {
         if (dst.format != Format::rgba8 && dst.format != Format::bgra8)
             throw Error(Status::unsupported, is() + ", but a cutout is RGBA8 or BGRA8");
     } else if (dst.format != src.format) {
@@ -125,12 +128,6 @@ Rect read_rect(const gpv_rect &rect, const Image &src) {
     return {rect.x, rect.y, rect.width, rect.height};
 }
 
-[[noreturn]] void meet(const char *a, const char *b) {
-    throw Error(Status::invalid_argument,
-                std::string(a) + " overlaps " + b +
-                    "; they must share no byte between their first and last");
-}
-
 /// Nothing that a run writes may be anything else that it reads or writes.
 void require_disjoint(const SegmentRun &run) {
     const std::pair<const Image *, const char *> images[] = {
@@ -145,15 +142,15 @@ void require_disjoint(const SegmentRun &run) {
     for (const auto &[image, name] : images) {
         if (!image)
             continue;
-        if (run.result && overlap(*image, block_of(run.result, *image)))
-            meet("result", name);
+        if (run.result && overlap(*image, view_of(run.result, *image)))
+            throw_overlap("result", name);
         if (run.mask && image != &*run.mask && overlap(*image, *run.mask))
-            meet("mask", name);
+            throw_overlap("mask", name);
         if (run.dst && image != &*run.dst && overlap(*image, *run.dst)) {
             const bool in_place = image == &run.src && run.src.format == run.dst->format &&
                                   same_pixels(run.src, *run.dst);
             if (!in_place)
-                meet("dst", name);
+                throw_overlap("dst", name);
         }
     }
 }
@@ -225,7 +222,7 @@ gpv_status gpv_segment_wait(gpv_segment *op, gpv_graphcut_result *result) {
         op->core->wait();
         if (result)
             gpv::write_struct(result, result->struct_size,
-                              op->has_run ? std::bit_cast<gpv_graphcut_result>(op->core->found())
+                              op->has_run ? std::bit_cast<gpv_graphcut_result>(op->core->result())
                                           : gpv_graphcut_result{});
     });
 }

@@ -23,13 +23,14 @@ constexpr std::uint32_t max_record_stride = 4096;
 constexpr int max_params_octaves = 16;
 constexpr int max_records = std::numeric_limits<std::int32_t>::max();
 
-static_assert(static_cast<gpv_sift_type>(SiftType::f32) == GPV_SIFT_F32);
-static_assert(static_cast<gpv_sift_style>(SiftStyle::rich) == GPV_SIFT_RICH);
-static_assert(sift_length == GPV_SIFT_LENGTH);
+static_assert(static_cast<gpv_sift_descriptor_type>(SiftDescriptorType::f32) ==
+              GPV_SIFT_DESCRIPTOR_TYPE_F32);
+static_assert(static_cast<gpv_sift_draw_style>(SiftDrawStyle::rich) == GPV_SIFT_DRAW_STYLE_RICH);
+static_assert(sift_length == GPV_SIFT_DESCRIPTOR_LENGTH);
 static_assert(sizeof(Keypoint) == sizeof(gpv_keypoint) &&
               offsetof(Keypoint, octave) == offsetof(gpv_keypoint, octave));
-static_assert(sizeof(SiftFound) == sizeof(gpv_sift_result) &&
-              offsetof(SiftFound, dropped) == offsetof(gpv_sift_result, dropped));
+static_assert(sizeof(SiftResult) == sizeof(gpv_sift_result) &&
+              offsetof(SiftResult, dropped) == offsetof(gpv_sift_result, dropped));
 
 gpv_sift_params default_params() {
     const SiftParams core;
@@ -54,9 +55,10 @@ SiftParams read_params(const gpv_sift_params *in) {
     require_range("params->sigma", params.sigma, 0.5f, 4.0f);
     require_range("params->upsample", params.upsample, 0u, 1u);
     require_range("params->upright", params.upright, 0u, 1u);
-    require_range("params->root", params.root, 0u, 1u);
-    require_range("params->type", params.type, gpv_sift_type{GPV_SIFT_U8},
-                  gpv_sift_type{GPV_SIFT_F32});
+    require_range("params->root_sift", params.root_sift, 0u, 1u);
+    require_range("params->descriptor_type", params.descriptor_type,
+                  gpv_sift_descriptor_type{GPV_SIFT_DESCRIPTOR_TYPE_U8},
+                  gpv_sift_descriptor_type{GPV_SIFT_DESCRIPTOR_TYPE_F32});
     require_range("params->reserved", params.reserved, 0u, 0u);
 
     SiftParams result;
@@ -68,8 +70,8 @@ SiftParams read_params(const gpv_sift_params *in) {
     result.sigma = params.sigma;
     result.upsample = params.upsample != 0;
     result.upright = params.upright != 0;
-    result.root = params.root != 0;
-    result.type = static_cast<SiftType>(params.type);
+    result.root_sift = params.root_sift != 0;
+    result.descriptor_type = static_cast<SiftDescriptorType>(params.descriptor_type);
     return result;
 }
 
@@ -94,33 +96,33 @@ KeypointRecords read_keypoints(const gpv_sift &op, const gpv_buffer *keypoints,
     if (stride % alignof(Keypoint))
         throw Error(Status::invalid_argument,
                     "keypoint_stride is " + std::to_string(stride) + ", must be a multiple of 4");
-    const Block block =
+    const BufferView view =
         read_buffer(keypoints, "keypoints", sizeof(gpv_keypoint), alignof(Keypoint));
-    op.context->device().require_reach(block.memory, block.device, "keypoints");
+    op.context->device().require_accessible(view.memory, view.device, "keypoints");
     // The last record needs no padding behind it.
     const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_keypoint));
-    return {block, stride, std::min<std::int64_t>((block.size + spare) / stride, max_records)};
+    return {view, stride, std::min<std::int64_t>((view.size + spare) / stride, max_records)};
 }
 
-Block read_descriptors(const gpv_sift &op, const gpv_buffer *descriptors,
-                       const KeypointRecords &keypoints, std::int64_t count) {
-    const Block block = read_buffer(descriptors, "descriptors",
-                                    count * op.params.descriptor_bytes(), alignof(float));
-    op.context->device().require_reach(block.memory, block.device, "descriptors");
-    if (block.memory != keypoints.block.memory)
+BufferView read_descriptors(const gpv_sift &op, const gpv_buffer *descriptors,
+                            const KeypointRecords &keypoints, std::int64_t count) {
+    const BufferView view = read_buffer(descriptors, "descriptors",
+                                        count * op.params.descriptor_bytes(), alignof(float));
+    op.context->device().require_accessible(view.memory, view.device, "descriptors");
+    if (view.memory != keypoints.view.memory)
         throw Error(Status::invalid_argument, "descriptors->memory differs from keypoints->memory; "
                                               "both must be in the same memory");
-    return block;
+    return view;
 }
 
-Block read_result(const gpv_sift &op, const gpv_buffer *result) {
-    const Block block = read_buffer(result, "result", first_result_size, alignof(SiftFound));
-    op.context->device().require_reach(block.memory, block.device, "result");
-    if (block.memory != op.context->device().memory())
+BufferView read_result(const gpv_sift &op, const gpv_buffer *result) {
+    const BufferView view = read_buffer(result, "result", first_result_size, alignof(SiftResult));
+    op.context->device().require_accessible(view.memory, view.device, "result");
+    if (view.memory != op.context->device().memory())
         throw Error(Status::invalid_argument,
                     "result->memory is GPV_MEMORY_HOST, but the backend is CUDA; gpv_sift_wait() "
                     "gives the result to the host");
-    return block;
+    return view;
 }
 
 /// Keypoints that a run writes, at most.
@@ -130,37 +132,31 @@ std::int64_t room(const gpv_sift &op, const KeypointRecords &keypoints) {
                : keypoints.capacity;
 }
 
-[[noreturn]] void meet(const char *a, const char *b) {
-    throw Error(Status::invalid_argument,
-                std::string(a) + " overlaps " + b +
-                    "; they must share no byte between their first and last");
-}
-
 /// Nothing that a run writes may be anything else that it reads or writes.
 void require_disjoint(const SiftRun &run) {
-    std::optional<Block> keypoints;
+    std::optional<BufferView> keypoints;
     if (run.keypoints)
-        keypoints = run.keypoints->block;
-    const std::pair<const std::optional<Block> &, const char *> buffers[] = {
+        keypoints = run.keypoints->view;
+    const std::pair<const std::optional<BufferView> &, const char *> buffers[] = {
         {keypoints, "keypoints"}, {run.descriptors, "descriptors"}, {run.result, "result"}};
     for (std::size_t i = 0; i < std::size(buffers); i++) {
-        const auto &[block, name] = buffers[i];
-        if (!block)
+        const auto &[view, name] = buffers[i];
+        if (!view)
             continue;
-        if (overlap(run.src, *block))
-            meet(name, "src");
-        if (run.mask && overlap(*run.mask, *block))
-            meet(name, "mask");
+        if (overlap(run.src, *view))
+            throw_overlap(name, "src");
+        if (run.mask && overlap(*run.mask, *view))
+            throw_overlap(name, "mask");
         for (std::size_t j = 0; j < i; j++)
-            if (buffers[j].first && overlap(*block, *buffers[j].first))
-                meet(name, buffers[j].second);
+            if (buffers[j].first && overlap(*view, *buffers[j].first))
+                throw_overlap(name, buffers[j].second);
     }
 }
 
 /// Of an empty list nothing is looked at.
 void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t stride,
                 std::int32_t count, const gpv_buffer *descriptors, SiftDescription &description) {
-    description.keypoints.block.memory = description.descriptors.memory =
+    description.keypoints.view.memory = description.descriptors.memory =
         op.context->device().memory();
     if (count == 0)
         return;
@@ -168,20 +164,20 @@ void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t s
     require_not_null(descriptors, "descriptors");
     description.keypoints = read_keypoints(op, keypoints, stride);
     require_range("count", std::int64_t{count}, std::int64_t{0},
-                  std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_DESCRIBED));
+                  std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_DESCRIPTORS));
     description.keypoints.capacity = count;
     description.descriptors = read_descriptors(op, descriptors, description.keypoints, count);
     if (overlap(description.src, description.descriptors))
-        meet("descriptors", "src");
-    if (overlap(description.keypoints.block, description.descriptors))
-        meet("descriptors", "keypoints");
+        throw_overlap("descriptors", "src");
+    if (overlap(description.keypoints.view, description.descriptors))
+        throw_overlap("descriptors", "keypoints");
 }
 
 /// Of a run that has finished.
 void require_no_overflow(const gpv_sift &op) {
     if (op.has_run && op.core->overflow())
         throw Error(Status::too_small,
-                    "the picture has " + std::to_string(op.core->found().dropped) +
+                    "the picture has " + std::to_string(op.core->result().dropped) +
                         " extrema or keypoints, which is more than are kept; raise "
                         "params->contrast_threshold");
 }
@@ -228,7 +224,7 @@ gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image *src, const gpv_image 
             chosen = gpv::read_image(mask, "mask", true);
             gpv::require_mask(*op, from, *chosen);
         }
-        gpv::require_range("keypoints", keypoints, 0, GPV_SIFT_MAX_DESCRIBED);
+        gpv::require_range("keypoints", keypoints, 0, GPV_SIFT_MAX_DESCRIPTORS);
         op->core->prepare(from, chosen ? &*chosen : nullptr, keypoints);
     });
 }
@@ -270,17 +266,17 @@ gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *s
 }
 
 gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
-                         gpv_sift_style style, uint32_t color) {
+                         gpv_sift_draw_style style, uint32_t color) {
     return gpv::guard_object(op, [&] {
         const gpv::Image picture = gpv::read_image(dst, "dst");
         gpv::require_picture(*op->context, picture, "dst", "SIFT", gpv::is_picture8);
         if (gpv::planes_overlap(picture))
             throw gpv::Error(gpv::Status::invalid_argument, "two planes of dst overlap");
-        gpv::require_range("style", style, gpv_sift_style{GPV_SIFT_POINTS},
-                           gpv_sift_style{GPV_SIFT_RICH});
+        gpv::require_range("style", style, gpv_sift_draw_style{GPV_SIFT_DRAW_STYLE_POINTS},
+                           gpv_sift_draw_style{GPV_SIFT_DRAW_STYLE_RICH});
         gpv::require_range("color", color, 0u, 0xffffffu);
         op->core->draw(stream, {.dst = picture,
-                                .style = static_cast<gpv::SiftStyle>(style),
+                                .style = static_cast<gpv::SiftDrawStyle>(style),
                                 .color = gpv::rgb_color(color)});
     });
 }
@@ -301,9 +297,9 @@ gpv_status gpv_sift_wait(gpv_sift *op, gpv_sift_result *result) {
             gpv::require_range({"result", "struct_size"}, result->struct_size,
                                gpv::first_result_size, gpv::max_struct_size);
         op->core->wait();
-        gpv::SiftFound found{};
+        gpv::SiftResult found{};
         if (op->has_run)
-            found = op->core->found();
+            found = op->core->result();
         if (result)
             gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_sift_result>(found));
         gpv::require_no_overflow(*op);

@@ -10,35 +10,35 @@ constexpr std::size_t round_up(std::size_t value, std::size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-/// Hands out aligned pieces of a block; without a block it only adds up.
-class Carver {
+/// Hands out aligned pieces of one allocation. Without a base it only adds up their sizes.
+class Arena {
   public:
-    explicit Carver(std::size_t alignment, std::byte *base = nullptr)
+    explicit Arena(std::size_t alignment, std::byte *base = nullptr)
         : alignment_(alignment), base_(base) {}
 
     /// front: elements that lie before the one returned.
     template <class T>
-    T *take(std::size_t count, std::size_t front = 0) {
+    T *allocate(std::size_t count, std::size_t front = 0) {
         std::byte *piece = base_ ? base_ + next_ + front * sizeof(T) : nullptr;
         next_ += round_up(count * sizeof(T), alignment_);
-        max_ = std::max(max_, next_);
+        required_ = std::max(required_, next_);
         return reinterpret_cast<T *>(piece);
     }
-    /// Bytes that the block needs.
-    std::size_t used() const { return max_; }
+    /// Bytes that all pieces need.
+    std::size_t required() const { return required_; }
 
-    /// What has been taken since here() can be taken again after back_to().
-    std::size_t here() const { return next_; }
-    void back_to(std::size_t here) { next_ = here; }
+    /// After rewind() what was allocated since mark() is free again.
+    std::size_t mark() const { return next_; }
+    void rewind(std::size_t mark) { next_ = mark; }
 
   private:
     std::size_t alignment_;
     std::byte *base_;
     std::size_t next_ = 0;
-    std::size_t max_ = 0;
+    std::size_t required_ = 0;
 };
 
-/// An element of a piece, or of none where it is only added up.
+/// An element of a piece, or null where there is no base.
 template <class T>
 T *element(T *piece, std::size_t index) {
     return piece ? piece + index : nullptr;

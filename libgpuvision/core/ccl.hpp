@@ -55,12 +55,12 @@ struct CclComponent {
 
 /// Where records of components go.
 struct CclRecords {
-    Block block{};
+    BufferView view{};
     std::size_t stride = 0; ///< bytes
     std::int64_t capacity = 0;
 
     CclComponent &operator[](std::int64_t i) const {
-        return *reinterpret_cast<CclComponent *>(block.data + i * stride);
+        return *reinterpret_cast<CclComponent *>(view.data + i * stride);
     }
 };
 
@@ -101,7 +101,7 @@ struct CclRun {
 
 /// One backend's operator. Images come checked: supported formats, same size
 /// and memory, disjoint.
-class Ccl : public Operation {
+class Ccl : public Operator {
   public:
     virtual void set_params(const CclParams &params) = 0;
     /// components: records in host memory.

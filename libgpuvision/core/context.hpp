@@ -77,9 +77,9 @@ class Buffer {
 };
 
 /// What a caller may ask of an object that has run.
-class Operation {
+class Operator {
   public:
-    virtual ~Operation() = default;
+    virtual ~Operator() = default;
     virtual bool finished() = 0; ///< throws what went wrong
     virtual void wait() = 0;     ///< likewise
 };

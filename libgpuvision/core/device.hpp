@@ -20,7 +20,7 @@ class Device {
     virtual const std::string &name() const = 0;
 
     /// Throws Error unless the device can work on what lies there.
-    virtual void require_reach(Memory memory, int device, const char *name) const = 0;
+    virtual void require_accessible(Memory memory, int device, const char *name) const = 0;
 
     /// Where scratch lies.
     virtual Memory memory() const = 0;

@@ -15,20 +15,20 @@ struct Recipe {
     std::vector<Step> second = {};
 };
 
-Recipe recipe(MorphOperation operation) {
+Recipe recipe(ErodeOperation operation) {
     using enum Step;
     switch (operation) {
-    case MorphOperation::dilate:
+    case ErodeOperation::dilate:
         return {{dilate}};
-    case MorphOperation::open:
+    case ErodeOperation::open:
         return {{erode, dilate}};
-    case MorphOperation::close:
+    case ErodeOperation::close:
         return {{dilate, erode}};
-    case MorphOperation::gradient:
+    case ErodeOperation::gradient:
         return {{dilate}, true, {erode}};
-    case MorphOperation::tophat:
+    case ErodeOperation::tophat:
         return {{}, true, {erode, dilate}};
-    case MorphOperation::blackhat:
+    case ErodeOperation::blackhat:
         return {{dilate, erode}, true, {}};
     default:
         return {{erode}};
@@ -37,22 +37,22 @@ Recipe recipe(MorphOperation operation) {
 
 } // namespace
 
-MorphPlan morph_plan(const ErodeParams &params) {
+ErodePlan erode_plan(const ErodeParams &params) {
     // An ellipse of three rows is a cross, which is cheaper.
-    const bool cross = params.shape == MorphShape::ellipse && params.radius_y == 1;
+    const bool cross = params.shape == ErodeShape::ellipse && params.radius_y == 1;
     // Radii of rectangles add up.
-    const int grown = params.shape == MorphShape::rect ? params.iterations : 1;
+    const int grown = params.shape == ErodeShape::rect ? params.iterations : 1;
     const auto half_widths = std::make_shared<const std::vector<int>>(
-        ellipse_half_widths(params.radius_x, params.radius_y));
+        ellipse_half_widths(params.radius, params.radius_y));
     const auto passes = [&](const std::vector<Step> &steps) {
-        std::vector<MorphPass> result;
+        std::vector<ErodePass> result;
         for (const Step step : steps)
             result.push_back({.erode = step == Step::erode,
-                              .shape = cross ? MorphShape::cross : params.shape,
-                              .radius_x = params.radius_x * grown,
+                              .shape = cross ? ErodeShape::cross : params.shape,
+                              .radius_x = params.radius * grown,
                               .radius_y = params.radius_y * grown,
                               .repeats = params.iterations / grown,
-                              .background = params.border == MorphBorder::background,
+                              .background = params.border == ErodeBorder::background,
                               .half_widths = half_widths});
         return result;
     };
@@ -60,7 +60,7 @@ MorphPlan morph_plan(const ErodeParams &params) {
     return {passes(r.first), r.difference, passes(r.second)};
 }
 
-int MorphPass::useful_repeats(int columns, int rows) const {
+int ErodePass::useful_repeats(int columns, int rows) const {
     // A cross, which each element of more than one row holds, has then walked
     // along all columns and all rows.
     const auto steps = [](int way, int radius) {

@@ -9,7 +9,7 @@
 namespace gpv {
 
 /// Values are those of erode.h.
-enum class MorphOperation : std::uint32_t {
+enum class ErodeOperation : std::uint32_t {
     erode,
     dilate,
     open,
@@ -18,27 +18,27 @@ enum class MorphOperation : std::uint32_t {
     tophat,
     blackhat
 };
-enum class MorphShape : std::uint32_t { rect, cross, ellipse };
-enum class MorphBorder : std::uint32_t { ignore, background };
-enum class MorphPlanes : std::uint32_t { automatic, luma, all };
+enum class ErodeShape : std::uint32_t { rect, cross, ellipse };
+enum class ErodeBorder : std::uint32_t { ignore, background };
+enum class ErodePlanes : std::uint32_t { automatic, luma, all };
 
 inline constexpr int max_erode_radius = 255;
 
 struct ErodeParams {
-    MorphOperation operation = MorphOperation::erode;
-    MorphShape shape = MorphShape::rect;
-    int radius_x = 1;
+    ErodeOperation operation = ErodeOperation::erode;
+    ErodeShape shape = ErodeShape::rect;
+    int radius = 1;
     int radius_y = 1;
     int iterations = 1;
     int threshold = 0; ///< 0 = grey morphology
-    MorphBorder border = MorphBorder::ignore;
-    MorphPlanes planes = MorphPlanes::automatic;
+    ErodeBorder border = ErodeBorder::ignore;
+    ErodePlanes planes = ErodePlanes::automatic;
 };
 
 /// One erosion or dilation, the same one several times over.
-struct MorphPass {
+struct ErodePass {
     bool erode; ///< else dilate
-    MorphShape shape;
+    ErodeShape shape;
     int radius_x;
     int radius_y;
     int repeats;
@@ -51,13 +51,13 @@ struct MorphPass {
 
 /// An operation is the difference of two sequences of passes, or the first of
 /// them alone. An empty sequence is the source.
-struct MorphPlan {
-    std::vector<MorphPass> first;
+struct ErodePlan {
+    std::vector<ErodePass> first;
     bool difference = false;
-    std::vector<MorphPass> second;
+    std::vector<ErodePass> second;
 };
 
-MorphPlan morph_plan(const ErodeParams &params);
+ErodePlan erode_plan(const ErodeParams &params);
 
 /// Half widths of an ellipse of the given radii: element[dy + radius_y] = dx
 /// means that columns -dx..dx of that row belong to it.
@@ -65,7 +65,7 @@ std::vector<int> ellipse_half_widths(int radius_x, int radius_y);
 
 /// One backend's operator. Images come checked: supported format, same format,
 /// size and memory, identical or disjoint.
-class Erode : public Operation {
+class Erode : public Operator {
   public:
     virtual void set_params(const ErodeParams &params) = 0;
     virtual void prepare(const Image &like) = 0;

@@ -60,7 +60,7 @@ std::string number_text(T value) {
     return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-/// "radius_x is 300, must be 0..255"
+/// "radius is 300, must be 0..255"
 template <class T>
 void require_range(const Name &name, T value, T low, T high) {
     if (!(value >= low && value <= high)) // NaN too

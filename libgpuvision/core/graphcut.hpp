@@ -14,7 +14,7 @@ inline constexpr int max_link = (1 << 26) - 1;
 
 struct GraphcutParams {
     bool certificate = false;
-    int time_limit = 0; ///< microseconds, 0 = none
+    int max_time_us = 0; ///< microseconds, 0 = none
 };
 
 /// Arcs of a pixel of CAP32X4 or CAP32X8.
@@ -38,7 +38,7 @@ constexpr int step_y(int direction, int directions) {
 }
 
 /// gpv_graphcut_result.
-struct GraphcutFound {
+struct GraphcutResult {
     std::uint32_t struct_size;
     std::uint32_t optimal;
     std::int64_t flow;
@@ -61,21 +61,21 @@ struct GraphcutRun {
     Image terminals;
     Image links;
     Image mask;
-    GraphcutFound *result = nullptr; ///< where the backend computes; may be null
+    GraphcutResult *result = nullptr; ///< where the backend computes; may be null
 };
 
 /// One backend's operator. Images come checked: supported formats, same size
 /// and memory, disjoint where they have to be.
-class Graphcut : public Operation {
+class Graphcut : public Operator {
   public:
     virtual void set_params(const GraphcutParams &params) = 0;
     /// stream: that of the first run.
     virtual void prepare(const Image &links, Stream stream = nullptr) = 0;
-    /// Whether wait(), found() and fault() are about this run: not so if it has been captured in a
+    /// Whether wait(), result() and fault() are about this run: not so if it has been captured in a
     /// graph.
     virtual bool run(Stream stream, const GraphcutRun &run) = 0;
     /// Of the last run that has finished.
-    virtual GraphcutFound found() const = 0;
+    virtual GraphcutResult result() const = 0;
     virtual GraphcutFault fault() const = 0;
 };
 

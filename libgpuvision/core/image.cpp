@@ -16,7 +16,7 @@ constexpr FormatInfo formats[] = {
     {"CAP32X8", 8, 4, 1, 0},
 };
 
-bool share(const Plane &a, const PlaneShape &as, const Plane &b, const PlaneShape &bs) {
+bool overlap(const Plane &a, const PlaneShape &as, const Plane &b, const PlaneShape &bs) {
     std::less<const std::byte *> before;
     const std::byte *a_end = a.row(as.rows - 1) + as.row_bytes();
     const std::byte *b_end = b.row(bs.rows - 1) + bs.row_bytes();
@@ -66,12 +66,12 @@ bool same_pixels(const Image &a, const Image &b) {
 bool overlap(const Image &a, const Image &b) {
     for (int i = 0; i < a.plane_count(); i++)
         for (int j = 0; j < b.plane_count(); j++)
-            if (share(a.planes[i], a.shape(i), b.planes[j], b.shape(j)))
+            if (overlap(a.planes[i], a.shape(i), b.planes[j], b.shape(j)))
                 return true;
     return false;
 }
 
-bool overlap(const Block &a, const Block &b) {
+bool overlap(const BufferView &a, const BufferView &b) {
     std::less<const std::byte *> before;
     return before(a.data, b.data + b.size) && before(b.data, a.data + a.size);
 }
@@ -83,12 +83,12 @@ Image luma_plane(const Image &image) {
     return result;
 }
 
-bool overlap(const Image &image, const Block &block) {
+bool overlap(const Image &image, const BufferView &view) {
     for (int i = 0; i < image.plane_count(); i++) {
         const Plane &plane = image.planes[i];
         const PlaneShape shape = image.shape(i);
         const std::int64_t bytes = (shape.rows - 1) * plane.stride + shape.row_bytes();
-        if (overlap({image.memory, image.device, plane.data, bytes}, block))
+        if (overlap({image.memory, image.device, plane.data, bytes}, view))
             return true;
     }
     return false;
@@ -97,7 +97,7 @@ bool overlap(const Image &image, const Block &block) {
 bool planes_overlap(const Image &image) {
     for (int i = 0; i < image.plane_count(); i++)
         for (int j = 0; j < i; j++)
-            if (share(image.planes[i], image.shape(i), image.planes[j], image.shape(j)))
+            if (overlap(image.planes[i], image.shape(i), image.planes[j], image.shape(j)))
                 return true;
     return false;
 }

@@ -97,7 +97,7 @@ struct Image {
 Image luma_plane(const Image &image);
 
 /// A checked view of flat memory.
-struct Block {
+struct BufferView {
     Memory memory;
     int device;
     std::byte *data;
@@ -105,8 +105,8 @@ struct Block {
 };
 
 /// True if a byte of the block lies between the first and the last one of a plane.
-bool overlap(const Image &image, const Block &block);
-bool overlap(const Block &a, const Block &b);
+bool overlap(const Image &image, const BufferView &view);
+bool overlap(const BufferView &a, const BufferView &b);
 
 /// Same data and stride of every plane.
 bool same_pixels(const Image &a, const Image &b);

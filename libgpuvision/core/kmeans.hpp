@@ -15,8 +15,8 @@ namespace gpv {
 
 /// Values are those of kmeans.h.
 enum class KmeansMetric : std::uint32_t { l2, l1 };
-enum class KmeansStart : std::uint32_t { plusplus, random, grid, given };
-enum class KmeansSpace : std::uint32_t { rgb, lab };
+enum class KmeansInit : std::uint32_t { plusplus, random, grid, given };
+enum class KmeansColorSpace : std::uint32_t { rgb, lab };
 
 inline constexpr int max_kmeans_clusters = 256;
 inline constexpr int max_kmeans_iterations = 10000;
@@ -32,19 +32,19 @@ struct KmeansParams {
     int max_iterations = 20;
     float tolerance = 0.5f;
     KmeansMetric metric = KmeansMetric::l2;
-    KmeansStart start = KmeansStart::plusplus;
-    KmeansSpace space = KmeansSpace::rgb;
+    KmeansInit init = KmeansInit::plusplus;
+    KmeansColorSpace color_space = KmeansColorSpace::rgb;
     std::uint64_t seed = 0;
     bool warm_start = false;
 
     bool chosen() const { return clusters == 0; }
     /// Whether the colours to start from are drawn.
-    bool draws() const { return start == KmeansStart::plusplus || start == KmeansStart::random; }
+    bool draws() const { return init == KmeansInit::plusplus || init == KmeansInit::random; }
     /// Clusters that outputs need room for.
     int room() const { return chosen() ? max_clusters : clusters; }
     /// Whether a run may start from the centroids of a run with those parameters.
     bool continues(const KmeansParams &before) const {
-        return warm_start && clusters == before.clusters && space == before.space &&
+        return warm_start && clusters == before.clusters && color_space == before.color_space &&
                (!chosen() || max_clusters == before.max_clusters);
     }
     /// What the squared distance that a centroid has moved is compared with; never reached: below
@@ -53,7 +53,7 @@ struct KmeansParams {
 };
 
 /// gpv_kmeans_result.
-struct KmeansFound {
+struct KmeansResult {
     std::uint32_t struct_size;
     std::int32_t clusters, iterations, empty;
     std::uint32_t converged;
@@ -147,7 +147,7 @@ constexpr double total_inertia(std::uint64_t squares, const ClusterSums &s) {
     return static_cast<double>(squares) - ((x * x + y * y) + z * z) / static_cast<double>(s.count);
 }
 
-// ---- start --------------------------------------------------------------------------
+// ---- initial centroids --------------------------------------------------------------------------
 
 /// The i-th random number of a seed: splitmix64 (Steele, Lea and Flood, 2014).
 constexpr std::uint64_t random_number(std::uint64_t seed, int i) {
@@ -167,10 +167,8 @@ constexpr std::uint64_t place_below(std::uint64_t random, std::uint64_t total) {
 
 /// What the chance of a colour to be drawn as the next centroid is proportional to.
 /// distance: squared, to the nearest of those that have been drawn; the first is drawn by count.
-constexpr std::uint64_t draw_weight(KmeansStart start, std::uint32_t count,
-                                    std::uint32_t distance) {
-    return start == KmeansStart::plusplus ? std::uint64_t{count} * distance
-                                          : (distance ? count : 0);
+constexpr std::uint64_t draw_weight(KmeansInit init, std::uint32_t count, std::uint32_t distance) {
+    return init == KmeansInit::plusplus ? std::uint64_t{count} * distance : (distance ? count : 0);
 }
 
 struct Point2i {
@@ -217,21 +215,21 @@ constexpr int mean_chroma(int sum, int pixels) {
 struct KmeansRun {
     Image src;
     std::optional<Image> labels, dst;
-    std::optional<Block> centroids, counts, result;
+    std::optional<BufferView> centroids, counts, result;
 };
 
 /// One backend's operator. Images come checked: supported formats, same size and
 /// memory; disjoint, but for dst, which may be src. Buffers have room.
-class Kmeans : public Operation {
+class Kmeans : public Operator {
   public:
     virtual void set_params(const KmeansParams &params) = 0;
-    /// Of runs with KmeansStart::given.
+    /// Of runs with KmeansInit::given.
     virtual void set_centroids(std::vector<Centroid> centroids) = 0;
     virtual void prepare(const Image &src, const Image *labels, const Image *dst) = 0;
-    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
     virtual bool run(Stream stream, const KmeansRun &run) = 0;
     /// Of the last run that has finished.
-    virtual KmeansFound found() const = 0;
+    virtual KmeansResult result() const = 0;
 };
 
 namespace cpu {

@@ -74,7 +74,7 @@ struct MatchPair {
 };
 
 /// gpv_match_result.
-struct MatchFound {
+struct MatchResult {
     std::uint32_t struct_size;
     std::int32_t count, dropped;
     std::int32_t queries;
@@ -91,17 +91,17 @@ constexpr bool stands_out(float ratio, const Nearest &nearest) {
 
 /// Descriptors.
 struct MatchSet {
-    Block block{};
+    BufferView view{};
     std::int64_t count = 0;
 
-    bool on_host() const { return count > 0 && block.memory == Memory::host; }
+    bool on_host() const { return count > 0 && view.memory == Memory::host; }
 };
 
 /// What one run reads and writes.
 struct MatchRun {
     MatchSet query, train;
-    std::optional<Block> found; ///< a gpv_sift_result
-    std::optional<Block> nearest, pairs, result;
+    std::optional<BufferView> found; ///< a gpv_sift_result
+    std::optional<BufferView> nearest, pairs, result;
 
     /// Matches that can be written.
     std::int64_t room() const {
@@ -191,15 +191,15 @@ void draw_outline(const OutlineDrawing &drawing);
 
 /// One backend's operator. Buffers come checked: reachable, with room, disjoint where they have to
 /// be.
-class Match : public Operation {
+class Match : public Operator {
   public:
     virtual void set_params(const MatchParams &params) = 0;
     virtual void prepare(std::int64_t queries, std::int64_t trains, Memory memory) = 0;
-    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
     virtual bool run(Stream stream, const MatchRun &run) = 0;
     virtual void draw(Stream stream, const OutlineDrawing &drawing) = 0;
     /// Of the last run that has finished.
-    virtual MatchFound found() const = 0;
+    virtual MatchResult result() const = 0;
 };
 
 namespace cpu {

@@ -19,19 +19,19 @@ namespace gpv {
 
 /// Values are those of segment.h.
 enum class SegmentModel : std::uint32_t { gmm, histogram, means };
-enum class SegmentFit : std::uint32_t { always, adapt, once };
-enum class SegmentPaint : std::uint32_t { overlay, cutout };
+enum class SegmentWarmStart : std::uint32_t { none, adapt, reuse };
+enum class SegmentOutput : std::uint32_t { overlay, cutout };
 
-inline constexpr int max_rounds = 100;
+inline constexpr int max_segment_iterations = 100;
 
 struct SegmentParams {
     SegmentModel model = SegmentModel::gmm;
-    SegmentFit fit = SegmentFit::always;
+    SegmentWarmStart warm_start = SegmentWarmStart::none;
     int connectivity = 4;
-    int rounds = 1;
+    int iterations = 1;
     float lambda = 0.02f;
     float sigma = 0; ///< a distance of colours, 0 = from the image
-    SegmentPaint paint = SegmentPaint::overlay;
+    SegmentOutput output = SegmentOutput::overlay;
     GraphcutParams cut;
 };
 
@@ -49,7 +49,7 @@ namespace segment {
 
 enum Side { background, foreground };
 
-/// What is known of a pixel before the first round.
+/// What is known of a pixel before the first iteration.
 enum Known { known_background, known_foreground, unknown, unknown_at_edge };
 inline constexpr int known_kinds = 4;
 
@@ -425,8 +425,8 @@ inline Image links_image(const Image &like, int connectivity, std::int32_t *cons
 } // namespace segment
 
 /// Of learning and cutting. learned: the run begins with what has been learned.
-constexpr int rounds_of(const SegmentParams &params, bool learned) {
-    return learned && params.fit == SegmentFit::once ? 1 : params.rounds;
+constexpr int iterations_of(const SegmentParams &params, bool learned) {
+    return learned && params.warm_start == SegmentWarmStart::reuse ? 1 : params.iterations;
 }
 
 // ---- operator -----------------------------------------------------------------------
@@ -437,21 +437,21 @@ struct SegmentRun {
     std::optional<Image> seeds;
     std::optional<Rect> rect;
     std::optional<Image> mask, dst;
-    GraphcutFound *result = nullptr; ///< where the backend computes; may be null
+    GraphcutResult *result = nullptr; ///< where the backend computes; may be null
 };
 
 /// One backend's operator. Images come checked: supported formats, same size and
 /// memory, but that seeds may lie in host memory; disjoint, but for dst, which may be src.
-class Segment : public Operation {
+class Segment : public Operator {
   public:
     virtual void set_params(const SegmentParams &params) = 0;
     virtual void prepare(const SegmentRun &shapes) = 0;
-    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
     virtual bool run(Stream stream, const SegmentRun &run) = 0;
     /// The next run fits its model anew.
     virtual void forget_model() = 0;
     /// Of the last run that has finished.
-    virtual GraphcutFound found() const = 0;
+    virtual GraphcutResult result() const = 0;
 };
 
 namespace cpu {

@@ -48,9 +48,9 @@ struct FitNotes {
 template <class Worker>
 class Fit {
   public:
-    GPV_THERE Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
+    GPV_DEVICE_ONLY Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
 
-    GPV_THERE void run() {
+    GPV_DEVICE_ONLY void run() {
         worker_.each(max_slots, [&](int i) { slot(i) = learned(i); });
         choose_sides();
         if (job_.kind == SegmentModel::gmm)
@@ -72,15 +72,17 @@ class Fit {
     /// The pixels that a side is fitted to.
     enum class From { known, unknown, part, none };
 
-    GPV_THERE Gaussian &slot(int i) { return worker_.mixture()[i / components][i % components]; }
-    GPV_THERE Gaussian &learned(int i) const {
+    GPV_DEVICE_ONLY Gaussian &slot(int i) {
+        return worker_.mixture()[i / components][i % components];
+    }
+    GPV_DEVICE_ONLY Gaussian &learned(int i) const {
         return job_.model->mixture[i / components][i % components];
     }
 
-    GPV_THERE std::uint32_t unknown_pixels(int cell) const {
+    GPV_DEVICE_ONLY std::uint32_t unknown_pixels(int cell) const {
         return job_.counts[unknown][cell] + job_.counts[unknown_at_edge][cell];
     }
-    GPV_THERE std::uint32_t pixels(Side side, int cell) {
+    GPV_DEVICE_ONLY std::uint32_t pixels(Side side, int cell) {
         switch (from_[side]) {
         case From::known:
             return job_.counts[side][cell];
@@ -93,7 +95,7 @@ class Fit {
         }
     }
 
-    GPV_THERE void choose_sides() {
+    GPV_DEVICE_ONLY void choose_sides() {
         const Moments *sums = worker_.pass([&](int cell, const auto &add) {
             for (const Side side : {background, foreground})
                 add(side, cell, job_.counts[side][cell]);
@@ -110,7 +112,7 @@ class Fit {
 
     /// Lloyd's iteration for two clusters. The background is that which has more of the image's
     /// edge.
-    GPV_THERE void divide(const Moments &all) {
+    GPV_DEVICE_ONLY void divide(const Moments &all) {
         from_[foreground] = From::none;
         whole_[foreground] = {};
         const int axis = all.widest();
@@ -146,12 +148,12 @@ class Fit {
     }
 
     template <class Add>
-    GPV_THERE void add_part(const Add &add, bool part, int cell) const {
+    GPV_DEVICE_ONLY void add_part(const Add &add, bool part, int cell) const {
         add(part, cell, unknown_pixels(cell));
         add(2 + part, cell, job_.counts[unknown_at_edge][cell]);
     }
 
-    GPV_THERE void note_means(const Moments *clusters) {
+    GPV_DEVICE_ONLY void note_means(const Moments *clusters) {
         worker_.each(2 * 3, [&](int i) {
             const Moments &m = clusters[i / 3];
             worker_.notes().means[i / 3][i % 3] = static_cast<float>(
@@ -160,7 +162,7 @@ class Fit {
     }
 
     /// Squared, from a cell to the mean of a cluster, in levels.
-    GPV_THERE float distance(int cell, int cluster) {
+    GPV_DEVICE_ONLY float distance(int cell, int cluster) {
         const Color l = levels_of(cell);
         const float *mean = worker_.notes().means[cluster];
         const float x = static_cast<float>(l.red) - mean[0],
@@ -171,7 +173,7 @@ class Fit {
 
     // ---- mixtures -------------------------------------------------------------------
 
-    GPV_THERE void fit_mixtures() {
+    GPV_DEVICE_ONLY void fit_mixtures() {
         constexpr bool both[] = {true, true};
         bool first = false;
         for (const Side side : {background, foreground}) {
@@ -192,7 +194,7 @@ class Fit {
     }
 
     /// The component that explains the cell best; of equal ones the first.
-    GPV_THERE int best(Side side, int cell) {
+    GPV_DEVICE_ONLY int best(Side side, int cell) {
         const Color l = levels_of(cell);
         const float r = middle_of(l.red), g = middle_of(l.green), b = middle_of(l.blue);
         float minimum = never;
@@ -207,7 +209,7 @@ class Fit {
         return which;
     }
 
-    GPV_THERE void take(const Moments *sums, const bool (&wanted)[2]) {
+    GPV_DEVICE_ONLY void take(const Moments *sums, const bool (&wanted)[2]) {
         worker_.each(max_slots, [&](int i) {
             const Moments &whole = whole_[i / components];
             if (wanted[i / components] && whole.count)
@@ -217,7 +219,7 @@ class Fit {
 
     /// Makes components of fresh sides: halves, again and again, the one that spreads most along an
     /// axis, in all.
-    GPV_THERE void split() {
+    GPV_DEVICE_ONLY void split() {
         const Moments *sums = nullptr;
         for (int made = 1; made < components; made++) {
             const auto of = [&](Side side, int i) -> const Moments & {
@@ -249,7 +251,7 @@ class Fit {
     }
 
     /// Of so many components of a side; of equal ones the first.
-    GPV_THERE int widest(Side side, int made) {
+    GPV_DEVICE_ONLY int widest(Side side, int made) {
         const double *spread = worker_.notes().spread + components * side;
         int best = 0;
         for (int i = 1; i < made; i++)
@@ -261,7 +263,7 @@ class Fit {
     // ---- the others -----------------------------------------------------------------
 
     /// One component for each side, as wide along all axes as colours lie from their mean.
-    GPV_THERE void fit_means() {
+    GPV_DEVICE_ONLY void fit_means() {
         double spread = 0;
         for (const Side side : {background, foreground})
             for (int axis = 0; axis < 3; axis++)
@@ -276,8 +278,8 @@ class Fit {
         });
     }
 
-    GPV_THERE void fit_tables() {
-        worker_.share(2 * table_cells, [&](int i) {
+    GPV_DEVICE_ONLY void fit_tables() {
+        worker_.parallel_for(2 * table_cells, [&](int i) {
             const auto side = static_cast<Side>(i / table_cells);
             const int cell = i % table_cells;
             const Color at = table_levels_of(cell);
@@ -287,7 +289,7 @@ class Fit {
                                             2 * at.blue + (j & 1)));
             worker_.coarse(side)[cell] = sum;
         });
-        worker_.share(2 * table_cells, [&](int i) {
+        worker_.parallel_for(2 * table_cells, [&](int i) {
             const auto side = static_cast<Side>(i / table_cells);
             const std::uint64_t total = whole_[side].count;
             if (total)
@@ -298,7 +300,7 @@ class Fit {
 
     /// 64 times the mean of the neighbourhood, in which what is nearer counts more: 1 2 1 along
     /// each axis. Beyond the edge is the edge.
-    GPV_THERE static std::uint64_t smooth(const std::uint32_t *coarse, int cell) {
+    GPV_DEVICE_ONLY static std::uint64_t smooth(const std::uint32_t *coarse, int cell) {
         const Color at = table_levels_of(cell);
         const auto clamp = [](int level) {
             return level < 0 ? 0 : level < table_levels ? level : table_levels - 1;

@@ -19,7 +19,7 @@
 namespace gpv {
 
 /// Values are those of sift.h.
-enum class SiftType : std::uint32_t { u8, f32 };
+enum class SiftDescriptorType : std::uint32_t { u8, f32 };
 
 inline constexpr int sift_length = 128;
 inline constexpr int max_octaves = 13; ///< of the largest picture, doubled
@@ -36,8 +36,8 @@ struct SiftParams {
     float sigma = 1.6f;
     bool upsample = true;
     bool upright = false;
-    bool root = false;
-    SiftType type = SiftType::u8;
+    bool root_sift = false;
+    SiftDescriptorType descriptor_type = SiftDescriptorType::u8;
 
     constexpr int levels() const { return octave_layers + 3; }
     /// No extremum of a difference of levels counts that does not exceed it; of 255 from black to
@@ -51,7 +51,7 @@ struct SiftParams {
     /// How far the middle of the first pixel of an octave lies before that of the picture's.
     constexpr float first_corner() const { return upsample ? 0.25f : 0.0f; }
     constexpr std::size_t descriptor_bytes() const {
-        return sift_length * (type == SiftType::u8 ? 1 : 4);
+        return sift_length * (descriptor_type == SiftDescriptorType::u8 ? 1 : 4);
     }
 };
 
@@ -62,7 +62,7 @@ struct Keypoint {
 };
 
 /// gpv_sift_result.
-struct SiftFound {
+struct SiftResult {
     std::uint32_t struct_size;
     std::int32_t count, dropped;
     std::uint32_t reserved;
@@ -70,12 +70,12 @@ struct SiftFound {
 
 /// Where keypoints go, or come from.
 struct KeypointRecords {
-    Block block{};
+    BufferView view{};
     std::size_t stride = 0; ///< bytes
     std::int64_t capacity = 0;
 
     Keypoint &operator[](std::int64_t i) const {
-        return *reinterpret_cast<Keypoint *>(block.data + i * stride);
+        return *reinterpret_cast<Keypoint *>(view.data + i * stride);
     }
 };
 
@@ -142,7 +142,7 @@ constexpr float exp2_of(float x) {
 /// 1 / x of x >= min_divisor, within 1e-7: three steps of Newton's from a guess that halves and
 /// negates the exponent.
 inline constexpr float min_divisor = 1e-20f;
-GPV_BOTH inline float reciprocal_of(float x) {
+GPV_HOST_DEVICE inline float reciprocal_of(float x) {
     float r = std::bit_cast<float>(0x7ef311c3u - std::bit_cast<std::uint32_t>(x));
     for (int step = 0; step < 3; step++)
         r = fused(r, fused(-x, r, 1), r);
@@ -155,7 +155,7 @@ struct Polar {
     float eighths, magnitude;
 };
 
-GPV_BOTH inline Polar polar_of(float y, float x) {
+GPV_HOST_DEVICE inline Polar polar_of(float y, float x) {
     const float ax = std::fabs(x), ay = std::fabs(y);
     const float maximum = std::fmax(ax, ay), minimum = std::fmin(ax, ay);
     const float r = minimum * reciprocal_of(std::fmax(maximum, min_divisor)), s = r * r;
@@ -475,7 +475,7 @@ struct LayerChoice {
 // ---- drawing ------------------------------------------------------------------------
 
 /// Values are those of sift.h.
-enum class SiftStyle : std::uint32_t { points, rich };
+enum class SiftDrawStyle : std::uint32_t { points, rich };
 
 /// What is drawn for a keypoint. No pixel of it depends on another, so that threads can share them.
 struct Mark {
@@ -483,9 +483,9 @@ struct Mark {
     int radius; ///< of the circle; 0: there is a cross
     int dx, dy; ///< from there to the end of the line
 
-    constexpr Mark(const Keypoint &keypoint, SiftStyle style)
+    constexpr Mark(const Keypoint &keypoint, SiftDrawStyle style)
         : x(pixel(keypoint.x)), y(pixel(keypoint.y)), radius(0), dx(0), dy(0) {
-        if (style == SiftStyle::points)
+        if (style == SiftDrawStyle::points)
             return;
         radius = radius_of(keypoint.sigma);
         const bool regular = keypoint.angle >= 0 && keypoint.angle < 360;
@@ -554,7 +554,7 @@ struct Mark {
 
 struct SiftDrawing {
     Image dst;
-    SiftStyle style;
+    SiftDrawStyle style;
     Color color;
 };
 
@@ -568,24 +568,24 @@ struct SiftRun {
     Image src;
     std::optional<Image> mask;
     std::optional<KeypointRecords> keypoints;
-    std::optional<Block> descriptors, result;
+    std::optional<BufferView> descriptors, result;
 };
 
 /// What one description reads and writes.
 struct SiftDescription {
     Image src;
     KeypointRecords keypoints; ///< capacity = their number
-    Block descriptors;
+    BufferView descriptors;
 };
 
 /// One backend's operator. Images come checked: supported formats, same size and memory; disjoint
 /// from all buffers, which have room.
-class Sift : public Operation {
+class Sift : public Operator {
   public:
     virtual void set_params(const SiftParams &params) = 0;
     /// keypoints: records in host memory.
     virtual void prepare(const Image &src, const Image *mask, std::int64_t keypoints) = 0;
-    /// Whether wait() and found() are about this run: not so if it has been captured in a graph.
+    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
     virtual bool run(Stream stream, const SiftRun &run) = 0;
     virtual bool describe(Stream stream, const SiftDescription &description) = 0;
     /// Draws the keypoints that the last run has kept. There are none after one that has failed,
@@ -593,7 +593,7 @@ class Sift : public Operation {
     virtual void draw(Stream stream, const SiftDrawing &drawing) = 0;
     /// Of the last run that has finished. overflow: it had more extrema, or keypoints, than
     /// are kept.
-    virtual SiftFound found() const = 0;
+    virtual SiftResult result() const = 0;
     virtual bool overflow() const = 0;
 };
 

@@ -176,60 +176,60 @@ class CpuCcl final : public Ccl {
         std::uint32_t *values; ///< of runs
     };
 
-    static Workspace take_workspace(Carver &carver, int width) {
+    static Workspace take_workspace(Arena &arena, int width) {
         Workspace w;
         const auto take_words = [&] {
-            return carver.take<std::uint64_t>(row_words(width) +
-                                              pack_slack / sizeof(std::uint64_t));
+            return arena.allocate<std::uint64_t>(row_words(width) +
+                                                 pack_slack / sizeof(std::uint64_t));
         };
         for (auto &row : w.rows)
-            row = {take_words(), take_words(), carver.take<std::uint8_t>(width),
-                   carver.take<std::uint32_t>(width + 1)};
+            row = {take_words(), take_words(), arena.allocate<std::uint8_t>(width),
+                   arena.allocate<std::uint32_t>(width + 1)};
         for (std::uint64_t **words : {&w.edges, &w.vertical, &w.falling, &w.rising})
             *words = take_words();
-        w.joints = carver.take<Joint>(max_joints(width));
-        w.runs = carver.take<Run>((width + 1) / 2);
-        w.values = carver.take<std::uint32_t>(width);
+        w.joints = arena.allocate<Joint>(max_joints(width));
+        w.runs = arena.allocate<Run>((width + 1) / 2);
+        w.values = arena.allocate<std::uint32_t>(width);
         return w;
     }
 
     Workspace workspace(int worker, int width) const {
-        Carver carver(table_alignment, workspaces_ + workspace_bytes_ * worker);
-        return take_workspace(carver, width);
+        Arena arena(table_alignment, workspaces_ + workspace_bytes_ * worker);
+        return take_workspace(arena, width);
     }
 
     void plan(const Image &src, const Image *dst, bool records, Stream stream) {
-        constexpr std::int64_t share = 1 << 17; // pixels: one thread labels them in 30 us or more
+        constexpr std::int64_t grain = 1 << 17; // pixels: one thread labels them in 30 us or more
         const std::int64_t pixels = std::int64_t{src.width} * src.height;
-        workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
+        workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
         constexpr int minimum = 16;
         layout_ =
             Layout(src, params_,
                    workers_ == 1 ? src.height : std::max(minimum, src.height / (4 * workers_)));
         measures_ = records || params_.filters();
         paints_are_labels_ = !dst || dst->format == Format::label32;
-        Carver carver(table_alignment);
-        carve(carver, src);
-        scratch_.reserve(carver.used(), stream);
-        carver = Carver(table_alignment, scratch_.data());
-        carve(carver, src);
+        Arena arena(table_alignment);
+        allocate(arena, src);
+        scratch_.reserve(arena.required(), stream);
+        arena = Arena(table_alignment, scratch_.data());
+        allocate(arena, src);
     }
 
-    void carve(Carver &carver, const Image &src) {
+    void allocate(Arena &arena, const Image &src) {
         const std::size_t runs = layout_.first_run(layout_.strips);
         const std::size_t components = layout_.first_component(layout_.strips);
-        runs_ = carver.take<Run>(runs);
-        ids_ = carver.take<std::int32_t>(runs);
-        row_starts_ = carver.take<std::int32_t>(src.height + layout_.strips);
-        strip_components_ = carver.take<std::int32_t>(layout_.strips);
-        labels_ = carver.take<std::int32_t>(components);
-        extents_ = carver.take<Extent>(measures_ ? components : 0);
+        runs_ = arena.allocate<Run>(runs);
+        ids_ = arena.allocate<std::int32_t>(runs);
+        row_starts_ = arena.allocate<std::int32_t>(src.height + layout_.strips);
+        strip_components_ = arena.allocate<std::int32_t>(layout_.strips);
+        labels_ = arena.allocate<std::int32_t>(components);
+        extents_ = arena.allocate<Extent>(measures_ ? components : 0);
         paints_ = paints_are_labels_ ? reinterpret_cast<std::uint32_t *>(labels_)
-                                     : carver.take<std::uint32_t>(components);
-        Carver one(table_alignment);
+                                     : arena.allocate<std::uint32_t>(components);
+        Arena one(table_alignment);
         take_workspace(one, src.width);
-        workspace_bytes_ = one.used();
-        workspaces_ = carver.take<std::byte>(workspace_bytes_ * workers_);
+        workspace_bytes_ = one.required();
+        workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
     }
 
     bool equal_value() const { return params_.mode == CclMode::equal_value; }

@@ -24,7 +24,7 @@ class CpuDevice final : public Device {
 
     const std::string &name() const override { return name_; }
 
-    void require_reach(Memory memory, int, const char *name) const override {
+    void require_accessible(Memory memory, int, const char *name) const override {
         if (memory != Memory::host)
             throw Error(Status::unsupported,
                         std::string(name) +

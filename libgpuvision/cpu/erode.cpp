@@ -100,26 +100,26 @@ class BandFilter {
 
     /// alpha: where the fourth channel of every output pixel comes from, or null.
     /// band: the most rows that run() will be given.
-    BandFilter(const MorphPass &pass, const Samples &in, const Samples &out, const Plane *alpha,
+    BandFilter(const ErodePass &pass, const Samples &in, const Samples &out, const Plane *alpha,
                int band, std::byte *scratch)
         : pass_(pass), reduce_(Kind::reduce(pass.erode)), in_(in), out_(out), alpha_(alpha),
-          band_(band), carver_(row_alignment, scratch) {
+          band_(band), arena_(row_alignment, scratch) {
         // Iterated crosses and ellipses keep their radius, a rectangle may have outgrown the image.
-        if (pass_.shape != MorphShape::ellipse) {
+        if (pass_.shape != ErodeShape::ellipse) {
             pass_.radius_x = std::min(pass_.radius_x, in_.columns);
             pass_.radius_y = std::min(pass_.radius_y, in_.rows);
         }
-        if (pass_.shape == MorphShape::cross && (pass_.radius_x == 0 || pass_.radius_y == 0))
-            pass_.shape = MorphShape::rect;
+        if (pass_.shape == ErodeShape::cross && (pass_.radius_x == 0 || pass_.radius_y == 0))
+            pass_.shape = ErodeShape::rect;
         take_scratch();
         if (scratch)
             std::fill_n(border_row_, Kind::units(in_), border());
     }
 
-    std::size_t scratch_bytes() const { return carver_.used(); }
+    std::size_t scratch_bytes() const { return arena_.required(); }
 
     void run(int first, int last) {
-        if (pass_.shape == MorphShape::ellipse)
+        if (pass_.shape == ErodeShape::ellipse)
             for (int left = 0; left < in_.columns; left += strip_)
                 run_ellipse(first, last, left, std::min(strip_, in_.columns - left));
         else if (pass_.radius_y <= direct_radius)
@@ -142,30 +142,30 @@ class BandFilter {
     void take_scratch() {
         const std::size_t units = Kind::units(in_);
         const std::size_t padding = Kind::padding(in_, pass_.radius_x);
-        border_row_ = carver_.take<Unit>(units);
+        border_row_ = arena_.allocate<Unit>(units);
         for (Unit *&row : filtered_)
-            row = carver_.take<Unit>(units);
-        if (pass_.shape == MorphShape::ellipse) {
-            pointers_ = carver_.take<const Unit *>(2 * window_y());
+            row = arena_.allocate<Unit>(units);
+        if (pass_.shape == ErodeShape::ellipse) {
+            pointers_ = arena_.allocate<const Unit *>(2 * window_y());
             strip_ = strip_columns();
             const std::size_t padded = 2 * padding + std::size_t(strip_) * in_.step;
             table_pitch_ = round_up(padded * sizeof(Unit), row_alignment) / sizeof(Unit);
-            table_ = carver_.take<Unit>(table_pitch_ * levels() * slots(), padding);
+            table_ = arena_.allocate<Unit>(table_pitch_ * levels() * slots(), padding);
             return;
         }
-        pointers_ = carver_.take<const Unit *>(window_y() + 1);
+        pointers_ = arena_.allocate<const Unit *>(window_y() + 1);
         // Aligned, because rows of bits are looked at as words.
         const std::size_t front = round_up(padding * sizeof(Unit), row_alignment) / sizeof(Unit);
         for (int i = 0; i < 2; i++) {
             padded_[i] =
-                carver_.take<Unit>(front + padding + units + row_slack / sizeof(Unit), front);
-            if (pass_.shape == MorphShape::cross)
-                vertical_[i] = carver_.take<Unit>(units);
+                arena_.allocate<Unit>(front + padding + units + row_slack / sizeof(Unit), front);
+            if (pass_.shape == ErodeShape::cross)
+                vertical_[i] = arena_.allocate<Unit>(units);
         }
         if (pass_.radius_y > direct_radius) {
-            prefix_ = carver_.take<Unit>(units);
+            prefix_ = arena_.allocate<Unit>(units);
             suffix_pitch_ = round_up(units * sizeof(Unit), row_alignment) / sizeof(Unit);
-            suffix_ = carver_.take<Unit>(suffix_pitch_ * std::min(window_y(), band_));
+            suffix_ = arena_.allocate<Unit>(suffix_pitch_ * std::min(window_y(), band_));
         }
     }
 
@@ -203,7 +203,7 @@ class BandFilter {
 
     /// Where the vertical reduction of row y goes.
     Unit *vertical(int y) const {
-        if (pass_.shape == MorphShape::cross)
+        if (pass_.shape == ErodeShape::cross)
             return vertical_[y % 2];
         return pass_.radius_x > 0 ? padded_[y % 2] : result(y);
     }
@@ -239,18 +239,18 @@ class BandFilter {
 
     /// The horizontal part, after vertical(y) has been written.
     void horizontal(int y) {
-        if (!std::is_same_v<Kind, Bits> && pass_.shape == MorphShape::cross &&
+        if (!std::is_same_v<Kind, Bits> && pass_.shape == ErodeShape::cross &&
             pass_.radius_x <= direct_radius) {
             join_cross(y);
             return emit(y, 0, in_.columns);
         }
-        if (pass_.shape == MorphShape::cross)
+        if (pass_.shape == ErodeShape::cross)
             std::copy_n(source(y), Kind::units(in_), padded_[y % 2]);
         if (pass_.radius_x > 0) {
             Kind::pad(padded_[y % 2], in_, pass_.radius_x, border());
             Kind::slide(reduce_, padded_[y % 2], in_, pass_.radius_x, result(y));
         }
-        if (pass_.shape == MorphShape::cross) {
+        if (pass_.shape == ErodeShape::cross) {
             const Unit *both[] = {vertical_[y % 2], result(y)};
             reduce_rows(reduce_, both, 2, result(y), Kind::units(in_));
         }
@@ -365,13 +365,13 @@ class BandFilter {
         }
     }
 
-    MorphPass pass_;
+    ErodePass pass_;
     Reduce reduce_;
     Samples in_;
     Samples out_;
     const Plane *alpha_;
     int band_;
-    Carver carver_;
+    Arena arena_;
     Unit *border_row_ = nullptr;
     Unit *filtered_[2] = {}; // of even and of odd rows, as the next two
     Unit *padded_[2] = {};
@@ -399,7 +399,7 @@ class CpuErode final : public Erode {
     explicit CpuErode(std::shared_ptr<Context> context) : bands_(context), planes_(context) {}
 
     void set_params(const ErodeParams &params) override {
-        passes_ = morph_plan(params);
+        passes_ = erode_plan(params);
         params_ = params;
     }
 
@@ -411,7 +411,7 @@ class CpuErode final : public Erode {
     void run(Stream stream, const Image &src, const Image &dst) override {
         const bool in_place = same_pixels(src, dst);
         plan(src, dst, in_place, stream);
-        carver_ = Carver(row_alignment, planes_.data());
+        arena_ = Arena(row_alignment, planes_.data());
         visit(src, dst, in_place);
     }
 
@@ -423,18 +423,18 @@ class CpuErode final : public Erode {
     void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
         threads_ = thread_count();
         bands_bytes_ = 0;
-        carver_ = Carver(row_alignment);
+        arena_ = Arena(row_alignment);
         dry_ = true;
         visit(src, dst, in_place);
         dry_ = false;
-        planes_.reserve(carver_.used(), stream);
+        planes_.reserve(arena_.required(), stream);
         bands_.reserve(bands_bytes_, stream);
     }
 
     void visit(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst);
-        const int filtered = params_.planes == MorphPlanes::all ? src.plane_count() : 1;
+        const int filtered = params_.planes == ErodePlanes::all ? src.plane_count() : 1;
         for (int i = 0; i < src.plane_count(); i++) {
             const PlaneShape shape = src.shape(i);
             const Samples in = samples(src.planes[i], shape);
@@ -460,7 +460,7 @@ class CpuErode final : public Erode {
         Samples s{{}, rows, columns, step};
         const std::size_t stride =
             round_up(Kind::units(s) * sizeof(typename Kind::Unit) + pack_slack, row_alignment);
-        s.plane = {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+        s.plane = {arena_.allocate<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
         return s;
     }
     template <class Kind>
@@ -471,8 +471,8 @@ class CpuErode final : public Erode {
     /// How many threads are worth waking for so many bytes of rows to go through:
     /// one goes through a share in about 40 us, and takes up to that to wake.
     int workers_for(std::size_t work) const {
-        constexpr std::size_t share = 1 << 20;
-        return static_cast<int>(std::clamp<std::size_t>(work / share, 1, threads_));
+        constexpr std::size_t grain = 1 << 20;
+        return static_cast<int>(std::clamp<std::size_t>(work / grain, 1, threads_));
     }
 
     /// parallel_bands() with f(scratch, first, last): so many bytes of the thread's own.
@@ -508,10 +508,10 @@ class CpuErode final : public Erode {
     }
 
     template <class Kind>
-    void filter(const MorphPass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
+    void filter(const ErodePass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
         const int window = 2 * pass.radius_y + 1;
         const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit) * in.rows;
-        const int cost = pass.shape == MorphShape::ellipse ? window
+        const int cost = pass.shape == ErodeShape::ellipse ? window
                          : pass.radius_y > direct_radius   ? 2
                                                            : 1;
         const auto scratch_bytes = [&](int band) {
@@ -533,7 +533,7 @@ class CpuErode final : public Erode {
 
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
     template <class Kind>
-    void chain(const std::vector<MorphPass> &passes, const Samples &in, const Samples &out,
+    void chain(const std::vector<ErodePass> &passes, const Samples &in, const Samples &out,
                const Plane *alpha, bool in_place) {
         const int repeats = passes.front().useful_repeats(in.columns, in.rows);
         const int last = static_cast<int>(passes.size()) * repeats - 1;
@@ -554,7 +554,7 @@ class CpuErode final : public Erode {
     }
 
     template <class Kind>
-    Samples intermediate(const std::vector<MorphPass> &passes, const Samples &in) {
+    Samples intermediate(const std::vector<ErodePass> &passes, const Samples &in) {
         if (passes.empty())
             return in;
         const Samples out = scratch_like<Kind>(in);
@@ -590,7 +590,7 @@ class CpuErode final : public Erode {
         const Samples source = scratch_plane<Bits>(src.height, src.width, 1);
         const Samples result = scratch_like<Bits>(source);
         pack(src, source);
-        if (params_.shape == MorphShape::ellipse)
+        if (params_.shape == ErodeShape::ellipse)
             evaluate_as_grey(source, result);
         else
             evaluate<Bits>(source, result, false);
@@ -656,11 +656,11 @@ class CpuErode final : public Erode {
     static constexpr int copy_band = 32; ///< rows
 
     ErodeParams params_;
-    MorphPlan passes_;
+    ErodePlan passes_;
 
     int threads_ = 1;
     bool dry_ = false;
-    Carver carver_{row_alignment};
+    Arena arena_{row_alignment};
     std::size_t bands_bytes_ = 0; ///< of the step that needs most
     Buffer bands_;
     Buffer planes_;

@@ -60,7 +60,7 @@ class CpuGraphcut final : public Graphcut {
     void prepare(const Image &links, Stream stream) override { reserve(links, stream); }
 
     bool run(Stream stream, const GraphcutRun &run) override {
-        const Deadline deadline(params_.time_limit);
+        const Deadline deadline(params_.max_time_us);
         reserve(run.links, stream);
         found_ = {};
         if (link_count(run.links.format) == 4)
@@ -76,28 +76,28 @@ class CpuGraphcut final : public Graphcut {
 
     bool finished() override { return true; }
     void wait() override {}
-    GraphcutFound found() const override { return found_; }
+    GraphcutResult result() const override { return found_; }
     GraphcutFault fault() const override { return fault_; }
 
   private:
     template <int directions>
-    static CutGraph<directions> carve(Carver &carver, const Image &links) {
-        return {carver, TileLayout(links.width, links.height)};
+    static CutGraph<directions> allocate(Arena &arena, const Image &links) {
+        return {arena, TileLayout(links.width, links.height)};
     }
 
     void reserve(const Image &links, Stream stream) {
-        Carver carver(table_alignment);
+        Arena arena(table_alignment);
         if (link_count(links.format) == 4)
-            carve<4>(carver, links);
+            allocate<4>(arena, links);
         else
-            carve<8>(carver, links);
-        scratch_.reserve(carver.used(), stream);
+            allocate<8>(arena, links);
+        scratch_.reserve(arena.required(), stream);
     }
 
     template <int directions>
     void solve(const GraphcutRun &run, const Deadline &deadline) {
-        Carver carver(table_alignment, scratch_.data());
-        const CutGraph<directions> graph = carve<directions>(carver, run.links);
+        Arena arena(table_alignment, scratch_.data());
+        const CutGraph<directions> graph = allocate<directions>(arena, run.links);
         build(graph, run);
         if (fault_.pixel >= 0) {
             found_.refused = 1;
@@ -112,10 +112,10 @@ class CpuGraphcut final : public Graphcut {
 
     template <class F>
     static void for_bands(const Image &image, F f) {
-        constexpr std::int64_t share = 65536; // pixels that make a thread worth its start
+        constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
         const std::int64_t pixels = std::int64_t{image.width} * image.height;
         const int workers =
-            static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
+            static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
         parallel_bands(image.height, band_rows, workers, f);
     }
 
@@ -219,7 +219,7 @@ class CpuGraphcut final : public Graphcut {
     }
 
     GraphcutParams params_;
-    GraphcutFound found_{};
+    GraphcutResult found_{};
     GraphcutFault fault_;
     Buffer scratch_;
 };

@@ -91,13 +91,13 @@ struct CutGraph {
     NodeIndex *waiting, *next, *queue, *links;
     NodeIndex *heads; ///< by level
 
-    CutGraph(Carver &carver, const TileLayout &of) : layout(of) {
+    CutGraph(Arena &arena, const TileLayout &of) : layout(of) {
         const std::size_t count = layout.nodes();
-        nodes = carver.take<CutNode>(count);
-        residual = carver.take<std::array<std::int32_t, directions>>(count);
-        excess = carver.take<std::int32_t>(count);
+        nodes = arena.allocate<CutNode>(count);
+        residual = arena.allocate<std::array<std::int32_t, directions>>(count);
+        excess = arena.allocate<std::int32_t>(count);
         for (NodeIndex **list : {&waiting, &next, &queue, &links, &heads})
-            *list = carver.take<NodeIndex>(count);
+            *list = arena.allocate<NodeIndex>(count);
     }
 };
 

@@ -18,23 +18,23 @@ namespace gpv::cpu {
 namespace kmeans {
 namespace {
 
-Workspace take_workspace(Carver &carver, int width) {
+Workspace take_workspace(Arena &arena, int width) {
     const std::size_t length = width + row_padding;
     Workspace w;
     for (auto &channel : w.channels)
-        channel = carver.take<std::uint8_t>(length);
-    w.cells = carver.take<std::uint16_t>(length);
-    w.places = carver.take<std::uint16_t>(length);
+        channel = arena.allocate<std::uint8_t>(length);
+    w.cells = arena.allocate<std::uint16_t>(length);
+    w.places = arena.allocate<std::uint16_t>(length);
     for (auto &labels : w.labels)
-        labels = carver.take<std::uint8_t>(length);
-    w.colors = carver.take<std::uint32_t>(length);
+        labels = arena.allocate<std::uint8_t>(length);
+    w.colors = arena.allocate<std::uint32_t>(length);
     return w;
 }
 
 } // namespace
 
 void CpuKmeans::set_params(const KmeansParams &params) {
-    if (params.space == KmeansSpace::lab && !lab_table_)
+    if (params.color_space == KmeansColorSpace::lab && !lab_table_)
         lab_table_ = std::make_unique<LabTable>();
     params_ = params;
 }
@@ -59,46 +59,46 @@ bool CpuKmeans::run(Stream stream, const KmeansRun &run) {
 }
 
 Workspace CpuKmeans::workspace(int worker, int width) const {
-    Carver carver(table_alignment, workspaces_ + workspace_bytes_ * worker);
-    return take_workspace(carver, width);
+    Arena arena(table_alignment, workspaces_ + workspace_bytes_ * worker);
+    return take_workspace(arena, width);
 }
 
 void CpuKmeans::plan(const Image &src, bool paints, Stream stream) {
-    constexpr std::int64_t share = 1 << 17; // pixels that are worth a thread
+    constexpr std::int64_t grain = 1 << 17; // pixels that are worth a thread
     const std::int64_t pixels = std::int64_t{src.width} * src.height;
-    workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
-    Carver carver(table_alignment);
-    carve(carver, src, paints);
-    scratch_.reserve(carver.used(), stream);
-    carver = Carver(table_alignment, scratch_.data());
-    carve(carver, src, paints);
+    workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
+    Arena arena(table_alignment);
+    allocate(arena, src, paints);
+    scratch_.reserve(arena.required(), stream);
+    arena = Arena(table_alignment, scratch_.data());
+    allocate(arena, src, paints);
 }
 
-void CpuKmeans::carve(Carver &carver, const Image &src, bool paints) {
+void CpuKmeans::allocate(Arena &arena, const Image &src, bool paints) {
     const std::size_t pixels = std::size_t(src.width) * src.height;
     const std::size_t cells = std::min<std::size_t>(pixels, cell_count);
     const std::size_t colors = std::min(pixels + cells * (max_lanes - 1), std::size_t{1} << 24);
-    starts_ = carver.take<std::uint32_t>(std::size_t{cell_count} * workers_);
-    sorted_ = carver.take<std::uint16_t>(pixels);
+    starts_ = arena.allocate<std::uint32_t>(std::size_t{cell_count} * workers_);
+    sorted_ = arena.allocate<std::uint16_t>(pixels);
     code_stride_ = src.width + row_padding;
     const std::size_t codes = lab() ? code_stride_ * src.height : 0;
-    code_cells_ = carver.take<std::uint16_t>(codes);
-    code_places_ = carver.take<std::uint16_t>(codes);
-    cells_ = carver.take<Cell>(cells);
-    cell_starts_ = carver.take<std::uint32_t>(cells + 1);
-    colors_ = {carver.take<std::uint16_t>(colors), carver.take<std::uint32_t>(colors)};
-    nearest_ = carver.take<std::uint32_t>(params_.draws() ? colors : 0);
-    drawings_ = carver.take<Drawing>(params_.draws() ? cells : 0);
-    grouped_ = carver.take<std::uint16_t>(cells);
-    groups_ = carver.take<Group>(cells);
-    sums_ = carver.take<ClusterSums>(std::size_t{max_kmeans_clusters} * workers_);
-    farthest_ = carver.take<Farthest>(workers_);
-    squares_ = carver.take<std::uint64_t>(workers_);
-    labels_ = carver.take<std::uint8_t>(paints ? std::size_t{1} << 24 : 0);
-    Carver one(table_alignment);
+    code_cells_ = arena.allocate<std::uint16_t>(codes);
+    code_places_ = arena.allocate<std::uint16_t>(codes);
+    cells_ = arena.allocate<Cell>(cells);
+    cell_starts_ = arena.allocate<std::uint32_t>(cells + 1);
+    colors_ = {arena.allocate<std::uint16_t>(colors), arena.allocate<std::uint32_t>(colors)};
+    nearest_ = arena.allocate<std::uint32_t>(params_.draws() ? colors : 0);
+    drawings_ = arena.allocate<Drawing>(params_.draws() ? cells : 0);
+    grouped_ = arena.allocate<std::uint16_t>(cells);
+    groups_ = arena.allocate<Group>(cells);
+    sums_ = arena.allocate<ClusterSums>(std::size_t{max_kmeans_clusters} * workers_);
+    farthest_ = arena.allocate<Farthest>(workers_);
+    squares_ = arena.allocate<std::uint64_t>(workers_);
+    labels_ = arena.allocate<std::uint8_t>(paints ? std::size_t{1} << 24 : 0);
+    Arena one(table_alignment);
     take_workspace(one, src.width);
-    workspace_bytes_ = one.used();
-    workspaces_ = carver.take<std::byte>(workspace_bytes_ * workers_);
+    workspace_bytes_ = one.required();
+    workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
 }
 
 void CpuKmeans::write(const KmeansRun &run) const {

@@ -223,8 +223,8 @@ void CpuKmeans::group_cells() {
         colors += cell.colors;
         add(cell.sums, total_);
     }
-    constexpr std::size_t share = 1 << 14; // colours that are worth a thread
-    color_workers_ = static_cast<int>(std::clamp<std::size_t>(colors / share, 1, workers_));
+    constexpr std::size_t grain = 1 << 14; // colours that are worth a thread
+    color_workers_ = static_cast<int>(std::clamp<std::size_t>(colors / grain, 1, workers_));
 }
 
 } // namespace gpv::cpu::kmeans

@@ -21,18 +21,18 @@ namespace gpv::cpu::kmeans::HWY_NAMESPACE {
 namespace {
 
 template <KmeansMetric metric>
-HWY_INLINE void label_group_by(const Scene &scene, const Group &group, std::uint8_t *table) {
+HWY_INLINE void label_group_by(const LloydInput &input, const Group &group, std::uint8_t *table) {
     const Ints d;
     alignas(64) std::int32_t indices[max_lanes];
-    for_cells<metric>(scene, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
+    for_cells<metric>(input, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
         std::uint8_t *labels = table + (std::size_t{cell.number} << cell_bits);
         if (among.count == 1) {
             std::memset(labels, among.numbers[0], cell_colors);
             return;
         }
-        const std::uint16_t *places = scene.colors.places + cell.first;
+        const std::uint16_t *places = input.colors.places + cell.first;
         for_colors<metric>(
-            cell, scene.colors, among, [&](std::size_t i, Whole, Vector, Whole index) HWY_ATTR {
+            cell, input.colors, among, [&](std::size_t i, Whole, Vector, Whole index) HWY_ATTR {
                 hn::Store(index, d, indices);
                 for (std::size_t j = 0; j < hn::Lanes(d); j++)
                     labels[places[i + j]] = static_cast<std::uint8_t>(among.numbers[indices[j]]);
@@ -42,8 +42,8 @@ HWY_INLINE void label_group_by(const Scene &scene, const Group &group, std::uint
 
 } // namespace
 
-void label_group(const Scene &scene, const Group &group, std::uint8_t *table) {
-    with(scene.metric, [&](auto m) HWY_ATTR { label_group_by<m()>(scene, group, table); });
+void label_group(const LloydInput &input, const Group &group, std::uint8_t *table) {
+    with(input.metric, [&](auto m) HWY_ATTR { label_group_by<m()>(input, group, table); });
 }
 
 } // namespace gpv::cpu::kmeans::HWY_NAMESPACE

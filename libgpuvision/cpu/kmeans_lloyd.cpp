@@ -74,18 +74,18 @@ HWY_INLINE void add_masked(const Cell &cell, const Colors &colors, const Candida
 }
 
 template <KmeansMetric metric>
-HWY_INLINE void sum_group_by(const Scene &scene, const Group &group, ClusterSums *sums) {
+HWY_INLINE void sum_group_by(const LloydInput &input, const Group &group, ClusterSums *sums) {
     constexpr std::uint64_t maximum = std::uint64_t{1}
                                       << 29; // pixels: seven times that is below 2^32
     constexpr std::size_t worth_a_mask = 8;  // colours for each candidate
     const Ints d;
     Labelled labelled;
-    for_cells<metric>(scene, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
+    for_cells<metric>(input, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
         if (among.count == 1)
             return add(cell.sums, sums[among.numbers[0]]);
         const auto *counts =
-            reinterpret_cast<const std::int32_t *>(scene.colors.counts) + cell.first;
-        for_colors<metric>(cell, scene.colors, among,
+            reinterpret_cast<const std::int32_t *>(input.colors.counts) + cell.first;
+        for_colors<metric>(cell, input.colors, among,
                            [&](std::size_t i, Whole places, Vector, Whole index) HWY_ATTR {
                                const auto count = hn::Load(d, counts + i);
                                hn::Store(index, d, labelled.indices + i);
@@ -94,9 +94,9 @@ HWY_INLINE void sum_group_by(const Scene &scene, const Group &group, ClusterSums
                                hn::Store(hn::Mul(z_of(places), count), d, labelled.z + i);
                            });
         if (cell.sums.count < maximum && cell.colors >= worth_a_mask * among.count)
-            add_masked(cell, scene.colors, among, labelled, sums);
+            add_masked(cell, input.colors, among, labelled, sums);
         else
-            add_each(cell, scene.colors, among, labelled, sums);
+            add_each(cell, input.colors, among, labelled, sums);
     });
 }
 
@@ -117,15 +117,15 @@ HWY_INLINE float max_distance(const Box &box, const Candidates &among) {
 }
 
 template <KmeansMetric metric>
-HWY_INLINE void search_group_by(const Scene &scene, const Group &group, Farthest &farthest) {
+HWY_INLINE void search_group_by(const LloydInput &input, const Group &group, Farthest &farthest) {
     const Floats d;
     alignas(64) float distances[max_lanes];
-    for_cells<metric>(scene, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
+    for_cells<metric>(input, group, [&](const Cell &cell, const Candidates &among) HWY_ATTR {
         if (max_distance<metric>(cell.box, among) < farthest.distance)
             return;
-        const std::uint16_t *places = scene.colors.places + cell.first;
+        const std::uint16_t *places = input.colors.places + cell.first;
         for_colors<metric>(
-            cell, scene.colors, among, [&](std::size_t i, Whole, Vector minimum, Whole) HWY_ATTR {
+            cell, input.colors, among, [&](std::size_t i, Whole, Vector minimum, Whole) HWY_ATTR {
                 if (hn::AllTrue(d, hn::Lt(minimum, hn::Set(d, farthest.distance))))
                     return;
                 hn::Store(minimum, d, distances);
@@ -138,12 +138,12 @@ HWY_INLINE void search_group_by(const Scene &scene, const Group &group, Farthest
 
 } // namespace
 
-void sum_group(const Scene &scene, const Group &group, ClusterSums *sums) {
-    with(scene.metric, [&](auto m) HWY_ATTR { sum_group_by<m()>(scene, group, sums); });
+void sum_group(const LloydInput &input, const Group &group, ClusterSums *sums) {
+    with(input.metric, [&](auto m) HWY_ATTR { sum_group_by<m()>(input, group, sums); });
 }
 
-void search_group(const Scene &scene, const Group &group, Farthest &farthest) {
-    with(scene.metric, [&](auto m) HWY_ATTR { search_group_by<m()>(scene, group, farthest); });
+void search_group(const LloydInput &input, const Group &group, Farthest &farthest) {
+    with(input.metric, [&](auto m) HWY_ATTR { search_group_by<m()>(input, group, farthest); });
 }
 
 } // namespace gpv::cpu::kmeans::HWY_NAMESPACE
@@ -192,7 +192,7 @@ void CpuKmeans::choose(const Image &src, const Reader &reader) {
 }
 
 void CpuKmeans::iterate(int clusters) {
-    KmeansFound &found = now_.found;
+    KmeansResult &found = now_.found;
     found = {};
     found.struct_size = sizeof found;
     found.clusters = clusters;

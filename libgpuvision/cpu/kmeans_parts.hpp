@@ -81,7 +81,7 @@ struct Group {
 };
 
 /// What a pass over colours reads.
-struct Scene {
+struct LloydInput {
     const Cell *cells;
     const std::uint16_t *grouped; ///< indices of cells, one group after the other
     Colors colors;
@@ -162,7 +162,7 @@ class Reader {
 
 /// What an iteration has come to.
 struct Clustering {
-    KmeansFound found{};
+    KmeansResult found{};
     std::array<Centroid, max_kmeans_clusters> centroids;
     std::array<ClusterSums, max_kmeans_clusters> sums;
 };
@@ -178,18 +178,18 @@ class CpuKmeans final : public Kmeans {
     bool run(Stream stream, const KmeansRun &run) override;
     bool finished() override { return true; }
     void wait() override {}
-    KmeansFound found() const override { return now_.found; }
+    KmeansResult result() const override { return now_.found; }
 
   private:
     const LabTable *lab() const {
-        return params_.space == KmeansSpace::lab ? lab_table_.get() : nullptr;
+        return params_.color_space == KmeansColorSpace::lab ? lab_table_.get() : nullptr;
     }
 
     // Scratch and results, in kmeans.cpp.
 
     Workspace workspace(int worker, int width) const;
     void plan(const Image &src, bool paints, Stream stream);
-    void carve(Carver &carver, const Image &src, bool paints);
+    void allocate(Arena &arena, const Image &src, bool paints);
     void write(const KmeansRun &run) const;
 
     // Count, in kmeans_cells.cpp.
@@ -237,7 +237,7 @@ class CpuKmeans final : public Kmeans {
     std::unique_ptr<LabTable> lab_table_;
     Clustering now_, best_;
     std::array<Centroid, max_kmeans_clusters> drawn_;
-    Scene scene_;
+    LloydInput scene_;
     std::uint64_t squares_of_all_ = 0;
     ClusterSums total_{};
     int workers_ = 1, color_workers_ = 1;

@@ -160,11 +160,11 @@ HWY_INLINE void for_colors(const Cell &cell, const Colors &colors, const Candida
 
 /// Calls f(cell, candidates) for the cells of a group.
 template <KmeansMetric metric, class F>
-HWY_INLINE void for_cells(const Scene &scene, const Group &group, F f) {
+HWY_INLINE void for_cells(const LloydInput &input, const Group &group, F f) {
     Candidates of_group, of_cell;
-    select<metric>(scene.centroids, group.box, of_group);
+    select<metric>(input.centroids, group.box, of_group);
     for (std::uint32_t i = group.first; i < group.last; i++) {
-        const Cell &cell = scene.cells[scene.grouped[i]];
+        const Cell &cell = input.cells[input.grouped[i]];
         select<metric>(of_group, cell.box, of_cell);
         f(cell, of_cell);
     }

@@ -43,12 +43,12 @@ struct Scratch {
     float *nearest; ///< the two least distances of each query and lane, without the query's norm
     std::int32_t *indices;
 
-    explicit Scratch(Carver &carver) {
-        queries = carver.take<float>(band_queries * match_length);
-        trains = carver.take<float>(block_trains * match_length);
-        norms = carver.take<float>(block_trains);
-        nearest = carver.take<float>(band_queries * 2 * max_lanes);
-        indices = carver.take<std::int32_t>(band_queries * 2 * max_lanes);
+    explicit Scratch(Arena &arena) {
+        queries = arena.allocate<float>(band_queries * match_length);
+        trains = arena.allocate<float>(block_trains * match_length);
+        norms = arena.allocate<float>(block_trains);
+        nearest = arena.allocate<float>(band_queries * 2 * max_lanes);
+        indices = arena.allocate<std::int32_t>(band_queries * 2 * max_lanes);
     }
 };
 
@@ -229,23 +229,23 @@ struct Workspace {
     Nearest *back;            ///< of each partner, among the queries
     int workers;
 
-    Workspace(Carver &carver, std::int64_t queries, int workers_) : workers(workers_) {
-        nearest = carver.take<Nearest>(queries);
-        candidates = carver.take<std::int32_t>(queries);
-        partners = carver.take<std::int32_t>(queries);
-        back = carver.take<Nearest>(queries);
-        of_workers_ = carver.take<std::byte>(scratch_bytes() * workers);
+    Workspace(Arena &arena, std::int64_t queries, int workers_) : workers(workers_) {
+        nearest = arena.allocate<Nearest>(queries);
+        candidates = arena.allocate<std::int32_t>(queries);
+        partners = arena.allocate<std::int32_t>(queries);
+        back = arena.allocate<Nearest>(queries);
+        of_workers_ = arena.allocate<std::byte>(scratch_bytes() * workers);
     }
     Scratch of_worker(int worker) const {
-        Carver carver(vector_alignment, of_workers_ + scratch_bytes() * worker);
-        return Scratch(carver);
+        Arena arena(vector_alignment, of_workers_ + scratch_bytes() * worker);
+        return Scratch(arena);
     }
 
   private:
     static std::size_t scratch_bytes() {
-        Carver carver(vector_alignment);
-        Scratch{carver};
-        return carver.used();
+        Arena arena(vector_alignment);
+        Scratch{arena};
+        return arena.required();
     }
 
     std::byte *of_workers_;
@@ -265,12 +265,12 @@ class CpuMatch final : public Match {
         MatchSet query = run.query;
         if (run.found)
             query.count = std::clamp<std::int64_t>(
-                reinterpret_cast<const SiftFound *>(run.found->data)->count, 0, query.count);
+                reinterpret_cast<const SiftResult *>(run.found->data)->count, 0, query.count);
         // As many as prepare() has seen, for at most these.
         const int workers = thread_count();
         reserve(run.query.count, workers, stream);
-        Carver carver(vector_alignment, scratch_.data());
-        const Workspace work(carver, run.query.count, workers);
+        Arena arena(vector_alignment, scratch_.data());
+        const Workspace work(arena, run.query.count, workers);
 
         compare(work, {bytes_of(query), nullptr}, query.count, run.train, work.nearest);
         const std::int64_t candidates = choose(work, query.count);
@@ -295,25 +295,25 @@ class CpuMatch final : public Match {
 
     bool finished() override { return true; }
     void wait() override {}
-    MatchFound found() const override { return found_; }
+    MatchResult result() const override { return found_; }
 
   private:
     void reserve(std::int64_t queries, int workers, Stream stream) {
-        Carver carver(vector_alignment);
-        Workspace(carver, queries, workers);
-        scratch_.reserve(carver.used(), stream);
+        Arena arena(vector_alignment);
+        Workspace(arena, queries, workers);
+        scratch_.reserve(arena.required(), stream);
     }
 
     static const std::uint8_t *bytes_of(const MatchSet &set) {
-        return reinterpret_cast<const std::uint8_t *>(set.block.data);
+        return reinterpret_cast<const std::uint8_t *>(set.view.data);
     }
 
     /// The two nearest of each query in a set.
     static void compare(const Workspace &work, Chosen queries, std::int64_t count,
                         const MatchSet &trains, Nearest *out) {
-        constexpr std::int64_t share = 1 << 16; // pairs that make a thread worth its start
+        constexpr std::int64_t grain = 1 << 16; // pairs that make a thread worth its start
         const auto workers = static_cast<int>(
-            std::clamp<std::int64_t>(count * trains.count / share, 1, work.workers));
+            std::clamp<std::int64_t>(count * trains.count / grain, 1, work.workers));
         const auto band = static_cast<int>(std::clamp<std::int64_t>(
             static_cast<std::int64_t>(round_up(count / workers + 1, at_once)), at_once,
             band_queries));
@@ -361,7 +361,7 @@ class CpuMatch final : public Match {
     }
 
     MatchParams params_;
-    MatchFound found_{};
+    MatchResult found_{};
     Buffer scratch_;
 };
 

@@ -160,19 +160,19 @@ struct Workspace {
     std::uint8_t *labels;   ///< of the worker of Fit
     std::uint32_t *coarse;
 
-    Workspace(Carver &carver, const SegmentRun &run, int connectivity, int workers)
+    Workspace(Arena &arena, const SegmentRun &run, int connectivity, int workers)
         : stride(round_up(run.src.width, 64) + color_row_padding) {
         const std::size_t pixels = stride * run.src.height;
         for (std::uint8_t *&plane : colors)
-            plane = carver.take<std::uint8_t>(pixels);
-        terminals = carver.take<std::int32_t>(pixels);
+            plane = arena.allocate<std::uint8_t>(pixels);
+        terminals = arena.allocate<std::int32_t>(pixels);
         for (int i = 0; i < connectivity / 2; i++) // a row and a pixel in front, for planes of arcs
-            links[i] = carver.take<std::int32_t>(pixels + stride + 1, stride + 1); // back
-        mask = run.mask ? nullptr : carver.take<std::uint8_t>(pixels);
-        counts = carver.take<std::uint32_t>(std::size_t{known_kinds} * cells * workers);
-        present = carver.take<std::uint16_t>(cells);
-        labels = carver.take<std::uint8_t>(3 * std::size_t{cells});
-        coarse = carver.take<std::uint32_t>(2 * std::size_t{table_cells});
+            links[i] = arena.allocate<std::int32_t>(pixels + stride + 1, stride + 1); // back
+        mask = run.mask ? nullptr : arena.allocate<std::uint8_t>(pixels);
+        counts = arena.allocate<std::uint32_t>(std::size_t{known_kinds} * cells * workers);
+        present = arena.allocate<std::uint16_t>(cells);
+        labels = arena.allocate<std::uint8_t>(3 * std::size_t{cells});
+        coarse = arena.allocate<std::uint32_t>(2 * std::size_t{table_cells});
     }
 
     ColorRows colors_from(std::size_t at) const {
@@ -198,13 +198,13 @@ class FitWorker {
     }
 
     template <class F>
-    void share(int count, F f) {
+    void parallel_for(int count, F f) {
         for (int i = 0; i < count; i++)
             f(i);
     }
     template <class F>
     void each(int count, F f) {
-        share(count, f);
+        parallel_for(count, f);
     }
     template <class F>
     void once(F f) {
@@ -252,24 +252,24 @@ class CpuSegment final : public Segment {
 
     void prepare(const SegmentRun &shapes) override {
         reserve(shapes, nullptr);
-        solver_->prepare(links_image(carve(shapes), shapes));
+        solver_->prepare(links_image(allocate(shapes), shapes));
     }
 
     bool run(Stream stream, const SegmentRun &run) override {
         reserve(run, stream);
-        const Workspace work = carve(run);
+        const Workspace work = allocate(run);
         read_colors(work, run);
         make_links(work, run);
-        const bool learned = learned_ && params_.fit != SegmentFit::always;
-        const int rounds = rounds_of(params_, learned);
+        const bool learned = learned_ && params_.warm_start != SegmentWarmStart::none;
+        const int iterations = iterations_of(params_, learned);
         learned_ = false; // should this fail
-        for (int round = 0; round < rounds; round++) {
-            if (round > 0 || !learned)
-                fit(work, run, round > 0);
+        for (int iteration = 0; iteration < iterations; iteration++) {
+            if (iteration > 0 || !learned)
+                fit(work, run, iteration > 0);
             make_terminals(work, run);
-            cut(work, run, stream, round == rounds - 1);
+            cut(work, run, stream, iteration == iterations - 1);
         }
-        if (params_.fit == SegmentFit::adapt)
+        if (params_.warm_start == SegmentWarmStart::adapt)
             fit(work, run, true);
         learned_ = true;
         if (run.mask)
@@ -281,26 +281,26 @@ class CpuSegment final : public Segment {
 
     bool finished() override { return true; }
     void wait() override {}
-    GraphcutFound found() const override { return solver_->found(); }
+    GraphcutResult result() const override { return solver_->result(); }
 
   private:
     // ---- scratch --------------------------------------------------------------------
 
     static int workers(const SegmentRun &run) {
-        constexpr std::int64_t share = 65536; // pixels that make a thread worth its start
+        constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
         const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
-        return static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
+        return static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
     }
 
     void reserve(const SegmentRun &run, Stream stream) {
         workers_ = workers(run);
-        Carver carver(table_alignment);
-        Workspace(carver, run, params_.connectivity, workers_);
-        scratch_.reserve(carver.used(), stream);
+        Arena arena(table_alignment);
+        Workspace(arena, run, params_.connectivity, workers_);
+        scratch_.reserve(arena.required(), stream);
     }
-    Workspace carve(const SegmentRun &run) {
-        Carver carver(table_alignment, scratch_.data());
-        return {carver, run, params_.connectivity, workers_};
+    Workspace allocate(const SegmentRun &run) {
+        Arena arena(table_alignment, scratch_.data());
+        return {arena, run, params_.connectivity, workers_};
     }
 
     /// Calls f(worker, y) for all rows.
@@ -476,7 +476,7 @@ class CpuSegment final : public Segment {
         const Image mask = mask_image(work, run);
         for_rows(run, [&](int, int y) {
             const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
-            if (params_.paint == SegmentPaint::cutout)
+            if (params_.output == SegmentOutput::cutout)
                 cut_out_row(work, *run.dst, y, sides);
             else
                 overlay_row(run, y, sides);

@@ -102,36 +102,36 @@ void CpuSift::draw(Stream, const SiftDrawing &drawing) {
     draw_keypoints(drawing, {kept_, kept_count_});
 }
 
-Workspace CpuSift::take_workspace(Carver &carver, int width) const {
+Workspace CpuSift::take_workspace(Arena &arena, int width) const {
     Workspace w{};
     for (auto &luma : w.luma)
-        luma = carver.take<std::uint8_t>(width + row_step + alignment, 1);
-    w.picture = carver.take<float>(octaves_[0].pitch * (first_band + 2 * max_first_reach));
-    w.rows = carver.take<const float *>(max_band + 2 * max_blur_radius);
+        luma = arena.allocate<std::uint8_t>(width + row_step + alignment, 1);
+    w.picture = arena.allocate<float>(octaves_[0].pitch * (first_band + 2 * max_first_reach));
+    w.rows = arena.allocate<const float *>(max_band + 2 * max_blur_radius);
     for (auto &row : w.columns)
-        row = carver.take<float>(tile_columns + 2 * blur_padding + row_step, blur_padding);
-    w.hits = carver.take<Hit>(tile_columns * max_octave_layers);
+        row = arena.allocate<float>(tile_columns + 2 * blur_padding + row_step, blur_padding);
+    w.hits = arena.allocate<Hit>(tile_columns * max_octave_layers);
     return w;
 }
 
 Workspace CpuSift::workspace(int worker) const {
-    Carver carver(alignment, workspaces_ + workspace_bytes_ * worker);
-    return take_workspace(carver, width_);
+    Arena arena(alignment, workspaces_ + workspace_bytes_ * worker);
+    return take_workspace(arena, width_);
 }
 
 void CpuSift::plan(const Image &src, Stream stream) {
-    constexpr std::int64_t share = 1 << 14; // pixels that are worth a thread
+    constexpr std::int64_t grain = 1 << 14; // pixels that are worth a thread
     const std::int64_t pixels = std::int64_t{src.width} * src.height;
-    workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / share, 1, thread_count()));
+    workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
     width_ = src.width;
-    Carver carver(alignment);
-    carve(carver, src);
-    scratch_.reserve(carver.used(), stream);
-    carver = Carver(alignment, scratch_.data());
-    carve(carver, src);
+    Arena arena(alignment);
+    allocate(arena, src);
+    scratch_.reserve(arena.required(), stream);
+    arena = Arena(alignment, scratch_.data());
+    allocate(arena, src);
 }
 
-void CpuSift::carve(Carver &carver, const Image &src) {
+void CpuSift::allocate(Arena &arena, const Image &src) {
     kept_count_ = 0; // they may be elsewhere now
     const Octaves octaves(src.width, src.height, params_.upsample, 0);
     octaves_[0] = {};
@@ -142,19 +142,19 @@ void CpuSift::carve(Carver &carver, const Image &src) {
         // An odd number of cache lines: columns spread over all sets of the cache.
         octave.pitch = round_up(octave.width, row_step) + max_lanes;
         for (int level = 0; level < params_.levels(); level++)
-            octave.levels[level] = carver.take<float>(octave.pitch * octave.height + row_step);
+            octave.levels[level] = arena.allocate<float>(octave.pitch * octave.height + row_step);
     }
     capacity_ = max_extrema(octaves);
-    extrema_ = carver.take<Extremum>(capacity_);
-    peaks_ = carver.take<Peaks>(capacity_);
+    extrema_ = arena.allocate<Extremum>(capacity_);
+    peaks_ = arena.allocate<Peaks>(capacity_);
     max_kept_ = max_keypoints(octaves);
-    kept_ = carver.take<Keypoint>(max_kept_);
-    ranked_ = carver.take<std::int32_t>(capacity_);
-    offsets_ = carver.take<std::int64_t>(capacity_);
-    Carver one(alignment);
+    kept_ = arena.allocate<Keypoint>(max_kept_);
+    ranked_ = arena.allocate<std::int32_t>(capacity_);
+    offsets_ = arena.allocate<std::int64_t>(capacity_);
+    Arena one(alignment);
     take_workspace(one, src.width);
-    workspace_bytes_ = one.used();
-    workspaces_ = carver.take<std::byte>(workspace_bytes_ * workers_);
+    workspace_bytes_ = one.required();
+    workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
 }
 
 } // namespace sift

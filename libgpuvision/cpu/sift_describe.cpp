@@ -126,13 +126,13 @@ void sum_window(const Octave &octave, const Window &window, std::uint32_t *sums)
     alignas(64) std::int32_t records[record_count * record_length] = {};
     const WindowColumns columns(window, octave.width, octave.height);
     const auto row = [&](int dy) { return octave.row(window.layer, window.y + dy) + window.x; };
-    const Range rows = columns.rows;
+    const PixelRange rows = columns.rows;
     for (int dy = rows.first - 1; dy < std::min(rows.first, rows.last) + window_rows_ahead; dy++)
         prefetch(octave, window.layer, window.x, window.y + dy, columns.of(dy));
     for (int dy = rows.first; dy <= rows.last; dy++) {
         const int ahead = dy + window_rows_ahead;
         prefetch(octave, window.layer, window.x, window.y + ahead, columns.of(ahead));
-        const Range own = columns.of(dy);
+        const PixelRange own = columns.of(dy);
         for (int dx = own.first; dx <= own.last; dx += lanes)
             add_pixels(window, {row(dy) + dx, octave.pitch}, dx, dy,
                        std::min(lanes, own.last - dx + 1), weights, records);
@@ -184,12 +184,12 @@ void CpuSift::normalize(const std::uint32_t *sums, std::byte *out) const {
     const float length = std::sqrt(sum_of(v, square));
     for (float &number : v)
         number = length > 0 ? number / length : 0.0f;
-    if (params_.root) {
+    if (params_.root_sift) {
         const float sum = sum_of(v, [](float x) { return x; });
         for (float &number : v)
             number = sum > 0 ? std::sqrt(number / sum) : 0.0f;
     }
-    if (params_.type == SiftType::f32)
+    if (params_.descriptor_type == SiftDescriptorType::f32)
         std::memcpy(out, v, sizeof v);
     else
         for (int i = 0; i < sift_length; i++)

@@ -21,8 +21,8 @@ void sum_directions(const Octave &octave, const Extremum &extremum, int radius,
     const Floats d;
     const Ints di;
     const int lanes = static_cast<int>(hn::Lanes(d));
-    const Range columns = Range::of(extremum.x, radius, octave.width);
-    const Range rows = Range::of(extremum.y, radius, octave.height);
+    const PixelRange columns = PixelRange::of(extremum.x, radius, octave.width);
+    const PixelRange rows = PixelRange::of(extremum.y, radius, octave.height);
     alignas(64) std::int32_t bins[max_lanes], amounts[max_lanes];
     for (int i = -1; i < window_rows_ahead; i++)
         prefetch(octave, extremum.layer, extremum.x, extremum.y + rows.first + i, columns);

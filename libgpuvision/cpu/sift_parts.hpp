@@ -89,16 +89,16 @@ class CpuSift final : public Sift {
     void draw(Stream, const SiftDrawing &drawing) override;
     bool finished() override { return true; }
     void wait() override {}
-    SiftFound found() const override { return found_; }
+    SiftResult result() const override { return found_; }
     bool overflow() const override { return overflow_; }
 
   private:
     // Scratch, in sift.cpp.
 
-    Workspace take_workspace(Carver &carver, int width) const;
+    Workspace take_workspace(Arena &arena, int width) const;
     Workspace workspace(int worker) const;
     void plan(const Image &src, Stream stream);
-    void carve(Carver &carver, const Image &src);
+    void allocate(Arena &arena, const Image &src);
 
     // Levels, in sift_blur.cpp.
 
@@ -139,7 +139,7 @@ class CpuSift final : public Sift {
     SiftParams params_;
     BlurGroup first_group_;
     std::array<BlurGroup, (max_levels + max_group - 2) / max_group> groups_;
-    SiftFound found_{};
+    SiftResult found_{};
     bool overflow_ = false;
 
     int workers_ = 1;

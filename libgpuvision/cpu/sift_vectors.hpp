@@ -78,7 +78,7 @@ struct Gradient {
 
 /// Inlined by force, and called from no lambda: GCC drops the call of a function that only
 /// prefetches.
-HWY_INLINE void prefetch(const Octave &octave, int level, int x, int y, Range columns) {
+HWY_INLINE void prefetch(const Octave &octave, int level, int x, int y, PixelRange columns) {
     if (y >= octave.height)
         return;
     const float *row = octave.row(level, y) + x;

@@ -25,11 +25,11 @@ struct Weights {
 };
 
 /// Pixels of a window from first to last.
-struct Range {
+struct PixelRange {
     int first, last;
 
     /// Those where gradients can be computed.
-    static Range of(int middle, int radius, int size) {
+    static PixelRange of(int middle, int radius, int size) {
         return {std::max(-radius, 1 - middle), std::min(radius, size - 2 - middle)};
     }
     /// Leaves out those where |offset + i slope| is more than 2.5 for sure.
@@ -50,21 +50,21 @@ inline constexpr int window_rows_ahead = 8;
 /// The columns of each row of a window where pixels can count. Found before there is a vector: such
 /// plain code between instructions on long vectors takes many times as long.
 struct WindowColumns {
-    Range rows;
-    Range columns[2 * max_reach + 2 + window_rows_ahead];
+    PixelRange rows;
+    PixelRange columns[2 * max_reach + 2 + window_rows_ahead];
 
     WindowColumns(const Window &window, int width, int height)
-        : rows(Range::of(window.y, window.radius, height)) {
+        : rows(PixelRange::of(window.y, window.radius, height)) {
         for (int dy = rows.first - 1; dy <= rows.last + window_rows_ahead; dy++) {
             const float y = static_cast<float>(dy);
-            Range &own = columns[dy - rows.first + 1];
-            own = Range::of(window.x, window.radius, width);
+            PixelRange &own = columns[dy - rows.first + 1];
+            own = PixelRange::of(window.x, window.radius, width);
             own.narrow(-y * window.sin_cells, window.cos_cells);
             own.narrow(y * window.cos_cells, window.sin_cells);
         }
     }
     /// From the row before the first one to window_rows_ahead behind the last one.
-    const Range &of(int dy) const { return columns[dy - rows.first + 1]; }
+    const PixelRange &of(int dy) const { return columns[dy - rows.first + 1]; }
 };
 
 } // namespace gpv::cpu::sift

@@ -105,7 +105,7 @@ CudaDevice::~CudaDevice() {
     runtime.set_context(previous);
 }
 
-void CudaDevice::require_reach(Memory memory, int device, const char *name) const {
+void CudaDevice::require_accessible(Memory memory, int device, const char *name) const {
     if (memory == Memory::cuda && device != ordinal_)
         throw Error(Status::unsupported,
                     std::string(name) + "->device is " + std::to_string(device) +

@@ -28,7 +28,7 @@ class CudaDevice final : public Device {
     CudaDevice &operator=(const CudaDevice &) = delete;
 
     const std::string &name() const override { return name_; }
-    void require_reach(Memory memory, int device, const char *name) const override;
+    void require_accessible(Memory memory, int device, const char *name) const override;
     Memory memory() const override { return Memory::cuda; }
     void *allocate(std::size_t bytes) override;
     void initialize(void *memory, std::size_t bytes, Stream stream) override;

@@ -39,7 +39,7 @@ __device__ __forceinline__ void wait_for_copies() {
 /// What stands in memory, or in shared memory, now: never from a register or from the cache of one
 /// multiprocessor.
 template <class T>
-__device__ __forceinline__ T load_now(const T *memory) {
+__device__ __forceinline__ T load_volatile(const T *memory) {
 #ifdef __CUDA_ARCH__
     return *static_cast<const volatile T *>(memory);
 #else
@@ -49,7 +49,7 @@ __device__ __forceinline__ T load_now(const T *memory) {
 
 /// Its counterpart: one store, now.
 template <class T>
-__device__ __forceinline__ void store_now(T *memory, T value) {
+__device__ __forceinline__ void store_volatile(T *memory, T value) {
     *static_cast<volatile T *>(memory) = value;
 }
 
@@ -109,7 +109,7 @@ class GridBarrier {
 };
 
 /// Since some moment; the same for the whole device.
-__device__ __forceinline__ long long nanoseconds_now() {
+__device__ __forceinline__ long long global_timer_ns() {
 #ifdef __CUDACC__
     long long time;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
@@ -138,7 +138,7 @@ __device__ __forceinline__ void let_next_kernel_begin() {
 }
 
 template <class T, class F>
-__device__ __forceinline__ T fold_warp(T v, F f) {
+__device__ __forceinline__ T warp_reduce(T v, F f) {
     for (int d = 16; d; d /= 2)
         v = f(v, __shfl_xor_sync(~0u, v, d));
     return v;
@@ -148,7 +148,7 @@ __device__ __forceinline__ T fold_warp(T v, F f) {
 
 /// Of this lane and those before it.
 template <class T>
-__device__ __forceinline__ T sum_up_to_lane(T own) {
+__device__ __forceinline__ T warp_inclusive_sum(T own) {
     const int lane = threadIdx.x % 32;
 #pragma unroll
     for (int d = 1; d < 32; d *= 2) {
@@ -159,9 +159,9 @@ __device__ __forceinline__ T sum_up_to_lane(T own) {
     return own;
 }
 
-__device__ __forceinline__ unsigned sum_of_warp(unsigned v) {
+__device__ __forceinline__ unsigned warp_sum(unsigned v) {
 #if GPV_ARCH < 800
-    return fold_warp(v, [](unsigned a, unsigned b) { return a + b; });
+    return warp_reduce(v, [](unsigned a, unsigned b) { return a + b; });
 #else
     return __reduce_add_sync(~0u, v);
 #endif
@@ -169,15 +169,15 @@ __device__ __forceinline__ unsigned sum_of_warp(unsigned v) {
 
 __device__ __forceinline__ int warp_min(int v) {
 #if GPV_ARCH < 800
-    return fold_warp(v, [](int a, int b) { return min(a, b); });
+    return warp_reduce(v, [](int a, int b) { return min(a, b); });
 #else
     return __reduce_min_sync(~0u, v);
 #endif
 }
 
-__device__ __forceinline__ int greatest_of_warp(int v) {
+__device__ __forceinline__ int warp_max(int v) {
 #if GPV_ARCH < 800
-    return fold_warp(v, [](int a, int b) { return max(a, b); });
+    return warp_reduce(v, [](int a, int b) { return max(a, b); });
 #else
     return __reduce_max_sync(~0u, v);
 #endif

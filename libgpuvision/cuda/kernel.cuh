@@ -8,16 +8,16 @@
 
 /// A kernel is a struct with
 ///     struct Job          the one parameter, trivially copyable
-///     threads             of a block
-///     min_blocks          of a multiprocessor, optional: bounds the registers
-///     waits               optional: it may be launched early, for it calls
+///     threads             threads per block
+///     min_blocks          blocks per multiprocessor, optional: bounds the registers
+///     waits               optional: may be launched early, since it calls
 ///                         wait_for_earlier_kernels()
 ///     run(const Job &)    what each thread does
 /// Compiled by a C++ compiler, the same source runs on the emulation of
 /// tests/simt.
 namespace gpv::cuda {
 
-/// Threads that a multiprocessor has at once.
+/// Resident threads per multiprocessor.
 inline constexpr int multiprocessor_threads =
     GPV_ARCH == 750                                                                 ? 1024
     : GPV_ARCH == 860 || GPV_ARCH == 870 || GPV_ARCH == 890 || GPV_ARCH / 100 == 12 ? 1536

@@ -75,14 +75,14 @@ START_TEST(init_writes_every_default) {
     memset(&params, 0xC5, sizeof params);
     gpv_ccl_params_init(&params, sizeof params);
     ck_assert_uint_eq(params.struct_size, sizeof params);
-    ck_assert_uint_eq(params.mode, GPV_CCL_BINARY);
+    ck_assert_uint_eq(params.mode, GPV_CCL_MODE_BINARY);
     ck_assert_int_eq(params.connectivity, 8);
     ck_assert_int_eq(params.threshold, 1);
     ck_assert_int_eq(params.foreground, -1);
     ck_assert_uint_eq(params.invert, 0);
     ck_assert_int_eq(params.min_area, 0);
     ck_assert_int_eq(params.max_area, 0);
-    ck_assert_uint_eq(params.output, GPV_CCL_LABELS);
+    ck_assert_uint_eq(params.output, GPV_CCL_OUTPUT_LABELS);
     ck_assert_uint_eq(params.reserved, 0);
     memset(&result, 0xC5, sizeof result);
     gpv_ccl_result_init(&result, sizeof result);
@@ -117,8 +117,8 @@ static void expect_result_at(const void *place, gpv_status wanted, const char *t
     const gpv_status status = gpv_ccl_wait(op, result);
     uint32_t i;
     ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_int_eq(result->count, 0);
         return;
     }
@@ -187,7 +187,7 @@ START_TEST(params_ranges) {
     for (i = 0; i < COUNT(cases); i++) {
         gpv_ccl_params params = defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -199,18 +199,18 @@ START_TEST(null_arguments) {
     gpv_ccl *other = (gpv_ccl *)&keep;
     picture_fill(&good, 1);
     memset(&result, 0xC5, sizeof result);
-    ck_assert_int_eq(gpv_ccl_create(NULL, NULL, &other), BAD);
+    ck_assert_int_eq(gpv_ccl_create(NULL, NULL, &other), INVALID);
     ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_ccl_create(NULL, NULL, NULL), BAD);
-    expect_error(context, &keep, gpv_ccl_create(context, NULL, NULL), BAD, "out|NULL");
-    ck_assert_int_eq(gpv_ccl_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_ccl_prepare(NULL, &good.view, NULL, 0), BAD);
-    ck_assert_int_eq(gpv_ccl_run(NULL, NULL, &good.view, NULL, NULL, 0, NULL), BAD);
-    ck_assert_int_eq(gpv_ccl_query(NULL), BAD);
-    ck_assert_int_eq(gpv_ccl_wait(NULL, &result), BAD);
+    ck_assert_int_eq(gpv_ccl_create(NULL, NULL, NULL), INVALID);
+    expect_error(context, &keep, gpv_ccl_create(context, NULL, NULL), INVALID, "out|NULL");
+    ck_assert_int_eq(gpv_ccl_set_params(NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_ccl_prepare(NULL, &good.view, NULL, 0), INVALID);
+    ck_assert_int_eq(gpv_ccl_run(NULL, NULL, &good.view, NULL, NULL, 0, NULL), INVALID);
+    ck_assert_int_eq(gpv_ccl_query(NULL), INVALID);
+    ck_assert_int_eq(gpv_ccl_wait(NULL, &result), INVALID);
     ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-    expect_error(context, &keep, gpv_ccl_prepare(op, NULL, &good.view, 0), BAD, "src|NULL");
-    expect_error(context, &keep, run_views(NULL, &good.view), BAD, "src|NULL");
+    expect_error(context, &keep, gpv_ccl_prepare(op, NULL, &good.view, 0), INVALID, "src|NULL");
+    expect_error(context, &keep, run_views(NULL, &good.view), INVALID, "src|NULL");
     gpv_ccl_destroy(NULL);
     gpv_ccl_destroy(&none);
     picture_free(&good);
@@ -226,7 +226,7 @@ START_TEST(bad_images_are_refused_untouched) {
     gpv_image bad = good;
     const bool shape = spoil_image(&bad, _i);
     gpv_status as_src, as_dst;
-    set(output_of(GPV_CCL_COLORS));
+    set(output_of(GPV_CCL_OUTPUT_COLORS));
     expect_image_error(context, &keep, run_views(&bad, &other), "src", _i);
     expect_image_error(context, &keep, run_views(&other, &bad), "dst", _i);
     expect_image_error(context, &keep, run_views(&bad, &bad), "src", _i);
@@ -259,7 +259,7 @@ static void expect_dst_at(const void *place, gpv_status wanted, const char *text
 }
 
 START_TEST(image_struct_size) {
-    set(output_of(GPV_CCL_COLORS));
+    set(output_of(GPV_CCL_OUTPUT_COLORS));
     expect_struct_sizes("src", sizeof(gpv_image), init_forbidden_image, expect_src_at);
     expect_struct_sizes("dst", sizeof(gpv_image), init_forbidden_image, expect_dst_at);
 }
@@ -268,10 +268,10 @@ END_TEST
 /* Whether dst of a format can receive that output. */
 static bool is_output(gpv_ccl_output output, gpv_format format) {
     switch (output) {
-    case GPV_CCL_LABELS:
+    case GPV_CCL_OUTPUT_LABELS:
         return format == GPV_FORMAT_LABEL32 || format == GPV_FORMAT_GRAY16 ||
                format == GPV_FORMAT_P016;
-    case GPV_CCL_MASK:
+    case GPV_CCL_OUTPUT_MASK:
         return format == GPV_FORMAT_GRAY8 || format == GPV_FORMAT_NV12 || format == GPV_FORMAT_I420;
     default:
         return format == GPV_FORMAT_GRAY8 ||
@@ -286,7 +286,7 @@ START_TEST(each_output_has_its_formats) {
     const gpv_image src = forbidden_image(memory);
     gpv_image dst = forbidden_image(memory + (1 << 21));
     gpv_ccl_output output;
-    for (output = GPV_CCL_LABELS; output <= GPV_CCL_COLORS; output++) {
+    for (output = GPV_CCL_OUTPUT_LABELS; output <= GPV_CCL_OUTPUT_COLORS; output++) {
         set(output_of(output));
         for (dst.format = 1; dst.format <= GPV_FORMAT_CAP32X8; dst.format++) {
             char text[128];
@@ -296,8 +296,8 @@ START_TEST(each_output_has_its_formats) {
             }
             snprintf(text, sizeof text, "dst->format|%s|%s", format_name(dst.format),
                      texts[output]);
-            expect_error(context, &keep, run_views(&src, &dst), NOT, text);
-            expect_error(context, &keep, gpv_ccl_prepare(op, &src, &dst, 0), NOT, text);
+            expect_error(context, &keep, run_views(&src, &dst), UNSUPPORTED, text);
+            expect_error(context, &keep, gpv_ccl_prepare(op, &src, &dst, 0), UNSUPPORTED, text);
         }
     }
 }
@@ -319,15 +319,15 @@ START_TEST(misaligned_samples) {
             snprintf(text, sizeof text, "dst->data[0]|dst->stride[0]|%d bytes", cases[i].bytes);
             dst.format = cases[i].format;
             dst.data[0] = memory + (1 << 21) + offset;
-            expect_error(context, &keep, run_views(&src, &dst), BAD, text);
+            expect_error(context, &keep, run_views(&src, &dst), INVALID, text);
             dst.data[0] = memory + (1 << 21);
             dst.stride[0] = 4096 + offset;
-            expect_error(context, &keep, run_views(&src, &dst), BAD, text);
+            expect_error(context, &keep, run_views(&src, &dst), INVALID, text);
             dst.stride[0] = 4096;
         }
     src.format = GPV_FORMAT_GRAY16;
     src.data[0] = memory + 1;
-    expect_error(context, &keep, run_views(&src, NULL), BAD, "src->data[0]|2 bytes");
+    expect_error(context, &keep, run_views(&src, NULL), INVALID, "src->data[0]|2 bytes");
 }
 END_TEST
 
@@ -337,12 +337,14 @@ START_TEST(destination_must_be_as_large) {
     gpv_image dst = forbidden_image(memory + (1 << 21));
     dst.format = GPV_FORMAT_LABEL32;
     dst.width = IMAGE_W - 1;
-    expect_error(context, &keep, run_views(&src, &dst), BAD, "dst|63x48|src|64x48");
-    expect_error(context, &keep, gpv_ccl_prepare(op, &src, &dst, 0), BAD, "dst|63x48|src|64x48");
+    expect_error(context, &keep, run_views(&src, &dst), INVALID, "dst|63x48|src|64x48");
+    expect_error(context, &keep, gpv_ccl_prepare(op, &src, &dst, 0), INVALID,
+                 "dst|63x48|src|64x48");
     dst.width = IMAGE_W;
     dst.height = IMAGE_H + 1;
-    expect_error(context, &keep, run_views(&src, &dst), BAD, "dst|64x49|src|64x48");
-    expect_error(context, &keep, gpv_ccl_prepare(op, &src, &dst, 0), BAD, "dst|64x49|src|64x48");
+    expect_error(context, &keep, run_views(&src, &dst), INVALID, "dst|64x49|src|64x48");
+    expect_error(context, &keep, gpv_ccl_prepare(op, &src, &dst, 0), INVALID,
+                 "dst|64x49|src|64x48");
 }
 END_TEST
 
@@ -363,19 +365,21 @@ START_TEST(luma_beyond_the_format) {
             continue;
         }
         set(threshold);
-        expect_error(context, &keep, run_views(&src, NULL), BAD, "params->threshold|256|0..255");
-        expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, 0), BAD,
+        expect_error(context, &keep, run_views(&src, NULL), INVALID,
+                     "params->threshold|256|0..255");
+        expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, 0), INVALID,
                      "params->threshold|256|0..255");
         set(foreground);
-        expect_error(context, &keep, run_views(&src, NULL), BAD, "params->foreground|256|-1..255");
-        expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, 0), BAD,
+        expect_error(context, &keep, run_views(&src, NULL), INVALID,
+                     "params->foreground|256|-1..255");
+        expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, 0), INVALID,
                      "params->foreground|256|-1..255");
     }
 }
 END_TEST
 
 START_TEST(overlap_inside_one_parent) {
-    set(output_of(GPV_CCL_MASK));
+    set(output_of(GPV_CCL_OUTPUT_MASK));
     expect_overlaps_refused(context, &keep, "dst", run_views, false);
 }
 END_TEST
@@ -384,17 +388,17 @@ START_TEST(overlap_of_planes) {
     unsigned char *memory = forbidden_memory(1 << 22);
     gpv_image src = forbidden_image(memory);
     gpv_image dst = forbidden_image(memory + (1 << 21));
-    set(output_of(GPV_CCL_COLORS));
+    set(output_of(GPV_CCL_OUTPUT_COLORS));
     dst.format = GPV_FORMAT_I420;
     dst.data[2] = src.data[0];
-    expect_error(context, &keep, run_views(&src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, run_views(&src, &dst), INVALID, "dst|overlaps|src");
     dst.data[2] = dst.data[1];
-    expect_error(context, &keep, run_views(&src, &dst), BAD, "two planes|dst|overlap");
+    expect_error(context, &keep, run_views(&src, &dst), INVALID, "two planes|dst|overlap");
     src.format = dst.format = GPV_FORMAT_NV12;
     dst = src;
-    expect_error(context, &keep, run_views(&src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, run_views(&src, &dst), INVALID, "dst|overlaps|src");
     dst.data[0] = memory + (1 << 21); /* chroma is still that of src */
-    expect_error(context, &keep, run_views(&src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, run_views(&src, &dst), INVALID, "dst|overlaps|src");
 }
 END_TEST
 
@@ -423,9 +427,9 @@ START_TEST(buffers_of_other_ages) {
     longer[0] = buffer_of(memory + (1 << 21), 4096);
     longer[0].struct_size = sizeof longer;
     longer[1].reserved = 1;
-    expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, longer, 0, NULL), NOT,
+    expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, longer, 0, NULL), UNSUPPORTED,
                  "components|newer|44");
-    expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, NULL, 0, longer), NOT,
+    expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, NULL, 0, longer), UNSUPPORTED,
                  "count|newer|44");
 }
 END_TEST
@@ -450,22 +454,22 @@ START_TEST(sizes_and_places_of_buffers) {
     size_t i;
     for (i = 0; i < COUNT(strides); i++)
         expect_error(context, &keep,
-                     gpv_ccl_run(op, NULL, &src, NULL, &good, strides[i].stride, NULL), BAD,
+                     gpv_ccl_run(op, NULL, &src, NULL, &good, strides[i].stride, NULL), INVALID,
                      strides[i].text);
     bad.size = sizeof(gpv_ccl_component) - 1;
-    expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, &bad, 0, NULL), BAD,
+    expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, &bad, 0, NULL), INVALID,
                  "components->size|39|40..");
     for (i = 1; i < 8; i++) {
         bad = buffer_of((unsigned char *)good.data + i, 4096);
-        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, &bad, 0, NULL), BAD,
+        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, &bad, 0, NULL), INVALID,
                      "components->data|8 bytes");
         if (i % 4)
-            expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, NULL, 0, &bad), BAD,
+            expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, NULL, NULL, 0, &bad), INVALID,
                          "count->data|4 bytes");
     }
-    expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, -1), BAD,
+    expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, -1), INVALID,
                  "components|-1|0..2147483647");
-    expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, INT32_MIN), BAD,
+    expect_error(context, &keep, gpv_ccl_prepare(op, &src, NULL, INT32_MIN), INVALID,
                  "components|-2147483648|0..2147483647");
 }
 END_TEST
@@ -482,20 +486,20 @@ START_TEST(buffers_overlap_nothing) {
     dst.format = GPV_FORMAT_LABEL32;
     for (i = 0; i < 2; i++) {
         const gpv_buffer records = buffer_of(ends[i], 40), count = buffer_of(counts[i], 4);
-        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &records, 0, NULL), BAD,
+        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &records, 0, NULL), INVALID,
                      "components|overlaps|src");
-        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &far, 0, &count), BAD,
+        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &far, 0, &count), INVALID,
                      "count|overlaps|src");
     }
     {
         const gpv_buffer records = buffer_of((unsigned char *)dst.data[0] + 47 * 4096 + 248, 40);
         const gpv_buffer count = buffer_of((unsigned char *)dst.data[0] + 47 * 4096 + 252, 4);
         const gpv_buffer inside = buffer_of((unsigned char *)far.data + 4092, 4);
-        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &records, 0, NULL), BAD,
+        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &records, 0, NULL), INVALID,
                      "components|overlaps|dst");
-        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, NULL, 0, &count), BAD,
+        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, NULL, 0, &count), INVALID,
                      "count|overlaps|dst");
-        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &far, 0, &inside), BAD,
+        expect_error(context, &keep, gpv_ccl_run(op, NULL, &src, &dst, &far, 0, &inside), INVALID,
                      "count|overlaps|components");
     }
 }
@@ -703,7 +707,7 @@ START_TEST(the_context_may_go_first) {
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     ck_assert_int_eq(run_views(&src.view, NULL), GPV_OK);
-    ck_assert_int_eq(run_views(NULL, NULL), BAD);
+    ck_assert_int_eq(run_views(NULL, NULL), INVALID);
     ck_assert_int_eq(gpv_ccl_wait(op, NULL), GPV_OK);
     gpv_ccl_destroy(&op);
     ck_assert_int_eq(keep.live, 0);
@@ -727,7 +731,7 @@ START_TEST(wait_and_query) {
     /* what was refused for its arguments does not count */
     bad = src.view;
     bad.width = 0;
-    ck_assert_int_eq(run_views(&bad, NULL), BAD);
+    ck_assert_int_eq(run_views(&bad, NULL), INVALID);
     expect_result(GPV_ERR_TOO_SMALL, 3, 2);
     ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
     memset(src.view.data[0], 0, 9);
@@ -837,7 +841,7 @@ START_TEST(foreground) {
     params.invert = 0;
     expect_labels(params, 8, 1, source, "1 0 0 0 2 0 0 0");
     params = defaults();
-    params.mode = GPV_CCL_EQUAL_VALUE;
+    params.mode = GPV_CCL_MODE_EQUAL_VALUE;
     expect_labels(params, 8, 1, source, "0 1 1 2 0 3 4 5");
     params.threshold = 0;
     expect_labels(params, 8, 1, source, "1 2 2 3 4 5 6 7");
@@ -950,15 +954,15 @@ START_TEST(output_formats) {
     static const char *const bgra[] = {
         "255 103 40 255  0 0 0 255  255 103 40 255  0 0 0 255  0 0 0 255 "
         "255 103 40 255  255 103 40 255  0 0 0 255  0 0 0 255  40 255 166 255"};
-    gpv_ccl_params params = output_of(GPV_CCL_LABELS);
+    gpv_ccl_params params = output_of(GPV_CCL_OUTPUT_LABELS);
     const gpv_format from = GPV_FORMAT_GRAY8;
     expect_planes(params, from, GPV_FORMAT_GRAY16, 5, 2, source, gray16);
     expect_planes(params, from, GPV_FORMAT_P016, 5, 2, source, p016);
-    params.output = GPV_CCL_MASK;
+    params.output = GPV_CCL_OUTPUT_MASK;
     expect_planes(params, from, GPV_FORMAT_GRAY8, 5, 2, source, source);
     expect_planes(params, from, GPV_FORMAT_NV12, 5, 2, source, mask);
     expect_planes(params, from, GPV_FORMAT_I420, 5, 2, source, planar);
-    params.output = GPV_CCL_COLORS;
+    params.output = GPV_CCL_OUTPUT_COLORS;
     expect_planes(params, from, GPV_FORMAT_RGB8, 5, 2, source, rgb);
     expect_planes(params, from, GPV_FORMAT_BGRA8, 5, 2, source, bgra);
     expect_planes(params, from, GPV_FORMAT_BGRX8, 5, 2, source, bgra);
@@ -966,7 +970,7 @@ START_TEST(output_formats) {
 END_TEST
 
 START_TEST(null_params_are_the_defaults) {
-    gpv_ccl_params params = output_of(GPV_CCL_MASK);
+    gpv_ccl_params params = output_of(GPV_CCL_OUTPUT_MASK);
     picture src = picture_of_plane(GPV_FORMAT_GRAY8, 3, 1, "1 0 9");
     picture want = picture_of_plane(GPV_FORMAT_LABEL32, 3, 1, "1 0 2");
     picture dst = picture_new(GPV_FORMAT_LABEL32, 3, 1, TIGHT);
@@ -977,7 +981,7 @@ START_TEST(null_params_are_the_defaults) {
     ck_assert(picture_equal(&dst, &want));
     /* refused ones leave those in force as they are */
     params.reserved = 1;
-    ck_assert_int_eq(gpv_ccl_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_ccl_set_params(op, &params), INVALID);
     memset(dst.view.data[0], 0xC5, dst.size[0]);
     run(&src, &dst);
     ck_assert(picture_equal(&dst, &want));

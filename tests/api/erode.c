@@ -19,13 +19,13 @@ static void teardown(void) {
     ck_assert_int_eq(keep.live, 0);
 }
 
-static gpv_erode_params params_of(gpv_morph_operation operation, gpv_morph_shape shape, int32_t rx,
+static gpv_erode_params params_of(gpv_erode_operation operation, gpv_erode_shape shape, int32_t rx,
                                   int32_t ry) {
     gpv_erode_params params;
     gpv_erode_params_init(&params, sizeof params);
     params.operation = operation;
     params.shape = shape;
-    params.radius_x = rx;
+    params.radius = rx;
     params.radius_y = ry;
     return params;
 }
@@ -50,14 +50,14 @@ START_TEST(params_init_writes_every_default) {
     memset(&params, 0xC5, sizeof params);
     gpv_erode_params_init(&params, sizeof params);
     ck_assert_uint_eq(params.struct_size, sizeof params);
-    ck_assert_uint_eq(params.operation, GPV_MORPH_ERODE);
-    ck_assert_uint_eq(params.shape, GPV_MORPH_RECT);
-    ck_assert_int_eq(params.radius_x, 1);
+    ck_assert_uint_eq(params.operation, GPV_ERODE_OPERATION_ERODE);
+    ck_assert_uint_eq(params.shape, GPV_ERODE_SHAPE_RECT);
+    ck_assert_int_eq(params.radius, 1);
     ck_assert_int_eq(params.radius_y, -1);
     ck_assert_int_eq(params.iterations, 1);
     ck_assert_int_eq(params.threshold, 0);
-    ck_assert_uint_eq(params.border, GPV_MORPH_BORDER_IGNORE);
-    ck_assert_uint_eq(params.planes, GPV_MORPH_PLANES_AUTO);
+    ck_assert_uint_eq(params.border, GPV_ERODE_BORDER_IGNORE);
+    ck_assert_uint_eq(params.planes, GPV_ERODE_PLANES_AUTO);
     ck_assert_uint_eq(params.reserved, 0);
     expect_init_within(sizeof params, init_params);
 }
@@ -96,12 +96,12 @@ START_TEST(params_ranges) {
         {PARAM(operation, UINT32_MAX), "params->operation|4294967295|0..6"},
         {PARAM(shape, 2), NULL},
         {PARAM(shape, 3), "params->shape|3|0..2"},
-        {PARAM(radius_x, 0), NULL},
-        {PARAM(radius_x, 255), NULL},
-        {PARAM(radius_x, -1), "params->radius_x|-1|0..255"},
-        {PARAM(radius_x, 256), "params->radius_x|256|0..255"},
-        {PARAM(radius_x, INT32_MIN), "params->radius_x|-2147483648|0..255"},
-        {PARAM(radius_x, INT32_MAX), "params->radius_x|2147483647|0..255"},
+        {PARAM(radius, 0), NULL},
+        {PARAM(radius, 255), NULL},
+        {PARAM(radius, -1), "params->radius|-1|0..255"},
+        {PARAM(radius, 256), "params->radius|256|0..255"},
+        {PARAM(radius, INT32_MIN), "params->radius|-2147483648|0..255"},
+        {PARAM(radius, INT32_MAX), "params->radius|2147483647|0..255"},
         {PARAM(radius_y, -1), NULL},
         {PARAM(radius_y, 255), NULL},
         {PARAM(radius_y, -2), "params->radius_y|-2|-1..255"},
@@ -122,7 +122,7 @@ START_TEST(params_ranges) {
     };
     size_t i;
     for (i = 0; i < COUNT(cases); i++) {
-        gpv_erode_params params = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, -1);
+        gpv_erode_params params = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, -1);
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
         expect_params(&params, cases[i].text ? GPV_ERR_INVALID_ARGUMENT : GPV_OK, cases[i].text);
     }
@@ -130,14 +130,14 @@ START_TEST(params_ranges) {
 END_TEST
 
 START_TEST(null_params_are_the_defaults) {
-    set(params_of(GPV_MORPH_DILATE, GPV_MORPH_CROSS, 9, 3));
+    set(params_of(GPV_ERODE_OPERATION_DILATE, GPV_ERODE_SHAPE_CROSS, 9, 3));
     ck_assert_int_eq(gpv_erode_set_params(op, NULL), GPV_OK);
     picture src = picture_new(GPV_FORMAT_GRAY8, 9, 7, TIGHT);
     picture dst = picture_new(GPV_FORMAT_GRAY8, 9, 7, TIGHT);
     picture want = picture_new(GPV_FORMAT_GRAY8, 9, 7, TIGHT);
     picture_fill(&src, 1);
     run(&src, &dst);
-    set(params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 1));
+    set(params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 1));
     run(&src, &want);
     ck_assert(picture_equal(&dst, &want));
     picture_free(&src);
@@ -150,12 +150,12 @@ START_TEST(failed_set_params_keeps_the_old_ones) {
     picture src = picture_new(GPV_FORMAT_GRAY8, 31, 17, TIGHT);
     picture want = picture_new(GPV_FORMAT_GRAY8, 31, 17, TIGHT);
     picture got = picture_new(GPV_FORMAT_GRAY8, 31, 17, TIGHT);
-    gpv_erode_params params = params_of(GPV_MORPH_DILATE, GPV_MORPH_ELLIPSE, 4, 2);
+    gpv_erode_params params = params_of(GPV_ERODE_OPERATION_DILATE, GPV_ERODE_SHAPE_ELLIPSE, 4, 2);
     picture_fill(&src, 1);
     set(params);
     run(&src, &want);
-    params.radius_x = 1;
-    params.operation = GPV_MORPH_ERODE;
+    params.radius = 1;
+    params.operation = GPV_ERODE_OPERATION_ERODE;
     params.threshold = 5;
     params.reserved = 1;
     ck_assert_int_eq(gpv_erode_set_params(op, &params), GPV_ERR_INVALID_ARGUMENT);
@@ -249,9 +249,9 @@ START_TEST(misaligned_samples) {
     gpv_image good = forbidden_image(memory);
     gpv_image other = forbidden_image(memory + (1 << 21) + 1);
     good.format = other.format = GPV_FORMAT_GRAY16;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &good, &other), BAD,
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &good, &other), INVALID,
                  "dst->data[0]|2 bytes");
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &other, &good), BAD,
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &other, &good), INVALID,
                  "src->data[0]|2 bytes");
 }
 END_TEST
@@ -261,15 +261,16 @@ START_TEST(destination_must_be_as_source) {
     const gpv_image src = forbidden_image(memory);
     gpv_image dst = forbidden_image(memory + (1 << 21));
     dst.width = IMAGE_W - 1;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID,
                  "dst|63x48|GRAY8|64x48|src");
     dst.width = IMAGE_W;
     dst.height = IMAGE_H + 1;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID,
                  "dst|64x49|GRAY8|64x48|src");
     dst.height = IMAGE_H;
     dst.format = GPV_FORMAT_RGB8;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|RGB8|GRAY8|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID,
+                 "dst|RGB8|GRAY8|src");
 }
 END_TEST
 
@@ -277,7 +278,7 @@ START_TEST(threshold_beyond_the_format) {
     unsigned char *memory = forbidden_memory(1 << 22);
     gpv_image src = forbidden_image(memory);
     gpv_image dst = forbidden_image(memory + (1 << 21));
-    gpv_erode_params params = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 1);
+    gpv_erode_params params = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 1);
     size_t i;
     params.threshold = 256;
     set(params);
@@ -287,14 +288,15 @@ START_TEST(threshold_beyond_the_format) {
             ck_assert_int_eq(gpv_erode_prepare(op, &src), GPV_OK);
             continue;
         }
-        expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+        expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID,
                      "threshold|256|0..255");
-        expect_error(context, &keep, gpv_erode_prepare(op, &src), BAD, "threshold|256|0..255");
+        expect_error(context, &keep, gpv_erode_prepare(op, &src), INVALID, "threshold|256|0..255");
     }
     /* right for src: dst is what is wrong */
     src.format = GPV_FORMAT_GRAY16;
     dst.format = GPV_FORMAT_GRAY8;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|GRAY8|GRAY16|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID,
+                 "dst|GRAY8|GRAY16|src");
     dst.format = GPV_FORMAT_LABEL32;
     expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), GPV_ERR_UNSUPPORTED,
                  "dst->format|LABEL32|morphology takes GRAY8, GRAY16, RGB8|NV12, I420");
@@ -315,27 +317,27 @@ START_TEST(overlap_of_planes_and_pitches) {
     gpv_image src = forbidden_image(memory);
     gpv_image dst = src;
     dst.stride[0] = 4097;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID, "dst|overlaps|src");
     dst = src;
     dst.data[0] = memory + 1;
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID, "dst|overlaps|src");
     src.format = GPV_FORMAT_I420; /* in place but for one plane */
     dst = src;
     dst.data[2] = memory + (1 << 21);
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID, "dst|overlaps|src");
     dst = src; /* U and V exchanged */
     dst.data[1] = src.data[2];
     dst.data[2] = src.data[1];
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID, "dst|overlaps|src");
     dst.data[0] = memory + (2 << 20); /* U and V in the same place */
     dst.data[1] = dst.data[2] = memory + (3 << 20);
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD,
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID,
                  "two planes|dst|overlap");
     src.format = GPV_FORMAT_NV12; /* Y of the one is UV of the other */
     dst = forbidden_image(memory + (1 << 21));
     dst.format = GPV_FORMAT_NV12;
     dst.data[0] = src.data[1];
-    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), BAD, "dst|overlaps|src");
+    expect_error(context, &keep, gpv_erode_run(op, NULL, &src, &dst), INVALID, "dst|overlaps|src");
 }
 END_TEST
 
@@ -344,11 +346,11 @@ END_TEST
 /* Parameters that reach every path of the CPU backend. */
 static gpv_erode_params variant(int i) {
     static const int32_t radii[][2] = {{1, 1}, {0, 2}, {3, 0}, {5, 4}, {17, 9}};
-    gpv_erode_params params = params_of((gpv_morph_operation)(i % 7), (gpv_morph_shape)(i / 7 % 3),
+    gpv_erode_params params = params_of((gpv_erode_operation)(i % 7), (gpv_erode_shape)(i / 7 % 3),
                                         radii[i / 21 % 5][0], radii[i / 21 % 5][1]);
     params.threshold = i / 105 % 2 ? 100 : 0;
-    params.border = (gpv_morph_border)(i / 2 % 2);
-    params.planes = (gpv_morph_planes)(i % 3);
+    params.border = (gpv_erode_border)(i / 2 % 2);
+    params.planes = (gpv_erode_planes)(i % 3);
     params.iterations = 1 + i % 2;
     return params;
 }
@@ -563,7 +565,7 @@ static gpv_erode_params binary(gpv_erode_params params, int32_t threshold) {
 }
 
 static gpv_erode_params bordered(gpv_erode_params params) {
-    params.border = GPV_MORPH_BORDER_BACKGROUND;
+    params.border = GPV_ERODE_BORDER_BACKGROUND;
     return params;
 }
 
@@ -582,28 +584,34 @@ static const char hole[] = "#######"
 
 START_TEST(shapes) {
     static const struct {
-        gpv_morph_shape shape;
+        gpv_erode_shape shape;
         int32_t rx, ry, iterations;
         const char *want;
     } cases[] = {
-        {GPV_MORPH_RECT, 0, 0, 1, "####### ####### ####### ###.### ####### ####### #######"},
-        {GPV_MORPH_RECT, 1, -1, 1, "####### ####### ##...## ##...## ##...## ####### #######"},
-        {GPV_MORPH_RECT, 2, 0, 1, "####### ####### ####### #.....# ####### ####### #######"},
-        {GPV_MORPH_RECT, 0, 1, 1, "####### ####### ###.### ###.### ###.### ####### #######"},
-        {GPV_MORPH_RECT, 1, 1, 2, "####### #.....# #.....# #.....# #.....# #.....# #######"},
-        {GPV_MORPH_CROSS, 1, -1, 1, "####### ####### ###.### ##...## ###.### ####### #######"},
-        {GPV_MORPH_CROSS, 3, 1, 1, "####### ####### ###.### ....... ###.### ####### #######"},
-        {GPV_MORPH_CROSS, 1, 1, 2, "####### ###.### ##...## #.....# ##...## ###.### #######"},
-        {GPV_MORPH_ELLIPSE, 1, 1, 1, "####### ####### ###.### ##...## ###.### ####### #######"},
-        {GPV_MORPH_ELLIPSE, 2, 2, 1, "####### ###.### #.....# #.....# #.....# ###.### #######"},
-        {GPV_MORPH_ELLIPSE, 3, 3, 1, "###.### #.....# ....... ....... ....... #.....# ###.###"},
-        {GPV_MORPH_ELLIPSE, 3, 1, 1, "####### ####### ###.### ....... ###.### ####### #######"},
-        {GPV_MORPH_RECT, 255, 255, 255, "....... ....... ....... ....... ....... ....... ......."},
+        {GPV_ERODE_SHAPE_RECT, 0, 0, 1, "####### ####### ####### ###.### ####### ####### #######"},
+        {GPV_ERODE_SHAPE_RECT, 1, -1, 1, "####### ####### ##...## ##...## ##...## ####### #######"},
+        {GPV_ERODE_SHAPE_RECT, 2, 0, 1, "####### ####### ####### #.....# ####### ####### #######"},
+        {GPV_ERODE_SHAPE_RECT, 0, 1, 1, "####### ####### ###.### ###.### ###.### ####### #######"},
+        {GPV_ERODE_SHAPE_RECT, 1, 1, 2, "####### #.....# #.....# #.....# #.....# #.....# #######"},
+        {GPV_ERODE_SHAPE_CROSS, 1, -1, 1,
+         "####### ####### ###.### ##...## ###.### ####### #######"},
+        {GPV_ERODE_SHAPE_CROSS, 3, 1, 1, "####### ####### ###.### ....... ###.### ####### #######"},
+        {GPV_ERODE_SHAPE_CROSS, 1, 1, 2, "####### ###.### ##...## #.....# ##...## ###.### #######"},
+        {GPV_ERODE_SHAPE_ELLIPSE, 1, 1, 1,
+         "####### ####### ###.### ##...## ###.### ####### #######"},
+        {GPV_ERODE_SHAPE_ELLIPSE, 2, 2, 1,
+         "####### ###.### #.....# #.....# #.....# ###.### #######"},
+        {GPV_ERODE_SHAPE_ELLIPSE, 3, 3, 1,
+         "###.### #.....# ....... ....... ....... #.....# ###.###"},
+        {GPV_ERODE_SHAPE_ELLIPSE, 3, 1, 1,
+         "####### ####### ###.### ....... ###.### ####### #######"},
+        {GPV_ERODE_SHAPE_RECT, 255, 255, 255,
+         "....... ....... ....... ....... ....... ....... ......."},
     };
     size_t i, k;
     for (i = 0; i < COUNT(cases); i++) {
         gpv_erode_params params =
-            repeated(params_of(GPV_MORPH_ERODE, cases[i].shape, cases[i].rx, cases[i].ry),
+            repeated(params_of(GPV_ERODE_OPERATION_ERODE, cases[i].shape, cases[i].rx, cases[i].ry),
                      cases[i].iterations);
         char negative_hole[sizeof hole], negative[128];
         expect_gray(params, 7, 7, hole, cases[i].want);
@@ -615,7 +623,7 @@ START_TEST(shapes) {
             negative[k] = cases[i].want[k] == '.'   ? '#'
                           : cases[i].want[k] == '#' ? '.'
                                                     : cases[i].want[k];
-        params.operation = GPV_MORPH_DILATE;
+        params.operation = GPV_ERODE_OPERATION_DILATE;
         expect_gray(params, 7, 7, negative_hole, negative);
         expect_gray(binary(params, 255), 7, 7, negative_hole, negative);
     }
@@ -624,47 +632,50 @@ END_TEST
 
 START_TEST(operations) {
     static const struct {
-        gpv_morph_operation operation;
+        gpv_erode_operation operation;
         const char *source, *want;
     } rows[] = {
-        {GPV_MORPH_ERODE, "9 7 8 1 6 6 6 2", "7 7 1 1 1 6 2 2"},
-        {GPV_MORPH_DILATE, "9 7 8 1 6 6 6 2", "9 9 8 8 6 6 6 6"},
-        {GPV_MORPH_OPEN, "0 9 0 4 4 4 0 9", "0 0 0 4 4 4 0 0"},
-        {GPV_MORPH_CLOSE, "5 0 5 5 1 1 1 5", "5 5 5 5 1 1 1 5"},
-        {GPV_MORPH_GRADIENT, "0 0 0 5 5 5 9 9", "0 0 5 5 0 4 4 0"},
-        {GPV_MORPH_TOPHAT, "0 9 0 4 4 4 0 9", "0 9 0 0 0 0 0 9"},
-        {GPV_MORPH_BLACKHAT, "5 0 5 5 1 1 1 5", "0 5 0 0 0 0 0 0"},
+        {GPV_ERODE_OPERATION_ERODE, "9 7 8 1 6 6 6 2", "7 7 1 1 1 6 2 2"},
+        {GPV_ERODE_OPERATION_DILATE, "9 7 8 1 6 6 6 2", "9 9 8 8 6 6 6 6"},
+        {GPV_ERODE_OPERATION_OPEN, "0 9 0 4 4 4 0 9", "0 0 0 4 4 4 0 0"},
+        {GPV_ERODE_OPERATION_CLOSE, "5 0 5 5 1 1 1 5", "5 5 5 5 1 1 1 5"},
+        {GPV_ERODE_OPERATION_GRADIENT, "0 0 0 5 5 5 9 9", "0 0 5 5 0 4 4 0"},
+        {GPV_ERODE_OPERATION_TOPHAT, "0 9 0 4 4 4 0 9", "0 9 0 0 0 0 0 9"},
+        {GPV_ERODE_OPERATION_BLACKHAT, "5 0 5 5 1 1 1 5", "0 5 0 0 0 0 0 0"},
     };
     size_t i;
     for (i = 0; i < COUNT(rows); i++) {
-        expect_gray(params_of(rows[i].operation, GPV_MORPH_RECT, 1, 0), 8, 1, rows[i].source,
+        expect_gray(params_of(rows[i].operation, GPV_ERODE_SHAPE_RECT, 1, 0), 8, 1, rows[i].source,
                     rows[i].want);
-        expect_gray(params_of(rows[i].operation, GPV_MORPH_CROSS, 0, 1), 1, 8, rows[i].source,
+        expect_gray(params_of(rows[i].operation, GPV_ERODE_SHAPE_CROSS, 0, 1), 1, 8, rows[i].source,
                     rows[i].want);
-        expect_gray(params_of(rows[i].operation, GPV_MORPH_CROSS, 1, 0), 8, 1, rows[i].source,
+        expect_gray(params_of(rows[i].operation, GPV_ERODE_SHAPE_CROSS, 1, 0), 8, 1, rows[i].source,
                     rows[i].want);
-        expect_planes(params_of(rows[i].operation, GPV_MORPH_RECT, 1, 0), GPV_FORMAT_GRAY16, 8, 1,
-                      &rows[i].source, &rows[i].want);
+        expect_planes(params_of(rows[i].operation, GPV_ERODE_SHAPE_RECT, 1, 0), GPV_FORMAT_GRAY16,
+                      8, 1, &rows[i].source, &rows[i].want);
     }
 }
 END_TEST
 
 START_TEST(iterations_repeat_each_erosion_and_dilation) {
     /* open twice = erode twice, then dilate twice: the bar of 4 goes, that of 5 stays */
-    expect_gray(repeated(params_of(GPV_MORPH_OPEN, GPV_MORPH_RECT, 1, 0), 2), 12, 1, ".####.#####.",
-                "......#####.");
-    expect_gray(repeated(params_of(GPV_MORPH_OPEN, GPV_MORPH_CROSS, 1, 0), 2), 12, 1,
+    expect_gray(repeated(params_of(GPV_ERODE_OPERATION_OPEN, GPV_ERODE_SHAPE_RECT, 1, 0), 2), 12, 1,
                 ".####.#####.", "......#####.");
-    expect_gray(binary(repeated(params_of(GPV_MORPH_CLOSE, GPV_MORPH_RECT, 1, 0), 2), 9), 12, 1,
-                "#....#.....#", "######.....#");
+    expect_gray(repeated(params_of(GPV_ERODE_OPERATION_OPEN, GPV_ERODE_SHAPE_CROSS, 1, 0), 2), 12,
+                1, ".####.#####.", "......#####.");
+    expect_gray(
+        binary(repeated(params_of(GPV_ERODE_OPERATION_CLOSE, GPV_ERODE_SHAPE_RECT, 1, 0), 2), 9),
+        12, 1, "#....#.....#", "######.....#");
 }
 END_TEST
 
 START_TEST(borders) {
-    const gpv_erode_params erode = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 1);
-    const gpv_erode_params cross = params_of(GPV_MORPH_ERODE, GPV_MORPH_CROSS, 1, 1);
-    const gpv_erode_params close = params_of(GPV_MORPH_CLOSE, GPV_MORPH_RECT, 1, 0);
-    const gpv_erode_params ellipse = params_of(GPV_MORPH_ERODE, GPV_MORPH_ELLIPSE, 2, 2);
+    const gpv_erode_params erode = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 1);
+    const gpv_erode_params cross =
+        params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_CROSS, 1, 1);
+    const gpv_erode_params close = params_of(GPV_ERODE_OPERATION_CLOSE, GPV_ERODE_SHAPE_RECT, 1, 0);
+    const gpv_erode_params ellipse =
+        params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_ELLIPSE, 2, 2);
     expect_gray(erode, 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", "7 7 7 7 7 7 7 7 7 7 7 7");
     expect_gray(bordered(erode), 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", "0 0 0 0 0 7 7 0 0 0 0 0");
     expect_gray(bordered(cross), 4, 3, "7 7 7 7 7 7 7 7 7 7 7 7", "0 0 0 0 0 7 7 0 0 0 0 0");
@@ -678,8 +689,8 @@ START_TEST(borders) {
     expect_gray(close, 4, 1, "5 5 5 5", "5 5 5 5");
     expect_gray(bordered(close), 4, 1, "5 5 5 5", "0 5 5 0");
     /* close - source never falls below 0 */
-    expect_gray(bordered(params_of(GPV_MORPH_BLACKHAT, GPV_MORPH_RECT, 1, 0)), 4, 1, "5 5 5 5",
-                "0 0 0 0");
+    expect_gray(bordered(params_of(GPV_ERODE_OPERATION_BLACKHAT, GPV_ERODE_SHAPE_RECT, 1, 0)), 4, 1,
+                "5 5 5 5", "0 0 0 0");
 }
 END_TEST
 
@@ -697,12 +708,13 @@ START_TEST(grey_formats) {
     static const char *const i420[] = {"4 3 2 1 9", "5 6 7", "9 8 7"};
     static const char *const i420_luma[] = {"3 2 1 1 1", "5 6 7", "9 8 7"};
     static const char *const i420_all[] = {"3 2 1 1 1", "5 5 6", "8 7 7"};
-    gpv_erode_params params = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 0);
-    const gpv_erode_params gradient = params_of(GPV_MORPH_GRADIENT, GPV_MORPH_RECT, 1, 0);
-    gpv_morph_planes planes;
+    gpv_erode_params params = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 0);
+    const gpv_erode_params gradient =
+        params_of(GPV_ERODE_OPERATION_GRADIENT, GPV_ERODE_SHAPE_RECT, 1, 0);
+    gpv_erode_planes planes;
     expect_planes(params, GPV_FORMAT_GRAY16, 5, 1, plain16, want16);
-    for (planes = GPV_MORPH_PLANES_AUTO; planes <= GPV_MORPH_PLANES_ALL; planes++) {
-        const bool all = planes == GPV_MORPH_PLANES_ALL;
+    for (planes = GPV_ERODE_PLANES_AUTO; planes <= GPV_ERODE_PLANES_ALL; planes++) {
+        const bool all = planes == GPV_ERODE_PLANES_ALL;
         params.planes = planes;
         expect_planes(params, GPV_FORMAT_RGB8, 3, 1, rgb, rgb_eroded);
         expect_planes(params, GPV_FORMAT_BGR8, 3, 1, rgb, rgb_eroded);
@@ -718,8 +730,8 @@ START_TEST(grey_formats) {
 END_TEST
 
 START_TEST(thresholds) {
-    const gpv_erode_params same = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 0, 0);
-    const gpv_erode_params erode = params_of(GPV_MORPH_ERODE, GPV_MORPH_RECT, 1, 0);
+    const gpv_erode_params same = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 0, 0);
+    const gpv_erode_params erode = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 0);
     static const char *const wide[] = {"0 299 300 65535"}, *const wide_want[] = {"0 0 65535 65535"};
     /* luma 77, 149, 29 and 255: red, green, blue and white */
     static const char *const rgb[] = {"255 0 0  0 255 0  0 0 255  255 255 255"};
@@ -737,8 +749,8 @@ START_TEST(thresholds) {
     expect_gray(binary(same, 1), 3, 1, "0 1 255", "0 255 255");
     expect_gray(binary(same, 255), 3, 1, "0 254 255", "0 0 255");
     expect_gray(binary(erode, 60), 5, 1, "0 200 60 200 59", "0 0 255 0 0");
-    expect_gray(binary(params_of(GPV_MORPH_GRADIENT, GPV_MORPH_RECT, 1, 0), 60), 5, 1,
-                "0 0 0 200 200", "0 0 255 255 0");
+    expect_gray(binary(params_of(GPV_ERODE_OPERATION_GRADIENT, GPV_ERODE_SHAPE_RECT, 1, 0), 60), 5,
+                1, "0 0 0 200 200", "0 0 255 255 0");
     expect_planes(binary(same, 300), GPV_FORMAT_GRAY16, 4, 1, wide, wide_want);
     expect_planes(binary(same, 77), GPV_FORMAT_RGB8, 4, 1, rgb, rgb_77);
     expect_planes(binary(same, 78), GPV_FORMAT_RGB8, 4, 1, rgb, rgb_78);

@@ -214,7 +214,7 @@ START_TEST(init_writes_every_default) {
     gpv_graphcut_params_init(&params, sizeof params);
     ck_assert_uint_eq(params.struct_size, sizeof params);
     ck_assert_uint_eq(params.certificate, 0);
-    ck_assert_int_eq(params.time_limit, 0);
+    ck_assert_int_eq(params.max_time_us, 0);
     ck_assert_uint_eq(params.reserved, 0);
     memset(&result, 0xC5, sizeof result);
     gpv_graphcut_result_init(&result, sizeof result);
@@ -252,8 +252,8 @@ static void expect_result_at(const void *place, gpv_status wanted, const char *t
     const gpv_status status = gpv_graphcut_wait(op, result);
     uint32_t i;
     ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_int_eq(result->area, 0);
         return;
     }
@@ -283,10 +283,10 @@ START_TEST(params_ranges) {
         {PARAM(certificate, 1), NULL},
         {PARAM(certificate, 2), "params->certificate|is 2|0..1"},
         {PARAM(certificate, UINT32_MAX), "params->certificate|4294967295|0..1"},
-        {PARAM(time_limit, 1), NULL},
-        {PARAM(time_limit, INT32_MAX), NULL},
-        {PARAM(time_limit, -1), "params->time_limit|-1|0..2147483647"},
-        {PARAM(time_limit, INT32_MIN), "params->time_limit|-2147483648|0..2147483647"},
+        {PARAM(max_time_us, 1), NULL},
+        {PARAM(max_time_us, INT32_MAX), NULL},
+        {PARAM(max_time_us, -1), "params->max_time_us|-1|0..2147483647"},
+        {PARAM(max_time_us, INT32_MIN), "params->max_time_us|-2147483648|0..2147483647"},
         {PARAM(reserved, 1), "params->reserved|is 1|0..0"},
         {PARAM(reserved, 0x80000000u), "params->reserved|2147483648|0..0"},
     };
@@ -294,7 +294,7 @@ START_TEST(params_ranges) {
     for (i = 0; i < COUNT(cases); i++) {
         gpv_graphcut_params params = defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -327,25 +327,25 @@ START_TEST(null_arguments) {
     int i;
     forbidden_images(good);
     memset(&result, 0xC5, sizeof result);
-    ck_assert_int_eq(gpv_graphcut_create(NULL, NULL, &other), BAD);
+    ck_assert_int_eq(gpv_graphcut_create(NULL, NULL, &other), INVALID);
     ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_graphcut_create(NULL, NULL, NULL), BAD);
-    expect_error(context, &keep, gpv_graphcut_create(context, NULL, NULL), BAD, "out|NULL");
-    ck_assert_int_eq(gpv_graphcut_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_graphcut_prepare(NULL, &good[LINKS]), BAD);
+    ck_assert_int_eq(gpv_graphcut_create(NULL, NULL, NULL), INVALID);
+    expect_error(context, &keep, gpv_graphcut_create(context, NULL, NULL), INVALID, "out|NULL");
+    ck_assert_int_eq(gpv_graphcut_set_params(NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_graphcut_prepare(NULL, &good[LINKS]), INVALID);
     ck_assert_int_eq(
-        gpv_graphcut_run(NULL, NULL, &good[TERMINALS], &good[LINKS], &good[MASK], NULL), BAD);
-    ck_assert_int_eq(gpv_graphcut_query(NULL), BAD);
-    ck_assert_int_eq(gpv_graphcut_wait(NULL, &result), BAD);
+        gpv_graphcut_run(NULL, NULL, &good[TERMINALS], &good[LINKS], &good[MASK], NULL), INVALID);
+    ck_assert_int_eq(gpv_graphcut_query(NULL), INVALID);
+    ck_assert_int_eq(gpv_graphcut_wait(NULL, &result), INVALID);
     ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-    expect_error(context, &keep, gpv_graphcut_prepare(op, NULL), BAD, "links|NULL");
+    expect_error(context, &keep, gpv_graphcut_prepare(op, NULL), INVALID, "links|NULL");
     for (i = 0; i < IMAGES; i++) {
         const gpv_image *given[IMAGES] = {&good[TERMINALS], &good[LINKS], &good[MASK]};
         char text[32];
         given[i] = NULL;
         snprintf(text, sizeof text, "%s|NULL", names[i]);
-        expect_error(context, &keep, run_views(given[TERMINALS], given[LINKS], given[MASK]), BAD,
-                     text);
+        expect_error(context, &keep, run_views(given[TERMINALS], given[LINKS], given[MASK]),
+                     INVALID, text);
     }
     gpv_graphcut_destroy(NULL);
     gpv_graphcut_destroy(&none);
@@ -418,9 +418,10 @@ START_TEST(each_image_has_its_formats) {
             }
             snprintf(text, sizeof text, "%s->format is %s, must be|%s", names[which],
                      format_name(format), texts[which]);
-            expect_error(context, &keep, run_images(images), NOT, text);
+            expect_error(context, &keep, run_images(images), UNSUPPORTED, text);
             if (which == LINKS)
-                expect_error(context, &keep, gpv_graphcut_prepare(op, &images[LINKS]), NOT, text);
+                expect_error(context, &keep, gpv_graphcut_prepare(op, &images[LINKS]), UNSUPPORTED,
+                             text);
         }
     }
     ck_assert_int_eq(legal, 4);
@@ -449,7 +450,7 @@ START_TEST(images_are_as_large_as_links) {
             images[which].width = cases[i].width;
             images[which].height = cases[i].height;
             snprintf(text, sizeof text, "%s%s", names[which], cases[i].text);
-            expect_error(context, &keep, run_images(images), BAD, text);
+            expect_error(context, &keep, run_images(images), INVALID, text);
         }
 }
 END_TEST
@@ -464,12 +465,12 @@ static void expect_plane_faults(const gpv_image good[IMAGES], int which, int pla
     memcpy(images, good, sizeof images);
     images[which].data[plane] = NULL;
     snprintf(text, sizeof text, "%s->data[%d]|NULL", names[which], plane);
-    expect_error(context, &keep, run_images(images), BAD, text);
+    expect_error(context, &keep, run_images(images), INVALID, text);
     snprintf(text, sizeof text, "%s->data[%d]|%s->stride[%d]|4 bytes", names[which], plane,
              names[which], plane);
     for (offset = 1; offset < 4; offset++) {
         images[which].data[plane] = (char *)good[which].data[plane] + offset;
-        expect_error(context, &keep, run_images(images), BAD, text);
+        expect_error(context, &keep, run_images(images), INVALID, text);
     }
     images[which].data[plane] = good[which].data[plane];
     for (i = 0; i < COUNT(strides); i++) {
@@ -480,7 +481,7 @@ static void expect_plane_faults(const gpv_image good[IMAGES], int which, int pla
                      plane, (long long)strides[i]);
         else
             snprintf(text, sizeof text, "%s->stride[%d]|4 bytes", names[which], plane);
-        expect_error(context, &keep, run_images(images), BAD, text);
+        expect_error(context, &keep, run_images(images), INVALID, text);
     }
 }
 
@@ -536,7 +537,8 @@ static void expect_image_at(int which, const void *place, gpv_status wanted, con
     given[which] = place;
     expect_error(context, &keep,
                  gpv_graphcut_run(op, NULL, given[TERMINALS], given[LINKS], given[MASK], &none),
-                 wanted == GPV_OK ? BAD : wanted, wanted == GPV_OK ? "result->data|NULL" : text);
+                 wanted == GPV_OK ? INVALID : wanted,
+                 wanted == GPV_OK ? "result->data|NULL" : text);
 }
 static void expect_terminals_at(const void *place, gpv_status wanted, const char *text) {
     expect_image_at(TERMINALS, place, wanted, text);
@@ -579,7 +581,7 @@ static void expect_overlaps(int which, int plane) {
             g.mask.view.data[0] = to;
             status = run_into(op, &g, NULL);
             if (abs(dy) < HEIGHT && dx > -WIDTH && dx < 4 * WIDTH) {
-                expect_error(context, &keep, status, BAD, text);
+                expect_error(context, &keep, status, INVALID, text);
                 ck_assert_mem_eq(parent, before, sizeof before);
                 refused++;
                 continue;
@@ -654,10 +656,10 @@ START_TEST(size_and_place_of_the_result) {
     gpv_buffer longer[2];
     int i;
     forbidden_images(images);
-    expect_error(context, &keep, run_with_result(images, memory, 39), BAD,
+    expect_error(context, &keep, run_with_result(images, memory, 39), INVALID,
                  "result->size|39|40..70368744177664");
     for (i = 1; i < 8; i++)
-        expect_error(context, &keep, run_with_result(images, memory + i, 1024), BAD,
+        expect_error(context, &keep, run_with_result(images, memory + i, 1024), INVALID,
                      "result->data|8 bytes");
     memset(longer, 0, sizeof longer);
     longer[0] = buffer_of(memory, 40);
@@ -665,8 +667,8 @@ START_TEST(size_and_place_of_the_result) {
     longer[1].reserved = 1;
     expect_error(
         context, &keep,
-        gpv_graphcut_run(op, NULL, &images[TERMINALS], &images[LINKS], &images[MASK], longer), NOT,
-        "result|newer|44");
+        gpv_graphcut_run(op, NULL, &images[TERMINALS], &images[LINKS], &images[MASK], longer),
+        UNSUPPORTED, "result|newer|44");
 }
 END_TEST
 
@@ -685,7 +687,7 @@ START_TEST(the_result_overlaps_nothing) {
             size_t i;
             snprintf(text, sizeof text, "result overlaps %s", names[which]);
             for (i = 0; i < COUNT(places); i++)
-                expect_error(context, &keep, run_with_result(images, places[i], 40), BAD, text);
+                expect_error(context, &keep, run_with_result(images, places[i], 40), INVALID, text);
         }
 }
 END_TEST
@@ -726,13 +728,13 @@ static void expect_refused(const graph *g, const gpv_graphcut_result *buffer, co
     picture untouched =
         picture_new(GPV_FORMAT_GRAY8, g->mask.view.width, g->mask.view.height, TIGHT);
     want.refused = 1;
-    expect_error(context, &keep, gpv_graphcut_wait(op, &result), BAD, text);
+    expect_error(context, &keep, gpv_graphcut_wait(op, &result), INVALID, text);
     ck_assert_mem_eq(&result, &want, sizeof want);
     ck_assert_mem_eq(buffer, &want, sizeof want);
     keep.text[0] = 0;
-    expect_error(context, &keep, gpv_graphcut_query(op), BAD, text);
+    expect_error(context, &keep, gpv_graphcut_query(op), INVALID, text);
     keep.text[0] = 0;
-    expect_error(context, &keep, gpv_graphcut_wait(op, NULL), BAD, text);
+    expect_error(context, &keep, gpv_graphcut_wait(op, NULL), INVALID, text);
     ck_assert(picture_equal(&g->mask, &untouched)); /* as picture_new() left it */
     picture_free(&untouched);
 }
@@ -970,7 +972,7 @@ START_TEST(nothing_is_allocated_after_prepare) {
         gpv_image shape = g.links.view;
         gpv_graphcut *fresh = NULL;
         int before = keep.allocations;
-        params.time_limit = v / 4 ? 1000 : 0;
+        params.max_time_us = v / 4 ? 1000 : 0;
         for (i = 0; i < 8; i++) { /* neither of them is read */
             shape.data[i] = NULL;
             shape.stride[i] = 0;
@@ -986,7 +988,7 @@ START_TEST(nothing_is_allocated_after_prepare) {
         ck_assert_int_eq(gpv_graphcut_wait(fresh, NULL), GPV_OK);
         *arc(&g, 0, 0, 0) = -1; /* nor by one that is refused */
         ck_assert_int_eq(run_into(fresh, &g, NULL), GPV_OK);
-        ck_assert_int_eq(gpv_graphcut_wait(fresh, NULL), BAD);
+        ck_assert_int_eq(gpv_graphcut_wait(fresh, NULL), INVALID);
         ck_assert_msg(keep.allocations == before, "variant %d", v);
         gpv_graphcut_destroy(&fresh);
         graph_free(&g);
@@ -1018,7 +1020,7 @@ START_TEST(the_context_may_go_first) {
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     ck_assert_int_eq(run_into(op, &g, NULL), GPV_OK);
-    ck_assert_int_eq(run_views(NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(run_views(NULL, NULL, NULL), INVALID);
     expect_found(0, -1, 81);
     gpv_graphcut_destroy(&op);
     ck_assert_int_eq(keep.live, 0);
@@ -1032,7 +1034,7 @@ START_TEST(wait_and_query) {
     gpv_graphcut_result result = blank();
     bad.width = 0;
     expect_nothing_found(); /* has not run */
-    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), BAD);
+    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), INVALID);
     expect_nothing_found();
     *terminal(&g, 0, 0) = 5;
     *terminal(&g, 1, 0) = -4;
@@ -1040,20 +1042,20 @@ START_TEST(wait_and_query) {
     run(&g);
     expect_found(3, -1, 2);
     /* what was refused for its arguments does not count */
-    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), BAD);
+    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), INVALID);
     expect_found(3, -1, 2);
     ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
     *arc(&g, 0, 0, 0) = -3;
     run(&g);
-    ck_assert_uint_eq(found(BAD).refused, 1);
+    ck_assert_uint_eq(found(INVALID).refused, 1);
     expect_text(gpv_context_error(context), "plane 0 of links is -3 at (0, 0)");
-    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), BAD);
-    ck_assert_uint_eq(found(BAD).refused, 1);
+    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), INVALID);
+    ck_assert_uint_eq(found(INVALID).refused, 1);
     expect_text(gpv_context_error(context), "plane 0 of links is -3 at (0, 0)");
     /* a size that is illegal comes first */
     result.struct_size = 39;
     result.area = 7;
-    expect_error(context, &keep, gpv_graphcut_wait(op, &result), BAD,
+    expect_error(context, &keep, gpv_graphcut_wait(op, &result), INVALID,
                  "result->struct_size|39|40..4096");
     ck_assert_int_eq(result.area, 7);
     *arc(&g, 0, 0, 0) = 9;
@@ -1266,7 +1268,7 @@ START_TEST(certificate_and_defaults) {
     /* refused ones leave those in force as they are */
     params = defaults();
     params.reserved = 1;
-    ck_assert_int_eq(gpv_graphcut_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_graphcut_set_params(op, &params), INVALID);
     run(&g);
     expect_found(2, 2, 2);
     graph_free(&g);
@@ -1365,7 +1367,7 @@ END_TEST
 
 /* One that comes too early leaves a cut that costs no less than the best; one that is never reached
  * changes nothing. */
-START_TEST(time_limit) {
+START_TEST(max_time_us) {
     enum { WIDTH = 400, HEIGHT = 300 };
     graph g = graph_new(GPV_FORMAT_CAP32X8, WIDTH, HEIGHT, TIGHT);
     picture want = picture_new(GPV_FORMAT_GRAY8, WIDTH, HEIGHT, TIGHT);
@@ -1381,7 +1383,7 @@ START_TEST(time_limit) {
     ck_assert_int_eq(best.area, area_of(&g));
     memcpy(want.view.data[0], g.mask.view.data[0], want.size[0]);
 
-    params.time_limit = INT32_MAX;
+    params.max_time_us = INT32_MAX;
     set(params);
     memset(g.mask.view.data[0], 0xC5, g.mask.size[0]);
     run(&g);
@@ -1389,7 +1391,7 @@ START_TEST(time_limit) {
     ck_assert_mem_eq(&early, &best, sizeof best);
     ck_assert(picture_equal(&g.mask, &want));
 
-    params.time_limit = 1;
+    params.max_time_us = 1;
     set(params);
     memset(g.mask.view.data[0], 0xC5, g.mask.size[0]);
     run(&g);
@@ -1402,7 +1404,7 @@ START_TEST(time_limit) {
     ck_assert_int_eq(early.cut, capacity(&g, side_of_mask, &g));
     ck_assert_int_eq(early.area, area_of(&g));
     /* the next run has as much time as it wants */
-    params.time_limit = 0;
+    params.max_time_us = 0;
     set(params);
     run(&g);
     ck_assert(picture_equal(&g.mask, &want));
@@ -1453,7 +1455,7 @@ int main(void) {
     tcase_add_test(group, every_cut_of_small_graphs);
     tcase_add_test(group, flow_beyond_32_bits);
     tcase_add_test(group, the_max_into_one_pixel);
-    tcase_add_test(group, time_limit);
+    tcase_add_test(group, max_time_us);
     suite_add_tcase(suite, group);
     return run_suite(suite);
 }

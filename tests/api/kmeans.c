@@ -38,7 +38,7 @@ static gpv_kmeans_params defaults(void) {
 static gpv_kmeans_params grid_of(int32_t clusters) {
     gpv_kmeans_params params = defaults();
     params.clusters = clusters;
-    params.start = GPV_KMEANS_GRID;
+    params.init = GPV_KMEANS_INIT_GRID;
     return params;
 }
 
@@ -93,9 +93,9 @@ START_TEST(init_writes_every_default) {
     ck_assert_int_eq(params.max_clusters, 16);
     ck_assert_int_eq(params.max_iterations, 20);
     ck_assert_float_eq(params.tolerance, 0.5f);
-    ck_assert_uint_eq(params.metric, GPV_KMEANS_L2);
-    ck_assert_uint_eq(params.start, GPV_KMEANS_PLUSPLUS);
-    ck_assert_uint_eq(params.space, GPV_KMEANS_RGB);
+    ck_assert_uint_eq(params.metric, GPV_KMEANS_METRIC_L2);
+    ck_assert_uint_eq(params.init, GPV_KMEANS_INIT_PLUSPLUS);
+    ck_assert_uint_eq(params.color_space, GPV_KMEANS_COLOR_SPACE_RGB);
     ck_assert_uint_eq(params.seed, 0);
     ck_assert_uint_eq(params.warm_start, 0);
     ck_assert_uint_eq(params.reserved, 0);
@@ -129,8 +129,8 @@ static void expect_result_at(const void *place, gpv_status wanted, const char *t
     const gpv_status status = gpv_kmeans_wait(op, result);
     uint32_t i;
     ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_int_eq(result->clusters, 0);
         return;
     }
@@ -194,12 +194,12 @@ START_TEST(params_ranges) {
         {PARAM(metric, 1), NULL},
         {PARAM(metric, 2), "params->metric|is 2|0..1"},
         {PARAM(metric, UINT32_MAX), "params->metric|4294967295|0..1"},
-        {PARAM(start, 3), NULL},
-        {PARAM(start, 4), "params->start|is 4|0..3"},
-        {PARAM(start, UINT32_MAX), "params->start|4294967295|0..3"},
-        {PARAM(space, 1), NULL},
-        {PARAM(space, 2), "params->space|is 2|0..1"},
-        {PARAM(space, UINT32_MAX), "params->space|4294967295|0..1"},
+        {PARAM(init, 3), NULL},
+        {PARAM(init, 4), "params->init|is 4|0..3"},
+        {PARAM(init, UINT32_MAX), "params->init|4294967295|0..3"},
+        {PARAM(color_space, 1), NULL},
+        {PARAM(color_space, 2), "params->color_space|is 2|0..1"},
+        {PARAM(color_space, UINT32_MAX), "params->color_space|4294967295|0..1"},
         {PARAM(seed, UINT32_MAX), NULL},
         {PARAM(seed, 0) + 4, NULL}, /* its upper half */
         {PARAM(warm_start, 1), NULL},
@@ -212,7 +212,7 @@ START_TEST(params_ranges) {
     for (i = 0; i < COUNT(cases); i++) {
         gpv_kmeans_params params = defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -220,8 +220,8 @@ END_TEST
 START_TEST(their_number_is_given_with_the_centroids) {
     gpv_kmeans_params params = grid_of(0);
     expect_params(&params, GPV_OK, NULL);
-    params.start = GPV_KMEANS_GIVEN;
-    expect_params(&params, BAD, "params->start|GPV_KMEANS_GIVEN|params->clusters is 0");
+    params.init = GPV_KMEANS_INIT_GIVEN;
+    expect_params(&params, INVALID, "params->init|GPV_KMEANS_INIT_GIVEN|params->clusters is 0");
 }
 END_TEST
 
@@ -233,20 +233,20 @@ START_TEST(null_arguments) {
     gpv_kmeans *other = (gpv_kmeans *)&keep;
     picture_fill(&good, 1);
     memset(&result, 0xC5, sizeof result);
-    ck_assert_int_eq(gpv_kmeans_create(NULL, NULL, &other), BAD);
+    ck_assert_int_eq(gpv_kmeans_create(NULL, NULL, &other), INVALID);
     ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_kmeans_create(NULL, NULL, NULL), BAD);
-    expect_error(context, &keep, gpv_kmeans_create(context, NULL, NULL), BAD, "out|NULL");
-    ck_assert_int_eq(gpv_kmeans_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_kmeans_set_centroids(NULL, gray, 2), BAD);
-    ck_assert_int_eq(gpv_kmeans_prepare(NULL, &good.view, NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_kmeans_run(NULL, NULL, &good.view, NULL, NULL, NULL, NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_kmeans_query(NULL), BAD);
-    ck_assert_int_eq(gpv_kmeans_wait(NULL, &result), BAD);
+    ck_assert_int_eq(gpv_kmeans_create(NULL, NULL, NULL), INVALID);
+    expect_error(context, &keep, gpv_kmeans_create(context, NULL, NULL), INVALID, "out|NULL");
+    ck_assert_int_eq(gpv_kmeans_set_params(NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_kmeans_set_centroids(NULL, gray, 2), INVALID);
+    ck_assert_int_eq(gpv_kmeans_prepare(NULL, &good.view, NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_kmeans_run(NULL, NULL, &good.view, NULL, NULL, NULL, NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_kmeans_query(NULL), INVALID);
+    ck_assert_int_eq(gpv_kmeans_wait(NULL, &result), INVALID);
     ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-    expect_error(context, &keep, gpv_kmeans_prepare(op, NULL, &good.view, &good.view), BAD,
+    expect_error(context, &keep, gpv_kmeans_prepare(op, NULL, &good.view, &good.view), INVALID,
                  "src|NULL");
-    expect_error(context, &keep, run_views(NULL, &good.view, &good.view), BAD, "src|NULL");
+    expect_error(context, &keep, run_views(NULL, &good.view, &good.view), INVALID, "src|NULL");
     ck_assert_int_eq(run_views(&good.view, NULL, NULL), GPV_OK);
     gpv_kmeans_destroy(NULL);
     gpv_kmeans_destroy(&none);
@@ -277,24 +277,24 @@ START_TEST(centroids_ranges) {
             snprintf(text, sizeof text, "centroids[%d]%s|0..255", at,
                      cases[i].text ? cases[i].text : "");
             if (cases[i].text)
-                expect_error(context, &keep, status, BAD, text);
+                expect_error(context, &keep, status, INVALID, text);
             else
                 ck_assert_int_eq(status, GPV_OK);
             centroids[at] = 0;
         }
     ck_assert_int_eq(gpv_kmeans_set_centroids(op, centroids, 2), GPV_OK);
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, NULL, 2), BAD, "centroids|NULL");
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 1), BAD,
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, NULL, 2), INVALID, "centroids|NULL");
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 1), INVALID,
                  "count is 1|2..256");
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 0), BAD,
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 0), INVALID,
                  "count is 0|2..256");
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, -1), BAD,
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, -1), INVALID,
                  "count is -1|2..256");
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 257), BAD,
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, 257), INVALID,
                  "count is 257|2..256");
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, INT32_MIN), BAD,
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, INT32_MIN), INVALID,
                  "count is -2147483648|2..256");
-    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, INT32_MAX), BAD,
+    expect_error(context, &keep, gpv_kmeans_set_centroids(op, centroids, INT32_MAX), INVALID,
                  "count is 2147483647|2..256");
 }
 END_TEST
@@ -305,18 +305,19 @@ START_TEST(as_many_centroids_as_clusters) {
     const gpv_image src = forbidden_image(memory);
     const gpv_image dst = forbidden_image(memory + (1 << 21));
     gpv_kmeans_params params = defaults();
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     params.clusters = 4;
     set(params);
-    expect_error(context, &keep, run_views(&src, NULL, &dst), BAD,
-                 "params->start|GPV_KMEANS_GIVEN|clusters is 4|gpv_kmeans_set_centroids()|given 0");
+    expect_error(
+        context, &keep, run_views(&src, NULL, &dst), INVALID,
+        "params->init|GPV_KMEANS_INIT_GIVEN|clusters is 4|gpv_kmeans_set_centroids()|given 0");
     give(three, 3);
-    expect_error(context, &keep, run_views(&src, NULL, &dst), BAD, "clusters is 4|given 3");
+    expect_error(context, &keep, run_views(&src, NULL, &dst), INVALID, "clusters is 4|given 3");
     params.clusters = 2;
     set(params);
-    expect_error(context, &keep, run_views(&src, NULL, &dst), BAD, "clusters is 2|given 3");
-    ck_assert_int_eq(gpv_kmeans_set_centroids(op, three, 257), BAD); /* those before stay */
-    expect_error(context, &keep, run_views(&src, NULL, &dst), BAD, "clusters is 2|given 3");
+    expect_error(context, &keep, run_views(&src, NULL, &dst), INVALID, "clusters is 2|given 3");
+    ck_assert_int_eq(gpv_kmeans_set_centroids(op, three, 257), INVALID); /* those before stay */
+    expect_error(context, &keep, run_views(&src, NULL, &dst), INVALID, "clusters is 2|given 3");
     ck_assert_int_eq(gpv_kmeans_prepare(op, &src, NULL, &dst), GPV_OK);
     expect_nothing_found();
 }
@@ -358,13 +359,13 @@ START_TEST(bad_outputs_are_refused_untouched) {
         gpv_status status;
         const char *text; /* the name comes in front */
     } cases[] = {
-        {IMAGE_W - 1, IMAGE_H, GPV_MEMORY_HOST, BAD, "is 63x48|src|64x48"},
-        {IMAGE_W, IMAGE_H + 1, GPV_MEMORY_HOST, BAD, "is 64x49|src|64x48"},
-        {0, IMAGE_H, GPV_MEMORY_HOST, BAD, "->width is 0|1..32767"},
-        {IMAGE_W, -1, GPV_MEMORY_HOST, BAD, "->height is -1|1..32767"},
-        {32768, IMAGE_H, GPV_MEMORY_HOST, BAD, "->width is 32768|1..32767"},
-        {IMAGE_W, IMAGE_H, GPV_MEMORY_CUDA, NOT, "->memory is GPV_MEMORY_CUDA|CPU"},
-        {IMAGE_W, IMAGE_H, 2, BAD, "->memory is 2|0..1"},
+        {IMAGE_W - 1, IMAGE_H, GPV_MEMORY_HOST, INVALID, "is 63x48|src|64x48"},
+        {IMAGE_W, IMAGE_H + 1, GPV_MEMORY_HOST, INVALID, "is 64x49|src|64x48"},
+        {0, IMAGE_H, GPV_MEMORY_HOST, INVALID, "->width is 0|1..32767"},
+        {IMAGE_W, -1, GPV_MEMORY_HOST, INVALID, "->height is -1|1..32767"},
+        {32768, IMAGE_H, GPV_MEMORY_HOST, INVALID, "->width is 32768|1..32767"},
+        {IMAGE_W, IMAGE_H, GPV_MEMORY_CUDA, UNSUPPORTED, "->memory is GPV_MEMORY_CUDA|CPU"},
+        {IMAGE_W, IMAGE_H, 2, INVALID, "->memory is 2|0..1"},
     };
     unsigned char *memory = forbidden_memory(1 << 22);
     const gpv_image src = forbidden_image(memory);
@@ -432,8 +433,9 @@ START_TEST(formats_of_images) {
         if (!is_among(src.format, formats, COUNT(formats))) {
             snprintf(text, sizeof text, "src->format|%s|k-means takes GRAY8, RGB8|NV12, I420",
                      format_name(src.format));
-            expect_error(context, &keep, run_views(&src, NULL, NULL), NOT, text);
-            expect_error(context, &keep, gpv_kmeans_prepare(op, &src, NULL, NULL), NOT, text);
+            expect_error(context, &keep, run_views(&src, NULL, NULL), UNSUPPORTED, text);
+            expect_error(context, &keep, gpv_kmeans_prepare(op, &src, NULL, NULL), UNSUPPORTED,
+                         text);
             ck_assert(!strstr(gpv_context_error(context), "takes GRAY8, GRAY16"));
             continue;
         }
@@ -443,16 +445,18 @@ START_TEST(formats_of_images) {
             } else {
                 snprintf(text, sizeof text, "labels->format is %s,|GRAY8, NV12 or I420",
                          format_name(out.format));
-                expect_error(context, &keep, run_views(&src, &out, NULL), NOT, text);
-                expect_error(context, &keep, gpv_kmeans_prepare(op, &src, &out, NULL), NOT, text);
+                expect_error(context, &keep, run_views(&src, &out, NULL), UNSUPPORTED, text);
+                expect_error(context, &keep, gpv_kmeans_prepare(op, &src, &out, NULL), UNSUPPORTED,
+                             text);
             }
             if (out.format == src.format) {
                 ck_assert_int_eq(gpv_kmeans_prepare(op, &src, NULL, &out), GPV_OK);
             } else {
                 snprintf(text, sizeof text, "dst->format is %s,|as src, %s",
                          format_name(out.format), format_name(src.format));
-                expect_error(context, &keep, run_views(&src, NULL, &out), BAD, text);
-                expect_error(context, &keep, gpv_kmeans_prepare(op, &src, NULL, &out), BAD, text);
+                expect_error(context, &keep, run_views(&src, NULL, &out), INVALID, text);
+                expect_error(context, &keep, gpv_kmeans_prepare(op, &src, NULL, &out), INVALID,
+                             text);
             }
         }
     }
@@ -478,26 +482,26 @@ START_TEST(overlap_of_planes) {
     gpv_image src = forbidden_image(memory);
     gpv_image dst = src, labels = forbidden_image(memory + (2 << 21));
     dst.stride[0] = 4097;
-    expect_error(context, &keep, recolor(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, recolor(&src, &dst), INVALID, "dst overlaps src");
     src.format = GPV_FORMAT_I420; /* in place but for one plane */
     dst = src;
     dst.data[2] = memory + (1 << 21);
-    expect_error(context, &keep, recolor(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, recolor(&src, &dst), INVALID, "dst overlaps src");
     dst = src; /* U and V exchanged */
     dst.data[1] = src.data[2];
     dst.data[2] = src.data[1];
-    expect_error(context, &keep, recolor(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, recolor(&src, &dst), INVALID, "dst overlaps src");
     dst = forbidden_image(memory + (1 << 21));
     dst.format = GPV_FORMAT_I420;
     dst.data[2] = dst.data[1];
-    expect_error(context, &keep, recolor(&src, &dst), BAD, "two planes of dst overlap");
+    expect_error(context, &keep, recolor(&src, &dst), INVALID, "two planes of dst overlap");
     dst.data[2] = src.data[0];
-    expect_error(context, &keep, recolor(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, recolor(&src, &dst), INVALID, "dst overlaps src");
     labels.format = GPV_FORMAT_NV12;
     labels.data[1] = (unsigned char *)labels.data[0] + 47 * 4096 + 63;
-    expect_error(context, &keep, label(&src, &labels), BAD, "two planes of labels overlap");
+    expect_error(context, &keep, label(&src, &labels), INVALID, "two planes of labels overlap");
     labels.data[1] = src.data[2];
-    expect_error(context, &keep, label(&src, &labels), BAD, "labels overlaps src");
+    expect_error(context, &keep, label(&src, &labels), INVALID, "labels overlaps src");
 }
 END_TEST
 
@@ -529,11 +533,11 @@ START_TEST(buffers_of_other_ages) {
     longer[0].struct_size = sizeof longer;
     longer[1].reserved = 1;
     expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, longer, NULL, NULL),
-                 NOT, "centroids|newer|44");
+                 UNSUPPORTED, "centroids|newer|44");
     expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, longer, NULL),
-                 NOT, "counts|newer|44");
+                 UNSUPPORTED, "counts|newer|44");
     expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, NULL, longer),
-                 NOT, "result|newer|44");
+                 UNSUPPORTED, "result|newer|44");
 }
 END_TEST
 
@@ -543,9 +547,9 @@ static void expect_sizes(size_t room, const char *centroids_text, const char *co
     const gpv_buffer centroids = buffer_of(memory + (1 << 21), room * 12 - 1);
     const gpv_buffer counts = buffer_of(memory + (1 << 21), room * 4 - 1);
     expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, &centroids, NULL, NULL),
-                 BAD, centroids_text);
+                 INVALID, centroids_text);
     expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, &counts, NULL),
-                 BAD, counts_text);
+                 INVALID, counts_text);
 }
 
 START_TEST(sizes_and_places_of_buffers) {
@@ -559,18 +563,18 @@ START_TEST(sizes_and_places_of_buffers) {
     set(grid_of(0)); /* as many as may be chosen */
     expect_sizes(16, "centroids->size is 191,|192..", "counts->size is 63,|64..");
     bad = buffer_of(memory + (1 << 21), sizeof(gpv_kmeans_result) - 1);
-    expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, NULL, &bad), BAD,
-                 "result->size is 31,|32..");
+    expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, NULL, &bad),
+                 INVALID, "result->size is 31,|32..");
     for (i = 1; i < 8; i++) {
         bad = buffer_of(memory + (1 << 21) + i, 4096);
         expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, NULL, &bad),
-                     BAD, "result->data|8 bytes");
+                     INVALID, "result->data|8 bytes");
         if (i % 4 == 0)
             continue;
         expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, &bad, NULL, NULL),
-                     BAD, "centroids->data|4 bytes");
+                     INVALID, "centroids->data|4 bytes");
         expect_error(context, &keep, gpv_kmeans_run(op, NULL, &src, NULL, NULL, NULL, &bad, NULL),
-                     BAD, "counts->data|4 bytes");
+                     INVALID, "counts->data|4 bytes");
     }
 }
 END_TEST
@@ -615,7 +619,7 @@ START_TEST(nothing_overlaps) {
                 else
                     place[b] = place[a] - (b < CENTROIDS ? bytes[b] - 1 : bytes[b] - 8);
                 snprintf(text, sizeof text, "%s overlaps %s", names[b], names[a]);
-                expect_error(context, &keep, run_at(place), BAD, text);
+                expect_error(context, &keep, run_at(place), INVALID, text);
             }
 }
 END_TEST
@@ -628,9 +632,9 @@ static gpv_kmeans_params variant(int i) {
     gpv_kmeans_params params = defaults();
     params.clusters = clusters[i % 5];
     params.max_clusters = 6;
-    params.start = (gpv_kmeans_start)(i % 3);
+    params.init = (gpv_kmeans_init_method)(i % 3);
     params.metric = (gpv_kmeans_metric)(i / 3 % 2);
-    params.space = (gpv_kmeans_space)(i / 6 % 2);
+    params.color_space = (gpv_kmeans_color_space)(i / 6 % 2);
     params.tolerance = i / 12 % 2 ? 0.5f : -1.0f;
     params.max_iterations = 3;
     params.seed = (uint64_t)i;
@@ -878,7 +882,7 @@ START_TEST(the_context_may_go_first) {
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     ck_assert_int_eq(run_views(&src.view, NULL, &src.view), GPV_OK);
-    ck_assert_int_eq(run_views(NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(run_views(NULL, NULL, NULL), INVALID);
     ck_assert_int_eq(gpv_kmeans_wait(op, NULL), GPV_OK);
     gpv_kmeans_destroy(&op);
     ck_assert_int_eq(keep.live, 0);
@@ -899,10 +903,10 @@ START_TEST(wait_and_query) {
     ck_assert_str_eq(gpv_context_error(context), "");
     /* what was refused for its arguments does not count */
     bad.width = 0;
-    ck_assert_int_eq(run_views(&bad, NULL, NULL), BAD);
+    ck_assert_int_eq(run_views(&bad, NULL, NULL), INVALID);
     bad.width = 5;
     bad.memory = GPV_MEMORY_CUDA;
-    ck_assert_int_eq(run_views(&bad, NULL, NULL), NOT);
+    ck_assert_int_eq(run_views(&bad, NULL, NULL), UNSUPPORTED);
     ck_assert_int_eq(waited_for().clusters, 2);
     /* nor do other parameters, before there is a run */
     set(grid_of(3));
@@ -1048,7 +1052,7 @@ static void set_given(int32_t clusters, int32_t max_iterations, const float *gre
         centroids[i] = greys[i / 3];
     params.clusters = clusters;
     params.max_iterations = max_iterations;
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     set(params);
     give(centroids, clusters);
 }
@@ -1122,7 +1126,8 @@ END_TEST
 
 START_TEST(fewer_colours_than_clusters) {
     gpv_kmeans_params params = grid_of(3);
-    for (params.start = GPV_KMEANS_PLUSPLUS; params.start <= GPV_KMEANS_GRID; params.start++) {
+    for (params.init = GPV_KMEANS_INIT_PLUSPLUS; params.init <= GPV_KMEANS_INIT_GRID;
+         params.init++) {
         params.clusters = 3;
         set(params);
         expect_row("7 7 7 7 7", "0 0 0 0 0", "7 7 7 7 7",
@@ -1161,7 +1166,8 @@ START_TEST(starts) {
     gpv_image_wrap(&src, sizeof src, GPV_FORMAT_GRAY8, 16, 16, levels, 0);
     gpv_image_wrap(&dst, sizeof dst, GPV_FORMAT_GRAY8, 16, 16, same, 0);
     params.clusters = 256;
-    for (params.start = GPV_KMEANS_PLUSPLUS; params.start <= GPV_KMEANS_RANDOM; params.start++)
+    for (params.init = GPV_KMEANS_INIT_PLUSPLUS; params.init <= GPV_KMEANS_INIT_RANDOM;
+         params.init++)
         for (params.seed = 0; params.seed < 20; params.seed++) {
             set(params);
             ck_assert_int_eq(run_views(&src, NULL, &dst), GPV_OK);
@@ -1178,13 +1184,13 @@ START_TEST(metrics) {
     static const char *const source[] = {"6 6 6"};
     gpv_kmeans_params params = defaults();
     params.clusters = 2;
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     params.max_iterations = 0;
     give(centroids, 2);
     set(params);
     expect_planes(GPV_FORMAT_RGB8, 1, 1, source, "0", (const char *const[]){"0 0 0"},
                   (findings){2, 0, 1, 0, 108, "1 0", NULL, "0 0 0 6 6 17"});
-    params.metric = GPV_KMEANS_L1; /* which inertia does not know */
+    params.metric = GPV_KMEANS_METRIC_L1; /* which inertia does not know */
     set(params);
     expect_planes(GPV_FORMAT_RGB8, 1, 1, source, "1", (const char *const[]){"6 6 17"},
                   (findings){2, 0, 1, 0, 121, "0 1", NULL, "0 0 0 6 6 17"});
@@ -1211,7 +1217,8 @@ START_TEST(chosen_number_of_clusters) {
     expect_row("0 0 255", "0 0 1", "0 0 255", two);
     expect_row("10 12 100 102 200 202", "0 0 0 0 1 1", "56 56 56 56 201 201",
                (findings){2, 2, 0, 1, 24318, "4 2", "56 201", NULL});
-    for (params.start = GPV_KMEANS_PLUSPLUS; params.start <= GPV_KMEANS_GRID; params.start++) {
+    for (params.init = GPV_KMEANS_INIT_PLUSPLUS; params.init <= GPV_KMEANS_INIT_GRID;
+         params.init++) {
         gpv_kmeans_result found;
         set(params);
         ck_assert_int_eq(run_all(op, &src, &labels, &dst, &out), GPV_OK);
@@ -1244,14 +1251,14 @@ START_TEST(a_warm_start) {
     set(params);
     expect_row(left, lefts, left, up); /* there is no run before */
     expect_row(right, rights, right, up);
-    ck_assert_int_eq(run_views(&bad, NULL, NULL), BAD); /* which is no run */
-    params.metric = GPV_KMEANS_L1;
-    params.start = GPV_KMEANS_RANDOM;
+    ck_assert_int_eq(run_views(&bad, NULL, NULL), INVALID); /* which is no run */
+    params.metric = GPV_KMEANS_METRIC_L1;
+    params.init = GPV_KMEANS_INIT_RANDOM;
     params.max_clusters = 7; /* is not read */
     params.seed = 5;
     set(params);
     expect_row(right, rights, right, up);
-    params.start = GPV_KMEANS_GRID;
+    params.init = GPV_KMEANS_INIT_GRID;
     params.warm_start = 0;
     set(params);
     expect_row(right, lefts, right, down);
@@ -1264,14 +1271,14 @@ START_TEST(a_warm_start) {
     params.clusters = 2;
     set(params);
     expect_row(left, lefts, left, up);
-    params.space = GPV_KMEANS_LAB;
+    params.color_space = GPV_KMEANS_COLOR_SPACE_LAB;
     set(params);
     expect_row("255 255 0 0", lefts, "255 255 0 0",
                (findings){2, 1, 0, 1, 0, "2 2", NULL, "255 128 128 0 128 128"});
     set_given(2, 20, given);
     params = defaults();
     params.clusters = 2;
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     params.warm_start = 1;
     set(params);
     expect_row(left, rights, left, down);
@@ -1329,7 +1336,7 @@ END_TEST
 
 START_TEST(the_space_lab) {
     gpv_kmeans_params params = grid_of(2);
-    params.space = GPV_KMEANS_LAB;
+    params.color_space = GPV_KMEANS_COLOR_SPACE_LAB;
     set(params);
     expect_row("0 0 255 255", "0 0 1 1", "0 0 255 255",
                (findings){2, 1, 0, 1, 0, "2 2", NULL, "0 128 128 255 128 128"});
@@ -1362,10 +1369,10 @@ START_TEST(null_params_are_the_defaults) {
     ck_assert_int_eq(waited_for().clusters, 8);
     /* refused ones leave those in force as they are */
     params.clusters = 1;
-    ck_assert_int_eq(gpv_kmeans_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_kmeans_set_params(op, &params), INVALID);
     params.clusters = 2;
     params.reserved = 1;
-    ck_assert_int_eq(gpv_kmeans_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_kmeans_set_params(op, &params), INVALID);
     ck_assert_int_eq(run_views(&src.view, NULL, NULL), GPV_OK);
     ck_assert_int_eq(waited_for().clusters, 8);
     picture_free(&src);
@@ -1374,29 +1381,29 @@ END_TEST
 
 START_TEST(colors_of_centroids) {
     static const struct {
-        gpv_kmeans_space space;
+        gpv_kmeans_color_space space;
         float centroid[3];
         uint32_t color;
     } cases[] = {
-        {GPV_KMEANS_RGB, {0, 128, 255}, 0x0080FF},
-        {GPV_KMEANS_RGB, {0.49f, 0.5f, 254.5f}, 0x0001FF},
-        {GPV_KMEANS_RGB, {254.49f, 16.49f, 16.5f}, 0xFE1011},
-        {GPV_KMEANS_RGB, {-1, 256, 1e30f}, 0x00FFFF},
-        {GPV_KMEANS_RGB, {-INFINITY, INFINITY, NAN}, 0x00FF00},
+        {GPV_KMEANS_COLOR_SPACE_RGB, {0, 128, 255}, 0x0080FF},
+        {GPV_KMEANS_COLOR_SPACE_RGB, {0.49f, 0.5f, 254.5f}, 0x0001FF},
+        {GPV_KMEANS_COLOR_SPACE_RGB, {254.49f, 16.49f, 16.5f}, 0xFE1011},
+        {GPV_KMEANS_COLOR_SPACE_RGB, {-1, 256, 1e30f}, 0x00FFFF},
+        {GPV_KMEANS_COLOR_SPACE_RGB, {-INFINITY, INFINITY, NAN}, 0x00FF00},
         {2, {1, 2, 3}, 0x010203},
         {UINT32_MAX, {1, 2, 3}, 0x010203},
-        {GPV_KMEANS_LAB, {0, 128, 128}, 0x000000},
-        {GPV_KMEANS_LAB, {255, 128, 128}, 0xFFFFFF},
-        {GPV_KMEANS_LAB, {300, 128, 128}, 0xFFFFFF},
-        {GPV_KMEANS_LAB, {127.5f, 128, 128}, 0x777777},             /* L* = 50 */
-        {GPV_KMEANS_LAB, {135.765f, 208.092f, 195.203f}, 0xFF0000}, /* red */
-        {GPV_KMEANS_LAB, {223.709f, 41.817f, 211.179f}, 0x00FF00},  /* green */
-        {GPV_KMEANS_LAB, {82.369f, 207.188f, 20.140f}, 0x0000FF},   /* blue */
-        {GPV_KMEANS_LAB, {255, 255, 255}, 0xFF4600},                /* which no colour has */
+        {GPV_KMEANS_COLOR_SPACE_LAB, {0, 128, 128}, 0x000000},
+        {GPV_KMEANS_COLOR_SPACE_LAB, {255, 128, 128}, 0xFFFFFF},
+        {GPV_KMEANS_COLOR_SPACE_LAB, {300, 128, 128}, 0xFFFFFF},
+        {GPV_KMEANS_COLOR_SPACE_LAB, {127.5f, 128, 128}, 0x777777},             /* L* = 50 */
+        {GPV_KMEANS_COLOR_SPACE_LAB, {135.765f, 208.092f, 195.203f}, 0xFF0000}, /* red */
+        {GPV_KMEANS_COLOR_SPACE_LAB, {223.709f, 41.817f, 211.179f}, 0x00FF00},  /* green */
+        {GPV_KMEANS_COLOR_SPACE_LAB, {82.369f, 207.188f, 20.140f}, 0x0000FF},   /* blue */
+        {GPV_KMEANS_COLOR_SPACE_LAB, {255, 255, 255}, 0xFF4600}, /* which no colour has */
     };
     size_t i;
-    ck_assert_uint_eq(gpv_kmeans_color(GPV_KMEANS_RGB, NULL), 0);
-    ck_assert_uint_eq(gpv_kmeans_color(GPV_KMEANS_LAB, NULL), 0);
+    ck_assert_uint_eq(gpv_kmeans_color(GPV_KMEANS_COLOR_SPACE_RGB, NULL), 0);
+    ck_assert_uint_eq(gpv_kmeans_color(GPV_KMEANS_COLOR_SPACE_LAB, NULL), 0);
     for (i = 0; i < COUNT(cases); i++) {
         const uint32_t color = gpv_kmeans_color(cases[i].space, cases[i].centroid);
         ck_assert_msg(color == cases[i].color, "case %zu: %06X", i, color);

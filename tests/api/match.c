@@ -5,7 +5,7 @@
 #include <math.h>
 
 enum {
-    LENGTH = GPV_SIFT_LENGTH,
+    LENGTH = GPV_SIFT_DESCRIPTOR_LENGTH,
     MOST = GPV_MATCH_MAX_DESCRIPTORS,
     FARTHEST = 8323200, /* two descriptors */
     CANARY = 0xC5
@@ -336,8 +336,8 @@ static void expect_result_at(const void *place, gpv_status wanted, const char *t
     const gpv_status status = gpv_match_wait(op, result);
     uint32_t i;
     ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_int_eq(result->queries, 0);
         return;
     }
@@ -388,7 +388,7 @@ START_TEST(params_ranges) {
     for (i = 0; i < COUNT(cases); i++) {
         gpv_match_params params = defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -411,13 +411,13 @@ START_TEST(null_params_are_the_defaults) {
     gpv_match_destroy(&other);
     /* refused ones leave those in force as they are, also those of their fields that are legal */
     params.reserved = 1;
-    ck_assert_int_eq(gpv_match_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_match_set_params(op, &params), INVALID);
     params.reserved = 0;
     params.mutual = 2;
-    ck_assert_int_eq(gpv_match_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_match_set_params(op, &params), INVALID);
     params.mutual = 0;
     params.ratio = 1.5f;
-    ck_assert_int_eq(gpv_match_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_match_set_params(op, &params), INVALID);
     ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
     ck_assert_mem_eq(&got, &want, sizeof want);
     free(query);
@@ -433,20 +433,21 @@ START_TEST(null_arguments) {
     gpv_match *other = (gpv_match *)&keep;
     fill(few, 2, 0, 1);
     memset(&result, CANARY, sizeof result);
-    ck_assert_int_eq(gpv_match_create(NULL, NULL, &other), BAD);
+    ck_assert_int_eq(gpv_match_create(NULL, NULL, &other), INVALID);
     ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_match_create(NULL, NULL, NULL), BAD);
-    expect_error(context, &keep, gpv_match_create(context, NULL, NULL), BAD, "out|NULL");
-    ck_assert_int_eq(gpv_match_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_match_prepare(NULL, 1, 1, GPV_MEMORY_HOST), BAD);
-    ck_assert_int_eq(gpv_match_run(NULL, NULL, &some, 2, NULL, &some, 2, NULL, NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_match_query(NULL), BAD);
-    ck_assert_int_eq(gpv_match_wait(NULL, &result), BAD);
+    ck_assert_int_eq(gpv_match_create(NULL, NULL, NULL), INVALID);
+    expect_error(context, &keep, gpv_match_create(context, NULL, NULL), INVALID, "out|NULL");
+    ck_assert_int_eq(gpv_match_set_params(NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_match_prepare(NULL, 1, 1, GPV_MEMORY_HOST), INVALID);
+    ck_assert_int_eq(gpv_match_run(NULL, NULL, &some, 2, NULL, &some, 2, NULL, NULL, NULL),
+                     INVALID);
+    ck_assert_int_eq(gpv_match_query(NULL), INVALID);
+    ck_assert_int_eq(gpv_match_wait(NULL, &result), INVALID);
     ck_assert(untouched(&result, &result + 1));
     expect_error(context, &keep, gpv_match_run(op, NULL, NULL, 1, NULL, &some, 2, NULL, NULL, NULL),
-                 BAD, "query is NULL");
+                 INVALID, "query is NULL");
     expect_error(context, &keep, gpv_match_run(op, NULL, &some, 2, NULL, NULL, 1, NULL, NULL, NULL),
-                 BAD, "train is NULL");
+                 INVALID, "train is NULL");
     expect_nothing_found();
     gpv_match_destroy(NULL);
     gpv_match_destroy(&none);
@@ -481,19 +482,21 @@ START_TEST(counts_out_of_range) {
         const char *text = named("query_count", bad_counts[i].text);
         expect_error(context, &keep,
                      gpv_match_run(op, NULL, &huge, count, NULL, &some, 1, &nearest, &pairs, NULL),
-                     BAD, text);
+                     INVALID, text);
         expect_error(context, &keep,
-                     gpv_match_run(op, NULL, NULL, count, NULL, NULL, 0, NULL, NULL, NULL), BAD,
+                     gpv_match_run(op, NULL, NULL, count, NULL, NULL, 0, NULL, NULL, NULL), INVALID,
                      text);
-        expect_error(context, &keep, gpv_match_prepare(op, count, 1, GPV_MEMORY_HOST), BAD, text);
+        expect_error(context, &keep, gpv_match_prepare(op, count, 1, GPV_MEMORY_HOST), INVALID,
+                     text);
         text = named("train_count", bad_counts[i].text);
         expect_error(context, &keep,
                      gpv_match_run(op, NULL, &some, 1, NULL, &huge, count, &nearest, &pairs, NULL),
-                     BAD, text);
+                     INVALID, text);
         expect_error(context, &keep,
-                     gpv_match_run(op, NULL, NULL, 0, NULL, NULL, count, NULL, NULL, NULL), BAD,
+                     gpv_match_run(op, NULL, NULL, 0, NULL, NULL, count, NULL, NULL, NULL), INVALID,
                      text);
-        expect_error(context, &keep, gpv_match_prepare(op, 1, count, GPV_MEMORY_HOST), BAD, text);
+        expect_error(context, &keep, gpv_match_prepare(op, 1, count, GPV_MEMORY_HOST), INVALID,
+                     text);
     }
     expect_nothing_found();
 }
@@ -502,9 +505,10 @@ END_TEST
 START_TEST(prepare_takes_host_memory) {
     ck_assert_int_eq(gpv_match_prepare(op, 0, 0, GPV_MEMORY_HOST), GPV_OK);
     ck_assert_int_eq(gpv_match_prepare(op, MOST, MOST, GPV_MEMORY_HOST), GPV_OK);
-    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, GPV_MEMORY_CUDA), NOT, "memory|CUDA");
-    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, 2), BAD, "memory is 2,|0..1");
-    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, UINT32_MAX), BAD,
+    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, GPV_MEMORY_CUDA), UNSUPPORTED,
+                 "memory|CUDA");
+    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, 2), INVALID, "memory is 2,|0..1");
+    expect_error(context, &keep, gpv_match_prepare(op, 1, 1, UINT32_MAX), INVALID,
                  "memory is 4294967295,|0..1");
     expect_nothing_found();
 }
@@ -618,11 +622,11 @@ START_TEST(sizes_and_places_of_buffers) {
         char text[96];
         snprintf(text, sizeof text, "%s->size is %u,|%u..", names[which],
                  (unsigned)needed[which] - 1, (unsigned)needed[which]);
-        expect_error(context, &keep, run_with(memory, which, &bad), BAD, text);
+        expect_error(context, &keep, run_with(memory, which, &bad), INVALID, text);
         snprintf(text, sizeof text, "%s->data|4 bytes", names[which]);
         for (i = 1; i < 4; i++) {
             bad = buffer_of(memory + (1 << 19) + i, 4096);
-            expect_error(context, &keep, run_with(memory, which, &bad), BAD, text);
+            expect_error(context, &keep, run_with(memory, which, &bad), INVALID, text);
         }
         /* 4 is enough, and so are the bytes */
         bad = buffer_of(arena + which * 4096 + 4, needed[which]);
@@ -657,7 +661,7 @@ START_TEST(nothing_overlaps) {
                     place[i] = memory + (i + 1) * 4096;
                 place[a] = place[b] + offsets[k];
                 snprintf(text, sizeof text, "%s overlaps %s", names[a], names[b]);
-                expect_error(context, &keep, run_at(place), BAD, text);
+                expect_error(context, &keep, run_at(place), INVALID, text);
                 refused++;
             }
     ck_assert_int_eq(refused, (3 + 4 + 5) * 4);
@@ -1291,7 +1295,7 @@ START_TEST(the_context_may_go_first) {
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-    ck_assert_int_eq(gpv_match_run(op, NULL, NULL, 1, NULL, NULL, 0, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_match_run(op, NULL, NULL, 1, NULL, NULL, 0, NULL, NULL, NULL), INVALID);
     ck_assert_int_eq(gpv_match_wait(op, &result), GPV_OK);
     ck_assert_int_eq(result.count, 3);
     gpv_match_destroy(&op);
@@ -1314,10 +1318,11 @@ START_TEST(wait_and_query) {
     ck_assert_str_eq(gpv_context_error(context), "");
     /* what was refused for its arguments does not count */
     bad.size--;
-    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 8, NULL, &bad, 1, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 8, NULL, &bad, 1, NULL, NULL, NULL), INVALID);
     ck_assert_int_eq(waited_for().queries, 8);
     bad.memory = GPV_MEMORY_CUDA;
-    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 1, NULL, &bad, 1, NULL, NULL, NULL), NOT);
+    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 1, NULL, &bad, 1, NULL, NULL, NULL),
+                     UNSUPPORTED);
     ck_assert_int_eq(waited_for().queries, 8);
     /* nor do other parameters, before there is a run */
     set(with(0, 0));
@@ -1327,7 +1332,8 @@ START_TEST(wait_and_query) {
     ck_assert_int_eq(waited_for().queries, 5);
     memset(&newer, CANARY, sizeof newer);
     newer.struct_size = sizeof newer - 1;
-    expect_error(context, &keep, gpv_match_wait(op, &newer), BAD, "result->struct_size|is 15|16..");
+    expect_error(context, &keep, gpv_match_wait(op, &newer), INVALID,
+                 "result->struct_size|is 15|16..");
     ck_assert(untouched(&newer.count, &newer + 1));
     ck_assert_int_eq(waited_for().queries, 5);
 }
@@ -1798,7 +1804,7 @@ START_TEST(ranges_of_a_search) {
     for (i = 0; i < COUNT(cases); i++) {
         gpv_homography_params params = search_defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_search(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_search(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -1817,8 +1823,8 @@ static void expect_homography_at(const void *place, gpv_status wanted, const cha
     memset(inliers, CANARY, sizeof inliers);
     status = gpv_homography_find(context, NULL, scene.from, scene.to, 8, inliers, out);
     ck_assert_uint_eq(out->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_uint_eq(out->found, 0);
         ck_assert(untouched(inliers, inliers + sizeof inliers));
         return;
@@ -1846,22 +1852,22 @@ START_TEST(homography_arguments) {
     place(&scene, known[1].h, 2);
     memset(&out, CANARY, sizeof out);
     out.struct_size = sizeof out;
-    ck_assert_int_eq(gpv_homography_find(NULL, NULL, memory, memory, 8, flags, &out), BAD);
+    ck_assert_int_eq(gpv_homography_find(NULL, NULL, memory, memory, 8, flags, &out), INVALID);
     expect_error(context, &keep,
-                 gpv_homography_find(context, NULL, scene.from, scene.to, 8, flags, NULL), BAD,
+                 gpv_homography_find(context, NULL, scene.from, scene.to, 8, flags, NULL), INVALID,
                  "out is NULL");
     expect_error(context, &keep, gpv_homography_find(context, NULL, NULL, scene.to, 8, flags, &out),
-                 BAD, "from is NULL");
+                 INVALID, "from is NULL");
     expect_error(context, &keep,
-                 gpv_homography_find(context, NULL, scene.from, NULL, 8, flags, &out), BAD,
+                 gpv_homography_find(context, NULL, scene.from, NULL, 8, flags, &out), INVALID,
                  "to is NULL");
     expect_error(context, &keep, gpv_homography_find(context, NULL, NULL, NULL, 1, flags, &out),
-                 BAD, "from is NULL");
+                 INVALID, "from is NULL");
     for (i = 0; i < COUNT(bad_counts); i++)
         expect_error(
             context, &keep,
             gpv_homography_find(context, NULL, memory, memory, bad_counts[i].count, flags, &out),
-            BAD, named("count", bad_counts[i].text));
+            INVALID, named("count", bad_counts[i].text));
     ck_assert_uint_eq(out.struct_size, sizeof out);
     ck_assert(untouched(&out.found, &out + 1));
 }
@@ -1884,7 +1890,7 @@ START_TEST(points_are_finite) {
                          numbers[k].text);
                 place(&scene, known[1].h, 2);
                 points[places[i]] = numbers[k].number;
-                expect_search(NULL, BAD, text);
+                expect_search(NULL, INVALID, text);
             }
     /* behind the last one nothing is looked at; and the largest number is one */
     place(&scene, known[1].h, 2);

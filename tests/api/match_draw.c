@@ -68,7 +68,7 @@ START_TEST(formats_that_are_refused) {
             continue;
         gpv_image_init(&other, sizeof other);
         ck_assert_int_gt(gpv_image_wrap(&other, sizeof other, format, 32, 32, forbidden, 0), 0);
-        expect_error(context, &keep, draw(&other, 2), NOT, "dst->format|takes GRAY8, RGB8");
+        expect_error(context, &keep, draw(&other, 2), UNSUPPORTED, "dst->format|takes GRAY8, RGB8");
         refused++;
     }
     ck_assert_int_eq(refused, 6);
@@ -83,7 +83,7 @@ START_TEST(planes_may_not_overlap) {
     picture_fill(&before, 1);
     image.data[2] = image.data[1];
     image.stride[2] = image.stride[1];
-    expect_error(context, &keep, draw(&image, 2), BAD, "planes of dst");
+    expect_error(context, &keep, draw(&image, 2), INVALID, "planes of dst");
     ck_assert(picture_equal(&p, &before));
     picture_free(&before);
     picture_free(&p);
@@ -114,20 +114,20 @@ START_TEST(bad_arguments_are_refused_untouched) {
     const gpv_image dst = forbidden_image(forbidden_memory(1 << 21));
     const float *forbidden = forbidden_memory(4096);
     size_t i, k;
-    ck_assert_int_eq(gpv_match_draw(NULL, NULL, &dst, triangle, 3, 2, COLOR), BAD);
-    expect_error(context, &keep, draw(NULL, 2), BAD, "dst|NULL");
-    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, NULL, 3, 2, COLOR), BAD,
+    ck_assert_int_eq(gpv_match_draw(NULL, NULL, &dst, triangle, 3, 2, COLOR), INVALID);
+    expect_error(context, &keep, draw(NULL, 2), INVALID, "dst|NULL");
+    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, NULL, 3, 2, COLOR), INVALID,
                  "points is NULL");
-    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, triangle, 3, 2, 0x1000000), BAD,
+    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, triangle, 3, 2, 0x1000000), INVALID,
                  "color is 16777216,|0..16777215");
-    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, triangle, 3, 2, UINT32_MAX), BAD,
-                 "color is 4294967295,|0..16777215");
+    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, triangle, 3, 2, UINT32_MAX),
+                 INVALID, "color is 4294967295,|0..16777215");
     for (i = 0; i < COUNT(counts); i++)
         expect_error(context, &keep,
-                     gpv_match_draw(op, NULL, &dst, forbidden, counts[i].count, 2, COLOR), BAD,
+                     gpv_match_draw(op, NULL, &dst, forbidden, counts[i].count, 2, COLOR), INVALID,
                      counts[i].text);
     for (i = 0; i < COUNT(widths); i++)
-        expect_error(context, &keep, draw(&dst, widths[i].number), BAD, widths[i].text);
+        expect_error(context, &keep, draw(&dst, widths[i].number), INVALID, widths[i].text);
     for (i = 0; i < COUNT(triangle); i++)
         for (k = 0; k < COUNT(places); k++) {
             float points[COUNT(triangle)];
@@ -135,8 +135,8 @@ START_TEST(bad_arguments_are_refused_untouched) {
             memcpy(points, triangle, sizeof points);
             points[i] = places[k].number;
             snprintf(text, sizeof text, "points[%d] %s", (int)i, places[k].text);
-            expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, points, 3, 2, COLOR), BAD,
-                         text);
+            expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, points, 3, 2, COLOR),
+                         INVALID, text);
         }
 }
 END_TEST
@@ -361,7 +361,7 @@ END_TEST
 
 /* Nothing is allocated, and the runs before and after are not concerned. */
 START_TEST(runs_are_not_concerned) {
-    unsigned char some[4 * GPV_SIFT_LENGTH];
+    unsigned char some[4 * GPV_SIFT_DESCRIPTOR_LENGTH];
     const gpv_buffer set = buffer_of(some, sizeof some);
     picture p = picture_new(GPV_FORMAT_NV12, WIDTH, HEIGHT, TIGHT);
     gpv_match_result result;
@@ -376,7 +376,7 @@ START_TEST(runs_are_not_concerned) {
     ck_assert_int_eq(gpv_match_run(op, NULL, &set, 3, NULL, &set, 4, NULL, NULL, NULL), GPV_OK);
     before = keep.allocations;
     ck_assert_int_eq(draw(&p.view, 2), GPV_OK);
-    ck_assert_int_eq(draw(NULL, 2), BAD);
+    ck_assert_int_eq(draw(NULL, 2), INVALID);
     ck_assert_int_eq(gpv_match_wait(op, &result), GPV_OK);
     ck_assert_int_eq(result.queries, 3);
     ck_assert_int_eq(keep.allocations, before);

@@ -11,8 +11,8 @@ static const gpv_format formats[] = {
 
 static const gpv_format mask_formats[] = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
 
-static const gpv_segment_model models[] = {GPV_SEGMENT_GMM, GPV_SEGMENT_HISTOGRAM,
-                                           GPV_SEGMENT_MEANS};
+static const gpv_segment_model models[] = {GPV_SEGMENT_MODEL_GMM, GPV_SEGMENT_MODEL_HISTOGRAM,
+                                           GPV_SEGMENT_MODEL_MEANS};
 
 static books keep;
 static gpv_context *context;
@@ -47,9 +47,9 @@ static gpv_segment_params certified(gpv_segment_model model, float lambda) {
 }
 
 /* Where seeds and colours decide, and borders count little. */
-static gpv_segment_params by_colour(gpv_segment_fit fit) {
-    gpv_segment_params params = certified(GPV_SEGMENT_MEANS, 100);
-    params.fit = fit;
+static gpv_segment_params by_colour(gpv_segment_warm_start fit) {
+    gpv_segment_params params = certified(GPV_SEGMENT_MODEL_MEANS, 100);
+    params.warm_start = fit;
     return params;
 }
 
@@ -127,15 +127,15 @@ START_TEST(init_writes_every_default) {
     memset(&params, 0xC5, sizeof params);
     gpv_segment_params_init(&params, sizeof params);
     ck_assert_uint_eq(params.struct_size, sizeof params);
-    ck_assert_uint_eq(params.model, GPV_SEGMENT_GMM);
-    ck_assert_uint_eq(params.fit, GPV_SEGMENT_FIT_ALWAYS);
+    ck_assert_uint_eq(params.model, GPV_SEGMENT_MODEL_GMM);
+    ck_assert_uint_eq(params.warm_start, GPV_SEGMENT_WARM_START_NONE);
     ck_assert_int_eq(params.connectivity, 4);
-    ck_assert_int_eq(params.rounds, 1);
+    ck_assert_int_eq(params.iterations, 1);
     ck_assert_float_eq(params.lambda, 0.02f);
     ck_assert_float_eq(params.sigma, 0);
-    ck_assert_uint_eq(params.paint, GPV_SEGMENT_OVERLAY);
+    ck_assert_uint_eq(params.output, GPV_SEGMENT_OUTPUT_OVERLAY);
     ck_assert_uint_eq(params.certificate, 0);
-    ck_assert_int_eq(params.time_limit, 0);
+    ck_assert_int_eq(params.max_time_us, 0);
     expect_init_within(sizeof params, init_params);
 }
 END_TEST
@@ -162,8 +162,8 @@ static void expect_result_at(const void *place, gpv_status wanted, const char *t
     const gpv_status status = gpv_segment_wait(op, result);
     uint32_t i;
     ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_int_eq(result->area, 0);
         return;
     }
@@ -198,10 +198,10 @@ START_TEST(params_ranges) {
         {PARAM(model, 2), NULL},
         {PARAM(model, 3), "params->model|is 3|0..2"},
         {PARAM(model, UINT32_MAX), "params->model|4294967295|0..2"},
-        {PARAM(fit, 1), NULL},
-        {PARAM(fit, 2), NULL},
-        {PARAM(fit, 3), "params->fit|is 3|0..2"},
-        {PARAM(fit, UINT32_MAX), "params->fit|4294967295|0..2"},
+        {PARAM(warm_start, 1), NULL},
+        {PARAM(warm_start, 2), NULL},
+        {PARAM(warm_start, 3), "params->warm_start|is 3|0..2"},
+        {PARAM(warm_start, UINT32_MAX), "params->warm_start|4294967295|0..2"},
         {PARAM(connectivity, 4), NULL},
         {PARAM(connectivity, 8), NULL},
         {PARAM(connectivity, 0), "params->connectivity|is 0|4 or 8"},
@@ -212,13 +212,13 @@ START_TEST(params_ranges) {
         {PARAM(connectivity, -4), "params->connectivity|is -4|4 or 8"},
         {PARAM(connectivity, INT32_MIN), "params->connectivity|-2147483648|4 or 8"},
         {PARAM(connectivity, INT32_MAX), "params->connectivity|2147483647|4 or 8"},
-        {PARAM(rounds, 1), NULL},
-        {PARAM(rounds, GPV_SEGMENT_MAX_ROUNDS), NULL},
-        {PARAM(rounds, 0), "params->rounds|is 0|1..100"},
-        {PARAM(rounds, -1), "params->rounds|is -1|1..100"},
-        {PARAM(rounds, 101), "params->rounds|is 101|1..100"},
-        {PARAM(rounds, INT32_MIN), "params->rounds|-2147483648|1..100"},
-        {PARAM(rounds, INT32_MAX), "params->rounds|2147483647|1..100"},
+        {PARAM(iterations, 1), NULL},
+        {PARAM(iterations, GPV_SEGMENT_MAX_ITERATIONS), NULL},
+        {PARAM(iterations, 0), "params->iterations|is 0|1..100"},
+        {PARAM(iterations, -1), "params->iterations|is -1|1..100"},
+        {PARAM(iterations, 101), "params->iterations|is 101|1..100"},
+        {PARAM(iterations, INT32_MIN), "params->iterations|-2147483648|1..100"},
+        {PARAM(iterations, INT32_MAX), "params->iterations|2147483647|1..100"},
         {PARAM(lambda, 0), NULL},
         {PARAM(lambda, 0x80000000u), NULL}, /* -0 */
         {PARAM(lambda, 1), NULL},           /* the least above it */
@@ -245,22 +245,22 @@ START_TEST(params_ranges) {
         {PARAM(sigma, 0xFF800000u), "params->sigma|is -inf|0..1e+06"},
         {PARAM(sigma, 0x7FC00000u), "params->sigma|nan|0..1e+06"},
         {PARAM(sigma, 0xFFFFFFFFu), "params->sigma|nan|0..1e+06"},
-        {PARAM(paint, 1), NULL},
-        {PARAM(paint, 2), "params->paint|is 2|0..1"},
-        {PARAM(paint, UINT32_MAX), "params->paint|4294967295|0..1"},
+        {PARAM(output, 1), NULL},
+        {PARAM(output, 2), "params->output|is 2|0..1"},
+        {PARAM(output, UINT32_MAX), "params->output|4294967295|0..1"},
         {PARAM(certificate, 1), NULL},
         {PARAM(certificate, 2), "params->certificate|is 2|0..1"},
         {PARAM(certificate, UINT32_MAX), "params->certificate|4294967295|0..1"},
-        {PARAM(time_limit, 1), NULL},
-        {PARAM(time_limit, INT32_MAX), NULL},
-        {PARAM(time_limit, -1), "params->time_limit|-1|0..2147483647"},
-        {PARAM(time_limit, INT32_MIN), "params->time_limit|-2147483648|0..2147483647"},
+        {PARAM(max_time_us, 1), NULL},
+        {PARAM(max_time_us, INT32_MAX), NULL},
+        {PARAM(max_time_us, -1), "params->max_time_us|-1|0..2147483647"},
+        {PARAM(max_time_us, INT32_MIN), "params->max_time_us|-2147483648|0..2147483647"},
     };
     size_t i;
     for (i = 0; i < COUNT(cases); i++) {
         gpv_segment_params params = defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -292,21 +292,21 @@ START_TEST(null_arguments) {
     gpv_segment *other = (gpv_segment *)&keep;
     forbidden_images(good);
     memset(&result, 0xC5, sizeof result);
-    ck_assert_int_eq(gpv_segment_create(NULL, NULL, &other), BAD);
+    ck_assert_int_eq(gpv_segment_create(NULL, NULL, &other), INVALID);
     ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_segment_create(NULL, NULL, NULL), BAD);
-    expect_error(context, &keep, gpv_segment_create(context, NULL, NULL), BAD, "out|NULL");
-    ck_assert_int_eq(gpv_segment_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_segment_forget(NULL), BAD);
-    ck_assert_int_eq(gpv_segment_prepare(NULL, &good[SRC], NULL, &good[MASK], NULL), BAD);
+    ck_assert_int_eq(gpv_segment_create(NULL, NULL, NULL), INVALID);
+    expect_error(context, &keep, gpv_segment_create(context, NULL, NULL), INVALID, "out|NULL");
+    ck_assert_int_eq(gpv_segment_set_params(NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_segment_forget(NULL), INVALID);
+    ck_assert_int_eq(gpv_segment_prepare(NULL, &good[SRC], NULL, &good[MASK], NULL), INVALID);
     ck_assert_int_eq(gpv_segment_run(NULL, NULL, &good[SRC], NULL, NULL, &good[MASK], NULL, NULL),
-                     BAD);
-    ck_assert_int_eq(gpv_segment_query(NULL), BAD);
-    ck_assert_int_eq(gpv_segment_wait(NULL, &result), BAD);
+                     INVALID);
+    ck_assert_int_eq(gpv_segment_query(NULL), INVALID);
+    ck_assert_int_eq(gpv_segment_wait(NULL, &result), INVALID);
     ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-    expect_error(context, &keep, gpv_segment_prepare(op, NULL, NULL, &good[MASK], NULL), BAD,
+    expect_error(context, &keep, gpv_segment_prepare(op, NULL, NULL, &good[MASK], NULL), INVALID,
                  "src|NULL");
-    expect_error(context, &keep, run_views(NULL, &good[SEEDS], &good[MASK], &good[DST]), BAD,
+    expect_error(context, &keep, run_views(NULL, &good[SEEDS], &good[MASK], &good[DST]), INVALID,
                  "src|NULL");
     /* all others may be */
     ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, &good[MASK], NULL), GPV_OK);
@@ -362,27 +362,28 @@ static void expect_side_format(gpv_image images[IMAGES], int which, gpv_format f
     images[which].format = format;
     snprintf(text, sizeof text, "%s->format is %s,|%s", names[which], format_name(format),
              which == SEEDS ? "must be GRAY8" : "a mask is GRAY8, NV12 or I420");
-    expect_status(context, &keep, prepare_images(images), legal ? GPV_OK : NOT, text);
+    expect_status(context, &keep, prepare_images(images), legal ? GPV_OK : UNSUPPORTED, text);
     if (!legal)
-        expect_error(context, &keep, run_images(images), NOT, text);
+        expect_error(context, &keep, run_images(images), UNSUPPORTED, text);
 }
 
 /* With dst of that format, to a src of that one. */
 static void expect_painted_format(gpv_image images[IMAGES], gpv_format src, gpv_format dst,
-                                  gpv_segment_paint paint) {
+                                  gpv_segment_output paint) {
     gpv_segment_params params = defaults();
     char text[128];
     gpv_status wanted = GPV_OK;
-    params.paint = paint;
+    params.output = paint;
     set(params);
     images[SRC].format = src;
     images[DST].format = dst;
-    if (paint == GPV_SEGMENT_OVERLAY && dst != src) {
-        wanted = BAD;
+    if (paint == GPV_SEGMENT_OUTPUT_OVERLAY && dst != src) {
+        wanted = INVALID;
         snprintf(text, sizeof text, "dst->format is %s,|overlay|format of src, %s",
                  format_name(dst), format_name(src));
-    } else if (paint == GPV_SEGMENT_CUTOUT && dst != GPV_FORMAT_RGBA8 && dst != GPV_FORMAT_BGRA8) {
-        wanted = NOT;
+    } else if (paint == GPV_SEGMENT_OUTPUT_CUTOUT && dst != GPV_FORMAT_RGBA8 &&
+               dst != GPV_FORMAT_BGRA8) {
+        wanted = UNSUPPORTED;
         snprintf(text, sizeof text, "dst->format is %s,|cutout|RGBA8 or BGRA8", format_name(dst));
     }
     expect_status(context, &keep, prepare_images(images), wanted, text);
@@ -408,14 +409,14 @@ START_TEST(each_image_has_its_formats) {
             snprintf(text, sizeof text,
                      "src->format is %s, but segmentation takes GRAY8, RGB8|NV12, I420",
                      format_name(format));
-            expect_error(context, &keep, run_images(images), NOT, text);
-            expect_error(context, &keep, prepare_images(images), NOT, text);
+            expect_error(context, &keep, run_images(images), UNSUPPORTED, text);
+            expect_error(context, &keep, prepare_images(images), UNSUPPORTED, text);
             ck_assert(!strstr(gpv_context_error(context), "takes GRAY8, GRAY16"));
             continue;
         }
         for (dst = 1; dst <= GPV_FORMAT_CAP32X8; dst++) {
-            expect_painted_format(images, format, dst, GPV_SEGMENT_OVERLAY);
-            expect_painted_format(images, format, dst, GPV_SEGMENT_CUTOUT);
+            expect_painted_format(images, format, dst, GPV_SEGMENT_OUTPUT_OVERLAY);
+            expect_painted_format(images, format, dst, GPV_SEGMENT_OUTPUT_CUTOUT);
         }
     }
 }
@@ -441,8 +442,8 @@ START_TEST(images_are_as_large_as_src) {
             images[which].width = cases[i].width;
             images[which].height = cases[i].height;
             snprintf(text, sizeof text, "%s%s", names[which], cases[i].text);
-            expect_error(context, &keep, run_images(images), BAD, text);
-            expect_error(context, &keep, prepare_images(images), BAD, text);
+            expect_error(context, &keep, run_images(images), INVALID, text);
+            expect_error(context, &keep, prepare_images(images), INVALID, text);
         }
 }
 END_TEST
@@ -459,7 +460,7 @@ static void expect_image_at(int which, const void *place, gpv_status wanted, con
     expect_error(
         context, &keep,
         gpv_segment_run(op, NULL, given[SRC], given[SEEDS], NULL, given[MASK], given[DST], &none),
-        wanted == GPV_OK ? BAD : wanted, wanted == GPV_OK ? "result->data|NULL" : text);
+        wanted == GPV_OK ? INVALID : wanted, wanted == GPV_OK ? "result->data|NULL" : text);
     expect_status(context, &keep,
                   gpv_segment_prepare(op, given[SRC], given[SEEDS], given[MASK], given[DST]),
                   wanted, text);
@@ -524,7 +525,7 @@ START_TEST(rects_lie_within_src) {
         expect_error(context, &keep,
                      gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], &cases[i].rect,
                                      &images[MASK], &images[DST], &none),
-                     BAD, cases[i].text ? cases[i].text : "result->data|NULL");
+                     INVALID, cases[i].text ? cases[i].text : "result->data|NULL");
     expect_nothing_found();
 }
 END_TEST
@@ -540,7 +541,7 @@ static gpv_status divide(const gpv_image *src, const gpv_image *mask) {
 }
 
 START_TEST(overlap_inside_one_parent) {
-    set(certified(GPV_SEGMENT_MEANS, 1));
+    set(certified(GPV_SEGMENT_MODEL_MEANS, 1));
     expect_overlaps_refused(context, &keep, "dst", paint, true);
     expect_overlaps_refused(context, &keep, "mask", divide, false);
 }
@@ -552,33 +553,34 @@ START_TEST(overlap_of_planes) {
     forbidden_images(images);
     src = dst = images[SRC];
     dst.stride[0] = 4097;
-    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
     src.format = GPV_FORMAT_I420; /* in place but for one plane */
     dst = src;
     dst.data[2] = images[DST].data[0];
-    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
     dst = src; /* U and V exchanged */
     dst.data[1] = src.data[2];
     dst.data[2] = src.data[1];
-    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
     dst = images[DST];
     dst.format = GPV_FORMAT_I420;
     dst.data[2] = dst.data[1];
-    expect_error(context, &keep, paint(&src, &dst), BAD, "two planes of dst overlap");
+    expect_error(context, &keep, paint(&src, &dst), INVALID, "two planes of dst overlap");
     dst.data[2] = src.data[0];
-    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
     images[MASK].format = GPV_FORMAT_NV12;
     images[MASK].data[1] = (unsigned char *)images[MASK].data[0] + 47 * 4096 + 63;
-    expect_error(context, &keep, divide(&src, &images[MASK]), BAD, "two planes of mask overlap");
+    expect_error(context, &keep, divide(&src, &images[MASK]), INVALID,
+                 "two planes of mask overlap");
     images[MASK].data[1] = src.data[2];
-    expect_error(context, &keep, divide(&src, &images[MASK]), BAD, "mask overlaps src");
+    expect_error(context, &keep, divide(&src, &images[MASK]), INVALID, "mask overlaps src");
     /* in place is of one format */
-    params.paint = GPV_SEGMENT_CUTOUT;
+    params.output = GPV_SEGMENT_OUTPUT_CUTOUT;
     set(params);
     src = dst = images[SRC];
     src.format = GPV_FORMAT_RGBA8;
     dst.format = GPV_FORMAT_BGRA8;
-    expect_error(context, &keep, paint(&src, &dst), BAD, "dst overlaps src");
+    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
 }
 END_TEST
 
@@ -619,7 +621,7 @@ START_TEST(nothing_overlaps_what_is_written) {
                     place[i] = memory + (i + 1) * APART;
                 place[b] = order ? place[a] + bytes[a] - shared : place[a] - bytes[b] + shared;
                 snprintf(text, sizeof text, "%s overlaps %s", names[b], names[a]);
-                expect_error(context, &keep, run_at(place), BAD, text);
+                expect_error(context, &keep, run_at(place), INVALID, text);
             }
     expect_nothing_found();
 }
@@ -630,7 +632,7 @@ START_TEST(seeds_may_be_src) {
     picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 100 200 255");
     picture want = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, ".###");
     picture mask = picture_new(GPV_FORMAT_GRAY8, 4, 1, TIGHT);
-    set(certified(GPV_SEGMENT_MEANS, 0));
+    set(certified(GPV_SEGMENT_MODEL_MEANS, 0));
     ck_assert_int_eq(run_views(&src.view, &src.view, &mask.view, NULL), GPV_OK);
     ck_assert_int_eq(found().flow, 521); /* exp(-3 100^2 / (2 * 23025)) */
     expect_picture(&mask, &want);
@@ -661,16 +663,17 @@ START_TEST(size_and_place_of_the_result) {
     gpv_buffer bad = buffer_of(memory, 39), longer[2];
     int i;
     forbidden_images(images);
-    expect_error(context, &keep, run_into(images, &bad), BAD, "result->size|39|40..70368744177664");
+    expect_error(context, &keep, run_into(images, &bad), INVALID,
+                 "result->size|39|40..70368744177664");
     for (i = 1; i < 8; i++) {
         bad = buffer_of(memory + i, 1024);
-        expect_error(context, &keep, run_into(images, &bad), BAD, "result->data|8 bytes");
+        expect_error(context, &keep, run_into(images, &bad), INVALID, "result->data|8 bytes");
     }
     memset(longer, 0, sizeof longer);
     longer[0] = buffer_of(memory, 40);
     longer[0].struct_size = sizeof longer;
     longer[1].reserved = 1;
-    expect_error(context, &keep, run_into(images, longer), NOT, "result|newer|44");
+    expect_error(context, &keep, run_into(images, longer), UNSUPPORTED, "result|newer|44");
 }
 END_TEST
 
@@ -686,7 +689,7 @@ START_TEST(the_result_fills_its_buffer) {
     gpv_graphcut_result result;
     memset(room, 0xC5, sizeof room);
     mask.data[0] = room;
-    set(certified(GPV_SEGMENT_MEANS, 1));
+    set(certified(GPV_SEGMENT_MODEL_MEANS, 1));
     ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, &seeds.view, NULL, &mask, NULL, &at_wall),
                      GPV_OK);
     result = found();
@@ -715,7 +718,7 @@ static gpv_segment_params variant(int i) {
     gpv_segment_params params = defaults();
     params.model = models[i % 3];
     params.connectivity = i / 3 % 2 ? 8 : 4;
-    params.rounds = 1 + i / 6 % 3;
+    params.iterations = 1 + i / 6 % 3;
     params.lambda = lambdas[i % 4];
     params.sigma = sigmas[i / 2 % 2];
     params.certificate = i / 5 % 2;
@@ -917,8 +920,8 @@ START_TEST(nothing_is_allocated_after_prepare) {
             shapes[k].data[0] = NULL;
             shapes[k].stride[0] = 0;
         }
-        params.fit = (gpv_segment_fit)(v / 4 % 3);
-        params.time_limit = v / 8 % 2 ? 1000000 : 0;
+        params.warm_start = (gpv_segment_warm_start)(v / 4 % 3);
+        params.max_time_us = v / 8 % 2 ? 1000000 : 0;
         ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
         ck_assert_int_eq(gpv_segment_prepare(fresh, &shapes[0], NULL, masked ? &shapes[1] : NULL,
                                              painted ? &shapes[2] : NULL),
@@ -966,7 +969,7 @@ START_TEST(the_context_may_go_first) {
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, &i.mask.view, NULL), GPV_OK);
-    ck_assert_int_eq(run_views(NULL, NULL, NULL, NULL), BAD);
+    ck_assert_int_eq(run_views(NULL, NULL, NULL, NULL), INVALID);
     ck_assert_int_eq(found().area, area_of(&i.mask));
     gpv_segment_destroy(&op);
     ck_assert_int_eq(keep.live, 0);
@@ -981,22 +984,22 @@ START_TEST(wait_and_query) {
     picture mask = picture_new(GPV_FORMAT_GRAY8, 5, 1, TIGHT);
     gpv_image bad = src.view;
     gpv_graphcut_result result = blank();
-    gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ALWAYS);
+    gpv_segment_params params = by_colour(GPV_SEGMENT_WARM_START_NONE);
     expect_nothing_found(); /* has not run */
     bad.width = 0;
-    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), BAD);
+    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), INVALID);
     ck_assert_int_eq(gpv_segment_prepare(op, &src.view, NULL, &mask.view, NULL), GPV_OK);
     expect_nothing_found();
     ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
     ck_assert_int_eq(found().area, 3);
     ck_assert_int_eq(found().cut, -1);
     /* what was refused for its arguments does not count */
-    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), BAD);
+    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), INVALID);
     bad = src.view;
     bad.memory = GPV_MEMORY_CUDA;
-    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), NOT);
+    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), UNSUPPORTED);
     ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, NULL, &outside, &mask.view, NULL, NULL),
-                     BAD);
+                     INVALID);
     ck_assert_int_eq(found().area, 3);
     /* nor do other parameters, nor forgetting, nor other shapes, before there is a run */
     set(params);
@@ -1008,7 +1011,7 @@ START_TEST(wait_and_query) {
     /* a size that is illegal comes first */
     result.struct_size = 39;
     result.area = 7;
-    expect_error(context, &keep, gpv_segment_wait(op, &result), BAD,
+    expect_error(context, &keep, gpv_segment_wait(op, &result), INVALID,
                  "result->struct_size|39|40..4096");
     ck_assert_int_eq(result.area, 7);
     memset(seeds.view.data[0], 255, 4);
@@ -1063,7 +1066,7 @@ static void *own_context(void *hash) {
         gpv_segment_params params = variant(k);
         images i = images_new(formats[k % (int)COUNT(formats)], 97, 61, TIGHT, (unsigned)k);
         gpv_graphcut_result result = blank();
-        params.fit = (gpv_segment_fit)(k / 3 % 3);
+        params.warm_start = (gpv_segment_warm_start)(k / 3 % 3);
         failed = gpv_segment_set_params(my_op, &params) ||
                  gpv_segment_run(my_op, NULL, &i.src.view, &i.seeds.view, NULL, &i.mask.view,
                                  &i.dst.view, NULL) ||
@@ -1127,13 +1130,13 @@ START_TEST(two_colours_with_a_seed_each) {
                                  "20 20 20 220 220 220 220 "
                                  "20 20 220 20 220 220 220 "
                                  "20 20 20 20 220 20 220 ";
-    int m, connectivity, rounds;
+    int m, connectivity, iterations;
     for (m = 0; m < 3; m++)
         for (connectivity = 4; connectivity <= 8; connectivity += 4)
-            for (rounds = 1; rounds <= 3; rounds++) {
+            for (iterations = 1; iterations <= 3; iterations++) {
                 gpv_segment_params params = certified(models[m], 0.5f);
                 params.connectivity = connectivity;
-                params.rounds = rounds;
+                params.iterations = iterations;
                 set(params);
                 expect_mask(7, 4, source,
                             "1 1 1 1 1 1 1 "
@@ -1217,7 +1220,7 @@ START_TEST(everything_is_known) {
     int m;
     for (m = 0; m < 3; m++) {
         gpv_segment_params params = certified(models[m], GPV_SEGMENT_MAX_WEIGHT);
-        params.rounds = 3;
+        params.iterations = 3;
         set(params);
         expect_mask(4, 3, noise, "255 255 255 255 255 255 255 255 255 255 255 255", NULL,
                     "#### #### ####");
@@ -1282,7 +1285,7 @@ END_TEST
 /* Of neighbours with given seeds: the cheapest border, of equal ones that next to the background.
  */
 START_TEST(borders_alone) {
-    gpv_segment_params params = certified(GPV_SEGMENT_GMM, 0);
+    gpv_segment_params params = certified(GPV_SEGMENT_MODEL_GMM, 0);
     set(params);
     expect_flow(4, 1, GPV_FORMAT_GRAY8, "50 50 50 50", "# 1 1 0", 1000, "###.");
     /* squared differences 3 (0, 100, 400) have the mean 500, so the least is 1000 exp(-1.2) */
@@ -1320,7 +1323,7 @@ END_TEST
 /* What seems infinitely steep still joins what has one colour. */
 START_TEST(the_min_sigma) {
     static const uint32_t bits[] = {1, 0x00800000u, 0x1E3CE508u /* 1e-20 */, 0x3A83126Fu};
-    gpv_segment_params params = certified(GPV_SEGMENT_GMM, 0);
+    gpv_segment_params params = certified(GPV_SEGMENT_MODEL_GMM, 0);
     size_t i;
     for (i = 0; i < COUNT(bits); i++) {
         memcpy(&params.sigma, &bits[i], sizeof params.sigma);
@@ -1373,7 +1376,7 @@ START_TEST(weights_that_overflow) {
                 gpv_segment_params params = certified(models[m], GPV_SEGMENT_MAX_WEIGHT);
                 params.connectivity = connectivity;
                 params.sigma = sigma ? GPV_SEGMENT_MAX_WEIGHT : 0;
-                params.rounds = 2;
+                params.iterations = 2;
                 set(params);
                 expect_mask(6, 4, source,
                             "0 0 1 1 1 # "
@@ -1443,7 +1446,7 @@ START_TEST(the_length_of_borders) {
     int k, crossed = 0;
     for (k = 0; k < 20; k++) {
         images i = images_new(GPV_FORMAT_GRAY8, 33, 17, TIGHT, (unsigned)k);
-        gpv_segment_params params = certified(GPV_SEGMENT_HISTOGRAM, 0);
+        gpv_segment_params params = certified(GPV_SEGMENT_MODEL_HISTOGRAM, 0);
         int links;
         double length;
         params.connectivity = k % 2 ? 8 : 4;
@@ -1465,24 +1468,24 @@ END_TEST
 START_TEST(rounds_go_on_from_the_cut) {
     static const gpv_rect inside = {6, 0, 13, 1};
     static const char source[] = "40 40 40 40 40 40 88 88 88 88 88 88 112 200 200 200 200 200 200";
-    gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ALWAYS);
+    gpv_segment_params params = by_colour(GPV_SEGMENT_WARM_START_NONE);
     set(params);
     expect_mask(19, 1, source, NULL, &inside, "............#######");
-    params.rounds = 2;
+    params.iterations = 2;
     set(params);
     expect_mask(19, 1, source, NULL, &inside, ".............######");
-    params.rounds = GPV_SEGMENT_MAX_ROUNDS;
+    params.iterations = GPV_SEGMENT_MAX_ITERATIONS;
     set(params);
     expect_mask(19, 1, source, NULL, &inside, ".............######");
 }
 END_TEST
 
 START_TEST(certificate_and_defaults) {
-    gpv_segment_params params = certified(GPV_SEGMENT_MEANS, 1);
+    gpv_segment_params params = certified(GPV_SEGMENT_MODEL_MEANS, 1);
     picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "10 10 200 10");
     picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 1 # 1");
     picture mask = picture_new(GPV_FORMAT_GRAY8, 4, 1, TIGHT);
-    params.rounds = 3;
+    params.iterations = 3;
     set(params);
     ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
     expect_proved(&mask);
@@ -1494,7 +1497,7 @@ START_TEST(certificate_and_defaults) {
     /* refused ones leave those in force as they are */
     params = defaults();
     params.sigma = -1;
-    ck_assert_int_eq(gpv_segment_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_segment_set_params(op, &params), INVALID);
     ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
     expect_proved(&mask);
     picture_free(&src);
@@ -1505,21 +1508,21 @@ END_TEST
 
 /* One that comes too early leaves a cut that costs no less than the best; one that is never reached
  * changes nothing. */
-START_TEST(time_limit) {
+START_TEST(max_time_us) {
     images i = images_new(GPV_FORMAT_GRAY8, 400, 300, TIGHT, 9);
     images want = images_new(GPV_FORMAT_GRAY8, 400, 300, TIGHT, 9);
-    gpv_segment_params params = certified(GPV_SEGMENT_MEANS, 0.3f);
+    gpv_segment_params params = certified(GPV_SEGMENT_MODEL_MEANS, 0.3f);
     gpv_graphcut_result best, early;
     params.connectivity = 8;
     set(params);
     ck_assert_int_eq(run_all(op, &want, &best), GPV_OK);
     expect_proved(&want.mask);
-    params.time_limit = INT32_MAX;
+    params.max_time_us = INT32_MAX;
     set(params);
     ck_assert_int_eq(run_all(op, &i, &early), GPV_OK);
     ck_assert_mem_eq(&early, &best, sizeof best);
     ck_assert(picture_equal(&i.mask, &want.mask) && picture_equal(&i.dst, &want.dst));
-    params.time_limit = 1;
+    params.max_time_us = 1;
     set(params);
     ck_assert_int_eq(run_all(op, &i, &early), GPV_OK);
     ck_assert_uint_eq(found().optimal, 0);
@@ -1527,7 +1530,7 @@ START_TEST(time_limit) {
     ck_assert_int_le(early.flow, best.flow);
     ck_assert_int_ge(early.cut, best.cut);
     ck_assert_int_eq(early.area, area_of(&i.mask));
-    params.time_limit = 0;
+    params.max_time_us = 0;
     set(params);
     ck_assert_int_eq(run_all(op, &i, &early), GPV_OK);
     ck_assert(picture_equal(&i.mask, &want.mask) && picture_equal(&i.dst, &want.dst));
@@ -1539,7 +1542,7 @@ END_TEST
 /* ------------------------------------------------------------------- pictures */
 
 /* With every pixel known, so that there is no doubt about the mask. */
-static void expect_painted(gpv_segment_paint how, gpv_format format, int width, int height,
+static void expect_painted(gpv_segment_output how, gpv_format format, int width, int height,
                            const char *const *source, const char *seeds, gpv_format painted,
                            const char *const *wanted, gpv_color_range range) {
     picture src = picture_of(format, width, height, source);
@@ -1548,7 +1551,7 @@ static void expect_painted(gpv_segment_paint how, gpv_format format, int width, 
     picture dst = picture_new(painted, width, height, TIGHT);
     picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
     gpv_segment_params params = defaults();
-    params.paint = how;
+    params.output = how;
     set(params);
     src.view.color_range = dst.view.color_range = range;
     ck_assert_int_eq(run_views(&src.view, &known.view, &mask.view, &dst.view), GPV_OK);
@@ -1568,7 +1571,7 @@ static void expect_painted(gpv_segment_paint how, gpv_format format, int width, 
 
 static void expect_overlay(gpv_format format, int width, int height, const char *const *source,
                            const char *seeds, const char *const *wanted) {
-    expect_painted(GPV_SEGMENT_OVERLAY, format, width, height, source, seeds, format, wanted,
+    expect_painted(GPV_SEGMENT_OUTPUT_OVERLAY, format, width, height, source, seeds, format, wanted,
                    GPV_COLOR_RANGE_AUTO);
 }
 
@@ -1615,8 +1618,8 @@ START_TEST(overlays_of_yuv) {
     const char *const no_dots[] = {"33 60 70 80", "128", "128"};
     const char *const all_dots[] = {"50 38 43 48", "9", "200"};
     expect_overlay(GPV_FORMAT_NV12, 3, 3, nv12, seeds, limited);
-    expect_painted(GPV_SEGMENT_OVERLAY, GPV_FORMAT_NV12, 3, 3, nv12, seeds, GPV_FORMAT_NV12, full,
-                   GPV_COLOR_RANGE_FULL);
+    expect_painted(GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_NV12, 3, 3, nv12, seeds, GPV_FORMAT_NV12,
+                   full, GPV_COLOR_RANGE_FULL);
     expect_overlay(GPV_FORMAT_I420, 3, 3, i420, seeds, of_i420);
     expect_overlay(GPV_FORMAT_I420, 2, 2, dots, ".# ##", no_dots);
     expect_overlay(GPV_FORMAT_I420, 2, 2, dots, "#. ..", all_dots);
@@ -1650,9 +1653,9 @@ END_TEST
 
 static void expect_cutout(gpv_format format, const char *const *source, const char *rgba,
                           const char *bgra) {
-    expect_painted(GPV_SEGMENT_CUTOUT, format, 3, 1, source, ".#.", GPV_FORMAT_RGBA8, &rgba,
+    expect_painted(GPV_SEGMENT_OUTPUT_CUTOUT, format, 3, 1, source, ".#.", GPV_FORMAT_RGBA8, &rgba,
                    GPV_COLOR_RANGE_AUTO);
-    expect_painted(GPV_SEGMENT_CUTOUT, format, 3, 1, source, ".#.", GPV_FORMAT_BGRA8, &bgra,
+    expect_painted(GPV_SEGMENT_OUTPUT_CUTOUT, format, 3, 1, source, ".#.", GPV_FORMAT_BGRA8, &bgra,
                    GPV_COLOR_RANGE_AUTO);
 }
 
@@ -1693,17 +1696,17 @@ static void expect_frame(const char *seeds, const char *wanted) {
 }
 
 START_TEST(always_takes_nothing_over) {
-    set(by_colour(GPV_SEGMENT_FIT_ALWAYS));
+    set(by_colour(GPV_SEGMENT_WARM_START_NONE));
     expect_frame(first_seeds, bright);
     expect_frame(other_seeds, dark);
     expect_frame(NULL, bright); /* three pixels each: the brighter ones */
     expect_frame(first_seeds, bright);
     /* what others begin with */
-    set(by_colour(GPV_SEGMENT_FIT_ONCE));
+    set(by_colour(GPV_SEGMENT_WARM_START_REUSE));
     expect_frame(other_seeds, bright_but_seeds);
-    set(by_colour(GPV_SEGMENT_FIT_ALWAYS));
+    set(by_colour(GPV_SEGMENT_WARM_START_NONE));
     expect_frame(other_seeds, dark);
-    set(by_colour(GPV_SEGMENT_FIT_ADAPT));
+    set(by_colour(GPV_SEGMENT_WARM_START_ADAPT));
     expect_frame(NULL, dark);
 }
 END_TEST
@@ -1715,31 +1718,31 @@ static void expect_kept(void) {
 }
 
 START_TEST(once_keeps_what_it_has_learned) {
-    gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ONCE);
+    gpv_segment_params params = by_colour(GPV_SEGMENT_WARM_START_REUSE);
     int m;
     for (m = 0; m < 3; m++) {
         gpv_image bad;
         params.model = models[m];
-        params.rounds = 1 + m;
+        params.iterations = 1 + m;
         set(params);
         expect_frame(first_seeds, bright);
         expect_kept();
         /* what is refused changes nothing */
         gpv_image_init(&bad, sizeof bad);
-        ck_assert_int_eq(run_views(&bad, NULL, &bad, NULL), BAD);
-        params.fit = 3;
-        ck_assert_int_eq(gpv_segment_set_params(op, &params), BAD);
-        params.fit = GPV_SEGMENT_FIT_ONCE;
+        ck_assert_int_eq(run_views(&bad, NULL, &bad, NULL), INVALID);
+        params.warm_start = 3;
+        ck_assert_int_eq(gpv_segment_set_params(op, &params), INVALID);
+        params.warm_start = GPV_SEGMENT_WARM_START_REUSE;
         params.lambda = 50;
         params.model = 3;
-        ck_assert_int_eq(gpv_segment_set_params(op, &params), BAD);
+        ck_assert_int_eq(gpv_segment_set_params(op, &params), INVALID);
         params.model = models[m];
         expect_kept();
         /* nor do others than the model */
         params.connectivity = 8;
         params.sigma = 30;
-        params.rounds = 2;
-        params.paint = GPV_SEGMENT_CUTOUT;
+        params.iterations = 2;
+        params.output = GPV_SEGMENT_OUTPUT_CUTOUT;
         set(params);
         expect_kept();
         /* nor another picture */
@@ -1757,7 +1760,7 @@ START_TEST(another_model_forgets) {
     int a, b;
     for (a = 0; a < 3; a++)
         for (b = 0; b < 3; b++) {
-            gpv_segment_params params = by_colour(GPV_SEGMENT_FIT_ONCE), other = params;
+            gpv_segment_params params = by_colour(GPV_SEGMENT_WARM_START_REUSE), other = params;
             params.model = models[a];
             other.model = models[b];
             set(params);
@@ -1783,7 +1786,7 @@ static void expect_darker(int w, const char *seeds, const char *wanted) {
 START_TEST(adapt_follows) {
     int round;
     for (round = 0; round < 2; round++) {
-        set(by_colour(GPV_SEGMENT_FIT_ADAPT));
+        set(by_colour(GPV_SEGMENT_WARM_START_ADAPT));
         expect_darker(200, first_seeds, bright);
         expect_darker(160, NULL, bright);
         expect_darker(130, NULL, bright);
@@ -1793,7 +1796,7 @@ START_TEST(adapt_follows) {
         expect_darker(80, other_seeds, bright_but_seeds);
         ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
         /* which do not change what has been learned */
-        set(by_colour(GPV_SEGMENT_FIT_ONCE));
+        set(by_colour(GPV_SEGMENT_WARM_START_REUSE));
         expect_darker(200, first_seeds, bright);
         expect_darker(160, NULL, bright);
         expect_darker(130, NULL, bright);
@@ -1808,10 +1811,10 @@ START_TEST(a_side_may_vanish) {
     static const char nothing[] = "40 40 40 40 40 40";
     int m, fit;
     for (m = 0; m < 3; m++)
-        for (fit = GPV_SEGMENT_FIT_ADAPT; fit <= GPV_SEGMENT_FIT_ONCE; fit++) {
-            gpv_segment_params params = by_colour((gpv_segment_fit)fit);
+        for (fit = GPV_SEGMENT_WARM_START_ADAPT; fit <= GPV_SEGMENT_WARM_START_REUSE; fit++) {
+            gpv_segment_params params = by_colour((gpv_segment_warm_start)fit);
             params.model = models[m];
-            params.rounds = 2;
+            params.iterations = 2;
             set(params);
             ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
             expect_frame(first_seeds, bright);
@@ -1868,7 +1871,7 @@ int main(void) {
     tcase_add_test(group, the_length_of_borders);
     tcase_add_test(group, rounds_go_on_from_the_cut);
     tcase_add_test(group, certificate_and_defaults);
-    tcase_add_test(group, time_limit);
+    tcase_add_test(group, max_time_us);
     tcase_add_test(group, overlays_of_colours);
     tcase_add_test(group, overlays_of_grey);
     tcase_add_test(group, overlays_of_yuv);

@@ -70,20 +70,21 @@ enum { ROOM = 2048, CANARY = 0xC5 };
 typedef struct features {
     gpv_sift_result result;
     gpv_keypoint keypoints[ROOM];
-    unsigned char descriptors[ROOM * GPV_SIFT_LENGTH * sizeof(float)];
+    unsigned char descriptors[ROOM * GPV_SIFT_DESCRIPTOR_LENGTH * sizeof(float)];
 } features;
 
 /* Of one descriptor. */
 static size_t descriptor_bytes(gpv_sift_params params) {
-    return GPV_SIFT_LENGTH * (params.type == GPV_SIFT_F32 ? sizeof(float) : 1);
+    return GPV_SIFT_DESCRIPTOR_LENGTH *
+           (params.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32 ? sizeof(float) : 1);
 }
 
 static const float *floats_of(const features *found, int i) {
-    return (const float *)(const void *)found->descriptors + i * GPV_SIFT_LENGTH;
+    return (const float *)(const void *)found->descriptors + i * GPV_SIFT_DESCRIPTOR_LENGTH;
 }
 
 static const unsigned char *bytes_of(const features *found, int i) {
-    return found->descriptors + i * GPV_SIFT_LENGTH;
+    return found->descriptors + i * GPV_SIFT_DESCRIPTOR_LENGTH;
 }
 
 static gpv_status run_into(gpv_sift *which, const gpv_image *src, const gpv_image *mask,
@@ -179,8 +180,8 @@ START_TEST(init_writes_every_default) {
     ck_assert_float_eq(params.sigma, 1.6f);
     ck_assert_uint_eq(params.upsample, 1);
     ck_assert_uint_eq(params.upright, 0);
-    ck_assert_uint_eq(params.root, 0);
-    ck_assert_uint_eq(params.type, GPV_SIFT_U8);
+    ck_assert_uint_eq(params.root_sift, 0);
+    ck_assert_uint_eq(params.descriptor_type, GPV_SIFT_DESCRIPTOR_TYPE_U8);
     ck_assert_uint_eq(params.reserved, 0);
     memset(&result, CANARY, sizeof result);
     gpv_sift_result_init(&result, sizeof result);
@@ -212,8 +213,8 @@ static void expect_result_at(const void *place, gpv_status wanted, const char *t
     const gpv_status status = gpv_sift_wait(op, result);
     uint32_t i;
     ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == BAD) {
-        expect_error(context, &keep, status, BAD, text);
+    if (wanted == INVALID) {
+        expect_error(context, &keep, status, INVALID, text);
         ck_assert_int_eq(result->count, 0);
         return;
     }
@@ -294,12 +295,12 @@ START_TEST(params_ranges) {
         {PARAM(upright, 1), NULL},
         {PARAM(upright, 2), "params->upright|is 2|0..1"},
         {PARAM(upright, UINT32_MAX), "params->upright|4294967295|0..1"},
-        {PARAM(root, 1), NULL},
-        {PARAM(root, 2), "params->root|is 2|0..1"},
-        {PARAM(root, UINT32_MAX), "params->root|4294967295|0..1"},
-        {PARAM(type, GPV_SIFT_F32), NULL},
-        {PARAM(type, 2), "params->type|is 2|0..1"},
-        {PARAM(type, UINT32_MAX), "params->type|4294967295|0..1"},
+        {PARAM(root_sift, 1), NULL},
+        {PARAM(root_sift, 2), "params->root_sift|is 2|0..1"},
+        {PARAM(root_sift, UINT32_MAX), "params->root_sift|4294967295|0..1"},
+        {PARAM(descriptor_type, GPV_SIFT_DESCRIPTOR_TYPE_F32), NULL},
+        {PARAM(descriptor_type, 2), "params->descriptor_type|is 2|0..1"},
+        {PARAM(descriptor_type, UINT32_MAX), "params->descriptor_type|4294967295|0..1"},
         {PARAM(reserved, 1), "params->reserved|is 1|0..0"},
         {PARAM(reserved, 0x80000000u), "params->reserved|2147483648|0..0"},
     };
@@ -307,7 +308,7 @@ START_TEST(params_ranges) {
     for (i = 0; i < COUNT(cases); i++) {
         gpv_sift_params params = defaults();
         memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? BAD : GPV_OK, cases[i].text);
+        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
     }
 }
 END_TEST
@@ -315,7 +316,7 @@ END_TEST
 START_TEST(null_arguments) {
     picture good = noise(16, 16, 1);
     gpv_keypoint room[4];
-    unsigned char numbers[4 * GPV_SIFT_LENGTH];
+    unsigned char numbers[4 * GPV_SIFT_DESCRIPTOR_LENGTH];
     const gpv_buffer keypoints = buffer_of(room, sizeof room);
     const gpv_buffer descriptors = buffer_of(numbers, sizeof numbers);
     gpv_sift_result result;
@@ -324,28 +325,28 @@ START_TEST(null_arguments) {
     memset(&result, CANARY, sizeof result);
     memset(room, CANARY, sizeof room);
     memset(numbers, CANARY, sizeof numbers);
-    ck_assert_int_eq(gpv_sift_create(NULL, NULL, &other), BAD);
+    ck_assert_int_eq(gpv_sift_create(NULL, NULL, &other), INVALID);
     ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_sift_create(NULL, NULL, NULL), BAD);
-    expect_error(context, &keep, gpv_sift_create(context, NULL, NULL), BAD, "out|NULL");
-    ck_assert_int_eq(gpv_sift_set_params(NULL, NULL), BAD);
-    ck_assert_int_eq(gpv_sift_prepare(NULL, &good.view, NULL, 0), BAD);
+    ck_assert_int_eq(gpv_sift_create(NULL, NULL, NULL), INVALID);
+    expect_error(context, &keep, gpv_sift_create(context, NULL, NULL), INVALID, "out|NULL");
+    ck_assert_int_eq(gpv_sift_set_params(NULL, NULL), INVALID);
+    ck_assert_int_eq(gpv_sift_prepare(NULL, &good.view, NULL, 0), INVALID);
     ck_assert_int_eq(gpv_sift_run(NULL, NULL, &good.view, NULL, &keypoints, 0, &descriptors, NULL),
-                     BAD);
+                     INVALID);
     ck_assert_int_eq(gpv_sift_describe(NULL, NULL, &good.view, &keypoints, 0, 1, &descriptors),
-                     BAD);
-    ck_assert_int_eq(gpv_sift_query(NULL), BAD);
-    ck_assert_int_eq(gpv_sift_wait(NULL, &result), BAD);
+                     INVALID);
+    ck_assert_int_eq(gpv_sift_query(NULL), INVALID);
+    ck_assert_int_eq(gpv_sift_wait(NULL, &result), INVALID);
     ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-    expect_error(context, &keep, gpv_sift_prepare(op, NULL, &good.view, 0), BAD, "src|NULL");
-    expect_error(context, &keep, run_views(NULL, &good.view), BAD, "src|NULL");
+    expect_error(context, &keep, gpv_sift_prepare(op, NULL, &good.view, 0), INVALID, "src|NULL");
+    expect_error(context, &keep, run_views(NULL, &good.view), INVALID, "src|NULL");
     expect_error(context, &keep, gpv_sift_describe(op, NULL, NULL, &keypoints, 0, 1, &descriptors),
-                 BAD, "src|NULL");
+                 INVALID, "src|NULL");
     expect_error(context, &keep, gpv_sift_describe(op, NULL, &good.view, NULL, 0, 1, &descriptors),
-                 BAD, "keypoints|NULL");
+                 INVALID, "keypoints|NULL");
     expect_error(context, &keep, gpv_sift_describe(op, NULL, &good.view, &keypoints, 0, 1, NULL),
-                 BAD, "descriptors|NULL");
-    expect_error(context, &keep, run_buffers(&good.view, NULL, &descriptors, NULL), BAD,
+                 INVALID, "descriptors|NULL");
+    expect_error(context, &keep, run_buffers(&good.view, NULL, &descriptors, NULL), INVALID,
                  "keypoints|NULL");
     ck_assert(untouched(room, room + COUNT(room)));
     ck_assert(untouched(numbers, numbers + sizeof numbers));
@@ -391,8 +392,8 @@ START_TEST(bad_masks_are_refused_untouched) {
     if (shape && bad.format > GPV_FORMAT_GRAY8 && bad.format <= GPV_FORMAT_CAP32X8 &&
         bad.width == IMAGE_W) {
         snprintf(text, sizeof text, "mask->format is %s,|GRAY8", format_name(bad.format));
-        expect_error(context, &keep, run_views(&src, &bad), NOT, text);
-        expect_error(context, &keep, gpv_sift_prepare(op, &src, &bad, 0), NOT, text);
+        expect_error(context, &keep, run_views(&src, &bad), UNSUPPORTED, text);
+        expect_error(context, &keep, gpv_sift_prepare(op, &src, &bad, 0), UNSUPPORTED, text);
         return;
     }
     expect_image_error(context, &keep, run_views(&src, &bad), "mask", _i);
@@ -417,8 +418,8 @@ START_TEST(a_mask_is_as_large_as_the_picture) {
     for (i = 0; i < COUNT(cases); i++) {
         bad.width = cases[i].width;
         bad.height = cases[i].height;
-        expect_error(context, &keep, run_views(&src, &bad), BAD, cases[i].text);
-        expect_error(context, &keep, gpv_sift_prepare(op, &src, &bad, 0), BAD, cases[i].text);
+        expect_error(context, &keep, run_views(&src, &bad), INVALID, cases[i].text);
+        expect_error(context, &keep, gpv_sift_prepare(op, &src, &bad, 0), INVALID, cases[i].text);
     }
 }
 END_TEST
@@ -467,15 +468,15 @@ START_TEST(formats_of_images) {
         }
         snprintf(text, sizeof text, "src->format|%s|SIFT takes GRAY8, RGB8|NV12, I420",
                  format_name(src.format));
-        expect_error(context, &keep, run_views(&src, NULL), NOT, text);
-        expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, 0), NOT, text);
+        expect_error(context, &keep, run_views(&src, NULL), UNSUPPORTED, text);
+        expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, 0), UNSUPPORTED, text);
     }
     src.format = GPV_FORMAT_GRAY8;
     for (mask.format = 2; mask.format <= GPV_FORMAT_CAP32X8; mask.format++) {
         char text[128];
         snprintf(text, sizeof text, "mask->format is %s,|GRAY8", format_name(mask.format));
-        expect_error(context, &keep, run_views(&src, &mask), NOT, text);
-        expect_error(context, &keep, gpv_sift_prepare(op, &src, &mask, 0), NOT, text);
+        expect_error(context, &keep, run_views(&src, &mask), UNSUPPORTED, text);
+        expect_error(context, &keep, gpv_sift_prepare(op, &src, &mask, 0), UNSUPPORTED, text);
     }
 }
 END_TEST
@@ -483,12 +484,12 @@ END_TEST
 START_TEST(prepared_keypoints) {
     const gpv_image src = forbidden_image(forbidden_memory(1 << 21));
     ck_assert_int_eq(gpv_sift_prepare(op, &src, NULL, 1000), GPV_OK);
-    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, -1), BAD,
+    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, -1), INVALID,
                  "keypoints is -1|0..1048576");
-    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, INT32_MIN), BAD,
+    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, INT32_MIN), INVALID,
                  "keypoints is -2147483648|0..1048576");
-    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, GPV_SIFT_MAX_DESCRIBED + 1), BAD,
-                 "keypoints is 1048577|0..1048576");
+    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, GPV_SIFT_MAX_DESCRIPTORS + 1),
+                 INVALID, "keypoints is 1048577|0..1048576");
 }
 END_TEST
 
@@ -524,12 +525,15 @@ START_TEST(buffers_of_other_ages) {
     longer[0] = buffer_of(memory + (3 << 20), 4096);
     longer[0].struct_size = sizeof longer;
     longer[1].reserved = 1;
-    expect_error(context, &keep, run_buffers(&src, longer, NULL, NULL), NOT, "keypoints|newer|44");
-    expect_error(context, &keep, run_buffers(&src, &a, longer, NULL), NOT, "descriptors|newer|44");
-    expect_error(context, &keep, run_buffers(&src, NULL, NULL, longer), NOT, "result|newer|44");
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, longer, 0, 1, &b), NOT,
+    expect_error(context, &keep, run_buffers(&src, longer, NULL, NULL), UNSUPPORTED,
                  "keypoints|newer|44");
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &a, 0, 1, longer), NOT,
+    expect_error(context, &keep, run_buffers(&src, &a, longer, NULL), UNSUPPORTED,
+                 "descriptors|newer|44");
+    expect_error(context, &keep, run_buffers(&src, NULL, NULL, longer), UNSUPPORTED,
+                 "result|newer|44");
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, longer, 0, 1, &b), UNSUPPORTED,
+                 "keypoints|newer|44");
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &a, 0, 1, longer), UNSUPPORTED,
                  "descriptors|newer|44");
 }
 END_TEST
@@ -559,54 +563,54 @@ START_TEST(sizes_and_places_of_buffers) {
     for (i = 0; i < COUNT(strides); i++) {
         expect_error(context, &keep,
                      gpv_sift_run(op, NULL, &src, NULL, &good, strides[i].stride, &numbers, NULL),
-                     BAD, strides[i].text);
+                     INVALID, strides[i].text);
         expect_error(context, &keep,
-                     gpv_sift_describe(op, NULL, &src, &good, strides[i].stride, 1, &numbers), BAD,
-                     strides[i].text);
+                     gpv_sift_describe(op, NULL, &src, &good, strides[i].stride, 1, &numbers),
+                     INVALID, strides[i].text);
     }
     for (i = 1; i < 4; i++) {
         bad = buffer_of(first + i, 96);
-        expect_error(context, &keep, run_buffers(&src, &bad, &numbers, NULL), BAD,
+        expect_error(context, &keep, run_buffers(&src, &bad, &numbers, NULL), INVALID,
                      "keypoints->data|4 bytes");
-        expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &bad, 0, 1, &numbers), BAD,
-                     "keypoints->data|4 bytes");
+        expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &bad, 0, 1, &numbers),
+                     INVALID, "keypoints->data|4 bytes");
         bad = buffer_of(second + i, 4096);
-        expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), BAD,
+        expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), INVALID,
                      "descriptors->data|4 bytes");
-        expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 1, &bad), BAD,
+        expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 1, &bad), INVALID,
                      "descriptors->data|4 bytes");
-        expect_error(context, &keep, run_buffers(&src, NULL, NULL, &bad), BAD,
+        expect_error(context, &keep, run_buffers(&src, NULL, NULL, &bad), INVALID,
                      "result->data|4 bytes");
     }
     bad = buffer_of(first, sizeof(gpv_keypoint) - 1);
-    expect_error(context, &keep, run_buffers(&src, &bad, NULL, NULL), BAD,
+    expect_error(context, &keep, run_buffers(&src, &bad, NULL, NULL), INVALID,
                  "keypoints->size is 23,|24..");
     bad = buffer_of(second, sizeof(gpv_sift_result) - 1);
-    expect_error(context, &keep, run_buffers(&src, NULL, NULL, &bad), BAD,
+    expect_error(context, &keep, run_buffers(&src, NULL, NULL, &bad), INVALID,
                  "result->size is 15,|16..");
     /* as many descriptors as there is room for keypoints */
-    bad = buffer_of(second, 4 * GPV_SIFT_LENGTH - 1);
-    expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), BAD,
+    bad = buffer_of(second, 4 * GPV_SIFT_DESCRIPTOR_LENGTH - 1);
+    expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), INVALID,
                  "descriptors->size is 511,|512..");
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 4, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 4, &bad), INVALID,
                  "descriptors->size is 511,|512..");
-    bad.size = 2 * GPV_SIFT_LENGTH - 1; /* room for 24 bytes behind the first 40 */
-    expect_error(context, &keep, gpv_sift_run(op, NULL, &src, NULL, &good, 72, &bad, NULL), BAD,
+    bad.size = 2 * GPV_SIFT_DESCRIPTOR_LENGTH - 1; /* room for 24 bytes behind the first 40 */
+    expect_error(context, &keep, gpv_sift_run(op, NULL, &src, NULL, &good, 72, &bad, NULL), INVALID,
                  "descriptors->size is 255,|256..");
-    params.type = GPV_SIFT_F32;
+    params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32;
     set(params);
-    bad.size = 16 * GPV_SIFT_LENGTH - 1;
-    expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), BAD,
+    bad.size = 16 * GPV_SIFT_DESCRIPTOR_LENGTH - 1;
+    expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), INVALID,
                  "descriptors->size is 2047,|2048..");
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 4, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 4, &bad), INVALID,
                  "descriptors->size is 2047,|2048..");
     params.max_features = 3;
     set(params);
-    bad.size = 12 * GPV_SIFT_LENGTH - 1;
-    expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), BAD,
+    bad.size = 12 * GPV_SIFT_DESCRIPTOR_LENGTH - 1;
+    expect_error(context, &keep, run_buffers(&src, &good, &bad, NULL), INVALID,
                  "descriptors->size is 1535,|1536..");
     bad.size++; /* which does not count where keypoints are given */
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 4, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &good, 0, 4, &bad), INVALID,
                  "descriptors->size is 1536,|2048..");
     expect_nothing_found();
 }
@@ -631,7 +635,7 @@ START_TEST(count_of_given_keypoints) {
         expect_error(
             context, &keep,
             gpv_sift_describe(op, NULL, &src, &four, cases[i].stride, cases[i].count, &numbers),
-            BAD, cases[i].text);
+            INVALID, cases[i].text);
     expect_nothing_found();
 }
 END_TEST
@@ -677,7 +681,7 @@ START_TEST(nothing_overlaps) {
                     place[i] = memory + (i + 1) * APART;
                 place[b] = order ? place[a] + bytes[a] - 4 : place[a] - bytes[b] + 4;
                 snprintf(text, sizeof text, "%s overlaps %s", names[b], names[a]);
-                expect_error(context, &keep, run_at(place), BAD, text);
+                expect_error(context, &keep, run_at(place), INVALID, text);
             }
     expect_nothing_found();
 }
@@ -690,16 +694,16 @@ START_TEST(descriptions_overlap_nothing) {
     const gpv_buffer keypoints = buffer_of(memory + (1 << 21), 4096);
     unsigned char *const far = keypoints.data;
     gpv_buffer bad = buffer_of(place + 6112 - 4, 4096);
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), INVALID,
                  "descriptors overlaps src");
     bad.data = place - 4092;
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), INVALID,
                  "descriptors overlaps src");
     bad.data = far + 4092;
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), INVALID,
                  "descriptors overlaps keypoints");
     bad.data = far - 4092;
-    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), BAD,
+    expect_error(context, &keep, gpv_sift_describe(op, NULL, &src, &keypoints, 0, 8, &bad), INVALID,
                  "descriptors overlaps keypoints");
     expect_nothing_found();
 }
@@ -712,8 +716,8 @@ static gpv_sift_params variant(int i) {
     static const float sigmas[] = {1.6f, 0.5f, 2.5f, 4};
     gpv_sift_params params = defaults();
     params.upsample = (uint32_t)(i % 2 == 0);
-    params.type = (gpv_sift_type)(i / 2 % 2);
-    params.root = (uint32_t)(i / 4 % 2);
+    params.descriptor_type = (gpv_sift_descriptor_type)(i / 2 % 2);
+    params.root_sift = (uint32_t)(i / 4 % 2);
     params.upright = (uint32_t)(i / 8 % 2);
     params.octave_layers = 1 + i * 3 % 8;
     params.octaves = i % 5;
@@ -779,7 +783,8 @@ START_TEST(records_up_to_the_last_byte) {
     picture src = noise(61, 47, 5);
     gpv_sift_params params = defaults();
     size_t s;
-    for (params.type = GPV_SIFT_U8; params.type <= GPV_SIFT_F32; params.type++) {
+    for (params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
+         params.descriptor_type <= GPV_SIFT_DESCRIPTOR_TYPE_F32; params.descriptor_type++) {
         const size_t bytes = descriptor_bytes(params);
         find_with(params, &src.view, NULL, &full);
         ck_assert_int_gt(full.result.count, RECORDS);
@@ -947,7 +952,7 @@ START_TEST(the_context_may_go_first) {
     gpv_context_destroy(&context);
     ck_assert_ptr_null(context);
     ck_assert_int_eq(run_views(&src.view, NULL), GPV_OK);
-    ck_assert_int_eq(run_views(NULL, NULL), BAD);
+    ck_assert_int_eq(run_views(NULL, NULL), INVALID);
     ck_assert_int_eq(gpv_sift_wait(op, &result), GPV_OK);
     ck_assert_int_gt(result.count, 0);
     gpv_sift_destroy(&op);
@@ -973,11 +978,12 @@ START_TEST(wait_and_query) {
     ck_assert_str_eq(gpv_context_error(context), "");
     /* what was refused for its arguments does not count */
     bad.width = 0;
-    ck_assert_int_eq(run_views(&bad, NULL), BAD);
+    ck_assert_int_eq(run_views(&bad, NULL), INVALID);
     bad.width = 48;
     bad.memory = GPV_MEMORY_CUDA;
-    ck_assert_int_eq(run_views(&bad, NULL), NOT);
-    ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, &keypoints, 0, -1, &descriptors), BAD);
+    ck_assert_int_eq(run_views(&bad, NULL), UNSUPPORTED);
+    ck_assert_int_eq(gpv_sift_describe(op, NULL, &src.view, &keypoints, 0, -1, &descriptors),
+                     INVALID);
     ck_assert_int_eq(waited_for().count, all);
     /* nor do other parameters, before there is a run */
     params.max_features = 3;
@@ -1286,7 +1292,7 @@ static picture turned(const picture *p) {
 static double number_distance(const unsigned char *a, const unsigned char *b) {
     double sum = 0;
     int i;
-    for (i = 0; i < GPV_SIFT_LENGTH; i++)
+    for (i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++)
         sum += (a[i] - b[i]) * (a[i] - b[i]);
     return sqrt(sum);
 }
@@ -1453,7 +1459,7 @@ START_TEST(max_features_keeps_the_strongest) {
     for (k = 1; k <= full.result.count + 1; k += k < 20 ? 1 : k == full.result.count - 1 ? 1 : 7) {
         params.max_features = k;
         find_with(params, &src.view, NULL, &part);
-        expect_first(k < full.result.count ? k : full.result.count, GPV_SIFT_LENGTH);
+        expect_first(k < full.result.count ? k : full.result.count, GPV_SIFT_DESCRIPTOR_LENGTH);
         /* they are counted without buffers, too */
         ck_assert_int_eq(run_views(&src.view, NULL), GPV_OK);
         ck_assert_int_eq(waited_for().count, part.result.count);
@@ -1478,7 +1484,7 @@ START_TEST(no_more_than_there_is_room_for) {
             const gpv_buffer keypoints =
                 buffer_of(part.keypoints, (size_t)room * sizeof *part.keypoints + 23);
             const gpv_buffer descriptors =
-                buffer_of(part.descriptors, (size_t)kept * GPV_SIFT_LENGTH);
+                buffer_of(part.descriptors, (size_t)kept * GPV_SIFT_DESCRIPTOR_LENGTH);
             const gpv_buffer result = buffer_of(&part.result, sizeof part.result);
             gpv_sift_params params = defaults();
             gpv_sift_result found;
@@ -1488,9 +1494,9 @@ START_TEST(no_more_than_there_is_room_for) {
             ck_assert_int_eq(run_buffers(&src.view, &keypoints, &descriptors, &result), GPV_OK);
             found = waited_for();
             ck_assert_mem_eq(&found, &part.result, sizeof found);
-            expect_first(kept, GPV_SIFT_LENGTH);
+            expect_first(kept, GPV_SIFT_DESCRIPTOR_LENGTH);
             ck_assert(untouched(part.keypoints + kept, part.keypoints + ROOM));
-            ck_assert(untouched(part.descriptors + kept * GPV_SIFT_LENGTH,
+            ck_assert(untouched(part.descriptors + kept * GPV_SIFT_DESCRIPTOR_LENGTH,
                                 part.descriptors + sizeof part.descriptors));
         }
     picture_free(&src);
@@ -1513,7 +1519,7 @@ static void expect_masked(const picture *src, const picture *mask) {
             continue;
         ck_assert_int_lt(left, part.result.count);
         ck_assert_mem_eq(k, &part.keypoints[left], sizeof *k);
-        ck_assert_mem_eq(bytes_of(&full, i), bytes_of(&part, left), GPV_SIFT_LENGTH);
+        ck_assert_mem_eq(bytes_of(&full, i), bytes_of(&part, left), GPV_SIFT_DESCRIPTOR_LENGTH);
         left++;
     }
     ck_assert_int_eq(part.result.count, left);
@@ -1725,8 +1731,9 @@ START_TEST(what_cannot_be_described_is_zero) {
         list[i].sigma = cases[i].sigma;
         list[i].angle = cases[i].angle;
     }
-    for (params.type = GPV_SIFT_U8; params.type <= GPV_SIFT_F32; params.type++)
-        for (params.root = 0; params.root < 2; params.root++) {
+    for (params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
+         params.descriptor_type <= GPV_SIFT_DESCRIPTOR_TYPE_F32; params.descriptor_type++)
+        for (params.root_sift = 0; params.root_sift < 2; params.root_sift++) {
             const size_t bytes = descriptor_bytes(params);
             set(params);
             describe(&src, list, (int32_t)COUNT(list), bytes);
@@ -1747,11 +1754,12 @@ START_TEST(angles_repeat) {
     size_t i;
     for (i = 0; i < COUNT(angles); i++)
         list[i] = (gpv_keypoint){31.25f, 22.5f, 2, angles[i], 0, 0};
-    describe(&src, list, (int32_t)COUNT(list), GPV_SIFT_LENGTH);
+    describe(&src, list, (int32_t)COUNT(list), GPV_SIFT_DESCRIPTOR_LENGTH);
     for (i = 0; i < COUNT(angles); i++)
-        ck_assert_mem_eq(bytes_of(&part, (int)i), bytes_of(&part, first[i]), GPV_SIFT_LENGTH);
-    ck_assert(memcmp(bytes_of(&part, 0), bytes_of(&part, 4), GPV_SIFT_LENGTH) != 0);
-    ck_assert(memcmp(bytes_of(&part, 0), bytes_of(&part, 7), GPV_SIFT_LENGTH) != 0);
+        ck_assert_mem_eq(bytes_of(&part, (int)i), bytes_of(&part, first[i]),
+                         GPV_SIFT_DESCRIPTOR_LENGTH);
+    ck_assert(memcmp(bytes_of(&part, 0), bytes_of(&part, 4), GPV_SIFT_DESCRIPTOR_LENGTH) != 0);
+    ck_assert(memcmp(bytes_of(&part, 0), bytes_of(&part, 7), GPV_SIFT_DESCRIPTOR_LENGTH) != 0);
     picture_free(&src);
 }
 END_TEST
@@ -1762,8 +1770,9 @@ START_TEST(a_flat_place_has_no_descriptor) {
     const gpv_keypoint one = {30, 20, 2, 0, 0, 0};
     gpv_sift_params params = defaults();
     memset(src.view.data[0], 77, src.size[0]);
-    for (params.type = GPV_SIFT_U8; params.type <= GPV_SIFT_F32; params.type++)
-        for (params.root = 0; params.root < 2; params.root++) {
+    for (params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
+         params.descriptor_type <= GPV_SIFT_DESCRIPTOR_TYPE_F32; params.descriptor_type++)
+        for (params.root_sift = 0; params.root_sift < 2; params.root_sift++) {
             set(params);
             describe(&src, &one, 1, descriptor_bytes(params));
             ck_assert(is_zero(part.descriptors, descriptor_bytes(params)));
@@ -1800,7 +1809,7 @@ END_TEST
 static double length_of(const float *numbers) {
     double sum = 0;
     int i;
-    for (i = 0; i < GPV_SIFT_LENGTH; i++) {
+    for (i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++) {
         ck_assert(numbers[i] >= 0 && numbers[i] <= 1);
         sum += (double)numbers[i] * numbers[i];
     }
@@ -1810,7 +1819,7 @@ static double length_of(const float *numbers) {
 /* Exact, but for what lies in the middle between two. */
 static void expect_bytes(const unsigned char *bytes, const float *numbers) {
     int i;
-    for (i = 0; i < GPV_SIFT_LENGTH; i++) {
+    for (i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++) {
         const double scaled = 512.0 * numbers[i];
         if (scaled >= 255)
             ck_assert_uint_eq(bytes[i], 255);
@@ -1823,21 +1832,21 @@ static void expect_bytes(const unsigned char *bytes, const float *numbers) {
 START_TEST(large_numbers_are_255) {
     picture src = picture_new(GPV_FORMAT_GRAY8, 64, 6, TIGHT);
     const gpv_keypoint one = {32, -0.4f, 1.7f, 0, 0, 0};
-    float numbers[GPV_SIFT_LENGTH];
+    float numbers[GPV_SIFT_DESCRIPTOR_LENGTH];
     gpv_sift_params params = defaults();
     int i, saturated = 0;
     for (i = 0; i < 64 * 6; i++)
         ((unsigned char *)src.view.data[0])[i] = i % 64 < 38 ? 0 : 255;
-    params.type = GPV_SIFT_F32;
+    params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32;
     set(params);
     describe(&src, &one, 1, sizeof numbers);
     memcpy(numbers, part.descriptors, sizeof numbers);
     ck_assert_double_eq_tol(length_of(numbers), 1, 1e-5);
-    params.type = GPV_SIFT_U8;
+    params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
     set(params);
-    describe(&src, &one, 1, GPV_SIFT_LENGTH);
+    describe(&src, &one, 1, GPV_SIFT_DESCRIPTOR_LENGTH);
     expect_bytes(part.descriptors, numbers);
-    for (i = 0; i < GPV_SIFT_LENGTH; i++)
+    for (i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++)
         saturated += part.descriptors[i] == 255;
     ck_assert_int_gt(saturated, 0);
     picture_free(&src);
@@ -1846,14 +1855,14 @@ END_TEST
 
 /* full: as floats, part: as bytes. */
 START_TEST(types_of_descriptors) {
-    static float plain[ROOM][GPV_SIFT_LENGTH];
+    static float plain[ROOM][GPV_SIFT_DESCRIPTOR_LENGTH];
     picture src = noise(67, 53, 81);
     gpv_sift_params params = defaults();
     int i, j;
-    for (params.root = 0; params.root < 2; params.root++) {
-        params.type = GPV_SIFT_F32;
+    for (params.root_sift = 0; params.root_sift < 2; params.root_sift++) {
+        params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32;
         find_with(params, &src.view, NULL, &full);
-        params.type = GPV_SIFT_U8;
+        params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
         find_with(params, &src.view, NULL, &part);
         ck_assert_int_gt(full.result.count, 20);
         ck_assert_mem_eq(&full.result, &part.result, sizeof full.result);
@@ -1863,10 +1872,10 @@ START_TEST(types_of_descriptors) {
             double sum = 0;
             ck_assert_double_eq_tol(length_of(numbers), 1, 1e-5);
             expect_bytes(bytes_of(&part, i), numbers);
-            for (j = 0; j < GPV_SIFT_LENGTH; j++)
+            for (j = 0; j < GPV_SIFT_DESCRIPTOR_LENGTH; j++)
                 sum += plain[i][j];
-            for (j = 0; j < GPV_SIFT_LENGTH; j++) {
-                if (params.root)
+            for (j = 0; j < GPV_SIFT_DESCRIPTOR_LENGTH; j++) {
+                if (params.root_sift)
                     ck_assert_double_eq_tol(numbers[j] * numbers[j] * sum, plain[i][j], 1e-4);
                 else
                     plain[i][j] = numbers[j];
@@ -1934,11 +1943,11 @@ START_TEST(null_params_are_the_defaults) {
     ck_assert_mem_eq(&part, &full, sizeof full);
     /* refused ones leave those in force as they are */
     params.octaves = 17;
-    ck_assert_int_eq(gpv_sift_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_sift_set_params(op, &params), INVALID);
     params.octaves = 1;
-    params.type = GPV_SIFT_F32;
+    params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32;
     params.reserved = 1;
-    ck_assert_int_eq(gpv_sift_set_params(op, &params), BAD);
+    ck_assert_int_eq(gpv_sift_set_params(op, &params), INVALID);
     ck_assert_int_eq(run_into(op, &src.view, NULL, &part), GPV_OK);
     ck_assert_mem_eq(&part, &full, sizeof full);
     picture_free(&src);
@@ -1972,8 +1981,8 @@ START_TEST(too_many_extrema) {
     ck_assert(untouched(full.keypoints, full.keypoints + ROOM));
     ck_assert(untouched(full.descriptors, full.descriptors + sizeof full.descriptors));
     /* the next ones are not concerned */
-    describe(&small, &one, 1, GPV_SIFT_LENGTH);
-    ck_assert(!is_zero(part.descriptors, GPV_SIFT_LENGTH));
+    describe(&small, &one, 1, GPV_SIFT_DESCRIPTOR_LENGTH);
+    ck_assert(!is_zero(part.descriptors, GPV_SIFT_DESCRIPTOR_LENGTH));
     ck_assert_int_eq(run_views(&src.view, NULL), GPV_OK);
     ck_assert_int_eq(gpv_sift_wait(op, NULL), GPV_ERR_TOO_SMALL);
     ck_assert_int_eq(run_into(op, &small.view, NULL, &full), GPV_OK);

@@ -66,7 +66,8 @@ static void expect_marks(fixture *f, int width, int height) {
     picture_fill(&got, 1);
     picture_fill(&want, 1);
     mark_all(&want, f);
-    ck_assert_int_eq(gpv_sift_draw(f->op, NULL, &got.view, GPV_SIFT_POINTS, COLOR), GPV_OK);
+    ck_assert_int_eq(gpv_sift_draw(f->op, NULL, &got.view, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+                     GPV_OK);
     expect_picture(&got, &want);
 }
 
@@ -77,18 +78,22 @@ START_TEST(bad_arguments_are_refused) {
     gpv_image image = p.view;
     run(&f, &p.view);
     ck_assert_int_gt(f.found.count, 10);
-    ck_assert_int_eq(gpv_sift_draw(NULL, NULL, &p.view, GPV_SIFT_POINTS, COLOR), BAD);
-    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, NULL, GPV_SIFT_POINTS, COLOR), BAD,
+    ck_assert_int_eq(gpv_sift_draw(NULL, NULL, &p.view, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+                     INVALID);
+    expect_error(f.context, &f.keep,
+                 gpv_sift_draw(f.op, NULL, NULL, GPV_SIFT_DRAW_STYLE_POINTS, COLOR), INVALID,
                  "dst|NULL");
-    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, 2, COLOR), BAD,
+    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, 2, COLOR), INVALID,
                  "style is 2|0|1");
-    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_RICH, 0x1000000),
-                 BAD, "color is 16777216|0|16777215");
+    expect_error(f.context, &f.keep,
+                 gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_DRAW_STYLE_RICH, 0x1000000), INVALID,
+                 "color is 16777216|0|16777215");
     for (int fault = 0; fault < image_faults; fault++) {
         gpv_image wrong = forbidden_image(forbidden);
         spoil_image(&wrong, fault);
         expect_image_error(f.context, &f.keep,
-                           gpv_sift_draw(f.op, NULL, &wrong, GPV_SIFT_RICH, COLOR), "dst", fault);
+                           gpv_sift_draw(f.op, NULL, &wrong, GPV_SIFT_DRAW_STYLE_RICH, COLOR),
+                           "dst", fault);
     }
     for (gpv_format format = GPV_FORMAT_GRAY8; format <= GPV_FORMAT_CAP32X8; format++) {
         bool known = false;
@@ -99,8 +104,9 @@ START_TEST(bad_arguments_are_refused) {
             continue;
         gpv_image_init(&other, sizeof other);
         ck_assert_int_gt(gpv_image_wrap(&other, sizeof other, format, 32, 32, forbidden, 0), 0);
-        expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &other, GPV_SIFT_POINTS, COLOR),
-                     NOT, "dst->format|takes");
+        expect_error(f.context, &f.keep,
+                     gpv_sift_draw(f.op, NULL, &other, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+                     UNSUPPORTED, "dst->format|takes");
     }
     ck_assert(picture_equal(&p, &before));
     picture_free(&before);
@@ -119,7 +125,8 @@ START_TEST(planes_may_not_overlap) {
     image.data[2] = image.data[1];
     image.stride[2] = image.stride[1];
     run(&f, &src.view);
-    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_RICH, COLOR), BAD,
+    expect_error(f.context, &f.keep,
+                 gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_DRAW_STYLE_RICH, COLOR), INVALID,
                  "planes of dst");
     ck_assert(picture_equal(&p, &before));
     picture_free(&src);
@@ -133,7 +140,7 @@ END_TEST
 START_TEST(nothing_is_drawn_without_a_run) {
     OPEN(f);
     picture src = squares();
-    uint8_t descriptor[GPV_SIFT_LENGTH];
+    uint8_t descriptor[GPV_SIFT_DESCRIPTOR_LENGTH];
     const gpv_buffer to = buffer_of(descriptor, sizeof descriptor);
     const gpv_buffer keypoint = buffer_of(f.keypoints, sizeof *f.keypoints);
     gpv_sift_params params;
@@ -141,7 +148,7 @@ START_TEST(nothing_is_drawn_without_a_run) {
     expect_marks(&f, WIDTH, HEIGHT);
 
     run(&f, &src.view);
-    ck_assert_int_eq(gpv_sift_run(f.op, NULL, NULL, NULL, NULL, 0, NULL, NULL), BAD);
+    ck_assert_int_eq(gpv_sift_run(f.op, NULL, NULL, NULL, NULL, 0, NULL, NULL), INVALID);
     expect_marks(&f, WIDTH, HEIGHT); /* a run that has not begun changes nothing */
 
     gpv_sift_params_init(&params, sizeof params);
@@ -199,7 +206,8 @@ START_TEST(the_kept_keypoints_are_drawn) {
     mark_all(&src, &f);
     {
         picture drawn = squares();
-        ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &drawn.view, GPV_SIFT_POINTS, COLOR), GPV_OK);
+        ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &drawn.view, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+                         GPV_OK);
         expect_picture(&drawn, &src); /* into the picture of the run */
     }
     close_fixture(&f);
@@ -214,10 +222,11 @@ START_TEST(keypoints_need_no_buffer) {
     picture_fill(&one, 1);
     picture_fill(&other, 1);
     run(&f, &src.view);
-    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &one.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &one.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR), GPV_OK);
     ck_assert(!picture_equal(&one, &other));
     ck_assert_int_eq(gpv_sift_run(f.op, NULL, &src.view, NULL, NULL, 0, NULL, NULL), GPV_OK);
-    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &other.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &other.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR),
+                     GPV_OK);
     ck_assert(picture_equal(&one, &other));
     picture_free(&src);
     picture_free(&one);
@@ -241,11 +250,13 @@ START_TEST(layouts) {
                 continue;
             tight = picture_new(picture_formats[i], width, height, TIGHT);
             picture_fill(&tight, 2);
-            ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &tight.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+            ck_assert_int_eq(
+                gpv_sift_draw(f.op, NULL, &tight.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR), GPV_OK);
             for (layout how = TIGHT; how < LAYOUTS; how++) {
                 picture p = picture_new(picture_formats[i], width, height, how);
                 picture_fill(&p, 2);
-                ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &p.view, GPV_SIFT_RICH, COLOR), GPV_OK);
+                ck_assert_int_eq(
+                    gpv_sift_draw(f.op, NULL, &p.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR), GPV_OK);
                 ck_assert_msg(picture_equal(&p, &tight) && picture_intact(&p), "%s %dx%d, %d",
                               format_name(picture_formats[i]), width, height, (int)how);
                 picture_free(&p);

@@ -12,8 +12,8 @@
 #include <gpuvision/gpuvision.h>
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define BAD GPV_ERR_INVALID_ARGUMENT
-#define NOT GPV_ERR_UNSUPPORTED
+#define INVALID GPV_ERR_INVALID_ARGUMENT
+#define UNSUPPORTED GPV_ERR_UNSUPPORTED
 
 /* User data of the three callbacks. */
 typedef struct books {

@@ -26,10 +26,10 @@ enum {
     SKIPPED = 77
 };
 
-enum { MOST_KINDS = 80 };
+enum { MAX_KINDS = 80 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
-#define BAD GPV_ERR_INVALID_ARGUMENT
+#define INVALID GPV_ERR_INVALID_ARGUMENT
 
 static void require(bool holds, const char *what) {
     if (holds)
@@ -81,9 +81,9 @@ typedef struct worker {
     gpv_match *match;
     gpv_segment *segment;
     gpv_sift *sift;
-    uint64_t sum;              /* of all that the call has given */
-    uint64_t sums[MOST_KINDS]; /* and those of its kind */
-    int calls[MOST_KINDS];
+    uint64_t sum;             /* of all that the call has given */
+    uint64_t sums[MAX_KINDS]; /* and those of its kind */
+    int calls[MAX_KINDS];
     bool only_large;
     int large;          /* images */
     char failure[2048]; /* "" if there was none */
@@ -203,7 +203,7 @@ static gpv_erode_params any_erode(worker *w) {
     gpv_erode_params_init(&params, sizeof params);
     params.operation = below(w, 7);
     params.shape = below(w, 3);
-    params.radius_x = between(w, 0, 9);
+    params.radius = between(w, 0, 9);
     params.radius_y = between(w, -1, 9);
     params.iterations = between(w, 1, 2);
     params.threshold = below(w, 2) ? 0 : between(w, 1, 255);
@@ -237,8 +237,8 @@ static gpv_kmeans_params any_kmeans(worker *w) {
     params.max_clusters = 4;
     params.max_iterations = between(w, 0, 6);
     params.metric = below(w, 2);
-    params.start = below(w, 3);
-    params.space = below(w, 2);
+    params.init = below(w, 3);
+    params.color_space = below(w, 2);
     params.seed = below(w, 100);
     params.warm_start = below(w, 2);
     return params;
@@ -256,9 +256,9 @@ static gpv_segment_params any_segment(worker *w) {
     gpv_segment_params params;
     gpv_segment_params_init(&params, sizeof params);
     params.model = below(w, 3);
-    params.fit = below(w, 3);
+    params.warm_start = below(w, 3);
     params.connectivity = below(w, 2) ? 8 : 4;
-    params.rounds = between(w, 1, 2);
+    params.iterations = between(w, 1, 2);
     params.certificate = below(w, 2);
     return params;
 }
@@ -270,8 +270,8 @@ static gpv_sift_params any_sift(worker *w) {
     params.octave_layers = between(w, 1, 4);
     params.upsample = below(w, 4) == 0;
     params.upright = below(w, 2);
-    params.root = below(w, 2);
-    params.type = below(w, 2);
+    params.root_sift = below(w, 2);
+    params.descriptor_type = below(w, 2);
     return params;
 }
 
@@ -281,7 +281,7 @@ static gpv_sift_params any_sift(worker *w) {
 static gpv_status refused(worker *w, gpv_status status) {
     const char *text = gpv_context_error(w->context);
     note_text(w, text);
-    return status == BAD && *text && strcmp(text, w->keep.text) == 0 ? GPV_OK : BAD;
+    return status == INVALID && *text && strcmp(text, w->keep.text) == 0 ? GPV_OK : INVALID;
 }
 
 typedef gpv_status call(worker *w);
@@ -472,7 +472,7 @@ static gpv_status kmeans_run_from(worker *w) {
     gpv_status status;
     int i;
     params.clusters = between(w, 2, CLUSTERS);
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     for (i = 0; i < 3 * params.clusters; i++)
         centroids[i] = number(w, 255);
     status = gpv_kmeans_set_centroids(w->kmeans, centroids, params.clusters);
@@ -494,7 +494,7 @@ static void fill_words(worker *w, uint32_t *words, size_t count) {
 }
 
 static gpv_status match_run(worker *w) {
-    enum { WORDS = RECORDS * GPV_SIFT_LENGTH / 4 };
+    enum { WORDS = RECORDS * GPV_SIFT_DESCRIPTOR_LENGTH / 4 };
     uint32_t of_query[WORDS], of_train[WORDS];
     gpv_match_nearest both[RECORDS];
     gpv_match_pair matches[RECORDS];
@@ -574,7 +574,7 @@ static gpv_status segment_forget(worker *w) {
 }
 
 /* Of either type. */
-typedef float descriptor[GPV_SIFT_LENGTH];
+typedef float descriptor[GPV_SIFT_DESCRIPTOR_LENGTH];
 
 static gpv_status sift_run(worker *w) {
     const size s = any_size(w);
@@ -677,8 +677,8 @@ static gpv_status context_refuse(worker *w) {
     gpv_context_params params = logging_params(w);
     gpv_context *none = NULL;
     params.backend = between(w, 3, 9);
-    if (gpv_context_create(&params, &none) != BAD || none)
-        return BAD;
+    if (gpv_context_create(&params, &none) != INVALID || none)
+        return INVALID;
     note_text(w, w->keep.text);
     return GPV_OK;
 }
@@ -688,7 +688,7 @@ static gpv_status context_error(worker *w) {
     note_text(w, gpv_status_string(between(w, -9, 2)));
     return gpv_context_backend(w->context) == w->backend && *gpv_context_device_name(w->context)
                ? GPV_OK
-               : BAD;
+               : INVALID;
 }
 
 static gpv_status stream_sync(worker *w) {

@@ -115,7 +115,7 @@ void test_defaults() {
     CHECK(gpv::ContextParams().struct_size == sizeof(gpv_context_params));
     CHECK(gpv::ContextParams().log_level == GPV_LOG_WARNING);
     CHECK(gpv::ErodeParams().struct_size == sizeof(gpv_erode_params));
-    CHECK(gpv::ErodeParams().radius_x == 1);
+    CHECK(gpv::ErodeParams().radius == 1);
     CHECK(gpv::CclParams().connectivity == 8);
     CHECK(gpv::KmeansParams().clusters == 8);
     CHECK(gpv::SiftParams().octave_layers == 3);
@@ -131,8 +131,8 @@ void test_defaults() {
     CHECK(gpv::Homography().struct_size == sizeof(gpv_homography));
     CHECK(gpv::Homography().found == 0);
     gpv_erode_params raw = gpv::ErodeParams();
-    raw.radius_x = 7;
-    CHECK(gpv::ErodeParams(raw).radius_x == 7);
+    raw.radius = 7;
+    CHECK(gpv::ErodeParams(raw).radius == 7);
 }
 
 void test_views() {
@@ -244,8 +244,8 @@ void test_log() {
     };
     gpv::Context context(params);
     gpv::ErodeParams erode;
-    erode.radius_x = 300;
-    const std::string text = "params->radius_x is 300, must be 0..255";
+    erode.radius = 300;
+    const std::string text = "params->radius is 300, must be 0..255";
     CHECK_ERROR(bad, text, gpv::Erode(context, erode));
     CHECK(context.error() == text);
     CHECK(lines.size() == 1 && lines[0] == text);
@@ -294,7 +294,7 @@ void test_erode() {
     CHECK(dst.pixels == expected.pixels);
 
     gpv::ErodeParams params;
-    params.operation = GPV_MORPH_DILATE;
+    params.operation = GPV_ERODE_OPERATION_DILATE;
     params.radius_y = 0;
     erode.set_params(params);
     params.iterations = 1000;
@@ -316,7 +316,7 @@ void test_erode() {
 void test_strides_and_planes() {
     const gpv::Context context(cpu_params());
     gpv::ErodeParams params;
-    params.operation = GPV_MORPH_DILATE;
+    params.operation = GPV_ERODE_OPERATION_DILATE;
     gpv::Erode erode(context, params);
 
     // Gaps of 3 bytes, which stay as they are.
@@ -393,7 +393,7 @@ void test_ccl() {
     CHECK(spread[0][1].area == 0);
 
     gpv::CclParams params;
-    params.output = GPV_CCL_MASK;
+    params.output = GPV_CCL_OUTPUT_MASK;
     params.min_area = 10;
     ccl.set_params(params);
     Gray mask(20, 12), expected(20, 12);
@@ -410,7 +410,7 @@ void test_kmeans() {
     const gpv::Context context(cpu_params());
     gpv::KmeansParams params;
     params.clusters = 2;
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     gpv::Kmeans kmeans(context, params);
 
     // 6 x 4 pixels, a third of them orange, the others blue.
@@ -451,8 +451,8 @@ void test_kmeans() {
     CHECK(recoloured == pixels);
     for (std::size_t i = 0; i < labels.pixels.size(); ++i)
         CHECK(labels.pixels[i] == (i % 3 ? 1 : 0));
-    CHECK(gpv::Kmeans::color(GPV_KMEANS_RGB, centroids[0]) == 0xfa780a);
-    CHECK(gpv::Kmeans::color(GPV_KMEANS_LAB, {255, 128, 128}) == 0xffffff);
+    CHECK(gpv::Kmeans::color(GPV_KMEANS_COLOR_SPACE_RGB, centroids[0]) == 0xfa780a);
+    CHECK(gpv::Kmeans::color(GPV_KMEANS_COLOR_SPACE_LAB, {255, 128, 128}) == 0xffffff);
 
     params.clusters = 300;
     CHECK_ERROR(bad, "params->clusters is 300", kmeans.set_params(params));
@@ -479,7 +479,7 @@ void test_sift() {
     const Gray src = blob(30, 35, 4);
 
     std::vector<gpv_keypoint> keypoints(1);
-    Bytes descriptors(GPV_SIFT_LENGTH);
+    Bytes descriptors(GPV_SIFT_DESCRIPTOR_LENGTH);
     std::array<gpv_sift_result, 1> copy{};
     const gpv::Buffer keypoint_buffer(keypoints);
     const gpv::Buffer descriptor_buffer(descriptors);
@@ -489,7 +489,7 @@ void test_sift() {
                           .descriptors = &descriptor_buffer,
                           .result = &result_buffer});
     Gray drawn(64, 64);
-    sift.draw(drawn.view(), GPV_SIFT_POINTS, 0xffffff);
+    sift.draw(drawn.view(), GPV_SIFT_DRAW_STYLE_POINTS, 0xffffff);
     CHECK(sift.query());
     CHECK(sift.wait().count == 1 && copy[0].count == 1);
     const gpv_keypoint &k = keypoints[0];
@@ -499,9 +499,9 @@ void test_sift() {
     cross.fill(28, 35, 33, 36, 255);
     cross.fill(30, 33, 31, 38, 255);
     CHECK(drawn.pixels == cross.pixels);
-    CHECK_ERROR(bad, "color", sift.draw(drawn.view(), GPV_SIFT_RICH, 0x1000000));
+    CHECK_ERROR(bad, "color", sift.draw(drawn.view(), GPV_SIFT_DRAW_STYLE_RICH, 0x1000000));
 
-    Bytes described(GPV_SIFT_LENGTH);
+    Bytes described(GPV_SIFT_DESCRIPTOR_LENGTH);
     sift.describe(src.view(), keypoint_buffer, 1, gpv::Buffer(described));
     CHECK(sift.wait().count == 1);
     CHECK(described == descriptors);
@@ -520,9 +520,9 @@ void test_match() {
     const gpv::Context context(cpu_params());
     gpv::Match match(context);
     constexpr std::int32_t count = 10;
-    Bytes set(count * GPV_SIFT_LENGTH);
+    Bytes set(count * GPV_SIFT_DESCRIPTOR_LENGTH);
     for (std::size_t i = 0; i < set.size(); ++i)
-        set[i] = i % GPV_SIFT_LENGTH == i / GPV_SIFT_LENGTH ? 255 : 0;
+        set[i] = i % GPV_SIFT_DESCRIPTOR_LENGTH == i / GPV_SIFT_DESCRIPTOR_LENGTH ? 255 : 0;
     const gpv::ConstBuffer data(std::as_const(set));
 
     std::vector<gpv_match_pair> pairs(count);
@@ -625,15 +625,15 @@ void test_graphcut() {
     CHECK_ERROR(bad, "plane 0 of links is -1 at (0, 0), must be 0..67108863",
                 (void)graphcut.wait());
     CHECK_ERROR(bad, "", (void)graphcut.query());
-    params.time_limit = -1;
-    CHECK_ERROR(bad, "params->time_limit is -1", graphcut.set_params(params));
+    params.max_time_us = -1;
+    CHECK_ERROR(bad, "params->max_time_us is -1", graphcut.set_params(params));
 }
 
 void test_segment() {
     const gpv::Context context(cpu_params());
     gpv::SegmentParams params;
     params.certificate = 1;
-    params.paint = GPV_SEGMENT_CUTOUT;
+    params.output = GPV_SEGMENT_OUTPUT_CUTOUT;
     gpv::Segment segment(context, params);
 
     // All is known: the left half is the foreground.
@@ -666,14 +666,14 @@ void test_segment() {
 
     const gpv_rect outside{4, 0, 6, 6};
     CHECK_ERROR(bad, "rect", segment.run(src, {.rect = &outside}));
-    params.rounds = 0;
-    CHECK_ERROR(bad, "params->rounds is 0, must be 1..100", segment.set_params(params));
+    params.iterations = 0;
+    CHECK_ERROR(bad, "params->iterations is 0, must be 1..100", segment.set_params(params));
 }
 
 void test_segment_learns() {
     gpv::SegmentParams params;
-    params.fit = GPV_SEGMENT_FIT_ONCE;
-    params.model = GPV_SEGMENT_MEANS;
+    params.warm_start = GPV_SEGMENT_WARM_START_REUSE;
+    params.model = GPV_SEGMENT_MODEL_MEANS;
     params.lambda = 1;
     gpv::Segment segment(gpv::Context(cpu_params()), params);
 

@@ -66,7 +66,7 @@ bool test_erode(const gpv::Context &cpu, gpv::Context &cuda, gpv_stream stream) 
     Bytes want(pixels.size()), host(pixels.size());
     const gpv::ConstImage picture = gpv::view(GPV_FORMAT_GRAY8, width, height, pixels.data());
     gpv::ErodeParams params;
-    params.radius_x = 2;
+    params.radius = 2;
     gpv::Erode reference(cpu, params), erode(cuda, params);
     reference.run(picture, gpv::view(GPV_FORMAT_GRAY8, width, height, want.data()));
     reference.wait();

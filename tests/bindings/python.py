@@ -37,20 +37,21 @@ INCLUDE, LAYOUT, PAGE, README, BUILD = sys.argv[1:]
 ENUMS = {"GPV_": _abi.Status, "GPV_BACKEND_": gpv.Backend, "GPV_MEMORY_": gpv.Memory,
          "GPV_FORMAT_": gpv.Format, "GPV_COLOR_MATRIX_": gpv.ColorMatrix,
          "GPV_COLOR_RANGE_": gpv.ColorRange, "GPV_LOG_": gpv.LogLevel,
-         "GPV_MORPH_": (gpv.MorphOperation, gpv.MorphShape),
-         "GPV_MORPH_BORDER_": gpv.MorphBorder, "GPV_MORPH_PLANES_": gpv.MorphPlanes,
-         "GPV_CCL_": (gpv.CclMode, gpv.CclOutput),
-         "GPV_KMEANS_": (gpv.KmeansMetric, gpv.KmeansStart, gpv.KmeansSpace),
-         "GPV_SIFT_": (gpv.SiftType, gpv.SiftStyle), "GPV_SEGMENT_": (gpv.SegmentModel,
-                                                                     gpv.SegmentPaint),
-         "GPV_SEGMENT_FIT_": gpv.SegmentFit}
+         "GPV_ERODE_OPERATION_": gpv.ErodeOperation, "GPV_ERODE_SHAPE_": gpv.ErodeShape,
+         "GPV_ERODE_BORDER_": gpv.ErodeBorder, "GPV_ERODE_PLANES_": gpv.ErodePlanes,
+         "GPV_CCL_MODE_": gpv.CclMode, "GPV_CCL_OUTPUT_": gpv.CclOutput,
+         "GPV_KMEANS_METRIC_": gpv.KmeansMetric, "GPV_KMEANS_INIT_": gpv.KmeansInit,
+         "GPV_KMEANS_COLOR_SPACE_": gpv.KmeansColorSpace,
+         "GPV_SIFT_DESCRIPTOR_TYPE_": gpv.SiftDescriptorType,
+         "GPV_SIFT_DRAW_STYLE_": gpv.SiftDrawStyle, "GPV_SEGMENT_MODEL_": gpv.SegmentModel,
+         "GPV_SEGMENT_WARM_START_": gpv.SegmentWarmStart, "GPV_SEGMENT_OUTPUT_": gpv.SegmentOutput}
 NUMBERS = {"GPV_DEVICE_CURRENT": _abi.DEVICE_CURRENT, "GPV_KMEANS_MAX_CLUSTERS": _abi.MAX_CLUSTERS,
-           "GPV_SIFT_LENGTH": _abi.SIFT_LENGTH, "GPV_MAX_PLANES": _abi.MAX_PLANES,
+           "GPV_SIFT_DESCRIPTOR_LENGTH": _abi.SIFT_DESCRIPTOR_LENGTH, "GPV_MAX_PLANES": _abi.MAX_PLANES,
            "GPV_API_VERSION_MAJOR": _abi.API_VERSION[0]}
 # Limits that the library checks, and numbers that grow.
 NOT_NEEDED = {"GPV_GRAPHCUT_MAX_TERMINAL", "GPV_GRAPHCUT_MAX_LINK", "GPV_MATCH_MAX_DESCRIPTORS",
-              "GPV_SEGMENT_UNIT", "GPV_SEGMENT_MAX_ROUNDS", "GPV_SEGMENT_MAX_WEIGHT",
-              "GPV_SIFT_MAX_DESCRIBED", "GPV_MAX_SIDE", "GPV_MAX_PIXELS",
+              "GPV_SEGMENT_UNIT", "GPV_SEGMENT_MAX_ITERATIONS", "GPV_SEGMENT_MAX_WEIGHT",
+              "GPV_SIFT_MAX_DESCRIPTORS", "GPV_MAX_SIDE", "GPV_MAX_PIXELS",
               "GPV_API_VERSION", "GPV_API_VERSION_MINOR", "GPV_API_VERSION_PATCH"}
 
 
@@ -191,18 +192,18 @@ class Operators(OnCpu):
         self.assertTrue((erode(dilated) == 0).all())
         self.assertIs(erode(spot, spot), spot)
         self.assertTrue((spot == 0).all())
-        erode.set(operation=gpv.MorphOperation.DILATE, radius_x=2)
-        self.assertEqual(erode.params["radius_x"], 2)
-        self.assertIs(erode.params["operation"], gpv.MorphOperation.DILATE)
+        erode.set(operation=gpv.ErodeOperation.DILATE, radius=2)
+        self.assertEqual(erode.params["radius"], 2)
+        self.assertIs(erode.params["operation"], gpv.ErodeOperation.DILATE)
 
     def test_a_refused_parameter_changes_nothing(self):
-        erode = gpv.Erode(self.context, radius_x=2)
+        erode = gpv.Erode(self.context, radius=2)
         before = erode.params
-        with self.assertRaisesRegex(gpv.InvalidArgument, "radius_x is 256, must be 0..255"):
-            erode.set(radius_x=256, iterations=3)
+        with self.assertRaisesRegex(gpv.InvalidArgument, "radius is 256, must be 0..255"):
+            erode.set(radius=256, iterations=3)
         self.assertEqual(erode.params, before)
         picture = noise(20, 20)
-        self.assertTrue((erode(picture) == gpv.Erode(self.context, radius_x=2)(picture)).all())
+        self.assertTrue((erode(picture) == gpv.Erode(self.context, radius=2)(picture)).all())
 
     def test_ccl(self):
         found = gpv.Ccl(self.context)(squares())
@@ -247,7 +248,7 @@ class Operators(OnCpu):
         self.assertTrue((found.image == picture).all())
         self.assertEqual(gpv.kmeans_color(0, found.centroids[red]), 0xff000a)
 
-        kmeans = gpv.Kmeans(self.context, clusters=2, start="given")
+        kmeans = gpv.Kmeans(self.context, clusters=2, init="given")
         kmeans.set_centroids([[250, 0, 0], [0, 0, 0]])
         self.assertEqual(kmeans(picture, dst=False).counts.tolist(), [50, 150])
         with self.assertRaisesRegex(gpv.InvalidArgument, "256"):
@@ -263,7 +264,7 @@ class Operators(OnCpu):
         self.assertEqual(found.descriptors.shape, (len(found.keypoints), 128))
         self.assertEqual(found.descriptors.dtype, numpy.uint8)
 
-        sift = gpv.Sift(self.context, max_features=10, type="f32")
+        sift = gpv.Sift(self.context, max_features=10, descriptor_type="f32")
         strongest = sift(blobs())
         self.assertEqual(len(strongest.keypoints), 10)
         self.assertGreater(strongest.dropped, 0)
@@ -343,7 +344,7 @@ class Operators(OnCpu):
         self.assertTrue((found.mask == seeds).all())
         self.assertEqual(found.area, 80)
         self.assertTrue((found.image[seeds == 255] == picture[seeds == 255]).all())
-        segment = gpv.Segment(self.context, paint="cutout", lambda_=0.5, fit="adapt")
+        segment = gpv.Segment(self.context, output="cutout", lambda_=0.5, warm_start="adapt")
         self.assertEqual(segment.params["lambda_"], 0.5)
         found = segment(picture, rect=(18, 8, 12, 12), dst=True)
         self.assertEqual(found.image.shape, (24, 32, 4))
@@ -353,10 +354,10 @@ class Operators(OnCpu):
             segment(picture, rect=(0, 0, 33, 3))
 
     def test_query_and_set(self):
-        for kind, params in ((gpv.Erode, {"radius_x": 2}), (gpv.Ccl, {"connectivity": 4}),
+        for kind, params in ((gpv.Erode, {"radius": 2}), (gpv.Ccl, {"connectivity": 4}),
                              (gpv.Kmeans, {"clusters": 3}), (gpv.Sift, {"octaves": 2}),
-                             (gpv.Match, {"mutual": 0}), (gpv.Segment, {"rounds": 2}),
-                             (gpv.Graphcut, {"time_limit": 5})):
+                             (gpv.Match, {"mutual": 0}), (gpv.Segment, {"iterations": 2}),
+                             (gpv.Graphcut, {"max_time_us": 5})):
             with kind(self.context) as operator:
                 before = operator.params
                 operator.set(**params)
@@ -383,7 +384,7 @@ class Pictures(OnCpu):
 
     def setUp(self):
         super().setUp()
-        self.erode = gpv.Erode(self.context, radius_x=1)
+        self.erode = gpv.Erode(self.context, radius=1)
 
     def test_strides(self):
         """Through a view, as through a copy without gaps."""
@@ -666,7 +667,7 @@ class Contexts(unittest.TestCase):
             first(noise(4, 4))
         context.close()
         context.close()
-        for call in lambda: second(noise(4, 4)), second.wait, lambda: second.set(radius_x=1):
+        for call in lambda: second(noise(4, 4)), second.wait, lambda: second.set(radius=1):
             with self.assertRaisesRegex(ValueError, "the Erode is closed"):
                 call()
         with self.assertRaisesRegex(ValueError, "the context is closed"):
@@ -689,8 +690,8 @@ class Contexts(unittest.TestCase):
         with gpv.Context("cpu", log=lambda level, text: lines.append((level, text)),
                          log_level="debug") as context:
             with self.assertRaises(gpv.InvalidArgument):
-                gpv.Erode(context, radius_x=-1)
-        self.assertTrue(any(level is gpv.LogLevel.ERROR and "radius_x" in text
+                gpv.Erode(context, radius=-1)
+        self.assertTrue(any(level is gpv.LogLevel.ERROR and "radius" in text
                             for level, text in lines), lines)
 
     def test_log_that_calls_back(self):
@@ -703,12 +704,12 @@ class Contexts(unittest.TestCase):
                 said.append(str(error))
         with gpv.Context("cpu", log=log) as context:
             with self.assertRaises(gpv.InvalidArgument):
-                gpv.Erode(context, radius_x=-1)
+                gpv.Erode(context, radius=-1)
         self.assertEqual(said, ["a log callback must not call back into its context"])
 
     def test_errors_travel(self):
         with gpv.Context("cpu") as context, self.assertRaises(gpv.InvalidArgument) as raised:
-            gpv.Erode(context, radius_x=-1)
+            gpv.Erode(context, radius=-1)
         for error in copy.copy(raised.exception), pickle.loads(pickle.dumps(raised.exception)):
             self.assertEqual((type(error), str(error), error.status),
                              (gpv.InvalidArgument, str(raised.exception),
@@ -730,10 +731,10 @@ class Contexts(unittest.TestCase):
         picture = noise(200, 300)
         wrong = []
         with gpv.Context("cpu") as shared:
-            want = gpv.Erode(shared, radius_x=3)(picture)
+            want = gpv.Erode(shared, radius=3)(picture)
 
             def work(context):
-                erode = gpv.Erode(context, radius_x=3)
+                erode = gpv.Erode(context, radius=3)
                 for _ in range(20):
                     if not (erode(picture) == want).all():
                         wrong.append(context)
@@ -772,20 +773,20 @@ class Contexts(unittest.TestCase):
     def test_parameters(self):
         with gpv.Context("cpu") as context:
             for params, kind, why in (
-                    ({"radius": 1}, TypeError, "no parameter 'radius': operation, shape, radius_x"),
+                    ({"size": 1}, TypeError, "no parameter 'size': operation, shape, radius"),
                     ({"struct_size": 4}, TypeError, "no parameter"),
-                    ({"radius_x": 2**32 + 1}, ValueError, "radius_x is 4294967297"),
-                    ({"radius_x": numpy.int64(2**32 + 3)}, ValueError, "radius_x is 4294967299"),
-                    ({"radius_x": "1"}, TypeError, "radius_x is '1'"),
-                    ({"radius_x": 1.5}, TypeError, "radius_x is 1.5, must be a whole number"),
-                    ({"shape": gpv.MorphOperation.OPEN}, TypeError, "is no MorphShape"),
-                    ({"shape": "disc"}, ValueError, "'disc' is no MorphShape: rect, cross, ellipse"),
-                    ({"shape": 7}, ValueError, "7 is not a valid MorphShape")):
+                    ({"radius": 2**32 + 1}, ValueError, "radius is 4294967297"),
+                    ({"radius": numpy.int64(2**32 + 3)}, ValueError, "radius is 4294967299"),
+                    ({"radius": "1"}, TypeError, "radius is '1'"),
+                    ({"radius": 1.5}, TypeError, "radius is 1.5, must be a whole number"),
+                    ({"shape": gpv.ErodeOperation.OPEN}, TypeError, "is no ErodeShape"),
+                    ({"shape": "disc"}, ValueError, "'disc' is no ErodeShape: rect, cross, ellipse"),
+                    ({"shape": 7}, ValueError, "7 is not a valid ErodeShape")):
                 with self.assertRaisesRegex(kind, why):
                     gpv.Erode(context, **params)
-            self.assertIn("radius_x=3", repr(gpv.Erode(context, radius_x=3)))
+            self.assertIn("radius=3", repr(gpv.Erode(context, radius=3)))
             self.assertIn("ratio=0.8,", repr(gpv.Match(context)))
-            self.assertEqual(gpv.Erode(context, radius_x=numpy.int64(3)).params["radius_x"], 3)
+            self.assertEqual(gpv.Erode(context, radius=numpy.int64(3)).params["radius"], 3)
 
     def test_numbers_that_do_not_fit(self):
         big, picture, descriptors = 2**32 + 5, noise(8, 8), noise(3, 128)

@@ -83,7 +83,7 @@ class OnCuda(unittest.TestCase):
 
 class Results(OnCuda):
     def test_erode(self):
-        params = {"radius_x": 3, "shape": "ellipse"}
+        params = {"radius": 3, "shape": "ellipse"}
         want = gpv.Erode(self.cpu, **params)(self.color)
 
         def check(to_device):
@@ -182,7 +182,7 @@ class Results(OnCuda):
         self.each(check)
 
     def test_segment_and_graphcut(self):
-        want = gpv.Segment(self.cpu, rounds=2, certificate=True)(
+        want = gpv.Segment(self.cpu, iterations=2, certificate=True)(
             self.color, rect=(40, 30, 240, 180), dst=True)
         random = numpy.random.default_rng(5)
         terminals = random.integers(-100, 100, (60, 70), numpy.int32)
@@ -191,7 +191,7 @@ class Results(OnCuda):
 
         def check(to_device):
             src = to_device(self.color)
-            got = gpv.Segment(self.cuda, rounds=2, certificate=True)(
+            got = gpv.Segment(self.cuda, iterations=2, certificate=True)(
                 src, rect=(40, 30, 240, 180), dst=True)
             self.assert_like(got.mask, src)
             self.assert_equal(got.mask, want.mask)
@@ -332,8 +332,8 @@ class Streams(OnCuda):
     def test_graph(self):
         """A capture refuses whoever allocates, copies from the host or waits."""
         src, dst = cupy.asarray(self.color), cupy.zeros_like(cupy.asarray(self.color))
-        want = gpv.Erode(self.cpu, radius_x=4)(self.color)
-        erode = gpv.Erode(self.cuda, radius_x=4)
+        want = gpv.Erode(self.cpu, radius=4)(self.color)
+        erode = gpv.Erode(self.cuda, radius=4)
         with cupy.cuda.Stream(non_blocking=True) as stream:
             erode.run(src, dst)
             erode.wait()

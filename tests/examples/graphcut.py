@@ -35,9 +35,9 @@ def scene(channels):
 
 
 def table(printed):
-    """(flow, cut, area) of each round, and the area that the last line says."""
+    """(flow, cut, area) of each iteration, and the area that the last line says."""
     head, *rows, last = printed.splitlines()
-    assert head.split() == ["round", "flow", "cut", "area", "milliseconds"], head
+    assert head.split() == ["iteration", "flow", "cut", "area", "milliseconds"], head
     rows = [row.split() for row in rows]
     assert [int(row[0]) for row in rows] == list(range(1, len(rows) + 1)), printed
     assert all(float(row[4]) >= 0 for row in rows), printed

@@ -12,7 +12,7 @@ import tempfile
 
 from common import ON_GPU, check_bad_files, check_refused, netpbm, result_of
 
-MOST_CHOSEN, MOST_ITERATIONS, TOLERANCE = 16, 20, 0.5 # the defaults
+MAX_CLUSTERS, MAX_ITERATIONS, TOLERANCE = 16, 20, 0.5 # the defaults
 
 
 def single(value):
@@ -74,7 +74,7 @@ def iterate(colors, centroids):
     while True:
         labels = {color: min(range(len(centroids)), key=lambda i: distance(color, centroids[i]))
                   for color in colors}
-        if done or iterations == MOST_ITERATIONS:
+        if done or iterations == MAX_ITERATIONS:
             return centroids, labels, iterations
         before, centroids = centroids, means(centroids, labels, colors)
         iterations += 1
@@ -94,7 +94,7 @@ def clustered(colors, k):
         return iterate(colors, list(colors))
     pixels, best = sum(colors.values()), None
     total = inertia(colors, *iterate(colors, drawn(colors, 1))[:2])
-    for k in range(2, MOST_CHOSEN + 1):
+    for k in range(2, MAX_CLUSTERS + 1):
         found = iterate(colors, drawn(colors, k))
         within = inertia(colors, *found[:2])
         if within < 1e-6:

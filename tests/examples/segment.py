@@ -60,10 +60,10 @@ def dimmed(source, mask):
     return bytes(pixels)
 
 
-def cut_out(example, folder, source, width, height, rounds, *options, **variables):
+def cut_out(example, folder, source, width, height, iterations, *options, **variables):
     """The mask, and the flow."""
     picture = netpbm(width, height, source)
-    got, printed = result_of(example, folder, picture, *options, "--mask", rounds, **variables)
+    got, printed = result_of(example, folder, picture, *options, "--mask", iterations, **variables)
     mask = got[-width * height:]
     assert got == netpbm(width, height, mask) and set(mask) <= {0, 255}, got[:20]
     head, row, last = printed.splitlines()
@@ -72,7 +72,7 @@ def cut_out(example, folder, source, width, height, rounds, *options, **variable
     assert flow == cut and optimal == "yes", f"not proved: {printed}"
     assert int(area) == sum(side != 0 for side in mask), printed
     assert last.startswith(f"{width} x {height} pixels, {area} of the foreground, on "), last
-    painted, again = result_of(example, folder, picture, *options, rounds, **variables)
+    painted, again = result_of(example, folder, picture, *options, iterations, **variables)
     assert again == printed, f"{again}, not {printed}"
     assert painted == netpbm(width, height, dimmed(source, mask)), "the picture differs"
     return mask, int(flow)
@@ -89,10 +89,10 @@ def check_scene(example, folder, channels):
     """Gives what the other examples must say, too."""
     said = []
 
-    def found(what, rounds, middles, *options, **variables):
-        said.append(cut_out(example, folder, scene(channels), WIDTH, HEIGHT, rounds, *options,
+    def found(what, iterations, middles, *options, **variables):
+        said.append(cut_out(example, folder, scene(channels), WIDTH, HEIGHT, iterations, *options,
                             **variables))
-        check_found(said[-1][0], middles, f"{what} of {channels} channels, {rounds} rounds")
+        check_found(said[-1][0], middles, f"{what} of {channels} channels, {iterations} iterations")
         return said[-1][0]
     with open(os.path.join(folder, "seeds"), "wb") as file:
         file.write(netpbm(WIDTH, HEIGHT, seeds()))
@@ -135,8 +135,8 @@ def check_bad_arguments(example, folder):
         return
     good = netpbm(4, 3, bytes(12))
     for bad in 101, 2**32, -2, "abc", "3x", "":
-        check_refused(example, folder, good, [bad], "rounds", str(bad), "100")
-    check_refused(example, folder, good, [0], "rounds is 0", "1..100")
+        check_refused(example, folder, good, [bad], "iterations", str(bad), "100")
+    check_refused(example, folder, good, [0], "iterations is 0", "1..100")
     for bad in "", "1,1,2", "1,1,2,2,3", "1,1,2,x", "1;1;2;2", "0,0,-4,3", "0,0,2147483648,3":
         check_refused(example, folder, good, [f"--rect={bad}", 1] if example.endswith(".py") else
                       ["--rect", bad, 1], "rect", bad, "X,Y,WIDTH,HEIGHT")

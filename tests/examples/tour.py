@@ -53,7 +53,7 @@ def main():
         pixels = numpy.array(Image.open(picture))
         with gpv.Context() as context:
             clusters = gpv.Kmeans(context, clusters=6)(pixels)
-            cut = gpv.Segment(context, rounds=5, certificate=True)(pixels, rect=(13, 10, 134, 100))
+            cut = gpv.Segment(context, iterations=5, certificate=True)(pixels, rect=(13, 10, 134, 100))
         for color in clusters.colors:
             assert f"#{color.tobytes().hex()}" in text
         kind, mask = found["graphcut"][0]

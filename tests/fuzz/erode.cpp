@@ -17,7 +17,7 @@ gpv_erode_params read_params(Input &in) {
     }
     params.operation = in.below(7);
     params.shape = in.below(3);
-    params.radius_x = in.once_in(4) ? in.below(256) : in.below(9);
+    params.radius = in.once_in(4) ? in.below(256) : in.below(9);
     params.radius_y = in.once_in(4) ? in.below(256) : in.below(9) - 1;
     params.iterations = in.once_in(8) ? 1 + in.below(255) : 1;
     params.threshold = in.flag() ? 0 : in.flag() ? in.below(256) : in.raw<std::uint16_t>();
@@ -30,11 +30,11 @@ gpv_erode_params read_params(Input &in) {
 /// else, and a run must end in a second. Repeats that reach beyond the image change nothing.
 bool affordable(const gpv_erode_params &p, const gpv_image &image) {
     constexpr std::int64_t maximum = 1 << 19, vector = 64;
-    const int radius_y = p.radius_y < 0 ? p.radius_x : p.radius_y;
+    const int radius_y = p.radius_y < 0 ? p.radius : p.radius_y;
     const auto steps = [](int way, int radius) { return radius > 0 ? way / radius + 1 : 0; };
-    const int repeats = 1 + steps(image.width, p.radius_x) + steps(image.height, radius_y);
-    const int window = p.shape == GPV_MORPH_ELLIPSE ? 2 * radius_y + 1 : 8;
-    const std::int64_t row = 2 * p.radius_x + 4 * std::int64_t{image.width};
+    const int repeats = 1 + steps(image.width, p.radius) + steps(image.height, radius_y);
+    const int window = p.shape == GPV_ERODE_SHAPE_ELLIPSE ? 2 * radius_y + 1 : 8;
+    const std::int64_t row = 2 * p.radius + 4 * std::int64_t{image.width};
     return image.height * (1 + row / vector) * window * std::min(repeats, p.iterations) <= maximum;
 }
 
@@ -45,13 +45,13 @@ bool has_fourth(gpv_format format) {
 /// One sample before and after.
 bool plausible(const gpv_erode_params &p, int before, int after) {
     switch (p.operation) {
-    case GPV_MORPH_ERODE:
-    case GPV_MORPH_OPEN:
-    case GPV_MORPH_TOPHAT:
-        return after <= before || (p.operation == GPV_MORPH_OPEN && p.border);
-    case GPV_MORPH_DILATE:
+    case GPV_ERODE_OPERATION_ERODE:
+    case GPV_ERODE_OPERATION_OPEN:
+    case GPV_ERODE_OPERATION_TOPHAT:
+        return after <= before || (p.operation == GPV_ERODE_OPERATION_OPEN && p.border);
+    case GPV_ERODE_OPERATION_DILATE:
         return after >= before;
-    case GPV_MORPH_CLOSE:
+    case GPV_ERODE_OPERATION_CLOSE:
         return after >= before || p.border;
     default:
         return true;
@@ -65,7 +65,7 @@ void check_row(const gpv_erode_params &p, gpv_format format, int plane, const st
         REQUIRE(std::all_of(after, after + row_bytes, [](int v) { return v == 128; }));
         return;
     }
-    if (plane > 0 && p.planes != GPV_MORPH_PLANES_ALL) {
+    if (plane > 0 && p.planes != GPV_ERODE_PLANES_ALL) {
         REQUIRE(std::memcmp(before, after, row_bytes) == 0);
         return;
     }

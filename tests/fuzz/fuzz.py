@@ -17,7 +17,7 @@ import tempfile
 import threading
 
 SKIPPED = 77
-LEAST_LINES, MOST_LINES = 12, 2000
+MIN_LINES, MAX_LINES = 12, 2000
 target, corpus = sys.argv[1:]
 runs = int(os.environ.get("GPV_FUZZ_RUNS") or 0)
 cores = sorted(os.sched_getaffinity(0)) if runs else [0]
@@ -37,7 +37,7 @@ class Fuzzer(threading.Thread):
     def __init__(self, number, found):
         super().__init__()
         self.first = number == 0
-        self.lines = collections.deque(maxlen=MOST_LINES)
+        self.lines = collections.deque(maxlen=MAX_LINES)
         self.process = subprocess.Popen([target, *options, found, corpus], env=environment,
                                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                                         text=True, errors="replace")
@@ -54,7 +54,7 @@ class Fuzzer(threading.Thread):
 
     def report(self):
         if not self.first:
-            count = MOST_LINES if self.process.returncode else LEAST_LINES
+            count = MAX_LINES if self.process.returncode else MIN_LINES
             print("".join(list(self.lines)[-count:]), flush=True)
 
     def number(self, pattern):

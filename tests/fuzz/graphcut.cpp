@@ -20,7 +20,7 @@ gpv_graphcut_params read_params(Input &in) {
         return params;
     }
     params.certificate = !in.flag();
-    params.time_limit = in.once_in(8) ? 1 + in.below(100) : 0;
+    params.max_time_us = in.once_in(8) ? 1 + in.below(100) : 0;
     return params;
 }
 
@@ -154,7 +154,7 @@ void check_found(const Run &run, const gpv_graphcut_params *params,
     REQUIRE(found.optimal == 0 || found.flow == *cut); // which proves that both are right
     if (!params)
         return;
-    REQUIRE(found.optimal == 1 || params->time_limit > 0);
+    REQUIRE(found.optimal == 1 || params->max_time_us > 0);
     REQUIRE(found.cut == (params->certificate ? *cut : -1));
 }
 
@@ -217,8 +217,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
             gpv_graphcut_params_init(&params, sizeof params);
             params.certificate = 1;
         }
-        if (params.time_limit == 0 || params.time_limit > longest_limit)
-            params.time_limit = longest_limit;
+        if (params.max_time_us == 0 || params.max_time_us > longest_limit)
+            params.max_time_us = longest_limit;
         REQUIRE(gpv_graphcut_set_params(op, &params) == GPV_OK);
         params_in_force = true;
     }

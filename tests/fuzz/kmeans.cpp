@@ -23,8 +23,8 @@ gpv_kmeans_params read_params(Input &in) {
     params.max_iterations = in.below(8);
     params.tolerance = static_cast<float>(in.below(40) - 4) / 8;
     params.metric = in.below(2);
-    params.start = in.below(4);
-    params.space = in.below(2);
+    params.init = in.below(4);
+    params.color_space = in.below(2);
     params.seed = in.raw<std::uint16_t>();
     params.warm_start = in.below(2);
     return params;
@@ -177,7 +177,7 @@ std::array<int, 3> color(const Picture &picture, int x, int y) {
 }
 
 /// Each pixel has the colour of its label's centroid.
-void check_colors(const Picture &dst, const Picture &labels, gpv_kmeans_space space,
+void check_colors(const Picture &dst, const Picture &labels, gpv_kmeans_color_space space,
                   const std::vector<float> &centroids) {
     for (int y = 0; y < dst.view.height; y++)
         for (int x = 0; x < dst.view.width; x++) {
@@ -203,7 +203,7 @@ void check_nearest(const Picture &src, const Picture &labels, gpv_kmeans_metric 
                 double sum = 0;
                 for (int i = 0; i < 3; i++) {
                     const double d = at[i] - double{centroids[3 * cluster + i]};
-                    sum += metric == GPV_KMEANS_L2 ? d * d : std::abs(d);
+                    sum += metric == GPV_KMEANS_METRIC_L2 ? d * d : std::abs(d);
                 }
                 return sum;
             };
@@ -240,8 +240,8 @@ void check_result(const Outputs &o, const gpv_kmeans_params &p, const Picture &s
     if (!o.centroids || channels(src.view.format) == 0)
         return;
     if (o.dst)
-        check_colors(*o.dst, *o.labels, p.space, centroids);
-    if (!in_place && p.space == GPV_KMEANS_RGB)
+        check_colors(*o.dst, *o.labels, p.color_space, centroids);
+    if (!in_place && p.color_space == GPV_KMEANS_COLOR_SPACE_RGB)
         check_nearest(src, *o.labels, p.metric, centroids);
 }
 
@@ -321,7 +321,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
         labels->view.data[0] = src.view.data[0];
     if (centroids && counts && in.once_in(16))
         counts->view.data = centroids->view.data;
-    if (params.start == GPV_KMEANS_GIVEN)
+    if (params.init == GPV_KMEANS_INIT_GIVEN)
         give_centroids(in, op, params);
     if (in.once_in(8))
         budget.fail_at = 1 + in.below(8);

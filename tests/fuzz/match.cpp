@@ -40,8 +40,9 @@ void fill(Input &in, Flat &flat) {
         state = state * 1664525u + 1013904223u;
         return state >> 16;
     };
-    for (std::size_t i = 0; i < flat.view.size; i += GPV_SIFT_LENGTH) {
-        const std::size_t end = std::min<std::size_t>(flat.view.size, i + GPV_SIFT_LENGTH);
+    for (std::size_t i = 0; i < flat.view.size; i += GPV_SIFT_DESCRIPTOR_LENGTH) {
+        const std::size_t end =
+            std::min<std::size_t>(flat.view.size, i + GPV_SIFT_DESCRIPTOR_LENGTH);
         const std::uint32_t kind = next() % kinds;
         for (std::size_t k = i; k < end; k++) {
             const std::uint32_t bits =
@@ -58,7 +59,7 @@ std::unique_ptr<Flat> read_set(Input &in, std::int32_t count) {
     if (in.once_in(32))
         return nullptr;
     const std::size_t promised =
-        count > 0 && count <= 200 ? std::size_t(count) * GPV_SIFT_LENGTH : 1;
+        count > 0 && count <= 200 ? std::size_t(count) * GPV_SIFT_DESCRIPTOR_LENGTH : 1;
     auto flat =
         std::make_unique<Flat>(in, in.once_in(16) ? in.raw<std::uint16_t>() % 8192 : promised);
     fill(in, *flat);
@@ -135,7 +136,7 @@ struct Call {
         };
         const auto count = [](std::int32_t n) { return n >= 0 && n <= GPV_MATCH_MAX_DESCRIPTORS; };
         const auto set = [&](const auto &flat, std::int32_t n) {
-            return n == 0 || (flat && good(flat, std::size_t(n) * GPV_SIFT_LENGTH));
+            return n == 0 || (flat && good(flat, std::size_t(n) * GPV_SIFT_DESCRIPTOR_LENGTH));
         };
         return count(query_count) && count(train_count) && set(query, query_count) &&
                set(train, train_count) && (!found || good(found, sizeof(gpv_sift_result))) &&
@@ -147,7 +148,8 @@ struct Call {
 };
 
 const std::uint8_t *descriptor(const std::unique_ptr<Flat> &set, std::int32_t i) {
-    return static_cast<const std::uint8_t *>(set->view.data) + std::size_t(i) * GPV_SIFT_LENGTH;
+    return static_cast<const std::uint8_t *>(set->view.data) +
+           std::size_t(i) * GPV_SIFT_DESCRIPTOR_LENGTH;
 }
 
 gpv_match_nearest nearest_of(const std::uint8_t *to, const std::unique_ptr<Flat> &set,
@@ -156,7 +158,7 @@ gpv_match_nearest nearest_of(const std::uint8_t *to, const std::unique_ptr<Flat>
     for (std::int32_t i = 0; i < count; i++) {
         const std::uint8_t *other = descriptor(set, i);
         std::int32_t sum = 0;
-        for (int k = 0; k < GPV_SIFT_LENGTH; k++)
+        for (int k = 0; k < GPV_SIFT_DESCRIPTOR_LENGTH; k++)
             sum += (to[k] - other[k]) * (to[k] - other[k]);
         const int place = sum < best.distance[0] ? 0 : sum < best.distance[1] ? 1 : 2;
         if (place == 0) {

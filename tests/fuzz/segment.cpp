@@ -24,21 +24,21 @@ gpv_segment_params read_params(Input &in) {
         return params;
     }
     params.model = in.below(3);
-    params.fit = in.below(3);
+    params.warm_start = in.below(3);
     params.connectivity = in.flag() ? 8 : 4;
-    params.rounds = 1 + std::max(0, in.below(8) - 5);
+    params.iterations = 1 + std::max(0, in.below(8) - 5);
     params.lambda = in.once_in(8) ? in.raw<float>() : read_weight(in);
     params.sigma = in.once_in(8) ? in.raw<float>() : read_weight(in);
-    params.paint = in.below(2);
+    params.output = in.below(2);
     params.certificate = !in.flag();
-    params.time_limit = in.once_in(8) ? 1 + in.below(100) : 0;
+    params.max_time_us = in.once_in(8) ? 1 + in.below(100) : 0;
     return params;
 }
 
 /// What would take longer than it is worth. Illegal numbers stay.
 void bound(gpv_segment_params &params) {
-    if (params.rounds <= GPV_SEGMENT_MAX_ROUNDS)
-        params.rounds = std::min(params.rounds, 4);
+    if (params.iterations <= GPV_SEGMENT_MAX_ITERATIONS)
+        params.iterations = std::min(params.iterations, 4);
 }
 
 /// In src, or any.
@@ -205,14 +205,14 @@ void check_found(const Run &run, const gpv_segment_params *params,
         REQUIRE(std::memcmp(run.result->view.data, &found, sizeof found) == 0);
     if (run.mask)
         check_mask(run, found);
-    const bool certified = params && params->certificate, limited = params && params->time_limit;
+    const bool certified = params && params->certificate, limited = params && params->max_time_us;
     REQUIRE(found.optimal == 1 || limited);
     REQUIRE(certified ? found.cut >= found.flow : found.cut == -1);
     REQUIRE(!certified || !found.optimal ||
             found.cut == found.flow); // which proves that both are right
     if (!run.dst || run.in_place())
         return;
-    if (params && params->paint == GPV_SEGMENT_CUTOUT)
+    if (params && params->output == GPV_SEGMENT_OUTPUT_CUTOUT)
         check_cutout(run);
     else if (run.mask && channels(run.src.view.format) > 0)
         check_overlay(run);
@@ -252,11 +252,11 @@ void divide(gpv_context *context, gpv_segment *op, const gpv_segment_params *par
         return;
     // The same once more, and then with what has been learned.
     const Bytes once = run.written();
-    const bool limited = params && params->time_limit;
+    const bool limited = params && params->max_time_us;
     REQUIRE(gpv_segment_forget(op) == GPV_OK && run.enqueue(op) == GPV_OK);
     const gpv_graphcut_result again = waited_for(op);
     REQUIRE(limited || (run.written() == once && std::memcmp(&again, &found, sizeof found) == 0));
-    if (params && params->fit != GPV_SEGMENT_FIT_ALWAYS)
+    if (params && params->warm_start != GPV_SEGMENT_WARM_START_NONE)
         REQUIRE(run.enqueue(op) == GPV_OK);
     check_found(run, params, waited_for(op));
 }
@@ -298,7 +298,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t *data, std::size_t size
     const int where = in.below(4);
     if (where > 1) {
         gpv_format format = fields.format;
-        if (params_in_force && params.paint == GPV_SEGMENT_CUTOUT)
+        if (params_in_force && params.output == GPV_SEGMENT_OUTPUT_CUTOUT)
             format = in.flag() ? GPV_FORMAT_RGBA8 : GPV_FORMAT_BGRA8;
         other = read_beside(format);
     }

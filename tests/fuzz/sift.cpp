@@ -43,8 +43,8 @@ gpv_sift_params read_params(Input &in) {
     params.sigma = in.once_in(16) ? in.raw<float>() : 0.5f + in.below(20) / 10.0f;
     params.upsample = !in.flag();
     params.upright = in.once_in(4);
-    params.root = in.once_in(4);
-    params.type = in.below(2);
+    params.root_sift = in.once_in(4);
+    params.descriptor_type = in.below(2);
     return params;
 }
 
@@ -61,7 +61,8 @@ void bound(gpv_sift_params &params, const Fields &fields) {
 }
 
 std::size_t descriptor_bytes(const gpv_sift_params &params) {
-    return GPV_SIFT_LENGTH * (params.type == GPV_SIFT_F32 ? sizeof(float) : 1);
+    return GPV_SIFT_DESCRIPTOR_LENGTH *
+           (params.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32 ? sizeof(float) : 1);
 }
 
 /// Of a stride that may be none: where there is nothing to say, as of the least one.
@@ -121,14 +122,14 @@ bool intact_behind(const Flat &flat, std::size_t bytes) {
 /// Each descriptor has length 1, or is 0.
 void check_descriptor(const std::uint8_t *numbers, const gpv_sift_params &params) {
     double squares = 0;
-    for (int i = 0; i < GPV_SIFT_LENGTH; i++) {
+    for (int i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++) {
         float number = numbers[i] / 512.0f;
-        if (params.type == GPV_SIFT_F32)
+        if (params.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32)
             std::memcpy(&number, numbers + 4 * i, sizeof number);
         REQUIRE(number >= 0 && number <= 1.00001f);
         squares += double{number} * number;
     }
-    if (params.type == GPV_SIFT_F32)
+    if (params.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32)
         REQUIRE(squares == 0 || std::abs(squares - 1) < 1e-4);
     else // a number that is cut off, and rounding
         REQUIRE(squares < 1.13);

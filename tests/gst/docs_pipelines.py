@@ -41,7 +41,7 @@ NOT_RUN = re.compile(r"<!--\s*not run:\s*(.+?)\s*-->")
 NEEDS = re.compile(r"<!--\s*needs\s+(.+?)\s*-->")
 PRINTS = re.compile(r"<!--\s*prints\s+(.+?)\s*-->")
 SHORT = "GPV_TEST_SHORT" in os.environ
-LEAST = {"docs/pipelines.md": 3 if SHORT else 20}
+MIN_COMMANDS = {"docs/pipelines.md": 3 if SHORT else 20}
 # A file that is written, with what a number in it is printed as.
 WRITTEN = re.compile(r"\b\w*sink\s[^!]*?\blocation=([^\s;]+)|>\s*([\w.-]+)")
 NUMBER = re.compile(r"%\d*d")
@@ -171,10 +171,10 @@ def check_page(page, folder):
             if failure:
                 failed += 1
                 print(failure)
-    minimum = LEAST.get(str(name), int(page.parent == ROOT / "docs" / "elements"))
+    minimum = MIN_COMMANDS.get(str(name), int(page.parent == ROOT / "docs" / "elements"))
     if ran < minimum:
         failed += 1
-        print(f"{name}: FAILED: {ran} commands ran, {least} must")
+        print(f"{name}: FAILED: {ran} commands ran, {minimum} must")
     return ran, failed
 
 

@@ -10,7 +10,7 @@
 /* ---- flood fill ---- */
 
 typedef struct {
-    const gchar *label_mode, *connectivity;
+    const gchar *mode, *connectivity;
     gboolean invert;
     gint threshold, foreground, min_area, max_area;
 } Params;
@@ -40,7 +40,7 @@ static gboolean in_foreground(const Params *params, gint value) {
     else if (params->threshold >= 0)
         inside = value >= params->threshold;
     else
-        inside = value >= 128 || g_str_equal(params->label_mode, "equal-value");
+        inside = value >= 128 || g_str_equal(params->mode, "equal-value");
     return params->invert ? !inside : inside;
 }
 
@@ -61,7 +61,7 @@ static void add_pixel(Component *component, gint x, gint y) {
 static Component fill(const Plane *plane, const Params *params, gint *labels, gint unset,
                       gint start, gint number, GArray *open) {
     const gboolean diagonal = g_str_equal(params->connectivity, "8");
-    const gboolean equal = g_str_equal(params->label_mode, "equal-value");
+    const gboolean equal = g_str_equal(params->mode, "equal-value");
     Component component = {0, plane->width, plane->height, 0, 0, 0, 0};
     labels[start] = number;
     g_array_append_val(open, start);
@@ -264,7 +264,7 @@ static GstHarness *harness_new(void) {
 }
 
 static void set_params(GstElement *element, const Params *params) {
-    gst_util_set_object_arg(G_OBJECT(element), "label-mode", params->label_mode);
+    gst_util_set_object_arg(G_OBJECT(element), "mode", params->mode);
     gst_util_set_object_arg(G_OBJECT(element), "connectivity", params->connectivity);
     g_object_set(element, "invert", params->invert, "threshold", params->threshold, "foreground",
                  params->foreground, "min-area", params->min_area, "max-area", params->max_area,
@@ -338,7 +338,7 @@ GST_START_TEST(test_parameters) {
     for (guint i = 0; i < 24; i++) {
         GstVideoInfo info = make_info(some_formats[i % 3], 19, 13);
         Params params = defaults;
-        params.label_mode = modes[i / 3 % 2];
+        params.mode = modes[i / 3 % 2];
         params.connectivity = connectivities[i / 6 % 2];
         params.invert = i / 12 % 2;
         set_info(h, &info);
@@ -549,8 +549,8 @@ GST_START_TEST(test_counts) {
         {"foreground=20", 2},
         {"invert=true", 2},
         {"invert=true connectivity=4", 2},
-        {"label-mode=equal-value", 8},
-        {"label-mode=equal-value threshold=128", 6},
+        {"mode=equal-value", 8},
+        {"mode=equal-value threshold=128", 6},
         {"min-area=4", 4},
         {"min-area=4 max-area=10", 3},
         {"max-area=1", 1},
@@ -834,7 +834,7 @@ static gpointer change_properties(gpointer element) {
     for (guint i = 0; i < 2000; i++) {
         g_object_set(element, "threshold", g_rand_int_range(random, -1, 256), "invert",
                      g_rand_boolean(random), "foreground",
-                     g_rand_boolean(random) ? -1 : g_rand_int_range(random, 0, 256), "label-mode",
+                     g_rand_boolean(random) ? -1 : g_rand_int_range(random, 0, 256), "mode",
                      g_rand_int_range(random, 0, 2), "connectivity", g_rand_boolean(random) ? 8 : 4,
                      "min-area", g_rand_int_range(random, 0, 50), "max-area",
                      g_rand_int_range(random, 0, 5000), "max-components",
@@ -873,8 +873,8 @@ GST_START_TEST(test_enum_defaults) {
     GstElement *element = gst_check_setup_element("gpuccl");
     gint mode = -1, connectivity = -1, output = -1;
     gboolean invert = TRUE;
-    g_object_get(element, "label-mode", &mode, "connectivity", &connectivity, "output", &output,
-                 "invert", &invert, NULL);
+    g_object_get(element, "mode", &mode, "connectivity", &connectivity, "output", &output, "invert",
+                 &invert, NULL);
     fail_unless_equals_int(mode, 0);
     fail_unless_equals_int(connectivity, 8);
     fail_unless_equals_int(output, 0);

@@ -32,7 +32,7 @@ typedef struct {
 static gpv_segment_params default_params(void) {
     gpv_segment_params params;
     gpv_segment_params_init(&params, sizeof params);
-    params.fit = GPV_SEGMENT_FIT_ADAPT;
+    params.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
     return params;
 }
 
@@ -57,9 +57,9 @@ static void model_forget(Model *model) {
 }
 
 static void set_params(GstElement *element, Model *model, const gpv_segment_params *params) {
-    g_object_set(element, "model", params->model, "iterations", params->rounds, "lambda",
+    g_object_set(element, "model", params->model, "iterations", params->iterations, "lambda",
                  params->lambda, "sigma", params->sigma, "connectivity", params->connectivity,
-                 "warm-start", params->fit == GPV_SEGMENT_FIT_ADAPT, NULL);
+                 "warm-start", params->warm_start == GPV_SEGMENT_WARM_START_ADAPT, NULL);
     if (params->model != model->params.model)
         model->learned = FALSE;
     model->params = *params;
@@ -87,9 +87,11 @@ static GstVideoInfo output_info(const GstVideoInfo *in, const gchar *output) {
 
 static void run(Model *model, const gpv_image *src, const gpv_image *dst, const gchar *output) {
     const gboolean masks = g_str_equal(output, "mask"), none = g_str_equal(output, "none");
-    const gboolean seeded = model->params.fit == GPV_SEGMENT_FIT_ALWAYS || !model->learned;
+    const gboolean seeded =
+        model->params.warm_start == GPV_SEGMENT_WARM_START_NONE || !model->learned;
     gpv_segment_params params = model->params;
-    params.paint = g_str_equal(output, "cutout") ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+    params.output =
+        g_str_equal(output, "cutout") ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
     fail_unless_equals_int(gpv_segment_set_params(model->op, &params), GPV_OK);
     fail_unless_equals_int(gpv_segment_run(model->op, NULL, src, seeded ? model->seeds : NULL,
                                            model->rect, masks ? dst : NULL,
@@ -206,9 +208,10 @@ static gpv_segment_params random_params(void) {
     static const gfloat lambdas[] = {0, 0.001f, 0.02f, 1, 1e6f}, sigmas[] = {0, 0.5f, 10, 1e6f};
     gpv_segment_params params = default_params();
     params.model = (gpv_segment_model)g_random_int_range(0, 3);
-    params.fit = g_random_boolean() ? GPV_SEGMENT_FIT_ADAPT : GPV_SEGMENT_FIT_ALWAYS;
+    params.warm_start =
+        g_random_boolean() ? GPV_SEGMENT_WARM_START_ADAPT : GPV_SEGMENT_WARM_START_NONE;
     params.connectivity = g_random_boolean() ? 4 : 8;
-    params.rounds = g_random_int_range(1, 5);
+    params.iterations = g_random_int_range(1, 5);
     params.lambda = lambdas[g_random_int_range(0, G_N_ELEMENTS(lambdas))];
     params.sigma = sigmas[g_random_int_range(0, G_N_ELEMENTS(sigmas))];
     return params;
@@ -671,7 +674,7 @@ GST_START_TEST(test_seeds) {
         GstHarness *h = harness_new();
         Model model = model_new();
         gpv_segment_params params = default_params();
-        params.fit = i % 2 ? GPV_SEGMENT_FIT_ALWAYS : GPV_SEGMENT_FIT_ADAPT;
+        params.warm_start = i % 2 ? GPV_SEGMENT_WARM_START_NONE : GPV_SEGMENT_WARM_START_ADAPT;
         write_picture(&file, &seeds, i / 2 ? 3 : 1);
         set_params(h->element, &model, &params);
         model.seeds = &view;
@@ -707,7 +710,7 @@ GST_START_TEST(test_seeds_are_scaled) {
     GstHarness *h = harness_new();
     Model model = model_new();
     gpv_segment_params params = default_params();
-    params.fit = GPV_SEGMENT_FIT_ALWAYS;
+    params.warm_start = GPV_SEGMENT_WARM_START_NONE;
     set_params(h->element, &model, &params);
     write_picture(&file, &seeds, 1);
     g_object_set(h->element, "seeds", file.path, NULL);
@@ -739,7 +742,7 @@ GST_START_TEST(test_seeds_are_read_once) {
     GstElement *element = gst_harness_find_element(h, "gpugraphcut");
     GstBus *bus = add_bus(element);
     Model model = model_new();
-    model.params.fit = GPV_SEGMENT_FIT_ALWAYS;
+    model.params.warm_start = GPV_SEGMENT_WARM_START_NONE;
     model.seeds = &view;
     write_picture(&file, &seeds, 1);
     g_object_set(element, "seeds", file.path, NULL);
@@ -883,8 +886,8 @@ GST_START_TEST(test_what_begins_anew) {
             model_forget(&model);
         rect.x = i < 6 ? 1 : 3;
         model.rect = i < 4 ? NULL : &rect;
-        model.params.model = i >= 7 && i < 13 ? GPV_SEGMENT_HISTOGRAM : GPV_SEGMENT_GMM;
-        model.params.rounds = i >= 9 ? 2 : 1;
+        model.params.model = i >= 7 && i < 13 ? GPV_SEGMENT_MODEL_HISTOGRAM : GPV_SEGMENT_MODEL_GMM;
+        model.params.iterations = i >= 9 ? 2 : 1;
         model.params.lambda = i >= 10 ? 0.1f : 0.02f;
         model.params.connectivity = i >= 12 ? 8 : 4;
         for (guint f = 0; f < 2; f++)
@@ -1078,7 +1081,7 @@ GST_START_TEST(test_controlled) {
     set_info(h, &info);
     for (guint i = 0; i < G_N_ELEMENTS(iterations); i++) {
         GstBuffer *in = scene(&info);
-        model.params.rounds = (gint)iterations[i];
+        model.params.iterations = (gint)iterations[i];
         model.params.lambda = (gfloat)lambdas[i];
         GST_BUFFER_PTS(in) = i * GST_SECOND;
         check_frame(h, &model, &info, in, "overlay");
@@ -1154,7 +1157,7 @@ static void check_enum(GstElement *element, const EnumProperty *expected) {
 
 GST_START_TEST(test_other_properties) {
     static const EnumProperty enums[] = {
-        {"seed-source", 0, "roi-meta", 3},    {"model", GPV_SEGMENT_GMM, "means", 2},
+        {"seed-source", 0, "roi-meta", 3},    {"model", GPV_SEGMENT_MODEL_GMM, "means", 2},
         {"connectivity", 4, "8", 8},          {"output", 0, "cutout", 2},
         {"warm-start", TRUE, "false", FALSE},
     };

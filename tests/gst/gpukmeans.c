@@ -58,8 +58,8 @@ static void model_free(Model *model) {
 static void set_params(GstElement *element, Model *model, const gpv_kmeans_params *params) {
     g_object_set(element, "clusters", params->clusters, "max-clusters", params->max_clusters,
                  "max-iterations", params->max_iterations, "tolerance", params->tolerance, "metric",
-                 params->metric, "init", params->start, "seed", params->seed, "warm-start",
-                 params->warm_start, "color-space", params->space, NULL);
+                 params->metric, "init", params->init, "seed", params->seed, "warm-start",
+                 params->warm_start, "color-space", params->color_space, NULL);
     fail_unless_equals_int(gpv_kmeans_set_params(model->op, params), GPV_OK);
     model->params = *params;
 }
@@ -129,8 +129,9 @@ static void assert_results(const GstStructure *results, const Model *model,
     fail_unless_equals_int(size_of(results, "centroids"), clusters);
     fail_unless_equals_int(size_of(results, "counts"), clusters);
     for (guint i = 0; i < (guint)clusters; i++) {
-        fail_unless_equals_int(int_at(results, "centroids", i),
-                               (gint)gpv_kmeans_color(model->params.space, expected->centroids[i]));
+        fail_unless_equals_int(
+            int_at(results, "centroids", i),
+            (gint)gpv_kmeans_color(model->params.color_space, expected->centroids[i]));
         fail_unless_equals_int(int_at(results, "counts", i), expected->counts[i]);
     }
 }
@@ -202,8 +203,8 @@ static gpv_kmeans_params random_params(void) {
     if (params.max_iterations > 20)
         params.tolerance = MAX(params.tolerance, 0);
     params.metric = (gpv_kmeans_metric)g_random_int_range(0, 2);
-    params.start = (gpv_kmeans_start)g_random_int_range(0, 3);
-    params.space = (gpv_kmeans_space)g_random_int_range(0, 2);
+    params.init = (gpv_kmeans_init_method)g_random_int_range(0, 3);
+    params.color_space = (gpv_kmeans_color_space)g_random_int_range(0, 2);
     params.seed = (guint64)g_random_int() << 32 | g_random_int();
     params.warm_start = (guint32)g_random_int_range(0, 2);
     return params;
@@ -682,7 +683,7 @@ GST_END_TEST
 static Model frozen(const Model *model, const Expected *expected) {
     gpv_kmeans_params params = model->params;
     Model result;
-    params.start = GPV_KMEANS_GIVEN;
+    params.init = GPV_KMEANS_INIT_GIVEN;
     params.max_iterations = 0;
     params.warm_start = 0;
     result = model_with(&params);
@@ -1027,9 +1028,9 @@ GST_START_TEST(test_other_properties) {
     gboolean warm_start = FALSE;
     g_object_get(element, "metric", &metric, "init", &start, "color-space", &space, "output",
                  &output, "tolerance", &tolerance, "seed", &seed, "warm-start", &warm_start, NULL);
-    fail_unless_equals_int(metric, GPV_KMEANS_L2);
-    fail_unless_equals_int(start, GPV_KMEANS_PLUSPLUS);
-    fail_unless_equals_int(space, GPV_KMEANS_RGB);
+    fail_unless_equals_int(metric, GPV_KMEANS_METRIC_L2);
+    fail_unless_equals_int(start, GPV_KMEANS_INIT_PLUSPLUS);
+    fail_unless_equals_int(space, GPV_KMEANS_COLOR_SPACE_RGB);
     fail_unless_equals_int(output, 0);
     fail_unless_equals_float(tolerance, 0.5);
     fail_unless_equals_uint64(seed, 0);
@@ -1042,15 +1043,15 @@ GST_START_TEST(test_other_properties) {
     gst_util_set_object_arg(G_OBJECT(element), "warm-start", "false");
     g_object_get(element, "metric", &metric, "init", &start, "color-space", &space, "tolerance",
                  &tolerance, "seed", &seed, "warm-start", &warm_start, NULL);
-    fail_unless_equals_int(metric, GPV_KMEANS_L1);
-    fail_unless_equals_int(start, GPV_KMEANS_GRID);
-    fail_unless_equals_int(space, GPV_KMEANS_LAB);
+    fail_unless_equals_int(metric, GPV_KMEANS_METRIC_L1);
+    fail_unless_equals_int(start, GPV_KMEANS_INIT_GRID);
+    fail_unless_equals_int(space, GPV_KMEANS_COLOR_SPACE_LAB);
     fail_unless_equals_float(tolerance, 0.25);
     fail_unless_equals_uint64(seed, G_MAXUINT64);
     fail_unless_equals_int(warm_start, FALSE);
     gst_util_set_object_arg(G_OBJECT(element), "init", "random");
     g_object_get(element, "init", &start, NULL);
-    fail_unless_equals_int(start, GPV_KMEANS_RANDOM);
+    fail_unless_equals_int(start, GPV_KMEANS_INIT_RANDOM);
     gst_check_teardown_element(element);
 }
 GST_END_TEST

@@ -54,10 +54,10 @@ static void model_free(Model *model) {
 
 static void set_params(GstElement *element, Model *model, const gpv_sift_params *params) {
     g_object_set(element, "max-features", params->max_features, "octaves", params->octaves,
-                 "n-octave-layers", params->octave_layers, "contrast-threshold",
+                 "octave-layers", params->octave_layers, "contrast-threshold",
                  params->contrast_threshold, "edge-threshold", params->edge_threshold, "sigma",
                  params->sigma, "upsample", params->upsample, "upright", params->upright,
-                 "root-sift", params->root, NULL);
+                 "root-sift", params->root_sift, NULL);
     model->params = *params;
 }
 
@@ -70,9 +70,9 @@ static gint max_features_of(const Model *model, const GstVideoInfo *info) {
 static void run_model(Model *model, const gpv_image *image, gint maximum, Expected *expected) {
     const gsize size = (gsize)maximum;
     gpv_keypoint *keypoints = g_new(gpv_keypoint, size);
-    guint8 *descriptors = g_new(guint8, size * GPV_SIFT_LENGTH);
+    guint8 *descriptors = g_new(guint8, size * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_buffer to = buffer_for(keypoints, size * sizeof *keypoints);
-    const gpv_buffer of = buffer_for(descriptors, size * GPV_SIFT_LENGTH);
+    const gpv_buffer of = buffer_for(descriptors, size * GPV_SIFT_DESCRIPTOR_LENGTH);
     gpv_sift_params params = model->params;
     gpv_status status;
     gsize count;
@@ -85,7 +85,7 @@ static void run_model(Model *model, const gpv_image *image, gint maximum, Expect
     count = (gsize)expected->found.count;
     expected->keypoints = g_bytes_new(keypoints, count * sizeof *keypoints);
     if (model->descriptors)
-        expected->descriptors = g_bytes_new(descriptors, count * GPV_SIFT_LENGTH);
+        expected->descriptors = g_bytes_new(descriptors, count * GPV_SIFT_DESCRIPTOR_LENGTH);
     g_free(keypoints);
     g_free(descriptors);
 }
@@ -99,11 +99,12 @@ static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer
     image = library_image(&frame);
     run_model(model, &image, max_features_of(model, info), &expected);
     if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
-        fail_unless_equals_int(
-            gpv_sift_draw(model->op, NULL, &image,
-                          g_str_equal(overlay, "rich") ? GPV_SIFT_RICH : GPV_SIFT_POINTS,
-                          model->color),
-            GPV_OK);
+        fail_unless_equals_int(gpv_sift_draw(model->op, NULL, &image,
+                                             g_str_equal(overlay, "rich")
+                                                 ? GPV_SIFT_DRAW_STYLE_RICH
+                                                 : GPV_SIFT_DRAW_STYLE_POINTS,
+                                             model->color),
+                               GPV_OK);
     gst_video_frame_unmap(&frame);
     return expected;
 }
@@ -301,7 +302,7 @@ static gpv_sift_params random_params(void) {
     params.sigma = (gfloat)g_random_double_range(0.5, 4);
     params.upsample = (guint32)g_random_int_range(0, 2);
     params.upright = (guint32)g_random_int_range(0, 2);
-    params.root = (guint32)g_random_int_range(0, 2);
+    params.root_sift = (guint32)g_random_int_range(0, 2);
     return params;
 }
 
@@ -829,7 +830,7 @@ static gpointer change_properties(gpointer element) {
     for (guint i = 0; i < 2000; i++) {
         g_object_set(
             element, "max-features", g_rand_int_range(random, 0, 500), "octaves",
-            g_rand_int_range(random, 0, 17), "n-octave-layers", g_rand_int_range(random, 1, 9),
+            g_rand_int_range(random, 0, 17), "octave-layers", g_rand_int_range(random, 1, 9),
             "contrast-threshold", g_rand_double_range(random, 0, 0.1), "edge-threshold",
             g_rand_double_range(random, 1, 20), "sigma", g_rand_double_range(random, 0.5, 4),
             "upsample", g_rand_boolean(random), "upright", g_rand_boolean(random), "root-sift",
@@ -889,7 +890,7 @@ GST_END_TEST
 GST_START_TEST(test_int_properties) {
     static const IntProperty expected[] = {{"max-features", 0, 65536, 2000},
                                            {"octaves", 0, 16, 0},
-                                           {"n-octave-layers", 1, 8, 3},
+                                           {"octave-layers", 1, 8, 3},
                                            {"min-inliers", 4, 65536, 15}};
     check_int_properties("gpusift", expected, G_N_ELEMENTS(expected));
 }

@@ -73,9 +73,9 @@ static gint capacity_of(gint width, gint height) {
 static Features features_of(Model *model, const gpv_image *image, gint maximum) {
     const gsize size = (gsize)maximum;
     Features features = {.keypoints = g_new(gpv_keypoint, size),
-                         .descriptors = g_new(guint8, size * GPV_SIFT_LENGTH)};
+                         .descriptors = g_new(guint8, size * GPV_SIFT_DESCRIPTOR_LENGTH)};
     const gpv_buffer to = buffer_for(features.keypoints, size * sizeof *features.keypoints);
-    const gpv_buffer of = buffer_for(features.descriptors, size * GPV_SIFT_LENGTH);
+    const gpv_buffer of = buffer_for(features.descriptors, size * GPV_SIFT_DESCRIPTOR_LENGTH);
     gpv_sift_params params = model->params;
     gpv_sift_result result;
     gpv_status status;
@@ -98,8 +98,10 @@ static void features_free(Features *features) {
 /* Returns how many pairs there are. */
 static gint run_match(Model *model, const Features *query, const Features *train,
                       gpv_match_pair *pairs) {
-    const gpv_buffer from = buffer_for(query->descriptors, (gsize)query->count * GPV_SIFT_LENGTH);
-    const gpv_buffer to = buffer_for(train->descriptors, (gsize)train->count * GPV_SIFT_LENGTH);
+    const gpv_buffer from =
+        buffer_for(query->descriptors, (gsize)query->count * GPV_SIFT_DESCRIPTOR_LENGTH);
+    const gpv_buffer to =
+        buffer_for(train->descriptors, (gsize)train->count * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_buffer room = buffer_for(pairs, (gsize)query->count * sizeof *pairs);
     gpv_match_params params;
     gpv_match_result result;
@@ -185,11 +187,12 @@ static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer
     features = features_of(model, &image, maximum);
     expected.count = features.count;
     if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
-        fail_unless_equals_int(
-            gpv_sift_draw(model->sift, NULL, &image,
-                          g_str_equal(overlay, "rich") ? GPV_SIFT_RICH : GPV_SIFT_POINTS,
-                          model->color),
-            GPV_OK);
+        fail_unless_equals_int(gpv_sift_draw(model->sift, NULL, &image,
+                                             g_str_equal(overlay, "rich")
+                                                 ? GPV_SIFT_DRAW_STYLE_RICH
+                                                 : GPV_SIFT_DRAW_STYLE_POINTS,
+                                             model->color),
+                               GPV_OK);
     if (model->reference.pixels)
         find_reference(model, &features, &expected);
     if (expected.found && !g_str_equal(overlay, "none"))
@@ -1067,7 +1070,7 @@ GST_START_TEST(test_read_once) {
     assert_found(h, &model, &info, path_scene(&info, &picture, 0), TRUE);
     g_remove(file.path);
     assert_found(h, &model, &info, path_scene(&info, &picture, 1), TRUE);
-    model.params.root = 1;
+    model.params.root_sift = 1;
     g_object_set(h->element, "root-sift", TRUE, NULL);
     assert_found(h, &model, &info, path_scene(&info, &picture, 2), TRUE);
     set_info(h, &other);
@@ -1103,7 +1106,7 @@ GST_START_TEST(test_flooded) {
     model.params.contrast_threshold = 0;
     model.params.octave_layers = 8;
     model.params.sigma = 0.7F;
-    g_object_set(h->element, "contrast-threshold", 0.0, "n-octave-layers", 8, "sigma", 0.7, NULL);
+    g_object_set(h->element, "contrast-threshold", 0.0, "octave-layers", 8, "sigma", 0.7, NULL);
     set_info(h, &info);
     for (guint round = 0; round < 2; round++) {
         GstMessage *warning;
@@ -1224,7 +1227,7 @@ GST_START_TEST(test_parameters) {
     for (guint i = 0; i < 10; i++) {
         switch (i) {
         case 1:
-            params->root = 1;
+            params->root_sift = 1;
             break;
         case 2:
             params->upsample = 0;
@@ -1253,8 +1256,8 @@ GST_START_TEST(test_parameters) {
         default:
             break;
         }
-        g_object_set(h->element, "root-sift", params->root, "upsample", params->upsample,
-                     "contrast-threshold", params->contrast_threshold, "n-octave-layers",
+        g_object_set(h->element, "root-sift", params->root_sift, "upsample", params->upsample,
+                     "contrast-threshold", params->contrast_threshold, "octave-layers",
                      params->octave_layers, "octaves", params->octaves, "edge-threshold",
                      params->edge_threshold, "sigma", params->sigma, "max-features",
                      params->max_features, NULL);

@@ -41,7 +41,7 @@ static inline Library *library_new(const ChainLook *look, const gchar *backend) 
     gpv_context_params_init(&context, sizeof context);
     context.backend = g_str_equal(backend, "cuda") ? GPV_BACKEND_CUDA : GPV_BACKEND_CPU;
     gpv_erode_params_init(&erode, sizeof erode);
-    erode.radius_x = erode_radius;
+    erode.radius = erode_radius;
     gpv_kmeans_params_init(&kmeans, sizeof kmeans);
     kmeans.clusters = kmeans_clusters;
     kmeans.warm_start = look->warm ? 1 : 0;
@@ -49,10 +49,12 @@ static inline Library *library_new(const ChainLook *look, const gchar *backend) 
     sift.max_features = 2000;
     gpv_ccl_params_init(&ccl, sizeof ccl);
     ccl.threshold = ccl_threshold;
-    ccl.output = g_str_equal(look->components, "colorize") ? GPV_CCL_COLORS : GPV_CCL_LABELS;
+    ccl.output =
+        g_str_equal(look->components, "colorize") ? GPV_CCL_OUTPUT_COLORS : GPV_CCL_OUTPUT_LABELS;
     gpv_segment_params_init(&segment, sizeof segment);
-    segment.fit = look->warm ? GPV_SEGMENT_FIT_ADAPT : GPV_SEGMENT_FIT_ALWAYS;
-    segment.paint = g_str_equal(look->cut, "cutout") ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+    segment.warm_start = look->warm ? GPV_SEGMENT_WARM_START_ADAPT : GPV_SEGMENT_WARM_START_NONE;
+    segment.output =
+        g_str_equal(look->cut, "cutout") ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
     fail_unless_equals_int(gpv_context_create(&context, &library->context), GPV_OK);
     fail_unless_equals_int(gpv_erode_create(library->context, &erode, &library->erode), GPV_OK);
     fail_unless_equals_int(gpv_kmeans_create(library->context, &kmeans, &library->kmeans), GPV_OK);
@@ -78,9 +80,9 @@ static inline GstStructure *erode_frame(Library *library, G_GNUC_UNUSED const Ch
     fail_unless_equals_int(gpv_erode_run(library->erode, NULL, src, dst), GPV_OK);
     fail_unless_equals_int(gpv_erode_wait(library->erode), GPV_OK);
     return gst_structure_new("gpuerode", "operation", G_TYPE_STRING, "erode", "shape",
-                             G_TYPE_STRING, "rect", "radius-x", G_TYPE_INT, erode_radius,
-                             "radius-y", G_TYPE_INT, erode_radius, "iterations", G_TYPE_INT, 1,
-                             "threshold", G_TYPE_INT, 0, NULL);
+                             G_TYPE_STRING, "rect", "radius", G_TYPE_INT, erode_radius, "radius-y",
+                             G_TYPE_INT, erode_radius, "iterations", G_TYPE_INT, 1, "threshold",
+                             G_TYPE_INT, 0, NULL);
 }
 
 static inline void append_int(GValue *array, gint number) {
@@ -107,7 +109,7 @@ static inline GstStructure *kmeans_frame(Library *library, G_GNUC_UNUSED const C
     gst_value_array_init(&colors, kmeans_clusters);
     gst_value_array_init(&pixels, kmeans_clusters);
     for (gint i = 0; i < found.clusters; i++) {
-        append_int(&colors, (gint)gpv_kmeans_color(GPV_KMEANS_RGB, centroids[i]));
+        append_int(&colors, (gint)gpv_kmeans_color(GPV_KMEANS_COLOR_SPACE_RGB, centroids[i]));
         append_int(&pixels, counts[i]);
     }
     results = gst_structure_new("gpukmeans", "clusters", G_TYPE_INT, found.clusters, "inertia",
@@ -130,9 +132,9 @@ static inline GstStructure *sift_frame(Library *library, const ChainLook *look,
                                        const gpv_image *src, const gpv_image *dst) {
     enum { room = 2000 };
     gpv_keypoint *keypoints = g_new0(gpv_keypoint, room);
-    guint8 *descriptors = g_malloc0(room * GPV_SIFT_LENGTH);
+    guint8 *descriptors = g_malloc0(room * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_buffer to_keypoints = buffer_for(keypoints, room * sizeof *keypoints);
-    const gpv_buffer to_descriptors = buffer_for(descriptors, room * GPV_SIFT_LENGTH);
+    const gpv_buffer to_descriptors = buffer_for(descriptors, room * GPV_SIFT_DESCRIPTOR_LENGTH);
     gpv_sift_result found;
     GstStructure *results;
     gpv_status status;
@@ -140,18 +142,20 @@ static inline GstStructure *sift_frame(Library *library, const ChainLook *look,
         gpv_sift_run(library->sift, NULL, src, NULL, &to_keypoints, 0, &to_descriptors, NULL),
         GPV_OK);
     if (dst)
-        fail_unless_equals_int(
-            gpv_sift_draw(library->sift, NULL, dst,
-                          g_str_equal(look->overlay, "rich") ? GPV_SIFT_RICH : GPV_SIFT_POINTS,
-                          0x00ff00),
-            GPV_OK);
+        fail_unless_equals_int(gpv_sift_draw(library->sift, NULL, dst,
+                                             g_str_equal(look->overlay, "rich")
+                                                 ? GPV_SIFT_DRAW_STYLE_RICH
+                                                 : GPV_SIFT_DRAW_STYLE_POINTS,
+                                             0x00ff00),
+                               GPV_OK);
     gpv_sift_result_init(&found, sizeof found);
     status = gpv_sift_wait(library->sift, &found);
     fail_unless(status == GPV_OK || (status == GPV_ERR_TOO_SMALL && found.count == 0));
     results = gst_structure_new("gpusift", "count", G_TYPE_INT, found.count, "dropped", G_TYPE_INT,
                                 found.dropped, NULL);
     take_bytes(results, "keypoints", keypoints, (gsize)found.count * sizeof *keypoints);
-    take_bytes(results, "descriptors", descriptors, (gsize)found.count * GPV_SIFT_LENGTH);
+    take_bytes(results, "descriptors", descriptors,
+               (gsize)found.count * GPV_SIFT_DESCRIPTOR_LENGTH);
     return results;
 }
 
@@ -209,7 +213,7 @@ static const struct {
     const gchar *name;
     GstStructure *(*run)(Library *, const ChainLook *, const gpv_image *src, const gpv_image *dst);
     const gchar *measure; /* of the results, a number that is small where there is little to see */
-} stages[] = {{"gpuerode", erode_frame, "radius-x"},
+} stages[] = {{"gpuerode", erode_frame, "radius"},
               {"gpukmeans", kmeans_frame, "clusters"},
               {"gpusift", sift_frame, "count"},
               {"gpuccl", ccl_frame, "count"},

@@ -11,9 +11,9 @@
 static const struct {
     const gchar *name;
     gint minimum, maximum;
-} limits[] = {{"radius", 0, 40},        {"radius-y", -1, 40},    {"iterations", 1, 3},
-              {"clusters", 2, 32},      {"max-clusters", 2, 32}, {"max-iterations", 0, 50},
-              {"n-octave-layers", 1, 8}};
+} limits[] = {{"radius", 0, 40},      {"radius-y", -1, 40},    {"iterations", 1, 3},
+              {"clusters", 2, 32},    {"max-clusters", 2, 32}, {"max-iterations", 0, 50},
+              {"octave-layers", 1, 8}};
 
 static inline gint random_int(const GParamSpecInt *spec) {
     gint minimum = spec->minimum, maximum = spec->maximum;

@@ -25,7 +25,7 @@
 
 #define SLICES 10
 #define BUFFERS 8
-#define MOST_PIPELINES 16
+#define MAX_PIPELINES 16
 
 /* Properties as they are but for the number of clusters, and for what says where the object is. */
 typedef struct {
@@ -393,7 +393,7 @@ static gpointer push_for(gpointer data) {
 
 /* All at once, each from a thread of its own. Returns frames a second of all, or 0. */
 static gdouble push_all(Push *pushes, guint n) {
-    GThread *threads[MOST_PIPELINES];
+    GThread *threads[MAX_PIPELINES];
     gdouble rate = 0;
     gboolean flows = TRUE;
     for (guint i = 0; i < n; i++)
@@ -478,9 +478,9 @@ static void measure_library(Result *result, Frames *frames) {
 
 static void run_pushes(Result *result) {
     const guint n = count_of(&result->of), n_devices = MAX(result->of.devices, 1);
-    Push pushes[MOST_PIPELINES] = {0};
+    Push pushes[MAX_PIPELINES] = {0};
     GArray *latencies = new_values();
-    GstContext *contexts[MOST_PIPELINES] = {NULL};
+    GstContext *contexts[MAX_PIPELINES] = {NULL};
     guint open = 0;
     while (open < n &&
            push_open(result, &pushes[open], open % n_devices, &contexts[open % n_devices]))
@@ -717,8 +717,8 @@ static gboolean parse(int *argc, char ***argv) {
         g_printerr("%s\n", error->message);
     g_clear_error(&error);
     g_option_context_free(context);
-    if (devices != 0 && (devices < 2 || devices > MOST_PIPELINES)) {
-        g_printerr("--devices takes 2 to %d, but %d was given\n", MOST_PIPELINES, devices);
+    if (devices != 0 && (devices < 2 || devices > MAX_PIPELINES)) {
+        g_printerr("--devices takes 2 to %d, but %d was given\n", MAX_PIPELINES, devices);
         return FALSE;
     }
     return parsed;
@@ -754,7 +754,7 @@ static void run(GArray *results, Case of) {
 }
 
 static void run_subject(GArray *results, const Subject *subject) {
-    static const guint many[] = {4, MOST_PIPELINES};
+    static const guint many[] = {4, MAX_PIPELINES};
     const gboolean all = g_str_equal(subject->name, "all five");
     run(results, (Case){subject, .source = UPLOADED});
     run(results, (Case){subject, .source = HOST});
@@ -768,7 +768,7 @@ static void run_subject(GArray *results, const Subject *subject) {
     for (guint i = 0; i < G_N_ELEMENTS(many); i++)
         run(results, (Case){subject, .source = RESIDENT, .pipelines = many[i]});
     if (all)
-        run(results, (Case){subject, .source = RESIDENT, .pipelines = MOST_PIPELINES, .own = TRUE});
+        run(results, (Case){subject, .source = RESIDENT, .pipelines = MAX_PIPELINES, .own = TRUE});
     if (g_str_equal(subject->name, "gpugraphcut"))
         for (Source source = RESIDENT; source <= HOST; source++)
             if (source != CLIP_RESIDENT)
@@ -779,8 +779,8 @@ static void run_subject(GArray *results, const Subject *subject) {
 static void run_subject_on(GArray *results, const Subject *subject, guint n) {
     run(results, (Case){subject, .source = RESIDENT, .pipelines = 1, .devices = 1});
     run(results, (Case){subject, .source = RESIDENT, .pipelines = n, .devices = n});
-    run(results, (Case){subject, .source = RESIDENT, .pipelines = MOST_PIPELINES, .devices = 1});
-    run(results, (Case){subject, .source = RESIDENT, .pipelines = MOST_PIPELINES, .devices = n});
+    run(results, (Case){subject, .source = RESIDENT, .pipelines = MAX_PIPELINES, .devices = 1});
+    run(results, (Case){subject, .source = RESIDENT, .pipelines = MAX_PIPELINES, .devices = n});
 }
 
 int main(int argc, char **argv) {

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MOST_FRAMES 16
-#define MOST_STEPS 8
+#define MAX_FRAMES 16
+#define MAX_STEPS 8
 #define SLICES 10
 /* Defaults of the elements. */
 #define FEATURES 2000
@@ -36,9 +36,9 @@ typedef struct {
 typedef struct {
     gpv_context *context;
     GstVideoInfo info;
-    Step steps[MOST_STEPS];
+    Step steps[MAX_STEPS];
     guint n_steps;
-    gpv_image frames[MOST_FRAMES];
+    gpv_image frames[MAX_FRAMES];
     guint n_frames;
 } Work;
 
@@ -107,7 +107,7 @@ static gpv_status open_ccl(Work *work, Step *step) {
     gpv_ccl_params params;
     gpv_ccl_params_init(&params, sizeof params);
     params.threshold = THRESHOLD;
-    params.output = GPV_CCL_COLORS;
+    params.output = GPV_CCL_OUTPUT_COLORS;
     if (!make_buffer(&step->records, COMPONENTS * sizeof(gpv_ccl_component)))
         return GPV_ERR_OUT_OF_MEMORY;
     return gpv_ccl_create(work->context, &params, &step->op.ccl);
@@ -128,7 +128,7 @@ static gpv_status open_sift(Work *work, Step *step) {
     gpv_sift_params_init(&params, sizeof params);
     params.max_features = FEATURES;
     if (!make_buffer(&step->records, FEATURES * sizeof(gpv_keypoint)) ||
-        !make_buffer(&step->descriptors, FEATURES * GPV_SIFT_LENGTH))
+        !make_buffer(&step->descriptors, FEATURES * GPV_SIFT_DESCRIPTOR_LENGTH))
         return GPV_ERR_OUT_OF_MEMORY;
     return gpv_sift_create(work->context, &params, &step->op.sift);
 }
@@ -137,7 +137,7 @@ static gpv_status open_graphcut(Work *work, Step *step) {
     const gchar *rect = property_of(step, " rect=");
     gpv_segment_params params;
     gpv_segment_params_init(&params, sizeof params);
-    params.fit = GPV_SEGMENT_FIT_ADAPT;
+    params.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
     if (rect && sscanf(rect, "%d,%d,%d,%d", &step->bounds.x, &step->bounds.y, &step->bounds.width,
                        &step->bounds.height) != 4)
         return GPV_ERR_INVALID_ARGUMENT;
@@ -195,7 +195,7 @@ static void close_step(Step *step) {
 /* ---- work ---- */
 
 static gpv_status open_work(Work *work, const gchar *description, GstBuffer **frames, guint n) {
-    gchar **elements = g_strsplit(description, " ! ", MOST_STEPS);
+    gchar **elements = g_strsplit(description, " ! ", MAX_STEPS);
     gpv_context_params params;
     gpv_status status;
     gpv_context_params_init(&params, sizeof params);
@@ -262,7 +262,7 @@ gdouble library_us(const gchar *description, const GstVideoInfo *info, GstBuffer
     gdouble us[SLICES] = {0};
     gpv_status status;
     work->info = *info;
-    status = open_work(work, description, frames, MIN(n, MOST_FRAMES));
+    status = open_work(work, description, frames, MIN(n, MAX_FRAMES));
     if (status == GPV_OK)
         status = run_for(work, seconds / SLICES, &us[0]); /* warms up */
     for (guint i = 0; i < SLICES && status == GPV_OK; i++)

@@ -102,7 +102,7 @@ class Flood {
                     const std::size_t other = pixels_[next] + dy * width_ + dx;
                     if (labels[other] != unseen || !is_foreground(params_, luma_[other]))
                         continue;
-                    if (params_.mode == GPV_CCL_EQUAL_VALUE && luma_[other] != luma_[first])
+                    if (params_.mode == GPV_CCL_MODE_EQUAL_VALUE && luma_[other] != luma_[first])
                         continue;
                     labels[other] = label;
                     pixels_.push_back(other);
@@ -139,11 +139,11 @@ Rgb color_of(std::int32_t label) {
 std::vector<int> samples_of(const gpv_image &dst, gpv_ccl_output output, int plane,
                             std::int32_t label) {
     const int step = channels(dst.format, plane);
-    if (output == GPV_CCL_LABELS) {
+    if (output == GPV_CCL_OUTPUT_LABELS) {
         const int largest = sample_bytes(dst.format) == 2 ? 65535 : INT32_MAX;
         return std::vector<int>(step, plane > 0 ? 32768 : std::min(label, largest));
     }
-    if (output == GPV_CCL_MASK)
+    if (output == GPV_CCL_OUTPUT_MASK)
         return std::vector<int>(step, plane > 0 ? 128 : label ? 255 : 0);
     const Rgb rgb = color_of(label);
     if (is_yuv(dst.format)) {
@@ -384,8 +384,8 @@ std::string describe(const gpv_ccl_params &p, const GuardedImage &src, const Out
 
 /// Whether labels or records cannot hold so many components.
 bool too_many(int count, const gpv_ccl_params &p, const Outputs &outputs) {
-    const bool labels16 =
-        outputs.dst && p.output == GPV_CCL_LABELS && sample_bytes(outputs.dst->view()->format) == 2;
+    const bool labels16 = outputs.dst && p.output == GPV_CCL_OUTPUT_LABELS &&
+                          sample_bytes(outputs.dst->view()->format) == 2;
     return (labels16 && count > 65535) || (outputs.records && count > outputs.records->capacity());
 }
 
@@ -545,7 +545,7 @@ void check_regions(Operator &op, const Sizes &sizes, const Reference &reference 
             for (int threshold : {0, 1}) {
                 const GuardedImage src = granular(width, height, grain, 80, 3);
                 gpv_ccl_params p = default_params();
-                p.mode = GPV_CCL_EQUAL_VALUE;
+                p.mode = GPV_CCL_MODE_EQUAL_VALUE;
                 p.threshold = threshold;
                 p.connectivity = grain == 5 ? 4 : 8;
                 expect_all(op, p, src, reference(src, p));
@@ -577,7 +577,7 @@ void check_dots(Operator &op, int width, int height) {
 void check_pictures(Operator &op) {
     const std::vector<Picture> all = pictures(".pgm");
     for (const Picture &picture : all)
-        for (gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
+        for (gpv_ccl_mode mode : {GPV_CCL_MODE_BINARY, GPV_CCL_MODE_EQUAL_VALUE})
             for (int connectivity : {8, 4})
                 for (int invert : {0, 1}) {
                     gpv_ccl_params p = default_params();
@@ -638,7 +638,7 @@ void check_laws(Operator &op) {
 
             p.min_area = 20; // so that 16 bits suffice
             const GuardedImage once = labels(p, src, GPV_FORMAT_GRAY16);
-            p.mode = GPV_CCL_EQUAL_VALUE;
+            p.mode = GPV_CCL_MODE_EQUAL_VALUE;
             p.threshold = 1;
             expect_equal(labels(p, once, GPV_FORMAT_GRAY16), once, "labels of labels are the same");
         }
@@ -689,7 +689,7 @@ void check_threads() {
     images.push_back(
         {"regions", [](int w, int h) { return granular(w, h, random_int(1, 9), 70, 4); }});
     for (const Pattern &image : images)
-        for (gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE}) {
+        for (gpv_ccl_mode mode : {GPV_CCL_MODE_BINARY, GPV_CCL_MODE_EQUAL_VALUE}) {
             const GuardedImage src = image.draw(width, height);
             gpv_ccl_params p = default_params();
             p.mode = mode;
@@ -773,7 +773,7 @@ Reference by(Operator &op) {
     return [&op](const GuardedImage &src, const gpv_ccl_params &p) {
         Found found{src.view()->width, src.view()->height, {}, {}};
         gpv_ccl_params labelled = p;
-        labelled.output = GPV_CCL_LABELS;
+        labelled.output = GPV_CCL_OUTPUT_LABELS;
         const int count = op.run(labelled, src, {}).result.count;
         GuardedImage dst(GPV_FORMAT_LABEL32, found.width, found.height);
         Records records(std::max(count, 1), sizeof(gpv_ccl_component), 0, false);
@@ -804,7 +804,7 @@ void check_tiles(Operator &op, const Sizes &sizes, int cases) {
             const GuardedImage pixels = regions ? granular(width, height, random_int(1, 20), 80, 3)
                                                 : patterns[i % patterns.size()].draw(width, height);
             gpv_ccl_params p = default_params();
-            p.mode = regions ? GPV_CCL_EQUAL_VALUE : GPV_CCL_BINARY;
+            p.mode = regions ? GPV_CCL_MODE_EQUAL_VALUE : GPV_CCL_MODE_BINARY;
             p.connectivity = random_int(0, 1) ? 8 : 4;
             p.output = static_cast<gpv_ccl_output>(random_int(0, 2));
             const auto lying = [&](gpv_format format) {
@@ -833,8 +833,9 @@ void check_tight(int count) {
 }
 
 void check_prepared(Place place) {
-    for (gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
-        for (gpv_ccl_output output : {GPV_CCL_LABELS, GPV_CCL_MASK, GPV_CCL_COLORS}) {
+    for (gpv_ccl_mode mode : {GPV_CCL_MODE_BINARY, GPV_CCL_MODE_EQUAL_VALUE})
+        for (gpv_ccl_output output :
+             {GPV_CCL_OUTPUT_LABELS, GPV_CCL_OUTPUT_MASK, GPV_CCL_OUTPUT_COLORS}) {
             gpv_ccl_params p = default_params();
             p.mode = mode;
             p.output = output;
@@ -861,8 +862,9 @@ class StreamChecks {
   public:
     void check_captured() {
         bool refused = false;
-        for (gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
-            for (gpv_ccl_output output : {GPV_CCL_LABELS, GPV_CCL_MASK, GPV_CCL_COLORS}) {
+        for (gpv_ccl_mode mode : {GPV_CCL_MODE_BINARY, GPV_CCL_MODE_EQUAL_VALUE})
+            for (gpv_ccl_output output :
+                 {GPV_CCL_OUTPUT_LABELS, GPV_CCL_OUTPUT_MASK, GPV_CCL_OUTPUT_COLORS}) {
                 gpv_ccl_params p = default_params();
                 p.mode = mode;
                 p.output = output;
@@ -939,11 +941,11 @@ class StreamChecks {
     /// Labels of labels are the same: one run on the result of the other, on alternating streams.
     void check_alternating() {
         gpv_ccl_params p = default_params();
-        p.mode = GPV_CCL_EQUAL_VALUE;
+        p.mode = GPV_CCL_MODE_EQUAL_VALUE;
         require(gpv_ccl_set_params(op_, &p), context_, "gpv_ccl_set_params");
         const GuardedImage src = granular(211, 83, 2, 60, 3);
         GuardedImage want(GPV_FORMAT_GRAY16, 211, 83), got(GPV_FORMAT_GRAY16, 211, 83);
-        draw(definition(src, p), GPV_CCL_LABELS, want);
+        draw(definition(src, p), GPV_CCL_OUTPUT_LABELS, want);
         DeviceImage from, images[2];
         from.upload(src);
         for (DeviceImage &image : images)
@@ -1132,7 +1134,7 @@ const Work counting = {"count", GPV_FORMAT_NONE};
 const Work labels16 = {"16-bit labels", GPV_FORMAT_GRAY16};
 const Work four = changed({"labels, 4 neighbours"}, [](auto &p) { p.connectivity = 4; });
 const Work equal_value =
-    changed({"labels, equal value"}, [](auto &p) { p.mode = GPV_CCL_EQUAL_VALUE; });
+    changed({"labels, equal value"}, [](auto &p) { p.mode = GPV_CCL_MODE_EQUAL_VALUE; });
 const Work filtered = changed({"labels, 20 pixels and more"}, [](auto &p) { p.min_area = 20; });
 
 class Benchmark {
@@ -1154,7 +1156,7 @@ class Benchmark {
 #ifdef HAVE_OPENCV
         const cv::Mat view = cv_view(src, CV_8UC1);
         cv::Mat marks, stats, centroids;
-        if (work.params.mode == GPV_CCL_BINARY && work.params.min_area == 0) {
+        if (work.params.mode == GPV_CCL_MODE_BINARY && work.params.min_area == 0) {
             cv::setNumThreads(threads);
             peer = std::string("OpenCV " CV_VERSION) + (work.records ? " WithStats" : "");
             candidates.push_back([&] {
@@ -1398,7 +1400,7 @@ void check_times(gpv_backend backend) {
     const CountedContext context(backend);
     const Op op(context);
     const PlacedImage dst(GuardedImage(GPV_FORMAT_LABEL32, width, height), backend);
-    for (const gpv_ccl_mode mode : {GPV_CCL_BINARY, GPV_CCL_EQUAL_VALUE})
+    for (const gpv_ccl_mode mode : {GPV_CCL_MODE_BINARY, GPV_CCL_MODE_EQUAL_VALUE})
         for (const int connectivity : {8, 4}) {
             gpv_ccl_params p = default_params();
             p.mode = mode;

@@ -30,11 +30,11 @@ struct Grey {
     int at(int x, int y) const { return pixels[std::size_t(y) * width + x]; }
 };
 
-bool in_element(gpv_morph_shape shape, int dx, int dy, int rx, int ry) {
+bool in_element(gpv_erode_shape shape, int dx, int dy, int rx, int ry) {
     switch (shape) {
-    case GPV_MORPH_CROSS:
+    case GPV_ERODE_SHAPE_CROSS:
         return dx == 0 || dy == 0;
-    case GPV_MORPH_ELLIPSE: {
+    case GPV_ERODE_SHAPE_ELLIPSE: {
         const double rest = ry ? double(ry * ry - dy * dy) / (double(ry) * ry) : 0.0;
         return std::abs(dx) <= std::lrint(rx * std::sqrt(rest));
     }
@@ -44,8 +44,8 @@ bool in_element(gpv_morph_shape shape, int dx, int dy, int rx, int ry) {
 }
 
 Grey extreme(const Grey &in, bool minimum, const gpv_erode_params &p, int largest) {
-    const int rx = p.radius_x;
-    const int ry = p.radius_y < 0 ? p.radius_x : p.radius_y;
+    const int rx = p.radius;
+    const int ry = p.radius_y < 0 ? p.radius : p.radius_y;
     Grey out = in;
     for (int y = 0; y < in.height; y++)
         for (int x = 0; x < in.width; x++) {
@@ -56,7 +56,7 @@ Grey extreme(const Grey &in, bool minimum, const gpv_erode_params &p, int larges
                         continue;
                     const bool inside =
                         x + dx >= 0 && x + dx < in.width && y + dy >= 0 && y + dy < in.height;
-                    if (!inside && p.border == GPV_MORPH_BORDER_IGNORE)
+                    if (!inside && p.border == GPV_ERODE_BORDER_IGNORE)
                         continue;
                     const int sample = inside ? in.at(x + dx, y + dy) : 0;
                     value = minimum ? std::min(value, sample) : std::max(value, sample);
@@ -83,17 +83,17 @@ Grey morphology(const Grey &in, const gpv_erode_params &p, int largest) {
     const auto erode = [&](const Grey &g) { return repeat(g, true, p, largest); };
     const auto dilate = [&](const Grey &g) { return repeat(g, false, p, largest); };
     switch (p.operation) {
-    case GPV_MORPH_DILATE:
+    case GPV_ERODE_OPERATION_DILATE:
         return dilate(in);
-    case GPV_MORPH_OPEN:
+    case GPV_ERODE_OPERATION_OPEN:
         return dilate(erode(in));
-    case GPV_MORPH_CLOSE:
+    case GPV_ERODE_OPERATION_CLOSE:
         return erode(dilate(in));
-    case GPV_MORPH_GRADIENT:
+    case GPV_ERODE_OPERATION_GRADIENT:
         return difference(dilate(in), erode(in));
-    case GPV_MORPH_TOPHAT:
+    case GPV_ERODE_OPERATION_TOPHAT:
         return difference(in, dilate(erode(in)));
-    case GPV_MORPH_BLACKHAT:
+    case GPV_ERODE_OPERATION_BLACKHAT:
         return difference(erode(dilate(in)), in);
     default:
         return erode(in);
@@ -162,7 +162,7 @@ void definition(const GuardedImage &src, GuardedImage &dst, const gpv_erode_para
         });
         return;
     }
-    const int planes = is_yuv(format) && p.planes != GPV_MORPH_PLANES_ALL ? 1 : dst.planes();
+    const int planes = is_yuv(format) && p.planes != GPV_ERODE_PLANES_ALL ? 1 : dst.planes();
     for (int plane = 0; plane < planes; plane++)
         for (int c = 0; c < std::min(channels(format, plane), 3); c++)
             write_channel(dst, plane, c, morphology(read_channel(src, plane, c), p, largest));
@@ -208,7 +208,7 @@ std::string describe(const gpv_erode_params &p, const gpv_image &view, bool in_p
                   "%dx%d format %u stride %lld: operation %u shape %u radius %dx%d iterations %d "
                   "threshold %d border %u planes %u%s",
                   view.width, view.height, view.format, static_cast<long long>(view.stride[0]),
-                  p.operation, p.shape, p.radius_x, p.radius_y, p.iterations, p.threshold, p.border,
+                  p.operation, p.shape, p.radius, p.radius_y, p.iterations, p.threshold, p.border,
                   p.planes, in_place ? " in place" : "");
     return text;
 }
@@ -265,14 +265,14 @@ class Operator {
 gpv_erode_params random_params(int largest_radius, gpv_format format) {
     gpv_erode_params p;
     gpv_erode_params_init(&p, sizeof p);
-    p.operation = static_cast<gpv_morph_operation>(random_int(0, 6));
-    p.shape = static_cast<gpv_morph_shape>(random_int(0, 2));
-    p.radius_x = random_int(0, largest_radius);
+    p.operation = static_cast<gpv_erode_operation>(random_int(0, 6));
+    p.shape = static_cast<gpv_erode_shape>(random_int(0, 2));
+    p.radius = random_int(0, largest_radius);
     p.radius_y = random_int(-1, largest_radius);
     p.iterations = random_int(0, 3) ? 1 : random_int(2, 3);
     p.threshold = random_int(0, 1) ? 0 : random_int(1, format == GPV_FORMAT_GRAY16 ? 65535 : 255);
-    p.border = static_cast<gpv_morph_border>(random_int(0, 1));
-    p.planes = static_cast<gpv_morph_planes>(random_int(0, 2));
+    p.border = static_cast<gpv_erode_border>(random_int(0, 1));
+    p.planes = static_cast<gpv_erode_planes>(random_int(0, 2));
     return p;
 }
 
@@ -348,12 +348,12 @@ void check_patterns(Operator &op, const Sizes &sizes, const Reference &reference
 /// Laws that hold for every image, on sizes that the definition is too slow for.
 void check_laws(Operator &op) {
     const int width = 515, height = 389;
-    const auto run = [&](gpv_morph_operation operation, int radius, const GuardedImage &src,
+    const auto run = [&](gpv_erode_operation operation, int radius, const GuardedImage &src,
                          GuardedImage &dst) {
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
         p.operation = operation;
-        p.radius_x = radius;
+        p.radius = radius;
         op.run(p, src, dst);
     };
     const auto image = [&] {
@@ -370,25 +370,26 @@ void check_laws(Operator &op) {
     auto src = image(), a = image(), b = image(), c = image();
     fill(*src, Content::noise);
     for (int radius : {1, 2, 5, 25, 100}) {
-        run(GPV_MORPH_ERODE, radius, *src, *a);
-        run(GPV_MORPH_DILATE, radius, *complement(*src), *b);
+        run(GPV_ERODE_OPERATION_ERODE, radius, *src, *a);
+        run(GPV_ERODE_OPERATION_DILATE, radius, *complement(*src), *b);
         expect_equal(*complement(*b), *a, "duality, radius " + std::to_string(radius));
-        run(GPV_MORPH_ERODE, radius, *a, *b);
-        run(GPV_MORPH_ERODE, 2 * radius, *src, *c);
+        run(GPV_ERODE_OPERATION_ERODE, radius, *a, *b);
+        run(GPV_ERODE_OPERATION_ERODE, 2 * radius, *src, *c);
         expect_equal(*b, *c, "radii add up, radius " + std::to_string(radius));
-        for (gpv_morph_operation operation : {GPV_MORPH_OPEN, GPV_MORPH_CLOSE}) {
+        for (gpv_erode_operation operation :
+             {GPV_ERODE_OPERATION_OPEN, GPV_ERODE_OPERATION_CLOSE}) {
             run(operation, radius, *src, *a);
             run(operation, radius, *a, *b);
             expect_equal(*b, *a, "idempotence, radius " + std::to_string(radius));
         }
-        run(GPV_MORPH_ERODE, radius, *src, *a);
+        run(GPV_ERODE_OPERATION_ERODE, radius, *src, *a);
         auto brighter = image();
         brighter->each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
             for (std::int64_t x = 0; x < bytes; x++)
                 row[x] =
                     static_cast<std::uint8_t>(std::min(255, src->row(p, y)[x] + random_int(0, 40)));
         });
-        run(GPV_MORPH_ERODE, radius, *brighter, *b);
+        run(GPV_ERODE_OPERATION_ERODE, radius, *brighter, *b);
         a->each_row([&](int p, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
             for (std::int64_t x = 0; x < bytes; x++)
                 if (row[x] > b->row(p, y)[x])
@@ -404,10 +405,10 @@ void check_repeats(Operator &op) {
     fill(src, Content::noise);
     gpv_erode_params p;
     gpv_erode_params_init(&p, sizeof p);
-    p.operation = GPV_MORPH_CLOSE;
-    p.shape = GPV_MORPH_ELLIPSE;
-    p.radius_x = 4;
-    p.planes = GPV_MORPH_PLANES_ALL;
+    p.operation = GPV_ERODE_OPERATION_CLOSE;
+    p.shape = GPV_ERODE_SHAPE_ELLIPSE;
+    p.radius = 4;
+    p.planes = GPV_ERODE_PLANES_ALL;
     op.run(p, src, first);
     for (int i = 0; i < 100; i++) {
         op.again(src, again);
@@ -426,17 +427,18 @@ void check_large(Operator &op, gpv_format format, int width, int height,
             row[x] = static_cast<std::uint8_t>((x * 2654435761u ^ y * 40503u) >> 7);
     });
     struct Element {
-        gpv_morph_shape shape;
+        gpv_erode_shape shape;
         int rx, ry;
     };
     const int step = channels(format, 0);
     const int places = 20000;
-    for (const Element e : {Element{GPV_MORPH_RECT, 2, 3}, Element{GPV_MORPH_RECT, 9, 12},
-                            Element{GPV_MORPH_ELLIPSE, 17, 13}}) {
+    for (const Element e :
+         {Element{GPV_ERODE_SHAPE_RECT, 2, 3}, Element{GPV_ERODE_SHAPE_RECT, 9, 12},
+          Element{GPV_ERODE_SHAPE_ELLIPSE, 17, 13}}) {
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
         p.shape = e.shape;
-        p.radius_x = e.rx;
+        p.radius = e.rx;
         p.radius_y = e.ry;
         op.run(p, src, dst);
         for (int i = 0; i < places; i++) {
@@ -483,7 +485,7 @@ void expect_definition_at(const GuardedImage &src, const GuardedImage &dst,
     const gpv_image &view = *src.view();
     const int block = 8;
     // Two passes, and a sample of chroma is two pixels.
-    const int reach = 4 * p.iterations * std::max(p.radius_x, p.radius_y);
+    const int reach = 4 * p.iterations * std::max(p.radius, p.radius_y);
     const int left = std::max(0, x - reach), top = std::max(0, y - reach);
     const int width = std::min(view.width, x + block + reach) - left;
     const int height = std::min(view.height, y + block + reach) - top;
@@ -500,35 +502,37 @@ void expect_definition_at(const GuardedImage &src, const GuardedImage &dst,
 struct ThreadCase {
     gpv_format format;
     int width, height;
-    gpv_morph_operation operation;
-    gpv_morph_shape shape;
+    gpv_erode_operation operation;
+    gpv_erode_shape shape;
     int radius_x, radius_y, iterations, threshold;
-    gpv_morph_planes planes = GPV_MORPH_PLANES_AUTO;
+    gpv_erode_planes planes = GPV_ERODE_PLANES_AUTO;
 };
 
 /// Images that are worth several threads: each of their passes, and the steps
 /// before and after, gives the same bytes on any number of them, those of the
 /// definition where one looks; and a run after prepare allocates nothing.
 void check_threads() {
-    const auto rect = GPV_MORPH_RECT, cross = GPV_MORPH_CROSS, ellipse = GPV_MORPH_ELLIPSE;
+    const auto rect = GPV_ERODE_SHAPE_RECT, cross = GPV_ERODE_SHAPE_CROSS,
+               ellipse = GPV_ERODE_SHAPE_ELLIPSE;
     const std::vector<ThreadCase> all = {
-        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_ERODE, rect, 2, 2, 1, 0},
-        {GPV_FORMAT_GRAY8, 2003, 3001, GPV_MORPH_OPEN, rect, 4, 9, 1, 0},
-        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_GRADIENT, cross, 3, 2, 2, 0},
-        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_DILATE, cross, 5, 9, 1, 0},
-        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_MORPH_BLACKHAT, ellipse, 4, 3, 1, 0},
-        {GPV_FORMAT_GRAY8, 4093, 4201, GPV_MORPH_ERODE, rect, 3, 3, 1, 128},
-        {GPV_FORMAT_GRAY8, 4099, 4101, GPV_MORPH_TOPHAT, cross, 7, 5, 1, 100},
-        {GPV_FORMAT_GRAY8, 2051, 1999, GPV_MORPH_CLOSE, ellipse, 3, 5, 1, 200},
-        {GPV_FORMAT_GRAY16, 2001, 1501, GPV_MORPH_CLOSE, rect, 3, 6, 1, 0},
-        {GPV_FORMAT_RGB8, 1501, 1003, GPV_MORPH_TOPHAT, rect, 6, 1, 1, 0},
-        {GPV_FORMAT_RGBA8, 1501, 1003, GPV_MORPH_GRADIENT, rect, 2, 5, 1, 0},
-        {GPV_FORMAT_BGRA8, 1501, 1003, GPV_MORPH_ERODE, rect, 1, 1, 1, 90},
-        {GPV_FORMAT_NV12, 3001, 2003, GPV_MORPH_ERODE, rect, 1, 1, 1, 0},
-        {GPV_FORMAT_NV12, 3001, 2003, GPV_MORPH_OPEN, rect, 4, 4, 1, 0, GPV_MORPH_PLANES_ALL},
-        {GPV_FORMAT_I420, 3001, 2003, GPV_MORPH_DILATE, rect, 5, 5, 1, 140},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_ERODE_OPERATION_ERODE, rect, 2, 2, 1, 0},
+        {GPV_FORMAT_GRAY8, 2003, 3001, GPV_ERODE_OPERATION_OPEN, rect, 4, 9, 1, 0},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_ERODE_OPERATION_GRADIENT, cross, 3, 2, 2, 0},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_ERODE_OPERATION_DILATE, cross, 5, 9, 1, 0},
+        {GPV_FORMAT_GRAY8, 3001, 2003, GPV_ERODE_OPERATION_BLACKHAT, ellipse, 4, 3, 1, 0},
+        {GPV_FORMAT_GRAY8, 4093, 4201, GPV_ERODE_OPERATION_ERODE, rect, 3, 3, 1, 128},
+        {GPV_FORMAT_GRAY8, 4099, 4101, GPV_ERODE_OPERATION_TOPHAT, cross, 7, 5, 1, 100},
+        {GPV_FORMAT_GRAY8, 2051, 1999, GPV_ERODE_OPERATION_CLOSE, ellipse, 3, 5, 1, 200},
+        {GPV_FORMAT_GRAY16, 2001, 1501, GPV_ERODE_OPERATION_CLOSE, rect, 3, 6, 1, 0},
+        {GPV_FORMAT_RGB8, 1501, 1003, GPV_ERODE_OPERATION_TOPHAT, rect, 6, 1, 1, 0},
+        {GPV_FORMAT_RGBA8, 1501, 1003, GPV_ERODE_OPERATION_GRADIENT, rect, 2, 5, 1, 0},
+        {GPV_FORMAT_BGRA8, 1501, 1003, GPV_ERODE_OPERATION_ERODE, rect, 1, 1, 1, 90},
+        {GPV_FORMAT_NV12, 3001, 2003, GPV_ERODE_OPERATION_ERODE, rect, 1, 1, 1, 0},
+        {GPV_FORMAT_NV12, 3001, 2003, GPV_ERODE_OPERATION_OPEN, rect, 4, 4, 1, 0,
+         GPV_ERODE_PLANES_ALL},
+        {GPV_FORMAT_I420, 3001, 2003, GPV_ERODE_OPERATION_DILATE, rect, 5, 5, 1, 140},
         // 16 threads would take more scratch than they may.
-        {GPV_FORMAT_RGBA8, 1501, 1103, GPV_MORPH_ERODE, ellipse, 255, 255, 1, 0},
+        {GPV_FORMAT_RGBA8, 1501, 1103, GPV_ERODE_OPERATION_ERODE, ellipse, 255, 255, 1, 0},
     };
     const std::vector<ThreadCase> cases = some_of(all, 3);
     for (const ThreadCase &c : cases) {
@@ -536,12 +540,12 @@ void check_threads() {
         gpv_erode_params_init(&p, sizeof p);
         p.operation = c.operation;
         p.shape = c.shape;
-        p.radius_x = c.radius_x;
+        p.radius = c.radius_x;
         p.radius_y = c.radius_y;
         p.iterations = c.iterations;
         p.threshold = c.threshold;
         p.planes = c.planes;
-        p.border = static_cast<gpv_morph_border>(random_int(0, 1));
+        p.border = static_cast<gpv_erode_border>(random_int(0, 1));
         GuardedImage src(c.format, c.width, c.height), want(c.format, c.width, c.height);
         fill(src, Content::noise);
         Operator one;
@@ -580,17 +584,17 @@ void check_scratch() {
     struct Large {
         gpv_format format;
         int side;
-        gpv_morph_shape shape;
+        gpv_erode_shape shape;
         int iterations;
     };
-    for (const Large l : {Large{GPV_FORMAT_RGBA8, 4096, GPV_MORPH_ELLIPSE, 1},
-                          Large{GPV_FORMAT_GRAY16, 16384, GPV_MORPH_ELLIPSE, 1},
-                          Large{GPV_FORMAT_GRAY8, 16384, GPV_MORPH_RECT, 100}})
+    for (const Large l : {Large{GPV_FORMAT_RGBA8, 4096, GPV_ERODE_SHAPE_ELLIPSE, 1},
+                          Large{GPV_FORMAT_GRAY16, 16384, GPV_ERODE_SHAPE_ELLIPSE, 1},
+                          Large{GPV_FORMAT_GRAY8, 16384, GPV_ERODE_SHAPE_RECT, 100}})
         for (std::uint64_t fewer = 0; int threads : {1, 2, 64}) {
             gpv_erode_params p;
             gpv_erode_params_init(&p, sizeof p);
             p.shape = l.shape;
-            p.radius_x = 255;
+            p.radius = 255;
             p.iterations = l.iterations;
             gpv_image like;
             gpv_image_init(&like, sizeof like);
@@ -660,11 +664,11 @@ void check_squares(Operator &op, const std::vector<int> &widths, const std::vect
         for (int i = 0; i < cases_per_radius; i++, cases++) {
             gpv_erode_params p;
             gpv_erode_params_init(&p, sizeof p);
-            p.operation = random_int(0, 1) ? GPV_MORPH_ERODE : GPV_MORPH_DILATE;
-            p.radius_x = radius;
+            p.operation = random_int(0, 1) ? GPV_ERODE_OPERATION_ERODE : GPV_ERODE_OPERATION_DILATE;
+            p.radius = radius;
             p.radius_y = random_int(0, 2) ? radius : random_int(0, 40);
             p.threshold = random_int(0, 2) ? 0 : random_int(1, 255);
-            p.border = static_cast<gpv_morph_border>(random_int(0, 1));
+            p.border = static_cast<gpv_erode_border>(random_int(0, 1));
             const gpv_format format = random_of(tuned);
             const int width = random_of(widths), height = random_of(heights);
             const auto image = [&] {
@@ -709,7 +713,7 @@ void check_tiles(Operator &op, bool brief) {
                     continue;
                 gpv_erode_params p;
                 gpv_erode_params_init(&p, sizeof p);
-                p.radius_x = radius;
+                p.radius = radius;
                 p.threshold = threshold;
                 GuardedImage pixels(c.format, c.width, c.height), want(c.format, c.width, c.height);
                 fill(pixels, threshold ? Content::sparse : Content::noise);
@@ -758,13 +762,14 @@ void check_tight(int count) {
 }
 
 void check_prepared(Place place) {
-    for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
+    for (gpv_erode_shape shape :
+         {GPV_ERODE_SHAPE_RECT, GPV_ERODE_SHAPE_CROSS, GPV_ERODE_SHAPE_ELLIPSE})
         for (int threshold : {0, 100}) {
             gpv_erode_params p;
             gpv_erode_params_init(&p, sizeof p);
-            p.operation = GPV_MORPH_TOPHAT;
+            p.operation = GPV_ERODE_OPERATION_TOPHAT;
             p.shape = shape;
-            p.radius_x = 5;
+            p.radius = 5;
             p.threshold = threshold;
             GuardedImage src(GPV_FORMAT_NV12, 150, 70), dst(GPV_FORMAT_NV12, 150, 70);
             fill(src, Content::noise);
@@ -786,10 +791,11 @@ class StreamChecks {
     void check_captured() {
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
-        p.operation = GPV_MORPH_GRADIENT;
-        p.radius_x = 4;
+        p.operation = GPV_ERODE_OPERATION_GRADIENT;
+        p.radius = 4;
         bool refused = false;
-        for (gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_CROSS, GPV_MORPH_ELLIPSE})
+        for (gpv_erode_shape shape :
+             {GPV_ERODE_SHAPE_RECT, GPV_ERODE_SHAPE_CROSS, GPV_ERODE_SHAPE_ELLIPSE})
             for (int threshold : {0, 100}) {
                 p.shape = shape;
                 p.threshold = threshold;
@@ -803,7 +809,7 @@ class StreamChecks {
     void check_alternating() {
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
-        p.radius_x = 4;
+        p.radius = 4;
         set(p);
         GuardedImage host = noise(), want = blank();
         DeviceImage image;
@@ -813,7 +819,7 @@ class StreamChecks {
                     "gpv_erode_run");
         require(gpv_erode_wait(op_), context_, "gpv_erode_wait");
         require(gpv_erode_query(op_), context_, "gpv_erode_query");
-        p.radius_x = 16;
+        p.radius = 16;
         Operator().run(p, host, want);
         image.download(host);
         expect_equal(host, want, "CUDA, two streams");
@@ -824,7 +830,7 @@ class StreamChecks {
     void check_following() {
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
-        p.radius_x = 4;
+        p.radius = 4;
         set(p);
         const Op second(context_);
         require(gpv_erode_set_params(second, &p), context_, "gpv_erode_set_params");
@@ -838,7 +844,7 @@ class StreamChecks {
                     context_, "gpv_erode_run");
         }
         require(gpv_stream_sync(context_, streams_[1]), context_, "gpv_stream_sync");
-        p.radius_x = 16;
+        p.radius = 16;
         Operator().run(p, host, want);
         image.download(host);
         expect_equal(host, want, "CUDA, a stream that follows another");
@@ -929,14 +935,14 @@ void check_cuda(bool brief) {
 
 #ifdef HAVE_OPENCV
 
-int cv_operation(gpv_morph_operation operation) {
+int cv_operation(gpv_erode_operation operation) {
     static const int operations[] = {cv::MORPH_ERODE,   cv::MORPH_DILATE,   cv::MORPH_OPEN,
                                      cv::MORPH_CLOSE,   cv::MORPH_GRADIENT, cv::MORPH_TOPHAT,
                                      cv::MORPH_BLACKHAT};
     return operations[operation];
 }
 
-cv::Mat cv_element(gpv_morph_shape shape, int rx, int ry) {
+cv::Mat cv_element(gpv_erode_shape shape, int rx, int ry) {
     static const int shapes[] = {cv::MORPH_RECT, cv::MORPH_CROSS, cv::MORPH_ELLIPSE};
     return cv::getStructuringElement(shapes[shape], {2 * rx + 1, 2 * ry + 1});
 }
@@ -953,9 +959,9 @@ void by_opencv(const GuardedImage &src, GuardedImage &dst, const gpv_erode_param
     if (p.threshold > 0)
         cv::threshold(from, mask, p.threshold - 1, 255, cv::THRESH_BINARY);
     cv::morphologyEx(p.threshold > 0 ? mask : from, to, cv_operation(p.operation),
-                     cv_element(p.shape, p.radius_x, p.radius_y), {-1, -1}, p.iterations,
+                     cv_element(p.shape, p.radius, p.radius_y), {-1, -1}, p.iterations,
                      cv::BORDER_CONSTANT,
-                     p.border == GPV_MORPH_BORDER_BACKGROUND ? cv::Scalar::all(0)
+                     p.border == GPV_ERODE_BORDER_BACKGROUND ? cv::Scalar::all(0)
                                                              : cv::morphologyDefaultBorderValue());
 }
 
@@ -987,8 +993,8 @@ void compare_sizes_with_opencv(Operator &op, const Sizes &sizes) {
         for (const int i : {0, 1, 2, 3}) {
             const GuardedImage &src = i % 2 ? line : noise;
             gpv_erode_params p = random_params(0, GPV_FORMAT_GRAY8);
-            p.shape = GPV_MORPH_RECT; // OpenCV is slow with others
-            p.radius_x = random_int(1, 9);
+            p.shape = GPV_ERODE_SHAPE_RECT; // OpenCV is slow with others
+            p.radius = random_int(1, 9);
             p.radius_y = random_int(0, 9);
             p.threshold = i < 2 ? 0 : 100;
             by_opencv(src, want, p);
@@ -1013,9 +1019,9 @@ void compare_elements_with_opencv(Operator &op) {
             count++;
             gpv_erode_params p;
             gpv_erode_params_init(&p, sizeof p);
-            p.operation = GPV_MORPH_DILATE;
-            p.shape = GPV_MORPH_ELLIPSE;
-            p.radius_x = radius;
+            p.operation = GPV_ERODE_OPERATION_DILATE;
+            p.shape = GPV_ERODE_SHAPE_ELLIPSE;
+            p.radius = radius;
             p.radius_y = ry;
             op.run(p, point, element);
             const cv::Mat want = 255 * cv_element(p.shape, radius, ry);
@@ -1048,8 +1054,8 @@ void serial_erosion(const std::uint8_t *src, std::uint8_t *dst, int width, int h
 struct Case {
     const char *name;
     gpv_format format;
-    gpv_morph_operation operation;
-    gpv_morph_shape shape;
+    gpv_erode_operation operation;
+    gpv_erode_shape shape;
     int threshold;
 
     gpv_erode_params params(int radius) const {
@@ -1057,7 +1063,7 @@ struct Case {
         gpv_erode_params_init(&p, sizeof p);
         p.operation = operation;
         p.shape = shape;
-        p.radius_x = radius;
+        p.radius = radius;
         p.threshold = threshold;
         return p;
     }
@@ -1100,7 +1106,7 @@ class Benchmark {
         fill(src, Content::sparse);
         gpv_erode_params p;
         gpv_erode_params_init(&p, sizeof p);
-        p.radius_x = radius;
+        p.radius = radius;
         p.threshold = 128;
         op_.run(p, src, dst);
         const auto fast =
@@ -1209,8 +1215,8 @@ class GpuBenchmark {
 #    ifdef HAVE_NPP
     /// Erosion of 8-bit grey by a square, in turn with the functions that NPP has for it.
     void compare_with_npp(int width, int height, const std::vector<int> &radii) {
-        const Case grey = {"beside NPP: grey", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT,
-                           0};
+        const Case grey = {"beside NPP: grey", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE,
+                           GPV_ERODE_SHAPE_RECT, 0};
         const GuardedImage image = noise(grey, width, height, padding_to_128(grey, width), 0);
         const ColdImages images(image, image);
         for (int radius : radii) {
@@ -1282,8 +1288,8 @@ class GpuBenchmark {
 
 void benchmark_gpu(Report &report) {
     GpuBenchmark bench(report);
-    const auto erode = GPV_MORPH_ERODE;
-    const auto rect = GPV_MORPH_RECT;
+    const auto erode = GPV_ERODE_OPERATION_ERODE;
+    const auto rect = GPV_ERODE_SHAPE_RECT;
     const Case grey = {"grey", GPV_FORMAT_GRAY8, erode, rect, 0};
     const Case binary = {"binary", GPV_FORMAT_GRAY8, erode, rect, 128};
     const Case rgb = {"RGB", GPV_FORMAT_RGB8, erode, rect, 0};
@@ -1307,10 +1313,10 @@ void benchmark_gpu(Report &report) {
     const Case others[] = {
         {"NV12", GPV_FORMAT_NV12, erode, rect, 0},
         {"16-bit grey", GPV_FORMAT_GRAY16, erode, rect, 0},
-        {"open", GPV_FORMAT_GRAY8, GPV_MORPH_OPEN, rect, 0},
-        {"gradient", GPV_FORMAT_GRAY8, GPV_MORPH_GRADIENT, rect, 0},
-        {"cross", GPV_FORMAT_GRAY8, erode, GPV_MORPH_CROSS, 0},
-        {"ellipse", GPV_FORMAT_GRAY8, erode, GPV_MORPH_ELLIPSE, 0},
+        {"open", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_OPEN, rect, 0},
+        {"gradient", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_GRADIENT, rect, 0},
+        {"cross", GPV_FORMAT_GRAY8, erode, GPV_ERODE_SHAPE_CROSS, 0},
+        {"ellipse", GPV_FORMAT_GRAY8, erode, GPV_ERODE_SHAPE_ELLIPSE, 0},
     };
     for (const Case &c : others)
         bench.compare(c, 1920, 1080, {1, 6, 25});
@@ -1329,15 +1335,17 @@ void benchmark_gpu(Report &report) {
 void benchmark_cpu(Report &report) {
     Benchmark bench(report);
     const int all = tbb::info::default_concurrency();
-    const Case grey = {"grey", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0};
-    const Case binary = {"binary", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 128};
+    const Case grey = {"grey", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT,
+                       0};
+    const Case binary = {"binary", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE,
+                         GPV_ERODE_SHAPE_RECT, 128};
     const Case others[] = {
-        {"RGB", GPV_FORMAT_RGB8, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0},
-        {"16-bit grey", GPV_FORMAT_GRAY16, GPV_MORPH_ERODE, GPV_MORPH_RECT, 0},
-        {"open", GPV_FORMAT_GRAY8, GPV_MORPH_OPEN, GPV_MORPH_RECT, 0},
-        {"gradient", GPV_FORMAT_GRAY8, GPV_MORPH_GRADIENT, GPV_MORPH_RECT, 0},
-        {"cross", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_CROSS, 0},
-        {"ellipse", GPV_FORMAT_GRAY8, GPV_MORPH_ERODE, GPV_MORPH_ELLIPSE, 0},
+        {"RGB", GPV_FORMAT_RGB8, GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 0},
+        {"16-bit grey", GPV_FORMAT_GRAY16, GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 0},
+        {"open", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_OPEN, GPV_ERODE_SHAPE_RECT, 0},
+        {"gradient", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_GRADIENT, GPV_ERODE_SHAPE_RECT, 0},
+        {"cross", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_CROSS, 0},
+        {"ellipse", GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_ELLIPSE, 0},
     };
     for (int threads : {1, all})
         for (int radius : {1, 2, 3, 6, 12, 25}) {
@@ -1362,8 +1370,8 @@ void check_times_of_narrow(const CountedContext &context) {
     const Op op(context);
     gpv_erode_params p;
     gpv_erode_params_init(&p, sizeof p);
-    p.shape = GPV_MORPH_ELLIPSE;
-    p.radius_x = 15;
+    p.shape = GPV_ERODE_SHAPE_ELLIPSE;
+    p.radius = 15;
     require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
     std::vector<Timed> sizes;
     for (const int width : {64, 63, 48, 31, 17, 9}) {
@@ -1385,11 +1393,11 @@ void check_times(gpv_backend backend) {
     GuardedImage blank(GPV_FORMAT_GRAY8, width, height);
     const PlacedImage dst(blank, backend);
     for (const int threshold : {0, 128})
-        for (const gpv_morph_shape shape : {GPV_MORPH_RECT, GPV_MORPH_ELLIPSE}) {
+        for (const gpv_erode_shape shape : {GPV_ERODE_SHAPE_RECT, GPV_ERODE_SHAPE_ELLIPSE}) {
             gpv_erode_params p;
             gpv_erode_params_init(&p, sizeof p);
             p.shape = shape;
-            p.radius_x = 6;
+            p.radius = 6;
             p.threshold = threshold;
             require(gpv_erode_set_params(op, &p), context, "gpv_erode_set_params");
             expect_times_alike(describe(p, *blank.view(), false),

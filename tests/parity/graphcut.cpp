@@ -23,10 +23,10 @@ gpv_graphcut_params default_params() {
     return p;
 }
 
-gpv_graphcut_params with_certificate(int time_limit = 0) {
+gpv_graphcut_params with_certificate(int max_time_us = 0) {
     gpv_graphcut_params p = default_params();
     p.certificate = 1;
-    p.time_limit = time_limit;
+    p.max_time_us = max_time_us;
     return p;
 }
 
@@ -929,7 +929,7 @@ class StreamChecks {
                         streams_[0]);
             expect(graph, "a prepared run can be captured");
             p.certificate = !certificate;
-            p.time_limit = 1;
+            p.max_time_us = 1;
             set(p);
             require(cudaGraphLaunch(graph, streams_[0]), "cudaGraphLaunch");
             require(gpv_stream_sync(context_, streams_[0]), context_, "gpv_stream_sync");
@@ -1447,8 +1447,8 @@ void check_times(gpv_backend backend) {
     const int width = 256, height = 256;
     const CountedContext context(backend);
     const Op op(context);
-    const auto set_limit = [&](int time_limit) {
-        const gpv_graphcut_params p = with_certificate(time_limit);
+    const auto set_limit = [&](int max_time_us) {
+        const gpv_graphcut_params p = with_certificate(max_time_us);
         require(gpv_graphcut_set_params(op, &p), context, "gpv_graphcut_set_params");
     };
     for (const int directions : {4, 8}) {

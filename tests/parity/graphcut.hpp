@@ -1164,7 +1164,7 @@ inline Candidate plain_cuda_candidate(const Instance &in) {
 /// with may take long.
 class TimedCuts {
   public:
-    TimedCuts(gpv_backend backend, std::function<void(int time_limit)> set_limit)
+    TimedCuts(gpv_backend backend, std::function<void(int max_time_us)> set_limit)
         : backend_(backend), set_limit_(std::move(set_limit)) {}
     TimedCuts(const TimedCuts &) = delete;
     TimedCuts &operator=(const TimedCuts &) = delete;

@@ -20,7 +20,7 @@ namespace {
 /// What is asked of a run.
 struct Case {
     gpv_kmeans_params params;
-    std::vector<float> given; ///< centroids, for GPV_KMEANS_GIVEN
+    std::vector<float> given; ///< centroids, for GPV_KMEANS_INIT_GIVEN
 };
 
 using Centroid = std::array<float, 3>;
@@ -128,8 +128,8 @@ class LabBytes {
         gpv_kmeans_params p = default_params();
         p.clusters = k;
         p.max_iterations = 0;
-        p.start = GPV_KMEANS_GRID;
-        p.space = GPV_KMEANS_LAB;
+        p.init = GPV_KMEANS_INIT_GRID;
+        p.color_space = GPV_KMEANS_COLOR_SPACE_LAB;
         if (!op_)
             require(gpv_kmeans_create(context_, nullptr, &op_), context_, "gpv_kmeans_create");
         require(gpv_kmeans_set_params(op_, &p), context_, "gpv_kmeans_set_params");
@@ -240,10 +240,10 @@ std::vector<Centroid> drawn(const Colors &colors, const gpv_kmeans_params &p, in
         std::uint64_t sum = 0;
         for (std::size_t i = 0; i < nearest.size(); i++) {
             const std::int64_t n = colors.distinct[i].count;
-            sum += result.empty()                   ? n
-                   : p.start == GPV_KMEANS_PLUSPLUS ? n * nearest[i]
-                   : nearest[i] > 0                 ? n
-                                                    : 0;
+            sum += result.empty()                       ? n
+                   : p.init == GPV_KMEANS_INIT_PLUSPLUS ? n * nearest[i]
+                   : nearest[i] > 0                     ? n
+                                                        : 0;
             sums.push_back(sum);
         }
         const std::uint64_t place = random.below(sum);
@@ -279,7 +279,7 @@ std::vector<Centroid> grid(const std::vector<Value> &pixels, std::int64_t width,
 
 float distance(gpv_kmeans_metric metric, const Centroid &a, const Centroid &b) {
     const float x = a[0] - b[0], y = a[1] - b[1], z = a[2] - b[2];
-    if (metric == GPV_KMEANS_L1)
+    if (metric == GPV_KMEANS_METRIC_L1)
         return (std::fabs(x) + std::fabs(y)) + std::fabs(z);
     return (x * x + y * y) + z * z;
 }
@@ -377,7 +377,7 @@ class Lloyd {
         iterations_++;
         converged_ = p_.tolerance >= 0;
         for (std::size_t i = 0; i < old.size(); i++)
-            if (distance(GPV_KMEANS_L2, old[i], centroids_[i]) > p_.tolerance * p_.tolerance)
+            if (distance(GPV_KMEANS_METRIC_L2, old[i], centroids_[i]) > p_.tolerance * p_.tolerance)
                 converged_ = false;
     }
 
@@ -417,16 +417,16 @@ class Definition {
     Found operator()(const GuardedImage &src, const Case &c) {
         const gpv_kmeans_params &p = c.params;
         std::vector<Value> pixels = colors_of(src);
-        if (p.space == GPV_KMEANS_LAB)
+        if (p.color_space == GPV_KMEANS_COLOR_SPACE_LAB)
             lab_bytes().convert(pixels);
         const Colors colors(pixels);
         const auto from = [&](int k) {
-            switch (p.start) {
-            case GPV_KMEANS_GIVEN:
+            switch (p.init) {
+            case GPV_KMEANS_INIT_GIVEN:
                 return std::vector<Centroid>(reinterpret_cast<const Centroid *>(c.given.data()),
                                              reinterpret_cast<const Centroid *>(c.given.data()) +
                                                  k);
-            case GPV_KMEANS_GRID:
+            case GPV_KMEANS_INIT_GRID:
                 return grid(pixels, src.view()->width, src.view()->height, k);
             default:
                 return drawn(colors, p, k);
@@ -449,7 +449,8 @@ class Definition {
   private:
     bool goes_on(const gpv_kmeans_params &p) const {
         return p.warm_start && before_.size() > 1 && p.clusters == last_.clusters &&
-               p.space == last_.space && (p.clusters || p.max_clusters == last_.max_clusters);
+               p.color_space == last_.color_space &&
+               (p.clusters || p.max_clusters == last_.max_clusters);
     }
     template <class Start>
     static Found best(const Colors &colors, const gpv_kmeans_params &p, Start from) {
@@ -522,11 +523,12 @@ void draw_labels(const Found &found, GuardedImage &labels) {
 }
 
 /// dst as the header describes it.
-void recolor(const Found &found, gpv_kmeans_space space, const GuardedImage &src,
+void recolor(const Found &found, gpv_kmeans_color_space space, const GuardedImage &src,
              GuardedImage &dst) {
     std::vector<Rgb> colors;
     for (const Centroid &c : found.centroids)
-        if (space == GPV_KMEANS_LAB) // check_colors() has checked that it is one that may be
+        if (space ==
+            GPV_KMEANS_COLOR_SPACE_LAB) // check_colors() has checked that it is one that may be
             colors.push_back(bytes_of(gpv_kmeans_color(space, c.data())));
         else
             colors.push_back({static_cast<int>(std::floor(c[0] + 0.5)),
@@ -593,7 +595,7 @@ using Op = Handle<gpv_kmeans_create, gpv_kmeans_destroy>;
 /// Also the centroids, if the case gives them.
 void set(gpv_kmeans *op, const gpv_context *context, const Case &c) {
     require(gpv_kmeans_set_params(op, &c.params), context, "gpv_kmeans_set_params");
-    if (c.params.start == GPV_KMEANS_GIVEN)
+    if (c.params.init == GPV_KMEANS_INIT_GIVEN)
         require(gpv_kmeans_set_centroids(op, c.given.data(), c.params.clusters), context,
                 "gpv_kmeans_set_centroids");
 }
@@ -694,7 +696,7 @@ std::string describe(const Case &c, const GuardedImage &src, const Outputs &o) {
                   "clusters %d (most %d) iterations %d tolerance %g metric %u start %u space %u "
                   "seed %llx warm %u",
                   p.clusters, p.max_clusters, p.max_iterations, double(p.tolerance), p.metric,
-                  p.start, p.space, static_cast<unsigned long long>(p.seed), p.warm_start);
+                  p.init, p.color_space, static_cast<unsigned long long>(p.seed), p.warm_start);
     std::string result = size_name(view.width, view.height) + " format " +
                          std::to_string(view.format) + ", " + place_of(view) + ": " + text;
     if (o.labels)
@@ -767,7 +769,7 @@ class Expected {
         }
         if (o.dst) {
             dst_ = like(*o.dst);
-            recolor(found, c.params.space, src, *dst_);
+            recolor(found, c.params.color_space, src, *dst_);
         }
     }
     void compare(const std::string &what) const {
@@ -883,13 +885,13 @@ Case random_case(const GuardedImage &src, const Limits &limits) {
     p.max_iterations =
         std::min(random_of<int>({0, 1, 1, 2, 3, 5, 10, 20, 20, 60}), limits.iterations);
     p.tolerance = random_of<float>({-1, -1, 0, 0, 0.01f, 0.5f, 0.5f, 3, 40, 1e6f});
-    p.metric = random_int(0, 2) ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
-    p.start = static_cast<gpv_kmeans_start>(random_int(0, p.clusters ? 3 : 2));
-    p.space = random_int(0, 2) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+    p.metric = random_int(0, 2) ? GPV_KMEANS_METRIC_L2 : GPV_KMEANS_METRIC_L1;
+    p.init = static_cast<gpv_kmeans_init_method>(random_int(0, p.clusters ? 3 : 2));
+    p.color_space = random_int(0, 2) ? GPV_KMEANS_COLOR_SPACE_RGB : GPV_KMEANS_COLOR_SPACE_LAB;
     p.seed = random_int(0, 3) ? random_engine()() : random_int(0, 3);
     p.warm_start = random_int(0, 1);
-    return {p,
-            p.start == GPV_KMEANS_GIVEN ? random_centroids(src, p.clusters) : std::vector<float>{}};
+    return {p, p.init == GPV_KMEANS_INIT_GIVEN ? random_centroids(src, p.clusters)
+                                               : std::vector<float>{}};
 }
 
 int random_side(int largest) {
@@ -975,14 +977,15 @@ void check_colors() {
         for (float &x : c)
             x = static_cast<float>(random_int(0, 255 * 256)) / 256;
         for (int channel = 0; channel < 3; channel++)
-            if (bytes_of(gpv_kmeans_color(GPV_KMEANS_RGB, c.data()))[channel] !=
+            if (bytes_of(gpv_kmeans_color(GPV_KMEANS_COLOR_SPACE_RGB, c.data()))[channel] !=
                 static_cast<int>(std::floor(c[channel] + 0.5)))
                 fatal("the colour of a centroid is not rounded");
         if (random_int(0, 1)) // of a colour that sRGB has
             for (int channel = 0; channel < 3; channel++)
                 c[channel] = static_cast<float>(std::clamp(
                     lab_of(bytes_of_hash(static_cast<std::uint64_t>(i)))[channel], 0.0, 255.0));
-        const Rgb got = bytes_of(gpv_kmeans_color(GPV_KMEANS_LAB, c.data())), want = rgb_of_lab(c);
+        const Rgb got = bytes_of(gpv_kmeans_color(GPV_KMEANS_COLOR_SPACE_LAB, c.data())),
+                  want = rgb_of_lab(c);
         nearest += got == want;
         for (int channel = 0; channel < 3; channel++)
             if (std::abs(got[channel] - want[channel]) > 1)
@@ -1008,9 +1011,10 @@ Case with_clusters(int clusters, int iterations = 20, float tolerance = -1) {
 /// Any start, metric and space.
 Case random_start(int clusters, int iterations) {
     Case c = with_clusters(clusters, iterations);
-    c.params.start = static_cast<gpv_kmeans_start>(random_int(0, 2));
+    c.params.init = static_cast<gpv_kmeans_init_method>(random_int(0, 2));
     c.params.metric = static_cast<gpv_kmeans_metric>(random_int(0, 1));
-    c.params.space = random_int(0, 3) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+    c.params.color_space =
+        random_int(0, 3) ? GPV_KMEANS_COLOR_SPACE_RGB : GPV_KMEANS_COLOR_SPACE_LAB;
     return c;
 }
 
@@ -1056,13 +1060,15 @@ const std::vector<std::size_t> few_colors = {8, 3, 4, 7},
 /// Numbers of clusters that are known beforehand.
 void check_chosen(Operator &op) {
     for (const auto &[content, colors] : {std::pair{1, 1}, {2, 2}, {3, 5}})
-        for (const gpv_kmeans_start start : {GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RANDOM})
-            for (const gpv_kmeans_space space : {GPV_KMEANS_RGB, GPV_KMEANS_LAB}) {
+        for (const gpv_kmeans_init_method start :
+             {GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_INIT_RANDOM})
+            for (const gpv_kmeans_color_space space :
+                 {GPV_KMEANS_COLOR_SPACE_RGB, GPV_KMEANS_COLOR_SPACE_LAB}) {
                 GuardedImage src = painted(GPV_FORMAT_BGRA8, 60, 40,
                                            contents[static_cast<std::size_t>(content)](3));
                 Case c = with_clusters(0, 20, 0);
-                c.params.start = start;
-                c.params.space = space;
+                c.params.init = start;
+                c.params.color_space = space;
                 const Found want = Definition()(src, c);
                 expect_all(op, c, src, want);
                 expect(want.clusters() == colors && want.empty == 0 && want.inertia == 0,
@@ -1084,15 +1090,16 @@ void check_warm_start(Operator &op) {
         return want;
     };
     for (const int clusters : {7, 0})
-        for (const gpv_kmeans_space space : {GPV_KMEANS_RGB, GPV_KMEANS_LAB}) {
+        for (const gpv_kmeans_color_space space :
+             {GPV_KMEANS_COLOR_SPACE_RGB, GPV_KMEANS_COLOR_SPACE_LAB}) {
             Case c = with_clusters(clusters, 100, 0.05f);
-            c.params.space = space;
+            c.params.color_space = space;
             c.params.warm_start = 1;
             const Found first = frame(0, c);
             for (int at = 1; at < 5; at++)
                 expect(frame(at, c).clusters() == first.clusters(), "the number of clusters stays");
-            c.params.start = GPV_KMEANS_GRID; // is of no account
-            c.params.metric = GPV_KMEANS_L1;
+            c.params.init = GPV_KMEANS_INIT_GRID; // is of no account
+            c.params.metric = GPV_KMEANS_METRIC_L1;
             c.params.seed = 5;
             c.params.max_clusters = clusters ? 2 : c.params.max_clusters;
             expect(frame(5, c).clusters() == first.clusters(), "other parameters break nothing");
@@ -1102,7 +1109,7 @@ void check_warm_start(Operator &op) {
                 if (i == 0)
                     other.params.clusters = 3;
                 else if (i == 1)
-                    other.params.space = 1 - space;
+                    other.params.color_space = 1 - space;
                 else
                     other.params.max_clusters = 4;
                 frame(6, other);
@@ -1167,7 +1174,7 @@ void check_laws(Operator &op) {
             c.params.max_iterations = 4;
             const Run part(op, c, src);
             c.params.max_iterations = 5;
-            c.params.start = GPV_KMEANS_GIVEN;
+            c.params.init = GPV_KMEANS_INIT_GIVEN;
             c.given = part.centroids();
             const Run rest(op, c, src);
             expect(rest.centroids() == whole.centroids() &&
@@ -1182,7 +1189,7 @@ void check_laws(Operator &op) {
             c.params.max_iterations = 9;
             expect(Run(op, c, src).same_values(Run(op, c, shuffled)),
                    "where pixels lie is of no account to given centroids, " + what);
-            c.params.start = GPV_KMEANS_PLUSPLUS;
+            c.params.init = GPV_KMEANS_INIT_PLUSPLUS;
             expect(Run(op, c, src).same_values(Run(op, c, shuffled)),
                    "where pixels lie is of no account to drawn colours, " + what);
 
@@ -1193,7 +1200,7 @@ void check_laws(Operator &op) {
             for (int j = 0; j < k; j++)
                 pixels += end.all.counts.at<std::int32_t>(j);
             expect(pixels == width * height, "every pixel belongs to one cluster, " + what);
-            c.params.start = GPV_KMEANS_GIVEN;
+            c.params.init = GPV_KMEANS_INIT_GIVEN;
             c.given = end.centroids();
             const Run same(op, c, src);
             expect(!end.result.converged ||
@@ -1237,7 +1244,7 @@ void check_large(Operator &op, const Reference &reference) {
 void check_huge(Operator &op) {
     const std::vector<Centroid> start = {{104, 51, 203}, {111, 51, 203}, {0, 0, 0}};
     Case c = with_clusters(3, 3);
-    c.params.start = GPV_KMEANS_GIVEN;
+    c.params.init = GPV_KMEANS_INIT_GIVEN;
     for (const Centroid &centroid : start)
         c.given.insert(c.given.end(), centroid.begin(), centroid.end());
     const int width = GPV_MAX_SIDE;
@@ -1329,7 +1336,8 @@ void check_pictures(Operator &op) {
             for (const int k : {0, 2, 8, 32}) {
                 Case c = with_clusters(k, 10, 0.5f);
                 c.params.max_clusters = 5;
-                c.params.space = random_int(0, 1) ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+                c.params.color_space =
+                    random_int(0, 1) ? GPV_KMEANS_COLOR_SPACE_RGB : GPV_KMEANS_COLOR_SPACE_LAB;
                 expect_all(op, c, *picture.image, Definition()(*picture.image, c));
                 count++;
             }
@@ -1345,25 +1353,25 @@ void check_threads() {
         gpv_format format;
         std::size_t content;
         int clusters, iterations;
-        gpv_kmeans_start start;
-        gpv_kmeans_space space;
+        gpv_kmeans_init_method start;
+        gpv_kmeans_color_space space;
     };
     const std::vector<Work> all_works = {
-        {GPV_FORMAT_RGB8, 11, 8, 8, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RGB},
-        {GPV_FORMAT_NV12, 11, 33, 4, GPV_KMEANS_GRID, GPV_KMEANS_RGB},
-        {GPV_FORMAT_BGRA8, 10, 64, 3, GPV_KMEANS_RANDOM, GPV_KMEANS_RGB},
-        {GPV_FORMAT_RGB8, 0, 255, 2, GPV_KMEANS_RANDOM, GPV_KMEANS_RGB},
-        {GPV_FORMAT_I420, 6, 16, 6, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RGB},
-        {GPV_FORMAT_GRAY8, 5, 9, 20, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_LAB},
-        {GPV_FORMAT_RGBX8, 4, 0, 20, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RGB},
-        {GPV_FORMAT_BGR8, 1, 5, 3, GPV_KMEANS_GRID, GPV_KMEANS_RGB},
+        {GPV_FORMAT_RGB8, 11, 8, 8, GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_COLOR_SPACE_RGB},
+        {GPV_FORMAT_NV12, 11, 33, 4, GPV_KMEANS_INIT_GRID, GPV_KMEANS_COLOR_SPACE_RGB},
+        {GPV_FORMAT_BGRA8, 10, 64, 3, GPV_KMEANS_INIT_RANDOM, GPV_KMEANS_COLOR_SPACE_RGB},
+        {GPV_FORMAT_RGB8, 0, 255, 2, GPV_KMEANS_INIT_RANDOM, GPV_KMEANS_COLOR_SPACE_RGB},
+        {GPV_FORMAT_I420, 6, 16, 6, GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_COLOR_SPACE_RGB},
+        {GPV_FORMAT_GRAY8, 5, 9, 20, GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_COLOR_SPACE_LAB},
+        {GPV_FORMAT_RGBX8, 4, 0, 20, GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_COLOR_SPACE_RGB},
+        {GPV_FORMAT_BGR8, 1, 5, 3, GPV_KMEANS_INIT_GRID, GPV_KMEANS_COLOR_SPACE_RGB},
     };
     const std::vector<Work> works = some_of(all_works, 4);
     for (const Work &w : works) {
         GuardedImage src = painted(w.format, width, height, contents[w.content](23));
         Case c = with_clusters(w.clusters, w.iterations);
-        c.params.start = w.start;
-        c.params.space = w.space;
+        c.params.init = w.start;
+        c.params.color_space = w.space;
         c.params.max_clusters = 4;
         c.params.metric = static_cast<gpv_kmeans_metric>(random_int(0, 1));
         const Found want = Definition()(src, c);
@@ -1492,7 +1500,7 @@ void check_few(Operator &op, int count, int side, const Reference &reference) {
         if (i % 4 == 0) {
             c = random_case(src, anything);
             c.params.clusters = random_of<int>({2, 3, 8, 13, 31, 32});
-            c.params.metric = random_int(0, 2) ? GPV_KMEANS_L2 : GPV_KMEANS_L1;
+            c.params.metric = random_int(0, 2) ? GPV_KMEANS_METRIC_L2 : GPV_KMEANS_METRIC_L1;
             c.given = random_centroids(src, c.params.clusters);
             if (i == 0) // others may have run before, with another reference
                 c.params.warm_start = 0;
@@ -1522,8 +1530,8 @@ void check_full_cells(Operator &op) {
             });
             const bool manhattan = at % 3 == 0;
             Case c = with_clusters(k, any_iterations, manhattan ? 3.0f : 0.2f);
-            c.params.start = GPV_KMEANS_GRID;
-            c.params.metric = manhattan ? GPV_KMEANS_L1 : GPV_KMEANS_L2;
+            c.params.init = GPV_KMEANS_INIT_GRID;
+            c.params.metric = manhattan ? GPV_KMEANS_METRIC_L1 : GPV_KMEANS_METRIC_L2;
             expect_all(op, c, src, Definition()(src, c));
         }
     std::printf("CUDA: full cells equal\n");
@@ -1543,12 +1551,12 @@ void check_branches(Place place, int count, bool brief) {
         Case c = with_clusters(clusters[static_cast<std::size_t>(i) % clusters.size()], 1 + i % 5,
                                std::array{-1.0f, 0.0f, 0.5f}[static_cast<std::size_t>(i / 2 % 3)]);
         c.params.max_clusters = 4;
-        c.params.metric = i / 3 % 2 ? GPV_KMEANS_L1 : GPV_KMEANS_L2;
-        c.params.space = i % 7 == 3 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
-        c.params.start = static_cast<gpv_kmeans_start>(i % (c.params.clusters ? 4 : 3));
+        c.params.metric = i / 3 % 2 ? GPV_KMEANS_METRIC_L1 : GPV_KMEANS_METRIC_L2;
+        c.params.color_space = i % 7 == 3 ? GPV_KMEANS_COLOR_SPACE_LAB : GPV_KMEANS_COLOR_SPACE_RGB;
+        c.params.init = static_cast<gpv_kmeans_init_method>(i % (c.params.clusters ? 4 : 3));
         if (brief && c.params.clusters > 17) // the emulation takes long to draw a colour
-            c.params.start |= GPV_KMEANS_GRID;
-        if (c.params.start == GPV_KMEANS_GIVEN)
+            c.params.init |= GPV_KMEANS_INIT_GRID;
+        if (c.params.init == GPV_KMEANS_INIT_GIVEN)
             c.given = random_centroids(src, c.params.clusters);
         compare_outputs(op, c, src, definition(src, c));
     }
@@ -1567,7 +1575,8 @@ void check_warm_runs() {
         int clusters, iterations; ///< few clusters: CUDA compares each pixel with each centroid
         bool flat;
     };
-    for (const gpv_kmeans_start start : some_of(std::vector{GPV_KMEANS_PLUSPLUS, GPV_KMEANS_GRID}))
+    for (const gpv_kmeans_init_method start :
+         some_of(std::vector{GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_INIT_GRID}))
         for (const Frame &f : std::vector<Frame>{{40, 6, false},
                                                  {40, 1, false},
                                                  {5, 6, false},
@@ -1580,7 +1589,7 @@ void check_warm_runs() {
             GuardedImage src = painted(GPV_FORMAT_NV12, 40, 30, [&](int x, int y) {
                 return f.flat ? Rgb{90, 100, 140} : photo_color(16 * x, 16 * y);
             });
-            c.params.start = start;
+            c.params.init = start;
             c.params.clusters = f.clusters;
             c.params.max_iterations = f.iterations;
             expect_all(op, c, src, definition(src, c));
@@ -1595,8 +1604,8 @@ void check_empty_clusters() {
     for (const auto &[clusters, iterations] :
          {std::pair{40, shortened(60)}, {40, 5}, {6, 9}, {6, 2}, {3, 2}}) {
         Case c = with_clusters(clusters, iterations);
-        c.params.metric = iterations == 2 ? GPV_KMEANS_L1 : GPV_KMEANS_L2;
-        c.params.start = GPV_KMEANS_GIVEN;
+        c.params.metric = iterations == 2 ? GPV_KMEANS_METRIC_L1 : GPV_KMEANS_METRIC_L2;
+        c.params.init = GPV_KMEANS_INIT_GIVEN;
         c.given.assign(static_cast<std::size_t>(3 * clusters), 255);
         expect_all(op, c, src, Definition()(src, c));
     }
@@ -1614,8 +1623,8 @@ void check_prepared(Place place, bool brief) {
     for (const int clusters : {40, 4, 0}) {
         Case c = with_clusters(clusters, 3, 0);
         c.params.max_clusters = 3;
-        c.params.start = brief || clusters == 4 ? GPV_KMEANS_GRID : GPV_KMEANS_PLUSPLUS;
-        c.params.space = clusters ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+        c.params.init = brief || clusters == 4 ? GPV_KMEANS_INIT_GRID : GPV_KMEANS_INIT_PLUSPLUS;
+        c.params.color_space = clusters ? GPV_KMEANS_COLOR_SPACE_LAB : GPV_KMEANS_COLOR_SPACE_RGB;
         GuardedImage src = painted(GPV_FORMAT_I420, brief ? 33 : 333, 21, contents[10](1));
         const Found want = Definition()(src, c);
         All all(src, c.params, true);
@@ -1670,7 +1679,7 @@ class StreamChecks {
     /// Whether the run was refused before it was prepared, as it must be if it needs memory.
     bool expect_captured(Case c) {
         GuardedImage host = painted(GPV_FORMAT_NV12, 51, 33, contents[10](2));
-        if (c.params.start == GPV_KMEANS_GIVEN)
+        if (c.params.init == GPV_KMEANS_INIT_GIVEN)
             c.given = random_centroids(host, c.params.clusters);
         const Found want = Definition()(host, c);
         All all(host, c.params, true);
@@ -1702,14 +1711,16 @@ class StreamChecks {
     void check_captured(bool brief) {
         bool refused = false;
         for (const int clusters : brief ? std::vector{40, 4} : std::vector{40, 4, 2, 70, 256, 0})
-            for (const gpv_kmeans_start start :
-                 {GPV_KMEANS_GIVEN, GPV_KMEANS_PLUSPLUS, GPV_KMEANS_RANDOM, GPV_KMEANS_GRID}) {
-                if (start == GPV_KMEANS_GIVEN ? clusters == 0 : brief)
+            for (const gpv_kmeans_init_method start :
+                 {GPV_KMEANS_INIT_GIVEN, GPV_KMEANS_INIT_PLUSPLUS, GPV_KMEANS_INIT_RANDOM,
+                  GPV_KMEANS_INIT_GRID}) {
+                if (start == GPV_KMEANS_INIT_GIVEN ? clusters == 0 : brief)
                     continue;
                 Case c = with_clusters(clusters, brief || clusters == 4 ? 3 : 20, 0.5f);
                 c.params.max_clusters = 4;
-                c.params.start = start;
-                c.params.space = clusters == 70 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+                c.params.init = start;
+                c.params.color_space =
+                    clusters == 70 ? GPV_KMEANS_COLOR_SPACE_LAB : GPV_KMEANS_COLOR_SPACE_RGB;
                 refused = expect_captured(c) || refused;
             }
         expect(refused, "a captured run that needs memory is refused");
@@ -1720,7 +1731,7 @@ class StreamChecks {
     void check_captured_result() {
         GuardedImage host = painted(GPV_FORMAT_RGB8, 30, 20, contents[10](4));
         Case c = with_clusters(4, 3);
-        c.params.start = GPV_KMEANS_GRID;
+        c.params.init = GPV_KMEANS_INIT_GRID;
         const Found want = Definition()(host, c);
         set(op_, context_, c);
         DeviceImage src;
@@ -1747,11 +1758,12 @@ class StreamChecks {
 
     /// A captured run goes on from the run before it, when it is launched.
     void check_captured_warm_start() {
-        for (const auto &[clusters, start] :
-             {std::pair{4, GPV_KMEANS_GRID}, {4, GPV_KMEANS_PLUSPLUS}, {40, GPV_KMEANS_GRID}}) {
+        for (const auto &[clusters, start] : {std::pair{4, GPV_KMEANS_INIT_GRID},
+                                              {4, GPV_KMEANS_INIT_PLUSPLUS},
+                                              {40, GPV_KMEANS_INIT_GRID}}) {
             GuardedImage host = painted(GPV_FORMAT_NV12, 51, 33, contents[10](2));
             Case c = with_clusters(clusters, 3);
-            c.params.start = start;
+            c.params.init = start;
             c.params.warm_start = 1;
             Definition definition;
             definition(host, c);
@@ -1778,7 +1790,7 @@ class StreamChecks {
     /// Values in host memory are those of their run, whatever runs before anybody waits.
     void check_values_of_two_runs(int clusters) {
         Case c = with_clusters(clusters, 3);
-        c.params.start = GPV_KMEANS_GRID;
+        c.params.init = GPV_KMEANS_INIT_GRID;
         set(op_, context_, c);
         GuardedImage hosts[2] = {painted(GPV_FORMAT_RGB8, 50, 40, contents[10](5)),
                                  painted(GPV_FORMAT_RGB8, 60, 20, contents[0](6))};
@@ -1810,7 +1822,7 @@ class StreamChecks {
     /// Each run on what the one before has written, and from its centroids, on alternating streams.
     void check_alternating(int clusters) {
         Case c = with_clusters(clusters, 2);
-        c.params.start = GPV_KMEANS_GRID;
+        c.params.init = GPV_KMEANS_INIT_GRID;
         c.params.warm_start = 1;
         set(op_, context_, c);
         Definition definition;
@@ -1820,7 +1832,7 @@ class StreamChecks {
         for (DeviceImage &image : images)
             image.upload(host);
         for (int i = 0; i < 4; i++) {
-            recolor(definition(host, c), c.params.space, host, want);
+            recolor(definition(host, c), c.params.color_space, host, want);
             host.copy_pixels_from(want);
             require(gpv_kmeans_run(op_, streams_[i % 2], images[i % 2].view(), nullptr,
                                    images[1 - i % 2].view(), nullptr, nullptr, nullptr),
@@ -1852,7 +1864,7 @@ void check_on_gpu(Operator &op) {
         for (const int k : {4, 16, 64, 255}) {
             GuardedImage src = photo(k == 16 ? GPV_FORMAT_NV12 : GPV_FORMAT_RGB8, width, height);
             Case c = with_clusters(k);
-            c.params.start = k == 64 ? GPV_KMEANS_GRID : GPV_KMEANS_PLUSPLUS;
+            c.params.init = k == 64 ? GPV_KMEANS_INIT_GRID : GPV_KMEANS_INIT_PLUSPLUS;
             expect_all(op, c, src, by_cpu()(src, c));
         }
     std::printf("CUDA: photographs of 1080p and 4K equal to the CPU\n");
@@ -1862,7 +1874,8 @@ void check_on_gpu(Operator &op) {
             GuardedImage src = painted(GPV_FORMAT_RGB8, width, height,
                                        contents[static_cast<std::size_t>(content)](9));
             Case c = with_clusters(k, 10);
-            c.params.space = k == 100 ? GPV_KMEANS_LAB : GPV_KMEANS_RGB;
+            c.params.color_space =
+                k == 100 ? GPV_KMEANS_COLOR_SPACE_LAB : GPV_KMEANS_COLOR_SPACE_RGB;
             expect_all(op, c, src, by_cpu()(src, c));
         }
     std::printf("CUDA: many pixels of few cells, of noise and of gradients equal to the CPU\n");
@@ -1947,7 +1960,7 @@ Paint colors_of_photo(int count) {
 }
 
 /// An image to be timed on.
-struct Scene {
+struct NamedImage {
     std::string name;
     GuardedImage image;
     std::string text() const {
@@ -1959,12 +1972,12 @@ struct Scene {
     }
 };
 
-Scene photo_scene(int width, int height, gpv_format format = GPV_FORMAT_RGB8) {
+NamedImage named_photo(int width, int height, gpv_format format = GPV_FORMAT_RGB8) {
     return {format == GPV_FORMAT_NV12 ? "NV12 photo" : "photo", photo(format, width, height)};
 }
 
 /// A picture that is enlarged, with the noise that a camera would have.
-Scene enlarged_scene(const Picture &picture, int width, int height) {
+NamedImage named_enlarged(const Picture &picture, int width, int height) {
     const gpv_image &from = *picture.image->view();
     const auto place = [](int at, int size, int of_picture) { // in 256ths of a pixel of it
         return static_cast<int>(std::int64_t{at} * 256 * of_picture / size);
@@ -1989,12 +2002,12 @@ Scene enlarged_scene(const Picture &picture, int width, int height) {
 }
 
 /// Images of 1080p that differ in how many colours they have.
-std::vector<Scene> scenes_by_colors() {
-    std::vector<Scene> result;
+std::vector<NamedImage> images_by_colors() {
+    std::vector<NamedImage> result;
     for (const int count : {1000, 10000, 100000})
         result.push_back({std::to_string(count / 1000) + "k colours",
                           painted(GPV_FORMAT_RGB8, 1920, 1080, colors_of_photo(count))});
-    result.push_back(photo_scene(1920, 1080));
+    result.push_back(named_photo(1920, 1080));
     result.push_back({"noise", painted(GPV_FORMAT_RGB8, 1920, 1080, contents[0](1))});
     return result;
 }
@@ -2012,17 +2025,17 @@ struct Work {
 
 /// 20 iterations from centroids that are given, so that all do the same work: colours of the image
 /// that a short run has spread.
-Work iterations(const Scene &scene, int clusters, bool colors) {
+Work iterations(const NamedImage &named, int clusters, bool colors) {
     Operator op;
     GuardedImage small =
-        painted(GPV_FORMAT_RGB8, 160, 90, [&, pixels = colors_of(scene.image)](int x, int y) {
-            const gpv_image &view = *scene.image.view();
+        painted(GPV_FORMAT_RGB8, 160, 90, [&, pixels = colors_of(named.image)](int x, int y) {
+            const gpv_image &view = *named.image.view();
             return bytes_of(pixels[std::size_t(y) * view.height / 90 * view.width +
                                    std::size_t(x) * view.width / 160]);
         });
     Work work{colors ? "labels and colours" : "labels", with_clusters(clusters, 0), true, colors};
     work.wanted.given = Run(op, work.wanted, small).centroids();
-    work.wanted.params.start = GPV_KMEANS_GIVEN;
+    work.wanted.params.init = GPV_KMEANS_INIT_GIVEN;
     work.wanted.params.max_iterations = 20;
     return work;
 }
@@ -2038,19 +2051,19 @@ Work chosen() {
 
 Work in_lab(Work work) {
     work.name += " in Lab";
-    work.wanted.params.space = GPV_KMEANS_LAB;
+    work.wanted.params.color_space = GPV_KMEANS_COLOR_SPACE_LAB;
     return work;
 }
 
 /// A frame like the one before.
-Work warm(const Scene &scene, int clusters) {
+Work warm(const NamedImage &named, int clusters) {
     Operator op;
-    GuardedImage src(scene.image.view()->format, scene.image.view()->width,
-                     scene.image.view()->height);
-    src.copy_pixels_from(scene.image);
+    GuardedImage src(named.image.view()->format, named.image.view()->width,
+                     named.image.view()->height);
+    src.copy_pixels_from(named.image);
     Work work{"warm start", with_clusters(clusters, 200, 0.02f), true, true};
     work.wanted.given = Run(op, work.wanted, src).centroids();
-    work.wanted.params.start = GPV_KMEANS_GIVEN;
+    work.wanted.params.init = GPV_KMEANS_INIT_GIVEN;
     work.wanted.params.tolerance = 0.5f;
     work.wanted.params.warm_start = 1;
     return work;
@@ -2063,10 +2076,10 @@ Work warm(const Scene &scene, int clusters) {
 const std::vector<int> clusters_of_paper = {4, 8, 16, 32, 64, 128, 255};
 
 /// Manhattan distance, until labels repeat, which they need not do.
-Work to_the_end(const Scene &scene, int clusters) {
-    Work work = iterations(scene, clusters, false);
+Work to_the_end(const NamedImage &named, int clusters) {
+    Work work = iterations(named, clusters, false);
     work.name = "paper's table:";
-    work.wanted.params.metric = GPV_KMEANS_L1;
+    work.wanted.params.metric = GPV_KMEANS_METRIC_L1;
     work.wanted.params.tolerance = 0;
     work.wanted.params.max_iterations = 1000;
     return work;
@@ -2185,13 +2198,13 @@ struct Ours {
     GuardedImage labels;
 };
 
-void report_plain_loops(Report &report, const Ours &ours, const Scene &scene, const Work &work,
+void report_plain_loops(Report &report, const Ours &ours, const NamedImage &named, const Work &work,
                         int threads) {
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     std::vector<double> us[2];
     double spent = 0;
     for (int i = 0; i < 3 && spent < 1e6; i++) {
-        PlainLoops loops(scene.image, work.wanted, threads);
+        PlainLoops loops(named.image, work.wanted, threads);
         loops.run(work.wanted.params.max_iterations);
         expect(loops.iterations() == ours.iterations &&
                    std::equal(loops.labels().begin(), loops.labels().end(), ours.labels.row(0, 0)),
@@ -2216,24 +2229,24 @@ class Benchmark {
     explicit Benchmark(Report &report) : report_(report) {}
 
     /// theirs: as many iterations of OpenCV, from the same labels.
-    void compare(Scene &scene, const Work &work, int threads, bool theirs = false) {
-        GuardedImage labels = scene.labels();
-        Report::Row row = time(scene, work, threads, labels);
+    void compare(NamedImage &named, const Work &work, int threads, bool theirs = false) {
+        GuardedImage labels = named.labels();
+        Report::Row row = time(named, work, threads, labels);
         if (theirs)
-            time_opencv(scene, work, threads, row);
+            time_opencv(named, work, threads, row);
         report_.add(row);
     }
-    void compare_with_plain_loops(Scene &scene, const Work &work, int threads) {
-        Ours ours{{}, 0, scene.labels()};
-        ours.row = time(scene, work, threads, ours.labels);
+    void compare_with_plain_loops(NamedImage &named, const Work &work, int threads) {
+        Ours ours{{}, 0, named.labels()};
+        ours.row = time(named, work, threads, ours.labels);
         ours.iterations = found_.iterations;
-        report_plain_loops(report_, ours, scene, work, threads);
+        report_plain_loops(report_, ours, named, work, threads);
     }
 
   private:
     /// The row of ours.
-    Report::Row time(Scene &scene, const Work &work, int threads, GuardedImage &labels) {
-        GuardedImage &src = scene.image;
+    Report::Row time(NamedImage &named, const Work &work, int threads, GuardedImage &labels) {
+        GuardedImage &src = named.image;
         const gpv_image &view = *src.view();
         GuardedImage dst(view.format, view.width, view.height);
         const Outputs outputs = {work.labels ? &labels : nullptr, work.colors ? &dst : nullptr};
@@ -2244,23 +2257,23 @@ class Benchmark {
         const auto times = time_in_turn({[&] { op_.again(src, outputs); },
                                          [&] { std::memcpy(to.data(), from.data(), from.size()); }},
                                         7, 0.3);
-        return {work.text(), scene.text(), threads, times[0], "", {}, times[1].median};
+        return {work.text(), named.text(), threads, times[0], "", {}, times[1].median};
     }
 #ifdef HAVE_OPENCV
-    void time_opencv(Scene &scene, const Work &work, int threads, Report::Row &row) {
+    void time_opencv(NamedImage &named, const Work &work, int threads, Report::Row &row) {
         tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
         cv::setNumThreads(threads);
         Case first = work.wanted;
         first.params.max_iterations = 0;
-        const Run start(op_, first, scene.image);
-        OpenCv opencv(scene.image, first.params.clusters, work.wanted.params.max_iterations);
+        const Run start(op_, first, named.image);
+        OpenCv opencv(named.image, first.params.clusters, work.wanted.params.max_iterations);
         double theirs = 0;
         row.other = time_in_turn({[&] { theirs = opencv.run(start.all.labels); }}, 3, 0)[0];
         row.peer = "OpenCV " CV_VERSION;
         std::printf("inertia of ours by OpenCV's: %.6f\n", found_.inertia / theirs);
     }
 #else
-    void time_opencv(Scene &, const Work &, int, Report::Row &) {}
+    void time_opencv(NamedImage &, const Work &, int, Report::Row &) {}
 #endif
 
     Operator op_;
@@ -2270,7 +2283,7 @@ class Benchmark {
 
 void benchmark_cpu(Report &report) {
     Benchmark bench(report);
-    Scene hd = photo_scene(1920, 1080), small = photo_scene(640, 360);
+    NamedImage hd = named_photo(1920, 1080), small = named_photo(640, 360);
     const int all = tbb::info::default_concurrency();
     for (const int threads : {1, all}) {
         for (const int k : {8, 64, 255})
@@ -2284,17 +2297,17 @@ void benchmark_cpu(Report &report) {
         bench.compare(hd, start(k), all);
     bench.compare(hd, in_lab(iterations(hd, 64, false)), all);
     bench.compare(hd, chosen(), all);
-    Scene video = photo_scene(1920, 1080, GPV_FORMAT_NV12);
+    NamedImage video = named_photo(1920, 1080, GPV_FORMAT_NV12);
     for (const int k : {8, 64})
         bench.compare(video, warm(video, k), all);
-    for (Scene &scene : scenes_by_colors())
-        bench.compare(scene, iterations(scene, 64, false), all);
+    for (NamedImage &named : images_by_colors())
+        bench.compare(named, iterations(named, 64, false), all);
     for (const Picture &picture : pictures(".ppm")) {
-        Scene scene = enlarged_scene(picture, 1920, 1080);
+        NamedImage named = named_enlarged(picture, 1920, 1080);
         for (const int k : {8, 64, 255})
-            bench.compare(scene, iterations(scene, k, false), all);
+            bench.compare(named, iterations(named, k, false), all);
     }
-    Scene paper = photo_scene(640, 480);
+    NamedImage paper = named_photo(640, 480);
     for (const int threads : {1, all})
         for (const int k : clusters_of_paper)
             bench.compare_with_plain_loops(paper, to_the_end(paper, k), threads);
@@ -2305,8 +2318,8 @@ void benchmark_cpu(Report &report) {
 #ifdef HAVE_CUDA
 
 /// Few of them, as the next frame of a video needs.
-Work few_iterations(const Scene &scene, int clusters, int count) {
-    Work work = iterations(scene, clusters, true);
+Work few_iterations(const NamedImage &named, int clusters, int count) {
+    Work work = iterations(named, clusters, true);
     work.name += ", iterations=" + std::to_string(count);
     work.wanted.params.max_iterations = count;
     return work;
@@ -2316,25 +2329,25 @@ class GpuBenchmark {
   public:
     explicit GpuBenchmark(Report &report) : report_(report) {}
 
-    void compare(const Scene &scene, const std::vector<Work> &works) {
-        const Images images(scene);
+    void compare(const NamedImage &named, const std::vector<Work> &works) {
+        const Images images(named);
         for (const Work &work : works)
-            report_.add(time(scene, images, work));
+            report_.add(time(named, images, work));
     }
-    void compare_with_plain_loops(const Scene &scene, const std::vector<Work> &works) {
-        const Images images(scene);
+    void compare_with_plain_loops(const NamedImage &named, const std::vector<Work> &works) {
+        const Images images(named);
         for (const Work &work : works) {
-            const Report::Row row = time(scene, images, work);
-            Ours ours{row, found_.iterations, scene.labels()};
+            const Report::Row row = time(named, images, work);
+            Ours ours{row, found_.iterations, named.labels()};
             images.labels[0]->download(ours.labels);
             for (const int threads : {1, tbb::info::default_concurrency()})
-                report_plain_loops(report_, ours, scene, work, threads);
+                report_plain_loops(report_, ours, named, work, threads);
         }
     }
 
     /// From host memory to host memory, one frame after the other.
-    void compare_from_host(Scene &scene, const Work &work) {
-        GuardedImage &src = scene.image;
+    void compare_from_host(NamedImage &named, const Work &work) {
+        GuardedImage &src = named.image;
         All of_gpu(src, work.wanted.params), of_cpu(src, work.wanted.params);
         const Outputs to = {&of_gpu.labels, &of_gpu.dst}, same = {&of_cpu.labels, &of_cpu.dst};
         Operator gpu(GPV_BACKEND_CUDA, Place::host), cpu;
@@ -2343,18 +2356,18 @@ class GpuBenchmark {
         const auto times = time_in_turn({[&] { gpu.again(src, to); }, [&] { cpu.again(src, same); },
                                          [&] { of_gpu.dst.copy_planes_from(src); }},
                                         5);
-        report_.add({"host to host, " + work.text(), scene.text(), 0, times[0], "our CPU backend",
+        report_.add({"host to host, " + work.text(), named.text(), 0, times[0], "our CPU backend",
                      times[1], times[2].median});
     }
 
   private:
     /// As many of each as keep them out of the cache.
     struct Images {
-        explicit Images(const Scene &scene)
-            : colors(scene.image, {scene.image.view()->format, scene.image.view()->width,
-                                   scene.image.view()->height}),
+        explicit Images(const NamedImage &named)
+            : colors(named.image, {named.image.view()->format, named.image.view()->width,
+                                   named.image.view()->height}),
               copy(colors.copied()) {
-            const GuardedImage numbers = scene.labels();
+            const GuardedImage numbers = named.labels();
             for (int i = 0; i < cold_count(numbers.bytes().size()); i++)
                 labels.emplace_back(std::make_unique<DeviceImage>())->upload(numbers);
         }
@@ -2364,7 +2377,7 @@ class GpuBenchmark {
     };
 
     /// The row of ours.
-    Report::Row time(const Scene &scene, const Images &images, const Work &work) {
+    Report::Row time(const NamedImage &named, const Images &images, const Work &work) {
         const auto run = [&](cudaStream_t stream, int i) {
             const auto &number = images.labels[static_cast<std::size_t>(i) % images.labels.size()];
             return gpv_kmeans_run(op_, stream, images.colors.src(i).view(),
@@ -2379,7 +2392,7 @@ class GpuBenchmark {
         const auto times = time_on_device(
             {run, [&](cudaStream_t stream, int i) { return images.copy.enqueue(stream, i); }},
             images.colors.repeats());
-        return {work.text(), scene.text(), 0, times[0], "", {}, times[1].median};
+        return {work.text(), named.text(), 0, times[0], "", {}, times[1].median};
     }
 
     Report &report_;
@@ -2390,15 +2403,15 @@ class GpuBenchmark {
 
 void benchmark_gpu(Report &report) {
     GpuBenchmark bench(report);
-    const auto of = [](const Scene &scene, const std::vector<int> &clusters) {
+    const auto of = [](const NamedImage &named, const std::vector<int> &clusters) {
         std::vector<Work> works;
         for (const int k : clusters)
-            works.push_back(iterations(scene, k, true));
+            works.push_back(iterations(named, k, true));
         return works;
     };
-    Scene floor = photo_scene(64, 32);
+    NamedImage floor = named_photo(64, 32);
     bench.compare(floor, of(floor, {8}));
-    Scene hd = photo_scene(1920, 1080);
+    NamedImage hd = named_photo(1920, 1080);
     std::vector<Work> works = of(hd, {2, 4, 8, 16, 64, 128, 255});
     for (const int k : {8, 64, 255})
         works.push_back(start(k));
@@ -2410,23 +2423,23 @@ void benchmark_gpu(Report &report) {
     bench.compare(hd, works);
     // What the time depends on: pixels, clusters, colours.
     for (const auto &[width, height] : Sizes{{640, 480}, {1280, 720}, {3840, 2160}, {7680, 4320}}) {
-        const Scene scene = photo_scene(width, height);
-        bench.compare(scene, of(scene, {2, 8, 64, 255}));
+        const NamedImage named = named_photo(width, height);
+        bench.compare(named, of(named, {2, 8, 64, 255}));
     }
-    for (const Scene &scene : scenes_by_colors())
-        if (scene.name != hd.name)
-            bench.compare(scene, of(scene, {2, 8, 64, 255}));
+    for (const NamedImage &named : images_by_colors())
+        if (named.name != hd.name)
+            bench.compare(named, of(named, {2, 8, 64, 255}));
     for (const Picture &picture : pictures(".ppm"))
         for (const auto &[width, height] : Sizes{{1920, 1080}, {3840, 2160}}) {
-            const Scene scene = enlarged_scene(picture, width, height);
-            bench.compare(scene, of(scene, {8, 64, 255}));
+            const NamedImage named = named_enlarged(picture, width, height);
+            bench.compare(named, of(named, {8, 64, 255}));
         }
     for (const auto &[width, height] : Sizes{{1920, 1080}, {3840, 2160}}) {
-        const Scene scene = photo_scene(width, height, GPV_FORMAT_NV12);
-        bench.compare(scene, {warm(scene, 8), warm(scene, 64)});
+        const NamedImage named = named_photo(width, height, GPV_FORMAT_NV12);
+        bench.compare(named, {warm(named, 8), warm(named, 64)});
     }
     bench.compare_from_host(hd, iterations(hd, 8, true));
-    const Scene paper = photo_scene(640, 480);
+    const NamedImage paper = named_photo(640, 480);
     works.clear();
     for (const int k : clusters_of_paper)
         works.push_back(to_the_end(paper, k));

@@ -33,7 +33,7 @@ gpv_match_params with(float ratio, bool mutual) {
 
 // ---- descriptors --------------------------------------------------------------------
 
-constexpr int length = GPV_SIFT_LENGTH;
+constexpr int length = GPV_SIFT_DESCRIPTOR_LENGTH;
 
 struct Set {
     std::vector<std::uint8_t> bytes;

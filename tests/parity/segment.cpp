@@ -25,15 +25,16 @@ gpv_segment_params default_params() {
     return p;
 }
 
-gpv_segment_params with_model(gpv_segment_model model, int connectivity = 4, int rounds = 1) {
+gpv_segment_params with_model(gpv_segment_model model, int connectivity = 4, int iterations = 1) {
     gpv_segment_params p = default_params();
     p.model = model;
     p.connectivity = connectivity;
-    p.rounds = rounds;
+    p.iterations = iterations;
     return p;
 }
 
-constexpr gpv_segment_model models[] = {GPV_SEGMENT_GMM, GPV_SEGMENT_HISTOGRAM, GPV_SEGMENT_MEANS};
+constexpr gpv_segment_model models[] = {GPV_SEGMENT_MODEL_GMM, GPV_SEGMENT_MODEL_HISTOGRAM,
+                                        GPV_SEGMENT_MODEL_MEANS};
 constexpr const char *model_names[] = {"gmm", "histogram", "means"};
 
 // ---- scenes -------------------------------------------------------------------------
@@ -237,8 +238,8 @@ std::string describe(const Operator &op, const gpv_segment_params &p, const Segm
     const gpv_image &view = *in.src->view();
     char text[256];
     std::snprintf(text, sizeof text, "%s, fit %u, %d neighbours, %d rounds, lambda %g, sigma %g",
-                  model_names[p.model], p.fit, p.connectivity, p.rounds, double(p.lambda),
-                  double(p.sigma));
+                  model_names[p.model], p.warm_start, p.connectivity, p.iterations,
+                  double(p.lambda), double(p.sigma));
     std::string result = op.context().device() + (": " + size_name(view.width, view.height)) +
                          " format " + std::to_string(view.format) + ", " + place_of(view) + ": " +
                          text;
@@ -251,7 +252,7 @@ std::string describe(const Operator &op, const gpv_segment_params &p, const Segm
         result += ", mask in format " + std::to_string(o.mask->view()->format) + ", " +
                   place_of(*o.mask->view());
     if (o.dst)
-        result += (p.paint == GPV_SEGMENT_CUTOUT ? ", cutout " : ", overlay ") +
+        result += (p.output == GPV_SEGMENT_OUTPUT_CUTOUT ? ", cutout " : ", overlay ") +
                   (o.dst == in.src ? "in place" : place_of(*o.dst->view()));
     return result;
 }
@@ -269,7 +270,7 @@ class Expected {
         }
         if (o.dst) {
             dst_ = std::make_unique<GuardedImage>(o.dst->view()->format, view.width, view.height);
-            if (p.paint == GPV_SEGMENT_CUTOUT)
+            if (p.output == GPV_SEGMENT_OUTPUT_CUTOUT)
                 paint_cutout(found, *dst_);
             else
                 paint_overlay(*in.src, found.cut.mask, *dst_);
@@ -332,7 +333,8 @@ struct All {
 
     All(const SegmentInput &in, const gpv_segment_params &p)
         : mask(GPV_FORMAT_GRAY8, in.src->view()->width, in.src->view()->height),
-          dst(p.paint == GPV_SEGMENT_CUTOUT ? gpv_format{GPV_FORMAT_RGBA8} : in.src->view()->format,
+          dst(p.output == GPV_SEGMENT_OUTPUT_CUTOUT ? gpv_format{GPV_FORMAT_RGBA8}
+                                                    : in.src->view()->format,
               in.src->view()->width, in.src->view()->height) {}
     Outputs outputs() { return {&mask, &dst, &result}; }
     std::vector<std::uint8_t> found() const {
@@ -382,13 +384,13 @@ int random_side(int largest) {
 gpv_segment_params random_params() {
     gpv_segment_params p = default_params();
     p.model = static_cast<gpv_segment_model>(random_int(0, 2));
-    p.fit = static_cast<gpv_segment_fit>(random_int(0, 2));
+    p.warm_start = static_cast<gpv_segment_warm_start>(random_int(0, 2));
     p.connectivity = random_int(0, 1) ? 8 : 4;
-    p.rounds = random_int(1, random_int(0, 1) ? 1 : 4);
+    p.iterations = random_int(1, random_int(0, 1) ? 1 : 4);
     p.lambda = random_of<float>(
         {0.02f, 0.02f, 0.02f, 0.2f, 0.2f, 1, 3, 0, 1e-7f, 0.0004f, 0.002f, 40, 1000, 1e6f});
     p.sigma = random_of<float>({0, 0, 0, 0, 1, 5, 20, 0.01f, 300, 1e6f});
-    p.paint = static_cast<gpv_segment_paint>(random_int(0, 1));
+    p.output = static_cast<gpv_segment_output>(random_int(0, 1));
     p.certificate = static_cast<std::uint32_t>(random_int(0, 1));
     return p;
 }
@@ -471,7 +473,7 @@ void compare_outputs(Operator &op, const gpv_segment_params &p, const SegmentInp
     GuardedImage mask = random_image(random_of<gpv_format>({GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8,
                                                             GPV_FORMAT_NV12, GPV_FORMAT_I420}),
                                      view.width, view.height);
-    const bool cutout = p.paint == GPV_SEGMENT_CUTOUT;
+    const bool cutout = p.output == GPV_SEGMENT_OUTPUT_CUTOUT;
     const gpv_format format =
         cutout ? random_of<gpv_format>({GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8}) : view.format;
     GuardedImage dst = random_image(format, view.width, view.height);
@@ -562,9 +564,9 @@ using FreshReference =
 
 /// Of cases whose hints are all_hints by turns: of 36, each has another pair of hints, and of model
 /// and number of neighbours.
-gpv_segment_params by_turns(int count, int rounds = 1) {
+gpv_segment_params by_turns(int count, int iterations = 1) {
     return with_model(models[(count + count / 6) % 3], (count / 3 + count / 18) % 2 ? 8 : 4,
-                      rounds);
+                      iterations);
 }
 
 void check_contents(Operator &op, const Sizes &sizes, const FreshReference &reference) {
@@ -672,11 +674,12 @@ void check_video(Operator &op) {
     };
     bool kept = false;
     for (const gpv_segment_model model : models)
-        for (const gpv_segment_fit fit :
-             {GPV_SEGMENT_FIT_ALWAYS, GPV_SEGMENT_FIT_ADAPT, GPV_SEGMENT_FIT_ONCE})
-            for (const int rounds : {1, 3}) {
-                gpv_segment_params p = with_model(model, 8, rounds);
-                p.fit = fit;
+        for (const gpv_segment_warm_start fit :
+             {GPV_SEGMENT_WARM_START_NONE, GPV_SEGMENT_WARM_START_ADAPT,
+              GPV_SEGMENT_WARM_START_REUSE})
+            for (const int iterations : {1, 3}) {
+                gpv_segment_params p = with_model(model, 8, iterations);
+                p.warm_start = fit;
                 op.forget();
                 definition.forget();
                 frame(0, p, Hints::both);
@@ -686,10 +689,10 @@ void check_video(Operator &op) {
                 p.lambda = 0.1f; // nothing is forgotten
                 p.connectivity = 4;
                 frame(5, p, Hints::none);
-                p.fit = (fit + 1) % 3;
+                p.warm_start = (fit + 1) % 3;
                 frame(6, p, Hints::none);
                 frame(7, p, Hints::none);
-                p.fit = fit;
+                p.warm_start = fit;
                 gpv_segment_params other = p;
                 other.model = (model + 1) % 3;
                 frame(8, other, Hints::both);
@@ -711,7 +714,7 @@ void check_forgotten(Operator &op) {
     for (const gpv_segment_model model : models)
         for (const int begin : {0, 1, 2}) {
             gpv_segment_params p = with_model(model);
-            p.fit = GPV_SEGMENT_FIT_ADAPT;
+            p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
             SegmentDefinition definition;
             op.forget();
             const auto frame = [&](GuardedImage src, const GuardedImage *seeds) {
@@ -804,17 +807,19 @@ void check_laws(Operator &op) {
             }
 
             // What a run has learned from its cut begins the next, as one round the next.
-            p.rounds = 3;
-            const Run rounds(op, p, hinted.in);
-            p.rounds = 1;
-            p.fit = GPV_SEGMENT_FIT_ADAPT;
+            p.iterations = 3;
+            const Run iterations(op, p, hinted.in);
+            p.iterations = 1;
+            p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
             op.forget();
             All scratch(hinted.in, p);
             for (int i = 0; i < 2; i++)
                 op.run(p, hinted.in, {&scratch.mask, nullptr, nullptr});
             const Run third(op, p, hinted.in);
-            expect_equal(third.all.mask, rounds.all.mask, "three runs are three rounds, " + what);
-            expect(third.result.flow == rounds.result.flow, "three runs are three rounds, " + what);
+            expect_equal(third.all.mask, iterations.all.mask,
+                         "three runs are three rounds, " + what);
+            expect(third.result.flow == iterations.result.flow,
+                   "three runs are three rounds, " + what);
         }
     std::printf("laws: turned pictures, changed sides, runs for rounds, %d scenes\n", count);
 }
@@ -823,7 +828,7 @@ void check_laws(Operator &op) {
 void check_min_sigma(Operator &op) {
     for (const float sigma : {1e-12f, 1e-19f, 1e-21f, 1e-30f, 1e-45f})
         for (const int connectivity : {4, 8}) {
-            gpv_segment_params p = with_model(GPV_SEGMENT_GMM, connectivity);
+            gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, connectivity);
             p.sigma = sigma;
             p.lambda = 0;
             GuardedImage src = painted(GPV_FORMAT_RGB8, 31, 23, contents[2](5));
@@ -838,7 +843,7 @@ void check_min_sigma(Operator &op) {
 
 void check_repeats(Operator &op, int width, int height) {
     const MadeScene scene = {4, width, height};
-    for (const gpv_segment_model model : {GPV_SEGMENT_GMM, GPV_SEGMENT_HISTOGRAM}) {
+    for (const gpv_segment_model model : {GPV_SEGMENT_MODEL_GMM, GPV_SEGMENT_MODEL_HISTOGRAM}) {
         const Hinted hinted(picture_of(scene, GPV_FORMAT_NV12), scene, Hints::both);
         const gpv_segment_params p = with_model(model, 8, 2);
         const SegmentFound want = find(hinted.in, p);
@@ -853,13 +858,13 @@ void check_time_limit(Operator &op, int width, int height) {
     int stopped = 0;
     const MadeScene scene = {8, width, height};
     const Hinted hinted(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
-    gpv_segment_params p = with_model(GPV_SEGMENT_GMM, 8);
+    gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, 8);
     p.lambda = 0.002f;
     p.certificate = 1;
     SegmentDefinition definition;
     const SegmentFound want = definition.run(hinted.in, p);
     for (const int limit : {1, 1000, 2000000000}) {
-        p.time_limit = limit;
+        p.max_time_us = limit;
         const Run run(op, p, hinted.in);
         const std::string what = "at most " + std::to_string(limit) + " us";
         const std::vector<std::uint8_t> mask = run.all.found();
@@ -943,18 +948,18 @@ void check_scenes(Operator &op, const Sizes &sizes) {
     for (const auto &[width, height] : sizes)
         for (const gpv_segment_model model : models)
             for (const int connectivity : {4, 8})
-                for (const int rounds : {1, 3}) {
+                for (const int iterations : {1, 3}) {
                     const gpv_format format = sources[static_cast<std::size_t>(1 + count % 8)];
                     const MadeScene scene = {static_cast<std::uint64_t>(count++), width, height};
                     const Hinted hinted(picture_of(scene, format), scene, Hints::both);
-                    const gpv_segment_params p = with_model(model, connectivity, rounds);
+                    const gpv_segment_params p = with_model(model, connectivity, iterations);
                     SegmentDefinition definition;
                     const SegmentFound want = definition.run(hinted.in, p);
                     expect_all(op, p, hinted.in, want);
                     const double overlap = overlap_of(want.cut.mask, truth_of(scene));
                     const std::string what = size_name(width, height) + ", " + model_names[model] +
                                              ", " + std::to_string(connectivity) + " neighbours, " +
-                                             std::to_string(rounds) + " rounds";
+                                             std::to_string(iterations) + " rounds";
                     if (overlap < 0.95)
                         fatal("a scene's object is found to " + std::to_string(overlap) +
                               " alone, " + what);
@@ -977,7 +982,7 @@ void check_threads(int width, int height) {
         const Hinted hinted(picture_of(scene, formats[i % 3]), scene,
                             all_hints[static_cast<std::size_t>(i) % std::size(all_hints)]);
         gpv_segment_params p = with_model(models[i / 3], i % 2 ? 8 : 4, 2);
-        p.paint = i % 2 ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+        p.output = i % 2 ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
         p.certificate = 1;
         const SegmentFound want = find(hinted.in, p);
         for (const int threads : {1, 2, 3, 16})
@@ -995,14 +1000,14 @@ void check_threads(int width, int height) {
                            describe(op, p, hinted.in, outputs));
             });
     }
-    const int rounds = short_run() ? 4 : 30;
-    for (int i = 0; i < rounds; i++)
+    const int iterations = short_run() ? 4 : 30;
+    for (int i = 0; i < iterations; i++)
         with_threads(random_of<int>({2, 3, 16}), [] {
             Operator op;
             compare_random(op, 10, 65, definition_of_runs());
         });
     std::printf("threads: %d images equal on 1, 2, 3 and 16, and %d of any kind\n", count,
-                10 * rounds);
+                10 * iterations);
 }
 
 /// The longest sides.
@@ -1014,7 +1019,7 @@ void check_long_sides(Operator &op) {
             return Rgb{at == 0 ? 255 : at == 100 ? 0 : 128, 0, 0};
         });
         const SegmentInput in = {&src, &seeds};
-        const gpv_segment_params p = with_model(GPV_SEGMENT_GMM, 8, 2);
+        const gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, 8, 2);
         expect_all(op, p, in, find(in, p));
     }
     std::printf("longest sides: equal\n");
@@ -1092,11 +1097,11 @@ void check_large_copies(gpv_backend backend, const FreshReference &reference) {
     const auto check = [&](gpv_segment_model model, int connectivity, const Copies &copies) {
         check_copies(backend, model, connectivity, copies, reference);
     };
-    check(GPV_SEGMENT_GMM, 8, {9, 17, 455, 241});
-    check(GPV_SEGMENT_MEANS, 4, {17, 9, 241, 455});
-    check(GPV_SEGMENT_HISTOGRAM, 8, {4, 4, 1024, 1024});
-    check(GPV_SEGMENT_MEANS, 8, {8, 8, 1024, 1024});
-    check(GPV_SEGMENT_GMM, 4, {16, 16, 1024, 1024});
+    check(GPV_SEGMENT_MODEL_GMM, 8, {9, 17, 455, 241});
+    check(GPV_SEGMENT_MODEL_MEANS, 4, {17, 9, 241, 455});
+    check(GPV_SEGMENT_MODEL_HISTOGRAM, 8, {4, 4, 1024, 1024});
+    check(GPV_SEGMENT_MODEL_MEANS, 8, {8, 8, 1024, 1024});
+    check(GPV_SEGMENT_MODEL_GMM, 4, {16, 16, 1024, 1024});
 }
 
 // ---- CUDA ---------------------------------------------------------------------------
@@ -1145,7 +1150,7 @@ void check_branches(Operator &op, const Extent &extent) {
                 extent.scene(count), hints);
             gpv_segment_params p = with_model(model, count / 2 % 2 ? 8 : 4, 1 + count % 3 / 2);
             p.certificate = 1;
-            p.paint = count % 4 == 0 ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+            p.output = count % 4 == 0 ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
             expect_all(op, p, hinted.in, find(hinted.in, p));
             count += !extent.brief;
         }
@@ -1156,7 +1161,7 @@ void check_branches(Operator &op, const Extent &extent) {
 void check_adapt(Operator &op, const Extent &extent) {
     for (const gpv_segment_model model : models) {
         gpv_segment_params p = with_model(model);
-        p.fit = GPV_SEGMENT_FIT_ADAPT;
+        p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
         const Reference definition = definition_of_runs();
         op.forget();
         for (int at = 0; at < (extent.brief ? 2 : 5); at++) {
@@ -1173,12 +1178,12 @@ void check_prepared(Place place, const Extent &extent) {
     int count = 0;
     for (const gpv_segment_model model : models)
         for (const bool both : {false, true}) {
-            if (extent.brief && both != (model == GPV_SEGMENT_GMM))
+            if (extent.brief && both != (model == GPV_SEGMENT_MODEL_GMM))
                 continue;
             const Hinted hinted(picture_of(extent.scene(1), GPV_FORMAT_I420), extent.scene(1),
                                 both ? Hints::both : Hints::none);
             gpv_segment_params p = with_model(model, both ? 8 : 4, both ? 2 : 1);
-            p.paint = both ? GPV_SEGMENT_CUTOUT : GPV_SEGMENT_OVERLAY;
+            p.output = both ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
             p.certificate = both;
             All all(hinted.in, p);
             Outputs outputs = all.outputs();
@@ -1306,7 +1311,7 @@ class StreamChecks {
     /// then each launch goes on from the one before.
     void check_captured_video(gpv_segment_model model) {
         gpv_segment_params p = with_model(model);
-        p.fit = GPV_SEGMENT_FIT_ADAPT;
+        p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
         const Op op(context_);
         set(op, p);
         SegmentDefinition definition;
@@ -1342,8 +1347,8 @@ class StreamChecks {
     /// One run after the other on two streams, before anybody waits; each begins with what the one
     /// before has learned.
     void check_two_streams() {
-        gpv_segment_params p = with_model(GPV_SEGMENT_GMM);
-        p.fit = GPV_SEGMENT_FIT_ADAPT;
+        gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM);
+        p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
         for (int round = 0; round < (extent_.brief ? 1 : 20); round++) {
             const Op op(context_);
             set(op, p);
@@ -1380,7 +1385,7 @@ class StreamChecks {
 
     /// Masks of two runs on images in host memory, of which the first has not been waited for.
     void check_host_runs() {
-        const gpv_segment_params p = with_model(GPV_SEGMENT_HISTOGRAM, 8);
+        const gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_HISTOGRAM, 8);
         const Op op(context_);
         set(op, p);
         std::vector<std::unique_ptr<Hinted>> pictures;
@@ -1419,7 +1424,7 @@ class StreamChecks {
 
 /// An operator each on two contexts, at the same time.
 void check_two_contexts(const Extent &extent) {
-    const gpv_segment_params p = with_model(GPV_SEGMENT_GMM, 8, 2);
+    const gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, 8, 2);
     const Hinted hinted[2] = {
         {picture_of(extent.scene(1), GPV_FORMAT_RGB8), extent.scene(1), Hints::both},
         {picture_of(extent.scene(2), GPV_FORMAT_NV12), extent.scene(2), Hints::none}};
@@ -1457,7 +1462,7 @@ void check_on_gpu(Operator &op) {
             }
     std::printf("CUDA: %d large scenes equal to the CPU\n", shortened(count, 7));
     const Hinted photograph(photo(GPV_FORMAT_RGB8, 1920, 1080), {1, 1920, 1080}, Hints::none);
-    const gpv_segment_params p = with_model(GPV_SEGMENT_GMM, 8, 2);
+    const gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, 8, 2);
     const SegmentFound want = find_by_cpu(photograph.in, p);
     const int repeats = shortened(100);
     for (int i = 0; i < repeats; i++)
@@ -1473,7 +1478,7 @@ void check_refused_by_device() {
     const gpv_image src = largest_on_device(GPV_FORMAT_RGB8),
                     mask = largest_on_device(GPV_FORMAT_GRAY8);
     for (const int connectivity : {4, 8}) {
-        const gpv_segment_params p = with_model(GPV_SEGMENT_GMM, connectivity);
+        const gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, connectivity);
         const SegmentFound want = find_by_cpu(small.in, p);
         const NearlyFullDevice full;
         expect_all(op, p, small.in, want);
@@ -1510,8 +1515,8 @@ void check_cuda(bool brief) {
         }
         const int copies = brief ? 2 : 31, side = brief ? 37 : GPV_MAX_SIDE / copies;
         const Copies all = {copies, copies, side, side};
-        check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_GMM, 4, all, find_by_cpu);
-        check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_HISTOGRAM, 8,
+        check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_MODEL_GMM, 4, all, find_by_cpu);
+        check_copies(GPV_BACKEND_CUDA, GPV_SEGMENT_MODEL_HISTOGRAM, 8,
                      !brief && short_run() ? Copies{20, 20, 410, 410} : all, // more than 2^31 bytes
                      find_by_cpu);
         if (!brief && !short_run())
@@ -1531,7 +1536,7 @@ void check_cuda(bool brief) {
     if (kernels_alone())
         return;
     for (const gpv_segment_model model : models) {
-        const bool twice = model == GPV_SEGMENT_GMM;
+        const bool twice = model == GPV_SEGMENT_MODEL_GMM;
         if (!brief || twice)
             StreamChecks(extent).check_captured(model, 4, Hints::none);
         if (!brief || !twice)
@@ -1684,22 +1689,22 @@ int check_quality(const std::string &folder) {
     std::printf(" %10s\n", "mean");
     Operator op;
     bool good = true;
-    for (const int rounds : {1, 5}) {
-        const std::string times = ", rounds " + std::to_string(rounds);
+    for (const int iterations : {1, 5}) {
+        const std::string times = ", rounds " + std::to_string(iterations);
         const std::vector<double> theirs =
             overlaps(tasks, "OpenCV " CV_VERSION " grabCut" + times, [&](Task &task) {
                 GrabCut cut(task.src, task.seeds);
-                cut.run(rounds);
+                cut.run(iterations);
                 return cut.found();
             });
         overlaps(tasks, "the same, probable foreground", [&](Task &task) {
             GrabCut cut(task.src, task.seeds, cv::GC_PR_FGD);
-            cut.run(rounds);
+            cut.run(iterations);
             return cut.found();
         });
         for (const gpv_segment_model model : models)
             for (const int connectivity : {4, 8}) {
-                const gpv_segment_params p = with_model(model, connectivity, rounds);
+                const gpv_segment_params p = with_model(model, connectivity, iterations);
                 const std::vector<double> ours =
                     overlaps(tasks,
                              std::string("ours, ") + model_names[model] + ", " +
@@ -1707,7 +1712,7 @@ int check_quality(const std::string &folder) {
                              [&](Task &task) {
                                  return Run(op, p, {&task.src, &task.seeds}).all.found();
                              });
-                if (model != GPV_SEGMENT_GMM || connectivity != 8 || rounds != 5)
+                if (model != GPV_SEGMENT_MODEL_GMM || connectivity != 8 || iterations != 5)
                     continue;
                 for (std::size_t i = 0; i < ours.size(); i++)
                     good = good && ours[i] >= theirs[i] - (i < tasks.size() ? 0.05 : 0.02);
@@ -1770,7 +1775,7 @@ void each_of_paper(F f) {
         const MadeScene scene = {static_cast<std::uint64_t>(number), width, height};
         f(Work{"scene " + std::to_string(number) + " " + size_name(width, height),
                std::make_unique<Hinted>(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::none),
-               with_model(GPV_SEGMENT_MEANS)});
+               with_model(GPV_SEGMENT_MODEL_MEANS)});
     }
 }
 
@@ -1782,7 +1787,7 @@ void each_to_time(const Sizes &sizes, F f) {
             for (const auto make : {scene_work, photo_work})
                 for (const gpv_segment_model model : models)
                     for (const int connectivity : {4, 8})
-                        if (model == GPV_SEGMENT_GMM
+                        if (model == GPV_SEGMENT_MODEL_GMM
                                 ? make == scene_work || connectivity == 4
                                 : make == scene_work && format == GPV_FORMAT_RGB8 &&
                                       connectivity == 4)
@@ -2054,7 +2059,7 @@ void benchmark_gpu(Report &report) {
                  [&](const Work &work) { compare_on_gpu(report, work); });
     each_of_paper([&](const Work &work) { compare_paper_on_gpu(report, work); });
     for (const gpv_format format : {GPV_FORMAT_RGB8, GPV_FORMAT_NV12})
-        compare_from_host(report, scene_work(1920, 1080, format, GPV_SEGMENT_GMM, 4));
+        compare_from_host(report, scene_work(1920, 1080, format, GPV_SEGMENT_MODEL_GMM, 4));
 }
 
 #endif
@@ -2075,10 +2080,10 @@ void check_times(gpv_backend backend) {
     const CountedContext context(backend);
     const Op op(context);
     for (const gpv_segment_model model : models) {
-        TimedCuts cuts(backend, [&](int time_limit) {
+        TimedCuts cuts(backend, [&](int max_time_us) {
             gpv_segment_params p = with_model(model);
             p.certificate = 1;
-            p.time_limit = time_limit;
+            p.max_time_us = max_time_us;
             require(gpv_segment_set_params(op, &p), context, "gpv_segment_set_params");
         });
         const auto add = [&](const std::string &name, GuardedImage picture) {
@@ -2136,7 +2141,7 @@ void check() {
         check_sizes(op, some_of(narrow_sizes()), find);
         check_sizes(op, some_of(small_squares), find);
     }
-    check_copies(GPV_BACKEND_CPU, GPV_SEGMENT_GMM, 8, {3, 2, 61, 47}, find);
+    check_copies(GPV_BACKEND_CPU, GPV_SEGMENT_MODEL_GMM, 8, {3, 2, 61, 47}, find);
     if (full_run()) {
         check_sizes(op, squares, find);
         check_large_copies(GPV_BACKEND_CPU, find);

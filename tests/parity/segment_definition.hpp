@@ -201,8 +201,8 @@ inline void fit_parts(SideModel &model, const Cells &cells, const std::vector<st
 }
 
 /// Cells go to the component that explains them best, so many times.
-inline void refine(SideModel &model, const Cells &cells, int rounds) {
-    for (int i = 0; i < rounds; i++) {
+inline void refine(SideModel &model, const Cells &cells, int iterations) {
+    for (int i = 0; i < iterations; i++) {
         std::vector<std::size_t> part;
         for (const Cell &cell : cells)
             part.push_back(model.nearest(cell));
@@ -213,15 +213,15 @@ inline void refine(SideModel &model, const Cells &cells, int rounds) {
 /// A side that has nothing yet begins with halves; where there is one, both are refined 4 times.
 inline void fit_mixtures(std::array<SideModel, 2> &models, const std::array<Cells, 2> &cells,
                          bool from_last) {
-    int rounds = 1;
+    int iterations = 1;
     for (std::size_t side = 0; side < 2; side++)
         if (!cells[side].empty() && !(from_last && models[side].present)) {
             fit_parts(models[side], cells[side], split(cells[side]));
-            rounds = 4;
+            iterations = 4;
         }
     for (std::size_t side = 0; side < 2; side++)
         if (!cells[side].empty())
-            refine(models[side], cells[side], rounds);
+            refine(models[side], cells[side], iterations);
 }
 
 inline void fit_table(SideModel &model, const Cells &cells) {
@@ -280,7 +280,7 @@ inline std::array<Cells, 2> divided(const Cells &cells) {
     std::vector<int> cluster;
     for (const Cell &cell : cells)
         cluster.push_back(all.is_below(cell, axis));
-    for (int round = 0; round < 16; round++) {
+    for (int iteration = 0; iteration < 16; iteration++) {
         LevelSums sums[2];
         for (std::size_t i = 0; i < cells.size(); i++)
             sums[cluster[i]].add(cells[i], cells[i].pixels);
@@ -347,14 +347,15 @@ class SegmentDefinition {
         found.colors = colors_;
         if (begins)
             fit_first();
-        const int rounds = !begins && p.fit == GPV_SEGMENT_FIT_ONCE ? 1 : p.rounds;
-        for (int round = 0; round < rounds; round++) {
-            if (round > 0)
+        const int iterations =
+            !begins && p.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : p.iterations;
+        for (int iteration = 0; iteration < iterations; iteration++) {
+            if (iteration > 0)
                 fit_to(found.cut.mask);
             make_terminals(p.lambda);
             found.cut = cut();
         }
-        if (p.fit == GPV_SEGMENT_FIT_ADAPT)
+        if (p.warm_start == GPV_SEGMENT_WARM_START_ADAPT)
             fit_to(found.cut.mask);
         learned_ = true;
         return found;
@@ -384,7 +385,7 @@ class SegmentDefinition {
         read_known(in);
         graph_.emplace(width_, height_, p.connectivity);
         make_links(p.sigma);
-        return !learned_ || p.fit == GPV_SEGMENT_FIT_ALWAYS;
+        return !learned_ || p.warm_start == GPV_SEGMENT_WARM_START_NONE;
     }
 
     void read_known(const SegmentInput &in) {
@@ -443,14 +444,14 @@ class SegmentDefinition {
     }
     /// A side without pixels keeps what it has.
     void fit(const std::array<Cells, 2> &cells, bool from_last) {
-        if (model_ == GPV_SEGMENT_GMM)
+        if (model_ == GPV_SEGMENT_MODEL_GMM)
             fit_mixtures(sides_, cells, from_last);
-        if (model_ == GPV_SEGMENT_MEANS)
+        if (model_ == GPV_SEGMENT_MODEL_MEANS)
             fit_means(sides_, cells);
         for (std::size_t side = 0; side < 2; side++) {
             if (cells[side].empty())
                 continue;
-            if (model_ == GPV_SEGMENT_HISTOGRAM)
+            if (model_ == GPV_SEGMENT_MODEL_HISTOGRAM)
                 fit_table(sides_[side], cells[side]);
             sides_[side].present = true;
         }
@@ -460,7 +461,7 @@ class SegmentDefinition {
     float preference(const Rgb &c) const {
         if (!sides_[0].present || !sides_[1].present)
             return static_cast<float>(int{sides_[1].present} - int{sides_[0].present});
-        if (model_ == GPV_SEGMENT_HISTOGRAM) {
+        if (model_ == GPV_SEGMENT_MODEL_HISTOGRAM) {
             const auto cube =
                 static_cast<std::size_t>((c[0] / 16 * 16 + c[1] / 16) * 16 + c[2] / 16);
             return std::clamp(sides_[0].table[cube] - sides_[1].table[cube], -4.0f, 4.0f);
@@ -538,7 +539,7 @@ class SegmentDefinition {
         return cut;
     }
 
-    gpv_segment_model model_ = GPV_SEGMENT_GMM;
+    gpv_segment_model model_ = GPV_SEGMENT_MODEL_GMM;
     bool learned_ = false;
     std::array<SideModel, 2> sides_;
 

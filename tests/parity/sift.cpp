@@ -149,8 +149,9 @@ gpv_sift_params random_params() {
     p.sigma = random_int(0, 2) ? 1.6f : static_cast<float>(random_int(50, 400)) / 100;
     p.upsample = static_cast<std::uint32_t>(random_int(0, 1));
     p.upright = random_int(0, 4) == 0;
-    p.root = random_int(0, 3) == 0;
-    p.type = random_int(0, 2) ? GPV_SIFT_U8 : GPV_SIFT_F32;
+    p.root_sift = random_int(0, 3) == 0;
+    p.descriptor_type =
+        random_int(0, 2) ? GPV_SIFT_DESCRIPTOR_TYPE_U8 : GPV_SIFT_DESCRIPTOR_TYPE_F32;
     p.octaves = random_int(0, 3) ? 0 : random_int(1, 6);
     return p;
 }
@@ -175,7 +176,7 @@ constexpr double angle_bound = 1e-4; ///< degrees
 double rounding(double coordinate) {
     return std::fabs(coordinate) * std::numeric_limits<float>::epsilon();
 }
-constexpr double float_bound = 1e-4; ///< of a number of a descriptor, GPV_SIFT_F32
+constexpr double float_bound = 1e-4; ///< of a number of a descriptor, GPV_SIFT_DESCRIPTOR_TYPE_F32
 constexpr double byte_bound = 1.01 / 512;
 
 /// Greatest deviation of a number, and beyond what was to be expected.
@@ -389,9 +390,11 @@ class Comparison {
                 want.error += f.error;
                 off = std::min(off, deviation(got_.descriptor(number, p_), want, p_));
             }
-        if (!(off <= (p_.type == GPV_SIFT_U8 ? byte_bound : float_bound)))
+        if (!(off <=
+              (p_.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? byte_bound : float_bound)))
             wrong(k, "its descriptor is off by " + std::to_string(off));
-        (p_.type == GPV_SIFT_U8 ? tally_.bytes : tally_.floats).add(off, off);
+        (p_.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? tally_.bytes : tally_.floats)
+            .add(off, off);
     }
 
     const gpv_sift_params &p_;
@@ -546,14 +549,14 @@ bool is_finite(const gpv_keypoint &k) {
 void expect_length(const std::uint8_t *descriptor, const gpv_sift_params &p,
                    const std::string &what) {
     double squares = 0;
-    for (std::size_t i = 0; i < GPV_SIFT_LENGTH; i++) {
+    for (std::size_t i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++) {
         float number = descriptor[i] / 512.0f;
-        if (p.type == GPV_SIFT_F32)
+        if (p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32)
             std::memcpy(&number, descriptor + 4 * i, 4);
         expect(number >= 0 && number <= 1.0001f, "a descriptor has no such number, " + what);
         squares += double(number) * double(number);
     }
-    if (p.type == GPV_SIFT_F32)
+    if (p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32)
         expect(squares == 0 || std::fabs(squares - 1) < 1e-5, "a descriptor has length 1, " + what);
 }
 
@@ -594,11 +597,12 @@ void compare_described(Operator &op, int count, int largest) {
             }
             known++;
             const double off = deviation(descriptor, numbers, p);
-            if (!(off <= (p.type == GPV_SIFT_U8 ? byte_bound : float_bound)))
+            if (!(off <=
+                  (p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? byte_bound : float_bound)))
                 fatal(what + ": its descriptor is off by " + std::to_string(off) + " +- " +
                       std::to_string(numbers.error) + " " +
                       contents[static_cast<std::size_t>(i) % contents.size()].name);
-            (p.type == GPV_SIFT_U8 ? bytes : floats).add(off, off);
+            (p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? bytes : floats).add(off, off);
         }
     }
     std::printf(
@@ -723,10 +727,10 @@ void check_laws_of(Operator &op, const GuardedImage &src, const GuardedImage &ma
 
     // The other kind of number.
     other = p;
-    other.type = 1 - p.type;
+    other.descriptor_type = 1 - p.descriptor_type;
     const Features of_other = op.run(other, src);
-    const Features &bytes = p.type == GPV_SIFT_U8 ? all : of_other;
-    const Features &floats = p.type == GPV_SIFT_U8 ? of_other : all;
+    const Features &bytes = p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? all : of_other;
+    const Features &floats = p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? of_other : all;
     expect(bytes.count == floats.count, "both types find as many, " + what);
     for (std::size_t i = 0; i < bytes.descriptors.size(); i++) {
         float number;
@@ -1226,7 +1230,7 @@ constexpr std::uint32_t ink = 0xff8010;
 
 /// What the CPU backend makes of the picture, canaries and all.
 std::vector<std::uint8_t> drawn_by_cpu(const Operator &cpu, GuardedImage &dst,
-                                       gpv_sift_style style) {
+                                       gpv_sift_draw_style style) {
     const std::vector<std::uint8_t> before = dst.bytes();
     require(gpv_sift_draw(cpu.op(), nullptr, dst.view(), style, ink), cpu.context(),
             "gpv_sift_draw");
@@ -1296,11 +1300,12 @@ class StreamChecks {
             for (int i = 0; i < 2; i++)
                 require(to[i].run(op_, streams_[i], src[i]), context_, "gpv_sift_run");
             GuardedImage picture = random_image(GPV_FORMAT_NV12, brief_ ? 40 : 300, 36);
-            const std::vector<std::uint8_t> drawn = drawn_by_cpu(cpu_, picture, GPV_SIFT_RICH);
+            const std::vector<std::uint8_t> drawn =
+                drawn_by_cpu(cpu_, picture, GPV_SIFT_DRAW_STYLE_RICH);
             DeviceImage dst;
             dst.upload(picture);
-            require(gpv_sift_draw(op_, streams_[0], dst.view(), GPV_SIFT_RICH, ink), context_,
-                    "gpv_sift_draw");
+            require(gpv_sift_draw(op_, streams_[0], dst.view(), GPV_SIFT_DRAW_STYLE_RICH, ink),
+                    context_, "gpv_sift_draw");
             gpv_sift_result result;
             gpv_sift_result_init(&result, sizeof result);
             require(gpv_sift_wait(op_, &result), context_, "gpv_sift_wait");
@@ -1338,11 +1343,11 @@ class StreamChecks {
                                 const DeviceImage &mask) {
         GuardedImage host = random_image(GPV_FORMAT_BGRX8, brief_ ? 50 : 300, brief_ ? 39 : 230);
         const std::vector<std::uint8_t> before = host.bytes();
-        const std::vector<std::uint8_t> want = drawn_by_cpu(cpu_, host, GPV_SIFT_RICH);
+        const std::vector<std::uint8_t> want = drawn_by_cpu(cpu_, host, GPV_SIFT_DRAW_STYLE_RICH);
         DeviceImage dst;
         dst.upload(host);
         const auto draw = [&](cudaStream_t stream, const gpv_image *onto) {
-            return gpv_sift_draw(op_, stream, onto, GPV_SIFT_RICH, ink) == GPV_OK;
+            return gpv_sift_draw(op_, stream, onto, GPV_SIFT_DRAW_STYLE_RICH, ink) == GPV_OK;
         };
         const auto expect_picture = [&](const std::vector<std::uint8_t> &bytes, const char *what) {
             require(gpv_stream_sync(context_, streams_[0]), context_, "gpv_stream_sync");
@@ -1403,7 +1408,8 @@ void check_drawn(Place place, bool brief) {
         expect_same(op.run(p, src, nullptr, wish), cpu.run(p, src, nullptr, wish), p,
                     "CUDA, to be drawn");
         for (const gpv_format format : sources)
-            for (const gpv_sift_style style : {GPV_SIFT_POINTS, GPV_SIFT_RICH}) {
+            for (const gpv_sift_draw_style style :
+                 {GPV_SIFT_DRAW_STYLE_POINTS, GPV_SIFT_DRAW_STYLE_RICH}) {
                 const int minimum = brief ? 24 : 130, largest = brief ? 60 : 400;
                 GuardedImage dst = random_image(format, random_int(minimum, largest),
                                                 random_int(minimum, largest));
@@ -1624,7 +1630,7 @@ void check_cuda(bool brief) {
 
 // ---- benchmark ----------------------------------------------------------------------
 
-struct Scene {
+struct NamedImage {
     std::string name;
     GuardedImage image;
     std::string text() const {
@@ -1632,12 +1638,12 @@ struct Scene {
     }
 };
 
-Scene photo_scene(int width, int height) {
+NamedImage named_photo(int width, int height) {
     return {"photo", photograph(width, height)};
 }
 
 /// The luma of a picture in another size: the mean of places spread over each new pixel.
-Scene scaled_scene(const Picture &picture, int width, int height) {
+NamedImage named_scaled(const Picture &picture, int width, int height) {
     const Plane luma = luma_of(*picture.image);
     const double step_x = double(luma.width) / width, step_y = double(luma.height) / height;
     const int samples = static_cast<int>(std::ceil(std::max({step_x, step_y, 1.0})));
@@ -1661,12 +1667,12 @@ Scene scaled_scene(const Picture &picture, int width, int height) {
             })};
 }
 
-std::vector<Scene> picture_scenes(const Sizes &sizes) {
-    std::vector<Scene> result;
+std::vector<NamedImage> picture_scenes(const Sizes &sizes) {
+    std::vector<NamedImage> result;
     for (const char *extension : {".pgm", ".ppm"})
         for (const Picture &picture : pictures(extension))
             for (const auto &[width, height] : sizes)
-                result.push_back(scaled_scene(picture, width, height));
+                result.push_back(named_scaled(picture, width, height));
     return result;
 }
 
@@ -1689,7 +1695,7 @@ class HostRun {
   public:
     explicit HostRun(gpv_backend backend, const gpv_sift_params &p)
         : context_(backend), keypoints_(bench_room),
-          numbers_(std::size_t{bench_room} * GPV_SIFT_LENGTH) {
+          numbers_(std::size_t{bench_room} * GPV_SIFT_DESCRIPTOR_LENGTH) {
         require(gpv_sift_set_params(op_, &p), context_, "gpv_sift_set_params");
     }
     /// How many keypoints there are.
@@ -1717,20 +1723,20 @@ class HostRun {
     const SiftOp op_{context_};
 };
 
-void compare_on_cpu(Report &report, const Scene &scene, bool upsample, int threads) {
+void compare_on_cpu(Report &report, const NamedImage &named, bool upsample, int threads) {
     tbb::global_control limit(tbb::global_control::max_allowed_parallelism, threads);
     Work work(upsample);
     HostRun run(GPV_BACKEND_CPU, work.p);
-    work.keypoints = run(scene.image);
-    std::vector<std::uint8_t> from(static_cast<std::size_t>(scene.image.pixel_bytes())),
+    work.keypoints = run(named.image);
+    std::vector<std::uint8_t> from(static_cast<std::size_t>(named.image.pixel_bytes())),
         to(from.size());
     std::vector<std::function<void()>> candidates = {
-        [&] { run(scene.image); }, [&] { std::memcpy(to.data(), from.data(), from.size()); }};
+        [&] { run(named.image); }, [&] { std::memcpy(to.data(), from.data(), from.size()); }};
     std::string peer;
 #ifdef HAVE_OPENCV_FEATURES
     cv::setNumThreads(threads);
     const auto sift = cv::SIFT::create(0, 3, 0.04, 10, 1.6, CV_8U);
-    const gpv_image &view = *scene.image.view();
+    const gpv_image &view = *named.image.view();
     const cv::Mat pixels(view.height, view.width, CV_8UC1, view.data[0],
                          static_cast<std::size_t>(view.stride[0]));
     std::vector<cv::KeyPoint> keypoints;
@@ -1743,34 +1749,34 @@ void compare_on_cpu(Report &report, const Scene &scene, bool upsample, int threa
     }
 #endif
     const auto times = time_in_turn(candidates, 5, 0.5);
-    report.add({work.text(), scene.text(), threads, times[0], peer,
+    report.add({work.text(), named.text(), threads, times[0], peer,
                 peer.empty() ? Timing{} : times[2], times[1].median});
 }
 
 void benchmark_cpu(Report &report) {
     const int all = tbb::info::default_concurrency();
     for (const auto &[width, height] : Sizes{{640, 480}, {1920, 1080}}) {
-        const Scene scene = photo_scene(width, height);
+        const NamedImage named = named_photo(width, height);
         for (const bool upsample : {false, true})
             for (const int threads : {1, all})
-                compare_on_cpu(report, scene, upsample, threads);
+                compare_on_cpu(report, named, upsample, threads);
     }
-    for (const Scene &scene : picture_scenes({{640, 480}, {1920, 1080}}))
-        compare_on_cpu(report, scene, true, all);
+    for (const NamedImage &named : picture_scenes({{640, 480}, {1920, 1080}}))
+        compare_on_cpu(report, named, true, all);
 }
 
 #ifdef HAVE_CUDA
 
 /// Pictures, keypoints and descriptors in CUDA memory.
-void compare_on_gpu(Report &report, const Scene &scene, bool upsample) {
+void compare_on_gpu(Report &report, const NamedImage &named, bool upsample) {
     Work work(upsample);
     const DeviceContext context;
     const SiftOp op(context);
     require(gpv_sift_set_params(op, &work.p), context, "gpv_sift_set_params");
     std::vector<std::unique_ptr<DeviceImage>> src;
-    const std::size_t bytes = scene.image.bytes().size();
+    const std::size_t bytes = named.image.bytes().size();
     for (int i = 0; i < cold_count(bytes); i++)
-        src.emplace_back(std::make_unique<DeviceImage>())->upload(scene.image);
+        src.emplace_back(std::make_unique<DeviceImage>())->upload(named.image);
     const ColdCopy copy(bytes);
     const DeviceFeatures to(bench_room, work.p);
     const auto run = [&](cudaStream_t stream, int i) {
@@ -1783,38 +1789,38 @@ void compare_on_gpu(Report &report, const Scene &scene, bool upsample) {
     work.keypoints = result.count;
     const auto times = time_on_device(
         {run, [&](cudaStream_t stream, int i) { return copy.enqueue(stream, i); }}, 20);
-    report.add({work.text(), scene.text(), 0, times[0], "", {}, times[1].median});
+    report.add({work.text(), named.text(), 0, times[0], "", {}, times[1].median});
 }
 
 /// From host memory to host memory, one picture after the other.
-void compare_from_host(Report &report, const Scene &scene, bool upsample) {
+void compare_from_host(Report &report, const NamedImage &named, bool upsample) {
     Work work(upsample);
     HostRun gpu(GPV_BACKEND_CUDA, work.p), cpu(GPV_BACKEND_CPU, work.p);
-    work.keypoints = gpu(scene.image);
-    expect(cpu(scene.image) == work.keypoints, "both backends find as many");
-    std::vector<std::uint8_t> from(static_cast<std::size_t>(scene.image.pixel_bytes())),
+    work.keypoints = gpu(named.image);
+    expect(cpu(named.image) == work.keypoints, "both backends find as many");
+    std::vector<std::uint8_t> from(static_cast<std::size_t>(named.image.pixel_bytes())),
         to(from.size());
-    const auto times = time_in_turn({[&] { gpu(scene.image); }, [&] { cpu(scene.image); },
+    const auto times = time_in_turn({[&] { gpu(named.image); }, [&] { cpu(named.image); },
                                      [&] { std::memcpy(to.data(), from.data(), from.size()); }},
                                     5);
-    report.add({"host to host, " + work.text(), scene.text(), 0, times[0], "our CPU backend",
+    report.add({"host to host, " + work.text(), named.text(), 0, times[0], "our CPU backend",
                 times[1], times[2].median});
 }
 
 void benchmark_gpu(Report &report) {
     const Sizes sizes = {{640, 480}, {1280, 960}, {1920, 1080}, {3840, 2160}};
     for (const auto &[width, height] : sizes) {
-        const Scene scene = photo_scene(width, height);
+        const NamedImage named = named_photo(width, height);
         for (const bool upsample : {false, true}) {
-            compare_on_gpu(report, scene, upsample);
-            compare_from_host(report, scene, upsample);
+            compare_on_gpu(report, named, upsample);
+            compare_from_host(report, named, upsample);
         }
     }
     for (const auto &[width, height] : {sizes[2], sizes[3]})
         compare_on_gpu(report, {"chess of 5", chess(width, height, 5)}, true);
-    for (const Scene &scene : picture_scenes(sizes))
+    for (const NamedImage &named : picture_scenes(sizes))
         for (const bool upsample : {false, true})
-            compare_on_gpu(report, scene, upsample);
+            compare_on_gpu(report, named, upsample);
 }
 
 #endif
@@ -1887,7 +1893,7 @@ class TimedContents {
     const CountedContext context_;
     const SiftOp op_{context_};
     PlacedBuffer keypoints_{room * sizeof(gpv_keypoint), backend_},
-        numbers_{room * GPV_SIFT_LENGTH, backend_};
+        numbers_{room * GPV_SIFT_DESCRIPTOR_LENGTH, backend_};
     std::vector<int> counts_; ///< of keypoints, in the last run on each
     std::vector<Timed> timed_;
     std::size_t patterns_; ///< how many of these are patterns, the first ones

@@ -15,11 +15,11 @@ inline gpv_sift_params sift_params() {
 }
 
 inline std::size_t number_bytes(const gpv_sift_params &p) {
-    return p.type == GPV_SIFT_F32 ? 4 : 1;
+    return p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32 ? 4 : 1;
 }
 
 inline std::size_t descriptor_bytes(const gpv_sift_params &p) {
-    return GPV_SIFT_LENGTH * number_bytes(p);
+    return GPV_SIFT_DESCRIPTOR_LENGTH * number_bytes(p);
 }
 
 /// Of a keypoint, counted from 0, the first of those that the parameters make.
@@ -225,7 +225,8 @@ inline std::string text_of(const gpv_sift_params &p, const gpv_image &view) {
                   "%.9g upsample %u upright %u root %u type %u",
                   view.width, view.height, view.format, place_of(view).c_str(), p.max_features,
                   p.octaves, p.octave_layers, double(p.contrast_threshold),
-                  double(p.edge_threshold), double(p.sigma), p.upsample, p.upright, p.root, p.type);
+                  double(p.edge_threshold), double(p.sigma), p.upsample, p.upright, p.root_sift,
+                  p.descriptor_type);
     return text;
 }
 inline std::string text_of(const gpv_sift_params &p, const GuardedImage &src) {

@@ -178,13 +178,13 @@ struct Found {
     std::vector<std::uint8_t> descriptors;
     std::size_t count() const { return points.size(); }
     const std::uint8_t *descriptor(std::size_t i) const {
-        return &descriptors[i * GPV_SIFT_LENGTH];
+        return &descriptors[i * GPV_SIFT_DESCRIPTOR_LENGTH];
     }
 };
 
 int distance(const std::uint8_t *a, const std::uint8_t *b) {
     int sums[4] = {};
-    for (int i = 0; i < GPV_SIFT_LENGTH; i += 4)
+    for (int i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i += 4)
         for (int k = 0; k < 4; k++) {
             const int difference = a[i + k] - b[i + k];
             sums[k] += difference * difference;
@@ -408,12 +408,12 @@ void check_backend(gpv_backend backend) {
         compare_with_opencv(pair, got);
         if (pair.exact)
             gate(got.error <= 0.15, "the median error is 0.15 pixels at most");
-        p.root = 1;
+        p.root_sift = 1;
         const Measures root = measured();
         print("ours, root", root);
         if (pair.graf)
             gate(root.precision() >= 0.64, "P@3 with root is 0.64 at least");
-        p.root = 0;
+        p.root_sift = 0;
         p.upsample = 0;
         print("ours, up0", measured());
     }

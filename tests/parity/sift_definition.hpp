@@ -177,7 +177,7 @@ struct Patch {
 
 /// Numbers of length 1, before the square root and rounding, and how far off they may be.
 struct Described {
-    std::array<double, GPV_SIFT_LENGTH> numbers{};
+    std::array<double, GPV_SIFT_DESCRIPTOR_LENGTH> numbers{};
     double error = 0;
 };
 
@@ -242,15 +242,15 @@ inline double deviation(const std::uint8_t *got, const Described &want, const gp
     double sum = 0, worst = 0;
     for (const double number : want.numbers)
         sum += number;
-    for (std::size_t i = 0; i < GPV_SIFT_LENGTH; i++) {
+    for (std::size_t i = 0; i < GPV_SIFT_DESCRIPTOR_LENGTH; i++) {
         const auto final = [&](double number) {
             number = std::max(number, 0.0);
-            return !p.root ? number : sum > 0 ? std::sqrt(number / sum) : 0;
+            return !p.root_sift ? number : sum > 0 ? std::sqrt(number / sum) : 0;
         };
         double low = final(want.numbers[i] - want.error),
                high = final(want.numbers[i] + want.error);
         double is;
-        if (p.type == GPV_SIFT_U8) {
+        if (p.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8) {
             is = got[i] / 512.0;
             low = std::min(std::floor(512 * low + 0.5), 255.0) / 512;
             high = std::min(std::floor(512 * high + 0.5), 255.0) / 512;

@@ -260,8 +260,8 @@ struct Erosion {
     int width = 45, height = 19;
     gpv_memory memory = GPV_MEMORY_CUDA;
     bool in_place = false;
-    gpv_morph_operation operation = GPV_MORPH_ERODE;
-    gpv_morph_shape shape = GPV_MORPH_RECT;
+    gpv_erode_operation operation = GPV_ERODE_OPERATION_ERODE;
+    gpv_erode_shape shape = GPV_ERODE_SHAPE_RECT;
     int radius = 3;
     int iterations = 1;
     int threshold = 0;
@@ -283,10 +283,10 @@ struct Erosion {
         gpv_erode_params_init(&params, sizeof params);
         params.operation = operation;
         params.shape = shape;
-        params.radius_x = radius;
+        params.radius = radius;
         params.iterations = iterations;
         params.threshold = threshold;
-        params.planes = GPV_MORPH_PLANES_ALL;
+        params.planes = GPV_ERODE_PLANES_ALL;
         return params;
     }
     std::vector<Block> blocks() const {
@@ -310,10 +310,10 @@ struct Labelling {
     int width = 45, height = 19;
     gpv_memory memory = GPV_MEMORY_CUDA;
     std::optional<gpv_format> labels = GPV_FORMAT_LABEL32;
-    gpv_ccl_output output = GPV_CCL_LABELS;
+    gpv_ccl_output output = GPV_CCL_OUTPUT_LABELS;
     gpv_memory record_memory = GPV_MEMORY_CUDA;
     int records = 300;
-    gpv_ccl_mode mode = GPV_CCL_BINARY;
+    gpv_ccl_mode mode = GPV_CCL_MODE_BINARY;
     int connectivity = 8;
     int threshold = 128;
     int min_area = 0;
@@ -387,8 +387,8 @@ struct Clustering {
     bool in_place = false;
     gpv_memory table_memory = GPV_MEMORY_CUDA;
     int clusters = 33; ///< so many that colours are counted
-    gpv_kmeans_start start = GPV_KMEANS_GRID;
-    gpv_kmeans_space space = GPV_KMEANS_RGB;
+    gpv_kmeans_init_method init = GPV_KMEANS_INIT_GRID;
+    gpv_kmeans_color_space color_space = GPV_KMEANS_COLOR_SPACE_RGB;
 
     static inline const std::string algorithm = "kmeans";
     using Operator = gpv_kmeans;
@@ -415,8 +415,8 @@ struct Clustering {
         params.clusters = clusters;
         params.max_clusters = max_chosen;
         params.max_iterations = 1;
-        params.start = start;
-        params.space = space;
+        params.init = init;
+        params.color_space = color_space;
         return params;
     }
     std::vector<Block> blocks() const {
@@ -457,7 +457,7 @@ struct Clustering {
 
     /// Greys.
     static gpv_status give_centroids(Operator *op, const gpv_kmeans_params *params) {
-        if (!params || params->start != GPV_KMEANS_GIVEN)
+        if (!params || params->init != GPV_KMEANS_INIT_GIVEN)
             return GPV_OK;
         std::vector<float> levels(3 * params->clusters);
         for (std::size_t i = 0; i < levels.size(); i++)
@@ -488,7 +488,7 @@ struct Extraction {
     gpv_memory drawn_memory = GPV_MEMORY_CUDA;
     int octave_layers = 3;
     bool upsample = false;
-    gpv_sift_type type = GPV_SIFT_U8;
+    gpv_sift_descriptor_type descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
     static constexpr bool in_place = false;
 
     static inline const std::string algorithm = "sift";
@@ -511,16 +511,18 @@ struct Extraction {
         params.octave_layers = octave_layers;
         params.contrast_threshold = 0.01f;
         params.upsample = upsample;
-        params.type = type;
+        params.descriptor_type = descriptor_type;
         return params;
     }
     std::vector<Block> blocks() const {
         const std::size_t records = given ? given : room;
-        const std::size_t number = type == GPV_SIFT_F32 ? sizeof(float) : 1;
+        const std::size_t number =
+            descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32 ? sizeof(float) : 1;
         return {{image_bytes(format, width, height), memory},
                 masked ? Block{image_bytes(GPV_FORMAT_GRAY8, width, height), memory} : Block{0},
                 {records * sizeof(gpv_keypoint), table_memory},
-                descriptors ? Block{records * GPV_SIFT_LENGTH * number, table_memory} : Block{0},
+                descriptors ? Block{records * GPV_SIFT_DESCRIPTOR_LENGTH * number, table_memory}
+                            : Block{0},
                 {sizeof(gpv_sift_result), GPV_MEMORY_CUDA},
                 drawn ? Block{image_bytes(*drawn, width, height), drawn_memory} : Block{0}};
     }
@@ -560,7 +562,8 @@ struct Extraction {
     }
     gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
         const Views views(*this, in);
-        const gpv_status status = gpv_sift_draw(op, stream, &views.dst, GPV_SIFT_RICH, 0xff8010);
+        const gpv_status status =
+            gpv_sift_draw(op, stream, &views.dst, GPV_SIFT_DRAW_STYLE_RICH, 0xff8010);
         undrawn = status != GPV_OK;
         return status;
     }
@@ -615,7 +618,7 @@ struct Cutting {
     int width = 4, height = 2;
     gpv_memory memory = GPV_MEMORY_CUDA;
     bool certificate = false;
-    int time_limit = 0;
+    int max_time_us = 0;
     bool refused = false; ///< the last capacity is out of its range
     static constexpr bool in_place = false;
 
@@ -636,7 +639,7 @@ struct Cutting {
         gpv_graphcut_params params;
         gpv_graphcut_params_init(&params, sizeof params);
         params.certificate = certificate;
-        params.time_limit = time_limit;
+        params.max_time_us = max_time_us;
         return params;
     }
     std::vector<Block> blocks() const {
@@ -692,8 +695,8 @@ struct Segmentation {
     gpv_format format = GPV_FORMAT_RGB8;
     int width = 9, height = 4;
     gpv_memory memory = GPV_MEMORY_CUDA;
-    gpv_segment_model model = GPV_SEGMENT_MEANS; ///< takes the emulation least time
-    int connectivity = 4, rounds = 1;
+    gpv_segment_model model = GPV_SEGMENT_MODEL_MEANS; ///< takes the emulation least time
+    int connectivity = 4, iterations = 1;
     gpv_format mask = GPV_FORMAT_GRAY8;
     static constexpr bool in_place = false;
 
@@ -715,7 +718,7 @@ struct Segmentation {
         gpv_segment_params_init(&params, sizeof params);
         params.model = model;
         params.connectivity = connectivity;
-        params.rounds = rounds;
+        params.iterations = iterations;
         params.certificate = 1;
         return params;
     }
@@ -799,8 +802,8 @@ struct Matching {
         return params;
     }
     std::vector<Block> blocks() const {
-        return {{std::size_t(queries) * GPV_SIFT_LENGTH, memory},
-                {std::size_t(trains) * GPV_SIFT_LENGTH, memory},
+        return {{std::size_t(queries) * GPV_SIFT_DESCRIPTOR_LENGTH, memory},
+                {std::size_t(trains) * GPV_SIFT_DESCRIPTOR_LENGTH, memory},
                 counted ? Block{sizeof(gpv_sift_result), GPV_MEMORY_CUDA} : Block{0},
                 {queries * sizeof(gpv_match_nearest), table_memory},
                 {queries * sizeof(gpv_match_pair), table_memory},
@@ -810,8 +813,9 @@ struct Matching {
     /// The noise becomes descriptors of the other side, too, elsewhere, some of them twice.
     void fill(const Memories &in) const {
         for (std::size_t i = 0; i < in[1]->size(); i++) {
-            const std::size_t other = i / GPV_SIFT_LENGTH * 7 % queries;
-            in[1]->data()[i] = in[0]->data()[other * GPV_SIFT_LENGTH + i % GPV_SIFT_LENGTH];
+            const std::size_t other = i / GPV_SIFT_DESCRIPTOR_LENGTH * 7 % queries;
+            in[1]->data()[i] =
+                in[0]->data()[other * GPV_SIFT_DESCRIPTOR_LENGTH + i % GPV_SIFT_DESCRIPTOR_LENGTH];
         }
         if (!counted)
             return;
@@ -1254,7 +1258,8 @@ void test(const Scenario<Look> &scenario) {
 
 // --------------------------------------------------------------------------------- scenarios
 
-constexpr gpv_morph_operation gradient = GPV_MORPH_GRADIENT, open = GPV_MORPH_OPEN;
+constexpr gpv_erode_operation gradient = GPV_ERODE_OPERATION_GRADIENT,
+                              open = GPV_ERODE_OPERATION_OPEN;
 
 template <class Look>
 using Looks = std::vector<std::pair<std::string, Look>>;
@@ -1266,7 +1271,7 @@ const Looks<Erosion> erosions = {
     {"binary", {.threshold = 100}},
     {"RGB, binary", {.format = GPV_FORMAT_RGB8, .operation = open, .threshold = 100}},
     {"ellipse, 16 bits",
-     {.format = GPV_FORMAT_GRAY16, .width = 35, .shape = GPV_MORPH_ELLIPSE, .radius = 5}},
+     {.format = GPV_FORMAT_GRAY16, .width = 35, .shape = GPV_ERODE_SHAPE_ELLIPSE, .radius = 5}},
 };
 
 const Looks<Labelling> labellings = {
@@ -1279,14 +1284,14 @@ const Looks<Labelling> labellings = {
     {"colours of NV12, without the small ones",
      {.format = GPV_FORMAT_NV12,
       .labels = GPV_FORMAT_NV12,
-      .output = GPV_CCL_COLORS,
+      .output = GPV_CCL_OUTPUT_COLORS,
       .records = 0,
       .connectivity = 4,
       .min_area = 3}},
     {"records of equal luma, in host memory",
      {.labels = {},
       .record_memory = GPV_MEMORY_HOST,
-      .mode = GPV_CCL_EQUAL_VALUE,
+      .mode = GPV_CCL_MODE_EQUAL_VALUE,
       .threshold = 200}},
     {"count", {.labels = {}, .records = 0}},
 };
@@ -1300,10 +1305,10 @@ const Looks<Clustering> clusterings = {
      {.labels = GPV_FORMAT_I420,
       .recolor = false,
       .clusters = 2,
-      .start = GPV_KMEANS_GIVEN,
-      .space = GPV_KMEANS_LAB}},
+      .init = GPV_KMEANS_INIT_GIVEN,
+      .color_space = GPV_KMEANS_COLOR_SPACE_LAB}},
     {"a chosen number of drawn centroids",
-     {.labels = {}, .recolor = false, .clusters = 0, .start = GPV_KMEANS_PLUSPLUS}},
+     {.labels = {}, .recolor = false, .clusters = 0, .init = GPV_KMEANS_INIT_PLUSPLUS}},
 };
 
 /// Small, since blurs take the emulation long.
@@ -1316,7 +1321,8 @@ const Looks<Extraction> extractions = {
       .drawn = GPV_FORMAT_NV12}},
     {"keypoints of RGB, drawn on the device",
      {.format = GPV_FORMAT_RGB8, .descriptors = false, .drawn = GPV_FORMAT_BGRA8}},
-    {"filters that are not the usual ones", {.octave_layers = 2, .type = GPV_SIFT_F32}},
+    {"filters that are not the usual ones",
+     {.octave_layers = 2, .descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32}},
     {"given keypoints", {.given = 7}},
     {"given keypoints in host memory", {.table_memory = GPV_MEMORY_HOST, .given = 7}},
 };
@@ -1325,7 +1331,7 @@ const Looks<Extraction> extractions = {
 const Looks<Cutting> cuttings = {
     {"4 neighbours", {}},
     {"8 neighbours, with a certificate", {.format = GPV_FORMAT_CAP32X8, .certificate = true}},
-    {"a time limit that is never reached", {.time_limit = INT32_MAX}},
+    {"a time limit that is never reached", {.max_time_us = INT32_MAX}},
     {"8 neighbours, a column",
      {.format = GPV_FORMAT_CAP32X8, .width = 1, .height = 9, .certificate = true}},
     {"a value out of its range", {.certificate = true, .refused = true}},
@@ -1335,8 +1341,8 @@ const Looks<Cutting> cuttings = {
 const Looks<Segmentation> segmentations = {
     {"of RGB", {}},
     {"of NV12, 8 neighbours, two rounds",
-     {.format = GPV_FORMAT_NV12, .connectivity = 8, .rounds = 2, .mask = GPV_FORMAT_NV12}},
-    {"by a histogram, a row", {.width = 11, .height = 1, .model = GPV_SEGMENT_HISTOGRAM}},
+     {.format = GPV_FORMAT_NV12, .connectivity = 8, .iterations = 2, .mask = GPV_FORMAT_NV12}},
+    {"by a histogram, a row", {.width = 11, .height = 1, .model = GPV_SEGMENT_MODEL_HISTOGRAM}},
     {"of grey, a mask of I420", {.format = GPV_FORMAT_GRAY8, .mask = GPV_FORMAT_I420}},
 };
 
@@ -1424,7 +1430,7 @@ void test_faults() {
     test_faults(labellings);
     test<Erosion>(
         {"more kernels than a graph takes",
-         {.width = 33, .height = 1, .shape = GPV_MORPH_CROSS, .radius = 1, .iterations = 99},
+         {.width = 33, .height = 1, .shape = GPV_ERODE_SHAPE_CROSS, .radius = 1, .iterations = 99},
          {create_context, create},
          {run, wait}});
     const Erosion eroded = {
@@ -1876,7 +1882,7 @@ void test_enqueue(const Looks<Look> &looks) {
 
 Looks<Erosion> erosions_that_enqueue() {
     Looks<Erosion> looks = erosions;
-    for (const gpv_morph_operation operation : {open, gradient})
+    for (const gpv_erode_operation operation : {open, gradient})
         for (const bool in_place : {false, true})
             looks.push_back(
                 {"four channels",

@@ -3,15 +3,15 @@
 
 namespace {
 
-__device__ long long nanoseconds_now() {
+__device__ long long global_timer_ns() {
     long long time;
     asm volatile("mov.u64 %0, %globaltimer;" : "=l"(time));
     return time;
 }
 
 __global__ void write_later(int *nowhere, unsigned milliseconds) {
-    const long long end = nanoseconds_now() + milliseconds * 1000000LL;
-    while (nanoseconds_now() < end)
+    const long long end = global_timer_ns() + milliseconds * 1000000LL;
+    while (global_timer_ns() < end)
         ;
     *nowhere = 1;
 }

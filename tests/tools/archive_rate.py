@@ -29,7 +29,7 @@ RECIPE = "count-objects"
 LOOP = 60  # frames of a clip that are encoded; then they come again
 PLENTY = 200  # shards that a worker is given, of which it does those it has the time for
 EACH = 8  # shards for each worker, where all are done
-LEAST = 5  # shards of each worker in a turn
+MIN_SHARDS = 5  # shards of each worker in a turn
 WAIT_S = 120  # for the next row
 
 
@@ -133,7 +133,7 @@ def long_rates(clip, video, workers, devices, turn_s, turns):
         try:
             next_rows(rows, 0, 1, workers, running)
             for _ in range(turns):
-                found.append(rate_of(next_rows(rows, turn_s, LEAST, workers, running), workers))
+                found.append(rate_of(next_rows(rows, turn_s, MIN_SHARDS, workers, running), workers))
         finally:
             for process in running:
                 process.send_signal(signal.SIGTERM)
@@ -176,7 +176,7 @@ def rates(clip, video, frames, place, devices, args):
     whole = [run_rate(clip, video, maximum, devices) for _ in range(args.runs)]
     name, image = f"{RECIPE}, --video {video}, {place}", f"clips of {frames} frames of 1920x1080"
     rows = [(name, image, workers, values) for workers, values in found.items()]
-    rows.append((f"{name}, archive.py run", f"{EACH * most} {image}", maximum, whole))
+    rows.append((f"{name}, archive.py run", f"{EACH * maximum} {image}", maximum, whole))
     return [{"name": name, "image": image, "workers": workers, "frames_per_s": middle(values),
              "fewest_workers": fewest} for name, image, workers, values in rows]
 

@@ -4,7 +4,7 @@
 It looks at the text alone, so that every machine and every build gets the same:
 - an #include of C, C++ and CUDA, and an import or the name of a file in Python, leads to that file;
 - a header leads to what implements it: the file of its name beside it and, in the library, those of its
-  name in every folder (one stem, many places);
+  name, alone or with more behind it (kmeans_seed.cpp), in every folder (one stem, many places);
 - gpuvision/gpuvision.h, which has everything, leads to those public headers whose names a file uses;
 - kernels are compiled with the flags of nvcc that libgpuvision/cuda/meson.build has.
 
@@ -148,9 +148,10 @@ class Sources:
             found = [f"{folder}/{stem}{ending}" for ending in (".c", ".cpp", "_stub.cpp", ".cu")]
             return [file for file in found if file in self.names and
                     not re.search(r"^int main\(", self.text(file), re.M)]
-        found = [f"{place}/{file}" for place, inside in self.folders.items()
-                 if re.fullmatch("libgpuvision/[^/]+", place) for file in inside
-                 if re.fullmatch(stem + r"\.(c|cpp|cu)", file)]
+        # A header of cuda/<stem>/ has a name of that folder alone.
+        places = re.escape(folder) if folder.startswith("libgpuvision/cuda/") else "libgpuvision/(cuda/)?[^/]+"
+        found = [f"{place}/{file}" for place, inside in self.folders.items() if re.fullmatch(places, place)
+                 for file in inside if re.fullmatch(stem + r"(_\w+)?\.(c|cpp|cu)", file)]
         if name == "include/gpuvision/types.h":
             found.append("libgpuvision/api/image.cpp")
         # What is in api/ is the interface, which nothing in the library but itself calls.

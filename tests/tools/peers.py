@@ -500,7 +500,7 @@ def paper_table(context):
 
 # ---- segmentation ----
 
-ITERATIONS, MOST_ITERATIONS = 20, 1000  # given, and where they go on until labels repeat
+ITERATIONS, MAX_ITERATIONS = 20, 1000  # given, and where they go on until labels repeat
 
 
 def between(corners, level, x, y):
@@ -678,7 +678,7 @@ class PaperLloyd(Kernels):
         """How many iterations it took until the last moved nothing, or the most."""
         self.begin(src, labels)
         iterations, moved = 0, True
-        while moved and iterations < MOST_ITERATIONS:
+        while moved and iterations < MAX_ITERATIONS:
             self.moved.data.memset_async(0, self.moved.nbytes)
             self.iterate(src, labels)
             iterations, moved = iterations + 1, bool(self.moved.get()[0])
@@ -827,7 +827,7 @@ def by_euclid(op, images, start):
 def to_the_end(op, images, start):
     """The paper's table, as in tests/parity/kmeans.cpp. Apart, assignment and update repeat what they
     do in the last iteration."""
-    expected = labels_of(op, images, start, metric="l1", max_iterations=MOST_ITERATIONS,
+    expected = labels_of(op, images, start, metric="l1", max_iterations=MAX_ITERATIONS,
                          tolerance=0)
     iterations, lloyd = op.wait().iterations, paper_lloyd(images, start)
     require("the paper's loop", lloyd.label(images.src[0], images.dst[0]) == iterations)

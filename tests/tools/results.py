@@ -242,7 +242,7 @@ def throughput_cells(key):
 TABLES = {
     "gpu": ("", "operation | image | gpuvision, µs (quartiles) | % of the copy's rate | peer, µs | "
             "speed-up", "---|---|--:|--:|--:|--:", gpu_cells),
-    "workers": ("", "archive | of | workers | frames/s (least–most) | beside the fewest workers",
+    "workers": ("", "archive | of | workers | frames/s (min–max) | beside the fewest workers",
                 "---|---|--:|--:|--:", workers_cells),
     "frames": ("", "pipeline | frames/s (quartiles) | without the elements | share | µs of a frame | "
                "99th percentile | library alone, µs | beyond it, µs",

@@ -106,9 +106,9 @@ struct Erosion {
     static gpv_erode_params params() {
         gpv_erode_params params;
         gpv_erode_params_init(&params, sizeof params);
-        params.operation = GPV_MORPH_TOPHAT;
-        params.shape = GPV_MORPH_ELLIPSE;
-        params.radius_x = 4;
+        params.operation = GPV_ERODE_OPERATION_TOPHAT;
+        params.shape = GPV_ERODE_SHAPE_ELLIPSE;
+        params.radius = 4;
         params.radius_y = 3;
         params.iterations = 2;
         return params;
@@ -137,7 +137,7 @@ struct Labelling {
     static gpv_ccl_params params() {
         gpv_ccl_params params;
         gpv_ccl_params_init(&params, sizeof params);
-        params.mode = GPV_CCL_EQUAL_VALUE;
+        params.mode = GPV_CCL_MODE_EQUAL_VALUE;
         params.threshold = 100;
         params.max_area = 9;
         return params;
@@ -181,7 +181,7 @@ struct Clustering {
         gpv_kmeans_params_init(&params, sizeof params);
         params.clusters = 0;
         params.max_clusters = clusters;
-        params.space = GPV_KMEANS_LAB;
+        params.color_space = GPV_KMEANS_COLOR_SPACE_LAB;
         return params;
     }
     static gpv_image labels(const gpv_image &src, Result &result) {
@@ -278,7 +278,7 @@ struct Segmentation {
     static gpv_segment_params params() {
         gpv_segment_params params;
         gpv_segment_params_init(&params, sizeof params);
-        params.rounds = 2;
+        params.iterations = 2;
         params.connectivity = 8;
         params.certificate = 1;
         return params;
@@ -306,7 +306,7 @@ struct Segmentation {
 struct Extraction {
     static constexpr int room = 100;
     static constexpr std::size_t keypoint_bytes = room * sizeof(gpv_keypoint);
-    static constexpr std::size_t number_bytes = room * GPV_SIFT_LENGTH * sizeof(float);
+    static constexpr std::size_t number_bytes = room * GPV_SIFT_DESCRIPTOR_LENGTH * sizeof(float);
     static constexpr std::size_t result_at = keypoint_bytes + number_bytes;
     static constexpr std::size_t picture_at = result_at + sizeof(gpv_sift_result);
 
@@ -320,7 +320,7 @@ struct Extraction {
         gpv_sift_params params;
         gpv_sift_params_init(&params, sizeof params);
         params.contrast_threshold = 0.01f;
-        params.type = GPV_SIFT_F32;
+        params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32;
         return params;
     }
     static gpv_status prepare(gpv_sift *op, const gpv_image &src) {
@@ -336,7 +336,7 @@ struct Extraction {
         gpv_status status =
             gpv_sift_run(op, nullptr, &src, nullptr, &keypoints, 0, &numbers, &found);
         if (status == GPV_OK)
-            status = gpv_sift_draw(op, nullptr, &dst, GPV_SIFT_RICH, 0xff8010);
+            status = gpv_sift_draw(op, nullptr, &dst, GPV_SIFT_DRAW_STYLE_RICH, 0xff8010);
         return status == GPV_OK ? gpv_sift_wait(op, nullptr) : status;
     }
     /// Of what the run has found.
@@ -378,8 +378,8 @@ struct Matching {
         return gpv_match_prepare(op, queries, trains, GPV_MEMORY_HOST);
     }
     static gpv_status run(gpv_match *op, const gpv_image &src, Result &result) {
-        static Output<queries * GPV_SIFT_LENGTH> of_queries;
-        static Output<trains * GPV_SIFT_LENGTH> of_trains;
+        static Output<queries * GPV_SIFT_DESCRIPTOR_LENGTH> of_queries;
+        static Output<trains * GPV_SIFT_DESCRIPTOR_LENGTH> of_trains;
         const auto *noise = static_cast<const unsigned char *>(src.data[0]);
         const std::size_t pixels = src.width * src.height;
         for (std::size_t i = 0; i < of_queries.data.size(); i++)
@@ -567,9 +567,9 @@ START_TEST(setting_parameters) {
     const gpv_image src = view(from);
     gpv_erode_params old = Erosion::params(), fresh = old;
     old.radius_y = 1;
-    fresh.radius_x = 200;
+    fresh.radius = 200;
     fresh.radius_y = 200;
-    fresh.operation = GPV_MORPH_GRADIENT;
+    fresh.operation = GPV_ERODE_OPERATION_GRADIENT;
     gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_erode_create(context, &old, &op), GPV_OK);
     const auto want = result_of<Erosion>(op, src);
@@ -590,8 +590,8 @@ START_TEST(setting_parameters_of_kmeans) {
     gpv_kmeans_params given = Clustering::params(), lab = given;
     given.clusters = 2;
     given.max_iterations = 0; // which would lead to the same centroids from others as well
-    given.start = GPV_KMEANS_GIVEN;
-    given.space = GPV_KMEANS_RGB;
+    given.init = GPV_KMEANS_INIT_GIVEN;
+    given.color_space = GPV_KMEANS_COLOR_SPACE_RGB;
     const float first[] = {10, 10, 10, 250, 250, 250}, other[] = {120, 120, 120, 130, 130, 130};
     gpv_context *context = cpu_context();
     ck_assert_int_eq(gpv_kmeans_create(context, &given, &op), GPV_OK);
@@ -680,10 +680,11 @@ START_TEST(a_prepared_labelling_allocates_nothing) {
     const gpv_buffer records = to.part(Labelling::label_bytes, Labelling::record_bytes);
     for (gpv_format format :
          {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGBA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
-        for (const auto &[output, format_of_output] : {std::pair{GPV_CCL_LABELS, GPV_FORMAT_P016},
-                                                       {GPV_CCL_LABELS, GPV_FORMAT_LABEL32},
-                                                       {GPV_CCL_MASK, GPV_FORMAT_GRAY8},
-                                                       {GPV_CCL_COLORS, GPV_FORMAT_NV12}}) {
+        for (const auto &[output, format_of_output] :
+             {std::pair{GPV_CCL_OUTPUT_LABELS, GPV_FORMAT_P016},
+              {GPV_CCL_OUTPUT_LABELS, GPV_FORMAT_LABEL32},
+              {GPV_CCL_OUTPUT_MASK, GPV_FORMAT_GRAY8},
+              {GPV_CCL_OUTPUT_COLORS, GPV_FORMAT_NV12}}) {
             gpv_ccl_params params = Labelling::params();
             params.output = output;
             gpv_image_wrap(&src, sizeof src, format, 9, 7, from.data(), 0);
@@ -714,14 +715,14 @@ START_TEST(a_prepared_clustering_allocates_nothing) {
     gpv_image src;
     for (gpv_format format :
          {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, GPV_FORMAT_NV12, GPV_FORMAT_I420})
-        for (const auto &[clusters, start] : {std::pair{0, GPV_KMEANS_PLUSPLUS},
-                                              {0, GPV_KMEANS_GRID},
-                                              {Clustering::clusters, GPV_KMEANS_RANDOM},
-                                              {Clustering::clusters, GPV_KMEANS_GIVEN}}) {
+        for (const auto &[clusters, start] : {std::pair{0, GPV_KMEANS_INIT_PLUSPLUS},
+                                              {0, GPV_KMEANS_INIT_GRID},
+                                              {Clustering::clusters, GPV_KMEANS_INIT_RANDOM},
+                                              {Clustering::clusters, GPV_KMEANS_INIT_GIVEN}}) {
             gpv_kmeans_params params = Clustering::params();
             params.clusters = clusters;
-            params.start = start;
-            params.space = clusters ? GPV_KMEANS_RGB : GPV_KMEANS_LAB;
+            params.init = start;
+            params.color_space = clusters ? GPV_KMEANS_COLOR_SPACE_RGB : GPV_KMEANS_COLOR_SPACE_LAB;
             gpv_image_wrap(&src, sizeof src, format, 9, 7, from.data(), 0);
             const gpv_image labels = Clustering::labels(src, to), dst = Clustering::colors(src, to);
             ck_assert_int_eq(gpv_kmeans_set_params(op, &params), GPV_OK);
@@ -732,7 +733,7 @@ START_TEST(a_prepared_clustering_allocates_nothing) {
                 ck_assert_int_eq(Clustering::run(op, src, to), GPV_OK);
             ck_assert_msg(calls == before,
                           "format %u, %d clusters, start %u: %ld allocations in 10 runs", format,
-                          clusters, params.start, calls - before);
+                          clusters, params.init, calls - before);
         }
     gpv_kmeans_destroy(&op);
     gpv_context_destroy(&context);
@@ -746,15 +747,15 @@ START_TEST(a_prepared_cutting_allocates_nothing) {
     Pixels from = noise();
     Cutting::Result to;
     const gpv_image src = view(from);
-    for (const int time_limit : {0, 1, 1000000}) {
+    for (const int max_time_us : {0, 1, 1000000}) {
         gpv_graphcut_params params = Cutting::params();
-        params.time_limit = time_limit;
+        params.max_time_us = max_time_us;
         ck_assert_int_eq(gpv_graphcut_set_params(op, &params), GPV_OK);
         ck_assert_int_eq(Cutting::prepare(op, src), GPV_OK);
         const long before = calls;
         for (int i = 0; i < 10; i++)
             ck_assert_int_eq(Cutting::run(op, src, to), GPV_OK);
-        ck_assert_msg(calls == before, "time limit %d: %ld allocations in 10 runs", time_limit,
+        ck_assert_msg(calls == before, "time limit %d: %ld allocations in 10 runs", max_time_us,
                       calls - before);
     }
     gpv_graphcut_destroy(&op);
@@ -770,7 +771,7 @@ START_TEST(a_prepared_segmentation_allocates_nothing) {
     Segmentation::Result to;
     const gpv_image src = view(from);
     for (const gpv_segment_model model :
-         {GPV_SEGMENT_GMM, GPV_SEGMENT_HISTOGRAM, GPV_SEGMENT_MEANS})
+         {GPV_SEGMENT_MODEL_GMM, GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_MEANS})
         for (const float sigma : {0.0f, 1.0f, GPV_SEGMENT_MAX_WEIGHT}) {
             gpv_segment_params params = Segmentation::params();
             params.model = model;

@@ -38,7 +38,7 @@ static GstStructure *component(gint label, gint x, gint y, gint width, gint heig
 static GstStructure *results_of_two_components(void) {
     GValue components = G_VALUE_INIT;
     GstStructure *results =
-        gst_structure_new(NAME, "count", G_TYPE_INT, 2, "radius-x", G_TYPE_INT, 4, "radius-y",
+        gst_structure_new(NAME, "count", G_TYPE_INT, 2, "radius", G_TYPE_INT, 4, "radius-y",
                           G_TYPE_INT, 6, "operation", G_TYPE_STRING, "erode", NULL);
     gst_value_array_init(&components, 2);
     append(&components, component(1, 10, 20, 30, 25, 700));
@@ -135,7 +135,7 @@ GST_START_TEST(test_scale_by_two) {
     GstBuffer *twice = scaled(buffer, 64, 48, 128, 96);
     const GstStructure *results = structure_of(twice);
     assert_equals_int(int_of(results, "count"), 2);
-    assert_equals_int(int_of(results, "radius-x"), 8);
+    assert_equals_int(int_of(results, "radius"), 8);
     assert_equals_int(int_of(results, "radius-y"), 12);
     assert_equals_string(gst_structure_get_string(results, "operation"), "erode");
     assert_box(results, 0, 20, 40, 60, 50, 2800);
@@ -157,7 +157,7 @@ GST_START_TEST(test_scale_to_one_pixel) {
     const GstStructure *results = structure_of(one);
     assert_box(results, 0, 0, 0, 1, 1, 1);
     assert_box(results, 1, 0, 0, 1, 1, 1);
-    assert_equals_int(int_of(results, "radius-x"), 1);
+    assert_equals_int(int_of(results, "radius"), 1);
     gst_buffer_unref(one);
     gst_buffer_unref(buffer);
 }

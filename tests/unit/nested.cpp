@@ -28,8 +28,8 @@ struct Operator {
     Operator() {
         gpv_erode_params params;
         gpv_erode_params_init(&params, sizeof params);
-        params.operation = GPV_MORPH_CLOSE;
-        params.radius_x = 9;
+        params.operation = GPV_ERODE_OPERATION_CLOSE;
+        params.radius = 9;
         gpv_context_params context_params;
         gpv_context_params_init(&context_params, sizeof context_params);
         context_params.backend = GPV_BACKEND_CPU;

@@ -9,7 +9,7 @@
 ///
 ///     gpv::Context context;
 ///     gpv::ErodeParams params;
-///     params.radius_x = 3;
+///     params.radius = 3;
 ///     gpv::Erode erode(context, params);
 ///     erode.run(gpv::view(GPV_FORMAT_GRAY8, width, height, from.data()),
 ///               gpv::view(GPV_FORMAT_GRAY8, width, height, to.data()));
@@ -589,20 +589,20 @@ class Kmeans
                                      gpv_kmeans_destroy, gpv_kmeans_set_params, gpv_kmeans_query>,
                             KmeansResult, gpv_kmeans_wait> {
   public:
-    /// In the space of the parameters, 0..255.
+    /// In params.color_space, 0..255.
     using Centroid = std::array<float, 3>;
 
     explicit Kmeans(const Context &context, const KmeansParams &params = {})
         : ResultOperator(context, params) {}
 
     /// The colour that stands for a centroid, 0xRRGGBB.
-    /// @param space  GPV_KMEANS_RGB or GPV_KMEANS_LAB
-    [[nodiscard]] static std::uint32_t color(gpv_kmeans_space space,
+    /// @param space  GPV_KMEANS_COLOR_SPACE_RGB or GPV_KMEANS_COLOR_SPACE_LAB
+    [[nodiscard]] static std::uint32_t color(gpv_kmeans_color_space space,
                                              const Centroid &centroid) noexcept {
         return gpv_kmeans_color(space, centroid.data());
     }
 
-    /// What runs with GPV_KMEANS_GIVEN start from; copied.
+    /// The initial centroids of runs with GPV_KMEANS_INIT_GIVEN; copied.
     /// @param centroids  params.clusters of them
     void set_centroids(std::span<const Centroid> centroids) {
         check(gpv_kmeans_set_centroids(handle(), detail::numbers_of(centroids),
@@ -633,7 +633,7 @@ struct SiftArguments {
     const gpv_image *mask = nullptr;     ///< GRAY8: 0 where no keypoint counts
     const Buffer *keypoints = nullptr;   ///< receives gpv_keypoint
     std::uint32_t keypoint_stride = 0;   ///< bytes from record to record; 0 = without a gap
-    const Buffer *descriptors = nullptr; ///< receives GPV_SIFT_LENGTH numbers for each keypoint
+    const Buffer *descriptors = nullptr; ///< GPV_SIFT_DESCRIPTOR_LENGTH numbers for each keypoint
     const Buffer *result = nullptr;      ///< gpv_sift_result, where the backend computes
 };
 
@@ -642,7 +642,7 @@ struct SiftArguments {
 ///     std::vector<gpv_keypoint> keypoints(200);
 ///     gpv::Buffer buffer(keypoints);
 ///     sift.run(src, {.keypoints = &buffer});
-///     sift.draw(picture, GPV_SIFT_RICH, 0xff4000);
+///     sift.draw(picture, GPV_SIFT_DRAW_STYLE_RICH, 0xff4000);
 ///     gpv::SiftResult found = sift.wait();
 class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_create, gpv_sift_destroy,
                                             gpv_sift_set_params, gpv_sift_query>,
@@ -670,7 +670,8 @@ class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_creat
     /// Enqueues the description of given keypoints, whoever has found them; descriptors in host
     /// memory are there after wait().
     /// @param keypoints    count gpv_keypoint records
-    /// @param descriptors  receives GPV_SIFT_LENGTH numbers for each, in the memory of keypoints
+    /// @param descriptors  receives GPV_SIFT_DESCRIPTOR_LENGTH numbers for each, in the memory of
+    ///                     keypoints
     /// @param keypoint_stride  bytes from record to record; 0 = without a gap
     void describe(const gpv_image &src, const gpv_buffer &keypoints, std::int32_t count,
                   const Buffer &descriptors, gpv_stream stream = nullptr,
@@ -682,9 +683,9 @@ class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_creat
     /// Enqueues the drawing of the keypoints that the last run has kept; dst in host memory is
     /// there after wait().
     /// @param dst    of any size
-    /// @param style  GPV_SIFT_POINTS or GPV_SIFT_RICH
+    /// @param style  GPV_SIFT_DRAW_STYLE_POINTS or GPV_SIFT_DRAW_STYLE_RICH
     /// @param color  0xRRGGBB
-    void draw(const Image &dst, gpv_sift_style style, std::uint32_t color,
+    void draw(const Image &dst, gpv_sift_draw_style style, std::uint32_t color,
               gpv_stream stream = nullptr) {
         check(gpv_sift_draw(handle(), stream, &dst, style, color));
     }
@@ -698,7 +699,7 @@ using MatchResult = detail::Initialised<gpv_match_result, gpv_match_result_init>
 /// x and y, from the centre of the first pixel.
 using Point = std::array<float, 2>;
 
-/// A set of descriptors of GPV_SIFT_U8, without gaps. Empty by default.
+/// A set of descriptors of GPV_SIFT_DESCRIPTOR_TYPE_U8, without gaps. Empty by default.
 struct Descriptors {
     gpv_buffer data = Buffer();
     std::int32_t count = 0; ///< at most as many as there are in data
@@ -727,7 +728,7 @@ class Match
     explicit Match(const Context &context, const MatchParams &params = {})
         : ResultOperator(context, params) {}
 
-    /// @param queries, trains  most descriptors of each set
+    /// @param queries, trains  maximum number of descriptors of each set
     /// @param memory           GPV_MEMORY_* of descriptors and outputs; HOST if they differ
     void prepare(std::int32_t queries, std::int32_t trains, gpv_memory memory = GPV_MEMORY_HOST) {
         check(gpv_match_prepare(handle(), queries, trains, memory));
@@ -826,7 +827,7 @@ struct SegmentArguments {
     const gpv_image *seeds = nullptr; ///< GRAY8: 0 background, 255 foreground, else not known
     const gpv_rect *rect = nullptr;   ///< what lies outside is background
     const Image *mask = nullptr;      ///< receives 255 in the foreground, else 0
-    const Image *dst = nullptr;       ///< what params.paint says; may be src
+    const Image *dst = nullptr;       ///< what params.output says; may be src
     const Buffer *result = nullptr;   ///< gpv_graphcut_result, where the backend computes
 };
 

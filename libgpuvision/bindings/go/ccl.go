@@ -20,8 +20,8 @@ type CclMode uint32
 
 // The modes.
 const (
-	CclBinary     CclMode = C.GPV_CCL_BINARY      // all of them
-	CclEqualValue CclMode = C.GPV_CCL_EQUAL_VALUE // those of equal luma
+	CclModeBinary     CclMode = C.GPV_CCL_MODE_BINARY      // all of them
+	CclModeEqualValue CclMode = C.GPV_CCL_MODE_EQUAL_VALUE // those of equal luma
 )
 
 // CclOutput is what dst of [Ccl.Run] receives. Background is 0, black or neutral grey chroma.
@@ -29,13 +29,13 @@ type CclOutput uint32
 
 // The outputs.
 const (
-	// CclLabels: the labels. LABEL32, GRAY16, or P016 (Y; chroma is 32768).
-	CclLabels CclOutput = C.GPV_CCL_LABELS
-	// CclMask: 255 where there is a component. GRAY8, NV12 or I420 (Y; chroma is 128).
-	CclMask CclOutput = C.GPV_CCL_MASK
-	// CclColors: a colour that depends on the label alone. GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8,
-	// BGRX8, NV12 or I420; a fourth channel is 255.
-	CclColors CclOutput = C.GPV_CCL_COLORS
+	// CclOutputLabels: the labels. LABEL32, GRAY16, or P016 (Y; chroma is 32768).
+	CclOutputLabels CclOutput = C.GPV_CCL_OUTPUT_LABELS
+	// CclOutputMask: 255 where there is a component. GRAY8, NV12 or I420 (Y; chroma is 128).
+	CclOutputMask CclOutput = C.GPV_CCL_OUTPUT_MASK
+	// CclOutputColors: a colour that depends on the label alone. GRAY8, RGB8, BGR8, RGBA8, BGRA8,
+	// RGBX8, BGRX8, NV12 or I420; a fourth channel is 255.
+	CclOutputColors CclOutput = C.GPV_CCL_OUTPUT_COLORS
 )
 
 // CclParams are the parameters of a [Ccl]. Start from [DefaultCclParams].
@@ -43,14 +43,14 @@ const (
 // A pixel is foreground if its luma is >= Threshold, or, with Foreground >= 0, if its luma is
 // Foreground; with Invert, if it is not.
 type CclParams struct {
-	Mode         CclMode   // default CclBinary
+	Mode         CclMode   // default CclModeBinary
 	Connectivity int       // 8 or 4 neighbours; default 8
 	Threshold    int       // 0..255 (GRAY16: ..65535), 0 = every pixel; default 1
 	Foreground   int       // 0..255 (GRAY16: ..65535), -1 = Threshold decides; default -1
 	Invert       bool      // default false
 	MinArea      int       // components of fewer pixels are dropped, 0 = none; default 0
 	MaxArea      int       // components of more pixels are dropped, 0 = none; default 0
-	Output       CclOutput // default CclLabels
+	Output       CclOutput // default CclOutputLabels
 }
 
 func cclDefaults() (c C.gpv_ccl_params) {

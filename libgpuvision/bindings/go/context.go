@@ -179,10 +179,10 @@ func (c *Context) check(status C.gpv_status) error {
 type object[H any] struct {
 	context     *Context
 	handle      H
-	destroy     func()   // nil once closed
-	stream      Stream   // of the runs that follow
-	held        []*views // of runs that nobody knows to be over
-	descriptors SiftType // of a Sift: what its parameters say
+	destroy     func()             // nil once closed
+	stream      Stream             // of the runs that follow
+	held        []*views           // of runs that nobody knows to be over
+	descriptors SiftDescriptorType // of a Sift: what its parameters say
 }
 
 // newOperator wraps what create makes, until destroy.

@@ -39,7 +39,7 @@ func TestDeviceMemoryOnAStream(t *testing.T) {
 	dst := made(DeviceImage(FormatGray8, 161, 97, target, 161, 0))(t)
 
 	erosion := DefaultErodeParams()
-	erosion.RadiusX = 2
+	erosion.Radius = 2
 	want, got := newImage(t, FormatGray8, 161, 97), make([]byte, 161*97)
 	must(t, made(NewErode(host, &erosion))(t).Run(pixels, want))
 	erode := made(NewErode(device, &erosion))(t)

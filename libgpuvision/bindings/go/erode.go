@@ -12,63 +12,63 @@ static gpv_status gpv_go_erode_run(gpv_erode *op, uintptr_t stream, const gpv_im
 */
 import "C"
 
-// MorphOperation is what is computed.
-type MorphOperation uint32
+// ErodeOperation is what is computed.
+type ErodeOperation uint32
 
 // The operations.
 const (
-	MorphErode    MorphOperation = C.GPV_MORPH_ERODE    // minimum under the element
-	MorphDilate   MorphOperation = C.GPV_MORPH_DILATE   // maximum under the element
-	MorphOpen     MorphOperation = C.GPV_MORPH_OPEN     // erode, then dilate
-	MorphClose    MorphOperation = C.GPV_MORPH_CLOSE    // dilate, then erode
-	MorphGradient MorphOperation = C.GPV_MORPH_GRADIENT // dilate - erode
-	MorphTophat   MorphOperation = C.GPV_MORPH_TOPHAT   // source - open
-	MorphBlackhat MorphOperation = C.GPV_MORPH_BLACKHAT // close - source, not below 0
+	ErodeOperationErode    ErodeOperation = C.GPV_ERODE_OPERATION_ERODE    // minimum under the element
+	ErodeOperationDilate   ErodeOperation = C.GPV_ERODE_OPERATION_DILATE   // maximum under the element
+	ErodeOperationOpen     ErodeOperation = C.GPV_ERODE_OPERATION_OPEN     // erode, then dilate
+	ErodeOperationClose    ErodeOperation = C.GPV_ERODE_OPERATION_CLOSE    // dilate, then erode
+	ErodeOperationGradient ErodeOperation = C.GPV_ERODE_OPERATION_GRADIENT // dilate - erode
+	ErodeOperationTopHat   ErodeOperation = C.GPV_ERODE_OPERATION_TOPHAT   // source - open
+	ErodeOperationBlackHat ErodeOperation = C.GPV_ERODE_OPERATION_BLACKHAT // close - source, not below 0
 )
 
-// MorphShape is the shape of the structuring element inside its box of 2 RadiusX + 1 columns and
+// ErodeShape is the shape of the structuring element inside its box of 2 Radius + 1 columns and
 // 2 RadiusY + 1 rows.
-type MorphShape uint32
+type ErodeShape uint32
 
 // The shapes.
 const (
-	MorphRect    MorphShape = C.GPV_MORPH_RECT    // the whole box
-	MorphCross   MorphShape = C.GPV_MORPH_CROSS   // its middle row and middle column
-	MorphEllipse MorphShape = C.GPV_MORPH_ELLIPSE // the ellipse inscribed in it
+	ErodeShapeRect    ErodeShape = C.GPV_ERODE_SHAPE_RECT    // the whole box
+	ErodeShapeCross   ErodeShape = C.GPV_ERODE_SHAPE_CROSS   // its middle row and middle column
+	ErodeShapeEllipse ErodeShape = C.GPV_ERODE_SHAPE_ELLIPSE // the ellipse inscribed in it
 )
 
-// MorphBorder is what pixels outside the image count as.
-type MorphBorder uint32
+// ErodeBorder is what pixels outside the image count as.
+type ErodeBorder uint32
 
 // The borders.
 const (
-	MorphBorderIgnore     MorphBorder = C.GPV_MORPH_BORDER_IGNORE     // nothing
-	MorphBorderBackground MorphBorder = C.GPV_MORPH_BORDER_BACKGROUND // 0
+	ErodeBorderIgnore     ErodeBorder = C.GPV_ERODE_BORDER_IGNORE     // nothing
+	ErodeBorderBackground ErodeBorder = C.GPV_ERODE_BORDER_BACKGROUND // 0
 )
 
-// MorphPlanes is which planes and channels are processed; the others are copied.
-type MorphPlanes uint32
+// ErodePlanes is which planes and channels are processed; the others are copied.
+type ErodePlanes uint32
 
 // The planes.
 const (
-	// MorphPlanesAuto: grey, Y of YUV, every colour channel of RGB (not alpha).
-	MorphPlanesAuto MorphPlanes = C.GPV_MORPH_PLANES_AUTO
-	// MorphPlanesLuma: grey and Y of YUV; RGB has no luma plane: as MorphPlanesAuto.
-	MorphPlanesLuma MorphPlanes = C.GPV_MORPH_PLANES_LUMA
-	// MorphPlanesAll: also U and V, with the same element on their own samples.
-	MorphPlanesAll MorphPlanes = C.GPV_MORPH_PLANES_ALL
+	// ErodePlanesAuto: grey, Y of YUV, every colour channel of RGB (not alpha).
+	ErodePlanesAuto ErodePlanes = C.GPV_ERODE_PLANES_AUTO
+	// ErodePlanesLuma: grey and Y of YUV; RGB has no luma plane: as ErodePlanesAuto.
+	ErodePlanesLuma ErodePlanes = C.GPV_ERODE_PLANES_LUMA
+	// ErodePlanesAll: also U and V, with the same element on their own samples.
+	ErodePlanesAll ErodePlanes = C.GPV_ERODE_PLANES_ALL
 )
 
 // ErodeParams are the parameters of an [Erode]. Start from [DefaultErodeParams].
 type ErodeParams struct {
-	Operation  MorphOperation // default MorphErode
-	Shape      MorphShape     // default MorphRect
-	RadiusX    int            // pixels, 0..255; default 1
-	RadiusY    int            // pixels, 0..255, -1 = RadiusX; default -1
+	Operation  ErodeOperation // default ErodeOperationErode
+	Shape      ErodeShape     // default ErodeShapeRect
+	Radius     int            // pixels, 0..255; default 1
+	RadiusY    int            // pixels, 0..255, -1 = Radius; default -1
 	Iterations int            // of each erosion and dilation, 1..255; default 1
 	Threshold  int            // 0 = grey; 1..255 (GRAY16: ..65535) = binary; default 0
-	Border     MorphBorder    // default MorphBorderIgnore
-	Planes     MorphPlanes    // grey morphology only; default MorphPlanesAuto
+	Border     ErodeBorder    // default ErodeBorderIgnore
+	Planes     ErodePlanes    // grey morphology only; default ErodePlanesAuto
 }
 
 func erodeDefaults() (c C.gpv_erode_params) {
@@ -80,14 +80,14 @@ func erodeDefaults() (c C.gpv_erode_params) {
 func DefaultErodeParams() ErodeParams {
 	c := erodeDefaults()
 	return ErodeParams{
-		Operation:  MorphOperation(c.operation),
-		Shape:      MorphShape(c.shape),
-		RadiusX:    int(c.radius_x),
+		Operation:  ErodeOperation(c.operation),
+		Shape:      ErodeShape(c.shape),
+		Radius:     int(c.radius),
 		RadiusY:    int(c.radius_y),
 		Iterations: int(c.iterations),
 		Threshold:  int(c.threshold),
-		Border:     MorphBorder(c.border),
-		Planes:     MorphPlanes(c.planes),
+		Border:     ErodeBorder(c.border),
+		Planes:     ErodePlanes(c.planes),
 	}
 }
 
@@ -96,14 +96,14 @@ func (p *ErodeParams) c() *C.gpv_erode_params {
 		return nil
 	}
 	c := erodeDefaults()
-	c.operation = C.gpv_morph_operation(p.Operation)
-	c.shape = C.gpv_morph_shape(p.Shape)
-	c.radius_x = clamp(p.RadiusX)
+	c.operation = C.gpv_erode_operation(p.Operation)
+	c.shape = C.gpv_erode_shape(p.Shape)
+	c.radius = clamp(p.Radius)
 	c.radius_y = clamp(p.RadiusY)
 	c.iterations = clamp(p.Iterations)
 	c.threshold = clamp(p.Threshold)
-	c.border = C.gpv_morph_border(p.Border)
-	c.planes = C.gpv_morph_planes(p.Planes)
+	c.border = C.gpv_erode_border(p.Border)
+	c.planes = C.gpv_erode_planes(p.Planes)
 	return &c
 }
 

@@ -50,11 +50,11 @@ func ExampleDefaultErodeParams() {
 	}
 	defer context.Close()
 	params := gpuvision.DefaultErodeParams()
-	params.RadiusX = 300
+	params.Radius = 300
 	_, err = gpuvision.NewErode(context, &params)
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, gpuvision.ErrInvalidArgument))
 	// Output:
-	// invalid argument: params->radius_x is 300, must be 0..255
+	// invalid argument: params->radius is 300, must be 0..255
 	// true
 }

@@ -397,7 +397,7 @@ func TestMemoryOfTheWrongKind(t *testing.T) {
 	sift := made(NewSift(context, nil))(t)
 	wants(t, sift.Enqueue(device, nil, SiftBuffers{Keypoints: buffer}), ErrUnsupported, "src")
 	wants(t, sift.EnqueueDescribe(device, 1, SiftBuffers{}), ErrUnsupported, "src")
-	wants(t, sift.EnqueueDraw(device, SiftRich, 0), ErrUnsupported, "dst")
+	wants(t, sift.EnqueueDraw(device, SiftDrawStyleRich, 0), ErrUnsupported, "dst")
 	match := made(NewMatch(context, nil))(t)
 	wants(t, match.Enqueue(MatchBuffers{Queries: buffer, QueryCount: 1}), ErrUnsupported, "query")
 	wants(t, match.EnqueueDraw(device, make([]Point, 2), 1, 0), ErrUnsupported, "dst")
@@ -464,7 +464,7 @@ func TestErode(t *testing.T) {
 		9, 1, 1, 1, 9,
 		9, 9, 9, 9, 9})
 	params := DefaultErodeParams()
-	params.Operation = MorphDilate
+	params.Operation = ErodeOperationDilate
 	must(t, erode.SetParams(&params))
 	must(t, erode.Run(dst, dst))
 	must(t, erode.Run(src, src))
@@ -481,7 +481,7 @@ func TestErode(t *testing.T) {
 
 func TestErodeParams(t *testing.T) {
 	equal(t, "defaults", DefaultErodeParams(), ErodeParams{
-		Operation: MorphErode, Shape: MorphRect, RadiusX: 1, RadiusY: -1, Iterations: 1,
+		Operation: ErodeOperationErode, Shape: ErodeShapeRect, Radius: 1, RadiusY: -1, Iterations: 1,
 	})
 	context := open(t)
 	erode := made(NewErode(context, nil))(t)
@@ -492,7 +492,7 @@ func TestErodeParams(t *testing.T) {
 	}{
 		{func(p *ErodeParams) { p.Operation = 7 }, []string{"operation is 7", "0..6"}},
 		{func(p *ErodeParams) { p.Shape = 3 }, []string{"shape is 3", "0..2"}},
-		{func(p *ErodeParams) { p.RadiusX = 256 }, []string{"radius_x is 256", "0..255"}},
+		{func(p *ErodeParams) { p.Radius = 256 }, []string{"radius is 256", "0..255"}},
 		{func(p *ErodeParams) { p.RadiusY = -2 }, []string{"radius_y is -2", "-1..255"}},
 		{func(p *ErodeParams) { p.Iterations = 0 }, []string{"iterations is 0", "1..255"}},
 		{func(p *ErodeParams) { p.Iterations = 1 << 40 }, []string{"iterations is 2147483647"}},
@@ -589,7 +589,7 @@ func TestCcl(t *testing.T) {
 	params := DefaultCclParams()
 	equal(t, "defaults", params, CclParams{Connectivity: 8, Threshold: 1, Foreground: -1})
 	params.Threshold = 2
-	params.Output = CclMask
+	params.Output = CclOutputMask
 	must(t, ccl.SetParams(&params))
 	mask := newImage(t, FormatGray8, 20, 10)
 	equal(t, "bright", made(ccl.Run(src, mask, components))(t), CclResult{1, 1})
@@ -628,15 +628,15 @@ func TestKmeans(t *testing.T) {
 	equals(t, "recoloured", dst.Pix(0), pix)
 	red, blue := labels.Pix(0)[0], labels.Pix(0)[2]
 	equals(t, "labels", labels.Pix(0), []byte{red, red, 1 - red, red})
-	equal(t, "red", KmeansRGB.Color(result.Centroids[red]), 0xfa0a14)
-	equal(t, "blue", KmeansRGB.Color(result.Centroids[blue]), 0x0064c8)
+	equal(t, "red", KmeansColorSpaceRGB.Color(result.Centroids[red]), 0xfa0a14)
+	equal(t, "blue", KmeansColorSpaceRGB.Color(result.Centroids[blue]), 0x0064c8)
 	equal(t, "reds", result.Counts[red], 3)
 	equal(t, "blues", result.Counts[blue], 1)
 	waited := made(kmeans.Wait())(t)
 	equal(t, "waited", waited.Clusters, 2)
 	equal(t, "finished", made(kmeans.Query())(t), true)
 
-	params.Start = KmeansGiven
+	params.Init = KmeansInitGiven
 	must(t, kmeans.SetParams(&params))
 	_, err := kmeans.Run(src, nil, nil)
 	wants(t, err, ErrInvalidArgument)
@@ -678,7 +678,7 @@ func TestSift(t *testing.T) {
 
 	again := make([]Descriptor, result.Count)
 	drawn := newImage(t, FormatGray8, 64, 60)
-	must(t, sift.Draw(drawn, SiftPoints, 0xffffff))
+	must(t, sift.Draw(drawn, SiftDrawStylePoints, 0xffffff))
 	equal(t, "middle of a cross", drawn.Pix(0)[29*64+32], 255)
 	wants(t, sift.Draw(drawn, 2, 0), ErrInvalidArgument, "style is 2", "0..1")
 	wants(t, sift.Draw(drawn, 0, 1<<24), ErrInvalidArgument, "color")
@@ -693,14 +693,14 @@ func TestSift(t *testing.T) {
 	wants(t, err, ErrInvalidArgument, "mask is 64x59")
 	_, err = sift.Run(src, nil, nil, descriptors)
 	wants(t, err, ErrInvalidArgument, "keypoints is NULL")
-	wants(t, sift.EnqueueDraw(drawn, SiftPoints, 0), ErrInvalidArgument, "dst")
+	wants(t, sift.EnqueueDraw(drawn, SiftDrawStylePoints, 0), ErrInvalidArgument, "dst")
 	wants(t, sift.Enqueue(src, nil, SiftBuffers{}), ErrInvalidArgument, "src")
 	wants(t, sift.EnqueueDescribe(src, 0, SiftBuffers{}), ErrInvalidArgument, "src")
 }
 
 func TestSiftOfFloats(t *testing.T) {
 	params := DefaultSiftParams()
-	params.Type = SiftF32
+	params.DescriptorType = SiftDescriptorTypeF32
 	sift := made(NewSift(open(t), &params))(t)
 	src := noise(t, 80, 60)
 	keypoints, descriptors := make([]Keypoint, 50), make([]DescriptorF32, 50)
@@ -745,7 +745,7 @@ func TestSiftOfTooMuch(t *testing.T) {
 	wants(t, err, ErrTooSmall, "extrema", "contrast_threshold")
 	equal(t, "count", result.Count, 0)
 	equal(t, "said how many", result.Dropped > 65536, true)
-	must(t, sift.Draw(src, SiftPoints, 0))
+	must(t, sift.Draw(src, SiftDrawStylePoints, 0))
 	_, err = sift.Wait()
 	wants(t, err, ErrTooSmall)
 }
@@ -839,7 +839,7 @@ func TestHomography(t *testing.T) {
 func TestGraphcut(t *testing.T) {
 	context := open(t)
 	equal(t, "defaults", DefaultGraphcutParams(), GraphcutParams{})
-	cut := made(NewGraphcut(context, &GraphcutParams{Certificate: true, TimeLimit: time.Minute}))(t)
+	cut := made(NewGraphcut(context, &GraphcutParams{Certificate: true, MaxTime: time.Minute}))(t)
 	terminals := made(Wrap(FormatLabel32, 3, 1, []int32{10, 0, -10}, 0))(t)
 	links := newImage(t, FormatCap32x4, 3, 1)
 	copy(Samples[int32](links, 0), []int32{7, 4, -1}) // to the east; the last leads nowhere
@@ -857,16 +857,16 @@ func TestGraphcut(t *testing.T) {
 	result, err := cut.Run(terminals, links, mask)
 	wants(t, err, ErrInvalidArgument, "plane 0 of links is -1 at (1, 0), must be 0..67108863")
 	equal(t, "refused", result, GraphcutResult{Refused: true})
-	wants(t, cut.SetParams(&GraphcutParams{TimeLimit: -time.Second}), ErrInvalidArgument,
-		"params->time_limit is -1000000")
-	wants(t, cut.SetParams(&GraphcutParams{TimeLimit: math.MinInt64}), ErrInvalidArgument)
+	wants(t, cut.SetParams(&GraphcutParams{MaxTime: -time.Second}), ErrInvalidArgument,
+		"params->max_time_us is -1000000")
+	wants(t, cut.SetParams(&GraphcutParams{MaxTime: math.MinInt64}), ErrInvalidArgument)
 	wants(t, cut.Enqueue(terminals, links, mask, DeviceBuffer{}), ErrInvalidArgument, "terminals")
 }
 
 func TestSegment(t *testing.T) {
 	context := open(t)
 	params := DefaultSegmentParams()
-	equal(t, "defaults", params, SegmentParams{Connectivity: 4, Rounds: 1, Lambda: 0.02})
+	equal(t, "defaults", params, SegmentParams{Connectivity: 4, Iterations: 1, Lambda: 0.02})
 	params.Certificate = true
 	segment := made(NewSegment(context, &params))(t)
 	src := newImage(t, FormatRGB8, 4, 2)
@@ -894,8 +894,8 @@ func TestSegment(t *testing.T) {
 	_, err := segment.Run(src, SegmentImages{Rect: &rect})
 	wants(t, err, ErrInvalidArgument, "rect")
 	must(t, segment.Forget())
-	params.Rounds = 101
-	wants(t, segment.SetParams(&params), ErrInvalidArgument, "params->rounds is 101", "1..100")
+	params.Iterations = 101
+	wants(t, segment.SetParams(&params), ErrInvalidArgument, "params->iterations is 101", "1..100")
 	wants(t, segment.Enqueue(src, SegmentImages{}, DeviceBuffer{}), ErrInvalidArgument, "src")
 }
 
@@ -936,8 +936,8 @@ func TestGoroutines(t *testing.T) {
 					t.Error(clusters, err)
 				}
 				// The text is that of the own failure.
-				_, err = NewErode(context, &ErodeParams{RadiusX: 300 + i})
-				wants(t, err, ErrInvalidArgument, fmt.Sprintf("radius_x is %d,", 300+i))
+				_, err = NewErode(context, &ErodeParams{Radius: 300 + i})
+				wants(t, err, ErrInvalidArgument, fmt.Sprintf("radius is %d,", 300+i))
 			}
 		}()
 	}
@@ -996,7 +996,7 @@ func TestCopies(t *testing.T) {
 
 	// What was set by one is set for the other.
 	params := DefaultSiftParams()
-	params.Type = SiftF32
+	params.DescriptorType = SiftDescriptorTypeF32
 	must(t, copies.Sift.SetParams(&params))
 	_, err := sift.Run(i, nil, make([]Keypoint, 9), make([]Descriptor, 9))
 	wants(t, err, ErrInvalidArgument, "parameters is 1")

@@ -26,19 +26,19 @@ type GraphcutParams struct {
 	// Certificate: a run adds up the capacity of its cut from what it was given, as the proof that
 	// the cut is minimal; default false.
 	Certificate bool
-	// TimeLimit is after what time a run settles for the cut that it has by then, which may be far
-	// from the least; in microseconds, whose fractions are cut off; 0 = none; default 0.
-	TimeLimit time.Duration
+	// MaxTime is the time after which a run settles for the cut that it has by then, which may be
+	// far from minimal. Fractions of a microsecond are cut off; 0 = no limit; default 0.
+	MaxTime time.Duration
 }
 
 func microseconds(d time.Duration) C.int32_t {
-	const longest = 1<<31 - 1
-	if m := d.Microseconds(); m > longest {
-		return longest
-	} else if m >= -longest {
+	const maximum = 1<<31 - 1
+	if m := d.Microseconds(); m > maximum {
+		return maximum
+	} else if m >= -maximum {
 		return C.int32_t(m)
 	}
-	return -longest
+	return -maximum
 }
 
 func duration(microseconds C.int32_t) time.Duration {
@@ -53,7 +53,7 @@ func graphcutDefaults() (c C.gpv_graphcut_params) {
 // DefaultGraphcutParams gives the library's defaults.
 func DefaultGraphcutParams() GraphcutParams {
 	c := graphcutDefaults()
-	return GraphcutParams{Certificate: c.certificate != 0, TimeLimit: duration(c.time_limit)}
+	return GraphcutParams{Certificate: c.certificate != 0, MaxTime: duration(c.max_time_us)}
 }
 
 func (p *GraphcutParams) c() *C.gpv_graphcut_params {
@@ -62,13 +62,13 @@ func (p *GraphcutParams) c() *C.gpv_graphcut_params {
 	}
 	c := graphcutDefaults()
 	c.certificate = flag(p.Certificate)
-	c.time_limit = microseconds(p.TimeLimit)
+	c.max_time_us = microseconds(p.MaxTime)
 	return &c
 }
 
 // GraphcutResult is what a run has found.
 type GraphcutResult struct {
-	Optimal bool  // no cut has less capacity; false: the time limit came before that
+	Optimal bool  // no cut has less capacity; false: MaxTime came before that
 	Flow    int64 // from the source to the sink: no cut has less capacity
 	Cut     int64 // with Certificate the capacity of the cut in the mask; without, -1
 	Area    int64 // pixels on the side of the source

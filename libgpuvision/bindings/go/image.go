@@ -32,7 +32,7 @@ const (
 
 // Largest sizes of an image.
 const (
-	MaxPlanes = C.GPV_MAX_PLANES // planes of the format with the most
+	MaxPlanes = C.GPV_MAX_PLANES // maximum number of planes of a format
 	MaxSide   = C.GPV_MAX_SIDE   // width and height, pixels
 	MaxPixels = C.GPV_MAX_PIXELS // width * height
 )

@@ -14,7 +14,7 @@ static gpv_status gpv_go_kmeans_run(gpv_kmeans *op, uintptr_t stream, const gpv_
 */
 import "C"
 
-// KmeansMaxClusters is the greatest number of clusters.
+// KmeansMaxClusters is the largest number of clusters.
 const KmeansMaxClusters = C.GPV_KMEANS_MAX_CLUSTERS
 
 // KmeansMetric is how far a colour is from a centroid.
@@ -22,53 +22,57 @@ type KmeansMetric uint32
 
 // The metrics.
 const (
-	KmeansL2 KmeansMetric = C.GPV_KMEANS_L2 // squared Euclidean distance
-	KmeansL1 KmeansMetric = C.GPV_KMEANS_L1 // Manhattan distance; the centroid stays the mean
+	// KmeansMetricL2: squared Euclidean distance.
+	KmeansMetricL2 KmeansMetric = C.GPV_KMEANS_METRIC_L2
+	// KmeansMetricL1: Manhattan distance; the centroid stays the mean.
+	KmeansMetricL1 KmeansMetric = C.GPV_KMEANS_METRIC_L1
 )
 
-// KmeansStart is where the first run starts from.
-type KmeansStart uint32
+// KmeansInit says what the initial centroids of the first run are.
+type KmeansInit uint32
 
-// The starts.
+// The initial centroids.
 const (
-	// KmeansPlusPlus: colours drawn by their squared distance to those drawn before.
-	KmeansPlusPlus KmeansStart = C.GPV_KMEANS_PLUSPLUS
-	// KmeansRandom: different colours, drawn by how often they occur.
-	KmeansRandom KmeansStart = C.GPV_KMEANS_RANDOM
-	// KmeansGrid: the colours of pixels spread evenly over the image.
-	KmeansGrid KmeansStart = C.GPV_KMEANS_GRID
-	// KmeansGiven: what [Kmeans.SetCentroids] was given.
-	KmeansGiven KmeansStart = C.GPV_KMEANS_GIVEN
+	// KmeansInitPlusPlus: colours drawn by their squared distance to those drawn before.
+	KmeansInitPlusPlus KmeansInit = C.GPV_KMEANS_INIT_PLUSPLUS
+	// KmeansInitRandom: different colours, drawn by how often they occur.
+	KmeansInitRandom KmeansInit = C.GPV_KMEANS_INIT_RANDOM
+	// KmeansInitGrid: the colours of pixels spread evenly over the image.
+	KmeansInitGrid KmeansInit = C.GPV_KMEANS_INIT_GRID
+	// KmeansInitGiven: what [Kmeans.SetCentroids] was given.
+	KmeansInitGiven KmeansInit = C.GPV_KMEANS_INIT_GIVEN
 )
 
-// KmeansSpace is the space whose distances count.
-type KmeansSpace uint32
+// KmeansColorSpace is the colour space in which distances are measured.
+type KmeansColorSpace uint32
 
-// The spaces.
+// The colour spaces.
 const (
-	KmeansRGB KmeansSpace = C.GPV_KMEANS_RGB // R, G, B, 0..255
-	KmeansLab KmeansSpace = C.GPV_KMEANS_LAB // CIE L*a*b* as bytes: 2.55 L*, a* + 128, b* + 128
+	// KmeansColorSpaceRGB: R, G, B, 0..255.
+	KmeansColorSpaceRGB KmeansColorSpace = C.GPV_KMEANS_COLOR_SPACE_RGB
+	// KmeansColorSpaceLab: CIE L*a*b* as bytes: 2.55 L*, a* + 128, b* + 128.
+	KmeansColorSpaceLab KmeansColorSpace = C.GPV_KMEANS_COLOR_SPACE_LAB
 )
 
-// Centroid is the middle of a cluster, 0..255 in each direction of a [KmeansSpace].
+// Centroid is the middle of a cluster, 0..255 in each direction of a [KmeansColorSpace].
 type Centroid [3]float32
 
 // Color is the colour, 0xRRGGBB, that stands for a centroid in a recoloured image.
-func (s KmeansSpace) Color(centroid Centroid) uint32 {
-	return uint32(C.gpv_kmeans_color(C.gpv_kmeans_space(s), (*C.float)(&centroid[0])))
+func (s KmeansColorSpace) Color(centroid Centroid) uint32 {
+	return uint32(C.gpv_kmeans_color(C.gpv_kmeans_color_space(s), (*C.float)(&centroid[0])))
 }
 
 // KmeansParams are the parameters of a [Kmeans]. Start from [DefaultKmeansParams].
 type KmeansParams struct {
-	Clusters      int          // 2..256; 0 = chosen automatically; default 8
-	MaxClusters   int          // 2..256, most that are chosen automatically; default 16
-	MaxIterations int          // updates of the centroids, 0..10000; default 20
-	Tolerance     float32      // grey levels; 0 = until labels repeat; < 0: all; default 0.5
-	Metric        KmeansMetric // default KmeansL2
-	Start         KmeansStart  // KmeansGiven: not with Clusters 0; default KmeansPlusPlus
-	Space         KmeansSpace  // default KmeansRGB
-	Seed          uint64       // of KmeansPlusPlus and KmeansRandom; default 0
-	WarmStart     bool         // a run starts from the centroids of the one before; default false
+	Clusters      int              // 2..256; 0 = chosen automatically; default 8
+	MaxClusters   int              // 2..256, maximum of the automatic choice; default 16
+	MaxIterations int              // updates of the centroids, 0..10000; default 20
+	Tolerance     float32          // grey levels; 0 = until labels repeat; < 0: all; default 0.5
+	Metric        KmeansMetric     // default KmeansMetricL2
+	Init          KmeansInit       // KmeansInitGiven: not with Clusters 0; default KmeansInitPlusPlus
+	ColorSpace    KmeansColorSpace // default KmeansColorSpaceRGB
+	Seed          uint64           // of KmeansInitPlusPlus and KmeansInitRandom; default 0
+	WarmStart     bool             // a run starts from the centroids of the one before; default false
 }
 
 func kmeansDefaults() (c C.gpv_kmeans_params) {
@@ -85,8 +89,8 @@ func DefaultKmeansParams() KmeansParams {
 		MaxIterations: int(c.max_iterations),
 		Tolerance:     float32(c.tolerance),
 		Metric:        KmeansMetric(c.metric),
-		Start:         KmeansStart(c.start),
-		Space:         KmeansSpace(c.space),
+		Init:          KmeansInit(c.init),
+		ColorSpace:    KmeansColorSpace(c.color_space),
 		Seed:          uint64(c.seed),
 		WarmStart:     c.warm_start != 0,
 	}
@@ -102,8 +106,8 @@ func (p *KmeansParams) c() *C.gpv_kmeans_params {
 	c.max_iterations = clamp(p.MaxIterations)
 	c.tolerance = C.float(p.Tolerance)
 	c.metric = C.gpv_kmeans_metric(p.Metric)
-	c.start = C.gpv_kmeans_start(p.Start)
-	c.space = C.gpv_kmeans_space(p.Space)
+	c.init = C.gpv_kmeans_init_method(p.Init)
+	c.color_space = C.gpv_kmeans_color_space(p.ColorSpace)
 	c.seed = C.uint64_t(p.Seed)
 	c.warm_start = flag(p.WarmStart)
 	return &c
@@ -117,7 +121,7 @@ type KmeansResult struct {
 	Converged  bool    // the tolerance has ended the iteration
 	Inertia    float64 // sum over all pixels of the squared distance to their centroid
 
-	Centroids []Centroid // of each cluster, in the space of the parameters; of Run only
+	Centroids []Centroid // of each cluster, in ColorSpace; of Run only
 	Counts    []int32    // pixels of each cluster; of Run only
 }
 
@@ -141,8 +145,8 @@ func (k *Kmeans) SetParams(params *KmeansParams) error {
 	})
 }
 
-// SetCentroids sets the centroids that runs with KmeansGiven start from: 2..256, and runs need as
-// many as there are clusters. They are copied.
+// SetCentroids sets the initial centroids of runs with KmeansInitGiven: 2..256, and runs need as many
+// as there are clusters. They are copied.
 func (k *Kmeans) SetCentroids(centroids []Centroid) error {
 	var first *C.float
 	if len(centroids) > 0 {

@@ -149,10 +149,10 @@ func (m *Match) Run(queries, train []Descriptor, nearest []Nearest, pairs []Pair
 // MatchBuffers are what [Match.Enqueue] reads and writes. All but Queries and Train may be the zero
 // value.
 type MatchBuffers struct {
-	Queries    DeviceBuffer // descriptors of SiftU8
+	Queries    DeviceBuffer // descriptors of SiftDescriptorTypeU8
 	QueryCount int          // 0..MatchMaxDescriptors
 	Found      DeviceBuffer // a gpv_sift_result, whose count is QueryCount if that is less
-	Train      DeviceBuffer // descriptors of SiftU8
+	Train      DeviceBuffer // descriptors of SiftDescriptorTypeU8
 	TrainCount int          // 0..MatchMaxDescriptors
 	Nearest    DeviceBuffer // receives a gpv_match_nearest for each query
 	Pairs      DeviceBuffer // receives gpv_match_pair

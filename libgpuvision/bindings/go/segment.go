@@ -24,54 +24,54 @@ type SegmentModel uint32
 
 // The models.
 const (
-	SegmentGMM       SegmentModel = C.GPV_SEGMENT_GMM       // a mixture of five Gaussians
-	SegmentHistogram SegmentModel = C.GPV_SEGMENT_HISTOGRAM // how frequent 16^3 colours are
-	SegmentMeans     SegmentModel = C.GPV_SEGMENT_MEANS     // one mean colour
+	SegmentModelGMM       SegmentModel = C.GPV_SEGMENT_MODEL_GMM       // a mixture of five Gaussians
+	SegmentModelHistogram SegmentModel = C.GPV_SEGMENT_MODEL_HISTOGRAM // how frequent 16^3 colours are
+	SegmentModelMeans     SegmentModel = C.GPV_SEGMENT_MODEL_MEANS     // one mean colour
 )
 
-// SegmentFit is when a run learns colours.
-type SegmentFit uint32
+// SegmentWarmStart is what a run does with the colours that the run before it has learned.
+type SegmentWarmStart uint32
 
-// When a run learns.
+// The warm starts.
 const (
-	// SegmentFitAlways: each run learns from its own seeds.
-	SegmentFitAlways SegmentFit = C.GPV_SEGMENT_FIT_ALWAYS
-	// SegmentFitAdapt: a run begins with what the one before has learned, and ends by learning from
-	// its own cut: for video.
-	SegmentFitAdapt SegmentFit = C.GPV_SEGMENT_FIT_ADAPT
-	// SegmentFitOnce: a run uses what the one before has learned, and learns nothing.
-	SegmentFitOnce SegmentFit = C.GPV_SEGMENT_FIT_ONCE
+	// SegmentWarmStartNone: nothing. Each run learns from its own seeds.
+	SegmentWarmStartNone SegmentWarmStart = C.GPV_SEGMENT_WARM_START_NONE
+	// SegmentWarmStartAdapt: a run starts from them, and at the end learns from its own cut: for
+	// video.
+	SegmentWarmStartAdapt SegmentWarmStart = C.GPV_SEGMENT_WARM_START_ADAPT
+	// SegmentWarmStartReuse: a run uses them, and learns nothing; it has one iteration.
+	SegmentWarmStartReuse SegmentWarmStart = C.GPV_SEGMENT_WARM_START_REUSE
 )
 
-// SegmentPaint is what is painted into dst.
-type SegmentPaint uint32
+// SegmentOutput is what dst receives.
+type SegmentOutput uint32
 
-// The paints.
+// The outputs.
 const (
-	// SegmentOverlay: the picture, its background grey and half as bright; format of src.
-	SegmentOverlay SegmentPaint = C.GPV_SEGMENT_OVERLAY
-	// SegmentCutout: the picture with the mask as alpha; RGBA8 or BGRA8.
-	SegmentCutout SegmentPaint = C.GPV_SEGMENT_CUTOUT
+	// SegmentOutputOverlay: the picture, its background grey and half as bright; format of src.
+	SegmentOutputOverlay SegmentOutput = C.GPV_SEGMENT_OUTPUT_OVERLAY
+	// SegmentOutputCutout: the picture with the mask as alpha; RGBA8 or BGRA8.
+	SegmentOutputCutout SegmentOutput = C.GPV_SEGMENT_OUTPUT_CUTOUT
 )
 
 // Limits of segmentation.
 const (
-	SegmentUnit      = C.GPV_SEGMENT_UNIT       // capacity between two pixels of one colour
-	SegmentMaxRounds = C.GPV_SEGMENT_MAX_ROUNDS // largest Rounds
-	SegmentMaxWeight = C.GPV_SEGMENT_MAX_WEIGHT // largest Lambda and Sigma
+	SegmentUnit          = C.GPV_SEGMENT_UNIT           // capacity between two pixels of one colour
+	SegmentMaxIterations = C.GPV_SEGMENT_MAX_ITERATIONS // largest Iterations
+	SegmentMaxWeight     = C.GPV_SEGMENT_MAX_WEIGHT     // largest Lambda and Sigma
 )
 
 // SegmentParams are the parameters of a [Segment]. Start from [DefaultSegmentParams].
 type SegmentParams struct {
-	Model        SegmentModel  // default SegmentGMM
-	Fit          SegmentFit    // default SegmentFitAlways
-	Connectivity int           // 4 or 8 neighbours; default 4
-	Rounds       int           // of learning and cutting, 1..SegmentMaxRounds; default 1
-	Lambda       float32       // weight of colours, 0..SegmentMaxWeight; default 0.02
-	Sigma        float32       // 0..SegmentMaxWeight; 0 = chosen by the picture; default 0
-	Paint        SegmentPaint  // default SegmentOverlay
-	Certificate  bool          // as in GraphcutParams
-	TimeLimit    time.Duration // of each cut, as in GraphcutParams
+	Model        SegmentModel     // default SegmentModelGMM
+	WarmStart    SegmentWarmStart // default SegmentWarmStartNone
+	Connectivity int              // 4 or 8 neighbours; default 4
+	Iterations   int              // of learning and cutting, 1..SegmentMaxIterations; default 1
+	Lambda       float32          // weight of colours, 0..SegmentMaxWeight; default 0.02
+	Sigma        float32          // 0..SegmentMaxWeight; 0 = chosen by the picture; default 0
+	Output       SegmentOutput    // default SegmentOutputOverlay
+	Certificate  bool             // as in GraphcutParams
+	MaxTime      time.Duration    // of each cut, as in GraphcutParams
 }
 
 func segmentDefaults() (c C.gpv_segment_params) {
@@ -84,14 +84,14 @@ func DefaultSegmentParams() SegmentParams {
 	c := segmentDefaults()
 	return SegmentParams{
 		Model:        SegmentModel(c.model),
-		Fit:          SegmentFit(c.fit),
+		WarmStart:    SegmentWarmStart(c.warm_start),
 		Connectivity: int(c.connectivity),
-		Rounds:       int(c.rounds),
+		Iterations:   int(c.iterations),
 		Lambda:       float32(c.lambda),
 		Sigma:        float32(c.sigma),
-		Paint:        SegmentPaint(c.paint),
+		Output:       SegmentOutput(c.output),
 		Certificate:  c.certificate != 0,
-		TimeLimit:    duration(c.time_limit),
+		MaxTime:      duration(c.max_time_us),
 	}
 }
 
@@ -101,14 +101,14 @@ func (p *SegmentParams) c() *C.gpv_segment_params {
 	}
 	c := segmentDefaults()
 	c.model = C.gpv_segment_model(p.Model)
-	c.fit = C.gpv_segment_fit(p.Fit)
+	c.warm_start = C.gpv_segment_warm_start(p.WarmStart)
 	c.connectivity = clamp(p.Connectivity)
-	c.rounds = clamp(p.Rounds)
+	c.iterations = clamp(p.Iterations)
 	c.lambda = C.float(p.Lambda)
 	c.sigma = C.float(p.Sigma)
-	c.paint = C.gpv_segment_paint(p.Paint)
+	c.output = C.gpv_segment_output(p.Output)
 	c.certificate = flag(p.Certificate)
-	c.time_limit = microseconds(p.TimeLimit)
+	c.max_time_us = microseconds(p.MaxTime)
 	return &c
 }
 
@@ -122,7 +122,7 @@ type SegmentImages struct {
 	// Mask: GRAY8, NV12 or I420, size and memory of src: receives 255 in the foreground, 0 in the
 	// background; chroma 128.
 	Mask *Image
-	// Dst receives what SegmentParams.Paint says; size and memory of src; may be src.
+	// Dst receives what SegmentParams.Output says; size and memory of src; may be src.
 	Dst *Image
 }
 

@@ -21,13 +21,13 @@ static gpv_status gpv_go_sift_describe(gpv_sift *op, uintptr_t stream, const gpv
 }
 
 static gpv_status gpv_go_sift_draw(gpv_sift *op, uintptr_t stream, const gpv_image *dst,
-                                   gpv_sift_style style, uint32_t color) {
+                                   gpv_sift_draw_style style, uint32_t color) {
     return gpv_sift_draw(op, (gpv_stream)stream, dst, style, color);
 }
 
 // The run before may have found too much, of which a drawing need not speak again.
 static gpv_status gpv_go_sift_draw_and_wait(gpv_sift *op, uintptr_t stream, const gpv_image *dst,
-                                            gpv_sift_style style, uint32_t color) {
+                                            gpv_sift_draw_style style, uint32_t color) {
     gpv_status status = gpv_sift_draw(op, (gpv_stream)stream, dst, style, color);
     if (status == GPV_OK)
         status = gpv_sift_wait(op, NULL);
@@ -38,46 +38,48 @@ import "C"
 
 // Sizes of SIFT.
 const (
-	SiftLength       = C.GPV_SIFT_LENGTH        // numbers in a descriptor
-	SiftMaxDescribed = C.GPV_SIFT_MAX_DESCRIBED // keypoints that are described at once, at most
+	SiftDescriptorLength = C.GPV_SIFT_DESCRIPTOR_LENGTH // numbers in a descriptor
+	SiftMaxDescriptors   = C.GPV_SIFT_MAX_DESCRIPTORS   // keypoints of one description
 )
 
-// SiftType is what a number of a descriptor is.
-type SiftType uint32
+// SiftDescriptorType is what a number of a descriptor is.
+type SiftDescriptorType uint32
 
 // The types.
 const (
-	SiftU8  SiftType = C.GPV_SIFT_U8  // [Descriptor]
-	SiftF32 SiftType = C.GPV_SIFT_F32 // [DescriptorF32]
+	SiftDescriptorTypeU8  SiftDescriptorType = C.GPV_SIFT_DESCRIPTOR_TYPE_U8  // [Descriptor]
+	SiftDescriptorTypeF32 SiftDescriptorType = C.GPV_SIFT_DESCRIPTOR_TYPE_F32 // [DescriptorF32]
 )
 
 // Descriptor has 512 times the numbers of a [DescriptorF32], rounded, at most 255.
-type Descriptor [SiftLength]uint8
+type Descriptor [SiftDescriptorLength]uint8
 
 // DescriptorF32 has length 1, or 0 where there is no gradient.
-type DescriptorF32 [SiftLength]float32
+type DescriptorF32 [SiftDescriptorLength]float32
 
-// SiftStyle is how [Sift.Draw] marks a keypoint.
-type SiftStyle uint32
+// SiftDrawStyle is how [Sift.Draw] marks a keypoint.
+type SiftDrawStyle uint32
 
 // The styles.
 const (
-	SiftPoints SiftStyle = C.GPV_SIFT_POINTS // a cross of 5 x 5 pixels
-	SiftRich   SiftStyle = C.GPV_SIFT_RICH   // a circle of the scale, a line for the orientation
+	// SiftDrawStylePoints: a cross of 5 x 5 pixels.
+	SiftDrawStylePoints SiftDrawStyle = C.GPV_SIFT_DRAW_STYLE_POINTS
+	// SiftDrawStyleRich: a circle of the scale, a line for the orientation.
+	SiftDrawStyleRich SiftDrawStyle = C.GPV_SIFT_DRAW_STYLE_RICH
 )
 
 // SiftParams are the parameters of a [Sift]. Start from [DefaultSiftParams].
 type SiftParams struct {
-	MaxFeatures       int      // those of the greatest response are kept; 0 = all; default 0
-	Octaves           int      // most octaves; 0 = all that fit; 0..16; default 0
-	OctaveLayers      int      // layers of an octave, 1..8; default 3
-	ContrastThreshold float32  // extrema of less contrast are dropped; 0..1; default 0.04
-	EdgeThreshold     float32  // ratio of curvatures; 1..1e6; default 10
-	Sigma             float32  // blur of the first layer of each octave; 0.5..4; default 1.6
-	Upsample          bool     // the first octave has twice the size of the picture; default true
-	Upright           bool     // every orientation is 0; default false
-	Root              bool     // RootSIFT; default false
-	Type              SiftType // of descriptors; default SiftU8
+	MaxFeatures       int                // those of the greatest response are kept; 0 = all; default 0
+	Octaves           int                // maximum number; 0 = all that fit; 0..16; default 0
+	OctaveLayers      int                // layers of an octave, 1..8; default 3
+	ContrastThreshold float32            // extrema of less contrast are dropped; 0..1; default 0.04
+	EdgeThreshold     float32            // ratio of curvatures; 1..1e6; default 10
+	Sigma             float32            // blur of the first layer of each octave; 0.5..4; default 1.6
+	Upsample          bool               // the first octave has twice the picture's size; default true
+	Upright           bool               // every orientation is 0; default false
+	RootSift          bool               // RootSIFT; default false
+	DescriptorType    SiftDescriptorType // of descriptors; default SiftDescriptorTypeU8
 }
 
 func siftDefaults() (c C.gpv_sift_params) {
@@ -97,8 +99,8 @@ func DefaultSiftParams() SiftParams {
 		Sigma:             float32(c.sigma),
 		Upsample:          c.upsample != 0,
 		Upright:           c.upright != 0,
-		Root:              c.root != 0,
-		Type:              SiftType(c._type),
+		RootSift:          c.root_sift != 0,
+		DescriptorType:    SiftDescriptorType(c.descriptor_type),
 	}
 }
 
@@ -115,16 +117,16 @@ func (p *SiftParams) c() *C.gpv_sift_params {
 	c.sigma = C.float(p.Sigma)
 	c.upsample = flag(p.Upsample)
 	c.upright = flag(p.Upright)
-	c.root = flag(p.Root)
-	c._type = C.gpv_sift_type(p.Type)
+	c.root_sift = flag(p.RootSift)
+	c.descriptor_type = C.gpv_sift_descriptor_type(p.DescriptorType)
 	return &c
 }
 
-func (p *SiftParams) descriptors() SiftType {
+func (p *SiftParams) descriptors() SiftDescriptorType {
 	if p == nil {
-		return DefaultSiftParams().Type
+		return DefaultSiftParams().DescriptorType
 	}
-	return p.Type
+	return p.DescriptorType
 }
 
 // Keypoint counts in pixels of the picture, from the centre of its first pixel. The library writes
@@ -174,7 +176,7 @@ func (s *Sift) SetParams(params *SiftParams) error {
 
 // Prepare allocates all that runs and descriptions of such pictures need, so that they allocate
 // nothing. Of images, pixels are not looked at. mask may be nil; keypoints is how many runs will
-// ask for, with descriptors, or will be described: 0..SiftMaxDescribed.
+// ask for, with descriptors, or will be described: 0..SiftMaxDescriptors.
 func (s *Sift) Prepare(src, mask *Image, keypoints int) error {
 	return s.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
 		return C.gpv_sift_prepare(s.handle, v.shape(src), v.shape(mask), clamp(keypoints))
@@ -200,22 +202,22 @@ func (s *Sift) wait(result *SiftResult) C.gpv_status {
 // keypoints: receives as many as fit; may be empty.
 //
 // descriptors: receives one for each keypoint, with room for as many, or for MaxFeatures if that is
-// less and not 0; may be empty: none are made. Type is SiftU8.
+// less and not 0; may be empty: none are made. DescriptorType is SiftDescriptorTypeU8.
 //
 // With ErrTooSmall there are more extrema than an operator keeps; Dropped is their number.
 func (s *Sift) Run(src, mask *Image, keypoints []Keypoint, descriptors []Descriptor) (SiftResult,
 	error) {
-	return s.find(src, mask, keypoints, bytesOf(descriptors), SiftU8)
+	return s.find(src, mask, keypoints, bytesOf(descriptors), SiftDescriptorTypeU8)
 }
 
-// RunF32 is as Run, where Type is SiftF32.
+// RunF32 is as Run, where DescriptorType is SiftDescriptorTypeF32.
 func (s *Sift) RunF32(src, mask *Image, keypoints []Keypoint,
 	descriptors []DescriptorF32) (SiftResult, error) {
-	return s.find(src, mask, keypoints, bytesOf(descriptors), SiftF32)
+	return s.find(src, mask, keypoints, bytesOf(descriptors), SiftDescriptorTypeF32)
 }
 
 func (s *Sift) find(src, mask *Image, keypoints []Keypoint, descriptors []byte,
-	descriptor SiftType) (result SiftResult, err error) {
+	descriptor SiftDescriptorType) (result SiftResult, err error) {
 	err = s.typed(len(descriptors), descriptor, func(v *views, stream C.uintptr_t) C.gpv_status {
 		status := C.gpv_go_sift_run(s.handle, stream, v.image(src), v.image(mask),
 			v.buffer(bytesOf(keypoints)), 0, v.buffer(descriptors), nil)
@@ -228,7 +230,7 @@ func (s *Sift) find(src, mask *Image, keypoints []Keypoint, descriptors []byte,
 }
 
 // typed is run, unless there are descriptors and they have another type than the parameters say.
-func (s *Sift) typed(bytes int, descriptor SiftType,
+func (s *Sift) typed(bytes int, descriptor SiftDescriptorType,
 	f func(v *views, stream C.uintptr_t) C.gpv_status) error {
 	var refused error
 	err := s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
@@ -247,18 +249,19 @@ func (s *Sift) typed(bytes int, descriptor SiftType,
 
 // Describe describes the given keypoints of src, whoever has found them, and waits: X, Y, Sigma and
 // Angle are read. The descriptor is 0 of a keypoint that lies outside the picture or makes no
-// sense. There are as many descriptors as keypoints, or more; Type is SiftU8.
+// sense. There are as many descriptors as keypoints, or more; DescriptorType is
+// SiftDescriptorTypeU8.
 func (s *Sift) Describe(src *Image, keypoints []Keypoint, descriptors []Descriptor) error {
-	return s.describe(src, keypoints, bytesOf(descriptors), SiftU8)
+	return s.describe(src, keypoints, bytesOf(descriptors), SiftDescriptorTypeU8)
 }
 
-// DescribeF32 is as Describe, where Type is SiftF32.
+// DescribeF32 is as Describe, where DescriptorType is SiftDescriptorTypeF32.
 func (s *Sift) DescribeF32(src *Image, keypoints []Keypoint, descriptors []DescriptorF32) error {
-	return s.describe(src, keypoints, bytesOf(descriptors), SiftF32)
+	return s.describe(src, keypoints, bytesOf(descriptors), SiftDescriptorTypeF32)
 }
 
 func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
-	descriptor SiftType) error {
+	descriptor SiftDescriptorType) error {
 	return s.typed(len(descriptors), descriptor, func(v *views, stream C.uintptr_t) C.gpv_status {
 		status := C.gpv_go_sift_describe(s.handle, stream, v.image(src),
 			v.buffer(bytesOf(keypoints)), 0, clamp(len(keypoints)), v.buffer(descriptors))
@@ -275,9 +278,9 @@ func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
 // dst: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size.
 //
 // color: 0xRRGGBB.
-func (s *Sift) Draw(dst *Image, style SiftStyle, color uint32) error {
+func (s *Sift) Draw(dst *Image, style SiftDrawStyle, color uint32) error {
 	return s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_draw_and_wait(s.handle, stream, v.image(dst), C.gpv_sift_style(style),
+		return C.gpv_go_sift_draw_and_wait(s.handle, stream, v.image(dst), C.gpv_sift_draw_style(style),
 			C.uint32_t(color))
 	})
 }
@@ -320,12 +323,12 @@ func (s *Sift) EnqueueDescribe(src *Image, count int, buffers SiftBuffers) error
 }
 
 // EnqueueDraw is as Draw, for a picture in CUDA memory, and does not wait.
-func (s *Sift) EnqueueDraw(dst *Image, style SiftStyle, color uint32) error {
+func (s *Sift) EnqueueDraw(dst *Image, style SiftDrawStyle, color uint32) error {
 	if err := requireDevice(argument{"dst", dst}); err != nil {
 		return err
 	}
 	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_draw(s.handle, stream, v.image(dst), C.gpv_sift_style(style),
+		return C.gpv_go_sift_draw(s.handle, stream, v.image(dst), C.gpv_sift_draw_style(style),
 			C.uint32_t(color))
 	})
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Connected-component labelling on CUDA: plans the kernels of ccl/label.cuh,
-// ccl/number.cuh and ccl/write.cuh as one sequence.
+// ccl/number.cuh and ccl/write.cuh as one launch list.
 #include "core/ccl.hpp"
 
 #include <algorithm>
@@ -40,10 +40,10 @@ void with_write(bool measured, F f) {
         f.template operator()<Write<Output, kind, false>>();
 }
 
-class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
+class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
   public:
     explicit CudaCcl(const std::shared_ptr<Context> &context)
-        : CudaOperation(context), next_chunk_(context) {
+        : CudaOperator(context), next_chunk_(context) {
         for (const Runs runs : {Runs::pairs, Runs::wide_pairs, Runs::lines, Runs::values})
             with_runs(runs, [&]<Runs kind> { load_all<kind>(); });
         load<Number>(Number::shared_bytes);
@@ -52,7 +52,7 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         load<Fill<std::uint16_t>>();
         load<Colors<true>>();
         load<Colors<false>>();
-        early_ = can_begin_early<Number>();
+        launch_early_ = can_begin_early<Number>();
         next_chunk_.reserve(sizeof(unsigned), nullptr);
         count_.reserve(sizeof(std::int32_t));
         std::memset(count_.data(), 0, sizeof(std::int32_t));
@@ -73,10 +73,10 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
             run.dst = *dst;
         // What needs most memory first: it is taken once.
         if (components > 0) {
-            run.components = CclRecords{.block = {.memory = Memory::host}, .capacity = components};
+            run.components = CclRecords{.view = {.memory = Memory::host}, .capacity = components};
             prepare(run);
         }
-        run.components = CclRecords{.block = {.memory = Memory::cuda}};
+        run.components = CclRecords{.view = {.memory = Memory::cuda}};
         prepare(run);
         run.components.reset();
         prepare(run);
@@ -110,9 +110,9 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     void prepare(const CclRun &run) {
-        plan(nullptr, [&] { visit(run); });
+        plan(nullptr, [&] { record_plan(run); });
         reserve_host(run);
-        graphs_.prepare(sequence_);
+        graphs_.prepare(launches_);
     }
 
     void deliver_if_finished() override {
@@ -121,11 +121,11 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     void deliver() override {
-        CudaOperation::deliver();
+        CudaOperator::deliver();
         deliver_records();
     }
     void forget() override {
-        CudaOperation::forget();
+        CudaOperator::forget();
         pending_records_.reset();
     }
 
@@ -141,7 +141,7 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     }
 
     static bool to_host(const CclRun &run) {
-        return run.components && run.components->block.memory == Memory::host;
+        return run.components && run.components->view.memory == Memory::host;
     }
 
     void run_captured(cudaStream_t stream, const CclRun &run) {
@@ -150,9 +150,9 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
                            "captured");
         if (to_host(run))
             refuse_capture("components->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { visit(run, true); }) > scratch_.size())
+        if (planned_bytes([&] { record_plan(run, true); }) > scratch_.size())
             refuse_capture("this run needs memory; call gpv_ccl_prepare() first");
-        sequence_.launch(stream);
+        launches_.launch(stream);
     }
 
     void enqueue(cudaStream_t stream, const CclRun &run) {
@@ -160,11 +160,11 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         if (from_host || to_host(run))
             end_last_run(); // it uses the staging memory
         completion_.follow(stream);
-        plan(stream, [&] { visit(run); });
+        plan(stream, [&] { record_plan(run); });
         reserve_host(run);
         if (from_host)
             staging_.upload(luma_plane(run.src), device_src_, stream);
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         if (to_host(run))
             GPV_CUDA(runtime.memcpy_async(records_.data(), device_records_, record_bytes(run),
                                           cudaMemcpyDeviceToHost, stream));
@@ -201,7 +201,7 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
 
     // ---- planning -------------------------------------------------------------------
 
-    void visit(const CclRun &run, bool captured = false) {
+    void record_plan(const CclRun &run, bool captured = false) {
         Image src = luma_plane(run.src);
         std::optional<Image> dst = run.dst;
         if (src.memory == Memory::host) {
@@ -242,22 +242,23 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
         const auto tiles = static_cast<std::size_t>(job.tiles());
         const std::size_t words = job.words();
         if (run.dst || run.components) {
-            job.lines = carver_.take<Line>(tiles * S::rows);
-            job.starts = S::equal ? carver_.take<Line>(tiles * S::rows) : nullptr;
-            job.trees = carver_.take<std::uint16_t>(tiles * S::slots);
+            job.lines = arena_.allocate<Line>(tiles * S::rows);
+            job.starts = S::equal ? arena_.allocate<Line>(tiles * S::rows) : nullptr;
+            job.trees = arena_.allocate<std::uint16_t>(tiles * S::slots);
         }
         for (unsigned **seam : {&job.top, &job.bottom})
-            *seam = carver_.take<unsigned>(static_cast<std::size_t>(job.tiles_y) * job.row_pitch());
+            *seam =
+                arena_.allocate<unsigned>(static_cast<std::size_t>(job.tiles_y) * job.row_pitch());
         for (unsigned **seam : {&job.left, &job.right})
-            *seam = carver_.take<unsigned>(static_cast<std::size_t>(job.tiles_x) * job.rows);
-        job.border = carver_.take<std::uint16_t>(tiles * S::border);
-        job.border_counts = carver_.take<int>(tiles);
-        job.parent = carver_.take<unsigned>(words * 32);
-        job.area = params_.filters() ? carver_.take<unsigned>(words * 32) : nullptr;
-        job.root_bits = carver_.take<unsigned>(words);
-        job.base = carver_.take<unsigned>(words);
-        job.border_bits = run.components ? carver_.take<unsigned>(words) : nullptr;
-        job.chunk_counts = carver_.take<unsigned>(tiles);
+            *seam = arena_.allocate<unsigned>(static_cast<std::size_t>(job.tiles_x) * job.rows);
+        job.border = arena_.allocate<std::uint16_t>(tiles * S::border);
+        job.border_counts = arena_.allocate<int>(tiles);
+        job.parent = arena_.allocate<unsigned>(words * 32);
+        job.area = params_.filters() ? arena_.allocate<unsigned>(words * 32) : nullptr;
+        job.root_bits = arena_.allocate<unsigned>(words);
+        job.base = arena_.allocate<unsigned>(words);
+        job.border_bits = run.components ? arena_.allocate<unsigned>(words) : nullptr;
+        job.chunk_counts = arena_.allocate<unsigned>(tiles);
         job.next_chunk = reinterpret_cast<unsigned *>(next_chunk_.data());
         job.host_count = reinterpret_cast<std::int32_t *>(count_.data());
         job.count = run.count;
@@ -279,13 +280,13 @@ class CudaCcl final : public CudaOperation<Ccl>, private Delivery {
     void set_records(Job &job, const CclRun &run) {
         if (to_host(run)) {
             job.capacity = record_capacity(run);
-            device_records_ = carver_.take<std::byte>(record_bytes(run));
+            device_records_ = arena_.allocate<std::byte>(record_bytes(run));
             job.record_count = reinterpret_cast<std::int32_t *>(device_records_);
             job.records = element(device_records_, records_at);
             job.record_stride = sizeof(Record);
         } else if (run.components) {
             job.capacity = run.components->capacity;
-            job.records = run.components->block.data;
+            job.records = run.components->view.data;
             job.record_stride = static_cast<std::int64_t>(run.components->stride);
         }
     }

@@ -116,7 +116,7 @@ struct Label {
         Line up_right[S::equal ? S::stripes : 1];
         alignas(16) unsigned parent[S::slots];
         unsigned keys[S::slots]; ///< of the trees, by the slot of the root
-        /// Slots that are left to be joined, of which a stripe has no more than
+        /// Pairs of slots left to be merged, of which a stripe has no more than
         /// slots, and one that a thread does not know of.
         unsigned pairs[S::slots + S::threads];
         unsigned root_bits[S::rows * S::words_of_line];
@@ -143,11 +143,11 @@ struct Label {
             classify(job, place, s, S::rows_of_stripe * stripe + i, part, samples[i]);
         __syncthreads();
         const Links links(job, s, stripe, part);
-        adopt(s, links);
+        hook(s, links);
         __syncthreads();
-        const unsigned roots = rise(s, links.starts);
+        const unsigned roots = compress(s, links.starts);
         __syncthreads();
-        join(s, roots);
+        merge(s, roots);
         settle(s, stripe, part, links.starts);
         if (job.area)
             sum_areas(s, stripe, part, links.starts);
@@ -283,9 +283,9 @@ struct Label {
         }
     }
 
-    /// Each run takes the first run that it meets in the stripe above for its
-    /// parent: no two threads write the same. What it meets later is left over.
-    __device__ static void adopt(Shared &s, const Links &links) {
+    /// Hooks each run to the first run that it touches in the stripe above: no two threads
+    /// write the same entry. Further contacts go to pairs.
+    __device__ static void hook(Shared &s, const Links &links) {
         unsigned last = ~0u;
         for (unsigned todo = links.contacts; todo; todo &= todo - 1) {
             const int x = lowest(todo);
@@ -311,15 +311,15 @@ struct Label {
         }
     }
 
-    /// Hangs runs of the thread under the roots of their trees, while all do so
-    /// and no root changes: each writes its own entry only. Returns which are roots.
-    __device__ static unsigned rise(Shared &s, unsigned runs) {
+    /// Path compression: points the thread's runs at the roots of their trees, while all threads
+    /// do so and no root changes: each writes its own entry only. Returns which are roots.
+    __device__ static unsigned compress(Shared &s, unsigned runs) {
         unsigned roots = 0;
         for (unsigned rising = runs; rising;)
             for (unsigned todo = rising; todo; todo &= todo - 1) {
                 const unsigned own = slot(lowest(todo)), bit = lowest_alone(todo);
-                const unsigned above = load_now(s.parent + own);
-                const unsigned next = load_now(s.parent + above);
+                const unsigned above = load_volatile(s.parent + own);
+                const unsigned next = load_volatile(s.parent + above);
                 if (next != above)
                     atomicMin(s.parent + own, next);
                 else
@@ -330,22 +330,22 @@ struct Label {
         return roots;
     }
 
-    /// Joins trees by the pairs that are left (Shiloach and Vishkin 1982): hangs
-    /// the larger root under the smaller, flattens, and does so again until
-    /// nothing changes. Each time half of the roots at least that have to go do
-    /// so. On entry and exit a run is a root, or its parent's parent is.
-    __device__ static void join(Shared &s, unsigned roots) {
-        for (bool joining = s.late; joining;) {
-            bool joined = false;
+    /// Merges trees by the pairs that are left (Shiloach and Vishkin 1982): hooks the larger root
+    /// to the smaller, compresses, and repeats until nothing changes. Each round removes at least
+    /// half of the roots that have to go. On entry and exit a run is a root, or its parent's
+    /// parent is.
+    __device__ static void merge(Shared &s, unsigned roots) {
+        for (bool merging = s.late; merging;) {
+            bool merged = false;
             for (unsigned i = threadIdx.x; i < s.late; i += threads) {
                 const unsigned a = root(s, s.pairs[i] >> 16), b = root(s, s.pairs[i] & 0xffff);
                 if (a == b)
                     continue;
                 atomicMin(s.parent + max(a, b), min(a, b));
-                joined = true;
+                merged = true;
             }
-            joining = __syncthreads_or(joined);
-            rise(s, roots);
+            merging = __syncthreads_or(merged);
+            compress(s, roots);
             __syncthreads();
         }
     }
@@ -501,22 +501,22 @@ struct Merge {
             const Pixel there0 = pixel(job, place, upper, false, i - 1);
             const Pixel there1 = pixel(job, place, upper, false, i + 1);
             own = here.entry;
-            // Neighbours that hang together along the seam are joined once, at their first contact.
-            if (here.joins(there)) {
-                if (!(here.joins(here0) && there.joins(there0)))
+            // Neighbours connected along the seam are merged once, at their first contact.
+            if (here.connects(there)) {
+                if (!(here.connects(here0) && there.connects(there0)))
                     first = there.entry;
             } else if (job.eight) {
-                if (here.joins(there0) && !here.joins(here0))
+                if (here.connects(there0) && !here.connects(here0))
                     first = there0.entry;
-                if (here.joins(there1) && !here.joins(here1))
+                if (here.connects(there1) && !here.connects(here1))
                     second = there1.entry;
             }
         }
         const bool repeats_first = repeats(own, first), repeats_second = repeats(own, second);
         if (first && !repeats_first)
-            join(job, own, first);
+            merge(job, own, first);
         if (second && !repeats_second)
-            join(job, own, second);
+            merge(job, own, second);
     }
 
   private:
@@ -529,7 +529,7 @@ struct Merge {
         return before && own_before == own && other_before == other;
     }
 
-    __device__ static void join(const Job &job, unsigned own, unsigned other) {
+    __device__ static void merge(const Job &job, unsigned own, unsigned other) {
         unite(job.parent, own - 1, other - 1,
               [&](unsigned id) { atomicAnd(job.root_bits + id / 32, ~(1u << id % 32)); });
     }
@@ -537,7 +537,7 @@ struct Merge {
     struct Pixel {
         unsigned entry = 0;
         T value = 0;
-        __device__ bool joins(const Pixel &other) const {
+        __device__ bool connects(const Pixel &other) const {
             return entry && other.entry && (!S::equal || value == other.value);
         }
     };

@@ -37,7 +37,7 @@ struct Number {
         unsigned total;
         const unsigned before = sum_before(own, sums, total);
         if (threadIdx.x == 0)
-            store_now(job.chunk_counts + chunk, total + 1);
+            store_volatile(job.chunk_counts + chunk, total + 1);
         const unsigned earlier = count_of_earlier_chunks(job, chunk, sums);
         if (word < job.words()) {
             const unsigned base = 1 + earlier + before;
@@ -65,7 +65,7 @@ struct Number {
         if (threadIdx.x == 0) {
             shared[0] = atomicAdd(job.next_chunk, 1u);
             if (shared[0] == gridDim.x - 1)
-                store_now(job.next_chunk, 0u);
+                store_volatile(job.next_chunk, 0u);
         }
         __syncthreads();
         const unsigned chunk = shared[0];
@@ -95,11 +95,11 @@ struct Number {
     /// Sum of what the threads before this one have; total: of all.
     __device__ static unsigned sum_before(unsigned own, unsigned *sums, unsigned &total) {
         const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        const unsigned up_to_here = sum_up_to_lane(own);
+        const unsigned up_to_here = warp_inclusive_sum(own);
         if (lane == 31)
             sums[warp] = up_to_here;
         __syncthreads();
-        const unsigned up_to_warp = sum_up_to_lane(lane < warps ? sums[lane] : 0);
+        const unsigned up_to_warp = warp_inclusive_sum(lane < warps ? sums[lane] : 0);
         total = __shfl_sync(~0u, up_to_warp, warps - 1);
         const unsigned before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
         return up_to_here - own + (warp ? before_warp : 0);
@@ -110,7 +110,7 @@ struct Number {
         unsigned sum = 0;
         for (unsigned i = threadIdx.x; i < chunk; i += threads) {
             unsigned count;
-            while (!(count = load_now(job.chunk_counts + i)))
+            while (!(count = load_volatile(job.chunk_counts + i)))
                 ;
             sum += count - 1;
         }

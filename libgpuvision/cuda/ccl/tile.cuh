@@ -220,9 +220,9 @@ struct Lines {
 /// step by step: while all do so, the ways to the roots get half as long with
 /// every step.
 __device__ __forceinline__ unsigned find_and_shorten(unsigned *parent, unsigned i) {
-    unsigned above = load_now(parent + i);
-    for (unsigned next; (next = load_now(parent + above)) != above; above = next)
-        store_now(parent + i, next);
+    unsigned above = load_volatile(parent + i);
+    for (unsigned next; (next = load_volatile(parent + above)) != above; above = next)
+        store_volatile(parent + i, next);
     return above;
 }
 
@@ -251,7 +251,7 @@ __device__ __forceinline__ void unite(unsigned *parent, unsigned a, unsigned b, 
     };
     // Most are roots: the larger one is hung before anything is known.
     const unsigned large = max(a, b), small = min(a, b);
-    Climb one{large, large, large}, other{small, small, load_now(parent + small)};
+    Climb one{large, large, large}, other{small, small, load_volatile(parent + small)};
     if (hang(one, small))
         return hooked(large);
     for (;;) {
@@ -260,8 +260,8 @@ __device__ __forceinline__ void unite(unsigned *parent, unsigned a, unsigned b, 
         leave(other, to);
         if (one.above == other.above)
             return;
-        one.next = load_now(parent + one.above);
-        other.next = load_now(parent + other.above);
+        one.next = load_volatile(parent + one.above);
+        other.next = load_volatile(parent + other.above);
         if (one.next == other.next)
             return;
         if (hang(one, other.next))

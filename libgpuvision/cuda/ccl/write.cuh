@@ -299,9 +299,9 @@ struct Write {
         }
         __device__ Measure of_warp() const {
             Measure m;
-            m.area = sum_of_warp(area), m.x = sum_of_warp(x), m.y = sum_of_warp(y);
+            m.area = warp_sum(area), m.x = warp_sum(x), m.y = warp_sum(y);
             m.left = warp_min(left);
-            m.right = greatest_of_warp(right), m.bottom = greatest_of_warp(bottom);
+            m.right = warp_max(right), m.bottom = warp_max(bottom);
             return m;
         }
 

@@ -7,7 +7,7 @@
 
 #include "cuda/erode/tile.cuh"
 
-namespace gpv::cuda::morph {
+namespace gpv::cuda::erode {
 
 /// Pixels are counted as TileJob counts bytes.
 struct BitJob {
@@ -287,4 +287,4 @@ struct BitTile {
     }
 };
 
-} // namespace gpv::cuda::morph
+} // namespace gpv::cuda::erode

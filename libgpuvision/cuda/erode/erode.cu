@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Flat morphology on CUDA: plans the kernels of erode/tile.cuh, erode/bits.cuh
-// and erode/lines.cuh as one sequence.
+// and erode/lines.cuh as one launch list.
 #include "core/erode.hpp"
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 namespace gpv::cuda {
 namespace {
 
-using namespace morph;
+using namespace erode;
 
 constexpr std::int64_t min_stride = 16; // that the tile kernels take, bytes
 constexpr int max_line_radius = 255;    // of one kernel; longer lines are a chain
@@ -73,14 +73,14 @@ constexpr bool fits_tile(int radius_x, int radius_y) {
 
 /// A part of a radius that takes several kernels of at most so much each: the
 /// parts are as equal as they can be.
-constexpr int share(int radius, int maximum) {
+constexpr int equal_part(int radius, int maximum) {
     const int parts = (radius + maximum - 1) / maximum;
     return parts > 1 ? (radius + parts - 1) / parts : radius;
 }
 
-class CudaErode final : public CudaOperation<Erode> {
+class CudaErode final : public CudaOperator<Erode> {
   public:
-    explicit CudaErode(const std::shared_ptr<Context> &context) : CudaOperation(context) {
+    explicit CudaErode(const std::shared_ptr<Context> &context) : CudaOperator(context) {
         for (const int sample_bytes : {1, 2})
             for (const bool erode : {true, false})
                 with_types(sample_bytes, erode, [&]<class T, class Better> {
@@ -115,7 +115,7 @@ class CudaErode final : public CudaOperation<Erode> {
     }
 
     void set_params(const ErodeParams &params) override {
-        plan_ = morph_plan(params);
+        plan_ = erode_plan(params);
         params_ = params;
     }
 
@@ -128,8 +128,8 @@ class CudaErode final : public CudaOperation<Erode> {
             tight.planes[i].stride = like.shape(i).row_bytes();
         for (const Image &image : {tight, padded})
             for (const bool in_place : {true, false}) {
-                plan(nullptr, [&] { visit(image, image, in_place); });
-                graphs_.prepare(sequence_);
+                plan(nullptr, [&] { record_plan(image, image, in_place); });
+                graphs_.prepare(launches_);
             }
         reserve_host(like);
     }
@@ -148,9 +148,9 @@ class CudaErode final : public CudaOperation<Erode> {
         if (src.memory == Memory::host)
             refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
                            "captured");
-        if (planned_bytes([&] { visit(src, dst, same_pixels(src, dst)); }) > scratch_.size())
+        if (planned_bytes([&] { record_plan(src, dst, same_pixels(src, dst)); }) > scratch_.size())
             refuse_capture("this run needs memory; call gpv_erode_prepare() first");
-        sequence_.launch(stream);
+        launches_.launch(stream);
     }
 
     void enqueue(cudaStream_t stream, const Image &src, const Image &dst) {
@@ -158,11 +158,11 @@ class CudaErode final : public CudaOperation<Erode> {
         if (from_host)
             end_last_run(); // it uses the staging memory
         completion_.follow(stream);
-        plan(stream, [&] { visit(src, dst, same_pixels(src, dst)); });
+        plan(stream, [&] { record_plan(src, dst, same_pixels(src, dst)); });
         reserve_host(src);
         if (from_host)
             staging_.upload(src, device_src_, stream);
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         if (from_host)
             staging_.download(device_dst_, stream);
         completion_.record(stream);
@@ -179,7 +179,7 @@ class CudaErode final : public CudaOperation<Erode> {
 
     // ---- planning -------------------------------------------------------------------
 
-    void visit(const Image &src, const Image &dst, bool in_place) {
+    void record_plan(const Image &src, const Image &dst, bool in_place) {
         if (src.memory != Memory::host)
             return visit_device(src, dst, in_place);
         device_src_ = place(src);
@@ -190,7 +190,7 @@ class CudaErode final : public CudaOperation<Erode> {
     void visit_device(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst, in_place);
-        const int filtered = params_.planes == MorphPlanes::all ? src.plane_count() : 1;
+        const int filtered = params_.planes == ErodePlanes::all ? src.plane_count() : 1;
         for (int i = 0; i < src.plane_count(); i++) {
             const Samples in = samples_of(src, i), out = samples_of(dst, i);
             if (i < filtered)
@@ -228,11 +228,11 @@ class CudaErode final : public CudaOperation<Erode> {
 
     // ---- passes ---------------------------------------------------------------------
 
-    static unsigned border(const MorphPass &pass) {
+    static unsigned border(const ErodePass &pass) {
         return pass.erode && !pass.background ? ~0u : 0u;
     }
 
-    void line(bool vertical, const MorphPass &pass, int radius, const Samples &in,
+    void line(bool vertical, const ErodePass &pass, int radius, const Samples &in,
               const Samples &out, const Finish &finish) {
         const LineJob job{.in = in.data,
                           .out = out.data,
@@ -255,7 +255,7 @@ class CudaErode final : public CudaOperation<Erode> {
         });
     }
 
-    void tile(const MorphPass &pass, int radius_x, int radius_y, const Samples &in,
+    void tile(const ErodePass &pass, int radius_x, int radius_y, const Samples &in,
               const Samples &out, const Finish &finish) {
         const int begin = row_begin(in.data, in.step);
         TileJob job{.src = moved(in.data, begin),
@@ -271,13 +271,13 @@ class CudaErode final : public CudaOperation<Erode> {
         const bool long_radius = is_long(in.step, radius_x, radius_y, is_large(in), source_aligned);
         with_shape(in.step, long_radius, [&]<class S> {
             job.advance = S::advance(radius_x, source_aligned, aligned16(job.dst));
-            sequence_.add(tile_kernel(pass.erode, in.step, long_radius, radius_x, radius_y),
+            launches_.add(tile_kernel(pass.erode, in.step, long_radius, radius_x, radius_y),
                           dim3(blocks(job.end, job.advance), blocks(in.rows, S::rows)), S::threads,
                           S::shared_bytes(radius_y), job);
         });
     }
 
-    void bits(const MorphPass &pass, int radius_x, int radius_y, const Samples &in,
+    void bits(const ErodePass &pass, int radius_x, int radius_y, const Samples &in,
               const Samples &out) {
         const int begin = row_begin(in.data, in.step);
         BitJob job{.src = moved(in.data, begin),
@@ -306,20 +306,22 @@ class CudaErode final : public CudaOperation<Erode> {
     /// The part of a rectangle that the next kernel of its chain does.
     static Radii next_part(Radii left, const Samples &in) {
         if (in.threshold)
-            return {share(left.x, LargeBits::max_radius_x), share(left.y, LargeBits::max_radius_y)};
+            return {equal_part(left.x, LargeBits::max_radius_x),
+                    equal_part(left.y, LargeBits::max_radius_y)};
         if (in.sample_bytes == 1 && left.x > 0 && left.y > 0) {
-            const Radii part = {share(left.x, max_tile_radius), share(left.y, max_tile_radius)};
+            const Radii part = {equal_part(left.x, max_tile_radius),
+                                equal_part(left.y, max_tile_radius)};
             if (fits_tile(part.x, part.y))
                 return part;
             const int minimum = std::min(part.x, part.y);
             return {minimum, minimum};
         }
         if (left.y > 0)
-            return {0, share(left.y, max_line_radius)};
-        return {share(left.x, max_line_radius), 0};
+            return {0, equal_part(left.y, max_line_radius)};
+        return {equal_part(left.x, max_line_radius), 0};
     }
 
-    void rect_part(const MorphPass &pass, Radii part, const Samples &in, const Samples &out,
+    void rect_part(const ErodePass &pass, Radii part, const Samples &in, const Samples &out,
                    const Finish &finish) {
         if (in.threshold)
             return bits(pass, part.x, part.y, in, out);
@@ -328,7 +330,7 @@ class CudaErode final : public CudaOperation<Erode> {
         line(part.y > 0, pass, part.x + part.y, in, out, finish);
     }
 
-    void rect(const MorphPass &pass, const Samples &in, const Samples &out, const Finish &finish) {
+    void rect(const ErodePass &pass, const Samples &in, const Samples &out, const Finish &finish) {
         Radii left = {std::min(pass.radius_x, in.columns), std::min(pass.radius_y, in.rows)};
         Samples from = in, between[2];
         if (in.data.stride < min_stride) { // chunks would reach over several rows
@@ -348,14 +350,14 @@ class CudaErode final : public CudaOperation<Erode> {
         }
     }
 
-    void cross(const MorphPass &pass, const Samples &in, const Samples &out, Finish finish) {
+    void cross(const ErodePass &pass, const Samples &in, const Samples &out, Finish finish) {
         const Samples column = scratch_like(in);
         line(true, pass, pass.radius_y, in, column, {});
         finish.with = column.data;
         line(false, pass, pass.radius_x, in, out, finish);
     }
 
-    void ellipse(const MorphPass &pass, const Samples &in, const Samples &out,
+    void ellipse(const ErodePass &pass, const Samples &in, const Samples &out,
                  const Finish &finish) {
         const int levels = std::bit_width(2u * pass.radius_x + 1);
         const int margin = pass.radius_x * in.step;
@@ -368,7 +370,7 @@ class CudaErode final : public CudaOperation<Erode> {
         const int max_rows = std::min(band + 2 * pass.radius_y, in.rows);
         EllipseJob job{
             .tables = {.in = in.data,
-                       .tables = carver_.take<std::byte>(level_bytes * levels * max_rows),
+                       .tables = arena_.allocate<std::byte>(level_bytes * levels * max_rows),
                        .level_bytes = static_cast<std::int64_t>(level_bytes),
                        .first_row = 0,
                        .rows = in.rows,
@@ -396,24 +398,24 @@ class CudaErode final : public CudaOperation<Erode> {
         }
     }
 
-    void filter(const MorphPass &pass, const Samples &in, const Samples &out,
+    void filter(const ErodePass &pass, const Samples &in, const Samples &out,
                 const Finish &finish) {
-        const std::size_t here = carver_.here();
+        const std::size_t here = arena_.mark();
         switch (pass.shape) {
-        case MorphShape::cross:
+        case ErodeShape::cross:
             cross(pass, in, out, finish);
             break;
-        case MorphShape::ellipse:
+        case ErodeShape::ellipse:
             ellipse(pass, in, out, finish);
             break;
         default:
             rect(pass, in, out, finish);
         }
-        carver_.back_to(here); // kernels run one after the other
+        arena_.rewind(here); // kernels run one after the other
     }
 
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
-    void chain(const std::vector<MorphPass> &passes, const Samples &in, const Samples &out,
+    void chain(const std::vector<ErodePass> &passes, const Samples &in, const Samples &out,
                const Finish &finish, bool in_place) {
         const int repeats = passes.front().useful_repeats(in.columns, in.rows);
         const int last = static_cast<int>(passes.size()) * repeats - 1;
@@ -433,7 +435,7 @@ class CudaErode final : public CudaOperation<Erode> {
         filter(passes.back(), from, out, finish);
     }
 
-    Samples intermediate(const std::vector<MorphPass> &passes, const Samples &in) {
+    Samples intermediate(const std::vector<ErodePass> &passes, const Samples &in) {
         if (passes.empty() && !in.threshold)
             return in;
         const Samples out = scratch_like(in);
@@ -475,7 +477,7 @@ class CudaErode final : public CudaOperation<Erode> {
     void binary(const Image &src, const Image &dst, bool in_place) {
         Samples in = samples_of(src, 0), out = samples_of(dst, 0);
         const bool grey = in.step == 1 && in.sample_bytes == 1;
-        const bool rect = params_.shape == MorphShape::rect;
+        const bool rect = params_.shape == ErodeShape::rect;
         if (grey && rect) {
             in.threshold = params_.threshold;
             evaluate(in, out, in_place);
@@ -530,7 +532,7 @@ class CudaErode final : public CudaOperation<Erode> {
     static constexpr int min_band = 64; ///< rows of an ellipse, whatever its tables take
 
     ErodeParams params_;
-    MorphPlan plan_;
+    ErodePlan plan_;
     Image device_src_{}, device_dst_{}; ///< of images in host memory
 };
 

@@ -8,7 +8,7 @@
 
 #include "cuda/pixels.cuh"
 
-namespace gpv::cuda::morph {
+namespace gpv::cuda::erode {
 
 struct Minimum {
     static constexpr bool erode = true;
@@ -297,4 +297,4 @@ struct Spread : Pointwise<Spread<T>> {
     }
 };
 
-} // namespace gpv::cuda::morph
+} // namespace gpv::cuda::erode

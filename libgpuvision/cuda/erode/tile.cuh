@@ -4,10 +4,10 @@
 // A block owns a tile. The same routine, slide(), runs twice:
 //   1. the tile with its halo comes to shared memory, a word = 4 neighbouring bytes of a row;
 //   2. a thread walks down one column of words: the best of 2 ry + 1 rows, for a run of rows;
-//   3. the result is turned: a word = 4 neighbouring rows of one column of bytes;
-//   4. a thread walks along x through turned words, `step` columns at a time: the best of
+//   3. the result is transposed: a word = 4 neighbouring rows of one column of bytes;
+//   4. a thread walks along x through transposed words, `step` columns at a time: the best of
 //      2 rx + 1 pixels, for a run of pixels and each of their channels;
-//   5. turned back, it goes to memory.
+//   5. transposed back, it goes to memory.
 // So no step looks at a single byte, and both directions cost the same.
 #pragma once
 
@@ -16,7 +16,7 @@
 #include "cuda/erode/lines.cuh"
 #include "cuda/intrinsics.cuh"
 
-namespace gpv::cuda::morph {
+namespace gpv::cuda::erode {
 
 // ---- lanes: how the bytes of a word are held while they are compared ---------------------
 
@@ -35,7 +35,7 @@ struct PairLanes {
     }
 
     /// column[i] = byte i of each of the four.
-    __device__ static void turn(const PairLanes (&v)[4], Word (&column)[4]) {
+    __device__ static void transpose(const PairLanes (&v)[4], Word (&column)[4]) {
         const Word even01 = __byte_perm(v[0].even, v[1].even, 0x7351);
         const Word odd01 = __byte_perm(v[0].odd, v[1].odd, 0x7351);
         const Word even23 = __byte_perm(v[2].even, v[3].even, 0x7351);
@@ -70,7 +70,7 @@ struct QuadLanes {
         return best(best(a, b), c);
     }
 
-    __device__ static void turn(const QuadLanes (&v)[4], Word (&column)[4]) {
+    __device__ static void transpose(const QuadLanes (&v)[4], Word (&column)[4]) {
         const Word low01 = __byte_perm(v[0].bytes, v[1].bytes, 0x5140);
         const Word high01 = __byte_perm(v[0].bytes, v[1].bytes, 0x7362);
         const Word low23 = __byte_perm(v[2].bytes, v[3].bytes, 0x5140);
@@ -106,10 +106,10 @@ struct StraightWalk {
     __device__ void advance4() { place += 4 * stride; }
 };
 
-/// Every step-th column of the turned tile, where every fourth lies in the same plane. The place
-/// is `phase` columns after a multiple of four.
+/// Every step-th column of the transposed tile, where every fourth lies in the same plane. The
+/// place is `phase` columns after a multiple of four.
 template <int phase, int step, int plane, int stride>
-struct TurnedWalk {
+struct TransposedWalk {
     const Word *place;
     __device__ Word word(int k) const {
         const int column = step * k + phase;
@@ -301,8 +301,9 @@ struct Shape {
     static constexpr int run_words = run * step / 4;
     /// One chunk more than the tile, because rows of results are read from any byte on.
     static constexpr int tile_stride = columns + 4;
-    /// Words between neighbouring columns of the turned tile. The padding spreads over the banks
-    /// what a warp reads: `quads` neighbouring words at 32 / quads places, run_words columns apart.
+    /// Words between neighbouring columns of the transposed tile. The padding spreads over the
+    /// banks what a warp reads: `quads` neighbouring words at 32 / quads places, run_words columns
+    /// apart.
     static constexpr int stride = quad_rows + (run_words % 4 == 0 ? 1 : 2);
     static_assert(quad_rows % 8 == 0 && quads == 4 && (run_words % 4 == 0 || run_words == 6),
                   "the padding was chosen for these");
@@ -324,8 +325,8 @@ struct Shape {
         return 4 * (output_words(radius_x, source_aligned) - (target_aligned ? 0 : unit));
     }
     static constexpr std::size_t shared_bytes(int radius_y) {
-        const int tile = (rows + 2 * radius_y) * tile_stride, turned = 4 * plane;
-        return sizeof(Word) * static_cast<std::size_t>(tile > turned ? tile : turned);
+        const int tile = (rows + 2 * radius_y) * tile_stride, transposed = 4 * plane;
+        return sizeof(Word) * static_cast<std::size_t>(tile > transposed ? tile : transposed);
     }
 };
 
@@ -354,18 +355,18 @@ struct Tile {
             using Walk = StraightWalk<S::tile_stride>;
             const Walk start{tile + first * S::tile_stride + column};
             slide<R>(run, radius_y, start, Walk{start.place + 2 * radius_y * S::tile_stride});
-            Word turned[4][S::down / 4];
+            Word transposed[4][S::down / 4];
 #pragma unroll
             for (int q = 0; q < S::down / 4; ++q) {
                 Word columns[4];
                 const L four[4] = {run[4 * q], run[4 * q + 1], run[4 * q + 2], run[4 * q + 3]};
-                L::turn(four, columns);
+                L::transpose(four, columns);
 #pragma unroll
                 for (int i = 0; i < 4; ++i)
-                    turned[i][q] = columns[i];
+                    transposed[i][q] = columns[i];
             }
-            __syncthreads(); // the turned tile replaces the loaded one
-            put_turned(turned, tile + column * S::stride + first / 4);
+            __syncthreads(); // the transposed tile replaces the loaded one
+            put_transposed(transposed, tile + column * S::stride + first / 4);
         }
         __syncthreads();
 
@@ -388,7 +389,8 @@ struct Tile {
                 store(job, result, x, y);
             return;
         }
-        __syncthreads(); // the turned tile is done with: the results take its place, row by row
+        __syncthreads(); // the transposed tile is no longer needed: the results take its place, row
+                         // by row
         if (mine)
 #pragma unroll
             for (int i = 0; i < 4; ++i)
@@ -574,8 +576,8 @@ struct Tile {
     }
 
     /// Writes what a thread made in the first pass; byte column i of its four goes to plane i.
-    __device__ __forceinline__ static void put_turned(const Word (&turned)[4][S::down / 4],
-                                                      Word *to) {
+    __device__ __forceinline__ static void put_transposed(const Word (&transposed)[4][S::down / 4],
+                                                          Word *to) {
         constexpr int vector = S::stride % 2 == 0 ? 2 : 1;
 #pragma unroll
         for (int i = 0; i < 4; ++i)
@@ -584,7 +586,7 @@ struct Tile {
                 Block<vector> block;
 #pragma unroll
                 for (int j = 0; j < vector; ++j)
-                    block.word[j] = turned[i][q + j];
+                    block.word[j] = transposed[i][q + j];
                 *reinterpret_cast<Block<vector> *>(to + i * S::plane + q) = block;
             }
     }
@@ -603,7 +605,7 @@ struct Tile {
             for (int i = 0; i < 4; ++i)
                 four[i] = run[(4 * q + i) % S::step][(4 * q + i) / S::step];
             Word rows[4];
-            L::turn(four, rows);
+            L::transpose(four, rows);
 #pragma unroll
             for (int i = 0; i < 4; ++i)
                 result[i][q] = rows[i];
@@ -614,9 +616,9 @@ struct Tile {
     __device__ __forceinline__ static void slide_channels(L (&run)[S::step][S::run], int radius,
                                                           const Word *left, const Word *right) {
         if constexpr (channel < S::step) {
-            constexpr int turn = R::rest * S::step;
-            using LeftWalk = TurnedWalk<channel - turn, S::step, S::plane, S::stride>;
-            using RightWalk = TurnedWalk<channel + turn, S::step, S::plane, S::stride>;
+            constexpr int shift = R::rest * S::step;
+            using LeftWalk = TransposedWalk<channel - shift, S::step, S::plane, S::stride>;
+            using RightWalk = TransposedWalk<channel + shift, S::step, S::plane, S::stride>;
             if constexpr (channel < 3)
                 slide<R>(run[channel], radius, LeftWalk{left}, RightWalk{right});
             else // is replaced on the way out
@@ -715,4 +717,4 @@ struct Tile {
     }
 };
 
-} // namespace gpv::cuda::morph
+} // namespace gpv::cuda::erode

@@ -7,7 +7,7 @@
 #include "cuda/erode/tuning.hpp"
 #include "cuda/kernel.cuh"
 
-namespace gpv::cuda::morph {
+namespace gpv::cuda::erode {
 
 /// From the first on one kernel does every radius, up to the second; below, each has its own.
 inline constexpr int min_general_radius = 8, max_tile_radius = 31;
@@ -85,4 +85,4 @@ const void *tile_entry(int step, bool long_radius, int radius_x, int radius_y) {
     return result;
 }
 
-} // namespace gpv::cuda::morph
+} // namespace gpv::cuda::erode

@@ -5,7 +5,7 @@
 #include "cuda/erode/bits.cuh"
 #include "cuda/erode/tile.cuh"
 
-namespace gpv::cuda::morph {
+namespace gpv::cuda::erode {
 
 /// From so many bytes on an image is large: it keeps all multiprocessors busy
 /// even with large tiles, which have less halo. H200.
@@ -42,4 +42,4 @@ using SmallBits = BitShape<44, 512, 4, 2>;
 /// goes in bands, but not in very low ones.
 inline constexpr std::size_t max_table_bytes = std::size_t{256} << 20;
 
-} // namespace gpv::cuda::morph
+} // namespace gpv::cuda::erode

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Minimum cuts on CUDA: plans Solve and, where it is asked for, Certify as one sequence.
+// Minimum cuts on CUDA: plans Solve and, where it is asked for, Certify as one launch list.
 #include "core/graphcut.hpp"
 
 #include <algorithm>
@@ -36,10 +36,10 @@ auto with_held(int held, F f) {
     }
 }
 
-class CudaGraphcut final : public CudaOperation<Graphcut> {
+class CudaGraphcut final : public CudaOperator<Graphcut> {
   public:
     explicit CudaGraphcut(const std::shared_ptr<Context> &context)
-        : CudaOperation(context), links_staging_(device_), control_(context) {
+        : CudaOperator(context), links_staging_(device_), control_(context) {
         for (const Format format : {Format::cap32x4, Format::cap32x8})
             with_directions(format, [&]<int d> {
                 for (const int held : held_tiles)
@@ -60,9 +60,9 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         terminals.format = Format::label32;
         mask.format = Format::gray8;
         const GraphcutRun run{.terminals = terminals, .links = links, .mask = mask};
-        plan(stream, [&] { visit(run); });
+        plan(stream, [&] { record_plan(run); });
         reserve_host(run);
-        graphs_.prepare(sequence_);
+        graphs_.prepare(launches_);
     }
 
     bool run(Stream stream, const GraphcutRun &run) override {
@@ -71,9 +71,9 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
             [&](cudaStream_t s) { enqueue(s, run); });
     }
 
-    GraphcutFound found() const override { return report(last_from_host_).found; }
+    GraphcutResult result() const override { return report(last_from_host_).found; }
     GraphcutFault fault() const override {
-        return found().refused ? report(last_from_host_).fault : GraphcutFault{};
+        return result().refused ? report(last_from_host_).fault : GraphcutFault{};
     }
 
   private:
@@ -87,9 +87,9 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         if (run.links.memory == Memory::host)
             refuse_capture("links->memory is GPV_MEMORY_HOST; only runs on device images can be "
                            "captured");
-        if (planned_bytes([&] { visit(run, true); }) > scratch_.size())
+        if (planned_bytes([&] { record_plan(run, true); }) > scratch_.size())
             refuse_capture("this run needs memory; call gpv_graphcut_prepare() first");
-        sequence_.launch(stream);
+        launches_.launch(stream);
     }
 
     void enqueue(cudaStream_t stream, const GraphcutRun &run) {
@@ -97,13 +97,13 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         if (from_host)
             end_last_run(); // it uses the staging memory
         completion_.follow(stream);
-        plan(stream, [&] { visit(run); });
+        plan(stream, [&] { record_plan(run); });
         reserve_host(run);
         if (from_host) {
             staging_.upload(run.terminals, device_terminals_, stream);
             links_staging_.upload(run.links, device_links_, stream);
         }
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         if (from_host)
             staging_.download(device_mask_, stream);
         completion_.record(stream);
@@ -122,7 +122,7 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
 
     // ---- planning -------------------------------------------------------------------
 
-    void visit(const GraphcutRun &run, bool captured = false) {
+    void record_plan(const GraphcutRun &run, bool captured = false) {
         Image terminals = run.terminals, links = run.links, mask = run.mask;
         if (links.memory == Memory::host) {
             terminals = device_terminals_ = place(terminals);
@@ -139,7 +139,7 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
         Job job{.width = links.width, .height = links.height};
         job.tiles_x = static_cast<int>(blocks(job.width, side));
         job.tiles_y = static_cast<int>(blocks(job.height, side));
-        job.time_limit = params_.time_limit * 1000LL;
+        job.max_time_us = params_.max_time_us * 1000LL;
         job.certificate = params_.certificate;
         job.terminals = rows_of(terminals.planes[0]);
         for (int i = 0; i < d; i++)
@@ -161,9 +161,9 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
             RegionMemory memory(nullptr, job.region_bytes, nullptr);
             Region(shape, d, memory);
             job.spill_bytes = memory.spilled();
-            job.spill = carver_.take<std::byte>(job.spill_bytes * device_.multiprocessors());
-            add_together<Kernel>(dim3(device_.multiprocessors()), job,
-                                 std::max(memory.used(), Kernel::push_bytes));
+            job.spill = arena_.allocate<std::byte>(job.spill_bytes * device_.multiprocessors());
+            add_cooperative<Kernel>(dim3(device_.multiprocessors()), job,
+                                    std::max(memory.used(), Kernel::push_bytes));
         });
         if (params_.certificate)
             add<Certify<d>>(dim3(blocks(job.width, Certify<d>::threads),
@@ -213,17 +213,17 @@ class CudaGraphcut final : public CudaOperation<Graphcut> {
     template <int d>
     void take_state(Job &job) {
         const auto tiles = static_cast<std::size_t>(job.tiles());
-        job.capacities = carver_.take<int>(tiles * d * tile_pixels);
-        job.excess = carver_.take<int>(tiles * tile_pixels);
-        job.heights = carver_.take<int>(tiles * tile_pixels);
-        job.arcs = carver_.take<Word>(tiles * d * side);
-        job.sinks = carver_.take<Word>(tiles * side);
-        job.active = carver_.take<Word>(tiles * side);
-        job.seams = carver_.take<Word>(2 * tiles * 2 * side);
-        job.inbox = carver_.take<int>(2 * tiles * d * inbox_places);
-        job.stamp = carver_.take<unsigned>(tiles);
+        job.capacities = arena_.allocate<int>(tiles * d * tile_pixels);
+        job.excess = arena_.allocate<int>(tiles * tile_pixels);
+        job.heights = arena_.allocate<int>(tiles * tile_pixels);
+        job.arcs = arena_.allocate<Word>(tiles * d * side);
+        job.sinks = arena_.allocate<Word>(tiles * side);
+        job.active = arena_.allocate<Word>(tiles * side);
+        job.seams = arena_.allocate<Word>(2 * tiles * 2 * side);
+        job.inbox = arena_.allocate<int>(2 * tiles * d * inbox_places);
+        job.stamp = arena_.allocate<unsigned>(tiles);
         for (int *&list : job.list)
-            list = carver_.take<int>(tiles);
+            list = arena_.allocate<int>(tiles);
     }
 
     GraphcutParams params_;

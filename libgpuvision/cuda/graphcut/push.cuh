@@ -4,11 +4,11 @@
 // A group of warps works on a tile; a thread has a strip of pixels of one column,
 // with all that belongs to them. A step pushes in one direction after the other,
 // so that excess can run through a whole strip at once, and then relabels.
-// Between the strips of a column go mails, and beyond the tile goes the inbox of
-// the neighbour, who absorbs it in the next round: at any time one group alone
-// writes the state of a tile. Heights beyond the tile may be out of date. Then a
-// push may go up, which costs time but breaks nothing: capacities and excess
-// stay a preflow, and only the search of a relabel says that it is maximum.
+// Flow between the strips of a column goes through strip_flow, flow out of the tile
+// through the inbox of the neighbour, which absorbs it in the next round: at any time one group
+// alone writes the state of a tile. Heights beyond the tile may be out of date. Then a push may go
+// up, which costs time but breaks nothing: capacities and excess stay a preflow, and only the
+// search of a relabel says that it is maximum.
 //
 // That a run ends is certain once heights are no longer raised: then each push
 // goes one level down the distances of the last search, which no later push can
@@ -27,9 +27,9 @@ class Push {
 
     /// Shared memory of a group.
     struct Shared {
-        int out[directions][inbox_places];    ///< capacities out of the tile, then what has left
-        int mail[2][warps][directions][side]; ///< from a strip, by the step modulo 2; at the
-                                              ///< column that it goes to
+        int out[directions][inbox_places]; ///< capacities out of the tile, then what has left
+        int strip_flow[2][warps][directions][side]; ///< from a strip, by the step modulo 2; at the
+                                                    ///< column that it goes to
         /// Heights of the rows at the seams of the strips, by the step modulo 2: the last row of
         /// the tile above, of each strip the first and the last, the first of the tile below;
         /// with a column of the tiles at both sides.
@@ -50,24 +50,24 @@ class Push {
         else
             load_nothing();
         unrolled<d>([&](auto i) { sent_[i] = 0; });
-        send_mail(0);
-        show_heights(0);
+        send_strip_flow(0);
+        publish_heights(0);
         __syncthreads();
         int step = 0;
-        for (bool live = true; step < steps_of_visit && live; step++) {
-            receive(step % 2);
+        for (bool live = true; step < steps_per_visit && live; step++) {
+            receive_strip_flow(step % 2);
             const bool active = __any_sync(~0u, has_active());
             if (active) {
-                look_around(step % 2);
+                load_neighbour_heights(step % 2);
                 push_all();
                 if (raises_)
                     relabel();
             }
-            send_mail((step + 1) % 2);
-            show_heights((step + 1) % 2);
+            send_strip_flow((step + 1) % 2);
+            publish_heights((step + 1) % 2);
             live = __syncthreads_or(active);
         }
-        receive(step % 2);
+        receive_strip_flow(step % 2);
         if (tile >= 0)
             for_leaving([&](int &out, int capacity) { out -= capacity; });
         __syncthreads();
@@ -98,7 +98,7 @@ class Push {
         const Beyond beyond = load_beyond(tile);
         absorb(tile, (epoch + 1) % 2);
         for_leaving([&](int &out, int capacity) { out = capacity; });
-        show_beyond(beyond);
+        publish_border_heights(beyond);
     }
     __device__ void load_nothing() {
 #pragma unroll
@@ -165,7 +165,7 @@ class Push {
                          : 0};
     }
     /// They stay as they are during a visit.
-    __device__ void show_beyond(const Beyond &beyond) {
+    __device__ void publish_border_heights(const Beyond &beyond) {
         if (has_beyond())
             for (int parity = 0; parity < 2; parity++) {
                 int *row = shared_.rows[parity][warp_ == 0 ? 0 : 2 * warps + 1];
@@ -228,29 +228,29 @@ class Push {
         return active;
     }
 
-    __device__ void send_mail(int parity) {
+    __device__ void send_strip_flow(int parity) {
         unrolled<d>([&](auto i) {
             using S = Step<d, i>;
             if (S::y == 0)
                 return;
-            shared_.mail[parity][warp_][i][lane_] = sent_[i];
+            shared_.strip_flow[parity][warp_][i][lane_] = sent_[i];
             sent_[i] = 0;
         });
     }
 
-    __device__ void receive(int parity) {
+    __device__ void receive_strip_flow(int parity) {
         unrolled<d>([&](auto i) {
             using S = Step<d, i>;
             if (S::y == 0 || (S::y > 0 ? warp_ == 0 : warp_ == warps - 1))
                 return;
             constexpr int r = S::y > 0 ? 0 : rows - 1;
-            const int flow = shared_.mail[parity][warp_ - S::y][i][lane_];
+            const int flow = shared_.strip_flow[parity][warp_ - S::y][i][lane_];
             excess_[r] += flow;
             capacity_[r][S::back] += flow;
         });
     }
 
-    __device__ void show_heights(int parity) {
+    __device__ void publish_heights(int parity) {
         const auto show = [&](int at, int r) {
             int *row = shared_.rows[parity][at];
             row[lane_ + 1] = height_[r];
@@ -262,7 +262,7 @@ class Push {
     }
 
     /// Heights of the neighbours of the strip, by row from the one above it on.
-    __device__ void look_around(int parity) {
+    __device__ void load_neighbour_heights(int parity) {
         const int *above = shared_.rows[parity][2 * warp_] + lane_ + 1;
         const int *below = shared_.rows[parity][2 * warp_ + 3] + lane_ + 1;
         above_ = above[0];

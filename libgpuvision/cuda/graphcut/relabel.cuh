@@ -68,7 +68,7 @@ class RegionMemory {
         : shared_(shared), bytes_(bytes), spill_(spill) {}
 
     template <class T>
-    __host__ __device__ T *take(std::size_t count) {
+    __host__ __device__ T *allocate(std::size_t count) {
         const std::size_t bytes = (count * sizeof(T) + 15) / 16 * 16;
         const bool fits = used_ + bytes <= bytes_;
         std::size_t &used = fits ? used_ : spilled_;
@@ -118,15 +118,15 @@ struct Region {
         const std::size_t with_arcs = held == 0                           ? shape.searched()
                                       : held * directions > max_held_arcs ? shape.warps() * held
                                                                           : 0;
-        front = memory.take<Word>(2 * fronts * side);
-        levels = memory.take<Word>(std::size_t(shape.owned()) * level_words * side);
-        reached = memory.take<int>(1 + shape.owned());
-        source = memory.take<Word>(std::size_t(shape.owned()) * side);
-        lit = memory.take<unsigned>(held ? 0 : 2 * fronts);
-        tiles = memory.take<int>(shape.owned());
-        places = memory.take<Place>(stored);
-        unreached = memory.take<Word>(stored * side);
-        arcs = memory.take<Word>(with_arcs * directions * side);
+        front = memory.allocate<Word>(2 * fronts * side);
+        levels = memory.allocate<Word>(std::size_t(shape.owned()) * level_words * side);
+        reached = memory.allocate<int>(1 + shape.owned());
+        source = memory.allocate<Word>(std::size_t(shape.owned()) * side);
+        lit = memory.allocate<unsigned>(held ? 0 : 2 * fronts);
+        tiles = memory.allocate<int>(shape.owned());
+        places = memory.allocate<Place>(stored);
+        unreached = memory.allocate<Word>(stored * side);
+        arcs = memory.allocate<Word>(with_arcs * directions * side);
     }
     __device__ static Region of(const Job &job, int directions, int held) {
         RegionMemory memory(shared_memory<std::byte>(), job.region_bytes,
@@ -687,8 +687,8 @@ __device__ void write_cut(const Job &job) {
         }
     });
     const auto add = [](long long a, long long b) { return a + b; };
-    left = fold_warp(left, add);
-    area = fold_warp(area, add);
+    left = warp_reduce(left, add);
+    area = warp_reduce(area, add);
     if (lane == 0 && left)
         atomicAdd(&job.control->left, static_cast<unsigned long long>(left));
     if (lane == 0 && area)

@@ -17,7 +17,7 @@
 namespace gpv::cuda::graphcut {
 
 /// Writes what a run has found to where it is wanted.
-inline __device__ void hand_out(const Job &job, const GraphcutFound &found,
+inline __device__ void hand_out(const Job &job, const GraphcutResult &found,
                                 const GraphcutFault &fault) {
     if (job.result)
         *job.result = found;
@@ -40,7 +40,7 @@ struct Solve {
 
   private:
     __device__ explicit Solve(const Job &job)
-        : job_(job), begin_(nanoseconds_now()), grid_(&job.control->arrived) {}
+        : job_(job), begin_(global_timer_ns()), grid_(&job.control->arrived) {}
 
     __device__ void solve() {
         for (int tile = worker(); tile < job_.tiles(); tile += workers())
@@ -51,12 +51,12 @@ struct Solve {
         unsigned epoch = 0;
         int tiles;
         for (int relabels = 1;; relabels++) {
-            const long long relabel_begin = nanoseconds_now();
+            const long long relabel_begin = global_timer_ns();
             Relabel<directions, held>(job_).run(grid_, epoch++, window_);
             tiles = next_list(epoch);
             if (tiles == 0 || time_is_over_)
                 break;
-            push(tiles, epoch, nanoseconds_now() - relabel_begin, relabels <= max_free_relabels);
+            push(tiles, epoch, global_timer_ns() - relabel_begin, relabels <= max_free_relabels);
         }
         write_cut<directions, held>(job_);
         finish([&] { report(tiles == 0); });
@@ -64,7 +64,7 @@ struct Solve {
 
     /// Rounds of visits, about as long as the relabel has taken.
     __device__ void push(int tiles, unsigned &epoch, long long relabel_time, bool raises) {
-        const long long begin = nanoseconds_now();
+        const long long begin = global_timer_ns();
         const int group = threadIdx.x / Push::threads;
         auto &shared = shared_memory<typename Push::Shared>()[group];
         unsigned end = goes_on;
@@ -86,8 +86,8 @@ struct Solve {
     }
 
     __device__ End next_end(int round, long long begin, long long relabel_time) const {
-        const long long now = nanoseconds_now();
-        if (job_.time_limit && now - begin_ > job_.time_limit)
+        const long long now = global_timer_ns();
+        if (job_.max_time_us && now - begin_ > job_.max_time_us)
             return time_is_over;
         const bool enough = round >= max_rounds || now - begin >= relabel_time;
         return enough && round >= min_rounds ? phase_is_over : goes_on;
@@ -120,15 +120,15 @@ struct Solve {
             return;
         __threadfence();
         write();
-        const GraphcutFound found = job_.control->found;
+        const GraphcutResult found = job_.control->found;
         *job_.control = {};
         job_.control->found = found;
     }
 
     __device__ void report(bool optimal) const {
         const Control &control = *job_.control;
-        GraphcutFound &found = job_.control->found;
-        found = {.struct_size = sizeof(GraphcutFound),
+        GraphcutResult &found = job_.control->found;
+        found = {.struct_size = sizeof(GraphcutResult),
                  .optimal = optimal,
                  .flow = static_cast<long long>(__ldcg(&control.capacity) - __ldcg(&control.left)),
                  .cut = -1,
@@ -142,8 +142,8 @@ struct Solve {
         const auto pixel = static_cast<long long>(key / 16);
         const int plane = static_cast<int>(key % 16);
         const Rows &rows = plane ? job_.links[plane - 1] : job_.terminals;
-        GraphcutFound &found = job_.control->found;
-        found = {.struct_size = sizeof(GraphcutFound), .refused = 1};
+        GraphcutResult &found = job_.control->found;
+        found = {.struct_size = sizeof(GraphcutResult), .refused = 1};
         hand_out(job_, found,
                  {pixel, plane,
                   rows.row<int>(static_cast<int>(pixel / job_.width))[pixel % job_.width]});
@@ -174,7 +174,7 @@ struct Certify {
         if (x < job.width)
             for (int y = first; y < min(first + rows_of_block, job.height); y++)
                 cut += cut_of(job, x, y);
-        cut = fold_warp(cut, [](long long a, long long b) { return a + b; });
+        cut = warp_reduce(cut, [](long long a, long long b) { return a + b; });
         if (threadIdx.x % 32 == 0 && cut)
             atomicAdd(&control.cut, static_cast<unsigned long long>(cut));
         __syncthreads();
@@ -184,7 +184,7 @@ struct Certify {
         if (atomicAdd(&control.finished, 1u) != gridDim.x * gridDim.y - 1)
             return;
         __threadfence();
-        GraphcutFound found = control.found;
+        GraphcutResult found = control.found;
         found.cut = static_cast<long long>(__ldcg(&control.cut));
         control = {};
         hand_out(job, found, {});

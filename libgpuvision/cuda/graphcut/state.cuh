@@ -34,7 +34,7 @@ struct alignas(128) Control {
     unsigned long long left;       ///< of that, at the end
     unsigned long long area;       ///< pixels of the source
     unsigned long long cut;        ///< of Certify
-    GraphcutFound found;           ///< of Solve, for Certify
+    GraphcutResult found;          ///< of Solve, for Certify
 };
 
 /// Why a phase of pushes ends.
@@ -42,7 +42,7 @@ enum End : unsigned { goes_on = 0, phase_is_over = 1, time_is_over = 2 };
 
 /// What a run leaves for the host.
 struct Report {
-    GraphcutFound found;
+    GraphcutResult found;
     GraphcutFault fault;
 };
 
@@ -51,7 +51,7 @@ struct Job {
     int tiles_x, tiles_y;
     int region_width, region_height; ///< tiles that a block relabels
     int regions_x, regions;
-    long long time_limit; ///< nanoseconds, 0 = none
+    long long max_time_us; ///< nanoseconds, 0 = none
     bool certificate;
     Rows terminals, links[8], mask;
     int *capacities;  ///< [tile][direction][pixel] that is left of an arc
@@ -68,8 +68,8 @@ struct Job {
     std::size_t region_bytes; ///< of shared memory for a region
     std::size_t spill_bytes;  ///< of each block
     Control *control;
-    Report *report;        ///< in host memory; may be null
-    GraphcutFound *result; ///< on the device; may be null
+    Report *report;         ///< in host memory; may be null
+    GraphcutResult *result; ///< on the device; may be null
 
     __host__ __device__ int tiles() const { return tiles_x * tiles_y; }
     __host__ __device__ std::size_t tile_at(int parity, int tile) const {
@@ -151,7 +151,7 @@ __device__ void build_tile(const Job &job, int tile, int warp, int warps) {
         for (int *list : job.list)
             list[tile] = 0; // to be read before it is known how long a list is
     }
-    to_sink = fold_warp(to_sink, [](long long a, long long b) { return a + b; });
+    to_sink = warp_reduce(to_sink, [](long long a, long long b) { return a + b; });
     if (lane == 0 && to_sink)
         atomicAdd(&job.control->capacity, static_cast<unsigned long long>(to_sink));
 }

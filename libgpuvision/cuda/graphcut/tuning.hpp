@@ -14,7 +14,7 @@ inline constexpr int tiles_at_once = 2;
 /// Of a block.
 inline constexpr int block_warps = tiles_at_once * 32 / strip_rows;
 /// Of a tile that has excess, one after the other without looking at other tiles.
-inline constexpr int steps_of_visit = 8;
+inline constexpr int steps_per_visit = 8;
 /// Of pushing, between two relabels.
 inline constexpr int min_rounds = 2, max_rounds = 32;
 

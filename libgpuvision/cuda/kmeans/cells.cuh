@@ -448,11 +448,11 @@ struct LloydOfCells {
         Task<Sum> own{};
         if (threadIdx.x < tasks)
             own = job.tasks[blockIdx.x + threadIdx.x * gridDim.x];
-        const unsigned up_to_here = sum_up_to_lane(own.size);
+        const unsigned up_to_here = warp_inclusive_sum(own.size);
         if (lane == 31)
             shared.of_warps[warp] = up_to_here;
         __syncthreads();
-        const unsigned up_to_warp = sum_up_to_lane(shared.of_warps[lane]);
+        const unsigned up_to_warp = warp_inclusive_sum(shared.of_warps[lane]);
         const unsigned earlier = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
         colors = __shfl_sync(~0u, up_to_warp, 31);
         if (tasks > threads ||

@@ -66,7 +66,7 @@ constexpr Color color_of_key(unsigned key) {
 template <int lanes, class T>
 __device__ __forceinline__ T sum_of_lanes(T v) {
     if constexpr (lanes == 32 && std::is_same_v<T, unsigned>) {
-        return sum_of_warp(v);
+        return warp_sum(v);
     } else {
 #pragma unroll
         for (int d = 1; d < lanes; d *= 2)
@@ -100,11 +100,11 @@ class CellIndex {
             own[i] = __popc(occupied[each * threadIdx.x + i]);
             sum += own[i];
         }
-        const unsigned up_to_here = sum_up_to_lane(sum);
+        const unsigned up_to_here = warp_inclusive_sum(sum);
         if (lane == 31)
             shared.of_warps[warp] = up_to_here;
         __syncthreads();
-        const unsigned up_to_warp = sum_up_to_lane(lane < warps ? shared.of_warps[lane] : 0);
+        const unsigned up_to_warp = warp_inclusive_sum(lane < warps ? shared.of_warps[lane] : 0);
         const unsigned earlier = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
         unsigned at = up_to_here - sum + (warp ? earlier : 0);
         for (int i = 0; i < each; i++) {
@@ -252,7 +252,8 @@ struct Collect {
         if (warp > 1)
             return;
         unsigned *of_warps = warp == 0 ? shared.colors : shared.tasks;
-        const unsigned own = lane < warps ? of_warps[lane] : 0, up_to_here = sum_up_to_lane(own);
+        const unsigned own = lane < warps ? of_warps[lane] : 0,
+                       up_to_here = warp_inclusive_sum(own);
         unsigned begin = 0;
         if (lane == 31)
             begin = atomicAdd(warp == 0 ? &job.control->colors : &job.control->tasks, up_to_here);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Colour segmentation on CUDA: plans the kernels of kmeans_*.cuh as one sequence.
+// Colour segmentation on CUDA: plans the kernels of this folder as one launch list.
 //   Histogram  how many pixels there are of each of the 2^24 colours
 //   Collect    the colours that occur, by cells of colour space, and tasks for Lloyd
 //   Seed       draws the colours to start from, where they have to be drawn
@@ -23,10 +23,10 @@ void with_metric(KmeansMetric metric, F f) {
                                : f.template operator()<KmeansMetric::l1>();
 }
 
-class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
+class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
   public:
     explicit CudaKmeans(const std::shared_ptr<Context> &context)
-        : CudaOperation(context), labels_staging_(device_), state_(context), lab_(context) {
+        : CudaOperator(context), labels_staging_(device_), state_(context), lab_(context) {
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
@@ -41,7 +41,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         load<LloydOfPixels<KmeansMetric::l1>>(device_.shared_bytes());
         load_sums<unsigned>();
         load_sums<Wide>();
-        early_ = can_begin_early<Collect<unsigned>>();
+        launch_early_ = can_begin_early<Collect<unsigned>>();
         state_.reserve(sizeof(State), nullptr);
         report_.reserve(sizeof(Report));
         std::memset(report_.data(), 0, sizeof(Report));
@@ -54,7 +54,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     }
 
     void set_params(const KmeansParams &params) override {
-        if (params.space == KmeansSpace::lab && !lab_is_there_)
+        if (params.color_space == KmeansColorSpace::lab && !lab_is_there_)
             upload_lab();
         params_ = params;
     }
@@ -68,9 +68,9 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             run.labels = *labels;
         if (dst)
             run.dst = *dst;
-        plan(nullptr, [&] { visit(run); });
+        plan(nullptr, [&] { record_plan(run); });
         reserve_host(run);
-        graphs_.prepare(sequence_);
+        graphs_.prepare(launches_);
     }
 
     bool run(Stream stream, const KmeansRun &run) override {
@@ -79,7 +79,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             [&](cudaStream_t s) { enqueue(s, run); });
     }
 
-    KmeansFound found() const override { return report().found; }
+    KmeansResult result() const override { return report().found; }
 
   private:
     struct Pending {
@@ -114,12 +114,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             deliver_report();
     }
     void deliver() override {
-        CudaOperation::deliver();
+        CudaOperator::deliver();
         labels_staging_.deliver();
         deliver_report();
     }
     void forget() override {
-        CudaOperation::forget();
+        CudaOperator::forget();
         labels_staging_.forget();
         pending_ = {};
     }
@@ -133,7 +133,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         pending_ = {};
     }
 
-    static bool on_host(const std::optional<Block> &block) {
+    static bool on_host(const std::optional<BufferView> &block) {
         return block && block->memory == Memory::host;
     }
 
@@ -147,10 +147,10 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             refuse_capture(
                 "centroids->memory or counts->memory is GPV_MEMORY_HOST; they have to be "
                 "GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { visit(run, true); }) > scratch_.size())
+        if (planned_bytes([&] { record_plan(run, true); }) > scratch_.size())
             refuse_capture("this run needs memory; call gpv_kmeans_prepare() first");
         clear_unfinished(stream);
-        sequence_.launch(stream);
+        launches_.launch(stream);
     }
 
     /// If a run has been cut off, what is 0 between runs may be not.
@@ -165,13 +165,13 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         if (from_host || to_host || pending_.centroids || pending_.counts)
             end_last_run(); // it uses the staging memory, or the report
         completion_.follow(stream);
-        plan(stream, [&] { visit(run); });
+        plan(stream, [&] { record_plan(run); });
         reserve_host(run);
         clear_unfinished(stream);
         unfinished_ = true;
         if (from_host)
             staging_.upload(run.src, device_src_, stream);
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         unfinished_ = false;
         if (from_host && run.labels)
             labels_staging_.download(device_labels_, stream);
@@ -216,13 +216,14 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
         Task<Sum> *tasks;
     };
 
-    void visit(const KmeansRun &run, bool captured = false) {
+    void record_plan(const KmeansRun &run, bool captured = false) {
         const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
-        pixels <= max_narrow_pixels ? visit<unsigned>(run, captured) : visit<Wide>(run, captured);
+        pixels <= max_narrow_pixels ? record_plan<unsigned>(run, captured)
+                                    : record_plan<Wide>(run, captured);
     }
 
     template <class Sum>
-    void visit(const KmeansRun &run, bool captured) {
+    void record_plan(const KmeansRun &run, bool captured) {
         const Tables<Sum> tables = take_tables<Sum>(run.src);
         const KmeansRun there = on_device(run);
         const Layout layout = layout_of(there.src);
@@ -257,28 +258,28 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     template <class Sum>
     Tables<Sum> take_tables(const Image &src) {
         Tables<Sum> t;
-        t.counters = carver_.take<unsigned>(std::size_t{cell_count} * cell_colors);
-        t.occupied = carver_.take<unsigned>(cell_count / 32);
-        t.control = carver_.take<Control>(1);
-        t.sums = reinterpret_cast<Sum *>(carver_.take<Wide>(phases * 4 * max_kmeans_clusters));
-        cleared_bytes_ = carver_.here();
-        t.color_labels = carver_.take<std::uint8_t>(std::size_t{cell_count} * cell_colors);
-        t.slab_labels = carver_.take<std::uint8_t>(slab_count);
-        t.cells = carver_.take<Cell>(cell_count);
+        t.counters = arena_.allocate<unsigned>(std::size_t{cell_count} * cell_colors);
+        t.occupied = arena_.allocate<unsigned>(cell_count / 32);
+        t.control = arena_.allocate<Control>(1);
+        t.sums = reinterpret_cast<Sum *>(arena_.allocate<Wide>(phases * 4 * max_kmeans_clusters));
+        cleared_bytes_ = arena_.mark();
+        t.color_labels = arena_.allocate<std::uint8_t>(std::size_t{cell_count} * cell_colors);
+        t.slab_labels = arena_.allocate<std::uint8_t>(slab_count);
+        t.cells = arena_.allocate<Cell>(cell_count);
         for (int i = 0; i < 2; i++) {
-            t.weights.of_blocks[i] = carver_.take<Wide>(Seed::max_blocks);
-            t.weights.of_cells[i] = carver_.take<Wide>(cell_count);
+            t.weights.of_blocks[i] = arena_.allocate<Wide>(Seed::max_blocks);
+            t.weights.of_cells[i] = arena_.allocate<Wide>(cell_count);
         }
-        t.weights.farthest = carver_.take<unsigned>(cell_count);
-        t.seeds = carver_.take<Centroid>(max_kmeans_clusters);
-        t.outcome = carver_.take<Outcome<Sum>>(1);
+        t.weights.farthest = arena_.allocate<unsigned>(cell_count);
+        t.seeds = arena_.allocate<Centroid>(max_kmeans_clusters);
+        t.outcome = arena_.allocate<Outcome<Sum>>(1);
         const std::size_t colors = std::min<std::size_t>(std::size_t{cell_count} * cell_colors,
                                                          std::size_t(src.width) * src.height);
-        t.colors.keys = carver_.take<unsigned>(colors);
-        t.colors.counts = carver_.take<unsigned>(colors);
-        t.colors.distances = carver_.take<unsigned>(colors);
+        t.colors.keys = arena_.allocate<unsigned>(colors);
+        t.colors.counts = arena_.allocate<unsigned>(colors);
+        t.colors.distances = arena_.allocate<unsigned>(colors);
         const std::size_t tasks = std::min<std::size_t>(colors, slab_count);
-        t.tasks = carver_.take<Task<Sum>>(tasks);
+        t.tasks = arena_.allocate<Task<Sum>>(tasks);
         return t;
     }
 
@@ -309,8 +310,9 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
     }
 
     const LabTable *lab() const {
-        return params_.space == KmeansSpace::lab ? reinterpret_cast<const LabTable *>(lab_.data())
-                                                 : nullptr;
+        return params_.color_space == KmeansColorSpace::lab
+                   ? reinterpret_cast<const LabTable *>(lab_.data())
+                   : nullptr;
     }
 
     template <Layout layout, class Sum>
@@ -332,7 +334,7 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     /// Of the parameters that a warm start needs; never 0.
     unsigned signature() const {
-        return 1u << 31 | static_cast<unsigned>(params_.space) << 20 |
+        return 1u << 31 | static_cast<unsigned>(params_.color_space) << 20 |
                static_cast<unsigned>(params_.chosen() ? params_.max_clusters : 0) << 10 |
                static_cast<unsigned>(params_.clusters);
     }
@@ -341,18 +343,18 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
 
     template <class Sum>
     void add_seed(const Tables<Sum> &tables) {
-        add_together<Seed>(dim3(std::min(device_.multiprocessors(), Seed::max_blocks)),
-                           {.control = tables.control,
-                            .colors = tables.colors,
-                            .occupied = tables.occupied,
-                            .cells = tables.cells,
-                            .weights = tables.weights,
-                            .unless = warm(),
-                            .start = params_.start,
-                            .seed = params_.seed,
-                            .clusters = params_.room(),
-                            .seeds = tables.seeds},
-                           Seed::shared_bytes);
+        add_cooperative<Seed>(dim3(std::min(device_.multiprocessors(), Seed::max_blocks)),
+                              {.control = tables.control,
+                               .colors = tables.colors,
+                               .occupied = tables.occupied,
+                               .cells = tables.cells,
+                               .weights = tables.weights,
+                               .unless = warm(),
+                               .start = params_.init,
+                               .seed = params_.seed,
+                               .clusters = params_.room(),
+                               .seeds = tables.seeds},
+                              Seed::shared_bytes);
     }
 
     template <class Sum>
@@ -362,14 +364,14 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                           .outcome = tables.outcome,
                           .max_iterations = params_.max_iterations,
                           .squared_tolerance = params_.squared_tolerance()};
-        job.start.kind = params_.start;
+        job.start.kind = params_.init;
         job.start.warm = warm();
         job.start.clusters = params_.clusters;
         job.start.max_clusters = params_.max_clusters;
         job.start.src = src;
         job.start.layout = layout;
         job.start.seeds = tables.seeds;
-        if (params_.start == KmeansStart::given)
+        if (params_.init == KmeansInit::given)
             std::copy(given_.begin(), given_.end(), job.start.given);
         return job;
     }
@@ -385,14 +387,14 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
             .color_labels = tables.color_labels,
             .room = static_cast<unsigned>(
                 std::min(device_.shared_bytes() - Kernel::min_shared_bytes, max_resident_bytes))};
-        add_together<Kernel>(dim3(device_.multiprocessors()), job, device_.shared_bytes());
+        add_cooperative<Kernel>(dim3(device_.multiprocessors()), job, device_.shared_bytes());
     }
 
     template <KmeansMetric metric>
     void add_lloyd_of_pixels(const Source &src, Layout layout, const Tables<unsigned> &tables,
                              bool wanted) {
         using Kernel = LloydOfPixels<metric>;
-        add_together<Kernel>(
+        add_cooperative<Kernel>(
             dim3(device_.multiprocessors()),
             {.loop = lloyd_job(src, layout, tables),
              .draws = params_.draws(),
@@ -411,12 +413,12 @@ class CudaKmeans final : public CudaOperation<Kmeans>, private Delivery {
                            .report_all = on_host(run.centroids) || on_host(run.counts)};
         if (!captured) // that may run at any time
             job.report = reinterpret_cast<Report *>(report_.data());
-        const auto data = [](const std::optional<Block> &block) {
+        const auto data = [](const std::optional<BufferView> &block) {
             return block && block->memory == Memory::cuda ? block->data : nullptr;
         };
         job.centroids = reinterpret_cast<Centroid *>(data(run.centroids));
         job.counts = reinterpret_cast<std::int32_t *>(data(run.counts));
-        job.result = reinterpret_cast<KmeansFound *>(data(run.result));
+        job.result = reinterpret_cast<KmeansResult *>(data(run.result));
         return job;
     }
 

@@ -9,7 +9,7 @@ namespace gpv::cuda::kmeans {
 
 /// In page-locked memory, for who waits for the run.
 struct Report {
-    KmeansFound found;
+    KmeansResult found;
     Centroid centroids[max_kmeans_clusters];
     std::int32_t counts[max_kmeans_clusters];
 };
@@ -26,7 +26,7 @@ struct FinishJob {
     bool report_all;     ///< not only what has been found
     Centroid *centroids; ///< for the caller; may be null, as what follows
     std::int32_t *counts;
-    KmeansFound *result;
+    KmeansResult *result;
 };
 
 /// By one block of a thread for each cluster: what has been found, and all is ready for another
@@ -66,13 +66,13 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
     double inertia = static_cast<double>(job.control->squares);
     for (int c = 0; c < clusters; c++)
         inertia += terms[c];
-    const KmeansFound found{.struct_size = sizeof(KmeansFound),
-                            .clusters = clusters,
-                            .iterations = outcome.iterations,
-                            .empty = empties,
-                            .converged = outcome.converged,
-                            .reserved = 0,
-                            .inertia = inertia < 0 ? 0 : inertia};
+    const KmeansResult found{.struct_size = sizeof(KmeansResult),
+                             .clusters = clusters,
+                             .iterations = outcome.iterations,
+                             .empty = empties,
+                             .converged = outcome.converged,
+                             .reserved = 0,
+                             .inertia = inertia < 0 ? 0 : inertia};
     if (job.report)
         job.report->found = found;
     if (job.result)

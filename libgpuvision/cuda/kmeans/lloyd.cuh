@@ -21,7 +21,7 @@ struct Outcome {
 };
 
 struct LloydStart {
-    KmeansStart kind;
+    KmeansInit kind;
     WarmStart warm;
     int clusters; ///< 0: chosen, up to max_clusters
     int max_clusters;
@@ -168,9 +168,9 @@ class LloydLoop {
             return shared.best[i];
         if (from == From::state)
             return start.warm.state->centroids[i];
-        if (start.kind == KmeansStart::given)
+        if (start.kind == KmeansInit::given)
             return start.given[i];
-        if (start.kind != KmeansStart::grid)
+        if (start.kind != KmeansInit::grid)
             return start.seeds[i];
         const Point2i p = grid_point(i, clusters, start.src.width, start.src.height);
         const Color c =

@@ -127,7 +127,7 @@ struct Histogram {
         const unsigned first = static_cast<unsigned>(__ffs(static_cast<int>(live)) - 1) % 32;
         const unsigned color = __shfl_sync(~0u, code, static_cast<int>(first));
         if (__all_sync(~0u, pixels == 0 || code == color)) {
-            pixels = sum_of_warp(pixels); // of a plain area, where all would queue up
+            pixels = warp_sum(pixels); // of a plain area, where all would queue up
             if (threadIdx.x % 32 != first)
                 pixels = 0;
         }
@@ -173,7 +173,7 @@ struct Histogram {
             0x9e3779b1; // 2^32 by the golden ratio, as hash functions have it
         unsigned place = __umulhi(line / 4 * golden, job.places / 4) * 4 + line % 4;
         for (int i = 0; i < max_probes; i++) {
-            unsigned there = load_now(lines + place);
+            unsigned there = load_volatile(lines + place);
             if (there == 0)
                 there = atomicCAS(lines + place, 0u, line + 1);
             if (there == 0 || there == line + 1)
@@ -200,7 +200,7 @@ struct Histogram {
     __device__ void mark(unsigned line) const {
         constexpr int lines_of_cell = cell_colors / line_colors;
         const unsigned cell = line / lines_of_cell, bit = 1u << cell % 32;
-        if (!(load_now(seen + cell / 32) & bit))
+        if (!(load_volatile(seen + cell / 32) & bit))
             atomicOr(seen + cell / 32, bit);
     }
 

@@ -36,7 +36,7 @@ struct Seed {
         const Cell *cells;
         SeedWeights weights;
         WarmStart unless; ///< then there is nothing to do
-        KmeansStart start;
+        KmeansInit start;
         std::uint64_t seed;
         int clusters;
         Centroid *seeds;
@@ -100,7 +100,7 @@ struct Seed {
     __device__ Wide first_weight(const Cell &cell) {
         Wide sum = 0;
         for (unsigned c = cell.first + lane; c < cell.first + cell.size; c += 32) {
-            store_now(job.colors.distances + c, ~0u);
+            store_volatile(job.colors.distances + c, ~0u);
             sum += job.colors.counts[c];
         }
         return sum_of_lanes<32>(sum);
@@ -137,13 +137,13 @@ struct Seed {
                     continue;
                 const Color color = color_of_key(keys[i]);
                 const unsigned stored = min(distances[i], squared_distance(color, shared.last));
-                store_now(job.colors.distances + cell.first + first + 32 * i, stored);
+                store_volatile(job.colors.distances + cell.first + first + 32 * i, stored);
                 farthest = max(farthest, stored);
                 sum += draw_weight(job.start, counts[i],
                                    min(stored, squared_distance(color, shared.drawn)));
             }
         }
-        farthest = static_cast<unsigned>(greatest_of_warp(static_cast<int>(farthest)));
+        farthest = static_cast<unsigned>(warp_max(static_cast<int>(farthest)));
         if (lane == 0)
             farthest_of_cell = farthest;
         return sum_of_lanes<32>(sum);
@@ -188,7 +188,7 @@ struct Seed {
                 return Wide{count};
             // Another block may have taken the newest colour into account already.
             const unsigned distance =
-                min(load_now(job.colors.distances + color),
+                min(load_volatile(job.colors.distances + color),
                     squared_distance(color_of_key(job.colors.keys[color]), shared.drawn));
             return Wide{draw_weight(job.start, count, distance)};
         });
@@ -201,7 +201,7 @@ struct Seed {
     __device__ unsigned find(Wide &place, unsigned begin, unsigned end, F weight_of) const {
         for (;; begin += 32) {
             const Wide own = begin + lane < end ? weight_of(begin + lane) : 0;
-            const Wide up_to_here = sum_up_to_lane(own);
+            const Wide up_to_here = warp_inclusive_sum(own);
             const unsigned beyond = __ballot_sync(~0u, up_to_here > place);
             if (beyond) {
                 const int from = __ffs(static_cast<int>(beyond)) - 1;
@@ -214,11 +214,11 @@ struct Seed {
 
     /// Sum of what the threads before this one have; total: of all.
     __device__ Wide sum_before(Wide own, Wide &total) {
-        const Wide up_to_here = sum_up_to_lane(own);
+        const Wide up_to_here = warp_inclusive_sum(own);
         if (lane == 31)
             shared.sums[warp] = up_to_here;
         __syncthreads();
-        const Wide up_to_warp = sum_up_to_lane(shared.sums[lane]);
+        const Wide up_to_warp = warp_inclusive_sum(shared.sums[lane]);
         total = __shfl_sync(~0u, up_to_warp, warps - 1);
         const Wide before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
         __syncthreads(); // sums may be written again

@@ -66,10 +66,10 @@ struct Write {
     struct Job {
         Set query;
         Chosen chosen;
-        int room;           ///< for pairs
-        MatchPair *pairs;   ///< the caller's; may be null
-        MatchFound *report; ///< may be null
-        MatchFound *result; ///< the caller's; may be null
+        int room;            ///< for pairs
+        MatchPair *pairs;    ///< the caller's; may be null
+        MatchResult *report; ///< may be null
+        MatchResult *result; ///< the caller's; may be null
     };
     static constexpr int threads = choose_threads;
     struct Shared {
@@ -91,7 +91,7 @@ struct Write {
         int before = 0;
         for (int block = thread; block < static_cast<int>(blockIdx.x); block += threads)
             before += job.chosen.counts[block];
-        before = static_cast<int>(sum_of_warp(static_cast<unsigned>(before)));
+        before = static_cast<int>(warp_sum(static_cast<unsigned>(before)));
         if (lane == 0 && before > 0)
             atomicAdd(&shared.before, before);
         __syncthreads();
@@ -110,7 +110,7 @@ struct Write {
   private:
     static __device__ void report(const Job &job, int matches) {
         const int count = min(matches, job.room);
-        const MatchFound found{sizeof(MatchFound), count, matches - count, job.query.count()};
+        const MatchResult found{sizeof(MatchResult), count, matches - count, job.query.count()};
         if (job.report)
             *job.report = found;
         if (job.result)

@@ -16,8 +16,8 @@ inline constexpr unsigned nothing = ~0u; ///< a key that is greater than any oth
 struct Set {
     const std::byte *descriptors; ///< a multiple of 4
     const std::int32_t *norms;
-    int room;               ///< how many there are at most
-    const SiftFound *found; ///< says how many, if it is less; may be null
+    int room;                ///< how many there are at most
+    const SiftResult *found; ///< says how many, if it is less; may be null
 
     __device__ int count() const { return found ? max(min(found->count, room), 0) : room; }
     __device__ const Word *words(int i) const {
@@ -67,7 +67,7 @@ struct Norms {
         if (i >= set.count())
             return;
         const Word word = set.words(i)[threadIdx.x % 32];
-        const unsigned norm = sum_of_warp(__dp4a(word, word, 0u));
+        const unsigned norm = warp_sum(__dp4a(word, word, 0u));
         if (threadIdx.x % 32 == 0)
             job.norms[blockIdx.y][i] = static_cast<std::int32_t>(norm);
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Matching on CUDA: plans the kernels of match_*.cuh as one sequence.
+// Matching on CUDA: plans the kernels of this folder as one launch list.
 #include "core/match.hpp"
 
 #include <algorithm>
@@ -15,16 +15,16 @@ namespace {
 
 using namespace match;
 
-class CudaMatch final : public CudaOperation<Match>, private Delivery {
+class CudaMatch final : public CudaOperator<Match>, private Delivery {
   public:
-    explicit CudaMatch(const std::shared_ptr<Context> &context) : CudaOperation(context) {
+    explicit CudaMatch(const std::shared_ptr<Context> &context) : CudaOperator(context) {
         load<Norms>();
         load<Compare>(Compare::shared_bytes);
         load<Choose>();
         load<Write>(Write::shared_bytes);
         load<Draw>();
-        report_.reserve(sizeof(MatchFound));
-        std::memset(report_.data(), 0, sizeof(MatchFound));
+        report_.reserve(sizeof(MatchResult));
+        std::memset(report_.data(), 0, sizeof(MatchResult));
         device_.add(this);
     }
 
@@ -37,18 +37,18 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
 
     void prepare(std::int64_t queries, std::int64_t trains, Memory memory) override {
         end_last_run();
-        const Block block{.memory = memory};
+        const BufferView block{.memory = memory};
         const MatchRun run{
             .query = {block, queries},
             .train = {block, trains},
             .found = {},
             .nearest = block,
-            .pairs = Block{.memory = memory,
-                           .size = static_cast<std::int64_t>(sizeof(MatchPair)) * queries},
+            .pairs = BufferView{.memory = memory,
+                                .size = static_cast<std::int64_t>(sizeof(MatchPair)) * queries},
             .result = {}};
         reserve_host(run);
-        plan(nullptr, [&] { visit(run, own_report()); });
-        graphs_.prepare(sequence_);
+        plan(nullptr, [&] { record_plan(run, own_report()); });
+        graphs_.prepare(launches_);
     }
 
     bool run(Stream stream, const MatchRun &run) override {
@@ -56,9 +56,9 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
             "gpv_match_run", stream,
             [&](cudaStream_t s) {
                 require_on_device(run);
-                if (planned_bytes([&] { visit(run, nullptr); }) > scratch_.size())
+                if (planned_bytes([&] { record_plan(run, nullptr); }) > scratch_.size())
                     refuse_capture("this run needs memory; call gpv_match_prepare() first");
-                sequence_.launch(s);
+                launches_.launch(s);
             },
             [&](cudaStream_t s) { enqueue(s, run); });
     }
@@ -71,31 +71,31 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
                 if (host)
                     refuse_capture("dst->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
                 add_draw(drawing);
-                sequence_.launch(s);
+                launches_.launch(s);
             },
             [&](cudaStream_t s) {
                 if (host)
                     return draw_outline(drawing);
                 completion_.follow(s);
                 add_draw(drawing);
-                graphs_.launch(sequence_, s);
+                graphs_.launch(launches_, s);
                 completion_.record(s);
             });
     }
 
-    MatchFound found() const override { return report(); }
+    MatchResult result() const override { return report(); }
 
   private:
     /// In host memory, to be completed.
     struct Pending {
-        std::optional<Block> nearest, pairs;
+        std::optional<BufferView> nearest, pairs;
     };
 
-    const MatchFound &report() const {
-        return *reinterpret_cast<const MatchFound *>(report_.data());
+    const MatchResult &report() const {
+        return *reinterpret_cast<const MatchResult *>(report_.data());
     }
-    MatchFound *own_report() const { return reinterpret_cast<MatchFound *>(report_.data()); }
-    static bool on_host(const std::optional<Block> &block) {
+    MatchResult *own_report() const { return reinterpret_cast<MatchResult *>(report_.data()); }
+    static bool on_host(const std::optional<BufferView> &block) {
         return block && block->memory == Memory::host;
     }
 
@@ -106,11 +106,11 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
             deliver_pending();
     }
     void deliver() override {
-        CudaOperation::deliver();
+        CudaOperator::deliver();
         deliver_pending();
     }
     void forget() override {
-        CudaOperation::forget();
+        CudaOperator::forget();
         pending_ = {};
     }
     void deliver_pending() {
@@ -143,10 +143,10 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
             reserve_host(run);
         }
         completion_.follow(stream);
-        plan(stream, [&] { visit(run, own_report()); });
+        plan(stream, [&] { record_plan(run, own_report()); });
         upload(run.query, query_, device_query_, stream);
         upload(run.train, train_, device_train_, stream);
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         completion_.record(stream);
         if (on_host(run.nearest))
             pending_.nearest = run.nearest;
@@ -173,7 +173,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
                        cudaStream_t stream) {
         if (!set.on_host())
             return;
-        std::memcpy(staged.data(), set.block.data, bytes_of(set));
+        std::memcpy(staged.data(), set.view.data, bytes_of(set));
         GPV_CUDA(
             runtime.memcpy_async(to, staged.data(), bytes_of(set), cudaMemcpyHostToDevice, stream));
     }
@@ -181,13 +181,13 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
     // ---- planning -------------------------------------------------------------------
 
     /// Of one in host memory there is a copy.
-    Set take_set(const MatchSet &set, std::byte *&copy, const std::optional<Block> &found) {
+    Set take_set(const MatchSet &set, std::byte *&copy, const std::optional<BufferView> &found) {
         if (set.on_host())
-            copy = carver_.take<std::byte>(planned(set.count) * match_length);
-        return {.descriptors = set.on_host() ? copy : set.block.data,
+            copy = arena_.allocate<std::byte>(planned(set.count) * match_length);
+        return {.descriptors = set.on_host() ? copy : set.view.data,
                 .norms = nullptr,
                 .room = static_cast<int>(set.count),
-                .found = found ? reinterpret_cast<const SiftFound *>(found->data) : nullptr};
+                .found = found ? reinterpret_cast<const SiftResult *>(found->data) : nullptr};
     }
     static std::int64_t planned(std::int64_t count) {
         return static_cast<std::int64_t>(round_up(count, granule));
@@ -201,7 +201,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
         const std::int64_t wanted = std::clamp<std::int64_t>(at_once / tiles, 1, groups);
         const std::int64_t each = (groups + wanted - 1) / wanted;
         // As many for fewer queries, which have more parts.
-        auto *nearest = carver_.take<Nearest>(std::max(queries, at_once * Compare::queries));
+        auto *nearest = arena_.allocate<Nearest>(std::max(queries, at_once * Compare::queries));
         return {.nearest = nearest,
                 .pitch = queries,
                 .size = static_cast<int>(each) * Compare::group,
@@ -209,17 +209,17 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
     }
 
     /// report: null in a captured run, which may be at any time.
-    void visit(const MatchRun &run, MatchFound *report) {
+    void record_plan(const MatchRun &run, MatchResult *report) {
         const std::int64_t queries = planned(run.query.count), trains = planned(run.train.count);
         Set query = take_set(run.query, device_query_, run.found);
         Set train = take_set(run.train, device_train_, std::nullopt);
-        auto *query_norms = carver_.take<std::int32_t>(queries);
-        auto *train_norms = carver_.take<std::int32_t>(trains);
+        auto *query_norms = arena_.allocate<std::int32_t>(queries);
+        auto *train_norms = arena_.allocate<std::int32_t>(trains);
         const Parts there = take_parts(queries, trains), back = take_parts(trains, queries);
         const unsigned chooses = std::max(blocks(static_cast<int>(queries), choose_threads), 1u);
-        const Chosen chosen{.nearest = carver_.take<Nearest>(queries),
-                            .bits = carver_.take<unsigned>(chooses * (choose_threads / 32)),
-                            .counts = carver_.take<int>(chooses)};
+        const Chosen chosen{.nearest = arena_.allocate<Nearest>(queries),
+                            .bits = arena_.allocate<unsigned>(chooses * (choose_threads / 32)),
+                            .counts = arena_.allocate<int>(chooses)};
 
         if (queries > 0 && trains > 0) {
             add<Norms>(dim3(static_cast<unsigned>(std::max(queries, trains)) / Norms::at_once, 2),
@@ -245,12 +245,12 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
              .room = static_cast<int>(run.room()),
              .pairs = output<MatchPair>(run.pairs, pairs_),
              .report = report,
-             .result = run.result ? reinterpret_cast<MatchFound *>(run.result->data) : nullptr},
+             .result = run.result ? reinterpret_cast<MatchResult *>(run.result->data) : nullptr},
             Write::shared_bytes);
     }
 
     void add_draw(const OutlineDrawing &drawing) {
-        sequence_.clear();
+        launches_.clear();
         add<Draw>(dim3(blocks(drawing.dst.height, Draw::warps),
                        static_cast<unsigned>(drawing.outline.count)),
                   draw_job(drawing));
@@ -271,7 +271,7 @@ class CudaMatch final : public CudaOperation<Match>, private Delivery {
     /// Where kernels write what the caller wants: into memory that the host sees, if it is to lie
     /// there.
     template <class T>
-    static T *output(const std::optional<Block> &wanted, const PinnedBuffer &pinned) {
+    static T *output(const std::optional<BufferView> &wanted, const PinnedBuffer &pinned) {
         if (!wanted)
             return nullptr;
         return reinterpret_cast<T *>(on_host(wanted) ? pinned.data() : wanted->data);

@@ -9,8 +9,8 @@ namespace {
 constexpr std::size_t max_graphs = 8;
 constexpr std::size_t max_nodes = 64; // beyond, making the graph takes longer than it saves
 
-cudaKernelNodeParams node_params(Sequence &sequence, const Sequence::Launch &launch, void **job) {
-    *job = sequence.job(launch);
+cudaKernelNodeParams node_params(LaunchList &list, const LaunchList::Launch &launch, void **job) {
+    *job = list.job(launch);
     cudaKernelNodeParams params{};
     params.func = const_cast<void *>(launch.kernel);
     params.gridDim = launch.grid;
@@ -20,11 +20,11 @@ cudaKernelNodeParams node_params(Sequence &sequence, const Sequence::Launch &lau
     return params;
 }
 
-auto enqueue_of(Sequence::Begin begin) {
-    switch (begin) {
-    case Sequence::Begin::early:
+auto enqueue_of(LaunchMode mode) {
+    switch (mode) {
+    case LaunchMode::early:
         return runtime.launch_kernel_early;
-    case Sequence::Begin::together:
+    case LaunchMode::cooperative:
         return runtime.launch_kernel_cooperative;
     default:
         return runtime.launch_kernel;
@@ -33,17 +33,17 @@ auto enqueue_of(Sequence::Begin begin) {
 
 } // namespace
 
-bool Sequence::same_shape(const Sequence &other) const {
+bool LaunchList::same_shape(const LaunchList &other) const {
     return std::equal(launches_.begin(), launches_.end(), other.launches_.begin(),
                       other.launches_.end(),
                       [](const Launch &a, const Launch &b) { return a.same_shape(b); });
 }
 
-void Sequence::launch(cudaStream_t stream) {
+void LaunchList::launch(cudaStream_t stream) {
     for (const Launch &launch : launches_) {
         void *parameter = job(launch);
-        GPV_CUDA(enqueue_of(launch.begin)(launch.kernel, launch.grid, dim3(launch.threads),
-                                          &parameter, launch.shared, stream));
+        GPV_CUDA(enqueue_of(launch.mode)(launch.kernel, launch.grid, dim3(launch.threads),
+                                         &parameter, launch.shared, stream));
     }
 }
 
@@ -56,15 +56,15 @@ GraphCache::Entry::~Entry() {
 
 void GraphCache::build(Entry &entry) {
     GPV_CUDA(runtime.graph_create(&entry.graph, 0));
-    for (const Sequence::Launch &launch : entry.sequence.launches()) {
+    for (const LaunchList::Launch &launch : entry.list.launches()) {
         void *job;
-        const cudaKernelNodeParams params = node_params(entry.sequence, launch, &job);
-        const bool early = launch.begin == Sequence::Begin::early;
+        const cudaKernelNodeParams params = node_params(entry.list, launch, &job);
+        const bool early = launch.mode == LaunchMode::early;
         const std::size_t after = entry.nodes.empty() || early ? 0 : 1;
         cudaGraphNode_t node;
         GPV_CUDA(runtime.graph_add_kernel(&node, entry.graph, after ? &entry.nodes.back() : nullptr,
                                           after, &params));
-        if (launch.begin == Sequence::Begin::together)
+        if (launch.mode == LaunchMode::cooperative)
             GPV_CUDA(runtime.graph_set_cooperative(node));
         if (early)
             GPV_CUDA(runtime.graph_add_early_edge(entry.graph, entry.nodes.back(), node));
@@ -73,19 +73,19 @@ void GraphCache::build(Entry &entry) {
     GPV_CUDA(runtime.graph_instantiate(&entry.executable, entry.graph, 0));
 }
 
-GraphCache::Entry *GraphCache::find(Sequence &sequence) {
-    const std::size_t nodes = sequence.launches().size();
+GraphCache::Entry *GraphCache::find(LaunchList &list) {
+    const std::size_t nodes = list.launches().size();
     if (nodes < 2 || nodes > max_nodes)
         return nullptr;
     const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry &entry) {
-        return entry.sequence.same_shape(sequence);
+        return entry.list.same_shape(list);
     });
     if (found != entries_.end()) {
         entries_.splice(entries_.begin(), entries_, found);
         return &entries_.front();
     }
     std::list<Entry> fresh;
-    fresh.emplace_front().sequence = sequence;
+    fresh.emplace_front().list = list;
     build(fresh.front());
     entries_.splice(entries_.begin(), fresh);
     if (entries_.size() > max_graphs)
@@ -93,25 +93,25 @@ GraphCache::Entry *GraphCache::find(Sequence &sequence) {
     return &entries_.front();
 }
 
-void GraphCache::update(Entry &entry, Sequence &sequence) {
-    const auto &launches = sequence.launches();
+void GraphCache::update(Entry &entry, LaunchList &list) {
+    const auto &launches = list.launches();
     for (std::size_t i = 0; i < launches.size(); i++) {
-        const Sequence::Launch &launch = launches[i];
-        void *known = entry.sequence.job(entry.sequence.launches()[i]);
-        if (std::memcmp(known, sequence.job(launch), launch.job_bytes) == 0)
+        const LaunchList::Launch &launch = launches[i];
+        void *known = entry.list.job(entry.list.launches()[i]);
+        if (std::memcmp(known, list.job(launch), launch.job_bytes) == 0)
             continue;
         void *job;
-        const cudaKernelNodeParams params = node_params(sequence, launch, &job);
+        const cudaKernelNodeParams params = node_params(list, launch, &job);
         GPV_CUDA(runtime.graph_set_kernel(entry.executable, entry.nodes[i], &params));
-        std::memcpy(known, sequence.job(launch), launch.job_bytes);
+        std::memcpy(known, list.job(launch), launch.job_bytes);
     }
 }
 
-void GraphCache::launch(Sequence &sequence, cudaStream_t stream) {
-    Entry *entry = find(sequence);
+void GraphCache::launch(LaunchList &list, cudaStream_t stream) {
+    Entry *entry = find(list);
     if (!entry)
-        return sequence.launch(stream);
-    update(*entry, sequence);
+        return list.launch(stream);
+    update(*entry, list);
     GPV_CUDA(runtime.graph_launch(entry->executable, stream));
 }
 

@@ -10,26 +10,27 @@
 
 namespace gpv::cuda {
 
-/// Kernels that run one after the other.
-class Sequence {
-  public:
-    /// How a kernel begins: after the one before it is over; or before that, as it calls
-    /// wait_for_earlier_kernels(); or with all its blocks at once, which wait for each other.
-    enum class Begin { in_turn, early, together };
+/// ordered: after the kernel before it. early: possibly before that one ends, so it calls
+/// wait_for_earlier_kernels(). cooperative: all its blocks run at once and may wait for each
+/// other.
+enum class LaunchMode { ordered, early, cooperative };
 
+/// The kernels of a run, one after the other, with their parameters.
+class LaunchList {
+  public:
     struct Launch {
         const void *kernel;
         dim3 grid;
         unsigned threads;
         std::size_t shared; ///< bytes
-        Begin begin;
-        std::size_t job; ///< where its parameter begins in the sequence's bytes
+        LaunchMode mode;
+        std::size_t job; ///< offset of its parameter, bytes
         std::size_t job_bytes;
 
         bool same_shape(const Launch &other) const {
             return kernel == other.kernel && grid.x == other.grid.x && grid.y == other.grid.y &&
                    grid.z == other.grid.z && threads == other.threads && shared == other.shared &&
-                   begin == other.begin;
+                   mode == other.mode;
         }
     };
 
@@ -40,20 +41,20 @@ class Sequence {
 
     template <class Job>
     void add(const void *kernel, dim3 grid, unsigned threads, std::size_t shared, const Job &job,
-             Begin begin = Begin::in_turn) {
+             LaunchMode mode = LaunchMode::ordered) {
         static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= 4096 &&
                       alignof(Job) <= alignment);
         const std::size_t at = jobs_.size() * alignment;
         jobs_.resize(jobs_.size() + (sizeof(Job) + alignment - 1) / alignment);
         std::memcpy(bytes() + at, &job, sizeof(Job));
-        if (begin == Begin::early && launches_.empty())
-            begin = Begin::in_turn;
-        launches_.push_back({kernel, grid, threads, shared, begin, at, sizeof(Job)});
+        if (mode == LaunchMode::early && launches_.empty())
+            mode = LaunchMode::ordered;
+        launches_.push_back({kernel, grid, threads, shared, mode, at, sizeof(Job)});
     }
 
     const std::vector<Launch> &launches() const { return launches_; }
     void *job(const Launch &launch) { return bytes() + launch.job; }
-    bool same_shape(const Sequence &other) const;
+    bool same_shape(const LaunchList &other) const;
 
     void launch(cudaStream_t stream);
 
@@ -68,19 +69,18 @@ class Sequence {
     std::vector<Unit> jobs_;
 };
 
-/// Launches sequences as graphs, which costs the device less than kernel after
-/// kernel. Keeps a graph for each of the latest shapes (kernels and sizes, that
-/// is parameters, format and size of the image) and gives it the pointers of
-/// each run.
+/// Launches lists as CUDA graphs, which costs the device less than one launch after
+/// the other. Keeps a graph for each of the latest shapes (kernels, grids and sizes)
+/// and updates the parameters in it for each run.
 class GraphCache {
   public:
-    /// Makes the graph, so that a later launch() of such a sequence finds it.
-    void prepare(Sequence &sequence) { find(sequence); }
-    void launch(Sequence &sequence, cudaStream_t stream);
+    /// Makes the graph, so that a later launch() of such a list finds it.
+    void prepare(LaunchList &list) { find(list); }
+    void launch(LaunchList &list, cudaStream_t stream);
 
   private:
     struct Entry {
-        Sequence sequence; ///< as the graph has it
+        LaunchList list; ///< as the graph has it
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t executable = nullptr;
         std::vector<cudaGraphNode_t> nodes;
@@ -92,9 +92,9 @@ class GraphCache {
     };
 
     /// Null where a graph is of no use.
-    Entry *find(Sequence &sequence);
+    Entry *find(LaunchList &list);
     static void build(Entry &entry);
-    static void update(Entry &entry, Sequence &sequence);
+    static void update(Entry &entry, LaunchList &list);
 
     std::list<Entry> entries_; ///< the latest first
 };

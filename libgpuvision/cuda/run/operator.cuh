@@ -16,11 +16,11 @@
 
 namespace gpv::cuda {
 
-/// What the operators of this backend have in common. A run plans a sequence of
-/// kernels and enqueues it; images in host memory are taken to the device and
-/// back. Interface is the operator's class in core/.
+/// Base class of this backend's operators. A run records its kernels in a launch
+/// list and enqueues them; images in host memory are copied to the device and back.
+/// Interface is the operator's class in core/.
 template <class Interface>
-class CudaOperation : public Interface {
+class CudaOperator : public Interface {
   public:
     bool finished() override {
         wait_failed_ = true;
@@ -40,10 +40,10 @@ class CudaOperation : public Interface {
     }
 
   protected:
-    explicit CudaOperation(const std::shared_ptr<Context> &context)
+    explicit CudaOperator(const std::shared_ptr<Context> &context)
         : device_(static_cast<CudaDevice &>(context->device())), staging_(device_),
           scratch_(context) {}
-    ~CudaOperation() override { finish(); }
+    ~CudaOperator() override { finish(); }
 
     /// To be called by the destructor of a class whose members the last run uses.
     void finish() noexcept {
@@ -70,7 +70,7 @@ class CudaOperation : public Interface {
     /// Returns whether there is now a run to wait for.
     template <class Capture, class Enqueue>
     bool start(const char *name, Stream given, Capture capture, Enqueue enqueue) {
-        const Range range(name);
+        const ProfilerRange range(name);
         const auto stream = static_cast<cudaStream_t>(given);
         cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
         GPV_CUDA(runtime.stream_is_capturing(stream, &status));
@@ -94,39 +94,39 @@ class CudaOperation : public Interface {
         throw Error(Status::unsupported, "the stream is being captured in a graph, and " + why);
     }
 
-    /// visit() fills the sequence from an empty one, with scratch from the
-    /// carver. It is called again where there is not enough. What is staged in host memory
-    /// has its memory afterwards, unless the sequence has the address: the device's is what is
-    /// refused, and host memory takes long to lock.
-    template <class Visit>
-    void plan(Stream stream, Visit visit) {
-        if (planned_bytes(visit) <= scratch_.size())
+    /// record() fills the empty launch list, with scratch from the arena. It is called a second
+    /// time when the scratch was too small. Pinned host memory is reserved after this call unless
+    /// a kernel needs its address: an allocation on the device is the one that fails, and host
+    /// memory takes long to pin.
+    template <class Record>
+    void plan(Stream stream, Record record) {
+        if (planned_bytes(record) <= scratch_.size())
             return;
         completion_.wait();
-        scratch_.reserve(carver_.used(), stream);
-        planned_bytes(visit);
+        scratch_.reserve(arena_.required(), stream);
+        planned_bytes(record);
     }
-    /// Of scratch, which may be more than there are.
-    template <class Visit>
-    std::size_t planned_bytes(Visit visit) {
-        sequence_.clear();
-        carver_ = Carver(scratch_alignment, scratch_.data());
-        visit();
-        return carver_.used();
+    /// Bytes of scratch that the plan needs, possibly more than there are.
+    template <class Record>
+    std::size_t planned_bytes(Record record) {
+        launches_.clear();
+        arena_ = Arena(scratch_alignment, scratch_.data());
+        record();
+        return arena_.required();
     }
 
-    // What visit() plans.
+    // Called by record().
 
     template <class Kernel>
     void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
         add<Kernel>(grid, job, shared,
-                    early_ && waits_for_earlier<Kernel> ? Sequence::Begin::early
-                                                        : Sequence::Begin::in_turn);
+                    launch_early_ && waits_for_earlier<Kernel> ? LaunchMode::early
+                                                               : LaunchMode::ordered);
     }
-    /// All blocks of the kernel run at once.
+    /// All blocks run at once; see LaunchMode.
     template <class Kernel>
-    void add_together(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
-        add<Kernel>(grid, job, shared, Sequence::Begin::together);
+    void add_cooperative(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+        add<Kernel>(grid, job, shared, LaunchMode::cooperative);
     }
 
     /// All planes of an image but the first, of samples of T.
@@ -144,11 +144,11 @@ class CudaOperation : public Interface {
 
     Rows scratch_rows(int rows, std::size_t row_bytes) {
         const std::size_t stride = round_up(row_bytes, pitch_alignment);
-        return {carver_.take<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+        return {arena_.allocate<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
     }
     /// In scratch, with the shape of an image in host memory.
     Image place(const Image &like) {
-        return Staging::place(like, carver_.take<std::byte>(Staging::bytes(like)));
+        return Staging::place(like, arena_.allocate<std::byte>(Staging::bytes(like)));
     }
     /// One byte a pixel; src is what luma_plane() leaves of an image, in CUDA memory.
     Rows luma_of(const Image &src) {
@@ -170,18 +170,17 @@ class CudaOperation : public Interface {
     CudaDevice &device_;
     Completion completion_;
     Staging staging_;
-    Sequence sequence_;
+    LaunchList launches_;
     GraphCache graphs_;
-    Carver carver_{scratch_alignment};
+    Arena arena_{scratch_alignment};
     Buffer scratch_;
-    bool early_ = false; ///< kernels that can, begin before the one before is over
+    bool launch_early_ = false; ///< kernels with `waits` use LaunchMode::early
 
   private:
     template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared,
-             Sequence::Begin begin) {
-        sequence_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
-                      job, begin);
+    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared, LaunchMode mode) {
+        launches_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
+                      job, mode);
     }
 
     bool wait_failed_ = false; ///< the last one

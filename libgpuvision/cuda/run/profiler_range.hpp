@@ -5,13 +5,13 @@
 
 namespace gpv::cuda {
 
-/// A named span on the time line of a profiler.
-class Range {
+/// A named range on a profiler's time line (NVTX).
+class ProfilerRange {
   public:
-    explicit Range(const char *name) { nvtxRangePushA(name); }
-    ~Range() { nvtxRangePop(); }
-    Range(const Range &) = delete;
-    Range &operator=(const Range &) = delete;
+    explicit ProfilerRange(const char *name) { nvtxRangePushA(name); }
+    ~ProfilerRange() { nvtxRangePop(); }
+    ProfilerRange(const ProfilerRange &) = delete;
+    ProfilerRange &operator=(const ProfilerRange &) = delete;
 };
 
 } // namespace gpv::cuda

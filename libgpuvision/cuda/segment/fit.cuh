@@ -42,7 +42,7 @@ struct FitModel {
     // ---- what Fit asks of a worker --------------------------------------------------
 
     template <class F>
-    __device__ void share(int count, F f) {
+    __device__ void parallel_for(int count, F f) {
         for (int i = first(); i < count; i += step())
             f(i);
         grid_.wait();
@@ -119,7 +119,7 @@ struct FitModel {
         }
     }
     __device__ static Wide sum(Wide own) {
-        return fold_warp(own, [](Wide a, Wide b) { return a + b; });
+        return warp_reduce(own, [](Wide a, Wide b) { return a + b; });
     }
     __device__ static void add(Moments &to, const Moments &m) {
         const auto *from = reinterpret_cast<const Wide *>(&m);

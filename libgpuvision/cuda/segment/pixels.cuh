@@ -141,7 +141,7 @@ struct Count {
         unsigned *const keys = shared_memory<unsigned>();
         unsigned place = key * 2654435761u / (0xffffffffu / places + 1);
         for (int i = 0; i < count_probes; i++) {
-            unsigned there = load_now(keys + place);
+            unsigned there = load_volatile(keys + place);
             if (there == none)
                 there = atomicCAS(keys + place, none, key);
             if (there == none || there == key) {
@@ -213,7 +213,7 @@ struct Contrast : OfStrips<Contrast<layout, directions>> {
                 for (int d = 0; d < directions / 2; d++)
                     sum += max(here.difference(i, d), 0);
         }
-        sum = sum_of_warp(sum);
+        sum = warp_sum(sum);
         if (threadIdx.x % 32 == 0 && sum)
             atomicAdd(&job.control->differences, static_cast<Wide>(sum));
     }

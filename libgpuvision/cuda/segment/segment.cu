@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Segmentation on CUDA: plans the kernels of segment_*.cuh round the cuts of the solver.
+// Segmentation on CUDA: plans the kernels of this folder round the cuts of the solver.
 //   Clear      counts and sums
 //   Count      how many pixels there are in each cell, by what is known of them
 //   FitModel   what is learned from that
@@ -7,7 +7,7 @@
 //   Terminals  capacities of pixels
 //   (the cut)
 //   PaintOverlay, PaintCutout
-// Each round counts, fits and makes terminals anew.
+// Each iteration counts, fits and makes terminals anew.
 #include "core/segment.hpp"
 
 #include <algorithm>
@@ -31,10 +31,10 @@ void with_model(SegmentModel kind, F f) {
         f.template operator()<SegmentModel::gmm>();
 }
 
-class CudaSegment final : public CudaOperation<Segment> {
+class CudaSegment final : public CudaOperator<Segment> {
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
-        : CudaOperation(context), grey_staging_(device_), model_(context),
+        : CudaOperator(context), grey_staging_(device_), model_(context),
           solver_(make_graphcut(context)) {
         load<Clear>();
         load<Fill<std::uint8_t>>();
@@ -70,7 +70,7 @@ class CudaSegment final : public CudaOperation<Segment> {
         prepare_solver(nullptr);
         reserve_host(shapes);
         prepare_graphs(shapes, false);
-        if (params_.fit != SegmentFit::always)
+        if (params_.warm_start != SegmentWarmStart::none)
             prepare_graphs(shapes, true);
     }
 
@@ -80,7 +80,7 @@ class CudaSegment final : public CudaOperation<Segment> {
             [&](cudaStream_t s) { enqueue(s, run); });
     }
 
-    GraphcutFound found() const override { return solver_->found(); }
+    GraphcutResult result() const override { return solver_->result(); }
 
   private:
     using Kind = std::array<int, 3>; ///< width, height, connectivity
@@ -91,11 +91,11 @@ class CudaSegment final : public CudaOperation<Segment> {
     // ---- results --------------------------------------------------------------------
 
     void deliver() override {
-        CudaOperation::deliver();
+        CudaOperator::deliver();
         grey_staging_.deliver();
     }
     void forget() override {
-        CudaOperation::forget();
+        CudaOperator::forget();
         grey_staging_.forget();
     }
 
@@ -110,7 +110,7 @@ class CudaSegment final : public CudaOperation<Segment> {
         if (planned_bytes([&] { take(run); }) > scratch_.size() || !solver_is_ready())
             refuse_capture("this run needs memory; call gpv_segment_prepare() first");
         for_steps(
-            run, begins_learned(), [&] { sequence_.launch(stream); },
+            run, begins_learned(), [&] { launches_.launch(stream); },
             [&](bool last) { cut(stream, run, last); });
     }
 
@@ -126,26 +126,27 @@ class CudaSegment final : public CudaOperation<Segment> {
         reserve_host(run);
         completion_.follow(stream);
         if (from_host)
-            staging_.upload(run.src, there_.src, stream);
+            staging_.upload(run.src, on_device_.src, stream);
         if (seeds_are_uploaded(run))
-            grey_staging_.upload(*run.seeds, *there_.seeds, stream);
+            grey_staging_.upload(*run.seeds, *on_device_.seeds, stream);
         const bool learned = begins_learned();
-        if (!learned && params_.fit != SegmentFit::always) // those that follow make no graph
+        if (!learned &&
+            params_.warm_start != SegmentWarmStart::none) // those that follow make no graph
             prepare_graphs(run, true);
         learned_ = false; // should this fail
         for_steps(
-            run, learned, [&] { graphs_.launch(sequence_, stream); },
+            run, learned, [&] { graphs_.launch(launches_, stream); },
             [&](bool last) { cut(stream, run, last); });
         learned_ = true;
         if (from_host && run.mask)
-            grey_staging_.download(*there_.mask, stream);
+            grey_staging_.download(*on_device_.mask, stream);
         if (from_host && run.dst)
-            staging_.download(*there_.dst, stream);
+            staging_.download(*on_device_.dst, stream);
         completion_.record(stream);
         if (from_host && run.mask)
-            grey_staging_.expect(*there_.mask, *run.mask);
+            grey_staging_.expect(*on_device_.mask, *run.mask);
         if (from_host && run.dst)
-            staging_.expect(*there_.dst, *run.dst);
+            staging_.expect(*on_device_.dst, *run.dst);
     }
 
     /// Before any work is enqueued, so that the solver has all its memory by then.
@@ -163,10 +164,12 @@ class CudaSegment final : public CudaOperation<Segment> {
     bool solver_is_ready() const {
         return std::find(ready_.begin(), ready_.end(), kind()) != ready_.end();
     }
-    Kind kind() const { return {there_.src.width, there_.src.height, params_.connectivity}; }
+    Kind kind() const {
+        return {on_device_.src.width, on_device_.src.height, params_.connectivity};
+    }
 
     /// Whether the next run begins with what has been learned.
-    bool begins_learned() const { return learned_ && params_.fit != SegmentFit::always; }
+    bool begins_learned() const { return learned_ && params_.warm_start != SegmentWarmStart::none; }
 
     static bool seeds_are_uploaded(const SegmentRun &run) {
         return run.seeds && run.seeds->memory == Memory::host;
@@ -198,20 +201,20 @@ class CudaSegment final : public CudaOperation<Segment> {
 
     /// Scratch of a run.
     void take(const SegmentRun &run) {
-        there_ = run;
+        on_device_ = run;
         if (run.src.memory == Memory::host) {
-            there_.src = place(run.src);
+            on_device_.src = place(run.src);
             if (run.mask)
-                there_.mask = place(*run.mask);
+                on_device_.mask = place(*run.mask);
             if (run.dst)
-                there_.dst = place(*run.dst);
+                on_device_.dst = place(*run.dst);
         }
         if (seeds_are_uploaded(run))
-            there_.seeds = place(*run.seeds);
-        if (there_.mask) {
-            mask_ = luma_plane(*there_.mask);
+            on_device_.seeds = place(*run.seeds);
+        if (on_device_.mask) {
+            mask_ = luma_plane(*on_device_.mask);
         } else {
-            mask_ = there_.src;
+            mask_ = on_device_.src;
             mask_.format = Format::gray8;
             mask_ = place(mask_);
         }
@@ -219,39 +222,39 @@ class CudaSegment final : public CudaOperation<Segment> {
         const std::size_t pixels = std::size_t(stride_) * run.src.height;
         const std::size_t front =
             stride_ + pitch_alignment / sizeof(int); // for planes of arcs back
-        terminals_ = carver_.take<int>(pixels);
+        terminals_ = arena_.allocate<int>(pixels);
         for (int i = 0; i < params_.connectivity / 2; i++)
-            links_[i] = carver_.take<int>(pixels + front, front);
-        control_ = carver_.take<Control>(1);
-        labels_ = carver_.take<std::uint8_t>(3 * std::size_t{cells});
-        coarse_ = carver_.take<unsigned>(2 * std::size_t{table_cells});
+            links_[i] = arena_.allocate<int>(pixels + front, front);
+        control_ = arena_.allocate<Control>(1);
+        labels_ = arena_.allocate<std::uint8_t>(3 * std::size_t{cells});
+        coarse_ = arena_.allocate<unsigned>(2 * std::size_t{table_cells});
     }
 
     Image terminals_image() const {
-        return plane_image(there_.src, Format::label32, terminals_, stride_ * sizeof(int));
+        return plane_image(on_device_.src, Format::label32, terminals_, stride_ * sizeof(int));
     }
     Image links_image() const {
-        return segment::links_image(there_.src, params_.connectivity, links_,
+        return segment::links_image(on_device_.src, params_.connectivity, links_,
                                     stride_ * sizeof(int));
     }
 
     void prepare_graphs(const SegmentRun &run, bool learned) {
         for_steps(
-            run, learned, [&] { graphs_.prepare(sequence_); }, [](bool) {});
+            run, learned, [&] { graphs_.prepare(launches_); }, [](bool) {});
     }
 
     /// Plans the kernels between cuts, and calls launch() for them and cut(last) in turn.
     template <class Launch, class Cut>
     void for_steps(const SegmentRun &run, bool learned, Launch launch, Cut cut) {
-        const int rounds = rounds_of(params_, learned);
+        const int iterations = iterations_of(params_, learned);
         const PixelJob job = pixel_job();
-        with_layout(layout_of(there_.src), [&]<Layout l> {
-            sequence_.clear();
+        with_layout(layout_of(on_device_.src), [&]<Layout l> {
+            launches_.clear();
             add_clear();
             add_links<l>(job);
-            for (int round = 0; round < rounds; round++) {
-                if (round > 0) {
-                    sequence_.clear();
+            for (int iteration = 0; iteration < iterations; iteration++) {
+                if (iteration > 0) {
+                    launches_.clear();
                     add_clear();
                     add_fit<l, true>(job);
                 } else if (!learned) {
@@ -261,38 +264,38 @@ class CudaSegment final : public CudaOperation<Segment> {
                     add_pixels<Terminals<l, kind>>(job, terminals_bytes);
                 });
                 launch();
-                cut(round == rounds - 1);
+                cut(iteration == iterations - 1);
             }
-            sequence_.clear();
-            if (params_.fit == SegmentFit::adapt) {
+            launches_.clear();
+            if (params_.warm_start == SegmentWarmStart::adapt) {
                 add_clear();
                 add_fit<l, true>(job);
             }
             if (run.mask)
-                fill_chroma<std::uint8_t>(*there_.mask, neutral_chroma8);
-            if (run.dst && params_.paint == SegmentPaint::cutout)
+                fill_chroma<std::uint8_t>(*on_device_.mask, neutral_chroma8);
+            if (run.dst && params_.output == SegmentOutput::cutout)
                 add_pixels<PaintCutout<l>>(job);
             else if (run.dst)
                 add_pixels<PaintOverlay<l>>(job);
-            if (!sequence_.launches().empty())
+            if (!launches_.launches().empty())
                 launch();
         });
     }
 
     PixelJob pixel_job() const {
         PixelJob job{};
-        job.src = colors_of(there_.src);
-        if (there_.seeds)
-            job.seeds = rows_of(there_.seeds->planes[0]);
+        job.src = colors_of(on_device_.src);
+        if (on_device_.seeds)
+            job.seeds = rows_of(on_device_.seeds->planes[0]);
         job.mask = rows_of(mask_.planes[0]);
-        if (there_.dst) {
-            job.dst = rows_of(there_.dst->planes[0]);
-            for (int i = 1; i < there_.dst->plane_count(); i++)
-                job.chroma[i - 1] = rows_of(there_.dst->planes[i]);
-            job.dst_red = blue_first(there_.dst->format) ? 2 : 0;
+        if (on_device_.dst) {
+            job.dst = rows_of(on_device_.dst->planes[0]);
+            for (int i = 1; i < on_device_.dst->plane_count(); i++)
+                job.chroma[i - 1] = rows_of(on_device_.dst->planes[i]);
+            job.dst_red = blue_first(on_device_.dst->format) ? 2 : 0;
             job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
         }
-        job.rect = there_.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
+        job.rect = on_device_.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
         job.weight = params_.lambda * unit;
         job.sigma = params_.sigma;
         job.model = model();
@@ -331,14 +334,14 @@ class CudaSegment final : public CudaOperation<Segment> {
         const std::int64_t grid =
             std::min(maximum, (strips + Kernel::threads - 1) / Kernel::threads);
         add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
-        add_together<FitModel>(dim3(device_.multiprocessors()),
-                               {.kind = params_.model,
-                                .continues = of_cut,
-                                .control = control_,
-                                .model = model(),
-                                .labels = labels_,
-                                .coarse = coarse_},
-                               sizeof(FitModel::Shared));
+        add_cooperative<FitModel>(dim3(device_.multiprocessors()),
+                                  {.kind = params_.model,
+                                   .continues = of_cut,
+                                   .control = control_,
+                                   .model = model(),
+                                   .labels = labels_,
+                                   .coarse = coarse_},
+                                  sizeof(FitModel::Shared));
     }
 
     SegmentParams params_;
@@ -349,9 +352,9 @@ class CudaSegment final : public CudaOperation<Segment> {
     std::vector<Kind> ready_; ///< what the solver has memory for
 
     // Of the run that is planned.
-    SegmentRun there_{}; ///< with the images on the device
-    Image mask_{};       ///< as GRAY8, whether it is wanted or not
-    int stride_ = 0;     ///< of terminals and links, pixels
+    SegmentRun on_device_{}; ///< with the images on the device
+    Image mask_{};           ///< as GRAY8, whether it is wanted or not
+    int stride_ = 0;         ///< of terminals and links, pixels
     int *terminals_ = nullptr, *links_[4] = {};
     Control *control_ = nullptr;
     std::uint8_t *labels_ = nullptr;

@@ -43,7 +43,7 @@ struct Describe {
         const unsigned *kept; ///< how many there are; or null
         unsigned count;       ///< then so many
         std::byte *descriptors;
-        SiftType type;
+        SiftDescriptorType type;
         bool root;
     };
     static constexpr int threads = describe_threads, warps = threads / 32;
@@ -119,9 +119,9 @@ struct Describe {
              first += tile_rows * warps) {
             const int dy = first + lane / tile_columns, y = window.y + dy;
             const bool has_row = dy <= window.radius && y > 0 && y < octave.height - 1;
-            const Range range = has_row ? range_of(window, dy, per_u, per_v) : none;
+            const ColumnRange range = has_row ? range_of(window, dy, per_u, per_v) : none;
             const int left = max(warp_min(range.first), 1 - window.x);
-            const int right = min(greatest_of_warp(range.last), octave.width - 2 - window.x);
+            const int right = min(warp_max(range.last), octave.width - 2 - window.x);
             const Row row(window, dy, s);
             const int column = left + lane % tile_columns;
             const float *at = middle + static_cast<std::ptrdiff_t>(dy) * octave.pitch + column;
@@ -151,16 +151,16 @@ struct Describe {
     };
 
     /// Of columns.
-    struct Range {
+    struct ColumnRange {
         int first, last;
     };
-    static constexpr Range none{1 << 20, -(1 << 20)};
+    static constexpr ColumnRange none{1 << 20, -(1 << 20)};
     __device__ static float inverse_of(float x) {
         constexpr float maximum = 1e9f; // what rounding takes from 2.5 becomes more than a window
         return x > 1 / maximum || x < -1 / maximum ? 1 / x : maximum;
     }
     /// Outside it no pixel of the row counts, for |x cos - y sin| < 2.5 and |x sin + y cos| < 2.5.
-    __device__ static Range range_of(const Window &window, int dy, float per_u, float per_v) {
+    __device__ static ColumnRange range_of(const Window &window, int dy, float per_u, float per_v) {
         const float y = static_cast<float>(dy);
         const float u = y * window.sin_cells * per_u, v = -y * window.cos_cells * per_v;
         constexpr float half = 2.500003f; // 2.5, and more than rounding takes away
@@ -194,7 +194,7 @@ struct Describe {
         float q = 0;
         for (int k = 0; k < 4; k++)
             q = k == 0 ? (squared ? v[0] * v[0] : v[0]) : q + (squared ? v[k] * v[k] : v[k]);
-        return fold_warp(q, [](float a, float b) { return a + b; });
+        return warp_reduce(q, [](float a, float b) { return a + b; });
     }
 
     __device__ static void write(const Job &job, unsigned index, const float *values) {
@@ -214,7 +214,7 @@ struct Describe {
                 value = all > 0 ? root(value / all) : 0;
         }
         const std::size_t first = static_cast<std::size_t>(index) * sift_length + 4 * lane;
-        if (job.type == SiftType::f32) {
+        if (job.type == SiftDescriptorType::f32) {
             auto *out = reinterpret_cast<float *>(job.descriptors) + first;
             for (int k = 0; k < 4; k++)
                 out[k] = v[k];

@@ -13,10 +13,10 @@ namespace gpv::cuda::sift {
 struct Draw {
     struct Job {
         const Keypoint *keypoints;
-        const SiftFound *found; ///< how many there are
+        const SiftResult *found; ///< how many there are
         Rows planes[3];
         Ink ink;
-        SiftStyle style;
+        SiftDrawStyle style;
     };
     static constexpr int threads = 128;
     static constexpr int warps = threads / 32; ///< of a block
@@ -37,7 +37,7 @@ struct Draw {
 struct Fetch {
     struct Job {
         const Keypoint *from;
-        const SiftFound *found;
+        const SiftResult *found;
         Keypoint *to;
         std::int32_t *count;
     };
@@ -53,7 +53,7 @@ struct Fetch {
 };
 
 inline Draw::Job draw_job(const SiftDrawing &drawing, const Keypoint *keypoints,
-                          const SiftFound *found) {
+                          const SiftResult *found) {
     Draw::Job job{.keypoints = keypoints,
                   .found = found,
                   .planes = {},

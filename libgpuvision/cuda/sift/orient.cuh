@@ -221,7 +221,7 @@ struct Orient {
             s.smooth[i] = smooth_bin(i, sums);
             greatest = fmaxf(greatest, s.smooth[i]);
         }
-        greatest = fold_warp(greatest, [](float a, float b) { return fmaxf(a, b); });
+        greatest = warp_reduce(greatest, [](float a, float b) { return fmaxf(a, b); });
         __syncwarp();
         bool peak[2] = {};
         float angle[2] = {};

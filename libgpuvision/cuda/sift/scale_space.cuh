@@ -95,7 +95,7 @@ struct Control {
     unsigned features;  ///< keypoints
     unsigned kept;      ///< of them, once it is known
     unsigned placed;    ///< of them, those in bins that have one that is kept
-    SiftFound found;
+    SiftResult found;
     alignas(16) unsigned bins[response_bins]; ///< features by response
     unsigned filled[response_bins];
     unsigned starts[response_bins + 1]; ///< of a bin with one that is kept: how many are before it

@@ -10,7 +10,7 @@ namespace gpv::cuda::sift {
 
 /// What the host is told.
 struct Report {
-    SiftFound found;
+    SiftResult found;
     unsigned overflow;
     std::int32_t drawn; ///< keypoints that are there for a drawing on the host
 };
@@ -22,7 +22,7 @@ struct Place {
         ResponseBins bins;
         Slot *slots;
         unsigned room; ///< keypoints that are kept at most
-        SiftFound *result;
+        SiftResult *result;
         Report *report; ///< or null
     };
     static constexpr int threads = place_threads;
@@ -66,8 +66,8 @@ struct Place {
         constexpr unsigned maximum = 0x7fffffff;
         const unsigned all =
             control.extrema > job.lists.max_candidates ? control.extrema : control.features;
-        const SiftFound found{sizeof(SiftFound), static_cast<std::int32_t>(kept),
-                              static_cast<std::int32_t>(min(all - kept, maximum)), 0};
+        const SiftResult found{sizeof(SiftResult), static_cast<std::int32_t>(kept),
+                               static_cast<std::int32_t>(min(all - kept, maximum)), 0};
         control.kept = kept;
         control.found = found;
         if (job.result)
@@ -91,7 +91,7 @@ struct Place {
             own[i + 3] = four.w;
             sum += four.x + four.y + four.z + four.w;
         }
-        const unsigned up_to = sum_up_to_lane(sum);
+        const unsigned up_to = warp_inclusive_sum(sum);
         if (threadIdx.x % 32 == 31)
             s.sums[threadIdx.x / 32] = up_to;
         __syncthreads();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Scale-invariant features on CUDA: plans the kernels of sift_*.cuh as one sequence.
+// Scale-invariant features on CUDA: plans the kernels of this folder as one launch list.
 #include "core/sift.hpp"
 
 #include <algorithm>
@@ -18,13 +18,13 @@ namespace {
 using namespace sift;
 
 bool on_host(const std::optional<KeypointRecords> &records) {
-    return records && records->block.memory == Memory::host;
+    return records && records->view.memory == Memory::host;
 }
 
-class CudaSift final : public CudaOperation<Sift>, private Delivery {
+class CudaSift final : public CudaOperator<Sift>, private Delivery {
   public:
     explicit CudaSift(const std::shared_ptr<Context> &context)
-        : CudaOperation(context), mask_staging_(device_) {
+        : CudaOperator(context), mask_staging_(device_) {
         load<Luma>();
         load<Widen<true>>();
         load<Widen<false>>();
@@ -42,7 +42,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         load<Describe>(Describe::shared_bytes);
         load<Draw>();
         load<Fetch>();
-        early_ = can_begin_early<Orient>();
+        launch_early_ = can_begin_early<Orient>();
         report_.reserve(sizeof(Report));
         std::memset(report_.data(), 0, sizeof(Report));
         device_.add(this);
@@ -67,27 +67,27 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         if (mask)
             run.mask = *mask;
         const Memory memory = keypoints > 0 ? Memory::host : Memory::cuda;
-        const KeypointRecords records{.block = {.memory = memory}, .capacity = keypoints};
+        const KeypointRecords records{.view = {.memory = memory}, .capacity = keypoints};
         const SiftDescription description{
             .src = src, .keypoints = records, .descriptors = {.memory = memory}};
         reserve_host(given(description));
-        plan(nullptr, [&] { visit(description); });
-        graphs_.prepare(sequence_);
+        plan(nullptr, [&] { record_plan(description); });
+        graphs_.prepare(launches_);
         if (keypoints > 0) {
             run.keypoints = records;
             run.descriptors = description.descriptors;
         }
         reserve_host(given(run));
-        plan(nullptr, [&] { visit(run, false); });
-        graphs_.prepare(sequence_);
-        run.keypoints = KeypointRecords{.block = {.memory = Memory::cuda},
+        plan(nullptr, [&] { record_plan(run, false); });
+        graphs_.prepare(launches_);
+        run.keypoints = KeypointRecords{.view = {.memory = Memory::cuda},
                                         .capacity = std::numeric_limits<std::int32_t>::max()};
         for (const bool described : {true, false}) {
             run.descriptors.reset();
             if (described)
-                run.descriptors = Block{.memory = Memory::cuda};
-            plan(nullptr, [&] { visit(run, false); });
-            graphs_.prepare(sequence_);
+                run.descriptors = BufferView{.memory = Memory::cuda};
+            plan(nullptr, [&] { record_plan(run, false); });
+            graphs_.prepare(launches_);
         }
     }
 
@@ -96,10 +96,11 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         const bool enqueued = start(
             "gpv_sift_run", stream,
             [&](cudaStream_t s) {
-                capture(s, before, run.src, on_host(run.keypoints), [&] { visit(run, true); });
+                capture(s, before, run.src, on_host(run.keypoints),
+                        [&] { record_plan(run, true); });
             },
             [&](cudaStream_t s) {
-                enqueue(s, given(run), [&] { visit(run, false); });
+                enqueue(s, given(run), [&] { record_plan(run, false); });
                 if (on_host(run.keypoints))
                     pending_ = {run.keypoints, run.descriptors, room(run), params_};
             });
@@ -114,12 +115,12 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             "gpv_sift_describe", stream,
             [&](cudaStream_t s) {
                 capture(s, before, description.src, on_host(description.keypoints),
-                        [&] { visit(description); });
+                        [&] { record_plan(description); });
             },
             [&](cudaStream_t s) {
                 const bool host = on_host(description.keypoints);
                 enqueue(
-                    s, given(description), [&] { visit(description); },
+                    s, given(description), [&] { record_plan(description); },
                     [&] {
                         if (host)
                             take_keypoints(description.keypoints);
@@ -140,7 +141,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
                 if (!kept_ || !kept_->captured)
                     refuse_capture("the last run has not been captured");
                 add_draw(drawing);
-                sequence_.launch(s);
+                launches_.launch(s);
             },
             [&](cudaStream_t s) {
                 if (!kept_ || kept_->captured)
@@ -149,13 +150,13 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
                     return draw_on_host(s, drawing);
                 completion_.follow(s);
                 add_draw(drawing);
-                graphs_.launch(sequence_, s);
+                graphs_.launch(launches_, s);
                 completion_.record(s);
             });
     }
 
-    SiftFound found() const override {
-        return described_ >= 0 ? SiftFound{sizeof(SiftFound), described_, 0, 0} : report().found;
+    SiftResult result() const override {
+        return described_ >= 0 ? SiftResult{sizeof(SiftResult), described_, 0, 0} : report().found;
     }
     bool overflow() const override { return described_ < 0 && report().overflow; }
 
@@ -163,7 +164,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     /// In host memory, to be completed.
     struct Pending {
         std::optional<KeypointRecords> keypoints;
-        std::optional<Block> descriptors;
+        std::optional<BufferView> descriptors;
         std::int64_t count; ///< at most
         SiftParams params;
     };
@@ -171,7 +172,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     /// What the last run has left in scratch.
     struct Kept {
         const Keypoint *keypoints;
-        const SiftFound *found;
+        const SiftResult *found;
         std::int64_t room;
         bool captured;
     };
@@ -197,11 +198,11 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             deliver_all();
     }
     void deliver() override {
-        CudaOperation::deliver();
+        CudaOperator::deliver();
         deliver_all();
     }
     void forget() override {
-        CudaOperation::forget();
+        CudaOperator::forget();
         pending_.reset();
         pending_drawing_.reset();
     }
@@ -239,17 +240,17 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     /// before: what there is to draw after a run that is refused, since it has not begun.
     template <class Visit>
     void capture(cudaStream_t stream, const std::optional<Kept> &before, const Image &src,
-                 bool to_host, Visit visit) {
+                 bool to_host, Visit record_plan) {
         kept_ = before;
         if (src.memory == Memory::host)
             refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
                            "captured");
         if (to_host)
             refuse_capture("keypoints->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
-        if (planned_bytes(visit) > scratch_.size())
+        if (planned_bytes(record_plan) > scratch_.size())
             refuse_capture("this run needs memory; call gpv_sift_prepare() first");
         kept_.reset();
-        sequence_.launch(stream);
+        launches_.launch(stream);
     }
 
     /// What a run or a description is given that may lie in host memory.
@@ -257,7 +258,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         Image src;
         std::optional<Image> mask;
         std::optional<KeypointRecords> keypoints;
-        std::optional<Block> descriptors;
+        std::optional<BufferView> descriptors;
         std::int64_t count; ///< keypoints that are written, or read, at most
     };
     Given given(const SiftRun &run) const {
@@ -269,12 +270,12 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     }
 
     template <class Visit>
-    void enqueue(cudaStream_t stream, const Given &given, Visit visit) {
-        enqueue(stream, given, visit, [] {});
+    void enqueue(cudaStream_t stream, const Given &given, Visit record_plan) {
+        enqueue(stream, given, record_plan, [] {});
     }
     /// fill(): of host memory, once the run before is over.
     template <class Visit, class Fill>
-    void enqueue(cudaStream_t stream, const Given &given, Visit visit, Fill fill) {
+    void enqueue(cudaStream_t stream, const Given &given, Visit record_plan, Fill fill) {
         const bool from_host = given.src.memory == Memory::host;
         if (from_host || on_host(given.keypoints) || pending_ || pending_drawing_) {
             end_last_run(); // it uses the staging memory
@@ -283,13 +284,13 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         }
         described_ = -1;
         completion_.follow(stream);
-        plan(stream, visit);
+        plan(stream, record_plan);
         if (from_host) {
             staging_.upload(luma_plane(given.src), device_src_, stream);
             if (given.mask)
                 mask_staging_.upload(*given.mask, device_mask_, stream);
         }
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         completion_.record(stream);
     }
 
@@ -324,7 +325,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         return dim3(static_cast<unsigned>(device_.multiprocessors() * blocks_each));
     }
 
-    void visit(const SiftRun &run, bool captured) {
+    void record_plan(const SiftRun &run, bool captured) {
         const Octaves octaves(run.src.width, run.src.height, params_.upsample, params_.octaves);
         Lists lists = take_lists(octaves);
         Space space = take_space(octaves);
@@ -334,28 +335,28 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             ResponseBins::from(std::max(params_.contrast_threshold / params_.octave_layers, 1e-6f));
         add_orient(run, octaves, space, lists, bins);
         const auto kept = static_cast<std::size_t>(room(run));
-        auto *slots = carver_.take<Slot>(lists.max_features);
+        auto *slots = arena_.allocate<Slot>(lists.max_features);
         add<Place>(
             everywhere(1),
             {.lists = lists,
              .bins = bins,
              .slots = slots,
              .room = static_cast<unsigned>(kept),
-             .result = run.result ? reinterpret_cast<SiftFound *>(run.result->data) : nullptr,
+             .result = run.result ? reinterpret_cast<SiftResult *>(run.result->data) : nullptr,
              .report = captured ? nullptr : reinterpret_cast<Report *>(report_.data())},
             Place::shared_bytes);
         const bool to_host = on_host(run.keypoints);
-        auto *windows = carver_.take<Window>(kept);
+        auto *windows = arena_.allocate<Window>(kept);
         Rank::Job rank{.control = lists.control,
                        .slots = slots,
                        .others = reinterpret_cast<Slot *>(lists.candidates),
                        .features = lists.features,
                        .bins = bins,
                        .params = params_,
-                       .kept = carver_.take<Keypoint>(kept),
+                       .kept = arena_.allocate<Keypoint>(kept),
                        .windows = run.descriptors ? windows : nullptr};
         if (run.keypoints) {
-            rank.keypoints = to_host ? keypoints_.data() : run.keypoints->block.data;
+            rank.keypoints = to_host ? keypoints_.data() : run.keypoints->view.data;
             rank.stride = to_host ? sizeof(Keypoint) : run.keypoints->stride;
         }
         add<Rank>(everywhere(8), rank, Rank::shared_bytes);
@@ -366,7 +367,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
                          control ? &control->kept : nullptr, 0);
     }
 
-    void visit(const SiftDescription &description) {
+    void record_plan(const SiftDescription &description) {
         const Image &src = description.src;
         const Octaves octaves(src.width, src.height, params_.upsample, 0);
         Space space = take_space(octaves);
@@ -374,10 +375,10 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
         const bool host = on_host(description.keypoints);
         const auto count = static_cast<int>(description.keypoints.capacity);
         // The same kernels and grids for any count: one graph serves them all.
-        auto *windows = carver_.take<Window>(count);
+        auto *windows = arena_.allocate<Window>(count);
         add<Locate>(everywhere(2),
                     {.choice = LayerChoice(params_, octaves),
-                     .keypoints = host ? keypoints_.data() : description.keypoints.block.data,
+                     .keypoints = host ? keypoints_.data() : description.keypoints.view.data,
                      .stride = host ? sizeof(Keypoint) : description.keypoints.stride,
                      .count = count,
                      .width = src.width,
@@ -390,8 +391,8 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     Lists take_lists(const Octaves &octaves) {
         Lists lists{.max_candidates = static_cast<unsigned>(max_extrema(octaves)),
                     .max_features = static_cast<unsigned>(max_keypoints(octaves))};
-        lists.candidates = carver_.take<Candidate>(lists.max_candidates);
-        lists.features = carver_.take<Feature>(lists.max_features);
+        lists.candidates = arena_.allocate<Candidate>(lists.max_candidates);
+        lists.features = arena_.allocate<Feature>(lists.max_features);
         return lists;
     }
 
@@ -408,8 +409,8 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             octave.at = floats;
             floats += static_cast<std::size_t>(octave.pitch) * octave.height;
         }
-        space.base = carver_.take<float>(floats);
-        space.levels = carver_.take<float>(space.stored * floats);
+        space.base = arena_.allocate<float>(floats);
+        space.levels = arena_.allocate<float>(space.stored * floats);
         return space;
     }
 
@@ -422,7 +423,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
                      params_.octave_layers;
         }
         constexpr std::size_t control_words = sizeof(Control) / sizeof(unsigned);
-        auto *first = carver_.take<unsigned>(control_words + words);
+        auto *first = arena_.allocate<unsigned>(control_words + words);
         lists.control = reinterpret_cast<Control *>(first);
         space.claims = first ? first + control_words : nullptr;
         return {first, control_words + words};
@@ -535,7 +536,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     void add_any(const Octaves &octaves, const Space &space, const Image &src, const Rows &luma,
                  const Cleared &cleared, const Lists *lists) {
         const Space::Octave first = octaves.count > 0 ? space.octave[0] : Space::Octave{};
-        float *wide = carver_.take<float>(static_cast<std::size_t>(first.pitch) * first.height);
+        float *wide = arena_.allocate<float>(static_cast<std::size_t>(first.pitch) * first.height);
         params_.upsample ? add_widen<true>(first, src, luma, wide, cleared)
                          : add_widen<false>(first, src, luma, wide, cleared);
         if (octaves.count == 0)
@@ -642,15 +643,15 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
                        .kept = kept,
                        .count = count,
                        .descriptors = descriptors,
-                       .type = params_.type,
-                       .root = params_.root},
+                       .type = params_.descriptor_type,
+                       .root = params_.root_sift},
                       Describe::shared_bytes);
     }
 
     // ---- drawing --------------------------------------------------------------------
 
     void add_draw(const SiftDrawing &drawing) {
-        sequence_.clear();
+        launches_.clear();
         add<Draw>(everywhere(4), draw_job(drawing, kept_->keypoints, kept_->found));
     }
 
@@ -660,12 +661,12 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
             end_last_run(); // it uses the same memory
         drawn_.reserve(kept_->room * sizeof(Keypoint));
         completion_.follow(stream);
-        sequence_.clear();
+        launches_.clear();
         add<Fetch>(everywhere(4), {.from = kept_->keypoints,
                                    .found = kept_->found,
                                    .to = reinterpret_cast<Keypoint *>(drawn_.data()),
                                    .count = &reinterpret_cast<Report *>(report_.data())->drawn});
-        graphs_.launch(sequence_, stream);
+        graphs_.launch(launches_, stream);
         completion_.record(stream);
         pending_drawing_ = drawing;
     }
@@ -679,7 +680,7 @@ class CudaSift final : public CudaOperation<Sift>, private Delivery {
     PinnedBuffer drawn_;                   ///< keypoints, for drawings on the host
     std::optional<Pending> pending_;
     std::optional<SiftDrawing> pending_drawing_;
-    Kept planned_{}; ///< by visit()
+    Kept planned_{}; ///< by record_plan()
     std::optional<Kept> kept_;
     std::int32_t described_ = -1;        ///< by the last run; -1: it has found them
     Image device_src_{}, device_mask_{}; ///< of images in host memory

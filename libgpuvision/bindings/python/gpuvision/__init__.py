@@ -5,16 +5,16 @@ components, k-means colour segmentation, SIFT with matching, and graph cuts.
     import gpuvision as gpv
 
     with gpv.Context() as context:               # CUDA where it can be used, else the CPU
-        erode = gpv.Erode(context, radius_x=3, shape="ellipse")
+        erode = gpv.Erode(context, radius=3, shape="ellipse")
         eroded = erode(picture)                  # (height, width), or (height, width, 3 or 4)
 
 Arrays are NumPy's, in host memory, or CuPy's, PyTorch's and others', in CUDA memory, of which
 nothing is copied.
 """
-from ._abi import (DEVICE_CURRENT, Backend, CclMode, CclOutput, ColorMatrix, ColorRange, Format,
-                   KmeansMetric, KmeansSpace, KmeansStart, LibraryNotFound, LogLevel, Memory,
-                   MorphBorder, MorphOperation, MorphPlanes, MorphShape, SegmentFit, SegmentModel,
-                   SegmentPaint, SiftStyle, SiftType, Status)
+from ._abi import (DEVICE_CURRENT, Backend, CclMode, CclOutput, ColorMatrix, ColorRange,
+                   ErodeBorder, ErodeOperation, ErodePlanes, ErodeShape, Format, KmeansColorSpace,
+                   KmeansInit, KmeansMetric, LibraryNotFound, LogLevel, Memory, SegmentModel,
+                   SegmentOutput, SegmentWarmStart, SiftDescriptorType, SiftDrawStyle, Status)
 from ._errors import (DeviceError, DeviceLost, Error, InvalidArgument, NoDevice, OutOfMemory,
                       TooSmall, Unsupported)
 from .arrays import Array, Image, Picture
@@ -34,12 +34,12 @@ __version__ = "0.1.0"
 __all__ = [
     "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl",
     "CclMode", "CclOutput", "CclParams", "Clustering", "Clusters", "ColorMatrix", "ColorRange",
-    "Components", "Context", "Count", "Counts", "Cut", "CutSummary", "DeviceError",
-    "DeviceLost", "Erode", "ErodeParams", "Error", "Features", "Format", "Graphcut",
-    "GraphcutParams", "Homography", "HomographyParams", "Image", "InvalidArgument", "Kmeans",
-    "KmeansMetric", "KmeansParams", "KmeansSpace", "KmeansStart", "LibraryNotFound", "LogLevel",
-    "Match", "MatchParams", "Matching", "Memory", "MorphBorder", "MorphOperation",
-    "MorphPlanes", "MorphShape", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment",
-    "SegmentFit", "SegmentModel", "SegmentPaint", "SegmentParams", "Segmentation", "Sift",
-    "SiftParams", "SiftStyle", "SiftType", "Status", "TooSmall", "Unsupported",
-    "backend_available", "find_homography", "kmeans_color", "version_string"]
+    "Components", "Context", "Count", "Counts", "Cut", "CutSummary", "DeviceError", "DeviceLost",
+    "Erode", "ErodeBorder", "ErodeOperation", "ErodeParams", "ErodePlanes", "ErodeShape", "Error",
+    "Features", "Format", "Graphcut", "GraphcutParams", "Homography", "HomographyParams", "Image",
+    "InvalidArgument", "Kmeans", "KmeansColorSpace", "KmeansInit", "KmeansMetric", "KmeansParams",
+    "LibraryNotFound", "LogLevel", "Match", "MatchParams", "Matching", "Memory", "NoDevice",
+    "Operator", "OutOfMemory", "Picture", "Segment", "SegmentModel", "SegmentOutput",
+    "SegmentParams", "SegmentWarmStart", "Segmentation", "Sift", "SiftDescriptorType",
+    "SiftDrawStyle", "SiftParams", "Status", "TooSmall", "Unsupported", "backend_available",
+    "find_homography", "kmeans_color", "version_string"]

@@ -11,10 +11,10 @@ import os
 from enum import IntEnum
 from typing import Any
 
-API_VERSION = (1, 7)  # that this package needs at least, and the major number that it knows
+API_VERSION = (1, 0)  # that this package needs at least, and the major number that it knows
 DEVICE_CURRENT = -1
 MAX_CLUSTERS = 256
-SIFT_LENGTH = 128
+SIFT_DESCRIPTOR_LENGTH = 128
 
 
 class Status(IntEnum):
@@ -87,7 +87,7 @@ class LogLevel(IntEnum):
     DEBUG = 4
 
 
-class MorphOperation(IntEnum):
+class ErodeOperation(IntEnum):
     """What Erode computes."""
     ERODE = 0
     DILATE = 1
@@ -98,20 +98,20 @@ class MorphOperation(IntEnum):
     BLACKHAT = 6
 
 
-class MorphShape(IntEnum):
+class ErodeShape(IntEnum):
     """Shape of the structuring element."""
     RECT = 0
     CROSS = 1
     ELLIPSE = 2
 
 
-class MorphBorder(IntEnum):
+class ErodeBorder(IntEnum):
     """What pixels outside the image count as."""
     IGNORE = 0
     BACKGROUND = 1
 
 
-class MorphPlanes(IntEnum):
+class ErodePlanes(IntEnum):
     """Which planes and channels are processed."""
     AUTO = 0
     LUMA = 1
@@ -137,27 +137,27 @@ class KmeansMetric(IntEnum):
     L1 = 1
 
 
-class KmeansStart(IntEnum):
-    """Where the first run of Kmeans starts from."""
+class KmeansInit(IntEnum):
+    """The initial centroids of the first run of Kmeans."""
     PLUSPLUS = 0
     RANDOM = 1
     GRID = 2
     GIVEN = 3
 
 
-class KmeansSpace(IntEnum):
-    """The space whose distances count."""
+class KmeansColorSpace(IntEnum):
+    """The colour space in which Kmeans measures distances."""
     RGB = 0
     LAB = 1
 
 
-class SiftType(IntEnum):
+class SiftDescriptorType(IntEnum):
     """What a number of a descriptor is: a uint8 or a float32."""
     U8 = 0
     F32 = 1
 
 
-class SiftStyle(IntEnum):
+class SiftDrawStyle(IntEnum):
     """How Sift.draw() marks a keypoint."""
     POINTS = 0
     RICH = 1
@@ -170,15 +170,15 @@ class SegmentModel(IntEnum):
     MEANS = 2
 
 
-class SegmentFit(IntEnum):
-    """When a run of Segment learns colours."""
-    ALWAYS = 0
+class SegmentWarmStart(IntEnum):
+    """What a run of Segment does with the colours that the run before it has learned."""
+    NONE = 0
     ADAPT = 1
-    ONCE = 2
+    REUSE = 2
 
 
-class SegmentPaint(IntEnum):
-    """What Segment paints."""
+class SegmentOutput(IntEnum):
+    """What the picture that Segment makes shows."""
     OVERLAY = 0
     CUTOUT = 1
 
@@ -216,7 +216,7 @@ class Rect(c.Structure):
 
 class ErodeParams(c.Structure):
     """gpv_erode_params"""
-    _fields_ = [("struct_size", u32), ("operation", u32), ("shape", u32), ("radius_x", i32),
+    _fields_ = [("struct_size", u32), ("operation", u32), ("shape", u32), ("radius", i32),
                 ("radius_y", i32), ("iterations", i32), ("threshold", i32), ("border", u32),
                 ("planes", u32), ("reserved", u32)]
 
@@ -242,8 +242,8 @@ class CclResult(c.Structure):
 class KmeansParams(c.Structure):
     """gpv_kmeans_params"""
     _fields_ = [("struct_size", u32), ("clusters", i32), ("max_clusters", i32),
-                ("max_iterations", i32), ("tolerance", f32), ("metric", u32), ("start", u32),
-                ("space", u32), ("seed", u64), ("warm_start", u32), ("reserved", u32)]
+                ("max_iterations", i32), ("tolerance", f32), ("metric", u32), ("init", u32),
+                ("color_space", u32), ("seed", u64), ("warm_start", u32), ("reserved", u32)]
 
 
 class KmeansResult(c.Structure):
@@ -256,8 +256,8 @@ class SiftParams(c.Structure):
     """gpv_sift_params"""
     _fields_ = [("struct_size", u32), ("max_features", i32), ("octaves", i32),
                 ("octave_layers", i32), ("contrast_threshold", f32), ("edge_threshold", f32),
-                ("sigma", f32), ("upsample", u32), ("upright", u32), ("root", u32), ("type", u32),
-                ("reserved", u32)]
+                ("sigma", f32), ("upsample", u32), ("upright", u32), ("root_sift", u32),
+                ("descriptor_type", u32), ("reserved", u32)]
 
 
 class Keypoint(c.Structure):
@@ -305,7 +305,7 @@ class Homography(c.Structure):
 
 class GraphcutParams(c.Structure):
     """gpv_graphcut_params"""
-    _fields_ = [("struct_size", u32), ("certificate", u32), ("time_limit", i32), ("reserved", u32)]
+    _fields_ = [("struct_size", u32), ("certificate", u32), ("max_time_us", i32), ("reserved", u32)]
 
 
 class GraphcutResult(c.Structure):
@@ -316,9 +316,9 @@ class GraphcutResult(c.Structure):
 
 class SegmentParams(c.Structure):
     """gpv_segment_params"""
-    _fields_ = [("struct_size", u32), ("model", u32), ("fit", u32), ("connectivity", i32),
-                ("rounds", i32), ("lambda", f32), ("sigma", f32), ("paint", u32),
-                ("certificate", u32), ("time_limit", i32)]
+    _fields_ = [("struct_size", u32), ("model", u32), ("warm_start", u32), ("connectivity", i32),
+                ("iterations", i32), ("lambda", f32), ("sigma", f32), ("output", u32),
+                ("certificate", u32), ("max_time_us", i32)]
 
 
 _NAMES: dict[type[c.Structure], str] = {  # of the functions that write their defaults: gpv_<name>_init()

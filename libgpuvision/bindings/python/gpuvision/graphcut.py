@@ -23,7 +23,7 @@ RESULT = numpy.dtype(_abi.GraphcutResult)
 class GraphcutParams(TypedDict, total=False):
     """Parameters of Graphcut, all optional."""
     certificate: bool  #: the capacity of the cut is added up, as a proof; default False
-    time_limit: int  #: microseconds after which a run settles for what it has; 0 = none; default 0
+    max_time_us: int  #: a run then settles for the cut that it has; 0 = no limit; default 0
 
 
 @dataclass

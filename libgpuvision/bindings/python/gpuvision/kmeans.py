@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 import numpy
 
 from . import _abi
-from ._abi import MAX_CLUSTERS, KmeansMetric, KmeansSpace, KmeansStart
+from ._abi import MAX_CLUSTERS, KmeansColorSpace, KmeansInit, KmeansMetric
 from .arrays import Array, Image, Picture, empty_like, enum_value, image_of
 from .context import Context
 from .operators import Call, Operator
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 class KmeansParams(TypedDict, total=False):
     """Parameters of Kmeans, all optional."""
     clusters: int  #: 2..256; 0 = chosen automatically; default 8
-    max_clusters: int  #: 2..256, most that are chosen automatically; default 16
+    max_clusters: int  #: 2..256, maximum of the automatic choice; default 16
     max_iterations: int  #: updates of the centroids, 0..10000; default 20
     #: the iteration ends when no centroid has moved further, in grey levels; 0 = when labels repeat;
     #: below 0 = all iterations are run; default 0.5
     tolerance: float
     metric: Union[KmeansMetric, str]  #: default "l2"
-    start: Union[KmeansStart, str]  #: default "plusplus"; "given": set_centroids()
-    space: Union[KmeansSpace, str]  #: default "rgb"
+    init: Union[KmeansInit, str]  #: default "plusplus"; "given": set_centroids()
+    color_space: Union[KmeansColorSpace, str]  #: default "rgb"
     seed: int  #: of "plusplus" and "random"; default 0
     warm_start: bool  #: a run starts from the centroids of the one before; default False
 
@@ -48,7 +48,7 @@ class Clusters(Clustering):
     """What Kmeans finds."""
     labels: Optional[Picture]  #: (height, width) of uint8: the number of each pixel's cluster
     image: Optional[Picture]  #: like the source: the colour of each pixel's cluster
-    centroids: numpy.ndarray  #: (clusters, 3) of float32, in the space of the parameters
+    centroids: numpy.ndarray  #: (clusters, 3) of float32, in color_space
     counts: numpy.ndarray  #: (clusters,) of int32: pixels of each
     colors: numpy.ndarray  #: (clusters, 3) of uint8: R, G and B of each
 
@@ -57,19 +57,19 @@ class Clusters(Clustering):
 RESULT = numpy.dtype(_abi.KmeansResult)
 
 
-def kmeans_color(space: Union[KmeansSpace, str], centroid: Array) -> int:
+def kmeans_color(space: Union[KmeansColorSpace, str], centroid: Array) -> int:
     """The colour, 0xRRGGBB, that stands for a centroid of 3 numbers in a recoloured picture."""
     numbers = [float(number) for number in centroid]
     if len(numbers) != 3:
         raise ValueError(f"a centroid has 3 numbers, not {len(numbers)}")
-    return _abi.lib().gpv_kmeans_color(enum_value(KmeansSpace, space), (c.c_float * 3)(*numbers))
+    return _abi.lib().gpv_kmeans_color(enum_value(KmeansColorSpace, space), (c.c_float * 3)(*numbers))
 
 
 class Kmeans(Operator):
     """Clusters of the colours of a picture."""
 
     _stem, _Params, _Result = "kmeans", _abi.KmeansParams, _abi.KmeansResult
-    _enums = {"metric": KmeansMetric, "start": KmeansStart, "space": KmeansSpace}
+    _enums = {"metric": KmeansMetric, "init": KmeansInit, "color_space": KmeansColorSpace}
 
     def __init__(self, context: Context, **params: Unpack[KmeansParams]):
         super().__init__(context, dict(params))
@@ -79,7 +79,7 @@ class Kmeans(Operator):
         self._set(dict(params))
 
     def set_centroids(self, centroids: Array) -> None:
-        """What runs with start "given" start from: (clusters, 3) numbers in 0..255, copied."""
+        """The initial centroids of runs with init "given": (clusters, 3) numbers in 0..255, copied."""
         given = numpy.ascontiguousarray(centroids, numpy.float32)
         if given.ndim != 2 or given.shape[1] != 3:
             raise ValueError(f"centroids has the shape {given.shape}, must be (clusters, 3)")
@@ -102,9 +102,9 @@ class Kmeans(Operator):
         labels, dst = (None if output is False else output for output in (labels, dst))
         with self._lock:
             self.run(src, labels=labels, dst=dst, centroids=centroids, counts=counts, stream=stream)
-            found, space = self.wait(), self._params.value.space
+            found, space = self.wait(), KmeansColorSpace(self._params.value.color_space)
         centroids, counts = centroids[:found.clusters], counts[:found.clusters]
-        packed = numpy.array([kmeans_color(KmeansSpace(space), centroid) for centroid in centroids], ">u4")
+        packed = numpy.array([kmeans_color(space, centroid) for centroid in centroids], ">u4")
         colors = packed.view(numpy.uint8).reshape(-1, 4)[:, 1:]
         return Clusters(**vars(found), labels=labels, image=dst, centroids=centroids, counts=counts,
                         colors=colors)

@@ -81,7 +81,7 @@ class Match(Operator):
         result        receives a gpv_match_result, in the memory in which the backend computes
         """
         for name, array in ("query", query), ("train", train):
-            if len(array.shape) != 2 or array.shape[1] != _abi.SIFT_LENGTH:
+            if len(array.shape) != 2 or array.shape[1] != _abi.SIFT_DESCRIPTOR_LENGTH:
                 raise ValueError(f"{name} has the shape {tuple(array.shape)}, must be (count, 128)")
         call = Call(self.context, stream, query, found, train, nearest, pairs, result)
         self._enqueue(call, "run", call.buffer(query, "query", "uint8", written=False), len(query),

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Optional, Sequence, TypedDict, Union
 
 from . import _abi
-from ._abi import Format, SegmentFit, SegmentModel, SegmentPaint
+from ._abi import Format, SegmentModel, SegmentOutput, SegmentWarmStart
 from .arrays import Array, Image, Picture, empty_like, image_of, integer
 from .context import Context
 from .graphcut import RESULT, CutSummary, summary_of
@@ -20,28 +20,29 @@ if TYPE_CHECKING:
 class SegmentParams(TypedDict, total=False):
     """Parameters of Segment, all optional."""
     model: Union[SegmentModel, str]  #: of the colours of either side; default "gmm"
-    fit: Union[SegmentFit, str]  #: when colours are learned; default "always"
+    #: what becomes of the colours that the run before has learned; default "none"
+    warm_start: Union[SegmentWarmStart, str]
     connectivity: int  #: 4 or 8 neighbours; default 4
-    rounds: int  #: of learning colours and cutting; 1..100; default 1
+    iterations: int  #: of learning colours and cutting; 1..100; default 1
     lambda_: float  #: weight of colours against borders; 0..1e6; default 0.02
     sigma: float  #: distance of colours where a border is half as dear; 0 = by the picture; default 0
-    paint: Union[SegmentPaint, str]  #: what dst shows; default "overlay"
+    output: Union[SegmentOutput, str]  #: what dst shows; default "overlay"
     certificate: bool  #: the capacity of the cut is added up, as a proof; default False
-    time_limit: int  #: microseconds after which a cut settles for what it has; 0 = none; default 0
+    max_time_us: int  #: of each cut, as in GraphcutParams
 
 
 @dataclass(eq=False)
 class Segmentation(CutSummary):
     """What Segment finds."""
     mask: Optional[Picture]  #: (height, width) of uint8: 255 in the foreground, else 0
-    image: Optional[Picture]  #: as params["paint"] says, where one was made
+    image: Optional[Picture]  #: as params["output"] says, where one was made
 
 
 class Segment(Operator):
     """Divides a picture into foreground and background."""
 
     _stem, _Params, _Result = "segment", _abi.SegmentParams, _abi.GraphcutResult
-    _enums = {"model": SegmentModel, "fit": SegmentFit, "paint": SegmentPaint}
+    _enums = {"model": SegmentModel, "warm_start": SegmentWarmStart, "output": SegmentOutput}
 
     def __init__(self, context: Context, **params: Unpack[SegmentParams]):
         super().__init__(context, dict(params))
@@ -57,14 +58,14 @@ class Segment(Operator):
 
         seeds, rect  as in run()
         mask         receives the foreground; True = a new array, False = none
-        dst          receives what is painted; True = a new picture, False = none; may be src
+        dst          receives what output says; True = a new picture, False = none; may be src
         """
         image = image_of(src)
         size = image.height, image.width
         if mask is True:
             mask = empty_like(image.planes[0], size, "uint8")
         if dst is True:
-            if self._params.value.paint == SegmentPaint.CUTOUT:
+            if self._params.value.output == SegmentOutput.CUTOUT:
                 dst = Image(empty_like(image.planes[0], (*size, 4), "uint8"), Format.RGBA8)
             else:
                 dst = image.empty()

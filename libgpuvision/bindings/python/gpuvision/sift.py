@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 import numpy
 
 from . import _abi
-from ._abi import SIFT_LENGTH, SiftStyle, SiftType
+from ._abi import SIFT_DESCRIPTOR_LENGTH, SiftDescriptorType, SiftDrawStyle
 from .arrays import Array, Picture, empty_like, enum_value, integer
 from .context import Context
 from .operators import Call, Operator, in_host_memory
@@ -27,15 +27,15 @@ _ROOM = 8192  # keypoints at first, where there may be any number
 class SiftParams(TypedDict, total=False):
     """Parameters of Sift, all optional."""
     max_features: int  #: those of the greatest response are kept; 0 = all; default 0
-    octaves: int  #: most octaves, 0..16; 0 = all that fit; default 0
+    octaves: int  #: maximum number, 0..16; 0 = all that fit; default 0
     octave_layers: int  #: layers of an octave in which extrema are sought, 1..8; default 3
     contrast_threshold: float  #: extrema of less contrast are dropped; 0..1; default 0.04
     edge_threshold: float  #: extrema on edges are dropped; 1..1e6; default 10
     sigma: float  #: blur of the first layer of each octave, pixels; 0.5..4; default 1.6
     upsample: bool  #: the first octave has twice the size of the picture; default True
     upright: bool  #: every orientation is 0; default False
-    root: bool  #: RootSIFT; default False
-    type: Union[SiftType, str]  #: of the numbers of descriptors; default "u8"
+    root_sift: bool  #: RootSIFT; default False
+    descriptor_type: Union[SiftDescriptorType, str]  #: of the numbers of descriptors; default "u8"
 
 
 @dataclass(eq=False)
@@ -62,7 +62,7 @@ class Sift(Operator):
     """Keypoints of a picture, and their descriptors."""
 
     _stem, _Params, _Result = "sift", _abi.SiftParams, _abi.SiftResult
-    _enums = {"type": SiftType}
+    _enums = {"descriptor_type": SiftDescriptorType}
 
     def __init__(self, context: Context, **params: Unpack[SiftParams]):
         super().__init__(context, dict(params))
@@ -73,7 +73,7 @@ class Sift(Operator):
 
     @property
     def _dtype(self) -> str:
-        return "float32" if self._params.value.type == SiftType.F32 else "uint8"
+        return "float32" if self._params.value.descriptor_type == SiftDescriptorType.F32 else "uint8"
 
     def __call__(self, src: Picture, mask: Optional[Picture] = None, *, descriptors: bool = True,
                  stream: Any = None) -> Features:
@@ -86,7 +86,9 @@ class Sift(Operator):
             room = min(maximum, _ROOM)
             while True:
                 keypoints = numpy.zeros(room, KEYPOINT)
-                described = numpy.zeros((room, SIFT_LENGTH), self._dtype) if descriptors else None
+                described = None
+                if descriptors:
+                    described = numpy.zeros((room, SIFT_DESCRIPTOR_LENGTH), self._dtype)
                 self.run(src, mask, keypoints=keypoints, descriptors=described, stream=stream)
                 found = self.wait()
                 if found.dropped == 0 or room == maximum:
@@ -128,7 +130,7 @@ class Sift(Operator):
             if beyond:
                 raise ValueError(f"keypoints has {beyond} bytes more than {count} records")
             if descriptors is None:
-                descriptors = empty_like(keypoints, (count, SIFT_LENGTH), self._dtype)
+                descriptors = empty_like(keypoints, (count, SIFT_DESCRIPTOR_LENGTH), self._dtype)
             call = Call(self.context, stream, src, keypoints, descriptors)
             self._enqueue(call, "describe", call.image(src, "src"),
                           call.buffer(keypoints, "keypoints", KEYPOINT, written=False), 0, count,
@@ -137,7 +139,7 @@ class Sift(Operator):
                 self.wait()
         return descriptors
 
-    def draw(self, dst: Picture, style: Union[SiftStyle, str] = SiftStyle.RICH,
+    def draw(self, dst: Picture, style: Union[SiftDrawStyle, str] = SiftDrawStyle.RICH,
              color: int = 0xff4000, *, stream: Any = None) -> None:
         """Draws the keypoints that the last run has kept into a picture, be it src or another. Waits
         for host memory.
@@ -148,7 +150,7 @@ class Sift(Operator):
         call = Call(self.context, stream, dst)
         with self._lock:
             self._enqueue(call, "draw", call.image(dst, "dst", written=True),
-                          enum_value(SiftStyle, style), integer("color", color, c.c_uint32))
+                          enum_value(SiftDrawStyle, style), integer("color", color, c.c_uint32))
             if in_host_memory(dst):
                 self.wait()
 

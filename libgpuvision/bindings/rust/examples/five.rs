@@ -12,14 +12,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use gpuvision::ccl::Output;
-use gpuvision::erode::Shape;
-use gpuvision::kmeans::{self, Space};
+use gpuvision::kmeans;
 use gpuvision::segment::Known;
-use gpuvision::sift::Style;
 use gpuvision::{
-    Ccl, CclParams, Context, Erode, ErodeParams, Format, Image, ImageMut, Kmeans, KmeansParams,
-    Rect, Segment, SegmentParams, Sift, SiftParams,
+    Ccl, CclOutput, CclParams, Context, Erode, ErodeParams, ErodeShape, Format, Image, ImageMut,
+    Kmeans, KmeansColorSpace, KmeansParams, Rect, Segment, SegmentParams, Sift, SiftDrawStyle,
+    SiftParams,
 };
 
 const ORANGE: u32 = 0xff4000;
@@ -115,13 +113,13 @@ fn run(picture: &Picture) -> gpuvision::Result<(Vec<(&'static str, Picture)>, St
         context.device_name()
     )];
 
-    let params = ErodeParams { shape: Shape::Ellipse, radius_x: 2, ..Default::default() };
+    let params = ErodeParams { shape: ErodeShape::Ellipse, radius: 2, ..Default::default() };
     let mut eroded = Picture::like(picture);
     Erode::new(&context, &params)?.run(&src, &mut eroded.image_mut()?)?;
-    lines.push(format!("erode     ellipse of radius {}", params.radius_x));
+    lines.push(format!("erode     ellipse of radius {}", params.radius));
 
     let params =
-        CclParams { threshold: 128, min_area: 16, output: Output::Colors, ..Default::default() };
+        CclParams { threshold: 128, min_area: 16, output: CclOutput::Colors, ..Default::default() };
     let mut labelled = Picture { format: Format::Rgb8, ..Picture::like(picture) };
     labelled.pixels.resize(labelled.width * labelled.height * 3, 0);
     let components = Ccl::new(&context, &params)?.run(&src, Some(&mut labelled.image_mut()?))?;
@@ -144,7 +142,7 @@ fn run(picture: &Picture) -> gpuvision::Result<(Vec<(&'static str, Picture)>, St
         clusters.result.clusters, clusters.result.iterations
     );
     for centroid in &clusters.centroids {
-        line += &format!(" #{:06x}", kmeans::color(Space::Rgb, centroid));
+        line += &format!(" #{:06x}", kmeans::color(KmeansColorSpace::Rgb, centroid));
     }
     lines.push(line);
 
@@ -152,14 +150,14 @@ fn run(picture: &Picture) -> gpuvision::Result<(Vec<(&'static str, Picture)>, St
     let mut sift = Sift::new(&context, &params)?;
     let keypoints = sift.detect(&src, None, MAX_FEATURES)?;
     let mut drawn = Picture { pixels: picture.pixels.clone(), ..*picture };
-    sift.draw(&mut drawn.image_mut()?, Style::Rich, ORANGE)?;
+    sift.draw(&mut drawn.image_mut()?, SiftDrawStyle::Rich, ORANGE)?;
     let mut line = format!("sift      {} keypoints", keypoints.len());
     if let Some(strongest) = keypoints.first() {
         line += &format!(", the strongest at {:.2},{:.2}", strongest.x, strongest.y);
     }
     lines.push(line);
 
-    let params = SegmentParams { rounds: 3, certificate: true, ..Default::default() };
+    let params = SegmentParams { iterations: 3, certificate: true, ..Default::default() };
     let (x, y) = (picture.width as i32 / 8, picture.height as i32 / 8);
     let (width, height) = (picture.width as i32 - 2 * x, picture.height as i32 - 2 * y);
     let known = Known { rect: Some(Rect { x, y, width, height }), ..Default::default() };

@@ -13,24 +13,24 @@ use crate::sys;
 
 enumeration! {
     /// Which neighbouring pixels of the foreground belong together.
-    Mode {
+    CclMode {
         /// All of them.
-        Binary = GPV_CCL_BINARY,
+        Binary = GPV_CCL_MODE_BINARY,
         /// Those of equal luma.
-        EqualValue = GPV_CCL_EQUAL_VALUE,
+        EqualValue = GPV_CCL_MODE_EQUAL_VALUE,
     }
 }
 
 enumeration! {
     /// What dst receives. Background is 0, black or neutral grey chroma.
-    Output {
+    CclOutput {
         /// The labels. Label32, Gray16 or P016.
-        Labels = GPV_CCL_LABELS,
+        Labels = GPV_CCL_OUTPUT_LABELS,
         /// 255 where there is a component. Gray8, Nv12 or I420.
-        Mask = GPV_CCL_MASK,
+        Mask = GPV_CCL_OUTPUT_MASK,
         /// A colour that depends on the label alone. Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8,
         /// Nv12 or I420; a fourth channel is 255.
-        Colors = GPV_CCL_COLORS,
+        Colors = GPV_CCL_OUTPUT_COLORS,
     }
 }
 
@@ -40,8 +40,8 @@ enumeration! {
 /// foreground; with invert, if it is not.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CclParams {
-    /// Default [`Mode::Binary`].
-    pub mode: Mode,
+    /// Default [`CclMode::Binary`].
+    pub mode: CclMode,
     /// 8 or 4 neighbours; default 8.
     pub connectivity: i32,
     /// 0..255 (Gray16: ..65535), 0 = every pixel; default 1.
@@ -54,8 +54,8 @@ pub struct CclParams {
     pub min_area: i32,
     /// Components of more pixels are dropped, 0 = none; default 0.
     pub max_area: i32,
-    /// Default [`Output::Labels`].
-    pub output: Output,
+    /// Default [`CclOutput::Labels`].
+    pub output: CclOutput,
 }
 
 parameters!(CclParams, gpv_ccl_params, gpv_ccl_params_init, {
@@ -113,7 +113,7 @@ const FIRST_ROOM: usize = 1024;
 /// Labels of the components of a picture, their count, and area, box and centroid of each.
 ///
 /// src: Gray8, Gray16, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420. dst: same size and
-/// memory, in a format that [`Output`] allows.
+/// memory, in a format that [`CclOutput`] allows.
 #[derive(Debug)]
 pub struct Ccl {
     op: Operator<sys::gpv_ccl>,

@@ -88,17 +88,15 @@ macro_rules! enumeration {
     };
 }
 
-/// Defaults of parameters, and what the library takes. Fields that have other names in C come last.
+/// Defaults of parameters, and what the library takes.
 macro_rules! parameters {
-    ($name:ident, $raw:ident, $init:ident, {$($field:ident),+}
-     $(, $other:ident = $raw_field:ident)?) => {
+    ($name:ident, $raw:ident, $init:ident, {$($field:ident),+}) => {
         impl $name {
             pub(crate) fn to_raw(self) -> $crate::sys::$raw {
                 use $crate::convert::Field;
                 // SAFETY: the function belongs to the struct.
                 let mut raw = unsafe { $crate::convert::initialized($crate::sys::$init) };
                 $(raw.$field = self.$field.into_raw();)+
-                $(raw.$raw_field = self.$other.into_raw();)?
                 raw
             }
         }
@@ -111,7 +109,6 @@ macro_rules! parameters {
                 let raw = unsafe { $crate::convert::initialized($crate::sys::$init) };
                 $name {
                     $($field: Field::from_raw(raw.$field),)+
-                    $($other: Field::from_raw(raw.$raw_field),)?
                 }
             }
         }

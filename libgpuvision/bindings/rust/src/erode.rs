@@ -9,81 +9,81 @@ use crate::sys;
 
 enumeration! {
     /// What is computed.
-    Operation {
+    ErodeOperation {
         /// Minimum under the element.
-        Erode = GPV_MORPH_ERODE,
+        Erode = GPV_ERODE_OPERATION_ERODE,
         /// Maximum under the element.
-        Dilate = GPV_MORPH_DILATE,
+        Dilate = GPV_ERODE_OPERATION_DILATE,
         /// Erode, then dilate.
-        Open = GPV_MORPH_OPEN,
+        Open = GPV_ERODE_OPERATION_OPEN,
         /// Dilate, then erode.
-        Close = GPV_MORPH_CLOSE,
+        Close = GPV_ERODE_OPERATION_CLOSE,
         /// Dilate - erode.
-        Gradient = GPV_MORPH_GRADIENT,
+        Gradient = GPV_ERODE_OPERATION_GRADIENT,
         /// Source - open.
-        TopHat = GPV_MORPH_TOPHAT,
+        TopHat = GPV_ERODE_OPERATION_TOPHAT,
         /// Close - source, not below 0.
-        BlackHat = GPV_MORPH_BLACKHAT,
+        BlackHat = GPV_ERODE_OPERATION_BLACKHAT,
     }
 }
 
 enumeration! {
-    /// Shape of the structuring element inside its (2 radius_x + 1) x (2 radius_y + 1) box.
-    Shape {
+    /// Shape of the structuring element inside its (2 radius + 1) x (2 radius_y + 1) box.
+    ErodeShape {
         /// The whole box.
-        Rect = GPV_MORPH_RECT,
+        Rect = GPV_ERODE_SHAPE_RECT,
         /// Its middle row and middle column.
-        Cross = GPV_MORPH_CROSS,
+        Cross = GPV_ERODE_SHAPE_CROSS,
         /// The ellipse inscribed in it; of height 1: its centre alone.
-        Ellipse = GPV_MORPH_ELLIPSE,
+        Ellipse = GPV_ERODE_SHAPE_ELLIPSE,
     }
 }
 
 enumeration! {
     /// What pixels outside the image count as.
-    Border {
+    ErodeBorder {
         /// Nothing: only pixels inside take part.
-        Ignore = GPV_MORPH_BORDER_IGNORE,
+        Ignore = GPV_ERODE_BORDER_IGNORE,
         /// 0: what touches the border erodes there.
-        Background = GPV_MORPH_BORDER_BACKGROUND,
+        Background = GPV_ERODE_BORDER_BACKGROUND,
     }
 }
 
 enumeration! {
     /// Which planes and channels are processed; the others are copied.
-    Planes {
+    ErodePlanes {
         /// Grey, Y of YUV, every colour channel of RGB (not alpha).
-        Auto = GPV_MORPH_PLANES_AUTO,
+        Auto = GPV_ERODE_PLANES_AUTO,
         /// Grey and Y of YUV; RGB has no luma plane: as `Auto`.
-        Luma = GPV_MORPH_PLANES_LUMA,
+        Luma = GPV_ERODE_PLANES_LUMA,
         /// Also U and V, with the same element on their own samples.
-        All = GPV_MORPH_PLANES_ALL,
+        All = GPV_ERODE_PLANES_ALL,
     }
 }
 
 /// Parameters. `Default` has the library's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErodeParams {
-    /// Default [`Operation::Erode`].
-    pub operation: Operation,
-    /// Default [`Shape::Rect`].
-    pub shape: Shape,
+    /// Default [`ErodeOperation::Erode`].
+    pub operation: ErodeOperation,
+    /// Default [`ErodeShape::Rect`].
+    pub shape: ErodeShape,
     /// Pixels, 0..255; default 1.
-    pub radius_x: i32,
-    /// Pixels, 0..255, -1 = radius_x; default -1.
+    pub radius: i32,
+    /// Pixels, 0..255, -1 = radius; default -1.
     pub radius_y: i32,
     /// How often each erosion and dilation repeats, 1..255; default 1.
     pub iterations: i32,
     /// 0 = grey morphology; 1..255 (Gray16: ..65535) = binary; default 0.
     pub threshold: i32,
-    /// Default [`Border::Ignore`].
-    pub border: Border,
-    /// Grey morphology only; default [`Planes::Auto`].
-    pub planes: Planes,
+    /// Default [`ErodeBorder::Ignore`].
+    pub border: ErodeBorder,
+    /// Grey morphology only; default [`ErodePlanes::Auto`].
+    pub planes: ErodePlanes,
 }
 
 parameters!(ErodeParams, gpv_erode_params, gpv_erode_params_init, {
-    operation, shape, radius_x, radius_y, iterations, threshold, border, planes
+    operation, shape, radius, radius_y, iterations, threshold, border, planes
 });
 
 /// Minimum under a structuring element, and what is made of it.

@@ -24,18 +24,18 @@ pub struct GraphcutParams {
     /// minimal; default false.
     pub certificate: bool,
     /// Microseconds after which a run settles for the cut that it has by then, which may be far
-    /// from the least; >= 0, 0 = none; default 0.
-    pub time_limit: i32,
+    /// from minimal; >= 0, 0 = no limit; default 0.
+    pub max_time_us: i32,
 }
 
 parameters!(GraphcutParams, gpv_graphcut_params, gpv_graphcut_params_init, {
-    certificate, time_limit
+    certificate, max_time_us
 });
 
 /// What a run has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GraphcutResult {
-    /// No cut has less capacity; false: time_limit came before that.
+    /// No cut has less capacity; false: max_time_us came before that.
     pub optimal: bool,
     /// From the source to the sink: no cut has less capacity. If optimal, it is the capacity of the
     /// cut in mask.
@@ -62,8 +62,8 @@ impl GraphcutResult {
     }
 }
 
-/// Gives each pixel to the source or to the sink, so that what leads from one to the other has the
-/// least capacity. Of all minimum cuts it is the one with the fewest pixels on the sink's side.
+/// Gives each pixel to the source or to the sink, so that the capacity from the source's side to the
+/// sink's is minimal. Of all minimum cuts it is the one with the fewest pixels on the sink's side.
 ///
 /// terminals: Label32, capacity from the source to the pixel minus capacity from the pixel to the
 /// sink, -[`MAX_TERMINAL`]..[`MAX_TERMINAL`]. links: Cap32x4 or Cap32x8, capacity from the pixel to

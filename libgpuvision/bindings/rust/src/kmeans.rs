@@ -11,41 +11,41 @@ use crate::image::{self, Image, ImageMut, ImageSpec};
 use crate::operator::Operator;
 use crate::sys;
 
-/// Most clusters.
+/// Largest number of clusters.
 pub const MAX_CLUSTERS: usize = sys::GPV_KMEANS_MAX_CLUSTERS;
 
 enumeration! {
     /// How far a colour is from a centroid.
-    Metric {
+    KmeansMetric {
         /// Squared Euclidean distance.
-        L2 = GPV_KMEANS_L2,
-        /// Manhattan distance. The centroid stays the mean, which is not what has the least cost in
-        /// this metric: it need not fall in every iteration.
-        L1 = GPV_KMEANS_L1,
+        L2 = GPV_KMEANS_METRIC_L2,
+        /// Manhattan distance. The centroid stays the mean, which does not minimise the cost in this
+        /// metric: the cost need not fall in every iteration.
+        L1 = GPV_KMEANS_METRIC_L1,
     }
 }
 
 enumeration! {
-    /// Where the first run starts from.
-    Start {
+    /// The initial centroids of the first run.
+    KmeansInit {
         /// Colours drawn by their squared distance to those drawn before.
-        PlusPlus = GPV_KMEANS_PLUSPLUS,
+        PlusPlus = GPV_KMEANS_INIT_PLUSPLUS,
         /// Different colours, drawn by how often they occur.
-        Random = GPV_KMEANS_RANDOM,
+        Random = GPV_KMEANS_INIT_RANDOM,
         /// The colours of pixels spread evenly over the image.
-        Grid = GPV_KMEANS_GRID,
+        Grid = GPV_KMEANS_INIT_GRID,
         /// What [`Kmeans::set_centroids`] was given.
-        Given = GPV_KMEANS_GIVEN,
+        Given = GPV_KMEANS_INIT_GIVEN,
     }
 }
 
 enumeration! {
-    /// The space whose distances count.
-    Space {
+    /// The colour space in which distances are measured.
+    KmeansColorSpace {
         /// R, G, B, 0..255.
-        Rgb = GPV_KMEANS_RGB,
+        Rgb = GPV_KMEANS_COLOR_SPACE_RGB,
         /// CIE L*a*b* of sRGB (D65), as bytes: 2.55 L*, a* + 128, b* + 128.
-        Lab = GPV_KMEANS_LAB,
+        Lab = GPV_KMEANS_COLOR_SPACE_LAB,
     }
 }
 
@@ -54,29 +54,29 @@ enumeration! {
 pub struct KmeansParams {
     /// 2..256; 0 = chosen automatically; default 8.
     pub clusters: i32,
-    /// 2..256, most that are chosen automatically; default 16.
+    /// 2..256, maximum of the automatic choice; default 16.
     pub max_clusters: i32,
     /// Updates of the centroids, 0..10000; default 20.
     pub max_iterations: i32,
     /// The iteration ends when no centroid has moved further, in grey levels; 0 = when labels
     /// repeat; below 0 = all iterations are run; -1e6..1e6; default 0.5.
     pub tolerance: f32,
-    /// Default [`Metric::L2`].
-    pub metric: Metric,
-    /// [`Start::Given`]: not with clusters 0; default [`Start::PlusPlus`].
-    pub start: Start,
-    /// Default [`Space::Rgb`].
-    pub space: Space,
-    /// Of [`Start::PlusPlus`] and [`Start::Random`]; default 0.
+    /// Default [`KmeansMetric::L2`].
+    pub metric: KmeansMetric,
+    /// [`KmeansInit::Given`]: not with clusters 0; default [`KmeansInit::PlusPlus`].
+    pub init: KmeansInit,
+    /// Default [`KmeansColorSpace::Rgb`].
+    pub color_space: KmeansColorSpace,
+    /// Of [`KmeansInit::PlusPlus`] and [`KmeansInit::Random`]; default 0.
     pub seed: u64,
     /// A run starts from the centroids of the one before, if that had the same clusters (and
-    /// max_clusters, where that is read) and space, and found more than one cluster. Numbers of
+    /// max_clusters, where that is read) and color_space, and found more than one cluster. Numbers of
     /// clusters are kept, and so is their number. Default false.
     pub warm_start: bool,
 }
 
 parameters!(KmeansParams, gpv_kmeans_params, gpv_kmeans_params_init, {
-    clusters, max_clusters, max_iterations, tolerance, metric, start, space, seed, warm_start
+    clusters, max_clusters, max_iterations, tolerance, metric, init, color_space, seed, warm_start
 });
 
 /// What a run has found.
@@ -92,7 +92,7 @@ pub struct KmeansResult {
     /// The tolerance has ended the iteration.
     pub converged: bool,
     /// Sum over all pixels of the squared Euclidean distance to their centroid, whatever the
-    /// metric; in the space of the parameters.
+    /// metric; in color_space.
     pub inertia: f64,
 }
 
@@ -103,7 +103,7 @@ result!(KmeansResult, gpv_kmeans_result, gpv_kmeans_result_init, {
 /// What [`Kmeans::run`] returns.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Clusters {
-    /// Of each cluster, in the space of the parameters.
+    /// Of each cluster, in color_space.
     pub centroids: Vec<[f32; 3]>,
     /// Pixels of each cluster.
     pub counts: Vec<i32>,
@@ -125,7 +125,7 @@ pub struct KmeansBuffers {
 
 /// The colour, 0xRRGGBB, that stands for a centroid in a recoloured image: rounded to bytes,
 /// converted from Lab. Numbers outside 0..255 are taken as its ends.
-pub fn color(space: Space, centroid: &[f32; 3]) -> u32 {
+pub fn color(space: KmeansColorSpace, centroid: &[f32; 3]) -> u32 {
     // SAFETY: it reads three numbers.
     unsafe { sys::gpv_kmeans_color(space.into_raw(), centroid.as_ptr()) }
 }
@@ -161,8 +161,8 @@ impl Kmeans {
         self.0.call(|op| unsafe { sys::gpv_kmeans_set_params(op, &raw) })
     }
 
-    /// The centroids that runs with [`Start::Given`] start from: 2..256, in the space of the
-    /// parameters, each number in 0..255; runs need as many as clusters.
+    /// The initial centroids of runs with [`KmeansInit::Given`]: 2..256, in color_space, each
+    /// number in 0..255; runs need as many as clusters.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`; then the old ones stay.

@@ -6,7 +6,7 @@
 //!
 //! # fn main() -> gpuvision::Result<()> {
 //! let context = Context::new(Default::default())?; // CUDA where it can be used, else the CPU
-//! let mut erode = Erode::new(&context, &ErodeParams { radius_x: 2, ..Default::default() })?;
+//! let mut erode = Erode::new(&context, &ErodeParams { radius: 2, ..Default::default() })?;
 //!
 //! let picture = vec![255u8; 640 * 480];
 //! let mut eroded = vec![0u8; 640 * 480];
@@ -49,13 +49,13 @@ pub mod sift;
 pub mod sys;
 
 pub use buffer::Buffer;
-pub use ccl::{Ccl, CclParams, Component};
+pub use ccl::{Ccl, CclMode, CclOutput, CclParams, Component};
 pub use context::{Backend, Context, ContextParams, Device, LogLevel, Stream};
-pub use erode::{Erode, ErodeParams};
+pub use erode::{Erode, ErodeBorder, ErodeOperation, ErodeParams, ErodePlanes, ErodeShape};
 pub use error::{Error, Result, Status};
 pub use graphcut::{Graphcut, GraphcutParams, GraphcutResult};
 pub use image::{ColorMatrix, ColorRange, Format, Image, ImageMut, ImageSpec, Rect, Sample};
-pub use kmeans::{Kmeans, KmeansParams};
+pub use kmeans::{Kmeans, KmeansColorSpace, KmeansInit, KmeansMetric, KmeansParams};
 pub use matching::{find_homography, Homography, HomographyParams, Match, MatchParams};
-pub use segment::{Segment, SegmentParams};
-pub use sift::{Descriptor, Keypoint, Sift, SiftParams};
+pub use segment::{Segment, SegmentModel, SegmentOutput, SegmentParams, SegmentWarmStart};
+pub use sift::{Descriptor, Keypoint, Sift, SiftDescriptorType, SiftDrawStyle, SiftParams};

@@ -15,60 +15,58 @@ use crate::sys;
 /// Capacity between two pixels of one colour.
 pub const UNIT: i32 = sys::GPV_SEGMENT_UNIT;
 
-/// Largest rounds.
-pub const MAX_ROUNDS: i32 = sys::GPV_SEGMENT_MAX_ROUNDS;
+/// Largest number of iterations.
+pub const MAX_ITERATIONS: i32 = sys::GPV_SEGMENT_MAX_ITERATIONS;
 
 /// Largest lambda and sigma.
 pub const MAX_WEIGHT: f32 = sys::GPV_SEGMENT_MAX_WEIGHT;
 
 enumeration! {
     /// What is learned of the colours of either side.
-    Model {
+    SegmentModel {
         /// A mixture of five Gaussians with full covariance.
-        Gmm = GPV_SEGMENT_GMM,
+        Gmm = GPV_SEGMENT_MODEL_GMM,
         /// How frequent each of 16^3 colours is, smoothed.
-        Histogram = GPV_SEGMENT_HISTOGRAM,
+        Histogram = GPV_SEGMENT_MODEL_HISTOGRAM,
         /// One mean colour.
-        Means = GPV_SEGMENT_MEANS,
+        Means = GPV_SEGMENT_MODEL_MEANS,
     }
 }
 
 enumeration! {
-    /// When a run learns colours.
-    Fit {
-        /// Each run learns from its own seeds.
-        Always = GPV_SEGMENT_FIT_ALWAYS,
-        /// A run begins with what the one before has learned, if there is one, and ends by learning
-        /// from its own cut: for video.
-        Adapt = GPV_SEGMENT_FIT_ADAPT,
-        /// A run uses what the one before has learned, if there is one, and learns nothing; then it
-        /// has one round.
-        Once = GPV_SEGMENT_FIT_ONCE,
+    /// What a run does with the colours that the run before it has learned.
+    SegmentWarmStart {
+        /// Nothing: each run learns from its own seeds.
+        None = GPV_SEGMENT_WARM_START_NONE,
+        /// Starts from them, if there are any, and at the end learns from its own cut: for video.
+        Adapt = GPV_SEGMENT_WARM_START_ADAPT,
+        /// Uses them, if there are any, and learns nothing; then it has one iteration.
+        Reuse = GPV_SEGMENT_WARM_START_REUSE,
     }
 }
 
 enumeration! {
-    /// What is painted into dst.
-    Paint {
+    /// What dst receives.
+    SegmentOutput {
         /// The picture, its background grey and half as bright; format of src.
-        Overlay = GPV_SEGMENT_OVERLAY,
+        Overlay = GPV_SEGMENT_OUTPUT_OVERLAY,
         /// The picture with the mask as alpha; Rgba8 or Bgra8.
-        Cutout = GPV_SEGMENT_CUTOUT,
+        Cutout = GPV_SEGMENT_OUTPUT_CUTOUT,
     }
 }
 
 /// Parameters. `Default` has the library's.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SegmentParams {
-    /// Default [`Model::Gmm`].
-    pub model: Model,
-    /// Default [`Fit::Always`].
-    pub fit: Fit,
+    /// Default [`SegmentModel::Gmm`].
+    pub model: SegmentModel,
+    /// Default [`SegmentWarmStart::None`].
+    pub warm_start: SegmentWarmStart,
     /// 4 or 8 neighbours; default 4.
     pub connectivity: i32,
-    /// Of learning colours and cutting, each from the cut of the one before; 1..[`MAX_ROUNDS`];
+    /// Of learning colours and cutting, each from the cut of the one before; 1..[`MAX_ITERATIONS`];
     /// default 1.
-    pub rounds: i32,
+    pub iterations: i32,
     /// How much colours count, in lengths of border for each unit of log-likelihood (nat);
     /// 0..[`MAX_WEIGHT`]; 0: borders and seeds decide alone; default 0.02.
     pub lambda: f32,
@@ -76,16 +74,16 @@ pub struct SegmentParams {
     /// border between them is shorter by a factor of sqrt(e); 0..[`MAX_WEIGHT`]; 0 = root mean
     /// square of the picture; default 0.
     pub sigma: f32,
-    /// Default [`Paint::Overlay`].
-    pub paint: Paint,
+    /// Default [`SegmentOutput::Overlay`].
+    pub output: SegmentOutput,
     /// As in [`GraphcutParams`](crate::GraphcutParams).
     pub certificate: bool,
     /// Of each cut, as in [`GraphcutParams`](crate::GraphcutParams).
-    pub time_limit: i32,
+    pub max_time_us: i32,
 }
 
 parameters!(SegmentParams, gpv_segment_params, gpv_segment_params_init, {
-    model, fit, connectivity, rounds, lambda, sigma, paint, certificate, time_limit
+    model, warm_start, connectivity, iterations, lambda, sigma, output, certificate, max_time_us
 });
 
 /// What is known of a picture. `Default`: nothing.
@@ -101,8 +99,8 @@ pub struct Known<'a> {
 /// Divides pictures into foreground and background.
 ///
 /// src: Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420. mask: Gray8, Nv12 or I420,
-/// receives 255 in the foreground, 0 in the background. dst receives what [`Paint`] says. All of
-/// the same size and memory.
+/// receives 255 in the foreground, 0 in the background. dst receives what [`SegmentOutput`] says. All
+/// of the same size and memory.
 #[derive(Debug)]
 pub struct Segment(Operator<sys::gpv_segment>);
 

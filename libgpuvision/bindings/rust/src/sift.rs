@@ -13,28 +13,28 @@ use crate::operator::Operator;
 use crate::sys;
 
 /// Numbers in a descriptor: 4 x 4 cells of 8 directions.
-pub const LENGTH: usize = sys::GPV_SIFT_LENGTH;
+pub const DESCRIPTOR_LENGTH: usize = sys::GPV_SIFT_DESCRIPTOR_LENGTH;
 
-/// Keypoints that are described at once, at most.
-pub const MAX_DESCRIBED: usize = sys::GPV_SIFT_MAX_DESCRIBED;
+/// Maximum number of keypoints of one description.
+pub const MAX_DESCRIPTORS: usize = sys::GPV_SIFT_MAX_DESCRIPTORS;
 
 enumeration! {
     /// What a number of a descriptor is.
-    DescriptorType {
+    SiftDescriptorType {
         /// u8: 512 times that of `F32`, rounded, at most 255.
-        U8 = GPV_SIFT_U8,
+        U8 = GPV_SIFT_DESCRIPTOR_TYPE_U8,
         /// f32: a descriptor has length 1, or 0 where there is no gradient.
-        F32 = GPV_SIFT_F32,
+        F32 = GPV_SIFT_DESCRIPTOR_TYPE_F32,
     }
 }
 
 enumeration! {
     /// How [`Sift::draw`] marks a keypoint.
-    Style {
+    SiftDrawStyle {
         /// A cross of 5 x 5 pixels.
-        Points = GPV_SIFT_POINTS,
+        Points = GPV_SIFT_DRAW_STYLE_POINTS,
         /// A circle whose radius is the scale, with the orientation as a line from its middle.
-        Rich = GPV_SIFT_RICH,
+        Rich = GPV_SIFT_DRAW_STYLE_RICH,
     }
 }
 
@@ -44,7 +44,7 @@ pub struct SiftParams {
     /// Of the keypoints those of the greatest response are kept; 0 = as many as there is room for;
     /// default 0.
     pub max_features: i32,
-    /// Most octaves, counted from the first; 0 = all that fit; 0..16; default 0.
+    /// Maximum number of octaves, counted from the first; 0 = all that fit; 0..16; default 0.
     pub octaves: i32,
     /// Layers of an octave in which extrema are sought, 1..8; default 3.
     pub octave_layers: i32,
@@ -62,15 +62,15 @@ pub struct SiftParams {
     /// Every orientation is 0; default false.
     pub upright: bool,
     /// RootSIFT: the square roots of a descriptor whose sum is 1; default false.
-    pub root: bool,
-    /// Default [`DescriptorType::U8`].
-    pub descriptor_type: DescriptorType,
+    pub root_sift: bool,
+    /// Default [`SiftDescriptorType::U8`].
+    pub descriptor_type: SiftDescriptorType,
 }
 
 parameters!(SiftParams, gpv_sift_params, gpv_sift_params_init, {
     max_features, octaves, octave_layers, contrast_threshold, edge_threshold, sigma, upsample,
-    upright, root
-}, descriptor_type = r#type);
+    upright, root_sift, descriptor_type
+});
 
 /// A keypoint. Coordinates count in pixels of the picture, from the centre of its first pixel.
 #[repr(C)]
@@ -91,22 +91,22 @@ pub struct Keypoint {
     pub octave: i32,
 }
 
-/// A descriptor of [`DescriptorType::U8`].
+/// A descriptor of [`SiftDescriptorType::U8`].
 #[repr(C, align(4))]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Descriptor(pub [u8; LENGTH]);
+pub struct Descriptor(pub [u8; DESCRIPTOR_LENGTH]);
 
 /// Descriptors, in the order of their keypoints.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Descriptors {
-    /// Of [`DescriptorType::U8`]. What [`Match`](crate::Match) takes.
+    /// Of [`SiftDescriptorType::U8`]. What [`Match`](crate::Match) takes.
     U8(Vec<Descriptor>),
-    /// Of [`DescriptorType::F32`].
-    F32(Vec<[f32; LENGTH]>),
+    /// Of [`SiftDescriptorType::F32`].
+    F32(Vec<[f32; DESCRIPTOR_LENGTH]>),
 }
 
 impl Descriptors {
-    /// Those of [`DescriptorType::U8`]; empty if they are of another type.
+    /// Those of [`SiftDescriptorType::U8`]; empty if they are of another type.
     pub fn as_u8(&self) -> &[Descriptor] {
         match self {
             Descriptors::U8(descriptors) => descriptors,
@@ -114,8 +114,8 @@ impl Descriptors {
         }
     }
 
-    /// Those of [`DescriptorType::F32`]; empty if they are of another type.
-    pub fn as_f32(&self) -> &[[f32; LENGTH]] {
+    /// Those of [`SiftDescriptorType::F32`]; empty if they are of another type.
+    pub fn as_f32(&self) -> &[[f32; DESCRIPTOR_LENGTH]] {
         match self {
             Descriptors::U8(_) => &[],
             Descriptors::F32(descriptors) => descriptors,
@@ -152,7 +152,8 @@ pub struct SiftBuffers {
     pub keypoints: Option<Buffer>,
     /// Bytes from one keypoint to the next, a multiple of 4, up to 4096; 0 = without gaps.
     pub keypoint_stride: u32,
-    /// Receives [`LENGTH`] numbers for each keypoint, without gaps; in the memory of keypoints.
+    /// Receives [`DESCRIPTOR_LENGTH`] numbers for each keypoint, without gaps; in the memory of
+    /// keypoints.
     pub descriptors: Option<Buffer>,
     /// Receives a [`sys::gpv_sift_result`], in the memory in which the backend computes.
     pub result: Option<Buffer>,
@@ -161,14 +162,14 @@ pub struct SiftBuffers {
 /// Room for descriptors of one of the types.
 enum Room {
     U8(Records<Descriptor>),
-    F32(Records<[f32; LENGTH]>),
+    F32(Records<[f32; DESCRIPTOR_LENGTH]>),
 }
 
 impl Room {
-    fn new(of: DescriptorType, room: usize) -> Result<Room> {
+    fn new(of: SiftDescriptorType, room: usize) -> Result<Room> {
         Ok(match of {
-            DescriptorType::U8 => Room::U8(Records::with_room(room)?),
-            DescriptorType::F32 => Room::F32(Records::with_room(room)?),
+            SiftDescriptorType::U8 => Room::U8(Records::with_room(room)?),
+            SiftDescriptorType::F32 => Room::F32(Records::with_room(room)?),
         })
     }
 
@@ -317,7 +318,7 @@ impl Sift {
     /// descriptor is 0.
     ///
     /// # Errors
-    /// As [`Sift::run`]. `INVALID_ARGUMENT` also for more than [`MAX_DESCRIBED`] keypoints.
+    /// As [`Sift::run`]. `INVALID_ARGUMENT` also for more than [`MAX_DESCRIPTORS`] keypoints.
     pub fn describe(&mut self, src: &Image, keypoints: &[Keypoint]) -> Result<Descriptors> {
         let descriptors = Room::new(self.params.descriptor_type, keypoints.len())?;
         let to_descriptors = descriptors.raw();
@@ -344,7 +345,7 @@ impl Sift {
     /// # Errors
     /// `INVALID_ARGUMENT`, `UNSUPPORTED`: nothing has been written; `OUT_OF_MEMORY`, `DEVICE`,
     /// `DEVICE_LOST`.
-    pub fn draw(&mut self, dst: &mut ImageMut, style: Style, color: u32) -> Result<()> {
+    pub fn draw(&mut self, dst: &mut ImageMut, style: SiftDrawStyle, color: u32) -> Result<()> {
         let style = style.into_raw();
         // SAFETY: the handle is alive, and the pixels until the drawing has been waited for.
         self.op.run(
@@ -388,8 +389,8 @@ impl Sift {
     }
 
     /// Enqueues a description on a stream: of count [`Keypoint`]s, keypoint_stride bytes from one
-    /// to the next (0 = without gaps). descriptors receives [`LENGTH`] numbers for each, without
-    /// gaps, in the same memory.
+    /// to the next (0 = without gaps). descriptors receives [`DESCRIPTOR_LENGTH`] numbers for each,
+    /// without gaps, in the same memory.
     ///
     /// # Safety
     /// As [`Sift::enqueue`]; nothing writes to keypoints.
@@ -424,7 +425,7 @@ impl Sift {
         &mut self,
         stream: Stream,
         dst: &mut ImageMut,
-        style: Style,
+        style: SiftDrawStyle,
         color: u32,
     ) -> Result<()> {
         let style = style.into_raw();

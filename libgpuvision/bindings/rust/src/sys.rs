@@ -206,41 +206,41 @@ extern "C" {
 
 opaque!(gpv_erode);
 
-pub type gpv_morph_operation = u32;
-pub const GPV_MORPH_ERODE: gpv_morph_operation = 0;
-pub const GPV_MORPH_DILATE: gpv_morph_operation = 1;
-pub const GPV_MORPH_OPEN: gpv_morph_operation = 2;
-pub const GPV_MORPH_CLOSE: gpv_morph_operation = 3;
-pub const GPV_MORPH_GRADIENT: gpv_morph_operation = 4;
-pub const GPV_MORPH_TOPHAT: gpv_morph_operation = 5;
-pub const GPV_MORPH_BLACKHAT: gpv_morph_operation = 6;
+pub type gpv_erode_operation = u32;
+pub const GPV_ERODE_OPERATION_ERODE: gpv_erode_operation = 0;
+pub const GPV_ERODE_OPERATION_DILATE: gpv_erode_operation = 1;
+pub const GPV_ERODE_OPERATION_OPEN: gpv_erode_operation = 2;
+pub const GPV_ERODE_OPERATION_CLOSE: gpv_erode_operation = 3;
+pub const GPV_ERODE_OPERATION_GRADIENT: gpv_erode_operation = 4;
+pub const GPV_ERODE_OPERATION_TOPHAT: gpv_erode_operation = 5;
+pub const GPV_ERODE_OPERATION_BLACKHAT: gpv_erode_operation = 6;
 
-pub type gpv_morph_shape = u32;
-pub const GPV_MORPH_RECT: gpv_morph_shape = 0;
-pub const GPV_MORPH_CROSS: gpv_morph_shape = 1;
-pub const GPV_MORPH_ELLIPSE: gpv_morph_shape = 2;
+pub type gpv_erode_shape = u32;
+pub const GPV_ERODE_SHAPE_RECT: gpv_erode_shape = 0;
+pub const GPV_ERODE_SHAPE_CROSS: gpv_erode_shape = 1;
+pub const GPV_ERODE_SHAPE_ELLIPSE: gpv_erode_shape = 2;
 
-pub type gpv_morph_border = u32;
-pub const GPV_MORPH_BORDER_IGNORE: gpv_morph_border = 0;
-pub const GPV_MORPH_BORDER_BACKGROUND: gpv_morph_border = 1;
+pub type gpv_erode_border = u32;
+pub const GPV_ERODE_BORDER_IGNORE: gpv_erode_border = 0;
+pub const GPV_ERODE_BORDER_BACKGROUND: gpv_erode_border = 1;
 
-pub type gpv_morph_planes = u32;
-pub const GPV_MORPH_PLANES_AUTO: gpv_morph_planes = 0;
-pub const GPV_MORPH_PLANES_LUMA: gpv_morph_planes = 1;
-pub const GPV_MORPH_PLANES_ALL: gpv_morph_planes = 2;
+pub type gpv_erode_planes = u32;
+pub const GPV_ERODE_PLANES_AUTO: gpv_erode_planes = 0;
+pub const GPV_ERODE_PLANES_LUMA: gpv_erode_planes = 1;
+pub const GPV_ERODE_PLANES_ALL: gpv_erode_planes = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gpv_erode_params {
     pub struct_size: u32,
-    pub operation: gpv_morph_operation,
-    pub shape: gpv_morph_shape,
-    pub radius_x: i32,
+    pub operation: gpv_erode_operation,
+    pub shape: gpv_erode_shape,
+    pub radius: i32,
     pub radius_y: i32,
     pub iterations: i32,
     pub threshold: i32,
-    pub border: gpv_morph_border,
-    pub planes: gpv_morph_planes,
+    pub border: gpv_erode_border,
+    pub planes: gpv_erode_planes,
     pub reserved: u32,
 }
 
@@ -269,13 +269,13 @@ extern "C" {
 opaque!(gpv_ccl);
 
 pub type gpv_ccl_mode = u32;
-pub const GPV_CCL_BINARY: gpv_ccl_mode = 0;
-pub const GPV_CCL_EQUAL_VALUE: gpv_ccl_mode = 1;
+pub const GPV_CCL_MODE_BINARY: gpv_ccl_mode = 0;
+pub const GPV_CCL_MODE_EQUAL_VALUE: gpv_ccl_mode = 1;
 
 pub type gpv_ccl_output = u32;
-pub const GPV_CCL_LABELS: gpv_ccl_output = 0;
-pub const GPV_CCL_MASK: gpv_ccl_output = 1;
-pub const GPV_CCL_COLORS: gpv_ccl_output = 2;
+pub const GPV_CCL_OUTPUT_LABELS: gpv_ccl_output = 0;
+pub const GPV_CCL_OUTPUT_MASK: gpv_ccl_output = 1;
+pub const GPV_CCL_OUTPUT_COLORS: gpv_ccl_output = 2;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -337,18 +337,18 @@ opaque!(gpv_kmeans);
 pub const GPV_KMEANS_MAX_CLUSTERS: usize = 256;
 
 pub type gpv_kmeans_metric = u32;
-pub const GPV_KMEANS_L2: gpv_kmeans_metric = 0;
-pub const GPV_KMEANS_L1: gpv_kmeans_metric = 1;
+pub const GPV_KMEANS_METRIC_L2: gpv_kmeans_metric = 0;
+pub const GPV_KMEANS_METRIC_L1: gpv_kmeans_metric = 1;
 
-pub type gpv_kmeans_start = u32;
-pub const GPV_KMEANS_PLUSPLUS: gpv_kmeans_start = 0;
-pub const GPV_KMEANS_RANDOM: gpv_kmeans_start = 1;
-pub const GPV_KMEANS_GRID: gpv_kmeans_start = 2;
-pub const GPV_KMEANS_GIVEN: gpv_kmeans_start = 3;
+pub type gpv_kmeans_init_method = u32;
+pub const GPV_KMEANS_INIT_PLUSPLUS: gpv_kmeans_init_method = 0;
+pub const GPV_KMEANS_INIT_RANDOM: gpv_kmeans_init_method = 1;
+pub const GPV_KMEANS_INIT_GRID: gpv_kmeans_init_method = 2;
+pub const GPV_KMEANS_INIT_GIVEN: gpv_kmeans_init_method = 3;
 
-pub type gpv_kmeans_space = u32;
-pub const GPV_KMEANS_RGB: gpv_kmeans_space = 0;
-pub const GPV_KMEANS_LAB: gpv_kmeans_space = 1;
+pub type gpv_kmeans_color_space = u32;
+pub const GPV_KMEANS_COLOR_SPACE_RGB: gpv_kmeans_color_space = 0;
+pub const GPV_KMEANS_COLOR_SPACE_LAB: gpv_kmeans_color_space = 1;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -359,8 +359,8 @@ pub struct gpv_kmeans_params {
     pub max_iterations: i32,
     pub tolerance: f32,
     pub metric: gpv_kmeans_metric,
-    pub start: gpv_kmeans_start,
-    pub space: gpv_kmeans_space,
+    pub init: gpv_kmeans_init_method,
+    pub color_space: gpv_kmeans_color_space,
     pub seed: u64,
     pub warm_start: u32,
     pub reserved: u32,
@@ -381,7 +381,7 @@ pub struct gpv_kmeans_result {
 extern "C" {
     pub fn gpv_kmeans_params_init(params: *mut gpv_kmeans_params, size: u32);
     pub fn gpv_kmeans_result_init(result: *mut gpv_kmeans_result, size: u32);
-    pub fn gpv_kmeans_color(space: gpv_kmeans_space, centroid: *const f32) -> u32;
+    pub fn gpv_kmeans_color(space: gpv_kmeans_color_space, centroid: *const f32) -> u32;
     pub fn gpv_kmeans_create(
         context: *mut gpv_context,
         params: *const gpv_kmeans_params,
@@ -421,16 +421,16 @@ extern "C" {
 
 opaque!(gpv_sift);
 
-pub const GPV_SIFT_LENGTH: usize = 128;
-pub const GPV_SIFT_MAX_DESCRIBED: usize = 1 << 20;
+pub const GPV_SIFT_DESCRIPTOR_LENGTH: usize = 128;
+pub const GPV_SIFT_MAX_DESCRIPTORS: usize = 1 << 20;
 
-pub type gpv_sift_type = u32;
-pub const GPV_SIFT_U8: gpv_sift_type = 0;
-pub const GPV_SIFT_F32: gpv_sift_type = 1;
+pub type gpv_sift_descriptor_type = u32;
+pub const GPV_SIFT_DESCRIPTOR_TYPE_U8: gpv_sift_descriptor_type = 0;
+pub const GPV_SIFT_DESCRIPTOR_TYPE_F32: gpv_sift_descriptor_type = 1;
 
-pub type gpv_sift_style = u32;
-pub const GPV_SIFT_POINTS: gpv_sift_style = 0;
-pub const GPV_SIFT_RICH: gpv_sift_style = 1;
+pub type gpv_sift_draw_style = u32;
+pub const GPV_SIFT_DRAW_STYLE_POINTS: gpv_sift_draw_style = 0;
+pub const GPV_SIFT_DRAW_STYLE_RICH: gpv_sift_draw_style = 1;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -444,8 +444,8 @@ pub struct gpv_sift_params {
     pub sigma: f32,
     pub upsample: u32,
     pub upright: u32,
-    pub root: u32,
-    pub r#type: gpv_sift_type,
+    pub root_sift: u32,
+    pub descriptor_type: gpv_sift_descriptor_type,
     pub reserved: u32,
 }
 
@@ -497,7 +497,7 @@ extern "C" {
         op: *mut gpv_sift,
         stream: gpv_stream,
         dst: *const gpv_image,
-        style: gpv_sift_style,
+        style: gpv_sift_draw_style,
         color: u32,
     ) -> gpv_status;
     pub fn gpv_sift_query(op: *mut gpv_sift) -> gpv_status;
@@ -614,7 +614,7 @@ pub const GPV_GRAPHCUT_MAX_LINK: i32 = (1 << 26) - 1;
 pub struct gpv_graphcut_params {
     pub struct_size: u32,
     pub certificate: u32,
-    pub time_limit: i32,
+    pub max_time_us: i32,
     pub reserved: u32,
 }
 
@@ -662,21 +662,21 @@ extern "C" {
 opaque!(gpv_segment);
 
 pub type gpv_segment_model = u32;
-pub const GPV_SEGMENT_GMM: gpv_segment_model = 0;
-pub const GPV_SEGMENT_HISTOGRAM: gpv_segment_model = 1;
-pub const GPV_SEGMENT_MEANS: gpv_segment_model = 2;
+pub const GPV_SEGMENT_MODEL_GMM: gpv_segment_model = 0;
+pub const GPV_SEGMENT_MODEL_HISTOGRAM: gpv_segment_model = 1;
+pub const GPV_SEGMENT_MODEL_MEANS: gpv_segment_model = 2;
 
-pub type gpv_segment_fit = u32;
-pub const GPV_SEGMENT_FIT_ALWAYS: gpv_segment_fit = 0;
-pub const GPV_SEGMENT_FIT_ADAPT: gpv_segment_fit = 1;
-pub const GPV_SEGMENT_FIT_ONCE: gpv_segment_fit = 2;
+pub type gpv_segment_warm_start = u32;
+pub const GPV_SEGMENT_WARM_START_NONE: gpv_segment_warm_start = 0;
+pub const GPV_SEGMENT_WARM_START_ADAPT: gpv_segment_warm_start = 1;
+pub const GPV_SEGMENT_WARM_START_REUSE: gpv_segment_warm_start = 2;
 
-pub type gpv_segment_paint = u32;
-pub const GPV_SEGMENT_OVERLAY: gpv_segment_paint = 0;
-pub const GPV_SEGMENT_CUTOUT: gpv_segment_paint = 1;
+pub type gpv_segment_output = u32;
+pub const GPV_SEGMENT_OUTPUT_OVERLAY: gpv_segment_output = 0;
+pub const GPV_SEGMENT_OUTPUT_CUTOUT: gpv_segment_output = 1;
 
 pub const GPV_SEGMENT_UNIT: i32 = 1000;
-pub const GPV_SEGMENT_MAX_ROUNDS: i32 = 100;
+pub const GPV_SEGMENT_MAX_ITERATIONS: i32 = 100;
 pub const GPV_SEGMENT_MAX_WEIGHT: f32 = 1e6;
 
 #[repr(C)]
@@ -684,14 +684,14 @@ pub const GPV_SEGMENT_MAX_WEIGHT: f32 = 1e6;
 pub struct gpv_segment_params {
     pub struct_size: u32,
     pub model: gpv_segment_model,
-    pub fit: gpv_segment_fit,
+    pub warm_start: gpv_segment_warm_start,
     pub connectivity: i32,
-    pub rounds: i32,
+    pub iterations: i32,
     pub lambda: f32,
     pub sigma: f32,
-    pub paint: gpv_segment_paint,
+    pub output: gpv_segment_output,
     pub certificate: u32,
-    pub time_limit: i32,
+    pub max_time_us: i32,
 }
 
 extern "C" {

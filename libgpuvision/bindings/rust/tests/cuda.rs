@@ -123,7 +123,7 @@ fn device_memory_on_a_stream() {
         unsafe { ImageMut::from_device(Format::Gray8, WIDTH, HEIGHT, 0, target, WIDTH) }.unwrap();
     let (mut got, mut want) = (vec![0u8; WIDTH * HEIGHT], vec![0u8; WIDTH * HEIGHT]);
 
-    let params = ErodeParams { radius_x: 2, ..Default::default() };
+    let params = ErodeParams { radius: 2, ..Default::default() };
     let mut wanted = ImageMut::new(Format::Gray8, WIDTH, HEIGHT, &mut want).unwrap();
     Erode::new(&cpu, &params).unwrap().run(&view, &mut wanted).unwrap();
     let mut erode = Erode::new(&cuda, &params).unwrap();

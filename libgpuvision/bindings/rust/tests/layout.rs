@@ -41,9 +41,8 @@ macro_rules! structs {
             // SAFETY: addr_of! reads nothing.
             let field = unsafe { addr_of!((*start).$field) };
             let offset = field as usize - start as usize;
-            let name = stringify!($field).trim_start_matches("r#");
             $layout.insert(
-                format!("field {}.{name}", stringify!($name)),
+                concat!("field ", stringify!($name), ".", stringify!($field)).to_owned(),
                 vec![offset as f64, size_of_target(field) as f64],
             );
         )+
@@ -64,7 +63,7 @@ fn ours() -> Layout {
         gpv_buffer {struct_size, memory, device, reserved, data, size}
         gpv_context_params {struct_size, backend, device, log_level, log, alloc, free, user}
         gpv_erode_params {
-            struct_size, operation, shape, radius_x, radius_y, iterations, threshold, border,
+            struct_size, operation, shape, radius, radius_y, iterations, threshold, border,
             planes, reserved
         }
         gpv_ccl_params {
@@ -74,13 +73,13 @@ fn ours() -> Layout {
         gpv_ccl_component {left, top, right, bottom, area, reserved, sum_x, sum_y}
         gpv_ccl_result {struct_size, count, components, reserved}
         gpv_kmeans_params {
-            struct_size, clusters, max_clusters, max_iterations, tolerance, metric, start, space,
-            seed, warm_start, reserved
+            struct_size, clusters, max_clusters, max_iterations, tolerance, metric, init,
+            color_space, seed, warm_start, reserved
         }
         gpv_kmeans_result {struct_size, clusters, iterations, empty, converged, reserved, inertia}
         gpv_sift_params {
             struct_size, max_features, octaves, octave_layers, contrast_threshold, edge_threshold,
-            sigma, upsample, upright, root, r#type, reserved
+            sigma, upsample, upright, root_sift, descriptor_type, reserved
         }
         gpv_keypoint {x, y, sigma, angle, response, octave}
         gpv_sift_result {struct_size, count, dropped, reserved}
@@ -90,11 +89,11 @@ fn ours() -> Layout {
         gpv_match_result {struct_size, count, dropped, queries}
         gpv_homography_params {struct_size, threshold, confidence, max_iterations, seed, reserved}
         gpv_homography {struct_size, found, matrix, error, inliers, iterations}
-        gpv_graphcut_params {struct_size, certificate, time_limit, reserved}
+        gpv_graphcut_params {struct_size, certificate, max_time_us, reserved}
         gpv_graphcut_result {struct_size, optimal, flow, cut, area, refused, reserved}
         gpv_segment_params {
-            struct_size, model, fit, connectivity, rounds, lambda, sigma, paint, certificate,
-            time_limit
+            struct_size, model, warm_start, connectivity, iterations, lambda, sigma, output,
+            certificate, max_time_us
         }
     }
     for (name, value) in SYS.lines().filter_map(constant) {

@@ -7,12 +7,11 @@ use std::ptr;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use gpuvision::ccl::{CclBuffers, CclResult, Mode, Output};
-use gpuvision::erode::{Border, Operation, Planes, Shape};
-use gpuvision::kmeans::{self, Clusters, KmeansBuffers, Metric, Space, Start};
+use gpuvision::ccl::{CclBuffers, CclResult};
+use gpuvision::kmeans::{self, Clusters, KmeansBuffers};
 use gpuvision::matching::{DescriptorSet, MatchBuffers, MatchResult, Nearest, Pair};
-use gpuvision::segment::{Fit, Known, Model, Paint};
-use gpuvision::sift::{DescriptorType, Descriptors, SiftBuffers, SiftResult, Style, LENGTH};
+use gpuvision::segment::Known;
+use gpuvision::sift::{Descriptors, SiftBuffers, SiftResult, DESCRIPTOR_LENGTH};
 use gpuvision::*;
 
 fn cpu() -> Context {
@@ -121,7 +120,7 @@ fn log_lines() {
     })
     .unwrap();
     let error =
-        Erode::new(&context, &ErodeParams { radius_x: -7, ..Default::default() }).unwrap_err();
+        Erode::new(&context, &ErodeParams { radius: -7, ..Default::default() }).unwrap_err();
     let lines = lines.lock().unwrap();
     assert_eq!(lines[0].0, LogLevel::Info);
     assert!(lines[0].1.contains(&context.device_name()), "{}", lines[0].1);
@@ -137,11 +136,11 @@ fn a_callback_that_panics_harms_nothing() {
         ..Default::default()
     })
     .unwrap();
-    let params = ErodeParams { radius_x: -7, ..Default::default() };
+    let params = ErodeParams { radius: -7, ..Default::default() };
     assert_refused(
         Erode::new(&context, &params),
         Status::INVALID_ARGUMENT,
-        &["params->radius_x is -7, must be 0..255"],
+        &["params->radius is -7, must be 0..255"],
     );
     Erode::new(&context, &Default::default()).unwrap();
 }
@@ -315,36 +314,39 @@ fn cuda_memory_is_refused_by_the_cpu() {
 #[test]
 fn defaults_are_those_of_the_headers() {
     let params = ErodeParams {
-        operation: Operation::Erode,
-        shape: Shape::Rect,
-        radius_x: 1,
+        operation: ErodeOperation::Erode,
+        shape: ErodeShape::Rect,
+        radius: 1,
         radius_y: -1,
         iterations: 1,
         threshold: 0,
-        border: Border::Ignore,
-        planes: Planes::Auto,
+        border: ErodeBorder::Ignore,
+        planes: ErodePlanes::Auto,
     };
     assert_eq!(ErodeParams::default(), params);
     let params = ContextParams::default();
     assert_eq!((params.backend, params.log_level), (Backend::Auto, LogLevel::Warning));
     assert!(params.log.is_none());
     let params = CclParams::default();
-    assert_eq!((params.mode, params.connectivity, params.threshold), (Mode::Binary, 8, 1));
-    assert_eq!((params.foreground, params.invert, params.output), (-1, false, Output::Labels));
+    assert_eq!((params.mode, params.connectivity, params.threshold), (CclMode::Binary, 8, 1));
+    assert_eq!((params.foreground, params.invert, params.output), (-1, false, CclOutput::Labels));
     let params = KmeansParams::default();
     assert_eq!((params.clusters, params.max_clusters, params.max_iterations), (8, 16, 20));
-    assert_eq!((params.tolerance, params.metric, params.seed), (0.5, Metric::L2, 0));
-    assert_eq!((params.start, params.space), (Start::PlusPlus, Space::Rgb));
+    assert_eq!((params.tolerance, params.metric, params.seed), (0.5, KmeansMetric::L2, 0));
+    assert_eq!((params.init, params.color_space), (KmeansInit::PlusPlus, KmeansColorSpace::Rgb));
     let params = SiftParams::default();
     assert_eq!((params.octave_layers, params.contrast_threshold, params.sigma), (3, 0.04, 1.6));
-    assert_eq!((params.upsample, params.descriptor_type), (true, DescriptorType::U8));
+    assert_eq!((params.upsample, params.descriptor_type), (true, SiftDescriptorType::U8));
     assert_eq!(MatchParams::default(), MatchParams { ratio: 0.8, mutual: true });
     let params = HomographyParams::default();
     assert_eq!((params.threshold, params.confidence, params.max_iterations), (3.0, 0.999, 10000));
-    assert_eq!(GraphcutParams::default(), GraphcutParams { certificate: false, time_limit: 0 });
+    assert_eq!(GraphcutParams::default(), GraphcutParams { certificate: false, max_time_us: 0 });
     let params = SegmentParams::default();
-    assert_eq!((params.model, params.fit, params.paint), (Model::Gmm, Fit::Always, Paint::Overlay));
-    assert_eq!((params.connectivity, params.rounds, params.lambda), (4, 1, 0.02));
+    assert_eq!(
+        (params.model, params.warm_start, params.output),
+        (SegmentModel::Gmm, SegmentWarmStart::None, SegmentOutput::Overlay)
+    );
+    assert_eq!((params.connectivity, params.iterations, params.lambda), (4, 1, 0.02));
 }
 
 #[test]
@@ -361,13 +363,13 @@ fn erosion_of_a_white_pixel() {
     assert!(erode.query().unwrap());
     erode.wait().unwrap();
 
-    let params = ErodeParams { operation: Operation::Dilate, ..Default::default() };
+    let params = ErodeParams { operation: ErodeOperation::Dilate, ..Default::default() };
     erode.set_params(&params).unwrap();
     erode.run(&gray(5, 5, &dot), &mut gray_mut(5, 5, &mut dst)).unwrap();
     assert_eq!(dst, square);
 
-    let params = ErodeParams { radius_x: 300, ..Default::default() };
-    let words = ["params->radius_x is 300, must be 0..255"];
+    let params = ErodeParams { radius: 300, ..Default::default() };
+    let words = ["params->radius is 300, must be 0..255"];
     assert_refused(erode.set_params(&params), Status::INVALID_ARGUMENT, &words);
     erode.run_in_place(&mut gray_mut(5, 5, &mut dst)).unwrap(); // still a dilation
     assert_eq!(dst, [255; 25]);
@@ -396,7 +398,7 @@ fn enqueued_erosions() {
 #[test]
 fn strides_are_kept_to() {
     let context = cpu();
-    let params = ErodeParams { operation: Operation::Dilate, ..Default::default() };
+    let params = ErodeParams { operation: ErodeOperation::Dilate, ..Default::default() };
     let mut erode = Erode::new(&context, &params).unwrap();
     // 3 x 3 pixels inside 5 x 5, with a white one in their middle.
     let mut src = [0u8; 25];
@@ -443,7 +445,7 @@ fn several_planes() {
 #[test]
 fn samples_of_16_bits() {
     let context = cpu();
-    let params = ErodeParams { operation: Operation::Dilate, ..Default::default() };
+    let params = ErodeParams { operation: ErodeOperation::Dilate, ..Default::default() };
     let mut erode = Erode::new(&context, &params).unwrap();
     let (src, mut dst) = ([0, 40000, 0, 0u16], [7u16; 4]);
     let from = Image::new(Format::Gray16, 4, 1, &src).unwrap();
@@ -507,7 +509,7 @@ fn two_squares_are_two_components() {
     assert_eq!(ccl.count(&src).unwrap(), 2);
     assert_eq!(ccl.run(&src, None).unwrap(), expected);
 
-    let params = CclParams { min_area: 5, output: Output::Mask, ..Default::default() };
+    let params = CclParams { min_area: 5, output: CclOutput::Mask, ..Default::default() };
     ccl.set_params(&params).unwrap();
     let mut mask = vec![7; 96];
     let found = ccl.run(&src, Some(&mut gray_mut(12, 8, &mut mask))).unwrap();
@@ -596,11 +598,15 @@ fn two_colours_are_two_clusters() {
     assert_eq!(labels.iter().filter(|&&label| label == labels[0]).count(), 5);
     assert!(kmeans.query().unwrap());
     assert_eq!(kmeans.wait().unwrap(), result);
-    assert_eq!(kmeans::color(Space::Rgb, &centroids[red]), 0xc80a14);
+    assert_eq!(kmeans::color(KmeansColorSpace::Rgb, &centroids[red]), 0xc80a14);
 
     // Without an update all are nearest to the first of those that are given.
-    let params =
-        KmeansParams { clusters: 2, max_iterations: 0, start: Start::Given, ..Default::default() };
+    let params = KmeansParams {
+        clusters: 2,
+        max_iterations: 0,
+        init: KmeansInit::Given,
+        ..Default::default()
+    };
     kmeans.set_params(&params).unwrap();
     let mut image = ImageMut::new(Format::Rgb8, 4, 2, &mut dst).unwrap();
     let words = ["centroids"];
@@ -700,8 +706,11 @@ fn a_spot_is_a_keypoint() {
     assert_eq!(sift.describe(&src, &features.keypoints).unwrap(), features.descriptors);
     assert_eq!(sift.describe(&src, &[]).unwrap(), Descriptors::U8(Vec::new()));
 
-    let params =
-        SiftParams { max_features: 1, descriptor_type: DescriptorType::F32, ..Default::default() };
+    let params = SiftParams {
+        max_features: 1,
+        descriptor_type: SiftDescriptorType::F32,
+        ..Default::default()
+    };
     sift.set_params(&params).unwrap();
     let features = sift.run(&src, None, 100).unwrap();
     assert_eq!((features.keypoints.len(), features.descriptors.as_f32().len()), (1, 1));
@@ -724,14 +733,15 @@ fn drawn_keypoints() {
     let mut dst = vec![0u8; 64 * 64 * 3];
     let mut draw = |sift: &mut Sift| {
         let mut image = ImageMut::new(Format::Rgb8, 64, 64, &mut dst).unwrap();
-        sift.draw(&mut image, Style::Points, 0xff4000).unwrap();
+        sift.draw(&mut image, SiftDrawStyle::Points, 0xff4000).unwrap();
         dst.chunks(3).filter(|pixel| pixel == &[0xff, 0x40, 0]).count()
     };
     assert_eq!(draw(&mut sift), 0);
     sift.detect(&gray(64, 64, &pixels), None, 0).unwrap();
     assert_eq!(draw(&mut sift), 9); // a cross of 5 x 5
     assert_eq!(dst[(34 * 64 + 30) * 3], 0xff);
-    let refused = sift.draw(&mut gray_mut(64, 64, &mut vec![0; 4096]), Style::Rich, 0x1000000);
+    let refused =
+        sift.draw(&mut gray_mut(64, 64, &mut vec![0; 4096]), SiftDrawStyle::Rich, 0x1000000);
     assert_refused(refused, Status::INVALID_ARGUMENT, &["color"]);
 }
 
@@ -742,7 +752,7 @@ fn enqueued_features() {
     let mut sift = Sift::new(&context, &Default::default()).unwrap();
     let expected = sift.run(&gray(64, 64, &pixels), None, 1).unwrap();
     let mut keypoints = [Keypoint::default()];
-    let mut descriptors = [Descriptor([0; LENGTH])];
+    let mut descriptors = [Descriptor([0; DESCRIPTOR_LENGTH])];
     let to_descriptors = buffer_of(&mut descriptors);
     let buffers = SiftBuffers {
         keypoints: Some(buffer_of(&mut keypoints)),
@@ -753,7 +763,7 @@ fn enqueued_features() {
     unsafe {
         sift.enqueue(Stream::DEFAULT, &gray(64, 64, &pixels), None, &buffers).unwrap();
         let mut image = gray_mut(64, 64, &mut pixels);
-        sift.enqueue_draw(Stream::DEFAULT, &mut image, Style::Rich, 0xffffff).unwrap();
+        sift.enqueue_draw(Stream::DEFAULT, &mut image, SiftDrawStyle::Rich, 0xffffff).unwrap();
     }
     assert_eq!(sift.wait().unwrap().count, 1);
     assert_eq!((&keypoints[..], &descriptors[..]), {
@@ -775,7 +785,7 @@ fn enqueued_features() {
 /// So many descriptors, each with one large number.
 fn descriptors(count: usize) -> Vec<Descriptor> {
     let with = |i| {
-        let mut descriptor = [0; LENGTH];
+        let mut descriptor = [0; DESCRIPTOR_LENGTH];
         descriptor[i] = 200;
         Descriptor(descriptor)
     };
@@ -947,9 +957,9 @@ fn a_value_out_of_its_range() {
         assert_refused(refused, Status::INVALID_ARGUMENT, &words);
     }
     assert_eq!(mask, [7; 4]);
-    let params = GraphcutParams { time_limit: -1, ..Default::default() };
+    let params = GraphcutParams { max_time_us: -1, ..Default::default() };
     let refused = graphcut.set_params(&params);
-    assert_refused(refused, Status::INVALID_ARGUMENT, &["params->time_limit is -1"]);
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["params->max_time_us is -1"]);
 }
 
 #[test]
@@ -997,15 +1007,15 @@ fn seeds_that_say_all() {
     let known = Known { rect: Some(Rect { x: 4, y: 0, width: 3, height: 1 }), ..known };
     let refused = segment.run(&src, &known, None, None);
     assert_refused(refused, Status::INVALID_ARGUMENT, &["rect->width is 3, must be 1..2"]);
-    let params = SegmentParams { rounds: 101, ..Default::default() };
-    let words = ["params->rounds is 101, must be 1..100"];
+    let params = SegmentParams { iterations: 101, ..Default::default() };
+    let words = ["params->iterations is 101, must be 1..100"];
     assert_refused(segment.set_params(&params), Status::INVALID_ARGUMENT, &words);
 }
 
 #[test]
 fn a_cutout_and_enqueued_segments() {
     let context = cpu();
-    let params = SegmentParams { paint: Paint::Cutout, ..Default::default() };
+    let params = SegmentParams { output: SegmentOutput::Cutout, ..Default::default() };
     let mut segment = Segment::new(&context, &params).unwrap();
     let mut pixels = [[10u8, 20, 30, 40]; 4].concat();
     let seeds = [255, 0, 255, 0];
@@ -1084,8 +1094,8 @@ fn two_threads_with_operators_of_one_context() {
                     erode.run(&src, &mut gray_mut(12, 8, &mut dst)).unwrap();
                     assert_eq!(dst.iter().filter(|&&pixel| pixel > 0).count(), 1);
                     // The text is that of this thread's failure.
-                    let params = ErodeParams { radius_x: 1000 + i, ..Default::default() };
-                    let words = [&*format!("params->radius_x is {}", 1000 + i)];
+                    let params = ErodeParams { radius: 1000 + i, ..Default::default() };
+                    let words = [&*format!("params->radius is {}", 1000 + i)];
                     assert_refused(erode.set_params(&params), Status::INVALID_ARGUMENT, &words);
                 }
             });
@@ -1123,7 +1133,7 @@ fn all_results(context: &Context) -> (String, Vec<Vec<u8>>) {
     let mut next = || written.next().unwrap();
 
     Erode::new(context, &Default::default()).unwrap().run(&src, &mut next()).unwrap();
-    let params = CclParams { threshold: 100, output: Output::Colors, ..Default::default() };
+    let params = CclParams { threshold: 100, output: CclOutput::Colors, ..Default::default() };
     let mut ccl = Ccl::new(context, &params).unwrap();
     let components = ccl.run(&src, Some(&mut next())).unwrap();
     assert_eq!(components.len(), 3);
@@ -1166,6 +1176,6 @@ fn the_backend_of_this_machine_gives_the_same() {
     let pixels = spots(64, &[(30.0, 34.0, 4.0)]);
     sift.detect(&gray(64, 64, &pixels), None, 1).unwrap();
     let mut dst = vec![0; 4096];
-    sift.draw(&mut gray_mut(64, 64, &mut dst), Style::Points, 0xffffff).unwrap();
+    sift.draw(&mut gray_mut(64, 64, &mut dst), SiftDrawStyle::Points, 0xffffff).unwrap();
     assert_eq!(dst[34 * 64 + 30], 255);
 }

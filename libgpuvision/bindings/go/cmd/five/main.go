@@ -83,8 +83,8 @@ func (f *five) say(format string, arguments ...any) {
 
 func (f *five) erode() error {
 	params := gpuvision.DefaultErodeParams()
-	params.Shape = gpuvision.MorphEllipse
-	params.RadiusX = 2
+	params.Shape = gpuvision.ErodeShapeEllipse
+	params.Radius = 2
 	erode, err := gpuvision.NewErode(f.context, &params)
 	if err != nil {
 		return err
@@ -97,7 +97,7 @@ func (f *five) erode() error {
 	if err := erode.Run(f.src, dst); err != nil {
 		return err
 	}
-	f.say("erode     ellipse of radius %d\n", params.RadiusX)
+	f.say("erode     ellipse of radius %d\n", params.Radius)
 	return nil
 }
 
@@ -105,7 +105,7 @@ func (f *five) ccl() error {
 	params := gpuvision.DefaultCclParams()
 	params.Threshold = 128
 	params.MinArea = 16
-	params.Output = gpuvision.CclColors
+	params.Output = gpuvision.CclOutputColors
 	ccl, err := gpuvision.NewCcl(f.context, &params)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (f *five) kmeans() error {
 	}
 	f.say("kmeans    %d clusters after %d iterations:", result.Clusters, result.Iterations)
 	for _, centroid := range result.Centroids {
-		f.say(" #%06x", gpuvision.KmeansRGB.Color(centroid))
+		f.say(" #%06x", gpuvision.KmeansColorSpaceRGB.Color(centroid))
 	}
 	f.say("\n")
 	return nil
@@ -181,7 +181,7 @@ func (f *five) sift() error {
 		return err
 	}
 	copy(dst.Pix(0), f.src.Pix(0))
-	if err := sift.Draw(dst, gpuvision.SiftRich, 0xff4000); err != nil {
+	if err := sift.Draw(dst, gpuvision.SiftDrawStyleRich, 0xff4000); err != nil {
 		return err
 	}
 	f.say("sift      %d keypoints", result.Count)
@@ -194,7 +194,7 @@ func (f *five) sift() error {
 
 func (f *five) graphcut() error {
 	params := gpuvision.DefaultSegmentParams()
-	params.Rounds = 3
+	params.Iterations = 3
 	params.Certificate = true
 	segment, err := gpuvision.NewSegment(f.context, &params)
 	if err != nil {
