@@ -7,28 +7,22 @@
 
 namespace gpv::cuda::graphcut {
 
-/// Of a pixel strip that a thread keeps in registers.
+/// Rows of the pixel strip that a thread keeps in registers.
 inline constexpr int strip_rows = 4;
-/// Tiles that a block pushes in at once.
+/// Tiles per block in a push.
 inline constexpr int tiles_at_once = 2;
-/// Of a block.
+/// Warps per block.
 inline constexpr int block_warps = tiles_at_once * 32 / strip_rows;
-/// Of a tile that has excess, one after the other without looking at other tiles.
+/// Push steps on a tile with excess before the block looks at other tiles.
 inline constexpr int steps_per_visit = 8;
-/// Of pushing, between two relabels.
+/// Rounds of pushing between two relabels.
 inline constexpr int min_rounds = 2, max_rounds = 32;
 
-/// Below: after so many relabels pushes leave the heights as the relabel has found them; what
-/// RegionShape::held may be; and how much shared memory a region may take. What has no room there
-/// lies in the device's memory.
-#ifdef GPV_AS_IF_LARGE // for tests, whose images are small
-inline constexpr int max_free_relabels = 2;
-inline constexpr int held_tiles[] = {7, 0};
-inline constexpr std::size_t max_region_bytes = 36 << 10;
-#else
+/// Relabels after which pushes no longer raise heights.
 inline constexpr int max_free_relabels = 1000;
+/// Values of RegionShape::held.
 inline constexpr int held_tiles[] = {1, 3, 7, 0};
+/// Shared memory of a region; what does not fit there lies in device memory.
 inline constexpr std::size_t max_region_bytes = SIZE_MAX;
-#endif
 
 } // namespace gpv::cuda::graphcut

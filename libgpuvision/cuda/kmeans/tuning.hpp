@@ -8,20 +8,20 @@
 namespace gpv::cuda::kmeans {
 
 inline constexpr int histogram_threads = 1024;
-inline constexpr int histogram_blocks = 2; ///< of a multiprocessor
-/// For lines of eight colours in a block's shared memory; half of them where it has less.
+inline constexpr int histogram_blocks = 2; ///< per multiprocessor
+/// Places for lines of eight colours in a block's shared memory; half where it has less.
 inline constexpr unsigned histogram_places = 4096;
-inline constexpr int max_probes = 4; ///< of places for a line
+inline constexpr int max_probes = 4; ///< places tried for a line
 inline constexpr int collect_threads = 512;
-inline constexpr int collect_blocks = 2; ///< of a multiprocessor
-/// Of the kernels whose blocks all run at once, one on each multiprocessor.
+inline constexpr int collect_blocks = 2; ///< per multiprocessor
+/// Threads per block of the cooperative kernels, which have one block per multiprocessor.
 inline constexpr int lloyd_threads = 1024;
-/// Cells and halves of cells that have more are cut: then fewer candidates remain, of more tasks.
+/// Cells, and halves of cells, with more colours are cut: fewer candidates remain, in more tasks.
 inline constexpr unsigned max_colors_of_task = 192;
-inline constexpr int lanes_of_task = 8; ///< that look for its candidates
-/// That are listed for a task; with more all centroids are looked at. With a word beside them.
+inline constexpr int lanes_of_task = 8; ///< lanes that search for its candidates
+/// Candidates listed for a task; with more, all centroids are compared. One word is beside them.
 inline constexpr unsigned max_candidates = 27;
-inline constexpr int colors_of_item = 64; ///< of a task, for a warp
+inline constexpr int colors_of_item = 64; ///< colours of a task per warp
 inline constexpr int label_threads = 256;
 
 /// Whether each pixel is compared with each centroid, rather than each colour with few: where that
@@ -34,14 +34,9 @@ constexpr bool brute_force_pays(long long pixels, int clusters, int max_iteratio
 /// Sums of a block have as many copies as fit, up to one for each lane.
 inline constexpr std::size_t sum_bytes = 16 << 10;
 
-#ifdef GPV_AS_IF_LARGE // for tests, whose images are small
-inline constexpr long long max_narrow_pixels = 0;
-inline constexpr std::size_t max_resident_bytes = 0;
-#else
 /// Sums of images of more pixels need 64 bits.
 inline constexpr long long max_narrow_pixels = 0xffffffffu / 255;
-/// Of what a block keeps in shared memory for all iterations, if there is so much.
+/// Upper limit of what a block keeps in shared memory for all iterations.
 inline constexpr std::size_t max_resident_bytes = SIZE_MAX;
-#endif
 
 } // namespace gpv::cuda::kmeans

@@ -4,7 +4,7 @@
 
 namespace gpv::cuda::match {
 
-/// Of the kernel that compares: warps of a block, and blocks that a multiprocessor is to have.
+/// The kernel that compares: warps per block, and blocks per multiprocessor.
 inline constexpr int compare_warps = 4;
 inline constexpr int compare_blocks = 4;
 inline constexpr int norm_threads = 256;

@@ -4,15 +4,15 @@
 
 namespace gpv::cuda::segment {
 
-/// Of kernels whose threads have a strip of pixels each: rows and columns of strips of a block.
+/// Kernels with a strip of pixels per thread: rows and columns of strips per block.
 inline constexpr int strips_down = 8, strips_across = 32;
-/// Of the kernel that fits models, whose blocks all run at once, one on each multiprocessor.
+/// The kernel that fits models is cooperative, with one block per multiprocessor.
 inline constexpr int fit_threads = 256;
-inline constexpr int clear_threads = 256, clear_words = 8; ///< of 16 bytes, of a thread
+inline constexpr int clear_threads = 256, clear_words = 8; ///< words of 16 bytes per thread
 inline constexpr int paint_threads = 256;
-/// Of the kernel that counts: for cells in a block's shared memory, and how many are looked at.
+/// The kernel that counts: places for cells in a block's shared memory, and how many are probed.
 inline constexpr int count_threads = 256;
-inline constexpr int count_blocks = 8; ///< of a multiprocessor, at most
+inline constexpr int count_blocks = 8; ///< per multiprocessor, at most
 inline constexpr unsigned count_places = 2048;
 inline constexpr int count_probes = 4;
 

@@ -6,32 +6,27 @@
 
 namespace gpv::cuda::sift {
 
-inline constexpr int blur_columns = 64; ///< outputs of a block of the kernel for any filter
+inline constexpr int blur_columns = 64; ///< outputs per block of the kernel for any filter
 inline constexpr int blur_rows = 16;
 
 /// Rows of a column that a thread filters at once.
 inline constexpr int step_rows = 8;
-inline constexpr int first_blocks = 4; ///< of a multiprocessor
-inline constexpr int scale_blocks = 2; ///< likewise
+inline constexpr int first_blocks = 4; ///< per multiprocessor
+inline constexpr int scale_blocks = 2; ///< per multiprocessor
 /// What a strip of rows costs before its first one, in rows: its window has to be filled.
 inline constexpr int strip_start = 5;
 
-inline constexpr int orient_warps = 1;   ///< of a block
-inline constexpr int orient_blocks = 16; ///< of a multiprocessor
+inline constexpr int orient_warps = 1;   ///< per block
+inline constexpr int orient_blocks = 16; ///< per multiprocessor
 
 /// Keypoints are sorted by response into so many bins, then within each.
 inline constexpr int response_bins = 2048;
 inline constexpr int place_threads = 256;
 /// If a bin has more keypoints than this, all are sorted; a block begins with so many at once.
-#ifdef GPV_AS_IF_LARGE // for tests, whose pictures are small
-inline constexpr unsigned max_in_bin = 2;
-inline constexpr int sort_chunk = 8;
-#else
 inline constexpr unsigned max_in_bin = 1024; // the smallest board of tests/parity has 1472
 inline constexpr int sort_chunk = 512;
-#endif
 
 inline constexpr int describe_threads = 128;
-inline constexpr int describe_blocks = 8; ///< of a multiprocessor
+inline constexpr int describe_blocks = 8; ///< per multiprocessor
 
 } // namespace gpv::cuda::sift
