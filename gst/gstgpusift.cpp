@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gstgpusift.h"
 
-#include <gpuvision/sift.h>
+#include <gpuvision/draw.h>
 
 #include <algorithm>
 #include <cmath>

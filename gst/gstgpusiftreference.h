@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #pragma once
 
-#include <gpuvision/match.h>
+#include <gpuvision/draw.h>
+#include <gpuvision/homography.h>
 
 #include <vector>
 

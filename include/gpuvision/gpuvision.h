@@ -9,8 +9,10 @@
 
 #include <gpuvision/ccl.h>
 #include <gpuvision/context.h>
+#include <gpuvision/draw.h>
 #include <gpuvision/erode.h>
 #include <gpuvision/graphcut.h>
+#include <gpuvision/homography.h>
 #include <gpuvision/kmeans.h>
 #include <gpuvision/match.h>
 #include <gpuvision/segment.h>

@@ -5,12 +5,10 @@
 /**
  * @file
  * Matching of SIFT descriptors: which of one picture are like which of another,
- * by comparing all of them; and the homography between the places that match.
+ * by comparing all of them.
  *
- * Sources: Lowe, Distinctive image features from scale-invariant keypoints
- * (2004), for the ratio of the two nearest; Fischler and Bolles, Random sample
- * consensus (1981), and Chum, Matas and Kittler, Locally optimized RANSAC (2003),
- * for the homography. docs/algorithms/match.md defines every result.
+ * Source: Lowe, Distinctive image features from scale-invariant keypoints (2004),
+ * for the ratio of the two nearest. docs/algorithms/match.md defines every result.
  */
 
 #include <gpuvision/sift.h>
@@ -148,32 +146,6 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_run(gpv_match *op, gpv_stream stream,
                                                const gpv_buffer *pairs, const gpv_buffer *result);
 
 /**
- * Draws a closed outline into a picture: lines from each point to the next, and from the last to
- * the first. A pixel is drawn if its middle is at most half of width from one of them, in single
- * precision; what lies outside the picture is left out. Alpha, and the fourth channel of RGBX8 and
- * BGRX8, become 255. GRAY8 takes the luma of the colour, NV12 and I420 the colour by their matrix
- * and range, and of chroma each site one of whose pixels is drawn. It has nothing to do with the
- * runs of the operator, but that with dst on the device it waits for them there, and
- * gpv_match_wait() and gpv_match_query() for it.
- *
- * CPU backend, and dst in host memory: finished on return. CUDA backend, dst on the device: the
- * work is enqueued on stream; it allocates and waits for nothing, and may be captured in a CUDA
- * graph.
- *
- * @param dst     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
- * @param points  x and y of each, one behind the other, in host memory; from the centre of the
- * first pixel; -131072..131072
- * @param count   points, 2..64
- * @param width   of the line, pixels; 1..1000
- * @param color   0xRRGGBB
- * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format, memory or capture):
- * nothing has been written; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
- */
-GPV_API GPV_NODISCARD gpv_status gpv_match_draw(gpv_match *op, gpv_stream stream,
-                                                const gpv_image *dst, const float *points,
-                                                int32_t count, float width, uint32_t color);
-
-/**
  * Whether the last run has finished, without waiting. One that was refused for its arguments does
  * not count.
  * @return GPV_OK if it has, or if there was none; GPV_NOT_READY; or what gpv_match_wait() would
@@ -189,59 +161,6 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_query(gpv_match *op);
  *         GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_match_wait(gpv_match *op, gpv_match_result *result);
-
-/** Parameters of gpv_homography_find(). Start from gpv_homography_params_init(). */
-typedef struct gpv_homography_params {
-    uint32_t struct_size;   /**< sizeof(gpv_homography_params) */
-    float threshold;        /**< a pair fits if the place that is found for it is at most so far
-                                 from its own, in the units of the points; > 0..1e6; default 3 */
-    float confidence;       /**< no more samples are tried once one without a false pair has been
-                                 among them with this probability; 0..0.999999; default 0.999 */
-    int32_t max_iterations; /**< samples at most; 1..1000000; default 10000 */
-    uint32_t seed;          /**< of the samples; any; default 0 */
-    uint32_t reserved;      /**< must be 0 */
-} gpv_homography_params;
-
-/** A homography. */
-typedef struct gpv_homography {
-    uint32_t struct_size; /**< sizeof(gpv_homography) */
-    uint32_t found;       /**< 1 if there is one; else all that follows is 0 */
-    double matrix[9];     /**< row by row, the last one 1: it takes (x, y, 1) to w (u, v, 1),
-                               where w has one sign for all pairs that fit */
-    double error;         /**< root of the mean squared distance of the pairs that fit */
-    int32_t inliers;      /**< pairs that fit */
-    int32_t iterations;   /**< samples that were tried */
-} gpv_homography;
-
-/** Writes every default; see gpv_homography_params. Reentrant. */
-GPV_API void gpv_homography_params_init(gpv_homography_params *params, uint32_t size);
-
-/** Writes zeros, and struct_size. Reentrant. */
-GPV_API void gpv_homography_init(gpv_homography *homography, uint32_t size);
-
-/**
- * Finds the homography that takes most of the points of one picture to those of another that they
- * are matched with, although many may be matched wrongly (RANSAC). Each better one on the way, and
- * the last, is refined to the least squared distance of the pairs that fit. It has at least 4 pairs
- * that fit, which any 4 do: ask for more, 15 or so; it keeps the orientation of the pictures, which
- * a plane seen from its front does. The same numbers give the same result, on either backend: it is
- * computed by the calling thread, on the CPU.
- *
- * @param context  receives the text of an error; nothing else of it is used
- * @param params   NULL = all defaults
- * @param from     x and y of each point, one behind the other, in host memory, all finite
- * @param to       likewise, of the points that they are matched with
- * @param count    0..GPV_MATCH_MAX_DESCRIPTORS pairs. With less than 4 none is found
- * @param inliers  receives a byte for each pair: 1 if it fits, else 0; may be NULL
- * @param out      written up to its struct_size
- * @return GPV_OK, whether or not there is one; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (a
- *         field newer than this library): nothing has been written; GPV_ERR_OUT_OF_MEMORY
- */
-GPV_API GPV_NODISCARD gpv_status gpv_homography_find(gpv_context *context,
-                                                     const gpv_homography_params *params,
-                                                     const float *from, const float *to,
-                                                     int32_t count, uint8_t *inliers,
-                                                     gpv_homography *out);
 
 GPV_END
 

@@ -32,20 +32,12 @@ enum {
                                           no gradient */
 };
 
-/** How gpv_sift_draw() marks a keypoint. */
-typedef uint32_t gpv_sift_draw_style;
-enum {
-    GPV_SIFT_DRAW_STYLE_POINTS = 0, /**< a cross of 5 x 5 pixels */
-    GPV_SIFT_DRAW_STYLE_RICH = 1    /**< a circle whose radius is the scale, with the orientation
-                                         as a line from its centre */
-};
-
 /** Parameters. Start from gpv_sift_params_init(). */
 typedef struct gpv_sift_params {
     uint32_t struct_size;  /**< sizeof(gpv_sift_params) */
-    int32_t max_features;  /**< of the keypoints those of the greatest response are kept; 0 = as
+    int32_t max_features;  /**< of the keypoints those of the highest response are kept; 0 = as
                                 many as there is room for; 0..2147483647; default 0 */
-    int32_t octaves;       /**< most octaves, counted from the first; 0 = all that fit; 0..16;
+    int32_t octaves;       /**< maximum number of octaves, from the first; 0 = all that fit; 0..16;
                                 default 0 */
     int32_t octave_layers; /**< layers of an octave in which extrema are sought, 1..8; default 3 */
     float contrast_threshold; /**< extrema of less contrast are dropped. It is divided by
@@ -210,42 +202,6 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stre
                                                    const gpv_buffer *keypoints,
                                                    uint32_t keypoint_stride, int32_t count,
                                                    const gpv_buffer *descriptors);
-
-/**
- * Draws the keypoints that the last run has kept into a picture, be it src or another. The operator
- * remembers them: neither are they passed, nor does anyone wait for them. There are none before the
- * first run, after one that has failed, and after gpv_sift_describe() or gpv_sift_prepare(). A run
- * that was refused does not count.
- *
- * The middle of a mark is the pixel nearest to the keypoint; what lies outside the picture is left
- * out. A cross is that pixel and two on each side of it. A circle has the radius r, which is sigma
- * rounded, but at least 1: it is the pixels (i, j), seen from the middle in all eight directions,
- * of which j is the whole number nearest to sqrt(r r - i i), 0 <= i <= j. Its line ends at the
- * pixel nearest to where it meets the circle, and has one pixel in each column or row that it runs
- * along, the nearest; halves go away from the middle. All marks have one colour, so that their
- * order does not matter. Alpha, and the fourth channel of RGBX8 and BGRX8, become 255. GRAY8 takes
- * the luma of the colour, NV12 and I420 the colour by their matrix and range, and of chroma each
- * site one of whose pixels is drawn.
- *
- * CPU backend: finished on return. CUDA backend: the work is enqueued on stream, behind the run;
- * with dst on the device it allocates and waits for nothing. dst in host memory is drawn into by
- * gpv_sift_wait(), gpv_sift_query() or gpv_stream_sync(), and has to live as what a run writes into
- * host memory; for it the call may allocate, 24 bytes of page-locked memory for each keypoint that
- * the run may have kept, and waits for a drawing in host memory before it.
- * With dst on the device it may be captured in a CUDA graph, if the last run was: it belongs to
- * that run, and draws what it finds each time. Outside a capture a captured run does not count:
- * there are no keypoints. What gpv_sift_wait() says of the run stays as it was.
- *
- * @param dst    GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size; overlaps
- *               no output of the run
- * @param style  a gpv_sift_draw_style
- * @param color  0xRRGGBB
- * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format, memory or capture):
- * nothing has been written; GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
- */
-GPV_API GPV_NODISCARD gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream,
-                                               const gpv_image *dst, gpv_sift_draw_style style,
-                                               uint32_t color);
 
 /**
  * Whether the last run or description has finished, without waiting. One that was refused

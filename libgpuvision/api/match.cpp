@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/match.hpp"
 
-#include <cmath>
-#include <limits>
-#include <span>
-#include <utility>
-#include <vector>
+#include <bit>
+#include <cstddef>
+#include <iterator>
 
 #include "api/guard.hpp"
 #include "api/image.hpp"
-#include "core/homography.hpp"
 
 struct gpv_match {
     std::shared_ptr<gpv::Context> context;
@@ -23,8 +20,6 @@ namespace {
 
 constexpr std::size_t first_params_size = sizeof(gpv_match_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_match_result);
-constexpr std::size_t first_homography_params_size = sizeof(gpv_homography_params);
-constexpr std::uint32_t first_homography_size = sizeof(gpv_homography);
 
 static_assert(match_length == GPV_SIFT_DESCRIPTOR_LENGTH);
 static_assert(sizeof(Nearest) == sizeof(gpv_match_nearest) &&
@@ -137,63 +132,6 @@ Outline read_outline(const float *points, std::int32_t count, float width) {
     return outline;
 }
 
-// ---- homographies -------------------------------------------------------------------
-
-gpv_homography_params default_homography_params() {
-    const HomographyParams core;
-    gpv_homography_params params{};
-    params.struct_size = sizeof params;
-    params.threshold = core.threshold;
-    params.confidence = core.confidence;
-    params.max_iterations = core.max_iterations;
-    params.seed = core.seed;
-    return params;
-}
-
-HomographyParams read_homography_params(const gpv_homography_params *in) {
-    gpv_homography_params params = default_homography_params();
-    read_struct(in, first_homography_params_size, "params", params);
-    if (!(params.threshold > 0 && params.threshold <= 1e6f))
-        throw Error(Status::invalid_argument, "params->threshold is " +
-                                                  number_text(params.threshold) +
-                                                  ", must be above 0 and at most 1000000");
-    require_range("params->confidence", params.confidence, 0.0f, 0.999999f);
-    require_range("params->max_iterations", params.max_iterations, 1, 1'000'000);
-    require_range("params->reserved", params.reserved, 0u, 0u);
-    return {.threshold = params.threshold,
-            .confidence = params.confidence,
-            .max_iterations = params.max_iterations,
-            .seed = params.seed};
-}
-
-std::vector<Point2d> read_points(const float *points, std::int32_t count, const char *name) {
-    std::vector<Point2d> result;
-    result.reserve(count);
-    if (count > 0)
-        require_not_null(points, name);
-    for (std::int32_t i = 0; i < 2 * count; i += 2) {
-        for (int k = 0; k < 2; k++)
-            if (!std::isfinite(points[i + k]))
-                throw Error(Status::invalid_argument, Name(name, nullptr, i + k).text() + " is " +
-                                                          number_text(points[i + k]) +
-                                                          ", must be finite");
-        result.push_back({points[i], points[i + 1]});
-    }
-    return result;
-}
-
-gpv_homography homography_of(const Homography &found) {
-    gpv_homography out{};
-    if (!found.found)
-        return out;
-    out.found = 1;
-    std::copy(found.matrix.begin(), found.matrix.end(), out.matrix);
-    out.error = found.error;
-    out.inliers = found.inliers;
-    out.iterations = found.iterations;
-    return out;
-}
-
 } // namespace
 } // namespace gpv
 
@@ -283,34 +221,5 @@ gpv_status gpv_match_wait(gpv_match *op, gpv_match_result *result) {
             found = op->core->result();
         if (result)
             gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_match_result>(found));
-    });
-}
-
-void gpv_homography_params_init(gpv_homography_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_homography_params());
-}
-
-void gpv_homography_init(gpv_homography *homography, uint32_t size) {
-    gpv::write_struct(homography, size, gpv_homography{});
-}
-
-gpv_status gpv_homography_find(gpv_context *context, const gpv_homography_params *params,
-                               const float *from, const float *to, int32_t count, uint8_t *inliers,
-                               gpv_homography *out) {
-    if (!context)
-        return GPV_ERR_INVALID_ARGUMENT;
-    return gpv::guard(context->core.get(), [&] {
-        const gpv::HomographyParams wanted = gpv::read_homography_params(params);
-        gpv::require_range("count", count, 0, GPV_MATCH_MAX_DESCRIPTORS);
-        gpv::require_not_null(out, "out");
-        gpv::require_range({"out", "struct_size"}, out->struct_size, gpv::first_homography_size,
-                           gpv::max_struct_size);
-        const std::vector<gpv::Point2d> a = gpv::read_points(from, count, "from"),
-                                        b = gpv::read_points(to, count, "to");
-        std::vector<std::uint8_t> fits(count);
-        const gpv::Homography found = gpv::find_homography(wanted, a, b, fits);
-        if (inliers)
-            std::copy(fits.begin(), fits.end(), inliers);
-        gpv::write_struct(out, out->struct_size, gpv::homography_of(found));
     });
 }
