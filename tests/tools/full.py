@@ -21,8 +21,8 @@ from closure import C_FAMILY, UNCOUNTED, Sources
 from needed import arguments, choose, in_suite, introspect, roots
 from results import first, keep, kind, load_or_begin, load_tests, machine
 
-ALWAYS = ("abi", "docs", "docs-pipelines", "headers", "house", "presets")  # suites and tests
-UNREAD = ("docs/", "tests/docs/", "tests/house/", "tests/tools/", ".ci/", "dev")
+ALWAYS = ("abi", "docs", "docs-pipelines", "headers", "repo", "presets")  # suites and tests
+UNREAD = ("docs/", "tests/docs/", "tests/repo/", "tests/tools/", ".ci/", "dev")
 EMULATION = "tests/simt/"
 ENVIRONMENT = r"GPV_|CK_|GST_CHECKS|[A-Z]+SAN_OPTIONS"
 

@@ -13,7 +13,7 @@ NEED_A_GPU = {"cuda", "cuda-brief"}  # compute-sanitizer runs the latter
 SUITES = {  # that may be left out
     "headers": "compiles",
     "abi": "compiles",
-    "house": "reads sources",
+    "repo": "reads sources",
     "docs": "reads pages, and compiles what is on them",
     "seeds": "the fuzzers, which have sanitizers, begin with these",
     "full": "of a short run; ./dev test --full has it",

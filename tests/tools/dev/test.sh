@@ -66,7 +66,7 @@ test_as_a_user_builds() {
 # form less is built and run, and for fewer instruction sets.
 test_with_sanitizers() {
     local asan=build-asan-full third
-    cases+=(--no-suite headers --no-suite abi --no-suite house --no-suite docs --no-suite cuda --no-suite cuda-brief)
+    cases+=(--no-suite headers --no-suite abi --no-suite repo --no-suite docs --no-suite cuda --no-suite cuda-brief)
     # Where the fuzzers run, they begin with the seeds.
     has_turn 2 tests/fuzz && fuzzes=true && cases+=(--no-suite seeds)
     if [[ $full ]]; then

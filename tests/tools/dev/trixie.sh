@@ -23,8 +23,8 @@ check_cuda_in_trixie() {
     flags+=' gstreamer-check-1.0 gstreamer-controller-1.0 gstreamer-video-1.0)'
     in_trixie sh -c "g++ -std=c++20 $flags gst/gstgpuvisioncuda.cpp" &&
         in_trixie sh -c "gcc $flags -DHAVE_GST_CUDA -DGPV_TEST_PHOTOGRAPH='\"\"' \
-            -Itests/simt tests/gst/chain.c tests/gst/cuda.c tests/gst/full.c tests/gst/live.c \
-            tests/gst/lost.c tests/gst/soak.c tests/gst/transfers.c"
+            -Itests/simt tests/gst/chain.c tests/gst/cuda.c tests/gst/device_memory_full.c tests/gst/live.c \
+            tests/gst/device_lost.c tests/gst/soak.c tests/gst/transfers.c"
 }
 # What the tests below need, and no more.
 build_in_trixie() {

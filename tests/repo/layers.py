@@ -60,7 +60,7 @@ def rule_of(path):
 def faults_of(path, text):
     allowed = rule_of(path)
     if allowed is None:
-        return [f"{path}: no rule for this folder in tests/house/layers.py"]
+        return [f"{path}: no rule for this folder in tests/repo/layers.py"]
     return [f"{path} includes {name}, which is above it or beside it ({kind_of(name)})"
             for name in re.findall(r"^\s*#\s*include\s*[<\"](.*?)[>\"]", text, re.M)
             if kind_of(name) and kind_of(name) not in allowed]
@@ -93,7 +93,7 @@ def compiled(top, build):
     sources = {}
     for path, read in read_by_compilers(build):
         names = [name.relative_to(top).as_posix() for name in read if top in name.parents and build not in name.parents]
-        if names and re.match(r"libgpuvision/\w+/\w+\.(cpp|cu)$", names[0]) and (top / names[0]).exists():
+        if names and re.match(r"libgpuvision/(\w+/)+\w+\.(cpp|cu)$", names[0]) and (top / names[0]).exists():
             sources[path] = names[0]
     return [(sources[path], kinds) for path, kinds in symbols(list(sources)).items()]
 

@@ -35,10 +35,12 @@ assert not host_arrays("constexpr int f() {\n    constexpr int a[] = {1};\n}\nco
 
 top = Path(sys.argv[1])
 sources = [path for path in sorted((top / "libgpuvision").rglob("*")) if path.suffix in SUFFIXES]
+kernel_code = [path for path in sources if path.suffix == ".cuh" or path.match("core/*.hpp")]
+assert len(kernel_code) > 40, "this test has gone blind"
 faults = [f"{path.relative_to(top)} uses {what}"
           for path in sources for what in forbidden(path.read_text())]
 faults += [f"{path.relative_to(top)} has the array {name} at namespace scope: put it in a function"
            for path in sources for name in host_arrays(path.read_text())
-           if path.match("core/*.hpp") or path.match("cuda/*.cuh")]
+           if path in kernel_code]
 print("\n".join(faults) or f"{len(sources)} sources, no fault")
 sys.exit(bool(faults) or len(sources) < 2)

@@ -47,7 +47,7 @@ public = {path.stem for path in (top / "include/gpuvision").glob("*.h")}
 faults += [f"include/gpuvision/{name}.h is no stem of this test" for name in public - OTHERS - {*STEMS}]
 for path in places:
     if (top / path).exists() and path in MISSING:
-        faults.append(f"{path} is there: take it out of MISSING in tests/house/stems.py")
+        faults.append(f"{path} is there: take it out of MISSING in tests/repo/stems.py")
     if not (top / path).exists() and path not in MISSING:
         faults.append(f"{path} is missing")
 faults += [f"{path} in MISSING belongs to no stem with a header" for path in MISSING

@@ -47,7 +47,7 @@ foreach name, what : {
   'interface': ['api', 'test "$CK_FORK" = no'],
   'races': [['api', 'threads'], 'exit 1'],
   'soaked': ['soak', 'test "$GPV_TEST_FULL" = 1'],
-  'looks-everywhere': ['house', 'true'],
+  'looks-everywhere': ['repo', 'true'],
 }
   test(name, sh, args: ['-c', what[1]], suite: what[0], workdir: meson.current_build_dir(),
     depends: made['needed'], timeout: 0)
