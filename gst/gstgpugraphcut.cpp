@@ -19,7 +19,7 @@ enum Source { source_auto, source_rect, source_mask, source_regions };
 
 /* The properties. */
 struct Settings {
-    gpv_segment_params params; /* without paint */
+    gpv_segment_params params; /* without output */
     Source source;
     guint changes; /* of what is known of the frames: source, rect and seeds */
 };
@@ -502,7 +502,7 @@ static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Segmentation by minimum cuts", "Filter/Effect/Video/Hardware",
-        "Divides video into foreground and background", "The gpuvision developers");
+        "Divides video into foreground and background, by gpv_segment", "The gpuvision developers");
     gst_gpu_vision_filter_class_set_name(filter, "gpugraphcut");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = gst_gpu_graphcut_open;

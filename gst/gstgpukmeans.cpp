@@ -47,7 +47,7 @@ const GEnumValue metrics[] = {{GPV_KMEANS_METRIC_L2, "Euclidean distance", "l2"}
                               {GPV_KMEANS_METRIC_L1, "Manhattan distance", "l1"},
                               {0, nullptr, nullptr}};
 
-const GEnumValue starts[] = {
+const GEnumValue init_methods[] = {
     {GPV_KMEANS_INIT_PLUSPLUS, "Colours drawn by their distance to those drawn before", "kmeans++"},
     {GPV_KMEANS_INIT_RANDOM, "Colours drawn by how often they occur", "random"},
     {GPV_KMEANS_INIT_GRID, "The colours of pixels spread evenly over the frame", "grid"},
@@ -288,7 +288,7 @@ void install_properties(GObjectClass *klass) {
         "GstGpuKmeansMetric", metrics);
     gst_gpu_vision_install_enum(klass, Property::init, "init", "Initial centroids",
                                 "How the first centroids are chosen. Default kmeans++.",
-                                "GstGpuKmeansInit", starts);
+                                "GstGpuKmeansInit", init_methods);
     g_object_class_install_property(
         klass, Property::seed,
         g_param_spec_uint64("seed", "Seed",

@@ -49,7 +49,7 @@ struct _GstGpuSift {
     gpv_sift_result found;
     gboolean described;
     gboolean flooded; /* there were more extrema than the library keeps */
-    gpv_keypoint *keypoints;
+    gpv_sift_keypoint *keypoints;
     guint8 *descriptors; /* GPV_SIFT_DESCRIPTOR_LENGTH each */
     gint room;           /* keypoints */
 };
@@ -176,7 +176,7 @@ void make_room(GstGpuSift *self, gint count) {
     self->room = count;
     g_free(self->keypoints);
     g_free(self->descriptors);
-    self->keypoints = g_new(gpv_keypoint, static_cast<gsize>(count));
+    self->keypoints = g_new(gpv_sift_keypoint, static_cast<gsize>(count));
     self->descriptors = g_new(guint8, static_cast<gsize>(count) * GPV_SIFT_DESCRIPTOR_LENGTH);
 }
 
@@ -224,9 +224,10 @@ gpv_status find(GstGpuSift *self, const GstGpuVisionJob &job, bool matching) {
 gpv_status draw(GstGpuSift *self, const GstGpuVisionJob &job) {
     if (job.output == overlay_outline)
         return GPV_OK;
-    const gpv_sift_draw_style style =
-        job.output == overlay_rich ? GPV_SIFT_DRAW_STYLE_RICH : GPV_SIFT_DRAW_STYLE_POINTS;
-    return gpv_sift_draw(self->op, job.stream, job.dst, style, self->settings.color & 0xffffff);
+    const gpv_draw_style style =
+        job.output == overlay_rich ? GPV_DRAW_STYLE_RICH : GPV_DRAW_STYLE_POINTS;
+    return gpv_draw_keypoints(self->op, job.stream, job.dst, style,
+                              self->settings.color & 0xffffff);
 }
 
 /* A frame without keypoints says why in dropped, and once until there is another one on the bus. */

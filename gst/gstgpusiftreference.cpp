@@ -23,7 +23,7 @@ double cross(const float *corners, int a, int b, int c) {
     return (x(b) - x(a)) * (y(c) - y(a)) - (x(c) - x(a)) * (y(b) - y(a));
 }
 
-constexpr float max_coordinate = 131072; /* of gpv_match_draw() */
+constexpr float max_coordinate = 131072; /* of gpv_draw_outline() */
 
 } // namespace
 
@@ -73,7 +73,7 @@ gpv_status GstGpuSiftReference::learn(gpv_sift *op, gpv_stream stream,
     return status;
 }
 
-gpv_status GstGpuSiftReference::find(gpv_stream stream, const gpv_keypoint *keypoints,
+gpv_status GstGpuSiftReference::find(gpv_stream stream, const gpv_sift_keypoint *keypoints,
                                      const guint8 *descriptors, gint count, float ratio,
                                      gint min_inliers) {
     lose();
@@ -112,13 +112,13 @@ gpv_status GstGpuSiftReference::match(gpv_stream stream, const guint8 *descripto
     return status;
 }
 
-gpv_status GstGpuSiftReference::fit(const gpv_keypoint *keypoints, gint min_inliers) {
+gpv_status GstGpuSiftReference::fit(const gpv_sift_keypoint *keypoints, gint min_inliers) {
     from_.clear();
     to_.clear();
     for (gint i = 0; i < matches_; i++) {
         const gpv_match_pair &pair = pairs_[static_cast<gsize>(i)];
-        const gpv_keypoint &a = keypoints_[static_cast<gsize>(pair.query)];
-        const gpv_keypoint &b = keypoints[pair.train];
+        const gpv_sift_keypoint &a = keypoints_[static_cast<gsize>(pair.query)];
+        const gpv_sift_keypoint &b = keypoints[pair.train];
         from_.insert(from_.end(), {a.x, a.y});
         to_.insert(to_.end(), {b.x, b.y});
     }
@@ -153,5 +153,5 @@ gpv_status GstGpuSiftReference::draw(gpv_stream stream, const gpv_image *dst, gu
     if (!found_)
         return GPV_OK;
     const float width = std::max(2.0F, static_cast<float>(std::min(dst->width, dst->height)) / 200);
-    return gpv_match_draw(op_, stream, dst, corners_, 4, width, color);
+    return gpv_draw_outline(op_, stream, dst, corners_, 4, width, color);
 }

@@ -34,8 +34,8 @@ class GstGpuSiftReference {
                      const gpv_sift_params &params);
 
     /* The picture among the features of a frame. Waits. */
-    gpv_status find(gpv_stream stream, const gpv_keypoint *keypoints, const guint8 *descriptors,
-                    gint count, float ratio, gint min_inliers);
+    gpv_status find(gpv_stream stream, const gpv_sift_keypoint *keypoints,
+                    const guint8 *descriptors, gint count, float ratio, gint min_inliers);
     /* Its outline, if it has been found. */
     gpv_status draw(gpv_stream stream, const gpv_image *dst, guint color);
 
@@ -48,7 +48,7 @@ class GstGpuSiftReference {
 
   private:
     gpv_status match(gpv_stream stream, const guint8 *descriptors, gint count, float ratio);
-    gpv_status fit(const gpv_keypoint *keypoints, gint min_inliers);
+    gpv_status fit(const gpv_sift_keypoint *keypoints, gint min_inliers);
     bool place_corners();
 
     gpv_context *context_ = nullptr;
@@ -58,7 +58,7 @@ class GstGpuSiftReference {
     /* Of the picture. */
     gpv_sift_params learned_ = {};
     gint width_ = 0, height_ = 0;
-    std::vector<gpv_keypoint> keypoints_;
+    std::vector<gpv_sift_keypoint> keypoints_;
     std::vector<guint8> descriptors_;
 
     /* Of the last frame. */

@@ -51,7 +51,7 @@ constexpr GstDebugLevel log_levels[] = {GST_LEVEL_ERROR, GST_LEVEL_WARNING, GST_
 void on_log(void *user, gpv_log_level level, const char *message) {
     auto *self = GST_GPU_VISION_FILTER(user);
     GST_CAT_LEVEL_LOG(GST_CAT_DEFAULT, log_levels[level - 1], self, "%s", message);
-    if (level != GPV_LOG_ERROR)
+    if (level != GPV_LOG_LEVEL_ERROR)
         return;
     auto *priv = private_of(self);
     g_free(priv->log_error);
@@ -61,7 +61,7 @@ void on_log(void *user, gpv_log_level level, const char *message) {
 gpv_log_level wanted_log_level() {
     const auto *past = std::upper_bound(std::begin(log_levels), std::end(log_levels),
                                         gst_debug_category_get_threshold(GST_CAT_DEFAULT));
-    return std::max<gpv_log_level>(GPV_LOG_ERROR,
+    return std::max<gpv_log_level>(GPV_LOG_LEVEL_ERROR,
                                    static_cast<gpv_log_level>(past - std::begin(log_levels)));
 }
 

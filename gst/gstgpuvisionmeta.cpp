@@ -23,8 +23,8 @@ struct Scale {
  * Offsets and lengths of whole pixels are rounded down, and a length stays at
  * least 1: so a box that lies in the frame still does after scaling. Points are
  * measured from the centre of the first pixel. Numbers in an array are what the
- * array is called. Keypoints are records of gpv_keypoint in a GBytes. A homography is an array of 9
- * numbers, whose points are those of the frame.
+ * array is called. Keypoints are records of gpv_sift_keypoint in a GBytes. A homography is an array
+ * of 9 numbers, whose points are those of the frame.
  */
 enum class Kind { Offset, Length, Point, Keypoints, Homography };
 enum class Axis { X, Y, Both };
@@ -81,9 +81,9 @@ GBytes *scale_keypoints(GBytes *bytes, const Scale &scale) {
     const gdouble growth = std::sqrt(factor_of(ratio_along(Axis::Both, scale)));
     gsize size = 0;
     gconstpointer data = g_bytes_get_data(bytes, &size);
-    auto *keypoints = static_cast<gpv_keypoint *>(g_memdup2(data, size));
+    auto *keypoints = static_cast<gpv_sift_keypoint *>(g_memdup2(data, size));
     for (gsize i = 0; i < size / sizeof *keypoints; i++) {
-        gpv_keypoint &k = keypoints[i];
+        gpv_sift_keypoint &k = keypoints[i];
         k.x = static_cast<gfloat>(scale_double(k.x, Kind::Point, scale.x));
         k.y = static_cast<gfloat>(scale_double(k.y, Kind::Point, scale.y));
         k.sigma = static_cast<gfloat>(k.sigma * growth);

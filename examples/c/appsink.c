@@ -36,11 +36,11 @@ static void print_components(const GstStructure *results) {
     }
 }
 
-/* Records of gpv_keypoint, the strongest first. */
+/* Records of gpv_sift_keypoint, the strongest first. */
 static void print_keypoints(const GstStructure *results) {
     const GValue *value = gst_structure_get_value(results, "keypoints");
     gsize size = 0;
-    const gpv_keypoint *keypoints = g_bytes_get_data(g_value_get_boxed(value), &size);
+    const gpv_sift_keypoint *keypoints = g_bytes_get_data(g_value_get_boxed(value), &size);
     const gsize count = size / sizeof *keypoints;
     printf("  keypoints %d", (int)count);
     if (count > 0)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* Cuts the object in the middle of a picture out of its background, by minimum cuts of a graph as
-   Boykov and Jolly (2001) set it up. What the colours of both are is learned in iterations.
-   Build: cc graphcut.c $(pkg-config --cflags --libs gpuvision) -lm */
+   Boykov and Jolly (2001) set it up. What the colours of both are is learned in iterations. The
+   graph is made here, for gpv_graphcut; segment.c leaves that to gpv_segment, as the element
+   gpugraphcut does. Build: cc graphcut.c $(pkg-config --cflags --libs gpuvision) -lm */
 #include "common.h"
 
 #include <math.h>

@@ -13,7 +13,7 @@ enum {
 
 /* What gpv_sift_run() says of a picture. */
 struct features {
-    gpv_keypoint keypoints[FEATURES];
+    gpv_sift_keypoint keypoints[FEATURES];
     uint8_t descriptors[FEATURES][GPV_SIFT_DESCRIPTOR_LENGTH];
     int32_t count;
 };
@@ -50,8 +50,8 @@ static int32_t find_pairs(const gpv_context *context, gpv_match *match, struct f
                                  NULL, &found, NULL));
     check(context, gpv_match_wait(match, &result));
     for (int32_t i = 0; i < result.count; ++i) {
-        const gpv_keypoint *a = &object->keypoints[pairs[i].query];
-        const gpv_keypoint *b = &scene->keypoints[pairs[i].train];
+        const gpv_sift_keypoint *a = &object->keypoints[pairs[i].query];
+        const gpv_sift_keypoint *b = &scene->keypoints[pairs[i].train];
         from[i][0] = a->x;
         from[i][1] = a->y;
         to[i][0] = b->x;
@@ -120,7 +120,7 @@ int main(int argc, char **argv) {
     if (found) {
         print(&homography, corners);
         to_rgb(&scene, &colors);
-        check(context, gpv_match_draw(match, NULL, &colors, corners, 4, LINE_WIDTH, 0xff4000));
+        check(context, gpv_draw_outline(match, NULL, &colors, corners, 4, LINE_WIDTH, 0xff4000));
         save(argv[3], &colors);
         free(colors.data[0]);
     }

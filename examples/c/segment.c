@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Divides a picture into foreground and background by a minimum cut. Of the background only the
-   light stays, and half of that. Build: cc segment.c $(pkg-config --cflags --libs gpuvision) */
+/* Divides a picture into foreground and background by a minimum cut, as the element gpugraphcut
+   does. Of the background only the light stays, and half of that. Build: cc segment.c $(pkg-config
+   --cflags --libs gpuvision) */
 #include "common.h"
 
 #include <string.h>

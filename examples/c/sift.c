@@ -3,7 +3,7 @@
    Build: cc sift.c $(pkg-config --cflags --libs gpuvision) */
 #include "common.h"
 
-static void list(const gpv_keypoint *keypoints, int32_t count) {
+static void list(const gpv_sift_keypoint *keypoints, int32_t count) {
     printf("       x        y   sigma  angle  response\n");
     for (int32_t i = 0; i < count; ++i)
         printf("%8.2f %8.2f %7.2f %6.1f %9.4f\n", keypoints[i].x, keypoints[i].y,
@@ -12,15 +12,15 @@ static void list(const gpv_keypoint *keypoints, int32_t count) {
 
 /* The keypoints, the strongest first. Where there are more of them than records it runs again, with
    as many as that. */
-static gpv_keypoint *find(gpv_sift *sift, const gpv_image *image, const gpv_context *context,
-                          int32_t *count) {
+static gpv_sift_keypoint *find(gpv_sift *sift, const gpv_image *image, const gpv_context *context,
+                               int32_t *count) {
     gpv_buffer records;
     gpv_sift_result result;
     int32_t room = 1024;
     gpv_buffer_init(&records, sizeof records);
     gpv_sift_result_init(&result, sizeof result);
     for (;; room = result.count + result.dropped) {
-        records.size = (uint64_t)room * sizeof(gpv_keypoint);
+        records.size = (uint64_t)room * sizeof(gpv_sift_keypoint);
         records.data = realloc(records.data, (size_t)records.size);
         if (!records.data)
             die("keypoints", "more than there is memory for");
@@ -52,9 +52,9 @@ int main(int argc, char **argv) {
     if (status != GPV_OK)
         die(gpv_status_string(status), gpv_context_error(context));
     int32_t count = 0;
-    gpv_keypoint *keypoints = find(sift, &image, context, &count);
+    gpv_sift_keypoint *keypoints = find(sift, &image, context, &count);
 
-    status = gpv_sift_draw(sift, NULL, &colors, GPV_SIFT_DRAW_STYLE_RICH, 0xff4000);
+    status = gpv_draw_keypoints(sift, NULL, &colors, GPV_DRAW_STYLE_RICH, 0xff4000);
     if (status == GPV_OK)
         status = gpv_sift_wait(sift, NULL);
     if (status != GPV_OK)

@@ -135,16 +135,16 @@ Clusters cluster(const gpv::Context &context, const Picture &src, Picture &recol
     return {found, std::move(centroids)};
 }
 
-std::vector<gpv_keypoint> find_keypoints(const gpv::Context &context, const Picture &src,
-                                         Picture &drawn) {
+std::vector<gpv_sift_keypoint> find_keypoints(const gpv::Context &context, const Picture &src,
+                                              Picture &drawn) {
     gpv::SiftParams params;
     params.max_features = 200;
     gpv::Sift sift(context, params);
 
-    std::vector<gpv_keypoint> keypoints(200);
+    std::vector<gpv_sift_keypoint> keypoints(200);
     const gpv::Buffer buffer(keypoints);
     sift.run(src.view(), {.keypoints = &buffer});
-    sift.draw(drawn.view(), GPV_SIFT_DRAW_STYLE_RICH, 0xff4000);
+    sift.draw(drawn.view(), GPV_DRAW_STYLE_RICH, 0xff4000);
     keypoints.resize(static_cast<std::size_t>(sift.wait().count));
     return keypoints;
 }
@@ -182,7 +182,7 @@ void report(const Clusters &clusters) {
     std::printf("\n");
 }
 
-void report(const std::vector<gpv_keypoint> &keypoints) {
+void report(const std::vector<gpv_sift_keypoint> &keypoints) {
     std::printf("sift      %zu keypoints", keypoints.size());
     if (!keypoints.empty())
         std::printf(", the strongest at %.2f,%.2f", keypoints[0].x, keypoints[0].y);

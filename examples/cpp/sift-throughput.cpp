@@ -386,7 +386,7 @@ class Finder {
 
     const Context &context_;
     gpv_stream stream_;
-    std::vector<gpv_keypoint> keypoints_;
+    std::vector<gpv_sift_keypoint> keypoints_;
     std::vector<std::uint8_t> descriptors_;
     gpv_sift *sift_ = nullptr;
     const Picture *picture_ = nullptr;
@@ -493,7 +493,7 @@ class Resident {
             check_cuda(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
         for (std::size_t i = 0; i < operators; i++) {
             keypoints_.push_back(
-                allocate(static_cast<std::size_t>(features) * sizeof(gpv_keypoint)));
+                allocate(static_cast<std::size_t>(features) * sizeof(gpv_sift_keypoint)));
             descriptors_.push_back(
                 allocate(static_cast<std::size_t>(features) * GPV_SIFT_DESCRIPTOR_LENGTH));
         }
@@ -845,10 +845,11 @@ class Benchmark {
             return;
         const double found =
             static_cast<double>(ledger_->keypoints()) / static_cast<double>(ledger_->pictures());
-        const auto [there, back] = resident_->copy_times(
-            static_cast<std::size_t>(pixels),
-            static_cast<std::size_t>(found * (sizeof(gpv_keypoint) + GPV_SIFT_DESCRIPTOR_LENGTH)) +
-                1);
+        const auto [there, back] =
+            resident_->copy_times(static_cast<std::size_t>(pixels),
+                                  static_cast<std::size_t>(found * (sizeof(gpv_sift_keypoint) +
+                                                                    GPV_SIFT_DESCRIPTOR_LENGTH)) +
+                                      1);
         figures_.add("copy to the GPU", 1e3 * there);
         figures_.add("SIFT on the GPU", 1e3 / median(resident.rates));
         figures_.add("copy of the results to the host", 1e3 * back);

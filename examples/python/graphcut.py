@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
 """Cuts the object in the middle of a picture out of its background, by minimum cuts of a graph as
-Boykov and Jolly (2001) set it up. What the colours of both are is learned in iterations."""
+Boykov and Jolly (2001) set it up. What the colours of both are is learned in iterations. The graph
+is made here; segment.py leaves that to gpv.Segment, as the element gpugraphcut does."""
 import argparse
 import math
 import time

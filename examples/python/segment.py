@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-2-Clause
-"""Divides a picture into foreground and background by a minimum cut. Of the background only the
-light stays, and half of that."""
+"""Divides a picture into foreground and background by a minimum cut, as the element gpugraphcut
+does. Of the background only the light stays, and half of that."""
 import argparse
 import re
 

@@ -30,10 +30,10 @@ typedef struct gpv_context gpv_context;
 /** How much is logged: a level includes those below it. */
 typedef uint32_t gpv_log_level;
 enum {
-    GPV_LOG_ERROR = 1,   /**< why a call fails */
-    GPV_LOG_WARNING = 2, /**< what works, but not as asked: why the CPU computes, for one */
-    GPV_LOG_INFO = 3,    /**< what computes */
-    GPV_LOG_DEBUG = 4    /**< outputs that are too small, too, which often is a question */
+    GPV_LOG_LEVEL_ERROR = 1,   /**< why a call fails */
+    GPV_LOG_LEVEL_WARNING = 2, /**< what works, but not as asked: why the CPU computes, for one */
+    GPV_LOG_LEVEL_INFO = 3,    /**< what computes */
+    GPV_LOG_LEVEL_DEBUG = 4    /**< outputs that are too small, too, which often is a question */
 };
 
 /**
@@ -60,7 +60,7 @@ typedef struct gpv_context_params {
     uint32_t struct_size; /**< sizeof(gpv_context_params) */
     gpv_backend backend;  /**< default GPV_BACKEND_AUTO */
     int32_t device;       /**< CUDA ordinal >= 0, or GPV_DEVICE_CURRENT; default 0; CPU: ignored */
-    gpv_log_level log_level; /**< 1..4, 0 = GPV_LOG_WARNING; default GPV_LOG_WARNING */
+    gpv_log_level log_level; /**< 1..4, 0 = GPV_LOG_LEVEL_WARNING; default GPV_LOG_LEVEL_WARNING */
     gpv_log_fn log;          /**< NULL = silent; default NULL */
     gpv_alloc_fn alloc;      /**< for pixel-sized scratch; set both or none; default NULL */
     gpv_free_fn free;        /**< NULL with alloc NULL = the library's own */

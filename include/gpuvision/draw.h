@@ -12,11 +12,11 @@
 
 GPV_BEGIN
 
-/** How gpv_sift_draw() marks a keypoint. */
-typedef uint32_t gpv_sift_draw_style;
+/** How gpv_draw_keypoints() marks a keypoint. */
+typedef uint32_t gpv_draw_style;
 enum {
-    GPV_SIFT_DRAW_STYLE_POINTS = 0, /**< a cross of 5 x 5 pixels */
-    GPV_SIFT_DRAW_STYLE_RICH = 1    /**< a circle whose radius is the scale, with the orientation
+    GPV_DRAW_STYLE_POINTS = 0, /**< a cross of 5 x 5 pixels */
+    GPV_DRAW_STYLE_RICH = 1    /**< a circle whose radius is the scale, with the orientation
                                          as a line from its centre */
 };
 
@@ -47,14 +47,14 @@ enum {
  *
  * @param dst    GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size; overlaps
  *               no output of the run
- * @param style  a gpv_sift_draw_style
+ * @param style  a gpv_draw_style
  * @param color  0xRRGGBB
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format, memory or capture):
- * nothing has been written; GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
+ *         nothing has been written; GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */
-GPV_API GPV_NODISCARD gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream,
-                                               const gpv_image *dst, gpv_sift_draw_style style,
-                                               uint32_t color);
+GPV_API GPV_NODISCARD gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream stream,
+                                                    const gpv_image *dst, gpv_draw_style style,
+                                                    uint32_t color);
 
 /**
  * Draws a closed outline into a picture: lines from each point to the next, and from the last to
@@ -71,16 +71,16 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream,
  *
  * @param dst     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param points  x and y of each, one behind the other, in host memory; from the centre of the
- * first pixel; -131072..131072
+ *                first pixel; -131072..131072
  * @param count   points, 2..64
  * @param width   of the line, pixels; 1..1000
  * @param color   0xRRGGBB
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format, memory or capture):
- * nothing has been written; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
+ *         nothing has been written; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */
-GPV_API GPV_NODISCARD gpv_status gpv_match_draw(gpv_match *op, gpv_stream stream,
-                                                const gpv_image *dst, const float *points,
-                                                int32_t count, float width, uint32_t color);
+GPV_API GPV_NODISCARD gpv_status gpv_draw_outline(gpv_match *op, gpv_stream stream,
+                                                  const gpv_image *dst, const float *points,
+                                                  int32_t count, float width, uint32_t color);
 
 GPV_END
 

@@ -40,7 +40,7 @@ enum {
     GPV_KMEANS_INIT_GIVEN = 3     /**< those of gpv_kmeans_set_centroids() */
 };
 
-/** The space whose distances count. */
+/** The colour space of distances and centroids. */
 typedef uint32_t gpv_kmeans_color_space;
 enum {
     GPV_KMEANS_COLOR_SPACE_RGB = 0, /**< R, G, B, 0..255 */
@@ -63,7 +63,7 @@ typedef struct gpv_kmeans_params {
     uint64_t seed;                      /**< of PLUSPLUS and RANDOM; default 0 */
     uint32_t warm_start; /**< 1 = a run starts from the centroids of the one before, if that
                               had the same clusters (and max_clusters, where that is read) and
-                              space, and found more than one cluster. Numbers of clusters are
+                              color_space, and found more than one cluster. Numbers of clusters are
                               kept, and so is their number. 0 or 1; default 0 */
     uint32_t reserved;   /**< must be 0 */
 } gpv_kmeans_params;
@@ -78,7 +78,7 @@ typedef struct gpv_kmeans_result {
     uint32_t converged; /**< 1 = the tolerance has ended the iteration */
     uint32_t reserved;  /**< 0 */
     double inertia;     /**< sum over all pixels of the squared Euclidean distance to their
-                             centroid, whatever the metric; in the space of the parameters: in
+                             centroid, whatever the metric; in params->color_space: in
                              levels of RGB, or of Lab as bytes */
 } gpv_kmeans_result;
 
@@ -92,12 +92,12 @@ GPV_API void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size);
  * The colour that stands for a centroid in a recoloured image: rounded to
  * bytes, converted from Lab.
  *
- * @param space     of the centroid; an unknown one is RGB
+ * @param color_space  of the centroid; an unknown one is RGB
  * @param centroid  3 numbers; those outside 0..255 are taken as its ends; NULL gives black
  * @return 0xRRGGBB
  * Reentrant.
  */
-GPV_API uint32_t gpv_kmeans_color(gpv_kmeans_color_space space, const float *centroid);
+GPV_API uint32_t gpv_kmeans_color(gpv_kmeans_color_space color_space, const float *centroid);
 
 /**
  * Creates an operator.
@@ -132,8 +132,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_set_params(gpv_kmeans *op,
  * The centroids that runs with GPV_KMEANS_INIT_GIVEN start from, but for those that go on from the
  * run before (params->warm_start).
  *
- * @param centroids  3 * count numbers in 0..255, three for each cluster, in the space of the
- *                   parameters; copied
+ * @param centroids  3 * count numbers in 0..255, three for each cluster, in
+ *                   params->color_space; copied
  * @param count      2..256; runs need it to be params->clusters
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT; then the old ones stay
  */
@@ -185,7 +185,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_im
  *                   a fourth channel is copied; YUV is made by the matrix and range of dst, which
  *                   may be others than those of src, and its chroma is the mean of its pixels; may
  *                   be src (same data and strides); may be NULL
- * @param centroids  receives 3 floats for each cluster, in the space of the parameters. data is a
+ * @param centroids  receives 3 floats for each cluster, in params->color_space. data is a
  *                   multiple of 4, with room for clusters, or max_clusters where clusters is 0.
  *                   What lies behind the last cluster that was found is not written. Host memory,
  *                   or CUDA memory with the CUDA backend; may be NULL

@@ -122,20 +122,23 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_prepare(gpv_match *op, int32_t query_
  * The outputs overlap neither the inputs nor each other.
  *
  * @param query        descriptors of GPV_SIFT_DESCRIPTOR_TYPE_U8, GPV_SIFT_DESCRIPTOR_LENGTH bytes
- * each, without gaps; data is a multiple of 4. Not looked at if query_count is 0
+ *                     each, without gaps; data is a multiple of 4. Not looked at if query_count is
+ *                     0
  * @param query_count  0..GPV_MATCH_MAX_DESCRIPTORS, at most as many as there are in query
  * @param found        a gpv_sift_result, in the memory in which the backend computes, whose count
- * is taken for query_count if it is less, or 0 if it is negative: so descriptors of gpv_sift_run()
- * can be matched before anyone knows how many there are. data is a multiple of 4; may be NULL
+ *                     is taken for query_count if it is less, or 0 if it is negative: so
+ *                     descriptors of gpv_sift_run() can be matched before anyone knows how many
+ *                     there are. data is a multiple of 4; may be NULL
  * @param train        the other set, likewise. Either set may be in host memory, or in CUDA
  *                     memory with the CUDA backend
  * @param train_count  likewise
  * @param nearest      receives a gpv_match_nearest for each query, without gaps. data is a multiple
  *                     of 4, with room for query_count; may be NULL
  * @param pairs        receives a gpv_match_pair for each match, in the order of the queries,
- * without gaps. data is a multiple of 4, with room for one at least; may be NULL
+ *                     without gaps. data is a multiple of 4, with room for one at least; may be
+ *                     NULL
  * @param result       receives a gpv_match_result, in the memory in which the backend computes.
- * data is a multiple of 4; may be NULL
+ *                     data is a multiple of 4; may be NULL
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (memory): nothing has been written;
  *         GPV_ERR_OUT_OF_MEMORY; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */

@@ -21,8 +21,8 @@ GPV_BEGIN
 /** Owned by the caller; belongs to its context's thread (one thread at a time). */
 typedef struct gpv_sift gpv_sift;
 
-#define GPV_SIFT_DESCRIPTOR_LENGTH 128 /**< numbers in a descriptor: 4 x 4 cells, 8 directions */
-#define GPV_SIFT_MAX_DESCRIPTORS (1 << 20) /**< of one call of gpv_sift_describe() */
+#define GPV_SIFT_DESCRIPTOR_LENGTH 128   /**< numbers in a descriptor: 4 x 4 cells, 8 directions */
+#define GPV_SIFT_MAX_KEYPOINTS (1 << 20) /**< of one call of gpv_sift_describe() */
 
 /** What a number of a descriptor is. */
 typedef uint32_t gpv_sift_descriptor_type;
@@ -57,7 +57,7 @@ typedef struct gpv_sift_params {
 } gpv_sift_params;
 
 /** A keypoint. Coordinates count in pixels of the picture, from the centre of its first pixel. */
-typedef struct gpv_keypoint {
+typedef struct gpv_sift_keypoint {
     float x;        /**< to the right */
     float y;        /**< downwards */
     float sigma;    /**< scale, pixels of the picture: half of what OpenCV calls its size */
@@ -66,7 +66,7 @@ typedef struct gpv_keypoint {
     int32_t octave; /**< as OpenCV: bits 0..7 the octave, 255 is the one of twice the size and 0
                          the one of the picture's; bits 8..15 the layer; bits 16..23 the place
                          between layers, 128 in the middle */
-} gpv_keypoint;
+} gpv_sift_keypoint;
 
 /** What a run has found. */
 typedef struct gpv_sift_result {
@@ -118,7 +118,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sif
  *
  * @param src        format, memory, device, width and height are read; data and stride are not
  * @param mask       likewise; NULL = runs without it
- * @param keypoints  0..GPV_SIFT_MAX_DESCRIPTORS: that runs will ask for in host memory, with
+ * @param keypoints  0..GPV_SIFT_MAX_KEYPOINTS: that runs will ask for in host memory, with
  *                   descriptors, or that will be described, whatever their memory
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED, GPV_ERR_OUT_OF_MEMORY,
  *         GPV_ERR_DEVICE, GPV_ERR_DEVICE_LOST
@@ -156,16 +156,16 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image 
  *                     the sample of GRAY8, Y of YUV, (77 R + 150 G + 29 B + 128) >> 8 of RGB
  * @param mask         GRAY8, same size and memory; keypoints whose nearest pixel is 0 in it do not
  *                     count; may be NULL: all count
- * @param keypoints    receives gpv_keypoint records; there is room for size / keypoint_stride, of
- *                     which the last needs no padding behind it. What lies behind the last one is
- *                     not touched. data is a multiple of 4, size at least one record. Host memory,
- *                     or CUDA memory with the CUDA backend; may be NULL
+ * @param keypoints    receives gpv_sift_keypoint records; there is room for size / keypoint_stride,
+ *                     of which the last needs no padding behind it. What lies behind the last one
+ *                     is not touched. data is a multiple of 4, size at least one record. Host
+ *                     memory, or CUDA memory with the CUDA backend; may be NULL
  * @param keypoint_stride  bytes from one record to the next, a multiple of 4, at least
- *                     sizeof(gpv_keypoint), up to 4096; 0 = sizeof(gpv_keypoint)
+ *                     sizeof(gpv_sift_keypoint), up to 4096; 0 = sizeof(gpv_sift_keypoint)
  * @param descriptors  receives GPV_SIFT_DESCRIPTOR_LENGTH numbers for each keypoint, as
- * params->descriptor_type says, without gaps. data is a multiple of 4, with room for as many as
- * keypoints has, or for params->max_features if that is less and not 0. Same memory as keypoints;
- * may be NULL: none are made
+ *                     params->descriptor_type says, without gaps. data is a multiple of 4, with
+ *                     room for as many as keypoints has, or for params->max_features if that is
+ *                     less and not 0. Same memory as keypoints; may be NULL: none are made
  * @param result       receives a gpv_sift_result, in the memory in which the backend computes (CUDA
  *                     backend: CUDA memory). data is a multiple of 4; may be NULL
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format or
@@ -189,12 +189,13 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_run(gpv_sift *op, gpv_stream stream, c
  * copied before it returns.
  *
  * @param src          as in gpv_sift_run()
- * @param keypoints    gpv_keypoint records, count of them; with count 0 nothing is looked at here,
- *                     in keypoint_stride and in descriptors, and both may be NULL
+ * @param keypoints    gpv_sift_keypoint records, count of them; with count 0 nothing is looked at
+ *                     here, in keypoint_stride and in descriptors, and both may be NULL
  * @param keypoint_stride  as in gpv_sift_run()
- * @param count        0..GPV_SIFT_MAX_DESCRIPTORS, at most as many as there are in keypoints
+ * @param count        0..GPV_SIFT_MAX_KEYPOINTS, at most as many as there are in keypoints
  * @param descriptors  receives GPV_SIFT_DESCRIPTOR_LENGTH numbers for each keypoint, without gaps,
- * as params->descriptor_type says. data is a multiple of 4. Same memory as keypoints
+ *                     as params->descriptor_type says. data is a multiple of 4. Same memory as
+ *                     keypoints
  * @return as gpv_sift_run()
  */
 GPV_API GPV_NODISCARD gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream,

@@ -12,7 +12,7 @@ gpv_context_params default_context_params() {
     params.struct_size = sizeof params;
     params.backend = GPV_BACKEND_AUTO;
     params.device = 0;
-    params.log_level = GPV_LOG_WARNING;
+    params.log_level = GPV_LOG_LEVEL_WARNING;
     return params;
 }
 
@@ -24,7 +24,7 @@ gpv::ContextOptions read_options(const gpv_context_params *in) {
                        gpv_backend{GPV_BACKEND_CUDA});
     gpv::require_range("params->device", params.device, GPV_DEVICE_CURRENT, INT32_MAX);
     gpv::require_range("params->log_level", params.log_level, gpv_log_level{0},
-                       gpv_log_level{GPV_LOG_DEBUG});
+                       gpv_log_level{GPV_LOG_LEVEL_DEBUG});
     if (!params.alloc != !params.free)
         throw gpv::Error(gpv::Status::invalid_argument,
                          "params->alloc and params->free must both be set or both be NULL");
@@ -57,7 +57,7 @@ gpv::ContextOptions read_options(const gpv_context_params *in) {
 void log_creation_failure(const gpv_context_params *params, const char *text) {
     if (params && params->struct_size >= first_context_params_size &&
         params->struct_size <= gpv::max_struct_size && params->log)
-        params->log(params->user, GPV_LOG_ERROR, text);
+        params->log(params->user, GPV_LOG_LEVEL_ERROR, text);
 }
 
 } // namespace

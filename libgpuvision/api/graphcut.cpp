@@ -130,7 +130,7 @@ gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image
         gpv::require_format(run.mask, "mask", run.mask.format == gpv::Format::gray8, "GRAY8");
         gpv::require_like(*op->context, run.links, run.mask, "mask", "links");
         if (result)
-            run.result = gpv::read_found(*op->context, result, "gpv_graphcut_wait");
+            run.result = gpv::read_result_buffer(*op->context, result, "gpv_graphcut_wait");
         gpv::require_disjoint(run);
         gpv::start_run(*op, [&] {
             if (!op->core->run(stream, run))

@@ -19,8 +19,8 @@ inline constexpr std::uint32_t first_graphcut_result_size = sizeof(gpv_graphcut_
 
 /// Where a run of an operator of the context is to leave what it has found. waiter: the function
 /// that gives it to the host, for the text.
-inline GraphcutResult *read_found(const Context &context, const gpv_buffer *result,
-                                  const char *waiter) {
+inline GraphcutResult *read_result_buffer(const Context &context, const gpv_buffer *result,
+                                          const char *waiter) {
     const BufferView view =
         read_buffer(result, "result", sizeof(GraphcutResult), alignof(GraphcutResult));
     context.device().require_accessible(view.memory, view.device, "result");

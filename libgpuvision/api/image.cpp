@@ -160,8 +160,7 @@ void require_like(const Context &context, const Image &src, const Image &dst, co
 
 void throw_overlap(const char *a, const char *b) {
     throw Error(Status::invalid_argument,
-                std::string(a) + " overlaps " + b +
-                    "; they must share no byte between their first and last");
+                std::string(a) + " overlaps " + b + "; they must share no byte");
 }
 
 } // namespace gpv

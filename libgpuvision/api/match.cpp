@@ -190,8 +190,8 @@ gpv_status gpv_match_run(gpv_match *op, gpv_stream stream, const gpv_buffer *que
     });
 }
 
-gpv_status gpv_match_draw(gpv_match *op, gpv_stream stream, const gpv_image *dst,
-                          const float *points, int32_t count, float width, uint32_t color) {
+gpv_status gpv_draw_outline(gpv_match *op, gpv_stream stream, const gpv_image *dst,
+                            const float *points, int32_t count, float width, uint32_t color) {
     return gpv::guard_object(op, [&] {
         const gpv::Image picture = gpv::read_image(dst, "dst");
         gpv::require_picture(*op->context, picture, "dst", "drawing", gpv::is_picture8);

@@ -25,10 +25,10 @@ constexpr int max_records = std::numeric_limits<std::int32_t>::max();
 
 static_assert(static_cast<gpv_sift_descriptor_type>(SiftDescriptorType::f32) ==
               GPV_SIFT_DESCRIPTOR_TYPE_F32);
-static_assert(static_cast<gpv_sift_draw_style>(SiftDrawStyle::rich) == GPV_SIFT_DRAW_STYLE_RICH);
+static_assert(static_cast<gpv_draw_style>(DrawStyle::rich) == GPV_DRAW_STYLE_RICH);
 static_assert(sift_length == GPV_SIFT_DESCRIPTOR_LENGTH);
-static_assert(sizeof(Keypoint) == sizeof(gpv_keypoint) &&
-              offsetof(Keypoint, octave) == offsetof(gpv_keypoint, octave));
+static_assert(sizeof(Keypoint) == sizeof(gpv_sift_keypoint) &&
+              offsetof(Keypoint, octave) == offsetof(gpv_sift_keypoint, octave));
 static_assert(sizeof(SiftResult) == sizeof(gpv_sift_result) &&
               offsetof(SiftResult, dropped) == offsetof(gpv_sift_result, dropped));
 
@@ -90,17 +90,17 @@ void require_mask(const gpv_sift &op, const Image &src, const Image &mask) {
 KeypointRecords read_keypoints(const gpv_sift &op, const gpv_buffer *keypoints,
                                std::uint32_t stride) {
     if (stride == 0)
-        stride = sizeof(gpv_keypoint);
-    require_range("keypoint_stride", stride, static_cast<std::uint32_t>(sizeof(gpv_keypoint)),
+        stride = sizeof(gpv_sift_keypoint);
+    require_range("keypoint_stride", stride, static_cast<std::uint32_t>(sizeof(gpv_sift_keypoint)),
                   max_record_stride);
     if (stride % alignof(Keypoint))
         throw Error(Status::invalid_argument,
                     "keypoint_stride is " + std::to_string(stride) + ", must be a multiple of 4");
     const BufferView view =
-        read_buffer(keypoints, "keypoints", sizeof(gpv_keypoint), alignof(Keypoint));
+        read_buffer(keypoints, "keypoints", sizeof(gpv_sift_keypoint), alignof(Keypoint));
     op.context->device().require_accessible(view.memory, view.device, "keypoints");
     // The last record needs no padding behind it.
-    const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_keypoint));
+    const auto spare = static_cast<std::int64_t>(stride - sizeof(gpv_sift_keypoint));
     return {view, stride, std::min<std::int64_t>((view.size + spare) / stride, max_records)};
 }
 
@@ -164,7 +164,7 @@ void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t s
     require_not_null(descriptors, "descriptors");
     description.keypoints = read_keypoints(op, keypoints, stride);
     require_range("count", std::int64_t{count}, std::int64_t{0},
-                  std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_DESCRIPTORS));
+                  std::min<std::int64_t>(description.keypoints.capacity, GPV_SIFT_MAX_KEYPOINTS));
     description.keypoints.capacity = count;
     description.descriptors = read_descriptors(op, descriptors, description.keypoints, count);
     if (overlap(description.src, description.descriptors))
@@ -224,7 +224,7 @@ gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image *src, const gpv_image 
             chosen = gpv::read_image(mask, "mask", true);
             gpv::require_mask(*op, from, *chosen);
         }
-        gpv::require_range("keypoints", keypoints, 0, GPV_SIFT_MAX_DESCRIPTORS);
+        gpv::require_range("keypoints", keypoints, 0, GPV_SIFT_MAX_KEYPOINTS);
         op->core->prepare(from, chosen ? &*chosen : nullptr, keypoints);
     });
 }
@@ -265,18 +265,18 @@ gpv_status gpv_sift_describe(gpv_sift *op, gpv_stream stream, const gpv_image *s
     });
 }
 
-gpv_status gpv_sift_draw(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
-                         gpv_sift_draw_style style, uint32_t color) {
+gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream stream, const gpv_image *dst,
+                              gpv_draw_style style, uint32_t color) {
     return gpv::guard_object(op, [&] {
         const gpv::Image picture = gpv::read_image(dst, "dst");
         gpv::require_picture(*op->context, picture, "dst", "SIFT", gpv::is_picture8);
         if (gpv::planes_overlap(picture))
             throw gpv::Error(gpv::Status::invalid_argument, "two planes of dst overlap");
-        gpv::require_range("style", style, gpv_sift_draw_style{GPV_SIFT_DRAW_STYLE_POINTS},
-                           gpv_sift_draw_style{GPV_SIFT_DRAW_STYLE_RICH});
+        gpv::require_range("style", style, gpv_draw_style{GPV_DRAW_STYLE_POINTS},
+                           gpv_draw_style{GPV_DRAW_STYLE_RICH});
         gpv::require_range("color", color, 0u, 0xffffffu);
         op->core->draw(stream, {.dst = picture,
-                                .style = static_cast<gpv::SiftDrawStyle>(style),
+                                .style = static_cast<gpv::DrawStyle>(style),
                                 .color = gpv::rgb_color(color)});
     });
 }

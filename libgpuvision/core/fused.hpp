@@ -4,13 +4,13 @@
 #include <cmath>
 
 /// Of functions that nvcc compiles for the device as well, and that cannot be constexpr.
-/// GPV_DEVICE_ONLY: of those that it compiles for the device alone.
+/// GPV_DEVICE: of those that it compiles for the device alone.
 #ifdef __CUDACC__
 #    define GPV_HOST_DEVICE __host__ __device__
-#    define GPV_DEVICE_ONLY __device__
+#    define GPV_DEVICE __device__
 #else
 #    define GPV_HOST_DEVICE
-#    define GPV_DEVICE_ONLY
+#    define GPV_DEVICE
 #endif
 
 namespace gpv {

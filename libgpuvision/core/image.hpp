@@ -104,7 +104,7 @@ struct BufferView {
     std::int64_t size; ///< bytes
 };
 
-/// True if a byte of the block lies between the first and the last one of a plane.
+/// True if a byte of the view lies between the first and the last one of a plane.
 bool overlap(const Image &image, const BufferView &view);
 bool overlap(const BufferView &a, const BufferView &b);
 

@@ -39,11 +39,13 @@ struct KmeansParams {
 
     bool chosen() const { return clusters == 0; }
     /// Whether the colours to start from are drawn.
-    bool draws() const { return init == KmeansInit::plusplus || init == KmeansInit::random; }
+    bool is_random_init() const {
+        return init == KmeansInit::plusplus || init == KmeansInit::random;
+    }
     /// Clusters that outputs need room for.
     int room() const { return chosen() ? max_clusters : clusters; }
     /// Whether a run may start from the centroids of a run with those parameters.
-    bool continues(const KmeansParams &before) const {
+    bool can_warm_start_from(const KmeansParams &before) const {
         return warm_start && clusters == before.clusters && color_space == before.color_space &&
                (!chosen() || max_clusters == before.max_clusters);
     }
@@ -158,7 +160,7 @@ constexpr std::uint64_t random_number(std::uint64_t seed, int i) {
 }
 
 /// The random number as a place in 0 .. total - 1, total < 2^56: its upper bits times total.
-constexpr std::uint64_t place_below(std::uint64_t random, std::uint64_t total) {
+constexpr std::uint64_t scale_random(std::uint64_t random, std::uint64_t total) {
     const std::uint64_t high = random >> 32, low = random & 0xffffffffu;
     const std::uint64_t total_high = total >> 32, total_low = total & 0xffffffffu;
     const std::uint64_t middle = high * total_low + (low * total_low >> 32);

@@ -81,7 +81,7 @@ struct MatchResult {
 };
 
 /// Whether the nearest is there, and enough nearer than the second.
-constexpr bool stands_out(float ratio, const Nearest &nearest) {
+constexpr bool passes_ratio_test(float ratio, const Nearest &nearest) {
     if (nearest.index[0] == no_neighbour)
         return false;
     if (ratio == 0 || nearest.index[1] == no_neighbour)

@@ -175,7 +175,7 @@ struct Gaussian {
 };
 
 inline constexpr int components = 5;
-inline constexpr float never = 1e30f; ///< cost of a component without pixels
+inline constexpr float infinite_cost = 1e30f; ///< cost of a component without pixels
 
 /// Variance that is added along every axis, squared grey levels: 64 / 12 of the cells, and some
 /// more, so that no colours are too few or too much alike.
@@ -184,7 +184,7 @@ inline constexpr double min_variance = 8;
 /// The component of those pixels, of total ones of its side.
 constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
     if (m.count == 0)
-        return {.constant = never};
+        return {.constant = infinite_cost};
     const auto n = static_cast<double>(m.count);
     const double x = static_cast<double>(m.x) / n, y = static_cast<double>(m.y) / n,
                  z = static_cast<double>(m.z) / n;
@@ -256,7 +256,7 @@ struct Model {
 
 /// What a colour costs under a mixture: that of the component that explains it best.
 constexpr float cost_of(const Gaussian *mixture, float r, float g, float b) {
-    float minimum = never;
+    float minimum = infinite_cost;
     for (int i = 0; i < components; i++) {
         const float cost = mixture[i].cost(r, g, b);
         minimum = cost < minimum ? cost : minimum;

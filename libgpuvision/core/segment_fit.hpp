@@ -48,9 +48,9 @@ struct FitNotes {
 template <class Worker>
 class Fit {
   public:
-    GPV_DEVICE_ONLY Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
+    GPV_DEVICE Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
 
-    GPV_DEVICE_ONLY void run() {
+    GPV_DEVICE void run() {
         worker_.each(max_slots, [&](int i) { slot(i) = learned(i); });
         choose_sides();
         if (job_.kind == SegmentModel::gmm)
@@ -72,17 +72,15 @@ class Fit {
     /// The pixels that a side is fitted to.
     enum class From { known, unknown, part, none };
 
-    GPV_DEVICE_ONLY Gaussian &slot(int i) {
-        return worker_.mixture()[i / components][i % components];
-    }
-    GPV_DEVICE_ONLY Gaussian &learned(int i) const {
+    GPV_DEVICE Gaussian &slot(int i) { return worker_.mixture()[i / components][i % components]; }
+    GPV_DEVICE Gaussian &learned(int i) const {
         return job_.model->mixture[i / components][i % components];
     }
 
-    GPV_DEVICE_ONLY std::uint32_t unknown_pixels(int cell) const {
+    GPV_DEVICE std::uint32_t unknown_pixels(int cell) const {
         return job_.counts[unknown][cell] + job_.counts[unknown_at_edge][cell];
     }
-    GPV_DEVICE_ONLY std::uint32_t pixels(Side side, int cell) {
+    GPV_DEVICE std::uint32_t pixels(Side side, int cell) {
         switch (from_[side]) {
         case From::known:
             return job_.counts[side][cell];
@@ -95,7 +93,7 @@ class Fit {
         }
     }
 
-    GPV_DEVICE_ONLY void choose_sides() {
+    GPV_DEVICE void choose_sides() {
         const Moments *sums = worker_.pass([&](int cell, const auto &add) {
             for (const Side side : {background, foreground})
                 add(side, cell, job_.counts[side][cell]);
@@ -112,7 +110,7 @@ class Fit {
 
     /// Lloyd's iteration for two clusters. The background is that which has more of the image's
     /// edge.
-    GPV_DEVICE_ONLY void divide(const Moments &all) {
+    GPV_DEVICE void divide(const Moments &all) {
         from_[foreground] = From::none;
         whole_[foreground] = {};
         const int axis = all.widest();
@@ -148,12 +146,12 @@ class Fit {
     }
 
     template <class Add>
-    GPV_DEVICE_ONLY void add_part(const Add &add, bool part, int cell) const {
+    GPV_DEVICE void add_part(const Add &add, bool part, int cell) const {
         add(part, cell, unknown_pixels(cell));
         add(2 + part, cell, job_.counts[unknown_at_edge][cell]);
     }
 
-    GPV_DEVICE_ONLY void note_means(const Moments *clusters) {
+    GPV_DEVICE void note_means(const Moments *clusters) {
         worker_.each(2 * 3, [&](int i) {
             const Moments &m = clusters[i / 3];
             worker_.notes().means[i / 3][i % 3] = static_cast<float>(
@@ -162,7 +160,7 @@ class Fit {
     }
 
     /// Squared, from a cell to the mean of a cluster, in levels.
-    GPV_DEVICE_ONLY float distance(int cell, int cluster) {
+    GPV_DEVICE float distance(int cell, int cluster) {
         const Color l = levels_of(cell);
         const float *mean = worker_.notes().means[cluster];
         const float x = static_cast<float>(l.red) - mean[0],
@@ -173,7 +171,7 @@ class Fit {
 
     // ---- mixtures -------------------------------------------------------------------
 
-    GPV_DEVICE_ONLY void fit_mixtures() {
+    GPV_DEVICE void fit_mixtures() {
         constexpr bool both[] = {true, true};
         bool first = false;
         for (const Side side : {background, foreground}) {
@@ -194,10 +192,10 @@ class Fit {
     }
 
     /// The component that explains the cell best; of equal ones the first.
-    GPV_DEVICE_ONLY int best(Side side, int cell) {
+    GPV_DEVICE int best(Side side, int cell) {
         const Color l = levels_of(cell);
         const float r = middle_of(l.red), g = middle_of(l.green), b = middle_of(l.blue);
-        float minimum = never;
+        float minimum = infinite_cost;
         int which = 0;
         for (int i = 0; i < components; i++) {
             const float cost = slot(components * side + i).cost(r, g, b);
@@ -209,7 +207,7 @@ class Fit {
         return which;
     }
 
-    GPV_DEVICE_ONLY void take(const Moments *sums, const bool (&wanted)[2]) {
+    GPV_DEVICE void take(const Moments *sums, const bool (&wanted)[2]) {
         worker_.each(max_slots, [&](int i) {
             const Moments &whole = whole_[i / components];
             if (wanted[i / components] && whole.count)
@@ -219,7 +217,7 @@ class Fit {
 
     /// Makes components of fresh sides: halves, again and again, the one that spreads most along an
     /// axis, in all.
-    GPV_DEVICE_ONLY void split() {
+    GPV_DEVICE void split() {
         const Moments *sums = nullptr;
         for (int made = 1; made < components; made++) {
             const auto of = [&](Side side, int i) -> const Moments & {
@@ -251,7 +249,7 @@ class Fit {
     }
 
     /// Of so many components of a side; of equal ones the first.
-    GPV_DEVICE_ONLY int widest(Side side, int made) {
+    GPV_DEVICE int widest(Side side, int made) {
         const double *spread = worker_.notes().spread + components * side;
         int best = 0;
         for (int i = 1; i < made; i++)
@@ -263,7 +261,7 @@ class Fit {
     // ---- the others -----------------------------------------------------------------
 
     /// One component for each side, as wide along all axes as colours lie from their mean.
-    GPV_DEVICE_ONLY void fit_means() {
+    GPV_DEVICE void fit_means() {
         double spread = 0;
         for (const Side side : {background, foreground})
             for (int axis = 0; axis < 3; axis++)
@@ -274,11 +272,12 @@ class Fit {
         worker_.each(max_slots, [&](int i) {
             const Moments &whole = whole_[i / components];
             if (whole.count)
-                slot(i) = i % components ? Gaussian{.constant = never} : sphere_of(whole, variance);
+                slot(i) = i % components ? Gaussian{.constant = infinite_cost}
+                                         : sphere_of(whole, variance);
         });
     }
 
-    GPV_DEVICE_ONLY void fit_tables() {
+    GPV_DEVICE void fit_tables() {
         worker_.parallel_for(2 * table_cells, [&](int i) {
             const auto side = static_cast<Side>(i / table_cells);
             const int cell = i % table_cells;
@@ -300,7 +299,7 @@ class Fit {
 
     /// 64 times the mean of the neighbourhood, in which what is nearer counts more: 1 2 1 along
     /// each axis. Beyond the edge is the edge.
-    GPV_DEVICE_ONLY static std::uint64_t smooth(const std::uint32_t *coarse, int cell) {
+    GPV_DEVICE static std::uint64_t smooth(const std::uint32_t *coarse, int cell) {
         const Color at = table_levels_of(cell);
         const auto clamp = [](int level) {
             return level < 0 ? 0 : level < table_levels ? level : table_levels - 1;

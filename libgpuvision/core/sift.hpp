@@ -55,7 +55,7 @@ struct SiftParams {
     }
 };
 
-/// gpv_keypoint.
+/// gpv_sift_keypoint.
 struct Keypoint {
     float x, y, sigma, angle, response;
     std::int32_t octave;
@@ -418,7 +418,7 @@ constexpr Bins bins_of(const Window &window, const Window::Place &place, float e
 /// Calls add(row, column, direction, amount) for each, of 0 or 1 after the lower one. What a cell
 /// gets is rounded, and so is the part of the upper direction; the lower one has the rest.
 template <class Add>
-constexpr void share_out(float weight, const Bins &bins, Add add) {
+constexpr void distribute(float weight, const Bins &bins, Add add) {
     const float below = weight * bins.row.fraction;
     const float rows[2] = {weight - below, below};
     for (int r = 0; r < 2; r++) {
@@ -475,7 +475,7 @@ struct LayerChoice {
 // ---- drawing ------------------------------------------------------------------------
 
 /// Values are those of sift.h.
-enum class SiftDrawStyle : std::uint32_t { points, rich };
+enum class DrawStyle : std::uint32_t { points, rich };
 
 /// What is drawn for a keypoint. No pixel of it depends on another, so that threads can share them.
 struct Mark {
@@ -483,9 +483,9 @@ struct Mark {
     int radius; ///< of the circle; 0: there is a cross
     int dx, dy; ///< from there to the end of the line
 
-    constexpr Mark(const Keypoint &keypoint, SiftDrawStyle style)
+    constexpr Mark(const Keypoint &keypoint, DrawStyle style)
         : x(pixel(keypoint.x)), y(pixel(keypoint.y)), radius(0), dx(0), dy(0) {
-        if (style == SiftDrawStyle::points)
+        if (style == DrawStyle::points)
             return;
         radius = radius_of(keypoint.sigma);
         const bool regular = keypoint.angle >= 0 && keypoint.angle < 360;
@@ -554,7 +554,7 @@ struct Mark {
 
 struct SiftDrawing {
     Image dst;
-    SiftDrawStyle style;
+    DrawStyle style;
     Color color;
 };
 

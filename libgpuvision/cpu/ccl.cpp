@@ -176,7 +176,7 @@ class CpuCcl final : public Ccl {
         std::uint32_t *values; ///< of runs
     };
 
-    static Workspace take_workspace(Arena &arena, int width) {
+    static Workspace allocate_workspace(Arena &arena, int width) {
         Workspace w;
         const auto take_words = [&] {
             return arena.allocate<std::uint64_t>(row_words(width) +
@@ -195,7 +195,7 @@ class CpuCcl final : public Ccl {
 
     Workspace workspace(int worker, int width) const {
         Arena arena(table_alignment, workspaces_ + workspace_bytes_ * worker);
-        return take_workspace(arena, width);
+        return allocate_workspace(arena, width);
     }
 
     void plan(const Image &src, const Image *dst, bool records, Stream stream) {
@@ -227,7 +227,7 @@ class CpuCcl final : public Ccl {
         paints_ = paints_are_labels_ ? reinterpret_cast<std::uint32_t *>(labels_)
                                      : arena.allocate<std::uint32_t>(components);
         Arena one(table_alignment);
-        take_workspace(one, src.width);
+        allocate_workspace(one, src.width);
         workspace_bytes_ = one.required();
         workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
     }

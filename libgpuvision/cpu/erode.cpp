@@ -111,7 +111,7 @@ class BandFilter {
         }
         if (pass_.shape == ErodeShape::cross && (pass_.radius_x == 0 || pass_.radius_y == 0))
             pass_.shape = ErodeShape::rect;
-        take_scratch();
+        allocate_scratch();
         if (scratch)
             std::fill_n(border_row_, Kind::units(in_), border());
     }
@@ -139,7 +139,7 @@ class BandFilter {
         return zero ? Unit{0} : static_cast<Unit>(~Unit{0});
     }
 
-    void take_scratch() {
+    void allocate_scratch() {
         const std::size_t units = Kind::units(in_);
         const std::size_t padding = Kind::padding(in_, pass_.radius_x);
         border_row_ = arena_.allocate<Unit>(units);
@@ -412,7 +412,7 @@ class CpuErode final : public Erode {
         const bool in_place = same_pixels(src, dst);
         plan(src, dst, in_place, stream);
         arena_ = Arena(row_alignment, planes_.data());
-        visit(src, dst, in_place);
+        process(src, dst, in_place);
     }
 
     bool finished() override { return true; }
@@ -425,13 +425,13 @@ class CpuErode final : public Erode {
         bands_bytes_ = 0;
         arena_ = Arena(row_alignment);
         dry_ = true;
-        visit(src, dst, in_place);
+        process(src, dst, in_place);
         dry_ = false;
         planes_.reserve(arena_.required(), stream);
         bands_.reserve(bands_bytes_, stream);
     }
 
-    void visit(const Image &src, const Image &dst, bool in_place) {
+    void process(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst);
         const int filtered = params_.planes == ErodePlanes::all ? src.plane_count() : 1;

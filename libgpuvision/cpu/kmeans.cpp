@@ -8,7 +8,7 @@
 //   paint   a table of labels by colour, then rows
 // Cells, groups and rows are worked on in parallel. All sums are integers, so neither the number of
 // threads nor their timing shows in a result.
-#include "cpu/kmeans_parts.hpp"
+#include "cpu/kmeans_internal.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace gpv::cpu {
 namespace kmeans {
 namespace {
 
-Workspace take_workspace(Arena &arena, int width) {
+Workspace allocate_workspace(Arena &arena, int width) {
     const std::size_t length = width + row_padding;
     Workspace w;
     for (auto &channel : w.channels)
@@ -45,7 +45,7 @@ void CpuKmeans::prepare(const Image &src, const Image *labels, const Image *dst)
 
 bool CpuKmeans::run(Stream stream, const KmeansRun &run) {
     plan(run.src, run.labels || run.dst, stream);
-    const bool warm = last_params_ && params_.continues(*last_params_);
+    const bool warm = last_params_ && params_.can_warm_start_from(*last_params_);
     last_params_.reset(); // if this run fails, the next one starts afresh
     const Reader reader(run.src, lab());
     count(run.src, reader);
@@ -60,7 +60,7 @@ bool CpuKmeans::run(Stream stream, const KmeansRun &run) {
 
 Workspace CpuKmeans::workspace(int worker, int width) const {
     Arena arena(table_alignment, workspaces_ + workspace_bytes_ * worker);
-    return take_workspace(arena, width);
+    return allocate_workspace(arena, width);
 }
 
 void CpuKmeans::plan(const Image &src, bool paints, Stream stream) {
@@ -87,8 +87,8 @@ void CpuKmeans::allocate(Arena &arena, const Image &src, bool paints) {
     cells_ = arena.allocate<Cell>(cells);
     cell_starts_ = arena.allocate<std::uint32_t>(cells + 1);
     colors_ = {arena.allocate<std::uint16_t>(colors), arena.allocate<std::uint32_t>(colors)};
-    nearest_ = arena.allocate<std::uint32_t>(params_.draws() ? colors : 0);
-    drawings_ = arena.allocate<Drawing>(params_.draws() ? cells : 0);
+    nearest_ = arena.allocate<std::uint32_t>(params_.is_random_init() ? colors : 0);
+    drawings_ = arena.allocate<Drawing>(params_.is_random_init() ? cells : 0);
     grouped_ = arena.allocate<std::uint16_t>(cells);
     groups_ = arena.allocate<Group>(cells);
     sums_ = arena.allocate<ClusterSums>(std::size_t{max_kmeans_clusters} * workers_);
@@ -96,7 +96,7 @@ void CpuKmeans::allocate(Arena &arena, const Image &src, bool paints) {
     squares_ = arena.allocate<std::uint64_t>(workers_);
     labels_ = arena.allocate<std::uint8_t>(paints ? std::size_t{1} << 24 : 0);
     Arena one(table_alignment);
-    take_workspace(one, src.width);
+    allocate_workspace(one, src.width);
     workspace_bytes_ = one.required();
     workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
 }

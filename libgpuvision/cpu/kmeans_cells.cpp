@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Sorts the pixels by cell, counts the colours of each cell, and puts the cells into groups.
-#include "cpu/kmeans_parts.hpp"
+#include "cpu/kmeans_internal.hpp"
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Labels the colours, and paints the labels and the recoloured pixels.
-#include "cpu/kmeans_parts.hpp"
+#include "cpu/kmeans_internal.hpp"
 
 #include <algorithm>
 #include <cstring>

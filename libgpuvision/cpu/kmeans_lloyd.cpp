@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Lloyd's iteration: sums over groups of cells, new centroids, and the choice of how many.
-#include "cpu/kmeans_parts.hpp"
+#include "cpu/kmeans_internal.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -161,7 +161,7 @@ HWY_EXPORT(search_group);
 void CpuKmeans::cluster(const Image &src, const Reader &reader, bool warm) {
     if (warm)
         return iterate(now_.found.clusters);
-    if (params_.draws())
+    if (params_.is_random_init())
         draw(params_.room());
     if (params_.chosen())
         return choose(src, reader);

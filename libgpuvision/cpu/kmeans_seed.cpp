@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The centroids that the iteration starts from.
-#include "cpu/kmeans_parts.hpp"
+#include "cpu/kmeans_internal.hpp"
 
 #include <algorithm>
 
@@ -85,7 +85,7 @@ void CpuKmeans::draw(int clusters) {
 /// total: of all weights.
 Centroid CpuKmeans::draw_next(int number, std::uint64_t total) {
     const KmeansInit init = number == 0 ? KmeansInit::random : params_.init;
-    std::uint64_t place = place_below(random_number(params_.seed, number), total);
+    std::uint64_t place = scale_random(random_number(params_.seed, number), total);
     const std::uint32_t index =
         find(0, cell_number_, place, [&](std::uint32_t i) { return drawings_[i].weight; });
     const Cell &cell = cells_[index];

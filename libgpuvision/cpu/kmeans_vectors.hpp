@@ -12,7 +12,7 @@
 
 #    include <hwy/highway.h>
 
-#    include "cpu/kmeans_parts.hpp"
+#    include "cpu/kmeans_internal.hpp"
 
 HWY_BEFORE_NAMESPACE();
 namespace gpv::cpu::kmeans::HWY_NAMESPACE {

@@ -334,7 +334,7 @@ class CpuMatch final : public Match {
     std::int64_t choose(const Workspace &work, std::int64_t queries) const {
         std::int64_t count = 0;
         for (std::int64_t i = 0; i < queries; i++)
-            if (stands_out(params_.ratio, work.nearest[i])) {
+            if (passes_ratio_test(params_.ratio, work.nearest[i])) {
                 work.candidates[count] = static_cast<std::int32_t>(i);
                 work.partners[count++] = work.nearest[i].index[0];
             }

@@ -33,7 +33,7 @@ HWY_INLINE Vector cost_of(const segment::Gaussian *mixture, Vector r, Vector g, 
     const Floats d;
     const auto times = [&](float factor, Vector v)
                            HWY_ATTR { return hn::Mul(hn::Set(d, factor), v); };
-    Vector minimum = hn::Set(d, segment::never);
+    Vector minimum = hn::Set(d, segment::infinite_cost);
     for (int i = 0; i < segment::components; i++) {
         const segment::Gaussian &m = mixture[i];
         const Vector dx = hn::Sub(r, hn::Set(d, m.x)), dy = hn::Sub(g, hn::Set(d, m.y)),

@@ -13,7 +13,7 @@
 // Bands and extrema are worked on in parallel. What is summed over pixels is summed in integers,
 // and what is found is sorted, so neither the number of threads nor their timing shows in a result.
 // Extrema are worked on in the order of their places, which keeps what they read in the cache.
-#include "cpu/sift_parts.hpp"
+#include "cpu/sift_internal.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -102,7 +102,7 @@ void CpuSift::draw(Stream, const SiftDrawing &drawing) {
     draw_keypoints(drawing, {kept_, kept_count_});
 }
 
-Workspace CpuSift::take_workspace(Arena &arena, int width) const {
+Workspace CpuSift::allocate_workspace(Arena &arena, int width) const {
     Workspace w{};
     for (auto &luma : w.luma)
         luma = arena.allocate<std::uint8_t>(width + row_step + alignment, 1);
@@ -116,7 +116,7 @@ Workspace CpuSift::take_workspace(Arena &arena, int width) const {
 
 Workspace CpuSift::workspace(int worker) const {
     Arena arena(alignment, workspaces_ + workspace_bytes_ * worker);
-    return take_workspace(arena, width_);
+    return allocate_workspace(arena, width_);
 }
 
 void CpuSift::plan(const Image &src, Stream stream) {
@@ -152,7 +152,7 @@ void CpuSift::allocate(Arena &arena, const Image &src) {
     ranked_ = arena.allocate<std::int32_t>(capacity_);
     offsets_ = arena.allocate<std::int64_t>(capacity_);
     Arena one(alignment);
-    take_workspace(one, src.width);
+    allocate_workspace(one, src.width);
     workspace_bytes_ = one.required();
     workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Makes the levels: from the picture, and of each octave from its first one.
-#include "cpu/sift_parts.hpp"
+#include "cpu/sift_internal.hpp"
 
 #include <algorithm>
 #include <cstdlib>

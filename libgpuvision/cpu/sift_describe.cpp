@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The descriptors of keypoints.
-#include "cpu/sift_parts.hpp"
+#include "cpu/sift_internal.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Finds candidates in the levels, and settles them where they converge.
-#include "cpu/sift_parts.hpp"
+#include "cpu/sift_internal.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -27,7 +27,8 @@ struct Differences {
         const float *above = octave.row(i + 1, y + dy) + x + dx;
         return hn::Sub(hn::LoadU(d, above), hn::LoadU(d, octave.row(i, y + dy) + x + dx));
     }
-    /// The greatest of most and some in a row; sign turns those that are sought into maxima.
+    /// The maximum of `maximum` and three neighbours in a row; sign turns minima that are sought
+    /// into maxima.
     HWY_INLINE Vector max_in_row(int i, int dy, Vector sign, Vector maximum) const {
         maximum = hn::Max(maximum, hn::Xor(sign, at(i, dy, -1)));
         maximum = hn::Max(maximum, hn::Xor(sign, at(i, dy, 0)));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // The orientations of extrema.
-#include "cpu/sift_parts.hpp"
+#include "cpu/sift_internal.hpp"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/sift.hpp"
-#include "cpu/sift_parts.hpp"
+#include "cpu/sift_internal.hpp"
 
 namespace gpv::cpu::sift {
 

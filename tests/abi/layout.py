@@ -6,7 +6,7 @@ import sys
 import public
 
 include, layout = sys.argv[1:]
-RECORDS = {"gpv_ccl_component", "gpv_keypoint"} # of arrays, whose stride is an argument
+RECORDS = {"gpv_ccl_component", "gpv_sift_keypoint"} # of arrays, whose stride is an argument
 FINAL = {"gpv_rect", "gpv_match_nearest", "gpv_match_pair"} # four numbers, for ever
 COUNTERS = {"GPV_API_VERSION_MINOR", "GPV_API_VERSION_PATCH"} # they are there to grow
 structs = public.structs(include)

@@ -65,7 +65,7 @@ START_TEST(params_init_writes_every_default) {
     ck_assert_uint_eq(params.struct_size, sizeof params);
     ck_assert_uint_eq(params.backend, GPV_BACKEND_AUTO);
     ck_assert_int_eq(params.device, 0);
-    ck_assert_uint_eq(params.log_level, GPV_LOG_WARNING);
+    ck_assert_uint_eq(params.log_level, GPV_LOG_LEVEL_WARNING);
     ck_assert(!params.log && !params.alloc && !params.free && !params.user);
 }
 END_TEST
@@ -116,7 +116,7 @@ START_TEST(struct_size_rules) {
     ck_assert_int_eq(create_with_size(0, 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(create_with_size(8, 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(create_with_size(known - 8, known - 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
-    ck_assert_int_eq(keep.lines[GPV_LOG_ERROR], 0);
+    ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_ERROR], 0);
 }
 END_TEST
 
@@ -150,7 +150,7 @@ START_TEST(bad_parameters) {
         memcpy((char *)&params + bad[i].offset, &bad[i].value, sizeof bad[i].value);
         ck_assert_int_eq(gpv_context_create(&params, &context), GPV_ERR_INVALID_ARGUMENT);
         ck_assert_ptr_null(context);
-        ck_assert_int_eq(keep.lines[GPV_LOG_ERROR], 1);
+        ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_ERROR], 1);
         expect_text(keep.text, bad[i].text);
     }
 }
@@ -247,26 +247,26 @@ START_TEST(cuda_is_refused_where_there_is_none) {
     ck_assert_msg(status == GPV_ERR_NO_DEVICE || status == GPV_ERR_UNSUPPORTED, "status %d",
                   status);
     ck_assert_ptr_null(context);
-    ck_assert_int_eq(keep.lines[GPV_LOG_ERROR], 1);
+    ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_ERROR], 1);
     expect_text(keep.text, "CUDA");
 }
 END_TEST
 
 START_TEST(log_levels) {
     gpv_log_level level;
-    for (level = 0; level <= GPV_LOG_DEBUG; level++) {
+    for (level = 0; level <= GPV_LOG_LEVEL_DEBUG; level++) {
         books keep = {.fail_at = 0};
         gpv_context_params params = logging_params(&keep);
         gpv_context *context = NULL;
         gpv_log_level above;
-        const gpv_log_level limit = level ? level : GPV_LOG_WARNING;
+        const gpv_log_level limit = level ? level : GPV_LOG_LEVEL_WARNING;
         params.log_level = level;
         ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
         ck_assert_int_eq(gpv_erode_create(context, NULL, NULL), GPV_ERR_INVALID_ARGUMENT);
-        ck_assert_int_eq(keep.lines[GPV_LOG_ERROR], 1);
+        ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_ERROR], 1);
         ck_assert_str_eq(keep.text, gpv_context_error(context));
-        ck_assert_int_eq(keep.lines[GPV_LOG_INFO] > 0, limit >= GPV_LOG_INFO);
-        for (above = limit + 1; above <= GPV_LOG_DEBUG; above++)
+        ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_INFO] > 0, limit >= GPV_LOG_LEVEL_INFO);
+        for (above = limit + 1; above <= GPV_LOG_LEVEL_DEBUG; above++)
             ck_assert_int_eq(keep.lines[above], 0);
         gpv_context_destroy(&context);
     }

@@ -1023,7 +1023,7 @@ END_TEST
 START_TEST(descriptors_of_sift) {
     picture src = picture_new(GPV_FORMAT_GRAY8, 96, 96, TIGHT);
     unsigned char numbers[200 * LENGTH];
-    gpv_keypoint places[200];
+    gpv_sift_keypoint places[200];
     gpv_sift_result counted;
     gpv_sift_params some;
     const gpv_buffer keypoints = buffer_of(places, sizeof places);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gpv_match_draw(): what it refuses, and which pixels it draws. */
+/* gpv_draw_outline(): what it refuses, and which pixels it draws. */
 #include "testing.h"
 
 #include <math.h>
@@ -24,7 +24,7 @@ static void teardown(void) {
 static const float triangle[] = {5, 4, 33.5f, 9.25f, 12, 26};
 
 static gpv_status draw(const gpv_image *dst, float width) {
-    return gpv_match_draw(op, NULL, dst, triangle, 3, width, COLOR);
+    return gpv_draw_outline(op, NULL, dst, triangle, 3, width, COLOR);
 }
 
 /* ----------------------------------------------------------------------- refusals */
@@ -114,18 +114,18 @@ START_TEST(bad_arguments_are_refused_untouched) {
     const gpv_image dst = forbidden_image(forbidden_memory(1 << 21));
     const float *forbidden = forbidden_memory(4096);
     size_t i, k;
-    ck_assert_int_eq(gpv_match_draw(NULL, NULL, &dst, triangle, 3, 2, COLOR), INVALID);
+    ck_assert_int_eq(gpv_draw_outline(NULL, NULL, &dst, triangle, 3, 2, COLOR), INVALID);
     expect_error(context, &keep, draw(NULL, 2), INVALID, "dst|NULL");
-    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, NULL, 3, 2, COLOR), INVALID,
+    expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, NULL, 3, 2, COLOR), INVALID,
                  "points is NULL");
-    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, triangle, 3, 2, 0x1000000), INVALID,
-                 "color is 16777216,|0..16777215");
-    expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, triangle, 3, 2, UINT32_MAX),
+    expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, triangle, 3, 2, 0x1000000),
+                 INVALID, "color is 16777216,|0..16777215");
+    expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, triangle, 3, 2, UINT32_MAX),
                  INVALID, "color is 4294967295,|0..16777215");
     for (i = 0; i < COUNT(counts); i++)
         expect_error(context, &keep,
-                     gpv_match_draw(op, NULL, &dst, forbidden, counts[i].count, 2, COLOR), INVALID,
-                     counts[i].text);
+                     gpv_draw_outline(op, NULL, &dst, forbidden, counts[i].count, 2, COLOR),
+                     INVALID, counts[i].text);
     for (i = 0; i < COUNT(widths); i++)
         expect_error(context, &keep, draw(&dst, widths[i].number), INVALID, widths[i].text);
     for (i = 0; i < COUNT(triangle); i++)
@@ -135,7 +135,7 @@ START_TEST(bad_arguments_are_refused_untouched) {
             memcpy(points, triangle, sizeof points);
             points[i] = places[k].number;
             snprintf(text, sizeof text, "points[%d] %s", (int)i, places[k].text);
-            expect_error(context, &keep, gpv_match_draw(op, NULL, &dst, points, 3, 2, COLOR),
+            expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, points, 3, 2, COLOR),
                          INVALID, text);
         }
 }
@@ -159,7 +159,7 @@ static int expect_outline(const float *points, int count, float width) {
     int x, y, i, drawn = 0;
     picture_fill(&p, 1);
     picture_fill(&before, 1);
-    ck_assert_int_eq(gpv_match_draw(op, NULL, &p.view, points, count, width, COLOR), GPV_OK);
+    ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, points, count, width, COLOR), GPV_OK);
     for (y = 0; y < HEIGHT; y++)
         for (x = 0; x < WIDTH; x++) {
             const unsigned char *row = (const unsigned char *)p.view.data[0] + y * p.view.stride[0];
@@ -216,7 +216,7 @@ START_TEST(small_outlines) {
     static const float lying[] = {2, 2, 6, 2}, corner[] = {1, 1, 5, 1, 5, 4};
     picture p = picture_new(GPV_FORMAT_GRAY8, 9, 5, TIGHT);
     memset(p.view.data[0], 0, p.size[0]);
-    ck_assert_int_eq(gpv_match_draw(op, NULL, &p.view, lying, 2, 2, 0xffffff), GPV_OK);
+    ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, lying, 2, 2, 0xffffff), GPV_OK);
     {
         picture want = picture_of_plane(GPV_FORMAT_GRAY8, 9, 5,
                                         ". . . . . . . . ."
@@ -228,7 +228,7 @@ START_TEST(small_outlines) {
     }
     p = picture_new(GPV_FORMAT_GRAY8, 7, 6, TIGHT);
     memset(p.view.data[0], 0, p.size[0]);
-    ck_assert_int_eq(gpv_match_draw(op, NULL, &p.view, corner, 3, 1, 0xffffff), GPV_OK);
+    ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, corner, 3, 1, 0xffffff), GPV_OK);
     {
         picture want = picture_of_plane(GPV_FORMAT_GRAY8, 7, 6,
                                         ". . . . . . ."
@@ -261,7 +261,7 @@ START_TEST(colors) {
         const size_t bytes = p.size[0] / 4;
         size_t k;
         picture_fill(&p, 3);
-        ck_assert_int_eq(gpv_match_draw(op, NULL, &p.view, all, 2, 4, COLOR), GPV_OK);
+        ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, all, 2, 4, COLOR), GPV_OK);
         for (k = 0; k < 4; k++)
             ck_assert_mem_eq((const unsigned char *)p.view.data[0] + k * bytes, cases[i].pixel,
                              bytes);
@@ -287,7 +287,7 @@ START_TEST(colors_of_yuv) {
             for (k = 0; k < gpv_format_planes(format); k++)
                 memset(p.view.data[k], 7, p.size[k]);
             p.view.color_range = range;
-            ck_assert_int_eq(gpv_match_draw(op, NULL, &p.view, dot, 2, 1, 0xffffff), GPV_OK);
+            ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, dot, 2, 1, 0xffffff), GPV_OK);
             for (y = 0; y < 5; y++)
                 for (x = 0; x < 7; x++) {
                     const bool drawn = x == 3 && y == 2, near = x / 2 == 1 && y / 2 == 1;
@@ -348,9 +348,9 @@ START_TEST(ends_of_ranges) {
     for (i = 0; i < COUNT(widths); i++)
         for (k = 0; k < COUNT(ends); k++)
             for (n = 2; n <= 64; n += 62)
-                ck_assert_int_eq(
-                    gpv_match_draw(op, NULL, &p.view, points + 2 * (64 - n), n, widths[i], ends[k]),
-                    GPV_OK);
+                ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, points + 2 * (64 - n), n,
+                                                  widths[i], ends[k]),
+                                 GPV_OK);
     ck_assert(picture_intact(&p));
     picture_free(&p);
     picture_free(&wall);

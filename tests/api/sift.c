@@ -69,7 +69,7 @@ static void expect_nothing_found(void) {
 enum { ROOM = 2048, CANARY = 0xC5 };
 typedef struct features {
     gpv_sift_result result;
-    gpv_keypoint keypoints[ROOM];
+    gpv_sift_keypoint keypoints[ROOM];
     unsigned char descriptors[ROOM * GPV_SIFT_DESCRIPTOR_LENGTH * sizeof(float)];
 } features;
 
@@ -315,7 +315,7 @@ END_TEST
 
 START_TEST(null_arguments) {
     picture good = noise(16, 16, 1);
-    gpv_keypoint room[4];
+    gpv_sift_keypoint room[4];
     unsigned char numbers[4 * GPV_SIFT_DESCRIPTOR_LENGTH];
     const gpv_buffer keypoints = buffer_of(room, sizeof room);
     const gpv_buffer descriptors = buffer_of(numbers, sizeof numbers);
@@ -488,7 +488,7 @@ START_TEST(prepared_keypoints) {
                  "keypoints is -1|0..1048576");
     expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, INT32_MIN), INVALID,
                  "keypoints is -2147483648|0..1048576");
-    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, GPV_SIFT_MAX_DESCRIPTORS + 1),
+    expect_error(context, &keep, gpv_sift_prepare(op, &src, NULL, GPV_SIFT_MAX_KEYPOINTS + 1),
                  INVALID, "keypoints is 1048577|0..1048576");
 }
 END_TEST
@@ -555,7 +555,7 @@ START_TEST(sizes_and_places_of_buffers) {
     unsigned char *memory = forbidden_memory(1 << 22);
     unsigned char *const first = memory + (1 << 21), *const second = first + 8192;
     const gpv_image src = forbidden_image(memory);
-    const gpv_buffer good = buffer_of(first, 4 * sizeof(gpv_keypoint));
+    const gpv_buffer good = buffer_of(first, 4 * sizeof(gpv_sift_keypoint));
     const gpv_buffer numbers = buffer_of(second, 4096);
     gpv_sift_params params = defaults();
     gpv_buffer bad;
@@ -582,7 +582,7 @@ START_TEST(sizes_and_places_of_buffers) {
         expect_error(context, &keep, run_buffers(&src, NULL, NULL, &bad), INVALID,
                      "result->data|4 bytes");
     }
-    bad = buffer_of(first, sizeof(gpv_keypoint) - 1);
+    bad = buffer_of(first, sizeof(gpv_sift_keypoint) - 1);
     expect_error(context, &keep, run_buffers(&src, &bad, NULL, NULL), INVALID,
                  "keypoints->size is 23,|24..");
     bad = buffer_of(second, sizeof(gpv_sift_result) - 1);
@@ -619,7 +619,7 @@ END_TEST
 START_TEST(count_of_given_keypoints) {
     unsigned char *memory = forbidden_memory(1 << 22);
     const gpv_image src = forbidden_image(memory);
-    const gpv_buffer four = buffer_of(memory + (1 << 21), 4 * sizeof(gpv_keypoint));
+    const gpv_buffer four = buffer_of(memory + (1 << 21), 4 * sizeof(gpv_sift_keypoint));
     const gpv_buffer numbers = buffer_of(memory + (3 << 20), 4096);
     static const struct {
         uint32_t stride;
@@ -789,8 +789,8 @@ START_TEST(records_up_to_the_last_byte) {
         find_with(params, &src.view, NULL, &full);
         ck_assert_int_gt(full.result.count, RECORDS);
         for (s = 0; s < COUNT(strides); s++) {
-            const size_t stride = strides[s] ? strides[s] : sizeof(gpv_keypoint);
-            const size_t used = (RECORDS - 1) * stride + sizeof(gpv_keypoint);
+            const size_t stride = strides[s] ? strides[s] : sizeof(gpv_sift_keypoint);
+            const size_t used = (RECORDS - 1) * stride + sizeof(gpv_sift_keypoint);
             picture wall = picture_new(GPV_FORMAT_GRAY8, (int)used, 1, WALL_RIGHT);
             picture numbers = picture_new(GPV_FORMAT_GRAY8, (int)(RECORDS * bytes), 1, WALL_RIGHT);
             picture end = picture_new(GPV_FORMAT_GRAY8, sizeof(gpv_sift_result), 1, WALL_RIGHT);
@@ -811,7 +811,7 @@ START_TEST(records_up_to_the_last_byte) {
                 const unsigned char *record = records + i * stride;
                 ck_assert_mem_eq(record, &full.keypoints[i], sizeof full.keypoints[i]);
                 ck_assert(i + 1 == RECORDS ||
-                          untouched(record + sizeof(gpv_keypoint), record + stride));
+                          untouched(record + sizeof(gpv_sift_keypoint), record + stride));
             }
             ck_assert_mem_eq(descriptors.data, full.descriptors, RECORDS * bytes);
             /* and read from such records */
@@ -1182,7 +1182,7 @@ START_TEST(one_blob_is_one_keypoint) {
                     100.0 / 255 * variance / (variance - 0.25) * (k - 1) / (k + 1);
                 const blob b = {places[p][0], places[p][1], sigma, sigma, sign * 100};
                 picture src = picture_of_blobs(97, 81, &b, 1);
-                const gpv_keypoint *found = full.keypoints;
+                const gpv_sift_keypoint *found = full.keypoints;
                 find_with(params, &src.view, NULL, &full);
                 ck_assert_msg(full.result.count == 1, "sigma %g at %g %g: %d found", sigma, b.x,
                               b.y, full.result.count);
@@ -1265,7 +1265,7 @@ START_TEST(angles_point_towards_the_light) {
         find_with(params, &src.view, NULL, &full);
         ck_assert_int_ge(full.result.count, 1);
         for (i = 0; i < full.result.count; i++) {
-            const gpv_keypoint *found = &full.keypoints[i];
+            const gpv_sift_keypoint *found = &full.keypoints[i];
             const double off = remainder(found->angle - degrees, 360);
             ck_assert_msg(fabs(off) < 6, "angle %g, not %d", found->angle, degrees);
             ck_assert(found->angle >= 0 && found->angle < 360);
@@ -1302,9 +1302,9 @@ static void expect_turned(const features *of, const features *to, int side) {
     int i, k;
     ck_assert_int_eq(to->result.count, of->result.count);
     for (i = 0; i < of->result.count; i++) {
-        const gpv_keypoint *a = &of->keypoints[i];
+        const gpv_sift_keypoint *a = &of->keypoints[i];
         for (k = 0; k < to->result.count; k++) {
-            const gpv_keypoint *b = &to->keypoints[k];
+            const gpv_sift_keypoint *b = &to->keypoints[k];
             if (fabsf(b->x - ((float)(side - 1) - a->y)) < 0.002f && fabsf(b->y - a->x) < 0.002f &&
                 fabsf(b->sigma - a->sigma) < 0.001f * a->sigma &&
                 fabsf(b->response - a->response) < 0.001f * a->response &&
@@ -1350,17 +1350,17 @@ END_TEST
 
 /* ------------------------------------------------------------------- the order */
 
-static int pixel_octave(const gpv_keypoint *k) {
+static int pixel_octave(const gpv_sift_keypoint *k) {
     return (k->octave + 1) & 255;
 }
 
 /* Of the pixel of the octave, in whose middle a keypoint need not lie. */
-static long pixel(const gpv_keypoint *k, float coordinate, float corner) {
+static long pixel(const gpv_sift_keypoint *k, float coordinate, float corner) {
     return lroundf((coordinate + corner) / ldexpf(0.5f, pixel_octave(k)));
 }
 
 /* Whether a stands before b. corner: how far the first pixel lies before that of the picture. */
-static bool stands_before(const gpv_keypoint *a, const gpv_keypoint *b, float corner) {
+static bool stands_before(const gpv_sift_keypoint *a, const gpv_sift_keypoint *b, float corner) {
     if (a->response != b->response)
         return a->response > b->response;
     if (pixel_octave(a) != pixel_octave(b))
@@ -1378,7 +1378,7 @@ static bool stands_before(const gpv_keypoint *a, const gpv_keypoint *b, float co
 static int expect_order(const features *found, float corner) {
     int i, equal = 0;
     for (i = 1; i < found->result.count; i++) {
-        const gpv_keypoint *a = &found->keypoints[i - 1], *b = a + 1;
+        const gpv_sift_keypoint *a = &found->keypoints[i - 1], *b = a + 1;
         ck_assert_msg(stands_before(a, b, corner), "%d: %a %x %g %g %g before %a %x %g %g %g", i,
                       a->response, (unsigned)a->octave, a->y, a->x, a->angle, b->response,
                       (unsigned)b->octave, b->y, b->x, b->angle);
@@ -1430,7 +1430,7 @@ START_TEST(orientations_of_one_extremum) {
     find_with(defaults(), &src.view, NULL, &full);
     ck_assert_int_gt(full.result.count, 1);
     for (i = 1; i < full.result.count; i++) {
-        gpv_keypoint first = full.keypoints[0];
+        gpv_sift_keypoint first = full.keypoints[0];
         ck_assert_float_gt(full.keypoints[i].angle, full.keypoints[i - 1].angle);
         first.angle = full.keypoints[i].angle;
         ck_assert_mem_eq(&first, &full.keypoints[i], sizeof first);
@@ -1513,7 +1513,7 @@ static void expect_masked(const picture *src, const picture *mask) {
     int i, left = 0;
     find_with(defaults(), &src->view, &mask->view, &part);
     for (i = 0; i < full.result.count; i++) {
-        const gpv_keypoint *k = &full.keypoints[i];
+        const gpv_sift_keypoint *k = &full.keypoints[i];
         if (!counts[nearest(k->y, src->view.height) * (size_t)src->view.width +
                     nearest(k->x, src->view.width)])
             continue;
@@ -1626,7 +1626,8 @@ START_TEST(keypoints_alone_are_the_same) {
 END_TEST
 
 /* Of a given list, into part. */
-static void describe(const picture *src, const gpv_keypoint *list, int32_t count, size_t bytes) {
+static void describe(const picture *src, const gpv_sift_keypoint *list, int32_t count,
+                     size_t bytes) {
     const gpv_buffer keypoints = buffer_of((void *)list, (size_t)count * sizeof *list);
     const gpv_buffer descriptors = buffer_of(part.descriptors, (size_t)count * bytes);
     memset(part.descriptors, CANARY, sizeof part.descriptors);
@@ -1654,7 +1655,7 @@ START_TEST(what_was_found_is_described_alike) {
         if (full.result.count)
             describe(&src, full.keypoints, full.result.count, bytes);
         for (i = 0; i < full.result.count; i++) {
-            const gpv_keypoint *k = &full.keypoints[i];
+            const gpv_sift_keypoint *k = &full.keypoints[i];
             ck_assert_msg(memcmp(full.descriptors + (size_t)i * bytes,
                                  part.descriptors + (size_t)i * bytes, bytes) == 0,
                           "variant %d, %d of %d: %g %g, sigma %a, angle %g, octave %x", v, i,
@@ -1721,7 +1722,7 @@ START_TEST(what_cannot_be_described_is_zero) {
         {30, 20, 2, 359.99997f, true},
     };
     picture src = noise(W, H, 61);
-    gpv_keypoint list[COUNT(cases)];
+    gpv_sift_keypoint list[COUNT(cases)];
     gpv_sift_params params = defaults();
     size_t i;
     memset(list, 0xFF, sizeof list); /* the other fields are not read */
@@ -1750,10 +1751,10 @@ START_TEST(angles_repeat) {
     static const float angles[] = {0, 360, -360, 720, 30, 390, -330, 270, -90, 990};
     static const int first[] = {0, 0, 0, 0, 4, 4, 4, 7, 7, 7};
     picture src = noise(64, 48, 62);
-    gpv_keypoint list[COUNT(angles)];
+    gpv_sift_keypoint list[COUNT(angles)];
     size_t i;
     for (i = 0; i < COUNT(angles); i++)
-        list[i] = (gpv_keypoint){31.25f, 22.5f, 2, angles[i], 0, 0};
+        list[i] = (gpv_sift_keypoint){31.25f, 22.5f, 2, angles[i], 0, 0};
     describe(&src, list, (int32_t)COUNT(list), GPV_SIFT_DESCRIPTOR_LENGTH);
     for (i = 0; i < COUNT(angles); i++)
         ck_assert_mem_eq(bytes_of(&part, (int)i), bytes_of(&part, first[i]),
@@ -1767,7 +1768,7 @@ END_TEST
 /* Where there is no gradient, there is no direction either. */
 START_TEST(a_flat_place_has_no_descriptor) {
     picture src = picture_new(GPV_FORMAT_GRAY8, 64, 48, TIGHT);
-    const gpv_keypoint one = {30, 20, 2, 0, 0, 0};
+    const gpv_sift_keypoint one = {30, 20, 2, 0, 0, 0};
     gpv_sift_params params = defaults();
     memset(src.view.data[0], 77, src.size[0]);
     for (params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
@@ -1791,8 +1792,8 @@ START_TEST(upright_ones_have_no_angle) {
     ck_assert_int_lt(part.result.count, full.result.count);
     ck_assert_int_gt(part.result.count, 20);
     for (i = 0; i < full.result.count; i++) {
-        gpv_keypoint wanted = full.keypoints[i];
-        const gpv_keypoint *before = &full.keypoints[i ? i - 1 : 0];
+        gpv_sift_keypoint wanted = full.keypoints[i];
+        const gpv_sift_keypoint *before = &full.keypoints[i ? i - 1 : 0];
         ck_assert(wanted.angle >= 0 && wanted.angle < 360);
         if (i && wanted.x == before->x && wanted.y == before->y && wanted.sigma == before->sigma)
             continue; /* another orientation */
@@ -1831,7 +1832,7 @@ static void expect_bytes(const unsigned char *bytes, const float *numbers) {
 /* An upright edge in the corner of a window belongs to few cells, hence to large numbers. */
 START_TEST(large_numbers_are_255) {
     picture src = picture_new(GPV_FORMAT_GRAY8, 64, 6, TIGHT);
-    const gpv_keypoint one = {32, -0.4f, 1.7f, 0, 0, 0};
+    const gpv_sift_keypoint one = {32, -0.4f, 1.7f, 0, 0, 0};
     float numbers[GPV_SIFT_DESCRIPTOR_LENGTH];
     gpv_sift_params params = defaults();
     int i, saturated = 0;
@@ -1962,7 +1963,7 @@ START_TEST(too_many_extrema) {
     const gpv_buffer descriptors = buffer_of(full.descriptors, sizeof full.descriptors);
     const gpv_buffer in_buffer = buffer_of(&full.result, sizeof full.result);
     gpv_sift_result result;
-    const gpv_keypoint one = {30, 20, 2, 0, 0, 0};
+    const gpv_sift_keypoint one = {30, 20, 2, 0, 0, 0};
     char number[64];
     gpv_sift_result_init(&result, sizeof result);
     draw_lattice(&src);

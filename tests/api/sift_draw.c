@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gpv_sift_draw(): what it refuses, and which keypoints it draws. tests/unit/sift.cpp has how. */
+/* gpv_draw_keypoints(): what it refuses, and which keypoints it draws. tests/unit/sift.cpp has how.
+ */
 #include "testing.h"
 
 #include <math.h>
@@ -10,7 +11,7 @@ typedef struct {
     books keep;
     gpv_context *context;
     gpv_sift *op;
-    gpv_keypoint keypoints[ROOM];
+    gpv_sift_keypoint keypoints[ROOM];
     gpv_sift_result found;
 } fixture;
 
@@ -66,7 +67,7 @@ static void expect_marks(fixture *f, int width, int height) {
     picture_fill(&got, 1);
     picture_fill(&want, 1);
     mark_all(&want, f);
-    ck_assert_int_eq(gpv_sift_draw(f->op, NULL, &got.view, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+    ck_assert_int_eq(gpv_draw_keypoints(f->op, NULL, &got.view, GPV_DRAW_STYLE_POINTS, COLOR),
                      GPV_OK);
     expect_picture(&got, &want);
 }
@@ -78,21 +79,21 @@ START_TEST(bad_arguments_are_refused) {
     gpv_image image = p.view;
     run(&f, &p.view);
     ck_assert_int_gt(f.found.count, 10);
-    ck_assert_int_eq(gpv_sift_draw(NULL, NULL, &p.view, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+    ck_assert_int_eq(gpv_draw_keypoints(NULL, NULL, &p.view, GPV_DRAW_STYLE_POINTS, COLOR),
                      INVALID);
     expect_error(f.context, &f.keep,
-                 gpv_sift_draw(f.op, NULL, NULL, GPV_SIFT_DRAW_STYLE_POINTS, COLOR), INVALID,
+                 gpv_draw_keypoints(f.op, NULL, NULL, GPV_DRAW_STYLE_POINTS, COLOR), INVALID,
                  "dst|NULL");
-    expect_error(f.context, &f.keep, gpv_sift_draw(f.op, NULL, &image, 2, COLOR), INVALID,
+    expect_error(f.context, &f.keep, gpv_draw_keypoints(f.op, NULL, &image, 2, COLOR), INVALID,
                  "style is 2|0|1");
     expect_error(f.context, &f.keep,
-                 gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_DRAW_STYLE_RICH, 0x1000000), INVALID,
+                 gpv_draw_keypoints(f.op, NULL, &image, GPV_DRAW_STYLE_RICH, 0x1000000), INVALID,
                  "color is 16777216|0|16777215");
     for (int fault = 0; fault < image_faults; fault++) {
         gpv_image wrong = forbidden_image(forbidden);
         spoil_image(&wrong, fault);
         expect_image_error(f.context, &f.keep,
-                           gpv_sift_draw(f.op, NULL, &wrong, GPV_SIFT_DRAW_STYLE_RICH, COLOR),
+                           gpv_draw_keypoints(f.op, NULL, &wrong, GPV_DRAW_STYLE_RICH, COLOR),
                            "dst", fault);
     }
     for (gpv_format format = GPV_FORMAT_GRAY8; format <= GPV_FORMAT_CAP32X8; format++) {
@@ -105,7 +106,7 @@ START_TEST(bad_arguments_are_refused) {
         gpv_image_init(&other, sizeof other);
         ck_assert_int_gt(gpv_image_wrap(&other, sizeof other, format, 32, 32, forbidden, 0), 0);
         expect_error(f.context, &f.keep,
-                     gpv_sift_draw(f.op, NULL, &other, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+                     gpv_draw_keypoints(f.op, NULL, &other, GPV_DRAW_STYLE_POINTS, COLOR),
                      UNSUPPORTED, "dst->format|takes");
     }
     ck_assert(picture_equal(&p, &before));
@@ -126,7 +127,7 @@ START_TEST(planes_may_not_overlap) {
     image.stride[2] = image.stride[1];
     run(&f, &src.view);
     expect_error(f.context, &f.keep,
-                 gpv_sift_draw(f.op, NULL, &image, GPV_SIFT_DRAW_STYLE_RICH, COLOR), INVALID,
+                 gpv_draw_keypoints(f.op, NULL, &image, GPV_DRAW_STYLE_RICH, COLOR), INVALID,
                  "planes of dst");
     ck_assert(picture_equal(&p, &before));
     picture_free(&src);
@@ -206,7 +207,7 @@ START_TEST(the_kept_keypoints_are_drawn) {
     mark_all(&src, &f);
     {
         picture drawn = squares();
-        ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &drawn.view, GPV_SIFT_DRAW_STYLE_POINTS, COLOR),
+        ck_assert_int_eq(gpv_draw_keypoints(f.op, NULL, &drawn.view, GPV_DRAW_STYLE_POINTS, COLOR),
                          GPV_OK);
         expect_picture(&drawn, &src); /* into the picture of the run */
     }
@@ -222,10 +223,10 @@ START_TEST(keypoints_need_no_buffer) {
     picture_fill(&one, 1);
     picture_fill(&other, 1);
     run(&f, &src.view);
-    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &one.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR), GPV_OK);
+    ck_assert_int_eq(gpv_draw_keypoints(f.op, NULL, &one.view, GPV_DRAW_STYLE_RICH, COLOR), GPV_OK);
     ck_assert(!picture_equal(&one, &other));
     ck_assert_int_eq(gpv_sift_run(f.op, NULL, &src.view, NULL, NULL, 0, NULL, NULL), GPV_OK);
-    ck_assert_int_eq(gpv_sift_draw(f.op, NULL, &other.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR),
+    ck_assert_int_eq(gpv_draw_keypoints(f.op, NULL, &other.view, GPV_DRAW_STYLE_RICH, COLOR),
                      GPV_OK);
     ck_assert(picture_equal(&one, &other));
     picture_free(&src);
@@ -251,12 +252,12 @@ START_TEST(layouts) {
             tight = picture_new(picture_formats[i], width, height, TIGHT);
             picture_fill(&tight, 2);
             ck_assert_int_eq(
-                gpv_sift_draw(f.op, NULL, &tight.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR), GPV_OK);
+                gpv_draw_keypoints(f.op, NULL, &tight.view, GPV_DRAW_STYLE_RICH, COLOR), GPV_OK);
             for (layout how = TIGHT; how < LAYOUTS; how++) {
                 picture p = picture_new(picture_formats[i], width, height, how);
                 picture_fill(&p, 2);
                 ck_assert_int_eq(
-                    gpv_sift_draw(f.op, NULL, &p.view, GPV_SIFT_DRAW_STYLE_RICH, COLOR), GPV_OK);
+                    gpv_draw_keypoints(f.op, NULL, &p.view, GPV_DRAW_STYLE_RICH, COLOR), GPV_OK);
                 ck_assert_msg(picture_equal(&p, &tight) && picture_intact(&p), "%s %dx%d, %d",
                               format_name(picture_formats[i]), width, height, (int)how);
                 picture_free(&p);

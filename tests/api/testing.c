@@ -23,8 +23,8 @@ const char *format_name(gpv_format format) {
 
 static void keep_line(void *user, gpv_log_level level, const char *message) {
     books *keep = user;
-    ck_assert_uint_ge(level, GPV_LOG_ERROR);
-    ck_assert_uint_le(level, GPV_LOG_DEBUG);
+    ck_assert_uint_ge(level, GPV_LOG_LEVEL_ERROR);
+    ck_assert_uint_le(level, GPV_LOG_LEVEL_DEBUG);
     ck_assert(!strchr(message, '\n'));
     keep->lines[level]++;
     snprintf(keep->text, sizeof keep->text, "%s", message);

@@ -17,13 +17,13 @@
 
 /* User data of the three callbacks. */
 typedef struct books {
-    int lines[GPV_LOG_DEBUG + 1]; /* logged, by level */
-    char text[1024];              /* the last one */
-    int allocations;              /* asked for */
-    int live;                     /* not yet given back */
-    int fail_at;                  /* the allocation that gets NULL, counted from 1; 0 = none */
-    int fill;                     /* what fresh memory holds */
-    gpv_stream stream;            /* of the last allocation */
+    int lines[GPV_LOG_LEVEL_DEBUG + 1]; /* logged, by level */
+    char text[1024];                    /* the last one */
+    int allocations;                    /* asked for */
+    int live;                           /* not yet given back */
+    int fail_at;       /* the allocation that gets NULL, counted from 1; 0 = none */
+    int fill;          /* what fresh memory holds */
+    gpv_stream stream; /* of the last allocation */
 } books;
 
 /* Parameters of a CPU context whose log goes to keep. */

@@ -40,9 +40,9 @@ static void require(bool holds, const char *what) {
 
 /* User data of a context's callbacks. */
 typedef struct books {
-    int lines[GPV_LOG_DEBUG + 1]; /* logged, by level */
-    char text[1024];              /* the last one */
-    int live;                     /* allocations that are not yet given back */
+    int lines[GPV_LOG_LEVEL_DEBUG + 1]; /* logged, by level */
+    char text[1024];                    /* the last one */
+    int live;                           /* allocations that are not yet given back */
 } books;
 
 static void keep_line(void *user, gpv_log_level level, const char *message) {
@@ -523,8 +523,8 @@ static gpv_status match_draw(worker *w) {
     size_t i;
     for (i = 0; i < COUNT(points); i++)
         points[i] = number(w, 100);
-    status = gpv_match_draw(w->match, w->stream, &dst.view, points, between(w, 2, 8),
-                            1 + number(w, 9), below(w, 0xffffff));
+    status = gpv_draw_outline(w->match, w->stream, &dst.view, points, between(w, 2, 8),
+                              1 + number(w, 9), below(w, 0xffffff));
     note_picture(w, &dst);
     return status;
 }
@@ -579,7 +579,7 @@ typedef float descriptor[GPV_SIFT_DESCRIPTOR_LENGTH];
 static gpv_status sift_run(worker *w) {
     const size s = any_size(w);
     picture src = noise(w, any_format(w), s), mask = noise(w, GPV_FORMAT_GRAY8, s);
-    gpv_keypoint found[RECORDS];
+    gpv_sift_keypoint found[RECORDS];
     descriptor of_found[RECORDS];
     const gpv_buffer keypoints = buffer_of(found, sizeof found);
     const gpv_buffer descriptors = buffer_of(of_found, sizeof of_found);
@@ -599,7 +599,7 @@ static gpv_status sift_run(worker *w) {
 static gpv_status sift_describe(worker *w) {
     const size s = any_size(w);
     picture src = noise(w, any_format(w), s);
-    gpv_keypoint given[RECORDS];
+    gpv_sift_keypoint given[RECORDS];
     descriptor of_given[RECORDS];
     const gpv_buffer keypoints = buffer_of(given, sizeof given);
     const gpv_buffer descriptors = buffer_of(of_given, sizeof of_given);
@@ -624,7 +624,7 @@ static gpv_status sift_describe(worker *w) {
 static gpv_status sift_draw(worker *w) {
     picture dst = noise(w, any_format(w), any_size(w));
     const gpv_status status =
-        gpv_sift_draw(w->sift, w->stream, &dst.view, below(w, 2), below(w, 0xffffff));
+        gpv_draw_keypoints(w->sift, w->stream, &dst.view, below(w, 2), below(w, 0xffffff));
     const gpv_status drawn = finished(w, status, sift_query, sift_wait);
     note_picture(w, &dst);
     return drawn;
@@ -647,7 +647,7 @@ static gpv_context_params logging_params(worker *w) {
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.backend = w->backend;
-    params.log_level = GPV_LOG_DEBUG;
+    params.log_level = GPV_LOG_LEVEL_DEBUG;
     params.log = keep_line;
     params.user = &w->keep;
     return params;

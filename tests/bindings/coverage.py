@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Every function of the public headers is called, or handed over, by the binding in each of these
-folders: not only by its tests, its declarations or its comments.
+folders: not only by its tests, its declarations or its comments. And no Python program of the tree gives an
+operator a parameter that no struct has: some of them run on a GPU alone.
 
 usage: coverage.py INCLUDE-FOLDER FOLDER...
 """
+import ast
 import re
 import sys
 from pathlib import Path
@@ -13,6 +15,8 @@ import public  # noqa: E402
 
 SUFFIXES = {".hpp", ".rs", ".go", ".h"}
 OTHER_FOLDERS = {"tests", "internal"}
+OPERATORS = {"Erode", "Ccl", "Kmeans", "Sift", "Match", "Graphcut", "Segment"}
+PROGRAMS = ["docs", "examples", "tests"]
 # What cgo compiles is a comment.
 PREAMBLE = re.compile(r'^/\*((?:(?!\*/).)*)\*/\nimport "C"$', re.M | re.S)
 NO_CODE = re.compile(r"//[^\n]*|/\*.*?\*/|\"(?:\\.|[^\"\\])*\"|'(?:\\.|[^'\\\n])'", re.S)
@@ -32,8 +36,17 @@ def missing(functions, sources):
     return sorted(set(functions).difference(*map(names_in, sources)))
 
 
+def parameters(text):
+    """Names that Python gives to operator.set() and gpv.<Operator>()."""
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (
+                node.func.attr == "set" or node.func.attr in OPERATORS):
+            yield from (keyword.arg.rstrip("_") for keyword in node.keywords if keyword.arg)
+
+
 include, *folders = sys.argv[1:]
 functions = public.functions(include)
+fields = {field for own in public.structs(include).values() for field in own}
 
 assert missing(functions, ["/* " + "();\n".join(functions) + "(); */"]) == functions
 assert missing(functions, ["".join(f"/// {name}()\n" for name in functions)]) == functions
@@ -47,5 +60,11 @@ faults = []
 for folder in map(Path, folders):
     sources = [path.read_text() for path in folder.rglob("*") if is_binding(path.relative_to(folder))]
     faults += [f"{folder.name} does not call {name}()" for name in missing(functions, sources)]
-print("\n".join(faults) or f"{len(functions)} functions, {len(folders)} bindings")
+top = Path(__file__).resolve().parents[2]
+given = [(path, name) for folder in PROGRAMS for path in sorted((top / folder).rglob("*.py"))
+         for name in parameters(path.read_text(encoding="utf-8"))]
+assert len(given) > 50, "this test has gone blind"
+faults += [f"{path.relative_to(top)} gives the parameter {name}, which no struct has"
+           for path, name in given if name not in fields]
+print("\n".join(faults) or f"{len(functions)} functions, {len(folders)} bindings, {len(given)} parameters given")
 sys.exit(bool(faults) or not functions)

@@ -113,7 +113,7 @@ void test_library() {
 
 void test_defaults() {
     CHECK(gpv::ContextParams().struct_size == sizeof(gpv_context_params));
-    CHECK(gpv::ContextParams().log_level == GPV_LOG_WARNING);
+    CHECK(gpv::ContextParams().log_level == GPV_LOG_LEVEL_WARNING);
     CHECK(gpv::ErodeParams().struct_size == sizeof(gpv_erode_params));
     CHECK(gpv::ErodeParams().radius == 1);
     CHECK(gpv::CclParams().connectivity == 8);
@@ -214,7 +214,7 @@ void test_context_failure() {
     params.device = 4096;
     std::string line;
     params.log = [&](gpv_log_level level, std::string_view text) {
-        if (level == GPV_LOG_ERROR)
+        if (level == GPV_LOG_LEVEL_ERROR)
             line = text;
     };
     std::string message;
@@ -238,7 +238,7 @@ void test_log() {
     std::vector<std::string> lines;
     gpv::ContextParams params = cpu_params();
     params.log = [&](gpv_log_level level, std::string_view text) {
-        if (level == GPV_LOG_ERROR)
+        if (level == GPV_LOG_LEVEL_ERROR)
             lines.emplace_back(text);
         throw std::runtime_error("goes no further");
     };
@@ -478,7 +478,7 @@ void test_sift() {
     gpv::Sift sift(context, params);
     const Gray src = blob(30, 35, 4);
 
-    std::vector<gpv_keypoint> keypoints(1);
+    std::vector<gpv_sift_keypoint> keypoints(1);
     Bytes descriptors(GPV_SIFT_DESCRIPTOR_LENGTH);
     std::array<gpv_sift_result, 1> copy{};
     const gpv::Buffer keypoint_buffer(keypoints);
@@ -489,17 +489,17 @@ void test_sift() {
                           .descriptors = &descriptor_buffer,
                           .result = &result_buffer});
     Gray drawn(64, 64);
-    sift.draw(drawn.view(), GPV_SIFT_DRAW_STYLE_POINTS, 0xffffff);
+    sift.draw(drawn.view(), GPV_DRAW_STYLE_POINTS, 0xffffff);
     CHECK(sift.query());
     CHECK(sift.wait().count == 1 && copy[0].count == 1);
-    const gpv_keypoint &k = keypoints[0];
+    const gpv_sift_keypoint &k = keypoints[0];
     CHECK(std::abs(k.x - 30) < 0.5f && std::abs(k.y - 35) < 0.5f);
     CHECK(k.sigma > 2 && k.sigma < 8 && k.angle == 0);
     Gray cross(64, 64);
     cross.fill(28, 35, 33, 36, 255);
     cross.fill(30, 33, 31, 38, 255);
     CHECK(drawn.pixels == cross.pixels);
-    CHECK_ERROR(bad, "color", sift.draw(drawn.view(), GPV_SIFT_DRAW_STYLE_RICH, 0x1000000));
+    CHECK_ERROR(bad, "color", sift.draw(drawn.view(), GPV_DRAW_STYLE_RICH, 0x1000000));
 
     Bytes described(GPV_SIFT_DESCRIPTOR_LENGTH);
     sift.describe(src.view(), keypoint_buffer, 1, gpv::Buffer(described));

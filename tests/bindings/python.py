@@ -36,14 +36,14 @@ from gpuvision.operators import Call  # noqa: E402
 INCLUDE, LAYOUT, PAGE, README, BUILD = sys.argv[1:]
 ENUMS = {"GPV_": _abi.Status, "GPV_BACKEND_": gpv.Backend, "GPV_MEMORY_": gpv.Memory,
          "GPV_FORMAT_": gpv.Format, "GPV_COLOR_MATRIX_": gpv.ColorMatrix,
-         "GPV_COLOR_RANGE_": gpv.ColorRange, "GPV_LOG_": gpv.LogLevel,
+         "GPV_COLOR_RANGE_": gpv.ColorRange, "GPV_LOG_LEVEL_": gpv.LogLevel,
          "GPV_ERODE_OPERATION_": gpv.ErodeOperation, "GPV_ERODE_SHAPE_": gpv.ErodeShape,
          "GPV_ERODE_BORDER_": gpv.ErodeBorder, "GPV_ERODE_PLANES_": gpv.ErodePlanes,
          "GPV_CCL_MODE_": gpv.CclMode, "GPV_CCL_OUTPUT_": gpv.CclOutput,
          "GPV_KMEANS_METRIC_": gpv.KmeansMetric, "GPV_KMEANS_INIT_": gpv.KmeansInit,
          "GPV_KMEANS_COLOR_SPACE_": gpv.KmeansColorSpace,
          "GPV_SIFT_DESCRIPTOR_TYPE_": gpv.SiftDescriptorType,
-         "GPV_SIFT_DRAW_STYLE_": gpv.SiftDrawStyle, "GPV_SEGMENT_MODEL_": gpv.SegmentModel,
+         "GPV_DRAW_STYLE_": gpv.DrawStyle, "GPV_SEGMENT_MODEL_": gpv.SegmentModel,
          "GPV_SEGMENT_WARM_START_": gpv.SegmentWarmStart, "GPV_SEGMENT_OUTPUT_": gpv.SegmentOutput}
 NUMBERS = {"GPV_DEVICE_CURRENT": _abi.DEVICE_CURRENT, "GPV_KMEANS_MAX_CLUSTERS": _abi.MAX_CLUSTERS,
            "GPV_SIFT_DESCRIPTOR_LENGTH": _abi.SIFT_DESCRIPTOR_LENGTH, "GPV_MAX_PLANES": _abi.MAX_PLANES,
@@ -51,7 +51,7 @@ NUMBERS = {"GPV_DEVICE_CURRENT": _abi.DEVICE_CURRENT, "GPV_KMEANS_MAX_CLUSTERS":
 # Limits that the library checks, and numbers that grow.
 NOT_NEEDED = {"GPV_GRAPHCUT_MAX_TERMINAL", "GPV_GRAPHCUT_MAX_LINK", "GPV_MATCH_MAX_DESCRIPTORS",
               "GPV_SEGMENT_UNIT", "GPV_SEGMENT_MAX_ITERATIONS", "GPV_SEGMENT_MAX_WEIGHT",
-              "GPV_SIFT_MAX_DESCRIPTORS", "GPV_MAX_SIDE", "GPV_MAX_PIXELS",
+              "GPV_SIFT_MAX_KEYPOINTS", "GPV_MAX_SIDE", "GPV_MAX_PIXELS",
               "GPV_API_VERSION", "GPV_API_VERSION_MINOR", "GPV_API_VERSION_PATCH"}
 
 
@@ -103,7 +103,7 @@ class Layout(unittest.TestCase):
         self.assertEqual(fields, self.truth["field"])
 
     def test_records(self):
-        for dtype, name in ((gpv.KEYPOINT, "gpv_keypoint"), (gpv.COMPONENT, "gpv_ccl_component"),
+        for dtype, name in ((gpv.KEYPOINT, "gpv_sift_keypoint"), (gpv.COMPONENT, "gpv_ccl_component"),
                             (gpv.PAIR, "gpv_match_pair"), (gpv.NEAREST, "gpv_match_nearest")):
             self.assertEqual(dtype.itemsize, self.truth["struct"][name][0])
             for field in dtype.names:

@@ -263,7 +263,7 @@ void draw(Input &in, gpv_context *context, gpv_match *op) {
         return;
     const Bytes before = dst.bytes();
     const auto paint = [&] {
-        return gpv_match_draw(op, nullptr, &dst.view, points.data(), said, width, color);
+        return gpv_draw_outline(op, nullptr, &dst.view, points.data(), said, width, color);
     };
     const gpv_status status = paint();
     if (status != GPV_OK) {

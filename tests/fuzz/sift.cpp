@@ -10,7 +10,7 @@ namespace {
 
 using Bytes = std::vector<std::vector<std::uint8_t>>;
 
-constexpr std::int32_t record_bytes = sizeof(gpv_keypoint);
+constexpr std::int32_t record_bytes = sizeof(gpv_sift_keypoint);
 
 int read_larger(Input &in) {
     const int value = in.raw<std::uint16_t>();
@@ -81,8 +81,8 @@ std::uint32_t read_stride(Input &in) {
                            : 0;
 }
 
-gpv_keypoint read_record(const Flat &flat, std::uint32_t stride, std::int64_t i) {
-    gpv_keypoint k;
+gpv_sift_keypoint read_record(const Flat &flat, std::uint32_t stride, std::int64_t i) {
+    gpv_sift_keypoint k;
     std::memcpy(&k, static_cast<const std::uint8_t *>(flat.view.data) + i * stride_of(stride),
                 sizeof k);
     return k;
@@ -135,11 +135,11 @@ void check_descriptor(const std::uint8_t *numbers, const gpv_sift_params &params
         REQUIRE(squares < 1.13);
 }
 
-std::int32_t octave_of(const gpv_keypoint &k) {
+std::int32_t octave_of(const gpv_sift_keypoint &k) {
     return (k.octave + 1) & 255;
 }
 
-void check_keypoint(const gpv_keypoint &k, const gpv_sift_params &p, const gpv_image &src,
+void check_keypoint(const gpv_sift_keypoint &k, const gpv_sift_params &p, const gpv_image &src,
                     const Picture *mask) {
     REQUIRE(k.x > 2 && k.x < src.width - 2 && k.y > 2 && k.y < src.height - 2);
     REQUIRE(k.sigma > p.sigma * 0.49f && k.sigma < std::max(src.width, src.height));
@@ -154,15 +154,15 @@ void check_keypoint(const gpv_keypoint &k, const gpv_sift_params &p, const gpv_i
 }
 
 /// Of the pixel of the octave. A doubled picture begins a quarter of a pixel before its first.
-long pixel_of(const gpv_keypoint &k, float coordinate, bool upsample) {
+long pixel_of(const gpv_sift_keypoint &k, float coordinate, bool upsample) {
     return std::lround((coordinate + (upsample ? 0.25f : 0)) / std::ldexp(0.5f, octave_of(k)));
 }
 
 /// Which keypoint comes first.
-bool before(const gpv_keypoint &a, const gpv_keypoint &b, bool upsample) {
+bool before(const gpv_sift_keypoint &a, const gpv_sift_keypoint &b, bool upsample) {
     if (a.response != b.response)
         return a.response > b.response;
-    const auto place = [&](const gpv_keypoint &k) {
+    const auto place = [&](const gpv_sift_keypoint &k) {
         return std::tuple(octave_of(k), k.octave >> 8 & 255, pixel_of(k, k.y, upsample),
                           pixel_of(k, k.x, upsample), k.angle);
     };
@@ -186,11 +186,11 @@ void check_result(const Outputs &o, const gpv_sift_params &p, const gpv_image &s
     }
     if (!o.keypoints)
         return;
-    std::optional<gpv_keypoint> last;
+    std::optional<gpv_sift_keypoint> last;
     const std::int64_t stride = stride_of(o.stride);
     const auto *records = static_cast<const std::uint8_t *>(o.keypoints->view.data);
     for (std::int32_t i = 0; i < found.count; i++) {
-        const gpv_keypoint k = read_record(*o.keypoints, o.stride, i);
+        const gpv_sift_keypoint k = read_record(*o.keypoints, o.stride, i);
         check_keypoint(k, p, src, mask);
         REQUIRE(!last || before(*last, k, p.upsample));
         REQUIRE(i + 1 == found.count ||
@@ -274,7 +274,7 @@ void describe_found(gpv_sift *op, const gpv_sift_params &params, const Picture &
 /// Any bits, or such as a keypoint may have.
 void fill_records(Input &in, const Flat &flat, std::uint32_t stride, const Fields &fields) {
     for (std::int64_t i = 0; i < capacity(flat.view.size, stride); i++) {
-        gpv_keypoint k = in.once_in(4) ? in.raw<gpv_keypoint>() : gpv_keypoint{};
+        gpv_sift_keypoint k = in.once_in(4) ? in.raw<gpv_sift_keypoint>() : gpv_sift_keypoint{};
         if (k.sigma == 0) {
             k.x = static_cast<float>(in.below(256)) * static_cast<float>(fields.width) / 255;
             k.y = static_cast<float>(in.below(256)) * static_cast<float>(fields.height) / 255;
@@ -290,7 +290,7 @@ void fill_records(Input &in, const Flat &flat, std::uint32_t stride, const Field
     }
 }
 
-bool describable(const gpv_keypoint &k, const gpv_image &src) {
+bool describable(const gpv_sift_keypoint &k, const gpv_image &src) {
     return std::isfinite(k.x) && std::isfinite(k.y) && std::isfinite(k.sigma) &&
            std::isfinite(k.angle) && k.sigma > 0 && k.x >= -0.5f && k.y >= -0.5f &&
            k.x <= static_cast<float>(src.width) - 0.5f &&

@@ -479,7 +479,7 @@ GST_START_TEST(test_results_are_scaled) {
 GST_END_TEST
 
 /* Whatever the cut is by then, the frame goes on. */
-GST_START_TEST(test_time_limit) {
+GST_START_TEST(test_max_time) {
     static const gchar *const some_outputs[] = {"overlay", "mask", "cutout", "none"};
     GstVideoInfo info = make_info("NV12", 641, 479);
     GstHarness *h = harness_new();
@@ -1204,7 +1204,7 @@ static Suite *gpugraphcut_suite(void) {
     tcase_add_test(tcase, test_message);
     tcase_add_loop_test(tcase, test_no_results_unless_wanted, 0, G_N_ELEMENTS(outputs));
     tcase_add_test(tcase, test_results_are_scaled);
-    tcase_add_test(tcase, test_time_limit);
+    tcase_add_test(tcase, test_max_time);
     tcase = add_case(suite, "known");
     tcase_add_test(tcase, test_rect);
     tcase_add_test(tcase, test_bad_rect);

@@ -69,7 +69,7 @@ static gint max_features_of(const Model *model, const GstVideoInfo *info) {
 
 static void run_model(Model *model, const gpv_image *image, gint maximum, Expected *expected) {
     const gsize size = (gsize)maximum;
-    gpv_keypoint *keypoints = g_new(gpv_keypoint, size);
+    gpv_sift_keypoint *keypoints = g_new(gpv_sift_keypoint, size);
     guint8 *descriptors = g_new(guint8, size * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_buffer to = buffer_for(keypoints, size * sizeof *keypoints);
     const gpv_buffer of = buffer_for(descriptors, size * GPV_SIFT_DESCRIPTOR_LENGTH);
@@ -99,11 +99,11 @@ static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer
     image = library_image(&frame);
     run_model(model, &image, max_features_of(model, info), &expected);
     if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
-        fail_unless_equals_int(gpv_sift_draw(model->op, NULL, &image,
-                                             g_str_equal(overlay, "rich")
-                                                 ? GPV_SIFT_DRAW_STYLE_RICH
-                                                 : GPV_SIFT_DRAW_STYLE_POINTS,
-                                             model->color),
+        fail_unless_equals_int(gpv_draw_keypoints(model->op, NULL, &image,
+                                                  g_str_equal(overlay, "rich")
+                                                      ? GPV_DRAW_STYLE_RICH
+                                                      : GPV_DRAW_STYLE_POINTS,
+                                                  model->color),
                                GPV_OK);
     gst_video_frame_unmap(&frame);
     return expected;
@@ -123,9 +123,9 @@ static GBytes *bytes_of(const GstStructure *results, const gchar *name) {
     return g_value_get_boxed(value);
 }
 
-static const gpv_keypoint *keypoints_of(const GstStructure *results, guint *count) {
+static const gpv_sift_keypoint *keypoints_of(const GstStructure *results, guint *count) {
     gsize size = 0;
-    const gpv_keypoint *keypoints = g_bytes_get_data(bytes_of(results, "keypoints"), &size);
+    const gpv_sift_keypoint *keypoints = g_bytes_get_data(bytes_of(results, "keypoints"), &size);
     fail_unless_equals_uint64(size % sizeof *keypoints, 0);
     *count = (guint)(size / sizeof *keypoints);
     fail_unless_equals_int(int_field(results, "count"), *count);
@@ -426,11 +426,11 @@ GST_END_TEST
 enum { blob_width = 160, blob_height = 120 };
 
 /* Gaussian spots, bright and dark, of scales that are those of their keypoints. */
-static const gpv_keypoint blobs[] = {{40, 30, 3, 0, 0, 0},
-                                     {110.25F, 40.5F, 6, 0, 0, 0},
-                                     {50, 85, 8, 0, 0, 0},
-                                     {120, 90, 4.5F, 0, 0, 0},
-                                     {85.5F, 20, 2, 0, 0, 0}};
+static const gpv_sift_keypoint blobs[] = {{40, 30, 3, 0, 0, 0},
+                                          {110.25F, 40.5F, 6, 0, 0, 0},
+                                          {50, 85, 8, 0, 0, 0},
+                                          {120, 90, 4.5F, 0, 0, 0},
+                                          {85.5F, 20, 2, 0, 0, 0}};
 
 static gdouble spots(gint x, gint y) {
     gdouble value = 128;
@@ -464,10 +464,10 @@ static GstBuffer *push_blobs(GstHarness *h) {
 /* Takes the buffer, whose frame is so many times as large as that of the blobs. */
 static void assert_blobs(GstBuffer *out, gdouble width, gdouble height) {
     guint count = 0;
-    const gpv_keypoint *keypoints = keypoints_of(results_of(out, "gpusift"), &count);
+    const gpv_sift_keypoint *keypoints = keypoints_of(results_of(out, "gpusift"), &count);
     const gdouble growth = sqrt(width * height);
     for (guint i = 0; i < G_N_ELEMENTS(blobs); i++) {
-        const gpv_keypoint *best = NULL;
+        const gpv_sift_keypoint *best = NULL;
         for (guint k = 0; k < count; k++)
             if (fabs(keypoints[k].x - ((blobs[i].x + 0.5) * width - 0.5)) < 0.6 * width &&
                 fabs(keypoints[k].y - ((blobs[i].y + 0.5) * height - 0.5)) < 0.6 * height)
@@ -519,7 +519,7 @@ GST_START_TEST(test_max_features) {
     for (guint i = G_N_ELEMENTS(maximum); i-- > 0;) {
         GstBuffer *out;
         const GstStructure *results;
-        const gpv_keypoint *keypoints;
+        const gpv_sift_keypoint *keypoints;
         guint count = 0;
         g_object_set(h->element, "max-features", maximum[i], NULL);
         out = push_and_pull(h, gst_buffer_ref(in));

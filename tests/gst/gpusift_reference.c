@@ -26,7 +26,7 @@ typedef struct {
 
 typedef struct {
     gint count, dropped;
-    gpv_keypoint *keypoints;
+    gpv_sift_keypoint *keypoints;
     guint8 *descriptors;
 } Features;
 
@@ -72,7 +72,7 @@ static gint capacity_of(gint width, gint height) {
 
 static Features features_of(Model *model, const gpv_image *image, gint maximum) {
     const gsize size = (gsize)maximum;
-    Features features = {.keypoints = g_new(gpv_keypoint, size),
+    Features features = {.keypoints = g_new(gpv_sift_keypoint, size),
                          .descriptors = g_new(guint8, size * GPV_SIFT_DESCRIPTOR_LENGTH)};
     const gpv_buffer to = buffer_for(features.keypoints, size * sizeof *features.keypoints);
     const gpv_buffer of = buffer_for(features.descriptors, size * GPV_SIFT_DESCRIPTOR_LENGTH);
@@ -171,7 +171,7 @@ static void find_reference(Model *model, const Features *frame, Expected *expect
 static void draw_outline(Model *model, const gpv_image *image, const gfloat *corners) {
     const gfloat width = (gfloat)MAX(2.0, MIN(image->width, image->height) / 200.0);
     fail_unless_equals_int(
-        gpv_match_draw(model->match, NULL, image, corners, 4, width, model->color), GPV_OK);
+        gpv_draw_outline(model->match, NULL, image, corners, 4, width, model->color), GPV_OK);
 }
 
 static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer,
@@ -187,11 +187,11 @@ static Expected expect(Model *model, const GstVideoInfo *info, GstBuffer *buffer
     features = features_of(model, &image, maximum);
     expected.count = features.count;
     if (g_str_equal(overlay, "points") || g_str_equal(overlay, "rich"))
-        fail_unless_equals_int(gpv_sift_draw(model->sift, NULL, &image,
-                                             g_str_equal(overlay, "rich")
-                                                 ? GPV_SIFT_DRAW_STYLE_RICH
-                                                 : GPV_SIFT_DRAW_STYLE_POINTS,
-                                             model->color),
+        fail_unless_equals_int(gpv_draw_keypoints(model->sift, NULL, &image,
+                                                  g_str_equal(overlay, "rich")
+                                                      ? GPV_DRAW_STYLE_RICH
+                                                      : GPV_DRAW_STYLE_POINTS,
+                                                  model->color),
                                GPV_OK);
     if (model->reference.pixels)
         find_reference(model, &features, &expected);

@@ -131,7 +131,7 @@ static inline void take_bytes(GstStructure *results, const gchar *name, gpointer
 static inline GstStructure *sift_frame(Library *library, const ChainLook *look,
                                        const gpv_image *src, const gpv_image *dst) {
     enum { room = 2000 };
-    gpv_keypoint *keypoints = g_new0(gpv_keypoint, room);
+    gpv_sift_keypoint *keypoints = g_new0(gpv_sift_keypoint, room);
     guint8 *descriptors = g_malloc0(room * GPV_SIFT_DESCRIPTOR_LENGTH);
     const gpv_buffer to_keypoints = buffer_for(keypoints, room * sizeof *keypoints);
     const gpv_buffer to_descriptors = buffer_for(descriptors, room * GPV_SIFT_DESCRIPTOR_LENGTH);
@@ -142,11 +142,11 @@ static inline GstStructure *sift_frame(Library *library, const ChainLook *look,
         gpv_sift_run(library->sift, NULL, src, NULL, &to_keypoints, 0, &to_descriptors, NULL),
         GPV_OK);
     if (dst)
-        fail_unless_equals_int(gpv_sift_draw(library->sift, NULL, dst,
-                                             g_str_equal(look->overlay, "rich")
-                                                 ? GPV_SIFT_DRAW_STYLE_RICH
-                                                 : GPV_SIFT_DRAW_STYLE_POINTS,
-                                             0x00ff00),
+        fail_unless_equals_int(gpv_draw_keypoints(library->sift, NULL, dst,
+                                                  g_str_equal(look->overlay, "rich")
+                                                      ? GPV_DRAW_STYLE_RICH
+                                                      : GPV_DRAW_STYLE_POINTS,
+                                                  0x00ff00),
                                GPV_OK);
     gpv_sift_result_init(&found, sizeof found);
     status = gpv_sift_wait(library->sift, &found);

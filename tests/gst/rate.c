@@ -512,11 +512,11 @@ static void run_pushes(Result *result) {
 
 /* ---- the clip through the decoder ---- */
 
-#define DECODED_MOST 65536 /* of the frames whose times are kept */
-#define DECODED_TAKEN 5    /* every so manieth frame is one of those in memory */
+#define MAX_DECODED 65536 /* of the frames whose times are kept */
+#define DECODED_TAKEN 5   /* every so manieth frame is one of those in memory */
 
 typedef struct {
-    gdouble entered[DECODED_MOST]; /* s */
+    gdouble entered[MAX_DECODED]; /* s */
     guint entries, frames;
     gdouble first, last;
     GArray *latencies;
@@ -526,7 +526,7 @@ typedef struct {
 static GstPadProbeReturn enter(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadProbeInfo *probe,
                                gpointer data) {
     Watch *watch = data;
-    if (watch->entries < DECODED_MOST)
+    if (watch->entries < MAX_DECODED)
         watch->entered[watch->entries++] = now();
     return GST_PAD_PROBE_OK;
 }
@@ -542,7 +542,7 @@ static void take(Frames *frames, GstPad *pad, GstBuffer *buffer, guint number) {
 static GstPadProbeReturn leave(GstPad *pad, GstPadProbeInfo *probe, gpointer data) {
     Watch *watch = data;
     watch->last = now();
-    if (watch->frames < DECODED_MOST && watch->latencies) {
+    if (watch->frames < MAX_DECODED && watch->latencies) {
         const gdouble us = (watch->last - watch->entered[watch->frames]) * G_USEC_PER_SEC;
         g_array_append_val(watch->latencies, us);
     }

@@ -127,7 +127,7 @@ static gpv_status open_sift(Work *work, Step *step) {
     gpv_sift_params params;
     gpv_sift_params_init(&params, sizeof params);
     params.max_features = FEATURES;
-    if (!make_buffer(&step->records, FEATURES * sizeof(gpv_keypoint)) ||
+    if (!make_buffer(&step->records, FEATURES * sizeof(gpv_sift_keypoint)) ||
         !make_buffer(&step->descriptors, FEATURES * GPV_SIFT_DESCRIPTOR_LENGTH))
         return GPV_ERR_OUT_OF_MEMORY;
     return gpv_sift_create(work->context, &params, &step->op.sift);

@@ -608,7 +608,7 @@ void check_refused(gpv_backend backend) {
 
 /// A run that is cut short has a cut, which is at least as large as the least, and a flow that is
 /// at most that. One that is not has the least.
-void check_time_limit(Operator &op, int width, int height) {
+void check_max_time(Operator &op, int width, int height) {
     int stopped = 0, runs = 0;
     for (const int directions : {4, 8}) {
         const Named scene = scene_instance(width, height, weights[2], directions, 3);
@@ -1157,7 +1157,7 @@ void check_cuda(bool brief) {
     StreamChecks(extent).check_captured(8);
     if (!kernels_alone())
         StreamChecks(extent).check_captured(4);
-    check_time_limit(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
+    check_max_time(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
     if (kernels_alone())
         return;
     StreamChecks(extent).check_captured_params();
@@ -1504,7 +1504,7 @@ void check() {
     const bool large = full_run();
 #endif
     check_scenes(op, large ? Sizes{{97, 61}, {320, 241}} : Sizes{{97, 61}});
-    check_time_limit(op, large ? 400 : 160, large ? 300 : 120);
+    check_max_time(op, large ? 400 : 160, large ? 300 : 120);
     if (large) {
         check_threads();
         check_sizes(op, some_of(narrow_sizes()));

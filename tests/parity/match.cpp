@@ -577,9 +577,9 @@ Polygon random_polygon(int width, int height) {
 
 void draw(gpv_match *op, const CountedContext &context, const gpv_image *dst,
           const Polygon &polygon, std::uint32_t color) {
-    require(gpv_match_draw(op, nullptr, dst, polygon.points.data(), polygon.count(), polygon.width,
-                           color),
-            context, "gpv_match_draw");
+    require(gpv_draw_outline(op, nullptr, dst, polygon.points.data(), polygon.count(),
+                             polygon.width, color),
+            context, "gpv_draw_outline");
 }
 
 /// A byte for each pixel, from a drawing of white on black.
@@ -778,7 +778,7 @@ void check_outlines_beside_cpu(bool brief) {
     const Polygon polygon = {{3, 3, 50, 8, 40, 35}, 3};
     const auto run = [&](const gpv_image *dst) {
         return [&gpu, &polygon, dst](cudaStream_t stream, int) {
-            return gpv_match_draw(gpu, stream, dst, polygon.points.data(), 3, 3, 0xff) == GPV_OK;
+            return gpv_draw_outline(gpu, stream, dst, polygon.points.data(), 3, 3, 0xff) == GPV_OK;
         };
     };
     expect(streams.run_captured(run(on_device.view()), gpu.context()), "an outline is captured");

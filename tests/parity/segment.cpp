@@ -854,7 +854,7 @@ void check_repeats(Operator &op, int width, int height) {
 }
 
 /// A limit of time may leave any cut. It is the one that the result describes.
-void check_time_limit(Operator &op, int width, int height) {
+void check_max_time(Operator &op, int width, int height) {
     int stopped = 0;
     const MadeScene scene = {8, width, height};
     const Hinted hinted(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
@@ -1558,7 +1558,7 @@ void check_cuda(bool brief) {
     check_laws(op);
     check_repeats(op, 61, 47);
     check_scenes(op, {{201, 151}});
-    check_time_limit(op, shortened(1280, 4), shortened(720, 4));
+    check_max_time(op, shortened(1280, 4), shortened(720, 4));
     check_min_sigma(op);
     check_forgotten(op);
     check_pictures(op, find_by_cpu);
@@ -2133,7 +2133,7 @@ void check() {
     const bool large = full_run();
 #endif
     check_scenes(op, large && !short_run() ? Sizes{{201, 151}, {321, 241}} : Sizes{{201, 151}});
-    check_time_limit(op, large ? 400 : 160, large ? 300 : 120);
+    check_max_time(op, large ? 400 : 160, large ? 300 : 120);
     if (large) {
         check_threads(503, 401);
         check_long_sides(op);

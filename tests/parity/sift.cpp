@@ -259,7 +259,7 @@ class Comparison {
             f.patch.angle, f.angle_error, f.response, f.error);
         return text;
     }
-    [[noreturn]] void wrong(const gpv_keypoint &k, const std::string &why) const {
+    [[noreturn]] void wrong(const gpv_sift_keypoint &k, const std::string &why) const {
         fatal(what_ + ": " + text_of(k) + ": " + why);
     }
     static double turned(double a, double b) { return std::fabs(std::remainder(a - b, 360)); }
@@ -271,7 +271,7 @@ class Comparison {
     }
     /// Octave, layer and the nearest pixels of a keypoint.
     template <class F>
-    void each_pixel(const gpv_keypoint &k, F f) const {
+    void each_pixel(const gpv_sift_keypoint &k, F f) const {
         const int octave = octave_of(k, p_), layer = layer_of(k);
         const double pixel = octave_pixel(octave, p_), corner = first_corner(p_);
         const int column = static_cast<int>((double(k.x) + corner) / pixel);
@@ -283,7 +283,7 @@ class Comparison {
     /// How far beyond what may be, whether not clear, and how far.
     using Distance = std::tuple<double, bool, double>;
     static constexpr Distance far{INFINITY, true, INFINITY};
-    Distance distance(const gpv_keypoint &k, const Feature &f) const {
+    Distance distance(const gpv_sift_keypoint &k, const Feature &f) const {
         const double pixel = octave_pixel(f.patch.octave, p_);
         const double off = std::hypot(f.x - double(k.x), f.y - double(k.y)) / pixel;
         const double turn = p_.upright ? 0 : turned(double(k.angle), f.patch.angle);
@@ -292,7 +292,7 @@ class Comparison {
                 !f.clear, off + turn};
     }
     /// The feature that a keypoint is, of those not taken: the nearest; -1 if there is none.
-    std::pair<int, Distance> find(const gpv_keypoint &k) const {
+    std::pair<int, Distance> find(const gpv_sift_keypoint &k) const {
         std::pair<int, Distance> best{-1, far};
         each_pixel(k, [&](int octave, int layer, int y, int x) {
             const auto at = by_pixel_.find({octave, layer, y, x});
@@ -307,7 +307,7 @@ class Comparison {
         return best;
     }
     /// The same, of what would be there if a candidate led there.
-    std::pair<Feature, Distance> find_led(const gpv_keypoint &k) const {
+    std::pair<Feature, Distance> find_led(const gpv_sift_keypoint &k) const {
         std::pair<Feature, Distance> best{{}, far};
         each_pixel(k, [&](int octave, int layer, int y, int x) {
             for (const Feature &f : definition_.features_at(octave, layer, y, x))
@@ -317,7 +317,7 @@ class Comparison {
         return best;
     }
     void check_keypoint(std::size_t number) {
-        const gpv_keypoint &k = got_.keypoints[number];
+        const gpv_sift_keypoint &k = got_.keypoints[number];
         if (!(k.angle >= 0 && k.angle < 360) || (p_.upright && k.angle != 0))
             wrong(k, "its angle is none");
         const auto [best, off] = find(k);
@@ -345,7 +345,7 @@ class Comparison {
         tally_.blurred++;
     }
     void check_numbers(std::size_t number, const Feature &f) {
-        const gpv_keypoint &k = got_.keypoints[number];
+        const gpv_sift_keypoint &k = got_.keypoints[number];
         const double pixel = octave_pixel(f.patch.octave, p_);
         if (!f.clear)
             return;
@@ -373,7 +373,7 @@ class Comparison {
             check_descriptor(number, f);
     }
     void check_descriptor(std::size_t number, const Feature &f) {
-        const gpv_keypoint &k = got_.keypoints[number];
+        const gpv_sift_keypoint &k = got_.keypoints[number];
         // Its middle is the pixel nearest to a place that is a float: near half way, either of two.
         const auto beside = [&](int pixel, double offset) {
             const bool half_way = 0.5 - std::fabs(offset) <= f.error + rounding(pixel);
@@ -516,14 +516,14 @@ float random_float(double low, double high) {
 }
 
 /// In and round the picture, of any scale; some that cannot be described.
-std::vector<gpv_keypoint> random_keypoints(int count, int width, int height, bool garbage) {
+std::vector<gpv_sift_keypoint> random_keypoints(int count, int width, int height, bool garbage) {
     constexpr float nan = std::numeric_limits<float>::quiet_NaN();
     constexpr float inf = std::numeric_limits<float>::infinity();
     const std::vector<float> odd = {nan,   -nan,   inf,     -inf,  0.0f,
                                     -0.0f, 1e-38f, -1e-38f, 1e30f, -1e30f};
-    std::vector<gpv_keypoint> result;
+    std::vector<gpv_sift_keypoint> result;
     for (int i = 0; i < count; i++) {
-        gpv_keypoint k;
+        gpv_sift_keypoint k;
         std::memset(&k, random_int(0, 255), sizeof k);
         k.x = random_int(0, 3) ? random_float(-1, width + 1)
                                : static_cast<float>(random_int(-1, width));
@@ -540,7 +540,7 @@ std::vector<gpv_keypoint> random_keypoints(int count, int width, int height, boo
     return result;
 }
 
-bool is_finite(const gpv_keypoint &k) {
+bool is_finite(const gpv_sift_keypoint &k) {
     return std::isfinite(k.x) && std::isfinite(k.y) && std::isfinite(k.sigma) &&
            std::isfinite(k.angle);
 }
@@ -569,7 +569,7 @@ void compare_described(Operator &op, int count, int largest) {
         paint_grey(src, contents[static_cast<std::size_t>(i) % contents.size()](random_seed()));
         const gpv_sift_params p = random_params();
         const std::vector<Octave> octaves = scale_space(src, p, 0);
-        const std::vector<gpv_keypoint> keypoints =
+        const std::vector<gpv_sift_keypoint> keypoints =
             random_keypoints(i % 10 ? random_int(1, 30) : 0, width, height, i % 3 == 0);
         const std::vector<std::uint8_t> got = op.describe(p, src, keypoints, random_wish());
         for (std::size_t k = 0; k < keypoints.size(); k++) {
@@ -653,7 +653,8 @@ Features chosen(const Features &all, const gpv_sift_params &p, F f) {
 }
 
 /// Octave, layer, row, column and angle, of keypoints with the same response in this order.
-std::tuple<int, int, int, int, float> order_of(const gpv_keypoint &k, const gpv_sift_params &p) {
+std::tuple<int, int, int, int, float> order_of(const gpv_sift_keypoint &k,
+                                               const gpv_sift_params &p) {
     const int octave = octave_of(k, p);
     const double pixel = octave_pixel(octave, p);
     const auto nearest = [](double x) { return static_cast<int>(std::floor(x + 0.5)); };
@@ -744,8 +745,8 @@ void check_laws_of(Operator &op, const GuardedImage &src, const GuardedImage &ma
     other = p;
     other.upright = 1;
     const Features upright = op.run(other, src);
-    std::vector<gpv_keypoint> flattened;
-    for (gpv_keypoint k : all.keypoints) {
+    std::vector<gpv_sift_keypoint> flattened;
+    for (gpv_sift_keypoint k : all.keypoints) {
         k.angle = 0;
         if (flattened.empty() || !same(flattened.back(), k))
             flattened.push_back(k);
@@ -754,7 +755,7 @@ void check_laws_of(Operator &op, const GuardedImage &src, const GuardedImage &ma
     expect(p.upright || (upright.count >= static_cast<int>(flattened.size()) &&
                          std::includes(upright.keypoints.begin(), upright.keypoints.end(),
                                        flattened.begin(), flattened.end(),
-                                       [&](const gpv_keypoint &a, const gpv_keypoint &b) {
+                                       [&](const gpv_sift_keypoint &a, const gpv_sift_keypoint &b) {
                                            if (a.response != b.response)
                                                return a.response > b.response;
                                            return order_of(a, p) < order_of(b, p);
@@ -831,7 +832,7 @@ void check_small(Operator &op) {
                 const bool fits = std::min(width, height) >= (upsample ? 6 : 11);
                 expect(fits || got.count == 0, "small pictures have no keypoint");
                 Comparison(p, src, nullptr, got);
-                gpv_keypoint k{0.3f * static_cast<float>(width), 0.6f, 1.7f, 30, 1, 0};
+                gpv_sift_keypoint k{0.3f * static_cast<float>(width), 0.6f, 1.7f, 30, 1, 0};
                 const std::vector<std::uint8_t> numbers = op.describe(p, src, {k});
                 expect(fits || std::all_of(numbers.begin(), numbers.end(),
                                            [](auto n) { return n == 0; }),
@@ -939,7 +940,7 @@ void check_corner(Operator &op, int side) {
 
     const int reach = reach_of(p, octaves);
     const auto inner = [&](const Features &features, int left) {
-        return chosen(features, p, [&](const gpv_keypoint &k) {
+        return chosen(features, p, [&](const gpv_sift_keypoint &k) {
             return octave_of(k, p) < octaves && k.x > static_cast<float>(left + reach) &&
                    k.y > static_cast<float>(left + reach);
         });
@@ -949,8 +950,8 @@ void check_corner(Operator &op, int side) {
     expect(got.count == want.count && want.count > 500, "as many keypoints, " + what);
     int other_middles = 0;
     for (std::size_t i = 0; i < want.keypoints.size(); i++) {
-        gpv_keypoint k = got.keypoints[i];
-        const gpv_keypoint &w = want.keypoints[i];
+        gpv_sift_keypoint k = got.keypoints[i];
+        const gpv_sift_keypoint &w = want.keypoints[i];
         const double x = double(k.x) - from, y = double(k.y) - from;
         expect(std::fabs(x - double(w.x)) <= rounding(side) &&
                    std::fabs(y - double(w.y)) <= rounding(side),
@@ -1046,7 +1047,7 @@ void check_scratch_of_cpu() {
 /// As many pixels as there can be, where there is not the memory for them.
 void check_refused(gpv_backend backend) {
     const UntouchableImage src(GPV_FORMAT_GRAY8, GPV_MAX_SIDE, GPV_MAX_SIDE);
-    PlacedBuffer keypoints(sizeof(gpv_keypoint), GPV_BACKEND_CPU);
+    PlacedBuffer keypoints(sizeof(gpv_sift_keypoint), GPV_BACKEND_CPU);
     Operator op(backend, Place::host, too_little), other(backend);
     const GuardedImage small = photograph(160, 120);
     for (const std::uint32_t upsample : {0u, 1u}) {
@@ -1114,8 +1115,8 @@ class CpuComparison {
     void compare_many_given() {
         GuardedImage src = random_image(GPV_FORMAT_GRAY8, 48, 40);
         paint_grey(src, contents[0](random_seed()));
-        std::vector<gpv_keypoint> keypoints = random_keypoints(140000, 48, 40, true);
-        for (gpv_keypoint &k : keypoints)
+        std::vector<gpv_sift_keypoint> keypoints = random_keypoints(140000, 48, 40, true);
+        for (gpv_sift_keypoint &k : keypoints)
             k.sigma = std::fmin(k.sigma, 1.0f);
         gpv_sift_params p = sift_params();
         p.upsample = 0;
@@ -1155,7 +1156,7 @@ class CpuComparison {
         found_ += got.count;
     }
     void expect_equal_description(const gpv_sift_params &p, const GuardedImage &src,
-                                  const std::vector<gpv_keypoint> &keypoints,
+                                  const std::vector<gpv_sift_keypoint> &keypoints,
                                   const Wish &wish = {}) {
         Features got, want;
         got.descriptors = op_.describe(p, src, keypoints, wish);
@@ -1173,7 +1174,7 @@ class CpuComparison {
 class DeviceFeatures {
   public:
     explicit DeviceFeatures(int room, const gpv_sift_params &p)
-        : p_(p), keypoints_(static_cast<std::size_t>(room) * sizeof(gpv_keypoint)),
+        : p_(p), keypoints_(static_cast<std::size_t>(room) * sizeof(gpv_sift_keypoint)),
           numbers_(static_cast<std::size_t>(room) * descriptor_bytes(p)),
           result_(sizeof(gpv_sift_result)) {
         Values *const values[3] = {&keypoints_, &numbers_, &result_};
@@ -1195,11 +1196,13 @@ class DeviceFeatures {
         const auto result = result_.at<gpv_sift_result>(0);
         Features features{result.count, result.dropped, {}, {}};
         const auto count = static_cast<std::size_t>(result.count);
-        expect(keypoints_.intact_but_for(count, sizeof(gpv_keypoint), sizeof(gpv_keypoint)) &&
+        expect(keypoints_.intact_but_for(count, sizeof(gpv_sift_keypoint),
+                                         sizeof(gpv_sift_keypoint)) &&
                    numbers_.intact_but_for(count, descriptor_bytes(p_), descriptor_bytes(p_)),
                "CUDA: nothing is written beside the records");
         for (std::size_t i = 0; i < count; i++)
-            features.keypoints.push_back(keypoints_.at<gpv_keypoint>(i * sizeof(gpv_keypoint)));
+            features.keypoints.push_back(
+                keypoints_.at<gpv_sift_keypoint>(i * sizeof(gpv_sift_keypoint)));
         features.descriptors.assign(numbers_.data(),
                                     numbers_.data() + count * descriptor_bytes(p_));
         return features;
@@ -1230,10 +1233,10 @@ constexpr std::uint32_t ink = 0xff8010;
 
 /// What the CPU backend makes of the picture, canaries and all.
 std::vector<std::uint8_t> drawn_by_cpu(const Operator &cpu, GuardedImage &dst,
-                                       gpv_sift_draw_style style) {
+                                       gpv_draw_style style) {
     const std::vector<std::uint8_t> before = dst.bytes();
-    require(gpv_sift_draw(cpu.op(), nullptr, dst.view(), style, ink), cpu.context(),
-            "gpv_sift_draw");
+    require(gpv_draw_keypoints(cpu.op(), nullptr, dst.view(), style, ink), cpu.context(),
+            "gpv_draw_keypoints");
     std::vector<std::uint8_t> drawn = dst.bytes();
     expect(drawn != before, "something is drawn");
     dst.bytes() = before;
@@ -1259,7 +1262,7 @@ class StreamChecks {
         };
         expect(!streams_.can_capture(enqueue), "a captured run that needs memory is refused");
         require(gpv_sift_prepare(op_, src.view(), mask.view(), 2000), context_, "gpv_sift_prepare");
-        std::vector<gpv_keypoint> records(2000);
+        std::vector<gpv_sift_keypoint> records(2000);
         gpv_buffer on_host;
         gpv_buffer_init(&on_host, sizeof on_host);
         on_host.data = records.data();
@@ -1301,11 +1304,11 @@ class StreamChecks {
                 require(to[i].run(op_, streams_[i], src[i]), context_, "gpv_sift_run");
             GuardedImage picture = random_image(GPV_FORMAT_NV12, brief_ ? 40 : 300, 36);
             const std::vector<std::uint8_t> drawn =
-                drawn_by_cpu(cpu_, picture, GPV_SIFT_DRAW_STYLE_RICH);
+                drawn_by_cpu(cpu_, picture, GPV_DRAW_STYLE_RICH);
             DeviceImage dst;
             dst.upload(picture);
-            require(gpv_sift_draw(op_, streams_[0], dst.view(), GPV_SIFT_DRAW_STYLE_RICH, ink),
-                    context_, "gpv_sift_draw");
+            require(gpv_draw_keypoints(op_, streams_[0], dst.view(), GPV_DRAW_STYLE_RICH, ink),
+                    context_, "gpv_draw_keypoints");
             gpv_sift_result result;
             gpv_sift_result_init(&result, sizeof result);
             require(gpv_sift_wait(op_, &result), context_, "gpv_sift_wait");
@@ -1317,7 +1320,7 @@ class StreamChecks {
             dst.download(picture);
             expect(picture.bytes() == drawn, "CUDA: drawn on another stream than that of the run");
 
-            std::vector<gpv_keypoint> records[2];
+            std::vector<gpv_sift_keypoint> records[2];
             for (int i = 0; i < 2; i++) {
                 records[i].resize(2000);
                 gpv_buffer into;
@@ -1343,11 +1346,11 @@ class StreamChecks {
                                 const DeviceImage &mask) {
         GuardedImage host = random_image(GPV_FORMAT_BGRX8, brief_ ? 50 : 300, brief_ ? 39 : 230);
         const std::vector<std::uint8_t> before = host.bytes();
-        const std::vector<std::uint8_t> want = drawn_by_cpu(cpu_, host, GPV_SIFT_DRAW_STYLE_RICH);
+        const std::vector<std::uint8_t> want = drawn_by_cpu(cpu_, host, GPV_DRAW_STYLE_RICH);
         DeviceImage dst;
         dst.upload(host);
         const auto draw = [&](cudaStream_t stream, const gpv_image *onto) {
-            return gpv_sift_draw(op_, stream, onto, GPV_SIFT_DRAW_STYLE_RICH, ink) == GPV_OK;
+            return gpv_draw_keypoints(op_, stream, onto, GPV_DRAW_STYLE_RICH, ink) == GPV_OK;
         };
         const auto expect_picture = [&](const std::vector<std::uint8_t> &bytes, const char *what) {
             require(gpv_stream_sync(context_, streams_[0]), context_, "gpv_stream_sync");
@@ -1408,8 +1411,7 @@ void check_drawn(Place place, bool brief) {
         expect_same(op.run(p, src, nullptr, wish), cpu.run(p, src, nullptr, wish), p,
                     "CUDA, to be drawn");
         for (const gpv_format format : sources)
-            for (const gpv_sift_draw_style style :
-                 {GPV_SIFT_DRAW_STYLE_POINTS, GPV_SIFT_DRAW_STYLE_RICH}) {
+            for (const gpv_draw_style style : {GPV_DRAW_STYLE_POINTS, GPV_DRAW_STYLE_RICH}) {
                 const int minimum = brief ? 24 : 130, largest = brief ? 60 : 400;
                 GuardedImage dst = random_image(format, random_int(minimum, largest),
                                                 random_int(minimum, largest));
@@ -1419,9 +1421,10 @@ void check_drawn(Place place, bool brief) {
                     DeviceImage copy(to == Place::device_tight);
                     if (to != Place::host)
                         copy.upload(dst);
-                    require(gpv_sift_draw(op.op(), nullptr,
-                                          to == Place::host ? dst.view() : copy.view(), style, ink),
-                            op.context(), "gpv_sift_draw");
+                    require(gpv_draw_keypoints(op.op(), nullptr,
+                                               to == Place::host ? dst.view() : copy.view(), style,
+                                               ink),
+                            op.context(), "gpv_draw_keypoints");
                     expect(dst.bytes() == before, "host memory waits for the wait");
                     require(gpv_sift_wait(op.op(), nullptr), op.context(), "gpv_sift_wait");
                     if (to != Place::host)
@@ -1718,7 +1721,7 @@ class HostRun {
 
   private:
     CountedContext context_;
-    std::vector<gpv_keypoint> keypoints_;
+    std::vector<gpv_sift_keypoint> keypoints_;
     std::vector<std::uint8_t> numbers_;
     const SiftOp op_{context_};
 };
@@ -1892,7 +1895,7 @@ class TimedContents {
     int width_ = size_to_time(backend_)[0], height_ = size_to_time(backend_)[1];
     const CountedContext context_;
     const SiftOp op_{context_};
-    PlacedBuffer keypoints_{room * sizeof(gpv_keypoint), backend_},
+    PlacedBuffer keypoints_{room * sizeof(gpv_sift_keypoint), backend_},
         numbers_{room * GPV_SIFT_DESCRIPTOR_LENGTH, backend_};
     std::vector<int> counts_; ///< of keypoints, in the last run on each
     std::vector<Timed> timed_;

@@ -23,11 +23,11 @@ inline std::size_t descriptor_bytes(const gpv_sift_params &p) {
 }
 
 /// Of a keypoint, counted from 0, the first of those that the parameters make.
-inline int octave_of(const gpv_keypoint &k, const gpv_sift_params &p) {
+inline int octave_of(const gpv_sift_keypoint &k, const gpv_sift_params &p) {
     return static_cast<int>((k.octave + (p.upsample ? 1 : 0)) & 255);
 }
 
-inline int layer_of(const gpv_keypoint &k) {
+inline int layer_of(const gpv_sift_keypoint &k) {
     return k.octave >> 8 & 255;
 }
 
@@ -191,13 +191,13 @@ struct Wish {
     int offset = 0;         ///< of the buffers, a multiple of 4
     Overflow overflow = Overflow::never;
 
-    std::size_t record() const { return stride ? stride : sizeof(gpv_keypoint); }
+    std::size_t record() const { return stride ? stride : sizeof(gpv_sift_keypoint); }
 };
 
 /// What a run has found.
 struct Features {
     int count = 0, dropped = 0;
-    std::vector<gpv_keypoint> keypoints;
+    std::vector<gpv_sift_keypoint> keypoints;
     std::vector<std::uint8_t> descriptors;
 
     const std::uint8_t *descriptor(std::size_t i, const gpv_sift_params &p) const {
@@ -206,11 +206,11 @@ struct Features {
 };
 
 /// The same bytes.
-inline bool same(const gpv_keypoint &a, const gpv_keypoint &b) {
+inline bool same(const gpv_sift_keypoint &a, const gpv_sift_keypoint &b) {
     return std::memcmp(&a, &b, sizeof a) == 0;
 }
 
-inline std::string text_of(const gpv_keypoint &k) {
+inline std::string text_of(const gpv_sift_keypoint &k) {
     char text[160];
     std::snprintf(text, sizeof text, "(%.6f, %.6f) sigma %.6f angle %.5f response %.8g octave %x",
                   double(k.x), double(k.y), double(k.sigma), double(k.angle), double(k.response),
@@ -251,7 +251,7 @@ class Operator {
         const bool records = room > 0, descriptors = records && wish.descriptors;
         const std::size_t offset = static_cast<std::size_t>(wish.offset);
         // The last record needs no padding behind it.
-        Values keypoints(records ? (room - 1) * record + sizeof(gpv_keypoint) : 0, offset);
+        Values keypoints(records ? (room - 1) * record + sizeof(gpv_sift_keypoint) : 0, offset);
         Values numbers(described * descriptor_bytes(p), offset), found(sizeof(gpv_sift_result), 4);
         const std::vector<std::uint8_t> before = src.bytes();
         const Buffers to(*this,
@@ -288,13 +288,13 @@ class Operator {
                        found.at<gpv_sift_result>(0).struct_size == sizeof result &&
                        found.at<gpv_sift_result>(0).reserved == 0,
                    "the result is that in its buffer, " + what);
-        expect(keypoints.intact_but_for(count, sizeof(gpv_keypoint), record) &&
+        expect(keypoints.intact_but_for(count, sizeof(gpv_sift_keypoint), record) &&
                    numbers.intact_but_for(descriptors ? count : 0, descriptor_bytes(p),
                                           descriptor_bytes(p)) &&
                    found.intact_but_for(wish.result, sizeof result, sizeof result),
                "nothing is written beside the records, " + what);
         for (std::size_t i = 0; i < count; i++)
-            features.keypoints.push_back(keypoints.at<gpv_keypoint>(i * record));
+            features.keypoints.push_back(keypoints.at<gpv_sift_keypoint>(i * record));
         if (descriptors)
             features.descriptors.assign(numbers.data(),
                                         numbers.data() + count * descriptor_bytes(p));
@@ -302,7 +302,7 @@ class Operator {
     }
 
     std::vector<std::uint8_t> describe(const gpv_sift_params &p, const GuardedImage &src,
-                                       const std::vector<gpv_keypoint> &keypoints,
+                                       const std::vector<gpv_sift_keypoint> &keypoints,
                                        const Wish &wish = {}) {
         set(p);
         const std::size_t record = wish.record(), offset = static_cast<std::size_t>(wish.offset);

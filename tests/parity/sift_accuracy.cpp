@@ -278,7 +278,7 @@ GuardedImage image_of(const Plane &picture) {
 Found ours(Operator &op, const gpv_sift_params &p, const Plane &picture) {
     Found result;
     Features features = op.run(p, image_of(picture));
-    for (const gpv_keypoint &k : features.keypoints) {
+    for (const gpv_sift_keypoint &k : features.keypoints) {
         result.points.push_back({double(k.x), double(k.y)});
         result.sigmas.push_back(double(k.sigma));
     }

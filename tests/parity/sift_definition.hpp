@@ -272,7 +272,7 @@ struct Given {
     Patch patch{};
 };
 
-inline Given given(const gpv_keypoint &k, const std::vector<Octave> &octaves,
+inline Given given(const gpv_sift_keypoint &k, const std::vector<Octave> &octaves,
                    const gpv_sift_params &p, const gpv_image &picture) {
     Given result;
     const double x = double(k.x), y = double(k.y), sigma = double(k.sigma);
@@ -331,7 +331,7 @@ inline Sure positive(double value, double error) {
 struct Feature {
     Patch patch; ///< its angle is 0 if it is upright
     double dx, dy, ds;
-    double x, y, sigma, response; ///< as in gpv_keypoint
+    double x, y, sigma, response; ///< as in gpv_sift_keypoint
     double error;                 ///< of the place, in pixels of the octave
     double angle_error;           ///< degrees
     int bin;

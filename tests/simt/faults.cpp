@@ -520,7 +520,7 @@ struct Extraction {
             descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32 ? sizeof(float) : 1;
         return {{image_bytes(format, width, height), memory},
                 masked ? Block{image_bytes(GPV_FORMAT_GRAY8, width, height), memory} : Block{0},
-                {records * sizeof(gpv_keypoint), table_memory},
+                {records * sizeof(gpv_sift_keypoint), table_memory},
                 descriptors ? Block{records * GPV_SIFT_DESCRIPTOR_LENGTH * number, table_memory}
                             : Block{0},
                 {sizeof(gpv_sift_result), GPV_MEMORY_CUDA},
@@ -536,7 +536,7 @@ struct Extraction {
             in[1]->data()[i] = (i % width / 8 + i / width / 8) % 4 ? 255 : 0;
         for (int i = 0; i < given; i++) {
             const auto at = static_cast<float>(i);
-            const gpv_keypoint keypoint = {2 * at, 25 - at, 2 + at / 8, 40 * at, 0, 0};
+            const gpv_sift_keypoint keypoint = {2 * at, 25 - at, 2 + at / 8, 40 * at, 0, 0};
             std::memcpy(in[2]->data() + i * sizeof keypoint, &keypoint, sizeof keypoint);
         }
     }
@@ -563,7 +563,7 @@ struct Extraction {
     gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
         const Views views(*this, in);
         const gpv_status status =
-            gpv_sift_draw(op, stream, &views.dst, GPV_SIFT_DRAW_STYLE_RICH, 0xff8010);
+            gpv_draw_keypoints(op, stream, &views.dst, GPV_DRAW_STYLE_RICH, 0xff8010);
         undrawn = status != GPV_OK;
         return status;
     }
@@ -839,7 +839,7 @@ struct Matching {
     gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
         const float points[] = {2, 1, 17, 3, 9, 12};
         const gpv_image dst = image_in(*in[6], *drawn, width, height);
-        const gpv_status status = gpv_match_draw(op, stream, &dst, points, 3, 2, 0xff8010);
+        const gpv_status status = gpv_draw_outline(op, stream, &dst, points, 3, 2, 0xff8010);
         undrawn = status != GPV_OK;
         return status;
     }

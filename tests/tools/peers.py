@@ -229,7 +229,7 @@ def cupy_erosions(radius, binary):
 
 
 def erosion(op, images, radius, binary):
-    op.set(radius_x=radius, threshold=1 if binary else 0)
+    op.set(radius=radius, threshold=1 if binary else 0)
     op.prepare(images.src[0])
     op.run(*images.ours[0])
     expected = cupy.asnumpy(images.dst[0]) // (255 if binary else 1)
@@ -549,7 +549,7 @@ def spread_colors(op, pixels, clusters):
                      for count, side in zip((90, 160), pixels.shape))
     small = cupy.asarray(numpy.ascontiguousarray(pixels[numpy.ix_(rows, columns)]))
     centroids = cupy.zeros((clusters, 3), numpy.float32)
-    op.set(clusters=clusters, start="plusplus", max_iterations=0)
+    op.set(clusters=clusters, init="plusplus", max_iterations=0)
     op.run(small, centroids=centroids)
     return cupy.asnumpy(centroids)
 
@@ -560,7 +560,7 @@ def segment(op, src, labels):
 
 def labels_of(op, images, start, **params):
     """Those of the first image, from these centroids, as segment() gives them from now on."""
-    op.set(clusters=len(start), start="given", **params)
+    op.set(clusters=len(start), init="given", **params)
     op.set_centroids(start)
     op.prepare(*images.ours[0])
     segment(op, *images.ours[0])
@@ -812,7 +812,7 @@ def by_euclid(op, images, start):
     sums are rounded too, and its labels are one update older."""
     first = labels_of(op, images, start, metric="l2", max_iterations=0)
     minimum = spread_of(images.host, labels_of(op, images, start, metric="l2",
-                                             max_iterations=ITERATIONS))
+                                               max_iterations=ITERATIONS))
 
     def near(tolerance, labels):
         return abs(spread_of(images.host, labels) / minimum - 1) <= tolerance

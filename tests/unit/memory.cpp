@@ -305,7 +305,7 @@ struct Segmentation {
 /// With keypoints, descriptors, result and a picture to draw into one behind the other.
 struct Extraction {
     static constexpr int room = 100;
-    static constexpr std::size_t keypoint_bytes = room * sizeof(gpv_keypoint);
+    static constexpr std::size_t keypoint_bytes = room * sizeof(gpv_sift_keypoint);
     static constexpr std::size_t number_bytes = room * GPV_SIFT_DESCRIPTOR_LENGTH * sizeof(float);
     static constexpr std::size_t result_at = keypoint_bytes + number_bytes;
     static constexpr std::size_t picture_at = result_at + sizeof(gpv_sift_result);
@@ -336,7 +336,7 @@ struct Extraction {
         gpv_status status =
             gpv_sift_run(op, nullptr, &src, nullptr, &keypoints, 0, &numbers, &found);
         if (status == GPV_OK)
-            status = gpv_sift_draw(op, nullptr, &dst, GPV_SIFT_DRAW_STYLE_RICH, 0xff8010);
+            status = gpv_draw_keypoints(op, nullptr, &dst, GPV_DRAW_STYLE_RICH, 0xff8010);
         return status == GPV_OK ? gpv_sift_wait(op, nullptr) : status;
     }
     /// Of what the run has found.
@@ -398,7 +398,7 @@ struct Matching {
         gpv_status status = gpv_match_run(op, nullptr, &query, queries, nullptr, &train, trains,
                                           &nearest, &pairs, &found);
         if (status == GPV_OK)
-            status = gpv_match_draw(op, nullptr, &dst, line, 2, 3, 0xff8010);
+            status = gpv_draw_outline(op, nullptr, &dst, line, 2, 3, 0xff8010);
         return status == GPV_OK ? gpv_match_wait(op, nullptr) : status;
     }
     static int found(const Result &result) {

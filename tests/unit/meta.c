@@ -260,7 +260,7 @@ static gconstpointer bytes_of(const GstStructure *results, const gchar *field, g
     return data;
 }
 
-static void assert_place(const gpv_keypoint *keypoint, gdouble x, gdouble y, gdouble sigma) {
+static void assert_place(const gpv_sift_keypoint *keypoint, gdouble x, gdouble y, gdouble sigma) {
     assert_equals_float(keypoint->x, (gfloat)x);
     assert_equals_float(keypoint->y, (gfloat)y);
     assert_equals_float(keypoint->sigma, (gfloat)sigma);
@@ -269,12 +269,12 @@ static void assert_place(const gpv_keypoint *keypoint, gdouble x, gdouble y, gdo
 /* Place and scale of a keypoint are of the frame; its angle and the rest stay, as do other bytes.
  */
 GST_START_TEST(test_keypoints) {
-    static const gpv_keypoint keypoints[] = {{0, 0, 2, 45, 0.25F, 0x10200},
-                                             {63.5F, 47.25F, 1.5F, 350, 0.125F, 255},
-                                             {31.5F, 23.5F, 8, 0, 0.5F, 3}};
+    static const gpv_sift_keypoint keypoints[] = {{0, 0, 2, 45, 0.25F, 0x10200},
+                                                  {63.5F, 47.25F, 1.5F, 350, 0.125F, 255},
+                                                  {31.5F, 23.5F, 8, 0, 0.5F, 3}};
     GstBuffer *buffer = gst_buffer_new(), *changed, *copy;
     GstStructure *results = gst_structure_new(NAME, "count", G_TYPE_INT, 3, NULL);
-    const gpv_keypoint *got;
+    const gpv_sift_keypoint *got;
     take_bytes(results, "keypoints", keypoints, sizeof keypoints);
     take_bytes(results, "descriptors", keypoints, sizeof keypoints);
     gst_gpu_vision_meta_register(NAME);

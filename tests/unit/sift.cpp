@@ -15,11 +15,11 @@
 #include "run_group.hpp"
 
 using gpv::Color;
+using gpv::DrawStyle;
 using gpv::Format;
 using gpv::Image;
 using gpv::Keypoint;
 using gpv::Mark;
-using gpv::SiftDrawStyle;
 using Pixels = std::set<std::pair<int, int>>; // of x and y
 
 namespace {
@@ -29,7 +29,7 @@ Keypoint at(float x, float y, float sigma = 1, float angle = 0) {
 }
 
 /// As so many threads share them.
-Pixels pixels_of(const Keypoint &keypoint, SiftDrawStyle style, int threads = 1) {
+Pixels pixels_of(const Keypoint &keypoint, DrawStyle style, int threads = 1) {
     Pixels pixels;
     for (int i = 0; i < threads; i++)
         Mark(keypoint, style).draw(i, threads, [&](int x, int y) { pixels.emplace(x, y); });
@@ -88,17 +88,17 @@ constexpr Color orange = {255, 128, 16};
 } // namespace
 
 START_TEST(crosses_are_those_of_the_definition) {
-    ck_assert(pixels_of(at(10, 20), SiftDrawStyle::points) == Pixels({{8, 20},
-                                                                      {9, 20},
-                                                                      {10, 20},
-                                                                      {11, 20},
-                                                                      {12, 20},
-                                                                      {10, 18},
-                                                                      {10, 19},
-                                                                      {10, 21},
-                                                                      {10, 22}}));
+    ck_assert(pixels_of(at(10, 20), DrawStyle::points) == Pixels({{8, 20},
+                                                                  {9, 20},
+                                                                  {10, 20},
+                                                                  {11, 20},
+                                                                  {12, 20},
+                                                                  {10, 18},
+                                                                  {10, 19},
+                                                                  {10, 21},
+                                                                  {10, 22}}));
     const auto middle = [](float x, float y) {
-        const Mark mark(at(x, y), SiftDrawStyle::points);
+        const Mark mark(at(x, y), DrawStyle::points);
         return std::pair(mark.x, mark.y);
     };
     ck_assert(middle(10.49f, 19.51f) == std::pair(10, 20));
@@ -108,13 +108,13 @@ START_TEST(crosses_are_those_of_the_definition) {
 END_TEST
 
 START_TEST(circles_are_those_of_the_definition) {
-    ck_assert(pixels_of(at(5, 5, 0.3f), SiftDrawStyle::rich) ==
+    ck_assert(pixels_of(at(5, 5, 0.3f), DrawStyle::rich) ==
               Pixels({{4, 5}, {6, 5}, {5, 4}, {5, 6}, {5, 5}}));
     for (int radius = 1; radius < 400; radius += 1 + radius / 20) {
         Pixels expected;
         add_circle(expected, 70, 50, radius);
         add_line(expected, 70, 50, radius, 0);
-        ck_assert_msg(pixels_of(at(70, 50, static_cast<float>(radius)), SiftDrawStyle::rich) ==
+        ck_assert_msg(pixels_of(at(70, 50, static_cast<float>(radius)), DrawStyle::rich) ==
                           expected,
                       "radius %d", radius);
     }
@@ -127,14 +127,14 @@ START_TEST(lines_show_the_angle) {
     for (int degrees = 0; degrees < 360; degrees++)
         for (const int radius : {1, 2, 7, 30, 300}) {
             const auto angle = static_cast<float>(degrees), sigma = static_cast<float>(radius);
-            const Mark mark(at(0, 0, sigma, angle), SiftDrawStyle::rich);
+            const Mark mark(at(0, 0, sigma, angle), DrawStyle::rich);
             const double turn = degrees * std::numbers::pi / 180;
             ck_assert(std::abs(mark.dx - radius * std::cos(turn)) < 0.51 + 1e-4 * radius);
             ck_assert(std::abs(mark.dy - radius * std::sin(turn)) < 0.51 + 1e-4 * radius);
             Pixels expected;
             add_circle(expected, 0, 0, radius);
             add_line(expected, 0, 0, mark.dx, mark.dy);
-            ck_assert_msg(pixels_of(at(0, 0, sigma, angle), SiftDrawStyle::rich) == expected,
+            ck_assert_msg(pixels_of(at(0, 0, sigma, angle), DrawStyle::rich) == expected,
                           "%d degrees, radius %d", degrees, radius);
         }
 }
@@ -143,7 +143,7 @@ END_TEST
 START_TEST(threads_share_the_pixels) {
     for (const float sigma : {0.5f, 1.6f, 5.0f, 33.3f, 250.0f})
         for (const int threads : {2, 7, 32, 64})
-            for (const SiftDrawStyle style : {SiftDrawStyle::points, SiftDrawStyle::rich})
+            for (const DrawStyle style : {DrawStyle::points, DrawStyle::rich})
                 ck_assert(pixels_of(at(40, 30, sigma, 77), style, threads) ==
                           pixels_of(at(40, 30, sigma, 77), style));
 }
@@ -155,7 +155,7 @@ START_TEST(odd_keypoints_are_harmless) {
     for (const float place : {nan, huge, -huge, -50.0f, 0.0f, 40.0f})
         for (const float sigma : {nan, huge, -1.0f, 0.0f, 1e5f})
             for (const float angle : {nan, huge, -1.0f, 360.0f, 90.0f})
-                for (const SiftDrawStyle style : {SiftDrawStyle::points, SiftDrawStyle::rich}) {
+                for (const DrawStyle style : {DrawStyle::points, DrawStyle::rich}) {
                     Canvas canvas(Format::i420, 33, 17);
                     const Keypoint keypoint = at(place, 8, sigma, angle);
                     gpv::draw_keypoints({canvas.image, style, orange}, {&keypoint, 1});
@@ -182,7 +182,7 @@ START_TEST(pictures_have_the_marks) {
     std::vector<Keypoint> keypoints;
     for (int i = 0; i < 5; i++)
         keypoints.push_back(at(place(random), place(random), sigma(random), angle(random)));
-    for (const SiftDrawStyle style : {SiftDrawStyle::points, SiftDrawStyle::rich})
+    for (const DrawStyle style : {DrawStyle::points, DrawStyle::rich})
         for (std::size_t f = 0; f < std::size(formats); f++) {
             Canvas canvas(formats[f], 37, 31), backwards(formats[f], 37, 31);
             Pixels pixels, sites;

@@ -5,7 +5,7 @@
 /// gpuvision for C++20: the C interface with destructors, exceptions and defaults. One file, to be
 /// copied; it needs the library and its C headers, which stay the contract: what a parameter means,
 /// which formats an algorithm takes, what a CUDA graph may hold. Constants (GPV_FORMAT_RGB8) and
-/// records (gpv_keypoint, gpv_ccl_component) are theirs.
+/// records (gpv_sift_keypoint, gpv_ccl_component) are theirs.
 ///
 ///     gpv::Context context;
 ///     gpv::ErodeParams params;
@@ -247,7 +247,7 @@ struct PlaneSize {
 
 /// A gpv_buffer that may be written, from elements in host memory:
 ///
-///     std::vector<gpv_keypoint> keypoints(200);
+///     std::vector<gpv_sift_keypoint> keypoints(200);
 ///     gpv::Buffer buffer(keypoints);
 ///
 /// The constructor takes what is contiguous, and still there after it: a vector or an array that
@@ -343,7 +343,7 @@ struct ContextState {
     static void on_log(void *user, gpv_log_level level, const char *line) noexcept {
         auto &state = *static_cast<ContextState *>(user);
         try {
-            if (!state.handle && level == GPV_LOG_ERROR)
+            if (!state.handle && level == GPV_LOG_LEVEL_ERROR)
                 state.error = line;
             if (state.params.log)
                 state.params.log(level, line);
@@ -631,7 +631,7 @@ using SiftResult = detail::Initialised<gpv_sift_result, gpv_sift_result_init>;
 /// The optional arguments of Sift::run().
 struct SiftArguments {
     const gpv_image *mask = nullptr;     ///< GRAY8: 0 where no keypoint counts
-    const Buffer *keypoints = nullptr;   ///< receives gpv_keypoint
+    const Buffer *keypoints = nullptr;   ///< receives gpv_sift_keypoint
     std::uint32_t keypoint_stride = 0;   ///< bytes from record to record; 0 = without a gap
     const Buffer *descriptors = nullptr; ///< GPV_SIFT_DESCRIPTOR_LENGTH numbers for each keypoint
     const Buffer *result = nullptr;      ///< gpv_sift_result, where the backend computes
@@ -639,10 +639,10 @@ struct SiftArguments {
 
 /// Scale-invariant features; see gpuvision/sift.h.
 ///
-///     std::vector<gpv_keypoint> keypoints(200);
+///     std::vector<gpv_sift_keypoint> keypoints(200);
 ///     gpv::Buffer buffer(keypoints);
 ///     sift.run(src, {.keypoints = &buffer});
-///     sift.draw(picture, GPV_SIFT_DRAW_STYLE_RICH, 0xff4000);
+///     sift.draw(picture, GPV_DRAW_STYLE_RICH, 0xff4000);
 ///     gpv::SiftResult found = sift.wait();
 class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_create, gpv_sift_destroy,
                                             gpv_sift_set_params, gpv_sift_query>,
@@ -669,7 +669,7 @@ class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_creat
 
     /// Enqueues the description of given keypoints, whoever has found them; descriptors in host
     /// memory are there after wait().
-    /// @param keypoints    count gpv_keypoint records
+    /// @param keypoints    count gpv_sift_keypoint records
     /// @param descriptors  receives GPV_SIFT_DESCRIPTOR_LENGTH numbers for each, in the memory of
     ///                     keypoints
     /// @param keypoint_stride  bytes from record to record; 0 = without a gap
@@ -683,11 +683,11 @@ class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_creat
     /// Enqueues the drawing of the keypoints that the last run has kept; dst in host memory is
     /// there after wait().
     /// @param dst    of any size
-    /// @param style  GPV_SIFT_DRAW_STYLE_POINTS or GPV_SIFT_DRAW_STYLE_RICH
+    /// @param style  GPV_DRAW_STYLE_POINTS or GPV_DRAW_STYLE_RICH
     /// @param color  0xRRGGBB
-    void draw(const Image &dst, gpv_sift_draw_style style, std::uint32_t color,
+    void draw(const Image &dst, gpv_draw_style style, std::uint32_t color,
               gpv_stream stream = nullptr) {
-        check(gpv_sift_draw(handle(), stream, &dst, style, color));
+        check(gpv_draw_keypoints(handle(), stream, &dst, style, color));
     }
 };
 
@@ -748,8 +748,8 @@ class Match
     /// @param color   0xRRGGBB
     void draw(const Image &dst, std::span<const Point> points, float width, std::uint32_t color,
               gpv_stream stream = nullptr) {
-        check(gpv_match_draw(handle(), stream, &dst, detail::numbers_of(points),
-                             detail::count_of(points.size()), width, color));
+        check(gpv_draw_outline(handle(), stream, &dst, detail::numbers_of(points),
+                               detail::count_of(points.size()), width, color));
     }
 };
 
@@ -831,7 +831,8 @@ struct SegmentArguments {
     const Buffer *result = nullptr;   ///< gpv_graphcut_result, where the backend computes
 };
 
-/// Foreground and background of a picture, by an exact minimum cut; see gpuvision/segment.h.
+/// Foreground and background of a picture, by an exact minimum cut; see gpuvision/segment.h. The
+/// element gpugraphcut does this.
 ///
 ///     segment.run(src, {.rect = &rect, .mask = &mask});
 ///     gpv::GraphcutResult found = segment.wait();

@@ -397,7 +397,7 @@ func TestMemoryOfTheWrongKind(t *testing.T) {
 	sift := made(NewSift(context, nil))(t)
 	wants(t, sift.Enqueue(device, nil, SiftBuffers{Keypoints: buffer}), ErrUnsupported, "src")
 	wants(t, sift.EnqueueDescribe(device, 1, SiftBuffers{}), ErrUnsupported, "src")
-	wants(t, sift.EnqueueDraw(device, SiftDrawStyleRich, 0), ErrUnsupported, "dst")
+	wants(t, sift.EnqueueDraw(device, DrawStyleRich, 0), ErrUnsupported, "dst")
 	match := made(NewMatch(context, nil))(t)
 	wants(t, match.Enqueue(MatchBuffers{Queries: buffer, QueryCount: 1}), ErrUnsupported, "query")
 	wants(t, match.EnqueueDraw(device, make([]Point, 2), 1, 0), ErrUnsupported, "dst")
@@ -678,7 +678,7 @@ func TestSift(t *testing.T) {
 
 	again := make([]Descriptor, result.Count)
 	drawn := newImage(t, FormatGray8, 64, 60)
-	must(t, sift.Draw(drawn, SiftDrawStylePoints, 0xffffff))
+	must(t, sift.Draw(drawn, DrawStylePoints, 0xffffff))
 	equal(t, "middle of a cross", drawn.Pix(0)[29*64+32], 255)
 	wants(t, sift.Draw(drawn, 2, 0), ErrInvalidArgument, "style is 2", "0..1")
 	wants(t, sift.Draw(drawn, 0, 1<<24), ErrInvalidArgument, "color")
@@ -693,7 +693,7 @@ func TestSift(t *testing.T) {
 	wants(t, err, ErrInvalidArgument, "mask is 64x59")
 	_, err = sift.Run(src, nil, nil, descriptors)
 	wants(t, err, ErrInvalidArgument, "keypoints is NULL")
-	wants(t, sift.EnqueueDraw(drawn, SiftDrawStylePoints, 0), ErrInvalidArgument, "dst")
+	wants(t, sift.EnqueueDraw(drawn, DrawStylePoints, 0), ErrInvalidArgument, "dst")
 	wants(t, sift.Enqueue(src, nil, SiftBuffers{}), ErrInvalidArgument, "src")
 	wants(t, sift.EnqueueDescribe(src, 0, SiftBuffers{}), ErrInvalidArgument, "src")
 }
@@ -745,7 +745,7 @@ func TestSiftOfTooMuch(t *testing.T) {
 	wants(t, err, ErrTooSmall, "extrema", "contrast_threshold")
 	equal(t, "count", result.Count, 0)
 	equal(t, "said how many", result.Dropped > 65536, true)
-	must(t, sift.Draw(src, SiftDrawStylePoints, 0))
+	must(t, sift.Draw(src, DrawStylePoints, 0))
 	_, err = sift.Wait()
 	wants(t, err, ErrTooSmall)
 }

@@ -85,8 +85,8 @@ func (r *GraphcutResult) set(c *C.gpv_graphcut_result) {
 	}
 }
 
-// Graphcut finds exact minimum cuts of graphs whose nodes are the pixels of an image. See
-// gpuvision/graphcut.h.
+// Graphcut finds exact minimum cuts of graphs that the caller makes, whose nodes are the pixels
+// of an image; Segment makes such graphs of pictures. See gpuvision/graphcut.h.
 type Graphcut struct {
 	*object[*C.gpv_graphcut]
 }

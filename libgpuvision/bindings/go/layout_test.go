@@ -13,7 +13,7 @@ import (
 func TestRecordsAreLaidOutAsInC(t *testing.T) {
 	records := map[string]reflect.Type{
 		"gpv_ccl_component": reflect.TypeOf(Component{}),
-		"gpv_keypoint":      reflect.TypeOf(Keypoint{}),
+		"gpv_sift_keypoint": reflect.TypeOf(Keypoint{}),
 		"gpv_match_nearest": reflect.TypeOf(Nearest{}),
 		"gpv_match_pair":    reflect.TypeOf(Pair{}),
 	}

@@ -12,10 +12,10 @@ type LogLevel uint32
 
 // The levels.
 const (
-	LogError   LogLevel = C.GPV_LOG_ERROR
-	LogWarning LogLevel = C.GPV_LOG_WARNING
-	LogInfo    LogLevel = C.GPV_LOG_INFO
-	LogDebug   LogLevel = C.GPV_LOG_DEBUG
+	LogError   LogLevel = C.GPV_LOG_LEVEL_ERROR
+	LogWarning LogLevel = C.GPV_LOG_LEVEL_WARNING
+	LogInfo    LogLevel = C.GPV_LOG_LEVEL_INFO
+	LogDebug   LogLevel = C.GPV_LOG_LEVEL_DEBUG
 )
 
 // logger takes the lines of one context. It refers to no Context, which could else not be

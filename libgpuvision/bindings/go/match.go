@@ -17,7 +17,7 @@ static gpv_status gpv_go_match_run(gpv_match *op, uintptr_t stream, const gpv_bu
 static gpv_status gpv_go_match_draw(gpv_match *op, uintptr_t stream, const gpv_image *dst,
                                     const float *points, int32_t count, float width,
                                     uint32_t color) {
-    return gpv_match_draw(op, (gpv_stream)stream, dst, points, count, width, color);
+    return gpv_draw_outline(op, (gpv_stream)stream, dst, points, count, width, color);
 }
 */
 import "C"

@@ -126,8 +126,8 @@ type SegmentImages struct {
 	Dst *Image
 }
 
-// Segment divides a picture into foreground and background by an exact minimum cut. See
-// gpuvision/segment.h.
+// Segment divides a picture into foreground and background by an exact minimum cut, as the
+// element gpugraphcut does. See gpuvision/segment.h.
 type Segment struct {
 	*object[*C.gpv_segment]
 }

@@ -21,14 +21,14 @@ static gpv_status gpv_go_sift_describe(gpv_sift *op, uintptr_t stream, const gpv
 }
 
 static gpv_status gpv_go_sift_draw(gpv_sift *op, uintptr_t stream, const gpv_image *dst,
-                                   gpv_sift_draw_style style, uint32_t color) {
-    return gpv_sift_draw(op, (gpv_stream)stream, dst, style, color);
+                                   gpv_draw_style style, uint32_t color) {
+    return gpv_draw_keypoints(op, (gpv_stream)stream, dst, style, color);
 }
 
 // The run before may have found too much, of which a drawing need not speak again.
 static gpv_status gpv_go_sift_draw_and_wait(gpv_sift *op, uintptr_t stream, const gpv_image *dst,
-                                            gpv_sift_draw_style style, uint32_t color) {
-    gpv_status status = gpv_sift_draw(op, (gpv_stream)stream, dst, style, color);
+                                            gpv_draw_style style, uint32_t color) {
+    gpv_status status = gpv_draw_keypoints(op, (gpv_stream)stream, dst, style, color);
     if (status == GPV_OK)
         status = gpv_sift_wait(op, NULL);
     return status == GPV_ERR_TOO_SMALL ? GPV_OK : status;
@@ -39,7 +39,7 @@ import "C"
 // Sizes of SIFT.
 const (
 	SiftDescriptorLength = C.GPV_SIFT_DESCRIPTOR_LENGTH // numbers in a descriptor
-	SiftMaxDescriptors   = C.GPV_SIFT_MAX_DESCRIPTORS   // keypoints of one description
+	SiftMaxKeypoints     = C.GPV_SIFT_MAX_KEYPOINTS     // keypoints of one description
 )
 
 // SiftDescriptorType is what a number of a descriptor is.
@@ -57,15 +57,15 @@ type Descriptor [SiftDescriptorLength]uint8
 // DescriptorF32 has length 1, or 0 where there is no gradient.
 type DescriptorF32 [SiftDescriptorLength]float32
 
-// SiftDrawStyle is how [Sift.Draw] marks a keypoint.
-type SiftDrawStyle uint32
+// DrawStyle is how [Sift.Draw] marks a keypoint.
+type DrawStyle uint32
 
 // The styles.
 const (
-	// SiftDrawStylePoints: a cross of 5 x 5 pixels.
-	SiftDrawStylePoints SiftDrawStyle = C.GPV_SIFT_DRAW_STYLE_POINTS
-	// SiftDrawStyleRich: a circle of the scale, a line for the orientation.
-	SiftDrawStyleRich SiftDrawStyle = C.GPV_SIFT_DRAW_STYLE_RICH
+	// DrawStylePoints: a cross of 5 x 5 pixels.
+	DrawStylePoints DrawStyle = C.GPV_DRAW_STYLE_POINTS
+	// DrawStyleRich: a circle of the scale, a line for the orientation.
+	DrawStyleRich DrawStyle = C.GPV_DRAW_STYLE_RICH
 )
 
 // SiftParams are the parameters of a [Sift]. Start from [DefaultSiftParams].
@@ -137,7 +137,7 @@ type Keypoint struct {
 	Sigma    float32 // scale, pixels of the picture: half of what OpenCV calls its size
 	Angle    float32 // degrees, 0 <= Angle < 360, clockwise from the right as one sees it
 	Response float32 // contrast
-	Octave   int32   // as OpenCV packs it; see gpv_keypoint
+	Octave   int32   // as OpenCV packs it; see gpv_sift_keypoint
 }
 
 // SiftResult is what a run has found.
@@ -176,7 +176,7 @@ func (s *Sift) SetParams(params *SiftParams) error {
 
 // Prepare allocates all that runs and descriptions of such pictures need, so that they allocate
 // nothing. Of images, pixels are not looked at. mask may be nil; keypoints is how many runs will
-// ask for, with descriptors, or will be described: 0..SiftMaxDescriptors.
+// ask for, with descriptors, or will be described: 0..SiftMaxKeypoints.
 func (s *Sift) Prepare(src, mask *Image, keypoints int) error {
 	return s.submit(func(v *views, _ C.uintptr_t) C.gpv_status {
 		return C.gpv_sift_prepare(s.handle, v.shape(src), v.shape(mask), clamp(keypoints))
@@ -278,16 +278,16 @@ func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
 // dst: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size.
 //
 // color: 0xRRGGBB.
-func (s *Sift) Draw(dst *Image, style SiftDrawStyle, color uint32) error {
+func (s *Sift) Draw(dst *Image, style DrawStyle, color uint32) error {
 	return s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_draw_and_wait(s.handle, stream, v.image(dst), C.gpv_sift_draw_style(style),
+		return C.gpv_go_sift_draw_and_wait(s.handle, stream, v.image(dst), C.gpv_draw_style(style),
 			C.uint32_t(color))
 	})
 }
 
 // SiftBuffers are the outputs of [Sift.Enqueue]. Each may be the zero value.
 type SiftBuffers struct {
-	Keypoints      DeviceBuffer // gpv_keypoint
+	Keypoints      DeviceBuffer // gpv_sift_keypoint
 	KeypointStride int          // bytes from one record to the next, 0 = without gaps
 	Descriptors    DeviceBuffer // of SiftParams.Type, for as many as Keypoints
 	Result         DeviceBuffer // a gpv_sift_result
@@ -323,12 +323,12 @@ func (s *Sift) EnqueueDescribe(src *Image, count int, buffers SiftBuffers) error
 }
 
 // EnqueueDraw is as Draw, for a picture in CUDA memory, and does not wait.
-func (s *Sift) EnqueueDraw(dst *Image, style SiftDrawStyle, color uint32) error {
+func (s *Sift) EnqueueDraw(dst *Image, style DrawStyle, color uint32) error {
 	if err := requireDevice(argument{"dst", dst}); err != nil {
 		return err
 	}
 	return s.submit(func(v *views, stream C.uintptr_t) C.gpv_status {
-		return C.gpv_go_sift_draw(s.handle, stream, v.image(dst), C.gpv_sift_draw_style(style),
+		return C.gpv_go_sift_draw(s.handle, stream, v.image(dst), C.gpv_draw_style(style),
 			C.uint32_t(color))
 	})
 }

@@ -97,8 +97,8 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
     static void load_all() {
         load<Label<std::uint8_t, kind>>(Label<std::uint8_t, kind>::shared_bytes(true));
         load<Label<std::uint16_t, kind>>(Label<std::uint16_t, kind>::shared_bytes(true));
-        load<Merge<std::uint8_t, kind>>();
-        load<Merge<std::uint16_t, kind>>();
+        load<MergeSeams<std::uint8_t, kind>>();
+        load<MergeSeams<std::uint16_t, kind>>();
         load<Gather<kind>>();
         for (const bool measured : {true, false}) {
             const auto load_write = [&]<class Kernel> { load<Kernel>(Kernel::shared_bytes); };
@@ -305,7 +305,7 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
         Job reads = job;
         reads.src = luma;
         add<Label<T, kind>>(dim3(job.tiles()), reads, Label<T, kind>::shared_bytes(job.area));
-        add<Merge<T, kind>>(dim3(job.tiles()), Shape<kind>::equal ? reads : job);
+        add<MergeSeams<T, kind>>(dim3(job.tiles()), Shape<kind>::equal ? reads : job);
     }
 
     template <Runs kind>

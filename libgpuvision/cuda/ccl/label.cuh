@@ -480,7 +480,7 @@ struct Label {
 
 /// Joins a tile with the one above and the one to the left.
 template <class T, Runs kind>
-struct Merge {
+struct MergeSeams {
     using Job = ccl::Job;
     using S = Shape<kind>;
     static constexpr int threads = columns + S::rows;

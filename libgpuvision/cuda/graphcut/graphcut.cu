@@ -155,7 +155,7 @@ class CudaGraphcut final : public CudaOperator<Graphcut> {
         job.region_height = shape.height;
         job.regions_x = static_cast<int>(blocks(job.tiles_x, shape.width));
         job.regions = job.regions_x * static_cast<int>(blocks(job.tiles_y, shape.height));
-        take_state<d>(job);
+        allocate_state<d>(job);
         with_held(shape.held, [&]<int held> {
             using Kernel = Solve<d, held>;
             RegionMemory memory(nullptr, job.region_bytes, nullptr);
@@ -211,7 +211,7 @@ class CudaGraphcut final : public CudaOperator<Graphcut> {
     }
 
     template <int d>
-    void take_state(Job &job) {
+    void allocate_state(Job &job) {
         const auto tiles = static_cast<std::size_t>(job.tiles());
         job.capacities = arena_.allocate<int>(tiles * d * tile_pixels);
         job.excess = arena_.allocate<int>(tiles * tile_pixels);

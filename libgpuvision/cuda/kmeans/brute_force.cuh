@@ -9,7 +9,7 @@ namespace gpv::cuda::kmeans {
 
 struct PixelsJob {
     LloydJob<unsigned> loop;
-    bool draws;           ///< colours, if the run does not go on from the one before
+    bool is_random_init;  ///< colours, if the run does not go on from the one before
     std::uint8_t *labels; ///< result: strips of eight, row by row; null: they are not wanted
 };
 
@@ -39,7 +39,7 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
             atomicAdd(&shared.squares, squares);
         __syncthreads();
         // Who draws colours has counted them, and added up their squares.
-        if (threadIdx.x == 0 && (!job.draws || job.loop.start.warm.is_there()))
+        if (threadIdx.x == 0 && (!job.is_random_init || job.loop.start.warm.is_there()))
             atomicAdd(&job.loop.control->squares, shared.squares);
     }
 

@@ -37,7 +37,7 @@ static_assert(colors_of_item == 64, "assign_item() knows two groups of 32");
 struct Slot {
     static constexpr unsigned maximum = max_candidates;
     std::uint16_t before; ///< label of the task
-    std::uint16_t length; ///< of its candidates; 0: more than most, so all centroids are
+    std::uint16_t length; ///< of its candidates; 0: more than maximum, so all centroids are
     /// Each is its number, and its byte in LloydShared::centroids << 16.
     unsigned candidates[maximum];
 };
@@ -65,7 +65,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     using Loop::add, Loop::add_color, Loop::centroid, Loop::farthest_key, Loop::distance_to,
         Loop::place;
     using Loop::all, Loop::warps, Loop::shared, Loop::lane, Loop::warp;
-    using Loop::clusters, Loop::share_bits;
+    using Loop::clusters, Loop::centroids_per_lane_bits;
 
   public:
     __device__ CellsBlock(const CellsJob<Sum> &job_, CellsShared<Sum> &shared_, unsigned tasks_,
@@ -209,7 +209,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
 
     /// Which centroids can be nearest to a colour of the box. before: of the task.
     __device__ Candidates find_candidates(const Box &box, unsigned before) const {
-        return share_bits == 0 ? find_among_few(box) : find_among_many(box, before);
+        return centroids_per_lane_bits == 0 ? find_among_few(box) : find_among_many(box, before);
     }
 
     /// Where each lane has one centroid.
@@ -226,11 +226,12 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     }
 
     __device__ Candidates find_among_many(const Box &box, unsigned before) const {
-        const unsigned share = 1u << share_bits, first = (lane % lanes_of_task) << share_bits;
+        const unsigned centroids_per_lane = 1u << centroids_per_lane_bits,
+                       first = (lane % lanes_of_task) << centroids_per_lane_bits;
         const float4 *own = shared.centroids + place(first);
         float best = 1e30f;
         if (before == none) {
-            for (unsigned i = 0; i < share; i++)
+            for (unsigned i = 0; i < centroids_per_lane; i++)
                 best = fminf(best, score(box, own[i]));
             best = min_of_lanes(best);
         } else {
@@ -239,11 +240,11 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         // What is nearest, or was it, says how far the others may be.
         const float reach = reach_of(box, best);
         unsigned inside = 0;
-        if (share < unrolled) {
-            for (unsigned i = 0; i < share; i++)
+        if (centroids_per_lane < unrolled) {
+            for (unsigned i = 0; i < centroids_per_lane; i++)
                 inside |= static_cast<unsigned>(score(box, own[i]) <= reach) << i;
         } else {
-            for (unsigned i = 0; i < share; i += unrolled) {
+            for (unsigned i = 0; i < centroids_per_lane; i += unrolled) {
                 unsigned bits = 0;
 #pragma unroll
                 for (unsigned j = 0; j < unrolled; j++)
@@ -294,7 +295,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     __device__ void list_candidates(Slot &slot, const Candidates &found) const {
         if (found.count > Slot::maximum)
             return;
-        const unsigned first = (lane % lanes_of_task) << share_bits;
+        const unsigned first = (lane % lanes_of_task) << centroids_per_lane_bits;
         unsigned at = found.first;
         for (unsigned bits = found.kept; bits; bits &= bits - 1)
             slot.candidates[at++] = candidate(first + __ffs(static_cast<int>(bits)) - 1);

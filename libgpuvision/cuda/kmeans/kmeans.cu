@@ -54,7 +54,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     }
 
     void set_params(const KmeansParams &params) override {
-        if (params.color_space == KmeansColorSpace::lab && !lab_is_there_)
+        if (params.color_space == KmeansColorSpace::lab && !has_lab_table_)
             upload_lab();
         params_ = params;
     }
@@ -102,7 +102,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         GPV_CUDA(runtime.memcpy_async(lab_.data(), table.data(), sizeof(LabTable),
                                       cudaMemcpyHostToDevice, nullptr));
         GPV_CUDA(runtime.stream_synchronize(nullptr));
-        lab_is_there_ = true;
+        has_lab_table_ = true;
     }
 
     const Report &report() const { return *reinterpret_cast<const Report *>(report_.data()); }
@@ -224,12 +224,12 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
 
     template <class Sum>
     void record_plan(const KmeansRun &run, bool captured) {
-        const Tables<Sum> tables = take_tables<Sum>(run.src);
+        const Tables<Sum> tables = allocate_tables<Sum>(run.src);
         const KmeansRun there = on_device(run);
         const Layout layout = layout_of(there.src);
         const Source src{colors_of(there.src), lab()};
         const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src);
-        if (!brute_force || params_.draws()) {
+        if (!brute_force || params_.is_random_init()) {
             // What goes on from the run before needs no colours to draw from.
             const WarmStart unless = brute_force ? warm() : WarmStart{};
             with_layout(layout, [&]<Layout l> { add_histogram<l>(src, tables, unless); });
@@ -243,7 +243,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
                                .unless = unless},
                               Collect<Sum>::shared_bytes);
         }
-        if (params_.draws())
+        if (params_.is_random_init())
             add_seed(tables);
         with_metric(params_.metric, [&]<KmeansMetric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
@@ -256,7 +256,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
 
     /// What is 0 between runs lies at the beginning, at the same place for every kind of run.
     template <class Sum>
-    Tables<Sum> take_tables(const Image &src) {
+    Tables<Sum> allocate_tables(const Image &src) {
         Tables<Sum> t;
         t.counters = arena_.allocate<unsigned>(std::size_t{cell_count} * cell_colors);
         t.occupied = arena_.allocate<unsigned>(cell_count / 32);
@@ -286,7 +286,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     /// Whether each pixel is compared with each centroid: if that is little, if no colour has to be
     /// drawn, at least in most frames of a video, and if all pixels lie in shared memory meanwhile.
     bool is_brute_force(const Source &src) const {
-        return !params_.chosen() && (!params_.draws() || params_.warm_start) &&
+        return !params_.chosen() && (!params_.is_random_init() || params_.warm_start) &&
                brute_force_pays(std::int64_t{src.width} * src.height, params_.clusters,
                                 params_.max_iterations) &&
                LloydOfPixels<KmeansMetric::l2>::shared_bytes(src.width, src.height,
@@ -350,7 +350,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
                                .cells = tables.cells,
                                .weights = tables.weights,
                                .unless = warm(),
-                               .start = params_.init,
+                               .init = params_.init,
                                .seed = params_.seed,
                                .clusters = params_.room(),
                                .seeds = tables.seeds},
@@ -364,7 +364,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
                           .outcome = tables.outcome,
                           .max_iterations = params_.max_iterations,
                           .squared_tolerance = params_.squared_tolerance()};
-        job.start.kind = params_.init;
+        job.start.method = params_.init;
         job.start.warm = warm();
         job.start.clusters = params_.clusters;
         job.start.max_clusters = params_.max_clusters;
@@ -397,7 +397,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         add_cooperative<Kernel>(
             dim3(device_.multiprocessors()),
             {.loop = lloyd_job(src, layout, tables),
-             .draws = params_.draws(),
+             .is_random_init = params_.is_random_init(),
              .labels = wanted ? tables.color_labels : nullptr},
             Kernel::shared_bytes(src.width, src.height, device_.multiprocessors()));
     }
@@ -466,7 +466,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     Staging labels_staging_;
     Buffer state_, lab_;
     PinnedBuffer report_;
-    bool lab_is_there_ = false;
+    bool has_lab_table_ = false;
     Pending pending_;                                     ///< in host memory, to be completed
     Image device_src_{}, device_labels_{}, device_dst_{}; ///< of images in host memory
     std::size_t cleared_bytes_ = 0; ///< at the beginning of scratch, 0 between runs

@@ -20,8 +20,8 @@ struct Outcome {
     Sum totals[4 * max_kmeans_clusters]; ///< before that
 };
 
-struct LloydStart {
-    KmeansInit kind;
+struct LloydInit {
+    KmeansInit method;
     WarmStart warm;
     int clusters; ///< 0: chosen, up to max_clusters
     int max_clusters;
@@ -38,7 +38,7 @@ struct LloydJob {
     Outcome<Sum> *outcome;
     int max_iterations;
     float squared_tolerance; ///< below 0: none
-    LloydStart start;
+    LloydInit start;
 };
 
 template <class Sum>
@@ -110,7 +110,7 @@ class LloydLoop {
     /// For one number of clusters; or for all that may be chosen, and then for the best one to have
     /// its labels.
     __device__ void iterate_all() {
-        const LloydStart &start = job.start;
+        const LloydInit &start = job.start;
         const bool warm = start.warm.is_there();
         const bool chooses = !warm && start.clusters == 0;
         int k = warm ? start.warm.state->clusters : start.clusters, maximum = k;
@@ -145,14 +145,14 @@ class LloydLoop {
         clusters = k;
         iterations = from == From::best ? shared.best_iterations : 0;
         converged = from == From::best && shared.best_converged;
-        share_bits = 0;
-        while (lanes_of_task << share_bits < k)
-            share_bits++;
+        centroids_per_lane_bits = 0;
+        while (lanes_of_task << centroids_per_lane_bits < k)
+            centroids_per_lane_bits++;
         copies = 32;
         while ((4 * k + 1) * copies > static_cast<int>(std::size(shared.sums)))
             copies /= 2;
         const int i = threadIdx.x;
-        if (i < lanes_of_task << share_bits) {
+        if (i < lanes_of_task << centroids_per_lane_bits) {
             // The places behind the last one are far from all.
             const Centroid c = i < k ? centroid_from(from, i) : Centroid{1e6f, 1e6f, 1e6f};
             shared.centroids[place(i)] =
@@ -163,14 +163,14 @@ class LloydLoop {
     }
 
     __device__ Centroid centroid_from(From from, int i) const {
-        const LloydStart &start = job.start;
+        const LloydInit &start = job.start;
         if (from == From::best)
             return shared.best[i];
         if (from == From::state)
             return start.warm.state->centroids[i];
-        if (start.kind == KmeansInit::given)
+        if (start.method == KmeansInit::given)
             return start.given[i];
-        if (start.kind != KmeansInit::grid)
+        if (start.method != KmeansInit::grid)
             return start.seeds[i];
         const Point2i p = grid_point(i, clusters, start.src.width, start.src.height);
         const Color c =
@@ -224,7 +224,7 @@ class LloydLoop {
 
     /// Of a centroid. Each lane has a share of them, with a gap behind it, so that lanes that read
     /// theirs do not meet at a bank of shared memory.
-    __device__ unsigned place(unsigned i) const { return i + (i >> share_bits); }
+    __device__ unsigned place(unsigned i) const { return i + (i >> centroids_per_lane_bits); }
     __device__ Centroid centroid(unsigned i) const {
         const float4 c = shared.centroids[place(i)];
         return {c.x, c.y, c.z};
@@ -417,8 +417,8 @@ class LloydLoop {
     const LloydJob<Sum> &job;
     LloydShared<Sum> &shared;
     const unsigned lane, warp;
-    int clusters = 0;   ///< now
-    int share_bits = 0; ///< of the centroids that a lane has
+    int clusters = 0;                ///< now
+    int centroids_per_lane_bits = 0; ///< of the centroids that a lane has
 
   private:
     GridBarrier barrier;

@@ -36,7 +36,7 @@ struct Seed {
         const Cell *cells;
         SeedWeights weights;
         WarmStart unless; ///< then there is nothing to do
-        KmeansInit start;
+        KmeansInit init;
         std::uint64_t seed;
         int clusters;
         Centroid *seeds;
@@ -139,7 +139,7 @@ struct Seed {
                 const unsigned stored = min(distances[i], squared_distance(color, shared.last));
                 store_volatile(job.colors.distances + cell.first + first + 32 * i, stored);
                 farthest = max(farthest, stored);
-                sum += draw_weight(job.start, counts[i],
+                sum += draw_weight(job.init, counts[i],
                                    min(stored, squared_distance(color, shared.drawn)));
             }
         }
@@ -154,7 +154,7 @@ struct Seed {
             threadIdx.x < gridDim.x ? __ldcg(job.weights.of_blocks[i % 2] + threadIdx.x) : 0;
         Wide total;
         const Wide before = sum_before(own, total);
-        const Wide place = place_below(random_number(job.seed, i), total);
+        const Wide place = scale_random(random_number(job.seed, i), total);
         if (place >= before && place < before + own) {
             shared.block = threadIdx.x;
             shared.place = place - before;
@@ -190,7 +190,7 @@ struct Seed {
             const unsigned distance =
                 min(load_volatile(job.colors.distances + color),
                     squared_distance(color_of_key(job.colors.keys[color]), shared.drawn));
-            return Wide{draw_weight(job.start, count, distance)};
+            return Wide{draw_weight(job.init, count, distance)};
         });
         return color_of_key(job.colors.keys[at]);
     }

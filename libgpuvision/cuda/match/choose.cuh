@@ -57,7 +57,7 @@ struct Choose {
         job.chosen.nearest[query] = nearest;
         if (job.nearest)
             job.nearest[query] = nearest;
-        return stands_out(job.ratio, nearest) &&
+        return passes_ratio_test(job.ratio, nearest) &&
                (!job.mutual || job.back.of(nearest.index[0], job.query.count()).index[0] == query);
     }
 };

@@ -66,7 +66,7 @@ class CudaMatch final : public CudaOperator<Match>, private Delivery {
     void draw(Stream stream, const OutlineDrawing &drawing) override {
         const bool host = drawing.dst.memory == Memory::host;
         start(
-            "gpv_match_draw", stream,
+            "gpv_draw_outline", stream,
             [&](cudaStream_t s) {
                 if (host)
                     refuse_capture("dst->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
@@ -194,7 +194,7 @@ class CudaMatch final : public CudaOperator<Match>, private Delivery {
     }
 
     /// So that all multiprocessors have as many blocks as they are to have, if there are as many.
-    Parts take_parts(std::int64_t queries, std::int64_t trains) {
+    Parts allocate_parts(std::int64_t queries, std::int64_t trains) {
         const std::int64_t at_once = std::int64_t{device_.multiprocessors()} * compare_blocks;
         const std::int64_t tiles = std::max<std::int64_t>(queries / Compare::queries, 1);
         const std::int64_t groups = std::max<std::int64_t>(trains / Compare::group, 1);
@@ -215,7 +215,7 @@ class CudaMatch final : public CudaOperator<Match>, private Delivery {
         Set train = take_set(run.train, device_train_, std::nullopt);
         auto *query_norms = arena_.allocate<std::int32_t>(queries);
         auto *train_norms = arena_.allocate<std::int32_t>(trains);
-        const Parts there = take_parts(queries, trains), back = take_parts(trains, queries);
+        const Parts there = allocate_parts(queries, trains), back = allocate_parts(trains, queries);
         const unsigned chooses = std::max(blocks(static_cast<int>(queries), choose_threads), 1u);
         const Chosen chosen{.nearest = arena_.allocate<Nearest>(queries),
                             .bits = arena_.allocate<unsigned>(chooses * (choose_threads / 32)),

@@ -66,7 +66,7 @@ class CudaSegment final : public CudaOperator<Segment> {
 
     void prepare(const SegmentRun &shapes) override {
         end_last_run();
-        plan(nullptr, [&] { take(shapes); });
+        plan(nullptr, [&] { record_plan(shapes); });
         prepare_solver(nullptr);
         reserve_host(shapes);
         prepare_graphs(shapes, false);
@@ -107,7 +107,7 @@ class CudaSegment final : public CudaOperator<Segment> {
                            "captured");
         if (seeds_are_uploaded(run))
             refuse_capture("seeds->memory is GPV_MEMORY_HOST; they have to be GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { take(run); }) > scratch_.size() || !solver_is_ready())
+        if (planned_bytes([&] { record_plan(run); }) > scratch_.size() || !solver_is_ready())
             refuse_capture("this run needs memory; call gpv_segment_prepare() first");
         for_steps(
             run, begins_learned(), [&] { launches_.launch(stream); },
@@ -118,7 +118,7 @@ class CudaSegment final : public CudaOperator<Segment> {
         const bool from_host = run.src.memory == Memory::host;
         if (from_host || seeds_are_uploaded(run))
             end_last_run(); // it uses the staging memory
-        plan(stream, [&] { take(run); });
+        plan(stream, [&] { record_plan(run); });
         if (!solver_is_ready()) {
             end_last_run(); // what it frees may be in use
             prepare_solver(stream);
@@ -200,7 +200,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     // ---- planning -------------------------------------------------------------------
 
     /// Scratch of a run.
-    void take(const SegmentRun &run) {
+    void record_plan(const SegmentRun &run) {
         on_device_ = run;
         if (run.src.memory == Memory::host) {
             on_device_.src = place(run.src);

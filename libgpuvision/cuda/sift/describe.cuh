@@ -183,10 +183,11 @@ struct Describe {
         unsigned *const directions[] = {copy + (cell * descriptor_bins + (lower & mask)) * copies,
                                         copy + (cell * descriptor_bins + ((lower + 1) & mask)) *
                                                    copies};
-        share_out(sum_unit * (weight * gradient.magnitude), bins,
-                  [&](int r, int c, int d, unsigned amount) {
-                      atomicAdd(directions[d] + (r * cells + c) * descriptor_bins * copies, amount);
-                  });
+        distribute(sum_unit * (weight * gradient.magnitude), bins,
+                   [&](int r, int c, int d, unsigned amount) {
+                       atomicAdd(directions[d] + (r * cells + c) * descriptor_bins * copies,
+                                 amount);
+                   });
     }
 
     // A lane has four neighbouring numbers.

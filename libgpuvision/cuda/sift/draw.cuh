@@ -16,7 +16,7 @@ struct Draw {
         const SiftResult *found; ///< how many there are
         Rows planes[3];
         Ink ink;
-        SiftDrawStyle style;
+        DrawStyle style;
     };
     static constexpr int threads = 128;
     static constexpr int warps = threads / 32; ///< of a block

@@ -11,7 +11,7 @@ struct ResponseBins {
     unsigned minimum; ///< bits of a response in the last bin
     int shift;
 
-    /// For responses from least to about 1.
+    /// For responses from minimum to about 1.
     static ResponseBins from(float minimum) {
         const auto low = std::bit_cast<unsigned>(minimum), high = std::bit_cast<unsigned>(1.0f);
         int shift = 0;

@@ -134,7 +134,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
 
     void draw(Stream stream, const SiftDrawing &drawing) override {
         start(
-            "gpv_sift_draw", stream,
+            "gpv_draw_keypoints", stream,
             [&](cudaStream_t s) {
                 if (drawing.dst.memory == Memory::host)
                     refuse_capture("dst->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
@@ -238,9 +238,9 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
     // ---- running --------------------------------------------------------------------
 
     /// before: what there is to draw after a run that is refused, since it has not begun.
-    template <class Visit>
+    template <class Record>
     void capture(cudaStream_t stream, const std::optional<Kept> &before, const Image &src,
-                 bool to_host, Visit record_plan) {
+                 bool to_host, Record record_plan) {
         kept_ = before;
         if (src.memory == Memory::host)
             refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
@@ -269,13 +269,13 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
                 description.keypoints.capacity};
     }
 
-    template <class Visit>
-    void enqueue(cudaStream_t stream, const Given &given, Visit record_plan) {
+    template <class Record>
+    void enqueue(cudaStream_t stream, const Given &given, Record record_plan) {
         enqueue(stream, given, record_plan, [] {});
     }
     /// fill(): of host memory, once the run before is over.
-    template <class Visit, class Fill>
-    void enqueue(cudaStream_t stream, const Given &given, Visit record_plan, Fill fill) {
+    template <class Record, class Fill>
+    void enqueue(cudaStream_t stream, const Given &given, Record record_plan, Fill fill) {
         const bool from_host = given.src.memory == Memory::host;
         if (from_host || on_host(given.keypoints) || pending_ || pending_drawing_) {
             end_last_run(); // it uses the staging memory
@@ -327,9 +327,9 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
 
     void record_plan(const SiftRun &run, bool captured) {
         const Octaves octaves(run.src.width, run.src.height, params_.upsample, params_.octaves);
-        Lists lists = take_lists(octaves);
-        Space space = take_space(octaves);
-        const Cleared cleared = take_cleared(octaves, space, lists);
+        Lists lists = allocate_lists(octaves);
+        Space space = allocate_scale_space(octaves);
+        const Cleared cleared = allocate_cleared(octaves, space, lists);
         add_space(octaves, space, run.src, cleared, &lists);
         const ResponseBins bins =
             ResponseBins::from(std::max(params_.contrast_threshold / params_.octave_layers, 1e-6f));
@@ -370,7 +370,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
     void record_plan(const SiftDescription &description) {
         const Image &src = description.src;
         const Octaves octaves(src.width, src.height, params_.upsample, 0);
-        Space space = take_space(octaves);
+        Space space = allocate_scale_space(octaves);
         add_space(octaves, space, src, {}, nullptr);
         const bool host = on_host(description.keypoints);
         const auto count = static_cast<int>(description.keypoints.capacity);
@@ -388,7 +388,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
                      nullptr, static_cast<unsigned>(count));
     }
 
-    Lists take_lists(const Octaves &octaves) {
+    Lists allocate_lists(const Octaves &octaves) {
         Lists lists{.max_candidates = static_cast<unsigned>(max_extrema(octaves)),
                     .max_features = static_cast<unsigned>(max_keypoints(octaves))};
         lists.candidates = arena_.allocate<Candidate>(lists.max_candidates);
@@ -397,7 +397,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
     }
 
     /// Levels, without the bits for keypoints.
-    Space take_space(const Octaves &octaves) {
+    Space allocate_scale_space(const Octaves &octaves) {
         Space space{.stored = is_usual() ? usual_layers : params_.levels() - 1};
         std::size_t floats = 0;
         for (int o = 0; o < octaves.count; o++) {
@@ -415,7 +415,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
     }
 
     /// What is 0 when a run begins.
-    Cleared take_cleared(const Octaves &octaves, Space &space, Lists &lists) {
+    Cleared allocate_cleared(const Octaves &octaves, Space &space, Lists &lists) {
         std::size_t words = 0;
         for (int o = 0; o < octaves.count; o++) {
             space.octave[o].claims = words;

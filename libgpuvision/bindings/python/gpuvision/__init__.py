@@ -14,7 +14,7 @@ nothing is copied.
 from ._abi import (DEVICE_CURRENT, Backend, CclMode, CclOutput, ColorMatrix, ColorRange,
                    ErodeBorder, ErodeOperation, ErodePlanes, ErodeShape, Format, KmeansColorSpace,
                    KmeansInit, KmeansMetric, LibraryNotFound, LogLevel, Memory, SegmentModel,
-                   SegmentOutput, SegmentWarmStart, SiftDescriptorType, SiftDrawStyle, Status)
+                   SegmentOutput, SegmentWarmStart, SiftDescriptorType, DrawStyle, Status)
 from ._errors import (DeviceError, DeviceLost, Error, InvalidArgument, NoDevice, OutOfMemory,
                       TooSmall, Unsupported)
 from .arrays import Array, Image, Picture
@@ -41,5 +41,5 @@ __all__ = [
     "LibraryNotFound", "LogLevel", "Match", "MatchParams", "Matching", "Memory", "NoDevice",
     "Operator", "OutOfMemory", "Picture", "Segment", "SegmentModel", "SegmentOutput",
     "SegmentParams", "SegmentWarmStart", "Segmentation", "Sift", "SiftDescriptorType",
-    "SiftDrawStyle", "SiftParams", "Status", "TooSmall", "Unsupported", "backend_available",
+    "DrawStyle", "SiftParams", "Status", "TooSmall", "Unsupported", "backend_available",
     "find_homography", "kmeans_color", "version_string"]

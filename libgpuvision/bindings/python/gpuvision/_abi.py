@@ -157,7 +157,7 @@ class SiftDescriptorType(IntEnum):
     F32 = 1
 
 
-class SiftDrawStyle(IntEnum):
+class DrawStyle(IntEnum):
     """How Sift.draw() marks a keypoint."""
     POINTS = 0
     RICH = 1
@@ -261,7 +261,7 @@ class SiftParams(c.Structure):
 
 
 class Keypoint(c.Structure):
-    """gpv_keypoint"""
+    """gpv_sift_keypoint"""
     _fields_ = [("x", f32), ("y", f32), ("sigma", f32), ("angle", f32), ("response", f32),
                 ("octave", i32)]
 
@@ -376,8 +376,8 @@ def _functions() -> dict[str, tuple[Any, ...]]:
         "gpv_kmeans_color": (u32, u32, floats),
         "gpv_kmeans_set_centroids": (i32, handle, floats, i32),
         "gpv_sift_describe": (i32, handle, stream, image, buffer, u32, i32, buffer),
-        "gpv_sift_draw": (i32, handle, stream, image, u32, u32),
-        "gpv_match_draw": (i32, handle, stream, image, floats, i32, f32, u32),
+        "gpv_draw_keypoints": (i32, handle, stream, image, u32, u32),
+        "gpv_draw_outline": (i32, handle, stream, image, floats, i32, f32, u32),
         "gpv_homography_find": (i32, handle, c.POINTER(HomographyParams), floats, floats, i32,
                                 c.POINTER(c.c_uint8), c.POINTER(Homography)),
         "gpv_segment_forget": (i32, handle)}

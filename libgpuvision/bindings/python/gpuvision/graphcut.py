@@ -57,7 +57,8 @@ def links_image(links: Picture) -> Image:
 
 
 class Graphcut(Operator):
-    """Minimum cuts: of all of them that with the fewest pixels on the side of the sink."""
+    """Minimum cuts of a graph that you make: of all of them that with the fewest pixels on the side of the
+    sink. :class:`Segment` makes such graphs of pictures."""
 
     _stem, _Params, _Result = "graphcut", _abi.GraphcutParams, _abi.GraphcutResult
 

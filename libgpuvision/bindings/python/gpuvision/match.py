@@ -103,7 +103,7 @@ class Match(Operator):
             raise ValueError(f"points has the shape {corners.shape}, must be (count, 2)")
         call = Call(self.context, stream, dst)
         with self._lock:
-            self._enqueue(call, "draw", call.image(dst, "dst", written=True),
+            self._enqueue(call, "gpv_draw_outline", call.image(dst, "dst", written=True),
                           corners.ctypes.data_as(c.POINTER(c.c_float)), len(corners), width,
                           integer("color", color, c.c_uint32))
             if in_host_memory(dst):

@@ -195,7 +195,7 @@ class Operator:
                    *(integer("the number of records", number) for number in numbers))
 
     def _enqueue(self, call: Call, name: str, *arguments: Any) -> None:
-        """gpv_<stem>_<name> on the stream of a call, between what other streams do before and
+        """gpv_<stem>_<name>, or a function of that whole name, on the stream of a call, between what other streams do before and
         after. Its memory is kept until it is over. That of earlier ones is, too, unless all of it is
         given back in the order of streams."""
         with self._lock:
@@ -208,7 +208,8 @@ class Operator:
                 self.context.call_all([
                     *(("gpv_stream_follow", (context, call.stream, other))
                       for other in call.others),
-                    (f"gpv_{self._stem}_{name}", (self._handle, call.stream, *arguments)),
+                    (name if name.startswith("gpv_") else f"gpv_{self._stem}_{name}",
+                     (self._handle, call.stream, *arguments)),
                     *(("gpv_stream_follow", (context, other, call.stream))
                       for other in call.others)])
             except (InvalidArgument, Unsupported):  # it has not begun

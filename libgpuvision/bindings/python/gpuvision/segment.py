@@ -39,7 +39,7 @@ class Segmentation(CutSummary):
 
 
 class Segment(Operator):
-    """Divides a picture into foreground and background."""
+    """Divides a picture into foreground and background, as the element gpugraphcut does."""
 
     _stem, _Params, _Result = "segment", _abi.SegmentParams, _abi.GraphcutResult
     _enums = {"model": SegmentModel, "warm_start": SegmentWarmStart, "output": SegmentOutput}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
 import numpy
 
 from . import _abi
-from ._abi import SIFT_DESCRIPTOR_LENGTH, SiftDescriptorType, SiftDrawStyle
+from ._abi import SIFT_DESCRIPTOR_LENGTH, SiftDescriptorType, DrawStyle
 from .arrays import Array, Picture, empty_like, enum_value, integer
 from .context import Context
 from .operators import Call, Operator, in_host_memory
@@ -139,7 +139,7 @@ class Sift(Operator):
                 self.wait()
         return descriptors
 
-    def draw(self, dst: Picture, style: Union[SiftDrawStyle, str] = SiftDrawStyle.RICH,
+    def draw(self, dst: Picture, style: Union[DrawStyle, str] = DrawStyle.RICH,
              color: int = 0xff4000, *, stream: Any = None) -> None:
         """Draws the keypoints that the last run has kept into a picture, be it src or another. Waits
         for host memory.
@@ -149,8 +149,8 @@ class Sift(Operator):
         """
         call = Call(self.context, stream, dst)
         with self._lock:
-            self._enqueue(call, "draw", call.image(dst, "dst", written=True),
-                          enum_value(SiftDrawStyle, style), integer("color", color, c.c_uint32))
+            self._enqueue(call, "gpv_draw_keypoints", call.image(dst, "dst", written=True),
+                          enum_value(DrawStyle, style), integer("color", color, c.c_uint32))
             if in_host_memory(dst):
                 self.wait()
 

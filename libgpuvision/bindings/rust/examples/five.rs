@@ -15,8 +15,8 @@ use std::process::ExitCode;
 use gpuvision::kmeans;
 use gpuvision::segment::Known;
 use gpuvision::{
-    Ccl, CclOutput, CclParams, Context, Erode, ErodeParams, ErodeShape, Format, Image, ImageMut,
-    Kmeans, KmeansColorSpace, KmeansParams, Rect, Segment, SegmentParams, Sift, SiftDrawStyle,
+    Ccl, CclOutput, CclParams, Context, DrawStyle, Erode, ErodeParams, ErodeShape, Format, Image,
+    ImageMut, Kmeans, KmeansColorSpace, KmeansParams, Rect, Segment, SegmentParams, Sift,
     SiftParams,
 };
 
@@ -150,7 +150,7 @@ fn run(picture: &Picture) -> gpuvision::Result<(Vec<(&'static str, Picture)>, St
     let mut sift = Sift::new(&context, &params)?;
     let keypoints = sift.detect(&src, None, MAX_FEATURES)?;
     let mut drawn = Picture { pixels: picture.pixels.clone(), ..*picture };
-    sift.draw(&mut drawn.image_mut()?, SiftDrawStyle::Rich, ORANGE)?;
+    sift.draw(&mut drawn.image_mut()?, DrawStyle::Rich, ORANGE)?;
     let mut line = format!("sift      {} keypoints", keypoints.len());
     if let Some(strongest) = keypoints.first() {
         line += &format!(", the strongest at {:.2},{:.2}", strongest.x, strongest.y);

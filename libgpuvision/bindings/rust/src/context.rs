@@ -37,13 +37,13 @@ enumeration! {
     /// How much is logged: a level includes those before it.
     LogLevel {
         /// What failed.
-        Error = GPV_LOG_ERROR,
+        Error = GPV_LOG_LEVEL_ERROR,
         /// What goes on otherwise than one might expect.
-        Warning = GPV_LOG_WARNING,
+        Warning = GPV_LOG_LEVEL_WARNING,
         /// What happens.
-        Info = GPV_LOG_INFO,
+        Info = GPV_LOG_LEVEL_INFO,
         /// What happens, in detail.
-        Debug = GPV_LOG_DEBUG,
+        Debug = GPV_LOG_LEVEL_DEBUG,
     }
 }
 
@@ -273,7 +273,7 @@ unsafe extern "C" fn log(user: *mut c_void, level: sys::gpv_log_level, message: 
         // SAFETY: only the thread that is inside the library uses the logger, and the text lives
         // during the call.
         let (logger, message) = unsafe { (&mut *user.cast::<Logger>(), text(message)) };
-        if level == sys::GPV_LOG_ERROR {
+        if level == sys::GPV_LOG_LEVEL_ERROR {
             logger.last_error.clone_from(&message);
         }
         if let Some(callback) = &mut logger.callback {

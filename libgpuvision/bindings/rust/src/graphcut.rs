@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Exact minimum cuts of graphs whose nodes are the pixels of an image. See gpuvision/graphcut.h.
+//! Exact minimum cuts of graphs that the caller makes, whose nodes are the pixels of an image. See
+//! gpuvision/graphcut.h.
 
 use std::ptr;
 

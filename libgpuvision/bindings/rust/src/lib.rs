@@ -58,4 +58,4 @@ pub use image::{ColorMatrix, ColorRange, Format, Image, ImageMut, ImageSpec, Rec
 pub use kmeans::{Kmeans, KmeansColorSpace, KmeansInit, KmeansMetric, KmeansParams};
 pub use matching::{find_homography, Homography, HomographyParams, Match, MatchParams};
 pub use segment::{Segment, SegmentModel, SegmentOutput, SegmentParams, SegmentWarmStart};
-pub use sift::{Descriptor, Keypoint, Sift, SiftDescriptorType, SiftDrawStyle, SiftParams};
+pub use sift::{Descriptor, DrawStyle, Keypoint, Sift, SiftDescriptorType, SiftParams};

@@ -194,7 +194,7 @@ impl Match {
         self.0.run(
             |op| unsafe {
                 let stream = Stream::DEFAULT.raw();
-                sys::gpv_match_draw(op, stream, dst.raw(), first, count, width, color)
+                sys::gpv_draw_outline(op, stream, dst.raw(), first, count, width, color)
             },
             |op| unsafe { sys::gpv_match_wait(op, ptr::null_mut()) },
         )
@@ -255,7 +255,7 @@ impl Match {
         let (first, count) = (points.as_ptr().cast(), to_i32(points.len()));
         // SAFETY: the handle is alive; the rest is the caller's.
         self.0.call(|op| unsafe {
-            sys::gpv_match_draw(op, stream.raw(), dst.raw(), first, count, width, color)
+            sys::gpv_draw_outline(op, stream.raw(), dst.raw(), first, count, width, color)
         })
     }
 

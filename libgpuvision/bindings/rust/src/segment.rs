@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-//! Foreground and background of a picture, by an exact minimum cut. See gpuvision/segment.h.
+//! Foreground and background of a picture, by an exact minimum cut, as the element gpugraphcut
+//! does. See gpuvision/segment.h.
 
 use std::ptr;
 

@@ -16,7 +16,7 @@ use crate::sys;
 pub const DESCRIPTOR_LENGTH: usize = sys::GPV_SIFT_DESCRIPTOR_LENGTH;
 
 /// Maximum number of keypoints of one description.
-pub const MAX_DESCRIPTORS: usize = sys::GPV_SIFT_MAX_DESCRIPTORS;
+pub const MAX_KEYPOINTS: usize = sys::GPV_SIFT_MAX_KEYPOINTS;
 
 enumeration! {
     /// What a number of a descriptor is.
@@ -30,11 +30,11 @@ enumeration! {
 
 enumeration! {
     /// How [`Sift::draw`] marks a keypoint.
-    SiftDrawStyle {
+    DrawStyle {
         /// A cross of 5 x 5 pixels.
-        Points = GPV_SIFT_DRAW_STYLE_POINTS,
+        Points = GPV_DRAW_STYLE_POINTS,
         /// A circle whose radius is the scale, with the orientation as a line from its middle.
-        Rich = GPV_SIFT_DRAW_STYLE_RICH,
+        Rich = GPV_DRAW_STYLE_RICH,
     }
 }
 
@@ -318,7 +318,7 @@ impl Sift {
     /// descriptor is 0.
     ///
     /// # Errors
-    /// As [`Sift::run`]. `INVALID_ARGUMENT` also for more than [`MAX_DESCRIPTORS`] keypoints.
+    /// As [`Sift::run`]. `INVALID_ARGUMENT` also for more than [`MAX_KEYPOINTS`] keypoints.
     pub fn describe(&mut self, src: &Image, keypoints: &[Keypoint]) -> Result<Descriptors> {
         let descriptors = Room::new(self.params.descriptor_type, keypoints.len())?;
         let to_descriptors = descriptors.raw();
@@ -345,11 +345,13 @@ impl Sift {
     /// # Errors
     /// `INVALID_ARGUMENT`, `UNSUPPORTED`: nothing has been written; `OUT_OF_MEMORY`, `DEVICE`,
     /// `DEVICE_LOST`.
-    pub fn draw(&mut self, dst: &mut ImageMut, style: SiftDrawStyle, color: u32) -> Result<()> {
+    pub fn draw(&mut self, dst: &mut ImageMut, style: DrawStyle, color: u32) -> Result<()> {
         let style = style.into_raw();
         // SAFETY: the handle is alive, and the pixels until the drawing has been waited for.
         self.op.run(
-            |op| unsafe { sys::gpv_sift_draw(op, Stream::DEFAULT.raw(), dst.raw(), style, color) },
+            |op| unsafe {
+                sys::gpv_draw_keypoints(op, Stream::DEFAULT.raw(), dst.raw(), style, color)
+            },
             |op| match unsafe { sys::gpv_sift_wait(op, ptr::null_mut()) } {
                 sys::GPV_ERR_TOO_SMALL => sys::GPV_OK, // of the run before
                 status => status,
@@ -425,12 +427,14 @@ impl Sift {
         &mut self,
         stream: Stream,
         dst: &mut ImageMut,
-        style: SiftDrawStyle,
+        style: DrawStyle,
         color: u32,
     ) -> Result<()> {
         let style = style.into_raw();
         // SAFETY: the handle is alive; the rest is the caller's.
-        self.op.call(|op| unsafe { sys::gpv_sift_draw(op, stream.raw(), dst.raw(), style, color) })
+        self.op.call(|op| unsafe {
+            sys::gpv_draw_keypoints(op, stream.raw(), dst.raw(), style, color)
+        })
     }
 
     /// Whether the last run, description or drawing has finished, without waiting.

@@ -11,7 +11,7 @@ use std::os::raw::{c_char, c_void};
 pub use crate::ccl::Component as gpv_ccl_component;
 pub use crate::image::Rect as gpv_rect;
 pub use crate::matching::{Nearest as gpv_match_nearest, Pair as gpv_match_pair};
-pub use crate::sift::Keypoint as gpv_keypoint;
+pub use crate::sift::Keypoint as gpv_sift_keypoint;
 
 /// An object that only the library can look into, of a thread at a time, at its place.
 macro_rules! opaque {
@@ -143,10 +143,10 @@ opaque!(gpv_context);
 pub const GPV_DEVICE_CURRENT: i32 = -1;
 
 pub type gpv_log_level = u32;
-pub const GPV_LOG_ERROR: gpv_log_level = 1;
-pub const GPV_LOG_WARNING: gpv_log_level = 2;
-pub const GPV_LOG_INFO: gpv_log_level = 3;
-pub const GPV_LOG_DEBUG: gpv_log_level = 4;
+pub const GPV_LOG_LEVEL_ERROR: gpv_log_level = 1;
+pub const GPV_LOG_LEVEL_WARNING: gpv_log_level = 2;
+pub const GPV_LOG_LEVEL_INFO: gpv_log_level = 3;
+pub const GPV_LOG_LEVEL_DEBUG: gpv_log_level = 4;
 
 pub type gpv_log_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, level: gpv_log_level, message: *const c_char)>;
@@ -422,15 +422,15 @@ extern "C" {
 opaque!(gpv_sift);
 
 pub const GPV_SIFT_DESCRIPTOR_LENGTH: usize = 128;
-pub const GPV_SIFT_MAX_DESCRIPTORS: usize = 1 << 20;
+pub const GPV_SIFT_MAX_KEYPOINTS: usize = 1 << 20;
 
 pub type gpv_sift_descriptor_type = u32;
 pub const GPV_SIFT_DESCRIPTOR_TYPE_U8: gpv_sift_descriptor_type = 0;
 pub const GPV_SIFT_DESCRIPTOR_TYPE_F32: gpv_sift_descriptor_type = 1;
 
-pub type gpv_sift_draw_style = u32;
-pub const GPV_SIFT_DRAW_STYLE_POINTS: gpv_sift_draw_style = 0;
-pub const GPV_SIFT_DRAW_STYLE_RICH: gpv_sift_draw_style = 1;
+pub type gpv_draw_style = u32;
+pub const GPV_DRAW_STYLE_POINTS: gpv_draw_style = 0;
+pub const GPV_DRAW_STYLE_RICH: gpv_draw_style = 1;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -493,11 +493,11 @@ extern "C" {
         count: i32,
         descriptors: *const gpv_buffer,
     ) -> gpv_status;
-    pub fn gpv_sift_draw(
+    pub fn gpv_draw_keypoints(
         op: *mut gpv_sift,
         stream: gpv_stream,
         dst: *const gpv_image,
-        style: gpv_sift_draw_style,
+        style: gpv_draw_style,
         color: u32,
     ) -> gpv_status;
     pub fn gpv_sift_query(op: *mut gpv_sift) -> gpv_status;
@@ -578,7 +578,7 @@ extern "C" {
         pairs: *const gpv_buffer,
         result: *const gpv_buffer,
     ) -> gpv_status;
-    pub fn gpv_match_draw(
+    pub fn gpv_draw_outline(
         op: *mut gpv_match,
         stream: gpv_stream,
         dst: *const gpv_image,

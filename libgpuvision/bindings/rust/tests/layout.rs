@@ -81,7 +81,7 @@ fn ours() -> Layout {
             struct_size, max_features, octaves, octave_layers, contrast_threshold, edge_threshold,
             sigma, upsample, upright, root_sift, descriptor_type, reserved
         }
-        gpv_keypoint {x, y, sigma, angle, response, octave}
+        gpv_sift_keypoint {x, y, sigma, angle, response, octave}
         gpv_sift_result {struct_size, count, dropped, reserved}
         gpv_match_params {struct_size, ratio, mutual, reserved}
         gpv_match_nearest {index, distance}

@@ -733,15 +733,14 @@ fn drawn_keypoints() {
     let mut dst = vec![0u8; 64 * 64 * 3];
     let mut draw = |sift: &mut Sift| {
         let mut image = ImageMut::new(Format::Rgb8, 64, 64, &mut dst).unwrap();
-        sift.draw(&mut image, SiftDrawStyle::Points, 0xff4000).unwrap();
+        sift.draw(&mut image, DrawStyle::Points, 0xff4000).unwrap();
         dst.chunks(3).filter(|pixel| pixel == &[0xff, 0x40, 0]).count()
     };
     assert_eq!(draw(&mut sift), 0);
     sift.detect(&gray(64, 64, &pixels), None, 0).unwrap();
     assert_eq!(draw(&mut sift), 9); // a cross of 5 x 5
     assert_eq!(dst[(34 * 64 + 30) * 3], 0xff);
-    let refused =
-        sift.draw(&mut gray_mut(64, 64, &mut vec![0; 4096]), SiftDrawStyle::Rich, 0x1000000);
+    let refused = sift.draw(&mut gray_mut(64, 64, &mut vec![0; 4096]), DrawStyle::Rich, 0x1000000);
     assert_refused(refused, Status::INVALID_ARGUMENT, &["color"]);
 }
 
@@ -763,7 +762,7 @@ fn enqueued_features() {
     unsafe {
         sift.enqueue(Stream::DEFAULT, &gray(64, 64, &pixels), None, &buffers).unwrap();
         let mut image = gray_mut(64, 64, &mut pixels);
-        sift.enqueue_draw(Stream::DEFAULT, &mut image, SiftDrawStyle::Rich, 0xffffff).unwrap();
+        sift.enqueue_draw(Stream::DEFAULT, &mut image, DrawStyle::Rich, 0xffffff).unwrap();
     }
     assert_eq!(sift.wait().unwrap().count, 1);
     assert_eq!((&keypoints[..], &descriptors[..]), {
@@ -1176,6 +1175,6 @@ fn the_backend_of_this_machine_gives_the_same() {
     let pixels = spots(64, &[(30.0, 34.0, 4.0)]);
     sift.detect(&gray(64, 64, &pixels), None, 1).unwrap();
     let mut dst = vec![0; 4096];
-    sift.draw(&mut gray_mut(64, 64, &mut dst), SiftDrawStyle::Points, 0xffffff).unwrap();
+    sift.draw(&mut gray_mut(64, 64, &mut dst), DrawStyle::Points, 0xffffff).unwrap();
     assert_eq!(dst[34 * 64 + 30], 255);
 }

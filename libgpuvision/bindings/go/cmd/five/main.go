@@ -181,7 +181,7 @@ func (f *five) sift() error {
 		return err
 	}
 	copy(dst.Pix(0), f.src.Pix(0))
-	if err := sift.Draw(dst, gpuvision.SiftDrawStyleRich, 0xff4000); err != nil {
+	if err := sift.Draw(dst, gpuvision.DrawStyleRich, 0xff4000); err != nil {
 		return err
 	}
 	f.say("sift      %d keypoints", result.Count)

@@ -95,7 +95,7 @@ class CpuSift final : public Sift {
   private:
     // Scratch, in sift.cpp.
 
-    Workspace take_workspace(Arena &arena, int width) const;
+    Workspace allocate_workspace(Arena &arena, int width) const;
     Workspace workspace(int worker) const;
     void plan(const Image &src, Stream stream);
     void allocate(Arena &arena, const Image &src);
