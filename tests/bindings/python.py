@@ -372,7 +372,7 @@ class Operators(OnCpu):
         gpv.Ccl(self.context).prepare(picture, numpy.zeros((30, 40), numpy.int32), 10)
         gpv.Kmeans(self.context).prepare(picture, labels, picture)
         gpv.Sift(self.context).prepare(picture, labels, 100)
-        gpv.Match(self.context).prepare(100, 200)
+        gpv.Match(self.context).prepare(query_count=100, train_count=200)
         gpv.Segment(self.context).prepare(picture, seeds=labels, mask=labels, dst=picture)
         gpv.Graphcut(self.context).prepare(numpy.zeros((8, 30, 40), numpy.int32))
         with self.assertRaisesRegex(gpv.Unsupported, "GRAYF32"):
@@ -805,7 +805,7 @@ class Contexts(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, "color is .*, must be a whole number"):
                 match.draw(picture, [(1, 1), (2, 2)], color=(255, 0, 0))
             self.assertEqual(len(match(descriptors, descriptors)), 3)
-            self.assertEqual(gpv.kmeans_color("lab", [0, 128, 128]), 0)
+            self.assertEqual(gpv.kmeans_color(color_space="lab", centroid=[0, 128, 128]), 0)
             with self.assertRaisesRegex(ValueError, "3 numbers, not 2"):
                 gpv.kmeans_color("rgb", [1, 2])
 

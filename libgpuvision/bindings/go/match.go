@@ -112,9 +112,10 @@ func (m *Match) SetParams(params *MatchParams) error {
 
 // Prepare allocates all that runs on sets of up to so many descriptors need, so that they allocate
 // nothing. The counts are 0..MatchMaxDescriptors; memory is where descriptors and outputs are.
-func (m *Match) Prepare(queries, trains int, memory Memory) error {
+func (m *Match) Prepare(queryCount, trainCount int, memory Memory) error {
 	return m.call(func() C.gpv_status {
-		return C.gpv_match_prepare(m.handle, clamp(queries), clamp(trains), C.gpv_memory(memory))
+		return C.gpv_match_prepare(m.handle, clamp(queryCount), clamp(trainCount),
+			C.gpv_memory(memory))
 	})
 }
 
@@ -132,11 +133,11 @@ func (m *Match) wait(result *MatchResult) C.gpv_status {
 // nearest: receives one for each query; may be empty.
 //
 // pairs: receives as many as fit, in the order of the queries; may be empty.
-func (m *Match) Run(queries, train []Descriptor, nearest []Nearest, pairs []Pair) (
+func (m *Match) Run(query, train []Descriptor, nearest []Nearest, pairs []Pair) (
 	result MatchResult, err error) {
 	err = m.run(func(v *views, stream C.uintptr_t) C.gpv_status {
-		status := C.gpv_go_match_run(m.handle, stream, v.buffer(bytesOf(queries)),
-			clamp(len(queries)), nil, v.buffer(bytesOf(train)), clamp(len(train)),
+		status := C.gpv_go_match_run(m.handle, stream, v.buffer(bytesOf(query)),
+			clamp(len(query)), nil, v.buffer(bytesOf(train)), clamp(len(train)),
 			v.buffer(bytesOf(nearest)), v.buffer(bytesOf(pairs)), nil)
 		if status == C.GPV_OK {
 			status = m.wait(&result)

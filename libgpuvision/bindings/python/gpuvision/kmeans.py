@@ -57,12 +57,13 @@ class Clusters(Clustering):
 RESULT = numpy.dtype(_abi.KmeansResult)
 
 
-def kmeans_color(space: Union[KmeansColorSpace, str], centroid: Array) -> int:
+def kmeans_color(color_space: Union[KmeansColorSpace, str], centroid: Array) -> int:
     """The colour, 0xRRGGBB, that stands for a centroid of 3 numbers in a recoloured picture."""
     numbers = [float(number) for number in centroid]
     if len(numbers) != 3:
         raise ValueError(f"a centroid has 3 numbers, not {len(numbers)}")
-    return _abi.lib().gpv_kmeans_color(enum_value(KmeansColorSpace, space), (c.c_float * 3)(*numbers))
+    return _abi.lib().gpv_kmeans_color(enum_value(KmeansColorSpace, color_space),
+                                       (c.c_float * 3)(*numbers))
 
 
 class Kmeans(Operator):

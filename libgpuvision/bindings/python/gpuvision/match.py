@@ -64,10 +64,11 @@ class Match(Operator):
             self.run(query, train, pairs=pairs, stream=stream)
             return pairs[:self.wait().count]
 
-    def prepare(self, queries: int, trains: int, memory: Union[Memory, str] = Memory.HOST) -> None:
+    def prepare(self, query_count: int, train_count: int,
+                memory: Union[Memory, str] = Memory.HOST) -> None:
         """Allocates all that runs on sets of up to so many descriptors in such memory need."""
-        self._call("prepare", integer("queries", queries), integer("trains", trains),
-                   enum_value(Memory, memory))
+        self._call("prepare", integer("query_count", query_count),
+                   integer("train_count", train_count), enum_value(Memory, memory))
 
     def run(self, query: Array, train: Array, *, found: Optional[Array] = None,
             nearest: Optional[Array] = None, pairs: Optional[Array] = None,

@@ -125,9 +125,9 @@ pub struct KmeansBuffers {
 
 /// The colour, 0xRRGGBB, that stands for a centroid in a recoloured image: rounded to bytes,
 /// converted from Lab. Numbers outside 0..255 are taken as its ends.
-pub fn color(space: KmeansColorSpace, centroid: &[f32; 3]) -> u32 {
+pub fn color(color_space: KmeansColorSpace, centroid: &[f32; 3]) -> u32 {
     // SAFETY: it reads three numbers.
-    unsafe { sys::gpv_kmeans_color(space.into_raw(), centroid.as_ptr()) }
+    unsafe { sys::gpv_kmeans_color(color_space.into_raw(), centroid.as_ptr()) }
 }
 
 /// Clusters of the colours of a picture: each pixel gets the number or the colour of its own.

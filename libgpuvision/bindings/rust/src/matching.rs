@@ -130,11 +130,16 @@ impl Match {
     ///
     /// # Errors
     /// As [`Match::run`].
-    pub fn prepare(&mut self, queries: usize, trains: usize, on_device: bool) -> Result<()> {
+    pub fn prepare(
+        &mut self,
+        query_count: usize,
+        train_count: usize,
+        on_device: bool,
+    ) -> Result<()> {
         let memory = if on_device { sys::GPV_MEMORY_CUDA } else { sys::GPV_MEMORY_HOST };
-        let (queries, trains) = (to_i32(queries), to_i32(trains));
+        let (query_count, train_count) = (to_i32(query_count), to_i32(train_count));
         // SAFETY: the handle is alive.
-        self.0.call(|op| unsafe { sys::gpv_match_prepare(op, queries, trains, memory) })
+        self.0.call(|op| unsafe { sys::gpv_match_prepare(op, query_count, train_count, memory) })
     }
 
     /// Compares each descriptor of query with all of train, and waits. A query matches its nearest

@@ -381,7 +381,7 @@ pub struct gpv_kmeans_result {
 extern "C" {
     pub fn gpv_kmeans_params_init(params: *mut gpv_kmeans_params, size: u32);
     pub fn gpv_kmeans_result_init(result: *mut gpv_kmeans_result, size: u32);
-    pub fn gpv_kmeans_color(space: gpv_kmeans_color_space, centroid: *const f32) -> u32;
+    pub fn gpv_kmeans_color(color_space: gpv_kmeans_color_space, centroid: *const f32) -> u32;
     pub fn gpv_kmeans_create(
         context: *mut gpv_context,
         params: *const gpv_kmeans_params,
