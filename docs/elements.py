@@ -10,7 +10,8 @@ What stands between the comments
 is made from what GStreamer knows of the element: `glance`, `properties` and `caps`, each once in every
 page. The tables of fields below "Results" and "Statistics" are written by hand: they have to name the
 fields that a message, the metadata and the property stats have, and no others. So is the table of names
-in abi.md: it has to name the properties that have no field of their name in the C interface, and no others.
+in abi.md: it has to name the properties that have no field of their name in the C interface, and no others;
+and the table of defaults below it: those whose default is not that of the field of their name.
 
 usage: elements.py [--check] FOLDER
 
@@ -33,16 +34,21 @@ except (ImportError, ValueError) as missing:
     print(f"skipped: {missing}: install python3-gi and gir1.2-gstreamer-1.0, and use the system's Python")
     sys.exit(77)
 
+# Of the package gpuvision, which needs NumPy, the one module that does not.
+TOP = Path(__file__).resolve().parents[1]
+sys.path.append(str(TOP / "libgpuvision/bindings/python/gpuvision"))
+import _abi
+
 # Of GObject.ValueArray, for which PyGObject has nothing else.
 warnings.simplefilter("ignore", DeprecationWarning)
 
 PLUGIN = "gpuvision"
-TOP = Path(__file__).resolve().parents[1]
 PICTURE = TOP / "tests" / "gst" / "coffee.ppm"
 BLOCK = re.compile(r"(<!-- made by \./dev docs: (\w+) -->\n).*?(<!-- /made -->)", re.S)
 KINDS = {"gboolean": "boolean", "gint": "int", "guint": "uint", "guint64": "uint64", "gfloat": "float",
          "gchararray": "string"}
 NAMES = re.compile(r"<!-- names -->\n(.*?)<!-- /names -->", re.S)
+DEFAULTS = re.compile(r"<!-- defaults -->\n(.*?)<!-- /defaults -->", re.S)
 RUN_BY = {"gpugraphcut": "segment"}  # the stem that an element runs, where it is not that of its name
 WHOLE_RANGE = {GLib.MAXUINT, GLib.MAXUINT64}
 TIMEOUT_S = 60
@@ -261,10 +267,13 @@ def check_fields(pages, texts):
 
 # ---- names ----
 
+def header_of(stem):
+    return (TOP / f"include/gpuvision/{stem}.h").read_text(encoding="utf-8")
+
+
 def params_of(stem):
     """The fields of the stem's parameters."""
-    header = (TOP / f"include/gpuvision/{stem}.h").read_text(encoding="utf-8")
-    struct = re.search(rf"^typedef struct gpv_{stem}_params \{{(.*?)^\}}", header, re.M | re.S)
+    struct = re.search(rf"^typedef struct gpv_{stem}_params \{{(.*?)^\}}", header_of(stem), re.M | re.S)
     return set(re.findall(r"(\w+);", re.sub(r"/\*.*?\*/", "", struct.group(1), flags=re.S)))
 
 
@@ -279,6 +288,33 @@ def check_names(page, elements):
                    if spec.name.replace("-", "_") not in fields}
         faults += compare(f"{page.name}: names of {name}", without, {what for who, what in rows if who == name})
     return faults
+
+
+# ---- defaults ----
+
+def differing(name, element):
+    """(element, property, its default, the library's), where these are not the same."""
+    stem = RUN_BY.get(name, name.removeprefix("gpu"))
+    params = _abi.initialized(getattr(_abi, f"{stem.title()}Params"))
+    for spec in specs_of(element, type(element).__gtype__):
+        field, default = spec.name.replace("-", "_"), default_of(spec)
+        value = getattr(params, field, None)
+        library = same = number(value)
+        constant = re.search(rf"\b({f'gpv_{stem}_{field}_'.upper()}(\w+)) = {value}\b", header_of(stem))
+        if constant:
+            library, same = constant[1], constant[2].lower().replace("_", "-")
+        elif spec.value_type.name == "gboolean":
+            same = str(bool(value)).lower()
+        if value is not None and default != same:
+            yield name, spec.name, default, library
+
+
+def check_defaults(page, elements):
+    found = DEFAULTS.search(page.read_text(encoding="utf-8"))
+    lines = found.group(1).splitlines()[2:] if found else []
+    written = {" ".join(cell.strip(" `") for cell in line.split("|")[1:5]) for line in lines}
+    there = {" ".join(row) for name, element in elements.items() for row in differing(name, element)}
+    return compare(f"{page.name}: defaults", there, written)
 
 
 def main():
@@ -315,6 +351,7 @@ def main():
         print("fields are not compared: there is no pnmdec")
     if args.check:
         faults += check_names(args.folder.parent / "abi.md", elements)
+        faults += check_defaults(args.folder.parent / "abi.md", elements)
     print("\n".join(faults) or f"{len(pages)} pages")
     return bool(faults)
 
