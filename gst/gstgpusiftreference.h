@@ -20,10 +20,10 @@ class GstGpuSiftReference {
     GstGpuSiftReference &operator=(const GstGpuSiftReference &) = delete;
 
     void open(gpv_context *context) { context_ = context; }
-    /* Before the context goes. */
+    /* Call before the context is destroyed. */
     void close();
 
-    /* Nothing has been found. */
+    /* Resets the results: nothing found. */
     void lose();
     /* Whether learn() is needed with these parameters. */
     bool knows(const gpv_sift_params &params) const;
@@ -33,17 +33,17 @@ class GstGpuSiftReference {
     gpv_status learn(gpv_sift *op, gpv_stream stream, const GstGpuVisionPicture &picture,
                      const gpv_sift_params &params);
 
-    /* The picture among the features of a frame. Waits. */
+    /* Finds the picture among the features of a frame. Waits. */
     gpv_status find(gpv_stream stream, const gpv_sift_keypoint *keypoints,
                     const guint8 *descriptors, gint count, float ratio, gint min_inliers);
-    /* Its outline, if it has been found. */
+    /* Draws the outline of the picture, if it has been found. */
     gpv_status draw(gpv_stream stream, const gpv_image *dst, guint color);
 
     gint features() const { return static_cast<gint>(keypoints_.size()); }
     gint matches() const { return matches_; }
     gint inliers() const { return inliers_; }
     bool found() const { return found_; }
-    const double *matrix() const { return homography_.matrix; } /* of the picture to the frame */
+    const double *matrix() const { return homography_.matrix; } /* from the picture to the frame */
     const float *corners() const { return corners_; }           /* x and y of four, in the frame */
 
   private:
@@ -55,13 +55,13 @@ class GstGpuSiftReference {
     gpv_match *op_ = nullptr;
     gpv_match_params params_ = {};
 
-    /* Of the picture. */
+    /* State of the picture. */
     gpv_sift_params learned_ = {};
     gint width_ = 0, height_ = 0;
     std::vector<gpv_sift_keypoint> keypoints_;
     std::vector<guint8> descriptors_;
 
-    /* Of the last frame. */
+    /* Results of the last frame. */
     std::vector<gpv_match_pair> pairs_;
     std::vector<float> from_, to_;
     gint matches_ = 0, inliers_ = 0;

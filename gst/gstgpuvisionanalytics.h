@@ -16,17 +16,17 @@ typedef struct {
     gint x, y, width, height;
 } GstGpuVisionBox;
 
-/* What is known of the frame as a whole. */
+/* A class of the whole frame. */
 typedef struct {
     GQuark name;
-    gfloat share; /* of its pixels, 0 to 1 */
+    gfloat share; /* share of the frame's pixels, 0 to 1 */
 } GstGpuVisionClass;
 
 /* An object detection for each of the first 1024 boxes. The buffer is writable. */
 void gst_gpu_vision_analytics_add_boxes(GstBuffer *buffer, GQuark type,
                                         const GstGpuVisionBox *boxes, gsize n, gfloat confidence);
 
-/* A classification, whose levels are the shares. Likewise. */
+/* A classification, whose levels are the shares. The buffer is writable. */
 void gst_gpu_vision_analytics_add_classes(GstBuffer *buffer, const GstGpuVisionClass *classes,
                                           gsize n);
 

@@ -50,13 +50,13 @@ class GstGpuVisionCuda {
     /* Where CUDAMemory of this context is. */
     GstGpuVisionPlace place() const;
 
-    /* Of the context; NULL where none is open. */
+    /* Stream of the context; NULL if none is open. */
     gpv_stream stream() const;
 
     struct Queue {
         gpv_stream stream;
-        gpv_stream leader; /* of the input: stream has to follow it, and it then stream */
-        bool wait;         /* before the frame may go on */
+        gpv_stream leader; /* the input's: stream follows it, and afterwards it follows stream */
+        bool wait;         /* wait before the frame goes on */
     };
     /* For a run between two mapped buffers of CUDAMemory. */
     Queue queue(GstBuffer *in, GstBuffer *out);

@@ -8,28 +8,28 @@
 
 G_BEGIN_DECLS
 
-/* Of the frame that goes on. */
+/* Where the pixels of the output frame come from. */
 typedef enum {
-    GST_GPU_VISION_PIXELS_NEW,  /* all are made, in another buffer */
-    GST_GPU_VISION_PIXELS_KEPT, /* it is the one that came, with its pixels untouched */
-    GST_GPU_VISION_PIXELS_DRAWN /* likewise, but process() draws into it, or into a copy if it is
-                                   not writable */
+    GST_GPU_VISION_PIXELS_NEW,  /* all pixels are written, to another buffer */
+    GST_GPU_VISION_PIXELS_KEPT, /* the input frame, with its pixels unchanged */
+    GST_GPU_VISION_PIXELS_DRAWN /* the input frame; process() draws into it, or into a copy if it
+                                   is not writable */
 } GstGpuVisionPixels;
 
-/* What becomes of a frame. */
+/* One kind of output. */
 typedef struct {
-    GstVideoFormat system, cuda; /* what comes out, by memory; UNKNOWN: the format of the frame */
+    GstVideoFormat system, cuda; /* output format by memory; UNKNOWN: as the input */
     GstGpuVisionPixels pixels;
 } GstGpuVisionOutput;
 
-/* What process() does with one frame. */
+/* Arguments of process() for one frame. */
 typedef struct {
     gpv_stream stream;
     const gpv_image *src;
     const gpv_image
         *dst;     /* NULL where pixels are kept; where it is drawn, has those of src, or is src */
-    guint output; /* its index */
-    gboolean results; /* whether they will be asked for */
+    guint output; /* index of the output */
+    gboolean results; /* whether write_results() will be called */
     gboolean meta;    /* whether annotate() will be called */
 } GstGpuVisionJob;
 
@@ -60,7 +60,7 @@ struct _GstGpuVisionFilterClass {
     /* Runs on one frame. Controlled properties have the values of the frame's time. */
     gpv_status (*process)(GstGpuVisionFilter *self, const GstGpuVisionJob *job);
 
-    /* What a failure of process() means, and what helps; or NULL, as without this function. */
+    /* Explains a failure of process() and what helps, or returns NULL. May be NULL. */
     const gchar *(*explain)(GstGpuVisionFilter *self, gpv_status status);
 
     /* Writes what process() found. Called after process() where the results are wanted. */
@@ -72,7 +72,7 @@ struct _GstGpuVisionFilterClass {
      */
     void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results);
 
-    const gchar *name; /* of the results */
+    const gchar *name; /* name of the results */
     const GstGpuVisionOutput *outputs;
     guint n_outputs;
 };
@@ -85,7 +85,7 @@ void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const 
 void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
                                              const GstGpuVisionOutput *outputs, guint n_outputs);
 
-/* For process(): all that it has enqueued is known to be over, so that nobody has to wait again. */
+/* For process(): all work that it enqueued has finished, so that nobody has to wait again. */
 void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self);
 
 /* The output that is wanted: at first 0. Any thread may change it, holding no lock. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* What the files of the base class share. */
+/* Declarations that the files of the base class share. */
 #pragma once
 
 #include "gstgpuvisioncuda.h"
@@ -35,9 +35,9 @@ struct GstGpuVisionFilterPrivate {
     gchar *log_error; /* last error line of the library */
     GstCaps *refused; /* caps whose refusal has been posted */
     GstVideoInfo in_info, out_info;
-    bool cuda_frames; /* those of the caps */
-    guint output;     /* of the frame at hand */
-    bool finished;    /* by process() itself */
+    bool cuda_frames; /* whether input caps have CUDAMemory */
+    guint output;     /* output of the current frame */
+    bool finished;    /* set by process(): its work has finished */
 };
 
 #define GPU_VISION_SIZES                                                                           \
@@ -59,7 +59,7 @@ struct ErrorKind {
     const gchar *text;
 };
 
-/* As a default argument, the place of the call. Clang 14 has no std::source_location. */
+/* As a default argument: the location of the call. Clang 14 has no std::source_location. */
 struct Location {
     const char *file = __builtin_FILE();
     const char *function = __builtin_FUNCTION();

@@ -22,7 +22,7 @@ class GstGpuVisionFrame {
 
     explicit operator bool() const { return mapped && whole; }
     const gpv_image *view() const { return &image; }
-    /* Of the same caps, both in host memory. */
+    /* Copies a frame of the same caps. Both are in host memory. */
     bool copy(const GstGpuVisionFrame &from) { return gst_video_frame_copy(&frame, &from.frame); }
 
   private:

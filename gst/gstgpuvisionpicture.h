@@ -22,7 +22,7 @@ gboolean gst_gpu_vision_picture_read(GstElement *element, const gchar *property,
 
 void gst_gpu_vision_picture_clear(GstGpuVisionPicture *picture);
 
-/* The picture has to live as long. */
+/* The picture has to outlive the view. */
 gpv_image gst_gpu_vision_picture_view(const GstGpuVisionPicture *picture);
 
 G_END_DECLS

@@ -9,7 +9,7 @@ struct gpv_ccl {
     gpv::CclParams params;
     std::unique_ptr<gpv::Ccl> core;
 
-    // Of the last run.
+    // State of the last run.
     bool has_run = false;
     bool labels16 = false;
     std::int64_t capacity = -1; ///< records, -1 = none asked for
@@ -132,7 +132,7 @@ std::int32_t *read_count(const gpv_ccl &op, const gpv_buffer *count) {
     return reinterpret_cast<std::int32_t *>(view.data);
 }
 
-/// Nothing that a run writes may be anything else that it reads or writes.
+/// An output of a run must not overlap any other input or output.
 void require_disjoint(const CclRun &run) {
     if (run.dst && overlap(run.src, *run.dst))
         throw_overlap("dst", "src");
@@ -155,8 +155,8 @@ void require_disjoint(const CclRun &run) {
         throw_overlap("count", "components");
 }
 
-/// What only the content of the image could show. A caller who wants the first few components has
-/// this with every image: to throw it would take longer than to label a small one.
+/// Whether labels and records had room, which only the image's content shows. Does not throw: a
+/// caller who wants the first few components gets this often, and throwing takes too long.
 gpv_status check_room(const gpv_ccl &op, std::int32_t count) {
     std::string lack;
     if (op.labels16 && count > max_label16)

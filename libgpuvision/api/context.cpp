@@ -52,8 +52,8 @@ gpv::ContextOptions read_options(const gpv_context_params *in) {
     return options;
 }
 
-/// A creation has no context yet that could hold the text. Only params whose
-/// size makes sense are looked into.
+/// While a context is being created there is none to hold the text. Reads params
+/// only if their size makes sense.
 void log_creation_failure(const gpv_context_params *params, const char *text) {
     if (params && params->struct_size >= first_context_params_size &&
         params->struct_size <= gpv::max_struct_size && params->log)

@@ -11,7 +11,7 @@ struct gpv_graphcut {
     std::shared_ptr<gpv::Context> context;
     std::unique_ptr<gpv::Graphcut> core;
 
-    // Of the last run.
+    // State of the last run.
     bool has_run = false; ///< and it did not fail
     int width = 1;
 };
@@ -52,7 +52,7 @@ void require_links(const gpv_graphcut &op, const Image &links) {
     op.context->device().require_accessible(links.memory, links.device, "links");
 }
 
-/// Nothing that a run writes may be anything else that it reads or writes.
+/// An output of a run must not overlap any other input or output.
 void require_disjoint(const GraphcutRun &run) {
     const std::pair<const Image &, const char *> images[] = {
         {run.terminals, "terminals"}, {run.links, "links"}, {run.mask, "mask"}};
@@ -64,7 +64,7 @@ void require_disjoint(const GraphcutRun &run) {
     }
 }
 
-/// Of a run that has finished.
+/// Throws Error if the last finished run found a value out of range.
 void require_no_fault(const gpv_graphcut &op) {
     const GraphcutFault fault = op.has_run ? op.core->fault() : GraphcutFault{};
     if (fault.pixel < 0)

@@ -17,8 +17,8 @@ static_assert(sizeof(GraphcutResult) == sizeof(gpv_graphcut_result) &&
 
 inline constexpr std::uint32_t first_graphcut_result_size = sizeof(gpv_graphcut_result);
 
-/// Where a run of an operator of the context is to leave what it has found. waiter: the function
-/// that gives it to the host, for the text.
+/// Reads the buffer that a run writes its result to. waiter: the function that returns the result
+/// on the host, for the error text.
 inline GraphcutResult *read_result_buffer(const Context &context, const gpv_buffer *result,
                                           const char *waiter) {
     const BufferView view =
@@ -31,7 +31,7 @@ inline GraphcutResult *read_result_buffer(const Context &context, const gpv_buff
     return reinterpret_cast<GraphcutResult *>(view.data);
 }
 
-/// The memory of a result of a run whose images are like that one.
+/// A view of a result, which is in the same memory as like.
 inline BufferView view_of(const GraphcutResult *result, const Image &like) {
     return {.memory = like.memory,
             .device = like.device,

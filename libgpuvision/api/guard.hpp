@@ -41,7 +41,7 @@ gpv_status guard(Context *context, F &&f) noexcept {
     }
 }
 
-/// As guard, on a context that is there and whose device has not been lost.
+/// As guard, for a context that is not null. Fails if its device has been lost.
 template <class F>
 gpv_status guard_device(Context &context, F &&f) noexcept {
     return guard(&context, [&] {
@@ -56,7 +56,7 @@ inline void require_not_null(const void *pointer, const Name &name) {
         throw Error(Status::invalid_argument, name.text() + " is NULL");
 }
 
-/// As guard_device, on an object that has a context, if there is one.
+/// As guard_device, for an object with a context. Fails if object is null.
 template <class T, class F>
 gpv_status guard_object(T *object, F &&f) noexcept {
     if (!object)
@@ -95,9 +95,9 @@ void destroy(T **object) noexcept {
     *object = nullptr;
 }
 
-/// Starts a run of an object, whose has_run says whether its last run left something to be found.
-/// run() returns whether there is now one to wait for. What has not begun leaves what the run
-/// before it has found; what fails leaves nothing.
+/// Starts a run of an object, whose has_run says whether there is a result of its last run. run()
+/// returns whether there is a run to wait for. A run that did not begin keeps the previous result;
+/// a failed one leaves none.
 template <class T, class F>
 void start_run(T &object, F &&run) {
     const bool had_run = std::exchange(object.has_run, false);

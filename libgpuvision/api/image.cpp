@@ -19,7 +19,7 @@ static_assert(static_cast<gpv_memory>(Memory::cuda) == GPV_MEMORY_CUDA);
 static_assert(max_planes == GPV_MAX_PLANES && max_side == GPV_MAX_SIDE &&
               max_pixels == GPV_MAX_PIXELS);
 
-/// owner: "" where width and height are arguments of their own.
+/// owner: "" if width and height are arguments by themselves.
 void require_size(const char *owner, std::int32_t width, std::int32_t height) {
     require_range({owner, "width"}, width, 1, max_side);
     require_range({owner, "height"}, height, 1, max_side);

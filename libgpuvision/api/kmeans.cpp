@@ -10,7 +10,7 @@
 struct gpv_kmeans {
     std::shared_ptr<gpv::Context> context;
     gpv::KmeansParams params;
-    int given = 0; ///< centroids
+    int given = 0; ///< number of given centroids
     std::unique_ptr<gpv::Kmeans> core;
     bool has_run = false; ///< and the last run did not fail
 };
@@ -99,7 +99,7 @@ void require_given(const gpv_kmeans &op) {
                         std::to_string(op.given));
 }
 
-/// Made when first asked for.
+/// Made at the first call.
 const LabTable &lab_table() {
     static const LabTable table;
     return table;
@@ -133,7 +133,7 @@ BufferView read_output(const gpv_kmeans &op, const gpv_buffer *buffer, const cha
     return view;
 }
 
-/// Nothing that a run writes may be anything else that it reads or writes.
+/// An output of a run must not overlap any other input or output.
 void require_disjoint(const KmeansRun &run) {
     if (run.dst && !same_pixels(run.src, *run.dst) && overlap(run.src, *run.dst))
         throw Error(Status::invalid_argument,

@@ -47,7 +47,7 @@ MatchParams read_params(const gpv_match_params *in) {
     return {.ratio = params.ratio, .mutual = params.mutual != 0};
 }
 
-/// Of an empty set nothing is looked at.
+/// Does not read the buffer of an empty set.
 MatchSet read_set(const gpv_match &op, const gpv_buffer *descriptors, const char *name,
                   std::int32_t count, const char *count_name) {
     require_range(count_name, count, 0, GPV_MATCH_MAX_DESCRIPTORS);
@@ -60,7 +60,7 @@ MatchSet read_set(const gpv_match &op, const gpv_buffer *descriptors, const char
     return {view, count};
 }
 
-/// Where the backend computes.
+/// A buffer that has to be in the backend's memory.
 BufferView read_on_device(const gpv_match &op, const gpv_buffer *buffer, const char *name,
                           std::size_t bytes) {
     const BufferView view = read_buffer(buffer, name, bytes, alignof(std::int32_t));
@@ -78,7 +78,7 @@ BufferView read_output(const gpv_match &op, const gpv_buffer *buffer, const char
     return view;
 }
 
-/// Nothing that a run writes may be anything else that it reads or writes.
+/// An output of a run must not overlap any other input or output.
 void require_disjoint(const MatchRun &run) {
     struct Used {
         const BufferView *view;

@@ -69,7 +69,7 @@ SegmentParams read_params(const gpv_segment_params *in) {
             .cut = {.certificate = params.certificate != 0, .max_time_us = params.max_time_us}};
 }
 
-/// In host memory, or in that of src.
+/// Seeds may be in host memory or in the memory of src.
 Image read_seeds(const gpv_segment &op, const gpv_image *image, const Image &src, bool shape_only) {
     const Image seeds = read_image(image, "seeds", shape_only);
     if (seeds.format != Format::gray8)
@@ -128,7 +128,7 @@ Rect read_rect(const gpv_rect &rect, const Image &src) {
     return {rect.x, rect.y, rect.width, rect.height};
 }
 
-/// Nothing that a run writes may be anything else that it reads or writes.
+/// An output of a run must not overlap any other input or output.
 void require_disjoint(const SegmentRun &run) {
     const std::pair<const Image *, const char *> images[] = {
         {&run.src, "src"},

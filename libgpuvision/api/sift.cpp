@@ -125,14 +125,14 @@ BufferView read_result(const gpv_sift &op, const gpv_buffer *result) {
     return view;
 }
 
-/// Keypoints that a run writes, at most.
+/// Most keypoints that a run writes.
 std::int64_t room(const gpv_sift &op, const KeypointRecords &keypoints) {
     return op.params.max_features > 0
                ? std::min<std::int64_t>(keypoints.capacity, op.params.max_features)
                : keypoints.capacity;
 }
 
-/// Nothing that a run writes may be anything else that it reads or writes.
+/// An output of a run must not overlap any other input or output.
 void require_disjoint(const SiftRun &run) {
     std::optional<BufferView> keypoints;
     if (run.keypoints)
@@ -153,7 +153,7 @@ void require_disjoint(const SiftRun &run) {
     }
 }
 
-/// Of an empty list nothing is looked at.
+/// Does not read the buffers of an empty list.
 void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t stride,
                 std::int32_t count, const gpv_buffer *descriptors, SiftDescription &description) {
     description.keypoints.view.memory = description.descriptors.memory =
@@ -173,7 +173,7 @@ void read_given(const gpv_sift &op, const gpv_buffer *keypoints, std::uint32_t s
         throw_overlap("descriptors", "keypoints");
 }
 
-/// Of a run that has finished.
+/// Throws Error if the last finished run had too many extrema or keypoints.
 void require_no_overflow(const gpv_sift &op) {
     if (op.has_run && op.core->overflow())
         throw Error(Status::too_small,

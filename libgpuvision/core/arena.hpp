@@ -16,7 +16,7 @@ class Arena {
     explicit Arena(std::size_t alignment, std::byte *base = nullptr)
         : alignment_(alignment), base_(base) {}
 
-    /// front: elements that lie before the one returned.
+    /// front: elements of the piece that lie before the returned pointer.
     template <class T>
     T *allocate(std::size_t count, std::size_t front = 0) {
         std::byte *piece = base_ ? base_ + next_ + front * sizeof(T) : nullptr;
@@ -24,10 +24,10 @@ class Arena {
         required_ = std::max(required_, next_);
         return reinterpret_cast<T *>(piece);
     }
-    /// Bytes that all pieces need.
+    /// Most bytes in use at one time.
     std::size_t required() const { return required_; }
 
-    /// After rewind() what was allocated since mark() is free again.
+    /// rewind() frees everything allocated since mark().
     std::size_t mark() const { return next_; }
     void rewind(std::size_t mark) { next_ = mark; }
 

@@ -5,8 +5,8 @@
 
 #include "core/device.hpp"
 
-/// What core asks of the backends. cpu/ and cuda/ define these; without nvcc
-/// cuda/stubs.cpp does.
+/// Functions that each backend defines, in cpu/ and cuda/. Without nvcc,
+/// cuda/stubs.cpp defines those of cuda.
 namespace gpv {
 
 namespace cpu {
@@ -20,7 +20,7 @@ namespace cuda {
 /// True if make_device() can be expected to succeed.
 bool available(int device);
 
-/// Throws Error, saying what was looked for.
+/// Throws Error, with the reason, if there is no usable device.
 std::unique_ptr<Device> make_device(int device);
 
 } // namespace cuda

@@ -30,7 +30,7 @@ struct CclParams {
     }
 };
 
-/// More components than this an image of that size cannot have.
+/// Upper bound on the number of components in an image of this size.
 std::int64_t max_components(const CclParams &params, std::int64_t width, std::int64_t height);
 
 /// Every rule for the foreground in one form: ((luma ^ flip) >= threshold) != invert.
@@ -53,7 +53,7 @@ struct CclComponent {
     std::int64_t sum_x, sum_y;
 };
 
-/// Where records of components go.
+/// The array that component records are written to.
 struct CclRecords {
     BufferView view{};
     std::size_t stride = 0; ///< bytes
@@ -91,24 +91,24 @@ constexpr Color label_color(std::uint32_t label) {
     }
 }
 
-/// What one run reads and writes.
+/// Inputs and outputs of one run.
 struct CclRun {
     Image src;
     std::optional<Image> dst;
     std::optional<CclRecords> components;
-    std::int32_t *count = nullptr; ///< where the backend computes; may be null
+    std::int32_t *count = nullptr; ///< in the backend's memory; may be null
 };
 
-/// One backend's operator. Images come checked: supported formats, same size
-/// and memory, disjoint.
+/// One backend's operator. The caller has checked the images: supported formats,
+/// same size and memory, disjoint.
 class Ccl : public Operator {
   public:
     virtual void set_params(const CclParams &params) = 0;
-    /// components: records in host memory.
+    /// components: number of records in host memory.
     virtual void prepare(const Image &src, const Image *dst, std::int64_t components) = 0;
-    /// Whether wait() and count() are about this run: not so if it has been captured in a graph.
+    /// Returns whether wait() and count() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const CclRun &run) = 0;
-    /// Of the last run that has finished.
+    /// Number of components in the last finished run.
     virtual std::int32_t count() const = 0;
 };
 

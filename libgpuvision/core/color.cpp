@@ -25,7 +25,7 @@ Weights weights(ColorMatrix matrix, int height) {
     }
 }
 
-/// How many levels there are between black and white.
+/// Number of levels from black to white.
 struct Levels {
     double luma, chroma;
     int luma_offset;

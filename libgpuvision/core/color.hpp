@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Conversions of colours, in integers, so that every backend gets the same bytes.
+// Colour conversions, in integers, so that every backend gets the same bytes.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@ constexpr int clamp_byte(int value) {
     return value < 0 ? 0 : value > 255 ? 255 : value;
 }
 
-/// RGB to luma and chroma, in 16-bit fixed point. Chroma of full range can be 256.
+/// RGB to luma and chroma, in 16-bit fixed point. Full-range chroma can reach 256.
 struct YuvTransform {
     struct Row {
         int red, green, blue, offset;
@@ -31,11 +31,11 @@ struct YuvTransform {
     };
     Row y, u, v;
 
-    /// Of an image in YUV: its matrix and range.
+    /// The transform for the matrix and range of a YUV image.
     static YuvTransform of(const Image &image);
 };
 
-/// Its inverse.
+/// Inverse of YuvTransform.
 struct RgbTransform {
     int luma_offset;
     int luma, red_v, green_u, green_v, blue_u;
@@ -52,8 +52,8 @@ struct RgbTransform {
     static RgbTransform of(const Image &image);
 };
 
-/// sRGB (IEC 61966-2-1) to CIE L*a*b* of the white D65 (CIE 15) and back, as bytes: 2.55 L*,
-/// a* + 128, b* + 128. A byte is the nearest one or one beside it.
+/// sRGB (IEC 61966-2-1) to CIE L*a*b* with white point D65 (CIE 15) and back, as bytes: 2.55 L*,
+/// a* + 128, b* + 128. Each byte is at most 1 off the exactly rounded value.
 class LabTable {
   public:
     LabTable();
@@ -70,7 +70,7 @@ class LabTable {
                 clamp_byte(((y - z) * (200 << 6) + chroma_offset) >> (f_bits + 6))};
     }
 
-    /// Of numbers between those of bytes. The nearest byte is that of linear light.
+    /// Takes fractional byte values. Rounds to the byte that is nearest in linear light.
     constexpr Color rgb(float l, float a, float b) const {
         const double y = (l / 2.55 + 16) / 116;
         const double light[3] = {cube(y + (a - 128.0) / 500) * 0.95047, cube(y),
@@ -85,11 +85,12 @@ class LabTable {
   private:
     static constexpr int linear_one = 1 << 15; ///< linear light of white
     static constexpr int matrix_one = 1 << 15;
-    static constexpr int f_steps = 1 << 13; ///< where f is tabulated, from black to white
+    static constexpr int f_steps = 1 << 13; ///< intervals of the table of f, from black to white
     static constexpr int f_shift = 30 - 13;
-    static constexpr int f_bits = 14;                  ///< f of white is 1 << 14
-    static constexpr int lightness = 75725;            ///< 2.55 * 116, 8 bits behind the point
-    static constexpr int lightness_offset = 169030451; ///< 2.55 * 16 - 0.5, f_bits + 8 bits
+    static constexpr int f_bits = 14;       ///< f of white is 1 << 14
+    static constexpr int lightness = 75725; ///< 2.55 * 116, with 8 fractional bits
+    static constexpr int lightness_offset =
+        169030451; ///< 2.55 * 16 - 0.5, f_bits + 8 fractional bits
     static constexpr int chroma_offset = (128 << (f_bits + 6)) + (1 << (f_bits + 5));
 
     static constexpr double cube(double f) {
@@ -107,9 +108,9 @@ class LabTable {
         return low;
     }
 
-    std::uint16_t linear_[256]; ///< of a byte of sRGB
+    std::uint16_t linear_[256]; ///< linear light of an sRGB byte
     std::uint16_t f_[f_steps + 1];
-    std::array<int, 3> matrix_[3]; ///< linear RGB to X, Y, Z, each from black to white
+    std::array<int, 3> matrix_[3]; ///< linear RGB to X, Y, Z, each relative to white
 };
 
 } // namespace gpv

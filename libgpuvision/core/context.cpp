@@ -40,7 +40,7 @@ void Context::fail(Status status, const char *text) noexcept {
         error_.clear(); // no memory for it
     }
     try {
-        // Too little room is for the caller to judge: it may have asked for the first few only.
+        // too_small need not be an error: the caller may want only the first few results.
         log(status == Status::too_small ? LogLevel::debug : LogLevel::error, text);
     } catch (...) { // a callback that throws is the caller's
     }

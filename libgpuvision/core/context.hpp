@@ -37,7 +37,7 @@ class Context {
     Device &device() const { return *device_; }
     void log(LogLevel level, const char *text) const;
 
-    /// Records a failure: its text, and that the device is lost if it is.
+    /// Records the text of a failure, and the loss of the device if status says so.
     void fail(Status status, const char *text) noexcept;
     const std::string &error() const { return error_; }
     /// Throws once the device has been lost.
@@ -53,7 +53,7 @@ class Context {
     bool lost_ = false;
 };
 
-/// Scratch where the device works, from the context's allocator, aligned to 256
+/// Scratch in the device's memory, from the context's allocator, aligned to 256
 /// bytes. Grows and never shrinks; growing loses the content.
 class Buffer {
   public:
@@ -62,7 +62,7 @@ class Buffer {
     Buffer(const Buffer &) = delete;
     Buffer &operator=(const Buffer &) = delete;
 
-    /// Work that uses what is there has to be over if that is less.
+    /// If the buffer has to grow, all work that uses it must have finished.
     void reserve(std::size_t bytes, Stream stream);
     std::byte *data() const { return data_; }
     std::size_t size() const { return size_; }
@@ -76,12 +76,12 @@ class Buffer {
     std::size_t size_ = 0;
 };
 
-/// What a caller may ask of an object that has run.
+/// Base class of all operators.
 class Operator {
   public:
     virtual ~Operator() = default;
-    virtual bool finished() = 0; ///< throws what went wrong
-    virtual void wait() = 0;     ///< likewise
+    virtual bool finished() = 0; ///< throws the error of a failed run
+    virtual void wait() = 0;     ///< throws the error of a failed run
 };
 
 } // namespace gpv

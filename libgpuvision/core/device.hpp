@@ -11,37 +11,37 @@ namespace gpv {
 
 using Stream = void *; ///< a cudaStream_t, passed through
 
-/// What a context computes on. Of one context, so it belongs to that context's
-/// thread.
+/// The device that a context computes on. Belongs to one context and is used
+/// only from that context's thread.
 class Device {
   public:
     virtual ~Device() = default;
 
     virtual const std::string &name() const = 0;
 
-    /// Throws Error unless the device can work on what lies there.
+    /// Throws Error unless the device can access that memory.
     virtual void require_accessible(Memory memory, int device, const char *name) const = 0;
 
-    /// Where scratch lies.
+    /// The kind of memory that scratch is in.
     virtual Memory memory() const = 0;
-    /// Scratch aligned to 256 bytes, or null if there is none left.
+    /// Returns scratch aligned to 256 bytes, or null if out of memory.
     virtual void *allocate(std::size_t bytes) = 0;
-    /// Makes fresh scratch ready for use on any stream.
+    /// Makes new scratch ready for use on any stream.
     virtual void initialize(void *memory, std::size_t bytes, Stream stream) = 0;
-    /// The last work that uses the memory has to be over.
+    /// All work that uses the memory must have finished.
     virtual void free(void *memory) noexcept = 0;
 
-    /// Waits for all work on a stream, and for what it leaves in host memory.
+    /// Waits for all work on a stream, and for its outputs in host memory.
     virtual void synchronize(Stream stream) = 0;
-    /// Lets what is enqueued on stream from now on come after what is on leader by now.
+    /// Makes later work on stream wait for the work now enqueued on leader.
     virtual void follow(Stream stream, Stream leader) = 0;
 
-    /// Makes the device current on the calling thread and returns what was.
+    /// Makes the device current on the calling thread and returns the previous one, for leave().
     virtual void *enter() = 0;
     virtual void leave(void *previous) noexcept = 0;
 };
 
-/// The device is current as long as this lives.
+/// Makes the device current during its own lifetime.
 class DeviceScope {
   public:
     explicit DeviceScope(Device &device) : device_(device), previous_(device.enter()) {}

@@ -61,8 +61,8 @@ ErodePlan erode_plan(const ErodeParams &params) {
 }
 
 int ErodePass::useful_repeats(int columns, int rows) const {
-    // A cross, which each element of more than one row holds, has then walked
-    // along all columns and all rows.
+    // Every element of more than one row contains a cross, which by then has
+    // reached all columns and all rows.
     const auto steps = [](int way, int radius) {
         return radius > 0 ? (way + radius - 1) / radius : 0;
     };

@@ -35,7 +35,7 @@ struct ErodeParams {
     ErodePlanes planes = ErodePlanes::automatic;
 };
 
-/// One erosion or dilation, the same one several times over.
+/// One erosion or dilation, repeated.
 struct ErodePass {
     bool erode; ///< else dilate
     ErodeShape shape;
@@ -45,12 +45,12 @@ struct ErodePass {
     bool background; ///< pixels outside are 0
     std::shared_ptr<const std::vector<int>> half_widths;
 
-    /// Repeats after which nothing changes any more.
+    /// Number of repeats after which the image no longer changes.
     int useful_repeats(int columns, int rows) const;
 };
 
-/// An operation is the difference of two sequences of passes, or the first of
-/// them alone. An empty sequence is the source.
+/// An operation is the difference of two sequences of passes, or the first
+/// alone. An empty sequence gives the source.
 struct ErodePlan {
     std::vector<ErodePass> first;
     bool difference = false;
@@ -63,8 +63,8 @@ ErodePlan erode_plan(const ErodeParams &params);
 /// means that columns -dx..dx of that row belong to it.
 std::vector<int> ellipse_half_widths(int radius_x, int radius_y);
 
-/// One backend's operator. Images come checked: supported format, same format,
-/// size and memory, identical or disjoint.
+/// One backend's operator. The caller has checked the images: supported format,
+/// same format, size and memory, identical or disjoint.
 class Erode : public Operator {
   public:
     virtual void set_params(const ErodeParams &params) = 0;

@@ -22,7 +22,7 @@ enum class Status : std::int32_t {
     internal = -99,
 };
 
-/// What every layer below api/ throws; api/ turns it into a status and a text.
+/// Thrown by every layer below api/, which turns it into a status and a text.
 class Error : public std::runtime_error {
   public:
     Error(Status status, const std::string &text) : std::runtime_error(text), status_(status) {}
@@ -32,7 +32,7 @@ class Error : public std::runtime_error {
     Status status_;
 };
 
-/// What an error text calls a value: "src", "src->width", "src->stride[1]". Put
+/// Name of a value in an error text: "src", "src->width", "src->stride[1]". Put
 /// together only when there is an error.
 struct Name {
     const char *owner;
@@ -53,7 +53,7 @@ struct Name {
     }
 };
 
-/// With as many digits as tell it from its neighbours.
+/// Shortest text that reads back as the same number.
 template <class T>
 std::string number_text(T value) {
     char text[32];

@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-/// Of functions that nvcc compiles for the device as well, and that cannot be constexpr.
-/// GPV_DEVICE: of those that it compiles for the device alone.
+/// GPV_HOST_DEVICE marks functions that nvcc compiles for host and device and that cannot be
+/// constexpr; GPV_DEVICE those that it compiles for the device alone.
 #ifdef __CUDACC__
 #    define GPV_HOST_DEVICE __host__ __device__
 #    define GPV_DEVICE __device__

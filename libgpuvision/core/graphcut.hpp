@@ -14,20 +14,20 @@ inline constexpr int max_link = (1 << 26) - 1;
 
 struct GraphcutParams {
     bool certificate = false;
-    int max_time_us = 0; ///< microseconds, 0 = none
+    int max_time_us = 0; ///< microseconds, 0 = no limit
 };
 
-/// Arcs of a pixel of CAP32X4 or CAP32X8.
+/// Arcs per pixel of CAP32X4 or CAP32X8.
 constexpr int link_count(Format format) {
     return format == Format::cap32x4 ? 4 : 8;
 }
 
-/// The plane of links that holds the arcs back.
+/// The plane of links that holds the reverse arcs.
 constexpr int reverse(int direction, int directions) {
     return (direction + directions / 2) % directions;
 }
 
-/// Steps to the neighbour: planes go round from east over south.
+/// Offset of the neighbour: planes go clockwise from east, by way of south.
 constexpr int step_x(int direction, int directions) {
     constexpr int steps[] = {1, 1, 0, -1, -1, -1, 0, 1};
     return steps[direction * (8 / directions)];
@@ -48,33 +48,33 @@ struct GraphcutResult {
     std::uint32_t reserved;
 };
 
-/// The first value in raster order, and of those of one pixel the first plane, that is out of its
-/// range. terminals are plane 0, links those behind it.
+/// The first value out of its range: first pixel in raster order, then lowest plane. terminals is
+/// plane 0, the planes of links follow.
 struct GraphcutFault {
-    std::int64_t pixel = -1; ///< in raster order; -1 = there is none
+    std::int64_t pixel = -1; ///< index in raster order; -1 = no fault
     int plane = 0;
     std::int32_t value = 0;
 };
 
-/// What one run reads and writes.
+/// Inputs and outputs of one run.
 struct GraphcutRun {
     Image terminals;
     Image links;
     Image mask;
-    GraphcutResult *result = nullptr; ///< where the backend computes; may be null
+    GraphcutResult *result = nullptr; ///< in the backend's memory; may be null
 };
 
-/// One backend's operator. Images come checked: supported formats, same size
-/// and memory, disjoint where they have to be.
+/// One backend's operator. The caller has checked the images: supported formats,
+/// same size and memory, disjoint where required.
 class Graphcut : public Operator {
   public:
     virtual void set_params(const GraphcutParams &params) = 0;
-    /// stream: that of the first run.
+    /// stream: the stream of the first run.
     virtual void prepare(const Image &links, Stream stream = nullptr) = 0;
-    /// Whether wait(), result() and fault() are about this run: not so if it has been captured in a
-    /// graph.
+    /// Returns whether wait(), result() and fault() refer to this run: false if it was captured in
+    /// a graph.
     virtual bool run(Stream stream, const GraphcutRun &run) = 0;
-    /// Of the last run that has finished.
+    /// Result and fault of the last finished run.
     virtual GraphcutResult result() const = 0;
     virtual GraphcutFault fault() const = 0;
 };

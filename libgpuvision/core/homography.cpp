@@ -15,15 +15,15 @@ namespace {
 using Matrix = std::array<double, 9>; ///< row by row
 
 constexpr int sample_size = 4;
-constexpr double max_entry = 0x1p200;     ///< of a matrix: no distance of floats overflows
-constexpr int max_rounds = 100;           ///< of choosing the pairs that fit, and refining to them
-constexpr int max_steps = 8;              ///< of a refinement
-constexpr double min_height = 1.0 / 1024; ///< of a triangle, by its longest side
-constexpr double min_decrease = 1e-6;     ///< of the sum of squares in a step, by the sum
-constexpr double min_mean_square = 0x1p-80;  ///< mean one that is worth a step
-constexpr double first_damping = 1.0 / 1024; ///< after a step that did not help
+constexpr double max_entry = 0x1p200;        ///< matrix entries; no distance of floats overflows
+constexpr int max_rounds = 100;              ///< rounds of choosing inliers and refining to them
+constexpr int max_steps = 8;                 ///< steps of one refinement
+constexpr double min_height = 1.0 / 1024;    ///< height of a triangle / its longest side
+constexpr double min_decrease = 1e-6;        ///< decrease of the sum of squares in a step / the sum
+constexpr double min_mean_square = 0x1p-80;  ///< below this, no further step is worth it
+constexpr double first_damping = 1.0 / 1024; ///< damping after the first step that did not help
 constexpr double damping_up = 16, damping_down = 1.0 / 16;
-constexpr std::size_t block = 64; ///< pairs between two looks at whether a model can still win
+constexpr std::size_t block = 64; ///< pairs between two checks whether a model can still win
 
 Point2d operator-(Point2d a, Point2d b) {
     return {a.x - b.x, a.y - b.y};
@@ -62,7 +62,7 @@ class SplitMix64 {
 
 using Sample = std::array<std::uint32_t, sample_size>;
 
-/// Four different ones, each set as likely (Floyd's algorithm).
+/// Four different indices; every set is equally likely (Floyd's algorithm).
 Sample draw(SplitMix64 &random, std::uint32_t count) {
     Sample sample{};
     for (std::uint32_t i = 0; i < sample_size; i++) {
@@ -76,11 +76,11 @@ Sample draw(SplitMix64 &random, std::uint32_t count) {
 /// Four points, and twice the signed areas of their triangles.
 struct Corners {
     std::array<Point2d, sample_size> point;
-    std::array<double, sample_size> area; ///< of the triangle without that point; the sign is that
-                                          ///< of point 0's place in (0, 1, 2)
+    std::array<double, sample_size> area; ///< of the triangle without point i, with the
+                                          ///< order of corners in find_areas()
 };
 
-/// False if three are nearly on a line, or two in one place.
+/// False if three points are nearly collinear, or two coincide.
 bool find_areas(Corners &corners) {
     static constexpr int triangles[sample_size][3] = {{1, 2, 3}, {2, 0, 3}, {0, 1, 3}, {0, 1, 2}};
     for (int i = 0; i < sample_size; i++) {
@@ -95,8 +95,8 @@ bool find_areas(Corners &corners) {
     return true;
 }
 
-/// Turned or not, each triangle has to be the same way round. Then the homography of the four has
-/// them all on one side of the line that it takes to infinity, and keeps the orientation.
+/// Whether every triangle has the same orientation in both pictures. Then the homography keeps the
+/// orientation, and all four points lie on one side of the line that it takes to infinity.
 bool same_orientation(const Corners &from, const Corners &to) {
     for (int i = 0; i < sample_size; i++)
         if ((from.area[i] > 0) != (to.area[i] > 0))
@@ -128,7 +128,7 @@ Matrix homography_of(const Corners &from, const Corners &to) {
     return m;
 }
 
-/// With 1 or -1 in the end; the sign is kept. None if that is not possible.
+/// Scaled so that the last entry is 1 or -1; its sign is kept. None if that is not possible.
 std::optional<Matrix> scaled(Matrix m) {
     const double last = std::fabs(m[8]);
     for (double &number : m) {
@@ -145,15 +145,15 @@ struct Pair {
     double x, y, u, v;
 };
 
-/// Coordinates whose origin is the mean of points, at a mean distance of the root of 2 (Hartley
-/// 1997).
+/// Normalized coordinates: the mean of the points is the origin, their mean distance from it
+/// sqrt(2) (Hartley 1997).
 struct Frame {
     Point2d middle;
     double unit;
     Point2d there(Point2d p) const { return {(p.x - middle.x) / unit, (p.y - middle.y) / unit}; }
 };
 
-/// As seen in frames.
+/// The matrix between coordinates of the two frames.
 Matrix into(const Matrix &m, const Frame &from, const Frame &to) {
     Matrix n{};
     for (int r = 0; r < 9; r += 3) {
@@ -190,14 +190,14 @@ double determinant(const Matrix &m) {
 
 constexpr int unknowns = 8; // the last number of the matrix is 1
 
-/// Of least squares, for a small change of the matrix.
+/// Normal equations of least squares, for a small change of the matrix.
 struct NormalEquations {
-    double sum = 0;                                            ///< of the squared distances
-    std::array<std::array<double, unknowns>, unknowns> left{}; ///< its lower half
+    double sum = 0;                                            ///< sum of squared distances
+    std::array<std::array<double, unknowns>, unknowns> left{}; ///< lower half of the matrix
     std::array<double, unknowns> right{};
 };
 
-/// The sum is infinite if a pair is not on the positive side.
+/// The sum is infinite if a pair has no positive denominator.
 NormalEquations equations(const Matrix &m, const std::vector<Pair> &pairs, std::size_t count) {
     double sum = 0, xx = 0, xy = 0, yy = 0, xz = 0, yz = 0, zz = 0;
     std::array<double, 5> up{}, vp{}; // xx, xy, yy, xz, yz times u or v
@@ -259,7 +259,7 @@ NormalEquations equations(const Matrix &m, const std::vector<Pair> &pairs, std::
     return result;
 }
 
-/// By Cholesky's decomposition, the diagonal made larger by a part. None if they are singular.
+/// Solves by Cholesky decomposition, the diagonal times 1 + damping. None if singular.
 std::optional<std::array<double, unknowns>> solution(const NormalEquations &equations,
                                                      double damping) {
     auto l = equations.left;
@@ -287,7 +287,7 @@ std::optional<std::array<double, unknowns>> solution(const NormalEquations &equa
     return b;
 }
 
-/// To the least sum of squared distances of pairs, by the method of Levenberg and Marquardt.
+/// Minimizes the sum of squared distances of pairs, by the Levenberg-Marquardt method.
 Matrix least_squares(Matrix m, const std::vector<Pair> &pairs, std::size_t count) {
     NormalEquations here = equations(m, pairs, count);
     double damping = 0;
@@ -313,7 +313,7 @@ Matrix least_squares(Matrix m, const std::vector<Pair> &pairs, std::size_t count
 
 // ---- search -------------------------------------------------------------------------
 
-/// (1 - the chance that a sample has only pairs that fit) to the power of samples.
+/// Probability that none of the samples has only inliers: (1 - P(all inliers))^samples.
 double chance_of_none(std::int32_t fitting, std::size_t count, std::int32_t samples) {
     double all_fit = 1;
     for (int i = 0; i < sample_size; i++)
@@ -362,8 +362,8 @@ class Search {
   private:
     struct Candidate {
         Matrix matrix{};
-        std::int32_t count = 0; ///< pairs that fit
-        double sum = 0;         ///< of their squared distances
+        std::int32_t count = 0; ///< inliers
+        double sum = 0;         ///< sum of their squared distances
         double gain = 0;        ///< count times the squared threshold, less sum
     };
 
@@ -400,7 +400,7 @@ class Search {
     }
     bool fits(Distance d) const { return (d.w > 0) & (d.square <= square_ * (d.w * d.w)); }
 
-    /// Of the pairs that fit; less than needed if that cannot be reached any more.
+    /// Number of inliers; something below needed once that can no longer be reached.
     std::int32_t count(const Matrix &m, std::int32_t needed) const {
         std::int64_t sum = 0;
         for (std::size_t i = 0; i < x_.size(); i += block) {
@@ -412,7 +412,7 @@ class Search {
         return static_cast<std::int32_t>(sum);
     }
 
-    /// Writes fitting_.
+    /// Counts the inliers of m and writes their indices to fitting_.
     Candidate evaluate(const Matrix &m) {
         Candidate candidate{.matrix = m};
         for (std::size_t i = 0; i < from_.size(); i++)
@@ -424,8 +424,8 @@ class Search {
         return candidate;
     }
 
-    /// Refined to the pairs of fitting_, which are those that fit it, until these do not change.
-    /// What is refined to pairs that fit cannot lose, but for rounding.
+    /// Refines the candidate to its inliers, in fitting_, until these do not change. Refining to
+    /// inliers makes no candidate worse, except by rounding.
     Candidate improved(Candidate candidate) {
         for (int i = 0; i < max_rounds; i++) {
             const auto end = fitting_.begin() + candidate.count;
@@ -463,7 +463,7 @@ class Search {
         return scaled(out_of(m, from, to));
     }
 
-    /// Of the pairs of refined_.
+    /// Frame of the pairs in refined_.
     Frame frame(const std::vector<double> &x, const std::vector<double> &y,
                 std::int32_t count) const {
         Point2d sum{};
@@ -494,10 +494,10 @@ class Search {
     }
 
     const HomographyParams params_;
-    const double square_; ///< of the threshold
+    const double square_; ///< squared threshold
     const std::span<const Point2d> from_, to_;
-    std::vector<double> x_, y_, u_, v_; ///< of the pairs, and what fills the last block
-    std::vector<Pair> pairs_;           ///< in frames
+    std::vector<double> x_, y_, u_, v_; ///< coordinates of pairs, padded to whole blocks
+    std::vector<Pair> pairs_;           ///< in coordinates of frames
     std::vector<std::uint32_t> fitting_, refined_;
     Candidate best_;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The homography that most of given pairs of points agree with. docs/algorithms/match.md defines
-// it.
+// The homography that most of the given point pairs fit. docs/algorithms/match.md defines it.
 #pragma once
 
 #include <array>
@@ -22,14 +21,14 @@ struct Point2d {
 
 struct Homography {
     bool found = false;
-    std::array<double, 9> matrix{}; ///< row by row, the last one 1
-    double error = 0;               ///< root of the mean squared distance of the inliers
+    std::array<double, 9> matrix{}; ///< row-major, the last entry is 1
+    double error = 0;               ///< root mean square distance of the inliers
     std::int32_t inliers = 0;
     std::int32_t iterations = 0;
 };
 
-/// from and to are as long as each other, and so is fits, which receives 1 or 0, unless it is
-/// empty.
+/// from and to have the same length. fits is empty or has that length, too; it receives 1 for an
+/// inlier, else 0.
 Homography find_homography(const HomographyParams &params, std::span<const Point2d> from,
                            std::span<const Point2d> to, std::span<std::uint8_t> fits);
 

@@ -14,7 +14,7 @@ inline constexpr std::int64_t max_pixels = std::int64_t{1} << 30;
 inline constexpr int max_luma8 = 255;
 inline constexpr int max_luma16 = 65535;
 
-/// U and V of what has no colour.
+/// U and V of grey.
 inline constexpr int neutral_chroma8 = 128;
 inline constexpr int neutral_chroma16 = 32768;
 
@@ -45,7 +45,7 @@ enum class ColorRange : std::uint32_t { automatic, limited, full };
 struct FormatInfo {
     const char *name;
     int planes;          ///< 0 = no such format
-    int sample_bytes;    ///< of one channel
+    int sample_bytes;    ///< bytes of one sample of one channel
     int channels;        ///< interleaved in the first plane
     int chroma_channels; ///< interleaved in each further plane, which has half the columns and
                          ///< rows; 0 = as the first plane
@@ -63,7 +63,7 @@ struct PlaneShape {
     std::int64_t row_bytes() const { return std::int64_t{columns} * channels * sample_bytes; }
 };
 
-/// What luma of the format can be at most.
+/// Greatest luma value of the format.
 int max_luma(Format format);
 
 /// Whether the first channel is B.
@@ -93,7 +93,7 @@ struct Image {
     PlaneShape shape(int plane) const { return plane_shape(format, plane, width, height); }
 };
 
-/// The luma of an image as an image, if it is one of its planes; else the image.
+/// The luma plane as an image of its own, if the format has one; else the image.
 Image luma_plane(const Image &image);
 
 /// A checked view of flat memory.

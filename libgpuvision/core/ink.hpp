@@ -12,17 +12,17 @@ constexpr Color rgb_color(std::uint32_t rgb) {
     return {byte(16), byte(8), byte(0)};
 }
 
-/// What drawn pixels become.
+/// The colour to draw with, in the format of the image.
 struct Ink {
     int width, height;
-    int channels;          ///< of the first plane
+    int channels;          ///< channels of the first plane
     int chroma_channels;   ///< 2: NV12; 1: I420; 0: no chroma
-    std::uint8_t first[4]; ///< by the channels of the first plane
+    std::uint8_t first[4]; ///< value of each channel of the first plane
     std::uint8_t u, v;
 
     Ink(const Image &dst, const Color &color);
 
-    /// row(plane, y): where it begins. A pixel outside the picture is left out.
+    /// row(plane, y): start of a row. Pixels outside the image are skipped.
     template <class Row>
     constexpr void put(int x, int y, Row row) const {
         if (x < 0 || y < 0 || x >= width || y >= height)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Colour segmentation: what both backends compute, and with which arithmetic.
-// docs/algorithms/kmeans.md defines it. Floating point is in one order and
-// unfused on both sides, sums are integers.
+// docs/algorithms/kmeans.md defines it. Floating point has the same order in both
+// backends and is not fused; sums are integers.
 #pragma once
 
 #include <memory>
@@ -27,7 +27,7 @@ struct Centroid {
 };
 
 struct KmeansParams {
-    int clusters = 8; ///< 0 = chosen
+    int clusters = 8; ///< 0 = chosen automatically
     int max_clusters = 16;
     int max_iterations = 20;
     float tolerance = 0.5f;
@@ -38,7 +38,7 @@ struct KmeansParams {
     bool warm_start = false;
 
     bool chosen() const { return clusters == 0; }
-    /// Whether the colours to start from are drawn.
+    /// Whether the initial centroids are drawn at random.
     bool is_random_init() const {
         return init == KmeansInit::plusplus || init == KmeansInit::random;
     }
@@ -49,8 +49,7 @@ struct KmeansParams {
         return warm_start && clusters == before.clusters && color_space == before.color_space &&
                (!chosen() || max_clusters == before.max_clusters);
     }
-    /// What the squared distance that a centroid has moved is compared with; never reached: below
-    /// 0.
+    /// Converged once no centroid has moved by more than this, squared. Negative: never reached.
     float squared_tolerance() const { return tolerance < 0 ? -1 : tolerance * tolerance; }
 };
 
@@ -65,8 +64,8 @@ struct KmeansResult {
 
 // ---- colours ------------------------------------------------------------------------
 
-/// Colours are numbered by their cell, a cube of side 8, and by their place in it; both in raster
-/// order. This is also the order in which they are counted when one is drawn.
+/// The code of a colour is its cell, a cube of side 8, then its position in the cell; both in
+/// raster order. Drawing initial centroids goes through colours in this order.
 inline constexpr int cell_bits = 9;
 inline constexpr int cell_colors = 1 << cell_bits;
 inline constexpr int cell_count = 1 << (24 - cell_bits);
@@ -83,7 +82,7 @@ constexpr Color color_of(std::uint32_t code) {
             static_cast<int>((code >> 9 & 31) << 3 | (code & 7))};
 }
 
-/// Of equally far colours the one whose value is least counts as the farthest.
+/// Breaks ties for the farthest colour: the least value wins.
 constexpr std::uint32_t color_value(const Color &c) {
     return static_cast<std::uint32_t>(c.red << 16 | c.green << 8 | c.blue);
 }
@@ -95,7 +94,7 @@ constexpr std::uint32_t squared_distance(const Color &a, const Color &b) {
 
 // ---- Lloyd --------------------------------------------------------------------------
 
-/// The distance that decides about labels. Ties go to the lowest number.
+/// The distance for assigning labels. Ties go to the lowest label.
 template <KmeansMetric metric>
 constexpr float distance(float x, float y, float z, const Centroid &c) {
     const float dx = x - c.x, dy = y - c.y, dz = z - c.z;
@@ -112,7 +111,7 @@ constexpr float motion(const Centroid &from, const Centroid &to) {
     return distance<KmeansMetric::l2>(from.x, from.y, from.z, to);
 }
 
-/// The pixels of a cluster, and the sums of their colours.
+/// Number of pixels in a cluster, and the sums of their colours.
 struct ClusterSums {
     std::uint64_t count, x, y, z;
 };
@@ -124,8 +123,8 @@ constexpr Centroid mean(const ClusterSums &sums) {
     return {of(sums.x), of(sums.y), of(sums.z)};
 }
 
-/// What a cluster contributes to inertia, less the sum of its squared colours:
-/// n |m|^2 - 2 m S. The total is the sum over all pixels, and then these in the order of clusters.
+/// Contribution of a cluster to inertia, without its sum of squared colours: n |m|^2 - 2 m S.
+/// Inertia is the sum of squares over all pixels, plus these terms in the order of clusters.
 constexpr double inertia_term(const Centroid &m, const ClusterSums &s) {
     const double x = m.x, y = m.y, z = m.z;
     const double squares = (x * x + y * y) + z * z;
@@ -134,15 +133,15 @@ constexpr double inertia_term(const Centroid &m, const ClusterSums &s) {
     return static_cast<double>(s.count) * squares - 2.0 * products;
 }
 
-/// The criterion of Calinski and Harabasz for that many clusters: variance between them by variance
-/// within. total: inertia of one cluster.
+/// The Calinski-Harabasz criterion: variance between clusters divided by variance within them.
+/// total: inertia with one cluster.
 constexpr double separation(int clusters, double inertia, double total, std::uint64_t pixels) {
     const double within = inertia * (clusters - 1);
     const double between = (total - inertia) * (static_cast<double>(pixels) - clusters);
     return between / within;
 }
 
-/// Inertia of one cluster, from the sum of all squares.
+/// Inertia with one cluster. squares: sum of all squared colours.
 constexpr double total_inertia(std::uint64_t squares, const ClusterSums &s) {
     const double x = static_cast<double>(s.x), y = static_cast<double>(s.y),
                  z = static_cast<double>(s.z);
@@ -159,7 +158,7 @@ constexpr std::uint64_t random_number(std::uint64_t seed, int i) {
     return z ^ z >> 31;
 }
 
-/// The random number as a place in 0 .. total - 1, total < 2^56: its upper bits times total.
+/// Scales a random number to 0 .. total - 1: random * total / 2^64. Requires total < 2^56.
 constexpr std::uint64_t scale_random(std::uint64_t random, std::uint64_t total) {
     const std::uint64_t high = random >> 32, low = random & 0xffffffffu;
     const std::uint64_t total_high = total >> 32, total_low = total & 0xffffffffu;
@@ -167,8 +166,8 @@ constexpr std::uint64_t scale_random(std::uint64_t random, std::uint64_t total) 
     return high * total_high + (middle >> 32) + ((low * total_high + (middle & 0xffffffffu)) >> 32);
 }
 
-/// What the chance of a colour to be drawn as the next centroid is proportional to.
-/// distance: squared, to the nearest of those that have been drawn; the first is drawn by count.
+/// Weight of a colour when the next centroid is drawn; its probability is proportional to it.
+/// distance: squared, to the nearest drawn centroid. The first draw uses count as the weight.
 constexpr std::uint64_t draw_weight(KmeansInit init, std::uint32_t count, std::uint32_t distance) {
     return init == KmeansInit::plusplus ? std::uint64_t{count} * distance : (distance ? count : 0);
 }
@@ -177,8 +176,8 @@ struct Point2i {
     int x, y;
 };
 
-/// The pixel whose colour is the i-th of so many centroids: rows of points, as many to a row as its
-/// share, each in the middle of its part of the image.
+/// The pixel whose colour is the i-th initial centroid: points in rows that share them evenly, each
+/// point in the middle of its part of the image.
 constexpr Point2i grid_point(int i, int clusters, int width, int height) {
     const std::int64_t k = clusters, w = width, h = height;
     std::int64_t rows = 1;
@@ -198,7 +197,7 @@ constexpr Centroid centroid_of(const Color &c) {
 
 // ---- paint --------------------------------------------------------------------------
 
-/// The colour of a centroid, whose numbers are 0..255. lab: null for RGB.
+/// The colour of a centroid, whose coordinates are 0..255. lab: null for RGB.
 constexpr Color paint(const Centroid &c, const LabTable *lab) {
     if (lab)
         return lab->rgb(c.x, c.y, c.z);
@@ -206,31 +205,31 @@ constexpr Color paint(const Centroid &c, const LabTable *lab) {
             static_cast<int>(c.z + 0.5f)};
 }
 
-/// Mean of the chroma of so many pixels.
+/// Mean chroma, rounded. sum: over that number of pixels.
 constexpr int mean_chroma(int sum, int pixels) {
     return (sum + pixels / 2) / pixels;
 }
 
 // ---- operator -----------------------------------------------------------------------
 
-/// What one run reads and writes.
+/// Inputs and outputs of one run.
 struct KmeansRun {
     Image src;
     std::optional<Image> labels, dst;
     std::optional<BufferView> centroids, counts, result;
 };
 
-/// One backend's operator. Images come checked: supported formats, same size and
-/// memory; disjoint, but for dst, which may be src. Buffers have room.
+/// One backend's operator. The caller has checked the images: supported formats, same
+/// size and memory, disjoint, except that dst may be src. Buffers are large enough.
 class Kmeans : public Operator {
   public:
     virtual void set_params(const KmeansParams &params) = 0;
-    /// Of runs with KmeansInit::given.
+    /// Initial centroids for KmeansInit::given.
     virtual void set_centroids(std::vector<Centroid> centroids) = 0;
     virtual void prepare(const Image &src, const Image *labels, const Image *dst) = 0;
-    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
+    /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const KmeansRun &run) = 0;
-    /// Of the last run that has finished.
+    /// Result of the last finished run.
     virtual KmeansResult result() const = 0;
 };
 

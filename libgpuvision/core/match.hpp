@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Matching of descriptors: what both backends compute. docs/algorithms/match.md defines it. All of
-// it is whole numbers, but for the ratio, which is one product in double precision.
+// Descriptor matching: what both backends compute. docs/algorithms/match.md defines it. All values
+// are integers, except for the ratio test, which is one product in double precision.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ namespace gpv {
 inline constexpr int match_length = 128; ///< bytes of a descriptor
 inline constexpr std::int32_t no_neighbour = -1;
 inline constexpr std::int32_t no_distance = std::numeric_limits<std::int32_t>::max();
-/// Squared, of two descriptors.
+/// Greatest squared distance of two descriptors.
 inline constexpr std::int32_t max_distance = match_length * 255 * 255;
 
 struct MatchParams {
-    float ratio = 0.8f; ///< 0 = of no account
+    float ratio = 0.8f; ///< 0 = no ratio test
     bool mutual = true;
 };
 
@@ -30,7 +30,7 @@ struct Nearest {
     std::int32_t index[2] = {no_neighbour, no_neighbour};
     std::int32_t distance[2] = {no_distance, no_distance};
 
-    /// One more descriptor, whose index is greater than those before.
+    /// Adds a descriptor. Its index must be greater than those added before.
     constexpr void add(std::int32_t i, std::int32_t d) {
         if (d < distance[0]) {
             index[1] = index[0];
@@ -42,7 +42,7 @@ struct Nearest {
             distance[1] = d;
         }
     }
-    /// The two nearest of another part of the set, in any order.
+    /// Adds the two nearest of another part of the set. Parts may come in any order.
     constexpr void merge(const Nearest &other) {
         for (int k = 0; k < 2; k++)
             insert(other.index[k], other.distance[k]);
@@ -80,7 +80,7 @@ struct MatchResult {
     std::int32_t queries;
 };
 
-/// Whether the nearest is there, and enough nearer than the second.
+/// Whether there is a nearest neighbour, and it is enough nearer than the second.
 constexpr bool passes_ratio_test(float ratio, const Nearest &nearest) {
     if (nearest.index[0] == no_neighbour)
         return false;
@@ -89,7 +89,7 @@ constexpr bool passes_ratio_test(float ratio, const Nearest &nearest) {
     return nearest.distance[0] < double{ratio} * double{ratio} * nearest.distance[1];
 }
 
-/// Descriptors.
+/// A list of descriptors.
 struct MatchSet {
     BufferView view{};
     std::int64_t count = 0;
@@ -97,13 +97,13 @@ struct MatchSet {
     bool on_host() const { return count > 0 && view.memory == Memory::host; }
 };
 
-/// What one run reads and writes.
+/// Inputs and outputs of one run.
 struct MatchRun {
     MatchSet query, train;
     std::optional<BufferView> found; ///< a gpv_sift_result
     std::optional<BufferView> nearest, pairs, result;
 
-    /// Matches that can be written.
+    /// Number of matches that can be written.
     std::int64_t room() const {
         return pairs ? std::min<std::int64_t>(pairs->size / sizeof(MatchPair), query.count)
                      : query.count;
@@ -121,18 +121,17 @@ struct OutlinePoint {
     float x, y;
 };
 
-/// A closed line through points.
+/// A closed polygon.
 struct Outline {
     OutlinePoint points[max_outline_points];
     int count;
-    float reach; ///< half of its width
+    float reach; ///< half of the line width
 
     constexpr OutlinePoint end_of(int line) const {
         return points[line + 1 < count ? line + 1 : 0];
     }
 
-    /// Whether a pixel is no farther from the line that begins at that point than the outline
-    /// reaches.
+    /// Whether a pixel is within reach of a line. line: index of the point where it begins.
     constexpr bool has(int line, int x, int y) const {
         const OutlinePoint a = points[line], b = end_of(line);
         const float dx = b.x - a.x, dy = b.y - a.y;
@@ -148,11 +147,11 @@ struct Outline {
         return across * across <= maximum * length;
     }
 
-    /// Columns of a row.
+    /// Columns of a row: first <= column < behind.
     struct Columns {
         int first, behind;
     };
-    /// Those that a line may have pixels in, of a picture so wide; it has none in others.
+    /// Columns of row y outside which a line has no pixels. width: of the image.
     constexpr Columns columns(int line, int y, int width) const {
         const OutlinePoint a = points[line], b = end_of(line);
         const float top = static_cast<float>(y) - reach - 1,
@@ -166,7 +165,7 @@ struct Outline {
     }
 
   private:
-    /// Of the place on a line that is nearest to that height.
+    /// x of the point on a line that is nearest to height y.
     static constexpr float x_at(OutlinePoint a, OutlinePoint b, float y) {
         if (a.y == b.y)
             return y < a.y ? a.x : b.x;
@@ -189,16 +188,16 @@ void draw_outline(const OutlineDrawing &drawing);
 
 // ---- operator -----------------------------------------------------------------------
 
-/// One backend's operator. Buffers come checked: reachable, with room, disjoint where they have to
-/// be.
+/// One backend's operator. The caller has checked the buffers: accessible, large enough, disjoint
+/// where required.
 class Match : public Operator {
   public:
     virtual void set_params(const MatchParams &params) = 0;
     virtual void prepare(std::int64_t queries, std::int64_t trains, Memory memory) = 0;
-    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
+    /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const MatchRun &run) = 0;
     virtual void draw(Stream stream, const OutlineDrawing &drawing) = 0;
-    /// Of the last run that has finished.
+    /// Result of the last finished run.
     virtual MatchResult result() const = 0;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Segmentation by minimum cuts: what both backends compute, and with which
-// arithmetic. docs/algorithms/segment.md defines it. Sums are integers, floating
-// point is in one order and unfused on both sides.
+// arithmetic. docs/algorithms/segment.md defines it. Sums are integers; floating
+// point has the same order in both backends and is not fused.
 #pragma once
 
 #include <algorithm>
@@ -30,12 +30,12 @@ struct SegmentParams {
     int connectivity = 4;
     int iterations = 1;
     float lambda = 0.02f;
-    float sigma = 0; ///< a distance of colours, 0 = from the image
+    float sigma = 0; ///< distance in colour space, 0 = from the image
     SegmentOutput output = SegmentOutput::overlay;
     GraphcutParams cut;
 };
 
-/// Pixels, of which some may lie outside an image.
+/// A rectangle in pixels. Parts of it may lie outside the image.
 struct Rect {
     int x, y, width, height;
     constexpr bool has(int px, int py) const {
@@ -49,13 +49,13 @@ namespace segment {
 
 enum Side { background, foreground };
 
-/// What is known of a pixel before the first iteration.
+/// What the seeds and the rectangle say about a pixel before the first iteration.
 enum Known { known_background, known_foreground, unknown, unknown_at_edge };
 inline constexpr int known_kinds = 4;
 
-/// Of a pixel of seeds, or of a mask.
+/// Values of pixels in seeds and masks.
 inline constexpr int seed_background = 0, seed_foreground = 255;
-inline constexpr int seed_unknown = 128; ///< or any other
+inline constexpr int seed_unknown = 128; ///< or any other value
 
 constexpr Known known_of(int seed, bool at_edge) {
     return seed == seed_background   ? known_background
@@ -66,8 +66,8 @@ constexpr Known known_of(int seed, bool at_edge) {
 
 // ---- colours by cell ----------------------------------------------------------------
 
-/// Models are fitted to how many pixels there are in each cell, a cube of side 8 of colour space.
-/// Cells are numbered in raster order of their levels.
+/// Models are fitted to a histogram: the number of pixels in each cell, a cube of side 8 in colour
+/// space. Cells are numbered in raster order of their levels.
 inline constexpr int levels = 32;
 inline constexpr int level_step = 256 / levels;
 inline constexpr int cells = levels * levels * levels;
@@ -85,7 +85,7 @@ constexpr float middle_of(int level) {
     return static_cast<float>(level_step * level) + 0.5f * (level_step - 1);
 }
 
-/// Sums over pixels, of the levels of their cells.
+/// Sums over pixels of the levels of their cells, and of products of these.
 struct Moments {
     std::uint64_t count, x, y, z, xx, yy, zz, xy, xz, yz;
 
@@ -104,14 +104,14 @@ struct Moments {
     }
     constexpr std::uint64_t sum(int axis) const { return axis == 0 ? x : axis == 1 ? y : z; }
     constexpr std::uint64_t squares(int axis) const { return axis == 0 ? xx : axis == 1 ? yy : zz; }
-    /// Squared distances from the mean along an axis, in all.
+    /// Sum of squared distances from the mean along an axis.
     constexpr double spread(int axis) const {
         if (count == 0)
             return 0;
         const auto s = static_cast<double>(sum(axis));
         return static_cast<double>(squares(axis)) - s * s / static_cast<double>(count);
     }
-    /// The axis along which they spread most; of equal ones the first.
+    /// The axis with the greatest spread; ties go to the first.
     constexpr int widest() const {
         int best = 0;
         for (int axis = 1; axis < 3; axis++)
@@ -127,7 +127,7 @@ struct Moments {
     }
 };
 
-/// Of so many pixels of cells that share red and green; z and zz are their sums.
+/// Moments of count pixels in cells with the same red and green; z and zz: sums for blue.
 constexpr Moments moments_of_row(int red, int green, std::uint64_t count, std::uint64_t z,
                                  std::uint64_t zz) {
     const std::uint64_t x = red, y = green;
@@ -135,7 +135,7 @@ constexpr Moments moments_of_row(int red, int green, std::uint64_t count, std::u
             count * y * y, zz,        count * x * y, x * z, y * z};
 }
 
-/// Of so many pixels of one cell.
+/// Moments of count pixels in one cell.
 constexpr Moments moments_of(int cell, std::uint64_t count) {
     const Color l = levels_of(cell);
     const std::uint64_t z = l.blue;
@@ -160,8 +160,8 @@ constexpr double logarithm(double v) {
     return exponent * 0.6931471805599453 + 2 * s * sum;
 }
 
-/// What a colour costs under one component: the negative logarithm of its density, less what is
-/// the same for all.
+/// A component of a mixture. The cost of a colour is the negative logarithm of its density, without
+/// the constant that all components share.
 struct Gaussian {
     float x, y, z; ///< mean
     float xx, yy, zz, xy, xz, yz;
@@ -177,11 +177,11 @@ struct Gaussian {
 inline constexpr int components = 5;
 inline constexpr float infinite_cost = 1e30f; ///< cost of a component without pixels
 
-/// Variance that is added along every axis, squared grey levels: 64 / 12 of the cells, and some
-/// more, so that no colours are too few or too much alike.
+/// Variance added along every axis, squared grey levels: 64 / 12 for the width of cells, and some
+/// more, so that few or very similar colours still give a regular covariance.
 inline constexpr double min_variance = 8;
 
-/// The component of those pixels, of total ones of its side.
+/// The component fitted to the pixels of m. total: pixels of its side.
 constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
     if (m.count == 0)
         return {.constant = infinite_cost};
@@ -214,7 +214,7 @@ constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
             .constant = static_cast<float>(0.5 * logarithm(determinant) - logarithm(weight))};
 }
 
-/// The one component of SegmentModel::means, with that variance along every axis.
+/// The only component of SegmentModel::means, with this variance along every axis.
 constexpr Gaussian sphere_of(const Moments &m, double variance) {
     const auto along = [&](std::uint64_t sum) {
         return static_cast<float>(level_step *
@@ -225,7 +225,7 @@ constexpr Gaussian sphere_of(const Moments &m, double variance) {
     return {.x = along(m.x), .y = along(m.y), .z = along(m.z), .xx = half, .yy = half, .zz = half};
 }
 
-/// Colours of a table are numbered likewise, by cells of twice the side.
+/// Cells of a table have twice the side, and are numbered in raster order, too.
 inline constexpr int table_levels = levels / 2;
 inline constexpr int table_cells = table_levels * table_levels * table_levels;
 
@@ -239,22 +239,22 @@ constexpr Color table_levels_of(int cell) {
             cell % table_levels};
 }
 
-/// The negative logarithm of how frequent a cell of a table is. smoothed: 64 times its pixels. What
-/// no pixel is near has a thousandth of what it would have if all cells were equally frequent.
+/// The negative logarithm of the frequency of a table cell. smoothed: 64 times its pixels. A cell
+/// with no pixels near it gets a thousandth of the frequency of a uniform distribution.
 constexpr float rarity(std::uint64_t smoothed, std::uint64_t total) {
     constexpr double floor = 0.001 / table_cells;
     return static_cast<float>(
         -logarithm(static_cast<double>(smoothed) / (64 * static_cast<double>(total)) + floor));
 }
 
-/// What tells the two sides apart.
+/// The colour model of both sides.
 struct Model {
     std::uint32_t present[2]; ///< whether the side has ever had a pixel
     Gaussian mixture[2][components];
-    float table[2][table_cells]; ///< of SegmentModel::histogram: cost by cell
+    float table[2][table_cells]; ///< for SegmentModel::histogram: cost by cell
 };
 
-/// What a colour costs under a mixture: that of the component that explains it best.
+/// Cost of a colour under a mixture: the least cost among its components.
 constexpr float cost_of(const Gaussian *mixture, float r, float g, float b) {
     float minimum = infinite_cost;
     for (int i = 0; i < components; i++) {
@@ -264,10 +264,10 @@ constexpr float cost_of(const Gaussian *mixture, float r, float g, float b) {
     return minimum;
 }
 
-/// By how much a side that has no model costs more than the other.
+/// Extra cost of a side that has no model.
 inline constexpr float cost_of_absence = 1;
 
-/// What a single colour can say, so that one that neither side has been seen with is no proof.
+/// Limit of the preference of one colour, so that a colour new to both sides decides little.
 inline constexpr float max_preference = 4;
 
 constexpr float limit(float preference) {
@@ -276,7 +276,7 @@ constexpr float limit(float preference) {
                                          : preference;
 }
 
-/// By how much a colour costs more in the background.
+/// Cost of a colour in the background, less its cost in the foreground.
 template <SegmentModel kind>
 constexpr float preference(const std::uint32_t *present, const Gaussian (*mixture)[components],
                            const float (*table)[table_cells], const Color &c) {
@@ -296,15 +296,15 @@ constexpr float preference(const std::uint32_t *present, const Gaussian (*mixtur
 
 // ---- capacities ---------------------------------------------------------------------
 
-/// Capacity of a link between pixels of one colour, and of a terminal that a cost of 1 / lambda
-/// makes.
+/// Capacity of a link between pixels of the same colour, and of a terminal whose cost is
+/// 1 / lambda.
 inline constexpr float unit = 1000;
 inline constexpr float diagonal_unit = 707.10678f;
 
-/// Terminals of pixels that are not known are no more: less than known ones, more than all links.
+/// Limit of terminals of unknown pixels: less than those of known pixels, more than all links.
 inline constexpr float max_data = 1 << 29;
 
-/// weight: lambda times unit.
+/// Terminal capacity of a preference. weight: lambda times unit.
 constexpr int terminal_of(float preference, float weight) {
     const float v = preference * weight;
     if (!(v > -max_data))
@@ -314,16 +314,16 @@ constexpr int terminal_of(float preference, float weight) {
     return static_cast<int>(v < 0 ? v - 0.5f : v + 0.5f);
 }
 
-/// Of 2^x, -1/2 <= x <= 1/2, to 6 digits; the highest power first.
+/// Polynomial for 2^x, -1/2 <= x <= 1/2, to 6 digits; coefficients from the highest power down.
 inline constexpr int power_terms = 7;
 constexpr float power_factor(int i) {
     constexpr float factors[] = {1.5403530e-4f, 1.3333558e-3f, 9.6181291e-3f, 5.5504109e-2f,
                                  0.24022651f,   0.69314718f,   1.0f};
     return factors[i];
 }
-inline constexpr float max_halvings = 64; ///< more make nothing less
+inline constexpr float max_halvings = 64; ///< beyond this, capacities are 0 anyway
 
-/// 2^-x, x >= 0.
+/// 2^-x. Requires x >= 0.
 constexpr float half_to_the(float x) {
     const float halvings = x < max_halvings ? x : max_halvings;
     const int whole = static_cast<int>(halvings + 0.5f);
@@ -339,8 +339,8 @@ constexpr int squared_difference(const Color &a, const Color &b) {
     return r * r + g * g + bl * bl;
 }
 
-/// 1 / (2 sigma^2) in powers of two. With sigma 0, sigma^2 is the mean squared difference of
-/// neighbours.
+/// log2(e) / (2 sigma^2), for use with half_to_the(). With sigma 0, sigma^2 is the mean squared
+/// difference of neighbours.
 constexpr float falloff_of(float sigma, std::uint64_t differences, std::uint64_t links) {
     constexpr double log2_of_e = 1.4426950408889634, maximum = 1e30;
     if (sigma > 0)
@@ -352,13 +352,13 @@ constexpr float falloff_of(float sigma, std::uint64_t differences, std::uint64_t
                               (2 * static_cast<double>(differences)));
 }
 
-/// unit exp(-difference / (2 sigma^2)); of neighbours in a diagonal unit is less.
+/// unit exp(-difference / (2 sigma^2)). unit_there: unit, or diagonal_unit for diagonal neighbours.
 constexpr int link_of(int difference, float falloff, float unit_there) {
     return static_cast<int>(unit_there * half_to_the(falloff * static_cast<float>(difference)) +
                             0.5f);
 }
 
-/// Pairs of neighbours.
+/// Number of pairs of neighbours.
 constexpr std::uint64_t links_of(int width, int height, int connectivity) {
     const std::uint64_t w = width, h = height;
     const std::uint64_t straight = (w - 1) * h + w * (h - 1);
@@ -367,8 +367,8 @@ constexpr std::uint64_t links_of(int width, int height, int connectivity) {
 
 // ---- pictures -----------------------------------------------------------------------
 
-/// What an overlay makes of the background: it loses its colour and half of its brightness. Chroma
-/// is neutral of those sites whose first pixel is in the background.
+/// An overlay removes colour and half of the brightness from the background. Chroma sites whose
+/// first pixel is in the background become neutral.
 class Overlay {
   public:
     explicit Overlay(const Image &image)
@@ -395,7 +395,7 @@ class Overlay {
 
 // ---- images -------------------------------------------------------------------------
 
-/// A plane of our own, of the size and memory of another image. stride: bytes.
+/// An image with one internal plane, with the size and memory of another image. stride: bytes.
 inline Image plane_image(const Image &like, Format format, void *data, std::size_t stride) {
     Image image{.format = format,
                 .memory = like.memory,
@@ -406,8 +406,8 @@ inline Image plane_image(const Image &like, Format format, void *data, std::size
     return image;
 }
 
-/// Links are the same both ways: the arc back is in the plane of the arc there, one step further.
-/// So half of the planes make all of them, with room for a row and a pixel in front of each.
+/// Links have the same capacity both ways, so a reverse arc is read from the plane of its arc, one
+/// step away. Half of the planes suffice, each with room for a row and a pixel in front of it.
 inline Image links_image(const Image &like, int connectivity, std::int32_t *const *planes,
                          std::size_t stride) {
     Image image =
@@ -424,33 +424,33 @@ inline Image links_image(const Image &like, int connectivity, std::int32_t *cons
 
 } // namespace segment
 
-/// Of learning and cutting. learned: the run begins with what has been learned.
+/// Iterations of learning and cutting. learned: the run starts from a learned model.
 constexpr int iterations_of(const SegmentParams &params, bool learned) {
     return learned && params.warm_start == SegmentWarmStart::reuse ? 1 : params.iterations;
 }
 
 // ---- operator -----------------------------------------------------------------------
 
-/// What one run reads and writes.
+/// Inputs and outputs of one run.
 struct SegmentRun {
     Image src;
     std::optional<Image> seeds;
     std::optional<Rect> rect;
     std::optional<Image> mask, dst;
-    GraphcutResult *result = nullptr; ///< where the backend computes; may be null
+    GraphcutResult *result = nullptr; ///< in the backend's memory; may be null
 };
 
-/// One backend's operator. Images come checked: supported formats, same size and
-/// memory, but that seeds may lie in host memory; disjoint, but for dst, which may be src.
+/// One backend's operator. The caller has checked the images: supported formats, same size and
+/// memory (seeds may be in host memory), disjoint, except that dst may be src.
 class Segment : public Operator {
   public:
     virtual void set_params(const SegmentParams &params) = 0;
     virtual void prepare(const SegmentRun &shapes) = 0;
-    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
+    /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const SegmentRun &run) = 0;
     /// The next run fits its model anew.
     virtual void forget_model() = 0;
-    /// Of the last run that has finished.
+    /// Result of the last finished run.
     virtual GraphcutResult result() const = 0;
 };
 

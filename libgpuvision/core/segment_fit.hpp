@@ -1,50 +1,50 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// How the models of segmentation are fitted to colours: the steps, which both
-// backends take. Whoever takes part runs a Fit with a worker of its own.
+// Fits the models of segmentation to colours, in the same steps on both
+// backends. Every participating thread runs a Fit with its own worker.
 #pragma once
 
 #include "core/segment.hpp"
 
 namespace gpv::segment {
 
-/// Pixels by cell.
+/// Number of pixels by Known and cell.
 using Counts = const std::uint32_t (*)[cells];
 
 struct FitJob {
     SegmentModel kind;
-    Counts counts;  ///< by what is known of the pixels
-    bool continues; ///< counts are of the sides of a cut, and the model is to follow it
+    Counts counts;  ///< by Known
+    bool continues; ///< counts are those of the sides of a cut; the model is fitted to them
     Model *model;
 };
 
-/// Rounds in which cells go to the component that explains them best, where a side has no
-/// components yet; where both have, there is one.
+/// Rounds of assigning cells to their best component if a side has no components yet. If both
+/// sides have components, there is one round.
 inline constexpr int first_refinements = 4;
-/// Of the division into two sides.
+/// Iterations of divide(), at most.
 inline constexpr int max_divisions = 16;
 
 inline constexpr int max_slots = 2 * components;
 
-/// What a worker keeps of its own between two steps.
+/// State that each worker keeps between two steps.
 struct FitNotes {
-    double spread[max_slots]; ///< of components, along the axis where it is greatest
+    double spread[max_slots]; ///< greatest spread of each component along an axis
     int axis[max_slots];
-    float means[2][3]; ///< of the two clusters
+    float means[2][3]; ///< means of the two clusters
 };
 
-/// A worker is one of several, or the only one, that fit together. It has
-///     share(count, f)  calls f(i) for all i below count; after it, what any worker's f has written
-///                      in memory is there for all
+/// One or several workers fit a model together. A worker has
+///     parallel_for(count, f)  calls f(i) for all i below count, shared out among workers;
+///                      afterwards all workers see what any of them has written to memory
 ///     pass(f)          calls f(cell, add) for all cells that have pixels, and may for others,
 ///                      always by the same worker. Returns the Moments of each of max_slots,
 ///                      summed over what all workers have given to add(slot, cell, count); they
 ///                      stay until the pass after the next. For every cell f calls add as often
-///     each(count, f)   calls f(i) for all i below count; what it has written to what each worker
-///                      has of its own is there
-///     once(f)          calls f by one worker
-///     label(side, cell), part(cell)  bytes of cells, in memory of all workers
-///     coarse(side)     likewise, counts by cells of a table
-///     mixture(), notes()  of its own: a copy of Model::mixture, and FitNotes
+///     each(count, f)   calls f(i) for all i below count; afterwards each worker has the results in
+///                      its own mixture() and notes()
+///     once(f)          calls f in one worker
+///     label(side, cell), part(cell)  bytes of cells, in memory that all workers share
+///     coarse(side)     counts by table cell, in memory that all workers share
+///     mixture(), notes()  the worker's own copy of Model::mixture, and its FitNotes
 template <class Worker>
 class Fit {
   public:
@@ -108,8 +108,8 @@ class Fit {
             divide(sums[unknown]);
     }
 
-    /// Lloyd's iteration for two clusters. The background is that which has more of the image's
-    /// edge.
+    /// Lloyd's iteration for two clusters. The background is the cluster with more pixels at the
+    /// image's edge.
     GPV_DEVICE void divide(const Moments &all) {
         from_[foreground] = From::none;
         whole_[foreground] = {};
@@ -159,7 +159,7 @@ class Fit {
         });
     }
 
-    /// Squared, from a cell to the mean of a cluster, in levels.
+    /// Squared distance from a cell to the mean of a cluster, in levels.
     GPV_DEVICE float distance(int cell, int cluster) {
         const Color l = levels_of(cell);
         const float *mean = worker_.notes().means[cluster];
@@ -191,7 +191,7 @@ class Fit {
         }
     }
 
-    /// The component that explains the cell best; of equal ones the first.
+    /// The component with the least cost for a cell; ties go to the first.
     GPV_DEVICE int best(Side side, int cell) {
         const Color l = levels_of(cell);
         const float r = middle_of(l.red), g = middle_of(l.green), b = middle_of(l.blue);
@@ -215,8 +215,8 @@ class Fit {
         });
     }
 
-    /// Makes components of fresh sides: halves, again and again, the one that spreads most along an
-    /// axis, in all.
+    /// Makes components of fresh sides: repeatedly halves the component with the greatest total
+    /// spread along an axis.
     GPV_DEVICE void split() {
         const Moments *sums = nullptr;
         for (int made = 1; made < components; made++) {
@@ -248,7 +248,8 @@ class Fit {
         take(sums, fresh_);
     }
 
-    /// Of so many components of a side; of equal ones the first.
+    /// The component with the greatest spread among the first `made` ones of a side; ties go to
+    /// the first.
     GPV_DEVICE int widest(Side side, int made) {
         const double *spread = worker_.notes().spread + components * side;
         int best = 0;
@@ -258,9 +259,9 @@ class Fit {
         return best;
     }
 
-    // ---- the others -----------------------------------------------------------------
+    // ---- means and histograms -------------------------------------------------------
 
-    /// One component for each side, as wide along all axes as colours lie from their mean.
+    /// One component for each side. Its variance on every axis is the mean one within both sides.
     GPV_DEVICE void fit_means() {
         double spread = 0;
         for (const Side side : {background, foreground})
@@ -297,8 +298,8 @@ class Fit {
         });
     }
 
-    /// 64 times the mean of the neighbourhood, in which what is nearer counts more: 1 2 1 along
-    /// each axis. Beyond the edge is the edge.
+    /// 64 times the weighted mean of the neighbourhood: weights 1 2 1 along each axis, edge cells
+    /// repeated beyond the edge.
     GPV_DEVICE static std::uint64_t smooth(const std::uint32_t *coarse, int cell) {
         const Color at = table_levels_of(cell);
         const auto clamp = [](int level) {
@@ -319,7 +320,7 @@ class Fit {
     const FitJob &job_;
     From from_[2] = {};
     int part_[2] = {};
-    Moments whole_[2] = {}; ///< of each side
+    Moments whole_[2] = {}; ///< moments of each side
     bool fresh_[2] = {};    ///< the side has no components yet
 };
 

@@ -7,10 +7,10 @@
 namespace gpv {
 namespace {
 
-/// How far filters reach, in their sigma.
+/// Radius of filters, in units of sigma.
 constexpr double first_reach = 4, level_reach = 3.5;
 
-/// The variance of weights exp(-i^2 / (2 sigma^2)) that end at the radius.
+/// Variance of the weights exp(-i^2 / (2 sigma^2)), truncated at the radius.
 double variance(double sigma, int radius) {
     double mass = 1, moment = 0;
     for (int i = 1; i <= radius; i++) {
@@ -21,8 +21,8 @@ double variance(double sigma, int radius) {
     return moment / mass;
 }
 
-/// A filter that ends at its reach is narrower than the Gaussian it is cut from: it is cut from one
-/// so wide that its variance is that of sigma.
+/// A truncated Gaussian has less variance than the whole one. This filter is cut from a wider one,
+/// so that its variance is sigma^2.
 BlurFilter filter(double sigma, double reach) {
     BlurFilter f{};
     f.radius = static_cast<int>(std::lround(reach * sigma));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Scale-invariant features: what both backends compute, and with which arithmetic.
 // docs/algorithms/sift.md defines it. The blurs, and gradients in polar coordinates, are chains of
-// fused operations in one order; all other floating point is unfused. What is summed over pixels is
-// summed in integers.
+// fused operations in one order; all other floating point is unfused. Sums over pixels are
+// integers.
 #pragma once
 
 #include <bit>
@@ -22,9 +22,9 @@ namespace gpv {
 enum class SiftDescriptorType : std::uint32_t { u8, f32 };
 
 inline constexpr int sift_length = 128;
-inline constexpr int max_octaves = 13; ///< of the largest picture, doubled
+inline constexpr int max_octaves = 13; ///< octaves of the largest picture, upsampled
 inline constexpr int max_octave_layers = 8;
-/// Of an octave: its first, those with extrema, and the two that these are compared with.
+/// Levels of an octave: the first, those with extrema, and the two that these are compared with.
 inline constexpr int max_levels = max_octave_layers + 3;
 
 struct SiftParams {
@@ -40,15 +40,15 @@ struct SiftParams {
     SiftDescriptorType descriptor_type = SiftDescriptorType::u8;
 
     constexpr int levels() const { return octave_layers + 3; }
-    /// No extremum of a difference of levels counts that does not exceed it; of 255 from black to
-    /// white. As in OpenCV it is a whole number.
+    /// An extremum of a difference of levels has to exceed this, on a scale of 0..255. As in OpenCV
+    /// it is a whole number.
     constexpr float min_difference() const {
         return static_cast<float>(
             static_cast<int>(0.5f * contrast_threshold / octave_layers * 255));
     }
-    /// Pixels of the picture in one of the first octave.
+    /// Width of a pixel of the first octave, in pixels of the picture.
     constexpr float first_scale() const { return upsample ? 0.5f : 1.0f; }
-    /// How far the middle of the first pixel of an octave lies before that of the picture's.
+    /// How far the centre of an octave's first pixel lies before that of the picture's first pixel.
     constexpr float first_corner() const { return upsample ? 0.25f : 0.0f; }
     constexpr std::size_t descriptor_bytes() const {
         return sift_length * (descriptor_type == SiftDescriptorType::u8 ? 1 : 4);
@@ -68,7 +68,7 @@ struct SiftResult {
     std::uint32_t reserved;
 };
 
-/// Where keypoints go, or come from.
+/// The array that keypoints are written to or read from.
 struct KeypointRecords {
     BufferView view{};
     std::size_t stride = 0; ///< bytes
@@ -81,7 +81,8 @@ struct KeypointRecords {
 
 // ---- scale space --------------------------------------------------------------------
 
-inline constexpr int sift_border = 5; ///< pixels at the edges of an octave without extrema
+inline constexpr int sift_border =
+    5; ///< pixels at the edges of an octave that are not searched for extrema
 inline constexpr int min_octave_side = 2 * sift_border + 1;
 
 /// Width and height of each octave.
@@ -89,20 +90,20 @@ struct Octaves {
     int count = 0;
     int width[max_octaves], height[max_octaves];
 
-    /// At most so many of them; 0 = all that fit.
+    /// maximum: number of octaves at most; 0 = all that fit.
     Octaves(int picture_width, int picture_height, bool upsample, int maximum);
     constexpr std::int64_t first_pixels() const {
         return count == 0 ? 0 : std::int64_t{width[0]} * height[0];
     }
 };
 
-/// Extrema that an operator keeps, at most. Of their keypoints it keeps twice as many.
+/// Extrema that an operator keeps, at most. It keeps up to twice as many keypoints.
 constexpr std::int64_t max_extrema(const Octaves &octaves) {
     const std::int64_t part = octaves.first_pixels() / 16;
     return part > 65536 ? part : 65536;
 }
 
-inline constexpr int keypoints_of_extremum = 2; ///< for which there is room
+inline constexpr int keypoints_of_extremum = 2; ///< room for keypoints, per extremum
 
 constexpr std::int64_t max_keypoints(const Octaves &octaves) {
     return keypoints_of_extremum * max_extrema(octaves);
@@ -116,16 +117,16 @@ struct BlurFilter {
     float weights[max_blur_radius + 1];
 };
 
-/// What makes the first level of the first octave from the picture, whose own blur is taken to be
-/// 0.5 of its pixels.
+/// The filter from the picture to the first level of the first octave. The picture is assumed to
+/// have a blur of 0.5 pixels.
 BlurFilter first_filter(const SiftParams &params);
-/// What makes level 1, 2, ... of an octave from its level 0.
+/// The filter from level 0 of an octave to level 1, 2, ...
 BlurFilter level_filter(const SiftParams &params, int level);
 
 // ---- functions ----------------------------------------------------------------------
-// Of plain operations, for std::sqrt() and the like are not the same everywhere.
+// Made of plain operations, since std::sqrt() and the like differ between platforms.
 
-/// 2 to the power of -126 < x < 126.
+/// 2 to the power of x. Requires -126 < x < 126.
 constexpr float exp2_of(float x) {
     const float shifted = x + 128;
     const int whole = static_cast<int>(shifted);
@@ -139,8 +140,8 @@ constexpr float exp2_of(float x) {
     return p * std::bit_cast<float>(static_cast<std::uint32_t>(whole - 1) << 23);
 }
 
-/// 1 / x of x >= min_divisor, within 1e-7: three steps of Newton's from a guess that halves and
-/// negates the exponent.
+/// 1 / x within 1e-7, by three Newton steps; the first guess negates the exponent. Requires
+/// x >= min_divisor.
 inline constexpr float min_divisor = 1e-20f;
 GPV_HOST_DEVICE inline float reciprocal_of(float x) {
     float r = std::bit_cast<float>(0x7ef311c3u - std::bit_cast<std::uint32_t>(x));
@@ -149,8 +150,8 @@ GPV_HOST_DEVICE inline float reciprocal_of(float x) {
     return r;
 }
 
-/// A gradient. Its direction, counter-clockwise from x, in eighths of a turn, within 2e-4 of them,
-/// 0 <= eighths <= 8; its magnitude within 1e-5 of it.
+/// A gradient. eighths: direction, counter-clockwise from x, in eighths of a turn, 0..8, absolute
+/// error 2e-4. magnitude: relative error 1e-5.
 struct Polar {
     float eighths, magnitude;
 };
@@ -170,7 +171,7 @@ GPV_HOST_DEVICE inline Polar polar_of(float y, float x) {
     return {t, m};
 }
 
-/// Sine of 0 <= turns <= 1/4.
+/// Sine of an angle in turns. Requires 0 <= turns <= 1/4.
 constexpr float sine_of_quarter(float turns) {
     const float x = turns * 6.28318531f, s = x * x;
     return x + x * s * (-1.6665681e-1f + s * (8.31237e-3f + s * -1.8492e-4f));
@@ -180,7 +181,7 @@ struct Direction {
     float cosine, sine;
 };
 
-/// Of 0 <= turns <= 1.
+/// Cosine and sine of an angle in turns. Requires 0 <= turns <= 1.
 constexpr Direction direction_of(float turns) {
     const int quarter = static_cast<int>(turns * 4);
     const float rest = turns - static_cast<float>(quarter) * 0.25f;
@@ -197,23 +198,23 @@ constexpr Direction direction_of(float turns) {
     }
 }
 
-/// Of x >= 0.
+/// Requires x >= 0.
 constexpr int nearest_int(float x) {
     return static_cast<int>(x + 0.5f);
 }
 
-/// -0.5 <= x < 2^22 as the nearest whole number; halves go to even ones.
+/// The nearest whole number; halves go to the even one. Requires -0.5 <= x < 2^22.
 constexpr std::uint32_t rounded(float x) {
     return std::bit_cast<std::uint32_t>(x + 8388608.0f) - 0x4b000000u;
 }
 
-/// A number between two whole ones.
+/// A number as its integer part and a fraction.
 struct Split {
     int whole;
-    float fraction; ///< 0..1; both ends stand for whole numbers
+    float fraction; ///< 0..1, both included
 };
 
-/// Of |x| < 2^21.
+/// Requires |x| < 2^21.
 constexpr Split split(float x) {
     constexpr float one_and_a_half = 12582912.0f; // times 2^23: floats there are whole numbers
     const float shifted = (x - 0.5f) + one_and_a_half;
@@ -223,18 +224,18 @@ constexpr Split split(float x) {
 
 // ---- extrema ------------------------------------------------------------------------
 
-inline constexpr int max_moves = 5; ///< to a neighbouring pixel or layer, plus one
+inline constexpr int max_moves = 5; ///< moves to a neighbouring pixel or layer, plus one
 
-/// A parabola through the differences round an extremum.
+/// A quadratic fit to the differences round an extremum.
 struct SubpixelFit {
-    float dx, dy, ds; ///< where it has its extremum, from the middle
-    float contrast;   ///< its absolute value there, of 1 from black to white
-    float trace, det; ///< of the second derivatives in x and y
+    float dx, dy, ds; ///< offset of the fit's extremum from the middle
+    float contrast;   ///< absolute value there, on a scale of 0..1
+    float trace, det; ///< trace and determinant of the second derivatives in x and y
 
     constexpr bool converged() const {
         return dx > -0.5f && dx < 0.5f && dy > -0.5f && dy < 0.5f && ds > -0.5f && ds < 0.5f;
     }
-    /// Whether converged() or a step that could lead to a pixel.
+    /// Whether the offset is small enough to be a result or a step to another pixel.
     constexpr bool finite() const {
         constexpr float far = 1e6f;
         return dx > -far && dx < far && dy > -far && dy < far && ds > -far && ds < far;
@@ -274,24 +275,24 @@ constexpr SubpixelFit subpixel_fit(Difference d) {
     return fit;
 }
 
-/// To the nearest whole number; halves go away from 0.
+/// The nearest whole number; halves go away from 0.
 constexpr int step_of(float x) {
     return static_cast<int>(x < 0 ? x - 0.5f : x + 0.5f);
 }
 
-/// A place in an octave where a keypoint lies.
+/// An extremum in an octave, where a keypoint lies.
 struct Extremum {
     std::int32_t x, y; ///< pixel of the octave
     std::int16_t octave, layer;
-    float dx, dy, ds; ///< from its middle, -0.5..0.5
+    float dx, dy, ds; ///< offset from the pixel's centre and the layer, -0.5..0.5
     float response;
 
-    /// In pixels of the octave.
+    /// Scale in pixels of the octave.
     constexpr float scale(const SiftParams &params) const {
         return params.sigma *
                exp2_of((static_cast<float>(layer) + ds) / static_cast<float>(params.octave_layers));
     }
-    /// Without its angle.
+    /// The keypoint, with angle 0.
     constexpr Keypoint keypoint(const SiftParams &params) const {
         const float pixel = params.first_scale() * static_cast<float>(1 << octave);
         const int place = nearest_int((ds + 0.5f) * 255);
@@ -305,7 +306,7 @@ struct Extremum {
     }
 };
 
-/// Whether the mask has the keypoint. at(x, y): of the mask.
+/// Whether the mask is set at the keypoint. at(x, y): value of the mask.
 template <class At>
 constexpr bool in_mask(const Keypoint &keypoint, int width, int height, At at) {
     const int x = keypoint.x > 0 ? nearest_int(keypoint.x) : 0;
@@ -316,16 +317,16 @@ constexpr bool in_mask(const Keypoint &keypoint, int width, int height, At at) {
 // ---- orientation --------------------------------------------------------------------
 
 inline constexpr int orientation_bins = 36;
-/// What is summed over pixels, rounded, is in such parts of a grey level. The sum of any bin, at
-/// the greatest scale that parameters allow, stays below 2^32.
+/// Sums over pixels are in units of 1 / sum_unit grey levels. The sum of any bin, at the greatest
+/// scale that parameters allow, stays below 2^32.
 inline constexpr float sum_unit = 4096;
 
-/// Round the nearest pixel. scale: in pixels of the octave.
+/// Radius of the window round the nearest pixel. scale: in pixels of the octave.
 constexpr int orientation_radius(float scale) {
     return nearest_int(4.5f * scale);
 }
 
-/// exp(-distance^2 / (2 sigma^2)); its product over x and y weighs a pixel.
+/// exp(-distance^2 / (2 sigma^2)). The weight of a pixel is the product for x and y.
 constexpr float gaussian_at(int distance, float sigma) {
     const float exponent = -0.72134752f * static_cast<float>(distance * distance) / (sigma * sigma);
     return exponent > -100 ? exp2_of(exponent) : 0.0f;
@@ -336,7 +337,7 @@ constexpr int orientation_bin(float eighths) {
     return bin < orientation_bins ? bin : 0;
 }
 
-/// With its neighbours, by weights of 1, 4, 6, 4 and 1. sums(i): of bin i.
+/// Bin i smoothed with weights 1, 4, 6, 4 and 1. sums(i): sum of bin i.
 template <class Sums>
 constexpr float smooth_bin(int i, Sums sums) {
     const auto at = [&](int b) {
@@ -350,8 +351,8 @@ constexpr bool is_peak(float left, float here, float right, float greatest) {
     return here > left && here > right && here >= 0.8f * greatest;
 }
 
-/// Of a peak at bin i, degrees. Most fall as i rises: the keypoints of an extremum have to be put
-/// in the order of their angles.
+/// Angle of a peak at bin i, degrees. It mostly falls as i rises, so the keypoints of an extremum
+/// have to be sorted by angle.
 constexpr float peak_angle(int i, float left, float here, float right) {
     float bin = static_cast<float>(i) + 0.5f * (left - right) / (left - 2 * here + right);
     bin = bin < 0 ? bin + orientation_bins : bin >= orientation_bins ? bin - orientation_bins : bin;
@@ -361,15 +362,15 @@ constexpr float peak_angle(int i, float left, float here, float right) {
 
 // ---- descriptor ---------------------------------------------------------------------
 
-inline constexpr int descriptor_cells = 4; ///< in a row, and in a column
+inline constexpr int descriptor_cells = 4; ///< per row, and per column
 inline constexpr int descriptor_bins = 8;  ///< directions
 
 /// A square of 4 x 4 cells round a keypoint, turned by its angle.
 struct Window {
     int octave, layer;
-    int x, y;        ///< of its middle, pixel of the octave
-    int radius;      ///< no pixel that counts is further away in x or y
-    float cell;      ///< pixels
+    int x, y;        ///< its centre, a pixel of the octave
+    int radius;      ///< greatest distance in x or y of a pixel that counts
+    float cell;      ///< side of a cell, pixels
     float eighths;   ///< the keypoint's angle, counter-clockwise in eighths of a turn
     float cos_cells; ///< cosine / cell
     float sin_cells; ///< sine / cell
@@ -378,11 +379,11 @@ struct Window {
         float u, v; ///< in cells from the middle; both within 2.5, or the pixel does not count
         constexpr bool counts() const { return u > -2.5f && u < 2.5f && v > -2.5f && v < 2.5f; }
     };
-    /// As gaussian_at(): the sigma is two cells.
+    /// gaussian_at() with a sigma of two cells.
     constexpr float weight(int distance) const { return gaussian_at(distance, 2 * cell); }
 };
 
-/// Of given keypoints. Far less than a pixel, but not so little that its reciprocal is infinite.
+/// Least scale of given keypoints: far below a pixel, but with a finite reciprocal.
 inline constexpr float min_scale = 1e-6f;
 
 /// x, y: in pixels of the octave.
@@ -403,8 +404,8 @@ constexpr Window window_of(int octave, int layer, float x, float y, float scale,
     return w;
 }
 
-/// Where a pixel of a window counts: in eight neighbouring bins, each by its distance. Of rows,
-/// columns and directions the lower one; the others follow. Directions are taken modulo 8, rows and
+/// A pixel of a window adds to eight neighbouring bins, weighted by distance. This holds the lower
+/// row, column and direction; the upper ones are the next. Directions are modulo 8; rows and
 /// columns outside 0..3 do not count.
 struct Bins {
     Split row, column, direction;
@@ -415,8 +416,8 @@ constexpr Bins bins_of(const Window &window, const Window::Place &place, float e
     return {split(place.v + 1.5f), split(place.u + 1.5f), split(bin < 0 ? bin + 8 : bin)};
 }
 
-/// Calls add(row, column, direction, amount) for each, of 0 or 1 after the lower one. What a cell
-/// gets is rounded, and so is the part of the upper direction; the lower one has the rest.
+/// Calls add(row, column, direction, amount) for each bin; 0 is the lower one, 1 the upper. The
+/// amount of a cell is rounded, then the part for the upper direction; the lower one gets the rest.
 template <class Add>
 constexpr void distribute(float weight, const Bins &bins, Add add) {
     const float below = weight * bins.row.fraction;
@@ -434,16 +435,16 @@ constexpr void distribute(float weight, const Bins &bins, Add add) {
 
 // ---- given keypoints ----------------------------------------------------------------
 
-/// The layers whose blur is nearest to a given one.
+/// Chooses the layer whose blur is nearest to a given one.
 struct LayerChoice {
     int octaves, octave_layers;
     float first_scale, first_corner;
-    float maximum[max_octave_layers + 1]; ///< scale up to which layer i is chosen
+    float maximum[max_octave_layers + 1]; ///< greatest scale for which layer i is chosen
 
     LayerChoice() = default;
     LayerChoice(const SiftParams &params, const Octaves &octaves);
 
-    /// False if there is none: a keypoint that is not described.
+    /// False if there is no such layer; the keypoint is not described then.
     constexpr bool find(const Keypoint &k, int width, int height, Window &window) const {
         const auto inside = [](float x, int size) {
             return x >= -0.5f && x <= static_cast<float>(size) - 0.5f;
@@ -477,11 +478,11 @@ struct LayerChoice {
 /// Values are those of sift.h.
 enum class DrawStyle : std::uint32_t { points, rich };
 
-/// What is drawn for a keypoint. No pixel of it depends on another, so that threads can share them.
+/// The mark of a keypoint in a drawing. Its pixels are independent, so that threads can share them.
 struct Mark {
-    int x, y;   ///< pixel in its middle
-    int radius; ///< of the circle; 0: there is a cross
-    int dx, dy; ///< from there to the end of the line
+    int x, y;   ///< centre, pixels
+    int radius; ///< radius of the circle; 0: a cross
+    int dx, dy; ///< from the centre to the end of the line
 
     constexpr Mark(const Keypoint &keypoint, DrawStyle style)
         : x(pixel(keypoint.x)), y(pixel(keypoint.y)), radius(0), dx(0), dy(0) {
@@ -494,7 +495,7 @@ struct Mark {
         dy = step_of(static_cast<float>(radius) * d.sine);
     }
 
-    /// Calls plot(x, y) for every so many-th of its pixels. Some come twice.
+    /// Calls plot(x, y) for pixels first, first + every, ... Some pixels come twice.
     template <class Plot>
     constexpr void draw(int first, int every, Plot plot) const {
         if (radius == 0)
@@ -507,7 +508,7 @@ struct Mark {
     static constexpr int arm = 2;
     static constexpr float max_radius = 65535, far = 1 << 20;
 
-    /// So far away where it is no place of a picture that nothing reaches one.
+    /// A place outside any picture becomes one so far away that no mark reaches a picture.
     static constexpr int pixel(float place) {
         return place > -far && place < far ? step_of(place) : -static_cast<int>(far);
     }
@@ -563,7 +564,7 @@ void draw_keypoints(const SiftDrawing &drawing, std::span<const Keypoint> keypoi
 
 // ---- operator -----------------------------------------------------------------------
 
-/// What one run reads and writes.
+/// Inputs and outputs of one run.
 struct SiftRun {
     Image src;
     std::optional<Image> mask;
@@ -571,28 +572,28 @@ struct SiftRun {
     std::optional<BufferView> descriptors, result;
 };
 
-/// What one description reads and writes.
+/// Inputs and outputs of describe().
 struct SiftDescription {
     Image src;
-    KeypointRecords keypoints; ///< capacity = their number
+    KeypointRecords keypoints; ///< capacity = number of keypoints
     BufferView descriptors;
 };
 
-/// One backend's operator. Images come checked: supported formats, same size and memory; disjoint
-/// from all buffers, which have room.
+/// One backend's operator. The caller has checked the images: supported formats, same size and
+/// memory, disjoint from all buffers. Buffers are large enough.
 class Sift : public Operator {
   public:
     virtual void set_params(const SiftParams &params) = 0;
-    /// keypoints: records in host memory.
+    /// keypoints: number of records in host memory.
     virtual void prepare(const Image &src, const Image *mask, std::int64_t keypoints) = 0;
-    /// Whether wait() and result() are about this run: not so if it has been captured in a graph.
+    /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const SiftRun &run) = 0;
     virtual bool describe(Stream stream, const SiftDescription &description) = 0;
-    /// Draws the keypoints that the last run has kept. There are none after one that has failed,
-    /// nor after describe().
+    /// Draws the keypoints that the last run kept. There are none after a failed run or after
+    /// describe().
     virtual void draw(Stream stream, const SiftDrawing &drawing) = 0;
-    /// Of the last run that has finished. overflow: it had more extrema, or keypoints, than
-    /// are kept.
+    /// Result of the last finished run. overflow(): it had more extrema or keypoints than can be
+    /// kept.
     virtual SiftResult result() const = 0;
     virtual bool overflow() const = 0;
 };

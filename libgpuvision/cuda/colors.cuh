@@ -44,10 +44,10 @@ inline Layout layout_of(const Image &image) {
     }
 }
 
-/// Pixels of a row that a thread treats at once.
+/// Pixels of a row that a thread processes at once.
 inline constexpr int strip = 8;
 
-/// Of so many pixels.
+/// Strips in a row of width pixels.
 constexpr unsigned strips_of_row(int width) {
     return static_cast<unsigned>((width + strip - 1) / strip);
 }
@@ -172,8 +172,8 @@ __device__ __forceinline__ void load_strip(const ColorSource &src, int x, int y,
     }
 }
 
-/// values[i] = f(colour) of the i-th pixel of the strip from (x, y) on, behind the image T{};
-/// returns how many are in the image.
+/// values[i] = f(colour) of the i-th pixel of the strip from (x, y) on, or T{} outside the image.
+/// Returns how many pixels are in the image.
 template <Layout layout, class T, class F>
 __device__ __forceinline__ int load_colors(const ColorSource &src, int x, int y, T (&values)[strip],
                                            F f) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int min_capability = 75; // ten times the compute capability
 
-/// Whether the build has code for the device shows when a kernel is loaded.
+/// Loading this kernel shows whether the build has code for the device.
 struct Nothing {
     static constexpr int threads = 1;
     struct Job {};
@@ -61,7 +61,7 @@ std::string capability_text(int capability) {
     return std::to_string(capability / 10) + "." + std::to_string(capability % 10);
 }
 
-/// Leaves the calling thread with the context that it had.
+/// Restores the context of the calling thread.
 class KeptContext {
   public:
     KeptContext() : context_(current_context()) {}

@@ -11,7 +11,7 @@ namespace gpv::cuda {
 /// Outputs in host memory that are complete only after a wait.
 class Delivery {
   public:
-    /// Writes the output if the work that it comes from is over.
+    /// Writes the output if the work that produces it has finished.
     virtual void deliver_if_finished() = 0;
 
   protected:
@@ -35,9 +35,9 @@ class CudaDevice final : public Device {
     void free(void *memory) noexcept override;
     void synchronize(Stream stream) override;
     void follow(Stream stream, Stream leader) override;
-    /// Of the device.
+    /// Number of multiprocessors of the device.
     int multiprocessors() const { return multiprocessors_; }
-    /// Of shared memory, the most that a block can have.
+    /// Greatest shared memory of a block, bytes.
     std::size_t shared_bytes() const { return shared_bytes_; }
 
     void *enter() override;
@@ -52,7 +52,7 @@ class CudaDevice final : public Device {
     int multiprocessors_ = 0;
     std::size_t shared_bytes_ = 0;
     void *context_ = nullptr;
-    cudaEvent_t order_ = nullptr; ///< of follow(), from its first call on
+    cudaEvent_t order_ = nullptr; ///< for follow(), made in its first call
     std::vector<Delivery *> deliveries_;
 };
 

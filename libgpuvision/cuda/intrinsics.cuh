@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What kernels use that is PTX, or that only some devices have. Each has a
-// body that any C++ compiler takes, for tests/simt.
+// PTX, and functions that only some devices have. Each also has a body for any
+// C++ compiler, for tests/simt.
 #pragma once
 
 #include <cstdint>
 
 #include <cuda_runtime.h>
 
-/// A hundred times the compute capability that is compiled for.
+/// 100 times the compute capability that the code is compiled for.
 #ifdef __CUDA_ARCH__
 #    define GPV_ARCH __CUDA_ARCH__
 #elif !defined(GPV_ARCH) // tests/simt may say one
@@ -36,7 +36,7 @@ __device__ __forceinline__ void wait_for_copies() {
 #endif
 }
 
-/// What stands in memory, or in shared memory, now: never from a register or from the cache of one
+/// Loads the current value from global or shared memory, never from a register or the cache of a
 /// multiprocessor.
 template <class T>
 __device__ __forceinline__ T load_volatile(const T *memory) {
@@ -47,14 +47,14 @@ __device__ __forceinline__ T load_volatile(const T *memory) {
 #endif
 }
 
-/// Its counterpart: one store, now.
+/// Stores once, at this point of the program.
 template <class T>
 __device__ __forceinline__ void store_volatile(T *memory, T value) {
     *static_cast<volatile T *>(memory) = value;
 }
 
-/// Adds 1 to a counter of the device's memory, after all that this thread, and those that it has
-/// met at a barrier, have written.
+/// Adds 1 to a counter in device memory. Earlier writes of this thread, and of those that it has
+/// met at a barrier, are visible before that (release).
 __device__ __forceinline__ void arrive(unsigned *counter) {
 #if defined(__CUDA_ARCH__)
     asm volatile("red.release.gpu.global.add.u32 [%0], 1;" ::"l"(counter) : "memory");
@@ -63,8 +63,8 @@ __device__ __forceinline__ void arrive(unsigned *counter) {
 #endif
 }
 
-/// Waits until the counter has reached the target; both go on from 2^32 - 1 to 0. What was written
-/// before those arrivals is there.
+/// Waits until the counter has reached the target; both wrap round after 2^32 - 1. Writes before
+/// those arrivals are then visible (acquire).
 __device__ __forceinline__ void wait_for_arrivals(unsigned *counter, unsigned target) {
 #if defined(__CUDA_ARCH__)
     unsigned seen;
@@ -83,13 +83,13 @@ class GridBarrier {
     /// arrived: in the device's memory, 0 when the kernel begins.
     __device__ explicit GridBarrier(unsigned *arrived) : arrived_(arrived) {}
 
-    /// After it, what any block has written before is there for all threads.
+    /// Afterwards all threads see what any block wrote before.
     __device__ void wait() {
         arrive();
         wait_for_others();
     }
 
-    // Its two halves, for what can be done meanwhile:
+    // The two halves of wait(), for work in between:
 
     __device__ void arrive() {
         target_ += gridDim.x;
@@ -108,7 +108,7 @@ class GridBarrier {
     unsigned target_ = 0;
 };
 
-/// Since some moment; the same for the whole device.
+/// Time since an arbitrary moment, the same for the whole device.
 __device__ __forceinline__ long long global_timer_ns() {
 #ifdef __CUDACC__
     long long time;
@@ -119,18 +119,18 @@ __device__ __forceinline__ long long global_timer_ns() {
 #endif
 }
 
-/// The least compute capability for which these two are more than nothing.
+/// Ten times the least compute capability for which these two functions do anything.
 inline constexpr int early_capability = 90;
 
-/// A kernel that was launched early waits here for all kernels before it, and for what they
-/// have written. Every block of it has to come here.
+/// A kernel that was launched early waits here for all earlier kernels and their writes. Every
+/// block has to call this.
 __device__ __forceinline__ void wait_for_earlier_kernels() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cudaGridDependencySynchronize();
 #endif
 }
 
-/// From here on the next kernel may begin, if it is launched early; else when this one is over.
+/// From here on the next kernel may begin, if it is launched early; else it waits for this one.
 __device__ __forceinline__ void let_next_kernel_begin() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
     cudaTriggerProgrammaticLaunchCompletion();
@@ -146,7 +146,7 @@ __device__ __forceinline__ T warp_reduce(T v, F f) {
 
 // Over the lanes of a warp, all of which call:
 
-/// Of this lane and those before it.
+/// Sum over this lane and those before it.
 template <class T>
 __device__ __forceinline__ T warp_inclusive_sum(T own) {
     const int lane = threadIdx.x % 32;

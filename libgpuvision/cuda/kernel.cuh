@@ -69,8 +69,8 @@ T *shared_memory() {
 
 #endif
 
-/// Loads the kernel now, not in the middle of the first frame. shared: the most
-/// dynamic shared memory that it will be launched with, bytes.
+/// Loads the kernel now, rather than during the first frame. shared: greatest
+/// dynamic shared memory of its launches, bytes.
 inline void load(const void *kernel, std::size_t shared) {
     GPV_CUDA(runtime.func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(shared)));
@@ -80,8 +80,8 @@ void load(std::size_t shared = 0) {
     load(reinterpret_cast<const void *>(&entry<Kernel>), shared);
 }
 
-/// Whether the code that the device runs waits in wait_for_earlier_kernels(). It may have been made
-/// for an older device.
+/// Whether the code that the device runs waits in wait_for_earlier_kernels(). Code compiled for an
+/// older device does not.
 template <class Kernel>
 bool can_begin_early() {
     cudaFuncAttributes attributes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Rows of samples, and kernels that treat one sample after the other.
+// Rows of samples, and kernels that process samples one by one.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@ inline Rows rows_of(const Plane &plane) {
     return {plane.data, plane.stride};
 }
 
-/// Of a grid: so many tiles cover size.
+/// Number of tiles, and so of blocks in a grid, that cover size.
 constexpr unsigned blocks(int size, int tile) {
     return static_cast<unsigned>((size + tile - 1) / tile);
 }
@@ -54,7 +54,7 @@ __device__ __forceinline__ Word pack_bits(uint4 v, Word addend) {
 struct PointJob {
     Rows a, b, out;
     int length, rows;
-    int channels; ///< of out
+    int channels; ///< channels of the picture, which is a or out
     int red;      ///< the channel that holds R, 0 or 2
     int threshold;
     unsigned value;
@@ -86,8 +86,7 @@ struct Fill : Pointwise<Fill<T>> {
     }
 };
 
-/// Of pixels of T with so many channels, of which the first three are colours where there are more
-/// than one.
+/// Luma of a pixel of samples of T. With more than one channel, the first three are colours.
 template <class T>
 __device__ int luma(const T *pixel, int channels, int red) {
     if (channels == 1)
@@ -95,7 +94,7 @@ __device__ int luma(const T *pixel, int channels, int red) {
     return (77 * pixel[red] + 150 * pixel[1] + 29 * pixel[2 - red] + 128) >> 8;
 }
 
-/// The same, of rows: one byte a pixel.
+/// Luma of rows of pixels, one byte per pixel.
 struct Luma : Pointwise<Luma> {
     __device__ static void point(const PointJob &job, int x, int y) {
         const auto *pixel = job.a.row<std::uint8_t>(y) + x * job.channels;

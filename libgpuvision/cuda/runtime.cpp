@@ -13,7 +13,7 @@
 namespace gpv::cuda {
 namespace {
 
-/// A function of the driver, which is not linked, because it may not be there.
+/// Looks up a driver function. The driver is not linked, since it may be missing.
 template <class Function>
 Function *driver_function(const char *name) {
     void *function = nullptr;
@@ -38,7 +38,7 @@ struct Driver {
     CUresult (*set_current)(CUcontext) = driver_function<CUresult(CUcontext)>("cuCtxSetCurrent");
 };
 
-/// Looked up once; once more if that fails. get_context() is the first to come here, so that
+/// Looked up once, or again after a failure. get_context() is always called first, so that
 /// set_context() never throws.
 const Driver &driver() {
     static const Driver found;
@@ -56,7 +56,7 @@ cudaError_t set_context(void *context) {
     return static_cast<cudaError_t>(driver().set_current(static_cast<CUcontext>(context)));
 }
 
-/// Nobody looks at the error of a call that releases something, so no later call may report it.
+/// Clears the error of a release call: nobody checks it, and no later call may report it.
 template <auto call, class T>
 cudaError_t release(T object) {
     const cudaError_t error = call(object);
@@ -69,12 +69,12 @@ cudaError_t malloc_host(void **memory, std::size_t bytes) {
     return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
 }
 
-/// Overloaded in the toolkit.
+/// A wrapper: the toolkit overloads this name.
 cudaError_t func_get_attributes(cudaFuncAttributes *attributes, const void *kernel) {
     return cudaFuncGetAttributes(attributes, kernel);
 }
 
-/// Likewise.
+/// A wrapper: the toolkit overloads this name.
 cudaError_t launch_kernel_cooperative(const void *kernel, dim3 grid, dim3 block, void **parameters,
                                       std::size_t shared, cudaStream_t stream) {
     return cudaLaunchCooperativeKernel(kernel, grid, block, parameters, shared, stream);
@@ -120,7 +120,7 @@ cudaError_t graph_add_early_edge(cudaGraph_t graph, cudaGraphNode_t from, cudaGr
 #endif
 }
 
-/// What only a new context helps against. By number, because not every toolkit has all of them.
+/// Errors that only a new context clears. Some by number: not every toolkit names them all.
 bool is_fatal(cudaError_t error) {
     constexpr int fatal[] = {cudaErrorECCUncorrectable,
                              220 /* NvlinkUncorrectable */,

@@ -7,8 +7,8 @@
 
 namespace gpv::cuda {
 
-/// Every call of CUDA that can fail goes through this table, so that a
-/// test can put its own in front of one, to count it or to make it fail.
+/// Every CUDA call that can fail goes through this table, so that a test
+/// can replace an entry, to count its calls or make them fail.
 struct Runtime {
     // Devices and contexts. A context is a CUcontext.
     cudaError_t (*get_device_count)(int *);
@@ -37,7 +37,7 @@ struct Runtime {
     cudaError_t (*func_set_attribute)(const void *, cudaFuncAttribute, int);
     cudaError_t (*func_get_attributes)(cudaFuncAttributes *, const void *);
     cudaError_t (*launch_kernel)(const void *, dim3, dim3, void **, std::size_t, cudaStream_t);
-    /// Begins before the kernel before it is over: see wait_for_earlier_kernels().
+    /// May start before the previous kernel ends: see wait_for_earlier_kernels().
     cudaError_t (*launch_kernel_early)(const void *, dim3, dim3, void **, std::size_t,
                                        cudaStream_t);
     /// All blocks run at the same time, so that they can wait for each other.
@@ -47,7 +47,7 @@ struct Runtime {
     cudaError_t (*graph_destroy)(cudaGraph_t);
     cudaError_t (*graph_add_kernel)(cudaGraphNode_t *, cudaGraph_t, const cudaGraphNode_t *,
                                     std::size_t, const cudaKernelNodeParams *);
-    /// Likewise, early after the first node.
+    /// Lets the second node start before the first one ends.
     cudaError_t (*graph_add_early_edge)(cudaGraph_t, cudaGraphNode_t, cudaGraphNode_t);
     /// The node's blocks run at the same time.
     cudaError_t (*graph_set_cooperative)(cudaGraphNode_t);
@@ -57,13 +57,13 @@ struct Runtime {
     cudaError_t (*graph_exec_destroy)(cudaGraphExec_t);
 };
 
-/// CUDA's own. Only tests write it, and only while no other thread is in the library.
+/// CUDA's functions. Only tests write to it, and only while no other thread is in the library.
 extern Runtime runtime;
 
 /// Throws Error if the call failed, and clears CUDA's own record of it.
 void check(cudaError_t error, const char *call, const char *file, int line);
 
-/// Whether the work that was recorded with an event is over.
+/// Whether the work before an event has finished.
 bool finished(cudaEvent_t event);
 
 #define GPV_CUDA(call) ::gpv::cuda::check((call), #call, __FILE__, __LINE__)

@@ -350,7 +350,7 @@ struct Label {
         }
     }
 
-    /// Of the first pixel of a run of two lines.
+    /// Key of the first pixel of a run of two lines.
     __device__ static unsigned key(const Shared &s, int stripe, int column) {
         const Line mask = s.mask(stripe);
         const Line upper = s.lines[2 * stripe] & extent(mask, starts_of(mask), column);
@@ -358,7 +358,7 @@ struct Label {
                      : (2 * stripe + 1) * S::slots_of_line + (column >> 1);
     }
 
-    /// Of a run, when no tree changes any more.
+    /// Root of a run, once the trees no longer change.
     __device__ static unsigned root(const Shared &s, unsigned slot) {
         return s.parent[s.parent[slot]];
     }

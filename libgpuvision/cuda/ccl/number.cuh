@@ -120,7 +120,7 @@ struct Number {
         return total;
     }
 
-    /// Of components to which several tiles may add.
+    /// Starts the records of components to which several tiles may add.
     __device__ static void start_records(const Job &job, unsigned word, unsigned bits,
                                          unsigned first) {
         const auto y = static_cast<std::int32_t>(word / job.row_words);

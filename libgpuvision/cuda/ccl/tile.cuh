@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernels of connected-component labelling share.
+// Types and functions shared by the kernels of connected-component labelling.
 //
 // line    64 pixels of a row as the bits of one word, the leftmost the lowest.
 // stripe  the lines that are labelled as one. Runs::pairs, wide_pairs: two lines, of a
@@ -30,7 +30,7 @@ namespace gpv::cuda::ccl {
 using Line = unsigned long long;
 using Record = CclComponent;
 
-inline constexpr int columns = 64; ///< of a tile
+inline constexpr int columns = 64; ///< columns of a tile
 
 template <Runs kind>
 struct Shape {
@@ -50,7 +50,7 @@ struct Shape {
                   "chunks are counted in an entry a tile");
 
     static constexpr int border = 2 * (columns + rows); ///< pixels, corners counted twice
-    /// That reach the border; no more of them than pixels.
+    /// Trees that reach the border, per thread: at most one for each pixel there.
     static constexpr int trees_of_thread = (border + threads - 1) / threads;
 
     /// Name of the tree that has the key, in its tile: in the same columns of a
@@ -67,13 +67,13 @@ struct Job {
     int width, height;
     int tiles_x, tiles_y;
     int row_words; ///< of root bits
-    int rows;      ///< of all tiles
-    bool eight;    ///< neighbours, else 4
+    int rows;      ///< rows of all tiles
+    bool eight;    ///< 8 neighbours, else 4
 
     // Foreground: ((luma ^ flip) >= threshold) != invert.
     Word flip;       ///< in every sample of a word
-    Word addend;     ///< of pack_8_bits()
-    int threshold;   ///< of 16-bit samples
+    Word addend;     ///< addend of pack_8_bits()
+    int threshold;   ///< threshold of 16-bit samples
     unsigned invert; ///< 0xffff or 0
 
     // From the labelling of the tiles to the writing of the labels, tile by tile. Null if
@@ -86,7 +86,7 @@ struct Job {
     unsigned *top, *bottom; ///< rows of pixels, by tile row
     unsigned *left, *right; ///< columns of pixels, by tile column
     std::uint16_t *border;  ///< keys of the trees that reach the border of the tile, by tile
-    int *border_counts;     ///< how many they are
+    int *border_counts;     ///< number of these keys, by tile
 
     // The forest of the image. Only trees that reach a border are in it, or all
     // of them where areas count.
@@ -110,9 +110,9 @@ struct Job {
 
     __host__ __device__ int tiles() const { return tiles_x * tiles_y; }
     __host__ __device__ int row_pitch() const { return tiles_x * columns; }
-    /// Words of root bits.
+    /// Number of words of root bits.
     __host__ __device__ unsigned words() const { return static_cast<unsigned>(rows) * row_words; }
-    /// Of root bits, that are numbered by one block each.
+    /// Chunks of root bits; one block numbers each.
     __host__ __device__ unsigned chunks() const {
         constexpr unsigned words_of_chunk = number_threads * number_words;
         return (words() + words_of_chunk - 1) / words_of_chunk;
@@ -128,9 +128,9 @@ template <Runs kind>
 struct Place {
     using S = Shape<kind>;
     int tile;
-    int row, column; ///< of tiles
+    int row, column; ///< row and column in the grid of tiles
     int x, y;
-    unsigned first_word; ///< of root bits
+    unsigned first_word; ///< first word of root bits
     unsigned row_words;
 
     __device__ Place(const Job &job, int index) {
@@ -145,7 +145,7 @@ struct Place {
     __device__ unsigned id(unsigned key) const {
         return (first_word + key / S::slots_of_line * row_words) * 32 + key % S::slots_of_line;
     }
-    /// Of root bits, of one thread's columns of a line of the tile.
+    /// Word of root bits for one thread's columns in a line of the tile.
     __device__ unsigned word(int line, int part) const {
         return first_word + line * row_words + part * S::slots_of_thread / 32;
     }
@@ -159,7 +159,7 @@ __device__ __forceinline__ int lowest(Line v) {
 __device__ __forceinline__ int lowest(unsigned v) {
     return __ffs(static_cast<int>(v)) - 1;
 }
-/// -1 of 0.
+/// -1 for 0.
 __device__ __forceinline__ int highest(Line v) {
     return 63 - __clzll(static_cast<long long>(v));
 }

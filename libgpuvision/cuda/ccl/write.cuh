@@ -257,7 +257,7 @@ struct Write {
 
     // ---- records -------------------------------------------------------------------
 
-    /// Of the numbers of the bits that are set.
+    /// Sum of the indices of the bits that are set.
     __device__ static unsigned sum_of_bits(unsigned v) {
         unsigned sum = 0;
         for (int bit = 0; bit < 5; bit++) {
@@ -267,13 +267,13 @@ struct Write {
         return sum;
     }
 
-    /// Of some pixels of a tile.
+    /// Measurements of some pixels of a tile.
     struct Measure {
         unsigned area = 0, x = 0, y = 0; ///< x and y are sums
         int left = columns, right = 0, bottom = 0;
 
         Measure() = default;
-        /// Of the columns of a run of a stripe.
+        /// Measures the columns of a run of a stripe.
         __device__ Measure(const Shared &s, int stripe, Line run)
             : left(lowest(run)), right(highest(run) + 1) {
             const int line = S::rows_of_stripe * stripe;

@@ -7,7 +7,7 @@
 
 namespace gpv::cuda::erode {
 
-/// From so many bytes on an image is large: it keeps all multiprocessors busy
+/// From this many bytes on, an image is large: it keeps all multiprocessors busy
 /// even with large tiles, which have less halo. H200.
 inline constexpr std::int64_t large_image = 4'000'000;
 

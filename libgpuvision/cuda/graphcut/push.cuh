@@ -140,7 +140,7 @@ class Push {
                    : __ldcg(&job_.heights[std::size_t(tile) * tile_pixels + row * side + column]);
     }
 
-    /// Of the first lane the heights left of its strip, of the last lane those right of it.
+    /// Loads the heights left of the strip in the first lane, and right of it in the last lane.
     __device__ void load_beside(int tile) {
         const int there = neighbour(tile, lane_ == 0 ? -1 : 1, 0);
 #pragma unroll

@@ -47,7 +47,7 @@ struct RegionShape {
     }
     __host__ __device__ int framed() const { return framed_width() * (searched_height() + 2); }
 
-    /// Of those that are searched, or could be by a warp that keeps some.
+    /// Place of a tile that is searched, or could be by a warp that keeps tiles in registers.
     __device__ Place place(const Job &job, int column, int row) const {
         const int block = static_cast<int>(blockIdx.x);
         const int x = block % job.regions_x * width + column - 1;
@@ -251,7 +251,7 @@ class Relabel {
             });
     }
 
-    /// Of a tile in the image. All are at a fixed distance from the first, and so are addresses.
+    /// Place of a held tile in the image. All are at a fixed offset from the first.
     __device__ Place held_place(int i, bool owned) const {
         return {first_.tile + i, first_.front + i, owned ? first_.owned + i : -1};
     }
@@ -517,7 +517,7 @@ class Relabel {
         level_word(place, level_bits) |= reached;
     }
 
-    /// Of the front, around this lane's row of a tile.
+    /// Rows of the front around this lane's row of a tile.
     struct FrontRows {
         const Word *above, *own, *below;
     };
@@ -599,8 +599,8 @@ class Relabel {
         return true;
     }
 
-    /// Of the tiles around the region, which other blocks have searched. Those held are all under
-    /// way before one is looked at.
+    /// Loads the seams of tiles around the region, which other blocks have searched. Those of held
+    /// tiles are all loaded before one is used.
     __device__ void take_seams(int parity) {
         for_searched([&](auto i, const Place &place) {
             if (place.owned >= 0)
@@ -620,7 +620,7 @@ class Relabel {
             });
     }
 
-    /// Of the pixels of a part that were reached in this window.
+    /// Stores heights of the pixels of a part that were reached in this window.
     __device__ void store_heights(int owned, int first_row, int first_level) {
         Word *levels = shared(region_.levels) + owned * level_words * side + first_row;
         const auto part = [&](int word) {

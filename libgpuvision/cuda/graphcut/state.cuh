@@ -10,7 +10,7 @@
 
 namespace gpv::cuda::graphcut {
 
-/// The graph is kept in tiles of so many rows of so many pixels, each row a word of bits.
+/// Side of a tile, pixels. The graph is stored in tiles; a row of a tile is a word of bits.
 inline constexpr int side = 32;
 inline constexpr int tile_pixels = side * side;
 
@@ -22,25 +22,25 @@ inline constexpr int unreached_height = 1 << 30;
 /// What goes to a pixel where both would do, as it comes from the corner, is in the row.
 inline constexpr int inbox_places = 2 * side;
 
-/// What the blocks have in common. All but found is zero before a run, and after it.
+/// State shared by all blocks. All but found is zero before and after a run.
 struct alignas(128) Control {
-    alignas(128) unsigned arrived; ///< of the barrier
+    alignas(128) unsigned arrived; ///< arrivals at the barrier
     alignas(128) int count[3];     ///< tiles in the list of an epoch, modulo 3
     alignas(128) unsigned alive;   ///< the last window of a relabel in which a pixel was reached
-    alignas(128) unsigned end[2];  ///< of the phase of pushes, see End; by the epoch modulo 2
-    unsigned finished;             ///< blocks that are
+    alignas(128) unsigned end[2];  ///< end of the phase of pushes, see End; by the epoch modulo 2
+    unsigned finished;             ///< blocks that have finished
     unsigned long long fault;      ///< ~ of fault_key() of the first one; 0 = none
     unsigned long long capacity;   ///< from pixels to the sink
-    unsigned long long left;       ///< of that, at the end
+    unsigned long long left;       ///< capacity left at the end
     unsigned long long area;       ///< pixels of the source
-    unsigned long long cut;        ///< of Certify
-    GraphcutResult found;          ///< of Solve, for Certify
+    unsigned long long cut;        ///< capacity of the cut, by Certify
+    GraphcutResult found;          ///< result of Solve, for Certify
 };
 
 /// Why a phase of pushes ends.
 enum End : unsigned { goes_on = 0, phase_is_over = 1, time_is_over = 2 };
 
-/// What a run leaves for the host.
+/// Results for the host.
 struct Report {
     GraphcutResult found;
     GraphcutFault fault;
@@ -51,7 +51,7 @@ struct Job {
     int tiles_x, tiles_y;
     int region_width, region_height; ///< tiles that a block relabels
     int regions_x, regions;
-    long long max_time_us; ///< nanoseconds, 0 = none
+    long long max_time_us; ///< nanoseconds, 0 = no limit
     bool certificate;
     Rows terminals, links[8], mask;
     int *capacities;  ///< [tile][direction][pixel] that is left of an arc

@@ -44,14 +44,14 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     }
 
   private:
-    static constexpr int pixels = 4; ///< that a thread looks at together, half a strip
+    static constexpr int pixels = 4; ///< pixels that a thread handles together, half a strip
 
     __device__ unsigned first_strip(unsigned block) const {
         return static_cast<unsigned>(Wide{row_strips} * src.height * block / gridDim.x);
     }
 
-    /// Of a strip of the block, whose pixels lie apart: those of neighbouring strips side by side.
-    /// Returns the sum of their squares.
+    /// Loads the keys of a strip. Its pixels are not adjacent in keys: those of neighbouring strips
+    /// are side by side. Returns the sum of their squares.
     __device__ Wide load_keys(unsigned s) {
         unsigned codes[strip];
         const int x = column(s), y = static_cast<int>((first + s) / row_strips);
@@ -72,7 +72,7 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
 
     struct Group {
         unsigned strip, half;
-        int count; ///< of its pixels, that are in the image
+        int count; ///< pixels of the strip that are in the image
     };
     __device__ Group group(unsigned i) const {
         const unsigned half = i >= strips, s = i - half * strips;
@@ -132,7 +132,7 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     const Source &src;
     unsigned *keys; ///< red, green << 8, blue << 16, label << 24
     const unsigned row_strips;
-    const unsigned first, strips; ///< of the block
+    const unsigned first, strips; ///< first strip of the block, and number of strips
 };
 
 template <KmeansMetric metric>

@@ -24,7 +24,7 @@ struct CellsJob {
     unsigned room; ///< for tasks and colours, bytes of shared memory behind CellsShared
 };
 
-/// Tasks of a block that are treated together.
+/// Tasks of a block that are processed together.
 inline constexpr int batch = lloyd_threads / lanes_of_task;
 static_assert(max_kmeans_clusters / lanes_of_task <= 32, "a bit for each centroid of a lane");
 static_assert(lanes_of_task >= slabs_of_cell &&
@@ -33,12 +33,12 @@ static_assert(lanes_of_task >= slabs_of_cell &&
 static_assert(max_colors_of_task % colors_of_item == 0, "the queue has room for all parts");
 static_assert(colors_of_item == 64, "assign_item() knows two groups of 32");
 
-/// A task whose colours are looked at one by one.
+/// A task whose colours are labelled one by one.
 struct Slot {
     static constexpr unsigned maximum = max_candidates;
     std::uint16_t before; ///< label of the task
-    std::uint16_t length; ///< of its candidates; 0: more than maximum, so all centroids are
-    /// Each is its number, and its byte in LloydShared::centroids << 16.
+    std::uint16_t length; ///< number of candidates; 0: more than maximum, so all centroids are
+    /// Each is a centroid's number, and its byte offset in LloydShared::centroids << 16.
     unsigned candidates[maximum];
 };
 
@@ -74,7 +74,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     }
 
   private:
-    /// Of a task: its label; or this and the number of its nearest centroid; or none.
+    /// State of a task: its label; or mixed plus the number of its nearest centroid; or none.
     static constexpr unsigned mixed = max_kmeans_clusters, none = 2 * max_kmeans_clusters;
     static constexpr unsigned number_mask = max_kmeans_clusters - 1;
     static_assert((max_kmeans_clusters & number_mask) == 0);
@@ -202,8 +202,8 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     /// What a lane finds for a task.
     struct Candidates {
         unsigned nearest;
-        unsigned kept;  ///< a bit for each centroid of its share
-        unsigned count; ///< of all lanes of the task
+        unsigned kept;  ///< a bit for each centroid of the lane's share
+        unsigned count; ///< kept centroids of all lanes of the task
         unsigned first; ///< how many of those come before this lane's
     };
 
@@ -356,13 +356,13 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
                    margin;
         }
     }
-    /// Of a coordinate: the difference is monotone, so it is least at an end.
+    /// The part of one coordinate. The difference is monotone, so it is least at an end.
     __device__ static float min_part(float middle, float half, float c, float winner) {
         const auto part = [&](float v) { return fabsf(v - c) - fabsf(v - winner); };
         return fminf(part(middle - half), part(middle + half));
     }
 
-    /// Every colour looks for its nearest among the candidates; a lane has so many of them.
+    /// Finds the nearest candidate of every colour; a lane has several colours.
     template <int colors>
     __device__ void assign_colors(const Task<Sum> &own, const Slot &slot, unsigned first,
                                   bool publish) {

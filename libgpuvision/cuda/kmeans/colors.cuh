@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What Lloyd's iteration works on: the colours that occur, cell after cell, and the tasks of Lloyd.
+// Input of Lloyd's iteration: the colours that occur, cell by cell, and its tasks.
 #pragma once
 
 #include <type_traits>
@@ -25,16 +25,16 @@ struct Task {
     unsigned slab;        ///< the first one; each cell has 4
     std::uint16_t slabs;  ///< 1, 2 or 4
     std::uint16_t label;  ///< while it iterates
-    unsigned first, size; ///< of the colours
+    unsigned first, size; ///< first colour, and number of colours
     Sums<Sum> sums;
 };
 
 inline constexpr int slabs_of_cell = 4;
 inline constexpr int slab_count = cell_count * slabs_of_cell;
-inline constexpr int slab_bits = cell_bits - 2; ///< of the code of a colour in its slab
+inline constexpr int slab_bits = cell_bits - 2; ///< bits of the code of a colour in its slab
 static_assert(max_colors_of_task >= 1 << slab_bits, "a slab is not cut");
 
-/// What blocks add to, in turn: one that is added to, one that is read, one that is cleared.
+/// Copies of sums, used in turn: blocks add to one, read one and clear one.
 inline constexpr int phases = 3;
 
 /// Counters that are 0 between runs.
@@ -62,7 +62,7 @@ constexpr Color color_of_key(unsigned key) {
             static_cast<int>(key >> 16 & 255)};
 }
 
-/// Over so many neighbouring lanes.
+/// Sum over groups of neighbouring lanes. lanes: size of a group.
 template <int lanes, class T>
 __device__ __forceinline__ T sum_of_lanes(T v) {
     if constexpr (lanes == 32 && std::is_same_v<T, unsigned>) {
@@ -81,7 +81,7 @@ __device__ __forceinline__ Sums<Sum> sum_of_lanes(const Sums<Sum> &s) {
             sum_of_lanes<lanes>(s.z)};
 }
 
-/// Where the cells that are occupied lie in the bitmap. For blocks of so many threads.
+/// Finds the occupied cells in the bitmap. threads: per block.
 template <int threads>
 class CellIndex {
   public:
@@ -117,7 +117,7 @@ class CellIndex {
 
     __device__ unsigned size() const { return size_; }
 
-    /// The i-th; by a warp.
+    /// The i-th occupied cell; called by a whole warp.
     __device__ unsigned cell(unsigned i) const {
         const unsigned lane = threadIdx.x % 32;
         const unsigned chunk = last_lane(shared_.before[32 * lane] <= i);
@@ -193,7 +193,7 @@ struct Collect {
     /// How a cell becomes tasks: whole, in halves or in slabs, the largest that are not too large.
     struct Cut {
         unsigned size = 0;  ///< colours of the cell
-        unsigned tasks = 0; ///< that have some
+        unsigned tasks = 0; ///< tasks that have colours
         unsigned ends = 0;  ///< a bit for each slab that is the last one of a task
     };
     __device__ static Cut cut_cell(const unsigned (&counts)[colors_of_lane]) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// From colours back to pixels, and what a run says about itself.
+// From colours back to pixels, and the results of a run.
 #pragma once
 
 #include "cuda/kmeans/brute_force.cuh"
@@ -7,7 +7,7 @@
 
 namespace gpv::cuda::kmeans {
 
-/// In page-locked memory, for who waits for the run.
+/// Results for the host, in page-locked memory.
 struct Report {
     KmeansResult found;
     Centroid centroids[max_kmeans_clusters];
@@ -21,16 +21,16 @@ struct FinishJob {
     Outcome<Sum> *outcome;
     Sum *sums;
     State *state;
-    unsigned signature;  ///< of the state from now on
+    unsigned signature;  ///< new signature of the state
     Report *report;      ///< may be null
-    bool report_all;     ///< not only what has been found
-    Centroid *centroids; ///< for the caller; may be null, as what follows
+    bool report_all;     ///< whether to report centroids and counts, too
+    Centroid *centroids; ///< the caller's; may be null, as may counts and result
     std::int32_t *counts;
     KmeansResult *result;
 };
 
-/// By one block of a thread for each cluster: what has been found, and all is ready for another
-/// run.
+/// Writes the results and prepares the state for the next run. Called by one block with a thread
+/// for each cluster.
 template <class Sum>
 __device__ void finish(const FinishJob<Sum> &job, double *terms) {
     const int i = threadIdx.x;
@@ -82,7 +82,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
     *job.control = {};
 }
 
-/// What the pixels of a cluster become: RGB, or YUV.
+/// The output colour of a cluster: RGB, or YUV.
 struct Paint {
     bool yuv;
     YuvTransform transform;
@@ -107,11 +107,11 @@ struct Label {
     struct Job {
         FinishJob<Sum> finish;
         Source src;
-        const std::uint8_t *pixel_labels; ///< of strips; null: there are those of colours
+        const std::uint8_t *pixel_labels; ///< labels by strip; null: use the labels of colours
         const std::uint8_t *slab_labels;
         const std::uint8_t *color_labels;
         Rows labels; ///< data is null: no labels
-        Rows dst[3]; ///< likewise
+        Rows dst[3]; ///< data is null: no such plane
         Paint paint;
         bool aligned_labels, aligned_dst;
     };
@@ -179,7 +179,7 @@ struct Label {
         return min(job.src.width - x, strip);
     }
 
-    /// value(i): the i-th of so many bytes.
+    /// value(i): the i-th byte.
     template <class F>
     __device__ static void store_bytes(std::uint8_t *to, bool aligned, int count, F value) {
         if (aligned && count == strip) {

@@ -10,14 +10,14 @@
 
 namespace gpv::cuda::kmeans {
 
-/// What the last assignment leaves for Finish.
+/// Results of the last assignment, for Finish.
 template <class Sum>
 struct Outcome {
     int clusters, iterations;
     unsigned converged;
-    int phase; ///< of the sums that the last assignment has added
+    int phase; ///< phase of the sums that the last assignment added to
     Centroid centroids[max_kmeans_clusters];
-    Sum totals[4 * max_kmeans_clusters]; ///< before that
+    Sum totals[4 * max_kmeans_clusters]; ///< totals before the last assignment
 };
 
 struct LloydInit {
@@ -25,10 +25,10 @@ struct LloydInit {
     WarmStart warm;
     int clusters; ///< 0: chosen, up to max_clusters
     int max_clusters;
-    Source src; ///< of the grid, or of the pixels themselves
+    Source src; ///< image for KmeansInit::grid, or for labelling pixels directly
     Layout layout;
-    const Centroid *seeds;               ///< that have been drawn
-    Centroid given[max_kmeans_clusters]; ///< by the caller
+    const Centroid *seeds;               ///< drawn initial centroids
+    Centroid given[max_kmeans_clusters]; ///< the caller's initial centroids
 };
 
 template <class Sum>
@@ -37,7 +37,7 @@ struct LloydJob {
     Sum *sums; ///< in phases: one table is added to, one is read, one is cleared
     Outcome<Sum> *outcome;
     int max_iterations;
-    float squared_tolerance; ///< below 0: none
+    float squared_tolerance; ///< below 0: never converged
     LloydInit start;
 };
 
@@ -46,15 +46,15 @@ struct LloydShared {
     float4
         centroids[max_kmeans_clusters + lanes_of_task]; ///< by place(); last the sum of the squares
     Sum totals[4 * max_kmeans_clusters];                ///< count, x, y, z of each cluster
-    Centroid best[max_kmeans_clusters]; ///< of the number of clusters that is best so far
-    double terms[max_kmeans_clusters];  ///< of inertia
+    Centroid best[max_kmeans_clusters]; ///< centroids of the best number of clusters so far
+    double terms[max_kmeans_clusters];  ///< terms of inertia, by cluster
     int lowest_empty;
     Wide farthest;
-    double separation; ///< of what is best so far
+    double separation; ///< separation of the best number of clusters so far
     bool is_best;
     int best_clusters, best_iterations;
     unsigned best_converged;
-    Sum sums[sum_bytes / sizeof(Sum)]; ///< copies; of each label its four
+    Sum sums[sum_bytes / sizeof(Sum)]; ///< copies of the four sums of each label
 };
 
 /// Before a LloydLoop begins; without the barrier that has to follow.
@@ -222,8 +222,8 @@ class LloydLoop {
         return inertia < 0 ? 0 : inertia;
     }
 
-    /// Of a centroid. Each lane has a share of them, with a gap behind it, so that lanes that read
-    /// theirs do not meet at a bank of shared memory.
+    /// Index of a centroid in shared.centroids. A gap after each lane's share of them avoids bank
+    /// conflicts.
     __device__ unsigned place(unsigned i) const { return i + (i >> centroids_per_lane_bits); }
     __device__ Centroid centroid(unsigned i) const {
         const float4 c = shared.centroids[place(i)];
@@ -255,7 +255,7 @@ class LloydLoop {
         }
     }
 
-    /// For the next run, and for Finish.
+    /// Saves the results for the next run, and for Finish.
     __device__ void leave_outcome() {
         Outcome<Sum> &outcome = *job.outcome;
         outcome.totals[threadIdx.x] = shared.totals[threadIdx.x];
@@ -305,7 +305,7 @@ class LloydLoop {
         return job.sums + p * 4 * max_kmeans_clusters;
     }
 
-    /// What all blocks have added.
+    /// Reads the sums of all blocks.
     __device__ void add_up() {
         shared.totals[threadIdx.x] += __ldcg(sums_of_phase(phase) + threadIdx.x);
         phase = (phase + 1) % phases;
@@ -418,11 +418,11 @@ class LloydLoop {
     LloydShared<Sum> &shared;
     const unsigned lane, warp;
     int clusters = 0;                ///< now
-    int centroids_per_lane_bits = 0; ///< of the centroids that a lane has
+    int centroids_per_lane_bits = 0; ///< log2 of the centroids per lane
 
   private:
     GridBarrier barrier;
-    int copies = 0; ///< of a sum, a power of two
+    int copies = 0; ///< copies of each sum, a power of two
     int iterations = 0;
     unsigned converged = 0;
     int phase = 0, far_turn = 0;

@@ -11,9 +11,9 @@ namespace gpv::cuda::kmeans {
 
 using Wide = unsigned long long;
 
-/// What goes from one run to the next.
+/// State kept from one run to the next.
 struct State {
-    unsigned signature; ///< of the parameters that a warm start needs; 0: there is no run yet
+    unsigned signature; ///< encodes the parameters that a warm start needs; 0: no run yet
     int clusters;
     Centroid centroids[max_kmeans_clusters];
 };
@@ -21,7 +21,7 @@ struct State {
 /// Whether a run goes on from the one before, which only the device knows.
 struct WarmStart {
     const State *state;
-    unsigned signature; ///< of the parameters; 0: it does not
+    unsigned signature; ///< encodes the parameters; 0: no warm start
 
     __device__ bool is_there() const { return signature && state->signature == signature; }
 };
@@ -78,7 +78,7 @@ struct Histogram {
     }
     static_assert(shared_bytes(histogram_places / 2) <= 64 << 10, "what every device has");
 
-    /// Of an image, in the order in which they are shared out to blocks.
+    /// Number of strips of an image, as they are shared out to blocks.
     static constexpr std::int64_t strips_of(int width, int height) {
         return std::int64_t{(width + strip * band - 1) / (strip * band)} * band * height;
     }

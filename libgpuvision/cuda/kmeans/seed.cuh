@@ -9,8 +9,8 @@ namespace gpv::cuda::kmeans {
 /// Weights of colours, summed; in turn: those of the draw, and those for the next one.
 struct SeedWeights {
     Wide *of_blocks[2]; ///< the sum of its cells
-    Wide *of_cells[2];  ///< of those that are occupied, in the order of their codes
-    unsigned *farthest; ///< of these cells: the greatest of Colors::distances
+    Wide *of_cells[2];  ///< sum of each occupied cell, in the order of codes
+    unsigned *farthest; ///< greatest of Colors::distances in each of these cells
 };
 
 /// Every block weighs the colours of its cells; then every block finds the same colour.
@@ -23,10 +23,10 @@ struct Seed {
     using Index = CellIndex<threads>;
     struct Shared {
         Index::Shared index;
-        Wide sums[warps];         ///< of weights, up to the end of each warp
-        unsigned block;           ///< in which the colour is that is drawn
+        Wide sums[warps];         ///< sums of weights, up to the end of each warp
+        unsigned block;           ///< the block with the drawn colour
         Wide place;               ///< in the weights of the block
-        Color first, last, drawn; ///< of what has been drawn: the first, the one before, the newest
+        Color first, last, drawn; ///< drawn colours: the first, the previous, the newest
     };
     static constexpr std::size_t shared_bytes = sizeof(Shared);
     struct Job {

@@ -6,11 +6,11 @@
 
 namespace gpv::cuda::match {
 
-/// What Compare has found of each descriptor of a set.
+/// Results of Compare for each descriptor of a set.
 struct Parts {
     Nearest *nearest; ///< by part, then descriptor
     std::int64_t pitch;
-    int size;     ///< descriptors of a part
+    int size;     ///< descriptors per part
     int of_count; ///< parts that there may be
 
     /// trains: how many there are in the other set. Parts behind the last have not been written.

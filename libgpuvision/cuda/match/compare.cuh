@@ -16,8 +16,8 @@ inline constexpr unsigned nothing = ~0u; ///< a key that is greater than any oth
 struct Set {
     const std::byte *descriptors; ///< a multiple of 4
     const std::int32_t *norms;
-    int room;                ///< how many there are at most
-    const SiftResult *found; ///< says how many, if it is less; may be null
+    int room;                ///< greatest number of descriptors
+    const SiftResult *found; ///< its count, if less, is the number of descriptors; may be null
 
     __device__ int count() const { return found ? max(min(found->count, room), 0) : room; }
     __device__ const Word *words(int i) const {
@@ -58,7 +58,7 @@ struct Norms {
         std::int32_t *norms[2];
     };
     static constexpr int threads = norm_threads;
-    static constexpr int at_once = threads / 32; ///< descriptors of a block
+    static constexpr int at_once = threads / 32; ///< descriptors per block
 
     /// blockIdx.y is the set.
     static __device__ void run(const Job &job) {

@@ -17,7 +17,7 @@ struct Draw {
         Ink ink;
     };
     static constexpr int threads = 128;
-    static constexpr int warps = threads / 32; ///< of a block
+    static constexpr int warps = threads / 32; ///< warps per block
 
     /// blockIdx.y is the line.
     __device__ static void run(const Job &job) {

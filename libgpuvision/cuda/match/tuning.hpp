@@ -9,7 +9,7 @@ inline constexpr int compare_warps = 4;
 inline constexpr int compare_blocks = 4;
 inline constexpr int norm_threads = 256;
 inline constexpr int choose_threads = 256;
-/// Grids are made for so many descriptors more at a time, so that a graph serves many counts.
+/// Grids are rounded up to a multiple of this many descriptors, so that a graph serves many counts.
 inline constexpr int granule = 2048;
 
 } // namespace gpv::cuda::match

@@ -5,7 +5,7 @@
 
 namespace gpv::cuda {
 
-/// When the last run of an object will be over.
+/// Tracks the end of an object's last run.
 class Completion {
   public:
     Completion() { GPV_CUDA(runtime.event_create(&event_, cudaEventDisableTiming)); }
@@ -13,13 +13,13 @@ class Completion {
     Completion(const Completion &) = delete;
     Completion &operator=(const Completion &) = delete;
 
-    /// Before a run: it waits, on the device, for the one before. The stream of that may be gone,
-    /// or its handle mean another one on this thread, so they are not compared.
+    /// Call before a run: the run waits, on the device, for the previous one. Streams are not
+    /// compared: the previous one may be gone, and its handle may now mean another stream.
     void follow(cudaStream_t stream) {
         if (pending_)
             GPV_CUDA(runtime.stream_wait_event(stream, event_, 0));
     }
-    /// After a run.
+    /// Call after a run.
     void record(cudaStream_t stream) {
         GPV_CUDA(runtime.event_record(event_, stream));
         pending_ = true;

@@ -7,7 +7,7 @@ namespace gpv::cuda {
 namespace {
 
 constexpr std::size_t max_graphs = 8;
-constexpr std::size_t max_nodes = 64; // beyond, making the graph takes longer than it saves
+constexpr std::size_t max_nodes = 64; // beyond this, building a graph costs more than it saves
 
 cudaKernelNodeParams node_params(LaunchList &list, const LaunchList::Launch &launch, void **job) {
     *job = list.job(launch);

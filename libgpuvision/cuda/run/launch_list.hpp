@@ -10,21 +10,21 @@
 
 namespace gpv::cuda {
 
-/// ordered: after the kernel before it. early: possibly before that one ends, so it calls
-/// wait_for_earlier_kernels(). cooperative: all its blocks run at once and may wait for each
-/// other.
+/// ordered: starts after the previous kernel. early: may start before the previous kernel ends, so
+/// it calls wait_for_earlier_kernels(). cooperative: all its blocks run at once and may wait for
+/// each other.
 enum class LaunchMode { ordered, early, cooperative };
 
-/// The kernels of a run, one after the other, with their parameters.
+/// The kernels of a run in order, with their parameters.
 class LaunchList {
   public:
     struct Launch {
         const void *kernel;
         dim3 grid;
-        unsigned threads;
-        std::size_t shared; ///< bytes
+        unsigned threads;   ///< per block
+        std::size_t shared; ///< dynamic shared memory, bytes
         LaunchMode mode;
-        std::size_t job; ///< offset of its parameter, bytes
+        std::size_t job; ///< offset of the parameter, bytes
         std::size_t job_bytes;
 
         bool same_shape(const Launch &other) const {
@@ -69,18 +69,18 @@ class LaunchList {
     std::vector<Unit> jobs_;
 };
 
-/// Launches lists as CUDA graphs, which costs the device less than one launch after
-/// the other. Keeps a graph for each of the latest shapes (kernels, grids and sizes)
-/// and updates the parameters in it for each run.
+/// Launches lists as CUDA graphs, which costs the device less than single launches.
+/// Keeps a graph for each of the most recent shapes (kernels, grids and sizes) and
+/// updates its parameters for each run.
 class GraphCache {
   public:
-    /// Makes the graph, so that a later launch() of such a list finds it.
+    /// Builds the graph, so that a later launch() of a list of the same shape finds it.
     void prepare(LaunchList &list) { find(list); }
     void launch(LaunchList &list, cudaStream_t stream);
 
   private:
     struct Entry {
-        LaunchList list; ///< as the graph has it
+        LaunchList list; ///< the kernels and parameters in the graph
         cudaGraph_t graph = nullptr;
         cudaGraphExec_t executable = nullptr;
         std::vector<cudaGraphNode_t> nodes;
@@ -91,12 +91,12 @@ class GraphCache {
         Entry &operator=(const Entry &) = delete;
     };
 
-    /// Null where a graph is of no use.
+    /// Finds or builds a graph. Null if the list is too short or too long for one.
     Entry *find(LaunchList &list);
     static void build(Entry &entry);
     static void update(Entry &entry, LaunchList &list);
 
-    std::list<Entry> entries_; ///< the latest first
+    std::list<Entry> entries_; ///< most recently used first
 };
 
 } // namespace gpv::cuda

@@ -16,9 +16,9 @@
 
 namespace gpv::cuda {
 
-/// Base class of this backend's operators. A run records its kernels in a launch
-/// list and enqueues them; images in host memory are copied to the device and back.
-/// Interface is the operator's class in core/.
+/// Base class of this backend's operators. A run records its kernels in a LaunchList
+/// and enqueues them; images in host memory are copied to the device and back.
+/// Interface: the operator's abstract class in core/.
 template <class Interface>
 class CudaOperator : public Interface {
   public:
@@ -33,7 +33,7 @@ class CudaOperator : public Interface {
 
     void wait() override {
         wait_failed_ = true;
-        staging_.deliver(); // piece by piece, while the rest is still on its way
+        staging_.deliver(); // piece by piece, while the device still copies the rest
         completion_.wait();
         deliver();
         wait_failed_ = false;
@@ -45,21 +45,21 @@ class CudaOperator : public Interface {
           scratch_(context) {}
     ~CudaOperator() override { finish(); }
 
-    /// To be called by the destructor of a class whose members the last run uses.
+    /// The destructor of a derived class calls this if the last run uses its members.
     void finish() noexcept {
         try {
             completion_.wait();
-        } catch (...) { // of a lost device, which has stopped
+        } catch (...) { // the device is lost and has stopped
         }
     }
 
-    /// Completes what a run leaves in host memory; the run is over.
+    /// Writes the outputs in host memory of a finished run.
     virtual void deliver() { staging_.deliver(); }
-    /// The host memory may be gone.
+    /// Drops pending outputs: the host memory may be gone.
     virtual void forget() { staging_.forget(); }
 
-    /// Before the memory for staging is used again. Once a wait has failed, the
-    /// caller may have taken the host memory away.
+    /// Call before staging memory is reused. After a failed wait the caller may
+    /// have freed the host memory.
     void end_last_run() {
         if (wait_failed_)
             forget();
@@ -67,7 +67,7 @@ class CudaOperator : public Interface {
     }
 
     /// Calls capture(stream) if the stream is being captured, else enqueue(stream).
-    /// Returns whether there is now a run to wait for.
+    /// Returns whether there is a run to wait for.
     template <class Capture, class Enqueue>
     bool start(const char *name, Stream given, Capture capture, Enqueue enqueue) {
         const ProfilerRange range(name);
@@ -82,22 +82,21 @@ class CudaOperator : public Interface {
             enqueue(stream);
             return true;
         } catch (...) {
-            // Part of the work may be under way, and nothing will tell when it ends.
+            // Part of the work may be running, and no event marks its end.
             if (runtime.stream_synchronize(stream) != cudaSuccess)
-                cudaGetLastError(); // the first error counts
+                cudaGetLastError(); // the caller gets the first error
             throw;
         }
     }
 
-    /// Throws that a run cannot be captured.
+    /// Throws Error: the run cannot be captured.
     [[noreturn]] static void refuse_capture(const std::string &why) {
         throw Error(Status::unsupported, "the stream is being captured in a graph, and " + why);
     }
 
-    /// record() fills the empty launch list, with scratch from the arena. It is called a second
-    /// time when the scratch was too small. Pinned host memory is reserved after this call unless
-    /// a kernel needs its address: an allocation on the device is the one that fails, and host
-    /// memory takes long to pin.
+    /// record() fills the empty launches_, with scratch from arena_. It is called a second time if
+    /// the scratch was too small. Reserve pinned host memory after this call, unless a kernel needs
+    /// its address: device allocations are more likely to fail, and pinning is slow.
     template <class Record>
     void plan(Stream stream, Record record) {
         if (planned_bytes(record) <= scratch_.size())
@@ -106,7 +105,7 @@ class CudaOperator : public Interface {
         scratch_.reserve(arena_.required(), stream);
         planned_bytes(record);
     }
-    /// Bytes of scratch that the plan needs, possibly more than there are.
+    /// Bytes of scratch that the plan needs, possibly more than scratch_ has.
     template <class Record>
     std::size_t planned_bytes(Record record) {
         launches_.clear();
@@ -115,7 +114,7 @@ class CudaOperator : public Interface {
         return arena_.required();
     }
 
-    // Called by record().
+    // For use in record():
 
     template <class Kernel>
     void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
@@ -123,13 +122,13 @@ class CudaOperator : public Interface {
                     launch_early_ && waits_for_earlier<Kernel> ? LaunchMode::early
                                                                : LaunchMode::ordered);
     }
-    /// All blocks run at once; see LaunchMode.
+    /// As add(), with LaunchMode::cooperative.
     template <class Kernel>
     void add_cooperative(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
         add<Kernel>(grid, job, shared, LaunchMode::cooperative);
     }
 
-    /// All planes of an image but the first, of samples of T.
+    /// Fills all planes but the first with value. T: type of a sample.
     template <class T>
     void fill_chroma(const Image &image, unsigned value) {
         for (int i = 1; i < image.plane_count(); i++) {
@@ -146,11 +145,11 @@ class CudaOperator : public Interface {
         const std::size_t stride = round_up(row_bytes, pitch_alignment);
         return {arena_.allocate<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
     }
-    /// In scratch, with the shape of an image in host memory.
+    /// An image in scratch with the shape of one in host memory.
     Image place(const Image &like) {
         return Staging::place(like, arena_.allocate<std::byte>(Staging::bytes(like)));
     }
-    /// One byte a pixel; src is what luma_plane() leaves of an image, in CUDA memory.
+    /// Luma, one byte per pixel. src: a result of luma_plane(), in CUDA memory.
     Rows luma_of(const Image &src) {
         const PlaneShape shape = src.shape(0);
         if (shape.channels == 1)
@@ -174,7 +173,7 @@ class CudaOperator : public Interface {
     GraphCache graphs_;
     Arena arena_{scratch_alignment};
     Buffer scratch_;
-    bool launch_early_ = false; ///< kernels with `waits` use LaunchMode::early
+    bool launch_early_ = false; ///< whether kernels with `waits` use LaunchMode::early
 
   private:
     template <class Kernel>
@@ -183,7 +182,7 @@ class CudaOperator : public Interface {
                       job, mode);
     }
 
-    bool wait_failed_ = false; ///< the last one
+    bool wait_failed_ = false; ///< whether the last wait() or finished() threw
 };
 
 } // namespace gpv::cuda

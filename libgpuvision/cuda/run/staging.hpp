@@ -10,10 +10,10 @@
 
 namespace gpv::cuda {
 
-/// Of the rows of our own images on the device, bytes.
+/// Row pitch of internal images on the device is a multiple of this, bytes.
 inline constexpr std::size_t pitch_alignment = 128;
 
-/// Page-locked host memory, which the device copies from and to by itself.
+/// Page-locked host memory, which the device can access directly (DMA).
 class PinnedBuffer {
   public:
     PinnedBuffer() = default;
@@ -30,8 +30,8 @@ class PinnedBuffer {
     std::size_t size_ = 0;
 };
 
-/// Takes images in host memory to the device and back. Copies go piece by
-/// piece, so that the host moves one piece while the device moves another.
+/// Copies images in host memory to the device and back, piece by piece, so
+/// that the host moves one piece while the device moves another.
 class Staging final : public Delivery {
   public:
     explicit Staging(CudaDevice &device) : device_(device) { device_.add(this); }
@@ -39,27 +39,27 @@ class Staging final : public Delivery {
     Staging(const Staging &) = delete;
     Staging &operator=(const Staging &) = delete;
 
-    /// Bytes that a device image takes whose rows are padded as place() does it.
+    /// Bytes of the device image that place() returns.
     static std::size_t bytes(const Image &like);
-    /// The device image at base.
+    /// A device image at base with padded rows, of the shape of like.
     static Image place(const Image &like, std::byte *base);
 
-    /// Makes what copies of such an image to the device need.
+    /// Allocates what upload() of such an image needs.
     void reserve_upload(const Image &like);
-    /// Likewise, back from it.
+    /// Allocates what download() of such an image needs.
     void reserve_download(const Image &like);
 
-    /// Enqueues the copy of host to device, an image that place() made. The
-    /// host image may change as soon as this returns. The last run is over.
+    /// Enqueues the copy of host to device, an image from place(). The host image
+    /// may change once this returns. The last run must have finished.
     void upload(const Image &host, const Image &device, cudaStream_t stream);
-    /// Enqueues the copy of device to memory of its own.
+    /// Enqueues the copy of device to pinned memory.
     void download(const Image &device, cudaStream_t stream);
-    /// From now on deliver() completes host with what download() has enqueued; not so if the run
-    /// has left another number than 0 in refused, where that is given.
+    /// The next deliver() copies the result of download() to host, unless refused is given and the
+    /// run has set *refused to other than 0.
     void expect(const Image &device, const Image &host, const std::uint32_t *refused = nullptr) {
         pending_ = {device, host, refused};
     }
-    /// The host image may be gone.
+    /// Drops the pending copy: the host image may be gone.
     void forget() { pending_.reset(); }
 
     void deliver(); ///< can be tried again after an error
@@ -76,7 +76,7 @@ class Staging final : public Delivery {
         Image device, host;
         const volatile std::uint32_t *refused;
     };
-    /// Calls f(piece) for each of them, and returns how many there are.
+    /// Calls f(piece) for each piece and returns the number of pieces.
     template <class F>
     static std::size_t for_pieces(const Image &device, F f);
     static std::size_t piece_count(const Image &device);

@@ -13,10 +13,10 @@ namespace gpv::cuda::segment {
 using namespace gpv::segment;
 using Wide = unsigned long long;
 
-/// What a fit begins with as zeros.
+/// Counters that are zero when a fit begins.
 struct Control {
-    alignas(128) unsigned arrived; ///< of the barrier of Fit
-    Wide differences;              ///< squared, of neighbours
+    alignas(128) unsigned arrived; ///< arrivals at the barrier of Fit
+    Wide differences;              ///< sum of squared differences of neighbours
     Moments sums[3][2 * components];
     unsigned counts[known_kinds][cells];
 };
@@ -37,19 +37,19 @@ struct Clear {
     }
 };
 
-/// What is read and written.
+/// Inputs and outputs.
 struct PixelJob {
     ColorSource src;
-    Rows seeds; ///< data is null without
+    Rows seeds; ///< data is null: no seeds
     Rows mask;
     Rows dst, chroma[2]; ///< the first plane of dst, and the others
-    Rect rect;           ///< all of src without
+    Rect rect;           ///< all of src if none is given
     float weight, sigma;
     const Model *model;
     Control *control;
     int *terminals;
     int *links[4];
-    int stride; ///< of these, pixels
+    int stride; ///< stride of terminals and links, pixels
     int dst_red;
     bool dst_in_words; ///< its pixels of 4 bytes can be written at once
 
@@ -78,7 +78,7 @@ struct OfStrips {
     }
 };
 
-/// Of our own planes, whose rows are padded to whole strips.
+/// For internal planes, whose rows are padded to whole strips.
 __device__ __forceinline__ void store_strip(int *to, const int (&values)[strip]) {
     static_assert(strip == 8);
     reinterpret_cast<int4 *>(to)[0] = make_int4(values[0], values[1], values[2], values[3]);
@@ -191,7 +191,7 @@ struct Neighbourhood {
         }
     }
 
-    /// Squared, of the i-th pixel and its neighbour in a direction; -1 where there is none.
+    /// Squared difference of the i-th pixel and its neighbour in a direction; -1 if there is none.
     __device__ int difference(int i, int direction) const {
         const int dx = step_x(direction, directions), dy = step_y(direction, directions);
         if (x + i >= width || x + i + dx < 0 || x + i + dx >= width || y + dy >= height)

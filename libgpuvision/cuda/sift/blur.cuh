@@ -9,8 +9,8 @@
 
 namespace gpv::cuda::sift {
 
-/// Of a doubled row or column: the pixel of the picture that it lies nearer to. It has 3/4 of that
-/// and 1/4 of the one on its other side.
+/// i: a row or column of the upsampled picture. It is 3/4 of the picture's row or column i / 2 and
+/// 1/4 of the neighbour of that, which this returns.
 __device__ __forceinline__ int beside(int i, int size) {
     return min(max((i >> 1) + (i & 1 ? 1 : -1), 0), size - 1);
 }
@@ -55,7 +55,7 @@ struct Blur {
     struct Plane {
         const float *src;
         float *dst;
-        int width, height, pitch; ///< of src
+        int width, height, pitch; ///< width, height and pitch of src
         int dst_width, dst_height, dst_pitch;
     };
     struct Job {
@@ -116,7 +116,7 @@ struct Blur {
 inline constexpr int strip_threads = 256;
 inline constexpr int strip_pitch = strip_threads + 4;
 
-/// Of a filter with the radius, whose weights are a plain array.
+/// Filters eight neighbours of a row. weights: of the middle and to one side.
 template <int radius>
 __device__ __forceinline__ void filter_row(const float *middle, const float *weights,
                                            float (&out)[8]) {

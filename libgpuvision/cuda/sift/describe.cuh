@@ -40,8 +40,8 @@ struct Describe {
     struct Job {
         Space space;
         const Window *windows;
-        const unsigned *kept; ///< how many there are; or null
-        unsigned count;       ///< then so many
+        const unsigned *kept; ///< number of keypoints; or null
+        unsigned count;       ///< number of keypoints if kept is null
         std::byte *descriptors;
         SiftDescriptorType type;
         bool root;
@@ -52,9 +52,9 @@ struct Describe {
     static_assert(threads == sift_length);
 
     static constexpr int max_radius = 122; ///< Window::radius of 4 * 2^1.5
-    /// Of sums, against conflicts: lanes that are as far apart share one.
+    /// Copies of each sum, against conflicts: lanes this far apart share one.
     static constexpr int copies = 16;
-    /// With those beside the window, so that every pixel belongs to four.
+    /// Cells per row, with a border round the window, so that every pixel belongs to four cells.
     static constexpr int cells = descriptor_cells + 2;
     struct Shared {
         float weights[max_radius + 1];
@@ -92,7 +92,7 @@ struct Describe {
             words[i] = {};
     }
 
-    /// Of this thread's cell and direction.
+    /// The sum for this thread's cell and direction.
     __device__ static unsigned sum_of_copies(const Shared &s) {
         const int cell = threadIdx.x / descriptor_bins;
         const int row = 1 + cell / descriptor_cells, column = 1 + cell % descriptor_cells;
@@ -134,7 +134,7 @@ struct Describe {
         }
     }
 
-    /// What all pixels of a row have in common.
+    /// Values that all pixels of a row share.
     struct Row {
         float y_sine, y_cosine, weight;
 
@@ -143,14 +143,14 @@ struct Describe {
               y_cosine(static_cast<float>(dy) * window.cos_cells),
               weight(s.weights[min(abs(dy), window.radius)]) {}
 
-        /// Of a pixel: turned by the keypoint's angle, in cells.
+        /// Place of a pixel, rotated by the keypoint's angle, in cells.
         __device__ Window::Place place(const Window &window, int dx) const {
             const auto x = static_cast<float>(dx);
             return {x * window.cos_cells - y_sine, x * window.sin_cells + y_cosine};
         }
     };
 
-    /// Of columns.
+    /// A range of columns, last included.
     struct ColumnRange {
         int first, last;
     };

@@ -19,7 +19,7 @@ struct Draw {
         DrawStyle style;
     };
     static constexpr int threads = 128;
-    static constexpr int warps = threads / 32; ///< of a block
+    static constexpr int warps = threads / 32; ///< warps per block
 
     __device__ static void run(const Job &job) {
         const int count = job.found->count, lane = threadIdx.x % 32;

@@ -42,7 +42,7 @@ __device__ __forceinline__ bool is_inside(const Space::Octave &octave, int x, in
            y < octave.height - sift_border;
 }
 
-/// Of lanes of a warp: adds to a counter those that hold, and returns what it was for each.
+/// Adds 1 to a counter for each lane of a warp with holds. Returns its value before this lane's 1.
 __device__ __forceinline__ unsigned add_lanes(unsigned *counter, bool holds) {
     const unsigned lanes = __ballot_sync(~0u, holds);
     if (lanes == 0)
@@ -61,7 +61,7 @@ __device__ __forceinline__ void put(const Lists &lists, const Candidate &candida
         lists.candidates[candidate.moves == 0 ? at : lists.max_candidates - 1 - at] = candidate;
 }
 
-/// Of levels that all lie in memory.
+/// Finds extrema where all levels are in memory.
 struct Extrema {
     struct Job {
         Space space;
@@ -134,8 +134,8 @@ struct ScaleSpace {
     static constexpr bool waits = true;
 
     static constexpr int halo = 20;                    ///< a multiple of 4, at least widest
-    static constexpr int columns = threads - 2 * halo; ///< that have all levels
-    static constexpr int owned = columns - 2;          ///< that are tested
+    static constexpr int columns = threads - 2 * halo; ///< columns with all levels
+    static constexpr int owned = columns - 2;          ///< columns that are tested
     static constexpr int ring_rows = step_rows + 2, ring_pitch = columns + 4;
 
     /// Candidates that wait in shared memory until the block ends.
@@ -268,9 +268,9 @@ struct ScaleSpace {
         return {row, 1 + pair - 3 * row, bit & 1};
     }
 
-    /// Of two neighbouring columns in a row and a difference.
+    /// Two neighbouring columns in one row of a difference.
     struct Pair {
-        float high[2], low[2]; ///< of three columns each
+        float high[2], low[2]; ///< extremes over three columns each
         float value[2];
     };
 

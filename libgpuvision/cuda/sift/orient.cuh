@@ -32,9 +32,9 @@ struct Orient {
         Lists lists;
         SiftParams params;
         ResponseBins bins;
-        Rows mask;                       ///< or null
-        int width, height;               ///< of the picture
-        float weights[2][weights_pitch]; ///< of levels 4 and 5, which may be not stored
+        Rows mask;                       ///< data is null: no mask
+        int width, height;               ///< size of the picture
+        float weights[2][weights_pitch]; ///< filters of levels 4 and 5, which may not be stored
     };
     static constexpr int warps = orient_warps, threads = 32 * warps;
     static constexpr int min_blocks = orient_blocks;
@@ -55,7 +55,7 @@ struct Orient {
         };
         float level[4][9];
     };
-    static constexpr int weight_count = 2 * weights_pitch; ///< of levels 4 and 5
+    static constexpr int weight_count = 2 * weights_pitch; ///< for levels 4 and 5
     static constexpr std::size_t shared_bytes =
         warps * sizeof(Shared) + weight_count * sizeof(float);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// What the kernels of SIFT share: where levels lie, and the lists that go from one to the next.
+// Shared by the kernels of SIFT: the layout of levels, and the lists passed between kernels.
 #pragma once
 
 #include "core/sift.hpp"
@@ -56,8 +56,8 @@ struct Tiling {
     }
 };
 
-/// An extremum of the differences; or, after moves, a pixel where one is to be sought: then the
-/// offsets are those of the last step.
+/// An extremum of the differences; or, after moves, a pixel to search from. Then the offsets are
+/// those of the last step.
 struct Candidate {
     Extremum extremum;
     std::int32_t moves;
@@ -69,7 +69,7 @@ struct Feature {
     float angle;
 };
 
-/// Its place in the order, by a and then by b.
+/// Sort key of a keypoint: by a, then by b.
 struct Slot {
     std::uint64_t a; ///< begins with the bits of the response, inverted
     std::uint32_t b;
@@ -81,7 +81,7 @@ struct Slot {
     __device__ float response() const {
         return __uint_as_float(~static_cast<std::uint32_t>(a >> 32));
     }
-    /// None is behind it.
+    /// Greatest slot of all.
     __device__ static Slot last() { return {~std::uint64_t{0}, ~0u, 0}; }
 };
 static_assert(keypoints_of_extremum * sizeof(Slot) <= sizeof(Candidate),
@@ -89,19 +89,19 @@ static_assert(keypoints_of_extremum * sizeof(Slot) <= sizeof(Candidate),
 
 /// Counters. All are 0 when a run begins.
 struct Control {
-    unsigned extrema;   ///< that were found, maybe more than are kept
-    unsigned settled;   ///< of them, candidates at the beginning of the list
-    unsigned unsettled; ///< and at its end
+    unsigned extrema;   ///< extrema found, maybe more than are kept
+    unsigned settled;   ///< extrema at the beginning of the list
+    unsigned unsettled; ///< extrema at its end
     unsigned features;  ///< keypoints
-    unsigned kept;      ///< of them, once it is known
-    unsigned placed;    ///< of them, those in bins that have one that is kept
+    unsigned kept;      ///< keypoints kept, once known
+    unsigned placed;    ///< keypoints in bins with a kept one
     SiftResult found;
     alignas(16) unsigned bins[response_bins]; ///< features by response
     unsigned filled[response_bins];
-    unsigned starts[response_bins + 1]; ///< of a bin with one that is kept: how many are before it
-    bool crowded;                       ///< so that all that are placed have to be sorted
-    unsigned turns;                     ///< of blocks that sort
-    unsigned chunks_done[32];           ///< in each round
+    unsigned starts[response_bins + 1]; ///< keypoints before a bin with a kept one
+    bool crowded;                       ///< all placed keypoints have to be sorted
+    unsigned turns;                     ///< turns of blocks that sort
+    unsigned chunks_done[32];           ///< chunks sorted in each round
 };
 
 struct Lists {
@@ -124,7 +124,7 @@ struct Cleared {
     }
 };
 
-/// The pixel that stands for one beyond the edge of n > 1, as often mirrored as needed.
+/// Mirrors index i at the edges of 0 .. n - 1, as often as needed. Requires n > 1.
 __device__ __forceinline__ int mirrored(int i, int n) {
     if (i >= 0 && i < n)
         return i;
@@ -133,7 +133,7 @@ __device__ __forceinline__ int mirrored(int i, int n) {
     return i < n ? i : period - i;
 }
 
-/// Likewise, for i up to 2 (n - 1) beyond the edge; further out some pixel.
+/// As mirrored(), for i up to 2 (n - 1) beyond the edge; further out, any pixel.
 __device__ __forceinline__ int mirrored_near(int i, int n) {
     i = abs(i);
     i = abs(i >= n ? 2 * (n - 1) - i : i);

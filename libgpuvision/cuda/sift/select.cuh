@@ -8,14 +8,14 @@
 
 namespace gpv::cuda::sift {
 
-/// What the host is told.
+/// Results for the host.
 struct Report {
     SiftResult found;
     unsigned overflow;
-    std::int32_t drawn; ///< keypoints that are there for a drawing on the host
+    std::int32_t drawn; ///< keypoints available for a drawing on the host
 };
 
-/// Puts keypoints into their bins, but those in bins behind the last that is kept.
+/// Puts keypoints into their bins, up to the bin of the last kept one.
 struct Place {
     struct Job {
         Lists lists;
@@ -78,7 +78,7 @@ struct Place {
         }
     }
 
-    /// Of each bin, the keypoints in those before it.
+    /// For each bin, counts the keypoints in the bins before it.
     __device__ static void find_starts(Control &control, unsigned kept, Shared &s) {
         const int first = threadIdx.x * bins_of_thread;
         unsigned own[bins_of_thread], sum = 0;
@@ -108,7 +108,7 @@ struct Place {
         __syncthreads();
     }
 
-    /// What Rank has to know of a bin that begins behind so many keypoints and has count.
+    /// Tells Rank about a bin. start: keypoints before it; count: keypoints in it.
     __device__ static void tell_of_bin(Control &control, int bin, unsigned start, unsigned count,
                                        unsigned kept) {
         if (start >= kept)
@@ -141,8 +141,8 @@ struct Rank {
         const Feature *features;
         ResponseBins bins;
         SiftParams params;
-        Keypoint *kept;       ///< our own
-        Window *windows;      ///< of those that are kept, to be described; or null
+        Keypoint *kept;       ///< internal copy
+        Window *windows;      ///< windows of kept keypoints, to describe; or null
         std::byte *keypoints; ///< the caller's, or null
         std::size_t stride;
     };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Puts keypoints into their order where so many fall into one bin that each cannot be compared with
-// each.
+// Sorts keypoints when a bin has too many for comparing each with each.
 #pragma once
 
 #include "cuda/sift/scale_space.cuh"
@@ -61,7 +60,7 @@ class Sort {
         __syncthreads();
     }
 
-    /// Bitonic.
+    /// Bitonic sort.
     __device__ void sort(unsigned chunk) {
         const unsigned first = chunk * sort_chunk;
         for (unsigned i = threadIdx.x; i < sort_chunk; i += threads)
