@@ -596,10 +596,10 @@ class Kmeans
         : ResultOperator(context, params) {}
 
     /// The colour that stands for a centroid, 0xRRGGBB.
-    /// @param space  GPV_KMEANS_COLOR_SPACE_RGB or GPV_KMEANS_COLOR_SPACE_LAB
-    [[nodiscard]] static std::uint32_t color(gpv_kmeans_color_space space,
+    /// @param color_space  GPV_KMEANS_COLOR_SPACE_RGB or GPV_KMEANS_COLOR_SPACE_LAB
+    [[nodiscard]] static std::uint32_t color(gpv_kmeans_color_space color_space,
                                              const Centroid &centroid) noexcept {
-        return gpv_kmeans_color(space, centroid.data());
+        return gpv_kmeans_color(color_space, centroid.data());
     }
 
     /// The initial centroids of runs with GPV_KMEANS_INIT_GIVEN; copied.
@@ -728,10 +728,11 @@ class Match
     explicit Match(const Context &context, const MatchParams &params = {})
         : ResultOperator(context, params) {}
 
-    /// @param queries, trains  maximum number of descriptors of each set
+    /// @param query_count, train_count  maximum number of descriptors of each set
     /// @param memory           GPV_MEMORY_* of descriptors and outputs; HOST if they differ
-    void prepare(std::int32_t queries, std::int32_t trains, gpv_memory memory = GPV_MEMORY_HOST) {
-        check(gpv_match_prepare(handle(), queries, trains, memory));
+    void prepare(std::int32_t query_count, std::int32_t train_count,
+                 gpv_memory memory = GPV_MEMORY_HOST) {
+        check(gpv_match_prepare(handle(), query_count, train_count, memory));
     }
 
     /// Enqueues; what lies in host memory is there after wait().

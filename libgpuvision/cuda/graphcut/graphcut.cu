@@ -139,7 +139,7 @@ class CudaGraphcut final : public CudaOperator<Graphcut> {
         Job job{.width = links.width, .height = links.height};
         job.tiles_x = static_cast<int>(blocks(job.width, side));
         job.tiles_y = static_cast<int>(blocks(job.height, side));
-        job.max_time_us = params_.max_time_us * 1000LL;
+        job.max_time_ns = params_.max_time_us * 1000LL;
         job.certificate = params_.certificate;
         job.terminals = rows_of(terminals.planes[0]);
         for (int i = 0; i < d; i++)

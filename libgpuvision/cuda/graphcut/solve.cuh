@@ -87,7 +87,7 @@ struct Solve {
 
     __device__ End next_end(int round, long long begin, long long relabel_time) const {
         const long long now = global_timer_ns();
-        if (job_.max_time_us && now - begin_ > job_.max_time_us)
+        if (job_.max_time_ns && now - begin_ > job_.max_time_ns)
             return time_is_over;
         const bool enough = round >= max_rounds || now - begin >= relabel_time;
         return enough && round >= min_rounds ? phase_is_over : goes_on;

@@ -51,7 +51,7 @@ struct Job {
     int tiles_x, tiles_y;
     int region_width, region_height; ///< tiles that a block relabels
     int regions_x, regions;
-    long long max_time_us; ///< nanoseconds, 0 = no limit
+    long long max_time_ns; ///< nanoseconds, 0 = no limit
     bool certificate;
     Rows terminals, links[8], mask;
     int *capacities;  ///< [tile][direction][pixel] that is left of an arc
