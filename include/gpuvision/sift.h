@@ -22,7 +22,7 @@ GPV_BEGIN
 typedef struct gpv_sift gpv_sift;
 
 #define GPV_SIFT_DESCRIPTOR_LENGTH 128   /**< numbers in a descriptor: 4 x 4 cells, 8 directions */
-#define GPV_SIFT_MAX_KEYPOINTS (1 << 20) /**< of one call of gpv_sift_describe() */
+#define GPV_SIFT_MAX_KEYPOINTS (1 << 20) /**< of gpv_sift_describe() and gpv_sift_prepare() */
 
 /** What a number of a descriptor is. */
 typedef uint32_t gpv_sift_descriptor_type;

@@ -133,7 +133,7 @@ BufferView read_output(const gpv_kmeans &op, const gpv_buffer *buffer, const cha
     return view;
 }
 
-/// An output of a run must not overlap any other input or output.
+/// An output of a run must not overlap any other input or output, except that dst may be src.
 void require_disjoint(const KmeansRun &run) {
     if (run.dst && !same_pixels(run.src, *run.dst) && overlap(run.src, *run.dst))
         throw Error(Status::invalid_argument,

@@ -128,7 +128,7 @@ Rect read_rect(const gpv_rect &rect, const Image &src) {
     return {rect.x, rect.y, rect.width, rect.height};
 }
 
-/// An output of a run must not overlap any other input or output.
+/// An output of a run must not overlap any other input or output, except that dst may be src.
 void require_disjoint(const SegmentRun &run) {
     const std::pair<const Image *, const char *> images[] = {
         {&run.src, "src"},

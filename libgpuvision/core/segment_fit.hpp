@@ -33,8 +33,9 @@ struct FitNotes {
 };
 
 /// One or several workers fit a model together. A worker has
-///     parallel_for(count, f)  calls f(i) for all i below count, shared out among workers;
-///                      afterwards all workers see what any of them has written to memory
+///     parallel_for(count, f)
+///                      calls f(i) for all i below count, shared out among workers; afterwards all
+///                      workers see what any of them has written to memory
 ///     pass(f)          calls f(cell, add) for all cells that have pixels, and may for others,
 ///                      always by the same worker. Returns the Moments of each of max_slots,
 ///                      summed over what all workers have given to add(slot, cell, count); they

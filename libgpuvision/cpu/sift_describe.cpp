@@ -45,7 +45,7 @@ HWY_INLINE Whole record_of(Whole cell) {
     return hn::Max(hn::Zero(di), hn::Min(record, hn::Set(di, record_cells - 1)));
 }
 
-/// Half of a record for each lane: what belongs to one row of cells, as share_out() of core.
+/// Half of a record for each lane: what belongs to one row of cells, as distribute() of core.
 HWY_INLINE void store_amounts(Vector in_row, Vector column, Vector direction, std::int32_t *out) {
     const Vector right = hn::Mul(in_row, column), left = hn::Sub(in_row, right);
     const Whole upper_left = rounded(hn::Mul(left, direction));

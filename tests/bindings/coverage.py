@@ -37,16 +37,18 @@ def missing(functions, sources):
 
 
 def parameters(text):
-    """Names that Python gives to operator.set() and gpv.<Operator>()."""
+    """(operator, or set, and name) of what Python gives to operator.set() and gpv.<Operator>()."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (
                 node.func.attr == "set" or node.func.attr in OPERATORS):
-            yield from (keyword.arg.rstrip("_") for keyword in node.keywords if keyword.arg)
+            yield from ((node.func.attr, keyword.arg.rstrip("_")) for keyword in node.keywords if keyword.arg)
 
 
 include, *folders = sys.argv[1:]
 functions = public.functions(include)
-fields = {field for own in public.structs(include).values() for field in own}
+structs = public.structs(include)
+fields = {operator: set(structs[f"gpv_{operator.lower()}_params"]) for operator in OPERATORS}
+fields["set"] = set().union(*fields.values())
 
 assert missing(functions, ["/* " + "();\n".join(functions) + "(); */"]) == functions
 assert missing(functions, ["".join(f"/// {name}()\n" for name in functions)]) == functions
@@ -61,10 +63,10 @@ for folder in map(Path, folders):
     sources = [path.read_text() for path in folder.rglob("*") if is_binding(path.relative_to(folder))]
     faults += [f"{folder.name} does not call {name}()" for name in missing(functions, sources)]
 top = Path(__file__).resolve().parents[2]
-given = [(path, name) for folder in PROGRAMS for path in sorted((top / folder).rglob("*.py"))
-         for name in parameters(path.read_text(encoding="utf-8"))]
+given = [(path, *names) for folder in PROGRAMS for path in sorted((top / folder).rglob("*.py"))
+         for names in parameters(path.read_text(encoding="utf-8"))]
 assert len(given) > 50, "this test has gone blind"
-faults += [f"{path.relative_to(top)} gives the parameter {name}, which no struct has"
-           for path, name in given if name not in fields]
+faults += [f"{path.relative_to(top)} gives {operator} the parameter {name}, which its struct has not"
+           for path, operator, name in given if name not in fields[operator]]
 print("\n".join(faults) or f"{len(functions)} functions, {len(folders)} bindings, {len(given)} parameters given")
 sys.exit(bool(faults) or not functions)

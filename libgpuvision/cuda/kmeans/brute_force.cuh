@@ -9,7 +9,7 @@ namespace gpv::cuda::kmeans {
 
 struct PixelsJob {
     LloydJob<unsigned> loop;
-    bool is_random_init;  ///< colours, if the run does not go on from the one before
+    bool is_random_init;  ///< initial centroids are drawn, unless the start is warm
     std::uint8_t *labels; ///< result: strips of eight, row by row; null: they are not wanted
 };
 

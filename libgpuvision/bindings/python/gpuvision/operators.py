@@ -195,9 +195,9 @@ class Operator:
                    *(integer("the number of records", number) for number in numbers))
 
     def _enqueue(self, call: Call, name: str, *arguments: Any) -> None:
-        """gpv_<stem>_<name>, or a function of that whole name, on the stream of a call, between what other streams do before and
-        after. Its memory is kept until it is over. That of earlier ones is, too, unless all of it is
-        given back in the order of streams."""
+        """gpv_<stem>_<name>, or a function of that whole name, on the stream of a call, between what
+        other streams do before and after. Its memory is kept until it is over. That of earlier ones
+        is, too, unless all of it is given back in the order of streams."""
         with self._lock:
             if not self._handle:
                 raise ValueError(f"the {type(self).__name__} is closed")
