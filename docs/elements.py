@@ -36,8 +36,9 @@ except (ImportError, ValueError) as missing:
 
 # Of the package gpuvision, which needs NumPy, the one module that does not.
 TOP = Path(__file__).resolve().parents[1]
-sys.path.append(str(TOP / "libgpuvision/bindings/python/gpuvision"))
+sys.path += [str(TOP / "libgpuvision/bindings/python/gpuvision"), str(TOP / "tests/abi")]
 import _abi
+import public
 
 # Of GObject.ValueArray, for which PyGObject has nothing else.
 warnings.simplefilter("ignore", DeprecationWarning)
@@ -271,19 +272,14 @@ def header_of(stem):
     return (TOP / f"include/gpuvision/{stem}.h").read_text(encoding="utf-8")
 
 
-def params_of(stem):
-    """The fields of the stem's parameters."""
-    struct = re.search(rf"^typedef struct gpv_{stem}_params \{{(.*?)^\}}", header_of(stem), re.M | re.S)
-    return set(re.findall(r"(\w+);", re.sub(r"/\*.*?\*/", "", struct.group(1), flags=re.S)))
-
-
 def check_names(page, elements):
     """The properties of one element alone that have no field of their name."""
     table_of_names = NAMES.search(page.read_text(encoding="utf-8"))
     rows = re.findall(r"^\| (\w+) \| `([\w-]+)` \|", table_of_names.group(1) if table_of_names else "", re.M)
     faults = [f"{page.name}: names: there is no {name}" for name in sorted({who for who, _ in rows} - set(elements))]
+    structs = public.structs(TOP / "include")
     for name, element in elements.items():
-        fields = params_of(RUN_BY.get(name, name.removeprefix("gpu")))
+        fields = structs[f"gpv_{RUN_BY.get(name, name.removeprefix('gpu'))}_params"]
         without = {spec.name for spec in specs_of(element, type(element).__gtype__)
                    if spec.name.replace("-", "_") not in fields}
         faults += compare(f"{page.name}: names of {name}", without, {what for who, what in rows if who == name})

@@ -87,13 +87,16 @@ def calls_of(objects):
     return sorted(faults), crossings
 
 
+LIBRARY = re.compile(r"libgpuvision/(\w+/)+\w+\.(cpp|cu)$")
+
+
 def compiled(top, build):
     """(source, {symbol: kind}) of the library's objects, with those of the kernels that the emulation has
     compiled, whose sources in the build folder include those of the library."""
     sources = {}
     for path, read in read_by_compilers(build):
         names = [name.relative_to(top).as_posix() for name in read if top in name.parents and build not in name.parents]
-        if names and re.match(r"libgpuvision/(\w+/)+\w+\.(cpp|cu)$", names[0]) and (top / names[0]).exists():
+        if names and LIBRARY.match(names[0]) and (top / names[0]).exists():
             sources[path] = names[0]
     return [(sources[path], kinds) for path, kinds in symbols(list(sources)).items()]
 
@@ -118,6 +121,9 @@ for asks, has, name, may in (("api", "core", "_ZN3gpv1xEv", True), ("api", "cpu"
     found = calls_of([(f"libgpuvision/{asks}/a.cpp", listed[Path("a.o")]),
                       (f"libgpuvision/{has}/b.cpp", listed[Path("b.o")])])
     assert bool(found[0]) != may, f"{asks} asks {has} for {name}: this test has gone blind"
+
+for path in "libgpuvision/cpu/match.cpp", "libgpuvision/cuda/device.cu", "libgpuvision/cuda/match/match.cu":
+    assert LIBRARY.match(path), f"calls of {path} are not looked at"
 
 top, build = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 sources = [path for folder in {f.split("/")[0] for f in MAY} for path in (top / folder).rglob("*")
