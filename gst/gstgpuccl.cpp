@@ -17,8 +17,9 @@ constexpr gint max_labels = 65535; /* of the 16 bits of GRAY16_LE and P016_LE */
 
 /* The properties. */
 struct Settings {
-    gpv_ccl_params params; /* without threshold and output */
-    gint threshold;        /* -1: by the label mode */
+    gpv_ccl_params params;   /* without threshold and output */
+    gint threshold;          /* -1: by the label mode */
+    GstGpuVisionRange range; /* of threshold */
     gint max_components;
 };
 
@@ -41,6 +42,7 @@ namespace {
 
 enum Property {
     threshold = 1,
+    threshold_range,
     invert,
     foreground,
     mode,
@@ -88,16 +90,19 @@ gint default_threshold(gpv_ccl_mode mode) {
     return mode == GPV_CCL_MODE_EQUAL_VALUE ? 0 : 128;
 }
 
-gpv_ccl_params params_for(const Settings &settings, guint output) {
+/* src: NULL before the first frame. */
+gpv_ccl_params params_for(const Settings &settings, guint output, const gpv_image *src) {
     gpv_ccl_params params = settings.params;
     params.threshold = settings.threshold < 0 ? default_threshold(params.mode) : settings.threshold;
+    if (src)
+        params.threshold = gst_gpu_vision_stored_threshold(params.threshold, settings.range, src);
     params.output = images[output];
     return params;
 }
 
 gpv_status gst_gpu_ccl_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_CCL(filter);
-    self->used = params_for(snapshot(self), gst_gpu_vision_filter_get_output(filter));
+    self->used = params_for(snapshot(self), gst_gpu_vision_filter_get_output(filter), nullptr);
     return gpv_ccl_create(context, &self->used, &self->op);
 }
 
@@ -141,7 +146,7 @@ gpv_status gst_gpu_ccl_process(GstGpuVisionFilter *filter, const GstGpuVisionJob
     const Settings settings = snapshot(self);
     const gint described = job->results ? settings.max_components : 0;
     const gpv_buffer records = records_of(self, described);
-    gpv_status status = update_params(self, params_for(settings, job->output));
+    gpv_status status = update_params(self, params_for(settings, job->output, job->src));
     if (status == GPV_OK)
         status = gpv_ccl_run(self->op, job->stream, job->src, job->dst,
                              described > 0 ? &records : nullptr, 0, nullptr);
@@ -220,6 +225,9 @@ void gst_gpu_ccl_set_property(GObject *object, guint id, const GValue *value, GP
     case Property::threshold:
         wanted.threshold = g_value_get_int(value);
         break;
+    case Property::threshold_range:
+        wanted.range = static_cast<GstGpuVisionRange>(g_value_get_enum(value));
+        break;
     case Property::invert:
         wanted.params.invert = g_value_get_boolean(value) ? 1 : 0;
         break;
@@ -252,6 +260,9 @@ void gst_gpu_ccl_get_property(GObject *object, guint id, GValue *value, GParamSp
     switch (id) {
     case Property::threshold:
         g_value_set_int(value, wanted.threshold);
+        break;
+    case Property::threshold_range:
+        g_value_set_enum(value, wanted.range);
         break;
     case Property::invert:
         g_value_set_boolean(value, wanted.params.invert != 0);
@@ -289,6 +300,8 @@ void install_properties(GObjectClass *klass) {
         "Lowest luma of the foreground, in grey levels, 0 to 255; 0 is every pixel. -1, "
         "the default, is 128 with mode=binary and 0 with mode=equal-value.",
         -1, 255, -1);
+    gst_gpu_vision_install_threshold_range(klass, Property::threshold_range,
+                                           "GstGpuCclThresholdRange");
     g_object_class_install_property(
         klass, Property::invert,
         g_param_spec_boolean("invert", "Invert",
@@ -347,7 +360,7 @@ static void gst_gpu_ccl_class_init(GstGpuCclClass *klass) {
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Connected-component labelling", "Filter/Analyzer/Video/Hardware",
-        "Finds, counts and measures the connected components of video", "The gpuvision developers");
+        "Finds, counts and measures the connected components of video", GST_GPU_VISION_AUTHOR);
     gst_gpu_vision_filter_class_set_name(filter, "gpuccl");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = gst_gpu_ccl_open;

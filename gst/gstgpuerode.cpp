@@ -9,6 +9,7 @@ struct _GstGpuErode {
     GstGpuVisionFilter parent;
     gpv_erode *op;
     gpv_erode_params wanted; /* the properties, under the object lock */
+    GstGpuVisionRange range; /* of the threshold; likewise */
     gpv_erode_params used;   /* those of op */
 };
 
@@ -17,7 +18,17 @@ GST_ELEMENT_REGISTER_DEFINE(gpuerode, "gpuerode", GST_RANK_NONE, GST_TYPE_GPU_ER
 
 namespace {
 
-enum Property { radius = 1, radius_y, shape, operation, iterations, threshold, border, planes };
+enum Property {
+    radius = 1,
+    radius_y,
+    shape,
+    operation,
+    iterations,
+    threshold,
+    threshold_range,
+    border,
+    planes
+};
 
 const GEnumValue operations[] = {
     {GPV_ERODE_OPERATION_ERODE, "Minimum under the element", "erode"},
@@ -65,7 +76,10 @@ void gst_gpu_erode_close(GstGpuVisionFilter *filter) {
 
 gpv_status gst_gpu_erode_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_ERODE(filter);
-    const gpv_erode_params params = snapshot(self);
+    GST_OBJECT_LOCK(self);
+    gpv_erode_params params = self->wanted;
+    params.threshold = gst_gpu_vision_stored_threshold(params.threshold, self->range, job->src);
+    GST_OBJECT_UNLOCK(self);
     if (std::memcmp(&params, &self->used, sizeof params) != 0) {
         if (const gpv_status status = gpv_erode_set_params(self->op, &params); status != GPV_OK)
             return status;
@@ -105,6 +119,9 @@ void gst_gpu_erode_set_property(GObject *object, guint id, const GValue *value, 
     case Property::threshold:
         wanted.threshold = g_value_get_int(value);
         break;
+    case Property::threshold_range:
+        GST_GPU_ERODE(object)->range = static_cast<GstGpuVisionRange>(g_value_get_enum(value));
+        break;
     case Property::border:
         wanted.border = static_cast<gpv_erode_border>(g_value_get_enum(value));
         break;
@@ -137,6 +154,9 @@ void gst_gpu_erode_get_property(GObject *object, guint id, GValue *value, GParam
         break;
     case Property::threshold:
         g_value_set_int(value, wanted.threshold);
+        break;
+    case Property::threshold_range:
+        g_value_set_enum(value, GST_GPU_ERODE(object)->range);
         break;
     case Property::border:
         g_value_set_enum(value, static_cast<gint>(wanted.border));
@@ -176,6 +196,8 @@ void install_properties(GObjectClass *klass) {
         "Lowest luma of the foreground, in grey levels, 1 to 255: the frame is made binary "
         "before the operation. 0, the default, works on the grey levels.",
         0, 255, 0);
+    gst_gpu_vision_install_threshold_range(klass, Property::threshold_range,
+                                           "GstGpuErodeThresholdRange");
     gst_gpu_vision_install_enum(
         klass, Property::border, "border", "Border",
         "Whether pixels outside the frame do not count, or are 0. Default ignore.",
@@ -197,7 +219,7 @@ static void gst_gpu_erode_class_init(GstGpuErodeClass *klass) {
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Erosion and morphology", "Filter/Effect/Video/Hardware",
         "Erodes, dilates, opens or closes video with a flat structuring element",
-        "The gpuvision developers");
+        GST_GPU_VISION_AUTHOR);
     gst_gpu_vision_filter_class_set_name(filter, "gpuerode");
     filter->open = gst_gpu_erode_open;
     filter->close = gst_gpu_erode_close;

@@ -5,7 +5,7 @@
 #include <gst/video/gstvideometa.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <cmath>
 #include <cstring>
 
 #include "gstgpuvisionanalytics.h"
@@ -29,6 +29,12 @@ struct Box {
     gint64 left, top, right, bottom;
 };
 
+/* What the property says. */
+struct Rectangle {
+    gdouble x, y, width, height;
+    bool fractions; /* of the frame, else pixels */
+};
+
 } // namespace
 
 struct _GstGpuGraphcut {
@@ -41,9 +47,14 @@ struct _GstGpuGraphcut {
 
     /* Of the frame at hand. */
     Settings settings;
-    gchar *rect, *seeds;      /* as of settings.changes */
-    GstGpuVisionPicture read; /* from seeds, in the size of the frames */
-    gpv_rect bounds;          /* of the foreground */
+    gchar *rect, *seeds;            /* as of settings.changes */
+    Rectangle good_rect;            /* the last one with a pixel in a frame; width 0: none */
+    gboolean rect_refused;          /* rect, with frames of this size */
+    gint tried_width, tried_height; /* size that seeds were read in, whether they could be or not */
+    GstGpuVisionPicture read;    /* the last seeds that could be read, in the size of the frames */
+    GstGpuVisionPicture regions; /* where there are several: not known inside, else background */
+    gboolean divided;            /* regions hold for this frame */
+    gpv_rect bounds;             /* of the foreground */
     gboolean bounded;
     gint64 pixels;
 
@@ -68,6 +79,7 @@ enum Property {
     connectivity,
     max_time_ms,
     warm_start,
+    keep_state,
     output
 };
 
@@ -77,7 +89,8 @@ const GEnumValue sources[] = {
     {source_auto, "Nothing is known: the colours of the frame are divided in two", "auto"},
     {source_rect, "Outside of rect is background", "rect"},
     {source_mask, "The picture that seeds names", "mask"},
-    {source_regions, "Outside of the frame's regions of interest is background", "roi-meta"},
+    {source_regions, "Outside of each of the frame's regions of interest is background",
+     "roi-meta"},
     {0, nullptr, nullptr}};
 
 const GEnumValue models[] = {
@@ -114,21 +127,36 @@ bool uses_seeds(const GstGpuGraphcut *self) {
            (settings.params.warm_start == GPV_SEGMENT_WARM_START_NONE || !self->learned);
 }
 
+bool has_size(const GstGpuVisionPicture &picture, const GstVideoInfo &info) {
+    return picture.pixels && picture.width == GST_VIDEO_INFO_WIDTH(&info) &&
+           picture.height == GST_VIDEO_INFO_HEIGHT(&info);
+}
+
+/* Nothing is known where there are none, and none before that fit. */
 bool find_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
     const gint width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
-    if (!uses_seeds(self) ||
-        (self->read.pixels && self->read.width == width && self->read.height == height))
+    if (!uses_seeds(self) || (self->tried_width == width && self->tried_height == height))
         return true;
-    gst_gpu_vision_picture_clear(&self->read);
-    if (self->seeds && *self->seeds)
-        return gst_gpu_vision_picture_read(GST_ELEMENT(self), "seeds", self->seeds, width, height,
-                                           &self->read);
-    GST_ELEMENT_ERROR(
-        self, RESOURCE, SETTINGS,
-        ("seed-source=mask needs seeds, the path of a picture: 0 is background, 255 "
-         "is foreground, all else is not known."),
-        ("seeds=%s, frames of %dx%d", self->seeds ? self->seeds : "NULL", width, height));
-    return false;
+    GstGpuVisionPicture fresh = {};
+    const bool goes_on =
+        self->seeds && *self->seeds
+            ? gst_gpu_vision_picture_read(GST_GPU_VISION_FILTER(self), "seeds", self->seeds, width,
+                                          height, &fresh)
+            : gst_gpu_vision_filter_refuse(
+                  GST_GPU_VISION_FILTER(self), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+                  g_strdup("seed-source=mask needs seeds, the path of a picture: 0 is background, "
+                           "255 is foreground, all else is not known."),
+                  g_strdup_printf("seeds=%s, frames of %dx%d", self->seeds ? self->seeds : "NULL",
+                                  width, height));
+    if (!goes_on)
+        return false;
+    self->tried_width = width;
+    self->tried_height = height;
+    if (fresh.pixels || !has_size(self->read, info)) {
+        gst_gpu_vision_picture_clear(&self->read);
+        self->read = fresh;
+    }
+    return true;
 }
 
 /* ---- bounds of the foreground ---- */
@@ -145,43 +173,88 @@ bool clip(const Box &box, const GstVideoInfo &info, gpv_rect &bounds) {
     return true;
 }
 
-/* Four numbers with a comma after each but the last. */
-bool read_numbers(const gchar *text, gint64 (&numbers)[4]) {
+/* Four numbers with a comma after each but the last, in angle brackets or without. With a point in
+   any of them they are fractions. */
+bool read_rectangle(const gchar *text, Rectangle &rectangle) {
+    gdouble numbers[4];
+    const bool brackets = g_str_has_prefix(text, "<");
+    rectangle.fractions = std::strchr(text, '.');
+    text += brackets ? 1 : 0;
     for (gsize i = 0; i < G_N_ELEMENTS(numbers); i++) {
         gchar *end = nullptr;
-        errno = 0;
-        numbers[i] = g_ascii_strtoll(text, &end, 10);
-        if (end == text || errno != 0 || numbers[i] != static_cast<gint32>(numbers[i]))
+        numbers[i] = g_ascii_strtod(text, &end);
+        if (end == text || !(std::abs(numbers[i]) <= G_MAXINT32) ||
+            (!rectangle.fractions && numbers[i] != std::floor(numbers[i])))
             return false;
         while (g_ascii_isspace(*end))
             end++;
-        if (*end != (i + 1 < G_N_ELEMENTS(numbers) ? ',' : '\0'))
+        const gchar last = brackets ? '>' : '\0';
+        if (*end != (i + 1 < G_N_ELEMENTS(numbers) ? ',' : last))
             return false;
         text = end + 1;
     }
-    return true;
+    rectangle = {numbers[0], numbers[1], numbers[2], numbers[3], rectangle.fractions};
+    return !brackets || *text == '\0';
 }
 
+/* Returns false where it has no pixel in the frame. */
+bool place(const Rectangle &rectangle, const GstVideoInfo &info, gpv_rect &bounds) {
+    const gdouble x = rectangle.fractions ? GST_VIDEO_INFO_WIDTH(&info) : 1;
+    const gdouble y = rectangle.fractions ? GST_VIDEO_INFO_HEIGHT(&info) : 1;
+    const auto pixels = [](gdouble at) { return static_cast<gint64>(std::floor(at + 0.5)); };
+    return clip({pixels(x * rectangle.x), pixels(y * rectangle.y),
+                 pixels(x * (rectangle.x + rectangle.width)),
+                 pixels(y * (rectangle.y + rectangle.height))},
+                info, bounds);
+}
+
+/* The last good one holds on where this one cannot be used; else nothing is known. */
 bool find_rect(GstGpuGraphcut *self, const GstVideoInfo &info) {
-    gint64 numbers[4];
-    const bool readable = self->rect && read_numbers(self->rect, numbers);
-    if (readable && clip({numbers[0], numbers[1], numbers[0] + numbers[2], numbers[1] + numbers[3]},
-                         info, self->bounds)) {
+    Rectangle wanted = {};
+    const bool readable = self->rect && read_rectangle(self->rect, wanted);
+    if (readable && place(wanted, info, self->bounds)) {
+        self->good_rect = wanted;
+        self->rect_refused = FALSE;
         self->bounded = TRUE;
         return true;
     }
-    GST_ELEMENT_ERROR(self, RESOURCE, SETTINGS,
-                      ("rect=%s %s of %dx%d pixels: it has to be \"x,y,width,height\", in pixels.",
-                       self->rect ? self->rect : "NULL",
-                       readable ? "has no pixel in the frame" : "is no rectangle in a frame",
-                       GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info)),
-                      ("seed-source=rect"));
-    return false;
+    self->bounded = self->good_rect.width > 0 && place(self->good_rect, info, self->bounds);
+    if (!self->rect_refused)
+        self->rect_refused = gst_gpu_vision_filter_refuse(
+            GST_GPU_VISION_FILTER(self), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+            g_strdup_printf(
+                "rect=%s %s of %dx%d pixels: it has to be \"x,y,width,height\", in pixels, or in "
+                "fractions of the frame, as in 0.25,0.25,0.5,0.5.",
+                self->rect ? self->rect : "NULL",
+                readable ? "has no pixel in the frame" : "is no rectangle in a frame",
+                GST_VIDEO_INFO_WIDTH(&info), GST_VIDEO_INFO_HEIGHT(&info)),
+            g_strdup("seed-source=rect"));
+    return self->rect_refused;
 }
 
-/* The smallest box round all. Those that have no pixel in the frame do not count. */
+/* Adds one to a picture in which all was background. */
+void mark(GstGpuVisionPicture &picture, const gpv_rect &part) {
+    constexpr guint8 not_known = 128;
+    const auto width = static_cast<gsize>(picture.width);
+    for (gint y = part.y; y < part.y + part.height; y++)
+        std::memset(picture.pixels + static_cast<gsize>(y) * width + part.x, not_known,
+                    static_cast<gsize>(part.width));
+}
+
+void clear_regions(GstGpuGraphcut *self, const GstVideoInfo &info) {
+    const auto bytes = static_cast<gsize>(self->pixels);
+    GstGpuVisionPicture &picture = self->regions;
+    if (!has_size(picture, info)) {
+        g_free(picture.pixels);
+        picture = {static_cast<guint8 *>(g_malloc(bytes)), GST_VIDEO_INFO_WIDTH(&info),
+                   GST_VIDEO_INFO_HEIGHT(&info)};
+    }
+    std::memset(picture.pixels, 0, bytes);
+}
+
+/* One bounds the foreground, several are seeds. Those that have no pixel in the frame do not count.
+ */
 void find_regions(GstGpuGraphcut *self, GstBuffer *buffer, const GstVideoInfo &info) {
-    Box around = {G_MAXINT64, G_MAXINT64, 0, 0};
     gpointer state = nullptr;
     while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
                buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
@@ -191,12 +264,19 @@ void find_regions(GstGpuGraphcut *self, GstBuffer *buffer, const GstVideoInfo &i
         gpv_rect part;
         if (!clip(box, info, part))
             continue;
-        around = {std::min(around.left, box.left), std::min(around.top, box.top),
-                  std::max(around.right, box.right), std::max(around.bottom, box.bottom)};
-        self->bounded = TRUE;
+        if (!self->bounded) {
+            self->bounds = part;
+            self->bounded = TRUE;
+            continue;
+        }
+        if (!self->divided) {
+            clear_regions(self, info);
+            mark(self->regions, self->bounds);
+            self->divided = TRUE;
+        }
+        mark(self->regions, part);
     }
-    if (self->bounded)
-        clip(around, info, self->bounds);
+    self->bounded = self->bounded && !self->divided;
 }
 
 /* ---- frames ---- */
@@ -220,12 +300,13 @@ gboolean gst_gpu_graphcut_examine(GstGpuVisionFilter *filter, GstBuffer *buffer,
                                   const GstVideoInfo *info) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     if (take_settings(self)) {
-        gst_gpu_vision_picture_clear(&self->read);
+        self->tried_width = 0;
+        self->rect_refused = FALSE;
         self->learned = FALSE;
     }
     if (self->settings.params.model != self->used.model)
         self->learned = FALSE;
-    self->bounded = FALSE;
+    self->bounded = self->divided = FALSE;
     self->pixels = gint64{GST_VIDEO_INFO_WIDTH(info)} * GST_VIDEO_INFO_HEIGHT(info);
     if (self->settings.source == source_rect)
         return find_rect(self, *info);
@@ -253,6 +334,14 @@ void gst_gpu_graphcut_close(GstGpuVisionFilter *filter) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     gpv_segment_destroy(&self->op);
     gst_gpu_vision_picture_clear(&self->read);
+    gst_gpu_vision_picture_clear(&self->regions);
+    self->good_rect = {};
+    self->rect_refused = FALSE;
+    self->tried_width = 0;
+}
+
+void gst_gpu_graphcut_forget(GstGpuVisionFilter *filter) {
+    GST_GPU_GRAPHCUT(filter)->learned = FALSE;
 }
 
 gpv_status update_params(GstGpuGraphcut *self, const gpv_segment_params &params) {
@@ -265,8 +354,12 @@ gpv_status update_params(GstGpuGraphcut *self, const gpv_segment_params &params)
 }
 
 gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
-    const bool masks = job.output == output_mask, seeded = uses_seeds(self);
-    const gpv_image seeds = seeded ? gst_gpu_vision_picture_view(&self->read) : gpv_image{};
+    const bool masks = job.output == output_mask;
+    const GstGpuVisionPicture *picture = self->divided      ? &self->regions
+                                         : uses_seeds(self) ? &self->read
+                                                            : nullptr;
+    const bool seeded = picture && picture->pixels;
+    const gpv_image seeds = seeded ? gst_gpu_vision_picture_view(picture) : gpv_image{};
     const gpv_status status =
         gpv_segment_run(self->op, job.stream, job.src, seeded ? &seeds : nullptr,
                         self->bounded ? &self->bounds : nullptr, masks ? job.dst : nullptr,
@@ -333,6 +426,9 @@ void gst_gpu_graphcut_set_property(GObject *object, guint id, const GValue *valu
     if (id == Property::output)
         return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
                                                 static_cast<guint>(g_value_get_enum(value)));
+    if (id == Property::keep_state)
+        return gst_gpu_vision_filter_set_keep_state(GST_GPU_VISION_FILTER(object),
+                                                    g_value_get_boolean(value));
     auto *self = GST_GPU_GRAPHCUT(object);
     Settings &wanted = self->wanted;
     GST_OBJECT_LOCK(object);
@@ -378,6 +474,9 @@ void gst_gpu_graphcut_get_property(GObject *object, guint id, GValue *value, GPa
     if (id == Property::output)
         return g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
                                            GST_GPU_VISION_FILTER(object))));
+    if (id == Property::keep_state)
+        return g_value_set_boolean(
+            value, gst_gpu_vision_filter_get_keep_state(GST_GPU_VISION_FILTER(object)));
     const auto *self = GST_GPU_GRAPHCUT(object);
     const Settings &wanted = self->wanted;
     GST_OBJECT_LOCK(object);
@@ -418,12 +517,6 @@ void gst_gpu_graphcut_get_property(GObject *object, guint id, GValue *value, GPa
     GST_OBJECT_UNLOCK(object);
 }
 
-void install_string(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                    const gchar *blurb) {
-    g_object_class_install_property(
-        klass, id, g_param_spec_string(name, nick, blurb, nullptr, GST_GPU_VISION_PARAM_LIVE));
-}
-
 void install_weight(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
                     const gchar *blurb, gfloat initial) {
     g_object_class_install_property(klass, id,
@@ -437,14 +530,17 @@ void install_properties(GObjectClass *klass) {
         "What is known of the frames: nothing, so that their colours are divided in two, a "
         "rectangle, a picture of seeds, or their regions of interest. Default auto.",
         "GstGpuGraphcutSeedSource", sources);
-    install_string(
+    gst_gpu_vision_install_string(
         klass, Property::rect, "rect", "Rectangle",
-        "With seed-source=rect, \"x,y,width,height\" in pixels of the frame, to which it "
-        "is clipped: what lies outside is background, in every frame. Default NULL.");
-    install_string(klass, Property::seeds, "seeds", "Seeds",
-                   "With seed-source=mask, the path of a picture of seeds, scaled to the frame: 0 "
-                   "is background, 255 is foreground, and all else is not known. With warm-start "
-                   "it counts in the first frame only, without in every frame. Default NULL.");
+        "With seed-source=rect, \"x,y,width,height\" in pixels, or, with a point in any of the "
+        "four, "
+        "in fractions of the frame, to which it is clipped: what lies outside is background, in "
+        "every frame. A GstValueArray is taken, too: <x,y,width,height>. Default NULL.");
+    gst_gpu_vision_install_string(
+        klass, Property::seeds, "seeds", "Seeds",
+        "With seed-source=mask, the path of a picture of seeds, scaled to the frame: 0 "
+        "is background, 255 is foreground, and all else is not known. With warm-start "
+        "it counts where learning begins, without in every frame. Default NULL.");
     gst_gpu_vision_install_enum(klass, Property::model, "model", "Model",
                                 "What is learned of the colours of either side. Default gmm.",
                                 "GstGpuGraphcutModel", models);
@@ -476,6 +572,8 @@ void install_properties(GObjectClass *klass) {
                              "Whether a frame begins with the colours that were learned from the "
                              "one before; else each learns from its own seeds. Default true.",
                              TRUE, GST_GPU_VISION_PARAM_LIVE));
+    gst_gpu_vision_filter_class_set_forget(GST_GPU_VISION_FILTER_CLASS(klass), Property::keep_state,
+                                           gst_gpu_graphcut_forget);
     gst_gpu_vision_install_enum(
         klass, Property::output, "output", "Output",
         "What the frame becomes: itself with its background dimmed, a mask, what is left of it "
@@ -488,6 +586,7 @@ void gst_gpu_graphcut_finalize(GObject *object) {
     for (gchar *text : {self->wanted_rect, self->wanted_seeds, self->rect, self->seeds})
         g_free(text);
     gst_gpu_vision_picture_clear(&self->read);
+    gst_gpu_vision_picture_clear(&self->regions);
     G_OBJECT_CLASS(gst_gpu_graphcut_parent_class)->finalize(object);
 }
 
@@ -502,7 +601,7 @@ static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Segmentation by minimum cuts", "Filter/Effect/Video/Hardware",
-        "Divides video into foreground and background, by gpv_segment", "The gpuvision developers");
+        "Divides video into foreground and background, by gpv_segment", GST_GPU_VISION_AUTHOR);
     gst_gpu_vision_filter_class_set_name(filter, "gpugraphcut");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = gst_gpu_graphcut_open;

@@ -19,6 +19,7 @@ struct _GstGpuKmeans {
     gpv_kmeans *op;
     gpv_kmeans_params wanted; /* the properties, under the object lock */
     gpv_kmeans_params used;   /* those of op */
+    gboolean forgets;         /* the next frame begins anew */
     /* In the last frame whose results were wanted. */
     gpv_kmeans_result found;
     gfloat centroids[GPV_KMEANS_MAX_CLUSTERS][3];
@@ -39,6 +40,7 @@ enum Property {
     init,
     seed,
     warm_start,
+    keep_state,
     color_space,
     output
 };
@@ -93,6 +95,10 @@ gpv_status update_params(GstGpuKmeans *self, const gpv_kmeans_params &params) {
     return status;
 }
 
+void gst_gpu_kmeans_forget(GstGpuVisionFilter *filter) {
+    GST_GPU_KMEANS(filter)->forgets = TRUE;
+}
+
 template <typename Array>
 gpv_buffer view_of(Array &array) {
     gpv_buffer buffer;
@@ -107,11 +113,14 @@ gpv_status gst_gpu_kmeans_process(GstGpuVisionFilter *filter, const GstGpuVision
     auto *self = GST_GPU_KMEANS(filter);
     const bool labels = job->output == output_labels;
     const gpv_buffer centroids = view_of(self->centroids), counts = view_of(self->counts);
-    gpv_status status = update_params(self, snapshot(self));
+    gpv_kmeans_params params = snapshot(self);
+    params.warm_start &= !self->forgets;
+    gpv_status status = update_params(self, params);
     if (status == GPV_OK)
         status = gpv_kmeans_run(self->op, job->stream, job->src, labels ? job->dst : nullptr,
                                 labels ? nullptr : job->dst, job->results ? &centroids : nullptr,
                                 job->results ? &counts : nullptr, nullptr);
+    self->forgets = FALSE;
     if (status == GPV_OK && job->results) {
         gpv_kmeans_result_init(&self->found, sizeof self->found);
         status = gpv_kmeans_wait(self->op, &self->found);
@@ -169,12 +178,16 @@ void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstS
 
 /* ---- properties ---- */
 
-/* One cluster lies within the range of the property, but would be no segmentation. */
+/* One cluster lies within the range of the property, but would be no segmentation. What moves from
+   0 to 2 and back passes it. */
 void set_clusters(GObject *object, gint value) {
     if (value == 1) {
-        g_warning("clusters of %s cannot be 1: it is 0, chosen automatically, or 2 to %d. It "
-                  "stays as it was.",
-                  GST_OBJECT_NAME(object), GPV_KMEANS_MAX_CLUSTERS);
+        GstControlBinding *moves = gst_object_get_control_binding(GST_OBJECT(object), "clusters");
+        if (!moves)
+            g_warning("clusters of %s cannot be 1: it is 0, chosen automatically, or 2 to %d. It "
+                      "stays as it was.",
+                      GST_OBJECT_NAME(object), GPV_KMEANS_MAX_CLUSTERS);
+        gst_clear_object(&moves);
         return;
     }
     GST_OBJECT_LOCK(object);
@@ -188,6 +201,9 @@ void gst_gpu_kmeans_set_property(GObject *object, guint id, const GValue *value,
                                                 static_cast<guint>(g_value_get_enum(value)));
     if (id == Property::clusters)
         return set_clusters(object, g_value_get_int(value));
+    if (id == Property::keep_state)
+        return gst_gpu_vision_filter_set_keep_state(GST_GPU_VISION_FILTER(object),
+                                                    g_value_get_boolean(value));
     gpv_kmeans_params &wanted = GST_GPU_KMEANS(object)->wanted;
     GST_OBJECT_LOCK(object);
     switch (id) {
@@ -248,6 +264,10 @@ void gst_gpu_kmeans_get_property(GObject *object, guint id, GValue *value, GPara
     case Property::warm_start:
         g_value_set_boolean(value, wanted.warm_start != 0);
         break;
+    case Property::keep_state:
+        g_value_set_boolean(value,
+                            gst_gpu_vision_filter_get_keep_state(GST_GPU_VISION_FILTER(object)));
+        break;
     case Property::color_space:
         g_value_set_enum(value, static_cast<gint>(wanted.color_space));
         break;
@@ -301,6 +321,8 @@ void install_properties(GObjectClass *klass) {
                              "Whether a frame starts from the centroids of the one before, so that "
                              "the clusters keep their numbers. Default true.",
                              TRUE, GST_GPU_VISION_PARAM_LIVE));
+    gst_gpu_vision_filter_class_set_forget(GST_GPU_VISION_FILTER_CLASS(klass), Property::keep_state,
+                                           gst_gpu_kmeans_forget);
     gst_gpu_vision_install_enum(klass, Property::color_space, "color-space", "Colour space",
                                 "Space in which colours have their distances. Default rgb.",
                                 "GstGpuKmeansColorSpace", spaces);
@@ -320,9 +342,10 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     install_properties(object);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",
-        "Finds the few colours that stand for all colours of video", "The gpuvision developers");
+        "Finds the few colours that stand for all colours of video", GST_GPU_VISION_AUTHOR);
     gst_gpu_vision_filter_class_set_name(filter, "gpukmeans");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
+    filter->takes_interlaced = TRUE;
     filter->open = gst_gpu_kmeans_open;
     filter->close = gst_gpu_kmeans_close;
     filter->process = gst_gpu_kmeans_process;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <utility>
 
 #include "gstgpusiftreference.h"
 #include "gstgpuvisionanalytics.h"
@@ -40,8 +41,10 @@ struct _GstGpuSift {
 
     /* Of the frame at hand. */
     Settings settings;
-    gchar *reference;            /* as of settings.references */
-    GstGpuVisionPicture picture; /* from reference */
+    gboolean tried;              /* to read the picture, as of settings.references */
+    GstGpuVisionPicture picture; /* the last one that could be read */
+    gchar *reference;            /* its path */
+    gboolean outline_said;       /* that there is no picture to draw the outline of */
     gint width, height;
     GstGpuSiftReference *matcher;
 
@@ -101,7 +104,7 @@ Settings snapshot(GstGpuSift *self) {
 gpv_status gst_gpu_sift_open(GstGpuVisionFilter *filter, gpv_context *context) {
     auto *self = GST_GPU_SIFT(filter);
     self->used = snapshot(self).params;
-    self->flooded = FALSE;
+    self->flooded = self->tried = self->outline_said = FALSE;
     self->matcher->open(context);
     return gpv_sift_create(context, &self->used, &self->op);
 }
@@ -115,34 +118,57 @@ void gst_gpu_sift_close(GstGpuVisionFilter *filter) {
 
 /* ---- the reference ---- */
 
-/* Returns whether it is another one than before. */
-bool take_settings(GstGpuSift *self) {
-    GST_OBJECT_LOCK(self);
-    const bool changed = self->settings.references != self->wanted.references;
-    self->settings = self->wanted;
-    if (changed) {
-        g_free(self->reference);
-        self->reference = g_strdup(self->wanted_reference);
-    }
-    GST_OBJECT_UNLOCK(self);
-    return changed;
+bool has_reference(const GstGpuSift *self) {
+    return self->picture.pixels;
 }
 
-bool has_reference(const GstGpuSift *self) {
-    return self->reference && *self->reference;
+/* Returns a new path, or NULL where it is not new. */
+gchar *take_settings(GstGpuSift *self) {
+    GST_OBJECT_LOCK(self);
+    const bool changed = !self->tried || self->settings.references != self->wanted.references;
+    self->settings = self->wanted;
+    gchar *path =
+        changed ? g_strdup(self->wanted_reference ? self->wanted_reference : "") : nullptr;
+    GST_OBJECT_UNLOCK(self);
+    return path;
+}
+
+/* Takes the path. A picture that cannot be read leaves the one before in force. */
+bool take_reference(GstGpuSift *self, gchar *path) {
+    GstGpuVisionPicture fresh = {};
+    const bool none = !*path;
+    const bool goes_on = none || gst_gpu_vision_picture_read(GST_GPU_VISION_FILTER(self),
+                                                             "reference", path, 0, 0, &fresh);
+    if (none || fresh.pixels) {
+        gst_gpu_vision_picture_clear(&self->picture);
+        self->picture = fresh;
+        self->matcher->forget();
+        std::swap(self->reference, path);
+    }
+    g_free(path);
+    self->tried = goes_on;
+    return goes_on;
+}
+
+void warn_of_outline(GstGpuSift *self) {
+    const bool lacks = !has_reference(self) && gst_gpu_vision_filter_get_output(
+                                                   GST_GPU_VISION_FILTER(self)) == overlay_outline;
+    if (lacks && !self->outline_said)
+        GST_ELEMENT_WARNING(self, RESOURCE, SETTINGS,
+                            ("overlay=outline draws nothing without reference, the path of a "
+                             "picture: set that, or take overlay=points or overlay=rich."),
+                            (nullptr));
+    self->outline_said = lacks;
 }
 
 gboolean gst_gpu_sift_examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *info) {
     auto *self = GST_GPU_SIFT(filter);
     self->width = GST_VIDEO_INFO_WIDTH(info);
     self->height = GST_VIDEO_INFO_HEIGHT(info);
-    if (take_settings(self)) {
-        gst_gpu_vision_picture_clear(&self->picture);
-        self->matcher->forget();
-    }
-    return !has_reference(self) || self->picture.pixels ||
-           gst_gpu_vision_picture_read(GST_ELEMENT(self), "reference", self->reference, 0, 0,
-                                       &self->picture);
+    if (gchar *path = take_settings(self); path && !take_reference(self, path))
+        return FALSE;
+    warn_of_outline(self);
+    return TRUE;
 }
 
 /* ---- frames ---- */
@@ -602,7 +628,7 @@ static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Scale-invariant features", "Filter/Analyzer/Video/Hardware",
         "Finds and describes the keypoints of video with SIFT, and a picture by them",
-        "The gpuvision developers");
+        GST_GPU_VISION_AUTHOR);
     gst_gpu_vision_filter_class_set_name(filter, "gpusift");
     gst_gpu_vision_filter_class_set_outputs(filter, outputs, G_N_ELEMENTS(outputs));
     filter->open = gst_gpu_sift_open;

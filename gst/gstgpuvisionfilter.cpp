@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gstgpuvisionfilter.h"
 
-#include <algorithm>
-#include <iterator>
+#include <utility>
+#include <vector>
 
 #include "gstgpuvisionfilter_private.h"
 #include "gstgpuvisionmeta.h"
 
 GST_DEBUG_CATEGORY(gpuvision_debug);
 
-/* GStreamer's own handling of presets is enough. */
+static void preset_init(gpointer interface, gpointer);
+
 G_DEFINE_ABSTRACT_TYPE_WITH_CODE(GstGpuVisionFilter, gst_gpu_vision_filter, GST_TYPE_BASE_TRANSFORM,
                                  G_ADD_PRIVATE(GstGpuVisionFilter)
-                                     G_IMPLEMENT_INTERFACE(GST_TYPE_PRESET, nullptr))
+                                     G_IMPLEMENT_INTERFACE(GST_TYPE_PRESET, preset_init))
 
 namespace gpu_vision_filter {
 
@@ -56,30 +57,6 @@ GstStaticPadTemplate src_template =
     GST_STATIC_PAD_TEMPLATE("src", GST_PAD_SRC, GST_PAD_ALWAYS, GST_STATIC_CAPS(GPU_VISION_CAPS));
 
 /* ---- properties ---- */
-
-gdouble percentile_99(const GstGpuVisionTimes &times) {
-    gdouble sorted[std::size(GstGpuVisionTimes{}.recent)];
-    const auto count = std::min<guint64>(times.frames, std::size(sorted));
-    if (count == 0)
-        return 0;
-    std::copy_n(times.recent, count, sorted);
-    const auto rank = (count * 99 + 99) / 100 - 1;
-    std::nth_element(sorted, sorted + rank, sorted + count);
-    return sorted[rank];
-}
-
-/* Called under the object lock. */
-GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv) {
-    const auto &times = priv.times;
-    const gdouble mean = times.frames ? times.sum / static_cast<gdouble>(times.frames) : 0;
-    const gchar *name =
-        priv.running == GPV_BACKEND_AUTO ? "none" : backends[priv.running].value_nick;
-    return gst_structure_new(
-        "stats", "frames", G_TYPE_UINT64, times.frames, "backend", G_TYPE_STRING, name, "device",
-        G_TYPE_STRING, priv.device_name, "time-us-last", G_TYPE_DOUBLE, times.last, "time-us-mean",
-        G_TYPE_DOUBLE, mean, "time-us-p99", G_TYPE_DOUBLE, percentile_99(times), "uploads",
-        G_TYPE_UINT64, times.uploads, "downloads", G_TYPE_UINT64, times.downloads, nullptr);
-}
 
 void gst_gpu_vision_filter_set_property(GObject *object, guint id, const GValue *value,
                                         GParamSpec *spec) {
@@ -132,6 +109,7 @@ void gst_gpu_vision_filter_get_property(GObject *object, guint id, GValue *value
 
 void gst_gpu_vision_filter_finalize(GObject *object) {
     auto *priv = private_of(object);
+    gst_caps_replace(&priv->refused, nullptr);
     g_free(priv->device_name);
     g_free(priv->log_error);
     delete priv->cuda;
@@ -192,6 +170,12 @@ void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name
         g_param_spec_int(name, nick, blurb, minimum, maximum, initial, GST_GPU_VISION_PARAM_LIVE));
 }
 
+void gst_gpu_vision_install_string(GObjectClass *klass, guint id, const gchar *name,
+                                   const gchar *nick, const gchar *blurb) {
+    g_object_class_install_property(
+        klass, id, g_param_spec_string(name, nick, blurb, nullptr, GST_GPU_VISION_PARAM_LIVE));
+}
+
 void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
                                  const gchar *nick, const gchar *blurb, const gchar *type,
                                  const GEnumValue *values) {
@@ -199,6 +183,28 @@ void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *nam
                                     g_param_spec_enum(name, nick, blurb,
                                                       register_enum(type, values), values[0].value,
                                                       GST_GPU_VISION_PARAM_LIVE));
+}
+
+void gst_gpu_vision_install_threshold_range(GObjectClass *klass, guint id, const gchar *type) {
+    static const GEnumValue ranges[] = {
+        {GST_GPU_VISION_RANGE_STORED,
+         "In the values that pixels hold: black is 16 in limited range", "stored"},
+        {GST_GPU_VISION_RANGE_FULL, "0 is black and 255 is white, whatever the range of the caps",
+         "full"},
+        {0, nullptr, nullptr}};
+    gst_gpu_vision_install_enum(klass, id, "threshold-range", "Threshold range",
+                                "What threshold is given in. Default stored.", type, ranges);
+}
+
+gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range,
+                                     const gpv_image *src) {
+    const bool yuv = src->format == GPV_FORMAT_NV12 || src->format == GPV_FORMAT_I420;
+    const bool limited = src->color_range == GPV_COLOR_RANGE_LIMITED ||
+                         (yuv && src->color_range == GPV_COLOR_RANGE_AUTO);
+    const bool luma = yuv || src->format == GPV_FORMAT_GRAY8;
+    return range == GST_GPU_VISION_RANGE_FULL && luma && limited && threshold > 0
+               ? 16 + (219 * threshold + 127) / 255
+               : threshold;
 }
 
 void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const gchar *name) {
@@ -223,18 +229,68 @@ void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self) {
     private_of(self)->finished = true;
 }
 
+/* ---- what is carried from one frame to the next ---- */
+
+static void forget_soon(GstGpuVisionFilter *self) {
+    g_atomic_int_set(&private_of(self)->forget, 1);
+}
+
+void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass, guint id,
+                                            void (*forget)(GstGpuVisionFilter *self)) {
+    klass->forget = forget;
+    g_object_class_install_property(
+        G_OBJECT_CLASS(klass), id,
+        g_param_spec_boolean("keep-state", "Keep state",
+                             "Whether what was learned of earlier frames is kept where a stream "
+                             "starts, and after a flushing seek; else learning begins anew there, "
+                             "as it does with the signal reset. Default false.",
+                             FALSE, GST_GPU_VISION_PARAM_LIVE));
+    g_signal_new_class_handler("reset", G_TYPE_FROM_CLASS(klass),
+                               static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
+                               G_CALLBACK(forget_soon), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);
+}
+
+void gst_gpu_vision_filter_set_keep_state(GstGpuVisionFilter *self, gboolean keep) {
+    GST_OBJECT_LOCK(self);
+    private_of(self)->keep_state = keep;
+    GST_OBJECT_UNLOCK(self);
+}
+
+gboolean gst_gpu_vision_filter_get_keep_state(GstGpuVisionFilter *self) {
+    GST_OBJECT_LOCK(self);
+    const gboolean keep = private_of(self)->keep_state;
+    GST_OBJECT_UNLOCK(self);
+    return keep;
+}
+
+/* Where these are, no frame comes at the same time. */
+static gboolean gst_gpu_vision_filter_sink_event(GstBaseTransform *trans, GstEvent *event) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    const GstEventType type = GST_EVENT_TYPE(event);
+    if ((type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) &&
+        !gst_gpu_vision_filter_get_keep_state(self))
+        forget_soon(self);
+    return base_class()->sink_event(trans, event);
+}
+
+/* ---- output ---- */
+
 /* Upstream has to know too: other formats may be possible or needed now, and other pools. */
 void gst_gpu_vision_filter_set_output(GstGpuVisionFilter *self, guint output) {
     auto *priv = private_of(self);
     GST_OBJECT_LOCK(self);
     const bool changed = priv->wanted_output != output;
     priv->wanted_output = output;
-    priv->output_changes += changed ? 1 : 0;
     GST_OBJECT_UNLOCK(self);
-    if (!changed)
-        return;
-    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
-    gst_base_transform_reconfigure_sink(GST_BASE_TRANSFORM(self));
+    if (changed)
+        choose_output(self);
+}
+
+/* What downstream has refused it may take now. */
+static gboolean gst_gpu_vision_filter_src_event(GstBaseTransform *trans, GstEvent *event) {
+    if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
+        choose_output(GST_GPU_VISION_FILTER(trans));
+    return base_class()->src_event(trans, event);
 }
 
 guint gst_gpu_vision_filter_get_output(GstGpuVisionFilter *self) {
@@ -242,6 +298,44 @@ guint gst_gpu_vision_filter_get_output(GstGpuVisionFilter *self) {
     const guint output = private_of(self)->wanted_output;
     GST_OBJECT_UNLOCK(self);
     return output;
+}
+
+/* ---- presets ---- */
+
+static gboolean (*load_as_core_does)(GstPreset *preset, const gchar *name);
+
+/* Core escapes text twice when it saves a preset, and undoes that once. */
+static gboolean load_preset(GstPreset *preset, const gchar *name) {
+    auto *object = G_OBJECT(preset);
+    guint n = 0;
+    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(object), &n);
+    std::vector<std::pair<const gchar *, gchar *>> texts;
+    for (guint i = 0; i < n; i++)
+        if (specs[i]->value_type == G_TYPE_STRING && !g_str_equal(specs[i]->name, "name")) {
+            gchar *text = nullptr;
+            g_object_get(object, specs[i]->name, &text, nullptr);
+            texts.emplace_back(specs[i]->name, text);
+        }
+    const gboolean loaded = load_as_core_does(preset, name);
+    for (const auto &[property, before] : texts) {
+        gchar *text = nullptr;
+        g_object_get(object, property, &text, nullptr);
+        if (text && g_strcmp0(text, before) != 0) {
+            gchar *meant = g_strcompress(text);
+            g_object_set(object, property, meant, nullptr);
+            g_free(meant);
+        }
+        g_free(text);
+        g_free(before);
+    }
+    g_free(specs);
+    return loaded;
+}
+
+static void preset_init(gpointer interface, gpointer) {
+    auto *presets = static_cast<GstPresetInterface *>(interface);
+    load_as_core_does = presets->load_preset;
+    presets->load_preset = load_preset;
 }
 
 static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
@@ -258,6 +352,8 @@ static void gst_gpu_vision_filter_class_init(GstGpuVisionFilterClass *klass) {
     element->set_context = gst_gpu_vision_filter_set_context;
     base->start = gst_gpu_vision_filter_start;
     base->stop = gst_gpu_vision_filter_stop;
+    base->sink_event = gst_gpu_vision_filter_sink_event;
+    base->src_event = gst_gpu_vision_filter_src_event;
     base->query = gst_gpu_vision_filter_query;
     base->transform_caps = gst_gpu_vision_filter_transform_caps;
     base->accept_caps = gst_gpu_vision_filter_accept_caps;
@@ -281,6 +377,5 @@ static void gst_gpu_vision_filter_init(GstGpuVisionFilter *self) {
     priv->device_name = g_strdup("none");
     priv->cuda = new GstGpuVisionCuda(GST_ELEMENT(self));
     gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
-    gst_pad_add_probe(GST_BASE_TRANSFORM_SINK_PAD(self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-                      explain_refused_caps, self, nullptr);
+    gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
 }

@@ -52,6 +52,12 @@ struct _GstGpuVisionFilterClass {
     void (*close)(GstGpuVisionFilter *self);
 
     /*
+     * Drops what was learned of the frames before. Called between two frames. NULL where nothing is
+     * carried from one frame to the next.
+     */
+    void (*forget)(GstGpuVisionFilter *self);
+
+    /*
      * Looks at the frame that came, such as at its metadata, before process(). Posts what is wrong,
      * and then returns FALSE. May be NULL.
      */
@@ -75,6 +81,7 @@ struct _GstGpuVisionFilterClass {
     const gchar *name; /* name of the results */
     const GstGpuVisionOutput *outputs;
     guint n_outputs;
+    gboolean takes_interlaced; /* no pixel depends on its neighbours; FALSE unless set */
 };
 
 /* In class_init: the name of the element, and of its results as metadata and as a message. */
@@ -85,12 +92,36 @@ void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const 
 void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
                                              const GstGpuVisionOutput *outputs, guint n_outputs);
 
+/*
+ * In class_init of an element that learns from its frames: forget() is called where a stream
+ * starts, after a flushing seek, and for the action signal "reset"; but for the latter not with
+ * keep-state, which becomes property id.
+ */
+void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass, guint id,
+                                            void (*forget)(GstGpuVisionFilter *self));
+void gst_gpu_vision_filter_set_keep_state(GstGpuVisionFilter *self, gboolean keep);
+gboolean gst_gpu_vision_filter_get_keep_state(GstGpuVisionFilter *self);
+
+/*
+ * A setting cannot be used. Before the first frame that is an error, and FALSE; later a warning,
+ * and the frames go on with what is in force. Takes the text.
+ */
+gboolean gst_gpu_vision_filter_refuse(GstGpuVisionFilter *self, GQuark domain, gint code,
+                                      gchar *text, gchar *debug);
+
 /* For process(): all work that it enqueued has finished, so that nobody has to wait again. */
 void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self);
 
-/* The output that is wanted: at first 0. Any thread may change it, holding no lock. */
+/*
+ * The output that is wanted: at first 0. Any thread may change it, holding no lock. Where the
+ * neighbours cannot take it while the stream flows, a warning says so, and the old one stays in
+ * force.
+ */
 void gst_gpu_vision_filter_set_output(GstGpuVisionFilter *self, guint output);
 guint gst_gpu_vision_filter_get_output(GstGpuVisionFilter *self);
+
+/* Of the elements, and of their plugin. */
+#define GST_GPU_VISION_AUTHOR "The gpuvision developers <gpuvision@users.noreply.invalid>"
 
 /* Flags of a property that may change with every frame. */
 inline constexpr auto GST_GPU_VISION_PARAM_LIVE =
@@ -100,8 +131,18 @@ inline constexpr auto GST_GPU_VISION_PARAM_LIVE =
 /* Such a property. The first of the values is the default; type is a new name of the plugin. */
 void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
                                 const gchar *blurb, gint minimum, gint maximum, gint initial);
+void gst_gpu_vision_install_string(GObjectClass *klass, guint id, const gchar *name,
+                                   const gchar *nick, const gchar *blurb);
 void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
                                  const gchar *nick, const gchar *blurb, const gchar *type,
                                  const GEnumValue *values);
+
+/*
+ * The property threshold-range, of an element with a threshold; type as above. What a threshold is
+ * in the values that the pixels of a frame hold; -1 stays.
+ */
+typedef enum { GST_GPU_VISION_RANGE_STORED, GST_GPU_VISION_RANGE_FULL } GstGpuVisionRange;
+void gst_gpu_vision_install_threshold_range(GObjectClass *klass, guint id, const gchar *type);
+gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range, const gpv_image *src);
 
 G_END_DECLS

@@ -45,7 +45,8 @@ gboolean gst_gpu_vision_filter_propose_allocation(GstBaseTransform *trans, GstQu
     GstCaps *caps = nullptr;
     gboolean need_pool = FALSE;
     GstVideoInfo info;
-    if (wanted_output(self).pixels != GST_GPU_VISION_PIXELS_NEW) /* downstream gets these buffers */
+    if (output_in_force(self).pixels !=
+        GST_GPU_VISION_PIXELS_NEW) /* downstream gets these buffers */
         return base_class()->propose_allocation(trans, nullptr, query);
     gst_query_parse_allocation(query, &caps, &need_pool);
     if (!caps || !gst_caps_is_fixed(caps) || !gst_video_info_from_caps(&info, caps) ||
@@ -55,7 +56,8 @@ gboolean gst_gpu_vision_filter_propose_allocation(GstBaseTransform *trans, GstQu
     PoolWishes wishes = {caps, static_cast<guint>(info.size), 0, 0, true};
     GstBufferPool *pool = need_pool ? make_pool(self, wishes) : nullptr;
     gst_query_add_allocation_pool(query, pool, wishes.size, 0, 0);
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
+    for (const GType api : {GST_VIDEO_META_API_TYPE, GST_VIDEO_CROP_META_API_TYPE})
+        gst_query_add_allocation_meta(query, api, nullptr);
     gst_clear_object(&pool);
     return TRUE;
 }

@@ -41,6 +41,18 @@ void post_library_error(GstGpuVisionFilter *self, gpv_status status, const Locat
                from);
 }
 
+} // namespace gpu_vision_filter
+
+gboolean gst_gpu_vision_filter_refuse(GstGpuVisionFilter *self, GQuark domain, gint code,
+                                      gchar *text, gchar *debug) {
+    const bool warns = gpu_vision_filter::has_processed(self);
+    gst_element_message_full(GST_ELEMENT(self), warns ? GST_MESSAGE_WARNING : GST_MESSAGE_ERROR,
+                             domain, code, text, debug, __FILE__, __func__, __LINE__);
+    return warns;
+}
+
+namespace gpu_vision_filter {
+
 /* ---- backend ---- */
 
 namespace {
@@ -169,7 +181,10 @@ gboolean gst_gpu_vision_filter_start(GstBaseTransform *trans) {
     }
     GST_OBJECT_LOCK(self);
     priv->times = {};
+    priv->latency = 0;
+    priv->output_in_force = priv->wanted_output;
     GST_OBJECT_UNLOCK(self);
+    priv->interlaced_said = false;
     return TRUE;
 }
 
@@ -180,8 +195,8 @@ gboolean gst_gpu_vision_filter_stop(GstBaseTransform *trans) {
     priv->cuda->close();
     GST_OBJECT_LOCK(self);
     priv->no_cuda_memory = FALSE;
-    GST_OBJECT_UNLOCK(self);
     gst_caps_replace(&priv->refused, nullptr);
+    GST_OBJECT_UNLOCK(self);
     return TRUE;
 }
 

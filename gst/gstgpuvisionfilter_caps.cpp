@@ -11,8 +11,19 @@ const GstGpuVisionOutput &output_at(GstGpuVisionFilter *self, guint index) {
     return GST_GPU_VISION_FILTER_GET_CLASS(self)->outputs[index];
 }
 
-const GstGpuVisionOutput &wanted_output(GstGpuVisionFilter *self) {
-    return output_at(self, gst_gpu_vision_filter_get_output(self));
+namespace {
+
+guint index_in_force(GstGpuVisionFilter *self) {
+    GST_OBJECT_LOCK(self);
+    const guint index = private_of(self)->output_in_force;
+    GST_OBJECT_UNLOCK(self);
+    return index;
+}
+
+} // namespace
+
+const GstGpuVisionOutput &output_in_force(GstGpuVisionFilter *self) {
+    return output_at(self, index_in_force(self));
 }
 
 GstVideoFormat format_of(const GstGpuVisionOutput &output, bool cuda) {
@@ -40,7 +51,7 @@ bool fits(GstGpuVisionFilter *self, guint index) {
  * the next frame changes them, and this one becomes what they can hold.
  */
 guint output_of_caps(GstGpuVisionFilter *self) {
-    guint index = gst_gpu_vision_filter_get_output(self);
+    guint index = index_in_force(self);
     if (!fits(self, index))
         index = private_of(self)->output;
     for (guint i = 0; !fits(self, index) && i < n_outputs(self); i++)
@@ -109,18 +120,50 @@ bool format_is_known(GstPad *pad, const gchar *format, const GstCapsFeatures *fe
 
 bool template_takes(GstPad *pad, GstCaps *caps) {
     GstCaps *known = gst_pad_get_pad_template_caps(pad);
-    const bool result = gst_caps_is_subset(caps, known);
+    const bool result = gst_caps_can_intersect(caps, known);
     gst_caps_unref(known);
     return result;
 }
 
 } // namespace
 
-GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDirection direction,
-                                              GstCaps *caps, GstCaps *filter) {
-    auto *self = GST_GPU_VISION_FILTER(trans);
-    const GstGpuVisionOutput &output = wanted_output(self);
+namespace {
+
+/* Interlaced rows are no neighbours. A source that can choose takes what comes first. */
+const GValue *progressive_modes() {
+    static const GValue *modes = [] {
+        static GValue list = G_VALUE_INIT;
+        gst_value_list_init(&list, 2);
+        for (const gchar *mode : {"progressive", "mixed"}) {
+            GValue item = G_VALUE_INIT;
+            g_value_init(&item, G_TYPE_STRING);
+            g_value_set_static_string(&item, mode);
+            gst_value_list_append_and_take_value(&list, &item);
+        }
+        return &list;
+    }();
+    return modes;
+}
+
+/* Takes the fields. NULL where nothing is left. Caps without a mode are progressive. */
+GstStructure *without_interlaced(GstStructure *fields, GstPadDirection from) {
+    const GValue *mode = gst_structure_get_value(fields, "interlace-mode");
+    GValue left = G_VALUE_INIT;
+    if (mode && !gst_value_intersect(&left, progressive_modes(), mode)) {
+        gst_structure_free(fields);
+        return nullptr;
+    }
+    if (mode)
+        gst_structure_take_value(fields, "interlace-mode", &left);
+    else if (from == GST_PAD_SRC) /* what the sink pad takes */
+        gst_structure_set_value(fields, "interlace-mode", progressive_modes());
+    return fields;
+}
+
+GstCaps *transform_caps(GstGpuVisionFilter *self, const GstGpuVisionOutput &output,
+                        GstPadDirection direction, GstCaps *caps) {
     const bool cuda_memory = offers_cuda_memory(self);
+    const bool interlaced = GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced;
     GstCaps *result = gst_caps_new_empty();
     for (guint i = 0; i < gst_caps_get_size(caps); i++) {
         const GstCapsFeatures *features = gst_caps_get_features(caps, i);
@@ -129,9 +172,20 @@ GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDir
             continue;
         GstStructure *fields =
             transform_fields(gst_caps_get_structure(caps, i), direction, format_of(output, cuda));
+        if (fields && !interlaced)
+            fields = without_interlaced(fields, direction);
         if (fields)
             gst_caps_append_structure_full(result, fields, gst_caps_features_copy(features));
     }
+    return result;
+}
+
+} // namespace
+
+GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                              GstCaps *caps, GstCaps *filter) {
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    GstCaps *result = transform_caps(self, output_in_force(self), direction, caps);
     if (filter) {
         GstCaps *all = result;
         result = gst_caps_intersect_full(filter, all, GST_CAPS_INTERSECT_FIRST);
@@ -162,7 +216,8 @@ const gchar *why_no_cuda_memory(GstGpuVisionFilter *self) {
 gchar *why_refused(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
     const GstStructure *fields = gst_caps_get_structure(caps, 0);
     const gchar *interlace = gst_structure_get_string(fields, "interlace-mode");
-    if (interlace && !g_str_equal(interlace, "progressive"))
+    if (interlace && !g_str_equal(interlace, "progressive") && !g_str_equal(interlace, "mixed") &&
+        !GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced)
         return g_strdup_printf("Interlaced video (interlace-mode=%s) is not supported: "
                                "put deinterlace in front of this element.",
                                interlace);
@@ -188,50 +243,116 @@ gchar *why_refused(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
     return g_strdup("These caps lack a field, or have one that is out of range.");
 }
 
-} // namespace
-
-/* A query is no failure yet, so it posts nothing. */
-gboolean gst_gpu_vision_filter_accept_caps(GstBaseTransform *trans, GstPadDirection direction,
-                                           GstCaps *caps) {
-    if (base_class()->accept_caps(trans, direction, caps))
-        return TRUE;
-    gchar *reason = why_refused(GST_GPU_VISION_FILTER(trans),
-                                direction == GST_PAD_SINK ? trans->sinkpad : trans->srcpad, caps);
+/*
+ * Core drops a caps event that is refused before the element sees it, and then upstream fails with
+ * a text that helps nobody. Behind a ghost pad not even a probe would see it. Core asks again with
+ * each event that follows: caps are explained once, until others are accepted, when refused is
+ * NULL.
+ */
+void explain(GstGpuVisionFilter *self, GstCaps *refused) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const bool news = refused && !(priv->refused && gst_caps_is_equal(refused, priv->refused));
+    gst_caps_replace(&priv->refused, refused);
+    GST_OBJECT_UNLOCK(self);
+    if (!news)
+        return;
+    gchar *reason = why_refused(self, GST_BASE_TRANSFORM_SINK_PAD(self), refused);
     if (reason)
-        GST_WARNING_OBJECT(trans, "refused %" GST_PTR_FORMAT ": %s", caps, reason);
+        GST_ELEMENT_WARNING(self, CORE, NEGOTIATION, ("%s", reason),
+                            ("offered: %" GST_PTR_FORMAT, refused));
     g_free(reason);
-    return FALSE;
 }
 
-/*
- * Core drops a caps event that accept-caps refuses before the element sees it,
- * and upstream then fails with a text that helps nobody. So the reason is
- * posted from a probe, which runs earlier. Core sends refused caps again with
- * each event that follows them; they are explained once.
- */
-GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpointer self) {
-    GstEvent *event = GST_PAD_PROBE_INFO_EVENT(probe);
-    if (GST_EVENT_TYPE(event) != GST_EVENT_CAPS)
-        return GST_PAD_PROBE_OK;
-    GstCaps *caps = nullptr;
-    gst_event_parse_caps(event, &caps);
-    gchar *reason = why_refused(GST_GPU_VISION_FILTER(self), pad, caps);
-    auto *priv = private_of(self);
-    const bool known = reason && priv->refused && gst_caps_is_equal(caps, priv->refused);
-    gst_caps_replace(&priv->refused, reason ? caps : nullptr);
-    if (reason && !known)
-        GST_ELEMENT_ERROR(self, CORE, NEGOTIATION, ("%s", reason),
-                          ("offered: %" GST_PTR_FORMAT, caps));
-    g_free(reason);
-    return GST_PAD_PROBE_OK;
+} // namespace
+
+gboolean gst_gpu_vision_filter_accept_caps(GstBaseTransform *trans, GstPadDirection direction,
+                                           GstCaps *caps) {
+    const gboolean accepted = base_class()->accept_caps(trans, direction, caps);
+    if (direction == GST_PAD_SINK)
+        explain(GST_GPU_VISION_FILTER(trans), accepted ? nullptr : caps);
+    return accepted;
 }
 
 gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out) {
     auto *priv = private_of(trans);
+    GstVideoInfo in_info, out_info;
+    if (!gst_video_info_from_caps(&in_info, in) || !gst_video_info_from_caps(&out_info, out))
+        return FALSE;
+    GST_OBJECT_LOCK(trans);
     priv->cuda_frames = is_cuda_memory(in);
-    return gst_video_info_from_caps(&priv->in_info, in) &&
-           gst_video_info_from_caps(&priv->out_info, out) &&
-           !GST_VIDEO_INFO_IS_INTERLACED(&priv->in_info);
+    priv->in_info = in_info;
+    priv->out_info = out_info;
+    GST_OBJECT_UNLOCK(trans);
+    return TRUE;
+}
+
+/* ---- the output that is wanted ---- */
+
+namespace {
+
+/* Whether the neighbours can take it, if need be after other caps. Any can, before there are caps.
+ */
+bool is_possible(GstGpuVisionFilter *self, const GstGpuVisionOutput &output) {
+    const auto *trans = GST_BASE_TRANSFORM(self);
+    GstCaps *in = gst_pad_get_current_caps(trans->sinkpad);
+    if (!in)
+        return true;
+    GstCaps *below = gst_pad_peer_query_caps(trans->srcpad, nullptr);
+    GstCaps *made = transform_caps(self, output, GST_PAD_SINK, in);
+    bool possible = gst_caps_can_intersect(made, below);
+    if (!possible) {
+        GstCaps *taken = transform_caps(self, output, GST_PAD_SRC, below);
+        GstCaps *above = gst_pad_peer_query_caps(trans->sinkpad, taken);
+        possible = !gst_caps_is_empty(above);
+        gst_caps_unref(above);
+        gst_caps_unref(taken);
+    }
+    gst_caps_unref(made);
+    gst_caps_unref(below);
+    gst_caps_unref(in);
+    return possible;
+}
+
+/* Only an output with a format of its own can be refused. */
+void explain_output(GstGpuVisionFilter *self, guint refused, guint in_force) {
+    const auto *spec =
+        G_PARAM_SPEC_ENUM(g_object_class_find_property(G_OBJECT_GET_CLASS(self), "output"));
+    const auto nick = [spec](guint index) {
+        return g_enum_get_value(spec->enum_class, static_cast<gint>(index))->value_nick;
+    };
+    const GstGpuVisionOutput &output = output_at(self, refused);
+    const GstVideoFormat format = format_of(output, private_of(self)->cuda_frames);
+    GST_ELEMENT_WARNING(
+        self, CORE, NEGOTIATION,
+        ("output=%s makes frames of %s, which the element behind does not take: put videoconvert "
+         "behind this element. output=%s stays in force.",
+         nick(refused),
+         format == GST_VIDEO_FORMAT_UNKNOWN ? "the format that came"
+                                            : gst_video_format_to_string(format),
+         nick(in_force)),
+        (nullptr));
+}
+
+} // namespace
+
+/* Upstream has to know of another one too: other formats may be possible or needed, and other
+ * pools. */
+void choose_output(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    const guint wanted = priv->wanted_output, before = priv->output_in_force;
+    GST_OBJECT_UNLOCK(self);
+    if (wanted == before)
+        return;
+    if (!is_possible(self, output_at(self, wanted)))
+        return explain_output(self, wanted, before);
+    GST_OBJECT_LOCK(self);
+    priv->output_in_force = wanted;
+    priv->output_changes++;
+    GST_OBJECT_UNLOCK(self);
+    gst_base_transform_reconfigure_src(GST_BASE_TRANSFORM(self));
+    gst_base_transform_reconfigure_sink(GST_BASE_TRANSFORM(self));
 }
 
 /* ---- queries ---- */
@@ -265,7 +386,10 @@ gboolean gst_gpu_vision_filter_query(GstBaseTransform *trans, GstPadDirection di
         return TRUE;
     if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
         return query_caps(self, direction, query);
-    return base_class()->query(trans, direction, query);
+    const gboolean answered = base_class()->query(trans, direction, query);
+    if (answered && GST_QUERY_TYPE(query) == GST_QUERY_LATENCY)
+        add_latency(self, query);
+    return answered;
 }
 
 } // namespace gpu_vision_filter

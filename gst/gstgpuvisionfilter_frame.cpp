@@ -2,7 +2,6 @@
 #include "gstgpuvisionfilter_private.h"
 
 #include <chrono>
-#include <iterator>
 #include <optional>
 
 #include "gstgpuvisionframe.h"
@@ -36,6 +35,30 @@ void follow_context(GstGpuVisionFilter *self, GstBuffer *buffer) {
     }
 }
 
+/* Of a stream of mixed frames, where neighbours count. */
+bool is_interlaced(GstGpuVisionFilter *self, GstBuffer *in) {
+    const auto &info = private_of(self)->in_info;
+    return !GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced &&
+           GST_VIDEO_INFO_INTERLACE_MODE(&info) == GST_VIDEO_INTERLACE_MODE_MIXED &&
+           GST_BUFFER_FLAG_IS_SET(in, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+}
+
+/* What cannot be processed goes on as it came, if its caps are those of the output. */
+GstFlowReturn pass_interlaced(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    const bool same =
+        GST_VIDEO_INFO_FORMAT(&priv->in_info) == GST_VIDEO_INFO_FORMAT(&priv->out_info);
+    if (!priv->interlaced_said)
+        GST_ELEMENT_WARNING(
+            self, STREAM, WRONG_TYPE,
+            ("Interlaced frames are in the stream, which are %s: put deinterlace in "
+             "front of this element.",
+             same ? "passed on as they are" : "dropped"),
+            ("interlace-mode=mixed"));
+    priv->interlaced_said = true;
+    return same ? GST_FLOW_OK : GST_BASE_TRANSFORM_FLOW_DROPPED;
+}
+
 /* Of a pool that has no memory left, core says nothing on the bus. */
 GstFlowReturn acquire_output_buffer(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer **out) {
     const GstFlowReturn flow =
@@ -57,11 +80,18 @@ void gst_gpu_vision_filter_before_transform(GstBaseTransform *trans, GstBuffer *
         follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
-/* To add metadata the frame has to be writable, but not its pixels. */
+/* To add metadata the frame has to be writable, but not its pixels. A buffer without bytes, such as
+   fills a gap, passes. */
 GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in,
                                                           GstBuffer **out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     auto *priv = private_of(self);
+    const bool interlaced = is_interlaced(self, in);
+    priv->passes = interlaced || gst_buffer_get_size(in) == 0;
+    if (priv->passes) {
+        *out = in;
+        return interlaced ? pass_interlaced(self) : GST_FLOW_OK;
+    }
     priv->output = output_of_caps(self);
     const GstGpuVisionPixels pixels = output_at(self, priv->output).pixels;
     const bool writable = gst_buffer_is_writable(in);
@@ -76,21 +106,6 @@ GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *tran
 }
 
 namespace {
-
-void record_time(GstGpuVisionFilter *self, gdouble us) {
-    auto *priv = private_of(self);
-    GST_OBJECT_LOCK(self);
-    auto &times = priv->times;
-    times.recent[times.frames++ % std::size(times.recent)] = us;
-    times.last = us;
-    times.sum += us;
-    if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames) {
-        times.uploads++;
-        times.downloads +=
-            output_at(self, priv->output).pixels == GST_GPU_VISION_PIXELS_NEW ? 1 : 0;
-    }
-    GST_OBJECT_UNLOCK(self);
-}
 
 gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
                    const GstGpuVisionCuda::Queue &queue) {
@@ -136,9 +151,12 @@ class MappedPair {
     bool copy(GstGpuVisionCuda &cuda, gpv_stream stream) {
         if (pixels != GST_GPU_VISION_PIXELS_DRAWN || in_place)
             return true;
-        return src.view()->memory == GPV_MEMORY_CUDA ? cuda.copy(src, *dst, stream)
-                                                     : dst->copy(src);
+        if (src.view()->memory == GPV_MEMORY_CUDA)
+            return cuda.copy(src, *dst, stream);
+        dst->copy(src);
+        return true;
     }
+    gsize needed() const { return src ? dst->needed() : src.needed(); }
 
   private:
     const GstGpuVisionPixels pixels;
@@ -146,6 +164,20 @@ class MappedPair {
     const GstGpuVisionFrame src;
     std::optional<GstGpuVisionFrame> dst;
 };
+
+/* A buffer that is large enough says of itself that it has another frame. */
+void post_misfit(GstGpuVisionFilter *self, const gchar *which, GstBuffer *buffer, gsize needed) {
+    const gsize size = gst_buffer_get_size(buffer);
+    gchar *why = needed > size ? g_strdup_printf("that takes %" G_GSIZE_FORMAT
+                                                 " bytes, and it has %" G_GSIZE_FORMAT,
+                                                 needed, size)
+                               : g_strdup("its GstVideoMeta or GstVideoCropMeta is of another one");
+    GST_ELEMENT_ERROR(
+        self, STREAM, FAILED,
+        ("The %s buffer does not hold the frame that its caps describe: %s.", which, why),
+        ("%" GST_PTR_FORMAT, buffer));
+    g_free(why);
+}
 
 /* Where pixels are kept or drawn, out is in, or shares its memory. */
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results,
@@ -162,14 +194,14 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
         return FALSE;
     }
+    if (g_atomic_int_compare_and_exchange(&priv->forget, 1, 0) && klass->forget)
+        klass->forget(self);
     if (klass->examine && !klass->examine(self, in, &priv->in_info))
         return FALSE;
     MappedPair frames(self, in, out, cuda ? priv->cuda->place() : GstGpuVisionPlace{});
     if (!frames.has_src() || !frames.has_dst()) {
-        GST_ELEMENT_ERROR(self, STREAM, FAILED,
-                          ("The %s buffer does not hold the frame that its caps describe.",
-                           frames.has_src() ? "output" : "input"),
-                          ("%" GST_PTR_FORMAT, frames.has_src() ? out : in));
+        post_misfit(self, frames.has_src() ? "output" : "input", frames.has_src() ? out : in,
+                    frames.needed());
         return FALSE;
     }
     const gpv_stream own = priv->cuda->stream();
@@ -210,6 +242,8 @@ GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer
     auto *self = GST_GPU_VISION_FILTER(trans);
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     auto *priv = private_of(self);
+    if (priv->passes)
+        return GST_FLOW_OK;
     GST_OBJECT_LOCK(self);
     const bool attach = priv->attach_meta, post = priv->post_messages;
     GST_OBJECT_UNLOCK(self);
@@ -227,11 +261,15 @@ GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer
     return GST_FLOW_OK;
 }
 
-/* Size and geometry stay, so whatever describes the frame still holds. */
+/*
+ * To a buffer of our own. Size and geometry stay, so whatever describes the frame still holds; but
+ * it has nothing outside of the crop any more.
+ */
 gboolean gst_gpu_vision_filter_transform_meta(GstBaseTransform *, GstBuffer *, GstMeta *meta,
                                               GstBuffer *) {
-    return !gst_meta_api_type_has_tag(
-        meta->info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR));
+    return meta->info->api != GST_VIDEO_CROP_META_API_TYPE &&
+           !gst_meta_api_type_has_tag(
+               meta->info->api, g_quark_from_static_string(GST_META_TAG_MEMORY_REFERENCE_STR));
 }
 
 } // namespace gpu_vision_filter

@@ -14,6 +14,7 @@ struct GstGpuVisionTimes {
     guint64 uploads;      /* frames taken to a CUDA device */
     guint64 downloads;    /* images taken back */
     gdouble last, sum;    /* us */
+    gdouble longest;      /* us, since the latency was last looked at */
     gdouble recent[1024]; /* us, a ring */
 };
 
@@ -23,21 +24,27 @@ struct GstGpuVisionFilterPrivate {
     gint device;
     gboolean post_messages;
     gboolean attach_meta;
+    gboolean keep_state;
     guint wanted_output;
+    guint output_in_force; /* the wanted one, unless the neighbours cannot take it */
     guint output_changes;
     gpv_backend running;     /* AUTO: not started yet */
     gboolean no_cuda_memory; /* started without it */
     gchar *device_name;
     GstGpuVisionTimes times;
+    GstClockTime latency; /* as reported to the pipeline */
+    GstCaps *refused;     /* caps whose refusal has been explained */
 
+    gint forget;            /* atomic: before the next frame */
     GstGpuVisionCuda *cuda; /* open while CUDAMemory can be taken */
     gpv_context *context;
     gchar *log_error; /* last error line of the library */
-    GstCaps *refused; /* caps whose refusal has been posted */
     GstVideoInfo in_info, out_info;
-    bool cuda_frames; /* whether input caps have CUDAMemory */
-    guint output;     /* output of the current frame */
-    bool finished;    /* set by process(): its work has finished */
+    bool cuda_frames;     /* whether input caps have CUDAMemory */
+    guint output;         /* output of the current frame */
+    bool passes;          /* the current frame goes on as it came */
+    bool interlaced_said; /* that interlaced frames pass */
+    bool finished;        /* set by process(): its work has finished */
 };
 
 #define GPU_VISION_SIZES                                                                           \
@@ -81,7 +88,8 @@ void gst_gpu_vision_filter_set_context(GstElement *element, GstContext *context)
 /* ---- outputs and caps, in gstgpuvisionfilter_caps.cpp ---- */
 
 const GstGpuVisionOutput &output_at(GstGpuVisionFilter *self, guint index);
-const GstGpuVisionOutput &wanted_output(GstGpuVisionFilter *self);
+const GstGpuVisionOutput &output_in_force(GstGpuVisionFilter *self);
+void choose_output(GstGpuVisionFilter *self);
 GstVideoFormat format_of(const GstGpuVisionOutput &output, bool cuda);
 guint output_of_caps(GstGpuVisionFilter *self);
 GstCaps *caps_of_format(GstVideoFormat format, bool cuda);
@@ -94,7 +102,6 @@ GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDir
                                               GstCaps *caps, GstCaps *filter);
 gboolean gst_gpu_vision_filter_accept_caps(GstBaseTransform *trans, GstPadDirection direction,
                                            GstCaps *caps);
-GstPadProbeReturn explain_refused_caps(GstPad *pad, GstPadProbeInfo *probe, gpointer self);
 gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, GstCaps *out);
 
 /* ---- pools, in gstgpuvisionfilter_allocation.cpp ---- */
@@ -102,6 +109,13 @@ gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, Gs
 gboolean gst_gpu_vision_filter_propose_allocation(GstBaseTransform *trans, GstQuery *decide,
                                                   GstQuery *query);
 gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQuery *query);
+
+/* ---- time, in gstgpuvisionfilter_time.cpp ---- */
+
+GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv);
+void record_time(GstGpuVisionFilter *self, gdouble us);
+void add_latency(GstGpuVisionFilter *self, GstQuery *query);
+bool has_processed(GstGpuVisionFilter *self);
 
 /* ---- frames, in gstgpuvisionfilter_frame.cpp ---- */
 

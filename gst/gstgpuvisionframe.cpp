@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gstgpuvisionframe.h"
 
+#include <algorithm>
+#include <cstring>
+
 namespace {
 
 gpv_format format_of(const GstVideoInfo &info) {
@@ -56,13 +59,22 @@ gpv_color_range range_of(const GstVideoInfo &info) {
     }
 }
 
+/* Whether the frame, from where a crop begins, lies in one of that size. */
+bool fits(const GstVideoInfo &info, const GstVideoCropMeta *crop, guint64 width, guint64 height) {
+    const guint64 x = crop ? crop->x : 0, y = crop ? crop->y : 0;
+    return x + static_cast<guint64>(GST_VIDEO_INFO_WIDTH(&info)) <= width &&
+           y + static_cast<guint64>(GST_VIDEO_INFO_HEIGHT(&info)) <= height;
+}
+
 /* GStreamer calls it critical to map a buffer whose GstVideoMeta is of another format, or of a
-   smaller frame. */
+   smaller frame. Without one the buffer is as large as its caps. */
 bool meta_is_of(GstBuffer *buffer, const GstVideoInfo &info) {
     const GstVideoMeta *meta = gst_buffer_get_video_meta(buffer);
-    return !meta || (meta->format == GST_VIDEO_INFO_FORMAT(&info) &&
-                     meta->width >= static_cast<guint>(GST_VIDEO_INFO_WIDTH(&info)) &&
-                     meta->height >= static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&info)));
+    const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
+    return meta ? meta->format == GST_VIDEO_INFO_FORMAT(&info) &&
+                      fits(info, crop, meta->width, meta->height)
+                : fits(info, crop, static_cast<guint64>(GST_VIDEO_INFO_WIDTH(&info)),
+                       static_cast<guint64>(GST_VIDEO_INFO_HEIGHT(&info)));
 }
 
 } // namespace
@@ -70,7 +82,8 @@ bool meta_is_of(GstBuffer *buffer, const GstVideoInfo &info) {
 /* Takes no reference on the buffer, which must stay writable. */
 GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags,
                                      const GstGpuVisionPlace &place)
-    : mapped(meta_is_of(buffer, info) &&
+    : bytes(info.size),
+      mapped(meta_is_of(buffer, info) &&
              gst_video_frame_map(&frame, &info, buffer,
                                  static_cast<GstMapFlags>(flags | place.map_flags |
                                                           int{GST_VIDEO_FRAME_MAP_FLAG_NO_REF}))) {
@@ -84,10 +97,14 @@ GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer
     image.height = GST_VIDEO_INFO_HEIGHT(&info);
     image.color_matrix = matrix_of(info);
     image.color_range = range_of(info);
+    const GstVideoCropMeta *crop = gst_buffer_get_video_crop_meta(buffer);
+    bytes = 0;
     for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); i++) {
         image.data[i] = GST_VIDEO_FRAME_PLANE_DATA(&frame, i);
         image.stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i);
-        whole = whole && plane_is_inside(i);
+        if (crop)
+            crop_to(crop, i);
+        whole = plane_is_inside(i) && whole;
     }
 }
 
@@ -96,8 +113,20 @@ GstGpuVisionFrame::~GstGpuVisionFrame() {
         gst_video_frame_unmap(&frame);
 }
 
+/* Chroma begins with the site of the first pixel, as videocrop has it. */
+void GstGpuVisionFrame::crop_to(const GstVideoCropMeta *crop, guint plane) {
+    const GstVideoFormatInfo *format = frame.info.finfo;
+    gint components[GST_VIDEO_MAX_COMPONENTS];
+    gst_video_format_info_component(format, plane, components);
+    const gint of = components[0];
+    const gint64 x = crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(format, of);
+    const gint64 y = crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(format, of);
+    image.data[plane] = static_cast<guint8 *>(image.data[plane]) + y * image.stride[plane] +
+                        x * GST_VIDEO_FORMAT_INFO_PSTRIDE(format, of);
+}
+
 /* GStreamer checks the size of a buffer, but not what GstVideoMeta says of it. */
-bool GstGpuVisionFrame::plane_is_inside(guint plane) const {
+bool GstGpuVisionFrame::plane_is_inside(guint plane) {
     const GstMapInfo &map = frame.map[frame.meta ? plane : 0];
     gint64 row_bytes = 0, rows = 0;
     if (gpv_format_plane(image.format, static_cast<gint32>(plane), image.width, image.height,
@@ -105,5 +134,23 @@ bool GstGpuVisionFrame::plane_is_inside(guint plane) const {
         return false;
     const gint64 start = static_cast<const guint8 *>(image.data[plane]) - map.data;
     const gint64 end = start + (rows - 1) * image.stride[plane] + row_bytes;
+    /* A plane may have a memory of its own. */
+    const auto *meta = static_cast<const GstVideoMeta *>(frame.meta);
+    const auto *begin = static_cast<const guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, plane));
+    const gint64 before = meta ? static_cast<gint64>(meta->offset[plane]) - (begin - map.data) : 0;
+    bytes = std::max(bytes, static_cast<gsize>(before + end));
     return end <= static_cast<gint64>(map.size);
+}
+
+void GstGpuVisionFrame::copy(const GstGpuVisionFrame &from) {
+    for (gint32 p = 0; p < gpv_format_planes(image.format); p++) {
+        gint64 row_bytes = 0, rows = 0;
+        if (gpv_format_plane(image.format, p, image.width, image.height, &row_bytes, &rows) !=
+            GPV_OK)
+            continue;
+        for (gint64 y = 0; y < rows; y++)
+            std::memcpy(static_cast<guint8 *>(image.data[p]) + y * image.stride[p],
+                        static_cast<const guint8 *>(from.image.data[p]) + y * from.image.stride[p],
+                        static_cast<gsize>(row_bytes));
+    }
 }

@@ -11,7 +11,10 @@ struct GstGpuVisionPlace {
     int map_flags = 0;
 };
 
-/* A buffer mapped for the library. False where the buffer cannot hold the frame of its caps. */
+/*
+ * A buffer mapped for the library: of a frame with GstVideoCropMeta, what the crop leaves of it.
+ * False where the buffer cannot hold the frame of its caps.
+ */
 class GstGpuVisionFrame {
   public:
     GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer, int flags,
@@ -23,13 +26,18 @@ class GstGpuVisionFrame {
     explicit operator bool() const { return mapped && whole; }
     const gpv_image *view() const { return &image; }
     /* Copies a frame of the same caps. Both are in host memory. */
-    bool copy(const GstGpuVisionFrame &from) { return gst_video_frame_copy(&frame, &from.frame); }
+    void copy(const GstGpuVisionFrame &from);
+
+    /* Bytes from the start of the buffer that the frame reaches to, as far as it was looked at. */
+    gsize needed() const { return bytes; }
 
   private:
-    bool plane_is_inside(guint plane) const;
+    void crop_to(const GstVideoCropMeta *crop, guint plane);
+    bool plane_is_inside(guint plane);
 
     GstVideoFrame frame;
     gpv_image image;
+    gsize bytes;
     bool mapped;
     bool whole = true;
 };

@@ -90,25 +90,26 @@ GstGpuVisionPicture decode(const gchar *path, gint width, gint height, GError **
 } // namespace
 
 /* Opening what is no file, such as a pipe, may take as long as it likes. */
-gboolean gst_gpu_vision_picture_read(GstElement *element, const gchar *property, const gchar *path,
-                                     gint width, gint height, GstGpuVisionPicture *picture) {
-    if (!g_file_test(path, G_FILE_TEST_IS_REGULAR)) {
-        GST_ELEMENT_ERROR(element, RESOURCE, OPEN_READ,
-                          ("%s=%s cannot be read: there is no such file.", property, path),
-                          (nullptr));
-        return FALSE;
-    }
+gboolean gst_gpu_vision_picture_read(GstGpuVisionFilter *filter, const gchar *property,
+                                     const gchar *path, gint width, gint height,
+                                     GstGpuVisionPicture *picture) {
     GError *error = nullptr;
     gchar *debug = nullptr;
-    *picture = decode(path, width, height, &error, &debug);
-    if (!picture->pixels)
-        GST_ELEMENT_ERROR(element, RESOURCE, OPEN_READ,
-                          ("%s=%s cannot be read: %s", property, path,
-                           error ? error->message : "It cannot be mapped."),
-                          ("%s", debug ? debug : "no details"));
+    *picture = {};
+    if (g_file_test(path, G_FILE_TEST_IS_REGULAR))
+        *picture = decode(path, width, height, &error, &debug);
+    else
+        error = g_error_new_literal(GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+                                    "there is no such file.");
+    const gboolean goes_on =
+        picture->pixels || gst_gpu_vision_filter_refuse(
+                               filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+                               g_strdup_printf("%s=%s cannot be read: %s", property, path,
+                                               error ? error->message : "It cannot be mapped."),
+                               g_strdup(debug ? debug : "no details"));
     g_clear_error(&error);
     g_free(debug);
-    return picture->pixels != nullptr;
+    return goes_on;
 }
 
 void gst_gpu_vision_picture_clear(GstGpuVisionPicture *picture) {

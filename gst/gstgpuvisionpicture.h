@@ -4,6 +4,8 @@
 #include <gpuvision/types.h>
 #include <gst/gst.h>
 
+#include "gstgpuvisionfilter.h"
+
 G_BEGIN_DECLS
 
 /* The luma of a picture in a file, without gaps between the rows. All 0: there is none. */
@@ -14,11 +16,12 @@ typedef struct {
 
 /*
  * Decodes a file that a property of the element names, with a pipeline of its own, scaled to that
- * size, or, where width is 0, as large as it is. Posts an error, and returns FALSE, where it
- * cannot.
+ * size, or, where width is 0, as large as it is. Where it cannot, there is no picture, and the
+ * setting is refused: FALSE after an error.
  */
-gboolean gst_gpu_vision_picture_read(GstElement *element, const gchar *property, const gchar *path,
-                                     gint width, gint height, GstGpuVisionPicture *picture);
+gboolean gst_gpu_vision_picture_read(GstGpuVisionFilter *filter, const gchar *property,
+                                     const gchar *path, gint width, gint height,
+                                     GstGpuVisionPicture *picture);
 
 void gst_gpu_vision_picture_clear(GstGpuVisionPicture *picture);
 

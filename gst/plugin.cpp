@@ -23,4 +23,4 @@ gboolean init(GstPlugin *plugin) {
 
 GST_PLUGIN_DEFINE(GST_VERSION_MAJOR, GST_VERSION_MINOR, gpuvision,
                   "Classical vision for live video, on CUDA and the CPU", init, VERSION, "BSD",
-                  PACKAGE, "Unknown package origin")
+                  PACKAGE, "The gpuvision developers")

@@ -743,7 +743,7 @@ GST_START_TEST(test_output_asks_upstream) {
 GST_END_TEST
 
 GST_START_TEST(test_output_refused) {
-    check_output_refused(harness_new(), "none");
+    check_output_refused(harness_new(), "labels", "none");
 }
 GST_END_TEST
 

@@ -1058,7 +1058,8 @@ GST_START_TEST(test_picture_formats) {
 }
 GST_END_TEST
 
-/* Once, until the property is set, or the element was stopped: meanwhile it may be gone. */
+/* Once, until the property is set, or the element was stopped: meanwhile it may be gone. What
+   cannot be read while frames flow leaves the one before in force. */
 GST_START_TEST(test_read_once) {
     GstVideoInfo info = FRAMES("GRAY8"), other = make_info("RGB", 320, 240);
     Plane picture = picture_of(17);
@@ -1076,8 +1077,9 @@ GST_START_TEST(test_read_once) {
     set_info(h, &other);
     assert_found(h, &model, &other, path_scene(&other, &picture, 3), TRUE);
     g_object_set(h->element, "reference", file.path, NULL);
-    fail_unless_equals_int(gst_harness_push(h, path_scene(&other, &picture, 4)), GST_FLOW_ERROR);
-    assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, file.path);
+    assert_found(h, &model, &other, path_scene(&other, &picture, 4), TRUE);
+    assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, file.path);
+    fail_if(gst_bus_have_pending(bus), "one message is enough");
     write_picture(&file, &picture, 1);
     assert_found(h, &model, &other, path_scene(&other, &picture, 5), TRUE);
     drop_bus(h->element, bus);

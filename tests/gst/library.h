@@ -20,6 +20,7 @@ typedef struct {
 typedef struct {
     gpv_context *context;
     gpv_erode *erode;
+    gpv_kmeans_params kmeans_params;
     gpv_kmeans *kmeans;
     gpv_sift *sift;
     gpv_ccl *ccl;
@@ -57,6 +58,7 @@ static inline Library *library_new(const ChainLook *look, const gchar *backend) 
         g_str_equal(look->cut, "cutout") ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
     fail_unless_equals_int(gpv_context_create(&context, &library->context), GPV_OK);
     fail_unless_equals_int(gpv_erode_create(library->context, &erode, &library->erode), GPV_OK);
+    library->kmeans_params = kmeans;
     fail_unless_equals_int(gpv_kmeans_create(library->context, &kmeans, &library->kmeans), GPV_OK);
     fail_unless_equals_int(gpv_sift_create(library->context, &sift, &library->sift), GPV_OK);
     fail_unless_equals_int(gpv_ccl_create(library->context, &ccl, &library->ccl), GPV_OK);
@@ -73,6 +75,17 @@ static inline void library_free(Library *library) {
     gpv_erode_destroy(&library->erode);
     gpv_context_destroy(&library->context);
     g_free(library);
+}
+
+/* What the element drops where a stream starts, and after a flush. */
+static inline void library_forget(Library *library, const gchar *stage) {
+    if (g_str_equal(stage, "gpugraphcut"))
+        fail_unless_equals_int(gpv_segment_forget(library->segment), GPV_OK);
+    if (g_str_equal(stage, "gpukmeans")) {
+        gpv_kmeans_destroy(&library->kmeans);
+        fail_unless_equals_int(
+            gpv_kmeans_create(library->context, &library->kmeans_params, &library->kmeans), GPV_OK);
+    }
 }
 
 static inline GstStructure *erode_frame(Library *library, G_GNUC_UNUSED const ChainLook *look,
@@ -359,6 +372,15 @@ static inline GstPadProbeReturn keep_input(GstPad *pad, GstPadProbeInfo *probe, 
     return GST_PAD_PROBE_OK;
 }
 
+static inline GstPadProbeReturn forget(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                       gpointer user) {
+    const Watch *watch = user;
+    const GstEventType type = GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(probe));
+    if (type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP)
+        library_forget(watch->model, stages[watch->stage].name);
+    return GST_PAD_PROBE_OK;
+}
+
 static inline GstPadProbeReturn compare_output(GstPad *pad, GstPadProbeInfo *probe, gpointer user) {
     const GstVideoInfo info = info_of(pad);
     compare(user, &info, GST_PAD_PROBE_INFO_BUFFER(probe));
@@ -385,6 +407,9 @@ static inline ChainWatch *chain_watch_new(GstElement *bin, const ChainLook *look
         watch->look = &chain->look;
         watch->model = chain->library;
         probe_pad(element, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_input, watch);
+        probe_pad(element, "sink",
+                  GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH, forget,
+                  watch);
         probe_pad(element, "src", GST_PAD_PROBE_TYPE_BUFFER, compare_output, watch);
         gst_object_unref(element);
     }
