@@ -283,13 +283,13 @@ void gst_gpu_vision_filter_set_output(GstGpuVisionFilter *self, guint output) {
     priv->wanted_output = output;
     GST_OBJECT_UNLOCK(self);
     if (changed)
-        choose_output(self);
+        choose_output(self, true);
 }
 
 /* What downstream has refused it may take now. */
 static gboolean gst_gpu_vision_filter_src_event(GstBaseTransform *trans, GstEvent *event) {
     if (GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE)
-        choose_output(GST_GPU_VISION_FILTER(trans));
+        choose_output(GST_GPU_VISION_FILTER(trans), false);
     return base_class()->src_event(trans, event);
 }
 

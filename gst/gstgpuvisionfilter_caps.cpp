@@ -338,15 +338,18 @@ void explain_output(GstGpuVisionFilter *self, guint refused, guint in_force) {
 
 /* Upstream has to know of another one too: other formats may be possible or needed, and other
  * pools. */
-void choose_output(GstGpuVisionFilter *self) {
+void choose_output(GstGpuVisionFilter *self, bool explains) {
     auto *priv = private_of(self);
     GST_OBJECT_LOCK(self);
     const guint wanted = priv->wanted_output, before = priv->output_in_force;
     GST_OBJECT_UNLOCK(self);
     if (wanted == before)
         return;
-    if (!is_possible(self, output_at(self, wanted)))
-        return explain_output(self, wanted, before);
+    if (!is_possible(self, output_at(self, wanted))) {
+        if (explains)
+            explain_output(self, wanted, before);
+        return;
+    }
     GST_OBJECT_LOCK(self);
     priv->output_in_force = wanted;
     priv->output_changes++;

@@ -89,7 +89,7 @@ void gst_gpu_vision_filter_set_context(GstElement *element, GstContext *context)
 
 const GstGpuVisionOutput &output_at(GstGpuVisionFilter *self, guint index);
 const GstGpuVisionOutput &output_in_force(GstGpuVisionFilter *self);
-void choose_output(GstGpuVisionFilter *self);
+void choose_output(GstGpuVisionFilter *self, bool explains);
 GstVideoFormat format_of(const GstGpuVisionOutput &output, bool cuda);
 guint output_of_caps(GstGpuVisionFilter *self);
 GstCaps *caps_of_format(GstVideoFormat format, bool cuda);

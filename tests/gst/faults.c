@@ -106,8 +106,10 @@ static Where run_through(const Subject *subject, guint frames) {
     if (gst_element_set_state(subject->h->element, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE)
         where = at_start;
     for (guint i = 0; i < frames && where == nowhere; i++) {
-        if (i == 0 || subject->info[i].width != subject->info[i - 1].width)
+        if (i == 0)
             push_caps(subject->h, &subject->info[i]);
+        else if (subject->info[i].width != subject->info[i - 1].width)
+            set_info(subject->h, &subject->info[i]);
         if (gst_harness_push(subject->h, gst_buffer_copy_deep(subject->frames[i])) == GST_FLOW_OK)
             check_frame(subject, i);
         else
