@@ -63,8 +63,10 @@ typedef struct gpv_kmeans_params {
     uint64_t seed;                      /**< of PLUSPLUS and RANDOM; default 0 */
     uint32_t warm_start; /**< 1 = a run starts from the centroids of the one before, if that
                               had the same clusters (and max_clusters, where that is read) and
-                              color_space, and found more than one cluster. Numbers of clusters are
-                              kept, and so is their number. 0 or 1; default 0 */
+                              color_space. Numbers of clusters are kept, and so is their number,
+                              until fewer than two clusters have pixels or the scene changes, as
+                              docs/algorithms/kmeans.md defines it: then the next run starts as
+                              init says. 0 or 1; default 0 */
     uint32_t reserved;   /**< must be 0 */
 } gpv_kmeans_params;
 

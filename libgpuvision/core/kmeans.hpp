@@ -60,6 +60,9 @@ struct KmeansResult {
     std::uint32_t converged;
     std::uint32_t reserved;
     double inertia;
+
+    /// Clusters that have pixels.
+    constexpr int used() const { return clusters - empty; }
 };
 
 // ---- colours ------------------------------------------------------------------------
@@ -146,6 +149,64 @@ constexpr double total_inertia(std::uint64_t squares, const ClusterSums &s) {
     const double x = static_cast<double>(s.x), y = static_cast<double>(s.y),
                  z = static_cast<double>(s.z);
     return static_cast<double>(squares) - ((x * x + y * y) + z * z) / static_cast<double>(s.count);
+}
+
+// ---- warm start ---------------------------------------------------------------------
+
+/// What an image is as a whole.
+struct KmeansLook {
+    double x, y, z;  ///< mean colour
+    double variance; ///< inertia of a pixel, with one cluster
+};
+
+constexpr KmeansLook look_of(std::uint64_t squares, const ClusterSums &all) {
+    const double n = static_cast<double>(all.count);
+    return {static_cast<double>(all.x) / n, static_cast<double>(all.y) / n,
+            static_cast<double>(all.z) / n, total_inertia(squares, all) / n};
+}
+
+/// Whether the contrast has changed by more than this part of it, or the mean colour has moved by
+/// more than this part of the contrast; half a level is nothing.
+constexpr bool differ(const KmeansLook &from, const KmeansLook &to, double part) {
+    const double dx = to.x - from.x, dy = to.y - from.y, dz = to.z - from.z;
+    const double moved = (dx * dx + dy * dy) + dz * dz, ratio = 1 + 2 * part;
+    return to.variance > ratio * from.variance + 0.25 ||
+           from.variance > ratio * to.variance + 0.25 || moved > part * part * from.variance + 0.25;
+}
+
+/// What runs leave behind to see whether the next one may go on from their centroids.
+struct KmeansScene {
+    KmeansLook begun;     ///< of the run that began anew
+    KmeansLook last;      ///< of the last run
+    double least_inertia; ///< of a pixel, since the run that began anew
+    bool settled;         ///< an image has been like the one before, since then
+    bool settles;         ///< the next run begins anew since it has
+};
+
+/// Whether the next run may go on. went_on: whether this run has. used: clusters that have pixels.
+/// Nothing here says how far an iteration has come, so that a slow one cannot begin anew again and
+/// again.
+constexpr bool may_go_on(KmeansScene &scene, const KmeansLook &look, double inertia, int used,
+                         bool went_on) {
+    constexpr double jump = 0.1, drift = 0.5, change = 0.01, calm = 0.005;
+    const KmeansLook before = scene.last;
+    scene.last = look;
+    if (!went_on) {
+        scene.begun = look;
+        scene.least_inertia = inertia;
+        scene.settled = scene.settles;
+    }
+    scene.settles = false;
+    if (used < 2 || !went_on)
+        return used >= 2;
+    if (inertia > 2 * scene.least_inertia + 0.25 || differ(before, look, jump))
+        return false;
+    scene.least_inertia = inertia < scene.least_inertia ? inertia : scene.least_inertia;
+    if (differ(before, look, calm))
+        return true;
+    scene.settles = differ(scene.begun, look, scene.settled ? drift : change);
+    scene.settled = true;
+    return !scene.settles;
 }
 
 // ---- initial centroids --------------------------------------------------------------------------

@@ -53,9 +53,14 @@ bool CpuKmeans::run(Stream stream, const KmeansRun &run) {
     if (run.labels || run.dst)
         paint(run, reader);
     write(run);
-    if (now_.found.clusters > 1) // of one colour nothing can go on
-        last_params_ = params_;
+    leave_state(warm);
     return true;
+}
+
+void CpuKmeans::leave_state(bool warm) {
+    const double inertia = now_.found.inertia / static_cast<double>(total_.count);
+    if (may_go_on(before_, look_of(squares_of_all_, total_), inertia, now_.found.used(), warm))
+        last_params_ = params_;
 }
 
 Workspace CpuKmeans::workspace(int worker, int width) const {

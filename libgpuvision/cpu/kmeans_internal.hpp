@@ -191,6 +191,7 @@ class CpuKmeans final : public Kmeans {
     void plan(const Image &src, bool paints, Stream stream);
     void allocate(Arena &arena, const Image &src, bool paints);
     void write(const KmeansRun &run) const;
+    void leave_state(bool warm);
 
     // Count, in kmeans_cells.cpp.
 
@@ -238,6 +239,7 @@ class CpuKmeans final : public Kmeans {
     Clustering now_, best_;
     std::array<Centroid, max_kmeans_clusters> drawn_;
     LloydInput scene_;
+    KmeansScene before_{}; ///< what the runs before have left
     std::uint64_t squares_of_all_ = 0;
     ClusterSums total_{};
     int workers_ = 1, color_workers_ = 1;

@@ -411,6 +411,35 @@ class Lloyd {
     bool converged_ = false;
 };
 
+/// The mean colour of an image, and the mean square of what it takes to there.
+struct Look {
+    double mean[3] = {}, variance = 0;
+
+    static Look of(const Colors &colors) {
+        std::uint64_t sums[3] = {}, squares = 0, pixels = 0;
+        for (const Counted &color : colors.distinct) {
+            pixels += color.count;
+            for (int i = 0; i < 3; i++) {
+                const std::uint64_t byte = bytes_of(color.value)[i];
+                sums[i] += byte * color.count;
+                squares += byte * byte * color.count;
+            }
+        }
+        const double n = double(pixels), x = double(sums[0]), y = double(sums[1]),
+                     z = double(sums[2]);
+        return {{x / n, y / n, z / n}, (double(squares) - ((x * x + y * y) + z * z) / n) / n};
+    }
+
+    bool is_off(const Look &from, double part) const {
+        const double x = mean[0] - from.mean[0], y = mean[1] - from.mean[1],
+                     z = mean[2] - from.mean[2];
+        const double low = std::min(variance, from.variance),
+                     high = std::max(variance, from.variance);
+        return high > (1 + 2 * part) * low + 0.25 ||
+               (x * x + y * y) + z * z > part * part * from.variance + 0.25;
+    }
+};
+
 /// The runs of one operator, which may go on from the one before.
 class Definition {
   public:
@@ -441,8 +470,10 @@ class Definition {
             found = Lloyd(colors, p, from(1)).found();
         else
             found = best(colors, p, from);
+        const bool begins =
+            begins_anew(found, goes_on(p), Look::of(colors), found.inertia / double(pixels.size()));
         last_ = p;
-        before_ = found.centroids;
+        before_ = begins ? std::vector<Centroid>() : found.centroids;
         return found;
     }
 
@@ -469,8 +500,32 @@ class Definition {
         return *best;
     }
 
+    /// Whether the next run does. inertia: of a pixel.
+    bool begins_anew(const Found &found, bool went_on, const Look &look, double inertia) {
+        const Look before = std::exchange(look_, look);
+        const bool settles = std::exchange(settles_, false);
+        if (found.clusters() - found.empty < 2 || !went_on) {
+            began_ = went_on ? began_ : look;
+            least_ = went_on ? least_ : inertia;
+            settled_ = went_on ? settled_ : settles;
+            return found.clusters() - found.empty < 2;
+        }
+        const bool worse = inertia > 2 * least_ + 0.25;
+        least_ = std::min(least_, inertia);
+        if (worse || look.is_off(before, 0.1))
+            return true;
+        if (look.is_off(before, 0.005))
+            return false;
+        settles_ = look.is_off(began_, std::exchange(settled_, true) ? 0.5 : 0.01);
+        return settles_;
+    }
+
     gpv_kmeans_params last_{};
-    std::vector<Centroid> before_; ///< none before the first run
+    std::vector<Centroid> before_; ///< none if the next run begins anew
+    Look look_, began_;            ///< of the last run, and of the last one that began anew
+    double least_ = 0;             ///< inertia of a pixel since then
+    bool settled_ = false;         ///< since then, an image was like the one before
+    bool settles_ = false;         ///< the next run begins anew because of that
 };
 
 // ---- what is written ------------------------------------------------------
@@ -1075,6 +1130,36 @@ void check_chosen(Operator &op) {
                        "a few colours are as many clusters, " + describe(c, src, {}));
             }
     std::printf("automatic: 1, 2 and 5 colours are as many clusters\n");
+}
+
+/// A fade from grey whose contrast grows little by little and comes to rest, and a cut: then
+/// colours are segmented as in a first run.
+void check_scenes(Operator &op) {
+    for (const int clusters : {4, 0}) {
+        Definition definition;
+        Case c = with_clusters(clusters, 20, 0.5f);
+        c.params.max_clusters = 5;
+        c.params.warm_start = 1;
+        const auto at_rest = [&](int percent, int from) {
+            GuardedImage src = painted(GPV_FORMAT_RGB8, 40, 30, [&](int x, int y) {
+                Rgb color = photo_color(16 * x + from, 16 * y);
+                for (int &byte : color)
+                    byte = 110 + (byte - 110) * percent / 100;
+                return color;
+            });
+            const Found want = definition(src, c);
+            expect_all(op, c, src, want);
+            return want.inertia == Definition()(src, c).inertia;
+        };
+        for (int percent = 0; percent < 97; percent = std::max(percent + 3, 50))
+            at_rest(percent, 0);
+        expect(!at_rest(97, 0), "a run in a fade goes on");
+        at_rest(97, 0);
+        expect(at_rest(97, 0), "at the end of a fade a run begins anew");
+        at_rest(100, 4000);
+        expect(at_rest(100, 4000), "after a cut a run begins anew");
+    }
+    std::printf("warm start: a fade and a cut, with 4 clusters and as chosen, equal\n");
 }
 
 /// A video whose frames change little: numbers are kept, until clusters or space change, if only
@@ -1932,6 +2017,7 @@ void check_cuda(bool brief) {
         check_sizes(op, some_of(sizes), all_contents, by_cpu);
     check_chosen(op);
     check_warm_start(op);
+    check_scenes(op);
     check_laws(op);
     check_repeats(op);
     check_large(op, by_cpu());
@@ -2508,6 +2594,7 @@ void check() {
         check_sizes(op, vast_squares, few_colors, definition);
     check_chosen(op);
     check_warm_start(op);
+    check_scenes(op);
     check_laws(op);
     check_repeats(op);
     check_large(op, Definition());

@@ -410,6 +410,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
                            .sums = tables.sums,
                            .state = state(),
                            .signature = signature(),
+                           .warm = warm(),
                            .report_all = on_host(run.centroids) || on_host(run.counts)};
         if (!captured) // that may run at any time
             job.report = reinterpret_cast<Report *>(report_.data());

@@ -21,7 +21,8 @@ struct FinishJob {
     Outcome<Sum> *outcome;
     Sum *sums;
     State *state;
-    unsigned signature;  ///< new signature of the state
+    unsigned signature;  ///< new signature of the state, if the next run may go on from it
+    WarmStart warm;      ///< whether this run has gone on
     Report *report;      ///< may be null
     bool report_all;     ///< whether to report centroids and counts, too
     Centroid *centroids; ///< the caller's; may be null, as may counts and result
@@ -29,21 +30,42 @@ struct FinishJob {
     KmeansResult *result;
 };
 
+/// But for the centroids, which are there already.
+template <class Sum>
+__device__ void leave_state(const FinishJob<Sum> &job, const KmeansResult &found,
+                            const ClusterSums &all) {
+    State &state = *job.state;
+    const double inertia = found.inertia / static_cast<double>(all.count);
+    const bool keep = may_go_on(state.scene, look_of(job.control->squares, all), inertia,
+                                found.used(), job.warm.is_there());
+    state.signature = keep ? job.signature : 0;
+    state.clusters = found.clusters;
+}
+
+struct FinishShared {
+    double terms[max_kmeans_clusters]; ///< of inertia, by cluster
+    Wide all[4];                       ///< count, x, y, z of all pixels
+};
+
 /// Writes the results and prepares the state for the next run. Called by one block with a thread
 /// for each cluster.
 template <class Sum>
-__device__ void finish(const FinishJob<Sum> &job, double *terms) {
+__device__ void finish(const FinishJob<Sum> &job, FinishShared &shared) {
     const int i = threadIdx.x;
     const Outcome<Sum> &outcome = *job.outcome;
     const int clusters = outcome.clusters;
+    if (i < 4)
+        shared.all[i] = 0;
+    __syncthreads();
     bool empty = false;
+    ClusterSums sums{};
     if (i < clusters) {
         const Sum *before = outcome.totals + 4 * i;
         const Sum *last = job.sums + outcome.phase * 4 * max_kmeans_clusters + 4 * i;
         const auto total = [&](int field) { return static_cast<Sum>(before[field] + last[field]); };
-        const ClusterSums sums{total(0), total(1), total(2), total(3)};
+        sums = {total(0), total(1), total(2), total(3)};
         const Centroid c = outcome.centroids[i];
-        terms[i] = inertia_term(c, sums);
+        shared.terms[i] = inertia_term(c, sums);
         empty = sums.count == 0;
         const auto count = static_cast<std::int32_t>(sums.count);
         job.state->centroids[i] = c;
@@ -56,6 +78,12 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
             job.report->counts[i] = count;
         }
     }
+    const Wide own[4] = {sums.count, sums.x, sums.y, sums.z};
+    for (int field = 0; field < 4; field++) {
+        const Wide sum = sum_of_lanes<32>(own[field]);
+        if (i % 32 == 0)
+            atomicAdd(shared.all + field, sum);
+    }
     const int empties = __syncthreads_count(empty);
     for (int s = i; s < phases * 4 * max_kmeans_clusters; s += blockDim.x)
         job.sums[s] = 0;
@@ -65,7 +93,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
         return;
     double inertia = static_cast<double>(job.control->squares);
     for (int c = 0; c < clusters; c++)
-        inertia += terms[c];
+        inertia += shared.terms[c];
     const KmeansResult found{.struct_size = sizeof(KmeansResult),
                              .clusters = clusters,
                              .iterations = outcome.iterations,
@@ -77,8 +105,7 @@ __device__ void finish(const FinishJob<Sum> &job, double *terms) {
         job.report->found = found;
     if (job.result)
         *job.result = found;
-    job.state->clusters = clusters;
-    job.state->signature = clusters > 1 ? job.signature : 0; // of one colour nothing can go on
+    leave_state(job, found, {shared.all[0], shared.all[1], shared.all[2], shared.all[3]});
     *job.control = {};
 }
 
@@ -103,7 +130,8 @@ struct Label {
     static constexpr int threads = label_threads;
     static constexpr int rows = is_yuv(layout) ? 2 : 1;
     static_assert(threads == max_kmeans_clusters, "a thread for each cluster");
-    static constexpr std::size_t shared_bytes = max_kmeans_clusters * sizeof(double);
+    static constexpr std::size_t shared_bytes = sizeof(FinishShared);
+    static_assert(shared_bytes >= max_kmeans_clusters * sizeof(unsigned), "room for the palette");
     struct Job {
         FinishJob<Sum> finish;
         Source src;
@@ -118,7 +146,7 @@ struct Label {
 
     __device__ static void run(const Job &job) {
         if (blockIdx.x == 0)
-            return finish(job.finish, shared_memory<double>());
+            return finish(job.finish, *shared_memory<FinishShared>());
         auto *palette = shared_memory<unsigned>();
         const Outcome<Sum> &outcome = *job.finish.outcome;
         if (job.dst[0].data && static_cast<int>(threadIdx.x) < outcome.clusters)
@@ -305,9 +333,9 @@ struct Label {
 template <class Sum>
 struct Finish {
     static constexpr int threads = max_kmeans_clusters;
-    static constexpr std::size_t shared_bytes = max_kmeans_clusters * sizeof(double);
+    static constexpr std::size_t shared_bytes = sizeof(FinishShared);
     using Job = FinishJob<Sum>;
-    __device__ static void run(const Job &job) { finish(job, shared_memory<double>()); }
+    __device__ static void run(const Job &job) { finish(job, *shared_memory<FinishShared>()); }
 };
 
 } // namespace gpv::cuda::kmeans

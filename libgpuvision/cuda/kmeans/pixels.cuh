@@ -13,8 +13,9 @@ using Wide = unsigned long long;
 
 /// State kept from one run to the next.
 struct State {
-    unsigned signature; ///< encodes the parameters that a warm start needs; 0: no run yet
+    unsigned signature; ///< encodes the parameters that a warm start needs; 0: begin anew
     int clusters;
+    KmeansScene scene;
     Centroid centroids[max_kmeans_clusters];
 };
 
