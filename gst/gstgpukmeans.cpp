@@ -319,7 +319,8 @@ void install_properties(GObjectClass *klass) {
         klass, Property::warm_start,
         g_param_spec_boolean("warm-start", "Warm start",
                              "Whether a frame starts from the centroids of the one before, so that "
-                             "the clusters keep their numbers. Default true.",
+                             "the clusters keep their numbers until the scene changes. Default "
+                             "true.",
                              TRUE, GST_GPU_VISION_PARAM_LIVE));
     gst_gpu_vision_filter_class_set_forget(GST_GPU_VISION_FILTER_CLASS(klass), Property::keep_state,
                                            gst_gpu_kmeans_forget);

@@ -768,6 +768,68 @@ GST_START_TEST(test_given_picture_keeps_its_labels) {
 }
 GST_END_TEST
 
+/* So many parts of 30 of the picture, and the rest of a grey of this level. */
+static GstBuffer *faded(GstBuffer *picture, gint parts, gint level) {
+    GstBuffer *buffer = gst_buffer_copy_deep(picture);
+    GstMapInfo map;
+    fail_unless(gst_buffer_map(buffer, &map, GST_MAP_READWRITE));
+    for (gsize i = 0; i < map.size; i++)
+        map.data[i] = (guint8)((map.data[i] * parts + level * (30 - parts) + 15) / 30);
+    gst_buffer_unmap(buffer, &map);
+    return buffer;
+}
+
+/* Five frames of the picture: the last one is segmented as if it were the first of a stream. */
+static void check_arrival(GstHarness *h, Model *cold, GstBuffer *picture, const gchar *after) {
+    GstVideoInfo info = VIDEO;
+    Expected first = expect(cold, &info, picture, "quantized");
+    gdouble inertia = 0;
+    for (guint i = 0; i < 5; i++) {
+        GstBuffer *out = push_and_pull(h, gst_buffer_ref(picture));
+        inertia = double_field(results_of(out, "gpukmeans"), "inertia");
+        gst_buffer_unref(out);
+    }
+    fail_unless(inertia <= 1.1 * first.found.inertia,
+                "%d clusters, after %s: inertia is %g, of a cold start %g", cold->params.clusters,
+                after, inertia, first.found.inertia);
+    gst_buffer_unref(first.image);
+}
+
+/* Centroids of one scene do not stay bad ones of the next. */
+GST_START_TEST(test_another_scene) {
+    static const struct {
+        const gchar *name;
+        gint level;
+    } uniform[] = {{"black", 0}, {"white", 255}, {"grey", 128}};
+    GstVideoInfo info = VIDEO;
+    GstHarness *h = harness_new();
+    gpv_kmeans_params params = default_params();
+    GstBuffer *scenes[] = {photograph(), flat_picture(&info, 5)};
+    Model cold;
+    params.clusters = __i__ ? 4 : 0;
+    params.warm_start = 0;
+    cold = model_with(&params);
+    g_object_set(h->element, "clusters", params.clusters, NULL);
+    set_info(h, &info);
+    for (guint i = 0; i < G_N_ELEMENTS(uniform); i++)
+        for (guint s = 0; s < 2; s++) {
+            gst_buffer_unref(push_and_pull(h, faded(scenes[s], 0, uniform[i].level)));
+            check_arrival(h, &cold, scenes[s], uniform[i].name);
+        }
+    for (guint s = 0; s < 2; s++) /* they come in turn */
+        check_arrival(h, &cold, scenes[s], "a cut");
+    for (guint s = 0; s < 2; s++) {
+        for (gint parts = 0; parts < 30; parts++)
+            gst_buffer_unref(push_and_pull(h, faded(scenes[s], parts, 0)));
+        check_arrival(h, &cold, scenes[s], "a fade from black");
+    }
+    gst_buffer_unref(scenes[0]);
+    gst_buffer_unref(scenes[1]);
+    model_free(&cold);
+    gst_harness_teardown(h);
+}
+GST_END_TEST
+
 /* A frame starts from the one before, also after a gap and new caps; the first after a start does
    not, nor, unless keep-state says so, after a flush, where a stream starts, or after reset. */
 GST_START_TEST(test_what_a_frame_starts_from) {
@@ -1099,6 +1161,7 @@ static Suite *gpukmeans_suite(void) {
     tcase_add_test(tcase, test_photograph_keeps_its_labels);
     if (g_getenv("GPV_TEST_PICTURE"))
         tcase_add_test(tcase, test_given_picture_keeps_its_labels);
+    tcase_add_loop_test(tcase, test_another_scene, 0, 2);
     tcase_add_test(tcase, test_what_a_frame_starts_from);
     tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_renegotiation);
