@@ -8,9 +8,11 @@ demo_packages=(g++ meson ninja-build pkgconf python3 dpkg-dev libtbb-dev libhwy-
 docs_packages=(doxygen mkdocs python3-pygments python3-gi gir1.2-gstreamer-1.0)
 test_packages=("${docs_packages[@]}" python3-venv check clang libclang-rt-dev llvm clang-format abigail-tools
     libopencv-imgproc-dev libopencv-features2d-dev libboost-graph-dev libgdk-pixbuf-2.0-dev
-    python3-scipy xvfb python3-pil python3-pip cargo rustfmt golang-go cmake valgrind)
+    python3-scipy xvfb python3-pil python3-pip cargo rustfmt golang-go cmake valgrind
+    libgstrtspserver-1.0-dev)
 # What ./dev trixie builds with, in Debian 13.
-trixie_packages=("${demo_packages[@]}" libgstreamer-plugins-bad1.0-dev check)
+trixie_packages=("${demo_packages[@]}" libgstreamer-plugins-bad1.0-dev
+    libgstrtspserver-1.0-dev check)
 package_packages=("${demo_packages[@]}" "${docs_packages[@]}" build-essential debhelper lintian
     libgstreamer-plugins-bad1.0-dev python3-numpy)
 # For a root in which packages are tried. They bring what they need themselves.
