@@ -28,6 +28,7 @@ BY_TEST = {
     ("docs/bindings.md", "go"): "bindings-go",
     ("docs/bindings.md", "python"): "bindings-python",
     ("docs/bindings.md", "rust"): "bindings-rust",
+    ("docs/pipelines.md", "python"): "docs-python",
     **{("docs/guide.md", language): "docs-guide"
        for language in ("c", "cmake", "make", "meson", "python", "sh")},
 }
