@@ -17,32 +17,14 @@
 
 #include <string.h>
 
-#include "scene.h"
+#include "bench.h"
 
 #ifdef HAVE_CUDA
 #    include "rate_library.h"
 #endif
 
 #define SLICES 10
-#define BUFFERS 8
 #define MAX_PIPELINES 16
-
-/* Properties as they are but for the number of clusters, and for what says where the object is. */
-typedef struct {
-    const gchar *name, *description;
-    gboolean cuts; /* its frames have an object to cut out */
-} Subject;
-
-static const Subject subjects[] = {
-    {"gpuerode", "gpuerode", FALSE},
-    {"gpuccl", "gpuccl", FALSE},
-    {"gpukmeans", "gpukmeans clusters=16", FALSE},
-    {"gpusift", "gpusift", FALSE},
-    {"gpugraphcut", "gpugraphcut", TRUE},
-    {"all five",
-     "gpuerode ! gpusift ! gpuccl output=none ! gpugraphcut output=none ! gpukmeans clusters=16",
-     TRUE},
-};
 
 static const struct {
     const gchar *name;
@@ -90,23 +72,6 @@ typedef struct {
 
 /* ---- figures ---- */
 
-static gint compare(gconstpointer a, gconstpointer b) {
-    const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-    return (x > y) - (x < y);
-}
-
-/* Of sorted values. */
-static gdouble quantile(const GArray *values, gdouble part) {
-    const gdouble place = part * (gdouble)(values->len - 1);
-    const guint below = (guint)place, above = MIN(below + 1, values->len - 1);
-    const gdouble low = g_array_index(values, gdouble, below);
-    return low + (place - below) * (g_array_index(values, gdouble, above) - low);
-}
-
-static GArray *new_values(void) {
-    return g_array_new(FALSE, FALSE, sizeof(gdouble));
-}
-
 static Quartiles quartiles(GArray *values) {
     Quartiles result;
     g_array_sort(values, compare);
@@ -122,25 +87,6 @@ static void keep_latency(Result *result, GArray *latencies) {
     g_array_sort(latencies, compare);
     result->latency[0] = quantile(latencies, 0.5);
     result->latency[1] = quantile(latencies, 0.99);
-}
-
-static gdouble now(void) {
-    return (gdouble)g_get_monotonic_time() / G_USEC_PER_SEC;
-}
-
-static gchar *error_of(GstElement *pipeline) {
-    GstBus *bus = gst_element_get_bus(pipeline);
-    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-    gchar *text = NULL;
-    if (message) {
-        GError *error = NULL;
-        gst_message_parse_error(message, &error, NULL);
-        text = g_strdup(error->message);
-        g_error_free(error);
-        gst_message_unref(message);
-    }
-    gst_object_unref(bus);
-    return text ? text : g_strdup("an element failed without a message");
 }
 
 /* ---- what runs ---- */
@@ -218,138 +164,16 @@ static gchar *describe(const Case *of, guint device) {
     return description;
 }
 
-/* ---- pipelines that frames are pushed into ---- */
+/* ---- pushing ---- */
 
-typedef struct {
-    GstCaps *caps;
-    GstBuffer *buffers[BUFFERS];
-} Frames;
-
-typedef struct {
-    GstElement *pipeline, *sink;
-    GstPad *pad; /* pushes into the pipeline */
-} Chain;
-
-static void frames_clear(Frames *frames) {
-    for (guint i = 0; i < BUFFERS; i++)
-        gst_clear_buffer(&frames->buffers[i]);
-    gst_clear_caps(&frames->caps);
-}
-
-static GstCaps *caps_of(const Case *of) {
-    GstCaps *caps = gst_caps_new_simple(
-        "video/x-raw", "format", G_TYPE_STRING, "NV12", "width", G_TYPE_INT, sizes[of->size].width,
-        "height", G_TYPE_INT, sizes[of->size].height, "framerate", GST_TYPE_FRACTION, 60, 1, NULL);
-    if (in_cuda_memory(of))
-        gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
-    return caps;
-}
-
-/* elements may be "" or end in " ! ". The context may be NULL. */
-static gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *caps,
-                           GstContext *context) {
-    gchar *description = g_strdup_printf("%sfakesink name=sink sync=false async=false", elements);
-    GstElement *bin = gst_parse_bin_from_description(description, TRUE, NULL);
-    GstPad *target = gst_element_get_static_pad(bin, "sink");
-    GstSegment segment;
-    gboolean taken;
-    chain->pipeline = gst_pipeline_new(NULL);
-    gst_bin_add(GST_BIN(chain->pipeline), bin);
-    chain->sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
-    chain->pad = gst_object_ref_sink(gst_pad_new("src", GST_PAD_SRC));
-    gst_pad_set_active(chain->pad, TRUE);
-    if (context)
-        gst_element_set_context(chain->pipeline, context);
-    gst_element_set_state(chain->pipeline, GST_STATE_PLAYING);
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    taken = gst_pad_link(chain->pad, target) == GST_PAD_LINK_OK &&
-            gst_pad_peer_query_accept_caps(chain->pad, caps) &&
-            gst_pad_push_event(chain->pad, gst_event_new_stream_start("rate")) &&
-            gst_pad_push_event(chain->pad, gst_event_new_caps(caps)) &&
-            gst_pad_push_event(chain->pad, gst_event_new_segment(&segment));
-    gst_object_unref(target);
-    g_free(description);
-    return taken;
-}
-
-static void chain_close(Chain *chain) {
-    gst_element_set_state(chain->pipeline, GST_STATE_NULL);
-    gst_pad_set_active(chain->pad, FALSE);
-    gst_object_unref(chain->pad);
-    gst_object_unref(chain->sink);
-    gst_object_unref(chain->pipeline);
-}
-
-/* The CUDA context that the chain uses, or NULL. */
-static GstContext *context_of(Chain *chain) {
-    GstQuery *query = gst_query_new_context("gst.cuda.context");
-    GstContext *context = NULL;
-    if (gst_pad_peer_query(chain->pad, query))
-        gst_query_parse_context(query, &context);
-    if (context)
-        gst_context_ref(context);
-    gst_query_unref(query);
-    return context;
-}
-
-/* ---- frames ---- */
-
-static void fill(GstBuffer *buffer) {
-    GstMapInfo map;
-    if (!gst_buffer_map(buffer, &map, GST_MAP_WRITE))
-        return;
-    for (gsize i = 0; i < map.size; i++)
-        map.data[i] = noise(i);
-    gst_buffer_unmap(buffer, &map);
-}
-
-static void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guint number) {
-    GstVideoInfo info;
-    GstVideoFrame frame;
-    if (!gst_video_info_from_caps(&info, caps) ||
-        !gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE))
-        return;
-    draw_object(&frame, number);
-    gst_video_frame_unmap(&frame);
-}
-
-/*
- * From the pool that gpuerode offers, as a source would. They are of the context, and where there
- * is none yet, that of gpuerode becomes it.
- */
-static gboolean make_frames(const Case *of, guint device, Frames *frames, GstContext **context) {
-    GstCaps *caps = caps_of(of);
-    GstQuery *query = gst_query_new_allocation(caps, TRUE);
-    GstBufferPool *pool = NULL;
-    gboolean made = FALSE;
-    Chain giver;
-    gchar *backend = backend_of(of, device), *element = g_strdup_printf("gpuerode %s ! ", backend);
-    const gboolean open = chain_open(&giver, element, caps, *context);
-    frames->caps = caps;
-    if (!*context)
-        *context = context_of(&giver);
-    if (open && gst_pad_peer_query(giver.pad, query) && gst_query_get_n_allocation_pools(query) > 0)
-        gst_query_parse_nth_allocation_pool(query, 0, &pool, NULL, NULL, NULL);
-    if (pool && gst_buffer_pool_set_active(pool, TRUE)) {
-        made = TRUE;
-        for (guint i = 0; i < BUFFERS && made; i++) {
-            made = gst_buffer_pool_acquire_buffer(pool, &frames->buffers[i], NULL) == GST_FLOW_OK;
-            if (made && of->subject->cuts)
-                fill_with_object(frames->buffers[i], caps, i);
-            else if (made)
-                fill(frames->buffers[i]);
-        }
-        gst_buffer_pool_set_active(pool, FALSE);
-    }
-    gst_clear_object(&pool);
-    gst_query_unref(query);
-    chain_close(&giver);
-    g_free(element);
+static gboolean make_frames_of(const Case *of, guint device, Frames *frames, GstContext **context) {
+    gchar *backend = backend_of(of, device);
+    GstCaps *caps =
+        frame_caps(sizes[of->size].width, sizes[of->size].height, 60, in_cuda_memory(of));
+    const gboolean made = make_frames(caps, of->subject->cuts, backend, frames, context);
     g_free(backend);
     return made;
 }
-
-/* ---- pushing ---- */
 
 typedef struct {
     Chain chain;
@@ -431,23 +255,15 @@ static gboolean measure(Push *pushes, guint n, gdouble time, Quartiles *rate) {
     return one > 0;
 }
 
-/* An element that takes CUDAMemory looks for a context when it starts. */
-static gboolean built_with_cuda(void) {
-    GstElement *element = gst_element_factory_make("gpuerode", NULL);
-    gst_element_set_state(element, GST_STATE_PAUSED);
-    gst_element_set_state(element, GST_STATE_NULL);
-    gst_object_unref(element);
-    return g_type_from_name("GstCudaContext") != 0;
-}
-
 static gboolean take_clip_frames(Frames *frames, gchar **failed);
 
 /* Opens a pipeline, and gives it frames. The context is that of the device's pipelines before. */
 static gboolean push_open(Result *result, Push *push, guint device, GstContext **context) {
     const Case *of = &result->of;
     gchar *description = describe(of, device), *elements = g_strconcat(description, " ! ", NULL);
-    gboolean taken = of->source == CLIP_RESIDENT ? take_clip_frames(&push->frames, &result->failed)
-                                                 : make_frames(of, device, &push->frames, context);
+    gboolean taken = of->source == CLIP_RESIDENT
+                         ? take_clip_frames(&push->frames, &result->failed)
+                         : make_frames_of(of, device, &push->frames, context);
     if (taken) {
         taken = chain_open(&push->chain, elements, push->frames.caps, *context);
         if (!taken)
@@ -659,9 +475,6 @@ static void print_row(const Result *r) {
                 image_of(&r->of), r->with.median, r->with.low, r->with.high, r->without.median,
                 r->latency[0], r->latency[1], r->library);
 }
-
-/* What needs no escape in JSON. */
-#define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&"
 
 static void add_json(GString *json, const Result *r) {
     g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", r->name, image_of(&r->of));

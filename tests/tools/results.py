@@ -110,6 +110,8 @@ def made_from(name, section):
         return ["tests/tools/archive_rate.py", "examples/archive/archive.py", "gst/"]
     if section in ("rate", "rate-devices"):
         return ["tests/gst/rate.c", "gst/"]
+    if section == "latency":
+        return ["tests/gst/latency.c", "gst/"]
     if section == "throughput":
         return ["examples/cpp/sift-throughput.cpp"]
     if section.endswith("-peers"):
@@ -141,12 +143,21 @@ def load_or_begin(name):
             **(load(f"{name}.json") if (RESULTS / f"{name}.json").exists() else {})}
 
 
+def with_others(rows, before, source):
+    """Rows of a run that may have left some out: those of today's sources stay, in their places."""
+    kept = before["rows"] if before and before["source"] == source else []
+    new = {(row["name"], row["image"]): row for row in rows}
+    return [new.pop((row["name"], row["image"]), row) for row in kept] + list(new.values())
+
+
 def record(name, *inputs):
     data, sources, facts = load_or_begin(name), Sources(), machine()
     for item in inputs:
         section, _, file = item.partition("=")
         rows = json.loads(Path(file).read_text(encoding="utf-8"))["benchmarks"]
         source = source_of(sources, name, section)
+        if section == "latency":
+            rows = with_others(rows, data["benchmarks"].get(section), source)
         data["benchmarks"][section] = {"date": today(), "source": source, **facts, "rows": rows}
     write(name, data)
     print(f"wrote docs/results/{name}.json")
@@ -228,6 +239,15 @@ def workers_cells(row):
             f"{row['frames_per_s'][0] / row['fewest_workers']:.2f}x")
 
 
+def live_cells(row):
+    cells = f"{row['name']} | {row['image']} | {row['live_s']:g}"
+    for why, text in ("not_run", "not run"), ("failed", "failed"):
+        if why in row:
+            return f"{cells} | {text}: {row[why]} | – | – | – | – | –"
+    times = " | ".join(f"{value / 1000:.2f}" for value in row["latency_us"])
+    return f"{cells} | {times} | {row['pushed']} | {row['dropped_in_queue']} | {row['dropped_late']}"
+
+
 def throughput_cells(key):
     def cells(row):
         digits = 1 if key == "pictures_per_s" or row[key][0] >= 10 else 3
@@ -247,6 +267,8 @@ TABLES = {
     "frames": ("", "pipeline | frames/s (quartiles) | without the elements | share | µs of a frame | "
                "99th percentile | library alone, µs | beyond it, µs",
                "---|--:|--:|--:|--:|--:|--:|--:", frames_cells),
+    "live_s": ("", "element | live video | seconds | median, ms | 99th percentile | maximum | frames | "
+               "dropped: queue full | dropped: late", "---|---|--:|--:|--:|--:|--:|--:|--:", live_cells),
     "pictures_per_s": ("", "way | pictures | a second (quartiles)", "---|---|--:",
                        throughput_cells("pictures_per_s")),
     "ratio": ("", "of | pictures | ratio (quartiles)", "---|---|--:", throughput_cells("ratio")),
@@ -358,7 +380,7 @@ def speed(name):
     gpu = [row for run in load(name)["benchmarks"].values() for row in run["rows"]
            if table_of(row) == "gpu"]
     cpu = [row for run in load("cpu.json")["benchmarks"].values() for row in run["rows"]
-           if row["threads"] == 1]
+           if row.get("threads") == 1]
     on_cpu = r"our CPU|.*\bthreads?\b"
     device = next(run["gpu"] for run in load(name)["benchmarks"].values())
     lines = [f"| | {device} | fastest peer on the GPU | | CPU, one thread | fastest peer, one thread | |",

@@ -35,6 +35,7 @@ TESTS = {
     "examples-installed": "installs, and runs a plain Python",
     "examples-tour": "as bindings-go",
     "examples-watch": "as bindings-go",
+    "latency*": "as rate",
     "rate*": "says nothing there; other tests run the elements",
     "valgrind-*": "valgrind, without sanitizers",
 }

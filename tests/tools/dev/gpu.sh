@@ -45,6 +45,8 @@ gpu_measure() { # SECTION FILE
     case $1 in
     rate) run "${rate[@]}" ${GPV_TEST_CLIP:+--clip "$GPV_TEST_CLIP"} ;;
     rate-devices) run "${rate[@]}" --devices "$gpus" ;;
+    # Rows that cannot be run say so.
+    latency) run "${inside[@]}" "$PWD/build-gpu/tests/gst/latency" --cuda --json "$2" || (($? == 77)) ;;
     throughput)
         run "${inside[@]}" "$PWD/build-gpu/examples/sift-throughput" --json "$2" "$pictures" ||
             { rm -f "$2"; return 1; }
@@ -63,7 +65,7 @@ gpu_bench() {
     gpus=$(nvidia-smi -L | grep -c ^GPU)
     if [[ -x build-gpu/tests/gst/rate ]]; then
         ((gpus < 2)) || sections=(rate-devices "${sections[@]}")
-        sections=(rate "${sections[@]}")
+        sections=(rate latency "${sections[@]}")
     fi
     sections=($(results order "$gpu" $(stems_with_benchmarks) "${sections[@]}")) || return
     for section in "${sections[@]}"; do

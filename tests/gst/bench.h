@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* What the benchmarks of the elements share: figures, frames, and pipelines for them. */
+#ifndef TESTS_GST_BENCH_H
+#define TESTS_GST_BENCH_H
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include "scene.h"
+
+#define BUFFERS 8
+
+/* Properties as they are but for the number of clusters, and for what says where the object is. */
+typedef struct {
+    const gchar *name, *description;
+    gboolean cuts; /* its frames have an object to cut out */
+} Subject;
+
+static const Subject subjects[] = {
+    {"gpuerode", "gpuerode", FALSE},
+    {"gpuccl", "gpuccl", FALSE},
+    {"gpukmeans", "gpukmeans clusters=16", FALSE},
+    {"gpusift", "gpusift", FALSE},
+    {"gpugraphcut", "gpugraphcut", TRUE},
+    {"all five",
+     "gpuerode ! gpusift ! gpuccl output=none ! gpugraphcut output=none ! gpukmeans clusters=16",
+     TRUE},
+};
+
+/* ---- figures ---- */
+
+static inline gint compare(gconstpointer a, gconstpointer b) {
+    const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
+    return (x > y) - (x < y);
+}
+
+/* Of sorted values. */
+static inline gdouble quantile(const GArray *values, gdouble part) {
+    const gdouble place = part * (gdouble)(values->len - 1);
+    const guint below = (guint)place, above = MIN(below + 1, values->len - 1);
+    const gdouble low = g_array_index(values, gdouble, below);
+    return low + (place - below) * (g_array_index(values, gdouble, above) - low);
+}
+
+static inline GArray *new_values(void) {
+    return g_array_new(FALSE, FALSE, sizeof(gdouble));
+}
+
+static inline gdouble now(void) {
+    return (gdouble)g_get_monotonic_time() / G_USEC_PER_SEC;
+}
+
+static inline gchar *error_of(GstElement *pipeline) {
+    GstBus *bus = gst_element_get_bus(pipeline);
+    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    gchar *text = NULL;
+    if (message) {
+        GError *error = NULL;
+        gst_message_parse_error(message, &error, NULL);
+        text = g_strdup(error->message);
+        g_error_free(error);
+        gst_message_unref(message);
+    }
+    gst_object_unref(bus);
+    return text ? text : g_strdup("an element failed without a message");
+}
+
+/* ---- pipelines that frames are pushed into ---- */
+
+typedef struct {
+    GstCaps *caps;
+    GstBuffer *buffers[BUFFERS];
+} Frames;
+
+typedef struct {
+    GstElement *pipeline, *sink;
+    GstPad *pad; /* pushes into the pipeline */
+} Chain;
+
+static inline void frames_clear(Frames *frames) {
+    for (guint i = 0; i < BUFFERS; i++)
+        gst_clear_buffer(&frames->buffers[i]);
+    gst_clear_caps(&frames->caps);
+}
+
+static inline GstCaps *frame_caps(gint width, gint height, gint rate, gboolean cuda) {
+    GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", "width",
+                                        G_TYPE_INT, width, "height", G_TYPE_INT, height,
+                                        "framerate", GST_TYPE_FRACTION, rate, 1, NULL);
+    if (cuda)
+        gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
+    return caps;
+}
+
+/* elements may be "" or end in " ! ". The context may be NULL. */
+static inline gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *caps,
+                                  GstContext *context) {
+    gchar *description = g_strdup_printf("%sfakesink name=sink sync=false async=false", elements);
+    GstElement *bin = gst_parse_bin_from_description(description, TRUE, NULL);
+    GstPad *target = gst_element_get_static_pad(bin, "sink");
+    GstSegment segment;
+    gboolean taken;
+    chain->pipeline = gst_pipeline_new(NULL);
+    gst_bin_add(GST_BIN(chain->pipeline), bin);
+    chain->sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
+    chain->pad = gst_object_ref_sink(gst_pad_new("src", GST_PAD_SRC));
+    gst_pad_set_active(chain->pad, TRUE);
+    if (context)
+        gst_element_set_context(chain->pipeline, context);
+    gst_element_set_state(chain->pipeline, GST_STATE_PLAYING);
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    taken = gst_pad_link(chain->pad, target) == GST_PAD_LINK_OK &&
+            gst_pad_peer_query_accept_caps(chain->pad, caps) &&
+            gst_pad_push_event(chain->pad, gst_event_new_stream_start("rate")) &&
+            gst_pad_push_event(chain->pad, gst_event_new_caps(caps)) &&
+            gst_pad_push_event(chain->pad, gst_event_new_segment(&segment));
+    gst_object_unref(target);
+    g_free(description);
+    return taken;
+}
+
+static inline void chain_close(Chain *chain) {
+    gst_element_set_state(chain->pipeline, GST_STATE_NULL);
+    gst_pad_set_active(chain->pad, FALSE);
+    gst_object_unref(chain->pad);
+    gst_object_unref(chain->sink);
+    gst_object_unref(chain->pipeline);
+}
+
+/* The CUDA context that the chain uses, or NULL. */
+static inline GstContext *context_of(Chain *chain) {
+    GstQuery *query = gst_query_new_context("gst.cuda.context");
+    GstContext *context = NULL;
+    if (gst_pad_peer_query(chain->pad, query))
+        gst_query_parse_context(query, &context);
+    if (context)
+        gst_context_ref(context);
+    gst_query_unref(query);
+    return context;
+}
+
+/* ---- frames ---- */
+
+static inline void fill(GstBuffer *buffer) {
+    GstMapInfo map;
+    if (!gst_buffer_map(buffer, &map, GST_MAP_WRITE))
+        return;
+    for (gsize i = 0; i < map.size; i++)
+        map.data[i] = noise(i);
+    gst_buffer_unmap(buffer, &map);
+}
+
+static inline void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guint number) {
+    GstVideoInfo info;
+    GstVideoFrame frame;
+    if (!gst_video_info_from_caps(&info, caps) ||
+        !gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE))
+        return;
+    draw_object(&frame, number);
+    gst_video_frame_unmap(&frame);
+}
+
+/*
+ * From the pool that gpuerode offers with these properties, as a source would. They are of the
+ * context, and where there is none yet, that of gpuerode becomes it. Takes the caps.
+ */
+static inline gboolean make_frames(GstCaps *caps, gboolean cuts, const gchar *backend,
+                                   Frames *frames, GstContext **context) {
+    GstQuery *query = gst_query_new_allocation(caps, TRUE);
+    GstBufferPool *pool = NULL;
+    gboolean made = FALSE;
+    Chain giver;
+    gchar *element = g_strdup_printf("gpuerode %s ! ", backend);
+    const gboolean open = chain_open(&giver, element, caps, *context);
+    frames->caps = caps;
+    if (!*context)
+        *context = context_of(&giver);
+    if (open && gst_pad_peer_query(giver.pad, query) && gst_query_get_n_allocation_pools(query) > 0)
+        gst_query_parse_nth_allocation_pool(query, 0, &pool, NULL, NULL, NULL);
+    if (pool && gst_buffer_pool_set_active(pool, TRUE)) {
+        made = TRUE;
+        for (guint i = 0; i < BUFFERS && made; i++) {
+            made = gst_buffer_pool_acquire_buffer(pool, &frames->buffers[i], NULL) == GST_FLOW_OK;
+            if (made && cuts)
+                fill_with_object(frames->buffers[i], caps, i);
+            else if (made)
+                fill(frames->buffers[i]);
+        }
+        gst_buffer_pool_set_active(pool, FALSE);
+    }
+    gst_clear_object(&pool);
+    gst_query_unref(query);
+    chain_close(&giver);
+    g_free(element);
+    return made;
+}
+
+/* An element that takes CUDAMemory looks for a context when it starts. */
+static inline gboolean built_with_cuda(void) {
+    GstElement *element = gst_element_factory_make("gpuerode", NULL);
+    gst_element_set_state(element, GST_STATE_PAUSED);
+    gst_element_set_state(element, GST_STATE_NULL);
+    gst_object_unref(element);
+    return g_type_from_name("GstCudaContext") != 0;
+}
+
+/* ---- output ---- */
+
+/* What needs no escape in JSON. */
+#define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&"
+
+#endif
