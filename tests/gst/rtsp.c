@@ -220,6 +220,7 @@ GST_START_TEST(test_drops) {
     gst_object_unref(viewer.first);
     gst_object_unref(sink);
     gst_object_unref(viewer.pipeline);
+    gst_task_cleanup_all(); /* else the thread of a task may outlive its element for a moment */
     g_free(text);
     g_free(elements);
 }

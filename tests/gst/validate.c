@@ -323,24 +323,6 @@ static const struct {
                  {"state changes", change_states},
                  {"forced EOS", force_the_end}};
 
-/* The thread of a task may outlive its element for a moment. The tracer's list is not freed where
-   it has something: see load_type_finders(). */
-static void assert_nothing_lives_any_more(void) {
-    GstStructure *info = NULL;
-    GList *tracers = gst_tracing_get_active_tracers();
-    guint alive = tracers ? 1 : 0;
-    for (guint ms = 0; alive > 0 && ms < 2000; ms += 10) {
-        g_signal_emit_by_name(tracers->data, "get-live-objects", &info);
-        alive = gst_value_list_get_size(gst_structure_get_value(info, "live-objects-list"));
-        if (alive > 0)
-            g_usleep(10 * 1000);
-        else
-            gst_structure_free(info);
-    }
-    g_list_free_full(tracers, gst_object_unref);
-    assert_nothing_lives();
-}
-
 GST_START_TEST(test_scenarios) {
     File clip = file_new("clip.mkv");
     write_clip(&clip, width, height, clip_frames);
@@ -351,7 +333,8 @@ GST_START_TEST(test_scenarios) {
         played_free(played);
         g_print("%s: %s: %.2f s\n", tested[__i__], scenarios[i].name,
                 (gdouble)(g_get_monotonic_time() - begin) / G_USEC_PER_SEC);
-        assert_nothing_lives_any_more();
+        gst_task_cleanup_all(); /* else the thread of a task may outlive its element for a moment */
+        assert_nothing_lives();
     }
     file_free(&clip);
 }
