@@ -1140,7 +1140,8 @@ void check_scenes(Operator &op) {
         Case c = with_clusters(clusters, 20, 0.5f);
         c.params.max_clusters = 5;
         c.params.warm_start = 1;
-        const auto at_rest = [&](int percent, int from) {
+        /// Whether the colours are found that a first run finds.
+        const auto begins = [&](int percent, int from) {
             GuardedImage src = painted(GPV_FORMAT_RGB8, 40, 30, [&](int x, int y) {
                 Rgb color = photo_color(16 * x + from, 16 * y);
                 for (int &byte : color)
@@ -1152,12 +1153,16 @@ void check_scenes(Operator &op) {
             return want.inertia == Definition()(src, c).inertia;
         };
         for (int percent = 0; percent < 97; percent = std::max(percent + 3, 50))
-            at_rest(percent, 0);
-        expect(!at_rest(97, 0), "a run in a fade goes on");
-        at_rest(97, 0);
-        expect(at_rest(97, 0), "at the end of a fade a run begins anew");
-        at_rest(100, 4000);
-        expect(at_rest(100, 4000), "after a cut a run begins anew");
+            begins(percent, 0);
+        expect(!begins(97, 0), "a run in a fade goes on");
+        begins(97, 0);
+        expect(begins(97, 0), "at the end of a fade a run begins anew");
+        for (int i = 0; i < 3; i++) // a smaller change after a rest: runs go on
+            begins(91, 0);
+        begins(100, 4000);
+        expect(begins(100, 4000), "after a cut a run begins anew");
+        for (const int percent : {100, 94, 94, 94}) // likewise
+            begins(percent, 4000);
     }
     std::printf("warm start: a fade and a cut, with 4 clusters and as chosen, equal\n");
 }
