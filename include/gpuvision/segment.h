@@ -45,7 +45,9 @@ typedef uint32_t gpv_segment_output;
 enum {
     GPV_SEGMENT_OUTPUT_OVERLAY = 0, /**< the picture, its background grey and half as bright;
                                          format of src */
-    GPV_SEGMENT_OUTPUT_CUTOUT = 1   /**< the picture with the mask as alpha; RGBA8 or BGRA8 */
+    GPV_SEGMENT_OUTPUT_CUTOUT = 1   /**< the picture, its background transparent; RGBA8 or BGRA8.
+                                         Alpha of the foreground is that of RGBA8 or BGRA8, else
+                                         255 */
 };
 
 #define GPV_SEGMENT_UNIT 1000          /**< capacity between two pixels of one colour */

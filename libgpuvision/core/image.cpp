@@ -46,6 +46,10 @@ bool blue_first(Format format) {
     return format == Format::bgr8 || format == Format::bgra8 || format == Format::bgrx8;
 }
 
+bool has_alpha(Format format) {
+    return format == Format::rgba8 || format == Format::bgra8;
+}
+
 PlaneShape plane_shape(Format format, int plane, int width, int height) {
     const FormatInfo &info = format_info(format);
     const bool chroma = plane > 0 && info.chroma_channels > 0;

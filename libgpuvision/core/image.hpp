@@ -69,6 +69,9 @@ int max_luma(Format format);
 /// Whether the first channel is B.
 bool blue_first(Format format);
 
+/// Whether the fourth channel is alpha.
+bool has_alpha(Format format);
+
 PlaneShape plane_shape(Format format, int plane, int width, int height);
 
 struct Plane {

@@ -477,22 +477,26 @@ class CpuSegment final : public Segment {
         for_rows(run, [&](int, int y) {
             const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
             if (params_.output == SegmentOutput::cutout)
-                cut_out_row(work, *run.dst, y, sides);
+                cut_out_row(work, run, y, sides);
             else
                 overlay_row(run, y, sides);
         });
     }
 
-    static void cut_out_row(const Workspace &work, const Image &dst, int y,
+    static void cut_out_row(const Workspace &work, const SegmentRun &run, int y,
                             const std::uint8_t *sides) {
-        auto *out = reinterpret_cast<std::uint8_t *>(dst.planes[0].row(y));
-        const int red = blue_first(dst.format) ? 2 : 0;
-        for (int x = 0; x < dst.width; x++, out += 4) {
+        auto *out = reinterpret_cast<std::uint8_t *>(run.dst->planes[0].row(y));
+        const auto *alpha =
+            has_alpha(run.src.format)
+                ? reinterpret_cast<const std::uint8_t *>(run.src.planes[0].row(y)) + 3
+                : nullptr;
+        const int red = blue_first(run.dst->format) ? 2 : 0;
+        for (int x = 0; x < run.src.width; x++, out += 4) {
             const std::size_t at = y * work.stride + x;
             out[red] = work.colors[0][at];
             out[1] = work.colors[1][at];
             out[2 - red] = work.colors[2][at];
-            out[3] = sides[x];
+            out[3] = alpha ? alpha[4 * std::ptrdiff_t{x}] & sides[x] : sides[x];
         }
     }
 

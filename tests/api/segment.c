@@ -1659,7 +1659,7 @@ static void expect_cutout(gpv_format format, const char *const *source, const ch
                    GPV_COLOR_RANGE_AUTO);
 }
 
-/* Colours stay, alpha is the mask, whatever it was. */
+/* Colours stay. Alpha is the mask, or what it was, in the foreground. */
 START_TEST(cutouts) {
     static const char rgba[] = "1 2 3 0  40 50 60 255  255 0 9 0";
     static const char bgra[] = "3 2 1 0  60 50 40 255  9 0 255 0";
@@ -1667,12 +1667,14 @@ START_TEST(cutouts) {
     static const char yuv[] = "0 0 0 0  255 255 255 255  254 0 0 0"; /* BT.601: red */
     const char *const in_rgb[] = {"1 2 3  40 50 60  255 0 9"};
     const char *const in_bgr[] = {"3 2 1  60 50 40  9 0 255"};
-    const char *const in_rgba[] = {"1 2 3 4  40 50 60 0  255 0 9 255"};
-    const char *const in_bgra[] = {"3 2 1 4  60 50 40 0  9 0 255 255"};
+    static const char thin_rgba[] = "1 2 3 0  40 50 60 7  255 0 9 0";
+    static const char thin_bgra[] = "3 2 1 0  60 50 40 7  9 0 255 0";
+    const char *const in_rgba[] = {"1 2 3 4  40 50 60 7  255 0 9 255"};
+    const char *const in_bgra[] = {"3 2 1 4  60 50 40 7  9 0 255 255"};
     expect_cutout(GPV_FORMAT_RGB8, in_rgb, rgba, bgra);
     expect_cutout(GPV_FORMAT_BGR8, in_bgr, rgba, bgra);
-    expect_cutout(GPV_FORMAT_RGBA8, in_rgba, rgba, bgra);
-    expect_cutout(GPV_FORMAT_BGRA8, in_bgra, rgba, bgra);
+    expect_cutout(GPV_FORMAT_RGBA8, in_rgba, thin_rgba, thin_bgra);
+    expect_cutout(GPV_FORMAT_BGRA8, in_bgra, thin_rgba, thin_bgra);
     expect_cutout(GPV_FORMAT_RGBX8, in_rgba, rgba, bgra);
     expect_cutout(GPV_FORMAT_BGRX8, in_bgra, rgba, bgra);
     expect_cutout(GPV_FORMAT_GRAY8, (const char *const[]){"0 9 255"}, grey, grey);

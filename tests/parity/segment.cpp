@@ -1175,6 +1175,7 @@ void check_adapt(Operator &op, const Extent &extent) {
 
 void check_prepared(Place place, const Extent &extent) {
     Operator op(GPV_BACKEND_CUDA, place);
+                found.alpha = alpha_of(*in.src);
     int count = 0;
     for (const gpv_segment_model model : models)
         for (const bool both : {false, true}) {

@@ -364,8 +364,19 @@ class SegmentDefinition {
     void make_graph(const SegmentInput &in, const gpv_segment_params &p) {
         read(in, p);
         fit_first();
+    std::vector<int> alpha;  ///< 255 where it has none
         make_terminals(p.lambda);
     }
+inline std::vector<int> alpha_of(const GuardedImage &src) {
+    const gpv_image &view = *src.view();
+    const bool has = view.format == GPV_FORMAT_RGBA8 || view.format == GPV_FORMAT_BGRA8;
+    std::vector<int> alpha;
+    for (int y = 0; y < view.height; y++)
+        for (int x = 0; x < view.width; x++)
+            alpha.push_back(has ? src.row(0, y)[4 * x + 3] : 255);
+    return alpha;
+}
+
     /// Of the last cut.
     const Instance &graph() const { return *graph_; }
 
@@ -376,6 +387,7 @@ class SegmentDefinition {
     bool read(const SegmentInput &in, const gpv_segment_params &p) {
         if (p.model != model_)
             forget();
+        found.alpha = alpha_of(*in.src);
         model_ = p.model;
         width_ = in.src->view()->width;
         height_ = in.src->view()->height;
@@ -597,7 +609,7 @@ inline void paint_cutout(const SegmentFound &found, GuardedImage &dst) {
             for (int i = 0; i < 3; i++)
                 row[4 * x + i] = static_cast<std::uint8_t>(
                     found.colors[p][static_cast<std::size_t>(blue_first(view.format) ? 2 - i : i)]);
-            row[4 * x + 3] = found.cut.mask[p];
+            row[4 * x + 3] = static_cast<std::uint8_t>(found.cut.mask[p] ? found.alpha[p] : 0);
         }
     });
 }

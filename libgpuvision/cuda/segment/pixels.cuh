@@ -53,6 +53,7 @@ struct PixelJob {
     int dst_red;
     bool dst_in_words; ///< its pixels of 4 bytes can be written at once
 
+    bool alpha;        ///< the fourth channel of src is alpha
     __device__ Known known(int x, int y) const {
         if (!rect.has(x, y))
             return known_background;
@@ -330,7 +331,7 @@ struct PaintOverlay : OfPixels<PaintOverlay<layout>> {
     }
 };
 
-/// The picture with the mask as alpha.
+/// The picture with the mask as alpha, or alpha in the foreground alone.
 template <Layout layout>
 struct PaintCutout : OfPixels<PaintCutout<layout>> {
     __device__ static void paint(const PixelJob &job, int x, int y, int side) {
@@ -338,13 +339,17 @@ struct PaintCutout : OfPixels<PaintCutout<layout>> {
         auto *to = job.dst.row<std::uint8_t>(y) + 4 * std::int64_t{x};
         const int first = job.dst_red ? c.blue : c.red, third = job.dst_red ? c.red : c.blue;
         if (job.dst_in_words) {
-            *reinterpret_cast<Word *>(to) = first | c.green << 8 | third << 16 | Word(side) << 24;
+        int alpha = side;
+        if constexpr (layout == Layout::rgbx)
+            if (job.alpha)
+                alpha &= job.src.planes[0].row<const std::uint8_t>(y)[4 * std::int64_t{x} + 3];
+            *reinterpret_cast<Word *>(to) = first | c.green << 8 | third << 16 | Word(alpha) << 24;
             return;
         }
         to[0] = static_cast<std::uint8_t>(first);
         to[1] = static_cast<std::uint8_t>(c.green);
         to[2] = static_cast<std::uint8_t>(third);
-        to[3] = static_cast<std::uint8_t>(side);
+        to[3] = static_cast<std::uint8_t>(alpha);
     }
 };
 

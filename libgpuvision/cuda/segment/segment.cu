@@ -343,6 +343,7 @@ class CudaSegment final : public CudaOperator<Segment> {
                                    .coarse = coarse_},
                                   sizeof(FitModel::Shared));
     }
+            job.alpha = has_alpha(on_device_.src.format);
 
     SegmentParams params_;
     Staging grey_staging_; ///< of seeds and of the mask
