@@ -35,7 +35,8 @@ typedef uint32_t gpv_segment_warm_start;
 enum {
     GPV_SEGMENT_WARM_START_NONE = 0,  /**< nothing: each run learns from its own seeds */
     GPV_SEGMENT_WARM_START_ADAPT = 1, /**< starts from them, if there are any, and at the end
-                                           learns from its own cut: for video */
+                                           learns from its own cut, unless the frame teaches
+                                           nothing; begins anew where a scene does: for video */
     GPV_SEGMENT_WARM_START_REUSE = 2  /**< uses them, if there are any, and learns nothing; then
                                            it has one iteration */
 };
@@ -109,10 +110,27 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_set_params(gpv_segment *op,
 
 /**
  * Forgets what has been learned: the next run learns from its seeds, as the
- * first one did. For where a new scene begins.
+ * first one did. For where a new scene begins. Runs with warm_start adapt see by
+ * themselves where one does, if its colours are others.
  * @return GPV_OK, GPV_ERR_INVALID_ARGUMENT, GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_segment_forget(gpv_segment *op);
+
+/**
+ * Waits for the last run, and says whether the next one, with warm_start adapt or
+ * reuse, begins with what has been learned. If not, it learns from its seeds, so
+ * that this is where to give them.
+ *
+ * Nothing has been learned by a run whose cut is all on one side: of a plain
+ * frame, say. Runs with adapt give up what has been learned after more than three
+ * frames of another scene in a row, or, where nothing was known when learning
+ * began, when colours have moved away from those that it began with.
+ * docs/algorithms/segment.md has the rules.
+ *
+ * @param learned  receives 1 or 0
+ * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT; or what gpv_segment_wait() would
+ */
+GPV_API GPV_NODISCARD gpv_status gpv_segment_learned(gpv_segment *op, uint32_t *learned);
 
 /**
  * Allocates all that a run on such images needs, so that the run allocates
@@ -146,8 +164,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * CPU backend: finished on return. CUDA backend: with all images on the
  * device, the work is enqueued on stream; after the first run of its kind, or
  * after gpv_segment_prepare(), the call allocates nothing and waits for
- * nothing, and may be captured in a CUDA graph; the result of a captured run is
- * in its buffer on the device. Images in host memory are copied in before it
+ * nothing, but as said below, and may be captured in a CUDA graph; the result of
+ * a captured run is in its buffer on the device. Images in host memory are copied in before it
  * returns; a run with one cannot be captured. Images in host memory that are
  * written are written by gpv_segment_wait(), gpv_segment_query() or
  * gpv_stream_sync(), and have to live until one of them has said that the run
@@ -155,9 +173,11 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * run on another stream waits, on the device, for the one before. A captured
  * run is ordered by its graph alone, and needs gpv_segment_prepare() or a run of
  * the same kind before; as long as the graph is used, the operator has to live,
- * and may run or prepare nothing that needs more memory. Whether it begins with
+ * and may run or prepare nothing that needs more memory. Whether it may begin with
  * what has been learned is settled when it is captured; what it learns each time
- * counts for itself alone. The cut takes every multiprocessor of the device until
+ * counts for itself alone. A run with reuse waits for the one before as long as
+ * nothing is known to have been learned, and a run with adapt for one before it
+ * with another warm_start. The cut takes every multiprocessor of the device until
  * it is over.
  *
  * @param src     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420

@@ -188,6 +188,13 @@ gpv_status gpv_segment_forget(gpv_segment *op) {
     return gpv::guard_object(op, [&] { op->core->forget_model(); });
 }
 
+gpv_status gpv_segment_learned(gpv_segment *op, uint32_t *learned) {
+    return gpv::guard_object(op, [&] {
+        gpv::require_not_null(learned, "learned");
+        *learned = op->core->learned();
+    });
+}
+
 gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_image *src, const gpv_image *seeds,
                                const gpv_image *mask, const gpv_image *dst) {
     return gpv::guard_object(

@@ -450,6 +450,9 @@ class Segment : public Operator {
     virtual bool run(Stream stream, const SegmentRun &run) = 0;
     /// The next run fits its model anew.
     virtual void forget_model() = 0;
+    /// Whether the next run, unless it takes over nothing, begins with what has been learned.
+    /// Waits.
+    virtual bool learned() = 0;
     /// Result of the last finished run.
     virtual GraphcutResult result() const = 0;
 };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "core/segment.hpp"
+#include "core/segment_scene.hpp"
 
 namespace gpv::segment {
 
@@ -12,9 +13,11 @@ using Counts = const std::uint32_t (*)[cells];
 
 struct FitJob {
     SegmentModel kind;
-    Counts counts;  ///< by Known
-    bool continues; ///< counts are those of the sides of a cut; the model is fitted to them
+    Counts counts;     ///< by Known
+    bool continues;    ///< counts are those of the sides of a cut; from is fitted to them
+    const Model *from; ///< may be model
     Model *model;
+    Scene *scene; ///< learning begins here unless it continues
 };
 
 /// Rounds of assigning cells to their best component if a side has no components yet. If both
@@ -52,7 +55,7 @@ class Fit {
     GPV_DEVICE Fit(Worker &worker, const FitJob &job) : worker_(worker), job_(job) {}
 
     GPV_DEVICE void run() {
-        worker_.each(max_slots, [&](int i) { slot(i) = learned(i); });
+        worker_.each(max_slots, [&](int i) { slot(i) = mixture(*job_.from, i); });
         choose_sides();
         if (job_.kind == SegmentModel::gmm)
             fit_mixtures();
@@ -62,10 +65,12 @@ class Fit {
             fit_tables();
         worker_.once([&] {
             for (int i = 0; i < max_slots; i++)
-                learned(i) = slot(i);
+                mixture(*job_.model, i) = slot(i);
             for (const Side side : {background, foreground})
-                job_.model->present[side] =
-                    whole_[side].count > 0 || (job_.continues && job_.model->present[side]);
+                job_.model->present[side] = whole_[side].count > 0 || had(side);
+            if (!job_.continues)
+                job_.scene->begin(from_[background] == From::known ||
+                                  from_[foreground] == From::known);
         });
     }
 
@@ -74,9 +79,12 @@ class Fit {
     enum class From { known, unknown, part, none };
 
     GPV_DEVICE Gaussian &slot(int i) { return worker_.mixture()[i / components][i % components]; }
-    GPV_DEVICE Gaussian &learned(int i) const {
-        return job_.model->mixture[i / components][i % components];
+    template <class M>
+    GPV_DEVICE static auto &mixture(M &model, int i) {
+        return model.mixture[i / components][i % components];
     }
+    /// Whether there has been something to fit a side to before.
+    GPV_DEVICE bool had(Side side) const { return job_.continues && job_.from->present[side]; }
 
     GPV_DEVICE std::uint32_t unknown_pixels(int cell) const {
         return job_.counts[unknown][cell] + job_.counts[unknown_at_edge][cell];
@@ -176,7 +184,7 @@ class Fit {
         constexpr bool both[] = {true, true};
         bool first = false;
         for (const Side side : {background, foreground}) {
-            fresh_[side] = whole_[side].count > 0 && !(job_.continues && job_.model->present[side]);
+            fresh_[side] = whole_[side].count > 0 && !had(side);
             first = first || fresh_[side];
         }
         if (first)
@@ -296,6 +304,8 @@ class Fit {
             if (total)
                 job_.model->table[side][i % table_cells] =
                     rarity(smooth(worker_.coarse(side), i % table_cells), total);
+            else if (had(side) && job_.from != job_.model)
+                job_.model->table[side][i % table_cells] = job_.from->table[side][i % table_cells];
         });
     }
 

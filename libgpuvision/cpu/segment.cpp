@@ -249,6 +249,7 @@ class CpuSegment final : public Segment {
         params_ = params;
     }
     void forget_model() override { learned_ = false; }
+    bool learned() override { return learned_; }
 
     void prepare(const SegmentRun &shapes) override {
         reserve(shapes, nullptr);
@@ -260,18 +261,25 @@ class CpuSegment final : public Segment {
         const Workspace work = allocate(run);
         read_colors(work, run);
         make_links(work, run);
+        const bool adapts = params_.warm_start == SegmentWarmStart::adapt;
         const bool learned = learned_ && params_.warm_start != SegmentWarmStart::none;
         const int iterations = iterations_of(params_, learned);
         learned_ = false; // should this fail
+        const Model *model = &kept_;
         for (int iteration = 0; iteration < iterations; iteration++) {
-            if (iteration > 0 || !learned)
-                fit(work, run, iteration > 0);
-            make_terminals(work, run);
+            if (iteration > 0) {
+                Model *const next = adapts ? &own_ : &kept_;
+                count(work, run, true);
+                fit(work, model, next);
+                model = next;
+            } else if (!learned) {
+                count(work, run, false);
+                fit(work, nullptr, &kept_);
+            }
+            make_terminals(work, run, *model);
             cut(work, run, stream, iteration == iterations - 1);
         }
-        if (params_.warm_start == SegmentWarmStart::adapt)
-            fit(work, run, true);
-        learned_ = true;
+        learned_ = adapts ? adapt(work, run, model) : learned || has_two_sides(run);
         if (run.mask)
             clear_chroma(*run.mask);
         if (run.dst)
@@ -288,8 +296,8 @@ class CpuSegment final : public Segment {
 
     static int workers(const SegmentRun &run) {
         constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
-        const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
-        return static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
+        return static_cast<int>(
+            std::clamp<std::int64_t>(pixels_of(run) / grain, 1, thread_count()));
     }
 
     void reserve(const SegmentRun &run, Stream stream) {
@@ -416,27 +424,55 @@ class CpuSegment final : public Segment {
                 work.counts[i] += work.counts[std::size_t{known_kinds} * cells * worker + i];
     }
 
-    void fit(const Workspace &work, const SegmentRun &run, bool of_cut) {
-        count(work, run, of_cut);
+    /// from: null where learning begins.
+    void fit(const Workspace &work, const Model *from, Model *to) {
         FitWorker worker(work);
         const FitJob job{.kind = params_.model,
                          .counts = reinterpret_cast<Counts>(work.counts),
-                         .continues = of_cut,
-                         .model = &model_};
+                         .continues = from != nullptr,
+                         .from = from ? from : to,
+                         .model = to,
+                         .scene = &scene_};
         Fit(worker, job).run();
     }
 
-    void make_terminals(const Workspace &work, const SegmentRun &run) const {
+    /// Learns from the last cut if it is worth learning from. Returns whether anything is kept.
+    bool adapt(const Workspace &work, const SegmentRun &run, const Model *model) {
+        count(work, run, true);
+        Marginals frame{};
+        for (int cell = 0; cell < cells; cell++) {
+            const std::uint32_t pixels =
+                work.counts[background * cells + cell] + work.counts[foreground * cells + cell];
+            const Color l = levels_of(cell);
+            frame.pixels[0][l.red] += pixels;
+            frame.pixels[1][l.green] += pixels;
+            frame.pixels[2][l.blue] += pixels;
+        }
+        scene_.see(frame, pixels_of(run), solver_->result().area);
+        if (!scene_.ignored)
+            fit(work, model, &kept_);
+        return scene_.kept;
+    }
+
+    static std::int64_t pixels_of(const SegmentRun &run) {
+        return std::int64_t{run.src.width} * run.src.height;
+    }
+    bool has_two_sides(const SegmentRun &run) const {
+        const std::int64_t area = solver_->result().area;
+        return area > 0 && area < pixels_of(run);
+    }
+
+    void make_terminals(const Workspace &work, const SegmentRun &run, const Model &model) const {
         const float weight = params_.lambda * unit;
-        const bool mixed = params_.model != SegmentModel::histogram && model_.present[background] &&
-                           model_.present[foreground];
+        const bool mixed = params_.model != SegmentModel::histogram && model.present[background] &&
+                           model.present[foreground];
         for_rows(run, [&](int, int y) {
             const std::size_t at = y * work.stride;
             std::int32_t *out = work.terminals + at;
             if (mixed) {
                 const ColorRows rows = work.colors_from(at);
                 HWY_DYNAMIC_DISPATCH(terminal_row)
-                (model_.mixture, weight, rows.data(), out, run.src.width);
+                (model.mixture, weight, rows.data(), out, run.src.width);
             }
             for_known(run, y, [&](int x, Known known) {
                 if (known == known_background)
@@ -445,8 +481,8 @@ class CpuSegment final : public Segment {
                     out[x] = max_terminal;
                 else if (!mixed) // tables, or a side is absent
                     out[x] = terminal_of(
-                        preference<SegmentModel::histogram>(model_.present, model_.mixture,
-                                                            model_.table, work.color(at + x)),
+                        preference<SegmentModel::histogram>(model.present, model.mixture,
+                                                            model.table, work.color(at + x)),
                         weight);
             });
         });
@@ -526,7 +562,9 @@ class CpuSegment final : public Segment {
     }
 
     SegmentParams params_;
-    Model model_{};
+    Model kept_{}; ///< what runs begin with
+    Model own_{};  ///< what one that adapts learns between its cuts
+    Scene scene_{};
     bool learned_ = false;
     int workers_ = 1;
     Buffer scratch_;

@@ -298,12 +298,14 @@ START_TEST(null_arguments) {
     expect_error(context, &keep, gpv_segment_create(context, NULL, NULL), INVALID, "out|NULL");
     ck_assert_int_eq(gpv_segment_set_params(NULL, NULL), INVALID);
     ck_assert_int_eq(gpv_segment_forget(NULL), INVALID);
+    ck_assert_int_eq(gpv_segment_learned(NULL, &result.refused), INVALID);
     ck_assert_int_eq(gpv_segment_prepare(NULL, &good[SRC], NULL, &good[MASK], NULL), INVALID);
     ck_assert_int_eq(gpv_segment_run(NULL, NULL, &good[SRC], NULL, NULL, &good[MASK], NULL, NULL),
                      INVALID);
     ck_assert_int_eq(gpv_segment_query(NULL), INVALID);
     ck_assert_int_eq(gpv_segment_wait(NULL, &result), INVALID);
     ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
+    expect_error(context, &keep, gpv_segment_learned(op, NULL), INVALID, "learned|NULL");
     expect_error(context, &keep, gpv_segment_prepare(op, NULL, NULL, &good[MASK], NULL), INVALID,
                  "src|NULL");
     expect_error(context, &keep, run_views(NULL, &good[SEEDS], &good[MASK], &good[DST]), INVALID,
@@ -1827,6 +1829,60 @@ START_TEST(a_side_may_vanish) {
 }
 END_TEST
 
+static void expect_learned(uint32_t wanted) {
+    uint32_t learned = 2;
+    ck_assert_int_eq(gpv_segment_learned(op, &learned), GPV_OK);
+    ck_assert_uint_eq(learned, wanted);
+}
+
+/* Nor does it keep anything from being learned. */
+START_TEST(a_plain_frame_teaches_nothing) {
+    static const char plain[] = "90 90 90 90 90 90";
+    int m, fit;
+    for (m = 0; m < 3; m++)
+        for (fit = GPV_SEGMENT_WARM_START_NONE; fit <= GPV_SEGMENT_WARM_START_REUSE; fit++) {
+            gpv_segment_params params = by_colour((gpv_segment_warm_start)fit);
+            params.model = models[m];
+            set(params);
+            ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+            expect_learned(0);
+            expect_mask(6, 1, plain, NULL, NULL, "......");
+            expect_learned(0);
+            expect_frame(first_seeds, bright);
+            expect_learned(1);
+            params.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+            set(params);
+            expect_frame(NULL, bright);
+            expect_learned(1);
+            ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+            expect_learned(0);
+        }
+}
+END_TEST
+
+/* Three frames of another scene are a flash, which teaches nothing; the fourth begins a scene. A
+ * drift does where no seeds were given. */
+START_TEST(adapt_begins_anew_with_a_scene) {
+    static const char white[] = "255 255 255 255 255 250";
+    int flash;
+    set(by_colour(GPV_SEGMENT_WARM_START_ADAPT));
+    for (flash = 1; flash < 5; flash++) {
+        int i;
+        ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+        expect_frame(first_seeds, bright);
+        for (i = 0; i < flash; i++)
+            expect_mask(6, 1, white, NULL, NULL, "######");
+        expect_learned(flash < 4);
+        expect_frame(other_seeds, flash < 4 ? bright_but_seeds : dark);
+    }
+    ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
+    expect_frame(NULL, bright);
+    expect_learned(1);
+    expect_mask(6, 1, "40 40 180 40 180 180", NULL, NULL, bright);
+    expect_learned(0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("segment");
     TCase *group = tcase_create("segment");
@@ -1884,6 +1940,8 @@ int main(void) {
     tcase_add_test(group, another_model_forgets);
     tcase_add_test(group, adapt_follows);
     tcase_add_test(group, a_side_may_vanish);
+    tcase_add_test(group, a_plain_frame_teaches_nothing);
+    tcase_add_test(group, adapt_begins_anew_with_a_scene);
     suite_add_tcase(suite, group);
     return run_suite(suite);
 }

@@ -692,7 +692,9 @@ void test_segment_learns() {
     segment.run(src.view(), {.mask = &mask_view});
     segment.wait();
     CHECK(mask.pixels == frame.pixels);
+    CHECK(segment.learned());
     segment.forget();
+    CHECK(!segment.learned());
     segment.run(src.view(), {.mask = &mask_view});
     segment.wait();
     CHECK(mask.pixels == middle.pixels);

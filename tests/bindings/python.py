@@ -349,7 +349,9 @@ class Operators(OnCpu):
         found = segment(picture, rect=(18, 8, 12, 12), dst=True)
         self.assertEqual(found.image.shape, (24, 32, 4))
         self.assertEqual(found.area, 64)
+        self.assertTrue(segment.learned())
         segment.forget()
+        self.assertFalse(segment.learned())
         with self.assertRaisesRegex(gpv.InvalidArgument, "rect"):
             segment(picture, rect=(0, 0, 33, 3))
 

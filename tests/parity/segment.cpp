@@ -189,6 +189,12 @@ class Operator {
     void forget() {
         require(gpv_segment_forget(op_), context_, "gpv_segment_forget");
     }
+    bool learned() {
+        std::uint32_t learned = 2;
+        require(gpv_segment_learned(op_, &learned), context_, "gpv_segment_learned");
+        expect(learned <= 1, "gpv_segment_learned says 0 or 1");
+        return learned == 1;
+    }
     /// Of images, formats and sizes count; where they lie is known.
     void prepare(const gpv_segment_params &p, const SegmentInput &in, const Outputs &outputs) {
         const auto placed = [&](const GuardedImage *image) {
@@ -748,6 +754,59 @@ void check_forgotten(Operator &op) {
     std::printf("forgotten: what was learned before is of no account\n");
 }
 
+/// Of a video: a scene (a), the same a little lighter (n), darker and darker (0 to 9), black (k),
+/// white (w), and another scene (c).
+GuardedImage frame_of(char name, const MadeScene &scene) {
+    return painted(GPV_FORMAT_RGB8, scene.width, scene.height, [&](int x, int y) {
+        Rgb c = scene.color(x, y);
+        for (int &level : c)
+            level = name == 'k'   ? 0
+                    : name == 'w' ? 255
+                    : name == 'c' ? 255 - level / 2
+                    : name == 'n' ? level + 1
+                    : name == 'a' ? level
+                                  : level * ('0' + 29 - name) / 30;
+        return c;
+    });
+}
+
+/// A video with flashes, cuts and a fade, and after which of its frames something is kept. Seeds
+/// make two sides of a plain frame; what is learned from them is not given up in a fade.
+void check_video_of_scenes(Operator &op, bool brief) {
+    const MadeScene scene = {5, brief ? 23 : 37, brief ? 17 : 29};
+    const std::string frames = brief ? "kawacccca01" : "wkwkanawankkkanwkwkanccccccan0123456789";
+    const std::string adapted = brief ? "01111110101" : "000011111111111111011111011111010101010",
+                      seeded = "111111011110111111111101111111011111111",
+                      reused = brief ? "01111111111" : "000011111111111111111111111111111111111";
+    int count = 0;
+    const auto check = [&](gpv_segment_params p, Hints hints, const std::string &kept) {
+        SegmentDefinition definition;
+        op.forget();
+        std::string found;
+        for (const char name : frames) {
+            const Hinted hinted(frame_of(name, scene), scene, hints);
+            expect_all(op, p, hinted.in, definition.run(hinted.in, p));
+            expect(op.learned() == definition.learned(), "a model is kept as defined");
+            found += op.learned() ? '1' : '0';
+            count++;
+        }
+        expect(found == kept, "in " + frames + " models are kept after " + found + ", not " + kept);
+    };
+    for (const gpv_segment_model model : models) {
+        if (brief && model != GPV_SEGMENT_MODEL_GMM)
+            continue;
+        gpv_segment_params p = with_model(model, 4, 2);
+        p.lambda = 0.1f;
+        p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+        check(p, Hints::none, adapted);
+        if (!brief)
+            check(p, Hints::both, seeded);
+        p.warm_start = GPV_SEGMENT_WARM_START_REUSE;
+        check(p, Hints::none, reused);
+    }
+    std::printf("videos of scenes: %d frames equal\n", count);
+}
+
 // ---- laws ---------------------------------------------------------------------------
 
 struct Run {
@@ -1116,6 +1175,7 @@ Reference by_cpu() {
                 const gpv_graphcut_result result = cpu->run(p, in, {&all.mask, nullptr, nullptr});
                 SegmentFound found;
                 found.cut = {result.flow, result.area, all.found()};
+                found.alpha = alpha_of(*in.src);
                 for (const Value value : colors_of(*in.src))
                     found.colors.push_back(bytes_of(value));
                 return found;
@@ -1175,7 +1235,6 @@ void check_adapt(Operator &op, const Extent &extent) {
 
 void check_prepared(Place place, const Extent &extent) {
     Operator op(GPV_BACKEND_CUDA, place);
-                found.alpha = alpha_of(*in.src);
     int count = 0;
     for (const gpv_segment_model model : models)
         for (const bool both : {false, true}) {
@@ -1534,6 +1593,7 @@ void check_cuda(bool brief) {
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     check_adapt(op, extent);
+    check_video_of_scenes(op, brief);
     if (kernels_alone())
         return;
     for (const gpv_segment_model model : models) {
@@ -2126,6 +2186,7 @@ void check() {
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {61, 53}}, find);
     check_all_colors(op, full_run() ? 1 : 4);
     check_video(op);
+    check_video_of_scenes(op, false);
     check_laws(op);
     check_repeats(op, 61, 47);
 #ifdef HAVE_BOOST // the definition takes long

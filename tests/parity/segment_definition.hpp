@@ -328,45 +328,45 @@ inline float negative_power_of_two(float x) {
     return std::ldexp(sum, -static_cast<int>(whole));
 }
 
+// ---- scenes -------------------------------------------------------------------------
+
+/// For each axis, the levels of all pixels in order.
+using Palette = std::array<std::vector<int>, 3>;
+
+inline Palette palette_of(const std::vector<Rgb> &colors) {
+    Palette palette;
+    for (std::size_t i = 0; i < 3; i++) {
+        for (const Rgb &color : colors)
+            palette[i].push_back(color[i] / 8);
+        std::sort(palette[i].begin(), palette[i].end());
+    }
+    return palette;
+}
+
+/// Whether the mean distance of the pixels of two frames, each frame repeated as often as the other
+/// has pixels, is more than so many levels if they are paired in order.
+inline bool is_beyond(const Palette &a, const Palette &b, std::int64_t levels) {
+    const std::size_t pairs = a[0].size() * b[0].size();
+    std::int64_t sum = 0;
+    for (std::size_t i = 0; i < 3; i++)
+        for (std::size_t k = 0; k < pairs;) { // as long as both stay
+            const std::size_t p = k / b[0].size(), q = k / a[0].size();
+            const std::size_t end = std::min((p + 1) * b[0].size(), (q + 1) * a[0].size());
+            sum += static_cast<std::int64_t>(end - k) * std::abs(a[i][p] - b[i][q]);
+            k = end;
+        }
+    return sum > levels * static_cast<std::int64_t>(pairs);
+}
+
 // ---- a run --------------------------------------------------------------------------
 
 /// What a run has to find.
 struct SegmentFound {
     Cut cut;
     std::vector<Rgb> colors; ///< of the picture
+    std::vector<int> alpha;  ///< 255 where it has none
 };
 
-/// An operator: what it has learned, and what its last run has cut.
-class SegmentDefinition {
-  public:
-    void forget() { learned_ = false; }
-
-    SegmentFound run(const SegmentInput &in, const gpv_segment_params &p) {
-        SegmentFound found;
-        const bool begins = read(in, p);
-        found.colors = colors_;
-        if (begins)
-            fit_first();
-        const int iterations =
-            !begins && p.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : p.iterations;
-        for (int iteration = 0; iteration < iterations; iteration++) {
-            if (iteration > 0)
-                fit_to(found.cut.mask);
-            make_terminals(p.lambda);
-            found.cut = cut();
-        }
-        if (p.warm_start == GPV_SEGMENT_WARM_START_ADAPT)
-            fit_to(found.cut.mask);
-        learned_ = true;
-        return found;
-    }
-    /// Makes the graph of the first cut, and does not cut it.
-    void make_graph(const SegmentInput &in, const gpv_segment_params &p) {
-        read(in, p);
-        fit_first();
-    std::vector<int> alpha;  ///< 255 where it has none
-        make_terminals(p.lambda);
-    }
 inline std::vector<int> alpha_of(const GuardedImage &src) {
     const gpv_image &view = *src.view();
     const bool has = view.format == GPV_FORMAT_RGBA8 || view.format == GPV_FORMAT_BGRA8;
@@ -377,17 +377,75 @@ inline std::vector<int> alpha_of(const GuardedImage &src) {
     return alpha;
 }
 
+/// An operator: what it has learned, and what its last run has cut.
+class SegmentDefinition {
+  public:
+    void forget() { learned_ = false; }
+    bool learned() const { return learned_; }
+
+    SegmentFound run(const SegmentInput &in, const gpv_segment_params &p) {
+        SegmentFound found;
+        const bool begins = read(in, p);
+        found.colors = colors_;
+        found.alpha = alpha_of(*in.src);
+        if (begins)
+            fit_first();
+        const std::array<SideModel, 2> before = sides_;
+        const int iterations =
+            !begins && p.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : p.iterations;
+        for (int iteration = 0; iteration < iterations; iteration++) {
+            if (iteration > 0)
+                fit_to(found.cut.mask);
+            make_terminals(p.lambda);
+            found.cut = cut();
+        }
+        const bool alive =
+            found.cut.area > 0 && found.cut.area < static_cast<std::int64_t>(colors_.size());
+        if (p.warm_start != GPV_SEGMENT_WARM_START_ADAPT)
+            learned_ = !begins || alive;
+        else if (is_worth_learning(alive))
+            fit_to(found.cut.mask);
+        else
+            sides_ = before;
+        return found;
+    }
+    /// Makes the graph of the first cut, and does not cut it.
+    void make_graph(const SegmentInput &in, const gpv_segment_params &p) {
+        read(in, p);
+        fit_first();
+        make_terminals(p.lambda);
+    }
     /// Of the last cut.
     const Instance &graph() const { return *graph_; }
 
   private:
     enum Known { background, foreground, unknown };
 
+    /// Of the last cut of a run that adapts, with two sides or one. And whether what has been
+    /// learned so far is kept.
+    bool is_worth_learning(bool alive) {
+        const Palette frame = palette_of(colors_);
+        if (!last_) {
+            learned_ = alive;
+        } else if (is_beyond(frame, *last_, 9)) {
+            learned_ = ++others_ < 4;
+            return false;
+        } else {
+            others_ = 0;
+            learned_ = hinted_ || !is_beyond(frame, *first_, 1);
+        }
+        if (!learned_ || !alive)
+            return false;
+        if (!first_)
+            first_ = frame;
+        last_ = frame;
+        return true;
+    }
+
     /// All that does not depend on what is learned. Whether the run begins by learning.
     bool read(const SegmentInput &in, const gpv_segment_params &p) {
         if (p.model != model_)
             forget();
-        found.alpha = alpha_of(*in.src);
         model_ = p.model;
         width_ = in.src->view()->width;
         height_ = in.src->view()->height;
@@ -437,6 +495,10 @@ inline std::vector<int> alpha_of(const GuardedImage &src) {
 
     void fit_first() {
         sides_ = {};
+        first_.reset();
+        last_.reset();
+        others_ = 0;
+        hinted_ = std::any_of(known_.begin(), known_.end(), [](Known k) { return k != unknown; });
         const auto of = [&](Known known) {
             return cells_where([&](std::size_t p) { return known_[p] == known; });
         };
@@ -554,6 +616,9 @@ inline std::vector<int> alpha_of(const GuardedImage &src) {
     gpv_segment_model model_ = GPV_SEGMENT_MODEL_GMM;
     bool learned_ = false;
     std::array<SideModel, 2> sides_;
+    std::optional<Palette> first_, last_; ///< of the frames that were learned from
+    int others_ = 0;                      ///< frames of another scene in a row
+    bool hinted_ = false;                 ///< where learning began
 
     int width_ = 0, height_ = 0;
     std::vector<Rgb> colors_;

@@ -848,6 +848,13 @@ class Segment : public ResultOperator<
     /// Forgets what has been learned: the next run learns from its seeds.
     void forget() { check(gpv_segment_forget(handle())); }
 
+    /// Whether the next run, with adapt or reuse, begins with what has been learned. Waits.
+    bool learned() {
+        std::uint32_t learned = 0;
+        check(gpv_segment_learned(handle(), &learned));
+        return learned != 0;
+    }
+
     /// Of the arguments seeds, mask and dst are looked at.
     void prepare(const gpv_image &src, const SegmentArguments &arguments = {}) {
         check(gpv_segment_prepare(handle(), &src, arguments.seeds, arguments.mask, arguments.dst));

@@ -893,7 +893,9 @@ func TestSegment(t *testing.T) {
 	rect.Max.X = 5
 	_, err := segment.Run(src, SegmentImages{Rect: &rect})
 	wants(t, err, ErrInvalidArgument, "rect")
+	equal(t, "learned", made(segment.Learned())(t), true)
 	must(t, segment.Forget())
+	equal(t, "learned", made(segment.Learned())(t), false)
 	params.Iterations = 101
 	wants(t, segment.SetParams(&params), ErrInvalidArgument, "params->iterations is 101", "1..100")
 	wants(t, segment.Enqueue(src, SegmentImages{}, DeviceBuffer{}), ErrInvalidArgument, "src")

@@ -153,6 +153,14 @@ func (s *Segment) Forget() error {
 	return s.call(func() C.gpv_status { return C.gpv_segment_forget(s.handle) })
 }
 
+// Learned waits for the last run, and says whether the next one, unless WarmStart is none, begins
+// with what has been learned: if not, it learns from its seeds.
+func (s *Segment) Learned() (bool, error) {
+	var learned C.uint32_t
+	err := s.call(func() C.gpv_status { return C.gpv_segment_learned(s.handle, &learned) })
+	return learned != 0, err
+}
+
 // Prepare allocates all that a run on such images needs, so that the run allocates nothing. Of
 // images, pixels are not looked at; Rect is not used.
 func (s *Segment) Prepare(src *Image, images SegmentImages) error {

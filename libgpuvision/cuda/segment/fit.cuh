@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Fits the models of segmentation: one kernel, whose blocks all run at once and
-// share the cells. Sums are integers, so that it does not matter who adds first.
+// share the cells. Sums are integers, so that it does not matter who adds first. And
+// one that decides whether what has been learned is kept.
 #pragma once
 
 #include "core/segment_fit.hpp"
@@ -11,8 +12,11 @@ namespace gpv::cuda::segment {
 struct FitModelJob {
     SegmentModel kind;
     bool continues;
+    const unsigned *idle; ///< where it is not 0, nothing is fitted; may be null
     Control *control;
+    const Model *from; ///< what it continues
     Model *model;
+    Scene *scene;
     std::uint8_t *labels; ///< three bytes a cell
     unsigned *coarse;     ///< by side and cell of a table
 };
@@ -31,11 +35,15 @@ struct FitModel {
     };
 
     __device__ static void run(const Job &job) {
+        if (job.idle && *job.idle)
+            return;
         FitModel worker(job);
         const FitJob fit{.kind = job.kind,
                          .counts = job.control->counts,
                          .continues = job.continues,
-                         .model = job.model};
+                         .from = job.from,
+                         .model = job.model,
+                         .scene = job.scene};
         Fit(worker, fit).run();
     }
 
@@ -132,6 +140,57 @@ struct FitModel {
     const Job &job_;
     GridBarrier grid_;
     int pass_ = 0;
+};
+
+struct SeeSceneJob {
+    const Control *control;
+    Scene *scene;
+    std::uint32_t *kept; ///< in the host's memory
+    std::uint64_t pixels;
+};
+
+/// Scene::see() of the frame whose cut has been counted. One block; a warp has cells that share
+/// red.
+struct SeeScene {
+    using Job = SeeSceneJob;
+    static constexpr int threads = 32 * levels;
+
+    struct Shared {
+        Marginals frame;
+        unsigned foreground;
+    };
+
+    __device__ static void run(const Job &job) {
+        static_assert(levels == 32, "a cell's blue is the lane");
+        auto &shared = *shared_memory<Shared>();
+        const unsigned lane = threadIdx.x % 32, red = threadIdx.x / 32;
+        if (red == 0)
+            shared.frame.pixels[1][lane] = shared.frame.pixels[2][lane] = 0;
+        if (threadIdx.x == 0)
+            shared.foreground = 0;
+        __syncthreads();
+        unsigned all = 0, ahead = 0; // of the lane's blue, and of them in the foreground
+        for (unsigned green = 0; green < levels; green++) {
+            const unsigned cell = (red * levels + green) * levels + lane;
+            const unsigned front = job.control->counts[foreground][cell];
+            const unsigned both = job.control->counts[background][cell] + front;
+            all += both;
+            ahead += front;
+            if (const unsigned row = warp_sum(both); lane == 0 && row)
+                atomicAdd(&shared.frame.pixels[1][green], row);
+        }
+        atomicAdd(&shared.frame.pixels[2][lane], all);
+        const unsigned of_red = warp_sum(all), of_foreground = warp_sum(ahead);
+        if (lane == 0) {
+            shared.frame.pixels[0][red] = of_red;
+            atomicAdd(&shared.foreground, of_foreground);
+        }
+        __syncthreads();
+        if (threadIdx.x == 0) {
+            job.scene->see(shared.frame, job.pixels, shared.foreground);
+            *job.kept = job.scene->kept;
+        }
+    }
 };
 
 } // namespace gpv::cuda::segment

@@ -46,14 +46,15 @@ struct PixelJob {
     Rect rect;           ///< all of src if none is given
     float weight, sigma;
     const Model *model;
+    const unsigned *idle; ///< where it is not 0, nothing is counted; may be null
     Control *control;
     int *terminals;
     int *links[4];
     int stride; ///< stride of terminals and links, pixels
     int dst_red;
     bool dst_in_words; ///< its pixels of 4 bytes can be written at once
-
     bool alpha;        ///< the fourth channel of src is alpha
+
     __device__ Known known(int x, int y) const {
         if (!rect.has(x, y))
             return known_background;
@@ -100,6 +101,8 @@ struct Count {
     static_assert((places & (places - 1)) == 0);
 
     __device__ static void run(const Job &job) {
+        if (job.idle && *job.idle)
+            return;
         unsigned *const keys = shared_memory<unsigned>();
         for (unsigned i = threadIdx.x; i < places; i += threads) {
             keys[i] = none;
@@ -336,13 +339,13 @@ template <Layout layout>
 struct PaintCutout : OfPixels<PaintCutout<layout>> {
     __device__ static void paint(const PixelJob &job, int x, int y, int side) {
         const Color c = color_at<layout>(job.src, x, y);
-        auto *to = job.dst.row<std::uint8_t>(y) + 4 * std::int64_t{x};
-        const int first = job.dst_red ? c.blue : c.red, third = job.dst_red ? c.red : c.blue;
-        if (job.dst_in_words) {
         int alpha = side;
         if constexpr (layout == Layout::rgbx)
             if (job.alpha)
                 alpha &= job.src.planes[0].row<const std::uint8_t>(y)[4 * std::int64_t{x} + 3];
+        auto *to = job.dst.row<std::uint8_t>(y) + 4 * std::int64_t{x};
+        const int first = job.dst_red ? c.blue : c.red, third = job.dst_red ? c.red : c.blue;
+        if (job.dst_in_words) {
             *reinterpret_cast<Word *>(to) = first | c.green << 8 | third << 16 | Word(alpha) << 24;
             return;
         }

@@ -6,8 +6,10 @@
 //   Contrast, Links  capacities between neighbours
 //   Terminals  capacities of pixels
 //   (the cut)
+//   SeeScene   whether what has been learned is kept
 //   PaintOverlay, PaintCutout
-// Each iteration counts, fits and makes terminals anew.
+// Each iteration counts, fits and makes terminals anew. A run that adapts counts and fits once more
+// in the end, and whether it fits is decided on the device: the host does not wait.
 #include "core/segment.hpp"
 
 #include <algorithm>
@@ -34,11 +36,12 @@ void with_model(SegmentModel kind, F f) {
 class CudaSegment final : public CudaOperator<Segment> {
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
-        : CudaOperator(context), grey_staging_(device_), model_(context),
+        : CudaOperator(context), grey_staging_(device_), learned_memory_(context),
           solver_(make_graphcut(context)) {
         load<Clear>();
         load<Fill<std::uint8_t>>();
         load<FitModel>(sizeof(FitModel::Shared));
+        load<SeeScene>(sizeof(SeeScene::Shared));
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
@@ -53,7 +56,8 @@ class CudaSegment final : public CudaOperator<Segment> {
                 load<PaintOverlay<l>>();
                 load<PaintCutout<l>>();
             });
-        model_.reserve(sizeof(Model), nullptr);
+        learned_memory_.reserve(sizeof(Learned), nullptr);
+        kept_.reserve(sizeof(std::uint32_t));
     }
     ~CudaSegment() override { finish(); }
 
@@ -63,6 +67,11 @@ class CudaSegment final : public CudaOperator<Segment> {
         params_ = params;
     }
     void forget_model() override { learned_ = false; }
+    bool learned() override {
+        wait();
+        find_outcome();
+        return learned_;
+    }
 
     void prepare(const SegmentRun &shapes) override {
         end_last_run();
@@ -83,6 +92,12 @@ class CudaSegment final : public CudaOperator<Segment> {
     GraphcutResult result() const override { return solver_->result(); }
 
   private:
+    /// On the device.
+    struct Learned {
+        Model kept; ///< what runs begin with
+        Model own;  ///< what one that adapts learns between its cuts
+        Scene scene;
+    };
     using Kind = std::array<int, 3>; ///< width, height, connectivity
     static constexpr std::size_t max_kinds = 64;
     static constexpr std::size_t terminals_bytes =
@@ -118,6 +133,10 @@ class CudaSegment final : public CudaOperator<Segment> {
         const bool from_host = run.src.memory == Memory::host;
         if (from_host || seeds_are_uploaded(run))
             end_last_run(); // it uses the staging memory
+        if (needs_outcome()) {
+            end_last_run();
+            find_outcome();
+        }
         plan(stream, [&] { record_plan(run); });
         if (!solver_is_ready()) {
             end_last_run(); // what it frees may be in use
@@ -138,6 +157,10 @@ class CudaSegment final : public CudaOperator<Segment> {
             run, learned, [&] { graphs_.launch(launches_, stream); },
             [&](bool last) { cut(stream, run, last); });
         learned_ = true;
+        outcome_ = params_.warm_start == SegmentWarmStart::adapt ? Outcome::by_scene
+                   : learned                                     ? Outcome::known
+                                                                 : Outcome::by_cut;
+        pixels_ = std::int64_t{run.src.width} * run.src.height;
         if (from_host && run.mask)
             grey_staging_.download(*on_device_.mask, stream);
         if (from_host && run.dst)
@@ -168,8 +191,25 @@ class CudaSegment final : public CudaOperator<Segment> {
         return {on_device_.src.width, on_device_.src.height, params_.connectivity};
     }
 
-    /// Whether the next run begins with what has been learned.
+    /// Whether the next run begins with what has been learned; if it adapts, unless the scene says
+    /// that nothing is kept.
     bool begins_learned() const { return learned_ && params_.warm_start != SegmentWarmStart::none; }
+
+    /// Whether the host has to know what the last run has learned before the next one begins. With
+    /// reuse it has to know how many cuts there are.
+    bool needs_outcome() const {
+        return begins_learned() &&
+               (outcome_ == Outcome::by_cut ||
+                (outcome_ == Outcome::by_scene && params_.warm_start == SegmentWarmStart::reuse));
+    }
+    /// The last run is over.
+    void find_outcome() {
+        if (outcome_ == Outcome::by_scene)
+            learned_ = learned_ && *kept();
+        else if (outcome_ == Outcome::by_cut)
+            learned_ = learned_ && result().area > 0 && result().area < pixels_;
+        outcome_ = Outcome::known;
+    }
 
     static bool seeds_are_uploaded(const SegmentRun &run) {
         return run.seeds && run.seeds->memory == Memory::host;
@@ -247,8 +287,10 @@ class CudaSegment final : public CudaOperator<Segment> {
     template <class Launch, class Cut>
     void for_steps(const SegmentRun &run, bool learned, Launch launch, Cut cut) {
         const int iterations = iterations_of(params_, learned);
-        const PixelJob job = pixel_job();
+        PixelJob job = pixel_job();
         with_layout(layout_of(on_device_.src), [&]<Layout l> {
+            const bool adapts = params_.warm_start == SegmentWarmStart::adapt;
+            job.model = &memory()->kept;
             launches_.clear();
             add_clear();
             add_links<l>(job);
@@ -256,9 +298,14 @@ class CudaSegment final : public CudaOperator<Segment> {
                 if (iteration > 0) {
                     launches_.clear();
                     add_clear();
-                    add_fit<l, true>(job);
-                } else if (!learned) {
-                    add_fit<l, false>(job);
+                    add_count<l, true>(job);
+                    Model *const next = adapts ? &memory()->own : &memory()->kept;
+                    add_fit(job.model, next);
+                    job.model = next;
+                } else if (!learned || adapts) {
+                    const std::uint32_t *const idle = learned ? &memory()->scene.kept : nullptr;
+                    add_count<l, false>(job, idle);
+                    add_fit(nullptr, &memory()->kept, idle);
                 }
                 with_model(params_.model, [&]<SegmentModel kind> {
                     add_pixels<Terminals<l, kind>>(job, terminals_bytes);
@@ -267,9 +314,11 @@ class CudaSegment final : public CudaOperator<Segment> {
                 cut(iteration == iterations - 1);
             }
             launches_.clear();
-            if (params_.warm_start == SegmentWarmStart::adapt) {
+            if (adapts) {
                 add_clear();
-                add_fit<l, true>(job);
+                add_count<l, true>(job);
+                add_see_scene();
+                add_fit(job.model, &memory()->kept, &memory()->scene.ignored);
             }
             if (run.mask)
                 fill_chroma<std::uint8_t>(*on_device_.mask, neutral_chroma8);
@@ -294,18 +343,20 @@ class CudaSegment final : public CudaOperator<Segment> {
                 job.chroma[i - 1] = rows_of(on_device_.dst->planes[i]);
             job.dst_red = blue_first(on_device_.dst->format) ? 2 : 0;
             job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
+            job.alpha = has_alpha(on_device_.src.format);
         }
         job.rect = on_device_.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
         job.weight = params_.lambda * unit;
         job.sigma = params_.sigma;
-        job.model = model();
         job.control = control_;
         job.terminals = terminals_;
         std::copy_n(links_, std::size(links_), job.links);
         job.stride = stride_;
         return job;
     }
-    Model *model() const { return reinterpret_cast<Model *>(model_.data()); }
+    Learned *memory() const { return reinterpret_cast<Learned *>(learned_memory_.data()); }
+    /// Scene::kept after the last run that adapts.
+    std::uint32_t *kept() const { return reinterpret_cast<std::uint32_t *>(kept_.data()); }
 
     template <class Kernel>
     void add_pixels(const PixelJob &job, std::size_t shared = 0) {
@@ -326,29 +377,49 @@ class CudaSegment final : public CudaOperator<Segment> {
              : add_pixels<Links<layout, 8>>(job, sizeof(float));
     }
 
+    /// idle: where it is not 0 on the device, this does nothing.
     template <Layout layout, bool of_cut>
-    void add_fit(const PixelJob &job) {
+    void add_count(PixelJob job, const std::uint32_t *idle = nullptr) {
         using Kernel = Count<layout, of_cut>;
         const std::int64_t strips = std::int64_t{strips_of_row(job.src.width)} * job.src.height;
         const std::int64_t maximum = std::int64_t{count_blocks} * device_.multiprocessors();
         const std::int64_t grid =
             std::min(maximum, (strips + Kernel::threads - 1) / Kernel::threads);
+        job.idle = idle;
         add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
+    }
+
+    /// from: null where learning begins. idle: as in add_count().
+    void add_fit(const Model *from, Model *to, const std::uint32_t *idle = nullptr) {
         add_cooperative<FitModel>(dim3(device_.multiprocessors()),
                                   {.kind = params_.model,
-                                   .continues = of_cut,
+                                   .continues = from != nullptr,
+                                   .idle = idle,
                                    .control = control_,
-                                   .model = model(),
+                                   .from = from ? from : to,
+                                   .model = to,
+                                   .scene = &memory()->scene,
                                    .labels = labels_,
                                    .coarse = coarse_},
                                   sizeof(FitModel::Shared));
     }
-            job.alpha = has_alpha(on_device_.src.format);
+
+    void add_see_scene() {
+        add<SeeScene>(dim3(1),
+                      {.control = control_,
+                       .scene = &memory()->scene,
+                       .kept = kept(),
+                       .pixels = std::uint64_t(on_device_.src.width) * on_device_.src.height},
+                      sizeof(SeeScene::Shared));
+    }
 
     SegmentParams params_;
-    Staging grey_staging_; ///< of seeds and of the mask
-    Buffer model_;
-    bool learned_ = false;
+    Staging grey_staging_;  ///< of seeds and of the mask
+    Buffer learned_memory_; ///< Learned
+    PinnedBuffer kept_;
+    bool learned_ = false; ///< something has been, unless the outcome of the last run says other
+    enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
+    std::int64_t pixels_ = 0; ///< of the last run
     std::unique_ptr<Graphcut> solver_;
     std::vector<Kind> ready_; ///< what the solver has memory for
 

@@ -380,7 +380,8 @@ def _functions() -> dict[str, tuple[Any, ...]]:
         "gpv_draw_outline": (i32, handle, stream, image, floats, i32, f32, u32),
         "gpv_homography_find": (i32, handle, c.POINTER(HomographyParams), floats, floats, i32,
                                 c.POINTER(c.c_uint8), c.POINTER(Homography)),
-        "gpv_segment_forget": (i32, handle)}
+        "gpv_segment_forget": (i32, handle),
+        "gpv_segment_learned": (i32, handle, c.POINTER(u32))}
 
 
 FUNCTIONS = _functions()

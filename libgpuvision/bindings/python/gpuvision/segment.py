@@ -79,6 +79,13 @@ class Segment(Operator):
         """Forgets what has been learned: the next run learns from its seeds."""
         self._call("forget")
 
+    def learned(self) -> bool:
+        """Whether the next run, with a warm_start, begins with what has been learned: if not, it
+        learns from its seeds. Waits."""
+        learned = c.c_uint32()
+        self._call("learned", c.byref(learned))
+        return bool(learned.value)
+
     def prepare(self, src: Picture, *, seeds: Optional[Picture] = None,
                 mask: Optional[Picture] = None, dst: Optional[Picture] = None) -> None:
         """Allocates all that runs on such pictures need."""

@@ -139,6 +139,18 @@ impl Segment {
         self.0.call(|op| unsafe { sys::gpv_segment_forget(op) })
     }
 
+    /// Waits for the last run, and says whether the next one, unless its warm start is none, begins
+    /// with what has been learned: if not, it learns from its seeds.
+    ///
+    /// # Errors
+    /// That of the run.
+    pub fn learned(&mut self) -> Result<bool> {
+        let mut learned = 0;
+        // SAFETY: the handle is alive.
+        self.0.call(|op| unsafe { sys::gpv_segment_learned(op, &mut learned) })?;
+        Ok(learned != 0)
+    }
+
     /// Allocates all that a run on such images needs. Without it the first run of its kind does.
     ///
     /// # Errors

@@ -707,6 +707,7 @@ extern "C" {
         params: *const gpv_segment_params,
     ) -> gpv_status;
     pub fn gpv_segment_forget(op: *mut gpv_segment) -> gpv_status;
+    pub fn gpv_segment_learned(op: *mut gpv_segment, learned: *mut u32) -> gpv_status;
     pub fn gpv_segment_prepare(
         op: *mut gpv_segment,
         src: *const gpv_image,

@@ -995,7 +995,9 @@ fn seeds_that_say_all() {
     assert_eq!(pixels, dst);
 
     // What lies outside is background, and the rest is known to be foreground.
+    assert!(segment.learned().unwrap());
     segment.forget().unwrap();
+    assert!(!segment.learned().unwrap());
     let white = vec![255; 24];
     let given = gray(6, 4, &white);
     let rect = Rect { x: 1, y: 1, width: 3, height: 2 };
