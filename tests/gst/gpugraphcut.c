@@ -942,6 +942,64 @@ GST_START_TEST(test_what_begins_anew) {
 }
 GST_END_TEST
 
+/* ---- frames that teach nothing ---- */
+
+/* A disc before a ground; of two scenes, in lighter and darker colours, and as dark as is wanted.
+ */
+static GstBuffer *disc_frame(const GstVideoInfo *info, gboolean other, guint percent) {
+    static const guint8 colors[2][2][3] = {{{30, 60, 90}, {200, 160, 40}},
+                                           {{220, 190, 180}, {40, 200, 60}}};
+    GstBuffer *buffer = buffer_of_size(info->size);
+    GstVideoFrame frame;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
+    for (gint y = 0; y < info->height; y++)
+        for (gint x = 0; x < info->width; x++) {
+            const gint u = x - 30, v = y - 20;
+            const guint8 *color = colors[other][u * u + v * v < 150];
+            guint8 *pixel = GST_VIDEO_FRAME_COMP_DATA(&frame, 0) +
+                            y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + 3 * x;
+            for (guint i = 0; i < 3; i++)
+                pixel[i] = (guint8)(color[i] * percent / 100);
+        }
+    gst_video_frame_unmap(&frame);
+    return buffer;
+}
+
+static gint area_after(GstHarness *h, GstBuffer *frame) {
+    GstBuffer *out = push_and_pull(h, frame);
+    const gint area = int_field(results_of(out, "gpugraphcut"), "area");
+    gst_buffer_unref(out);
+    return area;
+}
+
+/* Five frames later the object is found as if the stream began there. */
+GST_START_TEST(test_frames_that_teach_nothing) {
+    enum { BLACK, WHITE, GREY, FLASH, FADE, CUT };
+    GstVideoInfo info = make_info("RGB", 64, 48);
+    GstHarness *h = harness_new(), *cold = harness_new();
+    gint area, from_cold;
+    set_info(h, &info);
+    set_info(cold, &info);
+    if (__i__ == FLASH || __i__ == CUT)
+        for (guint i = 0; i < 3; i++)
+            area_after(h, disc_frame(&info, FALSE, 100));
+    for (guint percent = 0; __i__ == FADE && percent < 100; percent += 2)
+        area_after(h, disc_frame(&info, FALSE, percent));
+    if (__i__ < FADE) {
+        GstBuffer *plain = buffer_of_size(info.size);
+        gst_buffer_memset(plain, 0, __i__ == BLACK ? 0 : __i__ == GREY ? 128 : 255, info.size);
+        area_after(h, plain);
+    }
+    for (guint i = 0; i < 5; i++)
+        area = area_after(h, disc_frame(&info, __i__ == CUT, 100));
+    from_cold = area_after(cold, disc_frame(&info, __i__ == CUT, 100));
+    fail_unless(from_cold > 400 && from_cold < 550);
+    fail_unless(20 * abs(area - from_cold) <= from_cold, "%d, not %d", area, from_cold);
+    gst_harness_teardown(h);
+    gst_harness_teardown(cold);
+}
+GST_END_TEST
+
 /* ---- caps ---- */
 
 GST_START_TEST(test_renegotiation) {
@@ -1249,6 +1307,7 @@ static Suite *gpugraphcut_suite(void) {
     tcase_add_loop_test(tcase, test_object_moves, 0, 2);
     tcase_add_test(tcase, test_what_a_frame_begins_with);
     tcase_add_test(tcase, test_what_begins_anew);
+    tcase_add_loop_test(tcase, test_frames_that_teach_nothing, 0, 6);
     tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_renegotiation);
     tcase_add_loop_test(tcase, test_output_while_playing, 0, some_of(G_N_ELEMENTS(formats)));
