@@ -120,6 +120,12 @@ constexpr GstGpuVisionOutput outputs[] = {
 
 /* ---- seeds ---- */
 
+/* The library gives up what is not worth keeping. Waits for the frame before. */
+bool has_learned(const GstGpuGraphcut *self) {
+    guint32 learned = 0;
+    return gpv_segment_learned(self->op, &learned) == GPV_OK && learned;
+}
+
 /* Where learning begins: later on they would say where the object was then. */
 bool uses_seeds(const GstGpuGraphcut *self) {
     const Settings &settings = self->settings;
@@ -306,6 +312,8 @@ gboolean gst_gpu_graphcut_examine(GstGpuVisionFilter *filter, GstBuffer *buffer,
     }
     if (self->settings.params.model != self->used.model)
         self->learned = FALSE;
+    if (self->settings.source == source_mask && self->learned)
+        self->learned = has_learned(self);
     self->bounded = self->divided = FALSE;
     self->pixels = gint64{GST_VIDEO_INFO_WIDTH(info)} * GST_VIDEO_INFO_HEIGHT(info);
     if (self->settings.source == source_rect)

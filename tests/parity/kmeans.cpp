@@ -2010,9 +2010,10 @@ void check_cuda(bool brief) {
     }
     if (!std::getenv("GPV_SIMT_ARCH")) // where tests/simt has the tables of large images
         check_scratch(GPV_BACKEND_CUDA, Place::device, true, {886, 1088, 1800, 2791});
+    Operator op(GPV_BACKEND_CUDA, Place::device);
+    check_scenes(op);
     if (brief)
         return;
-    Operator op(GPV_BACKEND_CUDA, Place::device);
     compare_random(op, shortened(300), {700, GPV_KMEANS_MAX_CLUSTERS, 60}, by_cpu());
     check_few(op, shortened(100), 1500, by_cpu());
     check_contents(op, {{1, 1}, {1, 97}, {97, 1}, {2, 2}, {13, 7}, {211, 199}}, {2, 8, 64, 256},
@@ -2022,7 +2023,6 @@ void check_cuda(bool brief) {
         check_sizes(op, some_of(sizes), all_contents, by_cpu);
     check_chosen(op);
     check_warm_start(op);
-    check_scenes(op);
     check_laws(op);
     check_repeats(op);
     check_large(op, by_cpu());
