@@ -107,7 +107,7 @@ const GEnumValue connectivities[] = {{4, "Pixels touch at sides", "4"},
 const GEnumValue output_names[] = {
     {output_overlay, "The frame, its background grey and half as bright", "overlay"},
     {output_mask, "White in the foreground: GRAY8, in CUDAMemory NV12", "mask"},
-    {output_cutout, "The frame with the mask as its alpha: RGBA", "cutout"},
+    {output_cutout, "The frame, its background transparent: RGBA", "cutout"},
     {output_none, "The frame as it came", "none"},
     {0, nullptr, nullptr}};
 

@@ -655,7 +655,7 @@ void test_segment() {
     CHECK(copy[0].area == 24);
     CHECK(mask.pixels == seeds.pixels);
     for (std::size_t i = 0; i < 48; ++i)
-        CHECK(cutout[4 * i] == 100 && cutout[4 * i + 3] == seeds.pixels[i]);
+        CHECK(cutout[4 * i] == 100 && cutout[4 * i + 3] == (seeds.pixels[i] ? 100 : 0));
 
     // Two columns of the foreground lie outside the rectangle.
     const gpv_rect rect{2, 0, 6, 6};

@@ -50,7 +50,7 @@ type SegmentOutput uint32
 const (
 	// SegmentOutputOverlay: the picture, its background grey and half as bright; format of src.
 	SegmentOutputOverlay SegmentOutput = C.GPV_SEGMENT_OUTPUT_OVERLAY
-	// SegmentOutputCutout: the picture with the mask as alpha; RGBA8 or BGRA8.
+	// SegmentOutputCutout: the picture, its background transparent; RGBA8 or BGRA8.
 	SegmentOutputCutout SegmentOutput = C.GPV_SEGMENT_OUTPUT_CUTOUT
 )
 

@@ -51,7 +51,7 @@ enumeration! {
     SegmentOutput {
         /// The picture, its background grey and half as bright; format of src.
         Overlay = GPV_SEGMENT_OUTPUT_OVERLAY,
-        /// The picture with the mask as alpha; Rgba8 or Bgra8.
+        /// The picture, its background transparent; Rgba8 or Bgra8.
         Cutout = GPV_SEGMENT_OUTPUT_CUTOUT,
     }
 }

@@ -1037,7 +1037,7 @@ fn a_cutout_and_enqueued_segments() {
     assert_eq!(segment.wait().unwrap().area, 2);
     assert_eq!((mask, result[0].area), (seeds, 2));
     let alpha: Vec<u8> = pixels.iter().skip(3).step_by(4).copied().collect();
-    assert_eq!(alpha, seeds);
+    assert_eq!(alpha, [40, 0, 40, 0]);
 }
 
 // ---- threads and lifetimes ------------------------------------------------------------
