@@ -188,7 +188,7 @@ struct KmeansScene {
 /// again.
 constexpr bool may_go_on(KmeansScene &scene, const KmeansLook &look, double inertia, int used,
                          bool went_on) {
-    constexpr double jump = 0.1, drift = 0.5, change = 0.01, calm = 0.005;
+    constexpr double jump = 0.1, drift = 0.1, change = 0.01, calm = 0.005;
     const KmeansLook before = scene.last;
     scene.last = look;
     if (!went_on) {

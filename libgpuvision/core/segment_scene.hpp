@@ -14,6 +14,15 @@ inline constexpr unsigned max_drift = 1;
 /// So many frames of another scene in a row are a flash, after which all is as before.
 inline constexpr unsigned max_flash = 3;
 
+/// Whether colours of two sides are learned from a cut by a run that does not adapt. Of a picture
+/// of which nothing is told, so few pixels are noise.
+constexpr bool has_two_sides(const SegmentRun &run, std::int64_t foreground) {
+    const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
+    const std::int64_t fewest =
+        run.seeds || run.rect ? 1 : std::max<std::int64_t>(pixels / 1024, 1);
+    return foreground >= fewest && pixels - foreground >= fewest;
+}
+
 /// How many pixels of a frame have each level of R, G and B.
 struct Marginals {
     std::uint32_t pixels[3][levels];
@@ -60,9 +69,10 @@ struct Scene {
 
     /// After the last cut of a run on a frame, whose foreground has so many pixels. Colours of two
     /// sides are learned from it if it has two, and shows the same scene as the last frame that was
-    /// learned from. Nothing is kept where the first cut has one side; after a flash that does not
-    /// end; and where nothing was known to begin with, after a drift, as in a fade, whose beginning
-    /// says little of its end.
+    /// learned from. Nothing is kept where the first cut has one side, and after a flash that does
+    /// not end. Nor is it after a drift, as in a fade, whose beginning says little of its end:
+    /// where nothing was known to begin with, after a small one; else after one to another scene,
+    /// of which it finds nothing.
     constexpr void see(const Marginals &frame, std::uint64_t pixels, std::uint64_t foreground) {
         const bool two_sides = foreground > 0 && foreground < pixels;
         if (!seen) {
@@ -73,8 +83,9 @@ struct Scene {
         } else {
             flashes = differ(frame, pixels, last, last_pixels, max_change) ? flashes + 1 : 0;
             const bool drifted =
-                !known && !flashes && differ(frame, pixels, first, first_pixels, max_drift);
-            kept = flashes <= max_flash && !drifted;
+                known ? !two_sides && differ(frame, pixels, first, first_pixels, max_change)
+                      : differ(frame, pixels, first, first_pixels, max_drift);
+            kept = flashes ? flashes <= max_flash : !drifted;
         }
         ignored = !two_sides || flashes || !kept;
         if (ignored)

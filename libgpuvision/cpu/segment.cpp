@@ -279,7 +279,8 @@ class CpuSegment final : public Segment {
             make_terminals(work, run, *model);
             cut(work, run, stream, iteration == iterations - 1);
         }
-        learned_ = adapts ? adapt(work, run, model) : learned || has_two_sides(run);
+        learned_ = adapts ? adapt(work, run, model)
+                          : learned || has_two_sides(run, solver_->result().area);
         if (run.mask)
             clear_chroma(*run.mask);
         if (run.dst)
@@ -456,10 +457,6 @@ class CpuSegment final : public Segment {
 
     static std::int64_t pixels_of(const SegmentRun &run) {
         return std::int64_t{run.src.width} * run.src.height;
-    }
-    bool has_two_sides(const SegmentRun &run) const {
-        const std::int64_t area = solver_->result().area;
-        return area > 0 && area < pixels_of(run);
     }
 
     void make_terminals(const Workspace &work, const SegmentRun &run, const Model &model) const {

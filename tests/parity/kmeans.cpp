@@ -516,7 +516,7 @@ class Definition {
             return true;
         if (look.is_off(before, 0.005))
             return false;
-        settles_ = look.is_off(began_, std::exchange(settled_, true) ? 0.5 : 0.01);
+        settles_ = look.is_off(began_, std::exchange(settled_, true) ? 0.1 : 0.01);
         return settles_;
     }
 

@@ -399,8 +399,10 @@ class SegmentDefinition {
             make_terminals(p.lambda);
             found.cut = cut();
         }
-        const bool alive =
-            found.cut.area > 0 && found.cut.area < static_cast<std::int64_t>(colors_.size());
+        const auto pixels = static_cast<std::int64_t>(colors_.size());
+        const bool told = in.seeds || in.rect || p.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        const std::int64_t fewest = told || pixels < 1024 ? 1 : pixels / 1024;
+        const bool alive = std::min(found.cut.area, pixels - found.cut.area) >= fewest;
         if (p.warm_start != GPV_SEGMENT_WARM_START_ADAPT)
             learned_ = !begins || alive;
         else if (is_worth_learning(alive))
@@ -432,7 +434,8 @@ class SegmentDefinition {
             return false;
         } else {
             others_ = 0;
-            learned_ = hinted_ || !is_beyond(frame, *first_, 1);
+            learned_ =
+                hinted_ ? alive || !is_beyond(frame, *first_, 9) : !is_beyond(frame, *first_, 1);
         }
         if (!learned_ || !alive)
             return false;

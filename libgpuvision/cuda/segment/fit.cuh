@@ -145,7 +145,7 @@ struct FitModel {
 struct SeeSceneJob {
     const Control *control;
     Scene *scene;
-    std::uint32_t *kept; ///< in the host's memory
+    std::uint32_t *kept; ///< in the host's memory; may be null
     std::uint64_t pixels;
 };
 
@@ -188,7 +188,8 @@ struct SeeScene {
         __syncthreads();
         if (threadIdx.x == 0) {
             job.scene->see(shared.frame, job.pixels, shared.foreground);
-            *job.kept = job.scene->kept;
+            if (job.kept)
+                *job.kept = job.scene->kept;
         }
     }
 };

@@ -69,7 +69,6 @@ class CudaSegment final : public CudaOperator<Segment> {
     void forget_model() override { learned_ = false; }
     bool learned() override {
         wait();
-        find_outcome();
         return learned_;
     }
 
@@ -108,6 +107,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     void deliver() override {
         CudaOperator::deliver();
         grey_staging_.deliver();
+        find_outcome();
     }
     void forget() override {
         CudaOperator::forget();
@@ -124,19 +124,19 @@ class CudaSegment final : public CudaOperator<Segment> {
             refuse_capture("seeds->memory is GPV_MEMORY_HOST; they have to be GPV_MEMORY_CUDA");
         if (planned_bytes([&] { record_plan(run); }) > scratch_.size() || !solver_is_ready())
             refuse_capture("this run needs memory; call gpv_segment_prepare() first");
+        captured_ = true;
         for_steps(
             run, begins_learned(), [&] { launches_.launch(stream); },
             [&](bool last) { cut(stream, run, last); });
+        captured_ = false;
     }
 
     void enqueue(cudaStream_t stream, const SegmentRun &run) {
         const bool from_host = run.src.memory == Memory::host;
         if (from_host || seeds_are_uploaded(run))
             end_last_run(); // it uses the staging memory
-        if (needs_outcome()) {
+        if (needs_outcome())
             end_last_run();
-            find_outcome();
-        }
         plan(stream, [&] { record_plan(run); });
         if (!solver_is_ready()) {
             end_last_run(); // what it frees may be in use
@@ -160,7 +160,7 @@ class CudaSegment final : public CudaOperator<Segment> {
         outcome_ = params_.warm_start == SegmentWarmStart::adapt ? Outcome::by_scene
                    : learned                                     ? Outcome::known
                                                                  : Outcome::by_cut;
-        pixels_ = std::int64_t{run.src.width} * run.src.height;
+        run_ = run;
         if (from_host && run.mask)
             grey_staging_.download(*on_device_.mask, stream);
         if (from_host && run.dst)
@@ -207,7 +207,7 @@ class CudaSegment final : public CudaOperator<Segment> {
         if (outcome_ == Outcome::by_scene)
             learned_ = learned_ && *kept();
         else if (outcome_ == Outcome::by_cut)
-            learned_ = learned_ && result().area > 0 && result().area < pixels_;
+            learned_ = learned_ && has_two_sides(run_, result().area);
         outcome_ = Outcome::known;
     }
 
@@ -408,7 +408,7 @@ class CudaSegment final : public CudaOperator<Segment> {
         add<SeeScene>(dim3(1),
                       {.control = control_,
                        .scene = &memory()->scene,
-                       .kept = kept(),
+                       .kept = captured_ ? nullptr : kept(),
                        .pixels = std::uint64_t(on_device_.src.width) * on_device_.src.height},
                       sizeof(SeeScene::Shared));
     }
@@ -419,7 +419,8 @@ class CudaSegment final : public CudaOperator<Segment> {
     PinnedBuffer kept_;
     bool learned_ = false; ///< something has been, unless the outcome of the last run says other
     enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
-    std::int64_t pixels_ = 0; ///< of the last run
+    SegmentRun run_{};      ///< the last one; of its images nothing is looked at
+    bool captured_ = false; ///< while a run is: the host does not hear of what it keeps
     std::unique_ptr<Graphcut> solver_;
     std::vector<Kind> ready_; ///< what the solver has memory for
 
