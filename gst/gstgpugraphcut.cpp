@@ -47,10 +47,11 @@ struct _GstGpuGraphcut {
 
     /* Of the frame at hand. */
     Settings settings;
-    gchar *rect, *seeds;            /* as of settings.changes */
-    Rectangle good_rect;            /* the last one with a pixel in a frame; width 0: none */
-    gboolean rect_refused;          /* rect, with frames of this size */
-    gint tried_width, tried_height; /* size that seeds were read in, whether they could be or not */
+    gchar *rect, *seeds;         /* as of settings.changes */
+    Rectangle good_rect;         /* the last one with a pixel in a frame; width 0: none */
+    gboolean rect_refused;       /* rect, with frames of this size */
+    gboolean seeds_refused;      /* those of settings.changes */
+    gboolean seeds_tried;        /* likewise, in the size of read */
     GstGpuVisionPicture read;    /* the last seeds that could be read, in the size of the frames */
     GstGpuVisionPicture regions; /* where there are several: not known inside, else background */
     gboolean divided;            /* regions hold for this frame */
@@ -138,31 +139,36 @@ bool has_size(const GstGpuVisionPicture &picture, const GstVideoInfo &info) {
            picture.height == GST_VIDEO_INFO_HEIGHT(&info);
 }
 
-/* Nothing is known where there are none, and none before that fit. */
-bool find_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
+/* What cannot be read leaves what was there in force. */
+bool read_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
     const gint width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
-    if (!uses_seeds(self) || (self->tried_width == width && self->tried_height == height))
-        return true;
+    auto *filter = GST_GPU_VISION_FILTER(self);
     GstGpuVisionPicture fresh = {};
-    const bool goes_on =
-        self->seeds && *self->seeds
-            ? gst_gpu_vision_picture_read(GST_GPU_VISION_FILTER(self), "seeds", self->seeds, width,
-                                          height, &fresh)
-            : gst_gpu_vision_filter_refuse(
-                  GST_GPU_VISION_FILTER(self), GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-                  g_strdup("seed-source=mask needs seeds, the path of a picture: 0 is background, "
-                           "255 is foreground, all else is not known."),
-                  g_strdup_printf("seeds=%s, frames of %dx%d", self->seeds ? self->seeds : "NULL",
-                                  width, height));
-    if (!goes_on)
-        return false;
-    self->tried_width = width;
-    self->tried_height = height;
-    if (fresh.pixels || !has_size(self->read, info)) {
-        gst_gpu_vision_picture_clear(&self->read);
-        self->read = fresh;
+    if (!self->seeds_refused) {
+        const bool goes_on =
+            self->seeds && *self->seeds
+                ? gst_gpu_vision_picture_read(filter, "seeds", self->seeds, width, height, &fresh)
+                : gst_gpu_vision_filter_refuse(
+                      filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+                      g_strdup("seed-source=mask needs seeds, the path of a picture: 0 is "
+                               "background, 255 is foreground, all else is not known."),
+                      g_strdup_printf("seeds=%s, frames of %dx%d",
+                                      self->seeds ? self->seeds : "NULL", width, height));
+        if (!goes_on)
+            return false;
+        self->seeds_refused = !fresh.pixels;
     }
+    if (!fresh.pixels && self->read.pixels)
+        fresh = gst_gpu_vision_picture_scaled(&self->read, width, height);
+    gst_gpu_vision_picture_clear(&self->read);
+    self->read = fresh;
+    self->seeds_tried = TRUE;
     return true;
+}
+
+bool find_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
+    const bool done = self->seeds_tried && (!self->read.pixels || has_size(self->read, info));
+    return !uses_seeds(self) || done || read_seeds(self, info);
 }
 
 /* ---- bounds of the foreground ---- */
@@ -306,8 +312,7 @@ gboolean gst_gpu_graphcut_examine(GstGpuVisionFilter *filter, GstBuffer *buffer,
                                   const GstVideoInfo *info) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     if (take_settings(self)) {
-        self->tried_width = 0;
-        self->rect_refused = FALSE;
+        self->seeds_tried = self->seeds_refused = self->rect_refused = FALSE;
         self->learned = FALSE;
     }
     if (self->settings.params.model != self->used.model)
@@ -344,8 +349,7 @@ void gst_gpu_graphcut_close(GstGpuVisionFilter *filter) {
     gst_gpu_vision_picture_clear(&self->read);
     gst_gpu_vision_picture_clear(&self->regions);
     self->good_rect = {};
-    self->rect_refused = FALSE;
-    self->tried_width = 0;
+    self->seeds_tried = self->seeds_refused = self->rect_refused = FALSE;
 }
 
 void gst_gpu_graphcut_forget(GstGpuVisionFilter *filter) {
@@ -423,10 +427,11 @@ void set_source(Settings &wanted, Source source) {
     wanted.source = source;
 }
 
-void set_text(Settings &wanted, gchar **text, const GValue *value) {
-    wanted.changes += g_strcmp0(*text, g_value_get_string(value)) != 0 ? 1 : 0;
+/* Takes the text. */
+void set_text(Settings &wanted, gchar **text, gchar *value) {
+    wanted.changes += g_strcmp0(*text, value) != 0 ? 1 : 0;
     g_free(*text);
-    *text = g_value_dup_string(value);
+    *text = value;
 }
 
 void gst_gpu_graphcut_set_property(GObject *object, guint id, const GValue *value,
@@ -445,10 +450,12 @@ void gst_gpu_graphcut_set_property(GObject *object, guint id, const GValue *valu
         set_source(wanted, static_cast<Source>(g_value_get_enum(value)));
         break;
     case Property::rect:
-        set_text(wanted, &self->wanted_rect, value);
+        set_text(wanted, &self->wanted_rect,
+                 gst_gpu_vision_filter_dup_text(GST_GPU_VISION_FILTER(object), value));
         break;
     case Property::seeds:
-        set_text(wanted, &self->wanted_seeds, value);
+        set_text(wanted, &self->wanted_seeds,
+                 gst_gpu_vision_filter_dup_text(GST_GPU_VISION_FILTER(object), value));
         break;
     case Property::model:
         wanted.params.model = static_cast<gpv_segment_model>(g_value_get_enum(value));

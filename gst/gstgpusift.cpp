@@ -437,7 +437,8 @@ void gst_gpu_sift_set_property(GObject *object, guint id, const GValue *value, G
         break;
     case Property::reference:
         g_free(GST_GPU_SIFT(object)->wanted_reference);
-        GST_GPU_SIFT(object)->wanted_reference = g_value_dup_string(value);
+        GST_GPU_SIFT(object)->wanted_reference =
+            gst_gpu_vision_filter_dup_text(GST_GPU_VISION_FILTER(object), value);
         wanted.references++;
         break;
     case Property::match_ratio:

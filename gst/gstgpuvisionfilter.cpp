@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "gstgpuvisionfilter.h"
 
-#include <utility>
-#include <vector>
-
 #include "gstgpuvisionfilter_private.h"
 #include "gstgpuvisionmeta.h"
 
@@ -201,8 +198,7 @@ gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range,
     const bool yuv = src->format == GPV_FORMAT_NV12 || src->format == GPV_FORMAT_I420;
     const bool limited = src->color_range == GPV_COLOR_RANGE_LIMITED ||
                          (yuv && src->color_range == GPV_COLOR_RANGE_AUTO);
-    const bool luma = yuv || src->format == GPV_FORMAT_GRAY8;
-    return range == GST_GPU_VISION_RANGE_FULL && luma && limited && threshold > 0
+    return range == GST_GPU_VISION_RANGE_FULL && limited && threshold > 0
                ? 16 + (219 * threshold + 127) / 255
                : threshold;
 }
@@ -306,30 +302,17 @@ static gboolean (*load_as_core_does)(GstPreset *preset, const gchar *name);
 
 /* Core escapes text twice when it saves a preset, and undoes that once. */
 static gboolean load_preset(GstPreset *preset, const gchar *name) {
-    auto *object = G_OBJECT(preset);
-    guint n = 0;
-    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(object), &n);
-    std::vector<std::pair<const gchar *, gchar *>> texts;
-    for (guint i = 0; i < n; i++)
-        if (specs[i]->value_type == G_TYPE_STRING && !g_str_equal(specs[i]->name, "name")) {
-            gchar *text = nullptr;
-            g_object_get(object, specs[i]->name, &text, nullptr);
-            texts.emplace_back(specs[i]->name, text);
-        }
+    gint *loading = &private_of(preset)->loading_preset;
+    g_atomic_int_inc(loading);
     const gboolean loaded = load_as_core_does(preset, name);
-    for (const auto &[property, before] : texts) {
-        gchar *text = nullptr;
-        g_object_get(object, property, &text, nullptr);
-        if (text && g_strcmp0(text, before) != 0) {
-            gchar *meant = g_strcompress(text);
-            g_object_set(object, property, meant, nullptr);
-            g_free(meant);
-        }
-        g_free(text);
-        g_free(before);
-    }
-    g_free(specs);
+    g_atomic_int_add(loading, -1);
     return loaded;
+}
+
+gchar *gst_gpu_vision_filter_dup_text(GstGpuVisionFilter *self, const GValue *value) {
+    const gchar *text = g_value_get_string(value);
+    return text && g_atomic_int_get(&private_of(self)->loading_preset) > 0 ? g_strcompress(text)
+                                                                           : g_strdup(text);
 }
 
 static void preset_init(gpointer interface, gpointer) {

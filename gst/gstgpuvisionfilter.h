@@ -92,10 +92,13 @@ void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const 
 void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
                                              const GstGpuVisionOutput *outputs, guint n_outputs);
 
+/* The value of a property that is text, which a preset may bring. Transfer full. */
+gchar *gst_gpu_vision_filter_dup_text(GstGpuVisionFilter *self, const GValue *value);
+
 /*
  * In class_init of an element that learns from its frames: forget() is called where a stream
- * starts, after a flushing seek, and for the action signal "reset"; but for the latter not with
- * keep-state, which becomes property id.
+ * starts, after a flushing seek, and for the action signal "reset"; with keep-state, which becomes
+ * property id, only for the signal.
  */
 void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass, guint id,
                                             void (*forget)(GstGpuVisionFilter *self));

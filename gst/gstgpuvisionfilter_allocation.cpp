@@ -76,6 +76,8 @@ gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQue
         gst_query_parse_nth_allocation_pool(query, 0, &pool, &wishes.size, &wishes.min,
                                             &wishes.max);
     wishes.size = std::max(wishes.size, static_cast<guint>(info.size));
+    private_of(self)->crops_behind =
+        gst_query_find_allocation_meta(query, GST_VIDEO_CROP_META_API_TYPE, nullptr);
     wishes.video_meta = gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, nullptr);
     if (pool && is_cuda_memory(wishes.caps) && !private_of(self)->cuda->shares(pool))
         gst_clear_object(&pool);

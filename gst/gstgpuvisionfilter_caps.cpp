@@ -145,25 +145,30 @@ const GValue *progressive_modes() {
     return modes;
 }
 
-/* Takes the fields. NULL where nothing is left. Caps without a mode are progressive. */
-GstStructure *without_interlaced(GstStructure *fields, GstPadDirection from) {
-    const GValue *mode = gst_structure_get_value(fields, "interlace-mode");
-    GValue left = G_VALUE_INIT;
-    if (mode && !gst_value_intersect(&left, progressive_modes(), mode)) {
-        gst_structure_free(fields);
-        return nullptr;
+/* Leaves of caps of the sink pad what is not interlaced. */
+GstCaps *without_interlaced(const GstCaps *caps) {
+    GstCaps *left = gst_caps_new_empty();
+    for (guint i = 0; i < gst_caps_get_size(caps); i++) {
+        GstStructure *fields = gst_structure_copy(gst_caps_get_structure(caps, i));
+        const GValue *mode = gst_structure_get_value(fields, "interlace-mode");
+        GValue modes = G_VALUE_INIT;
+        if (mode && !gst_value_intersect(&modes, progressive_modes(), mode)) {
+            gst_structure_free(fields);
+            continue;
+        }
+        if (mode)
+            gst_structure_take_value(fields, "interlace-mode", &modes);
+        else
+            gst_structure_set_value(fields, "interlace-mode", progressive_modes());
+        gst_caps_append_structure_full(left, fields,
+                                       gst_caps_features_copy(gst_caps_get_features(caps, i)));
     }
-    if (mode)
-        gst_structure_take_value(fields, "interlace-mode", &left);
-    else if (from == GST_PAD_SRC) /* what the sink pad takes */
-        gst_structure_set_value(fields, "interlace-mode", progressive_modes());
-    return fields;
+    return left;
 }
 
 GstCaps *transform_caps(GstGpuVisionFilter *self, const GstGpuVisionOutput &output,
                         GstPadDirection direction, GstCaps *caps) {
     const bool cuda_memory = offers_cuda_memory(self);
-    const bool interlaced = GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced;
     GstCaps *result = gst_caps_new_empty();
     for (guint i = 0; i < gst_caps_get_size(caps); i++) {
         const GstCapsFeatures *features = gst_caps_get_features(caps, i);
@@ -172,12 +177,25 @@ GstCaps *transform_caps(GstGpuVisionFilter *self, const GstGpuVisionOutput &outp
             continue;
         GstStructure *fields =
             transform_fields(gst_caps_get_structure(caps, i), direction, format_of(output, cuda));
-        if (fields && !interlaced)
-            fields = without_interlaced(fields, direction);
         if (fields)
             gst_caps_append_structure_full(result, fields, gst_caps_features_copy(features));
     }
     return result;
+}
+
+/* Takes all. What is interlaced comes last, or where there is nothing else: then the link holds,
+   and accept_caps() says what is wrong. */
+GstCaps *progressive_first(GstCaps *all, GstCaps *filter) {
+    GstCaps *first = without_interlaced(all);
+    if (!filter) {
+        gst_caps_append(first, all);
+        return first;
+    }
+    GstCaps *left = gst_caps_intersect_full(filter, first, GST_CAPS_INTERSECT_FIRST);
+    gst_caps_unref(first);
+    const bool none = gst_caps_is_empty(left);
+    gst_caps_unref(none ? left : all);
+    return none ? all : left;
 }
 
 } // namespace
@@ -186,6 +204,8 @@ GstCaps *gst_gpu_vision_filter_transform_caps(GstBaseTransform *trans, GstPadDir
                                               GstCaps *caps, GstCaps *filter) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     GstCaps *result = transform_caps(self, output_in_force(self), direction, caps);
+    if (direction == GST_PAD_SRC && !GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced)
+        result = progressive_first(result, filter);
     if (filter) {
         GstCaps *all = result;
         result = gst_caps_intersect_full(filter, all, GST_CAPS_INTERSECT_FIRST);
@@ -212,18 +232,22 @@ const gchar *why_no_cuda_memory(GstGpuVisionFilter *self) {
                   "on a machine with a CUDA GPU.";
 }
 
-/* What is wrong with fixed caps and what helps, or NULL if nothing is wrong. */
+bool is_interlaced(GstGpuVisionFilter *self, const gchar *mode) {
+    if (!mode || g_str_equal(mode, "progressive") || g_str_equal(mode, "mixed"))
+        return false;
+    return g_str_equal(mode, "alternate") ||
+           !GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced;
+}
+
+/* What is wrong with fixed caps that are refused, and what helps. */
 gchar *why_refused(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
     const GstStructure *fields = gst_caps_get_structure(caps, 0);
-    const gchar *interlace = gst_structure_get_string(fields, "interlace-mode");
-    if (interlace && !g_str_equal(interlace, "progressive") && !g_str_equal(interlace, "mixed") &&
-        !GST_GPU_VISION_FILTER_GET_CLASS(self)->takes_interlaced)
+    const gchar *mode = gst_structure_get_string(fields, "interlace-mode");
+    if (is_interlaced(self, mode))
         return g_strdup_printf("Interlaced video (interlace-mode=%s) is not supported: "
                                "put deinterlace in front of this element.",
-                               interlace);
-    if (takes(self, pad, caps))
-        return nullptr;
-    if (template_takes(pad, caps))
+                               mode);
+    if (template_takes(pad, caps) && is_cuda_memory(caps) && !offers_cuda_memory(self))
         return g_strdup(why_no_cuda_memory(self));
     const bool cuda = is_cuda_memory(caps);
     if (!gst_structure_has_name(fields, "video/x-raw") || !(cuda || is_system_memory(caps)))
@@ -258,19 +282,29 @@ void explain(GstGpuVisionFilter *self, GstCaps *refused) {
     if (!news)
         return;
     gchar *reason = why_refused(self, GST_BASE_TRANSFORM_SINK_PAD(self), refused);
-    if (reason)
-        GST_ELEMENT_WARNING(self, CORE, NEGOTIATION, ("%s", reason),
-                            ("offered: %" GST_PTR_FORMAT, refused));
+    GST_ELEMENT_WARNING(self, CORE, NEGOTIATION, ("%s", reason),
+                        ("offered: %" GST_PTR_FORMAT, refused));
     g_free(reason);
+}
+
+/* Of those that the templates take. */
+bool is_a_frame(GstGpuVisionFilter *self, const GstCaps *caps) {
+    GstVideoInfo info;
+    return gst_video_info_from_caps(&info, caps) &&
+           !is_interlaced(
+               self, gst_structure_get_string(gst_caps_get_structure(caps, 0), "interlace-mode"));
 }
 
 } // namespace
 
 gboolean gst_gpu_vision_filter_accept_caps(GstBaseTransform *trans, GstPadDirection direction,
                                            GstCaps *caps) {
-    const gboolean accepted = base_class()->accept_caps(trans, direction, caps);
-    if (direction == GST_PAD_SINK)
-        explain(GST_GPU_VISION_FILTER(trans), accepted ? nullptr : caps);
+    auto *self = GST_GPU_VISION_FILTER(trans);
+    if (direction == GST_PAD_SRC)
+        return base_class()->accept_caps(trans, direction, caps);
+    const bool accepted =
+        base_class()->accept_caps(trans, direction, caps) && is_a_frame(self, caps);
+    explain(self, accepted ? nullptr : caps);
     return accepted;
 }
 
@@ -290,6 +324,10 @@ gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, Gs
 /* ---- the output that is wanted ---- */
 
 namespace {
+
+bool have_one_format(const GstGpuVisionOutput &a, const GstGpuVisionOutput &b) {
+    return a.system == b.system && a.cuda == b.cuda;
+}
 
 /* Whether the neighbours can take it, if need be after other caps. Any can, before there are caps.
  */
@@ -314,15 +352,17 @@ bool is_possible(GstGpuVisionFilter *self, const GstGpuVisionOutput &output) {
     return possible;
 }
 
-/* Only an output with a format of its own can be refused. */
+/* Outputs of different formats are those of a property "output". */
 void explain_output(GstGpuVisionFilter *self, guint refused, guint in_force) {
     const auto *spec =
         G_PARAM_SPEC_ENUM(g_object_class_find_property(G_OBJECT_GET_CLASS(self), "output"));
     const auto nick = [spec](guint index) {
         return g_enum_get_value(spec->enum_class, static_cast<gint>(index))->value_nick;
     };
-    const GstGpuVisionOutput &output = output_at(self, refused);
-    const GstVideoFormat format = format_of(output, private_of(self)->cuda_frames);
+    GST_OBJECT_LOCK(self);
+    const bool cuda = private_of(self)->cuda_frames;
+    GST_OBJECT_UNLOCK(self);
+    const GstVideoFormat format = format_of(output_at(self, refused), cuda);
     GST_ELEMENT_WARNING(
         self, CORE, NEGOTIATION,
         ("output=%s makes frames of %s, which the element behind does not take: put videoconvert "
@@ -345,7 +385,8 @@ void choose_output(GstGpuVisionFilter *self, bool explains) {
     GST_OBJECT_UNLOCK(self);
     if (wanted == before)
         return;
-    if (!is_possible(self, output_at(self, wanted))) {
+    if (!have_one_format(output_at(self, wanted), output_at(self, before)) &&
+        !is_possible(self, output_at(self, wanted))) {
         if (explains)
             explain_output(self, wanted, before);
         return;

@@ -43,11 +43,11 @@ bool is_interlaced(GstGpuVisionFilter *self, GstBuffer *in) {
            GST_BUFFER_FLAG_IS_SET(in, GST_VIDEO_BUFFER_FLAG_INTERLACED);
 }
 
-/* What cannot be processed goes on as it came, if its caps are those of the output. */
+/* What cannot be processed goes on as it came, where the output is of the same kind. */
 GstFlowReturn pass_interlaced(GstGpuVisionFilter *self) {
     auto *priv = private_of(self);
-    const bool same =
-        GST_VIDEO_INFO_FORMAT(&priv->in_info) == GST_VIDEO_INFO_FORMAT(&priv->out_info);
+    const bool same = format_of(output_at(self, output_of_caps(self)), priv->cuda_frames) ==
+                      GST_VIDEO_FORMAT_UNKNOWN;
     if (!priv->interlaced_said)
         GST_ELEMENT_WARNING(
             self, STREAM, WRONG_TYPE,
@@ -80,8 +80,8 @@ void gst_gpu_vision_filter_before_transform(GstBaseTransform *trans, GstBuffer *
         follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
-/* To add metadata the frame has to be writable, but not its pixels. A buffer without bytes, such as
-   fills a gap, passes. */
+/* To add metadata the frame has to be writable, but not its pixels. A crop goes on only where it is
+   asked for. A buffer without bytes, such as fills a gap, passes. */
 GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in,
                                                           GstBuffer **out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
@@ -95,13 +95,14 @@ GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *tran
     priv->output = output_of_caps(self);
     const GstGpuVisionPixels pixels = output_at(self, priv->output).pixels;
     const bool writable = gst_buffer_is_writable(in);
-    if (pixels == GST_GPU_VISION_PIXELS_KEPT)
-        *out = writable ? in : gst_buffer_copy(in);
-    else if (pixels == GST_GPU_VISION_PIXELS_DRAWN && writable &&
-             gst_buffer_is_all_memory_writable(in))
-        *out = in;
-    else
+    const bool uncropped = gst_buffer_get_video_crop_meta(in) && !priv->crops_behind;
+    const bool stays = !uncropped && (pixels == GST_GPU_VISION_PIXELS_KEPT ||
+                                      (pixels == GST_GPU_VISION_PIXELS_DRAWN && writable &&
+                                       gst_buffer_is_all_memory_writable(in)));
+    priv->copies = !stays && pixels != GST_GPU_VISION_PIXELS_NEW;
+    if (!stays)
         return acquire_output_buffer(self, in, out);
+    *out = writable ? in : gst_buffer_copy(in);
     return GST_FLOW_OK;
 }
 
@@ -132,10 +133,11 @@ class MappedPair {
     MappedPair(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
                const GstGpuVisionPlace &place)
         : pixels(output_at(self, private_of(self)->output).pixels), in_place(in == out),
+          copies(private_of(self)->copies),
           src(private_of(self)->in_info, in,
               in_place && pixels == GST_GPU_VISION_PIXELS_DRAWN ? GST_MAP_READWRITE : GST_MAP_READ,
               place) {
-        if (pixels != GST_GPU_VISION_PIXELS_KEPT && !in_place)
+        if (pixels == GST_GPU_VISION_PIXELS_NEW || copies)
             dst.emplace(private_of(self)->out_info, out, GST_MAP_WRITE, place);
     }
 
@@ -147,9 +149,10 @@ class MappedPair {
             return nullptr;
         return in_place ? src.view() : dst->view();
     }
-    /* What is drawn over has to be there. */
+    /* What is drawn over has to be there, and what is kept of a crop that nobody behind would see.
+     */
     bool copy(GstGpuVisionCuda &cuda, gpv_stream stream) {
-        if (pixels != GST_GPU_VISION_PIXELS_DRAWN || in_place)
+        if (!copies)
             return true;
         if (src.view()->memory == GPV_MEMORY_CUDA)
             return cuda.copy(src, *dst, stream);
@@ -160,7 +163,7 @@ class MappedPair {
 
   private:
     const GstGpuVisionPixels pixels;
-    const bool in_place;
+    const bool in_place, copies;
     const GstGpuVisionFrame src;
     std::optional<GstGpuVisionFrame> dst;
 };
@@ -179,7 +182,7 @@ void post_misfit(GstGpuVisionFilter *self, const gchar *which, GstBuffer *buffer
     g_free(why);
 }
 
-/* Where pixels are kept or drawn, out is in, or shares its memory. */
+/* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. */
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results,
                          bool meta) {
     auto *priv = private_of(self);

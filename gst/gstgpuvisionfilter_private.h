@@ -36,13 +36,16 @@ struct GstGpuVisionFilterPrivate {
     GstCaps *refused;     /* caps whose refusal has been explained */
 
     gint forget;            /* atomic: before the next frame */
+    gint loading_preset;    /* atomic: so many threads are */
     GstGpuVisionCuda *cuda; /* open while CUDAMemory can be taken */
     gpv_context *context;
     gchar *log_error; /* last error line of the library */
     GstVideoInfo in_info, out_info;
-    bool cuda_frames;     /* whether input caps have CUDAMemory */
-    guint output;         /* output of the current frame */
-    bool passes;          /* the current frame goes on as it came */
+    bool cuda_frames;  /* whether input caps have CUDAMemory */
+    guint output;      /* output of the current frame */
+    bool crops_behind; /* whether what is behind takes crops */
+    bool passes;       /* the current frame goes on as it came */
+    bool copies;       /* its pixels are copied to a buffer of our own, to be kept or drawn into */
     bool interlaced_said; /* that interlaced frames pass */
     bool finished;        /* set by process(): its work has finished */
 };

@@ -20,12 +20,13 @@ gdouble percentile_99(const GstGpuVisionTimes &times) {
     return sorted[rank];
 }
 
-/* Of the latest ones, us. */
+/* Of the latest ones but the first of all, which also makes what later ones use; us. */
 gdouble mean_time(const GstGpuVisionTimes &times) {
+    const guint64 frames = std::min(times.frames - 1, frames_between_looks);
     gdouble sum = 0;
-    for (guint64 i = 1; i <= frames_between_looks; i++)
+    for (guint64 i = 1; i <= frames; i++)
         sum += times.recent[(times.frames - i) % std::size(times.recent)];
-    return sum / static_cast<gdouble>(frames_between_looks);
+    return sum / static_cast<gdouble>(frames);
 }
 
 /* us, or 0 where it is not known. */
@@ -70,19 +71,21 @@ void record_time(GstGpuVisionFilter *self, gdouble us) {
     times.recent[times.frames++ % std::size(times.recent)] = us;
     times.last = us;
     times.sum += us;
-    times.longest = std::max(times.longest, us);
+    if (times.frames > 1)
+        times.longest = std::max(times.longest, us);
     if (priv->running == GPV_BACKEND_CUDA && !priv->cuda_frames) {
         times.uploads++;
         times.downloads +=
             output_at(self, priv->output).pixels == GST_GPU_VISION_PIXELS_NEW ? 1 : 0;
     }
+    const bool full = times.frames % frames_between_looks == 0;
     bool changed = false;
-    if (times.frames % frames_between_looks == 0) {
+    if (times.frames > 1 && (full || times.frames < frames_between_looks)) {
         const GstClockTime latency =
             latency_of(times, frame_duration(priv->in_info), priv->latency);
         changed = latency != priv->latency;
         priv->latency = latency;
-        times.longest = 0;
+        times.longest = full ? 0 : times.longest;
     }
     GST_OBJECT_UNLOCK(self);
     if (changed)

@@ -112,6 +112,21 @@ gboolean gst_gpu_vision_picture_read(GstGpuVisionFilter *filter, const gchar *pr
     return goes_on;
 }
 
+GstGpuVisionPicture gst_gpu_vision_picture_scaled(const GstGpuVisionPicture *picture, gint width,
+                                                  gint height) {
+    auto *pixels =
+        static_cast<guint8 *>(g_malloc(static_cast<gsize>(width) * static_cast<gsize>(height)));
+    const auto nearest = [](gint at, gint from, gint to) {
+        return static_cast<gsize>((2 * gint64{at} + 1) * from / (2 * gint64{to}));
+    };
+    for (gint y = 0, i = 0; y < height; y++)
+        for (gint x = 0; x < width; x++)
+            pixels[i++] = picture->pixels[nearest(y, picture->height, height) *
+                                              static_cast<gsize>(picture->width) +
+                                          nearest(x, picture->width, width)];
+    return {pixels, width, height};
+}
+
 void gst_gpu_vision_picture_clear(GstGpuVisionPicture *picture) {
     g_free(picture->pixels);
     *picture = {};

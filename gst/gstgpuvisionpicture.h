@@ -23,6 +23,10 @@ gboolean gst_gpu_vision_picture_read(GstGpuVisionFilter *filter, const gchar *pr
                                      const gchar *path, gint width, gint height,
                                      GstGpuVisionPicture *picture);
 
+/* Its nearest pixels. The picture stays. */
+GstGpuVisionPicture gst_gpu_vision_picture_scaled(const GstGpuVisionPicture *picture, gint width,
+                                                  gint height);
+
 void gst_gpu_vision_picture_clear(GstGpuVisionPicture *picture);
 
 /* The picture has to outlive the view. */

@@ -757,11 +757,12 @@ GST_START_TEST(test_seeds_are_scaled) {
 }
 GST_END_TEST
 
-/* It is read once: then it may be gone, until frames have another size. What cannot be read while
-   frames flow leaves what was there in force. */
+/* It is read once: then it may be gone. What cannot be read while frames flow leaves what was there
+   in force, in frames of any size. */
 GST_START_TEST(test_seeds_are_read_once) {
     Plane seeds = random_seeds(20, 15);
-    const gpv_image view = plane_view(&seeds);
+    Plane large = magnified(&seeds, 2);
+    const gpv_image view = plane_view(&seeds), large_view = plane_view(&large);
     GstVideoInfo info = make_info("RGB", 20, 15), larger = make_info("RGB", 40, 30);
     File file = file_new("seeds.pgm");
     GstHarness *h = gst_harness_new_parse("gpugraphcut seed-source=mask warm-start=false");
@@ -781,16 +782,19 @@ GST_START_TEST(test_seeds_are_read_once) {
     g_object_set(element, "seeds", "nothing.png", NULL);
     check_frame(h, &model, &info, scene(&info), "overlay");
     assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, "nothing.png");
-    g_object_set(element, "seeds", file.path, NULL);
     set_info(h, &larger);
-    model.seeds = NULL;
+    model.seeds = &large_view;
     check_frame(h, &model, &larger, scene(&larger), "overlay");
-    assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, file.path);
+    set_info(h, &info);
+    model.seeds = &view;
+    check_frame(h, &model, &info, scene(&info), "overlay");
+    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
     model_free(&model);
     drop_bus(element, bus);
     gst_object_unref(element);
     gst_harness_teardown(h);
     file_free(&file);
+    g_free(large.pixels);
     g_free(seeds.pixels);
 }
 GST_END_TEST

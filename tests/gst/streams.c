@@ -132,6 +132,7 @@ GST_START_TEST(test_crops) {
     for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
         const GstVideoInfo whole = make_info(formats[f], whole_width, whole_height);
         GstHarness *cropping = harness_of(look), *copying = harness_of(look);
+        gst_harness_add_propose_allocation_meta(cropping, GST_VIDEO_CROP_META_API_TYPE, NULL);
         for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {
             const Crop *crop = &crops[i];
             const GstVideoInfo info = make_info(formats[f], crop->width, crop->height);
@@ -256,6 +257,35 @@ GST_START_TEST(test_crop_in_a_pipeline) {
 }
 GST_END_TEST
 
+/* Upstream is not asked anew what it may leave to us, but frames that are kept go to somebody who
+   takes no crops: they are copied. */
+GST_START_TEST(test_crop_after_another_output) {
+    static const gchar *const looks[][2] = {{"gpuccl", "none"}, {"gpusift", "points"}};
+    const Crop *crop = &crops[3];
+    const GstVideoInfo whole = make_info("I420", whole_width, whole_height);
+    const GstVideoInfo info = make_info("I420", crop->width, crop->height);
+    for (guint i = 0; i < G_N_ELEMENTS(looks); i++) {
+        GstHarness *h = harness_of(looks[i][0]), *copying = harness_of(looks[i][0]);
+        GstBuffer *frame = random_padded_frame(&whole), *copy = cropped(&whole, frame, &info, crop);
+        GstBuffer *got, *expected;
+        set_info(h, &info);
+        set_info(copying, &info);
+        gst_buffer_unref(push_and_pull(h, add_crop(random_padded_frame(&whole), crop)));
+        set_output(h, looks[i][1]);
+        set_output(copying, looks[i][1]);
+        got = push_and_pull(h, add_crop(frame, crop));
+        expected = push_and_pull(copying, copy);
+        fail_if(gst_buffer_get_video_crop_meta(got));
+        assert_same(&info, got, expected);
+        assert_same_results(looks[i][0], got, expected);
+        gst_buffer_unref(got);
+        gst_buffer_unref(expected);
+        gst_harness_teardown(h);
+        gst_harness_teardown(copying);
+    }
+}
+GST_END_TEST
+
 #ifdef HAVE_GST_CUDA
 
 /* Takes the frame. */
@@ -289,6 +319,9 @@ GST_START_TEST(test_crops_in_cuda_memory) {
             const GstVideoInfo whole = make_info(formats[f], whole_width, whole_height);
             GstHarness *cropping = cuda_harness(looks[l], context),
                        *copying = cuda_harness(looks[l], context);
+            if (l % 2) /* else what is kept is copied */
+                gst_harness_add_propose_allocation_meta(cropping, GST_VIDEO_CROP_META_API_TYPE,
+                                                        NULL);
             for (guint i = 0; i < G_N_ELEMENTS(crops); i++) {
                 const Crop *crop = &crops[i];
                 const GstVideoInfo info = make_info(formats[f], crop->width, crop->height);
@@ -362,10 +395,12 @@ GST_START_TEST(test_mixed_frames) {
                                            "gpugraphcut", "gpuccl output=mask"};
     const gchar *look = passing[__i__];
     const gboolean drops = __i__ == G_N_ELEMENTS(passing) - 1;
-    const GstVideoInfo info = make_info("I420", 32, 24);
+    const GstVideoInfo info = make_info(drops ? "GRAY8" : "I420", 32, 24);
     GstHarness *h = harness_of(look);
     GstBus *bus = add_bus(h->element);
-    set_caps(h, mixed);
+    set_caps(h, drops ? "video/x-raw,format=GRAY8,width=32,height=24,framerate=25/1,"
+                        "interlace-mode=mixed"
+                      : mixed);
     gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     for (guint i = 0; i < 2; i++) {
         GstBuffer *frame = random_frame(&info), *before = gst_buffer_copy_deep(frame), *out;
@@ -469,7 +504,8 @@ GST_START_TEST(test_explanation_behind_a_bin) {
         } else {
             gst_object_unref(bin);
             fail_unless(gst_element_link_pads_full(source, "src", element, "sink",
-                                                   GST_PAD_LINK_CHECK_NOTHING));
+                                                   i / 2 == 1 ? GST_PAD_LINK_CHECK_DEFAULT
+                                                              : GST_PAD_LINK_CHECK_NOTHING));
         }
         fail_unless(gst_element_link(element, sink));
         gst_element_set_state(pipeline, GST_STATE_PLAYING);
@@ -487,6 +523,33 @@ GST_START_TEST(test_explanation_behind_a_bin) {
         gst_object_unref(bus);
         gst_object_unref(pipeline);
     }
+}
+GST_END_TEST
+
+/* What accept-caps says is what becomes of the caps. */
+GST_START_TEST(test_caps_that_are_no_frame) {
+    static const gchar *const refused[][2] = {
+        {"video/x-raw,width=64,height=64,framerate=25/1", "lack a field"},
+        {"video/x-raw,format=RGB,height=64,framerate=25/1", "lack a field"},
+        {"video/x-raw,format=I420,width=64,height=64,framerate=25/1,interlace-mode=alternate",
+         "deinterlace"}};
+    for (guint i = 0; i < G_N_ELEMENTS(refused); i++)
+        for (guint e = 0; e < element_count; e++)
+            check_refusal(elements[e], refused[i][0], refused[i][1]);
+}
+GST_END_TEST
+
+/* Before that frame comes the caps are those that are not there any more. */
+GST_START_TEST(test_overlay_before_other_caps) {
+    const GstVideoInfo info = make_info("RGB", 32, 24), other = make_info("GRAY8", 32, 24);
+    GstHarness *h = harness_of("gpusift");
+    set_info(h, &info);
+    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
+    gst_harness_set_sink_caps_str(h, "video/x-raw,format=GRAY8");
+    set_output(h, "rich");
+    set_info(h, &other);
+    gst_buffer_unref(push_and_pull(h, random_frame(&other)));
+    gst_harness_teardown(h);
 }
 GST_END_TEST
 
@@ -561,6 +624,14 @@ GST_START_TEST(test_clusters_over_one) {
 }
 GST_END_TEST
 
+/* What frames that flow meanwhile would see. */
+static void assert_decoded(GObject *element, GParamSpec *spec, G_GNUC_UNUSED gpointer user) {
+    gchar *text = NULL;
+    g_object_get(element, spec->name, &text, NULL);
+    fail_unless(text == NULL || strchr(text, '\\') == NULL, "%s", text);
+    g_free(text);
+}
+
 /* A GstValueArray is one way to say a rectangle; presets, in which core escapes texts, keep them.
  */
 GST_START_TEST(test_presets_keep_texts) {
@@ -571,6 +642,7 @@ GST_START_TEST(test_presets_keep_texts) {
     gchar *text = NULL;
     for (guint i = 0; i < G_N_ELEMENTS(texts); i++)
         g_object_set(saved, texts[i][0], texts[i][1], NULL);
+    g_signal_connect(loaded, "notify::rect", G_CALLBACK(assert_decoded), NULL);
     fail_unless(gst_preset_save_preset(GST_PRESET(saved), "streams"));
     fail_unless(gst_preset_load_preset(GST_PRESET(loaded), "streams"));
     fail_unless(gst_preset_delete_preset(GST_PRESET(saved), "streams"));
@@ -601,30 +673,36 @@ GST_START_TEST(test_threshold_range) {
     static const struct {
         const gchar *colorimetry;
         gint level; /* the lowest of the foreground */
-    } known[] = {{"bt601", 126}, {"1:4:0:0", 128}};
+        const gchar *format;
+    } known[] = {{"bt601", 126, "I420"},
+                 {"1:4:0:0", 128, "I420"},
+                 {"2:1:7:1", 126, "RGB"},
+                 {"1:1:7:1", 128, "RGB"}};
     static const gchar *const ranges[] = {"stored", "full"};
-    for (guint i = 0; i < 2 * 2 * 2; i++) {
-        const gchar *range = ranges[i / 4];
-        gchar *caps = g_strdup_printf("video/x-raw,format=I420,width=2,height=2,framerate=1/1,"
+    for (guint i = 0; i < 4 * 2 * 2; i++) {
+        const gchar *range = ranges[i / 8];
+        gchar *caps = g_strdup_printf("video/x-raw,format=%s,width=2,height=2,framerate=1/1,"
                                       "colorimetry=%s",
-                                      known[i % 2].colorimetry);
-        const gint level = g_str_equal(range, "full") ? known[i % 2].level : 128;
-        const gboolean erodes = i / 2 % 2;
+                                      known[i % 4].format, known[i % 4].colorimetry);
+        const gint level = g_str_equal(range, "full") ? known[i % 4].level : 128;
+        const gboolean erodes = i / 4 % 2;
         GstHarness *h = harness_of(erodes ? "gpuerode threshold=128 radius=0"
                                           : "gpuccl threshold=128 mode=binary output=mask");
-        GstBuffer *frame = buffer_of_size(8 + 2 * 4), *out;
+        GstBuffer *frame = buffer_of_size(16), *out;
+        const gboolean rgb = g_str_equal(known[i % 4].format, "RGB");
+        const gsize stride = rgb ? 8 : 4, bytes = rgb ? 6 : 2;
         GstMapInfo map;
         gst_util_set_object_arg(G_OBJECT(h->element), "threshold-range", range);
         fail_unless(gst_buffer_map(frame, &map, GST_MAP_WRITE));
         memset(map.data, 128, map.size);
-        map.data[0] = map.data[1] = (guint8)(level - 1);
-        map.data[4] = map.data[5] = (guint8)level;
+        memset(map.data, level - 1, bytes);
+        memset(map.data + stride, level, bytes);
         gst_buffer_unmap(frame, &map);
         set_caps(h, caps);
         out = push_and_pull(h, frame);
         fail_unless(gst_buffer_map(out, &map, GST_MAP_READ));
         fail_unless_equals_int(map.data[0], 0);
-        fail_unless_equals_int(map.data[4], 255);
+        fail_unless_equals_int(map.data[erodes ? stride : 4], 255);
         gst_buffer_unmap(out, &map);
         gst_buffer_unref(out);
         gst_harness_teardown(h);
@@ -678,6 +756,7 @@ static Suite *streams_suite(void) {
     tcase_add_test(tcase, test_crop_of_shared_memory);
     tcase_add_test(tcase, test_bad_crop);
     tcase_add_test(tcase, test_crop_in_a_pipeline);
+    tcase_add_test(tcase, test_crop_after_another_output);
 #ifdef HAVE_GST_CUDA
     if (g_str_equal(test_backend(), "cuda"))
         tcase_add_test(tcase, test_crops_in_cuda_memory);
@@ -689,6 +768,8 @@ static Suite *streams_suite(void) {
     tcase = add_case(suite, "caps");
     tcase_add_test(tcase, test_either_mode);
     tcase_add_test(tcase, test_explanation_behind_a_bin);
+    tcase_add_test(tcase, test_caps_that_are_no_frame);
+    tcase_add_test(tcase, test_overlay_before_other_caps);
     tcase_add_test(tcase, test_without_a_framerate);
     tcase = add_case(suite, "settings");
     tcase_add_test(tcase, test_rect_outside);
