@@ -1883,6 +1883,22 @@ START_TEST(adapt_begins_anew_with_a_scene) {
 }
 END_TEST
 
+/* What was learned from seeds follows a fade, but not into a scene in which it finds nothing. */
+START_TEST(a_fade_may_leave_nothing) {
+    static const char *const frames[] = {"40 40 40 40 40 40 40 40 40 40 40 200",
+                                         "55 55 55 55 55 55 55 55 55 55 55 215",
+                                         "70 70 70 70 70 70 70 70 70 70 70 230"};
+    int i;
+    set(by_colour(GPV_SEGMENT_WARM_START_ADAPT));
+    for (i = 0; i < 3; i++) {
+        expect_mask(12, 1, frames[i], i ? NULL : "0 9 9 9 9 9 9 9 9 9 9 255", NULL, "...........#");
+        expect_learned(1);
+    }
+    expect_mask(12, 1, "70 70 70 70 70 70 70 70 70 70 70 70", NULL, NULL, "............");
+    expect_learned(0);
+}
+END_TEST
+
 int main(void) {
     Suite *suite = suite_create("segment");
     TCase *group = tcase_create("segment");
@@ -1942,6 +1958,7 @@ int main(void) {
     tcase_add_test(group, a_side_may_vanish);
     tcase_add_test(group, a_plain_frame_teaches_nothing);
     tcase_add_test(group, adapt_begins_anew_with_a_scene);
+    tcase_add_test(group, a_fade_may_leave_nothing);
     suite_add_tcase(suite, group);
     return run_suite(suite);
 }

@@ -797,7 +797,6 @@ GST_START_TEST(test_caps_refused) {
     };
     for (guint i = 0; i < G_N_ELEMENTS(refused); i++)
         check_refusal("gpuccl", refused[i][0], refused[i][1]);
-    check_sizes_refused("gpuccl");
 }
 GST_END_TEST
 

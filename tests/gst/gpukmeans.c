@@ -952,7 +952,6 @@ GST_START_TEST(test_caps_refused) {
     };
     for (guint i = 0; i < G_N_ELEMENTS(refused); i++)
         check_refusal("gpukmeans", refused[i][0], refused[i][1]);
-    check_sizes_refused("gpukmeans");
 }
 GST_END_TEST
 

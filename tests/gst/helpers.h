@@ -563,7 +563,7 @@ static inline void check_seeks(const gchar *element) {
                                   element);
     GstElement *pipeline = launch(text);
     reach(pipeline, GST_STATE_PAUSED);
-    for (guint i = 0; i < 50; i++) {
+    for (guint i = 0; i < 10; i++) {
         const GstClockTime to = (i * 17 % 90) * GST_SECOND;
         fail_unless(gst_element_seek_simple(
             pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64)to));
@@ -603,7 +603,7 @@ static inline void check_restarts(const gchar *element) {
                                   "%s post-messages=true ! fakesink sync=false",
                                   element);
     GstElement *pipeline = launch(text);
-    for (guint i = 0; i < 50; i++) {
+    for (guint i = 0; i < 10; i++) {
         reach(pipeline, GST_STATE_PLAYING);
         if (i % 2)
             wait_for_eos(pipeline);
