@@ -122,9 +122,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_forget(gpv_segment *op);
  * that this is where to give them.
  *
  * Nothing has been learned by a run whose cut is all on one side: of a plain
- * frame without seeds, say. Of runs in a graph it says nothing. Runs with adapt give up what has been learned after more than three
- * frames of another scene in a row, or, where nothing was known when learning
- * began, when colours have moved away from those that it began with.
+ * frame without seeds, say. Of runs in a graph it says nothing. Runs with adapt give up what has
+ * been learned after more than three frames of another scene in a row, or, where nothing was known
+ * when learning began, when colours have moved away from those that it began with.
  * docs/algorithms/segment.md has the rules.
  *
  * @param learned  receives 1 or 0
@@ -175,10 +175,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * the same kind before; as long as the graph is used, the operator has to live,
  * and may run or prepare nothing that needs more memory. Whether it may begin with
  * what has been learned is settled when it is captured, for which the run before
- * has to be waited for; what it learns goes to the runs after it. A run with reuse waits for the one before as long as
- * nothing is known to have been learned, and a run with adapt for one before it
- * with another warm_start. The cut takes every multiprocessor of the device until
- * it is over.
+ * has to be waited for; what it learns goes to the runs after it. A run with reuse waits for the
+ * one before as long as nothing is known to have been learned, and a run with adapt for one before
+ * it with another warm_start. The cut takes every multiprocessor of the device until it is over.
  *
  * @param src     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param seeds   GRAY8, same size: 0 where the background is known, 255 where the foreground is,
