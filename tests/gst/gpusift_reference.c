@@ -973,7 +973,7 @@ GST_START_TEST(test_never_found) {
         file_free(&file);
         g_free(flat.pixels);
     }
-    fail_if(gst_bus_have_pending(bus));
+    assert_nothing_more(bus);
     drop_bus(h->element, bus);
     model_free(&other);
     gst_harness_teardown(h);
@@ -1079,7 +1079,7 @@ GST_START_TEST(test_read_once) {
     g_object_set(h->element, "reference", file.path, NULL);
     assert_found(h, &model, &other, path_scene(&other, &picture, 4), TRUE);
     assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, file.path);
-    fail_if(gst_bus_have_pending(bus), "one message is enough");
+    assert_nothing_more(bus);
     write_picture(&file, &picture, 1);
     assert_found(h, &model, &other, path_scene(&other, &picture, 5), TRUE);
     drop_bus(h->element, bus);

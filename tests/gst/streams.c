@@ -418,7 +418,7 @@ GST_START_TEST(test_mixed_frames) {
         gst_buffer_unref(before);
         if (i == 0)
             assert_warning(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE, "deinterlace");
-        fail_if(gst_bus_have_pending(bus), "one message is enough");
+        assert_nothing_more(bus);
         gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     }
     drop_bus(h->element, bus);
@@ -598,7 +598,7 @@ GST_START_TEST(test_outline_without_a_reference) {
     for (guint i = 0; i < 2; i++)
         gst_buffer_unref(push_and_pull(h, random_frame(&info)));
     assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "reference");
-    fail_if(gst_bus_have_pending(bus), "one message is enough");
+    assert_nothing_more(bus);
     drop_bus(h->element, bus);
     gst_harness_teardown(h);
 }
