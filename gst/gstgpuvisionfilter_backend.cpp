@@ -41,18 +41,6 @@ void post_library_error(GstGpuVisionFilter *self, gpv_status status, const Locat
                from);
 }
 
-} // namespace gpu_vision_filter
-
-gboolean gst_gpu_vision_filter_refuse(GstGpuVisionFilter *self, GQuark domain, gint code,
-                                      gchar *text, gchar *debug) {
-    const bool warns = gpu_vision_filter::has_processed(self);
-    gst_element_message_full(GST_ELEMENT(self), warns ? GST_MESSAGE_WARNING : GST_MESSAGE_ERROR,
-                             domain, code, text, debug, __FILE__, __func__, __LINE__);
-    return warns;
-}
-
-namespace gpu_vision_filter {
-
 /* ---- backend ---- */
 
 namespace {
@@ -207,3 +195,11 @@ void gst_gpu_vision_filter_set_context(GstElement *element, GstContext *context)
 }
 
 } // namespace gpu_vision_filter
+
+gboolean gst_gpu_vision_filter_refuse(GstGpuVisionFilter *self, GQuark domain, gint code,
+                                      gchar *text, gchar *debug) {
+    const bool warns = gpu_vision_filter::has_processed(self);
+    gst_element_message_full(GST_ELEMENT(self), warns ? GST_MESSAGE_WARNING : GST_MESSAGE_ERROR,
+                             domain, code, text, debug, __FILE__, __func__, __LINE__);
+    return warns;
+}

@@ -209,4 +209,40 @@ static inline gboolean built_with_cuda(void) {
 /* What needs no escape in JSON. */
 #define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&"
 
+/* ---- options and figures ---- */
+
+static inline gboolean parse_options(const GOptionEntry *entries, int *argc, char ***argv) {
+    GOptionContext *context = g_option_context_new(NULL);
+    GError *error = NULL;
+    gboolean parsed;
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_add_group(context, gst_init_get_option_group());
+    parsed = g_option_context_parse(context, argc, argv, &error);
+    if (!parsed)
+        g_printerr("%s\n", error->message);
+    g_clear_error(&error);
+    g_option_context_free(context);
+    return parsed;
+}
+
+/* add() writes a row. */
+static inline gboolean write_rows(const gchar *path, const GArray *rows,
+                                  void (*add)(GString *json, gconstpointer row)) {
+    GString *json = g_string_new("{\"benchmarks\": [\n");
+    const guint size = g_array_get_element_size((GArray *)rows);
+    GError *error = NULL;
+    gboolean written;
+    for (guint i = 0; i < rows->len; i++) {
+        add(json, rows->data + (gsize)i * size);
+        g_string_append(json, i + 1 < rows->len ? ",\n" : "\n");
+    }
+    g_string_append(json, "]}\n");
+    written = g_file_set_contents(path, json->str, -1, &error);
+    if (!written)
+        g_printerr("%s\n", error->message);
+    g_clear_error(&error);
+    g_string_free(json, TRUE);
+    return written;
+}
+
 #endif

@@ -209,7 +209,8 @@ static void print_row(const Row *row) {
                 counted(row) - row->given, row->given - row->came);
 }
 
-static void add_json(GString *json, const Row *row) {
+static void add_json(GString *json, gconstpointer data) {
+    const Row *row = data;
     g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\", \"live_s\": %g", row->name,
                            videos[row->video].name, seconds);
     if (row->skipped || row->failed) {
@@ -225,23 +226,6 @@ static void add_json(GString *json, const Row *row) {
                            counted(row) - row->given, row->given - row->came);
 }
 
-static gboolean write_json(const GArray *rows) {
-    GString *json = g_string_new("{\"benchmarks\": [\n");
-    GError *error = NULL;
-    gboolean written;
-    for (guint i = 0; i < rows->len; i++) {
-        add_json(json, &g_array_index(rows, Row, i));
-        g_string_append(json, i + 1 < rows->len ? ",\n" : "\n");
-    }
-    g_string_append(json, "]}\n");
-    written = g_file_set_contents(json_path, json->str, -1, &error);
-    if (!written)
-        g_printerr("%s\n", error->message);
-    g_clear_error(&error);
-    g_string_free(json, TRUE);
-    return written;
-}
-
 /* ---- the rows ---- */
 
 static gboolean parse(int *argc, char ***argv) {
@@ -253,17 +237,7 @@ static gboolean parse(int *argc, char ***argv) {
         {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows in whose name and video this is",
          "TEXT"},
         {NULL, 0, 0, 0, NULL, NULL, NULL}};
-    GOptionContext *context = g_option_context_new(NULL);
-    GError *error = NULL;
-    gboolean parsed;
-    g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_add_group(context, gst_init_get_option_group());
-    parsed = g_option_context_parse(context, argc, argv, &error);
-    if (!parsed)
-        g_printerr("%s\n", error->message);
-    g_clear_error(&error);
-    g_option_context_free(context);
-    return parsed;
+    return parse_options(entries, argc, argv);
 }
 
 static const gchar *why_not(void) {
@@ -347,7 +321,7 @@ int main(int argc, char **argv) {
         run_at_once(rows);
     else if (!reason)
         run_in_turn(rows);
-    failed = json_path && !write_json(rows);
+    failed = json_path && !write_rows(json_path, rows, add_json);
     for (guint i = 0; i < rows->len; i++) {
         Row *row = &g_array_index(rows, Row, i);
         failed = failed || row->failed;

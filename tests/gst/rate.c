@@ -476,7 +476,8 @@ static void print_row(const Result *r) {
                 r->latency[0], r->latency[1], r->library);
 }
 
-static void add_json(GString *json, const Result *r) {
+static void add_json(GString *json, gconstpointer row) {
+    const Result *r = row;
     g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", r->name, image_of(&r->of));
     if (r->skipped || r->failed) {
         gchar *text = g_strcanon(g_strdup(r->failed ? r->failed : r->skipped), PLAIN, '?');
@@ -494,24 +495,6 @@ static void add_json(GString *json, const Result *r) {
     g_string_append_c(json, '}');
 }
 
-static gboolean write_json(GArray *results) {
-    GString *json = g_string_new("{\"benchmarks\": [\n");
-    GError *error = NULL;
-    gboolean written;
-    for (guint i = 0; i < results->len; i++) {
-        add_json(json, &g_array_index(results, Result, i));
-        g_string_append(json, i + 1 < results->len ? ",\n" : "\n");
-    }
-    g_string_append(json, "]}\n");
-    written = g_file_set_contents(json_path, json->str, -1, &error);
-    if (!written) {
-        g_printerr("%s\n", error->message);
-        g_error_free(error);
-    }
-    g_string_free(json, TRUE);
-    return written;
-}
-
 static gboolean parse(int *argc, char ***argv) {
     const GOptionEntry entries[] = {
         {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the figures there", "FILE"},
@@ -520,21 +503,13 @@ static gboolean parse(int *argc, char ***argv) {
         {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows whose name has this text", "TEXT"},
         {"devices", 0, 0, G_OPTION_ARG_INT, &devices, "Pipelines on one GPU and on that many", "N"},
         {NULL, 0, 0, 0, NULL, NULL, NULL}};
-    GOptionContext *context = g_option_context_new(NULL);
-    GError *error = NULL;
-    gboolean parsed;
-    g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_add_group(context, gst_init_get_option_group());
-    parsed = g_option_context_parse(context, argc, argv, &error);
-    if (!parsed)
-        g_printerr("%s\n", error->message);
-    g_clear_error(&error);
-    g_option_context_free(context);
+    if (!parse_options(entries, argc, argv))
+        return FALSE;
     if (devices != 0 && (devices < 2 || devices > MAX_PIPELINES)) {
         g_printerr("--devices takes 2 to %d, but %d was given\n", MAX_PIPELINES, devices);
         return FALSE;
     }
-    return parsed;
+    return TRUE;
 }
 
 /* ---- the rows ---- */
@@ -608,7 +583,7 @@ int main(int argc, char **argv) {
         else
             run_subject(results, &subjects[i]);
     if (json_path)
-        written = write_json(results);
+        written = write_rows(json_path, results, add_json);
     for (guint i = 0; i < results->len; i++) {
         Result *r = &g_array_index(results, Result, i);
         failed = failed || r->failed;

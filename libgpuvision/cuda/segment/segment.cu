@@ -124,11 +124,9 @@ class CudaSegment final : public CudaOperator<Segment> {
             refuse_capture("seeds->memory is GPV_MEMORY_HOST; they have to be GPV_MEMORY_CUDA");
         if (planned_bytes([&] { record_plan(run); }) > scratch_.size() || !solver_is_ready())
             refuse_capture("this run needs memory; call gpv_segment_prepare() first");
-        captured_ = true;
         for_steps(
-            run, begins_learned(), [&] { launches_.launch(stream); },
+            run, begins_learned(), nullptr, [&] { launches_.launch(stream); },
             [&](bool last) { cut(stream, run, last); });
-        captured_ = false;
     }
 
     void enqueue(cudaStream_t stream, const SegmentRun &run) {
@@ -154,7 +152,7 @@ class CudaSegment final : public CudaOperator<Segment> {
             prepare_graphs(run, true);
         learned_ = false; // should this fail
         for_steps(
-            run, learned, [&] { graphs_.launch(launches_, stream); },
+            run, learned, kept(), [&] { graphs_.launch(launches_, stream); },
             [&](bool last) { cut(stream, run, last); });
         learned_ = true;
         outcome_ = params_.warm_start == SegmentWarmStart::adapt ? Outcome::by_scene
@@ -280,12 +278,14 @@ class CudaSegment final : public CudaOperator<Segment> {
 
     void prepare_graphs(const SegmentRun &run, bool learned) {
         for_steps(
-            run, learned, [&] { graphs_.prepare(launches_); }, [](bool) {});
+            run, learned, kept(), [&] { graphs_.prepare(launches_); }, [](bool) {});
     }
 
-    /// Plans the kernels between cuts, and calls launch() for them and cut(last) in turn.
+    /// Plans the kernels between cuts, and calls launch() for them and cut(last) in turn. told:
+    /// where a run that adapts says in the host's memory whether anything is kept; may be null.
     template <class Launch, class Cut>
-    void for_steps(const SegmentRun &run, bool learned, Launch launch, Cut cut) {
+    void for_steps(const SegmentRun &run, bool learned, std::uint32_t *told, Launch launch,
+                   Cut cut) {
         const int iterations = iterations_of(params_, learned);
         PixelJob job = pixel_job();
         with_layout(layout_of(on_device_.src), [&]<Layout l> {
@@ -317,7 +317,7 @@ class CudaSegment final : public CudaOperator<Segment> {
             if (adapts) {
                 add_clear();
                 add_count<l, true>(job);
-                add_see_scene();
+                add_see_scene(told);
                 add_fit(job.model, &memory()->kept, &memory()->scene.ignored);
             }
             if (run.mask)
@@ -404,11 +404,11 @@ class CudaSegment final : public CudaOperator<Segment> {
                                   sizeof(FitModel::Shared));
     }
 
-    void add_see_scene() {
+    void add_see_scene(std::uint32_t *told) {
         add<SeeScene>(dim3(1),
                       {.control = control_,
                        .scene = &memory()->scene,
-                       .kept = captured_ ? nullptr : kept(),
+                       .kept = told,
                        .pixels = std::uint64_t(on_device_.src.width) * on_device_.src.height},
                       sizeof(SeeScene::Shared));
     }
@@ -419,8 +419,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     PinnedBuffer kept_;
     bool learned_ = false; ///< something has been, unless the outcome of the last run says other
     enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
-    SegmentRun run_{};      ///< the last one; of its images nothing is looked at
-    bool captured_ = false; ///< while a run is: the host does not hear of what it keeps
+    SegmentRun run_{}; ///< the last one; of its images nothing is looked at
     std::unique_ptr<Graphcut> solver_;
     std::vector<Kind> ready_; ///< what the solver has memory for
 
