@@ -190,7 +190,8 @@ static GstBuffer *scene(const GstVideoInfo *info) {
 
 /* ---- pixels ---- */
 
-/* Every format, size and output, with the buffer's own layout and with a padded one. */
+/* Every format, size and output, with the buffer's own layout and with a padded one; of the largest
+   size, which takes the longest, an output for each format by turns. */
 GST_START_TEST(test_formats) {
     GstHarness *h = harness_new();
     Model model = model_new();
@@ -198,6 +199,8 @@ GST_START_TEST(test_formats) {
         GstVideoInfo info = make_info(formats[__i__], sizes[s][0], sizes[s][1]);
         set_info(h, &info);
         for (guint o = 0; o < G_N_ELEMENTS(outputs); o++) {
+            if (s + 1 == G_N_ELEMENTS(sizes) && o != (guint)__i__ % G_N_ELEMENTS(outputs))
+                continue;
             set_output(h, outputs[o]);
             check_frame(h, &model, &info, scene(&info), outputs[o]);
             check_frame(h, &model, &info, random_padded_frame(&info), outputs[o]);
