@@ -159,6 +159,10 @@ bool blue_first(gpv_format format) {
     return format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
 }
 
+bool has_alpha(gpv_format format) {
+    return format == GPV_FORMAT_RGBA8 || format == GPV_FORMAT_BGRA8;
+}
+
 /// Half of the grey of a pixel, or of its only channel.
 int dimmed(const std::uint8_t *p, gpv_format format) {
     if (channels(format) == 1)
@@ -189,8 +193,9 @@ void check_cutout(const Run &run) {
         for (int x = 0; x < run.src.view.width; x++) {
             const std::uint8_t *from = run.src.row(0, y) + x * step,
                                *to = run.dst->row(0, y) + 4 * x;
-            REQUIRE(!run.mask || to[3] == run.mask->row(0, y)[x]);
-            REQUIRE(to[3] == 0 || to[3] == 255);
+            const int opaque = has_alpha(from_format) ? from[3] : 255;
+            REQUIRE(to[3] == 0 || to[3] == opaque);
+            REQUIRE(!run.mask || to[3] == (run.mask->row(0, y)[x] == 255 ? opaque : 0));
             for (int i = 0; i < 3 && step > 0; i++)
                 REQUIRE(to[i] == from[step == 1 ? 0 : swapped ? 2 - i : i]);
         }
