@@ -264,8 +264,7 @@ void clear_regions(GstGpuGraphcut *self, const GstVideoInfo &info) {
     std::memset(picture.pixels, 0, bytes);
 }
 
-/* One bounds the foreground, several are seeds. Those that have no pixel in the frame do not count.
- */
+/* One bounds the foreground, several are seeds. Those without a pixel in the frame do not count. */
 void find_regions(GstGpuGraphcut *self, GstBuffer *buffer, const GstVideoInfo &info) {
     gpointer state = nullptr;
     while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
@@ -548,9 +547,9 @@ void install_properties(GObjectClass *klass) {
     gst_gpu_vision_install_string(
         klass, Property::rect, "rect", "Rectangle",
         "With seed-source=rect, \"x,y,width,height\" in pixels, or, with a point in any of the "
-        "four, "
-        "in fractions of the frame, to which it is clipped: what lies outside is background, in "
-        "every frame. A GstValueArray is taken, too: <x,y,width,height>. Default NULL.");
+        "four, in fractions of the frame, to which it is clipped: what lies outside is "
+        "background, in every frame. A GstValueArray is taken, too: <x,y,width,height>. "
+        "Default NULL.");
     gst_gpu_vision_install_string(
         klass, Property::seeds, "seeds", "Seeds",
         "With seed-source=mask, the path of a picture of seeds, scaled to the frame: 0 "

@@ -125,10 +125,6 @@ bool template_takes(GstPad *pad, GstCaps *caps) {
     return result;
 }
 
-} // namespace
-
-namespace {
-
 /* Interlaced rows are no neighbours. A source that can choose takes what comes first. */
 const GValue *progressive_modes() {
     static const GValue *modes = [] {
@@ -329,8 +325,7 @@ bool have_one_format(const GstGpuVisionOutput &a, const GstGpuVisionOutput &b) {
     return a.system == b.system && a.cuda == b.cuda;
 }
 
-/* Whether the neighbours can take it, if need be after other caps. Any can, before there are caps.
- */
+/* Whether the neighbours can take it, if need be with other caps. Before there are any they can. */
 bool is_possible(GstGpuVisionFilter *self, const GstGpuVisionOutput &output) {
     const auto *trans = GST_BASE_TRANSFORM(self);
     GstCaps *in = gst_pad_get_current_caps(trans->sinkpad);
@@ -376,8 +371,7 @@ void explain_output(GstGpuVisionFilter *self, guint refused, guint in_force) {
 
 } // namespace
 
-/* Upstream has to know of another one too: other formats may be possible or needed, and other
- * pools. */
+/* Upstream has to know of another one too: other formats and pools may be possible, or needed. */
 void choose_output(GstGpuVisionFilter *self, bool explains) {
     auto *priv = private_of(self);
     GST_OBJECT_LOCK(self);

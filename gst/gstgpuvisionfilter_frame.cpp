@@ -149,8 +149,7 @@ class MappedPair {
             return nullptr;
         return in_place ? src.view() : dst->view();
     }
-    /* What is drawn over has to be there, and what is kept of a crop that nobody behind would see.
-     */
+    /* What is drawn over has to be there, and what is kept of a crop that is not seen behind. */
     bool copy(GstGpuVisionCuda &cuda, gpv_stream stream) {
         if (!copies)
             return true;
