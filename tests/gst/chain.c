@@ -135,7 +135,6 @@ GST_END_TEST
 static Suite *chain_suite(void) {
     Suite *suite = suite_create("chain");
     TCase *tcase = add_case(suite, "chain");
-    tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, test_system_memory, 0, G_N_ELEMENTS(looks));
     tcase_add_loop_test(tcase, test_results_stay, 0, G_N_ELEMENTS(looks));
     return suite;
@@ -201,7 +200,6 @@ GST_END_TEST
 static Suite *memory_suite(void) {
     Suite *suite = suite_create("memory");
     TCase *tcase = add_case(suite, "memory");
-    tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, test_memory, 0, G_N_ELEMENTS(looks));
     return suite;
 }
@@ -209,7 +207,6 @@ static Suite *memory_suite(void) {
 static Suite *decoder_suite(void) {
     Suite *suite = suite_create("decoder");
     TCase *tcase = add_case(suite, "decoder");
-    tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, test_decoder, 0, 2);
     return suite;
 }

@@ -254,7 +254,6 @@ static Suite *faults_suite(void) {
     const gint count = G_N_ELEMENTS(elements);
     Suite *suite = suite_create("faults");
     TCase *tcase = add_case(suite, "calls");
-    tcase_set_timeout(tcase, 280);
     tcase_add_loop_test(tcase, test_out_of_memory, 0, count);
     tcase_add_loop_test(tcase, test_errors, 0, count);
     tcase = add_case(suite, "busy");

@@ -916,7 +916,7 @@ static inline GstMessage *message_of(GstHarness *h, GstBuffer *frame, GstBuffer 
 static inline TCase *add_case(Suite *suite, const gchar *name) {
     TCase *tcase = tcase_create(name);
     suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 120);
+    tcase_set_timeout(tcase, 280);
     tcase_add_checked_fixture(tcase, NULL, assert_nothing_lives);
     return tcase;
 }
