@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import mutants
 from tree import TOP, files, git, untracked, version
 
 CODE = {".c", ".h", ".cpp", ".hpp", ".cu", ".cuh"}
@@ -84,6 +85,7 @@ for file in everything:
 check_format([file for file in everything if file.suffix in CODE])
 check_commits()
 check_versions()
+faults += mutants.read_list()[1]
 for new in untracked():
     print(f"not tracked by git, so not looked at: {new}")
 print("\n".join(faults) or f"{len(everything)} files: no fault")

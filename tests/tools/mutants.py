@@ -1,0 +1,311 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Which suites see the faults of mutants.txt.
+
+mutants.py FOLDER [--jobs N] [--only TEXT] [--suite S]... [--seconds N] [--out FILE.json]
+           [--beside OTHER.json] [-- MESON OPTIONS]
+
+FOLDER     of copies of the tree, each with its build, one for each job; they are kept for the next call
+--jobs     faults at a time, else one for each core
+--only     faults in whose line TEXT is
+--suite    only these suites
+--seconds  nothing begins then that may take longer than what is left; the same command goes on
+--out      the results, written after each fault, else FOLDER/mutants.json; what it has is not run again
+--beside   names those that the other run has killed, and this one has not
+
+Each fault is put into a copy, built, and runs through the tests that reach it, in the short form, from
+quick to slow: those of each suite until one fails twice. A test that fails without a fault is left out.
+
+Exits with 1 if a fault has survived, does not build, or is left.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from needed import in_suite, introspect, targets
+from tree import TOP, files
+
+LIST = TOP / "tests/tools/mutants.txt"
+OPTIONS = ["-Dcuda=disabled", "-Ddebug=false", "-Doptimization=1", "-Ddocs=disabled", "-Dexamples=disabled"]
+SUITES = ["unit", "fuzz", "api", "parity", "simt", "gst-faults", "gst", "docs"]
+# By the first of these folders that a path begins with.
+REACH = {
+    "libgpuvision/cuda/": {"simt", "gst-faults"},
+    "libgpuvision/": set(SUITES),
+    "gst/": {"unit", "fuzz", "gst-faults", "gst", "docs"},
+}
+NO_SUITES = {"cuda", "cuda-brief", "gpus", "time", "full", "soak"}
+NO_TESTS = re.compile("simt|rate.*|latency.*|valgrind-.*|docs-(?!elements).*")  # of no code of ours, or slow
+# A test that is called after an algorithm runs no other, but for those that one is made of.
+STEMS = re.compile("erode|ccl|kmeans|graphcut|segment|sift|match|homography")
+FAMILY = {"segment": "graphcut", "match": "sift", "homography": "sift"}
+SHORT = {"GPV_TEST_SHORT": "1", "GPV_TEST_TURN": "0", "MALLOC_PERTURB_": "90"}
+IN_CHILD = re.compile(r"[Rr]eceived signal (\d+)|Test (timeout) expired")  # of Check's
+UNKNOWN_S = 100  # that a fault may take
+
+
+@dataclass(frozen=True)
+class Fault:
+    line: str  # of the list
+    path: str
+    old: str
+    new: str
+    number: int  # of the line in its file
+
+    def folder(self):
+        return re.match(r"libgpuvision/\w+|\w+", self.path)[0]
+
+    def __str__(self):
+        return f"{self.path}:{self.number}  {self.old} -> {self.new}"
+
+
+def read_list():
+    """The faults, and what is wrong with those that are none."""
+    found, wrong = [], []
+    for number, line in enumerate(LIST.read_text(encoding="utf-8").splitlines(), 1):
+        if line.startswith("#"):
+            continue
+        path, old, new = line.split("\t") if line.count("\t") == 2 else ("", "", "")
+        text = (TOP / path).read_text(encoding="utf-8") if path and (TOP / path).is_file() else ""
+        if old and new and text.count(old) == 1:
+            found.append(Fault(line, path, old, new, text[:text.index(old)].count("\n") + 1))
+        else:
+            wrong.append(f"tests/tools/mutants.txt:{number}: no path, text that stands once in that file, "
+                         f"and new text, with tabs between them: {line}")
+    return found, wrong
+
+
+def family(name):
+    stem = STEMS.search(name)
+    return stem and FAMILY.get(stem[0], stem[0])
+
+
+def suite_of(test):
+    """The first of SUITES; None of what says nothing here."""
+    if NO_TESTS.fullmatch(test["name"]) or any(in_suite(test, suite) for suite in NO_SUITES):
+        return None
+    return next((suite for suite in SUITES if suite == test["name"] or in_suite(test, suite)), None)
+
+
+def reaches(test, fault):
+    suites = next(suites for folder, suites in REACH.items() if fault.path.startswith(folder))
+    return suite_of(test) in suites and (family(test["name"]) in (None, family(fault.path)) or
+                                         not family(fault.path))
+
+
+def call(words, limit=None, **options):
+    """Exit status, or None at the limit, and output. Nothing that it has started is left."""
+    with subprocess.Popen(words, text=True, errors="replace", start_new_session=True,
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          **options) as process:
+        try:
+            output, _ = process.communicate(timeout=limit)
+            return process.returncode, output
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGTERM)  # Check ends its children, which are other groups
+            time.sleep(1)
+            os.killpg(process.pid, signal.SIGKILL)
+            return None, ""
+
+
+class Copy:
+    """Of the tree, with its build."""
+
+    def __init__(self, top, number):
+        self.top = top / f"{number:02}"
+        self.build = self.top / "build"
+
+    def update(self):
+        """Takes over what is other in the tree, or where a fault was left. Whether anything was."""
+        changed = False
+        for path in files(new=True):
+            copy = self.top / path.relative_to(TOP)
+            if not copy.exists() or copy.read_bytes() != path.read_bytes():
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, copy)
+                changed = True
+        return changed
+
+    def take(self, other):
+        """A build is full of paths, in ninja's tables and in programs, too. Those of copies are as long."""
+        part = self.top.with_suffix(".part")
+        shutil.rmtree(part, ignore_errors=True)
+        shutil.copytree(other.top, part, symlinks=True)
+        for path in (part / "build").rglob("*"):
+            data = path.read_bytes() if path.is_file() and not path.is_symlink() else b""
+            if os.fsencode(other.top) in data:
+                times = path.stat()
+                path.write_bytes(data.replace(os.fsencode(other.top), os.fsencode(self.top)))
+                os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+        part.rename(self.top)
+
+    def ninja(self, tests, jobs):
+        status, output = call(["ninja", "-C", self.build, f"-j{jobs}", *targets(self.build, tests)])
+        return output[-3000:] if status != 0 else ""
+
+    def fails(self, test, seconds=None):
+        """How, or None. What does not fail again has not failed; seconds: that it takes without a fault."""
+        libraries = [test["env"].get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH")]
+        environment = {**SHORT, **os.environ, **test["env"],
+                       "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
+        how = None
+        for _ in range(2):
+            status, output = call(test["cmd"], seconds and 30 + 5 * seconds, env=environment,
+                                  cwd=test["workdir"] or self.build)
+            if status in (0, 77):
+                return "skipped" if status else None
+            if status is None:
+                return "timeout"
+            in_child = IN_CHILD.search(output)
+            how = f"signal {-status}" if status < 0 else "failed" if not in_child else \
+                in_child[2] or f"signal {in_child[1]}"
+        return how
+
+    def try_out(self, fault, suites, seconds):
+        """{suite that reaches it: (test that fails, how) or None}, or what ninja says."""
+        tests = sorted((test for test in introspect(self.build, "tests") if test["name"] in seconds
+                        and suite_of(test) in suites and reaches(test, fault)),
+                       key=lambda test: seconds[test["name"]])
+        copy = self.top / fault.path
+        sound = copy.read_text(encoding="utf-8")
+        copy.write_text(sound.replace(fault.old, fault.new), encoding="utf-8")
+        try:
+            if complaint := self.ninja(tests, 2):
+                return complaint
+            killed = {suite_of(test): None for test in tests}
+            for test in tests:
+                if not killed[suite_of(test)]:
+                    how = self.fails(test, seconds[test["name"]])
+                    killed[suite_of(test)] = (test["name"], how) if how not in (None, "skipped") else None
+            return killed
+        finally:
+            copy.write_text(sound, encoding="utf-8")
+
+
+def prepare(first, options, jobs):
+    """Builds the first copy. The seconds of each test that passes there."""
+    changed, known = first.update(), first.top / "seconds.json"
+    if known.exists() and not changed:
+        return json.loads(known.read_text(encoding="utf-8"))
+    if not (first.build / "build.ninja").exists():
+        status, output = call(["meson", "setup", first.build, first.top, *OPTIONS, *options])
+        if status != 0:
+            sys.exit(output)
+    tests = [test for test in introspect(first.build, "tests") if suite_of(test)]
+    if complaint := first.ninja(tests, jobs):
+        sys.exit(complaint)
+    seconds = {}
+
+    def measure(test):
+        begin, how = time.monotonic(), first.fails(test)
+        if how is None:
+            seconds[test["name"]] = round(time.monotonic() - begin, 2)
+        elif how != "skipped":
+            print(f"left out, as it fails without a fault: {test['name']}: {how}", flush=True)
+
+    with ThreadPoolExecutor(jobs) as pool:
+        list(pool.map(measure, tests))
+    known.write_text(json.dumps(seconds), encoding="utf-8")
+    return seconds
+
+
+def killers(run):
+    return [suite for suite in SUITES if run.get("suites", {}).get(suite)]
+
+
+def report(faults, runs):
+    """A table, and what has survived. Whether nothing has."""
+    told = [fault for fault in faults if "suites" in runs.get(fault.line, {})]
+    survivors = [fault for fault in told if not killers(runs[fault.line])]
+    wrong = [fault for fault in faults if "error" in runs.get(fault.line, {})]
+    print("\nkilled, of those that reach".ljust(28), *(suite.rjust(10) for suite in SUITES + ["any"]))
+    for folder in sorted({fault.folder() for fault in told}) + [""]:
+        rows = [runs[fault.line] for fault in told if fault.folder().startswith(folder)]
+        cells = [[suite in killers(run) for run in rows if suite in run["suites"]] for suite in SUITES]
+        cells.append([bool(killers(run)) for run in rows])
+        print((folder or "all").ljust(27), *(f"{sum(cell)}/{len(cell)}".rjust(10) for cell in cells))
+    print(f"\n{len(survivors)} survived", *survivors, sep="\n    ")
+    print(f"{len(wrong)} did not build", *wrong, sep="\n    ")
+    left = len(faults) - len(told) - len(wrong)
+    print(f"{left} are left" + ": the same command goes on with them" * bool(left))
+    return not survivors and not wrong and not left
+
+
+def arguments():
+    at = sys.argv.index("--") if "--" in sys.argv else len(sys.argv)
+    parser = argparse.ArgumentParser(usage=__doc__)
+    parser.add_argument("folder", type=lambda name: Path(name).resolve())
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--only", default="")
+    parser.add_argument("--suite", action="append", choices=SUITES)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--beside", type=Path)
+    return parser.parse_args(sys.argv[1:at]), sys.argv[at + 1:]
+
+
+def main():
+    begin, (choice, options) = time.monotonic(), arguments()
+    faults, wrong = read_list()
+    if wrong:
+        sys.exit("\n".join(wrong))
+    faults = [fault for fault in faults if choice.only in fault.line]
+    out, first = choice.out or choice.folder / "mutants.json", Copy(choice.folder, 1)
+    seconds = prepare(first, options, choice.jobs)
+    runs = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    # Those of headers first: much is made of them.
+    left = sorted((fault for fault in faults if fault.line not in runs),
+                  key=lambda fault: not fault.path.endswith(("hpp", "cuh")))
+    lock, cores = threading.Lock(), sorted(os.sched_getaffinity(0))
+
+    def note(fault, found, took):
+        with lock:
+            runs[fault.line] = {"error" if isinstance(found, str) else "suites": found,
+                                "seconds": round(took, 1)}
+            part = out.with_suffix(".part")
+            part.write_text(json.dumps(runs, indent=1), encoding="utf-8")
+            part.replace(out)
+            by = ", ".join(killers(runs[fault.line]))
+            what = found if isinstance(found, str) else f"killed by: {by}" if by else "SURVIVED"
+            print(f"{sum(fault.line in runs for fault in faults)} of {len(faults)}, "
+                  f"{(time.monotonic() - begin) / 60:.1f} min: {fault}   {what}", flush=True)
+
+    def serve(number):
+        # Two cores, one of them a neighbour's, too: what runs in several threads does.
+        os.sched_setaffinity(0, {cores[number % len(cores)], cores[(number + 1) % len(cores)]})
+        copy = Copy(choice.folder, number)
+        if not copy.top.exists():
+            copy.take(first)
+        copy.update()
+        while True:
+            with lock:
+                longest = max([UNKNOWN_S] + [run["seconds"] for run in runs.values()])
+                if not left or time.monotonic() - begin + longest > choice.seconds:
+                    return
+                fault = left.pop(0)
+            started = time.monotonic()
+            note(fault, copy.try_out(fault, choice.suite or SUITES, seconds), time.monotonic() - started)
+
+    with ThreadPoolExecutor(choice.jobs) as pool:
+        for job in [pool.submit(serve, number + 1) for number in range(choice.jobs)]:
+            job.result()
+    sound = report(faults, runs)
+    if choice.beside:
+        other = json.loads(choice.beside.read_text(encoding="utf-8"))
+        lost = [fault for fault in faults
+                if killers(other.get(fault.line, {})) and not killers(runs.get(fault.line, {}))]
+        print(f"{len(lost)} killed in {choice.beside} alone", *lost, sep="\n    ")
+    sys.exit(not sound)
+
+
+if __name__ == "__main__":
+    main()
