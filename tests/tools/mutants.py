@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Which suites see the faults of mutants.txt.
 
-mutants.py FOLDER [--jobs N] [--only TEXT] [--suite S]... [--seconds N] [--out FILE.json]
+mutants.py FOLDER [--jobs N] [--only TEXT]... [--suite S]... [--seconds N] [--out FILE.json]
            [--beside OTHER.json] [-- MESON OPTIONS]
 
 FOLDER     of copies of the tree, each with its build, one for each job; they are kept for the next call
 --jobs     faults at a time, else one for each core
---only     faults in whose line TEXT is
+--only     faults in whose line one of these is
 --suite    only these suites
 --seconds  nothing begins then that may take longer than what is left; the same command goes on
 --out      the results, written after each fault, else FOLDER/mutants.json; what it has is not run again
@@ -245,7 +245,7 @@ def arguments():
     parser = argparse.ArgumentParser(usage=__doc__)
     parser.add_argument("folder", type=lambda name: Path(name).resolve())
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", action="append", default=[])
     parser.add_argument("--suite", action="append", choices=SUITES)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--out", type=Path)
@@ -258,7 +258,7 @@ def main():
     faults, wrong = read_list()
     if wrong:
         sys.exit("\n".join(wrong))
-    faults = [fault for fault in faults if choice.only in fault.line]
+    faults = [fault for fault in faults if not choice.only or any(text in fault.line for text in choice.only)]
     out, first = choice.out or choice.folder / "mutants.json", Copy(choice.folder, 1)
     seconds = prepare(first, options, choice.jobs)
     runs = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
@@ -279,12 +279,9 @@ def main():
             print(f"{sum(fault.line in runs for fault in faults)} of {len(faults)}, "
                   f"{(time.monotonic() - begin) / 60:.1f} min: {fault}   {what}", flush=True)
 
-    def serve(number):
+    def serve(number, copy):
         # Two cores, one of them a neighbour's, too: what runs in several threads does.
         os.sched_setaffinity(0, {cores[number % len(cores)], cores[(number + 1) % len(cores)]})
-        copy = Copy(choice.folder, number)
-        if not copy.top.exists():
-            copy.take(first)
         copy.update()
         while True:
             with lock:
@@ -295,9 +292,10 @@ def main():
             started = time.monotonic()
             note(fault, copy.try_out(fault, choice.suite or SUITES, seconds), time.monotonic() - started)
 
+    copies = [first] + [Copy(choice.folder, number) for number in range(2, choice.jobs + 1)]
     with ThreadPoolExecutor(choice.jobs) as pool:
-        for job in [pool.submit(serve, number + 1) for number in range(choice.jobs)]:
-            job.result()
+        list(pool.map(lambda copy: copy.top.exists() or copy.take(first), copies))
+        list(pool.map(serve, range(choice.jobs), copies))
     sound = report(faults, runs)
     if choice.beside:
         other = json.loads(choice.beside.read_text(encoding="utf-8"))
