@@ -4,11 +4,11 @@
 mutants.py FOLDER [--jobs N] [--only TEXT]... [--suite S]... [--seconds N] [--out FILE.json]
            [--beside OTHER.json] [-- MESON OPTIONS]
 
-FOLDER     of copies of the tree, each with its build, one for each job; they are kept for the next call
+FOLDER     of copies of the tree with their builds, a sound one, and one for each job; kept for the next call
 --jobs     faults at a time, else one for each core
 --only     faults in whose line one of these is
 --suite    only these suites
---seconds  nothing begins then that may take longer than what is left; the same command goes on
+--seconds  then what still runs is cut off; the same command goes on with what is left
 --out      the results, written after each fault, else FOLDER/mutants.json; what it has is not run again
 --beside   names those that the other run has killed, and this one has not
 
@@ -50,7 +50,6 @@ STEMS = re.compile("erode|ccl|kmeans|graphcut|segment|sift|match|homography")
 FAMILY = {"segment": "graphcut", "match": "sift", "homography": "sift"}
 SHORT = {"GPV_TEST_SHORT": "1", "GPV_TEST_TURN": "0", "MALLOC_PERTURB_": "90"}
 IN_CHILD = re.compile(r"[Rr]eceived signal (\d+)|Test (timeout) expired")  # of Check's
-UNKNOWN_S = 100  # that a fault may take
 
 
 @dataclass(frozen=True)
@@ -102,38 +101,40 @@ def reaches(test, fault):
                                          not family(fault.path))
 
 
-def call(words, limit=None, **options):
-    """Exit status, or None at the limit, and output. Nothing that it has started is left."""
-    with subprocess.Popen(words, text=True, errors="replace", start_new_session=True,
-                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                          **options) as process:
-        try:
-            output, _ = process.communicate(timeout=limit)
-            return process.returncode, output
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGTERM)  # Check ends its children, which are other groups
-            time.sleep(1)
-            os.killpg(process.pid, signal.SIGKILL)
-            return None, ""
+class OutOfTime(Exception):
+    pass
 
 
 class Copy:
     """Of the tree, with its build."""
 
-    def __init__(self, top, number):
-        self.top = top / f"{number:02}"
-        self.build = self.top / "build"
+    def __init__(self, top, number, end):
+        self.top, self.build, self.end = top / f"{number:02}", top / f"{number:02}/build", end
+
+    def call(self, words, limit=float("inf"), **options):
+        """Exit status, or None at the limit, and output. Nothing that it has started is left."""
+        left = min(limit, self.end - time.monotonic())
+        with subprocess.Popen(words, text=True, errors="replace", start_new_session=True,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              **options) as process:
+            try:
+                output, _ = process.communicate(timeout=left if left < float("inf") else None)
+                return process.returncode, output
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGTERM)  # Check ends its children, which are other groups
+                time.sleep(1)
+                os.killpg(process.pid, signal.SIGKILL)
+        if time.monotonic() >= self.end:
+            raise OutOfTime
+        return None, ""
 
     def update(self):
-        """Takes over what is other in the tree, or where a fault was left. Whether anything was."""
-        changed = False
+        """Takes over what is other in the tree, or where a fault was left."""
         for path in files(new=True):
             copy = self.top / path.relative_to(TOP)
             if not copy.exists() or copy.read_bytes() != path.read_bytes():
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(path, copy)
-                changed = True
-        return changed
 
     def take(self, other):
         """A build is full of paths, in ninja's tables and in programs, too. Those of copies are as long."""
@@ -149,18 +150,17 @@ class Copy:
         part.rename(self.top)
 
     def ninja(self, tests, jobs):
-        status, output = call(["ninja", "-C", self.build, f"-j{jobs}", *targets(self.build, tests)])
-        return output[-3000:] if status != 0 else ""
+        return self.call(["ninja", "-C", self.build, f"-j{jobs}", *targets(self.build, tests)])
 
-    def fails(self, test, seconds=None):
+    def fails(self, test, seconds=float("inf")):
         """How, or None. What does not fail again has not failed; seconds: that it takes without a fault."""
         libraries = [test["env"].get("LD_LIBRARY_PATH"), os.environ.get("LD_LIBRARY_PATH")]
         environment = {**SHORT, **os.environ, **test["env"],
                        "LD_LIBRARY_PATH": ":".join(filter(None, libraries))}
         how = None
         for _ in range(2):
-            status, output = call(test["cmd"], seconds and 30 + 5 * seconds, env=environment,
-                                  cwd=test["workdir"] or self.build)
+            status, output = self.call(test["cmd"], 30 + 5 * seconds, env=environment,
+                                       cwd=test["workdir"] or self.build)
             if status in (0, 77):
                 return "skipped" if status else None
             if status is None:
@@ -176,11 +176,12 @@ class Copy:
                         and suite_of(test) in suites and reaches(test, fault)),
                        key=lambda test: seconds[test["name"]])
         copy = self.top / fault.path
-        sound = copy.read_text(encoding="utf-8")
-        copy.write_text(sound.replace(fault.old, fault.new), encoding="utf-8")
+        text = copy.read_text(encoding="utf-8")
+        copy.write_text(text.replace(fault.old, fault.new), encoding="utf-8")
         try:
-            if complaint := self.ninja(tests, 2):
-                return complaint
+            status, output = self.ninja(tests, 2)
+            if status != 0:
+                return output[-3000:]
             killed = {suite_of(test): None for test in tests}
             for test in tests:
                 if not killed[suite_of(test)]:
@@ -188,25 +189,29 @@ class Copy:
                     killed[suite_of(test)] = (test["name"], how) if how not in (None, "skipped") else None
             return killed
         finally:
-            copy.write_text(sound, encoding="utf-8")
+            copy.write_text(text, encoding="utf-8")
 
 
-def prepare(first, options, jobs):
-    """Builds the first copy. The seconds of each test that passes there."""
-    changed, known = first.update(), first.top / "seconds.json"
-    if known.exists() and not changed:
-        return json.loads(known.read_text(encoding="utf-8"))
-    if not (first.build / "build.ninja").exists():
-        status, output = call(["meson", "setup", first.build, first.top, *OPTIONS, *options])
+def prepare(sound, options, jobs):
+    """Builds the sound copy. The seconds of each test that passes there."""
+    sound.update()
+    if not (sound.build / "build.ninja").exists():
+        status, output = sound.call(["meson", "setup", sound.build, sound.top, *OPTIONS, *options])
         if status != 0:
             sys.exit(output)
-    tests = [test for test in introspect(first.build, "tests") if suite_of(test)]
-    if complaint := first.ninja(tests, jobs):
-        sys.exit(complaint)
+    tests = [test for test in introspect(sound.build, "tests") if suite_of(test)]
+    status, output = sound.ninja(tests, jobs)
+    if status != 0:
+        sys.exit(output[-3000:])
+    known = sound.top / "seconds.json"
+    built = [sound.build / file for file in targets(sound.build, tests, default=True)]
+    newest = max(file.stat().st_mtime for file in built if file.exists())
+    if known.exists() and known.stat().st_mtime > newest:
+        return json.loads(known.read_text(encoding="utf-8"))
     seconds = {}
 
     def measure(test):
-        begin, how = time.monotonic(), first.fails(test)
+        begin, how = time.monotonic(), sound.fails(test)
         if how is None:
             seconds[test["name"]] = round(time.monotonic() - begin, 2)
         elif how != "skipped":
@@ -259,8 +264,12 @@ def main():
     if wrong:
         sys.exit("\n".join(wrong))
     faults = [fault for fault in faults if not choice.only or any(text in fault.line for text in choice.only)]
-    out, first = choice.out or choice.folder / "mutants.json", Copy(choice.folder, 1)
-    seconds = prepare(first, options, choice.jobs)
+    out, end = choice.out or choice.folder / "mutants.json", begin + choice.seconds
+    sound = Copy(choice.folder, 0, end)
+    try:
+        seconds = prepare(sound, options, choice.jobs)
+    except OutOfTime:
+        sys.exit("the sound copy has not been built and measured yet: the same command goes on with that")
     runs = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
     # Those of headers first: much is made of them.
     left = sorted((fault for fault in faults if fault.line not in runs),
@@ -279,30 +288,34 @@ def main():
             print(f"{sum(fault.line in runs for fault in faults)} of {len(faults)}, "
                   f"{(time.monotonic() - begin) / 60:.1f} min: {fault}   {what}", flush=True)
 
-    def serve(number, copy):
+    def serve(number):
         # Two cores, one of them a neighbour's, too: what runs in several threads does.
         os.sched_setaffinity(0, {cores[number % len(cores)], cores[(number + 1) % len(cores)]})
+        copy = Copy(choice.folder, number + 1, end)
+        if not copy.top.exists():
+            copy.take(sound)
         copy.update()
         while True:
             with lock:
-                longest = max([UNKNOWN_S] + [run["seconds"] for run in runs.values()])
-                if not left or time.monotonic() - begin + longest > choice.seconds:
+                if not left:
                     return
                 fault = left.pop(0)
             started = time.monotonic()
-            note(fault, copy.try_out(fault, choice.suite or SUITES, seconds), time.monotonic() - started)
+            try:
+                found = copy.try_out(fault, choice.suite or SUITES, seconds)
+            except OutOfTime:
+                return
+            note(fault, found, time.monotonic() - started)
 
-    copies = [first] + [Copy(choice.folder, number) for number in range(2, choice.jobs + 1)]
     with ThreadPoolExecutor(choice.jobs) as pool:
-        list(pool.map(lambda copy: copy.top.exists() or copy.take(first), copies))
-        list(pool.map(serve, range(choice.jobs), copies))
-    sound = report(faults, runs)
+        list(pool.map(serve, range(choice.jobs)))
+    passed = report(faults, runs)
     if choice.beside:
         other = json.loads(choice.beside.read_text(encoding="utf-8"))
         lost = [fault for fault in faults
                 if killers(other.get(fault.line, {})) and not killers(runs.get(fault.line, {}))]
         print(f"{len(lost)} killed in {choice.beside} alone", *lost, sep="\n    ")
-    sys.exit(not sound)
+    sys.exit(not passed)
 
 
 if __name__ == "__main__":
