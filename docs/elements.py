@@ -19,6 +19,7 @@ FOLDER has a page for each element of the plugin, and abi.md is beside it. --che
 prints what would change.
 """
 import argparse
+import ctypes
 import difflib
 import os
 import re
@@ -34,7 +35,7 @@ except (ImportError, ValueError) as missing:
     print(f"skipped: {missing}: install python3-gi and gir1.2-gstreamer-1.0, and use the system's Python")
     sys.exit(77)
 
-# Of the package gpuvision, which needs NumPy, the one module that does not.
+# Of the package gpuvision, which needs NumPy, a module that does not.
 TOP = Path(__file__).resolve().parents[1]
 sys.path += [str(TOP / "libgpuvision/bindings/python/gpuvision"), str(TOP / "tests/abi")]
 import _abi
@@ -288,10 +289,17 @@ def check_names(page, elements):
 
 # ---- defaults ----
 
+def initialized(struct):
+    """A struct of the C interface with the library's defaults."""
+    params, library = struct(), ctypes.CDLL(f"libgpuvision.so.{_abi.API_VERSION_MAJOR}")
+    getattr(library, _abi.INITIALIZERS[struct])(ctypes.byref(params), ctypes.sizeof(params))
+    return params
+
+
 def differing(name, element):
     """(element, property, its default, the library's), where these are not the same."""
     stem = RUN_BY.get(name, name.removeprefix("gpu"))
-    params = _abi.initialized(getattr(_abi, f"{stem.title()}Params"))
+    params = initialized(getattr(_abi, f"{stem.title()}Params"))
     for spec in specs_of(element, type(element).__gtype__):
         field, default = spec.name.replace("-", "_"), default_of(spec)
         value = getattr(params, field, None)

@@ -73,8 +73,8 @@ typedef struct gpv_segment_params {
                        neighbours where the border between them is shorter by a factor of sqrt(e);
                        0..GPV_SEGMENT_MAX_WEIGHT; 0 = root mean square of the picture; default 0 */
     gpv_segment_output output; /**< default GPV_SEGMENT_OUTPUT_OVERLAY */
-    uint32_t certificate;      /**< as in gpv_graphcut_params */
-    int32_t max_time_us;       /**< of each cut, as in gpv_graphcut_params */
+    uint32_t certificate;      /**< 0 or 1, as in gpv_graphcut_params; default 0 */
+    int32_t max_time_us;       /**< of each cut, as in gpv_graphcut_params; default 0 */
 } gpv_segment_params;
 
 /** Writes every default; see gpv_segment_params. Reentrant. */

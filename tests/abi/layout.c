@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
+/* Code generated from include/gpuvision by meson compile -C build bindings-update. DO NOT EDIT. */
 /*
  * The layout and the values that programs out there were compiled with, on
- * 64-bit machines. Lines are added when a field or constant is; a released
- * line never changes. layout.py fails when something is missing here.
+ * 64-bit machines. A line that a release has never changes, but for the size
+ * of a struct, which grows, and what is reserved.
  */
 #include <gpuvision/gpuvision.h>
 
@@ -17,27 +18,53 @@
 
 enum { UNSIGNED = 0, SIGNED = 1 };
 
-SCALAR(gpv_log_level, 4, UNSIGNED);
-SCALAR(gpv_erode_operation, 4, UNSIGNED);
-SCALAR(gpv_erode_shape, 4, UNSIGNED);
-SCALAR(gpv_erode_border, 4, UNSIGNED);
-SCALAR(gpv_erode_planes, 4, UNSIGNED);
-SCALAR(gpv_ccl_mode, 4, UNSIGNED);
-SCALAR(gpv_ccl_output, 4, UNSIGNED);
-SCALAR(gpv_kmeans_metric, 4, UNSIGNED);
-SCALAR(gpv_kmeans_init_method, 4, UNSIGNED);
-SCALAR(gpv_kmeans_color_space, 4, UNSIGNED);
-SCALAR(gpv_segment_model, 4, UNSIGNED);
-SCALAR(gpv_segment_warm_start, 4, UNSIGNED);
-SCALAR(gpv_segment_output, 4, UNSIGNED);
-SCALAR(gpv_sift_descriptor_type, 4, UNSIGNED);
-SCALAR(gpv_draw_style, 4, UNSIGNED);
 SCALAR(gpv_status, 4, SIGNED);
 SCALAR(gpv_backend, 4, UNSIGNED);
 SCALAR(gpv_memory, 4, UNSIGNED);
 SCALAR(gpv_format, 4, UNSIGNED);
 SCALAR(gpv_color_matrix, 4, UNSIGNED);
 SCALAR(gpv_color_range, 4, UNSIGNED);
+SCALAR(gpv_log_level, 4, UNSIGNED);
+SCALAR(gpv_ccl_mode, 4, UNSIGNED);
+SCALAR(gpv_ccl_output, 4, UNSIGNED);
+SCALAR(gpv_sift_descriptor_type, 4, UNSIGNED);
+SCALAR(gpv_draw_style, 4, UNSIGNED);
+SCALAR(gpv_erode_operation, 4, UNSIGNED);
+SCALAR(gpv_erode_shape, 4, UNSIGNED);
+SCALAR(gpv_erode_border, 4, UNSIGNED);
+SCALAR(gpv_erode_planes, 4, UNSIGNED);
+SCALAR(gpv_kmeans_metric, 4, UNSIGNED);
+SCALAR(gpv_kmeans_init_method, 4, UNSIGNED);
+SCALAR(gpv_kmeans_color_space, 4, UNSIGNED);
+SCALAR(gpv_segment_model, 4, UNSIGNED);
+SCALAR(gpv_segment_warm_start, 4, UNSIGNED);
+SCALAR(gpv_segment_output, 4, UNSIGNED);
+
+STRUCT(gpv_image, 160);
+FIELD(gpv_image, struct_size, 0, 4);
+FIELD(gpv_image, format, 4, 4);
+FIELD(gpv_image, memory, 8, 4);
+FIELD(gpv_image, device, 12, 4);
+FIELD(gpv_image, width, 16, 4);
+FIELD(gpv_image, height, 20, 4);
+FIELD(gpv_image, color_matrix, 24, 4);
+FIELD(gpv_image, color_range, 28, 4);
+FIELD(gpv_image, data, 32, 64);
+FIELD(gpv_image, stride, 96, 64);
+
+STRUCT(gpv_rect, 16);
+FIELD(gpv_rect, x, 0, 4);
+FIELD(gpv_rect, y, 4, 4);
+FIELD(gpv_rect, width, 8, 4);
+FIELD(gpv_rect, height, 12, 4);
+
+STRUCT(gpv_buffer, 32);
+FIELD(gpv_buffer, struct_size, 0, 4);
+FIELD(gpv_buffer, memory, 4, 4);
+FIELD(gpv_buffer, device, 8, 4);
+FIELD(gpv_buffer, reserved, 12, 4);
+FIELD(gpv_buffer, data, 16, 8);
+FIELD(gpv_buffer, size, 24, 8);
 
 STRUCT(gpv_context_params, 48);
 FIELD(gpv_context_params, struct_size, 0, 4);
@@ -48,18 +75,6 @@ FIELD(gpv_context_params, log, 16, 8);
 FIELD(gpv_context_params, alloc, 24, 8);
 FIELD(gpv_context_params, free, 32, 8);
 FIELD(gpv_context_params, user, 40, 8);
-
-STRUCT(gpv_erode_params, 40);
-FIELD(gpv_erode_params, struct_size, 0, 4);
-FIELD(gpv_erode_params, operation, 4, 4);
-FIELD(gpv_erode_params, shape, 8, 4);
-FIELD(gpv_erode_params, radius, 12, 4);
-FIELD(gpv_erode_params, radius_y, 16, 4);
-FIELD(gpv_erode_params, iterations, 20, 4);
-FIELD(gpv_erode_params, threshold, 24, 4);
-FIELD(gpv_erode_params, border, 28, 4);
-FIELD(gpv_erode_params, planes, 32, 4);
-FIELD(gpv_erode_params, reserved, 36, 4);
 
 STRUCT(gpv_ccl_params, 40);
 FIELD(gpv_ccl_params, struct_size, 0, 4);
@@ -89,93 +104,6 @@ FIELD(gpv_ccl_result, count, 4, 4);
 FIELD(gpv_ccl_result, components, 8, 4);
 FIELD(gpv_ccl_result, reserved, 12, 4);
 
-STRUCT(gpv_graphcut_params, 16);
-FIELD(gpv_graphcut_params, struct_size, 0, 4);
-FIELD(gpv_graphcut_params, certificate, 4, 4);
-FIELD(gpv_graphcut_params, max_time_us, 8, 4);
-FIELD(gpv_graphcut_params, reserved, 12, 4);
-
-STRUCT(gpv_graphcut_result, 40);
-FIELD(gpv_graphcut_result, struct_size, 0, 4);
-FIELD(gpv_graphcut_result, optimal, 4, 4);
-FIELD(gpv_graphcut_result, flow, 8, 8);
-FIELD(gpv_graphcut_result, cut, 16, 8);
-FIELD(gpv_graphcut_result, area, 24, 8);
-FIELD(gpv_graphcut_result, refused, 32, 4);
-FIELD(gpv_graphcut_result, reserved, 36, 4);
-
-STRUCT(gpv_kmeans_params, 48);
-FIELD(gpv_kmeans_params, struct_size, 0, 4);
-FIELD(gpv_kmeans_params, clusters, 4, 4);
-FIELD(gpv_kmeans_params, max_clusters, 8, 4);
-FIELD(gpv_kmeans_params, max_iterations, 12, 4);
-FIELD(gpv_kmeans_params, tolerance, 16, 4);
-FIELD(gpv_kmeans_params, metric, 20, 4);
-FIELD(gpv_kmeans_params, init, 24, 4);
-FIELD(gpv_kmeans_params, color_space, 28, 4);
-FIELD(gpv_kmeans_params, seed, 32, 8);
-FIELD(gpv_kmeans_params, warm_start, 40, 4);
-FIELD(gpv_kmeans_params, reserved, 44, 4);
-
-STRUCT(gpv_kmeans_result, 32);
-FIELD(gpv_kmeans_result, struct_size, 0, 4);
-FIELD(gpv_kmeans_result, clusters, 4, 4);
-FIELD(gpv_kmeans_result, iterations, 8, 4);
-FIELD(gpv_kmeans_result, empty, 12, 4);
-FIELD(gpv_kmeans_result, converged, 16, 4);
-FIELD(gpv_kmeans_result, reserved, 20, 4);
-FIELD(gpv_kmeans_result, inertia, 24, 8);
-
-STRUCT(gpv_match_params, 16);
-FIELD(gpv_match_params, struct_size, 0, 4);
-FIELD(gpv_match_params, ratio, 4, 4);
-FIELD(gpv_match_params, mutual, 8, 4);
-FIELD(gpv_match_params, reserved, 12, 4);
-
-STRUCT(gpv_match_nearest, 16);
-FIELD(gpv_match_nearest, index, 0, 8);
-FIELD(gpv_match_nearest, distance, 8, 8);
-
-STRUCT(gpv_match_pair, 16);
-FIELD(gpv_match_pair, query, 0, 4);
-FIELD(gpv_match_pair, train, 4, 4);
-FIELD(gpv_match_pair, distance, 8, 4);
-FIELD(gpv_match_pair, second, 12, 4);
-
-STRUCT(gpv_match_result, 16);
-FIELD(gpv_match_result, struct_size, 0, 4);
-FIELD(gpv_match_result, count, 4, 4);
-FIELD(gpv_match_result, dropped, 8, 4);
-FIELD(gpv_match_result, queries, 12, 4);
-
-STRUCT(gpv_homography_params, 24);
-FIELD(gpv_homography_params, struct_size, 0, 4);
-FIELD(gpv_homography_params, threshold, 4, 4);
-FIELD(gpv_homography_params, confidence, 8, 4);
-FIELD(gpv_homography_params, max_iterations, 12, 4);
-FIELD(gpv_homography_params, seed, 16, 4);
-FIELD(gpv_homography_params, reserved, 20, 4);
-
-STRUCT(gpv_homography, 96);
-FIELD(gpv_homography, struct_size, 0, 4);
-FIELD(gpv_homography, found, 4, 4);
-FIELD(gpv_homography, matrix, 8, 72);
-FIELD(gpv_homography, error, 80, 8);
-FIELD(gpv_homography, inliers, 88, 4);
-FIELD(gpv_homography, iterations, 92, 4);
-
-STRUCT(gpv_segment_params, 40);
-FIELD(gpv_segment_params, struct_size, 0, 4);
-FIELD(gpv_segment_params, model, 4, 4);
-FIELD(gpv_segment_params, warm_start, 8, 4);
-FIELD(gpv_segment_params, connectivity, 12, 4);
-FIELD(gpv_segment_params, iterations, 16, 4);
-FIELD(gpv_segment_params, lambda, 20, 4);
-FIELD(gpv_segment_params, sigma, 24, 4);
-FIELD(gpv_segment_params, output, 28, 4);
-FIELD(gpv_segment_params, certificate, 32, 4);
-FIELD(gpv_segment_params, max_time_us, 36, 4);
-
 STRUCT(gpv_sift_params, 48);
 FIELD(gpv_sift_params, struct_size, 0, 4);
 FIELD(gpv_sift_params, max_features, 4, 4);
@@ -204,85 +132,105 @@ FIELD(gpv_sift_result, count, 4, 4);
 FIELD(gpv_sift_result, dropped, 8, 4);
 FIELD(gpv_sift_result, reserved, 12, 4);
 
-STRUCT(gpv_image, 160);
-FIELD(gpv_image, struct_size, 0, 4);
-FIELD(gpv_image, format, 4, 4);
-FIELD(gpv_image, memory, 8, 4);
-FIELD(gpv_image, device, 12, 4);
-FIELD(gpv_image, width, 16, 4);
-FIELD(gpv_image, height, 20, 4);
-FIELD(gpv_image, color_matrix, 24, 4);
-FIELD(gpv_image, color_range, 28, 4);
-FIELD(gpv_image, data, 32, 64);
-FIELD(gpv_image, stride, 96, 64);
+STRUCT(gpv_match_params, 16);
+FIELD(gpv_match_params, struct_size, 0, 4);
+FIELD(gpv_match_params, ratio, 4, 4);
+FIELD(gpv_match_params, mutual, 8, 4);
+FIELD(gpv_match_params, reserved, 12, 4);
 
-STRUCT(gpv_rect, 16);
-FIELD(gpv_rect, x, 0, 4);
-FIELD(gpv_rect, y, 4, 4);
-FIELD(gpv_rect, width, 8, 4);
-FIELD(gpv_rect, height, 12, 4);
+STRUCT(gpv_match_nearest, 16);
+FIELD(gpv_match_nearest, index, 0, 8);
+FIELD(gpv_match_nearest, distance, 8, 8);
 
-STRUCT(gpv_buffer, 32);
-FIELD(gpv_buffer, struct_size, 0, 4);
-FIELD(gpv_buffer, memory, 4, 4);
-FIELD(gpv_buffer, device, 8, 4);
-FIELD(gpv_buffer, reserved, 12, 4);
-FIELD(gpv_buffer, data, 16, 8);
-FIELD(gpv_buffer, size, 24, 8);
+STRUCT(gpv_match_pair, 16);
+FIELD(gpv_match_pair, query, 0, 4);
+FIELD(gpv_match_pair, train, 4, 4);
+FIELD(gpv_match_pair, distance, 8, 4);
+FIELD(gpv_match_pair, second, 12, 4);
 
-VALUE(GPV_LOG_LEVEL_ERROR, 1);
-VALUE(GPV_LOG_LEVEL_WARNING, 2);
-VALUE(GPV_LOG_LEVEL_INFO, 3);
-VALUE(GPV_LOG_LEVEL_DEBUG, 4);
-VALUE(GPV_ERODE_OPERATION_ERODE, 0);
-VALUE(GPV_ERODE_OPERATION_DILATE, 1);
-VALUE(GPV_ERODE_OPERATION_OPEN, 2);
-VALUE(GPV_ERODE_OPERATION_CLOSE, 3);
-VALUE(GPV_ERODE_OPERATION_GRADIENT, 4);
-VALUE(GPV_ERODE_OPERATION_TOPHAT, 5);
-VALUE(GPV_ERODE_OPERATION_BLACKHAT, 6);
-VALUE(GPV_ERODE_SHAPE_RECT, 0);
-VALUE(GPV_ERODE_SHAPE_CROSS, 1);
-VALUE(GPV_ERODE_SHAPE_ELLIPSE, 2);
-VALUE(GPV_ERODE_BORDER_IGNORE, 0);
-VALUE(GPV_ERODE_BORDER_BACKGROUND, 1);
-VALUE(GPV_ERODE_PLANES_AUTO, 0);
-VALUE(GPV_ERODE_PLANES_LUMA, 1);
-VALUE(GPV_ERODE_PLANES_ALL, 2);
-VALUE(GPV_CCL_MODE_BINARY, 0);
-VALUE(GPV_CCL_MODE_EQUAL_VALUE, 1);
-VALUE(GPV_CCL_OUTPUT_LABELS, 0);
-VALUE(GPV_CCL_OUTPUT_MASK, 1);
-VALUE(GPV_CCL_OUTPUT_COLORS, 2);
-VALUE(GPV_GRAPHCUT_MAX_TERMINAL, 1073741824);
-VALUE(GPV_GRAPHCUT_MAX_LINK, 67108863);
-VALUE(GPV_KMEANS_MAX_CLUSTERS, 256);
-VALUE(GPV_KMEANS_METRIC_L2, 0);
-VALUE(GPV_KMEANS_METRIC_L1, 1);
-VALUE(GPV_KMEANS_INIT_PLUSPLUS, 0);
-VALUE(GPV_KMEANS_INIT_RANDOM, 1);
-VALUE(GPV_KMEANS_INIT_GRID, 2);
-VALUE(GPV_KMEANS_INIT_GIVEN, 3);
-VALUE(GPV_KMEANS_COLOR_SPACE_RGB, 0);
-VALUE(GPV_KMEANS_COLOR_SPACE_LAB, 1);
-VALUE(GPV_MATCH_MAX_DESCRIPTORS, 1 << 20);
-VALUE(GPV_SEGMENT_MODEL_GMM, 0);
-VALUE(GPV_SEGMENT_MODEL_HISTOGRAM, 1);
-VALUE(GPV_SEGMENT_MODEL_MEANS, 2);
-VALUE(GPV_SEGMENT_WARM_START_NONE, 0);
-VALUE(GPV_SEGMENT_WARM_START_ADAPT, 1);
-VALUE(GPV_SEGMENT_WARM_START_REUSE, 2);
-VALUE(GPV_SEGMENT_OUTPUT_OVERLAY, 0);
-VALUE(GPV_SEGMENT_OUTPUT_CUTOUT, 1);
-VALUE(GPV_SEGMENT_UNIT, 1000);
-VALUE(GPV_SEGMENT_MAX_ITERATIONS, 100);
-VALUE(GPV_SEGMENT_MAX_WEIGHT, 1e6f);
-VALUE(GPV_SIFT_DESCRIPTOR_LENGTH, 128);
-VALUE(GPV_SIFT_MAX_KEYPOINTS, 1 << 20);
-VALUE(GPV_SIFT_DESCRIPTOR_TYPE_U8, 0);
-VALUE(GPV_SIFT_DESCRIPTOR_TYPE_F32, 1);
-VALUE(GPV_DRAW_STYLE_POINTS, 0);
-VALUE(GPV_DRAW_STYLE_RICH, 1);
+STRUCT(gpv_match_result, 16);
+FIELD(gpv_match_result, struct_size, 0, 4);
+FIELD(gpv_match_result, count, 4, 4);
+FIELD(gpv_match_result, dropped, 8, 4);
+FIELD(gpv_match_result, queries, 12, 4);
+
+STRUCT(gpv_erode_params, 40);
+FIELD(gpv_erode_params, struct_size, 0, 4);
+FIELD(gpv_erode_params, operation, 4, 4);
+FIELD(gpv_erode_params, shape, 8, 4);
+FIELD(gpv_erode_params, radius, 12, 4);
+FIELD(gpv_erode_params, radius_y, 16, 4);
+FIELD(gpv_erode_params, iterations, 20, 4);
+FIELD(gpv_erode_params, threshold, 24, 4);
+FIELD(gpv_erode_params, border, 28, 4);
+FIELD(gpv_erode_params, planes, 32, 4);
+FIELD(gpv_erode_params, reserved, 36, 4);
+
+STRUCT(gpv_graphcut_params, 16);
+FIELD(gpv_graphcut_params, struct_size, 0, 4);
+FIELD(gpv_graphcut_params, certificate, 4, 4);
+FIELD(gpv_graphcut_params, max_time_us, 8, 4);
+FIELD(gpv_graphcut_params, reserved, 12, 4);
+
+STRUCT(gpv_graphcut_result, 40);
+FIELD(gpv_graphcut_result, struct_size, 0, 4);
+FIELD(gpv_graphcut_result, optimal, 4, 4);
+FIELD(gpv_graphcut_result, flow, 8, 8);
+FIELD(gpv_graphcut_result, cut, 16, 8);
+FIELD(gpv_graphcut_result, area, 24, 8);
+FIELD(gpv_graphcut_result, refused, 32, 4);
+FIELD(gpv_graphcut_result, reserved, 36, 4);
+
+STRUCT(gpv_homography_params, 24);
+FIELD(gpv_homography_params, struct_size, 0, 4);
+FIELD(gpv_homography_params, threshold, 4, 4);
+FIELD(gpv_homography_params, confidence, 8, 4);
+FIELD(gpv_homography_params, max_iterations, 12, 4);
+FIELD(gpv_homography_params, seed, 16, 4);
+FIELD(gpv_homography_params, reserved, 20, 4);
+
+STRUCT(gpv_homography, 96);
+FIELD(gpv_homography, struct_size, 0, 4);
+FIELD(gpv_homography, found, 4, 4);
+FIELD(gpv_homography, matrix, 8, 72);
+FIELD(gpv_homography, error, 80, 8);
+FIELD(gpv_homography, inliers, 88, 4);
+FIELD(gpv_homography, iterations, 92, 4);
+
+STRUCT(gpv_kmeans_params, 48);
+FIELD(gpv_kmeans_params, struct_size, 0, 4);
+FIELD(gpv_kmeans_params, clusters, 4, 4);
+FIELD(gpv_kmeans_params, max_clusters, 8, 4);
+FIELD(gpv_kmeans_params, max_iterations, 12, 4);
+FIELD(gpv_kmeans_params, tolerance, 16, 4);
+FIELD(gpv_kmeans_params, metric, 20, 4);
+FIELD(gpv_kmeans_params, init, 24, 4);
+FIELD(gpv_kmeans_params, color_space, 28, 4);
+FIELD(gpv_kmeans_params, seed, 32, 8);
+FIELD(gpv_kmeans_params, warm_start, 40, 4);
+FIELD(gpv_kmeans_params, reserved, 44, 4);
+
+STRUCT(gpv_kmeans_result, 32);
+FIELD(gpv_kmeans_result, struct_size, 0, 4);
+FIELD(gpv_kmeans_result, clusters, 4, 4);
+FIELD(gpv_kmeans_result, iterations, 8, 4);
+FIELD(gpv_kmeans_result, empty, 12, 4);
+FIELD(gpv_kmeans_result, converged, 16, 4);
+FIELD(gpv_kmeans_result, reserved, 20, 4);
+FIELD(gpv_kmeans_result, inertia, 24, 8);
+
+STRUCT(gpv_segment_params, 40);
+FIELD(gpv_segment_params, struct_size, 0, 4);
+FIELD(gpv_segment_params, model, 4, 4);
+FIELD(gpv_segment_params, warm_start, 8, 4);
+FIELD(gpv_segment_params, connectivity, 12, 4);
+FIELD(gpv_segment_params, iterations, 16, 4);
+FIELD(gpv_segment_params, lambda, 20, 4);
+FIELD(gpv_segment_params, sigma, 24, 4);
+FIELD(gpv_segment_params, output, 28, 4);
+FIELD(gpv_segment_params, certificate, 32, 4);
+FIELD(gpv_segment_params, max_time_us, 36, 4);
+
 VALUE(GPV_OK, 0);
 VALUE(GPV_NOT_READY, 1);
 VALUE(GPV_ERR_INVALID_ARGUMENT, -1);
@@ -321,10 +269,63 @@ VALUE(GPV_COLOR_MATRIX_BT2020, 3);
 VALUE(GPV_COLOR_RANGE_AUTO, 0);
 VALUE(GPV_COLOR_RANGE_LIMITED, 1);
 VALUE(GPV_COLOR_RANGE_FULL, 2);
-VALUE(GPV_DEVICE_CURRENT, -1);
 VALUE(GPV_MAX_PLANES, 8);
 VALUE(GPV_MAX_SIDE, 32767);
 VALUE(GPV_MAX_PIXELS, 1073741824);
+VALUE(GPV_DEVICE_CURRENT, -1);
+VALUE(GPV_LOG_LEVEL_ERROR, 1);
+VALUE(GPV_LOG_LEVEL_WARNING, 2);
+VALUE(GPV_LOG_LEVEL_INFO, 3);
+VALUE(GPV_LOG_LEVEL_DEBUG, 4);
+VALUE(GPV_CCL_MODE_BINARY, 0);
+VALUE(GPV_CCL_MODE_EQUAL_VALUE, 1);
+VALUE(GPV_CCL_OUTPUT_LABELS, 0);
+VALUE(GPV_CCL_OUTPUT_MASK, 1);
+VALUE(GPV_CCL_OUTPUT_COLORS, 2);
+VALUE(GPV_SIFT_DESCRIPTOR_LENGTH, 128);
+VALUE(GPV_SIFT_MAX_KEYPOINTS, 1048576);
+VALUE(GPV_SIFT_DESCRIPTOR_TYPE_U8, 0);
+VALUE(GPV_SIFT_DESCRIPTOR_TYPE_F32, 1);
+VALUE(GPV_MATCH_MAX_DESCRIPTORS, 1048576);
+VALUE(GPV_DRAW_STYLE_POINTS, 0);
+VALUE(GPV_DRAW_STYLE_RICH, 1);
+VALUE(GPV_ERODE_OPERATION_ERODE, 0);
+VALUE(GPV_ERODE_OPERATION_DILATE, 1);
+VALUE(GPV_ERODE_OPERATION_OPEN, 2);
+VALUE(GPV_ERODE_OPERATION_CLOSE, 3);
+VALUE(GPV_ERODE_OPERATION_GRADIENT, 4);
+VALUE(GPV_ERODE_OPERATION_TOPHAT, 5);
+VALUE(GPV_ERODE_OPERATION_BLACKHAT, 6);
+VALUE(GPV_ERODE_SHAPE_RECT, 0);
+VALUE(GPV_ERODE_SHAPE_CROSS, 1);
+VALUE(GPV_ERODE_SHAPE_ELLIPSE, 2);
+VALUE(GPV_ERODE_BORDER_IGNORE, 0);
+VALUE(GPV_ERODE_BORDER_BACKGROUND, 1);
+VALUE(GPV_ERODE_PLANES_AUTO, 0);
+VALUE(GPV_ERODE_PLANES_LUMA, 1);
+VALUE(GPV_ERODE_PLANES_ALL, 2);
+VALUE(GPV_GRAPHCUT_MAX_TERMINAL, 1073741824);
+VALUE(GPV_GRAPHCUT_MAX_LINK, 67108863);
+VALUE(GPV_KMEANS_MAX_CLUSTERS, 256);
+VALUE(GPV_KMEANS_METRIC_L2, 0);
+VALUE(GPV_KMEANS_METRIC_L1, 1);
+VALUE(GPV_KMEANS_INIT_PLUSPLUS, 0);
+VALUE(GPV_KMEANS_INIT_RANDOM, 1);
+VALUE(GPV_KMEANS_INIT_GRID, 2);
+VALUE(GPV_KMEANS_INIT_GIVEN, 3);
+VALUE(GPV_KMEANS_COLOR_SPACE_RGB, 0);
+VALUE(GPV_KMEANS_COLOR_SPACE_LAB, 1);
+VALUE(GPV_SEGMENT_MODEL_GMM, 0);
+VALUE(GPV_SEGMENT_MODEL_HISTOGRAM, 1);
+VALUE(GPV_SEGMENT_MODEL_MEANS, 2);
+VALUE(GPV_SEGMENT_WARM_START_NONE, 0);
+VALUE(GPV_SEGMENT_WARM_START_ADAPT, 1);
+VALUE(GPV_SEGMENT_WARM_START_REUSE, 2);
+VALUE(GPV_SEGMENT_OUTPUT_OVERLAY, 0);
+VALUE(GPV_SEGMENT_OUTPUT_CUTOUT, 1);
+VALUE(GPV_SEGMENT_UNIT, 1000);
+VALUE(GPV_SEGMENT_MAX_ITERATIONS, 100);
+VALUE(GPV_SEGMENT_MAX_WEIGHT, 1000000);
 VALUE(GPV_API_VERSION_MAJOR, 1);
 
 VALUE(GPV_API_VERSION,

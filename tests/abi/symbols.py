@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The library exports what the headers declare and the map lists, and needs no CUDA to load."""
+"""The library exports what the headers declare and the map lists, and needs no CUDA to load. A struct begins
+with its size."""
 import re
 import subprocess
 import sys
@@ -7,6 +8,8 @@ import sys
 import public
 
 include, mapfile, library, nm, readelf = sys.argv[1:]
+RECORDS = {"gpv_ccl_component", "gpv_sift_keypoint"} # of arrays, whose stride is an argument
+FINAL = {"gpv_rect", "gpv_match_nearest", "gpv_match_pair"} # four numbers, for ever
 faults = []
 
 
@@ -34,6 +37,10 @@ same("the headers", declared, "the map", set(mapped))
 same("the headers", declared, "the exports", functions)
 faults += [f"{name} is exported without a version" for name in unversioned]
 
+structs = public.structs(include)
+faults += [f"{name} does not begin with struct_size" for name, fields in structs.items()
+           if fields[0] != "struct_size" and name not in RECORDS | FINAL]
+
 dynamic = output(readelf, "-dW", library)
 needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
 faults += [f"{name} is needed: the library would not load without a driver"
@@ -41,7 +48,7 @@ faults += [f"{name} is needed: the library would not load without a driver"
 major = re.search(r"GPV_API_VERSION_MAJOR (\d+)", public.text(include)).group(1)
 if re.findall(r"\(SONAME\).*\[(.*)\]", dynamic) != [f"libgpuvision.so.{major}"]:
     faults.append(f"the SONAME is not libgpuvision.so.{major}")
-if not declared or not needed:
-    faults.append("found no function or no NEEDED entry: this test has gone blind")
-print("\n".join(faults) or f"{len(functions)} functions; needs {' '.join(needed)}")
+if not declared or not structs or not needed:
+    faults.append("found no function, no struct or no NEEDED entry: this test has gone blind")
+print("\n".join(faults) or f"{len(functions)} functions; {len(structs)} structs; needs {' '.join(needed)}")
 sys.exit(bool(faults))

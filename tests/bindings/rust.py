@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Rust crate: its tests, its layout, what the documentation has of it, and its example beside the
-C++ one.
+"""The Rust crate: its tests, what the documentation has of it, and its example beside the C++ one.
 
-usage: rust.py CARGO|'' CRATE-FOLDER BUILD-FOLDER LAYOUT-FILE FIVE-OF-CPP PICTURE PAGE
+usage: rust.py CARGO|'' CRATE-FOLDER BUILD-FOLDER FIVE-OF-CPP PICTURE PAGE
 """
 import os
 import subprocess
@@ -12,13 +11,13 @@ from pathlib import Path
 import five
 import page
 
-cargo, crate, build, layout, other, picture, documentation = sys.argv[1:]
+cargo, crate, build, other, picture, documentation = sys.argv[1:]
 if not cargo:
     print("skipped: there is no cargo")
     sys.exit(77)
 beside = Path(cargo).parent
 environment = {**os.environ, "CARGO_HOME": f"{build}/home", "CARGO_NET_OFFLINE": "true",
-               "GPUVISION_LAYOUT": os.path.abspath(layout), "RUSTDOCFLAGS": "-D warnings"}
+               "RUSTDOCFLAGS": "-D warnings"}
 for variable, program in ("RUSTC", "rustc"), ("RUSTDOC", "rustdoc"), ("RUSTFMT", "rustfmt"):
     if (beside / program).exists():
         environment[variable] = str(beside / program)

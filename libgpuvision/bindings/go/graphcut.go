@@ -21,16 +21,6 @@ const (
 	GraphcutMaxLink     = C.GPV_GRAPHCUT_MAX_LINK     // capacity between two pixels
 )
 
-// GraphcutParams are the parameters of a [Graphcut]. Start from [DefaultGraphcutParams].
-type GraphcutParams struct {
-	// Certificate: a run adds up the capacity of its cut from what it was given, as the proof that
-	// the cut is minimal; default false.
-	Certificate bool
-	// MaxTime is the time after which a run settles for the cut that it has by then, which may be
-	// far from minimal. Fractions of a microsecond are cut off; 0 = no limit; default 0.
-	MaxTime time.Duration
-}
-
 func microseconds(d time.Duration) C.int32_t {
 	const maximum = 1<<31 - 1
 	if m := d.Microseconds(); m > maximum {
@@ -43,27 +33,6 @@ func microseconds(d time.Duration) C.int32_t {
 
 func duration(microseconds C.int32_t) time.Duration {
 	return time.Duration(microseconds) * time.Microsecond
-}
-
-func graphcutDefaults() (c C.gpv_graphcut_params) {
-	C.gpv_graphcut_params_init(&c, C.sizeof_gpv_graphcut_params)
-	return c
-}
-
-// DefaultGraphcutParams gives the library's defaults.
-func DefaultGraphcutParams() GraphcutParams {
-	c := graphcutDefaults()
-	return GraphcutParams{Certificate: c.certificate != 0, MaxTime: duration(c.max_time_us)}
-}
-
-func (p *GraphcutParams) c() *C.gpv_graphcut_params {
-	if p == nil {
-		return nil
-	}
-	c := graphcutDefaults()
-	c.certificate = flag(p.Certificate)
-	c.max_time_us = microseconds(p.MaxTime)
-	return &c
 }
 
 // GraphcutResult is what a run has found.

@@ -17,100 +17,12 @@ import "C"
 // KmeansMaxClusters is the largest number of clusters.
 const KmeansMaxClusters = C.GPV_KMEANS_MAX_CLUSTERS
 
-// KmeansMetric is how far a colour is from a centroid.
-type KmeansMetric uint32
-
-// The metrics.
-const (
-	// KmeansMetricL2: squared Euclidean distance.
-	KmeansMetricL2 KmeansMetric = C.GPV_KMEANS_METRIC_L2
-	// KmeansMetricL1: Manhattan distance; the centroid stays the mean.
-	KmeansMetricL1 KmeansMetric = C.GPV_KMEANS_METRIC_L1
-)
-
-// KmeansInit says what the initial centroids of the first run are.
-type KmeansInit uint32
-
-// The initial centroids.
-const (
-	// KmeansInitPlusPlus: colours drawn by their squared distance to those drawn before.
-	KmeansInitPlusPlus KmeansInit = C.GPV_KMEANS_INIT_PLUSPLUS
-	// KmeansInitRandom: different colours, drawn by how often they occur.
-	KmeansInitRandom KmeansInit = C.GPV_KMEANS_INIT_RANDOM
-	// KmeansInitGrid: the colours of pixels spread evenly over the image.
-	KmeansInitGrid KmeansInit = C.GPV_KMEANS_INIT_GRID
-	// KmeansInitGiven: what [Kmeans.SetCentroids] was given.
-	KmeansInitGiven KmeansInit = C.GPV_KMEANS_INIT_GIVEN
-)
-
-// KmeansColorSpace is the colour space in which distances are measured.
-type KmeansColorSpace uint32
-
-// The colour spaces.
-const (
-	// KmeansColorSpaceRGB: R, G, B, 0..255.
-	KmeansColorSpaceRGB KmeansColorSpace = C.GPV_KMEANS_COLOR_SPACE_RGB
-	// KmeansColorSpaceLab: CIE L*a*b* as bytes: 2.55 L*, a* + 128, b* + 128.
-	KmeansColorSpaceLab KmeansColorSpace = C.GPV_KMEANS_COLOR_SPACE_LAB
-)
-
 // Centroid is the middle of a cluster, 0..255 in each direction of a [KmeansColorSpace].
 type Centroid [3]float32
 
 // Color is the colour, 0xRRGGBB, that stands for a centroid in a recoloured image.
 func (s KmeansColorSpace) Color(centroid Centroid) uint32 {
 	return uint32(C.gpv_kmeans_color(C.gpv_kmeans_color_space(s), (*C.float)(&centroid[0])))
-}
-
-// KmeansParams are the parameters of a [Kmeans]. Start from [DefaultKmeansParams].
-type KmeansParams struct {
-	Clusters      int              // 2..256; 0 = chosen automatically; default 8
-	MaxClusters   int              // 2..256, maximum of the automatic choice; default 16
-	MaxIterations int              // updates of the centroids, 0..10000; default 20
-	Tolerance     float32          // grey levels; 0 = until labels repeat; < 0: all; default 0.5
-	Metric        KmeansMetric     // default KmeansMetricL2
-	Init          KmeansInit       // KmeansInitGiven: not with Clusters 0; default KmeansInitPlusPlus
-	ColorSpace    KmeansColorSpace // default KmeansColorSpaceRGB
-	Seed          uint64           // of KmeansInitPlusPlus and KmeansInitRandom; default 0
-	WarmStart     bool             // a run starts from the centroids of the one before; default false
-}
-
-func kmeansDefaults() (c C.gpv_kmeans_params) {
-	C.gpv_kmeans_params_init(&c, C.sizeof_gpv_kmeans_params)
-	return c
-}
-
-// DefaultKmeansParams gives the library's defaults.
-func DefaultKmeansParams() KmeansParams {
-	c := kmeansDefaults()
-	return KmeansParams{
-		Clusters:      int(c.clusters),
-		MaxClusters:   int(c.max_clusters),
-		MaxIterations: int(c.max_iterations),
-		Tolerance:     float32(c.tolerance),
-		Metric:        KmeansMetric(c.metric),
-		Init:          KmeansInit(c.init),
-		ColorSpace:    KmeansColorSpace(c.color_space),
-		Seed:          uint64(c.seed),
-		WarmStart:     c.warm_start != 0,
-	}
-}
-
-func (p *KmeansParams) c() *C.gpv_kmeans_params {
-	if p == nil {
-		return nil
-	}
-	c := kmeansDefaults()
-	c.clusters = clamp(p.Clusters)
-	c.max_clusters = clamp(p.MaxClusters)
-	c.max_iterations = clamp(p.MaxIterations)
-	c.tolerance = C.float(p.Tolerance)
-	c.metric = C.gpv_kmeans_metric(p.Metric)
-	c.init = C.gpv_kmeans_init_method(p.Init)
-	c.color_space = C.gpv_kmeans_color_space(p.ColorSpace)
-	c.seed = C.uint64_t(p.Seed)
-	c.warm_start = flag(p.WarmStart)
-	return &c
 }
 
 // KmeansResult is what a run has found.

@@ -27,50 +27,6 @@ import "unsafe"
 // MatchMaxDescriptors is how many descriptors a set may have.
 const MatchMaxDescriptors = C.GPV_MATCH_MAX_DESCRIPTORS
 
-// MatchParams are the parameters of a [Match]. Start from [DefaultMatchParams].
-type MatchParams struct {
-	// Ratio: a query whose nearest is not nearer than this times the second nearest has no match;
-	// 0 = it has one anyhow; 0..1; default 0.8.
-	Ratio float32
-	// Mutual: a query is also to be the nearest one to its match; default true.
-	Mutual bool
-}
-
-func matchDefaults() (c C.gpv_match_params) {
-	C.gpv_match_params_init(&c, C.sizeof_gpv_match_params)
-	return c
-}
-
-// DefaultMatchParams gives the library's defaults.
-func DefaultMatchParams() MatchParams {
-	c := matchDefaults()
-	return MatchParams{Ratio: float32(c.ratio), Mutual: c.mutual != 0}
-}
-
-func (p *MatchParams) c() *C.gpv_match_params {
-	if p == nil {
-		return nil
-	}
-	c := matchDefaults()
-	c.ratio = C.float(p.Ratio)
-	c.mutual = flag(p.Mutual)
-	return &c
-}
-
-// Nearest is the two descriptors of the other set that are nearest to one. The library writes it.
-type Nearest struct {
-	Index    [2]int32 // of the nearest and the second; -1 = there is none
-	Distance [2]int32 // squared, of the bytes; 2147483647 where there is none
-}
-
-// Pair is a match. The library writes it.
-type Pair struct {
-	Query    int32 // index of a descriptor among the queries
-	Train    int32 // and of its nearest in the other set
-	Distance int32 // squared, of the bytes
-	Second   int32 // likewise to the second nearest; 2147483647 where there is none
-}
-
 // MatchResult is what a run has found.
 type MatchResult struct {
 	Count   int // matches that are written, where there is room for any
@@ -216,43 +172,6 @@ func (m *Match) Query() (bool, error) {
 func (m *Match) Wait() (result MatchResult, err error) {
 	err = m.call(func() C.gpv_status { return m.wait(&result) })
 	return result, err
-}
-
-// HomographyParams are the parameters of [Context.FindHomography]. Start from
-// [DefaultHomographyParams].
-type HomographyParams struct {
-	Threshold     float32 // distance of a pair that fits, units of the points; > 0..1e6; default 3
-	Confidence    float32 // that a sample without a false pair was tried; 0..0.999999; def. 0.999
-	MaxIterations int     // samples at most; 1..1000000; default 10000
-	Seed          uint32  // of the samples; default 0
-}
-
-func homographyDefaults() (c C.gpv_homography_params) {
-	C.gpv_homography_params_init(&c, C.sizeof_gpv_homography_params)
-	return c
-}
-
-// DefaultHomographyParams gives the library's defaults.
-func DefaultHomographyParams() HomographyParams {
-	c := homographyDefaults()
-	return HomographyParams{
-		Threshold:     float32(c.threshold),
-		Confidence:    float32(c.confidence),
-		MaxIterations: int(c.max_iterations),
-		Seed:          uint32(c.seed),
-	}
-}
-
-func (p *HomographyParams) c() *C.gpv_homography_params {
-	if p == nil {
-		return nil
-	}
-	c := homographyDefaults()
-	c.threshold = C.float(p.Threshold)
-	c.confidence = C.float(p.Confidence)
-	c.max_iterations = clamp(p.MaxIterations)
-	c.seed = C.uint32_t(p.Seed)
-	return &c
 }
 
 // Homography takes the points of one picture to those of another.

@@ -14,45 +14,7 @@ static gpv_status gpv_go_segment_run(gpv_segment *op, uintptr_t stream, const gp
 */
 import "C"
 
-import (
-	"image"
-	"time"
-)
-
-// SegmentModel is what is learned of the colours of either side.
-type SegmentModel uint32
-
-// The models.
-const (
-	SegmentModelGMM       SegmentModel = C.GPV_SEGMENT_MODEL_GMM       // a mixture of five Gaussians
-	SegmentModelHistogram SegmentModel = C.GPV_SEGMENT_MODEL_HISTOGRAM // how frequent 16^3 colours are
-	SegmentModelMeans     SegmentModel = C.GPV_SEGMENT_MODEL_MEANS     // one mean colour
-)
-
-// SegmentWarmStart is what a run does with the colours that the run before it has learned.
-type SegmentWarmStart uint32
-
-// The warm starts.
-const (
-	// SegmentWarmStartNone: nothing. Each run learns from its own seeds.
-	SegmentWarmStartNone SegmentWarmStart = C.GPV_SEGMENT_WARM_START_NONE
-	// SegmentWarmStartAdapt: a run starts from them, and at the end learns from its own cut: for
-	// video.
-	SegmentWarmStartAdapt SegmentWarmStart = C.GPV_SEGMENT_WARM_START_ADAPT
-	// SegmentWarmStartReuse: a run uses them, and learns nothing; it has one iteration.
-	SegmentWarmStartReuse SegmentWarmStart = C.GPV_SEGMENT_WARM_START_REUSE
-)
-
-// SegmentOutput is what dst receives.
-type SegmentOutput uint32
-
-// The outputs.
-const (
-	// SegmentOutputOverlay: the picture, its background grey and half as bright; format of src.
-	SegmentOutputOverlay SegmentOutput = C.GPV_SEGMENT_OUTPUT_OVERLAY
-	// SegmentOutputCutout: the picture, its background transparent; RGBA8 or BGRA8.
-	SegmentOutputCutout SegmentOutput = C.GPV_SEGMENT_OUTPUT_CUTOUT
-)
+import "image"
 
 // Limits of segmentation.
 const (
@@ -60,57 +22,6 @@ const (
 	SegmentMaxIterations = C.GPV_SEGMENT_MAX_ITERATIONS // largest Iterations
 	SegmentMaxWeight     = C.GPV_SEGMENT_MAX_WEIGHT     // largest Lambda and Sigma
 )
-
-// SegmentParams are the parameters of a [Segment]. Start from [DefaultSegmentParams].
-type SegmentParams struct {
-	Model        SegmentModel     // default SegmentModelGMM
-	WarmStart    SegmentWarmStart // default SegmentWarmStartNone
-	Connectivity int              // 4 or 8 neighbours; default 4
-	Iterations   int              // of learning and cutting, 1..SegmentMaxIterations; default 1
-	Lambda       float32          // weight of colours, 0..SegmentMaxWeight; default 0.02
-	Sigma        float32          // 0..SegmentMaxWeight; 0 = chosen by the picture; default 0
-	Output       SegmentOutput    // default SegmentOutputOverlay
-	Certificate  bool             // as in GraphcutParams
-	MaxTime      time.Duration    // of each cut, as in GraphcutParams
-}
-
-func segmentDefaults() (c C.gpv_segment_params) {
-	C.gpv_segment_params_init(&c, C.sizeof_gpv_segment_params)
-	return c
-}
-
-// DefaultSegmentParams gives the library's defaults.
-func DefaultSegmentParams() SegmentParams {
-	c := segmentDefaults()
-	return SegmentParams{
-		Model:        SegmentModel(c.model),
-		WarmStart:    SegmentWarmStart(c.warm_start),
-		Connectivity: int(c.connectivity),
-		Iterations:   int(c.iterations),
-		Lambda:       float32(c.lambda),
-		Sigma:        float32(c.sigma),
-		Output:       SegmentOutput(c.output),
-		Certificate:  c.certificate != 0,
-		MaxTime:      duration(c.max_time_us),
-	}
-}
-
-func (p *SegmentParams) c() *C.gpv_segment_params {
-	if p == nil {
-		return nil
-	}
-	c := segmentDefaults()
-	c.model = C.gpv_segment_model(p.Model)
-	c.warm_start = C.gpv_segment_warm_start(p.WarmStart)
-	c.connectivity = clamp(p.Connectivity)
-	c.iterations = clamp(p.Iterations)
-	c.lambda = C.float(p.Lambda)
-	c.sigma = C.float(p.Sigma)
-	c.output = C.gpv_segment_output(p.Output)
-	c.certificate = flag(p.Certificate)
-	c.max_time_us = microseconds(p.MaxTime)
-	return &c
-}
 
 // SegmentImages are what a run knows beside the picture, and what it writes. Each may be nil.
 type SegmentImages struct {

@@ -42,15 +42,6 @@ const (
 	SiftMaxKeypoints     = C.GPV_SIFT_MAX_KEYPOINTS     // keypoints of one description
 )
 
-// SiftDescriptorType is what a number of a descriptor is.
-type SiftDescriptorType uint32
-
-// The types.
-const (
-	SiftDescriptorTypeU8  SiftDescriptorType = C.GPV_SIFT_DESCRIPTOR_TYPE_U8  // [Descriptor]
-	SiftDescriptorTypeF32 SiftDescriptorType = C.GPV_SIFT_DESCRIPTOR_TYPE_F32 // [DescriptorF32]
-)
-
 // Descriptor has 512 times the numbers of a [DescriptorF32], rounded, at most 255.
 type Descriptor [SiftDescriptorLength]uint8
 
@@ -68,76 +59,11 @@ const (
 	DrawStyleRich DrawStyle = C.GPV_DRAW_STYLE_RICH
 )
 
-// SiftParams are the parameters of a [Sift]. Start from [DefaultSiftParams].
-type SiftParams struct {
-	MaxFeatures       int                // those of the greatest response are kept; 0 = all; default 0
-	Octaves           int                // maximum number; 0 = all that fit; 0..16; default 0
-	OctaveLayers      int                // layers of an octave, 1..8; default 3
-	ContrastThreshold float32            // extrema of less contrast are dropped; 0..1; default 0.04
-	EdgeThreshold     float32            // ratio of curvatures; 1..1e6; default 10
-	Sigma             float32            // blur of the first layer of each octave; 0.5..4; default 1.6
-	Upsample          bool               // the first octave has twice the picture's size; default true
-	Upright           bool               // every orientation is 0; default false
-	RootSift          bool               // RootSIFT; default false
-	DescriptorType    SiftDescriptorType // of descriptors; default SiftDescriptorTypeU8
-}
-
-func siftDefaults() (c C.gpv_sift_params) {
-	C.gpv_sift_params_init(&c, C.sizeof_gpv_sift_params)
-	return c
-}
-
-// DefaultSiftParams gives the library's defaults.
-func DefaultSiftParams() SiftParams {
-	c := siftDefaults()
-	return SiftParams{
-		MaxFeatures:       int(c.max_features),
-		Octaves:           int(c.octaves),
-		OctaveLayers:      int(c.octave_layers),
-		ContrastThreshold: float32(c.contrast_threshold),
-		EdgeThreshold:     float32(c.edge_threshold),
-		Sigma:             float32(c.sigma),
-		Upsample:          c.upsample != 0,
-		Upright:           c.upright != 0,
-		RootSift:          c.root_sift != 0,
-		DescriptorType:    SiftDescriptorType(c.descriptor_type),
-	}
-}
-
-func (p *SiftParams) c() *C.gpv_sift_params {
-	if p == nil {
-		return nil
-	}
-	c := siftDefaults()
-	c.max_features = clamp(p.MaxFeatures)
-	c.octaves = clamp(p.Octaves)
-	c.octave_layers = clamp(p.OctaveLayers)
-	c.contrast_threshold = C.float(p.ContrastThreshold)
-	c.edge_threshold = C.float(p.EdgeThreshold)
-	c.sigma = C.float(p.Sigma)
-	c.upsample = flag(p.Upsample)
-	c.upright = flag(p.Upright)
-	c.root_sift = flag(p.RootSift)
-	c.descriptor_type = C.gpv_sift_descriptor_type(p.DescriptorType)
-	return &c
-}
-
 func (p *SiftParams) descriptors() SiftDescriptorType {
 	if p == nil {
 		return DefaultSiftParams().DescriptorType
 	}
 	return p.DescriptorType
-}
-
-// Keypoint counts in pixels of the picture, from the centre of its first pixel. The library writes
-// and reads it.
-type Keypoint struct {
-	X        float32 // to the right
-	Y        float32 // downwards
-	Sigma    float32 // scale, pixels of the picture: half of what OpenCV calls its size
-	Angle    float32 // degrees, 0 <= Angle < 360, clockwise from the right as one sees it
-	Response float32 // contrast
-	Octave   int32   // as OpenCV packs it; see gpv_sift_keypoint
 }
 
 // SiftResult is what a run has found.

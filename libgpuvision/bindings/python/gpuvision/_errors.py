@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _abi
+from . import _library
 from ._abi import Status
 
 
@@ -14,7 +14,7 @@ class Error(RuntimeError):
     the legal range."""
 
     def __init__(self, status: int, text: str = ""):
-        words = _abi.lib().gpv_status_string(status).decode()
+        words = _library.lib().gpv_status_string(status).decode()
         super().__init__(text if text.startswith(words) else f"{words}: {text}" if text else words)
         self.status = Status(status) if status in set(Status) else status
         self._text = text

@@ -16,7 +16,7 @@ from typing import Any, Optional, Sequence, Union
 
 import numpy
 
-from . import _abi
+from . import _abi, _library
 from ._abi import ColorMatrix, ColorRange, Format, Memory
 
 Array = Any  #: a numpy.ndarray, or of a library that has one of the two protocols above
@@ -221,7 +221,7 @@ def _guess(array: Array) -> Format:
 
 @functools.lru_cache
 def _planes(format: Format) -> int:
-    return _abi.lib().gpv_format_planes(format)
+    return _library.lib().gpv_format_planes(format)
 
 
 class Image:
@@ -295,10 +295,10 @@ class Image:
         return Image(planes, self.format, self.color_matrix, self.color_range)
 
     def view(self, name: str, spans: Sequence[Span], device: int = 0,
-             written: bool = False) -> _abi.ImageView:
+             written: bool = False) -> _abi.Image:
         """A gpv_image of the memory of its planes. device is the ordinal of CUDA memory of which
         nobody says it."""
-        image = _abi.ImageView(c.sizeof(_abi.ImageView), self.format)
+        image = _abi.Image(c.sizeof(_abi.Image), self.format)
         image.width, image.height = self.width, self.height
         image.color_matrix, image.color_range = self.color_matrix, self.color_range
         places = {device if part.device == -1 else part.device for part in spans}
@@ -311,7 +311,7 @@ class Image:
         row_bytes, rows = c.c_int64(), c.c_int64()
         for i, part in enumerate(spans):
             # What is wrong with the size of the whole the library says.
-            if _abi.lib().gpv_format_plane(self.format, i, self.width, self.height,
+            if _library.lib().gpv_format_plane(self.format, i, self.width, self.height,
                                                c.byref(row_bytes), c.byref(rows)) == 0:
                 if i == 0 and part.row_bytes != channels * self.width * part.itemsize or \
                         (part.shape[0], part.row_bytes) != (rows.value, row_bytes.value):
@@ -355,14 +355,14 @@ def check_elements(name: str, array: Array, dtype: Union[str, numpy.dtype[Any]])
                         f"bytes, or of {', '.join(_ANY_RECORD)} in their place")
 
 
-def buffer_view(name: str, part: Span, device: int = 0, written: bool = True) -> _abi.BufferView:
+def buffer_view(name: str, part: Span, device: int = 0, written: bool = True) -> _abi.Buffer:
     """A gpv_buffer of the memory of an array without gaps."""
     rows = part.shape[0] if part.shape else 1
     if not part.rows_are_dense() or (rows > 1 and part.strides[0] != part.row_bytes and part.nbytes):
         raise ValueError(f"{name} has gaps in memory: pass a contiguous array")
     if written and not part.writable:
         raise ValueError(f"{name} is read-only")
-    buffer = _abi.BufferView(c.sizeof(_abi.BufferView))
+    buffer = _abi.Buffer(c.sizeof(_abi.Buffer))
     buffer.data, buffer.size = part.pointer, part.nbytes
     if part.device is not None:
         buffer.memory, buffer.device = Memory.CUDA, device if part.device < 0 else part.device

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy
 
 from . import _abi
-from ._abi import CclMode, CclOutput
+from ._abi import CclOutput
 from ._errors import TooSmall
+from ._params import CclParams
 from .arrays import Array, Picture, empty_like, image_of
 from .context import Context
 from .operators import Call, Operator
@@ -19,19 +20,6 @@ if TYPE_CHECKING:
 
 #: Record of a component: left, top, right and bottom (one behind the last), area, sum_x, sum_y.
 COMPONENT = numpy.dtype(_abi.CclComponent)
-
-
-class CclParams(TypedDict, total=False):
-    """Parameters of Ccl, all optional. A pixel is foreground if its luma is >= threshold, or, with
-    foreground >= 0, if it is foreground; with invert, if it is not."""
-    mode: Union[CclMode, str]  #: default "binary"
-    connectivity: int  #: 8 or 4 neighbours; default 8
-    threshold: int  #: 0..255 (GRAY16: ..65535), 0 = every pixel; default 1
-    foreground: int  #: 0..255 (GRAY16: ..65535), -1 = threshold decides; default -1
-    invert: bool  #: default False
-    min_area: int  #: components of fewer pixels are dropped, 0 = none; default 0
-    max_area: int  #: components of more pixels are dropped, 0 = none; default 0
-    output: Union[CclOutput, str]  #: what the picture shows; default "labels"
 
 
 @dataclass(eq=False)
@@ -59,7 +47,6 @@ class Ccl(Operator):
     """Labels of the components of a picture, their count, and area, box and centroid of each."""
 
     _stem, _Params, _Result = "ccl", _abi.CclParams, _abi.CclResult
-    _enums = {"mode": CclMode, "output": CclOutput}
 
     def __init__(self, context: Context, **params: Unpack[CclParams]):
         super().__init__(context, dict(params))

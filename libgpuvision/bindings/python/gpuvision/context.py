@@ -8,7 +8,7 @@ import threading
 import weakref
 from typing import Any, Callable, Iterator, Optional, Union
 
-from . import _abi
+from . import _abi, _library
 from ._abi import DEVICE_CURRENT, Backend, LogLevel
 from ._errors import error_of
 from .arrays import enum_value, integer
@@ -18,12 +18,12 @@ LogCallback = Callable[[LogLevel, str], None]
 
 def backend_available(backend: Union[Backend, str]) -> bool:
     """Whether a backend is built in and, for CUDA, a driver and a device are there."""
-    return bool(_abi.lib().gpv_backend_available(enum_value(Backend, backend)))
+    return bool(_library.lib().gpv_backend_available(enum_value(Backend, backend)))
 
 
 def version_string() -> str:
     """Release, revision and backends of the library."""
-    return _abi.lib().gpv_version_string().decode()
+    return _library.lib().gpv_version_string().decode()
 
 
 def as_stream(stream: Any) -> int:
@@ -64,7 +64,7 @@ class Context:
         self._inside = 0  # the thread that has the lock
         self._orphans: list[tuple[Any, c.c_void_p, Any]] = []
         self.operators: weakref.WeakSet[Any] = weakref.WeakSet()  #: that are made in it, and live
-        library = _abi.lib()
+        library = _library.lib()
         self._handle = c.c_void_p()
         last_error = ""
 
@@ -74,10 +74,10 @@ class Context:
                 last_error = message.decode(errors="replace")
             if log:
                 log(LogLevel(level), message.decode(errors="replace"))
-        params = _abi.initialized(_abi.ContextParams)
+        params = _library.initialized(_abi.ContextParams)
         params.backend = enum_value(Backend, backend)
         params.device = DEVICE_CURRENT if device == "current" else integer("device", device)
-        params.log = self._log = _abi.LogFunction(take)
+        params.log = self._log = _abi.LogFn(take)
         if log_level is not None:
             params.log_level = enum_value(LogLevel, log_level)
         status = library.gpv_context_create(c.byref(params), c.byref(self._handle))
@@ -110,7 +110,7 @@ class Context:
                 operator.close()
             with self._alone():
                 self._free_orphans()
-                _abi.lib().gpv_context_destroy(c.byref(self._handle))
+                _library.lib().gpv_context_destroy(c.byref(self._handle))
 
     def sync(self, stream: Any = 0) -> None:
         """Waits until everything enqueued on stream has finished."""
@@ -128,7 +128,7 @@ class Context:
 
     def call_all(self, calls: list[tuple[str, tuple[Any, ...]]]) -> int:
         """Several calls, between which no other thread is inside; gives the status of the last."""
-        library, status = _abi.lib(), 0
+        library, status = _library.lib(), 0
         with self._alone():
             if not self._handle:
                 raise ValueError("the context is closed")

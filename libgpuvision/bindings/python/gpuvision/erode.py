@@ -2,10 +2,10 @@
 """Erosion, and the rest of morphology with flat structuring elements. See gpuvision/erode.h."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional
 
 from . import _abi
-from ._abi import ErodeBorder, ErodeOperation, ErodePlanes, ErodeShape
+from ._params import ErodeParams
 from .arrays import Image, Picture, image_of
 from .context import Context
 from .operators import Call, Operator, in_host_memory
@@ -14,24 +14,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-class ErodeParams(TypedDict, total=False):
-    """Parameters of Erode, all optional."""
-    operation: Union[ErodeOperation, str]  #: default "erode"
-    shape: Union[ErodeShape, str]  #: of the structuring element; default "rect"
-    radius: int  #: pixels, 0..255, default 1
-    radius_y: int  #: pixels, 0..255, -1 = radius; default -1
-    iterations: int  #: of each erosion and dilation, 1..255, default 1
-    threshold: int  #: 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0
-    border: Union[ErodeBorder, str]  #: default "ignore": only pixels inside take part
-    planes: Union[ErodePlanes, str]  #: grey morphology only; default "auto"
-
-
 class Erode(Operator):
     """Minimum under a structuring element; maximum, and what is made of both, by operation."""
 
     _stem, _Params = "erode", _abi.ErodeParams
-    _enums = {"operation": ErodeOperation, "shape": ErodeShape, "border": ErodeBorder,
-              "planes": ErodePlanes}
 
     def __init__(self, context: Context, **params: Unpack[ErodeParams]):
         super().__init__(context, dict(params))

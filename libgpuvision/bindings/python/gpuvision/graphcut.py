@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, TypedDict
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy
 
 from . import _abi
 from ._abi import Format
+from ._params import GraphcutParams
 from .arrays import Array, Image, Picture, empty_like
 from .context import Context
 from .operators import Call, Operator
@@ -18,12 +19,6 @@ if TYPE_CHECKING:
 
 #: What runs can leave in CUDA memory: a gpv_graphcut_result.
 RESULT = numpy.dtype(_abi.GraphcutResult)
-
-
-class GraphcutParams(TypedDict, total=False):
-    """Parameters of Graphcut, all optional."""
-    certificate: bool  #: the capacity of the cut is added up, as a proof; default False
-    max_time_us: int  #: a run then settles for the cut that it has; 0 = no limit; default 0
 
 
 @dataclass

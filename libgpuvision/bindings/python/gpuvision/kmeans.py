@@ -4,33 +4,19 @@ from __future__ import annotations
 
 import ctypes as c
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy
 
-from . import _abi
-from ._abi import MAX_CLUSTERS, KmeansColorSpace, KmeansInit, KmeansMetric
+from . import _abi, _library
+from ._abi import KMEANS_MAX_CLUSTERS, KmeansColorSpace
+from ._params import KmeansParams
 from .arrays import Array, Image, Picture, empty_like, enum_value, image_of
 from .context import Context
 from .operators import Call, Operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-class KmeansParams(TypedDict, total=False):
-    """Parameters of Kmeans, all optional."""
-    clusters: int  #: 2..256; 0 = chosen automatically; default 8
-    max_clusters: int  #: 2..256, maximum of the automatic choice; default 16
-    max_iterations: int  #: updates of the centroids, 0..10000; default 20
-    #: the iteration ends when no centroid has moved further, in grey levels; 0 = when labels repeat;
-    #: below 0 = all iterations are run; default 0.5
-    tolerance: float
-    metric: Union[KmeansMetric, str]  #: default "l2"
-    init: Union[KmeansInit, str]  #: default "plusplus"; "given": set_centroids()
-    color_space: Union[KmeansColorSpace, str]  #: default "rgb"
-    seed: int  #: of "plusplus" and "random"; default 0
-    warm_start: bool  #: a run starts from the centroids of the one before; default False
 
 
 @dataclass
@@ -62,7 +48,7 @@ def kmeans_color(color_space: Union[KmeansColorSpace, str], centroid: Array) -> 
     numbers = [float(number) for number in centroid]
     if len(numbers) != 3:
         raise ValueError(f"a centroid has 3 numbers, not {len(numbers)}")
-    return _abi.lib().gpv_kmeans_color(enum_value(KmeansColorSpace, color_space),
+    return _library.lib().gpv_kmeans_color(enum_value(KmeansColorSpace, color_space),
                                        (c.c_float * 3)(*numbers))
 
 
@@ -70,7 +56,6 @@ class Kmeans(Operator):
     """Clusters of the colours of a picture."""
 
     _stem, _Params, _Result = "kmeans", _abi.KmeansParams, _abi.KmeansResult
-    _enums = {"metric": KmeansMetric, "init": KmeansInit, "color_space": KmeansColorSpace}
 
     def __init__(self, context: Context, **params: Unpack[KmeansParams]):
         super().__init__(context, dict(params))
@@ -98,8 +83,8 @@ class Kmeans(Operator):
             labels = empty_like(image.planes[0], (image.height, image.width), "uint8")
         if dst is True:
             dst = image.empty() if isinstance(src, Image) else image.empty().planes[0]
-        centroids = numpy.zeros((MAX_CLUSTERS, 3), numpy.float32)
-        counts = numpy.zeros(MAX_CLUSTERS, numpy.int32)
+        centroids = numpy.zeros((KMEANS_MAX_CLUSTERS, 3), numpy.float32)
+        counts = numpy.zeros(KMEANS_MAX_CLUSTERS, numpy.int32)
         labels, dst = (None if output is False else output for output in (labels, dst))
         with self._lock:
             self.run(src, labels=labels, dst=dst, centroids=centroids, counts=counts, stream=stream)

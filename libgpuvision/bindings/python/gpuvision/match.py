@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes as c
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 import numpy
 
-from . import _abi
+from . import _abi, _library
 from ._abi import Memory
+from ._params import HomographyParams, MatchParams
 from .arrays import Array, Picture, enum_value, integer
 from .context import Context
 from .operators import Call, Operator, Struct, in_host_memory
@@ -24,14 +25,6 @@ NEAREST = numpy.dtype(_abi.MatchNearest)
 
 #: What runs can leave in CUDA memory: a gpv_match_result; and what they take of Sift's.
 RESULT, FOUND = numpy.dtype(_abi.MatchResult), numpy.dtype(_abi.SiftResult)
-
-
-class MatchParams(TypedDict, total=False):
-    """Parameters of Match, all optional."""
-    #: a query has a match if its nearest is nearer than this times the second nearest; 0 = in any
-    #: case; 0..1; default 0.8
-    ratio: float
-    mutual: bool  #: a query is also to be the nearest one to its match; default True
 
 
 @dataclass
@@ -116,14 +109,6 @@ class Match(Operator):
         return Matching(result.count, result.dropped, result.queries)
 
 
-class HomographyParams(TypedDict, total=False):
-    """Parameters of find_homography(), all optional."""
-    threshold: float  #: a pair fits if it is at most so far off; > 0..1e6; default 3
-    confidence: float  #: of having met one sample without a false pair; 0..0.999999; default 0.999
-    max_iterations: int  #: samples at most; 1..1000000; default 10000
-    seed: int  #: of the samples; default 0
-
-
 @dataclass(eq=False)
 class Homography:
     """What find_homography() finds."""
@@ -151,9 +136,9 @@ def find_homography(context: Context, source: Array, target: Array,
     if source.ndim != 2 or source.shape[1] != 2 or source.shape != target.shape:
         raise ValueError(f"source has the shape {source.shape} and target {target.shape}, must both "
                          "be (count, 2)")
-    struct = Struct(_abi.HomographyParams, {})
+    struct = Struct(_abi.HomographyParams)
     struct.assign(dict(params))
-    found = _abi.initialized(_abi.Homography)
+    found = _library.initialized(_abi.Homography)
     inliers = numpy.zeros(len(source), numpy.uint8)
     floats = c.POINTER(c.c_float)
     context.call("gpv_homography_find", context._handle, c.byref(struct.value),

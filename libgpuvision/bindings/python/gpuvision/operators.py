@@ -7,7 +7,7 @@ import threading
 from enum import IntEnum
 from typing import Any, ClassVar, Iterable, Optional, TypeVar
 
-from . import _abi
+from . import _abi, _library
 from ._abi import Status
 from ._errors import Error, InvalidArgument, TooSmall, Unsupported
 from .arrays import (Array, Image, Picture, buffer_view, check_elements, enum_value, image_of,
@@ -66,10 +66,10 @@ class Call:
 class Struct:
     """Fields of a struct of parameters, by name."""
 
-    def __init__(self, kind: type[c.Structure], enums: dict[str, type[IntEnum]]):
-        self.value, self.enums = _abi.initialized(kind), enums
+    def __init__(self, kind: type[c.Structure]):
+        self.value, self.enums = _library.initialized(kind), _abi.CHOICES[kind]
         self.types = {field[0]: field[1] for field in kind._fields_
-                      if field[0] not in ("struct_size", "reserved")}
+                      if field[0] != "struct_size" and not field[0].startswith("reserved")}
 
     def assign(self, params: dict[str, Any]) -> None:
         """Keywords of Python have a _ behind them."""
@@ -120,7 +120,6 @@ class Operator:
     _stem: ClassVar[str]
     _Params: ClassVar[type[c.Structure]]
     _Result: ClassVar[Optional[type[c.Structure]]] = None
-    _enums: ClassVar[dict[str, type[IntEnum]]] = {}
     _handle = c.c_void_p()  # of what has not been made
 
     def __init__(self, context: Context, params: dict[str, Any]):
@@ -149,7 +148,7 @@ class Operator:
         return f"gpuvision.{type(self).__name__}({values})"
 
     def _struct(self, params: dict[str, Any], before: Optional[Struct] = None) -> Struct:
-        struct = Struct(self._Params, self._enums)
+        struct = Struct(self._Params)
         if before:
             c.memmove(c.byref(struct.value), c.byref(before.value), c.sizeof(struct.value))
         struct.assign(params)
@@ -172,7 +171,7 @@ class Operator:
             handle, self._handle = self._handle, c.c_void_p()
             kept, self._kept = self._kept, []
             if handle:
-                destroy = getattr(_abi.lib(), f"gpv_{self._stem}_destroy")
+                destroy = getattr(_library.lib(), f"gpv_{self._stem}_destroy")
                 self.context.release(destroy, handle, kept)
 
     def query(self) -> bool:
@@ -221,7 +220,7 @@ class Operator:
         """gpv_<stem>_wait: the struct that it fills. An exception that it raises has it as its
         result."""
         with self._lock:
-            result = None if self._Result is None else _abi.initialized(self._Result)
+            result = None if self._Result is None else _library.initialized(self._Result)
             try:
                 self._call("wait", *([] if result is None else [c.byref(result)]))
             except Error as error:

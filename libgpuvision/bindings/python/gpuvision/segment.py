@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import ctypes as c
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, Sequence, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, Sequence, Union
 
 from . import _abi
-from ._abi import Format, SegmentModel, SegmentOutput, SegmentWarmStart
+from ._abi import Format, SegmentOutput
+from ._params import SegmentParams
 from .arrays import Array, Image, Picture, empty_like, image_of, integer
 from .context import Context
 from .graphcut import RESULT, CutSummary, summary_of
@@ -15,20 +16,6 @@ from .operators import Call, Operator
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
-
-
-class SegmentParams(TypedDict, total=False):
-    """Parameters of Segment, all optional."""
-    model: Union[SegmentModel, str]  #: of the colours of either side; default "gmm"
-    #: what becomes of the colours that the run before has learned; default "none"
-    warm_start: Union[SegmentWarmStart, str]
-    connectivity: int  #: 4 or 8 neighbours; default 4
-    iterations: int  #: of learning colours and cutting; 1..100; default 1
-    lambda_: float  #: weight of colours against borders; 0..1e6; default 0.02
-    sigma: float  #: distance of colours where a border is half as dear; 0 = by the picture; default 0
-    output: Union[SegmentOutput, str]  #: what dst shows; default "overlay"
-    certificate: bool  #: the capacity of the cut is added up, as a proof; default False
-    max_time_us: int  #: of each cut, as in GraphcutParams
 
 
 @dataclass(eq=False)
@@ -42,7 +29,6 @@ class Segment(Operator):
     """Divides a picture into foreground and background, as the element gpugraphcut does."""
 
     _stem, _Params, _Result = "segment", _abi.SegmentParams, _abi.GraphcutResult
-    _enums = {"model": SegmentModel, "warm_start": SegmentWarmStart, "output": SegmentOutput}
 
     def __init__(self, context: Context, **params: Unpack[SegmentParams]):
         super().__init__(context, dict(params))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes as c
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Optional, TypedDict, Union
+from typing import TYPE_CHECKING, Any, Optional, Union
 
 import numpy
 
 from . import _abi
 from ._abi import SIFT_DESCRIPTOR_LENGTH, SiftDescriptorType, DrawStyle
+from ._params import SiftParams
 from .arrays import Array, Picture, empty_like, enum_value, integer
 from .context import Context
 from .operators import Call, Operator, in_host_memory
@@ -18,24 +19,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 #: Record of a keypoint: x, y, sigma, angle and response of float32, octave of int32.
-KEYPOINT = numpy.dtype(_abi.Keypoint)
+KEYPOINT = numpy.dtype(_abi.SiftKeypoint)
 #: What runs can leave in CUDA memory: a gpv_sift_result.
 RESULT = numpy.dtype(_abi.SiftResult)
 _ROOM = 8192  # keypoints at first, where there may be any number
-
-
-class SiftParams(TypedDict, total=False):
-    """Parameters of Sift, all optional."""
-    max_features: int  #: those of the greatest response are kept; 0 = all; default 0
-    octaves: int  #: maximum number, 0..16; 0 = all that fit; default 0
-    octave_layers: int  #: layers of an octave in which extrema are sought, 1..8; default 3
-    contrast_threshold: float  #: extrema of less contrast are dropped; 0..1; default 0.04
-    edge_threshold: float  #: extrema on edges are dropped; 1..1e6; default 10
-    sigma: float  #: blur of the first layer of each octave, pixels; 0.5..4; default 1.6
-    upsample: bool  #: the first octave has twice the size of the picture; default True
-    upright: bool  #: every orientation is 0; default False
-    root_sift: bool  #: RootSIFT; default False
-    descriptor_type: Union[SiftDescriptorType, str]  #: of the numbers of descriptors; default "u8"
 
 
 @dataclass(eq=False)
@@ -62,7 +49,6 @@ class Sift(Operator):
     """Keypoints of a picture, and their descriptors."""
 
     _stem, _Params, _Result = "sift", _abi.SiftParams, _abi.SiftResult
-    _enums = {"descriptor_type": SiftDescriptorType}
 
     def __init__(self, context: Context, **params: Unpack[SiftParams]):
         super().__init__(context, dict(params))

@@ -88,9 +88,17 @@ macro_rules! enumeration {
     };
 }
 
-/// Defaults of parameters, and what the library takes.
+/// Parameters, their defaults, and what the library takes.
 macro_rules! parameters {
-    ($name:ident, $raw:ident, $init:ident, {$($field:ident),+}) => {
+    ($(#[$about:meta])* $name:ident: $raw:ident, $init:ident {
+        $($(#[$about_field:meta])* $field:ident: $kind:ty,)+
+    }) => {
+        $(#[$about])*
+        #[derive(Clone, Copy, Debug, PartialEq)]
+        pub struct $name {
+            $($(#[$about_field])* pub $field: $kind,)+
+        }
+
         impl $name {
             pub(crate) fn to_raw(self) -> $crate::sys::$raw {
                 use $crate::convert::Field;

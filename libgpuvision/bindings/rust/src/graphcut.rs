@@ -12,26 +12,13 @@ use crate::image::{Image, ImageMut, ImageSpec};
 use crate::operator::Operator;
 use crate::sys;
 
+pub use crate::types::GraphcutParams;
+
 /// Largest amount of a terminal's value.
 pub const MAX_TERMINAL: i32 = sys::GPV_GRAPHCUT_MAX_TERMINAL;
 
 /// Largest capacity between two pixels.
 pub const MAX_LINK: i32 = sys::GPV_GRAPHCUT_MAX_LINK;
-
-/// Parameters. `Default` has the library's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct GraphcutParams {
-    /// A run adds up the capacity of its cut from what it was given, as the proof that the cut is
-    /// minimal; default false.
-    pub certificate: bool,
-    /// Microseconds after which a run settles for the cut that it has by then, which may be far
-    /// from minimal; >= 0, 0 = no limit; default 0.
-    pub max_time_us: i32,
-}
-
-parameters!(GraphcutParams, gpv_graphcut_params, gpv_graphcut_params_init, {
-    certificate, max_time_us
-});
 
 /// What a run has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

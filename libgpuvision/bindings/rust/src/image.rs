@@ -11,6 +11,8 @@ use crate::convert::{initialized, to_i32, Field};
 use crate::error::{Error, Result, Status};
 use crate::sys;
 
+pub use crate::types::Rect;
+
 enumeration! {
     /// Pixel formats. Channels are named in the order of bytes in memory. Chroma planes of NV12,
     /// I420 and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows.
@@ -112,20 +114,6 @@ enumeration! {
         /// 0..255.
         Full = GPV_COLOR_RANGE_FULL,
     }
-}
-
-/// A part of an image, pixels.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Rect {
-    /// Left column.
-    pub x: i32,
-    /// Upper row.
-    pub y: i32,
-    /// Columns.
-    pub width: i32,
-    /// Rows.
-    pub height: i32,
 }
 
 /// What pixels are stored as: u8, which is bytes of whatever format, or the samples of some

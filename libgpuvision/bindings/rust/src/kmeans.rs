@@ -11,73 +11,10 @@ use crate::image::{self, Image, ImageMut, ImageSpec};
 use crate::operator::Operator;
 use crate::sys;
 
+pub use crate::types::{KmeansColorSpace, KmeansInit, KmeansMetric, KmeansParams};
+
 /// Largest number of clusters.
-pub const MAX_CLUSTERS: usize = sys::GPV_KMEANS_MAX_CLUSTERS;
-
-enumeration! {
-    /// How far a colour is from a centroid.
-    KmeansMetric {
-        /// Squared Euclidean distance.
-        L2 = GPV_KMEANS_METRIC_L2,
-        /// Manhattan distance. The centroid stays the mean, which does not minimise the cost in this
-        /// metric: the cost need not fall in every iteration.
-        L1 = GPV_KMEANS_METRIC_L1,
-    }
-}
-
-enumeration! {
-    /// The initial centroids of the first run.
-    KmeansInit {
-        /// Colours drawn by their squared distance to those drawn before.
-        PlusPlus = GPV_KMEANS_INIT_PLUSPLUS,
-        /// Different colours, drawn by how often they occur.
-        Random = GPV_KMEANS_INIT_RANDOM,
-        /// The colours of pixels spread evenly over the image.
-        Grid = GPV_KMEANS_INIT_GRID,
-        /// What [`Kmeans::set_centroids`] was given.
-        Given = GPV_KMEANS_INIT_GIVEN,
-    }
-}
-
-enumeration! {
-    /// The colour space in which distances are measured.
-    KmeansColorSpace {
-        /// R, G, B, 0..255.
-        Rgb = GPV_KMEANS_COLOR_SPACE_RGB,
-        /// CIE L*a*b* of sRGB (D65), as bytes: 2.55 L*, a* + 128, b* + 128.
-        Lab = GPV_KMEANS_COLOR_SPACE_LAB,
-    }
-}
-
-/// Parameters. `Default` has the library's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct KmeansParams {
-    /// 2..256; 0 = chosen automatically; default 8.
-    pub clusters: i32,
-    /// 2..256, maximum of the automatic choice; default 16.
-    pub max_clusters: i32,
-    /// Updates of the centroids, 0..10000; default 20.
-    pub max_iterations: i32,
-    /// The iteration ends when no centroid has moved further, in grey levels; 0 = when labels
-    /// repeat; below 0 = all iterations are run; -1e6..1e6; default 0.5.
-    pub tolerance: f32,
-    /// Default [`KmeansMetric::L2`].
-    pub metric: KmeansMetric,
-    /// [`KmeansInit::Given`]: not with clusters 0; default [`KmeansInit::PlusPlus`].
-    pub init: KmeansInit,
-    /// Default [`KmeansColorSpace::Rgb`].
-    pub color_space: KmeansColorSpace,
-    /// Of [`KmeansInit::PlusPlus`] and [`KmeansInit::Random`]; default 0.
-    pub seed: u64,
-    /// A run starts from the centroids of the one before, if that had the same clusters (and
-    /// max_clusters, where that is read) and color_space, and found more than one cluster. Numbers of
-    /// clusters are kept, and so is their number. Default false.
-    pub warm_start: bool,
-}
-
-parameters!(KmeansParams, gpv_kmeans_params, gpv_kmeans_params_init, {
-    clusters, max_clusters, max_iterations, tolerance, metric, init, color_space, seed, warm_start
-});
+pub const MAX_CLUSTERS: usize = sys::GPV_KMEANS_MAX_CLUSTERS as usize;
 
 /// What a run has found.
 #[derive(Clone, Copy, Debug, PartialEq)]

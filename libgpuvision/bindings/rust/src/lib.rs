@@ -36,6 +36,7 @@ mod convert;
 mod buffer;
 mod error;
 mod operator;
+mod types;
 
 pub mod ccl;
 pub mod context;
@@ -46,16 +47,18 @@ pub mod kmeans;
 pub mod matching;
 pub mod segment;
 pub mod sift;
+#[rustfmt::skip] // its signatures have rules of their own
 pub mod sys;
 
 pub use buffer::Buffer;
-pub use ccl::{Ccl, CclMode, CclOutput, CclParams, Component};
+pub use ccl::Ccl;
 pub use context::{Backend, Context, ContextParams, Device, LogLevel, Stream};
-pub use erode::{Erode, ErodeBorder, ErodeOperation, ErodeParams, ErodePlanes, ErodeShape};
+pub use erode::Erode;
 pub use error::{Error, Result, Status};
-pub use graphcut::{Graphcut, GraphcutParams, GraphcutResult};
-pub use image::{ColorMatrix, ColorRange, Format, Image, ImageMut, ImageSpec, Rect, Sample};
-pub use kmeans::{Kmeans, KmeansColorSpace, KmeansInit, KmeansMetric, KmeansParams};
-pub use matching::{find_homography, Homography, HomographyParams, Match, MatchParams};
-pub use segment::{Segment, SegmentModel, SegmentOutput, SegmentParams, SegmentWarmStart};
-pub use sift::{Descriptor, DrawStyle, Keypoint, Sift, SiftDescriptorType, SiftParams};
+pub use graphcut::{Graphcut, GraphcutResult};
+pub use image::{ColorMatrix, ColorRange, Format, Image, ImageMut, ImageSpec, Sample};
+pub use kmeans::Kmeans;
+pub use matching::{find_homography, Homography, Match};
+pub use segment::Segment;
+pub use sift::{Descriptor, DrawStyle, Sift};
+pub use types::*;

@@ -13,44 +13,10 @@ use crate::operator::Operator;
 use crate::sift::Descriptor;
 use crate::sys;
 
+pub use crate::types::{HomographyParams, MatchParams, Nearest, Pair};
+
 /// Descriptors in a set, at most.
-pub const MAX_DESCRIPTORS: usize = sys::GPV_MATCH_MAX_DESCRIPTORS;
-
-/// Parameters. `Default` has the library's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct MatchParams {
-    /// A query whose nearest is not nearer than this times the second nearest has no match; 0 = it
-    /// has one anyhow; 0..1; default 0.8.
-    pub ratio: f32,
-    /// A query is also to be the nearest one to its match; default true.
-    pub mutual: bool,
-}
-
-parameters!(MatchParams, gpv_match_params, gpv_match_params_init, {ratio, mutual});
-
-/// The two descriptors of the other set that are nearest to one.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Nearest {
-    /// Of the nearest and the second; -1 = there is none.
-    pub index: [i32; 2],
-    /// Squared, of the bytes; `i32::MAX` where there is none.
-    pub distance: [i32; 2],
-}
-
-/// A match.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pair {
-    /// Index of a descriptor among the queries.
-    pub query: i32,
-    /// And of its nearest in the other set.
-    pub train: i32,
-    /// Squared, of the bytes.
-    pub distance: i32,
-    /// Likewise to the second nearest; `i32::MAX` where there is none.
-    pub second: i32,
-}
+pub const MAX_DESCRIPTORS: usize = sys::GPV_MATCH_MAX_DESCRIPTORS as usize;
 
 /// What [`Match::run`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -284,25 +250,6 @@ impl Match {
         Ok(MatchResult::from_raw(result))
     }
 }
-
-/// Parameters of [`find_homography`]. `Default` has the library's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HomographyParams {
-    /// A pair fits if the place that is found for it is at most so far from its own, in the units
-    /// of the points; > 0..1e6; default 3.
-    pub threshold: f32,
-    /// No more samples are tried once one without a false pair has been among them with this
-    /// probability; 0..0.999999; default 0.999.
-    pub confidence: f32,
-    /// Samples at most; 1..1000000; default 10000.
-    pub max_iterations: i32,
-    /// Of the samples; default 0.
-    pub seed: u32,
-}
-
-parameters!(HomographyParams, gpv_homography_params, gpv_homography_params_init, {
-    threshold, confidence, max_iterations, seed
-});
 
 /// A homography.
 #[derive(Clone, Debug, PartialEq)]

@@ -13,6 +13,8 @@ use crate::image::{self, Image, ImageMut, ImageSpec, Rect};
 use crate::operator::Operator;
 use crate::sys;
 
+pub use crate::types::{SegmentModel, SegmentOutput, SegmentParams, SegmentWarmStart};
+
 /// Capacity between two pixels of one colour.
 pub const UNIT: i32 = sys::GPV_SEGMENT_UNIT;
 
@@ -21,71 +23,6 @@ pub const MAX_ITERATIONS: i32 = sys::GPV_SEGMENT_MAX_ITERATIONS;
 
 /// Largest lambda and sigma.
 pub const MAX_WEIGHT: f32 = sys::GPV_SEGMENT_MAX_WEIGHT;
-
-enumeration! {
-    /// What is learned of the colours of either side.
-    SegmentModel {
-        /// A mixture of five Gaussians with full covariance.
-        Gmm = GPV_SEGMENT_MODEL_GMM,
-        /// How frequent each of 16^3 colours is, smoothed.
-        Histogram = GPV_SEGMENT_MODEL_HISTOGRAM,
-        /// One mean colour.
-        Means = GPV_SEGMENT_MODEL_MEANS,
-    }
-}
-
-enumeration! {
-    /// What a run does with the colours that the run before it has learned.
-    SegmentWarmStart {
-        /// Nothing: each run learns from its own seeds.
-        None = GPV_SEGMENT_WARM_START_NONE,
-        /// Starts from them, if there are any, and at the end learns from its own cut: for video.
-        Adapt = GPV_SEGMENT_WARM_START_ADAPT,
-        /// Uses them, if there are any, and learns nothing; then it has one iteration.
-        Reuse = GPV_SEGMENT_WARM_START_REUSE,
-    }
-}
-
-enumeration! {
-    /// What dst receives.
-    SegmentOutput {
-        /// The picture, its background grey and half as bright; format of src.
-        Overlay = GPV_SEGMENT_OUTPUT_OVERLAY,
-        /// The picture, its background transparent; Rgba8 or Bgra8.
-        Cutout = GPV_SEGMENT_OUTPUT_CUTOUT,
-    }
-}
-
-/// Parameters. `Default` has the library's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SegmentParams {
-    /// Default [`SegmentModel::Gmm`].
-    pub model: SegmentModel,
-    /// Default [`SegmentWarmStart::None`].
-    pub warm_start: SegmentWarmStart,
-    /// 4 or 8 neighbours; default 4.
-    pub connectivity: i32,
-    /// Of learning colours and cutting, each from the cut of the one before; 1..[`MAX_ITERATIONS`];
-    /// default 1.
-    pub iterations: i32,
-    /// How much colours count, in lengths of border for each unit of log-likelihood (nat);
-    /// 0..[`MAX_WEIGHT`]; 0: borders and seeds decide alone; default 0.02.
-    pub lambda: f32,
-    /// Euclidean distance, in R, G and B of 0..255, of the colours of two neighbours where the
-    /// border between them is shorter by a factor of sqrt(e); 0..[`MAX_WEIGHT`]; 0 = root mean
-    /// square of the picture; default 0.
-    pub sigma: f32,
-    /// Default [`SegmentOutput::Overlay`].
-    pub output: SegmentOutput,
-    /// As in [`GraphcutParams`](crate::GraphcutParams).
-    pub certificate: bool,
-    /// Of each cut, as in [`GraphcutParams`](crate::GraphcutParams).
-    pub max_time_us: i32,
-}
-
-parameters!(SegmentParams, gpv_segment_params, gpv_segment_params_init, {
-    model, warm_start, connectivity, iterations, lambda, sigma, output, certificate, max_time_us
-});
 
 /// What is known of a picture. `Default`: nothing.
 #[derive(Clone, Copy, Debug, Default)]

@@ -12,21 +12,13 @@ use crate::image::{self, Image, ImageMut, ImageSpec};
 use crate::operator::Operator;
 use crate::sys;
 
+pub use crate::types::{Keypoint, SiftDescriptorType, SiftParams};
+
 /// Numbers in a descriptor: 4 x 4 cells of 8 directions.
-pub const DESCRIPTOR_LENGTH: usize = sys::GPV_SIFT_DESCRIPTOR_LENGTH;
+pub const DESCRIPTOR_LENGTH: usize = sys::GPV_SIFT_DESCRIPTOR_LENGTH as usize;
 
 /// Maximum number of keypoints of one description.
-pub const MAX_KEYPOINTS: usize = sys::GPV_SIFT_MAX_KEYPOINTS;
-
-enumeration! {
-    /// What a number of a descriptor is.
-    SiftDescriptorType {
-        /// u8: 512 times that of `F32`, rounded, at most 255.
-        U8 = GPV_SIFT_DESCRIPTOR_TYPE_U8,
-        /// f32: a descriptor has length 1, or 0 where there is no gradient.
-        F32 = GPV_SIFT_DESCRIPTOR_TYPE_F32,
-    }
-}
+pub const MAX_KEYPOINTS: usize = sys::GPV_SIFT_MAX_KEYPOINTS as usize;
 
 enumeration! {
     /// How [`Sift::draw`] marks a keypoint.
@@ -36,59 +28,6 @@ enumeration! {
         /// A circle whose radius is the scale, with the orientation as a line from its middle.
         Rich = GPV_DRAW_STYLE_RICH,
     }
-}
-
-/// Parameters. `Default` has the library's.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SiftParams {
-    /// Of the keypoints those of the greatest response are kept; 0 = as many as there is room for;
-    /// default 0.
-    pub max_features: i32,
-    /// Maximum number of octaves, counted from the first; 0 = all that fit; 0..16; default 0.
-    pub octaves: i32,
-    /// Layers of an octave in which extrema are sought, 1..8; default 3.
-    pub octave_layers: i32,
-    /// Extrema of less contrast are dropped. It is divided by octave_layers, and a picture has
-    /// contrast 1 from black to white; 0..1; default 0.04.
-    pub contrast_threshold: f32,
-    /// Extrema on edges are dropped: those whose ratio of principal curvatures is at least this;
-    /// 1..1e6; default 10.
-    pub edge_threshold: f32,
-    /// Blur of the first layer of each octave, in pixels of the octave; 0.5..4; default 1.6.
-    pub sigma: f32,
-    /// The first octave has twice the size of the picture, which finds smaller features; default
-    /// true.
-    pub upsample: bool,
-    /// Every orientation is 0; default false.
-    pub upright: bool,
-    /// RootSIFT: the square roots of a descriptor whose sum is 1; default false.
-    pub root_sift: bool,
-    /// Default [`SiftDescriptorType::U8`].
-    pub descriptor_type: SiftDescriptorType,
-}
-
-parameters!(SiftParams, gpv_sift_params, gpv_sift_params_init, {
-    max_features, octaves, octave_layers, contrast_threshold, edge_threshold, sigma, upsample,
-    upright, root_sift, descriptor_type
-});
-
-/// A keypoint. Coordinates count in pixels of the picture, from the centre of its first pixel.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Keypoint {
-    /// To the right.
-    pub x: f32,
-    /// Downwards.
-    pub y: f32,
-    /// Scale, pixels of the picture: half of what OpenCV calls its size.
-    pub sigma: f32,
-    /// Degrees, 0 <= angle < 360, clockwise from the right as one sees it.
-    pub angle: f32,
-    /// Contrast, as in the parameters but not multiplied by octave_layers.
-    pub response: f32,
-    /// As OpenCV: bits 0..7 the octave, 255 is the one of twice the size and 0 the one of the
-    /// picture's; bits 8..15 the layer; bits 16..23 the place between layers, 128 in the middle.
-    pub octave: i32,
 }
 
 /// A descriptor of [`SiftDescriptorType::U8`].

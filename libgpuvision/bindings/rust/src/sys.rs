@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Code generated from include/gpuvision by meson compile -C build bindings-update. DO NOT EDIT.
 //! The C interface as it is: every struct, constant and function of the headers of libgpuvision,
 //! under its own name. The headers say what each of them means; the rest of this crate is made of
-//! them. `tests/layout.rs` compares this file with the headers.
+//! them.
 
 #![allow(missing_docs, non_camel_case_types)]
 
 use std::marker::{PhantomData, PhantomPinned};
 use std::os::raw::{c_char, c_void};
-
-pub use crate::ccl::Component as gpv_ccl_component;
-pub use crate::image::Rect as gpv_rect;
-pub use crate::matching::{Nearest as gpv_match_nearest, Pair as gpv_match_pair};
-pub use crate::sift::Keypoint as gpv_sift_keypoint;
 
 /// An object that only the library can look into, of a thread at a time, at its place.
 macro_rules! opaque {
@@ -25,11 +21,19 @@ macro_rules! opaque {
     };
 }
 
-// ---- version.h ------------------------------------------------------------------------
+/// Does not compile where a struct is not as large as in C. No struct has a gap.
+macro_rules! assert_size {
+    ($name:ident, $size:expr) => {
+        #[cfg(target_pointer_width = "64")]
+        const _: () = assert!(std::mem::size_of::<$name>() == $size);
+    };
+}
 
-pub const GPV_API_VERSION_MAJOR: u32 = 1;
+// ---- types.h -------------------------------------------------------------------------
 
-// ---- types.h --------------------------------------------------------------------------
+pub const GPV_MAX_PLANES: i32 = 8;
+pub const GPV_MAX_SIDE: i32 = 32767;
+pub const GPV_MAX_PIXELS: i32 = 1073741824;
 
 pub type gpv_status = i32;
 pub const GPV_OK: gpv_status = 0;
@@ -81,10 +85,6 @@ pub const GPV_COLOR_RANGE_AUTO: gpv_color_range = 0;
 pub const GPV_COLOR_RANGE_LIMITED: gpv_color_range = 1;
 pub const GPV_COLOR_RANGE_FULL: gpv_color_range = 2;
 
-pub const GPV_MAX_PLANES: usize = 8;
-pub const GPV_MAX_SIDE: i32 = 32767;
-pub const GPV_MAX_PIXELS: i32 = 1 << 30;
-
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct gpv_image {
@@ -96,9 +96,13 @@ pub struct gpv_image {
     pub height: i32,
     pub color_matrix: gpv_color_matrix,
     pub color_range: gpv_color_range,
-    pub data: [*mut c_void; GPV_MAX_PLANES],
-    pub stride: [i64; GPV_MAX_PLANES],
+    pub data: [*mut c_void; GPV_MAX_PLANES as usize],
+    pub stride: [i64; GPV_MAX_PLANES as usize],
 }
+assert_size!(gpv_image, 160);
+
+pub use crate::types::Rect as gpv_rect;
+assert_size!(gpv_rect, 16);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -110,6 +114,7 @@ pub struct gpv_buffer {
     pub data: *mut c_void,
     pub size: u64,
 }
+assert_size!(gpv_buffer, 32);
 
 pub type gpv_stream = *mut c_void;
 
@@ -136,11 +141,11 @@ extern "C" {
     ) -> gpv_status;
 }
 
-// ---- context.h ------------------------------------------------------------------------
-
-opaque!(gpv_context);
+// ---- context.h -----------------------------------------------------------------------
 
 pub const GPV_DEVICE_CURRENT: i32 = -1;
+
+opaque!(gpv_context);
 
 pub type gpv_log_level = u32;
 pub const GPV_LOG_LEVEL_ERROR: gpv_log_level = 1;
@@ -148,23 +153,26 @@ pub const GPV_LOG_LEVEL_WARNING: gpv_log_level = 2;
 pub const GPV_LOG_LEVEL_INFO: gpv_log_level = 3;
 pub const GPV_LOG_LEVEL_DEBUG: gpv_log_level = 4;
 
-pub type gpv_log_fn =
-    Option<unsafe extern "C" fn(user: *mut c_void, level: gpv_log_level, message: *const c_char)>;
+pub type gpv_log_fn = Option<
+    unsafe extern "C" fn(user: *mut c_void, level: gpv_log_level, message: *const c_char)
+>;
+
 pub type gpv_alloc_fn = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
         memory: gpv_memory,
         size: u64,
         stream: gpv_stream,
-    ) -> *mut c_void,
+    ) -> *mut c_void
 >;
+
 pub type gpv_free_fn = Option<
     unsafe extern "C" fn(
         user: *mut c_void,
         memory: gpv_memory,
         ptr: *mut c_void,
         stream: gpv_stream,
-    ),
+    )
 >;
 
 #[repr(C)]
@@ -179,6 +187,7 @@ pub struct gpv_context_params {
     pub free: gpv_free_fn,
     pub user: *mut c_void,
 }
+assert_size!(gpv_context_params, 48);
 
 extern "C" {
     pub fn gpv_api_version() -> u32;
@@ -202,7 +211,248 @@ extern "C" {
     ) -> gpv_status;
 }
 
-// ---- erode.h --------------------------------------------------------------------------
+// ---- ccl.h ---------------------------------------------------------------------------
+
+opaque!(gpv_ccl);
+
+pub type gpv_ccl_mode = u32;
+pub const GPV_CCL_MODE_BINARY: gpv_ccl_mode = 0;
+pub const GPV_CCL_MODE_EQUAL_VALUE: gpv_ccl_mode = 1;
+
+pub type gpv_ccl_output = u32;
+pub const GPV_CCL_OUTPUT_LABELS: gpv_ccl_output = 0;
+pub const GPV_CCL_OUTPUT_MASK: gpv_ccl_output = 1;
+pub const GPV_CCL_OUTPUT_COLORS: gpv_ccl_output = 2;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_ccl_params {
+    pub struct_size: u32,
+    pub mode: gpv_ccl_mode,
+    pub connectivity: i32,
+    pub threshold: i32,
+    pub foreground: i32,
+    pub invert: u32,
+    pub min_area: i32,
+    pub max_area: i32,
+    pub output: gpv_ccl_output,
+    pub reserved: u32,
+}
+assert_size!(gpv_ccl_params, 40);
+
+pub use crate::types::Component as gpv_ccl_component;
+assert_size!(gpv_ccl_component, 40);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_ccl_result {
+    pub struct_size: u32,
+    pub count: i32,
+    pub components: i32,
+    pub reserved: u32,
+}
+assert_size!(gpv_ccl_result, 16);
+
+extern "C" {
+    pub fn gpv_ccl_params_init(params: *mut gpv_ccl_params, size: u32);
+    pub fn gpv_ccl_result_init(result: *mut gpv_ccl_result, size: u32);
+    pub fn gpv_ccl_create(
+        context: *mut gpv_context,
+        params: *const gpv_ccl_params,
+        out: *mut *mut gpv_ccl,
+    ) -> gpv_status;
+    pub fn gpv_ccl_destroy(op: *mut *mut gpv_ccl);
+    pub fn gpv_ccl_set_params(op: *mut gpv_ccl, params: *const gpv_ccl_params) -> gpv_status;
+    pub fn gpv_ccl_prepare(
+        op: *mut gpv_ccl,
+        src: *const gpv_image,
+        dst: *const gpv_image,
+        components: i32,
+    ) -> gpv_status;
+    pub fn gpv_ccl_run(
+        op: *mut gpv_ccl,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        dst: *const gpv_image,
+        components: *const gpv_buffer,
+        component_stride: u32,
+        count: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_ccl_query(op: *mut gpv_ccl) -> gpv_status;
+    pub fn gpv_ccl_wait(op: *mut gpv_ccl, result: *mut gpv_ccl_result) -> gpv_status;
+}
+
+// ---- sift.h --------------------------------------------------------------------------
+
+pub const GPV_SIFT_DESCRIPTOR_LENGTH: i32 = 128;
+pub const GPV_SIFT_MAX_KEYPOINTS: i32 = 1048576;
+
+opaque!(gpv_sift);
+
+pub type gpv_sift_descriptor_type = u32;
+pub const GPV_SIFT_DESCRIPTOR_TYPE_U8: gpv_sift_descriptor_type = 0;
+pub const GPV_SIFT_DESCRIPTOR_TYPE_F32: gpv_sift_descriptor_type = 1;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_sift_params {
+    pub struct_size: u32,
+    pub max_features: i32,
+    pub octaves: i32,
+    pub octave_layers: i32,
+    pub contrast_threshold: f32,
+    pub edge_threshold: f32,
+    pub sigma: f32,
+    pub upsample: u32,
+    pub upright: u32,
+    pub root_sift: u32,
+    pub descriptor_type: gpv_sift_descriptor_type,
+    pub reserved: u32,
+}
+assert_size!(gpv_sift_params, 48);
+
+pub use crate::types::Keypoint as gpv_sift_keypoint;
+assert_size!(gpv_sift_keypoint, 24);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_sift_result {
+    pub struct_size: u32,
+    pub count: i32,
+    pub dropped: i32,
+    pub reserved: u32,
+}
+assert_size!(gpv_sift_result, 16);
+
+extern "C" {
+    pub fn gpv_sift_params_init(params: *mut gpv_sift_params, size: u32);
+    pub fn gpv_sift_result_init(result: *mut gpv_sift_result, size: u32);
+    pub fn gpv_sift_create(
+        context: *mut gpv_context,
+        params: *const gpv_sift_params,
+        out: *mut *mut gpv_sift,
+    ) -> gpv_status;
+    pub fn gpv_sift_destroy(op: *mut *mut gpv_sift);
+    pub fn gpv_sift_set_params(op: *mut gpv_sift, params: *const gpv_sift_params) -> gpv_status;
+    pub fn gpv_sift_prepare(
+        op: *mut gpv_sift,
+        src: *const gpv_image,
+        mask: *const gpv_image,
+        keypoints: i32,
+    ) -> gpv_status;
+    pub fn gpv_sift_run(
+        op: *mut gpv_sift,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        mask: *const gpv_image,
+        keypoints: *const gpv_buffer,
+        keypoint_stride: u32,
+        descriptors: *const gpv_buffer,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_sift_describe(
+        op: *mut gpv_sift,
+        stream: gpv_stream,
+        src: *const gpv_image,
+        keypoints: *const gpv_buffer,
+        keypoint_stride: u32,
+        count: i32,
+        descriptors: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_sift_query(op: *mut gpv_sift) -> gpv_status;
+    pub fn gpv_sift_wait(op: *mut gpv_sift, result: *mut gpv_sift_result) -> gpv_status;
+}
+
+// ---- match.h -------------------------------------------------------------------------
+
+pub const GPV_MATCH_MAX_DESCRIPTORS: i32 = 1048576;
+
+opaque!(gpv_match);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_match_params {
+    pub struct_size: u32,
+    pub ratio: f32,
+    pub mutual: u32,
+    pub reserved: u32,
+}
+assert_size!(gpv_match_params, 16);
+
+pub use crate::types::Nearest as gpv_match_nearest;
+assert_size!(gpv_match_nearest, 16);
+
+pub use crate::types::Pair as gpv_match_pair;
+assert_size!(gpv_match_pair, 16);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_match_result {
+    pub struct_size: u32,
+    pub count: i32,
+    pub dropped: i32,
+    pub queries: i32,
+}
+assert_size!(gpv_match_result, 16);
+
+extern "C" {
+    pub fn gpv_match_params_init(params: *mut gpv_match_params, size: u32);
+    pub fn gpv_match_result_init(result: *mut gpv_match_result, size: u32);
+    pub fn gpv_match_create(
+        context: *mut gpv_context,
+        params: *const gpv_match_params,
+        out: *mut *mut gpv_match,
+    ) -> gpv_status;
+    pub fn gpv_match_destroy(op: *mut *mut gpv_match);
+    pub fn gpv_match_set_params(op: *mut gpv_match, params: *const gpv_match_params) -> gpv_status;
+    pub fn gpv_match_prepare(
+        op: *mut gpv_match,
+        query_count: i32,
+        train_count: i32,
+        memory: gpv_memory,
+    ) -> gpv_status;
+    pub fn gpv_match_run(
+        op: *mut gpv_match,
+        stream: gpv_stream,
+        query: *const gpv_buffer,
+        query_count: i32,
+        found: *const gpv_buffer,
+        train: *const gpv_buffer,
+        train_count: i32,
+        nearest: *const gpv_buffer,
+        pairs: *const gpv_buffer,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_match_query(op: *mut gpv_match) -> gpv_status;
+    pub fn gpv_match_wait(op: *mut gpv_match, result: *mut gpv_match_result) -> gpv_status;
+}
+
+// ---- draw.h --------------------------------------------------------------------------
+
+pub type gpv_draw_style = u32;
+pub const GPV_DRAW_STYLE_POINTS: gpv_draw_style = 0;
+pub const GPV_DRAW_STYLE_RICH: gpv_draw_style = 1;
+
+extern "C" {
+    pub fn gpv_draw_keypoints(
+        op: *mut gpv_sift,
+        stream: gpv_stream,
+        dst: *const gpv_image,
+        style: gpv_draw_style,
+        color: u32,
+    ) -> gpv_status;
+    pub fn gpv_draw_outline(
+        op: *mut gpv_match,
+        stream: gpv_stream,
+        dst: *const gpv_image,
+        points: *const f32,
+        count: i32,
+        width: f32,
+        color: u32,
+    ) -> gpv_status;
+}
+
+// ---- erode.h -------------------------------------------------------------------------
 
 opaque!(gpv_erode);
 
@@ -243,6 +493,7 @@ pub struct gpv_erode_params {
     pub planes: gpv_erode_planes,
     pub reserved: u32,
 }
+assert_size!(gpv_erode_params, 40);
 
 extern "C" {
     pub fn gpv_erode_params_init(params: *mut gpv_erode_params, size: u32);
@@ -264,77 +515,107 @@ extern "C" {
     pub fn gpv_erode_wait(op: *mut gpv_erode) -> gpv_status;
 }
 
-// ---- ccl.h ----------------------------------------------------------------------------
+// ---- graphcut.h ----------------------------------------------------------------------
 
-opaque!(gpv_ccl);
+pub const GPV_GRAPHCUT_MAX_TERMINAL: i32 = 1073741824;
+pub const GPV_GRAPHCUT_MAX_LINK: i32 = 67108863;
 
-pub type gpv_ccl_mode = u32;
-pub const GPV_CCL_MODE_BINARY: gpv_ccl_mode = 0;
-pub const GPV_CCL_MODE_EQUAL_VALUE: gpv_ccl_mode = 1;
-
-pub type gpv_ccl_output = u32;
-pub const GPV_CCL_OUTPUT_LABELS: gpv_ccl_output = 0;
-pub const GPV_CCL_OUTPUT_MASK: gpv_ccl_output = 1;
-pub const GPV_CCL_OUTPUT_COLORS: gpv_ccl_output = 2;
+opaque!(gpv_graphcut);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct gpv_ccl_params {
+pub struct gpv_graphcut_params {
     pub struct_size: u32,
-    pub mode: gpv_ccl_mode,
-    pub connectivity: i32,
-    pub threshold: i32,
-    pub foreground: i32,
-    pub invert: u32,
-    pub min_area: i32,
-    pub max_area: i32,
-    pub output: gpv_ccl_output,
+    pub certificate: u32,
+    pub max_time_us: i32,
     pub reserved: u32,
 }
+assert_size!(gpv_graphcut_params, 16);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub struct gpv_ccl_result {
+pub struct gpv_graphcut_result {
     pub struct_size: u32,
-    pub count: i32,
-    pub components: i32,
+    pub optimal: u32,
+    pub flow: i64,
+    pub cut: i64,
+    pub area: i64,
+    pub refused: u32,
     pub reserved: u32,
 }
+assert_size!(gpv_graphcut_result, 40);
 
 extern "C" {
-    pub fn gpv_ccl_params_init(params: *mut gpv_ccl_params, size: u32);
-    pub fn gpv_ccl_result_init(result: *mut gpv_ccl_result, size: u32);
-    pub fn gpv_ccl_create(
+    pub fn gpv_graphcut_params_init(params: *mut gpv_graphcut_params, size: u32);
+    pub fn gpv_graphcut_result_init(result: *mut gpv_graphcut_result, size: u32);
+    pub fn gpv_graphcut_create(
         context: *mut gpv_context,
-        params: *const gpv_ccl_params,
-        out: *mut *mut gpv_ccl,
+        params: *const gpv_graphcut_params,
+        out: *mut *mut gpv_graphcut,
     ) -> gpv_status;
-    pub fn gpv_ccl_destroy(op: *mut *mut gpv_ccl);
-    pub fn gpv_ccl_set_params(op: *mut gpv_ccl, params: *const gpv_ccl_params) -> gpv_status;
-    pub fn gpv_ccl_prepare(
-        op: *mut gpv_ccl,
-        src: *const gpv_image,
-        dst: *const gpv_image,
-        components: i32,
+    pub fn gpv_graphcut_destroy(op: *mut *mut gpv_graphcut);
+    pub fn gpv_graphcut_set_params(
+        op: *mut gpv_graphcut,
+        params: *const gpv_graphcut_params,
     ) -> gpv_status;
-    pub fn gpv_ccl_run(
-        op: *mut gpv_ccl,
+    pub fn gpv_graphcut_prepare(op: *mut gpv_graphcut, links: *const gpv_image) -> gpv_status;
+    pub fn gpv_graphcut_run(
+        op: *mut gpv_graphcut,
         stream: gpv_stream,
-        src: *const gpv_image,
-        dst: *const gpv_image,
-        components: *const gpv_buffer,
-        component_stride: u32,
-        count: *const gpv_buffer,
+        terminals: *const gpv_image,
+        links: *const gpv_image,
+        mask: *const gpv_image,
+        result: *const gpv_buffer,
     ) -> gpv_status;
-    pub fn gpv_ccl_query(op: *mut gpv_ccl) -> gpv_status;
-    pub fn gpv_ccl_wait(op: *mut gpv_ccl, result: *mut gpv_ccl_result) -> gpv_status;
+    pub fn gpv_graphcut_query(op: *mut gpv_graphcut) -> gpv_status;
+    pub fn gpv_graphcut_wait(op: *mut gpv_graphcut, result: *mut gpv_graphcut_result) -> gpv_status;
 }
 
-// ---- kmeans.h -------------------------------------------------------------------------
+// ---- homography.h --------------------------------------------------------------------
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_homography_params {
+    pub struct_size: u32,
+    pub threshold: f32,
+    pub confidence: f32,
+    pub max_iterations: i32,
+    pub seed: u32,
+    pub reserved: u32,
+}
+assert_size!(gpv_homography_params, 24);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_homography {
+    pub struct_size: u32,
+    pub found: u32,
+    pub matrix: [f64; 9],
+    pub error: f64,
+    pub inliers: i32,
+    pub iterations: i32,
+}
+assert_size!(gpv_homography, 96);
+
+extern "C" {
+    pub fn gpv_homography_params_init(params: *mut gpv_homography_params, size: u32);
+    pub fn gpv_homography_init(homography: *mut gpv_homography, size: u32);
+    pub fn gpv_homography_find(
+        context: *mut gpv_context,
+        params: *const gpv_homography_params,
+        from: *const f32,
+        to: *const f32,
+        count: i32,
+        inliers: *mut u8,
+        out: *mut gpv_homography,
+    ) -> gpv_status;
+}
+
+// ---- kmeans.h ------------------------------------------------------------------------
+
+pub const GPV_KMEANS_MAX_CLUSTERS: i32 = 256;
 
 opaque!(gpv_kmeans);
-
-pub const GPV_KMEANS_MAX_CLUSTERS: usize = 256;
 
 pub type gpv_kmeans_metric = u32;
 pub const GPV_KMEANS_METRIC_L2: gpv_kmeans_metric = 0;
@@ -365,6 +646,7 @@ pub struct gpv_kmeans_params {
     pub warm_start: u32,
     pub reserved: u32,
 }
+assert_size!(gpv_kmeans_params, 48);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -377,6 +659,7 @@ pub struct gpv_kmeans_result {
     pub reserved: u32,
     pub inertia: f64,
 }
+assert_size!(gpv_kmeans_result, 32);
 
 extern "C" {
     pub fn gpv_kmeans_params_init(params: *mut gpv_kmeans_params, size: u32);
@@ -417,249 +700,11 @@ extern "C" {
     pub fn gpv_kmeans_wait(op: *mut gpv_kmeans, result: *mut gpv_kmeans_result) -> gpv_status;
 }
 
-// ---- sift.h ---------------------------------------------------------------------------
+// ---- segment.h -----------------------------------------------------------------------
 
-opaque!(gpv_sift);
-
-pub const GPV_SIFT_DESCRIPTOR_LENGTH: usize = 128;
-pub const GPV_SIFT_MAX_KEYPOINTS: usize = 1 << 20;
-
-pub type gpv_sift_descriptor_type = u32;
-pub const GPV_SIFT_DESCRIPTOR_TYPE_U8: gpv_sift_descriptor_type = 0;
-pub const GPV_SIFT_DESCRIPTOR_TYPE_F32: gpv_sift_descriptor_type = 1;
-
-pub type gpv_draw_style = u32;
-pub const GPV_DRAW_STYLE_POINTS: gpv_draw_style = 0;
-pub const GPV_DRAW_STYLE_RICH: gpv_draw_style = 1;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_sift_params {
-    pub struct_size: u32,
-    pub max_features: i32,
-    pub octaves: i32,
-    pub octave_layers: i32,
-    pub contrast_threshold: f32,
-    pub edge_threshold: f32,
-    pub sigma: f32,
-    pub upsample: u32,
-    pub upright: u32,
-    pub root_sift: u32,
-    pub descriptor_type: gpv_sift_descriptor_type,
-    pub reserved: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_sift_result {
-    pub struct_size: u32,
-    pub count: i32,
-    pub dropped: i32,
-    pub reserved: u32,
-}
-
-extern "C" {
-    pub fn gpv_sift_params_init(params: *mut gpv_sift_params, size: u32);
-    pub fn gpv_sift_result_init(result: *mut gpv_sift_result, size: u32);
-    pub fn gpv_sift_create(
-        context: *mut gpv_context,
-        params: *const gpv_sift_params,
-        out: *mut *mut gpv_sift,
-    ) -> gpv_status;
-    pub fn gpv_sift_destroy(op: *mut *mut gpv_sift);
-    pub fn gpv_sift_set_params(op: *mut gpv_sift, params: *const gpv_sift_params) -> gpv_status;
-    pub fn gpv_sift_prepare(
-        op: *mut gpv_sift,
-        src: *const gpv_image,
-        mask: *const gpv_image,
-        keypoints: i32,
-    ) -> gpv_status;
-    pub fn gpv_sift_run(
-        op: *mut gpv_sift,
-        stream: gpv_stream,
-        src: *const gpv_image,
-        mask: *const gpv_image,
-        keypoints: *const gpv_buffer,
-        keypoint_stride: u32,
-        descriptors: *const gpv_buffer,
-        result: *const gpv_buffer,
-    ) -> gpv_status;
-    pub fn gpv_sift_describe(
-        op: *mut gpv_sift,
-        stream: gpv_stream,
-        src: *const gpv_image,
-        keypoints: *const gpv_buffer,
-        keypoint_stride: u32,
-        count: i32,
-        descriptors: *const gpv_buffer,
-    ) -> gpv_status;
-    pub fn gpv_draw_keypoints(
-        op: *mut gpv_sift,
-        stream: gpv_stream,
-        dst: *const gpv_image,
-        style: gpv_draw_style,
-        color: u32,
-    ) -> gpv_status;
-    pub fn gpv_sift_query(op: *mut gpv_sift) -> gpv_status;
-    pub fn gpv_sift_wait(op: *mut gpv_sift, result: *mut gpv_sift_result) -> gpv_status;
-}
-
-// ---- match.h --------------------------------------------------------------------------
-
-opaque!(gpv_match);
-
-pub const GPV_MATCH_MAX_DESCRIPTORS: usize = 1 << 20;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_match_params {
-    pub struct_size: u32,
-    pub ratio: f32,
-    pub mutual: u32,
-    pub reserved: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_match_result {
-    pub struct_size: u32,
-    pub count: i32,
-    pub dropped: i32,
-    pub queries: i32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_homography_params {
-    pub struct_size: u32,
-    pub threshold: f32,
-    pub confidence: f32,
-    pub max_iterations: i32,
-    pub seed: u32,
-    pub reserved: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_homography {
-    pub struct_size: u32,
-    pub found: u32,
-    pub matrix: [f64; 9],
-    pub error: f64,
-    pub inliers: i32,
-    pub iterations: i32,
-}
-
-extern "C" {
-    pub fn gpv_match_params_init(params: *mut gpv_match_params, size: u32);
-    pub fn gpv_match_result_init(result: *mut gpv_match_result, size: u32);
-    pub fn gpv_match_create(
-        context: *mut gpv_context,
-        params: *const gpv_match_params,
-        out: *mut *mut gpv_match,
-    ) -> gpv_status;
-    pub fn gpv_match_destroy(op: *mut *mut gpv_match);
-    pub fn gpv_match_set_params(op: *mut gpv_match, params: *const gpv_match_params) -> gpv_status;
-    pub fn gpv_match_prepare(
-        op: *mut gpv_match,
-        query_count: i32,
-        train_count: i32,
-        memory: gpv_memory,
-    ) -> gpv_status;
-    pub fn gpv_match_run(
-        op: *mut gpv_match,
-        stream: gpv_stream,
-        query: *const gpv_buffer,
-        query_count: i32,
-        found: *const gpv_buffer,
-        train: *const gpv_buffer,
-        train_count: i32,
-        nearest: *const gpv_buffer,
-        pairs: *const gpv_buffer,
-        result: *const gpv_buffer,
-    ) -> gpv_status;
-    pub fn gpv_draw_outline(
-        op: *mut gpv_match,
-        stream: gpv_stream,
-        dst: *const gpv_image,
-        points: *const f32,
-        count: i32,
-        width: f32,
-        color: u32,
-    ) -> gpv_status;
-    pub fn gpv_match_query(op: *mut gpv_match) -> gpv_status;
-    pub fn gpv_match_wait(op: *mut gpv_match, result: *mut gpv_match_result) -> gpv_status;
-    pub fn gpv_homography_params_init(params: *mut gpv_homography_params, size: u32);
-    pub fn gpv_homography_init(homography: *mut gpv_homography, size: u32);
-    pub fn gpv_homography_find(
-        context: *mut gpv_context,
-        params: *const gpv_homography_params,
-        from: *const f32,
-        to: *const f32,
-        count: i32,
-        inliers: *mut u8,
-        out: *mut gpv_homography,
-    ) -> gpv_status;
-}
-
-// ---- graphcut.h -----------------------------------------------------------------------
-
-opaque!(gpv_graphcut);
-
-pub const GPV_GRAPHCUT_MAX_TERMINAL: i32 = 1 << 30;
-pub const GPV_GRAPHCUT_MAX_LINK: i32 = (1 << 26) - 1;
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_graphcut_params {
-    pub struct_size: u32,
-    pub certificate: u32,
-    pub max_time_us: i32,
-    pub reserved: u32,
-}
-
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-pub struct gpv_graphcut_result {
-    pub struct_size: u32,
-    pub optimal: u32,
-    pub flow: i64,
-    pub cut: i64,
-    pub area: i64,
-    pub refused: u32,
-    pub reserved: u32,
-}
-
-extern "C" {
-    pub fn gpv_graphcut_params_init(params: *mut gpv_graphcut_params, size: u32);
-    pub fn gpv_graphcut_result_init(result: *mut gpv_graphcut_result, size: u32);
-    pub fn gpv_graphcut_create(
-        context: *mut gpv_context,
-        params: *const gpv_graphcut_params,
-        out: *mut *mut gpv_graphcut,
-    ) -> gpv_status;
-    pub fn gpv_graphcut_destroy(op: *mut *mut gpv_graphcut);
-    pub fn gpv_graphcut_set_params(
-        op: *mut gpv_graphcut,
-        params: *const gpv_graphcut_params,
-    ) -> gpv_status;
-    pub fn gpv_graphcut_prepare(op: *mut gpv_graphcut, links: *const gpv_image) -> gpv_status;
-    pub fn gpv_graphcut_run(
-        op: *mut gpv_graphcut,
-        stream: gpv_stream,
-        terminals: *const gpv_image,
-        links: *const gpv_image,
-        mask: *const gpv_image,
-        result: *const gpv_buffer,
-    ) -> gpv_status;
-    pub fn gpv_graphcut_query(op: *mut gpv_graphcut) -> gpv_status;
-    pub fn gpv_graphcut_wait(op: *mut gpv_graphcut, result: *mut gpv_graphcut_result)
-        -> gpv_status;
-}
-
-// ---- segment.h ------------------------------------------------------------------------
-
-opaque!(gpv_segment);
+pub const GPV_SEGMENT_UNIT: i32 = 1000;
+pub const GPV_SEGMENT_MAX_ITERATIONS: i32 = 100;
+pub const GPV_SEGMENT_MAX_WEIGHT: f32 = 1000000.0;
 
 pub type gpv_segment_model = u32;
 pub const GPV_SEGMENT_MODEL_GMM: gpv_segment_model = 0;
@@ -675,9 +720,7 @@ pub type gpv_segment_output = u32;
 pub const GPV_SEGMENT_OUTPUT_OVERLAY: gpv_segment_output = 0;
 pub const GPV_SEGMENT_OUTPUT_CUTOUT: gpv_segment_output = 1;
 
-pub const GPV_SEGMENT_UNIT: i32 = 1000;
-pub const GPV_SEGMENT_MAX_ITERATIONS: i32 = 100;
-pub const GPV_SEGMENT_MAX_WEIGHT: f32 = 1e6;
+opaque!(gpv_segment);
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -693,6 +736,7 @@ pub struct gpv_segment_params {
     pub certificate: u32,
     pub max_time_us: i32,
 }
+assert_size!(gpv_segment_params, 40);
 
 extern "C" {
     pub fn gpv_segment_params_init(params: *mut gpv_segment_params, size: u32);
@@ -728,3 +772,10 @@ extern "C" {
     pub fn gpv_segment_query(op: *mut gpv_segment) -> gpv_status;
     pub fn gpv_segment_wait(op: *mut gpv_segment, result: *mut gpv_graphcut_result) -> gpv_status;
 }
+
+// ---- version.h -----------------------------------------------------------------------
+
+pub const GPV_API_VERSION_MAJOR: i32 = 1;
+pub const GPV_API_VERSION_MINOR: i32 = 0;
+pub const GPV_API_VERSION_PATCH: i32 = 0;
+pub const GPV_API_VERSION: i32 = 65536;

@@ -58,7 +58,7 @@ fn assert_refused<T: std::fmt::Debug>(result: Result<T>, status: Status, words: 
 #[test]
 fn versions() {
     assert!(context::version().contains("cpu"), "{}", context::version());
-    assert_eq!(context::api_version().0, sys::GPV_API_VERSION_MAJOR);
+    assert_eq!(context::api_version().0, sys::GPV_API_VERSION_MAJOR as u32);
     assert!(Backend::Cpu.is_available() && Backend::Auto.is_available());
 }
 
@@ -151,7 +151,7 @@ fn a_callback_that_panics_harms_nothing() {
 fn formats() {
     assert_eq!(Format::Gray8.planes(), 1);
     assert_eq!(Format::I420.planes(), 3);
-    assert_eq!(Format::Cap32x8.planes(), sys::GPV_MAX_PLANES);
+    assert_eq!(Format::Cap32x8.planes(), sys::GPV_MAX_PLANES as usize);
     assert_eq!(Format::Nv12.plane(1, 5, 3).unwrap(), (6, 2));
     assert!(Format::Nv12.plane(2, 5, 3).is_err());
     assert_eq!(Format::Rgb8.bytes(5, 3, 0).unwrap(), 45);
