@@ -322,6 +322,7 @@ fn defaults_are_those_of_the_headers() {
         threshold: 0,
         border: ErodeBorder::Ignore,
         planes: ErodePlanes::Auto,
+        ..Default::default()
     };
     assert_eq!(ErodeParams::default(), params);
     let params = ContextParams::default();
@@ -337,10 +338,12 @@ fn defaults_are_those_of_the_headers() {
     let params = SiftParams::default();
     assert_eq!((params.octave_layers, params.contrast_threshold, params.sigma), (3, 0.04, 1.6));
     assert_eq!((params.upsample, params.descriptor_type), (true, SiftDescriptorType::U8));
-    assert_eq!(MatchParams::default(), MatchParams { ratio: 0.8, mutual: true });
+    let params = MatchParams::default();
+    assert_eq!((params.ratio, params.mutual), (0.8, true));
     let params = HomographyParams::default();
     assert_eq!((params.threshold, params.confidence, params.max_iterations), (3.0, 0.999, 10000));
-    assert_eq!(GraphcutParams::default(), GraphcutParams { certificate: false, max_time_us: 0 });
+    let params = GraphcutParams::default();
+    assert_eq!((params.certificate, params.max_time_us), (false, 0));
     let params = SegmentParams::default();
     assert_eq!(
         (params.model, params.warm_start, params.output),
