@@ -4,7 +4,7 @@
 
 /**
  * @file
- * Status codes, and views of the caller's memory.
+ * Status codes, views of the caller's memory, and what is said of a parameter.
  *
  * Words used in every header:
  * - *reentrant*: may be called from any thread at any time.
@@ -145,6 +145,40 @@ typedef struct gpv_buffer {
  * stream, as everywhere in CUDA. The CPU backend ignores it.
  */
 typedef void *gpv_stream;
+
+/** What is at the offset of a field. */
+typedef uint32_t gpv_field_type;
+enum {
+    GPV_FIELD_TYPE_INT32 = 0,  /**< int32_t */
+    GPV_FIELD_TYPE_UINT32 = 1, /**< uint32_t */
+    GPV_FIELD_TYPE_UINT64 = 2, /**< uint64_t, of which every value is legal */
+    GPV_FIELD_TYPE_FLOAT = 3,  /**< float */
+    GPV_FIELD_TYPE_BOOL = 4,   /**< uint32_t, 0 or 1 */
+    GPV_FIELD_TYPE_CHOICE = 5  /**< 32 bits, which hold the value of one of the choices */
+};
+
+/** One value of a field of GPV_FIELD_TYPE_CHOICE. */
+typedef struct gpv_choice {
+    const char *name;  /**< in lower case, such as "equal-value"; static */
+    const char *text;  /**< what it means; static */
+    int32_t value;     /**< what the field holds */
+    uint32_t reserved; /**< 0 */
+} gpv_choice;
+
+/** A field of a struct of parameters. Its texts are static. */
+typedef struct gpv_field {
+    uint32_t struct_size;  /**< sizeof(gpv_field) */
+    gpv_field_type type;   /**< GPV_FIELD_TYPE_* */
+    uint32_t offset;       /**< bytes from the begin of the struct */
+    uint32_t choice_count; /**< 0 unless there are choices */
+    double low;            /**< least value. An integer is exact but for the greatest uint64_t */
+    double high;           /**< greatest value; of UINT64 2^64, which is one too many */
+    double initial;        /**< default */
+    const char *name;      /**< as in the struct */
+    const char *unit;      /**< in the plural, such as "pixels"; "" = none */
+    const char *text;      /**< what it does, in full sentences; other fields by their names */
+    const gpv_choice *choices; /**< choice_count of them; static; NULL where there are none */
+} gpv_field;
 
 /**
  * Writes the defaults: all zero but struct_size.

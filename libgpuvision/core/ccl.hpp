@@ -7,8 +7,11 @@
 
 #include "core/color.hpp"
 #include "core/context.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields ccl_fields;
 
 /// Values are those of ccl.h.
 enum class CclMode : std::uint32_t { binary, equal_value };

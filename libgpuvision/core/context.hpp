@@ -10,8 +10,11 @@
 
 #include "core/device.hpp"
 #include "core/error.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields context_fields;
 
 enum class Backend : std::uint32_t { automatic, cpu, cuda };
 enum class LogLevel : std::uint32_t { error = 1, warning, info, debug };

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "core/context.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields erode_fields;
 
 /// Values are those of erode.h.
 enum class ErodeOperation : std::uint32_t {

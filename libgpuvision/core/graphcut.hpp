@@ -5,8 +5,11 @@
 #include <memory>
 
 #include "core/context.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields graphcut_fields;
 
 /// Values are those of graphcut.h.
 inline constexpr int max_terminal = 1 << 30;

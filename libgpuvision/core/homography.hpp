@@ -6,7 +6,11 @@
 #include <cstdint>
 #include <span>
 
+#include "core/params.hpp"
+
 namespace gpv {
+
+extern const Fields homography_fields;
 
 struct HomographyParams {
     float threshold = 3;

@@ -10,8 +10,11 @@
 
 #include "core/color.hpp"
 #include "core/context.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields kmeans_fields;
 
 /// Values are those of kmeans.h.
 enum class KmeansMetric : std::uint32_t { l2, l1 };

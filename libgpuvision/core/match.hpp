@@ -11,8 +11,11 @@
 #include "core/context.hpp"
 #include "core/image.hpp"
 #include "core/ink.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields match_fields;
 
 inline constexpr int match_length = 128; ///< bytes of a descriptor
 inline constexpr std::int32_t no_neighbour = -1;

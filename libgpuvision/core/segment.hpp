@@ -14,8 +14,11 @@
 #include "core/context.hpp"
 #include "core/fused.hpp"
 #include "core/graphcut.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields segment_fields;
 
 /// Values are those of segment.h.
 enum class SegmentModel : std::uint32_t { gmm, histogram, means };

@@ -15,8 +15,11 @@
 #include "core/fused.hpp"
 #include "core/image.hpp"
 #include "core/ink.hpp"
+#include "core/params.hpp"
 
 namespace gpv {
+
+extern const Fields sift_fields;
 
 /// Values are those of sift.h.
 enum class SiftDescriptorType : std::uint32_t { u8, f32 };

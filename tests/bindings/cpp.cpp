@@ -107,6 +107,8 @@ void test_library() {
     CHECK(gpv::version().find("cpu") != std::string_view::npos);
     CHECK(gpv::backend_available(GPV_BACKEND_CPU));
     CHECK(!gpv::backend_available(77));
+    CHECK(gpv::fields("erode").size() == 8 && gpv::fields("none").empty());
+    CHECK(std::string(gpv::fields("erode")[2].name) == "radius");
     CHECK(std::string(gpv::Error(GPV_ERR_DEVICE, "text").what()) == "CUDA error: text");
     CHECK(std::string(gpv::Error(GPV_ERR_DEVICE, "").what()) == "CUDA error");
 }

@@ -86,6 +86,30 @@ class Layout(unittest.TestCase):
             for field in dtype.names:
                 self.assertEqual(dtype.fields[field][1], self.fields[f"{name}, {field}"][0])
 
+    def test_fields(self):
+        """The library describes every field of a struct of parameters, as ctypes sees it, and names the values
+        of the enumerations as the headers do."""
+        kinds = {gpv.FieldType.INT32: c.c_int32, gpv.FieldType.UINT64: c.c_uint64, gpv.FieldType.FLOAT: c.c_float}
+        without_enum = {"connectivity": {"4": 4, "8": 8}, "log_level": {"default": 0}}
+        others = {"struct_size", "reserved", "log", "alloc", "free", "user"}
+        for struct in vars(_abi).values():
+            if not (isinstance(struct, type) and struct.__name__.endswith("Params")):
+                continue
+            stem = struct.__doc__[len("gpv_"):-len("_params")]
+            fields = gpv.fields(stem)
+            self.assertEqual([field.name for field in fields],
+                             [name for name, _ in struct._fields_ if name not in others])
+            for field in fields:
+                if field.type == gpv.FieldType.CHOICE:
+                    name = field.name.title().replace("_", "")
+                    enum = getattr(_abi, stem.title() + name, None) or getattr(_abi, name, ())
+                    names = {one.name.lower().replace("_", "-"): one.value for one in enum}
+                    self.assertEqual(field.choices, names | without_enum.get(field.name, {}))
+                else:
+                    self.assertIs(kinds.get(field.type, c.c_uint32), dict(struct._fields_)[field.name])
+        with self.assertRaisesRegex(ValueError, "erosion"):
+            gpv.fields("erosion")
+
 
 def view_of(picture, device=0):
     image = image_of(picture)

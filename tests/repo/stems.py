@@ -9,6 +9,7 @@ TABLE = [
     "include/gpuvision/{}.h",
     "libgpuvision/api/{}.cpp",
     "libgpuvision/core/{}.hpp",
+    "libgpuvision/core/{}_fields.cpp",
     "libgpuvision/cpu/{}.cpp",
     "libgpuvision/cuda/{0}/{0}.cu",
     "libgpuvision/cuda/{}/tuning.hpp",
@@ -29,9 +30,9 @@ TABLE = [
 ]
 # Their element is that of another stem, gpugraphcut segments, or there is none.
 WITHOUT_ELEMENT = {"segment", "match"}
-# Headers of no stem. draw: functions of sift and match. homography: one function, which both backends
-# leave to the CPU, in api/ and core/ alone.
-OTHERS = {"context", "draw", "export", "gpuvision", "homography", "types", "version"}
+# Headers of no stem. draw: functions of sift and match. fields: the parameters of all. homography: one
+# function, which both backends leave to the CPU, in api/ and core/ alone.
+OTHERS = {"context", "draw", "export", "fields", "gpuvision", "homography", "types", "version"}
 # What a language does not allow: a keyword.
 RENAMED = {"libgpuvision/bindings/rust/src/match.rs": "libgpuvision/bindings/rust/src/matching.rs"}
 # Holes that are known: path -> reason. A line leaves with the commit that fills its hole.

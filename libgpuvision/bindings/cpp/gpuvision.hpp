@@ -138,6 +138,16 @@ inline std::int64_t wrap(gpv_image &image, gpv_format format, std::int32_t width
     return gpv_backend_available(backend) != 0;
 }
 
+/// The fields of gpv_<stem>_params in their order; none where there is no such struct.
+[[nodiscard]] inline std::vector<gpv_field> fields(const char *stem) {
+    std::vector<gpv_field> found;
+    gpv_field field;
+    while (gpv_params_describe(stem, detail::count_of(found.size()), &field, sizeof field) ==
+           GPV_OK)
+        found.push_back(field);
+    return found;
+}
+
 /// @}
 /// @name Views of memory, which is the caller's and has to live until the run is over
 /// @{

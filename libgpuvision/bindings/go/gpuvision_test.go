@@ -133,6 +133,23 @@ func noise(t *testing.T, width, height int) *Image {
 	return i
 }
 
+// ---- parameters -------------------------------------------------------------------------------
+
+func TestParametersAreDescribed(t *testing.T) {
+	fields := Fields("erode")
+	if len(fields) != 8 {
+		t.Fatalf("erode has %d parameters, want 8", len(fields))
+	}
+	operation, radius := fields[0], fields[2]
+	equal(t, "a name", operation.Name, "operation")
+	equal(t, "its type", operation.Type, FieldChoice)
+	equal(t, "a choice", operation.Choices[1], Choice{"dilate", "Maximum under the element", 1})
+	equal(t, "a range", [3]float64{radius.Low, radius.High, radius.Initial}, [3]float64{0, 255, 1})
+	equal(t, "a unit", radius.Unit, "pixels")
+	equal(t, "choices of a number", len(radius.Choices), 0)
+	equal(t, "parameters of nothing", len(Fields("none")), 0)
+}
+
 // ---- library and context ---------------------------------------------------------------------
 
 func TestLibrary(t *testing.T) {

@@ -12,7 +12,7 @@ Arrays are NumPy's, in host memory, or CuPy's, PyTorch's and others', in CUDA me
 nothing is copied.
 """
 from . import _params
-from ._abi import (DEVICE_CURRENT, Backend, ColorMatrix, ColorRange, DrawStyle, Format, LogLevel, Memory,
+from ._abi import (DEVICE_CURRENT, Backend, ColorMatrix, ColorRange, DrawStyle, FieldType, Format, LogLevel, Memory,
                    Status)
 from ._errors import (DeviceError, DeviceLost, Error, InvalidArgument, NoDevice, OutOfMemory,
                       TooSmall, Unsupported)
@@ -22,6 +22,7 @@ from .arrays import Array, Image, Picture
 from .ccl import COMPONENT, Ccl, Components, Counts
 from .context import Context, backend_available, version_string
 from .erode import Erode
+from .fields import Field, fields
 from .graphcut import Cut, CutSummary, Graphcut
 from .kmeans import Clustering, Clusters, Kmeans, kmeans_color
 from .match import NEAREST, PAIR, Homography, Match, Matching, find_homography
@@ -32,11 +33,11 @@ from .sift import KEYPOINT, Count, Features, Sift
 __version__ = "0.1.0"
 
 __all__ = [
-    "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl",
-    "Clustering", "Clusters", "ColorMatrix", "ColorRange", "Components", "Context", "Count", "Counts",
-    "Cut", "CutSummary", "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Features", "Format",
-    "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "LibraryNotFound", "LogLevel",
-    "Match", "Matching", "Memory", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment",
-    "Segmentation", "Sift", "Status", "TooSmall", "Unsupported", "backend_available", "find_homography",
+    "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl", "Clustering",
+    "Clusters", "ColorMatrix", "ColorRange", "Components", "Context", "Count", "Counts", "Cut", "CutSummary",
+    "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Features", "Field", "FieldType", "Format",
+    "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "LibraryNotFound", "LogLevel", "Match",
+    "Matching", "Memory", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment", "Segmentation",
+    "Sift", "Status", "TooSmall", "Unsupported", "backend_available", "fields", "find_homography",
     "kmeans_color", "version_string"]
 __all__ += _params.__all__

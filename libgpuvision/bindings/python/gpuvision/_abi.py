@@ -24,9 +24,9 @@ SEGMENT_UNIT = 1000
 SEGMENT_MAX_ITERATIONS = 100
 SEGMENT_MAX_WEIGHT = 1000000.0
 API_VERSION_MAJOR = 1
-API_VERSION_MINOR = 0
+API_VERSION_MINOR = 1
 API_VERSION_PATCH = 0
-API_VERSION = 65536
+API_VERSION = 65792
 
 
 class Status(IntEnum):
@@ -128,6 +128,22 @@ class ColorRange(IntEnum):
     LIMITED = 1
     #: all values: of 8 bits 0..255
     FULL = 2
+
+
+class FieldType(IntEnum):
+    """What is at the offset of a field."""
+    #: int32_t
+    INT32 = 0
+    #: uint32_t
+    UINT32 = 1
+    #: uint64_t, of which every value is legal
+    UINT64 = 2
+    #: float
+    FLOAT = 3
+    #: uint32_t, 0 or 1
+    BOOL = 4
+    #: 32 bits, which hold the value of one of the choices
+    CHOICE = 5
 
 
 class LogLevel(IntEnum):
@@ -322,6 +338,33 @@ class Buffer(c.Structure):
         ("reserved", c.c_uint32),
         ("data", c.c_void_p),
         ("size", c.c_uint64),
+    ]
+
+
+class Choice(c.Structure):
+    """gpv_choice"""
+    _fields_ = [
+        ("name", c.c_char_p),
+        ("text", c.c_char_p),
+        ("value", c.c_int32),
+        ("reserved", c.c_uint32),
+    ]
+
+
+class Field(c.Structure):
+    """gpv_field"""
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("type", c.c_uint32),
+        ("offset", c.c_uint32),
+        ("choice_count", c.c_uint32),
+        ("low", c.c_double),
+        ("high", c.c_double),
+        ("initial", c.c_double),
+        ("name", c.c_char_p),
+        ("unit", c.c_char_p),
+        ("text", c.c_char_p),
+        ("choices", c.POINTER(Choice)),
     ]
 
 
@@ -664,6 +707,7 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "gpv_erode_run": (c.c_int32, c.c_void_p, c.c_void_p, c.POINTER(Image), c.POINTER(Image)),
     "gpv_erode_query": (c.c_int32, c.c_void_p),
     "gpv_erode_wait": (c.c_int32, c.c_void_p),
+    "gpv_params_describe": (c.c_int32, c.c_char_p, c.c_int32, c.POINTER(Field), c.c_uint32),
     "gpv_graphcut_params_init": (None, c.POINTER(GraphcutParams), c.c_uint32),
     "gpv_graphcut_result_init": (None, c.POINTER(GraphcutResult), c.c_uint32),
     "gpv_graphcut_create": (c.c_int32, c.c_void_p, c.POINTER(GraphcutParams), c.POINTER(c.c_void_p)),

@@ -118,6 +118,41 @@ assert_size!(gpv_buffer, 32);
 
 pub type gpv_stream = *mut c_void;
 
+pub type gpv_field_type = u32;
+pub const GPV_FIELD_TYPE_INT32: gpv_field_type = 0;
+pub const GPV_FIELD_TYPE_UINT32: gpv_field_type = 1;
+pub const GPV_FIELD_TYPE_UINT64: gpv_field_type = 2;
+pub const GPV_FIELD_TYPE_FLOAT: gpv_field_type = 3;
+pub const GPV_FIELD_TYPE_BOOL: gpv_field_type = 4;
+pub const GPV_FIELD_TYPE_CHOICE: gpv_field_type = 5;
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_choice {
+    pub name: *const c_char,
+    pub text: *const c_char,
+    pub value: i32,
+    pub reserved: u32,
+}
+assert_size!(gpv_choice, 24);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_field {
+    pub struct_size: u32,
+    pub r#type: gpv_field_type,
+    pub offset: u32,
+    pub choice_count: u32,
+    pub low: f64,
+    pub high: f64,
+    pub initial: f64,
+    pub name: *const c_char,
+    pub unit: *const c_char,
+    pub text: *const c_char,
+    pub choices: *const gpv_choice,
+}
+assert_size!(gpv_field, 72);
+
 extern "C" {
     pub fn gpv_image_init(image: *mut gpv_image, size: u32);
     pub fn gpv_buffer_init(buffer: *mut gpv_buffer, size: u32);
@@ -515,6 +550,17 @@ extern "C" {
     pub fn gpv_erode_wait(op: *mut gpv_erode) -> gpv_status;
 }
 
+// ---- fields.h ------------------------------------------------------------------------
+
+extern "C" {
+    pub fn gpv_params_describe(
+        stem: *const c_char,
+        index: i32,
+        field: *mut gpv_field,
+        size: u32,
+    ) -> gpv_status;
+}
+
 // ---- graphcut.h ----------------------------------------------------------------------
 
 pub const GPV_GRAPHCUT_MAX_TERMINAL: i32 = 1073741824;
@@ -776,6 +822,6 @@ extern "C" {
 // ---- version.h -----------------------------------------------------------------------
 
 pub const GPV_API_VERSION_MAJOR: i32 = 1;
-pub const GPV_API_VERSION_MINOR: i32 = 0;
+pub const GPV_API_VERSION_MINOR: i32 = 1;
 pub const GPV_API_VERSION_PATCH: i32 = 0;
-pub const GPV_API_VERSION: i32 = 65536;
+pub const GPV_API_VERSION: i32 = 65792;

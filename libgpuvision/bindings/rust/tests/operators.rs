@@ -63,6 +63,18 @@ fn versions() {
 }
 
 #[test]
+fn parameters_are_described() {
+    let fields = gpuvision::fields("erode");
+    assert_eq!(fields.len(), 8);
+    assert_eq!((fields[0].name, fields[0].kind), ("operation", FieldType::Choice));
+    assert_eq!((fields[0].choices[1].name, fields[0].choices[1].value), ("dilate", 1));
+    assert_eq!((fields[2].name, fields[2].unit), ("radius", "pixels"));
+    assert_eq!((fields[2].low, fields[2].high, fields[2].initial), (0.0, 255.0, 1.0));
+    assert!(fields[2].choices.is_empty() && fields[2].text.ends_with('.'));
+    assert!(gpuvision::fields("none").is_empty() && gpuvision::fields("\0").is_empty());
+}
+
+#[test]
 fn statuses() {
     assert_eq!(Status::TOO_SMALL.to_string(), "buffer too small");
     assert_eq!(Status(-12345).to_string(), "unknown status");

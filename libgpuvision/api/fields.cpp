@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include <gpuvision/fields.h>
+
+#include <cstring>
+
+#include "api/guard.hpp"
+#include "core/ccl.hpp"
+#include "core/context.hpp"
+#include "core/erode.hpp"
+#include "core/graphcut.hpp"
+#include "core/homography.hpp"
+#include "core/kmeans.hpp"
+#include "core/match.hpp"
+#include "core/segment.hpp"
+#include "core/sift.hpp"
+
+namespace {
+
+const gpv_field *find_field(const char *stem, std::int32_t index) {
+    using namespace gpv;
+    for (const Fields *fields :
+         {&ccl_fields, &context_fields, &erode_fields, &graphcut_fields, &homography_fields,
+          &kmeans_fields, &match_fields, &segment_fields, &sift_fields})
+        if (std::strcmp(stem, fields->stem) == 0 && index >= 0 &&
+            static_cast<std::size_t>(index) < fields->rows.size())
+            return &fields->rows[static_cast<std::size_t>(index)];
+    return nullptr;
+}
+
+} // namespace
+
+gpv_status gpv_params_describe(const char *stem, int32_t index, gpv_field *field, uint32_t size) {
+    const gpv_field *found = stem && field ? find_field(stem, index) : nullptr;
+    if (!found)
+        return GPV_ERR_INVALID_ARGUMENT;
+    gpv::write_struct(field, size, *found);
+    return GPV_OK;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "testing.h"
+
+enum { CANARY = 0xC5 };
+
+static void init_ccl(void *params, uint32_t size) {
+    gpv_ccl_params_init(params, size);
+}
+
+static void init_context(void *params, uint32_t size) {
+    gpv_context_params_init(params, size);
+}
+
+static void init_erode(void *params, uint32_t size) {
+    gpv_erode_params_init(params, size);
+}
+
+static void init_graphcut(void *params, uint32_t size) {
+    gpv_graphcut_params_init(params, size);
+}
+
+static void init_homography(void *params, uint32_t size) {
+    gpv_homography_params_init(params, size);
+}
+
+static void init_kmeans(void *params, uint32_t size) {
+    gpv_kmeans_params_init(params, size);
+}
+
+static void init_match(void *params, uint32_t size) {
+    gpv_match_params_init(params, size);
+}
+
+static void init_segment(void *params, uint32_t size) {
+    gpv_segment_params_init(params, size);
+}
+
+static void init_sift(void *params, uint32_t size) {
+    gpv_sift_params_init(params, size);
+}
+
+/* count: fields of the header but struct_size, pointers and what is reserved. */
+static const struct {
+    const char *stem;
+    void (*init)(void *params, uint32_t size);
+    uint32_t size;
+    int32_t count;
+} structs[] = {{"ccl", init_ccl, sizeof(gpv_ccl_params), 8},
+               {"context", init_context, sizeof(gpv_context_params), 3},
+               {"erode", init_erode, sizeof(gpv_erode_params), 8},
+               {"graphcut", init_graphcut, sizeof(gpv_graphcut_params), 2},
+               {"homography", init_homography, sizeof(gpv_homography_params), 4},
+               {"kmeans", init_kmeans, sizeof(gpv_kmeans_params), 9},
+               {"match", init_match, sizeof(gpv_match_params), 2},
+               {"segment", init_segment, sizeof(gpv_segment_params), 9},
+               {"sift", init_sift, sizeof(gpv_sift_params), 10}};
+
+static gpv_field described(const char *stem, int32_t index) {
+    gpv_field field;
+    ck_assert_int_eq(gpv_params_describe(stem, index, &field, sizeof field), GPV_OK);
+    ck_assert_uint_eq(field.struct_size, sizeof field);
+    return field;
+}
+
+static double value_of(const unsigned char *params, const gpv_field *field) {
+    union {
+        int32_t i;
+        uint32_t u;
+        uint64_t l;
+        float f;
+    } value = {0};
+    memcpy(&value, params + field->offset, field->type == GPV_FIELD_TYPE_UINT64 ? 8 : 4);
+    switch (field->type) {
+    case GPV_FIELD_TYPE_UINT64:
+        return (double)value.l;
+    case GPV_FIELD_TYPE_FLOAT:
+        return value.f;
+    case GPV_FIELD_TYPE_INT32:
+    case GPV_FIELD_TYPE_CHOICE:
+        return value.i;
+    default:
+        return value.u;
+    }
+}
+
+static bool is_choice(const gpv_field *field, double value) {
+    for (uint32_t i = 0; i < field->choice_count; i++)
+        if (field->choices[i].value == value)
+            return true;
+    return false;
+}
+
+START_TEST(every_field_is_described) {
+    unsigned char params[256];
+    uint32_t end = sizeof(uint32_t);
+    structs[_i].init(params, structs[_i].size);
+    for (int32_t i = 0; i < structs[_i].count; i++) {
+        const gpv_field field = described(structs[_i].stem, i);
+        ck_assert_uint_ge(field.offset, end);
+        end = field.offset + (field.type == GPV_FIELD_TYPE_UINT64 ? 8 : 4);
+        ck_assert_uint_le(end, structs[_i].size);
+        ck_assert(*field.name && field.unit && field.text[strlen(field.text) - 1] == '.');
+        ck_assert(field.low <= field.initial && field.initial <= field.high);
+        ck_assert(value_of(params, &field) ==
+                  (field.type == GPV_FIELD_TYPE_FLOAT ? (float)field.initial : field.initial));
+        ck_assert_int_eq(field.choices != NULL, field.type == GPV_FIELD_TYPE_CHOICE);
+        ck_assert_int_eq(is_choice(&field, field.initial), field.type == GPV_FIELD_TYPE_CHOICE);
+    }
+    gpv_field none;
+    ck_assert_int_eq(gpv_params_describe(structs[_i].stem, structs[_i].count, &none, sizeof none),
+                     INVALID);
+}
+END_TEST
+
+START_TEST(a_field_is_described_as_in_the_header) {
+    const gpv_field radius = described("erode", 3), choice = described("ccl", 1);
+    ck_assert_str_eq(radius.name, "radius_y");
+    ck_assert_str_eq(radius.unit, "pixels");
+    ck_assert_uint_eq(radius.type, GPV_FIELD_TYPE_INT32);
+    ck_assert_uint_eq(radius.offset, offsetof(gpv_erode_params, radius_y));
+    ck_assert(radius.low == -1 && radius.high == 255 && radius.initial == -1);
+    ck_assert_str_eq(choice.name, "connectivity");
+    ck_assert_uint_eq(choice.choice_count, 2);
+    ck_assert_str_eq(choice.choices[1].name, "4");
+    ck_assert_int_eq(choice.choices[1].value, 4);
+    ck_assert(described("kmeans", 7).high == 18446744073709551616.0);
+}
+END_TEST
+
+START_TEST(what_is_not_there_is_refused) {
+    gpv_field field, before;
+    memset(&field, CANARY, sizeof field);
+    before = field;
+    ck_assert_int_eq(gpv_params_describe("erode", -1, &field, sizeof field), INVALID);
+    ck_assert_int_eq(gpv_params_describe("erode", INT32_MAX, &field, sizeof field), INVALID);
+    ck_assert_int_eq(gpv_params_describe("erod", 0, &field, sizeof field), INVALID);
+    ck_assert_int_eq(gpv_params_describe("", 0, &field, sizeof field), INVALID);
+    ck_assert_int_eq(gpv_params_describe(NULL, 0, &field, sizeof field), INVALID);
+    ck_assert_int_eq(gpv_params_describe("erode", 0, NULL, sizeof field), INVALID);
+    ck_assert_mem_eq(&field, &before, sizeof field);
+}
+END_TEST
+
+START_TEST(a_shorter_struct_is_written_in_part) {
+    const uint32_t size = offsetof(gpv_field, name);
+    gpv_field field, before;
+    memset(&field, CANARY, sizeof field);
+    before = field;
+    ck_assert_int_eq(gpv_params_describe("erode", 2, &field, size), GPV_OK);
+    ck_assert_uint_eq(field.struct_size, size);
+    ck_assert(field.high == 255);
+    ck_assert_mem_eq((char *)&field + size, (char *)&before + size, sizeof field - size);
+}
+END_TEST
+
+int main(void) {
+    Suite *suite = suite_create("fields");
+    TCase *group = tcase_create("fields");
+    tcase_add_loop_test(group, every_field_is_described, 0, COUNT(structs));
+    tcase_add_test(group, a_field_is_described_as_in_the_header);
+    tcase_add_test(group, what_is_not_there_is_refused);
+    tcase_add_test(group, a_shorter_struct_is_written_in_part);
+    suite_add_tcase(suite, group);
+    return run_suite(suite);
+}
