@@ -36,6 +36,7 @@ BY_TEST = {
 # Before and behind an excerpt, and what the compiler is told.
 EXCERPTS = {
     ("docs/abi.md", "c"): ("""#include <gpuvision/gpuvision.h>
+#include <stdio.h>
 #include <stdlib.h>
 #define gpv_x gpv_erode
 #define gpv_x_create gpv_erode_create
