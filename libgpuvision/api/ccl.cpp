@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/ccl.hpp"
 
-#include "api/guard.hpp"
 #include "api/image.hpp"
+#include "api/params.hpp"
 
 struct gpv_ccl {
     std::shared_ptr<gpv::Context> context;
-    gpv::CclParams params;
+    gpv::CclParams params{};
     std::unique_ptr<gpv::Ccl> core;
 
     // State of the last run.
@@ -18,71 +18,29 @@ struct gpv_ccl {
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_ccl_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_ccl_result);
 constexpr std::uint32_t max_record_stride = 4096;
 
-static_assert(static_cast<gpv_ccl_mode>(CclMode::equal_value) == GPV_CCL_MODE_EQUAL_VALUE);
-static_assert(static_cast<gpv_ccl_output>(CclOutput::colors) == GPV_CCL_OUTPUT_COLORS);
 static_assert(sizeof(CclComponent) == sizeof(gpv_ccl_component) &&
               offsetof(CclComponent, sum_y) == offsetof(gpv_ccl_component, sum_y) &&
               alignof(CclComponent) == 8);
 
-gpv_ccl_params default_params() {
-    gpv_ccl_params params{};
-    params.struct_size = sizeof params;
-    params.connectivity = 8;
-    params.threshold = 1;
-    params.foreground = -1;
-    return params;
-}
-
-CclParams read_params(const gpv_ccl_params *in) {
-    gpv_ccl_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    require_range("params->mode", params.mode, gpv_ccl_mode{GPV_CCL_MODE_BINARY},
-                  gpv_ccl_mode{GPV_CCL_MODE_EQUAL_VALUE});
-    if (params.connectivity != 4 && params.connectivity != 8)
-        throw Error(Status::invalid_argument, "params->connectivity is " +
-                                                  std::to_string(params.connectivity) +
-                                                  ", must be 4 or 8");
-    require_range("params->threshold", params.threshold, 0, max_luma16);
-    require_range("params->foreground", params.foreground, -1, max_luma16);
-    require_range("params->invert", params.invert, 0u, 1u);
-    require_range("params->min_area", params.min_area, 0, static_cast<int>(max_pixels));
-    require_range("params->max_area", params.max_area, 0, static_cast<int>(max_pixels));
-    require_range("params->output", params.output, gpv_ccl_output{GPV_CCL_OUTPUT_LABELS},
-                  gpv_ccl_output{GPV_CCL_OUTPUT_COLORS});
-    require_range("params->reserved", params.reserved, 0u, 0u);
-
-    CclParams result;
-    result.mode = static_cast<CclMode>(params.mode);
-    result.connectivity = params.connectivity;
-    result.threshold = params.threshold;
-    result.foreground = params.foreground;
-    result.invert = params.invert != 0;
-    result.min_area = params.min_area;
-    result.max_area = params.max_area;
-    result.output = static_cast<CclOutput>(params.output);
-    return result;
-}
-
-bool is_output(Format format, CclOutput output) {
+bool is_output(Format format, gpv_ccl_output output) {
     switch (output) {
-    case CclOutput::labels:
+    case GPV_CCL_OUTPUT_LABELS:
         return format == Format::label32 || format == Format::gray16 || format == Format::p016;
-    case CclOutput::mask:
+    case GPV_CCL_OUTPUT_MASK:
         return format == Format::gray8 || format == Format::nv12 || format == Format::i420;
     default:
         return is_picture8(format);
     }
 }
 
-const char *formats_of(CclOutput output) {
+const char *formats_of(gpv_ccl_output output) {
     switch (output) {
-    case CclOutput::labels:
+    case GPV_CCL_OUTPUT_LABELS:
         return "GPV_CCL_OUTPUT_LABELS are LABEL32, GRAY16 or P016";
-    case CclOutput::mask:
+    case GPV_CCL_OUTPUT_MASK:
         return "GPV_CCL_OUTPUT_MASK is GRAY8, NV12 or I420";
     default:
         return "GPV_CCL_OUTPUT_COLORS are GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or "
@@ -178,7 +136,7 @@ std::int32_t records_written(const gpv_ccl &op, std::int32_t count) {
 } // namespace gpv
 
 void gpv_ccl_params_init(gpv_ccl_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_ccl_params>(gpv::ccl_fields));
 }
 
 void gpv_ccl_result_init(gpv_ccl_result *result, uint32_t size) {
@@ -187,9 +145,9 @@ void gpv_ccl_result_init(gpv_ccl_result *result, uint32_t size) {
 
 gpv_status gpv_ccl_create(gpv_context *context, const gpv_ccl_params *params, gpv_ccl **out) {
     return gpv::create(context, out, [&](gpv_ccl &op) {
-        op.params = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_ccl(op.context)
-                                                              : gpv::cpu::make_ccl(op.context);
+        op.params = {gpv::read_params(params, gpv::ccl_fields)};
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_ccl(op.context)
+                                                            : gpv::cpu::make_ccl(op.context);
         op.core->set_params(op.params);
     });
 }
@@ -200,7 +158,7 @@ void gpv_ccl_destroy(gpv_ccl **op) {
 
 gpv_status gpv_ccl_set_params(gpv_ccl *op, const gpv_ccl_params *params) {
     return gpv::guard_object(op, [&] {
-        const gpv::CclParams fresh = gpv::read_params(params);
+        const gpv::CclParams fresh = {gpv::read_params(params, gpv::ccl_fields)};
         op->core->set_params(fresh);
         op->params = fresh;
     });
@@ -239,7 +197,7 @@ gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, con
         gpv::start_run(*op, [&] {
             if (!op->core->run(stream, run))
                 return false;
-            op->labels16 = run.dst && op->params.output == gpv::CclOutput::labels &&
+            op->labels16 = run.dst && op->params.output == GPV_CCL_OUTPUT_LABELS &&
                            run.dst->format != gpv::Format::label32;
             op->capacity = run.components ? run.components->capacity : -1;
             return true;

@@ -1,77 +1,23 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/erode.hpp"
 
-#include "api/guard.hpp"
 #include "api/image.hpp"
+#include "api/params.hpp"
 
 struct gpv_erode {
     std::shared_ptr<gpv::Context> context;
-    gpv::ErodeParams params;
+    gpv_erode_params params{};
     std::unique_ptr<gpv::Erode> core;
 };
 
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_erode_params);
-constexpr int max_iterations = 255;
-
-static_assert(static_cast<gpv_erode_operation>(ErodeOperation::blackhat) ==
-              GPV_ERODE_OPERATION_BLACKHAT);
-static_assert(static_cast<gpv_erode_shape>(ErodeShape::ellipse) == GPV_ERODE_SHAPE_ELLIPSE);
-static_assert(static_cast<gpv_erode_border>(ErodeBorder::background) ==
-              GPV_ERODE_BORDER_BACKGROUND);
-static_assert(static_cast<gpv_erode_planes>(ErodePlanes::all) == GPV_ERODE_PLANES_ALL);
-
-gpv_erode_params default_params() {
-    gpv_erode_params params{};
-    params.struct_size = sizeof params;
-    params.operation = GPV_ERODE_OPERATION_ERODE;
-    params.shape = GPV_ERODE_SHAPE_RECT;
-    params.radius = 1;
-    params.radius_y = -1;
-    params.iterations = 1;
-    params.threshold = 0;
-    params.border = GPV_ERODE_BORDER_IGNORE;
-    params.planes = GPV_ERODE_PLANES_AUTO;
-    return params;
-}
-
-ErodeParams read_params(const gpv_erode_params *in) {
-    gpv_erode_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    require_range("params->operation", params.operation,
-                  gpv_erode_operation{GPV_ERODE_OPERATION_ERODE},
-                  gpv_erode_operation{GPV_ERODE_OPERATION_BLACKHAT});
-    require_range("params->shape", params.shape, gpv_erode_shape{GPV_ERODE_SHAPE_RECT},
-                  gpv_erode_shape{GPV_ERODE_SHAPE_ELLIPSE});
-    require_range("params->radius", params.radius, 0, max_erode_radius);
-    require_range("params->radius_y", params.radius_y, -1, max_erode_radius);
-    require_range("params->iterations", params.iterations, 1, max_iterations);
-    require_range("params->threshold", params.threshold, 0, max_luma16);
-    require_range("params->border", params.border, gpv_erode_border{GPV_ERODE_BORDER_IGNORE},
-                  gpv_erode_border{GPV_ERODE_BORDER_BACKGROUND});
-    require_range("params->planes", params.planes, gpv_erode_planes{GPV_ERODE_PLANES_AUTO},
-                  gpv_erode_planes{GPV_ERODE_PLANES_ALL});
-    require_range("params->reserved", params.reserved, 0u, 0u);
-
-    ErodeParams result;
-    result.operation = static_cast<ErodeOperation>(params.operation);
-    result.shape = static_cast<ErodeShape>(params.shape);
-    result.radius = params.radius;
-    result.radius_y = params.radius_y < 0 ? params.radius : params.radius_y;
-    result.iterations = params.iterations;
-    result.threshold = params.threshold;
-    result.border = static_cast<ErodeBorder>(params.border);
-    result.planes = static_cast<ErodePlanes>(params.planes);
-    return result;
-}
-
 void require_supported(const Context &context, const Image &image, const char *name) {
     require_picture(context, image, name, "morphology");
 }
 
-void require_threshold(const ErodeParams &params, const Image &image) {
+void require_threshold(const gpv_erode_params &params, const Image &image) {
     require_range("params->threshold", params.threshold, 0, max_luma(image.format));
 }
 
@@ -96,14 +42,14 @@ void require_same_shape(const Image &src, const Image &dst) {
 } // namespace gpv
 
 void gpv_erode_params_init(gpv_erode_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_erode_params>(gpv::erode_fields));
 }
 
 gpv_status gpv_erode_create(gpv_context *context, const gpv_erode_params *params, gpv_erode **out) {
     return gpv::create(context, out, [&](gpv_erode &op) {
-        op.params = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_erode(op.context)
-                                                              : gpv::cpu::make_erode(op.context);
+        op.params = gpv::read_params(params, gpv::erode_fields);
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_erode(op.context)
+                                                            : gpv::cpu::make_erode(op.context);
         op.core->set_params(op.params);
     });
 }
@@ -114,7 +60,7 @@ void gpv_erode_destroy(gpv_erode **op) {
 
 gpv_status gpv_erode_set_params(gpv_erode *op, const gpv_erode_params *params) {
     return gpv::guard_object(op, [&] {
-        const gpv::ErodeParams fresh = gpv::read_params(params);
+        const gpv_erode_params fresh = gpv::read_params(params, gpv::erode_fields);
         op->core->set_params(fresh);
         op->params = fresh;
     });

@@ -2,10 +2,9 @@
 #include "api/graphcut.hpp"
 
 #include <bit>
-#include <limits>
 #include <utility>
 
-#include "api/guard.hpp"
+#include "api/params.hpp"
 
 struct gpv_graphcut {
     std::shared_ptr<gpv::Context> context;
@@ -18,25 +17,6 @@ struct gpv_graphcut {
 
 namespace gpv {
 namespace {
-
-constexpr std::size_t first_params_size = sizeof(gpv_graphcut_params);
-
-static_assert(max_terminal == GPV_GRAPHCUT_MAX_TERMINAL && max_link == GPV_GRAPHCUT_MAX_LINK);
-
-gpv_graphcut_params default_params() {
-    gpv_graphcut_params params{};
-    params.struct_size = sizeof params;
-    return params;
-}
-
-GraphcutParams read_params(const gpv_graphcut_params *in) {
-    gpv_graphcut_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    require_range("params->certificate", params.certificate, 0u, 1u);
-    require_range("params->max_time_us", params.max_time_us, 0, std::numeric_limits<int>::max());
-    require_range("params->reserved", params.reserved, 0u, 0u);
-    return {.certificate = params.certificate != 0, .max_time_us = params.max_time_us};
-}
 
 void require_format(const Image &image, const char *name, bool legal, const char *formats) {
     if (!legal)
@@ -83,7 +63,7 @@ void require_no_fault(const gpv_graphcut &op) {
 } // namespace gpv
 
 void gpv_graphcut_params_init(gpv_graphcut_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_graphcut_params>(gpv::graphcut_fields));
 }
 
 void gpv_graphcut_result_init(gpv_graphcut_result *result, uint32_t size) {
@@ -93,9 +73,9 @@ void gpv_graphcut_result_init(gpv_graphcut_result *result, uint32_t size) {
 gpv_status gpv_graphcut_create(gpv_context *context, const gpv_graphcut_params *params,
                                gpv_graphcut **out) {
     return gpv::create(context, out, [&](gpv_graphcut &op) {
-        const gpv::GraphcutParams first = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_graphcut(op.context)
-                                                              : gpv::cpu::make_graphcut(op.context);
+        const gpv_graphcut_params first = gpv::read_params(params, gpv::graphcut_fields);
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_graphcut(op.context)
+                                                            : gpv::cpu::make_graphcut(op.context);
         op.core->set_params(first);
     });
 }
@@ -105,7 +85,8 @@ void gpv_graphcut_destroy(gpv_graphcut **op) {
 }
 
 gpv_status gpv_graphcut_set_params(gpv_graphcut *op, const gpv_graphcut_params *params) {
-    return gpv::guard_object(op, [&] { op->core->set_params(gpv::read_params(params)); });
+    return gpv::guard_object(
+        op, [&] { op->core->set_params(gpv::read_params(params, gpv::graphcut_fields)); });
 }
 
 gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gpv_image *links) {

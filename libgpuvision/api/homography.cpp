@@ -4,41 +4,13 @@
 #include <cmath>
 #include <vector>
 
-#include "api/guard.hpp"
+#include "api/params.hpp"
 
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_homography_params);
 constexpr std::uint32_t first_size = sizeof(gpv_homography);
 constexpr std::int32_t max_pairs = 1 << 20;
-
-gpv_homography_params default_params() {
-    const HomographyParams core;
-    gpv_homography_params params{};
-    params.struct_size = sizeof params;
-    params.threshold = core.threshold;
-    params.confidence = core.confidence;
-    params.max_iterations = core.max_iterations;
-    params.seed = core.seed;
-    return params;
-}
-
-HomographyParams read_params(const gpv_homography_params *in) {
-    gpv_homography_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    if (!(params.threshold > 0 && params.threshold <= 1e6f))
-        throw Error(Status::invalid_argument, "params->threshold is " +
-                                                  number_text(params.threshold) +
-                                                  ", must be above 0 and at most 1000000");
-    require_range("params->confidence", params.confidence, 0.0f, 0.999999f);
-    require_range("params->max_iterations", params.max_iterations, 1, 1'000'000);
-    require_range("params->reserved", params.reserved, 0u, 0u);
-    return {.threshold = params.threshold,
-            .confidence = params.confidence,
-            .max_iterations = params.max_iterations,
-            .seed = params.seed};
-}
 
 std::vector<Point2d> read_points(const float *points, std::int32_t count, const char *name) {
     std::vector<Point2d> result;
@@ -72,7 +44,8 @@ gpv_homography homography_of(const Homography &found) {
 } // namespace gpv
 
 void gpv_homography_params_init(gpv_homography_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size,
+                      gpv::default_params<gpv_homography_params>(gpv::homography_fields));
 }
 
 void gpv_homography_init(gpv_homography *homography, uint32_t size) {
@@ -85,7 +58,7 @@ gpv_status gpv_homography_find(gpv_context *context, const gpv_homography_params
     if (!context)
         return GPV_ERR_INVALID_ARGUMENT;
     return gpv::guard(context->core.get(), [&] {
-        const gpv::HomographyParams wanted = gpv::read_params(params);
+        const gpv_homography_params wanted = gpv::read_params(params, gpv::homography_fields);
         gpv::require_range("count", count, 0, gpv::max_pairs);
         gpv::require_not_null(out, "out");
         gpv::require_range({"out", "struct_size"}, out->struct_size, gpv::first_size,

@@ -4,12 +4,12 @@
 #include <cmath>
 #include <utility>
 
-#include "api/guard.hpp"
 #include "api/image.hpp"
+#include "api/params.hpp"
 
 struct gpv_kmeans {
     std::shared_ptr<gpv::Context> context;
-    gpv::KmeansParams params;
+    gpv::KmeansParams params{};
     int given = 0; ///< number of given centroids
     std::unique_ptr<gpv::Kmeans> core;
     bool has_run = false; ///< and the last run did not fail
@@ -18,66 +18,11 @@ struct gpv_kmeans {
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_kmeans_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_kmeans_result);
-constexpr float max_tolerance = 1e6f;
 
-static_assert(static_cast<gpv_kmeans_metric>(KmeansMetric::l1) == GPV_KMEANS_METRIC_L1);
-static_assert(static_cast<gpv_kmeans_init_method>(KmeansInit::given) == GPV_KMEANS_INIT_GIVEN);
-static_assert(static_cast<gpv_kmeans_color_space>(KmeansColorSpace::lab) ==
-              GPV_KMEANS_COLOR_SPACE_LAB);
-static_assert(max_kmeans_clusters == GPV_KMEANS_MAX_CLUSTERS);
 static_assert(sizeof(KmeansResult) == sizeof(gpv_kmeans_result) &&
               offsetof(KmeansResult, empty) == offsetof(gpv_kmeans_result, empty) &&
               offsetof(KmeansResult, inertia) == offsetof(gpv_kmeans_result, inertia));
-
-gpv_kmeans_params default_params() {
-    gpv_kmeans_params params{};
-    params.struct_size = sizeof params;
-    params.clusters = 8;
-    params.max_clusters = 16;
-    params.max_iterations = 20;
-    params.tolerance = 0.5f;
-    return params;
-}
-
-KmeansParams read_params(const gpv_kmeans_params *in) {
-    gpv_kmeans_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    if (params.clusters != 0 && (params.clusters < 2 || params.clusters > max_kmeans_clusters))
-        throw Error(Status::invalid_argument,
-                    "params->clusters is " + std::to_string(params.clusters) + ", must be 2.." +
-                        std::to_string(max_kmeans_clusters) + ", or 0: chosen automatically");
-    require_range("params->max_clusters", params.max_clusters, 2, max_kmeans_clusters);
-    require_range("params->max_iterations", params.max_iterations, 0, max_kmeans_iterations);
-    require_range("params->tolerance", params.tolerance, -max_tolerance, max_tolerance);
-    require_range("params->metric", params.metric, gpv_kmeans_metric{GPV_KMEANS_METRIC_L2},
-                  gpv_kmeans_metric{GPV_KMEANS_METRIC_L1});
-    require_range("params->init", params.init, gpv_kmeans_init_method{GPV_KMEANS_INIT_PLUSPLUS},
-                  gpv_kmeans_init_method{GPV_KMEANS_INIT_GIVEN});
-    require_range("params->color_space", params.color_space,
-                  gpv_kmeans_color_space{GPV_KMEANS_COLOR_SPACE_RGB},
-                  gpv_kmeans_color_space{GPV_KMEANS_COLOR_SPACE_LAB});
-    require_range("params->warm_start", params.warm_start, 0u, 1u);
-    require_range("params->reserved", params.reserved, 0u, 0u);
-    if (params.init == GPV_KMEANS_INIT_GIVEN && params.clusters == 0)
-        throw Error(
-            Status::invalid_argument,
-            "params->init is GPV_KMEANS_INIT_GIVEN, but params->clusters is 0; their number "
-            "has to be given too");
-
-    KmeansParams result;
-    result.clusters = params.clusters;
-    result.max_clusters = params.max_clusters;
-    result.max_iterations = params.max_iterations;
-    result.tolerance = params.tolerance;
-    result.metric = static_cast<KmeansMetric>(params.metric);
-    result.init = static_cast<KmeansInit>(params.init);
-    result.color_space = static_cast<KmeansColorSpace>(params.color_space);
-    result.seed = params.seed;
-    result.warm_start = params.warm_start != 0;
-    return result;
-}
 
 std::vector<Centroid> read_centroids(const float *centroids, std::int32_t count) {
     require_not_null(centroids, "centroids");
@@ -91,7 +36,7 @@ std::vector<Centroid> read_centroids(const float *centroids, std::int32_t count)
 }
 
 void require_given(const gpv_kmeans &op) {
-    if (op.params.init == KmeansInit::given && op.given != op.params.clusters)
+    if (op.params.init == GPV_KMEANS_INIT_GIVEN && op.given != op.params.clusters)
         throw Error(Status::invalid_argument,
                     "params->init is GPV_KMEANS_INIT_GIVEN and params->clusters is " +
                         std::to_string(op.params.clusters) +
@@ -168,7 +113,7 @@ void require_disjoint(const KmeansRun &run) {
 } // namespace gpv
 
 void gpv_kmeans_params_init(gpv_kmeans_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_kmeans_params>(gpv::kmeans_fields));
 }
 
 void gpv_kmeans_result_init(gpv_kmeans_result *result, uint32_t size) {
@@ -187,9 +132,9 @@ uint32_t gpv_kmeans_color(gpv_kmeans_color_space space, const float *centroid) {
 gpv_status gpv_kmeans_create(gpv_context *context, const gpv_kmeans_params *params,
                              gpv_kmeans **out) {
     return gpv::create(context, out, [&](gpv_kmeans &op) {
-        op.params = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_kmeans(op.context)
-                                                              : gpv::cpu::make_kmeans(op.context);
+        op.params = {gpv::read_params(params, gpv::kmeans_fields)};
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_kmeans(op.context)
+                                                            : gpv::cpu::make_kmeans(op.context);
         op.core->set_params(op.params);
     });
 }
@@ -200,7 +145,7 @@ void gpv_kmeans_destroy(gpv_kmeans **op) {
 
 gpv_status gpv_kmeans_set_params(gpv_kmeans *op, const gpv_kmeans_params *params) {
     return gpv::guard_object(op, [&] {
-        const gpv::KmeansParams fresh = gpv::read_params(params);
+        const gpv::KmeansParams fresh = {gpv::read_params(params, gpv::kmeans_fields)};
         op->core->set_params(fresh);
         op->params = fresh;
     });

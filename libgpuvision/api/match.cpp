@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <iterator>
 
-#include "api/guard.hpp"
 #include "api/image.hpp"
+#include "api/params.hpp"
 
 struct gpv_match {
     std::shared_ptr<gpv::Context> context;
-    gpv::MatchParams params;
+    gpv_match_params params{};
     std::unique_ptr<gpv::Match> core;
     bool has_run = false; ///< and the last run did not fail
 };
@@ -18,7 +18,6 @@ struct gpv_match {
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_match_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_match_result);
 
 static_assert(match_length == GPV_SIFT_DESCRIPTOR_LENGTH);
@@ -28,24 +27,6 @@ static_assert(sizeof(MatchPair) == sizeof(gpv_match_pair) &&
               offsetof(MatchPair, second) == offsetof(gpv_match_pair, second));
 static_assert(sizeof(MatchResult) == sizeof(gpv_match_result) &&
               offsetof(MatchResult, queries) == offsetof(gpv_match_result, queries));
-
-gpv_match_params default_params() {
-    const MatchParams core;
-    gpv_match_params params{};
-    params.struct_size = sizeof params;
-    params.ratio = core.ratio;
-    params.mutual = core.mutual;
-    return params;
-}
-
-MatchParams read_params(const gpv_match_params *in) {
-    gpv_match_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    require_range("params->ratio", params.ratio, 0.0f, 1.0f);
-    require_range("params->mutual", params.mutual, 0u, 1u);
-    require_range("params->reserved", params.reserved, 0u, 0u);
-    return {.ratio = params.ratio, .mutual = params.mutual != 0};
-}
 
 /// Does not read the buffer of an empty set.
 MatchSet read_set(const gpv_match &op, const gpv_buffer *descriptors, const char *name,
@@ -136,7 +117,7 @@ Outline read_outline(const float *points, std::int32_t count, float width) {
 } // namespace gpv
 
 void gpv_match_params_init(gpv_match_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_match_params>(gpv::match_fields));
 }
 
 void gpv_match_result_init(gpv_match_result *result, uint32_t size) {
@@ -145,9 +126,9 @@ void gpv_match_result_init(gpv_match_result *result, uint32_t size) {
 
 gpv_status gpv_match_create(gpv_context *context, const gpv_match_params *params, gpv_match **out) {
     return gpv::create(context, out, [&](gpv_match &op) {
-        op.params = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_match(op.context)
-                                                              : gpv::cpu::make_match(op.context);
+        op.params = gpv::read_params(params, gpv::match_fields);
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_match(op.context)
+                                                            : gpv::cpu::make_match(op.context);
         op.core->set_params(op.params);
     });
 }
@@ -158,7 +139,7 @@ void gpv_match_destroy(gpv_match **op) {
 
 gpv_status gpv_match_set_params(gpv_match *op, const gpv_match_params *params) {
     return gpv::guard_object(op, [&] {
-        const gpv::MatchParams fresh = gpv::read_params(params);
+        const gpv_match_params fresh = gpv::read_params(params, gpv::match_fields);
         op->core->set_params(fresh);
         op->params = fresh;
     });
@@ -172,7 +153,7 @@ gpv_status gpv_match_prepare(gpv_match *op, int32_t query_count, int32_t train_c
         gpv::require_range("memory", memory, gpv_memory{GPV_MEMORY_HOST},
                            gpv_memory{GPV_MEMORY_CUDA});
         const auto where = static_cast<gpv::Memory>(memory);
-        if (where == gpv::Memory::cuda && op->context->backend() != gpv::Backend::cuda)
+        if (where == gpv::Memory::cuda && op->context->backend() != GPV_BACKEND_CUDA)
             throw gpv::Error(gpv::Status::unsupported,
                              "memory is GPV_MEMORY_CUDA, but the context computes on the CPU");
         op->core->prepare(query_count, train_count, where);

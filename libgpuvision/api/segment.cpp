@@ -2,18 +2,17 @@
 #include "core/segment.hpp"
 
 #include <bit>
-#include <limits>
 #include <utility>
 
 #include <gpuvision/segment.h>
 
 #include "api/graphcut.hpp"
-#include "api/guard.hpp"
 #include "api/image.hpp"
+#include "api/params.hpp"
 
 struct gpv_segment {
     std::shared_ptr<gpv::Context> context;
-    gpv::SegmentParams params;
+    gpv_segment_params params{};
     std::unique_ptr<gpv::Segment> core;
     bool has_run = false; ///< and the last run did not fail
 };
@@ -21,53 +20,7 @@ struct gpv_segment {
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_segment_params);
-
-static_assert(static_cast<gpv_segment_model>(SegmentModel::means) == GPV_SEGMENT_MODEL_MEANS);
-static_assert(static_cast<gpv_segment_warm_start>(SegmentWarmStart::reuse) ==
-              GPV_SEGMENT_WARM_START_REUSE);
-static_assert(static_cast<gpv_segment_output>(SegmentOutput::cutout) == GPV_SEGMENT_OUTPUT_CUTOUT);
-static_assert(max_segment_iterations == GPV_SEGMENT_MAX_ITERATIONS &&
-              segment::unit == GPV_SEGMENT_UNIT);
-
-gpv_segment_params default_params() {
-    const SegmentParams defaults;
-    gpv_segment_params params{};
-    params.struct_size = sizeof params;
-    params.connectivity = defaults.connectivity;
-    params.iterations = defaults.iterations;
-    params.lambda = defaults.lambda;
-    return params;
-}
-
-SegmentParams read_params(const gpv_segment_params *in) {
-    gpv_segment_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    require_range("params->model", params.model, gpv_segment_model{GPV_SEGMENT_MODEL_GMM},
-                  gpv_segment_model{GPV_SEGMENT_MODEL_MEANS});
-    require_range("params->warm_start", params.warm_start,
-                  gpv_segment_warm_start{GPV_SEGMENT_WARM_START_NONE},
-                  gpv_segment_warm_start{GPV_SEGMENT_WARM_START_REUSE});
-    if (params.connectivity != 4 && params.connectivity != 8)
-        throw Error(Status::invalid_argument, "params->connectivity is " +
-                                                  std::to_string(params.connectivity) +
-                                                  ", must be 4 or 8");
-    require_range("params->iterations", params.iterations, 1, max_segment_iterations);
-    require_range("params->lambda", params.lambda, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
-    require_range("params->sigma", params.sigma, 0.0f, GPV_SEGMENT_MAX_WEIGHT);
-    require_range("params->output", params.output, gpv_segment_output{GPV_SEGMENT_OUTPUT_OVERLAY},
-                  gpv_segment_output{GPV_SEGMENT_OUTPUT_CUTOUT});
-    require_range("params->certificate", params.certificate, 0u, 1u);
-    require_range("params->max_time_us", params.max_time_us, 0, std::numeric_limits<int>::max());
-    return {.model = static_cast<SegmentModel>(params.model),
-            .warm_start = static_cast<SegmentWarmStart>(params.warm_start),
-            .connectivity = params.connectivity,
-            .iterations = params.iterations,
-            .lambda = params.lambda,
-            .sigma = params.sigma,
-            .output = static_cast<SegmentOutput>(params.output),
-            .cut = {.certificate = params.certificate != 0, .max_time_us = params.max_time_us}};
-}
+static_assert(segment::unit == GPV_SEGMENT_UNIT);
 
 /// Seeds may be in host memory or in the memory of src.
 Image read_seeds(const gpv_segment &op, const gpv_image *image, const Image &src, bool shape_only) {
@@ -96,7 +49,7 @@ Image read_painted(const gpv_segment &op, const gpv_image *image, const Image &s
                    bool shape_only) {
     const Image dst = read_image(image, "dst", shape_only);
     const auto is = [&] { return std::string("dst->format is ") + format_info(dst.format).name; };
-    if (op.params.output == SegmentOutput::cutout) {
+    if (op.params.output == GPV_SEGMENT_OUTPUT_CUTOUT) {
         if (dst.format != Format::rgba8 && dst.format != Format::bgra8)
             throw Error(Status::unsupported, is() + ", but a cutout is RGBA8 or BGRA8");
     } else if (dst.format != src.format) {
@@ -159,15 +112,15 @@ void require_disjoint(const SegmentRun &run) {
 } // namespace gpv
 
 void gpv_segment_params_init(gpv_segment_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_segment_params>(gpv::segment_fields));
 }
 
 gpv_status gpv_segment_create(gpv_context *context, const gpv_segment_params *params,
                               gpv_segment **out) {
     return gpv::create(context, out, [&](gpv_segment &op) {
-        op.params = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_segment(op.context)
-                                                              : gpv::cpu::make_segment(op.context);
+        op.params = gpv::read_params(params, gpv::segment_fields);
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_segment(op.context)
+                                                            : gpv::cpu::make_segment(op.context);
         op.core->set_params(op.params);
     });
 }
@@ -178,7 +131,7 @@ void gpv_segment_destroy(gpv_segment **op) {
 
 gpv_status gpv_segment_set_params(gpv_segment *op, const gpv_segment_params *params) {
     return gpv::guard_object(op, [&] {
-        const gpv::SegmentParams fresh = gpv::read_params(params);
+        const gpv_segment_params fresh = gpv::read_params(params, gpv::segment_fields);
         op->core->set_params(fresh);
         op->params = fresh;
     });

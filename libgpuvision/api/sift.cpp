@@ -4,12 +4,12 @@
 #include <limits>
 #include <utility>
 
-#include "api/guard.hpp"
 #include "api/image.hpp"
+#include "api/params.hpp"
 
 struct gpv_sift {
     std::shared_ptr<gpv::Context> context;
-    gpv::SiftParams params;
+    gpv::SiftParams params{};
     std::unique_ptr<gpv::Sift> core;
     bool has_run = false; ///< and the last run did not fail
 };
@@ -17,63 +17,16 @@ struct gpv_sift {
 namespace gpv {
 namespace {
 
-constexpr std::size_t first_params_size = sizeof(gpv_sift_params);
 constexpr std::uint32_t first_result_size = sizeof(gpv_sift_result);
 constexpr std::uint32_t max_record_stride = 4096;
-constexpr int max_params_octaves = 16;
 constexpr int max_records = std::numeric_limits<std::int32_t>::max();
 
-static_assert(static_cast<gpv_sift_descriptor_type>(SiftDescriptorType::f32) ==
-              GPV_SIFT_DESCRIPTOR_TYPE_F32);
 static_assert(static_cast<gpv_draw_style>(DrawStyle::rich) == GPV_DRAW_STYLE_RICH);
 static_assert(sift_length == GPV_SIFT_DESCRIPTOR_LENGTH);
 static_assert(sizeof(Keypoint) == sizeof(gpv_sift_keypoint) &&
               offsetof(Keypoint, octave) == offsetof(gpv_sift_keypoint, octave));
 static_assert(sizeof(SiftResult) == sizeof(gpv_sift_result) &&
               offsetof(SiftResult, dropped) == offsetof(gpv_sift_result, dropped));
-
-gpv_sift_params default_params() {
-    const SiftParams core;
-    gpv_sift_params params{};
-    params.struct_size = sizeof params;
-    params.octave_layers = core.octave_layers;
-    params.contrast_threshold = core.contrast_threshold;
-    params.edge_threshold = core.edge_threshold;
-    params.sigma = core.sigma;
-    params.upsample = core.upsample;
-    return params;
-}
-
-SiftParams read_params(const gpv_sift_params *in) {
-    gpv_sift_params params = default_params();
-    read_struct(in, first_params_size, "params", params);
-    require_range("params->max_features", params.max_features, 0, max_records);
-    require_range("params->octaves", params.octaves, 0, max_params_octaves);
-    require_range("params->octave_layers", params.octave_layers, 1, max_octave_layers);
-    require_range("params->contrast_threshold", params.contrast_threshold, 0.0f, 1.0f);
-    require_range("params->edge_threshold", params.edge_threshold, 1.0f, 1e6f);
-    require_range("params->sigma", params.sigma, 0.5f, 4.0f);
-    require_range("params->upsample", params.upsample, 0u, 1u);
-    require_range("params->upright", params.upright, 0u, 1u);
-    require_range("params->root_sift", params.root_sift, 0u, 1u);
-    require_range("params->descriptor_type", params.descriptor_type,
-                  gpv_sift_descriptor_type{GPV_SIFT_DESCRIPTOR_TYPE_U8},
-                  gpv_sift_descriptor_type{GPV_SIFT_DESCRIPTOR_TYPE_F32});
-    require_range("params->reserved", params.reserved, 0u, 0u);
-
-    SiftParams result;
-    result.max_features = params.max_features;
-    result.octaves = params.octaves;
-    result.octave_layers = params.octave_layers;
-    result.contrast_threshold = params.contrast_threshold;
-    result.edge_threshold = params.edge_threshold;
-    result.sigma = params.sigma;
-    result.upsample = params.upsample != 0;
-    result.upright = params.upright != 0;
-    result.root_sift = params.root_sift != 0;
-    result.descriptor_type = static_cast<SiftDescriptorType>(params.descriptor_type);
-    return result;
-}
 
 void require_source(const gpv_sift &op, const Image &src) {
     require_picture(*op.context, src, "src", "SIFT", is_picture8);
@@ -186,7 +139,7 @@ void require_no_overflow(const gpv_sift &op) {
 } // namespace gpv
 
 void gpv_sift_params_init(gpv_sift_params *params, uint32_t size) {
-    gpv::write_struct(params, size, gpv::default_params());
+    gpv::write_struct(params, size, gpv::default_params<gpv_sift_params>(gpv::sift_fields));
 }
 
 void gpv_sift_result_init(gpv_sift_result *result, uint32_t size) {
@@ -195,9 +148,9 @@ void gpv_sift_result_init(gpv_sift_result *result, uint32_t size) {
 
 gpv_status gpv_sift_create(gpv_context *context, const gpv_sift_params *params, gpv_sift **out) {
     return gpv::create(context, out, [&](gpv_sift &op) {
-        op.params = gpv::read_params(params);
-        op.core = op.context->backend() == gpv::Backend::cuda ? gpv::cuda::make_sift(op.context)
-                                                              : gpv::cpu::make_sift(op.context);
+        op.params = {gpv::read_params(params, gpv::sift_fields)};
+        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_sift(op.context)
+                                                            : gpv::cpu::make_sift(op.context);
         op.core->set_params(op.params);
     });
 }
@@ -208,7 +161,7 @@ void gpv_sift_destroy(gpv_sift **op) {
 
 gpv_status gpv_sift_set_params(gpv_sift *op, const gpv_sift_params *params) {
     return gpv::guard_object(op, [&] {
-        const gpv::SiftParams fresh = gpv::read_params(params);
+        const gpv::SiftParams fresh = {gpv::read_params(params, gpv::sift_fields)};
         op->core->set_params(fresh);
         op->params = fresh;
     });

@@ -4,7 +4,7 @@
 namespace gpv {
 
 std::int64_t max_components(const CclParams &params, std::int64_t width, std::int64_t height) {
-    if (params.mode == CclMode::equal_value)
+    if (params.mode == GPV_CCL_MODE_EQUAL_VALUE)
         return width * height;
     if (params.connectivity == 4)
         return (width * height + 1) / 2;

@@ -5,6 +5,8 @@
 #include <memory>
 #include <optional>
 
+#include <gpuvision/ccl.h>
+
 #include "core/color.hpp"
 #include "core/context.hpp"
 #include "core/params.hpp"
@@ -13,20 +15,7 @@ namespace gpv {
 
 extern const Fields ccl_fields;
 
-/// Values are those of ccl.h.
-enum class CclMode : std::uint32_t { binary, equal_value };
-enum class CclOutput : std::uint32_t { labels, mask, colors };
-
-struct CclParams {
-    CclMode mode = CclMode::binary;
-    int connectivity = 8;
-    int threshold = 1;
-    int foreground = -1; ///< -1 = threshold decides
-    bool invert = false;
-    int min_area = 0; ///< 0 = no limit
-    int max_area = 0; ///< 0 = no limit
-    CclOutput output = CclOutput::labels;
-
+struct CclParams : gpv_ccl_params {
     bool filters() const { return min_area > 1 || max_area > 0; }
     bool keeps(std::int64_t area) const {
         return area >= min_area && (max_area == 0 || area <= max_area);

@@ -45,6 +45,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields ccl_fields = {"ccl", fields};
+const Fields ccl_fields = {"ccl", fields, sizeof(Params)};
 
 } // namespace gpv

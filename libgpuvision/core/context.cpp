@@ -5,31 +5,32 @@
 
 namespace gpv {
 
-Context::Context(ContextOptions options) : options_(std::move(options)), device_(make_device()) {
-    log(LogLevel::info, ("computes on " + device_->name()).c_str());
+Context::Context(const gpv_context_params &params) : params_(params), device_(make_device()) {
+    log(GPV_LOG_LEVEL_INFO, ("computes on " + device_->name()).c_str());
 }
 
 std::unique_ptr<Device> Context::make_device() const {
-    const bool automatic = options_.backend == Backend::automatic;
-    if (options_.backend == Backend::cpu || (automatic && !cuda::available(options_.device)))
+    const bool automatic = params_.backend == GPV_BACKEND_AUTO;
+    if (params_.backend == GPV_BACKEND_CPU || (automatic && !cuda::available(params_.device)))
         return cpu::make_device();
     try {
-        return cuda::make_device(options_.device);
+        return cuda::make_device(params_.device);
     } catch (const Error &error) {
         if (!automatic)
             throw;
-        log(LogLevel::warning, (std::string("the CPU computes: ") + error.what()).c_str());
+        log(GPV_LOG_LEVEL_WARNING, (std::string("the CPU computes: ") + error.what()).c_str());
         return cpu::make_device();
     }
 }
 
-Backend Context::backend() const {
-    return device_->memory() == Memory::cuda ? Backend::cuda : Backend::cpu;
+gpv_backend Context::backend() const {
+    return device_->memory() == Memory::cuda ? GPV_BACKEND_CUDA : GPV_BACKEND_CPU;
 }
 
-void Context::log(LogLevel level, const char *text) const {
-    if (options_.log && level <= options_.log_level)
-        options_.log(level, text);
+void Context::log(gpv_log_level level, const char *text) const {
+    const gpv_log_level limit = params_.log_level;
+    if (params_.log && level <= (limit ? limit : gpv_log_level{GPV_LOG_LEVEL_WARNING}))
+        params_.log(params_.user, level, text);
 }
 
 void Context::fail(Status status, const char *text) noexcept {
@@ -41,7 +42,7 @@ void Context::fail(Status status, const char *text) noexcept {
     }
     try {
         // too_small need not be an error: the caller may want only the first few results.
-        log(status == Status::too_small ? LogLevel::debug : LogLevel::error, text);
+        log(status == Status::too_small ? GPV_LOG_LEVEL_DEBUG : GPV_LOG_LEVEL_ERROR, text);
     } catch (...) { // a callback that throws is the caller's
     }
 }
@@ -58,8 +59,11 @@ void Buffer::reserve(std::size_t bytes, Stream stream) {
         return;
     release();
     Device &device = context_->device();
-    const auto &allocate = context_->options_.allocate;
-    void *memory = allocate ? allocate(device.memory(), bytes, stream) : device.allocate(bytes);
+    const gpv_context_params &params = context_->params_;
+    void *memory =
+        params.alloc
+            ? params.alloc(params.user, static_cast<gpv_memory>(device.memory()), bytes, stream)
+            : device.allocate(bytes);
     if (!memory)
         throw Error(Status::out_of_memory,
                     "no memory for " + std::to_string(bytes) + " bytes of scratch");
@@ -73,8 +77,9 @@ void Buffer::release() {
     if (!data_)
         return;
     Device &device = context_->device();
-    if (context_->options_.free)
-        context_->options_.free(device.memory(), data_, stream_);
+    const gpv_context_params &params = context_->params_;
+    if (params.free)
+        params.free(params.user, static_cast<gpv_memory>(device.memory()), data_, stream_);
     else
         device.free(data_);
     data_ = nullptr;

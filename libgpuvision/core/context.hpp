@@ -3,10 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
+
+#include <gpuvision/context.h>
 
 #include "core/device.hpp"
 #include "core/error.hpp"
@@ -16,29 +17,15 @@ namespace gpv {
 
 extern const Fields context_fields;
 
-enum class Backend : std::uint32_t { automatic, cpu, cuda };
-enum class LogLevel : std::uint32_t { error = 1, warning, info, debug };
-
-inline constexpr int device_current = -1;
-
-struct ContextOptions {
-    Backend backend = Backend::automatic;
-    int device = 0;
-    LogLevel log_level = LogLevel::warning;
-    std::function<void(LogLevel, const char *)> log;
-    std::function<void *(Memory, std::size_t, Stream)> allocate;
-    std::function<void(Memory, void *, Stream)> free;
-};
-
 /// One backend on one device. Shared by the caller's handle and every object
 /// made from it, so that handles may be destroyed in any order.
 class Context {
   public:
-    explicit Context(ContextOptions options);
+    explicit Context(const gpv_context_params &params);
 
-    Backend backend() const;
+    gpv_backend backend() const;
     Device &device() const { return *device_; }
-    void log(LogLevel level, const char *text) const;
+    void log(gpv_log_level level, const char *text) const;
 
     /// Records the text of a failure, and the loss of the device if status says so.
     void fail(Status status, const char *text) noexcept;
@@ -50,7 +37,7 @@ class Context {
     friend class Buffer;
     std::unique_ptr<Device> make_device() const;
 
-    ContextOptions options_;
+    gpv_context_params params_;
     std::unique_ptr<Device> device_;
     std::string error_;
     bool lost_ = false;

@@ -29,8 +29,15 @@ constexpr gpv_field fields[] = {
 static_assert(is_complete<Params>(fields, offsetof(Params, log),
                                   sizeof(Params) - offsetof(Params, log)));
 
+void require_rules(const void *of_context) {
+    const auto &params = *static_cast<const Params *>(of_context);
+    if (!params.alloc != !params.free)
+        throw Error(Status::invalid_argument,
+                    "params->alloc and params->free must both be set or both be NULL");
+}
+
 } // namespace
 
-const Fields context_fields = {"context", fields};
+const Fields context_fields = {"context", fields, sizeof(Params), require_rules};
 
 } // namespace gpv

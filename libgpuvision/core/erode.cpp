@@ -15,20 +15,20 @@ struct Recipe {
     std::vector<Step> second = {};
 };
 
-Recipe recipe(ErodeOperation operation) {
+Recipe recipe(gpv_erode_operation operation) {
     using enum Step;
     switch (operation) {
-    case ErodeOperation::dilate:
+    case GPV_ERODE_OPERATION_DILATE:
         return {{dilate}};
-    case ErodeOperation::open:
+    case GPV_ERODE_OPERATION_OPEN:
         return {{erode, dilate}};
-    case ErodeOperation::close:
+    case GPV_ERODE_OPERATION_CLOSE:
         return {{dilate, erode}};
-    case ErodeOperation::gradient:
+    case GPV_ERODE_OPERATION_GRADIENT:
         return {{dilate}, true, {erode}};
-    case ErodeOperation::tophat:
+    case GPV_ERODE_OPERATION_TOPHAT:
         return {{}, true, {erode, dilate}};
-    case ErodeOperation::blackhat:
+    case GPV_ERODE_OPERATION_BLACKHAT:
         return {{dilate, erode}, true, {}};
     default:
         return {{erode}};
@@ -37,23 +37,25 @@ Recipe recipe(ErodeOperation operation) {
 
 } // namespace
 
-ErodePlan erode_plan(const ErodeParams &params) {
+ErodePlan erode_plan(const gpv_erode_params &params) {
+    const int radius_y = params.radius_y < 0 ? params.radius : params.radius_y;
     // An ellipse of three rows is a cross, which is cheaper.
-    const bool cross = params.shape == ErodeShape::ellipse && params.radius_y == 1;
+    const bool cross = params.shape == GPV_ERODE_SHAPE_ELLIPSE && radius_y == 1;
     // Radii of rectangles add up.
-    const int grown = params.shape == ErodeShape::rect ? params.iterations : 1;
-    const auto half_widths = std::make_shared<const std::vector<int>>(
-        ellipse_half_widths(params.radius, params.radius_y));
+    const int grown = params.shape == GPV_ERODE_SHAPE_RECT ? params.iterations : 1;
+    const auto half_widths =
+        std::make_shared<const std::vector<int>>(ellipse_half_widths(params.radius, radius_y));
     const auto passes = [&](const std::vector<Step> &steps) {
         std::vector<ErodePass> result;
         for (const Step step : steps)
-            result.push_back({.erode = step == Step::erode,
-                              .shape = cross ? ErodeShape::cross : params.shape,
-                              .radius_x = params.radius * grown,
-                              .radius_y = params.radius_y * grown,
-                              .repeats = params.iterations / grown,
-                              .background = params.border == ErodeBorder::background,
-                              .half_widths = half_widths});
+            result.push_back(
+                {.erode = step == Step::erode,
+                 .shape = cross ? gpv_erode_shape{GPV_ERODE_SHAPE_CROSS} : params.shape,
+                 .radius_x = params.radius * grown,
+                 .radius_y = radius_y * grown,
+                 .repeats = params.iterations / grown,
+                 .background = params.border == GPV_ERODE_BORDER_BACKGROUND,
+                 .half_widths = half_widths});
         return result;
     };
     const Recipe r = recipe(params.operation);

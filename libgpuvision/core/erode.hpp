@@ -4,6 +4,8 @@
 #include <memory>
 #include <vector>
 
+#include <gpuvision/erode.h>
+
 #include "core/context.hpp"
 #include "core/params.hpp"
 
@@ -11,37 +13,12 @@ namespace gpv {
 
 extern const Fields erode_fields;
 
-/// Values are those of erode.h.
-enum class ErodeOperation : std::uint32_t {
-    erode,
-    dilate,
-    open,
-    close,
-    gradient,
-    tophat,
-    blackhat
-};
-enum class ErodeShape : std::uint32_t { rect, cross, ellipse };
-enum class ErodeBorder : std::uint32_t { ignore, background };
-enum class ErodePlanes : std::uint32_t { automatic, luma, all };
-
 inline constexpr int max_erode_radius = 255;
-
-struct ErodeParams {
-    ErodeOperation operation = ErodeOperation::erode;
-    ErodeShape shape = ErodeShape::rect;
-    int radius = 1;
-    int radius_y = 1;
-    int iterations = 1;
-    int threshold = 0; ///< 0 = grey morphology
-    ErodeBorder border = ErodeBorder::ignore;
-    ErodePlanes planes = ErodePlanes::automatic;
-};
 
 /// One erosion or dilation, repeated.
 struct ErodePass {
     bool erode; ///< else dilate
-    ErodeShape shape;
+    gpv_erode_shape shape;
     int radius_x;
     int radius_y;
     int repeats;
@@ -60,7 +37,7 @@ struct ErodePlan {
     std::vector<ErodePass> second;
 };
 
-ErodePlan erode_plan(const ErodeParams &params);
+ErodePlan erode_plan(const gpv_erode_params &params);
 
 /// Half widths of an ellipse of the given radii: element[dy + radius_y] = dx
 /// means that columns -dx..dx of that row belong to it.
@@ -70,7 +47,7 @@ std::vector<int> ellipse_half_widths(int radius_x, int radius_y);
 /// same format, size and memory, identical or disjoint.
 class Erode : public Operator {
   public:
-    virtual void set_params(const ErodeParams &params) = 0;
+    virtual void set_params(const gpv_erode_params &params) = 0;
     virtual void prepare(const Image &like) = 0;
     virtual void run(Stream stream, const Image &src, const Image &dst) = 0;
 };

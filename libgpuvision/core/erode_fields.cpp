@@ -54,6 +54,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields erode_fields = {"erode", fields};
+const Fields erode_fields = {"erode", fields, sizeof(Params)};
 
 } // namespace gpv

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <memory>
 
+#include <gpuvision/graphcut.h>
+
 #include "core/context.hpp"
 #include "core/params.hpp"
 
@@ -11,14 +13,8 @@ namespace gpv {
 
 extern const Fields graphcut_fields;
 
-/// Values are those of graphcut.h.
-inline constexpr int max_terminal = 1 << 30;
-inline constexpr int max_link = (1 << 26) - 1;
-
-struct GraphcutParams {
-    bool certificate = false;
-    int max_time_us = 0; ///< microseconds, 0 = no limit
-};
+inline constexpr int max_terminal = GPV_GRAPHCUT_MAX_TERMINAL;
+inline constexpr int max_link = GPV_GRAPHCUT_MAX_LINK;
 
 /// Arcs per pixel of CAP32X4 or CAP32X8.
 constexpr int link_count(Format format) {
@@ -71,7 +67,7 @@ struct GraphcutRun {
 /// same size and memory, disjoint where required.
 class Graphcut : public Operator {
   public:
-    virtual void set_params(const GraphcutParams &params) = 0;
+    virtual void set_params(const gpv_graphcut_params &params) = 0;
     /// stream: the stream of the first run.
     virtual void prepare(const Image &links, Stream stream = nullptr) = 0;
     /// Returns whether wait(), result() and fault() refer to this run: false if it was captured in

@@ -19,6 +19,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields graphcut_fields = {"graphcut", fields};
+const Fields graphcut_fields = {"graphcut", fields, sizeof(Params)};
 
 } // namespace gpv

@@ -329,7 +329,7 @@ double chance_of_none(std::int32_t fitting, std::size_t count, std::int32_t samp
 
 class Search {
   public:
-    Search(const HomographyParams &params, std::span<const Point2d> from,
+    Search(const gpv_homography_params &params, std::span<const Point2d> from,
            std::span<const Point2d> to)
         : params_(params), square_(static_cast<double>(params.threshold) * params.threshold),
           from_(from), to_(to), pairs_(from.size()), fitting_(from.size()), refined_(from.size()) {
@@ -493,7 +493,7 @@ class Search {
         return out;
     }
 
-    const HomographyParams params_;
+    const gpv_homography_params params_;
     const double square_; ///< squared threshold
     const std::span<const Point2d> from_, to_;
     std::vector<double> x_, y_, u_, v_; ///< coordinates of pairs, padded to whole blocks
@@ -504,7 +504,7 @@ class Search {
 
 } // namespace
 
-Homography find_homography(const HomographyParams &params, std::span<const Point2d> from,
+Homography find_homography(const gpv_homography_params &params, std::span<const Point2d> from,
                            std::span<const Point2d> to, std::span<std::uint8_t> fits) {
     if (from.size() < sample_size) {
         std::fill(fits.begin(), fits.end(), std::uint8_t{0});

@@ -6,18 +6,13 @@
 #include <cstdint>
 #include <span>
 
+#include <gpuvision/homography.h>
+
 #include "core/params.hpp"
 
 namespace gpv {
 
 extern const Fields homography_fields;
-
-struct HomographyParams {
-    float threshold = 3;
-    float confidence = 0.999f;
-    int max_iterations = 10000;
-    std::uint32_t seed = 0;
-};
 
 struct Point2d {
     double x, y;
@@ -33,7 +28,7 @@ struct Homography {
 
 /// from and to have the same length. fits is empty or has that length, too; it receives 1 for an
 /// inlier, else 0.
-Homography find_homography(const HomographyParams &params, std::span<const Point2d> from,
+Homography find_homography(const gpv_homography_params &params, std::span<const Point2d> from,
                            std::span<const Point2d> to, std::span<std::uint8_t> fits);
 
 } // namespace gpv

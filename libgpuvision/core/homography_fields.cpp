@@ -3,6 +3,8 @@
 
 #include <gpuvision/homography.h>
 
+#include "core/error.hpp"
+
 namespace gpv {
 namespace {
 
@@ -20,8 +22,16 @@ constexpr gpv_field fields[] = {
     GPV_FIELD(seed, Params, seed, "Seed of the samples: the same seed draws the same.")};
 static_assert(is_complete<Params>(fields));
 
+/// Its range has no least number.
+void require_rules(const void *of_homography) {
+    const float threshold = static_cast<const Params *>(of_homography)->threshold;
+    if (!(threshold > 0 && threshold <= 1e6f))
+        throw Error(Status::invalid_argument, "params->threshold is " + number_text(threshold) +
+                                                  ", must be above 0 and at most 1000000");
+}
+
 } // namespace
 
-const Fields homography_fields = {"homography", fields};
+const Fields homography_fields = {"homography", fields, sizeof(Params), require_rules};
 
 } // namespace gpv

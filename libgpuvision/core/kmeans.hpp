@@ -8,6 +8,8 @@
 #include <optional>
 #include <vector>
 
+#include <gpuvision/kmeans.h>
+
 #include "core/color.hpp"
 #include "core/context.hpp"
 #include "core/params.hpp"
@@ -16,34 +18,18 @@ namespace gpv {
 
 extern const Fields kmeans_fields;
 
-/// Values are those of kmeans.h.
-enum class KmeansMetric : std::uint32_t { l2, l1 };
-enum class KmeansInit : std::uint32_t { plusplus, random, grid, given };
-enum class KmeansColorSpace : std::uint32_t { rgb, lab };
-
-inline constexpr int max_kmeans_clusters = 256;
-inline constexpr int max_kmeans_iterations = 10000;
+inline constexpr int max_kmeans_clusters = GPV_KMEANS_MAX_CLUSTERS;
 
 struct Centroid {
     float x, y, z;
     bool operator==(const Centroid &) const = default;
 };
 
-struct KmeansParams {
-    int clusters = 8; ///< 0 = chosen automatically
-    int max_clusters = 16;
-    int max_iterations = 20;
-    float tolerance = 0.5f;
-    KmeansMetric metric = KmeansMetric::l2;
-    KmeansInit init = KmeansInit::plusplus;
-    KmeansColorSpace color_space = KmeansColorSpace::rgb;
-    std::uint64_t seed = 0;
-    bool warm_start = false;
-
+struct KmeansParams : gpv_kmeans_params {
     bool chosen() const { return clusters == 0; }
     /// Whether the initial centroids are drawn at random.
     bool is_random_init() const {
-        return init == KmeansInit::plusplus || init == KmeansInit::random;
+        return init == GPV_KMEANS_INIT_PLUSPLUS || init == GPV_KMEANS_INIT_RANDOM;
     }
     /// Clusters that outputs need room for.
     int room() const { return chosen() ? max_clusters : clusters; }
@@ -101,10 +87,10 @@ constexpr std::uint32_t squared_distance(const Color &a, const Color &b) {
 // ---- Lloyd --------------------------------------------------------------------------
 
 /// The distance for assigning labels. Ties go to the lowest label.
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 constexpr float distance(float x, float y, float z, const Centroid &c) {
     const float dx = x - c.x, dy = y - c.y, dz = z - c.z;
-    if constexpr (metric == KmeansMetric::l2) {
+    if constexpr (metric == GPV_KMEANS_METRIC_L2) {
         const float xx = dx * dx, yy = dy * dy, zz = dz * dz;
         return (xx + yy) + zz;
     } else {
@@ -114,7 +100,7 @@ constexpr float distance(float x, float y, float z, const Centroid &c) {
 
 /// How far a centroid has moved, squared.
 constexpr float motion(const Centroid &from, const Centroid &to) {
-    return distance<KmeansMetric::l2>(from.x, from.y, from.z, to);
+    return distance<GPV_KMEANS_METRIC_L2>(from.x, from.y, from.z, to);
 }
 
 /// Number of pixels in a cluster, and the sums of their colours.
@@ -232,8 +218,10 @@ constexpr std::uint64_t scale_random(std::uint64_t random, std::uint64_t total) 
 
 /// Weight of a colour when the next centroid is drawn; its probability is proportional to it.
 /// distance: squared, to the nearest drawn centroid. The first draw uses count as the weight.
-constexpr std::uint64_t draw_weight(KmeansInit init, std::uint32_t count, std::uint32_t distance) {
-    return init == KmeansInit::plusplus ? std::uint64_t{count} * distance : (distance ? count : 0);
+constexpr std::uint64_t draw_weight(gpv_kmeans_init_method init, std::uint32_t count,
+                                    std::uint32_t distance) {
+    return init == GPV_KMEANS_INIT_PLUSPLUS ? std::uint64_t{count} * distance
+                                            : (distance ? count : 0);
 }
 
 struct Point2i {
@@ -288,7 +276,7 @@ struct KmeansRun {
 class Kmeans : public Operator {
   public:
     virtual void set_params(const KmeansParams &params) = 0;
-    /// Initial centroids for KmeansInit::given.
+    /// Initial centroids for GPV_KMEANS_INIT_GIVEN.
     virtual void set_centroids(std::vector<Centroid> centroids) = 0;
     virtual void prepare(const Image &src, const Image *labels, const Image *dst) = 0;
     /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.

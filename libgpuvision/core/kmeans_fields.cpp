@@ -45,8 +45,21 @@ constexpr gpv_field fields[] = {
               "keep their numbers until the scene changes.")};
 static_assert(is_complete<Params>(fields));
 
+/// Their texts say more than a row.
+void require_rules(const void *of_kmeans) {
+    const auto &params = *static_cast<const Params *>(of_kmeans);
+    if (params.clusters != 0 && (params.clusters < 2 || params.clusters > GPV_KMEANS_MAX_CLUSTERS))
+        throw Error(Status::invalid_argument,
+                    "params->clusters is " + std::to_string(params.clusters) + ", must be 2.." +
+                        std::to_string(GPV_KMEANS_MAX_CLUSTERS) + ", or 0: chosen automatically");
+    if (params.init == GPV_KMEANS_INIT_GIVEN && params.clusters == 0)
+        throw Error(Status::invalid_argument,
+                    "params->init is GPV_KMEANS_INIT_GIVEN, but params->clusters is 0; their "
+                    "number has to be given too");
+}
+
 } // namespace
 
-const Fields kmeans_fields = {"kmeans", fields};
+const Fields kmeans_fields = {"kmeans", fields, sizeof(Params), require_rules};
 
 } // namespace gpv

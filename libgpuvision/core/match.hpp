@@ -8,6 +8,8 @@
 #include <memory>
 #include <optional>
 
+#include <gpuvision/match.h>
+
 #include "core/context.hpp"
 #include "core/image.hpp"
 #include "core/ink.hpp"
@@ -22,11 +24,6 @@ inline constexpr std::int32_t no_neighbour = -1;
 inline constexpr std::int32_t no_distance = std::numeric_limits<std::int32_t>::max();
 /// Greatest squared distance of two descriptors.
 inline constexpr std::int32_t max_distance = match_length * 255 * 255;
-
-struct MatchParams {
-    float ratio = 0.8f; ///< 0 = no ratio test
-    bool mutual = true;
-};
 
 /// gpv_match_nearest.
 struct Nearest {
@@ -195,7 +192,7 @@ void draw_outline(const OutlineDrawing &drawing);
 /// where required.
 class Match : public Operator {
   public:
-    virtual void set_params(const MatchParams &params) = 0;
+    virtual void set_params(const gpv_match_params &params) = 0;
     virtual void prepare(std::int64_t queries, std::int64_t trains, Memory memory) = 0;
     /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const MatchRun &run) = 0;

@@ -18,6 +18,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields match_fields = {"match", fields};
+const Fields match_fields = {"match", fields, sizeof(Params)};
 
 } // namespace gpv

@@ -15,7 +15,16 @@ namespace gpv {
 struct Fields {
     const char *stem; ///< of its name
     std::span<const gpv_field> rows;
+    std::size_t first_size; ///< bytes in its first release
+    /// Throws Error where the fields break a rule that no row can say.
+    void (*require_rules)(const void *params) = nullptr;
 };
+
+/// Writes the default of each field.
+void write_defaults(const Fields &fields, void *params);
+
+/// Throws Error naming a field and its legal values where params are not legal.
+void require_legal(const Fields &fields, const void *params);
 
 constexpr std::size_t size_of(gpv_field_type type) {
     return type == GPV_FIELD_TYPE_UINT64 ? 8 : 4;

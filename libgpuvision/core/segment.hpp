@@ -10,6 +10,8 @@
 #include <memory>
 #include <optional>
 
+#include <gpuvision/segment.h>
+
 #include "core/color.hpp"
 #include "core/context.hpp"
 #include "core/fused.hpp"
@@ -20,23 +22,10 @@ namespace gpv {
 
 extern const Fields segment_fields;
 
-/// Values are those of segment.h.
-enum class SegmentModel : std::uint32_t { gmm, histogram, means };
-enum class SegmentWarmStart : std::uint32_t { none, adapt, reuse };
-enum class SegmentOutput : std::uint32_t { overlay, cutout };
-
-inline constexpr int max_segment_iterations = 100;
-
-struct SegmentParams {
-    SegmentModel model = SegmentModel::gmm;
-    SegmentWarmStart warm_start = SegmentWarmStart::none;
-    int connectivity = 4;
-    int iterations = 1;
-    float lambda = 0.02f;
-    float sigma = 0; ///< distance in colour space, 0 = from the image
-    SegmentOutput output = SegmentOutput::overlay;
-    GraphcutParams cut;
-};
+/// Those of the cuts.
+constexpr gpv_graphcut_params cut_params(const gpv_segment_params &params) {
+    return {.certificate = params.certificate, .max_time_us = params.max_time_us};
+}
 
 /// A rectangle in pixels. Parts of it may lie outside the image.
 struct Rect {
@@ -217,7 +206,7 @@ constexpr Gaussian gaussian_of(const Moments &m, std::uint64_t total) {
             .constant = static_cast<float>(0.5 * logarithm(determinant) - logarithm(weight))};
 }
 
-/// The only component of SegmentModel::means, with this variance along every axis.
+/// The only component of GPV_SEGMENT_MODEL_MEANS, with this variance along every axis.
 constexpr Gaussian sphere_of(const Moments &m, double variance) {
     const auto along = [&](std::uint64_t sum) {
         return static_cast<float>(level_step *
@@ -254,7 +243,7 @@ constexpr float rarity(std::uint64_t smoothed, std::uint64_t total) {
 struct Model {
     std::uint32_t present[2]; ///< whether the side has ever had a pixel
     Gaussian mixture[2][components];
-    float table[2][table_cells]; ///< for SegmentModel::histogram: cost by cell
+    float table[2][table_cells]; ///< for GPV_SEGMENT_MODEL_HISTOGRAM: cost by cell
 };
 
 /// Cost of a colour under a mixture: the least cost among its components.
@@ -280,14 +269,14 @@ constexpr float limit(float preference) {
 }
 
 /// Cost of a colour in the background, less its cost in the foreground.
-template <SegmentModel kind>
+template <gpv_segment_model kind>
 constexpr float preference(const std::uint32_t *present, const Gaussian (*mixture)[components],
                            const float (*table)[table_cells], const Color &c) {
     if (!present[foreground])
         return present[background] ? -cost_of_absence : 0.0f;
     if (!present[background])
         return cost_of_absence;
-    if constexpr (kind == SegmentModel::histogram) {
+    if constexpr (kind == GPV_SEGMENT_MODEL_HISTOGRAM) {
         const int cell = table_cell_of(c);
         return limit(table[background][cell] - table[foreground][cell]);
     } else {
@@ -428,8 +417,8 @@ inline Image links_image(const Image &like, int connectivity, std::int32_t *cons
 } // namespace segment
 
 /// Iterations of learning and cutting. learned: the run starts from a learned model.
-constexpr int iterations_of(const SegmentParams &params, bool learned) {
-    return learned && params.warm_start == SegmentWarmStart::reuse ? 1 : params.iterations;
+constexpr int iterations_of(const gpv_segment_params &params, bool learned) {
+    return learned && params.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : params.iterations;
 }
 
 // ---- operator -----------------------------------------------------------------------
@@ -447,7 +436,7 @@ struct SegmentRun {
 /// memory (seeds may be in host memory), disjoint, except that dst may be src.
 class Segment : public Operator {
   public:
-    virtual void set_params(const SegmentParams &params) = 0;
+    virtual void set_params(const gpv_segment_params &params) = 0;
     virtual void prepare(const SegmentRun &shapes) = 0;
     /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
     virtual bool run(Stream stream, const SegmentRun &run) = 0;

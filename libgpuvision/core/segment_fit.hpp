@@ -12,7 +12,7 @@ namespace gpv::segment {
 using Counts = const std::uint32_t (*)[cells];
 
 struct FitJob {
-    SegmentModel kind;
+    gpv_segment_model kind;
     Counts counts;     ///< by Known
     bool continues;    ///< counts are those of the sides of a cut; from is fitted to them
     const Model *from; ///< may be model
@@ -57,9 +57,9 @@ class Fit {
     GPV_DEVICE void run() {
         worker_.each(max_slots, [&](int i) { slot(i) = mixture(*job_.from, i); });
         choose_sides();
-        if (job_.kind == SegmentModel::gmm)
+        if (job_.kind == GPV_SEGMENT_MODEL_GMM)
             fit_mixtures();
-        else if (job_.kind == SegmentModel::means)
+        else if (job_.kind == GPV_SEGMENT_MODEL_MEANS)
             fit_means();
         else
             fit_tables();

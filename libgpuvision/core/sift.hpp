@@ -10,6 +10,8 @@
 #include <optional>
 #include <span>
 
+#include <gpuvision/sift.h>
+
 #include "core/color.hpp"
 #include "core/context.hpp"
 #include "core/fused.hpp"
@@ -21,27 +23,13 @@ namespace gpv {
 
 extern const Fields sift_fields;
 
-/// Values are those of sift.h.
-enum class SiftDescriptorType : std::uint32_t { u8, f32 };
-
 inline constexpr int sift_length = 128;
 inline constexpr int max_octaves = 13; ///< octaves of the largest picture, upsampled
 inline constexpr int max_octave_layers = 8;
 /// Levels of an octave: the first, those with extrema, and the two that these are compared with.
 inline constexpr int max_levels = max_octave_layers + 3;
 
-struct SiftParams {
-    int max_features = 0; ///< 0 = as many as there is room for
-    int octaves = 0;      ///< 0 = all that fit
-    int octave_layers = 3;
-    float contrast_threshold = 0.04f;
-    float edge_threshold = 10;
-    float sigma = 1.6f;
-    bool upsample = true;
-    bool upright = false;
-    bool root_sift = false;
-    SiftDescriptorType descriptor_type = SiftDescriptorType::u8;
-
+struct SiftParams : gpv_sift_params {
     constexpr int levels() const { return octave_layers + 3; }
     /// An extremum of a difference of levels has to exceed this, on a scale of 0..255. As in OpenCV
     /// it is a whole number.
@@ -54,7 +42,7 @@ struct SiftParams {
     /// How far the centre of an octave's first pixel lies before that of the picture's first pixel.
     constexpr float first_corner() const { return upsample ? 0.25f : 0.0f; }
     constexpr std::size_t descriptor_bytes() const {
-        return sift_length * (descriptor_type == SiftDescriptorType::u8 ? 1 : 4);
+        return sift_length * (descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_U8 ? 1 : 4);
     }
 };
 

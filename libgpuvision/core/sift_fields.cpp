@@ -43,6 +43,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields sift_fields = {"sift", fields};
+const Fields sift_fields = {"sift", fields, sizeof(Params)};
 
 } // namespace gpv

@@ -97,15 +97,15 @@ struct Layout {
 /// What is written to the first plane of dst for a label.
 class Painter {
   public:
-    Painter(CclOutput output, const Image &dst)
+    Painter(gpv_ccl_output output, const Image &dst)
         : output_(output), shape_(dst.shape(0)), blue_first_(blue_first(dst.format)),
           yuv_(dst.plane_count() > 1), transform_(YuvTransform::of(dst)) {}
 
     /// The sample, or the bytes of a pixel from the lowest one on.
     std::uint32_t operator()(std::int32_t label) const {
-        if (output_ == CclOutput::labels)
+        if (output_ == GPV_CCL_OUTPUT_LABELS)
             return shape_.sample_bytes == 4 ? label : std::min(label, max_label16);
-        if (output_ == CclOutput::mask)
+        if (output_ == GPV_CCL_OUTPUT_MASK)
             return label ? 255 : 0;
         const Color c = label_color(label);
         if (yuv_)
@@ -127,7 +127,7 @@ class Painter {
     }
 
   private:
-    CclOutput output_;
+    gpv_ccl_output output_;
     PlaneShape shape_;
     bool blue_first_;
     bool yuv_;
@@ -232,7 +232,7 @@ class CpuCcl final : public Ccl {
         workspaces_ = arena.allocate<std::byte>(workspace_bytes_ * workers_);
     }
 
-    bool equal_value() const { return params_.mode == CclMode::equal_value; }
+    bool equal_value() const { return params_.mode == GPV_CCL_MODE_EQUAL_VALUE; }
 
     // Strips, their runs and components.
 
@@ -471,7 +471,7 @@ class CpuCcl final : public Ccl {
     /// y: row of chroma.
     void paint_chroma(const Image &dst, const Painter &painter, int y,
                       const Workspace &work) const {
-        if (params_.output != CclOutput::colors)
+        if (params_.output != GPV_CCL_OUTPUT_COLORS)
             return paint_neutral(dst, y);
         const int columns = dst.shape(1).columns;
         const std::size_t count = find_site_runs(dst, y, work);
@@ -525,7 +525,7 @@ class CpuCcl final : public Ccl {
         }
     }
 
-    CclParams params_;
+    CclParams params_{};
     std::int32_t count_ = 0;
 
     int workers_ = 1;

@@ -105,12 +105,12 @@ class BandFilter {
         : pass_(pass), reduce_(Kind::reduce(pass.erode)), in_(in), out_(out), alpha_(alpha),
           band_(band), arena_(row_alignment, scratch) {
         // Iterated crosses and ellipses keep their radius, a rectangle may have outgrown the image.
-        if (pass_.shape != ErodeShape::ellipse) {
+        if (pass_.shape != GPV_ERODE_SHAPE_ELLIPSE) {
             pass_.radius_x = std::min(pass_.radius_x, in_.columns);
             pass_.radius_y = std::min(pass_.radius_y, in_.rows);
         }
-        if (pass_.shape == ErodeShape::cross && (pass_.radius_x == 0 || pass_.radius_y == 0))
-            pass_.shape = ErodeShape::rect;
+        if (pass_.shape == GPV_ERODE_SHAPE_CROSS && (pass_.radius_x == 0 || pass_.radius_y == 0))
+            pass_.shape = GPV_ERODE_SHAPE_RECT;
         allocate_scratch();
         if (scratch)
             std::fill_n(border_row_, Kind::units(in_), border());
@@ -119,7 +119,7 @@ class BandFilter {
     std::size_t scratch_bytes() const { return arena_.required(); }
 
     void run(int first, int last) {
-        if (pass_.shape == ErodeShape::ellipse)
+        if (pass_.shape == GPV_ERODE_SHAPE_ELLIPSE)
             for (int left = 0; left < in_.columns; left += strip_)
                 run_ellipse(first, last, left, std::min(strip_, in_.columns - left));
         else if (pass_.radius_y <= direct_radius)
@@ -145,7 +145,7 @@ class BandFilter {
         border_row_ = arena_.allocate<Unit>(units);
         for (Unit *&row : filtered_)
             row = arena_.allocate<Unit>(units);
-        if (pass_.shape == ErodeShape::ellipse) {
+        if (pass_.shape == GPV_ERODE_SHAPE_ELLIPSE) {
             pointers_ = arena_.allocate<const Unit *>(2 * window_y());
             strip_ = strip_columns();
             const std::size_t padded = 2 * padding + std::size_t(strip_) * in_.step;
@@ -159,7 +159,7 @@ class BandFilter {
         for (int i = 0; i < 2; i++) {
             padded_[i] =
                 arena_.allocate<Unit>(front + padding + units + row_slack / sizeof(Unit), front);
-            if (pass_.shape == ErodeShape::cross)
+            if (pass_.shape == GPV_ERODE_SHAPE_CROSS)
                 vertical_[i] = arena_.allocate<Unit>(units);
         }
         if (pass_.radius_y > direct_radius) {
@@ -203,7 +203,7 @@ class BandFilter {
 
     /// Where the vertical reduction of row y goes.
     Unit *vertical(int y) const {
-        if (pass_.shape == ErodeShape::cross)
+        if (pass_.shape == GPV_ERODE_SHAPE_CROSS)
             return vertical_[y % 2];
         return pass_.radius_x > 0 ? padded_[y % 2] : result(y);
     }
@@ -239,18 +239,18 @@ class BandFilter {
 
     /// The horizontal part, after vertical(y) has been written.
     void horizontal(int y) {
-        if (!std::is_same_v<Kind, Bits> && pass_.shape == ErodeShape::cross &&
+        if (!std::is_same_v<Kind, Bits> && pass_.shape == GPV_ERODE_SHAPE_CROSS &&
             pass_.radius_x <= direct_radius) {
             join_cross(y);
             return emit(y, 0, in_.columns);
         }
-        if (pass_.shape == ErodeShape::cross)
+        if (pass_.shape == GPV_ERODE_SHAPE_CROSS)
             std::copy_n(source(y), Kind::units(in_), padded_[y % 2]);
         if (pass_.radius_x > 0) {
             Kind::pad(padded_[y % 2], in_, pass_.radius_x, border());
             Kind::slide(reduce_, padded_[y % 2], in_, pass_.radius_x, result(y));
         }
-        if (pass_.shape == ErodeShape::cross) {
+        if (pass_.shape == GPV_ERODE_SHAPE_CROSS) {
             const Unit *both[] = {vertical_[y % 2], result(y)};
             reduce_rows(reduce_, both, 2, result(y), Kind::units(in_));
         }
@@ -398,7 +398,7 @@ class CpuErode final : public Erode {
   public:
     explicit CpuErode(std::shared_ptr<Context> context) : bands_(context), planes_(context) {}
 
-    void set_params(const ErodeParams &params) override {
+    void set_params(const gpv_erode_params &params) override {
         passes_ = erode_plan(params);
         params_ = params;
     }
@@ -434,7 +434,7 @@ class CpuErode final : public Erode {
     void process(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst);
-        const int filtered = params_.planes == ErodePlanes::all ? src.plane_count() : 1;
+        const int filtered = params_.planes == GPV_ERODE_PLANES_ALL ? src.plane_count() : 1;
         for (int i = 0; i < src.plane_count(); i++) {
             const PlaneShape shape = src.shape(i);
             const Samples in = samples(src.planes[i], shape);
@@ -511,9 +511,9 @@ class CpuErode final : public Erode {
     void filter(const ErodePass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
         const int window = 2 * pass.radius_y + 1;
         const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit) * in.rows;
-        const int cost = pass.shape == ErodeShape::ellipse ? window
-                         : pass.radius_y > direct_radius   ? 2
-                                                           : 1;
+        const int cost = pass.shape == GPV_ERODE_SHAPE_ELLIPSE ? window
+                         : pass.radius_y > direct_radius       ? 2
+                                                               : 1;
         const auto scratch_bytes = [&](int band) {
             return BandFilter<Kind>(pass, in, out, alpha, band, nullptr).scratch_bytes();
         };
@@ -590,7 +590,7 @@ class CpuErode final : public Erode {
         const Samples source = scratch_plane<Bits>(src.height, src.width, 1);
         const Samples result = scratch_like<Bits>(source);
         pack(src, source);
-        if (params_.shape == ErodeShape::ellipse)
+        if (params_.shape == GPV_ERODE_SHAPE_ELLIPSE)
             evaluate_as_grey(source, result);
         else
             evaluate<Bits>(source, result, false);
@@ -655,7 +655,7 @@ class CpuErode final : public Erode {
 
     static constexpr int copy_band = 32; ///< rows
 
-    ErodeParams params_;
+    gpv_erode_params params_{};
     ErodePlan passes_;
 
     int threads_ = 1;

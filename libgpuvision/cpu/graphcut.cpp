@@ -55,7 +55,7 @@ class CpuGraphcut final : public Graphcut {
   public:
     explicit CpuGraphcut(std::shared_ptr<Context> context) : scratch_(context) {}
 
-    void set_params(const GraphcutParams &params) override { params_ = params; }
+    void set_params(const gpv_graphcut_params &params) override { params_ = params; }
 
     void prepare(const Image &links, Stream stream) override { reserve(links, stream); }
 
@@ -218,7 +218,7 @@ class CpuGraphcut final : public Graphcut {
         return sum;
     }
 
-    GraphcutParams params_;
+    gpv_graphcut_params params_{};
     GraphcutResult found_{};
     GraphcutFault fault_;
     Buffer scratch_;

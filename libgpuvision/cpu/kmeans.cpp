@@ -34,7 +34,7 @@ Workspace allocate_workspace(Arena &arena, int width) {
 } // namespace
 
 void CpuKmeans::set_params(const KmeansParams &params) {
-    if (params.color_space == KmeansColorSpace::lab && !lab_table_)
+    if (params.color_space == GPV_KMEANS_COLOR_SPACE_LAB && !lab_table_)
         lab_table_ = std::make_unique<LabTable>();
     params_ = params;
 }

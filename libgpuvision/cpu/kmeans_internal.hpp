@@ -86,7 +86,7 @@ struct LloydInput {
     const std::uint16_t *grouped; ///< indices of cells, one group after the other
     Colors colors;
     Candidates centroids;
-    KmeansMetric metric;
+    gpv_kmeans_metric metric;
 };
 
 /// The colour that is farthest from its centroid.
@@ -182,7 +182,7 @@ class CpuKmeans final : public Kmeans {
 
   private:
     const LabTable *lab() const {
-        return params_.color_space == KmeansColorSpace::lab ? lab_table_.get() : nullptr;
+        return params_.color_space == GPV_KMEANS_COLOR_SPACE_LAB ? lab_table_.get() : nullptr;
     }
 
     // Scratch and results, in kmeans.cpp.
@@ -232,7 +232,7 @@ class CpuKmeans final : public Kmeans {
 
     void paint(const KmeansRun &run, const Reader &reader);
 
-    KmeansParams params_;
+    KmeansParams params_{};
     std::optional<KmeansParams> last_params_; ///< of the run that a warm start may go on from
     std::vector<Centroid> given_;
     std::unique_ptr<LabTable> lab_table_;

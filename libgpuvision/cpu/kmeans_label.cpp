@@ -20,7 +20,7 @@ HWY_BEFORE_NAMESPACE();
 namespace gpv::cpu::kmeans::HWY_NAMESPACE {
 namespace {
 
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE void label_group_by(const LloydInput &input, const Group &group, std::uint8_t *table) {
     const Ints d;
     alignas(64) std::int32_t indices[max_lanes];

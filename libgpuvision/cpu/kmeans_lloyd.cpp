@@ -73,7 +73,7 @@ HWY_INLINE void add_masked(const Cell &cell, const Colors &colors, const Candida
     add(left, sums[among.numbers[0]]);
 }
 
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE void sum_group_by(const LloydInput &input, const Group &group, ClusterSums *sums) {
     constexpr std::uint64_t maximum = std::uint64_t{1}
                                       << 29; // pixels: seven times that is below 2^32
@@ -102,7 +102,7 @@ HWY_INLINE void sum_group_by(const LloydInput &input, const Group &group, Cluste
 
 /// At least the distance of each colour in the box to the nearest candidate: what is computed for
 /// the farthest corner is not less than what is computed for a colour, as rounding is monotonic.
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE float max_distance(const Box &box, const Candidates &among) {
     float minimum = 3 * Candidates::nowhere * Candidates::nowhere;
     for (std::size_t i = 0; i < among.count; i++) {
@@ -116,7 +116,7 @@ HWY_INLINE float max_distance(const Box &box, const Candidates &among) {
     return minimum;
 }
 
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE void search_group_by(const LloydInput &input, const Group &group, Farthest &farthest) {
     const Floats d;
     alignas(64) float distances[max_lanes];

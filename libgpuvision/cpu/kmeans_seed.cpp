@@ -37,7 +37,7 @@ Drawing approach(const Cell &cell, const Colors &colors, const Color &drawn,
     }
     for (std::size_t i = cell.first; i < cell.first + cell.colors; i++) {
         maximum = std::max(maximum, nearest[i]);
-        weight += draw_weight(KmeansInit::plusplus, colors.counts[i], nearest[i]);
+        weight += draw_weight(GPV_KMEANS_INIT_PLUSPLUS, colors.counts[i], nearest[i]);
     }
     return {weight, maximum};
 }
@@ -84,7 +84,8 @@ void CpuKmeans::draw(int clusters) {
 
 /// total: of all weights.
 Centroid CpuKmeans::draw_next(int number, std::uint64_t total) {
-    const KmeansInit init = number == 0 ? KmeansInit::random : params_.init;
+    const gpv_kmeans_init_method init =
+        number == 0 ? gpv_kmeans_init_method{GPV_KMEANS_INIT_RANDOM} : params_.init;
     std::uint64_t place = scale_random(random_number(params_.seed, number), total);
     const std::uint32_t index =
         find(0, cell_number_, place, [&](std::uint32_t i) { return drawings_[i].weight; });
@@ -93,7 +94,7 @@ Centroid CpuKmeans::draw_next(int number, std::uint64_t total) {
         find(cell.first, cell.first + cell.colors, place,
              [&](std::uint32_t i) { return draw_weight(init, colors_.counts[i], nearest_[i]); });
     const Color drawn = color_of(cell.number << cell_bits | colors_.places[color]);
-    if (params_.init == KmeansInit::random) {
+    if (params_.init == GPV_KMEANS_INIT_RANDOM) {
         nearest_[color] = 0;
         drawings_[index].weight -= colors_.counts[color];
     } else {
@@ -120,9 +121,9 @@ void CpuKmeans::spread_over(const Image &src, const Reader &reader, int clusters
 }
 
 void CpuKmeans::start(const Image &src, const Reader &reader, int clusters) {
-    if (params_.init == KmeansInit::given)
+    if (params_.init == GPV_KMEANS_INIT_GIVEN)
         std::copy_n(given_.begin(), clusters, now_.centroids.begin());
-    else if (params_.init == KmeansInit::grid)
+    else if (params_.init == GPV_KMEANS_INIT_GRID)
         spread_over(src, reader, clusters);
     else
         std::copy_n(drawn_.begin(), clusters, now_.centroids.begin());

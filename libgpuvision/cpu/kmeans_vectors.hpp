@@ -37,19 +37,19 @@ HWY_INLINE std::uint64_t mask_bits(D d, hn::Mask<D> mask) {
 }
 
 /// As distance() of core, in the same order.
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE Vector measure(Vector dx, Vector dy, Vector dz) {
-    if constexpr (metric == KmeansMetric::l2)
+    if constexpr (metric == GPV_KMEANS_METRIC_L2)
         return hn::Add(hn::Add(hn::Mul(dx, dx), hn::Mul(dy, dy)), hn::Mul(dz, dz));
     else
         return hn::Add(hn::Add(hn::Abs(dx), hn::Abs(dy)), hn::Abs(dz));
 }
 
 /// By how much a coordinate adds more to the distance to a than to the one to b.
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE Vector excess(Vector at, Vector a, Vector b) {
     const Vector to_a = hn::Sub(at, a), to_b = hn::Sub(at, b);
-    if constexpr (metric == KmeansMetric::l2)
+    if constexpr (metric == GPV_KMEANS_METRIC_L2)
         return hn::Sub(hn::Mul(to_a, to_a), hn::Mul(to_b, to_b));
     else
         return hn::Sub(hn::Abs(to_a), hn::Abs(to_b));
@@ -61,10 +61,10 @@ HWY_INLINE Vector excess(Vector at, Vector a, Vector b) {
 ///       two squares of up to 65025, is wrong by 7 u of that: 0.03; two sums of three by 2 u of
 ///       195075: 0.03. All in all, with two distances, less than 0.25.
 ///   l1: likewise with 765 and 255: less than 0.001.
-template <KmeansMetric metric>
-constexpr float margin = metric == KmeansMetric::l2 ? 0.5f : 0.0078125f;
+template <gpv_kmeans_metric metric>
+constexpr float margin = metric == GPV_KMEANS_METRIC_L2 ? 0.5f : 0.0078125f;
 
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE std::size_t nearest_to_middle(const Candidates &from, const Box &box) {
     const Floats d;
     const Ints di;
@@ -93,7 +93,7 @@ HWY_INLINE std::size_t nearest_to_middle(const Candidates &from, const Box &box)
 
 /// Leaves out those that are farther from all colours in the box than the one nearest to its
 /// middle. The excess is monotonic in each coordinate, so it is least at one of the two ends.
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 HWY_INLINE void select(const Candidates &from, const Box &box, Candidates &to) {
     const Floats d;
     const std::size_t near = nearest_to_middle<metric>(from, box);
@@ -128,7 +128,7 @@ HWY_INLINE Whole z_of(Whole places) {
 
 /// Calls f(i, places, distances, indices) for the colours of a cell from the i-th on: to the
 /// nearest of the candidates, which is the indices-th.
-template <KmeansMetric metric, class F>
+template <gpv_kmeans_metric metric, class F>
 HWY_INLINE void for_colors(const Cell &cell, const Colors &colors, const Candidates &among, F f) {
     const Floats d;
     const Ints di;
@@ -159,7 +159,7 @@ HWY_INLINE void for_colors(const Cell &cell, const Colors &colors, const Candida
 }
 
 /// Calls f(cell, candidates) for the cells of a group.
-template <KmeansMetric metric, class F>
+template <gpv_kmeans_metric metric, class F>
 HWY_INLINE void for_cells(const LloydInput &input, const Group &group, F f) {
     Candidates of_group, of_cell;
     select<metric>(input.centroids, group.box, of_group);
@@ -171,11 +171,11 @@ HWY_INLINE void for_cells(const LloydInput &input, const Group &group, F f) {
 }
 
 template <class F>
-HWY_INLINE void with(KmeansMetric metric, F f) {
-    if (metric == KmeansMetric::l2)
-        f(std::integral_constant<KmeansMetric, KmeansMetric::l2>());
+HWY_INLINE void with(gpv_kmeans_metric metric, F f) {
+    if (metric == GPV_KMEANS_METRIC_L2)
+        f(std::integral_constant<gpv_kmeans_metric, GPV_KMEANS_METRIC_L2>());
     else
-        f(std::integral_constant<KmeansMetric, KmeansMetric::l1>());
+        f(std::integral_constant<gpv_kmeans_metric, GPV_KMEANS_METRIC_L1>());
 }
 
 } // namespace

@@ -255,7 +255,7 @@ class CpuMatch final : public Match {
   public:
     explicit CpuMatch(const std::shared_ptr<Context> &context) : scratch_(context) {}
 
-    void set_params(const MatchParams &params) override { params_ = params; }
+    void set_params(const gpv_match_params &params) override { params_ = params; }
 
     void prepare(std::int64_t queries, std::int64_t, Memory) override {
         reserve(queries, thread_count(), nullptr);
@@ -360,7 +360,7 @@ class CpuMatch final : public Match {
         }
     }
 
-    MatchParams params_;
+    gpv_match_params params_{};
     MatchResult found_{};
     Buffer scratch_;
 };

@@ -243,7 +243,7 @@ class CpuSegment final : public Segment {
     explicit CpuSegment(const std::shared_ptr<Context> &context)
         : scratch_(context), solver_(make_graphcut(context)) {}
 
-    void set_params(const SegmentParams &params) override {
+    void set_params(const gpv_segment_params &params) override {
         if (params.model != params_.model)
             forget_model();
         params_ = params;
@@ -261,8 +261,8 @@ class CpuSegment final : public Segment {
         const Workspace work = allocate(run);
         read_colors(work, run);
         make_links(work, run);
-        const bool adapts = params_.warm_start == SegmentWarmStart::adapt;
-        const bool learned = learned_ && params_.warm_start != SegmentWarmStart::none;
+        const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        const bool learned = learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
         const int iterations = iterations_of(params_, learned);
         learned_ = false; // should this fail
         const Model *model = &kept_;
@@ -461,8 +461,8 @@ class CpuSegment final : public Segment {
 
     void make_terminals(const Workspace &work, const SegmentRun &run, const Model &model) const {
         const float weight = params_.lambda * unit;
-        const bool mixed = params_.model != SegmentModel::histogram && model.present[background] &&
-                           model.present[foreground];
+        const bool mixed = params_.model != GPV_SEGMENT_MODEL_HISTOGRAM &&
+                           model.present[background] && model.present[foreground];
         for_rows(run, [&](int, int y) {
             const std::size_t at = y * work.stride;
             std::int32_t *out = work.terminals + at;
@@ -478,15 +478,15 @@ class CpuSegment final : public Segment {
                     out[x] = max_terminal;
                 else if (!mixed) // tables, or a side is absent
                     out[x] = terminal_of(
-                        preference<SegmentModel::histogram>(model.present, model.mixture,
-                                                            model.table, work.color(at + x)),
+                        preference<GPV_SEGMENT_MODEL_HISTOGRAM>(model.present, model.mixture,
+                                                                model.table, work.color(at + x)),
                         weight);
             });
         });
     }
 
     void cut(const Workspace &work, const SegmentRun &run, Stream stream, bool last) {
-        GraphcutParams params = params_.cut;
+        gpv_graphcut_params params = cut_params(params_);
         params.certificate &= last;
         solver_->set_params(params);
         solver_->run(stream, {.terminals = terminals_image(work, run),
@@ -509,7 +509,7 @@ class CpuSegment final : public Segment {
         const Image mask = mask_image(work, run);
         for_rows(run, [&](int, int y) {
             const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
-            if (params_.output == SegmentOutput::cutout)
+            if (params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
                 cut_out_row(work, run, y, sides);
             else
                 overlay_row(run, y, sides);
@@ -558,7 +558,7 @@ class CpuSegment final : public Segment {
         }
     }
 
-    SegmentParams params_;
+    gpv_segment_params params_{};
     Model kept_{}; ///< what runs begin with
     Model own_{};  ///< what one that adapts learns between its cuts
     Scene scene_{};

@@ -189,7 +189,7 @@ void CpuSift::normalize(const std::uint32_t *sums, std::byte *out) const {
         for (float &number : v)
             number = sum > 0 ? std::sqrt(number / sum) : 0.0f;
     }
-    if (params_.descriptor_type == SiftDescriptorType::f32)
+    if (params_.descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32)
         std::memcpy(out, v, sizeof v);
     else
         for (int i = 0; i < sift_length; i++)

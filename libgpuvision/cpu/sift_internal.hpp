@@ -136,7 +136,7 @@ class CpuSift final : public Sift {
     void describe_window(const Window &window, std::byte *out) const;
     void normalize(const std::uint32_t *sums, std::byte *out) const;
 
-    SiftParams params_;
+    SiftParams params_{};
     BlurGroup first_group_;
     std::array<BlurGroup, (max_levels + max_group - 2) / max_group> groups_;
     SiftResult found_{};

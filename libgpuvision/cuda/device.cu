@@ -37,7 +37,7 @@ void *current_context() {
 
 void require_device(int device) {
     const int count = device_count();
-    if (device == device_current && !current_context())
+    if (device == GPV_DEVICE_CURRENT && !current_context())
         throw Error(Status::no_device,
                     "device is GPV_DEVICE_CURRENT, but no CUDA context is current on this thread");
     if (device >= count)
@@ -78,7 +78,7 @@ class KeptContext {
 CudaDevice::CudaDevice(int device) {
     require_device(device);
     const KeptContext kept;
-    if (device != device_current)
+    if (device != GPV_DEVICE_CURRENT)
         enter_primary_context(device);
     context_ = current_context();
     GPV_CUDA(runtime.get_device(&ordinal_));

@@ -137,10 +137,10 @@ START_TEST(a_lost_device_stays_lost) {
 END_TEST
 
 START_TEST(a_throwing_log_changes_nothing) {
-    gpv::ContextOptions options;
-    options.log = [](gpv::LogLevel, const char *) { throw 1; };
-    options.log_level = gpv::LogLevel::error;
-    gpv::Context context(options);
+    gpv_context_params params{};
+    params.log = [](void *, gpv_log_level, const char *) { throw 1; };
+    params.log_level = GPV_LOG_LEVEL_ERROR;
+    gpv::Context context(params);
     ck_assert_int_eq(gpv::guard(&context, [] { throw gpv::Error(gpv::Status::device, "x"); }),
                      GPV_ERR_DEVICE);
     ck_assert_str_eq(context.error().c_str(), "x");

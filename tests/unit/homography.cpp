@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // core/homography.hpp: what is found among pairs whose homography is known, and the laws of it.
 #include "core/homography.hpp"
+#include "core/params.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -16,7 +17,6 @@
 #include "run_group.hpp"
 
 using gpv::Homography;
-using gpv::HomographyParams;
 using gpv::Point2d;
 using Matrix = std::array<double, 9>;
 
@@ -140,12 +140,30 @@ struct Found : Homography {
     std::vector<std::uint8_t> fits;
 };
 
+const gpv_homography_params defaults = [] {
+    gpv_homography_params params{};
+    gpv::write_defaults(gpv::homography_fields, &params);
+    return params;
+}();
+
+/// What is not given is the library's.
+struct Params {
+    float threshold = defaults.threshold;
+    float confidence = defaults.confidence;
+    std::int32_t max_iterations = defaults.max_iterations;
+    std::uint32_t seed = defaults.seed;
+};
+
 /// Whatever comes in, what comes out makes sense.
-Found find(const Pairs &pairs, const HomographyParams &params = {}) {
+Found find(const Pairs &pairs, const Params &params = {}) {
     Found found;
     found.fits.assign(pairs.count(), 7);
     static_cast<Homography &>(found) =
-        gpv::find_homography(params, pairs.from, pairs.to, found.fits);
+        gpv::find_homography({.threshold = params.threshold,
+                              .confidence = params.confidence,
+                              .max_iterations = params.max_iterations,
+                              .seed = params.seed},
+                             pairs.from, pairs.to, found.fits);
     for (const double number : found.matrix)
         ck_assert(std::isfinite(number));
     ck_assert(std::isfinite(found.error) && found.error >= 0 && found.error <= params.threshold);
@@ -232,7 +250,7 @@ START_TEST(four_pairs_are_enough) {
         ck_assert_int_eq(found.inliers, 4);
         ck_assert_int_eq(found.iterations, 1);
         ck_assert_double_le(corner_error(found.matrix, truth), 1e-6);
-        ck_assert(gpv::find_homography({}, pairs.from, pairs.to, {}).matrix == found.matrix);
+        ck_assert(gpv::find_homography(defaults, pairs.from, pairs.to, {}).matrix == found.matrix);
     }
 }
 END_TEST
@@ -299,7 +317,7 @@ START_TEST(result_is_what_it_says) {
     for (int i = 0; i < 200; i++) {
         const Matrix truth = random_homography(random, 0.3);
         const Pairs pairs = make_pairs(random, truth, 60 + i, 0.4, 1);
-        const HomographyParams params = {.threshold = 2};
+        const Params params = {.threshold = 2};
         const Found found = find(pairs, params);
         ck_assert(found.found);
         for (std::size_t k = 0; k < pairs.count(); k++) {

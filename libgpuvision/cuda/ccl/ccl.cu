@@ -221,7 +221,7 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
     }
 
     Runs runs(const Image &src) const {
-        if (params_.mode == CclMode::equal_value)
+        if (params_.mode == GPV_CCL_MODE_EQUAL_VALUE)
             return Runs::values;
         if (params_.connectivity == 4)
             return Runs::lines;
@@ -314,12 +314,12 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
             return add_write<NoLabels, kind>(job, measured);
         job.dst = rows_of(dst->planes[0]);
         switch (params_.output) {
-        case CclOutput::labels:
+        case GPV_CCL_OUTPUT_LABELS:
             if (dst->format == Format::label32)
                 return add_write<Labels32, kind>(job, measured);
             add_write<Labels16, kind>(job, measured);
             return fill_chroma<std::uint16_t>(*dst, neutral_chroma16);
-        case CclOutput::mask:
+        case GPV_CCL_OUTPUT_MASK:
             add_write<Mask8, kind>(job, measured);
             return fill_chroma<std::uint8_t>(*dst, neutral_chroma8);
         default:
@@ -354,7 +354,7 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
         add_kernel.template operator()<Colors<true>>();
     }
 
-    CclParams params_;
+    CclParams params_{};
     PinnedBuffer count_, records_;
     std::optional<CclRecords> pending_records_; ///< in host memory, to be completed
     std::byte *device_records_ = nullptr;       ///< of components in host memory

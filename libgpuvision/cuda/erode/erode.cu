@@ -114,7 +114,7 @@ class CudaErode final : public CudaOperator<Erode> {
         load<Fill<std::uint32_t>>();
     }
 
-    void set_params(const ErodeParams &params) override {
+    void set_params(const gpv_erode_params &params) override {
         plan_ = erode_plan(params);
         params_ = params;
     }
@@ -190,7 +190,7 @@ class CudaErode final : public CudaOperator<Erode> {
     void visit_device(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst, in_place);
-        const int filtered = params_.planes == ErodePlanes::all ? src.plane_count() : 1;
+        const int filtered = params_.planes == GPV_ERODE_PLANES_ALL ? src.plane_count() : 1;
         for (int i = 0; i < src.plane_count(); i++) {
             const Samples in = samples_of(src, i), out = samples_of(dst, i);
             if (i < filtered)
@@ -402,10 +402,10 @@ class CudaErode final : public CudaOperator<Erode> {
                 const Finish &finish) {
         const std::size_t here = arena_.mark();
         switch (pass.shape) {
-        case ErodeShape::cross:
+        case GPV_ERODE_SHAPE_CROSS:
             cross(pass, in, out, finish);
             break;
-        case ErodeShape::ellipse:
+        case GPV_ERODE_SHAPE_ELLIPSE:
             ellipse(pass, in, out, finish);
             break;
         default:
@@ -477,7 +477,7 @@ class CudaErode final : public CudaOperator<Erode> {
     void binary(const Image &src, const Image &dst, bool in_place) {
         Samples in = samples_of(src, 0), out = samples_of(dst, 0);
         const bool grey = in.step == 1 && in.sample_bytes == 1;
-        const bool rect = params_.shape == ErodeShape::rect;
+        const bool rect = params_.shape == GPV_ERODE_SHAPE_RECT;
         if (grey && rect) {
             in.threshold = params_.threshold;
             evaluate(in, out, in_place);
@@ -531,7 +531,7 @@ class CudaErode final : public CudaOperator<Erode> {
     static constexpr int mask_threshold = 128;
     static constexpr int min_band = 64; ///< rows of an ellipse, whatever its tables take
 
-    ErodeParams params_;
+    gpv_erode_params params_{};
     ErodePlan plan_;
     Image device_src_{}, device_dst_{}; ///< of images in host memory
 };

@@ -52,7 +52,7 @@ class CudaGraphcut final : public CudaOperator<Graphcut> {
     }
     ~CudaGraphcut() override { finish(); }
 
-    void set_params(const GraphcutParams &params) override { params_ = params; }
+    void set_params(const gpv_graphcut_params &params) override { params_ = params; }
 
     void prepare(const Image &links, Stream stream) override {
         end_last_run();
@@ -226,7 +226,7 @@ class CudaGraphcut final : public CudaOperator<Graphcut> {
             list = arena_.allocate<int>(tiles);
     }
 
-    GraphcutParams params_;
+    gpv_graphcut_params params_{};
     Staging links_staging_;
     Buffer control_;
     PinnedBuffer reports_;

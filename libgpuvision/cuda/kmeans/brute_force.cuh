@@ -18,7 +18,7 @@ struct PixelsShared {
     Wide squares;
 };
 
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     using Loop = LloydLoop<metric, unsigned, PixelsBlock>;
     friend Loop;
@@ -135,7 +135,7 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
     const unsigned first, strips; ///< first strip of the block, and number of strips
 };
 
-template <KmeansMetric metric>
+template <gpv_kmeans_metric metric>
 struct LloydOfPixels {
     static constexpr int threads = lloyd_threads;
     static constexpr int min_blocks = 1;

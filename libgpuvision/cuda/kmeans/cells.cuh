@@ -58,7 +58,7 @@ struct CellsShared {
 };
 
 /// resident: all tasks of the block, and their colours, lie in shared memory.
-template <KmeansMetric metric, class Sum, bool resident>
+template <gpv_kmeans_metric metric, class Sum, bool resident>
 class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, resident>> {
     using Loop = LloydLoop<metric, Sum, CellsBlock>;
     friend Loop;
@@ -195,7 +195,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
         const float x = static_cast<float>(corner.red) + half_x;
         const float y = static_cast<float>(corner.green) + half;
         const float z = static_cast<float>(corner.blue) + half;
-        const float squares = metric == KmeansMetric::l2 ? fmaf(x, x, fmaf(y, y, z * z)) : 0.0f;
+        const float squares = metric == GPV_KMEANS_METRIC_L2 ? fmaf(x, x, fmaf(y, y, z * z)) : 0.0f;
         return {x, y, z, half_x, half, half, squares};
     }
 
@@ -311,7 +311,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
 
     /// The distance of c from the middle of the box, less box.squares.
     __device__ static float score(const Box &box, const float4 &c) {
-        if constexpr (metric == KmeansMetric::l2)
+        if constexpr (metric == GPV_KMEANS_METRIC_L2)
             return fmaf(-2 * box.z, c.z, fmaf(-2 * box.y, c.y, fmaf(-2 * box.x, c.x, c.w)));
         else
             return distance<metric>(box.x, box.y, box.z, {c.x, c.y, c.z});
@@ -320,7 +320,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     /// 1 is for what rounding can do: less than 0.12 for the distances of a colour, as much again
     /// for what that makes at the middle, 0.05 for each of two scores, 0.03 for the sum.
     __device__ static float reach_of(const Box &box, float score) {
-        if constexpr (metric == KmeansMetric::l2) {
+        if constexpr (metric == GPV_KMEANS_METRIC_L2) {
             // From the middle to a colour the root of a distance changes by at most half the
             // diagonal.
             const float half_diagonal = box.half_x * box.half_x + box.half_y * box.half_y +
@@ -336,12 +336,12 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     /// most 5 * 2^-24 of itself, 0.06. That happens to the two of a colour and to the two of the
     /// middle, and all else is less than one more: 0.3. Manhattan distances are at most 765, and
     /// off by less than 0.0002.
-    static constexpr float margin = metric == KmeansMetric::l2 ? 0.5f : 0.001f;
+    static constexpr float margin = metric == GPV_KMEANS_METRIC_L2 ? 0.5f : 0.001f;
 
     /// Whether c can be nearest somewhere in the box: not if winner is nearer to every colour
     /// there, beyond rounding.
     __device__ static bool can_win(const Box &box, const Centroid &c, const Centroid &winner) {
-        if constexpr (metric == KmeansMetric::l2) {
+        if constexpr (metric == GPV_KMEANS_METRIC_L2) {
             // The difference is linear, so it is least at a corner.
             const float of_c = distance<metric>(box.x, box.y, box.z, c);
             const float of_winner = distance<metric>(box.x, box.y, box.z, winner);
@@ -414,7 +414,7 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
     const unsigned tasks, colors; ///< of the block; colors: near ones
 };
 
-template <KmeansMetric metric, class Sum>
+template <gpv_kmeans_metric metric, class Sum>
 struct LloydOfCells {
     static constexpr int threads = lloyd_threads;
     static constexpr int min_blocks = 1;

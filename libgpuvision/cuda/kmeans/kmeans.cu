@@ -18,9 +18,9 @@ namespace {
 using namespace kmeans;
 
 template <class F>
-void with_metric(KmeansMetric metric, F f) {
-    metric == KmeansMetric::l2 ? f.template operator()<KmeansMetric::l2>()
-                               : f.template operator()<KmeansMetric::l1>();
+void with_metric(gpv_kmeans_metric metric, F f) {
+    metric == GPV_KMEANS_METRIC_L2 ? f.template operator()<GPV_KMEANS_METRIC_L2>()
+                                   : f.template operator()<GPV_KMEANS_METRIC_L1>();
 }
 
 class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
@@ -37,8 +37,8 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
             });
         load<Seed>(Seed::shared_bytes);
         load<Fill<std::uint8_t>>();
-        load<LloydOfPixels<KmeansMetric::l2>>(device_.shared_bytes());
-        load<LloydOfPixels<KmeansMetric::l1>>(device_.shared_bytes());
+        load<LloydOfPixels<GPV_KMEANS_METRIC_L2>>(device_.shared_bytes());
+        load<LloydOfPixels<GPV_KMEANS_METRIC_L1>>(device_.shared_bytes());
         load_sums<unsigned>();
         load_sums<Wide>();
         launch_early_ = can_begin_early<Collect<unsigned>>();
@@ -54,7 +54,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     }
 
     void set_params(const KmeansParams &params) override {
-        if (params.color_space == KmeansColorSpace::lab && !has_lab_table_)
+        if (params.color_space == GPV_KMEANS_COLOR_SPACE_LAB && !has_lab_table_)
             upload_lab();
         params_ = params;
     }
@@ -90,8 +90,8 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     void load_sums() const {
         load<Collect<Sum>>(Collect<Sum>::shared_bytes);
         load<Finish<Sum>>(Finish<Sum>::shared_bytes);
-        load<LloydOfCells<KmeansMetric::l2, Sum>>(device_.shared_bytes());
-        load<LloydOfCells<KmeansMetric::l1, Sum>>(device_.shared_bytes());
+        load<LloydOfCells<GPV_KMEANS_METRIC_L2, Sum>>(device_.shared_bytes());
+        load<LloydOfCells<GPV_KMEANS_METRIC_L1, Sum>>(device_.shared_bytes());
     }
 
     void upload_lab() {
@@ -245,7 +245,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         }
         if (params_.is_random_init())
             add_seed(tables);
-        with_metric(params_.metric, [&]<KmeansMetric m> {
+        with_metric(params_.metric, [&]<gpv_kmeans_metric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
                 if (brute_force)
                     return add_lloyd_of_pixels<m>(src, layout, tables, there.labels || there.dst);
@@ -289,8 +289,8 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         return !params_.chosen() && (!params_.is_random_init() || params_.warm_start) &&
                brute_force_pays(std::int64_t{src.width} * src.height, params_.clusters,
                                 params_.max_iterations) &&
-               LloydOfPixels<KmeansMetric::l2>::shared_bytes(src.width, src.height,
-                                                             device_.multiprocessors()) <=
+               LloydOfPixels<GPV_KMEANS_METRIC_L2>::shared_bytes(src.width, src.height,
+                                                                 device_.multiprocessors()) <=
                    std::min(device_.shared_bytes(), max_resident_bytes) &&
                std::int64_t{strips_of_row(src.width)} * strip * src.height <=
                    cell_count * cell_colors;
@@ -310,7 +310,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     }
 
     const LabTable *lab() const {
-        return params_.color_space == KmeansColorSpace::lab
+        return params_.color_space == GPV_KMEANS_COLOR_SPACE_LAB
                    ? reinterpret_cast<const LabTable *>(lab_.data())
                    : nullptr;
     }
@@ -371,12 +371,12 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         job.start.src = src;
         job.start.layout = layout;
         job.start.seeds = tables.seeds;
-        if (params_.init == KmeansInit::given)
+        if (params_.init == GPV_KMEANS_INIT_GIVEN)
             std::copy(given_.begin(), given_.end(), job.start.given);
         return job;
     }
 
-    template <KmeansMetric metric, class Sum>
+    template <gpv_kmeans_metric metric, class Sum>
     void add_lloyd(const Source &src, Layout layout, const Tables<Sum> &tables) {
         using Kernel = LloydOfCells<metric, Sum>;
         const typename Kernel::Job job{
@@ -390,7 +390,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         add_cooperative<Kernel>(dim3(device_.multiprocessors()), job, device_.shared_bytes());
     }
 
-    template <KmeansMetric metric>
+    template <gpv_kmeans_metric metric>
     void add_lloyd_of_pixels(const Source &src, Layout layout, const Tables<unsigned> &tables,
                              bool wanted) {
         using Kernel = LloydOfPixels<metric>;
@@ -462,7 +462,7 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         return paint;
     }
 
-    KmeansParams params_;
+    KmeansParams params_{};
     std::vector<Centroid> given_;
     Staging labels_staging_;
     Buffer state_, lab_;

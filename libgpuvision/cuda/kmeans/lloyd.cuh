@@ -21,11 +21,11 @@ struct Outcome {
 };
 
 struct LloydInit {
-    KmeansInit method;
+    gpv_kmeans_init_method method;
     WarmStart warm;
     int clusters; ///< 0: chosen, up to max_clusters
     int max_clusters;
-    Source src; ///< image for KmeansInit::grid, or for labelling pixels directly
+    Source src; ///< image for GPV_KMEANS_INIT_GRID, or for labelling pixels directly
     Layout layout;
     const Centroid *seeds;               ///< drawn initial centroids
     Centroid given[max_kmeans_clusters]; ///< the caller's initial centroids
@@ -70,7 +70,7 @@ __device__ void clear(LloydShared<Sum> &shared) {
 
 /// So many colours that look for the nearest centroid together. Of equally near ones the first that
 /// is compared counts.
-template <KmeansMetric metric, int colors>
+template <gpv_kmeans_metric metric, int colors>
 struct Nearest {
     unsigned which[colors]; ///< so far
 
@@ -104,7 +104,7 @@ struct Nearest {
 ///     fresh: nothing has a label yet; publish: leaves the labels for the pixels
 ///   Wide farthest()
 ///     the greatest farthest_key() of what the thread looks at
-template <KmeansMetric metric, class Sum, class Block>
+template <gpv_kmeans_metric metric, class Sum, class Block>
 class LloydLoop {
   public:
     /// For one number of clusters; or for all that may be chosen, and then for the best one to have
@@ -168,9 +168,9 @@ class LloydLoop {
             return shared.best[i];
         if (from == From::state)
             return start.warm.state->centroids[i];
-        if (start.method == KmeansInit::given)
+        if (start.method == GPV_KMEANS_INIT_GIVEN)
             return start.given[i];
-        if (start.method != KmeansInit::grid)
+        if (start.method != GPV_KMEANS_INIT_GRID)
             return start.seeds[i];
         const Point2i p = grid_point(i, clusters, start.src.width, start.src.height);
         const Color c =

@@ -36,7 +36,7 @@ struct Seed {
         const Cell *cells;
         SeedWeights weights;
         WarmStart unless; ///< then there is nothing to do
-        KmeansInit init;
+        gpv_kmeans_init_method init;
         std::uint64_t seed;
         int clusters;
         Centroid *seeds;

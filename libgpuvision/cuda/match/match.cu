@@ -33,7 +33,7 @@ class CudaMatch final : public CudaOperator<Match>, private Delivery {
         finish();
     }
 
-    void set_params(const MatchParams &params) override { params_ = params; }
+    void set_params(const gpv_match_params &params) override { params_ = params; }
 
     void prepare(std::int64_t queries, std::int64_t trains, Memory memory) override {
         end_last_run();
@@ -235,7 +235,7 @@ class CudaMatch final : public CudaOperator<Match>, private Delivery {
                                     .there = there,
                                     .back = back,
                                     .ratio = params_.ratio,
-                                    .mutual = params_.mutual,
+                                    .mutual = params_.mutual != 0,
                                     .chosen = chosen,
                                     .nearest = output<Nearest>(run.nearest, nearest_)});
         add<Write>(
@@ -277,7 +277,7 @@ class CudaMatch final : public CudaOperator<Match>, private Delivery {
         return reinterpret_cast<T *>(on_host(wanted) ? pinned.data() : wanted->data);
     }
 
-    MatchParams params_;
+    gpv_match_params params_{};
     PinnedBuffer report_;
     PinnedBuffer query_, train_;   ///< on their way to the device
     PinnedBuffer nearest_, pairs_; ///< that kernels write

@@ -10,7 +10,7 @@
 namespace gpv::cuda::segment {
 
 struct FitModelJob {
-    SegmentModel kind;
+    gpv_segment_model kind;
     bool continues;
     const unsigned *idle; ///< where it is not 0, nothing is fitted; may be null
     Control *control;

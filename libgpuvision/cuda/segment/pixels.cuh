@@ -248,7 +248,7 @@ struct Links : OfStrips<Links<layout, directions>> {
 };
 
 /// Capacities of terminals.
-template <Layout layout, SegmentModel kind>
+template <Layout layout, gpv_segment_model kind>
 struct Terminals : OfStrips<Terminals<layout, kind>> {
     struct Shared {
         std::uint32_t present[2];

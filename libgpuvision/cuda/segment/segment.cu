@@ -26,11 +26,11 @@ using namespace segment;
 
 /// Calls f<kind>().
 template <class F>
-void with_model(SegmentModel kind, F f) {
-    if (kind == SegmentModel::histogram)
-        f.template operator()<SegmentModel::histogram>();
+void with_model(gpv_segment_model kind, F f) {
+    if (kind == GPV_SEGMENT_MODEL_HISTOGRAM)
+        f.template operator()<GPV_SEGMENT_MODEL_HISTOGRAM>();
     else // means are mixtures of one component
-        f.template operator()<SegmentModel::gmm>();
+        f.template operator()<GPV_SEGMENT_MODEL_GMM>();
 }
 
 class CudaSegment final : public CudaOperator<Segment> {
@@ -51,8 +51,8 @@ class CudaSegment final : public CudaOperator<Segment> {
                 load<Contrast<l, 8>>();
                 load<Links<l, 4>>(sizeof(float));
                 load<Links<l, 8>>(sizeof(float));
-                load<Terminals<l, SegmentModel::gmm>>(terminals_bytes);
-                load<Terminals<l, SegmentModel::histogram>>(terminals_bytes);
+                load<Terminals<l, GPV_SEGMENT_MODEL_GMM>>(terminals_bytes);
+                load<Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>>(terminals_bytes);
                 load<PaintOverlay<l>>();
                 load<PaintCutout<l>>();
             });
@@ -61,7 +61,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     }
     ~CudaSegment() override { finish(); }
 
-    void set_params(const SegmentParams &params) override {
+    void set_params(const gpv_segment_params &params) override {
         if (params.model != params_.model)
             forget_model();
         params_ = params;
@@ -78,7 +78,7 @@ class CudaSegment final : public CudaOperator<Segment> {
         prepare_solver(nullptr);
         reserve_host(shapes);
         prepare_graphs(shapes, false);
-        if (params_.warm_start != SegmentWarmStart::none)
+        if (params_.warm_start != GPV_SEGMENT_WARM_START_NONE)
             prepare_graphs(shapes, true);
     }
 
@@ -100,7 +100,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     using Kind = std::array<int, 3>; ///< width, height, connectivity
     static constexpr std::size_t max_kinds = 64;
     static constexpr std::size_t terminals_bytes =
-        sizeof(Terminals<Layout::gray, SegmentModel::gmm>::Shared);
+        sizeof(Terminals<Layout::gray, GPV_SEGMENT_MODEL_GMM>::Shared);
 
     // ---- results --------------------------------------------------------------------
 
@@ -148,16 +148,16 @@ class CudaSegment final : public CudaOperator<Segment> {
             grey_staging_.upload(*run.seeds, *on_device_.seeds, stream);
         const bool learned = begins_learned();
         if (!learned &&
-            params_.warm_start != SegmentWarmStart::none) // those that follow make no graph
+            params_.warm_start != GPV_SEGMENT_WARM_START_NONE) // those that follow make no graph
             prepare_graphs(run, true);
         learned_ = false; // should this fail
         for_steps(
             run, learned, kept(), [&] { graphs_.launch(launches_, stream); },
             [&](bool last) { cut(stream, run, last); });
         learned_ = true;
-        outcome_ = params_.warm_start == SegmentWarmStart::adapt ? Outcome::by_scene
-                   : learned                                     ? Outcome::known
-                                                                 : Outcome::by_cut;
+        outcome_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT ? Outcome::by_scene
+                   : learned                                          ? Outcome::known
+                                                                      : Outcome::by_cut;
         run_ = run;
         if (from_host && run.mask)
             grey_staging_.download(*on_device_.mask, stream);
@@ -174,7 +174,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     void prepare_solver(Stream stream) {
         std::vector<Kind> ready;
         ready.swap(ready_); // if it fails, what it had may be gone
-        solver_->set_params(params_.cut);
+        solver_->set_params(cut_params(params_));
         solver_->prepare(links_image(), stream);
         ready.erase(std::remove(ready.begin(), ready.end(), kind()), ready.end());
         if (ready.size() == max_kinds)
@@ -191,14 +191,16 @@ class CudaSegment final : public CudaOperator<Segment> {
 
     /// Whether the next run begins with what has been learned; if it adapts, unless the scene says
     /// that nothing is kept.
-    bool begins_learned() const { return learned_ && params_.warm_start != SegmentWarmStart::none; }
+    bool begins_learned() const {
+        return learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
+    }
 
     /// Whether the host has to know what the last run has learned before the next one begins. With
     /// reuse it has to know how many cuts there are.
     bool needs_outcome() const {
-        return begins_learned() &&
-               (outcome_ == Outcome::by_cut ||
-                (outcome_ == Outcome::by_scene && params_.warm_start == SegmentWarmStart::reuse));
+        return begins_learned() && (outcome_ == Outcome::by_cut ||
+                                    (outcome_ == Outcome::by_scene &&
+                                     params_.warm_start == GPV_SEGMENT_WARM_START_REUSE));
     }
     /// The last run is over.
     void find_outcome() {
@@ -226,7 +228,7 @@ class CudaSegment final : public CudaOperator<Segment> {
     }
 
     void cut(cudaStream_t stream, const SegmentRun &run, bool last) {
-        GraphcutParams params = params_.cut;
+        gpv_graphcut_params params = cut_params(params_);
         params.certificate &= last;
         solver_->set_params(params);
         solver_->run(stream, {.terminals = terminals_image(),
@@ -289,7 +291,7 @@ class CudaSegment final : public CudaOperator<Segment> {
         const int iterations = iterations_of(params_, learned);
         PixelJob job = pixel_job();
         with_layout(layout_of(on_device_.src), [&]<Layout l> {
-            const bool adapts = params_.warm_start == SegmentWarmStart::adapt;
+            const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
             job.model = &memory()->kept;
             launches_.clear();
             add_clear();
@@ -307,7 +309,7 @@ class CudaSegment final : public CudaOperator<Segment> {
                     add_count<l, false>(job, idle);
                     add_fit(nullptr, &memory()->kept, idle);
                 }
-                with_model(params_.model, [&]<SegmentModel kind> {
+                with_model(params_.model, [&]<gpv_segment_model kind> {
                     add_pixels<Terminals<l, kind>>(job, terminals_bytes);
                 });
                 launch();
@@ -322,7 +324,7 @@ class CudaSegment final : public CudaOperator<Segment> {
             }
             if (run.mask)
                 fill_chroma<std::uint8_t>(*on_device_.mask, neutral_chroma8);
-            if (run.dst && params_.output == SegmentOutput::cutout)
+            if (run.dst && params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
                 add_pixels<PaintCutout<l>>(job);
             else if (run.dst)
                 add_pixels<PaintOverlay<l>>(job);
@@ -413,7 +415,7 @@ class CudaSegment final : public CudaOperator<Segment> {
                       sizeof(SeeScene::Shared));
     }
 
-    SegmentParams params_;
+    gpv_segment_params params_{};
     Staging grey_staging_;  ///< of seeds and of the mask
     Buffer learned_memory_; ///< Learned
     PinnedBuffer kept_;

@@ -43,7 +43,7 @@ struct Describe {
         const unsigned *kept; ///< number of keypoints; or null
         unsigned count;       ///< number of keypoints if kept is null
         std::byte *descriptors;
-        SiftDescriptorType type;
+        gpv_sift_descriptor_type type;
         bool root;
     };
     static constexpr int threads = describe_threads, warps = threads / 32;
@@ -215,7 +215,7 @@ struct Describe {
                 value = all > 0 ? root(value / all) : 0;
         }
         const std::size_t first = static_cast<std::size_t>(index) * sift_length + 4 * lane;
-        if (job.type == SiftDescriptorType::f32) {
+        if (job.type == GPV_SIFT_DESCRIPTOR_TYPE_F32) {
             auto *out = reinterpret_cast<float *>(job.descriptors) + first;
             for (int k = 0; k < 4; k++)
                 out[k] = v[k];

@@ -310,7 +310,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
     // ---- planning -------------------------------------------------------------------
 
     std::int64_t max_kept(const Image &src) const {
-        return max_keypoints({src.width, src.height, params_.upsample, 0});
+        return max_keypoints({src.width, src.height, params_.upsample != 0, 0});
     }
     /// Keypoints that a run keeps at most.
     std::int64_t room(const SiftRun &run) const {
@@ -644,7 +644,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
                        .count = count,
                        .descriptors = descriptors,
                        .type = params_.descriptor_type,
-                       .root = params_.root_sift},
+                       .root = params_.root_sift != 0},
                       Describe::shared_bytes);
     }
 
@@ -671,7 +671,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
         pending_drawing_ = drawing;
     }
 
-    SiftParams params_;
+    SiftParams params_{};
     BlurFilter first_{};
     BlurFilter filters_[max_levels]{}; ///< of levels 1 on
     Staging mask_staging_;
