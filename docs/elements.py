@@ -132,7 +132,7 @@ def set_in(spec):
 def meaning(spec, names):
     """The blurb, but for the range and the default, which have columns; and the values of an enumeration."""
     default, ends = default_of(spec), range_of(spec)
-    blurb = re.sub(rf", {' to '.join(ends)}(?=[.,;:])", "", spec.blurb) if ends else spec.blurb
+    blurb = spec.blurb.replace(f", {' to '.join(ends)}.", ".").replace(f" {' to '.join(ends)}.", "")
     said = re.search(r" Default ([^ ]+)\.$", blurb)
     if said:
         if said.group(1) not in {default, "none" if default == "NULL" else default}:

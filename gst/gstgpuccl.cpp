@@ -17,8 +17,7 @@ constexpr gint max_labels = 65535; /* of the 16 bits of GRAY16_LE and P016_LE */
 
 /* The properties. */
 struct Settings {
-    gpv_ccl_params params;   /* without threshold and output */
-    gint threshold;          /* -1: by the label mode */
+    gpv_ccl_params params;   /* without output; threshold may be -1: by the mode */
     GstGpuVisionRange range; /* of threshold */
     gint max_components;
 };
@@ -40,34 +39,11 @@ GST_ELEMENT_REGISTER_DEFINE(gpuccl, "gpuccl", GST_RANK_NONE, GST_TYPE_GPU_CCL)
 
 namespace {
 
-enum Property {
-    threshold = 1,
-    threshold_range,
-    invert,
-    foreground,
-    mode,
-    connectivity,
-    min_area,
-    max_area,
-    max_components,
-    output
-};
-
-const GEnumValue modes[] = {
-    {GPV_CCL_MODE_BINARY, "Touching pixels of the foreground belong together", "binary"},
-    {GPV_CCL_MODE_EQUAL_VALUE, "Touching pixels of equal luma belong together", "equal-value"},
-    {0, nullptr, nullptr}};
-
-const GEnumValue connectivities[] = {{8, "Pixels touch at sides and corners", "8"},
-                                     {4, "Pixels touch at sides", "4"},
-                                     {0, nullptr, nullptr}};
-
-const GEnumValue output_names[] = {
-    {output_colorize, "Each component in a colour that depends on its label alone", "colorize"},
-    {output_mask, "White where there is a component: GRAY8, in CUDAMemory NV12", "mask"},
-    {output_labels, "The labels: GRAY16_LE, in CUDAMemory P016_LE", "labels"},
-    {output_none, "The frame as it came", "none"},
-    {0, nullptr, nullptr}};
+constexpr gpv_choice output_names[] = {
+    {"colorize", "Each component in a colour that depends on its label alone", output_colorize},
+    {"mask", "White where there is a component: GRAY8, in CUDAMemory NV12", output_mask},
+    {"labels", "The labels: GRAY16_LE, in CUDAMemory P016_LE", output_labels},
+    {"none", "The frame as it came", output_none}};
 
 /* By Output. */
 constexpr GstGpuVisionOutput outputs[] = {
@@ -93,7 +69,8 @@ gint default_threshold(gpv_ccl_mode mode) {
 /* src: NULL before the first frame. */
 gpv_ccl_params params_for(const Settings &settings, guint output, const gpv_image *src) {
     gpv_ccl_params params = settings.params;
-    params.threshold = settings.threshold < 0 ? default_threshold(params.mode) : settings.threshold;
+    if (params.threshold < 0)
+        params.threshold = default_threshold(params.mode);
     if (src)
         params.threshold = gst_gpu_vision_stored_threshold(params.threshold, settings.range, src);
     params.output = images[output];
@@ -215,133 +192,32 @@ void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStru
 
 /* ---- properties ---- */
 
-void gst_gpu_ccl_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
-    if (id == Property::output)
-        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
-                                                static_cast<guint>(g_value_get_enum(value)));
-    Settings &wanted = GST_GPU_CCL(object)->wanted;
-    GST_OBJECT_LOCK(object);
-    switch (id) {
-    case Property::threshold:
-        wanted.threshold = g_value_get_int(value);
-        break;
-    case Property::threshold_range:
-        wanted.range = static_cast<GstGpuVisionRange>(g_value_get_enum(value));
-        break;
-    case Property::invert:
-        wanted.params.invert = g_value_get_boolean(value) ? 1 : 0;
-        break;
-    case Property::foreground:
-        wanted.params.foreground = g_value_get_int(value);
-        break;
-    case Property::mode:
-        wanted.params.mode = static_cast<gpv_ccl_mode>(g_value_get_enum(value));
-        break;
-    case Property::connectivity:
-        wanted.params.connectivity = g_value_get_enum(value);
-        break;
-    case Property::min_area:
-        wanted.params.min_area = g_value_get_int(value);
-        break;
-    case Property::max_area:
-        wanted.params.max_area = g_value_get_int(value);
-        break;
-    case Property::max_components:
-        wanted.max_components = g_value_get_int(value);
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+gboolean adapt(gpv_field *field) {
+    if (g_str_equal(field->name, "foreground"))
+        field->high = 255; /* of a byte */
+    if (g_str_equal(field->name, "threshold")) {
+        field->low = field->initial = -1;
+        field->high = 255;
+        field->text = "Lowest luma of the foreground; 0 is every pixel. -1 is 128 with mode=binary "
+                      "and 0 with mode=equal-value.";
     }
-    GST_OBJECT_UNLOCK(object);
+    return !g_str_equal(field->name, "output");
 }
 
-void gst_gpu_ccl_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
-    const Settings wanted = snapshot(GST_GPU_CCL(object));
-    switch (id) {
-    case Property::threshold:
-        g_value_set_int(value, wanted.threshold);
-        break;
-    case Property::threshold_range:
-        g_value_set_enum(value, wanted.range);
-        break;
-    case Property::invert:
-        g_value_set_boolean(value, wanted.params.invert != 0);
-        break;
-    case Property::foreground:
-        g_value_set_int(value, wanted.params.foreground);
-        break;
-    case Property::mode:
-        g_value_set_enum(value, static_cast<gint>(wanted.params.mode));
-        break;
-    case Property::connectivity:
-        g_value_set_enum(value, wanted.params.connectivity);
-        break;
-    case Property::min_area:
-        g_value_set_int(value, wanted.params.min_area);
-        break;
-    case Property::max_area:
-        g_value_set_int(value, wanted.params.max_area);
-        break;
-    case Property::max_components:
-        g_value_set_int(value, wanted.max_components);
-        break;
-    case Property::output:
-        g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
-                                    GST_GPU_VISION_FILTER(object))));
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    }
-}
-
-void install_properties(GObjectClass *klass) {
-    gst_gpu_vision_install_int(
-        klass, Property::threshold, "threshold", "Threshold",
-        "Lowest luma of the foreground, in grey levels, 0 to 255; 0 is every pixel. -1, "
-        "the default, is 128 with mode=binary and 0 with mode=equal-value.",
-        -1, 255, -1);
-    gst_gpu_vision_install_threshold_range(klass, Property::threshold_range,
-                                           "GstGpuCclThresholdRange");
-    g_object_class_install_property(
-        klass, Property::invert,
-        g_param_spec_boolean("invert", "Invert",
-                             "Whether the foreground is what threshold or foreground would leave "
-                             "out, such as dark things on a bright ground. Default false.",
-                             FALSE, GST_GPU_VISION_PARAM_LIVE));
-    gst_gpu_vision_install_int(
-        klass, Property::foreground, "foreground", "Foreground",
-        "Luma of the foreground, in grey levels, 0 to 255: pixels of exactly that value, "
-        "whatever threshold is. -1, the default, lets threshold decide.",
-        -1, 255, -1);
-    gst_gpu_vision_install_enum(
-        klass, Property::mode, "mode", "Mode",
-        "Whether all touching pixels of the foreground belong together, or only those of "
-        "equal luma. Default binary.",
-        "GstGpuCclMode", modes);
-    gst_gpu_vision_install_enum(
-        klass, Property::connectivity, "connectivity", "Connectivity",
-        "How many neighbours a pixel touches: 8, with the diagonal ones, or 4. Default 8.",
-        "GstGpuCclConnectivity", connectivities);
-    gst_gpu_vision_install_int(
-        klass, Property::min_area, "min-area", "Minimum area",
-        "Components of fewer pixels are dropped, 0 to 1073741824 pixels. 0, the default, "
-        "drops none.",
-        0, GPV_MAX_PIXELS, 0);
-    gst_gpu_vision_install_int(
-        klass, Property::max_area, "max-area", "Maximum area",
-        "Components of more pixels are dropped, 0 to 1073741824 pixels. 0, the default, "
-        "drops none.",
-        0, GPV_MAX_PIXELS, 0);
-    gst_gpu_vision_install_int(
-        klass, Property::max_components, "max-components", "Maximum components",
-        "How many components the results describe, 0 to 65535, in the order of their "
-        "labels; their count is always the true total. Default 256.",
-        0, 65535, 256);
-    gst_gpu_vision_install_enum(
-        klass, Property::output, "output", "Output",
-        "What the frame becomes: coloured components, a mask, the labels, or what it was. "
-        "Default colorize.",
-        "GstGpuCclOutput", output_names);
+void install_properties(GstGpuVisionFilterClass *klass) {
+    const gpv_field fields[] = {
+        gst_gpu_vision_threshold_range(G_STRUCT_OFFSET(Settings, range)),
+        GST_GPU_VISION_NUMBER(Settings, max_components, GPV_FIELD_TYPE_INT32, 0, 65535, 256, "",
+                              "How many components the results describe, in the order of their "
+                              "labels; their count is always the true total.")};
+    const gpv_field output = GST_GPU_VISION_CHOICE(
+        "output", 0, output_names,
+        "What the frame becomes: coloured components, a mask, the labels, or what it was.");
+    const goffset wanted = G_STRUCT_OFFSET(GstGpuCcl, wanted);
+    gst_gpu_vision_filter_class_install_params(klass, "ccl",
+                                               wanted + G_STRUCT_OFFSET(Settings, params), adapt);
+    gst_gpu_vision_filter_class_install_fields(klass, wanted, fields, G_N_ELEMENTS(fields));
+    gst_gpu_vision_filter_class_install_output(klass, &output);
 }
 
 void gst_gpu_ccl_finalize(GObject *object) {
@@ -354,10 +230,8 @@ void gst_gpu_ccl_finalize(GObject *object) {
 static void gst_gpu_ccl_class_init(GstGpuCclClass *klass) {
     auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = gst_gpu_ccl_set_property;
-    object->get_property = gst_gpu_ccl_get_property;
     object->finalize = gst_gpu_ccl_finalize;
-    install_properties(object);
+    install_properties(filter);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Connected-component labelling", "Filter/Analyzer/Video/Hardware",
         "Finds, counts and measures the connected components of video", GST_GPU_VISION_AUTHOR);
@@ -373,6 +247,5 @@ static void gst_gpu_ccl_class_init(GstGpuCclClass *klass) {
 
 static void gst_gpu_ccl_init(GstGpuCcl *self) {
     gpv_ccl_params_init(&self->wanted.params, sizeof self->wanted.params);
-    self->wanted.threshold = -1;
-    self->wanted.max_components = 256;
+    gst_gpu_vision_filter_init_fields(GST_GPU_VISION_FILTER(self));
 }

@@ -19,9 +19,10 @@ enum Source { source_auto, source_rect, source_mask, source_regions };
 
 /* The properties. */
 struct Settings {
-    gpv_segment_params params; /* without output */
-    Source source;
-    guint changes; /* of what is known of the frames: source, rect and seeds */
+    gpv_segment_params params; /* without output and max_time_us */
+    gint max_time_ms;
+    Source seed_source;
+    guint changes; /* of rect and seeds */
 };
 
 /* In pixels; right and bottom are outside. */
@@ -69,48 +70,20 @@ GST_ELEMENT_REGISTER_DEFINE(gpugraphcut, "gpugraphcut", GST_RANK_NONE, GST_TYPE_
 
 namespace {
 
-enum Property {
-    seed_source = 1,
-    rect,
-    seeds,
-    model,
-    iterations,
-    lambda,
-    sigma,
-    connectivity,
-    max_time_ms,
-    warm_start,
-    keep_state,
-    output
-};
-
 constexpr gint max_ms = G_MAXINT32 / 1000;
 
-const GEnumValue sources[] = {
-    {source_auto, "Nothing is known: the colours of the frame are divided in two", "auto"},
-    {source_rect, "Outside of rect is background", "rect"},
-    {source_mask, "The picture that seeds names", "mask"},
-    {source_regions, "Outside of each of the frame's regions of interest is background",
-     "roi-meta"},
-    {0, nullptr, nullptr}};
+constexpr gpv_choice sources[] = {
+    {"auto", "Nothing is known: the colours of the frame are divided in two", source_auto},
+    {"rect", "Outside of rect is background", source_rect},
+    {"mask", "The picture that seeds names", source_mask},
+    {"roi-meta", "Outside of each of the frame's regions of interest is background",
+     source_regions}};
 
-const GEnumValue models[] = {
-    {GPV_SEGMENT_MODEL_GMM, "A mixture of five Gaussians for either side", "gmm"},
-    {GPV_SEGMENT_MODEL_HISTOGRAM, "How frequent each of 16x16x16 colours is on either side",
-     "histogram"},
-    {GPV_SEGMENT_MODEL_MEANS, "One mean colour for either side", "means"},
-    {0, nullptr, nullptr}};
-
-const GEnumValue connectivities[] = {{4, "Pixels touch at sides", "4"},
-                                     {8, "Pixels touch at sides and corners", "8"},
-                                     {0, nullptr, nullptr}};
-
-const GEnumValue output_names[] = {
-    {output_overlay, "The frame, its background grey and half as bright", "overlay"},
-    {output_mask, "White in the foreground: GRAY8, in CUDAMemory NV12", "mask"},
-    {output_cutout, "The frame, its background transparent: RGBA", "cutout"},
-    {output_none, "The frame as it came", "none"},
-    {0, nullptr, nullptr}};
+constexpr gpv_choice output_names[] = {
+    {"overlay", "The frame, its background grey and half as bright", output_overlay},
+    {"mask", "White in the foreground: GRAY8, in CUDAMemory NV12", output_mask},
+    {"cutout", "The frame, its background transparent: RGBA", output_cutout},
+    {"none", "The frame as it came", output_none}};
 
 /* By Output. */
 constexpr GstGpuVisionOutput outputs[] = {
@@ -130,7 +103,7 @@ bool has_learned(const GstGpuGraphcut *self) {
 /* Where learning begins: later on they would say where the object was then. */
 bool uses_seeds(const GstGpuGraphcut *self) {
     const Settings &settings = self->settings;
-    return settings.source == source_mask &&
+    return settings.seed_source == source_mask &&
            (settings.params.warm_start == GPV_SEGMENT_WARM_START_NONE || !self->learned);
 }
 
@@ -295,7 +268,8 @@ void find_regions(GstGpuGraphcut *self, GstBuffer *buffer, const GstVideoInfo &i
 /* Returns whether the properties say something else of the frames than before. */
 bool take_settings(GstGpuGraphcut *self) {
     GST_OBJECT_LOCK(self);
-    const bool changed = self->settings.changes != self->wanted.changes;
+    const bool changed = self->settings.changes != self->wanted.changes ||
+                         self->settings.seed_source != self->wanted.seed_source;
     self->settings = self->wanted;
     if (changed) {
         g_free(self->rect);
@@ -316,19 +290,20 @@ gboolean gst_gpu_graphcut_examine(GstGpuVisionFilter *filter, GstBuffer *buffer,
     }
     if (self->settings.params.model != self->used.model)
         self->learned = FALSE;
-    if (self->settings.source == source_mask && self->learned)
+    if (self->settings.seed_source == source_mask && self->learned)
         self->learned = has_learned(self);
     self->bounded = self->divided = FALSE;
     self->pixels = gint64{GST_VIDEO_INFO_WIDTH(info)} * GST_VIDEO_INFO_HEIGHT(info);
-    if (self->settings.source == source_rect)
+    if (self->settings.seed_source == source_rect)
         return find_rect(self, *info);
-    if (self->settings.source == source_regions)
+    if (self->settings.seed_source == source_regions)
         find_regions(self, buffer, *info);
     return find_seeds(self, *info);
 }
 
 gpv_segment_params params_for(const Settings &settings, guint output) {
     gpv_segment_params params = settings.params;
+    params.max_time_us = 1000 * settings.max_time_ms;
     params.output =
         output == output_cutout ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
     return params;
@@ -420,179 +395,81 @@ void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, Gs
 
 /* ---- properties ---- */
 
-/* Under the object lock. The same again is no change. */
-void set_source(Settings &wanted, Source source) {
-    wanted.changes += wanted.source != source ? 1 : 0;
-    wanted.source = source;
+/* Of the two texts. */
+bool is_rect(const GParamSpec *spec) {
+    return g_str_equal(spec->name, "rect");
 }
 
-/* Takes the text. */
+/* Takes the text. The same again is no change. */
 void set_text(Settings &wanted, gchar **text, gchar *value) {
     wanted.changes += g_strcmp0(*text, value) != 0 ? 1 : 0;
     g_free(*text);
     *text = value;
 }
 
-void gst_gpu_graphcut_set_property(GObject *object, guint id, const GValue *value,
-                                   GParamSpec *spec) {
-    if (id == Property::output)
-        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
-                                                static_cast<guint>(g_value_get_enum(value)));
-    if (id == Property::keep_state)
-        return gst_gpu_vision_filter_set_keep_state(GST_GPU_VISION_FILTER(object),
-                                                    g_value_get_boolean(value));
+void gst_gpu_graphcut_set_property(GObject *object, guint, const GValue *value, GParamSpec *spec) {
+    auto *filter = GST_GPU_VISION_FILTER(object);
     auto *self = GST_GPU_GRAPHCUT(object);
-    Settings &wanted = self->wanted;
+    if (gst_gpu_vision_filter_set_field(filter, value, spec))
+        return;
     GST_OBJECT_LOCK(object);
-    switch (id) {
-    case Property::seed_source:
-        set_source(wanted, static_cast<Source>(g_value_get_enum(value)));
-        break;
-    case Property::rect:
-        set_text(wanted, &self->wanted_rect,
-                 gst_gpu_vision_filter_dup_text(GST_GPU_VISION_FILTER(object), value));
-        break;
-    case Property::seeds:
-        set_text(wanted, &self->wanted_seeds,
-                 gst_gpu_vision_filter_dup_text(GST_GPU_VISION_FILTER(object), value));
-        break;
-    case Property::model:
-        wanted.params.model = static_cast<gpv_segment_model>(g_value_get_enum(value));
-        break;
-    case Property::iterations:
-        wanted.params.iterations = g_value_get_int(value);
-        break;
-    case Property::lambda:
-        wanted.params.lambda = g_value_get_float(value);
-        break;
-    case Property::sigma:
-        wanted.params.sigma = g_value_get_float(value);
-        break;
-    case Property::connectivity:
-        wanted.params.connectivity = g_value_get_enum(value);
-        break;
-    case Property::max_time_ms:
-        wanted.params.max_time_us = 1000 * g_value_get_int(value);
-        break;
-    case Property::warm_start:
-        wanted.params.warm_start =
-            g_value_get_boolean(value) ? GPV_SEGMENT_WARM_START_ADAPT : GPV_SEGMENT_WARM_START_NONE;
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    }
+    set_text(self->wanted, is_rect(spec) ? &self->wanted_rect : &self->wanted_seeds,
+             gst_gpu_vision_filter_dup_text(filter, value));
     GST_OBJECT_UNLOCK(object);
 }
 
-void gst_gpu_graphcut_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
-    if (id == Property::output)
-        return g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
-                                           GST_GPU_VISION_FILTER(object))));
-    if (id == Property::keep_state)
-        return g_value_set_boolean(
-            value, gst_gpu_vision_filter_get_keep_state(GST_GPU_VISION_FILTER(object)));
+void gst_gpu_graphcut_get_property(GObject *object, guint, GValue *value, GParamSpec *spec) {
     const auto *self = GST_GPU_GRAPHCUT(object);
-    const Settings &wanted = self->wanted;
+    if (gst_gpu_vision_filter_get_field(GST_GPU_VISION_FILTER(object), value, spec))
+        return;
     GST_OBJECT_LOCK(object);
-    switch (id) {
-    case Property::seed_source:
-        g_value_set_enum(value, wanted.source);
-        break;
-    case Property::rect:
-        g_value_set_string(value, self->wanted_rect);
-        break;
-    case Property::seeds:
-        g_value_set_string(value, self->wanted_seeds);
-        break;
-    case Property::model:
-        g_value_set_enum(value, static_cast<gint>(wanted.params.model));
-        break;
-    case Property::iterations:
-        g_value_set_int(value, wanted.params.iterations);
-        break;
-    case Property::lambda:
-        g_value_set_float(value, wanted.params.lambda);
-        break;
-    case Property::sigma:
-        g_value_set_float(value, wanted.params.sigma);
-        break;
-    case Property::connectivity:
-        g_value_set_enum(value, wanted.params.connectivity);
-        break;
-    case Property::max_time_ms:
-        g_value_set_int(value, wanted.params.max_time_us / 1000);
-        break;
-    case Property::warm_start:
-        g_value_set_boolean(value, wanted.params.warm_start == GPV_SEGMENT_WARM_START_ADAPT);
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    }
+    g_value_set_string(value, is_rect(spec) ? self->wanted_rect : self->wanted_seeds);
     GST_OBJECT_UNLOCK(object);
 }
 
-void install_weight(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                    const gchar *blurb, gfloat initial) {
-    g_object_class_install_property(klass, id,
-                                    g_param_spec_float(name, nick, blurb, 0, GPV_SEGMENT_MAX_WEIGHT,
-                                                       initial, GST_GPU_VISION_PARAM_LIVE));
+gboolean adapt(gpv_field *field) {
+    if (g_str_equal(field->name, "warm_start")) {
+        field->type = GPV_FIELD_TYPE_BOOL; /* NONE or ADAPT */
+        field->choice_count = 0;
+        field->initial = GPV_SEGMENT_WARM_START_ADAPT;
+        field->text = "Whether a frame begins with the colours that were learned from the one "
+                      "before; else each learns from its own seeds.";
+    }
+    return !g_str_equal(field->name, "output") && !g_str_equal(field->name, "certificate") &&
+           !g_str_equal(field->name, "max_time_us");
 }
 
-void install_properties(GObjectClass *klass) {
-    gst_gpu_vision_install_enum(
-        klass, Property::seed_source, "seed-source", "Seed source",
+void install_properties(GstGpuVisionFilterClass *klass) {
+    constexpr gpv_field seed_source = GST_GPU_VISION_CHOICE(
+        "seed_source", G_STRUCT_OFFSET(Settings, seed_source), sources,
         "What is known of the frames: nothing, so that their colours are divided in two, a "
-        "rectangle, a picture of seeds, or their regions of interest. Default auto.",
-        "GstGpuGraphcutSeedSource", sources);
-    gst_gpu_vision_install_string(
-        klass, Property::rect, "rect", "Rectangle",
+        "rectangle, a picture of seeds, or their regions of interest.");
+    constexpr gpv_field max_time = GST_GPU_VISION_NUMBER(
+        Settings, max_time_ms, GPV_FIELD_TYPE_INT32, 0, max_ms, 0, "milliseconds",
+        "Time after which a cut settles for what it has by then, which may "
+        "be far from the best. 0 lets each finish.");
+    constexpr gpv_field output = GST_GPU_VISION_CHOICE(
+        "output", 0, output_names,
+        "What the frame becomes: itself with its background dimmed, a mask, what is left of it "
+        "without background, or what it was.");
+    const goffset wanted = G_STRUCT_OFFSET(GstGpuGraphcut, wanted);
+    gst_gpu_vision_filter_class_install_fields(klass, wanted, &seed_source, 1);
+    gst_gpu_vision_filter_class_install_string(
+        klass, "rect", "Rectangle",
         "With seed-source=rect, \"x,y,width,height\" in pixels, or, with a point in any of the "
         "four, in fractions of the frame, to which it is clipped: what lies outside is "
         "background, in every frame. A GstValueArray is taken, too: <x,y,width,height>. "
         "Default NULL.");
-    gst_gpu_vision_install_string(
-        klass, Property::seeds, "seeds", "Seeds",
+    gst_gpu_vision_filter_class_install_string(
+        klass, "seeds", "Seeds",
         "With seed-source=mask, the path of a picture of seeds, scaled to the frame: 0 "
         "is background, 255 is foreground, and all else is not known. With warm-start "
         "it counts where learning begins, without in every frame. Default NULL.");
-    gst_gpu_vision_install_enum(klass, Property::model, "model", "Model",
-                                "What is learned of the colours of either side. Default gmm.",
-                                "GstGpuGraphcutModel", models);
-    gst_gpu_vision_install_int(
-        klass, Property::iterations, "iterations", "Iterations",
-        "How often colours are learned and a cut is made in a frame, 1 to 100. Default 1.", 1,
-        GPV_SEGMENT_MAX_ITERATIONS, 1);
-    install_weight(klass, Property::lambda, "lambda", "Lambda",
-                   "Weight of colours beside borders, in pixels of border for each unit of "
-                   "log-likelihood, 0 to 1000000; 0 leaves colours out. Default 0.02.",
-                   0.02f);
-    install_weight(klass, Property::sigma, "sigma", "Sigma",
-                   "How far neighbours differ at an edge, where the border is cheaper, in grey "
-                   "levels, 0 to 1000000. 0, the default, takes the root mean square of the frame.",
-                   0);
-    gst_gpu_vision_install_enum(
-        klass, Property::connectivity, "connectivity", "Connectivity",
-        "How many neighbours a pixel has: 4, or 8, with the diagonal ones, for smoother borders. "
-        "Default 4.",
-        "GstGpuGraphcutConnectivity", connectivities);
-    gst_gpu_vision_install_int(
-        klass, Property::max_time_ms, "max-time-ms", "Maximum time",
-        "Milliseconds after which a cut settles for what it has by then, which may be far from "
-        "the best, 0 to 2147483. 0, the default, lets each finish.",
-        0, max_ms, 0);
-    g_object_class_install_property(
-        klass, Property::warm_start,
-        g_param_spec_boolean("warm-start", "Warm start",
-                             "Whether a frame begins with the colours that were learned from the "
-                             "one before; else each learns from its own seeds. Default true.",
-                             TRUE, GST_GPU_VISION_PARAM_LIVE));
-    gst_gpu_vision_filter_class_set_forget(GST_GPU_VISION_FILTER_CLASS(klass), Property::keep_state,
-                                           gst_gpu_graphcut_forget);
-    gst_gpu_vision_install_enum(
-        klass, Property::output, "output", "Output",
-        "What the frame becomes: itself with its background dimmed, a mask, what is left of it "
-        "without background, or what it was. Default overlay.",
-        "GstGpuGraphcutOutput", output_names);
+    gst_gpu_vision_filter_class_install_params(klass, "segment",
+                                               wanted + G_STRUCT_OFFSET(Settings, params), adapt);
+    gst_gpu_vision_filter_class_install_fields(klass, wanted, &max_time, 1);
+    gst_gpu_vision_filter_class_set_forget(klass, gst_gpu_graphcut_forget);
+    gst_gpu_vision_filter_class_install_output(klass, &output);
 }
 
 void gst_gpu_graphcut_finalize(GObject *object) {
@@ -612,7 +489,7 @@ static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
     object->set_property = gst_gpu_graphcut_set_property;
     object->get_property = gst_gpu_graphcut_get_property;
     object->finalize = gst_gpu_graphcut_finalize;
-    install_properties(object);
+    install_properties(filter);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Segmentation by minimum cuts", "Filter/Effect/Video/Hardware",
         "Divides video into foreground and background, by gpv_segment", GST_GPU_VISION_AUTHOR);
@@ -629,5 +506,5 @@ static void gst_gpu_graphcut_class_init(GstGpuGraphcutClass *klass) {
 
 static void gst_gpu_graphcut_init(GstGpuGraphcut *self) {
     gpv_segment_params_init(&self->wanted.params, sizeof self->wanted.params);
-    self->wanted.params.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+    gst_gpu_vision_filter_init_fields(GST_GPU_VISION_FILTER(self));
 }

@@ -31,38 +31,14 @@ GST_ELEMENT_REGISTER_DEFINE(gpukmeans, "gpukmeans", GST_RANK_NONE, GST_TYPE_GPU_
 
 namespace {
 
-enum Property {
-    clusters = 1,
-    max_clusters,
-    max_iterations,
-    tolerance,
-    metric,
-    init,
-    seed,
-    warm_start,
-    keep_state,
-    color_space,
-    output
-};
+constexpr gpv_choice init_methods[] = {
+    {"kmeans++", "Colours drawn by their distance to those drawn before", GPV_KMEANS_INIT_PLUSPLUS},
+    {"random", "Colours drawn by how often they occur", GPV_KMEANS_INIT_RANDOM},
+    {"grid", "The colours of pixels spread evenly over the frame", GPV_KMEANS_INIT_GRID}};
 
-const GEnumValue metrics[] = {{GPV_KMEANS_METRIC_L2, "Euclidean distance", "l2"},
-                              {GPV_KMEANS_METRIC_L1, "Manhattan distance", "l1"},
-                              {0, nullptr, nullptr}};
-
-const GEnumValue init_methods[] = {
-    {GPV_KMEANS_INIT_PLUSPLUS, "Colours drawn by their distance to those drawn before", "kmeans++"},
-    {GPV_KMEANS_INIT_RANDOM, "Colours drawn by how often they occur", "random"},
-    {GPV_KMEANS_INIT_GRID, "The colours of pixels spread evenly over the frame", "grid"},
-    {0, nullptr, nullptr}};
-
-const GEnumValue spaces[] = {{GPV_KMEANS_COLOR_SPACE_RGB, "R, G and B", "rgb"},
-                             {GPV_KMEANS_COLOR_SPACE_LAB, "CIE L*a*b*", "lab"},
-                             {0, nullptr, nullptr}};
-
-const GEnumValue output_names[] = {
-    {output_quantized, "Each pixel in the colour of its cluster", "quantized"},
-    {output_labels, "The numbers of the clusters: GRAY8, in CUDAMemory NV12", "labels"},
-    {0, nullptr, nullptr}};
+constexpr gpv_choice output_names[] = {
+    {"quantized", "Each pixel in the colour of its cluster", output_quantized},
+    {"labels", "The numbers of the clusters: GRAY8, in CUDAMemory NV12", output_labels}};
 
 /* By Output. */
 constexpr GstGpuVisionOutput outputs[] = {
@@ -180,8 +156,8 @@ void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstS
 
 /* One cluster lies within the range of the property, but would be no segmentation. What moves from
    0 to 2 and back passes it. */
-void set_clusters(GObject *object, gint value) {
-    if (value == 1) {
+void gst_gpu_kmeans_set_property(GObject *object, guint, const GValue *value, GParamSpec *spec) {
+    if (g_str_equal(spec->name, "clusters") && g_value_get_int(value) == 1) {
         GstControlBinding *moves = gst_object_get_control_binding(GST_OBJECT(object), "clusters");
         if (!moves)
             g_warning("clusters of %s cannot be 1: it is 0, chosen automatically, or 2 to %d. It "
@@ -190,157 +166,34 @@ void set_clusters(GObject *object, gint value) {
         gst_clear_object(&moves);
         return;
     }
-    GST_OBJECT_LOCK(object);
-    GST_GPU_KMEANS(object)->wanted.clusters = value;
-    GST_OBJECT_UNLOCK(object);
+    gst_gpu_vision_filter_set_field(GST_GPU_VISION_FILTER(object), value, spec);
 }
 
-void gst_gpu_kmeans_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
-    if (id == Property::output)
-        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
-                                                static_cast<guint>(g_value_get_enum(value)));
-    if (id == Property::clusters)
-        return set_clusters(object, g_value_get_int(value));
-    if (id == Property::keep_state)
-        return gst_gpu_vision_filter_set_keep_state(GST_GPU_VISION_FILTER(object),
-                                                    g_value_get_boolean(value));
-    gpv_kmeans_params &wanted = GST_GPU_KMEANS(object)->wanted;
-    GST_OBJECT_LOCK(object);
-    switch (id) {
-    case Property::max_clusters:
-        wanted.max_clusters = g_value_get_int(value);
-        break;
-    case Property::max_iterations:
-        wanted.max_iterations = g_value_get_int(value);
-        break;
-    case Property::tolerance:
-        wanted.tolerance = g_value_get_float(value);
-        break;
-    case Property::metric:
-        wanted.metric = static_cast<gpv_kmeans_metric>(g_value_get_enum(value));
-        break;
-    case Property::init:
-        wanted.init = static_cast<gpv_kmeans_init_method>(g_value_get_enum(value));
-        break;
-    case Property::seed:
-        wanted.seed = g_value_get_uint64(value);
-        break;
-    case Property::warm_start:
-        wanted.warm_start = g_value_get_boolean(value) ? 1 : 0;
-        break;
-    case Property::color_space:
-        wanted.color_space = static_cast<gpv_kmeans_color_space>(g_value_get_enum(value));
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+gboolean adapt(gpv_field *field) {
+    if (g_str_equal(field->name, "tolerance")) {
+        field->low = -1;
+        field->high = 255;
+    } else if (g_str_equal(field->name, "warm_start")) {
+        field->initial = TRUE;
+    } else if (g_str_equal(field->name, "init")) {
+        field->choices = init_methods;
+        field->choice_count = G_N_ELEMENTS(init_methods);
     }
-    GST_OBJECT_UNLOCK(object);
-}
-
-void gst_gpu_kmeans_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
-    const gpv_kmeans_params wanted = snapshot(GST_GPU_KMEANS(object));
-    switch (id) {
-    case Property::clusters:
-        g_value_set_int(value, wanted.clusters);
-        break;
-    case Property::max_clusters:
-        g_value_set_int(value, wanted.max_clusters);
-        break;
-    case Property::max_iterations:
-        g_value_set_int(value, wanted.max_iterations);
-        break;
-    case Property::tolerance:
-        g_value_set_float(value, wanted.tolerance);
-        break;
-    case Property::metric:
-        g_value_set_enum(value, static_cast<gint>(wanted.metric));
-        break;
-    case Property::init:
-        g_value_set_enum(value, static_cast<gint>(wanted.init));
-        break;
-    case Property::seed:
-        g_value_set_uint64(value, wanted.seed);
-        break;
-    case Property::warm_start:
-        g_value_set_boolean(value, wanted.warm_start != 0);
-        break;
-    case Property::keep_state:
-        g_value_set_boolean(value,
-                            gst_gpu_vision_filter_get_keep_state(GST_GPU_VISION_FILTER(object)));
-        break;
-    case Property::color_space:
-        g_value_set_enum(value, static_cast<gint>(wanted.color_space));
-        break;
-    case Property::output:
-        g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
-                                    GST_GPU_VISION_FILTER(object))));
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    }
-}
-
-void install_properties(GObjectClass *klass) {
-    gst_gpu_vision_install_int(
-        klass, Property::clusters, "clusters", "Clusters",
-        "How many clusters, and so colours, to find: 2 to 256, or 0, chosen automatically up to "
-        "max-clusters. 1 is refused. Default 8.",
-        0, GPV_KMEANS_MAX_CLUSTERS, 8);
-    gst_gpu_vision_install_int(
-        klass, Property::max_clusters, "max-clusters", "Maximum clusters",
-        "Largest number of clusters that is chosen where clusters is 0, 2 to 256. Default 16.", 2,
-        GPV_KMEANS_MAX_CLUSTERS, 16);
-    gst_gpu_vision_install_int(klass, Property::max_iterations, "max-iterations",
-                               "Maximum iterations",
-                               "How often the centroids are moved in a frame at most, 0 to 10000; "
-                               "0 leaves them where they start. Default 20.",
-                               0, 10000, 20);
-    g_object_class_install_property(
-        klass, Property::tolerance,
-        g_param_spec_float("tolerance", "Tolerance",
-                           "The iteration ends when no centroid has moved further, in grey levels, "
-                           "0 to 255; 0 waits until the labels repeat, and below 0 all of "
-                           "max-iterations are run. Default 0.5.",
-                           -1, 255, 0.5, GST_GPU_VISION_PARAM_LIVE));
-    gst_gpu_vision_install_enum(
-        klass, Property::metric, "metric", "Metric",
-        "Distance that says to which centroid a colour is nearest. Default l2.",
-        "GstGpuKmeansMetric", metrics);
-    gst_gpu_vision_install_enum(klass, Property::init, "init", "Initial centroids",
-                                "How the first centroids are chosen. Default kmeans++.",
-                                "GstGpuKmeansInit", init_methods);
-    g_object_class_install_property(
-        klass, Property::seed,
-        g_param_spec_uint64("seed", "Seed",
-                            "Seed of what init=kmeans++ and init=random draw, 0 to "
-                            "18446744073709551615: the same seed draws the same. Default 0.",
-                            0, G_MAXUINT64, 0, GST_GPU_VISION_PARAM_LIVE));
-    g_object_class_install_property(
-        klass, Property::warm_start,
-        g_param_spec_boolean("warm-start", "Warm start",
-                             "Whether a frame starts from the centroids of the one before, so that "
-                             "the clusters keep their numbers until the scene changes. Default "
-                             "true.",
-                             TRUE, GST_GPU_VISION_PARAM_LIVE));
-    gst_gpu_vision_filter_class_set_forget(GST_GPU_VISION_FILTER_CLASS(klass), Property::keep_state,
-                                           gst_gpu_kmeans_forget);
-    gst_gpu_vision_install_enum(klass, Property::color_space, "color-space", "Colour space",
-                                "Space in which colours have their distances. Default rgb.",
-                                "GstGpuKmeansColorSpace", spaces);
-    gst_gpu_vision_install_enum(
-        klass, Property::output, "output", "Output",
-        "What the frame becomes: the colours of the clusters, or their numbers. Default quantized.",
-        "GstGpuKmeansOutput", output_names);
+    return TRUE;
 }
 
 } // namespace
 
 static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
-    auto *object = G_OBJECT_CLASS(klass);
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
-    object->set_property = gst_gpu_kmeans_set_property;
-    object->get_property = gst_gpu_kmeans_get_property;
-    install_properties(object);
+    G_OBJECT_CLASS(klass)->set_property = gst_gpu_kmeans_set_property;
+    const gpv_field output = GST_GPU_VISION_CHOICE(
+        "output", 0, output_names,
+        "What the frame becomes: the colours of the clusters, or their numbers.");
+    gst_gpu_vision_filter_class_install_params(filter, "kmeans",
+                                               G_STRUCT_OFFSET(GstGpuKmeans, wanted), adapt);
+    gst_gpu_vision_filter_class_set_forget(filter, gst_gpu_kmeans_forget);
+    gst_gpu_vision_filter_class_install_output(filter, &output);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",
         "Finds the few colours that stand for all colours of video", GST_GPU_VISION_AUTHOR);
@@ -356,5 +209,5 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
 
 static void gst_gpu_kmeans_init(GstGpuKmeans *self) {
     gpv_kmeans_params_init(&self->wanted, sizeof self->wanted);
-    self->wanted.warm_start = 1;
+    gst_gpu_vision_filter_init_fields(GST_GPU_VISION_FILTER(self));
 }

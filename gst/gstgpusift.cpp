@@ -16,14 +16,13 @@ namespace {
 enum Overlay { overlay_none, overlay_points, overlay_rich, overlay_outline };
 
 constexpr gint max_features_limit = 65536;
-constexpr guint initial_color = 0xff00ff00; /* green */
 
 /* The properties. */
 struct Settings {
     gpv_sift_params params; /* max_features may be 0, and then is that of the frame's size */
     gboolean descriptors;
     guint color;
-    gfloat match_ratio;
+    gpv_match_params match;
     gint min_inliers;
     guint references; /* counts changes of the picture */
 };
@@ -62,30 +61,11 @@ GST_ELEMENT_REGISTER_DEFINE(gpusift, "gpusift", GST_RANK_NONE, GST_TYPE_GPU_SIFT
 
 namespace {
 
-enum Property {
-    max_features = 1,
-    octaves,
-    octave_layers,
-    contrast_threshold,
-    edge_threshold,
-    sigma,
-    upsample,
-    upright,
-    root_sift,
-    descriptors,
-    overlay,
-    color,
-    reference,
-    match_ratio,
-    min_inliers
-};
-
-const GEnumValue overlays[] = {
-    {overlay_none, "The frame as it came", "none"},
-    {overlay_points, "A cross at each keypoint", "points"},
-    {overlay_rich, "A circle of each keypoint's scale, with its orientation", "rich"},
-    {overlay_outline, "The outline of the reference alone", "outline"},
-    {0, nullptr, nullptr}};
+constexpr gpv_choice overlays[] = {
+    {"none", "The frame as it came", overlay_none},
+    {"points", "A cross at each keypoint", overlay_points},
+    {"rich", "A circle of each keypoint's scale, with its orientation", overlay_rich},
+    {"outline", "The outline of the reference alone", overlay_outline}};
 
 /* By Overlay. */
 constexpr GstGpuVisionOutput outputs[] = {
@@ -277,7 +257,7 @@ gpv_status match(GstGpuSift *self, const GstGpuVisionJob &job) {
     const Settings &settings = self->settings;
     const gpv_status status =
         self->matcher->find(job.stream, self->keypoints, self->descriptors, self->found.count,
-                            settings.match_ratio, settings.min_inliers);
+                            settings.match.ratio, settings.min_inliers);
     return status == GPV_OK && job.dst
                ? self->matcher->draw(job.stream, job.dst, settings.color & 0xffffff)
                : status;
@@ -395,215 +375,73 @@ void gst_gpu_sift_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStr
 
 /* ---- properties ---- */
 
-void gst_gpu_sift_set_property(GObject *object, guint id, const GValue *value, GParamSpec *spec) {
-    if (id == Property::overlay)
-        return gst_gpu_vision_filter_set_output(GST_GPU_VISION_FILTER(object),
-                                                static_cast<guint>(g_value_get_enum(value)));
-    Settings &wanted = GST_GPU_SIFT(object)->wanted;
+void gst_gpu_sift_set_property(GObject *object, guint, const GValue *value, GParamSpec *spec) {
+    auto *filter = GST_GPU_VISION_FILTER(object);
+    if (gst_gpu_vision_filter_set_field(filter, value, spec))
+        return;
+    auto *self = GST_GPU_SIFT(object);
+    GST_OBJECT_LOCK(self);
+    g_free(self->wanted_reference);
+    self->wanted_reference = gst_gpu_vision_filter_dup_text(filter, value);
+    self->wanted.references++;
+    GST_OBJECT_UNLOCK(self);
+}
+
+void gst_gpu_sift_get_property(GObject *object, guint, GValue *value, GParamSpec *spec) {
+    if (gst_gpu_vision_filter_get_field(GST_GPU_VISION_FILTER(object), value, spec))
+        return;
     GST_OBJECT_LOCK(object);
-    switch (id) {
-    case Property::max_features:
-        wanted.params.max_features = g_value_get_int(value);
-        break;
-    case Property::octaves:
-        wanted.params.octaves = g_value_get_int(value);
-        break;
-    case Property::octave_layers:
-        wanted.params.octave_layers = g_value_get_int(value);
-        break;
-    case Property::contrast_threshold:
-        wanted.params.contrast_threshold = g_value_get_float(value);
-        break;
-    case Property::edge_threshold:
-        wanted.params.edge_threshold = g_value_get_float(value);
-        break;
-    case Property::sigma:
-        wanted.params.sigma = g_value_get_float(value);
-        break;
-    case Property::upsample:
-        wanted.params.upsample = g_value_get_boolean(value) ? 1 : 0;
-        break;
-    case Property::upright:
-        wanted.params.upright = g_value_get_boolean(value) ? 1 : 0;
-        break;
-    case Property::root_sift:
-        wanted.params.root_sift = g_value_get_boolean(value) ? 1 : 0;
-        break;
-    case Property::descriptors:
-        wanted.descriptors = g_value_get_boolean(value);
-        break;
-    case Property::color:
-        wanted.color = g_value_get_uint(value);
-        break;
-    case Property::reference:
-        g_free(GST_GPU_SIFT(object)->wanted_reference);
-        GST_GPU_SIFT(object)->wanted_reference =
-            gst_gpu_vision_filter_dup_text(GST_GPU_VISION_FILTER(object), value);
-        wanted.references++;
-        break;
-    case Property::match_ratio:
-        wanted.match_ratio = g_value_get_float(value);
-        break;
-    case Property::min_inliers:
-        wanted.min_inliers = g_value_get_int(value);
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
-    }
+    g_value_set_string(value, GST_GPU_SIFT(object)->wanted_reference);
     GST_OBJECT_UNLOCK(object);
 }
 
-void gst_gpu_sift_get_property(GObject *object, guint id, GValue *value, GParamSpec *spec) {
-    const Settings wanted = snapshot(GST_GPU_SIFT(object));
-    switch (id) {
-    case Property::max_features:
-        g_value_set_int(value, wanted.params.max_features);
-        break;
-    case Property::octaves:
-        g_value_set_int(value, wanted.params.octaves);
-        break;
-    case Property::octave_layers:
-        g_value_set_int(value, wanted.params.octave_layers);
-        break;
-    case Property::contrast_threshold:
-        g_value_set_float(value, wanted.params.contrast_threshold);
-        break;
-    case Property::edge_threshold:
-        g_value_set_float(value, wanted.params.edge_threshold);
-        break;
-    case Property::sigma:
-        g_value_set_float(value, wanted.params.sigma);
-        break;
-    case Property::upsample:
-        g_value_set_boolean(value, wanted.params.upsample != 0);
-        break;
-    case Property::upright:
-        g_value_set_boolean(value, wanted.params.upright != 0);
-        break;
-    case Property::root_sift:
-        g_value_set_boolean(value, wanted.params.root_sift != 0);
-        break;
-    case Property::descriptors:
-        g_value_set_boolean(value, wanted.descriptors);
-        break;
-    case Property::overlay:
-        g_value_set_enum(value, static_cast<gint>(gst_gpu_vision_filter_get_output(
-                                    GST_GPU_VISION_FILTER(object))));
-        break;
-    case Property::color:
-        g_value_set_uint(value, wanted.color);
-        break;
-    case Property::reference:
-        GST_OBJECT_LOCK(object);
-        g_value_set_string(value, GST_GPU_SIFT(object)->wanted_reference);
-        GST_OBJECT_UNLOCK(object);
-        break;
-    case Property::match_ratio:
-        g_value_set_float(value, wanted.match_ratio);
-        break;
-    case Property::min_inliers:
-        g_value_set_int(value, wanted.min_inliers);
-        break;
-    default:
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
+gboolean adapt(gpv_field *field) {
+    if (g_str_equal(field->name, "max_features")) {
+        field->high = max_features_limit;
+        field->initial = 2000;
+        field->text =
+            "How many keypoints of a frame are kept, those of the greatest response; 0 is "
+            "a 64th of the number of pixels, but 4096 at least and 65536 at most.";
     }
+    return !g_str_equal(field->name, "descriptor_type");
 }
 
-void install_float(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                   const gchar *blurb, gfloat minimum, gfloat maximum, gfloat initial) {
-    g_object_class_install_property(klass, id,
-                                    g_param_spec_float(name, nick, blurb, minimum, maximum, initial,
-                                                       GST_GPU_VISION_PARAM_LIVE));
+gboolean adapt_match(gpv_field *field) {
+    field->text = "A keypoint of the reference matches the nearest one of the frame if that is "
+                  "nearer than this times the second nearest; 0 is always.";
+    const bool taken = g_str_equal(field->name, "ratio");
+    field->name = "match_ratio";
+    return taken;
 }
 
-void install_boolean(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                     const gchar *blurb, gboolean initial) {
-    g_object_class_install_property(
-        klass, id, g_param_spec_boolean(name, nick, blurb, initial, GST_GPU_VISION_PARAM_LIVE));
-}
-
-void install_thresholds(GObjectClass *klass) {
-    gst_gpu_vision_install_int(
-        klass, Property::max_features, "max-features", "Maximum features",
-        "How many keypoints of a frame are kept, 0 to 65536, those of the greatest response; 0 is "
-        "a 64th of the number of pixels, but 4096 at least and 65536 at most. Default 2000.",
-        0, max_features_limit, 2000);
-    install_float(
-        klass, Property::contrast_threshold, "contrast-threshold", "Contrast threshold",
-        "Minimum contrast of a keypoint, as OpenCV counts it, 0 to 1; the higher, the fewer "
-        "keypoints there are. Default 0.04.",
-        0, 1, 0.04F);
-    install_float(
-        klass, Property::edge_threshold, "edge-threshold", "Edge threshold",
-        "Maximum ratio of the curvatures along and across an edge that still is a "
-        "keypoint, 1 to 1000000; the higher, the more keypoints lie on edges. Default 10.",
-        1, 1e6F, 10);
-}
-
-void install_scales(GObjectClass *klass) {
-    gst_gpu_vision_install_int(klass, Property::octaves, "octaves", "Octaves",
-                               "Maximum number of octaves that are searched, from the smallest "
-                               "features on, 0 to 16; 0, the "
-                               "default, is all that fit into the frame.",
-                               0, 16, 0);
-    gst_gpu_vision_install_int(
-        klass, Property::octave_layers, "octave-layers", "Layers of an octave",
-        "In how many scales of each octave keypoints are searched, 1 to 8. Default 3.", 1, 8, 3);
-    install_float(klass, Property::sigma, "sigma", "Sigma",
-                  "Blur of the first scale of each octave, in pixels of the octave, 0.5 to 4. "
-                  "Default 1.6.",
-                  0.5, 4, 1.6F);
-    install_boolean(klass, Property::upsample, "upsample", "Upsample",
-                    "Whether the first octave has twice the size of the frame, which finds smaller "
-                    "features and takes longer. Default true.",
-                    TRUE);
-}
-
-void install_reference(GObjectClass *klass) {
-    g_object_class_install_property(
-        klass, Property::reference,
-        g_param_spec_string("reference", "Reference",
-                            "The path of a picture, in any format that GStreamer decodes, that is "
-                            "looked for in every frame. Default none.",
-                            nullptr, GST_GPU_VISION_PARAM_LIVE));
-    install_float(klass, Property::match_ratio, "match-ratio", "Ratio of matches",
-                  "A keypoint of the reference matches the nearest one of the frame if that is "
-                  "nearer than this times the second nearest, 0 to 1; 0 is always. Default 0.8.",
-                  0, 1, 0.8F);
-    gst_gpu_vision_install_int(
-        klass, Property::min_inliers, "min-inliers", "Minimum inliers",
-        "The reference has been found where at least so many matches agree on one homography, 4 to "
-        "65536. Default 15.",
-        4, max_features_limit, 15);
-}
-
-void install_properties(GObjectClass *klass) {
-    install_reference(klass);
-    install_thresholds(klass);
-    install_scales(klass);
-    install_boolean(
-        klass, Property::upright, "upright", "Upright",
-        "Whether all keypoints have the orientation 0, for a camera that does not turn. "
-        "Default false.",
-        FALSE);
-    install_boolean(klass, Property::root_sift, "root-sift", "RootSIFT",
-                    "Whether descriptors are those of RootSIFT, the square roots of descriptors "
-                    "whose sum is 1, which match better. Default false.",
-                    FALSE);
-    install_boolean(klass, Property::descriptors, "descriptors", "Descriptors",
-                    "Whether the metadata has the descriptors of the keypoints, and not the "
-                    "keypoints alone. Default true.",
-                    TRUE);
-    gst_gpu_vision_install_enum(klass, Property::overlay, "overlay", "Overlay",
-                                "What is drawn into the frame, and with points and rich the "
-                                "outline of the reference, too. Default none.",
-                                "GstGpuSiftOverlay", overlays);
-    g_object_class_install_property(
-        klass, Property::color,
-        g_param_spec_uint("color", "Color",
-                          "Colour of what is drawn, 0xAARRGGBB; it is opaque, whatever AA is. "
-                          "Default 0xff00ff00, green.",
-                          0, G_MAXUINT, initial_color, GST_GPU_VISION_PARAM_LIVE));
+void install_properties(GstGpuVisionFilterClass *klass) {
+    constexpr gpv_field descriptors =
+        GST_GPU_VISION_BOOL(Settings, descriptors, TRUE,
+                            "Whether the metadata has the descriptors of the keypoints, and not "
+                            "the keypoints alone.");
+    constexpr gpv_field overlay =
+        GST_GPU_VISION_CHOICE("overlay", 0, overlays,
+                              "What is drawn into the frame, and with points and rich the outline "
+                              "of the reference, too.");
+    constexpr gpv_field color = GST_GPU_VISION_NUMBER(
+        Settings, color, GPV_FIELD_TYPE_UINT32, 0, G_MAXUINT32, 0xff00ff00, "",
+        "Colour of what is drawn, 0xAARRGGBB; it is opaque, whatever AA is. At first it is green.");
+    constexpr gpv_field min_inliers = GST_GPU_VISION_NUMBER(
+        Settings, min_inliers, GPV_FIELD_TYPE_INT32, 4, max_features_limit, 15, "",
+        "The reference has been found where at least so many matches agree on one homography.");
+    const goffset wanted = G_STRUCT_OFFSET(GstGpuSift, wanted);
+    gst_gpu_vision_filter_class_install_params(klass, "sift",
+                                               wanted + G_STRUCT_OFFSET(Settings, params), adapt);
+    gst_gpu_vision_filter_class_install_fields(klass, wanted, &descriptors, 1);
+    gst_gpu_vision_filter_class_install_output(klass, &overlay);
+    gst_gpu_vision_filter_class_install_fields(klass, wanted, &color, 1);
+    gst_gpu_vision_filter_class_install_string(
+        klass, "reference", "Reference",
+        "The path of a picture, in any format that GStreamer decodes, that is looked for in every "
+        "frame. Default none.");
+    gst_gpu_vision_filter_class_install_params(
+        klass, "match", wanted + G_STRUCT_OFFSET(Settings, match), adapt_match);
+    gst_gpu_vision_filter_class_install_fields(klass, wanted, &min_inliers, 1);
 }
 
 void gst_gpu_sift_finalize(GObject *object) {
@@ -625,7 +463,7 @@ static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
     object->set_property = gst_gpu_sift_set_property;
     object->get_property = gst_gpu_sift_get_property;
     object->finalize = gst_gpu_sift_finalize;
-    install_properties(object);
+    install_properties(filter);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Scale-invariant features", "Filter/Analyzer/Video/Hardware",
         "Finds and describes the keypoints of video with SIFT, and a picture by them",
@@ -642,10 +480,6 @@ static void gst_gpu_sift_class_init(GstGpuSiftClass *klass) {
 
 static void gst_gpu_sift_init(GstGpuSift *self) {
     gpv_sift_params_init(&self->wanted.params, sizeof self->wanted.params);
-    self->wanted.params.max_features = 2000;
-    self->wanted.descriptors = TRUE;
-    self->wanted.color = initial_color;
-    self->wanted.match_ratio = 0.8F;
-    self->wanted.min_inliers = 15;
+    gst_gpu_vision_filter_init_fields(GST_GPU_VISION_FILTER(self));
     self->matcher = new GstGpuSiftReference;
 }

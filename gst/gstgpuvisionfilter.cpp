@@ -25,6 +25,12 @@ GstGpuVisionFilterPrivate *private_of(gpointer self) {
         gst_gpu_vision_filter_get_instance_private(GST_GPU_VISION_FILTER(self)));
 }
 
+GType register_enum(const gchar *name, const GEnumValue *values) {
+    const GType type = g_enum_register_static(name, values);
+    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
+    return type;
+}
+
 GstBaseTransformClass *base_class() {
     return GST_BASE_TRANSFORM_CLASS(gst_gpu_vision_filter_parent_class);
 }
@@ -113,13 +119,6 @@ void gst_gpu_vision_filter_finalize(GObject *object) {
     G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
 }
 
-/* Once for each name. */
-GType register_enum(const gchar *name, const GEnumValue *values) {
-    const GType type = g_enum_register_static(name, values);
-    gst_type_mark_as_plugin_api(type, static_cast<GstPluginAPIFlags>(0));
-    return type;
-}
-
 void install_properties(GObjectClass *klass) {
     constexpr auto ready = static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS |
                                                     GST_PARAM_MUTABLE_READY);
@@ -160,37 +159,14 @@ void install_properties(GObjectClass *klass) {
 
 } // namespace
 
-void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                                const gchar *blurb, gint minimum, gint maximum, gint initial) {
-    g_object_class_install_property(
-        klass, id,
-        g_param_spec_int(name, nick, blurb, minimum, maximum, initial, GST_GPU_VISION_PARAM_LIVE));
-}
-
-void gst_gpu_vision_install_string(GObjectClass *klass, guint id, const gchar *name,
-                                   const gchar *nick, const gchar *blurb) {
-    g_object_class_install_property(
-        klass, id, g_param_spec_string(name, nick, blurb, nullptr, GST_GPU_VISION_PARAM_LIVE));
-}
-
-void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
-                                 const gchar *nick, const gchar *blurb, const gchar *type,
-                                 const GEnumValue *values) {
-    g_object_class_install_property(klass, id,
-                                    g_param_spec_enum(name, nick, blurb,
-                                                      register_enum(type, values), values[0].value,
-                                                      GST_GPU_VISION_PARAM_LIVE));
-}
-
-void gst_gpu_vision_install_threshold_range(GObjectClass *klass, guint id, const gchar *type) {
-    static const GEnumValue ranges[] = {
-        {GST_GPU_VISION_RANGE_STORED,
-         "In the values that pixels hold: black is 16 in limited range", "stored"},
-        {GST_GPU_VISION_RANGE_FULL, "0 is black and 255 is white, whatever the range of the caps",
-         "full"},
-        {0, nullptr, nullptr}};
-    gst_gpu_vision_install_enum(klass, id, "threshold-range", "Threshold range",
-                                "What threshold is given in. Default stored.", type, ranges);
+gpv_field gst_gpu_vision_threshold_range(gsize offset) {
+    static constexpr gpv_choice ranges[] = {
+        {"stored", "In the values that pixels hold: black is 16 in limited range",
+         GST_GPU_VISION_RANGE_STORED},
+        {"full", "0 is black and 255 is white, whatever the range of the caps",
+         GST_GPU_VISION_RANGE_FULL}};
+    return GST_GPU_VISION_CHOICE("threshold_range", static_cast<guint32>(offset), ranges,
+                                 "What threshold is given in.");
 }
 
 gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range,
@@ -231,28 +207,21 @@ static void forget_soon(GstGpuVisionFilter *self) {
     g_atomic_int_set(&private_of(self)->forget, 1);
 }
 
-void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass, guint id,
+void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
                                             void (*forget)(GstGpuVisionFilter *self)) {
+    static constexpr gpv_field keep_state = GST_GPU_VISION_BOOL(
+        GstGpuVisionFilterPrivate, keep_state, FALSE,
+        "Whether what was learned of earlier frames is kept where a stream starts, and after a "
+        "flushing seek; else learning begins anew there, as it does with the signal reset.");
     klass->forget = forget;
-    g_object_class_install_property(
-        G_OBJECT_CLASS(klass), id,
-        g_param_spec_boolean("keep-state", "Keep state",
-                             "Whether what was learned of earlier frames is kept where a stream "
-                             "starts, and after a flushing seek; else learning begins anew there, "
-                             "as it does with the signal reset. Default false.",
-                             FALSE, GST_GPU_VISION_PARAM_LIVE));
+    gst_gpu_vision_filter_class_install_fields(klass, GstGpuVisionFilter_private_offset,
+                                               &keep_state, 1);
     g_signal_new_class_handler("reset", G_TYPE_FROM_CLASS(klass),
                                static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                                G_CALLBACK(forget_soon), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);
 }
 
-void gst_gpu_vision_filter_set_keep_state(GstGpuVisionFilter *self, gboolean keep) {
-    GST_OBJECT_LOCK(self);
-    private_of(self)->keep_state = keep;
-    GST_OBJECT_UNLOCK(self);
-}
-
-gboolean gst_gpu_vision_filter_get_keep_state(GstGpuVisionFilter *self) {
+static bool keeps_state(GstGpuVisionFilter *self) {
     GST_OBJECT_LOCK(self);
     const gboolean keep = private_of(self)->keep_state;
     GST_OBJECT_UNLOCK(self);
@@ -263,8 +232,7 @@ gboolean gst_gpu_vision_filter_get_keep_state(GstGpuVisionFilter *self) {
 static gboolean gst_gpu_vision_filter_sink_event(GstBaseTransform *trans, GstEvent *event) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     const GstEventType type = GST_EVENT_TYPE(event);
-    if ((type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) &&
-        !gst_gpu_vision_filter_get_keep_state(self))
+    if ((type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) && !keeps_state(self))
         forget_soon(self);
     return base_class()->sink_event(trans, event);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gpuvision/context.h>
+#include <gpuvision/fields.h>
 #include <gst/base/gstbasetransform.h>
 #include <gst/gst.h>
 #include <gst/video/video.h>
@@ -81,6 +82,7 @@ struct _GstGpuVisionFilterClass {
     const gchar *name; /* name of the results */
     const GstGpuVisionOutput *outputs;
     guint n_outputs;
+    guint n_properties;        /* installed so far */
     gboolean takes_interlaced; /* no pixel depends on its neighbours; FALSE unless set */
 };
 
@@ -97,13 +99,11 @@ gchar *gst_gpu_vision_filter_dup_text(GstGpuVisionFilter *self, const GValue *va
 
 /*
  * In class_init of an element that learns from its frames: forget() is called where a stream
- * starts, after a flushing seek, and for the action signal "reset"; with keep-state, which becomes
- * property id, only for the signal.
+ * starts, after a flushing seek, and for the action signal "reset"; with the property keep-state
+ * only for the signal.
  */
-void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass, guint id,
+void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
                                             void (*forget)(GstGpuVisionFilter *self));
-void gst_gpu_vision_filter_set_keep_state(GstGpuVisionFilter *self, gboolean keep);
-gboolean gst_gpu_vision_filter_get_keep_state(GstGpuVisionFilter *self);
 
 /*
  * A setting cannot be used. Before the first frame that is an error, and FALSE; later a warning,
@@ -131,21 +131,59 @@ inline constexpr auto GST_GPU_VISION_PARAM_LIVE =
     static_cast<GParamFlags>(G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | GST_PARAM_CONTROLLABLE |
                              GST_PARAM_MUTABLE_PLAYING);
 
-/* Such a property. The first of the values is the default; type is a new name of the plugin. */
-void gst_gpu_vision_install_int(GObjectClass *klass, guint id, const gchar *name, const gchar *nick,
-                                const gchar *blurb, gint minimum, gint maximum, gint initial);
-void gst_gpu_vision_install_string(GObjectClass *klass, guint id, const gchar *name,
-                                   const gchar *nick, const gchar *blurb);
-void gst_gpu_vision_install_enum(GObjectClass *klass, guint id, const gchar *name,
-                                 const gchar *nick, const gchar *blurb, const gchar *type,
-                                 const GEnumValue *values);
+/* In class_init: such a property, which the element itself sets and gets. */
+void gst_gpu_vision_filter_class_install_string(GstGpuVisionFilterClass *klass, const gchar *name,
+                                                const gchar *nick, const gchar *blurb);
 
 /*
- * The property threshold-range, of an element with a threshold; type as above. What a threshold is
- * in the values that the pixels of a frame hold; -1 stays.
+ * In class_init: a live property for each field of gpv_<stem>_params, which the element has at
+ * offset. adapt() may change what the property has otherwise than the field; where it returns
+ * FALSE there is none. It may be NULL.
+ */
+void gst_gpu_vision_filter_class_install_params(GstGpuVisionFilterClass *klass, const gchar *stem,
+                                                goffset offset,
+                                                gboolean (*adapt)(gpv_field *field));
+/* The same for what only the element has, in a struct at offset. */
+void gst_gpu_vision_filter_class_install_fields(GstGpuVisionFilterClass *klass, goffset offset,
+                                                const gpv_field *fields, guint n_fields);
+/* The same for a choice of one of the outputs. */
+void gst_gpu_vision_filter_class_install_output(GstGpuVisionFilterClass *klass,
+                                                const gpv_field *field);
+
+/* In init: writes the defaults of all these. */
+void gst_gpu_vision_filter_init_fields(GstGpuVisionFilter *self);
+/* FALSE where the property is none of these. Where all are, the element needs no such function. */
+gboolean gst_gpu_vision_filter_set_field(GstGpuVisionFilter *self, const GValue *value,
+                                         GParamSpec *spec);
+gboolean gst_gpu_vision_filter_get_field(GstGpuVisionFilter *self, GValue *value, GParamSpec *spec);
+
+/* Of a value of a property that is a choice. */
+const gchar *gst_gpu_vision_nick(GstGpuVisionFilter *self, const gchar *property, guint value);
+
+/* The member of a struct that is a field of the element's own. */
+#define GST_GPU_VISION_BOOL(parent, member, initial_, text_)                                       \
+    {                                                                                              \
+        .type = GPV_FIELD_TYPE_BOOL, .offset = G_STRUCT_OFFSET(parent, member), .high = 1,         \
+        .initial = (initial_), .name = #member, .unit = "", .text = (text_)                        \
+    }
+#define GST_GPU_VISION_NUMBER(parent, member, type_, low_, high_, initial_, unit_, text_)          \
+    {                                                                                              \
+        .type = (type_), .offset = G_STRUCT_OFFSET(parent, member), .low = (low_),                 \
+        .high = (high_), .initial = (initial_), .name = #member, .unit = (unit_), .text = (text_)  \
+    }
+#define GST_GPU_VISION_CHOICE(name_, offset_, choices_, text_)                                     \
+    {                                                                                              \
+        .type = GPV_FIELD_TYPE_CHOICE, .offset = (offset_),                                        \
+        .choice_count = G_N_ELEMENTS(choices_), .initial = gdouble((choices_)[0].value),           \
+        .name = (name_), .unit = "", .text = (text_), .choices = (choices_)                        \
+    }
+
+/*
+ * The field threshold_range at an offset, of an element with a threshold. What a threshold is in
+ * the values that the pixels of a frame hold; -1 stays.
  */
 typedef enum { GST_GPU_VISION_RANGE_STORED, GST_GPU_VISION_RANGE_FULL } GstGpuVisionRange;
-void gst_gpu_vision_install_threshold_range(GObjectClass *klass, guint id, const gchar *type);
+gpv_field gst_gpu_vision_threshold_range(gsize offset);
 gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range, const gpv_image *src);
 
 G_END_DECLS

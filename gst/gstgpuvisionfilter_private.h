@@ -61,6 +61,9 @@ GstBaseTransformClass *base_class();
 
 extern const GEnumValue backends[];
 
+/* Once for each name. */
+GType register_enum(const gchar *name, const GEnumValue *values);
+
 /* ---- errors and backend, in gstgpuvisionfilter_backend.cpp ---- */
 
 struct ErrorKind {
