@@ -110,6 +110,16 @@ class Layout(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "erosion"):
             gpv.fields("erosion")
 
+    def test_help(self):
+        for operator in (gpv.Erode, gpv.Ccl, gpv.Kmeans, gpv.Sift, gpv.Match, gpv.Graphcut, gpv.Segment):
+            for field in gpv.fields(operator._stem):
+                self.assertRegex(operator.__doc__, rf"\n    {field.name}_?: ")
+        self.assertIn("    radius: 0 to 255 pixels; default 1. Half size", gpv.Erode.__doc__)
+        self.assertIn("    metric: l2, l1; default l2. Distance", gpv.Kmeans.__doc__)
+        self.assertIn("    seed: 0 to 18446744073709551615; default 0. Seed", gpv.Kmeans.__doc__)
+        with mock.patch.object(_library, "lib", side_effect=gpv.LibraryNotFound):
+            self.assertNotIn("radius", gpv.Erode.__doc__)
+
 
 def view_of(picture, device=0):
     image = image_of(picture)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ctypes as c
-from typing import NamedTuple
+import keyword
+import textwrap
+from typing import NamedTuple, Optional
 
 from . import _abi, _library
 from ._abi import FieldType
+from ._library import LibraryNotFound
 
 
 class Field(NamedTuple):
@@ -33,3 +36,34 @@ def fields(stem: str) -> list[Field]:
     if not found:
         raise ValueError(f"there are no parameters of {stem!r}")
     return found
+
+
+def _line(field: Field) -> str:
+    """"radius: 0 to 255 pixels, default 1. Half size of..."."""
+    initial = f"{field.initial:.7g}"
+    if field.choices:
+        initial = next(name for name, value in field.choices.items() if value == field.initial)
+        values = ", ".join(field.choices)
+    elif field.type == FieldType.BOOL:
+        values = "0 or 1"
+    else:
+        values = f"{field.low:.10g} to {field.high:.10g} {field.unit}".rstrip()
+    if field.type == FieldType.UINT64:
+        values = "0 to 18446744073709551615"
+    name = f"{field.name}_" if keyword.iskeyword(field.name) else field.name
+    return textwrap.fill(f"{name}: {values}; default {initial}. {field.text}", 100,
+                         initial_indent="    ", subsequent_indent="        ")
+
+
+class Described:
+    """The __doc__ of a class: its own, and behind it the parameters, which the library knows."""
+
+    def __init__(self, text: Optional[str], stem: str):
+        self.text, self.stem = text or "", stem
+
+    def __get__(self, instance: object, owner: object = None) -> str:
+        try:
+            lines = [_line(field) for field in fields(self.stem)]
+        except LibraryNotFound:
+            return self.text
+        return "\n\n".join([self.text.rstrip(), "    Parameters:", *lines])

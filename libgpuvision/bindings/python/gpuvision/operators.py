@@ -13,6 +13,7 @@ from ._errors import Error, InvalidArgument, TooSmall, Unsupported
 from .arrays import (Array, Image, Picture, buffer_view, check_elements, enum_value, image_of,
                      integer, on_device, span)
 from .context import Context, as_stream
+from .fields import Described
 
 Self = TypeVar("Self", bound="Operator")
 
@@ -121,6 +122,9 @@ class Operator:
     _Params: ClassVar[type[c.Structure]]
     _Result: ClassVar[Optional[type[c.Structure]]] = None
     _handle = c.c_void_p()  # of what has not been made
+
+    def __init_subclass__(cls) -> None:
+        cls.__doc__ = Described(cls.__doc__, cls._stem)  # type: ignore[assignment]
 
     def __init__(self, context: Context, params: dict[str, Any]):
         self.context = context
