@@ -26,6 +26,29 @@
 inline constexpr std::int64_t max_bytes = 1 << 20;  ///< of a plane; an allocation: 64 times
 inline constexpr std::int64_t max_pixels = 1 << 18; ///< a run must end in a second
 
+/// A parameter of gpv_<stem>_params.
+inline gpv_field field_of(const char *stem, const char *name) {
+    gpv_field field;
+    for (std::int32_t i = 0; gpv_params_describe(stem, i, &field, sizeof field) == GPV_OK; i++)
+        if (std::strcmp(field.name, name) == 0)
+            return field;
+    std::abort();
+}
+
+/// Keeps a run short: at most so much of a parameter. What is above its range stays, to be refused.
+template <class T>
+void limit(const char *stem, const char *name, T &value, T most) {
+    if (value <= field_of(stem, name).high)
+        value = std::min(value, most);
+}
+
+/// As the library sees it: a number of the type that the parameter has.
+template <class T>
+bool in_range(const char *stem, const char *name, T value) {
+    const gpv_field field = field_of(stem, name);
+    return value >= static_cast<T>(field.low) && value <= static_cast<T>(field.high);
+}
+
 class Input {
   public:
     Input(const std::uint8_t *data, std::size_t size) : data_(data), left_(size) {}

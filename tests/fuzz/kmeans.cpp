@@ -33,12 +33,10 @@ gpv_kmeans_params read_params(Input &in) {
 /// What would take longer than it is worth. Illegal numbers stay.
 void bound(gpv_kmeans_params &params, const Fields &fields) {
     const bool large = std::int64_t{fields.width} * fields.height > 72 * 40;
-    if (params.max_iterations <= 10000)
-        params.max_iterations = std::min(params.max_iterations, large ? 1 : 8);
-    if (params.max_clusters <= GPV_KMEANS_MAX_CLUSTERS)
-        params.max_clusters = std::min(params.max_clusters, 8);
-    if (large && params.clusters <= GPV_KMEANS_MAX_CLUSTERS)
-        params.clusters = std::min(params.clusters, 8);
+    limit("kmeans", "max_iterations", params.max_iterations, large ? 1 : 8);
+    limit("kmeans", "max_clusters", params.max_clusters, 8);
+    if (large)
+        limit("kmeans", "clusters", params.clusters, 8);
 }
 
 /// As many as there are clusters, or not.

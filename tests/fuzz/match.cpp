@@ -337,15 +337,15 @@ gpv_homography_params read_search(Input &in) {
         params.max_iterations = in.once_in(16) ? in.raw<std::int32_t>() : 1 + in.below(100);
         params.seed = in.raw<std::uint16_t>();
     }
-    if (params.max_iterations <= 1000000) // which would take long
-        params.max_iterations = std::min(params.max_iterations, 200);
+    limit("homography", "max_iterations", params.max_iterations, 200);
     return params;
 }
 
 bool legal(const gpv_homography_params &params) {
     return params.struct_size == sizeof params && params.threshold > 0 &&
-           params.threshold <= 1e6f && params.confidence >= 0 && params.confidence <= 0.999999f &&
-           params.max_iterations >= 1 && params.max_iterations <= 1000000 && params.reserved == 0;
+           in_range("homography", "threshold", params.threshold) &&
+           in_range("homography", "confidence", params.confidence) &&
+           in_range("homography", "max_iterations", params.max_iterations) && params.reserved == 0;
 }
 
 /// Any bits; or places of whole numbers, of which most are where a homography takes them, or on a

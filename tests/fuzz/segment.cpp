@@ -37,8 +37,7 @@ gpv_segment_params read_params(Input &in) {
 
 /// What would take longer than it is worth. Illegal numbers stay.
 void bound(gpv_segment_params &params) {
-    if (params.iterations <= GPV_SEGMENT_MAX_ITERATIONS)
-        params.iterations = std::min(params.iterations, 4);
+    limit("segment", "iterations", params.iterations, 4);
 }
 
 /// In src, or any.

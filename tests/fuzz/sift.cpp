@@ -52,11 +52,9 @@ gpv_sift_params read_params(Input &in) {
 void bound(gpv_sift_params &params, const Fields &fields) {
     if (std::int64_t{fields.width} * fields.height <= 72 * 40)
         return;
-    if (params.octave_layers <= 8)
-        params.octave_layers = std::min(params.octave_layers, 2);
-    if (params.sigma <= 4)
-        params.sigma = std::min(params.sigma, 1.6f);
-    if (params.contrast_threshold >= 0 && params.contrast_threshold <= 1) // flat ones have extrema
+    limit("sift", "octave_layers", params.octave_layers, 2);
+    limit("sift", "sigma", params.sigma, 1.6f);
+    if (in_range("sift", "contrast_threshold", params.contrast_threshold)) // flat ones have extrema
         params.contrast_threshold = std::max(params.contrast_threshold, 0.02f);
 }
 
