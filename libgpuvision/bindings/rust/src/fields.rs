@@ -70,7 +70,10 @@ unsafe fn text(text: *const c_char) -> &'static str {
 /// their struct; none where there is no such struct.
 pub fn fields(stem: &str) -> Vec<Field> {
     let mut found = Vec::new();
-    let Ok(stem) = CString::new(stem) else { return found };
+    let stem = match CString::new(stem) {
+        Ok(stem) => stem,
+        Err(_) => return found,
+    };
     loop {
         let mut raw = MaybeUninit::<sys::gpv_field>::uninit();
         let size = mem::size_of::<sys::gpv_field>() as u32;
