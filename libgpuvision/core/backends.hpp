@@ -11,7 +11,8 @@ namespace gpv {
 
 namespace cpu {
 
-std::unique_ptr<Device> make_device();
+/// thread_limit: as Context::thread_limit().
+std::unique_ptr<Device> make_device(int thread_limit);
 
 } // namespace cpu
 

@@ -12,14 +12,14 @@ Context::Context(const gpv_context_params &params) : params_(params), device_(ma
 std::unique_ptr<Device> Context::make_device() const {
     const bool automatic = params_.backend == GPV_BACKEND_AUTO;
     if (params_.backend == GPV_BACKEND_CPU || (automatic && !cuda::available(params_.device)))
-        return cpu::make_device();
+        return cpu::make_device(thread_limit());
     try {
         return cuda::make_device(params_.device);
     } catch (const Error &error) {
         if (!automatic)
             throw;
         log(GPV_LOG_LEVEL_WARNING, (std::string("the CPU computes: ") + error.what()).c_str());
-        return cpu::make_device();
+        return cpu::make_device(thread_limit());
     }
 }
 

@@ -25,6 +25,8 @@ class Context {
 
     gpv_backend backend() const;
     Device &device() const { return *device_; }
+    /// Of a loop on the CPU; 0 = none.
+    int thread_limit() const { return params_.threads; }
     void log(gpv_log_level level, const char *text) const;
 
     /// Records the text of a failure, and the loss of the device if status says so.
@@ -56,6 +58,7 @@ class Buffer {
     void reserve(std::size_t bytes, Stream stream);
     std::byte *data() const { return data_; }
     std::size_t size() const { return size_; }
+    const Context &context() const { return *context_; }
 
   private:
     void release();

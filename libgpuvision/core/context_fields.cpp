@@ -25,9 +25,12 @@ constexpr gpv_field fields[] = {
     GPV_FIELD(number, Params, device, GPV_DEVICE_CURRENT, INT32_MAX, 0, "",
               "Ordinal of the CUDA device; -1 is the CUDA context that is current on the calling "
               "thread. The CPU ignores it."),
-    GPV_FIELD(choice, Params, log_level, log_levels, GPV_LOG_LEVEL_WARNING, "How much is logged.")};
+    GPV_FIELD(choice, Params, log_level, log_levels, GPV_LOG_LEVEL_WARNING, "How much is logged."),
+    GPV_FIELD(number, Params, threads, 0, INT32_MAX, 0, "",
+              "How many threads the CPU computes on at most; 0 is as many as oneTBB gives the "
+              "calling thread.")};
 static_assert(is_complete<Params>(fields, offsetof(Params, log),
-                                  sizeof(Params) - offsetof(Params, log)));
+                                  offsetof(Params, threads) - offsetof(Params, log)));
 
 void require_rules(const void *of_context) {
     const auto &params = *static_cast<const Params *>(of_context);
@@ -38,6 +41,6 @@ void require_rules(const void *of_context) {
 
 } // namespace
 
-const Fields context_fields = {"context", fields, sizeof(Params), require_rules};
+const Fields context_fields = {"context", fields, offsetof(Params, threads), require_rules};
 
 } // namespace gpv

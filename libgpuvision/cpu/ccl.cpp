@@ -201,7 +201,7 @@ class CpuCcl final : public Ccl {
     void plan(const Image &src, const Image *dst, bool records, Stream stream) {
         constexpr std::int64_t grain = 1 << 17; // pixels: one thread labels them in 30 us or more
         const std::int64_t pixels = std::int64_t{src.width} * src.height;
-        workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
+        workers_ = workers_for(pixels, grain, scratch_.context().thread_limit());
         constexpr int minimum = 16;
         layout_ =
             Layout(src, params_,

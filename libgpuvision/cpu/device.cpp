@@ -15,11 +15,11 @@ constexpr std::align_val_t alignment{256};
 /// Every run has finished when it returns, so there is nothing to wait for.
 class CpuDevice final : public Device {
   public:
-    CpuDevice() {
+    explicit CpuDevice(int thread_limit) {
         // The best target is the lowest bit set.
         const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
         name_ = std::string("CPU (") + hwy::TargetName(targets & -targets) + ", " +
-                std::to_string(thread_count()) + " threads)";
+                std::to_string(thread_count(thread_limit)) + " threads)";
     }
 
     const std::string &name() const override { return name_; }
@@ -50,8 +50,8 @@ class CpuDevice final : public Device {
 
 } // namespace
 
-std::unique_ptr<Device> make_device() {
-    return std::make_unique<CpuDevice>();
+std::unique_ptr<Device> make_device(int thread_limit) {
+    return std::make_unique<CpuDevice>(thread_limit);
 }
 
 } // namespace gpv::cpu

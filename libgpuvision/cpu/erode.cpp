@@ -421,7 +421,7 @@ class CpuErode final : public Erode {
   private:
     /// Walks through the work without doing it, to learn what scratch it needs.
     void plan(const Image &src, const Image &dst, bool in_place, Stream stream) {
-        threads_ = thread_count();
+        threads_ = thread_count(planes_.context().thread_limit());
         bands_bytes_ = 0;
         arena_ = Arena(row_alignment);
         dry_ = true;

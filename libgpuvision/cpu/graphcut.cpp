@@ -111,11 +111,10 @@ class CpuGraphcut final : public Graphcut {
     }
 
     template <class F>
-    static void for_bands(const Image &image, F f) {
+    void for_bands(const Image &image, F f) const {
         constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
         const std::int64_t pixels = std::int64_t{image.width} * image.height;
-        const int workers =
-            static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
+        const int workers = workers_for(pixels, grain, scratch_.context().thread_limit());
         parallel_bands(image.height, band_rows, workers, f);
     }
 
@@ -187,7 +186,7 @@ class CpuGraphcut final : public Graphcut {
 
     /// Of the cut in the mask.
     template <int directions>
-    static std::int64_t capacity(const GraphcutRun &run) {
+    std::int64_t capacity(const GraphcutRun &run) const {
         std::atomic<std::int64_t> sum = 0;
         for_bands(run.mask, [&](int, int first, int last) {
             std::int64_t part = 0;

@@ -71,7 +71,7 @@ Workspace CpuKmeans::workspace(int worker, int width) const {
 void CpuKmeans::plan(const Image &src, bool paints, Stream stream) {
     constexpr std::int64_t grain = 1 << 17; // pixels that are worth a thread
     const std::int64_t pixels = std::int64_t{src.width} * src.height;
-    workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
+    workers_ = workers_for(pixels, grain, scratch_.context().thread_limit());
     Arena arena(table_alignment);
     allocate(arena, src, paints);
     scratch_.reserve(arena.required(), stream);

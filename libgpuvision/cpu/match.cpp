@@ -258,7 +258,7 @@ class CpuMatch final : public Match {
     void set_params(const gpv_match_params &params) override { params_ = params; }
 
     void prepare(std::int64_t queries, std::int64_t, Memory) override {
-        reserve(queries, thread_count(), nullptr);
+        reserve(queries, workers(), nullptr);
     }
 
     bool run(Stream stream, const MatchRun &run) override {
@@ -267,7 +267,7 @@ class CpuMatch final : public Match {
             query.count = std::clamp<std::int64_t>(
                 reinterpret_cast<const SiftResult *>(run.found->data)->count, 0, query.count);
         // As many as prepare() has seen, for at most these.
-        const int workers = thread_count();
+        const int workers = this->workers();
         reserve(run.query.count, workers, stream);
         Arena arena(vector_alignment, scratch_.data());
         const Workspace work(arena, run.query.count, workers);
@@ -298,6 +298,8 @@ class CpuMatch final : public Match {
     MatchResult result() const override { return found_; }
 
   private:
+    int workers() const { return thread_count(scratch_.context().thread_limit()); }
+
     void reserve(std::int64_t queries, int workers, Stream stream) {
         Arena arena(vector_alignment);
         Workspace(arena, queries, workers);

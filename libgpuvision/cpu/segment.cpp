@@ -295,10 +295,9 @@ class CpuSegment final : public Segment {
   private:
     // ---- scratch --------------------------------------------------------------------
 
-    static int workers(const SegmentRun &run) {
+    int workers(const SegmentRun &run) const {
         constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
-        return static_cast<int>(
-            std::clamp<std::int64_t>(pixels_of(run) / grain, 1, thread_count()));
+        return workers_for(pixels_of(run), grain, scratch_.context().thread_limit());
     }
 
     void reserve(const SegmentRun &run, Stream stream) {

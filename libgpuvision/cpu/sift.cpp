@@ -122,7 +122,7 @@ Workspace CpuSift::workspace(int worker) const {
 void CpuSift::plan(const Image &src, Stream stream) {
     constexpr std::int64_t grain = 1 << 14; // pixels that are worth a thread
     const std::int64_t pixels = std::int64_t{src.width} * src.height;
-    workers_ = static_cast<int>(std::clamp<std::int64_t>(pixels / grain, 1, thread_count()));
+    workers_ = workers_for(pixels, grain, scratch_.context().thread_limit());
     width_ = src.width;
     Arena arena(alignment);
     allocate(arena, src);

@@ -44,10 +44,15 @@ void await_others(std::atomic<int> &arrived, int workers) {
 
 } // namespace
 
-int thread_count() {
-    const auto limit =
+int thread_count(int limit) {
+    const auto allowed =
         tbb::global_control::active_value(tbb::global_control::max_allowed_parallelism);
-    return std::min(tbb::this_task_arena::max_concurrency(), static_cast<int>(limit));
+    const int count = std::min(tbb::this_task_arena::max_concurrency(), static_cast<int>(allowed));
+    return limit > 0 ? std::min(limit, count) : count;
+}
+
+int workers_for(std::int64_t work, std::int64_t grain, int limit) {
+    return static_cast<int>(std::clamp<std::int64_t>(work / grain, 1, thread_count(limit)));
 }
 
 void run_workers(int workers, void (*work)(const void *body, int worker), const void *body) {

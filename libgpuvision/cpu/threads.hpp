@@ -3,11 +3,16 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdint>
 
 namespace gpv::cpu {
 
-/// Threads that a parallel loop of the calling thread may use.
-int thread_count();
+/// Threads that a parallel loop of the calling thread may use, of which a context allows limit;
+/// 0 = all.
+int thread_count(int limit);
+
+/// As many of them as there are grains of work that are worth a thread each, but at least one.
+int workers_for(std::int64_t work, std::int64_t grain, int limit);
 
 /// Calls work(body, worker) for each of the workers, on as many threads if there are.
 void run_workers(int workers, void (*work)(const void *body, int worker), const void *body);

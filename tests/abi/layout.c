@@ -86,7 +86,7 @@ FIELD(gpv_field, unit, 48, 8);
 FIELD(gpv_field, text, 56, 8);
 FIELD(gpv_field, choices, 64, 8);
 
-STRUCT(gpv_context_params, 48);
+STRUCT(gpv_context_params, 56);
 FIELD(gpv_context_params, struct_size, 0, 4);
 FIELD(gpv_context_params, backend, 4, 4);
 FIELD(gpv_context_params, device, 8, 4);
@@ -95,6 +95,8 @@ FIELD(gpv_context_params, log, 16, 8);
 FIELD(gpv_context_params, alloc, 24, 8);
 FIELD(gpv_context_params, free, 32, 8);
 FIELD(gpv_context_params, user, 40, 8);
+FIELD(gpv_context_params, threads, 48, 4);
+FIELD(gpv_context_params, reserved, 52, 4);
 
 STRUCT(gpv_ccl_params, 40);
 FIELD(gpv_ccl_params, struct_size, 0, 4);

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testing.h"
 
+#include <dirent.h>
+#include <unistd.h>
+
 /* A struct of any size at the very end of readable memory. */
 static void *at_the_wall(picture *wall, const void *value, size_t known, uint32_t size) {
     unsigned char *place;
@@ -67,6 +70,7 @@ START_TEST(params_init_writes_every_default) {
     ck_assert_int_eq(params.device, 0);
     ck_assert_uint_eq(params.log_level, GPV_LOG_LEVEL_WARNING);
     ck_assert(!params.log && !params.alloc && !params.free && !params.user);
+    ck_assert(params.threads == 0 && params.reserved == 0);
 }
 END_TEST
 
@@ -98,13 +102,15 @@ END_TEST
 START_TEST(struct_size_rules) {
     const uint32_t known = sizeof(gpv_context_params);
     books keep = {.fail_at = 0};
+    const uint32_t first = offsetof(gpv_context_params, threads);
+    ck_assert_int_eq(create_with_size(first, first, 0, &keep), GPV_OK);
     ck_assert_int_eq(create_with_size(known, known, 0, &keep), GPV_OK);
     ck_assert_int_eq(create_with_size(known + 8, known + 8, 0, &keep), GPV_OK);
     ck_assert_int_eq(create_with_size(4096, 4096, 0, &keep), GPV_OK);
     ck_assert_str_eq(keep.text, "");
 
     ck_assert_int_eq(create_with_size(known + 8, known + 8, known, &keep), GPV_ERR_UNSUPPORTED);
-    expect_text(keep.text, "params|newer|48");
+    expect_text(keep.text, "params|newer|56");
     ck_assert_int_eq(create_with_size(known + 8, known + 8, known + 7, &keep), GPV_ERR_UNSUPPORTED);
     ck_assert_int_eq(create_with_size(4096, 4096, 4095, &keep), GPV_ERR_UNSUPPORTED);
     expect_text(keep.text, "params|newer|4095");
@@ -115,7 +121,7 @@ START_TEST(struct_size_rules) {
     ck_assert_int_eq(create_with_size(UINT32_MAX, known, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(create_with_size(0, 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(create_with_size(8, 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
-    ck_assert_int_eq(create_with_size(known - 8, known - 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
+    ck_assert_int_eq(create_with_size(first - 8, first - 8, 0, &keep), GPV_ERR_INVALID_ARGUMENT);
     ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_ERROR], 0);
 }
 END_TEST
@@ -141,6 +147,8 @@ START_TEST(bad_parameters) {
         {offsetof(gpv_context_params, device), 0x80000000u, "params->device|-2147483648|-1.."},
         {offsetof(gpv_context_params, log_level), 5, "params->log_level|5|0..4"},
         {offsetof(gpv_context_params, log_level), UINT32_MAX, "params->log_level|4294967295|0..4"},
+        {offsetof(gpv_context_params, threads), UINT32_MAX, "params->threads|-1|0..2147483647"},
+        {offsetof(gpv_context_params, reserved), 1, "params->reserved|1|0..0"},
     };
     size_t i;
     for (i = 0; i < COUNT(bad); i++) {
@@ -153,6 +161,43 @@ START_TEST(bad_parameters) {
         ck_assert_int_eq(keep.lines[GPV_LOG_LEVEL_ERROR], 1);
         expect_text(keep.text, bad[i].text);
     }
+}
+END_TEST
+
+/* Of this process. */
+static int count_threads(void) {
+    DIR *tasks = opendir("/proc/self/task");
+    int count = 0;
+    while (tasks && readdir(tasks))
+        count++;
+    closedir(tasks);
+    return count - 2; /* . and .. */
+}
+
+/* Returns how many threads there are after a large run. */
+static int threads_of_run(int32_t threads) {
+    gpv_context_params params;
+    gpv_context *context = NULL;
+    gpv_erode *op = NULL;
+    picture p = picture_new(GPV_FORMAT_GRAY8, 4096, 2048, TIGHT);
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CPU;
+    params.threads = threads;
+    ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
+    ck_assert_int_eq(gpv_erode_create(context, NULL, &op), GPV_OK);
+    ck_assert_int_eq(gpv_erode_run(op, NULL, &p.view, &p.view), GPV_OK);
+    if (threads == 1)
+        ck_assert_ptr_nonnull(strstr(gpv_context_device_name(context), " 1 threads"));
+    gpv_erode_destroy(&op);
+    gpv_context_destroy(&context);
+    picture_free(&p);
+    return count_threads();
+}
+
+START_TEST(threads_are_limited) {
+    const int before = count_threads();
+    ck_assert_int_eq(threads_of_run(1), before);
+    ck_assert_int_eq(threads_of_run(0) > before, sysconf(_SC_NPROCESSORS_ONLN) > 1);
 }
 END_TEST
 
@@ -304,6 +349,7 @@ int main(void) {
     tcase_add_test(group, struct_size_rules);
     tcase_add_test(group, uninitialised_params);
     tcase_add_test(group, bad_parameters);
+    tcase_add_test(group, threads_are_limited);
     tcase_add_test(group, allocator_comes_in_pairs);
     tcase_add_test(group, out_is_null);
     tcase_add_test(group, defaults);

@@ -46,7 +46,7 @@ static const struct {
     uint32_t size;
     int32_t count;
 } structs[] = {{"ccl", init_ccl, sizeof(gpv_ccl_params), 8},
-               {"context", init_context, sizeof(gpv_context_params), 3},
+               {"context", init_context, sizeof(gpv_context_params), 4},
                {"erode", init_erode, sizeof(gpv_erode_params), 8},
                {"graphcut", init_graphcut, sizeof(gpv_graphcut_params), 2},
                {"homography", init_homography, sizeof(gpv_homography_params), 4},

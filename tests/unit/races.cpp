@@ -33,7 +33,7 @@ struct Caller {
             if (counts_between)
                 counter++;
             std::fill(image.begin(), image.end(), i);
-            gpv::cpu::parallel_bands(height, 1, gpv::cpu::thread_count(), [&](int, int row, int) {
+            gpv::cpu::parallel_bands(height, 1, gpv::cpu::thread_count(0), [&](int, int row, int) {
                 for (int x = 0; x < width; x++)
                     image[row * width + x]++;
                 if (counts_in_loops)

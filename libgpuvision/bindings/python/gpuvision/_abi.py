@@ -24,9 +24,9 @@ SEGMENT_UNIT = 1000
 SEGMENT_MAX_ITERATIONS = 100
 SEGMENT_MAX_WEIGHT = 1000000.0
 API_VERSION_MAJOR = 1
-API_VERSION_MINOR = 1
+API_VERSION_MINOR = 2
 API_VERSION_PATCH = 0
-API_VERSION = 65792
+API_VERSION = 66048
 
 
 class Status(IntEnum):
@@ -379,6 +379,8 @@ class ContextParams(c.Structure):
         ("alloc", AllocFn),
         ("free", FreeFn),
         ("user", c.c_void_p),
+        ("threads", c.c_int32),
+        ("reserved", c.c_uint32),
     ]
 
 

@@ -47,6 +47,7 @@ class Context:
     device     CUDA ordinal, or "current": the CUDA context that is current on this thread
     log        called with each line, which must not call back into the context: RuntimeError
     log_level  of the lines that log gets; default: warnings and errors
+    threads    that the CPU computes on at most; 0 = as many as oneTBB gives the calling thread
 
     Raises NoDevice where CUDA was asked for and cannot be had, Unsupported where the library was
     built without it.
@@ -59,7 +60,8 @@ class Context:
     _handle = c.c_void_p()  # of what has not been made
 
     def __init__(self, backend: Union[Backend, str] = Backend.AUTO, device: Union[int, str] = 0,
-                 log: Optional[LogCallback] = None, log_level: Union[LogLevel, str, None] = None):
+                 log: Optional[LogCallback] = None, log_level: Union[LogLevel, str, None] = None,
+                 threads: int = 0):
         self._lock = threading.Lock()
         self._inside = 0  # the thread that has the lock
         self._orphans: list[tuple[Any, c.c_void_p, Any]] = []
@@ -77,6 +79,7 @@ class Context:
         params = _library.initialized(_abi.ContextParams)
         params.backend = enum_value(Backend, backend)
         params.device = DEVICE_CURRENT if device == "current" else integer("device", device)
+        params.threads = integer("threads", threads)
         params.log = self._log = _abi.LogFn(take)
         if log_level is not None:
             params.log_level = enum_value(LogLevel, log_level)

@@ -221,8 +221,10 @@ pub struct gpv_context_params {
     pub alloc: gpv_alloc_fn,
     pub free: gpv_free_fn,
     pub user: *mut c_void,
+    pub threads: i32,
+    pub reserved: u32,
 }
-assert_size!(gpv_context_params, 48);
+assert_size!(gpv_context_params, 56);
 
 extern "C" {
     pub fn gpv_api_version() -> u32;
@@ -822,6 +824,6 @@ extern "C" {
 // ---- version.h -----------------------------------------------------------------------
 
 pub const GPV_API_VERSION_MAJOR: i32 = 1;
-pub const GPV_API_VERSION_MINOR: i32 = 1;
+pub const GPV_API_VERSION_MINOR: i32 = 2;
 pub const GPV_API_VERSION_PATCH: i32 = 0;
-pub const GPV_API_VERSION: i32 = 65792;
+pub const GPV_API_VERSION: i32 = 66048;
