@@ -198,18 +198,16 @@ static const gchar *const outputs[] = {"colorize", "mask", "labels", "none"};
 /* One frame after the other has another number of them, in buffers of one pool. */
 GST_START_TEST(test_components) {
     GstVideoInfo info = make_info("GRAY8", 160, 64);
-    GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
+    g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     guint maximum = 0;
     set_output(h, outputs[__i__]);
     for (gint i = 1; i <= 30; i++) {
-        GstBuffer *out = push(h, &info, painted(&info, things, i % 8 ? i : 1));
+        g_autoptr(GstBuffer) out = push(h, &info, painted(&info, things, i % 8 ? i : 1));
         const guint n = assert_components(out, 0);
         assert_length(out, n);
         maximum = MAX(maximum, n);
-        gst_buffer_unref(out);
     }
     fail_unless(maximum > 100, "%u", maximum);
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
@@ -217,16 +215,14 @@ GST_END_TEST
 GST_START_TEST(test_many_components) {
     static const guint described[] = {65, 256, 1023, 1024, 1025, 65535};
     GstVideoInfo info = make_info("GRAY8", 512, 512);
-    GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
+    g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     for (guint i = 0; i < G_N_ELEMENTS(described); i++) {
-        GstBuffer *out;
+        g_autoptr(GstBuffer) out = NULL;
         g_object_set(h->element, "max-components", described[i], NULL);
         out = push(h, &info, painted(&info, dots, 0));
         fail_unless_equals_int(assert_components(out, 0), MIN(described[i], max_boxes));
         assert_length(out, MIN(described[i], max_boxes));
-        gst_buffer_unref(out);
     }
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
@@ -250,11 +246,11 @@ GST_START_TEST(test_found) {
                   {70, -20, 70, 0, picture_width, picture_height - 20},
                   {160, 120, 160, 120, frame_width - 160, frame_height - 120}};
     GstVideoInfo info = FRAME;
-    File file = picture_file("a picture.pgm");
-    GstHarness *h = harness_with(element_new("gpusift", test_backend()));
+    g_auto(File) file = picture_file("a picture.pgm");
+    g_autoptr(GstHarness) h = harness_with(element_new("gpusift", test_backend()));
     g_object_set(h->element, "reference", file.path, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
-        GstBuffer *out = push(h, &info, scene(&info, places[i].right, places[i].down));
+        g_autoptr(GstBuffer) out = push(h, &info, scene(&info, places[i].right, places[i].down));
         const GstStructure *results = results_of(out, "gpusift");
         const Detection one = only_detection(out);
         assert_length(out, 1);
@@ -264,19 +260,16 @@ GST_START_TEST(test_found) {
         assert_box(&one, places[i].x, places[i].y, places[i].width, places[i].height);
         fail_unless(one.x >= 0 && one.y >= 0 && one.x + one.width <= frame_width &&
                     one.y + one.height <= frame_height);
-        gst_buffer_unref(out);
     }
-    gst_harness_teardown(h);
-    file_free(&file);
 }
 GST_END_TEST
 
 /* Exactly that of the corners which the element's own metadata has. */
 GST_START_TEST(test_box_of_corners) {
     GstVideoInfo info = FRAME;
-    File file = picture_file("picture.pgm");
-    GstHarness *h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
-    GstBuffer *out = push(h, &info, scene(&info, 61, 37));
+    g_auto(File) file = picture_file("picture.pgm");
+    g_autoptr(GstHarness) h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
+    g_autoptr(GstBuffer) out = push(h, &info, scene(&info, 61, 37));
     const GValue *corners = array_in(results_of(out, "gpusift"), "corners");
     const Detection one = only_detection(out);
     gdouble minimum[] = {1e9, 1e9}, maximum[] = {-1e9, -1e9};
@@ -292,22 +285,16 @@ GST_START_TEST(test_box_of_corners) {
     fail_unless_equals_int(one.y, floor(minimum[1] + 0.5));
     fail_unless_equals_int(one.x + one.width, ceil(maximum[0] + 0.5));
     fail_unless_equals_int(one.y + one.height, ceil(maximum[1] + 0.5));
-    gst_buffer_unref(out);
-    gst_harness_teardown(h);
-    file_free(&file);
 }
 GST_END_TEST
 
 GST_START_TEST(test_not_found) {
     GstVideoInfo info = FRAME;
-    File file = picture_file("picture.pgm");
-    GstHarness *h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
-    GstBuffer *out = push(h, &info, painted(&info, squares, 2));
+    g_auto(File) file = picture_file("picture.pgm");
+    g_autoptr(GstHarness) h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
+    g_autoptr(GstBuffer) out = push(h, &info, painted(&info, squares, 2));
     fail_unless(gst_structure_has_field(results_of(out, "gpusift"), "matches"));
     fail_unless(gst_buffer_get_analytics_relation_meta(out) == NULL);
-    gst_buffer_unref(out);
-    gst_harness_teardown(h);
-    file_free(&file);
 }
 GST_END_TEST
 
@@ -324,11 +311,10 @@ static void assert_clusters(GstBuffer *buffer) {
         pixels += int_at(counts, i);
     for (guint i = 0; i < n; i++) {
         const gint color = int_at(colors, i);
-        gchar *name = g_strdup_printf("#%x%x%x", (gint)lround((color >> 16) / 17.0),
-                                      (gint)lround((color >> 8 & 255) / 17.0),
-                                      (gint)lround((color & 255) / 17.0));
+        g_autofree gchar *name = g_strdup_printf("#%x%x%x", (gint)lround((color >> 16) / 17.0),
+                                                 (gint)lround((color >> 8 & 255) / 17.0),
+                                                 (gint)lround((color & 255) / 17.0));
         assert_class(&mtd, i, name, int_at(counts, i) / pixels);
-        g_free(name);
     }
 }
 
@@ -337,17 +323,15 @@ GST_START_TEST(test_clusters) {
     static const gint clusters[] = {0, 2, 3, 8, 64, 256};
     static const gchar *const spaces[] = {"rgb", "lab"};
     GstVideoInfo info = make_info("RGB", 61, 47);
-    GstHarness *h = harness_with(element_new("gpukmeans", test_backend()));
+    g_autoptr(GstHarness) h = harness_with(element_new("gpukmeans", test_backend()));
     gst_util_set_object_arg(G_OBJECT(h->element), "color-space", spaces[__i__]);
     for (guint i = 0; i < G_N_ELEMENTS(clusters); i++) {
-        GstBuffer *out;
+        g_autoptr(GstBuffer) out = NULL;
         g_object_set(h->element, "clusters", clusters[i], NULL);
         out = push(h, &info, random_frame(&info));
         assert_clusters(out);
         assert_length(out, 1);
-        gst_buffer_unref(out);
     }
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
@@ -369,17 +353,14 @@ static guint8 bright_half(gint x, G_GNUC_UNUSED gint y, gint seed) {
 GST_START_TEST(test_sides) {
     static const gchar *const ways[] = {"overlay", "mask", "cutout", "none"};
     GstVideoInfo info = make_info("GRAY8", 50, 40);
-    GstHarness *h = chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40");
-    GstElement *element = gst_harness_find_element(h, "gpugraphcut");
-    GstBuffer *out;
+    g_autoptr(GstHarness) h = chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40");
+    g_autoptr(GstElement) element = gst_harness_find_element(h, "gpugraphcut");
+    g_autoptr(GstBuffer) out = NULL;
     gst_util_set_object_arg(G_OBJECT(element), "output", ways[__i__]);
     out = push(h, &info, painted(&info, bright_half, 20));
     assert_sides(out, &info);
     assert_length(out, 1);
     fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 20 * 40);
-    gst_buffer_unref(out);
-    gst_object_unref(element);
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
@@ -428,7 +409,7 @@ GST_START_TEST(test_two_elements) {
             gst_buffer_unref(in);
         }
     }
-    gst_harness_teardown(h);
+    harness_free(h);
     file_free(&file);
 }
 GST_END_TEST
@@ -436,28 +417,25 @@ GST_END_TEST
 /* Also through elements that make new pixels. */
 GST_START_TEST(test_all_elements) {
     GstVideoInfo info = FRAME;
-    File file = picture_file("picture.pgm");
-    GstHarness *h =
+    g_auto(File) file = picture_file("picture.pgm");
+    g_autoptr(GstHarness) h =
         sift_chain("gpusift backend=BACKEND reference=%s ! gpuccl backend=BACKEND output=none ! "
                    "gpugraphcut backend=BACKEND output=none ! gpukmeans backend=BACKEND ! gpuerode "
                    "backend=BACKEND",
                    &file);
-    GstBuffer *out = push(h, &info, scene(&info, 60, 40));
+    g_autoptr(GstBuffer) out = push(h, &info, scene(&info, 60, 40));
     const guint n = assert_components(out, 1);
     assert_length(out, 1 + n + 2);
-    gst_buffer_unref(out);
-    gst_harness_teardown(h);
-    file_free(&file);
 }
 GST_END_TEST
 
 /* What another element has found stays. */
 GST_START_TEST(test_metadata_of_others) {
     GstVideoInfo info = make_info("GRAY8", 160, 64);
-    GstHarness *h = harness_with(element_new("gpuccl", test_backend()));
+    g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     GstBuffer *in = painted(&info, things, 7), *out;
     GstAnalyticsMtd mtd;
-    GArray *found;
+    g_autoptr(GArray) found = NULL;
     guint n;
     gst_analytics_relation_meta_add_od_mtd(gst_buffer_add_analytics_relation_meta(in),
                                            g_quark_from_string("face"), 1, 2, 3, 4, 0.5, &mtd);
@@ -468,31 +446,26 @@ GST_START_TEST(test_metadata_of_others) {
     found = detections_of(out);
     fail_unless_equals_string(g_quark_to_string(g_array_index(found, Detection, 0).type), "face");
     assert_box(&g_array_index(found, Detection, 0), 1, 2, 3, 4);
-    g_array_unref(found);
     gst_buffer_unref(out);
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
 /* ---- where it is not, and where it goes ---- */
 
-static const gchar *const elements[] = {"gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
+static const gchar *const annotating[] = {"gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
 
 GST_START_TEST(test_not_wanted) {
     GstVideoInfo info = FRAME;
-    File file = picture_file("picture.pgm");
-    GstHarness *h = harness_with(element_new(elements[__i__], test_backend()));
+    g_auto(File) file = picture_file("picture.pgm");
+    g_autoptr(GstHarness) h = harness_with(element_new(annotating[__i__], test_backend()));
     for (gint attach = 0; attach < 2; attach++) {
-        GstBuffer *out;
+        g_autoptr(GstBuffer) out = NULL;
         g_object_set(h->element, "attach-meta", attach, "post-messages", !attach, NULL);
-        if (g_str_equal(elements[__i__], "gpusift"))
+        if (g_str_equal(annotating[__i__], "gpusift"))
             g_object_set(h->element, "reference", file.path, NULL);
         out = push(h, &info, scene(&info, 60, 40));
         fail_unless((gst_buffer_get_analytics_relation_meta(out) != NULL) == attach);
-        gst_buffer_unref(out);
     }
-    gst_harness_teardown(h);
-    file_free(&file);
 }
 GST_END_TEST
 
@@ -500,12 +473,12 @@ GST_END_TEST
 GST_START_TEST(test_boxes_are_scaled) {
     const gint half = GST_CHECK_VERSION(1, 28, 0);
     GstVideoInfo info = make_info("GRAY8", 160, 64);
-    GstHarness *plain = harness_with(element_new("gpuccl", test_backend()));
-    GstHarness *h = chain("gpuccl backend=BACKEND ! videoscale ! "
-                          "capsfilter caps=video/x-raw,width=240,height=32");
-    GstBuffer *before = push(plain, &info, painted(&info, things, 7));
-    GstBuffer *out = push(h, &info, painted(&info, things, 7));
-    GArray *from = detections_of(before), *to = detections_of(out);
+    g_autoptr(GstHarness) plain = harness_with(element_new("gpuccl", test_backend()));
+    g_autoptr(GstHarness) h = chain("gpuccl backend=BACKEND ! videoscale ! "
+                                    "capsfilter caps=video/x-raw,width=240,height=32");
+    g_autoptr(GstBuffer) before = push(plain, &info, painted(&info, things, 7));
+    g_autoptr(GstBuffer) out = push(h, &info, painted(&info, things, 7));
+    g_autoptr(GArray) from = detections_of(before), to = detections_of(out);
     fail_unless(from->len > 100);
     fail_unless_equals_int(to->len, from->len);
     for (guint i = 0; i < from->len; i++) {
@@ -516,38 +489,28 @@ GST_START_TEST(test_boxes_are_scaled) {
         fail_unless_equals_int(b->width, (a->width * 3 + half) / 2);
         fail_unless_equals_int(b->height, (a->height + half) / 2);
     }
-    g_array_unref(from);
-    g_array_unref(to);
-    gst_buffer_unref(before);
-    gst_buffer_unref(out);
-    gst_harness_teardown(plain);
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
 GST_START_TEST(test_shares_are_not_scaled) {
     GstVideoInfo info = make_info("GRAY8", 50, 40);
-    GstHarness *h =
+    g_autoptr(GstHarness) h =
         chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40 ! videoscale ! "
               "capsfilter caps=video/x-raw,width=100,height=20");
-    GstBuffer *out = push(h, &info, painted(&info, bright_half, 20));
+    g_autoptr(GstBuffer) out = push(h, &info, painted(&info, bright_half, 20));
     GstAnalyticsMtd mtd = only_classification(out);
     assert_class(&mtd, 0, "foreground", 0.4);
     assert_class(&mtd, 1, "background", 0.6);
-    gst_buffer_unref(out);
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
 GST_START_TEST(test_restarts) {
-    File file = picture_file("picture.pgm");
-    gchar *text =
+    g_auto(File) file = picture_file("picture.pgm");
+    g_autofree gchar *text =
         g_strdup_printf("gpusift backend=%s reference=%s ! gpuccl backend=%s output=none "
                         "! gpugraphcut backend=%s output=none ! gpukmeans backend=%s",
                         test_backend(), file.path, test_backend(), test_backend(), test_backend());
     check_restarts(text);
-    g_free(text);
-    file_free(&file);
 }
 GST_END_TEST
 
@@ -565,7 +528,7 @@ static Suite *analytics_suite(void) {
     tcase_add_loop_test(tcase, test_two_elements, 0, 4);
     tcase_add_test(tcase, test_all_elements);
     tcase_add_loop_test(tcase, test_metadata_of_others, 0, G_N_ELEMENTS(outputs));
-    tcase_add_loop_test(tcase, test_not_wanted, 0, G_N_ELEMENTS(elements));
+    tcase_add_loop_test(tcase, test_not_wanted, 0, G_N_ELEMENTS(annotating));
     tcase_add_test(tcase, test_boxes_are_scaled);
     tcase_add_test(tcase, test_shares_are_not_scaled);
     tcase_add_test(tcase, test_restarts);

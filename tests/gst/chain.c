@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All five elements, one after the other, on a clip: what each of them makes of its frames is what
- * the library makes of the same frames.
+ * All five elements, one after the other, on a clip: what each of them makes of
+ * its frames is what the library makes of the same frames.
  *
- *     gst-chain            in system memory, on the backend GPV_TEST_BACKEND, or on the CPU
- *     gst-chain memory     in CUDAMemory
- *     gst-chain decoder    in CUDAMemory, as it comes from nvh264dec
+ *     gst-chain            in system memory, on the backend GPV_TEST_BACKEND,
+ * or on the CPU gst-chain memory     in CUDAMemory gst-chain decoder    in
+ * CUDAMemory, as it comes from nvh264dec
  *
- * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the decoder, whose first
- * GPV_TEST_CLIP_FRAMES frames count, 10 unless set, and those that the decoder has at hand by then;
- * without it, a camera moves over a photograph.
+ * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the
+ * decoder, whose first GPV_TEST_CLIP_FRAMES frames count, 10 unless set, and
+ * those that the decoder has at hand by then; without it, a camera moves over a
+ * photograph.
  */
+#include "chains.h"
 #include "clip.h"
-#include "library.h"
 
 #ifdef HAVE_GST_CUDA
 #    include "cuda_frames.h"
@@ -42,16 +43,15 @@ static guint max_frames(void) {
 }
 
 static void assert_all_in_cuda_memory(GstElement *bin) {
-    for (guint i = 0; i < stage_count; i++)
-        assert_in_cuda_memory(bin, stages[i].name);
+    for (guint i = 0; i < element_count; i++)
+        assert_in_cuda_memory(bin, elements[i].name);
 }
 
 /* Returns how many frames have come out. */
-static guint play(const gchar *text, const gchar *clip, const ChainLook *look, const gchar *backend,
-                  gboolean resident) {
+static guint play(const gchar *text, const gchar *clip, gboolean resident) {
     GstElement *pipeline = launch(text);
     GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    ChainWatch *chain = chain_watch_new(pipeline, look, backend);
+    ChainWatch *chain = chain_watch_new(pipeline);
     guint frames;
     g_object_set(file, "location", clip, NULL);
     fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
@@ -74,61 +74,47 @@ static guint play(const gchar *text, const gchar *clip, const ChainLook *look, c
 GST_START_TEST(test_system_memory) {
     const ChainLook *look = &looks[__i__].look;
     const gchar *given = g_getenv("GPV_TEST_CLIP");
-    gchar *chain = chain_text(look, test_backend(), "");
-    gchar *text = g_strdup_printf("filesrc name=file ! decodebin ! videoconvert ! "
-                                  "video/x-raw,format=%s ! identity eos-after=%u ! %s ! "
-                                  "fakesink sync=false",
-                                  looks[__i__].format, max_frames() + 1, chain);
-    File made = file_new("clip.mkv");
+    g_autofree gchar *chain = chain_text(look, test_backend(), "");
+    g_autofree gchar *text = g_strdup_printf("filesrc name=file ! decodebin ! videoconvert ! "
+                                             "video/x-raw,format=%s ! identity eos-after=%u ! %s ! "
+                                             "fakesink sync=false",
+                                             looks[__i__].format, max_frames() + 1, chain);
+    g_auto(File) made = file_new("clip.mkv");
     guint frames;
     if (!given)
         write_clip(&made, made_width, made_height, made_frames);
-    frames = play(text, given ? given : made.path, look, test_backend(), FALSE);
+    frames = play(text, given ? given : made.path, FALSE);
     g_print("%u frames of %s, each equal to the library's in all five elements\n", frames,
             looks[__i__].format);
     fail_unless(given ? frames >= max_frames() : frames == made_frames,
                 "%u frames, but %u were wanted", frames, max_frames());
-    file_free(&made);
-    g_free(text);
-    g_free(chain);
 }
 GST_END_TEST
 
 /* All that has been found is still with the frame at the end of the chain, and on the bus. */
 GST_START_TEST(test_results_stay) {
     const ChainLook *look = &looks[__i__].look;
-    gchar *text = chain_text(look, test_backend(), "post-messages=true");
-    GstHarness *h = gst_harness_new_parse(text);
-    GstBus *bus = add_bus(h->element);
-    ChainWatch *chain = chain_watch_new(h->element, look, test_backend());
-    GstBuffer *picture = photograph();
+    g_autofree gchar *text = chain_text(look, test_backend(), "post-messages=true");
+    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
+    g_autoptr(GstBus) bus = add_bus(h->element);
+    g_autoptr(ChainWatch) chain = chain_watch_new(h->element);
+    g_autoptr(GstBuffer) picture = photograph();
     GstVideoInfo info = make_info("RGB", made_width, made_height);
     set_info(h, &info);
     for (guint i = 0; i < 3; i++) {
-        GstBuffer *out = push_and_pull(h, camera_frame(picture, made_width, made_height, i));
-        for (guint s = 0; s < stage_count; s++) {
-            GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
-            const GstStructure *posted, *attached = results_of(out, stages[s].name);
-            fail_unless(message != NULL, "%s has posted nothing", stages[s].name);
+        g_autoptr(GstBuffer) out =
+            push_and_pull(h, camera_frame(picture, made_width, made_height, i));
+        for (guint s = 0; s < element_count; s++) {
+            g_autoptr(GstMessage) message = gst_bus_pop_filtered(bus, GST_MESSAGE_ELEMENT);
+            const GstStructure *posted, *attached = results_of(out, elements[s].name);
+            fail_unless(message != NULL, "%s has posted nothing", elements[s].name);
             posted = gst_message_get_structure(message);
-            fail_unless_equals_string(gst_structure_get_name(posted), stages[s].name);
+            fail_unless_equals_string(gst_structure_get_name(posted), elements[s].name);
             assert_time(posted, "timestamp", i * GST_SECOND / 25);
-            for (gint f = 0; f < gst_structure_n_fields(attached); f++) {
-                const gchar *name = gst_structure_nth_field_name(attached, (guint)f);
-                if (!G_VALUE_HOLDS(gst_structure_get_value(attached, name), G_TYPE_BYTES))
-                    assert_same_field(name, gst_structure_get_value(posted, name),
-                                      gst_structure_get_value(attached, name));
-            }
-            gst_message_unref(message);
+            assert_posted(posted, attached);
         }
-        gst_buffer_unref(out);
     }
     assert_watched(chain, 3);
-    drop_bus(h->element, bus);
-    gst_harness_teardown(h);
-    chain_watch_free(chain);
-    gst_buffer_unref(picture);
-    g_free(text);
 }
 GST_END_TEST
 
@@ -147,53 +133,45 @@ static Suite *chain_suite(void) {
 /* Frames that somebody else has put on the device, in a CUDA context that the chain takes over. */
 GST_START_TEST(test_memory) {
     const ChainLook *look = &looks[__i__].look;
-    gchar *text = chain_text(look, "cuda", "");
-    GstCudaContext *context = new_context();
-    GstHarness *h = gst_harness_new_parse(text);
-    ChainWatch *chain = chain_watch_new(h->element, look, "cpu");
-    GstBuffer *picture = photograph();
+    g_autofree gchar *text = chain_text(look, "cuda", "");
+    g_autoptr(CudaContext) context = new_context();
+    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
+    g_autoptr(ChainWatch) chain = chain_watch_new(h->element);
+    g_autoptr(GstBuffer) picture = photograph();
     GstVideoInfo rgb = make_info("RGB", made_width, made_height);
     GstVideoInfo info = make_info(looks[__i__].format, made_width, made_height);
-    GstHarness *convert = gst_harness_new("videoconvert");
+    g_autoptr(GstHarness) convert = gst_harness_new("videoconvert");
     gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb), gst_video_info_to_caps(&info));
     gst_harness_set_src_caps(h, cuda_caps(&info));
     for (guint i = 0; i < made_frames; i++) {
         GstBuffer *made = camera_frame(picture, made_width, made_height, i);
-        GstBuffer *frame = push_and_pull(convert, made);
+        g_autoptr(GstBuffer) frame = push_and_pull(convert, made);
         GstBuffer *cuda = cuda_buffer(context, &info), *out;
         copy(&info, frame, cuda);
         GST_BUFFER_PTS(cuda) = GST_BUFFER_PTS(frame);
         out = push_and_pull(h, cuda);
         fail_unless(memory_of(out)->context == context);
         gst_buffer_unref(out);
-        gst_buffer_unref(frame);
     }
     assert_watched(chain, made_frames);
     assert_something_was_found(chain);
     assert_all_in_cuda_memory(h->element);
     g_print("%u frames of %s in CUDAMemory, each equal to the library's in all five elements\n",
             (guint)made_frames, looks[__i__].format);
-    gst_harness_teardown(convert);
-    gst_harness_teardown(h);
-    chain_watch_free(chain);
-    gst_buffer_unref(picture);
-    gst_object_unref(context);
-    g_free(text);
 }
 GST_END_TEST
 
 GST_START_TEST(test_decoder) {
     const ChainLook *look = &looks[__i__].look;
-    gchar *chain = chain_text(look, "cuda", "");
-    gchar *text = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec ! "
-                                  "video/x-raw(memory:CUDAMemory) ! identity eos-after=%u ! %s ! "
-                                  "fakesink sync=false",
-                                  max_frames() + 1, chain);
-    const guint frames = play(text, g_getenv("GPV_TEST_CLIP"), look, "cpu", TRUE);
+    g_autofree gchar *chain = chain_text(look, "cuda", "");
+    g_autofree gchar *text =
+        g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec ! "
+                        "video/x-raw(memory:CUDAMemory) ! identity eos-after=%u ! %s ! "
+                        "fakesink sync=false",
+                        max_frames() + 1, chain);
+    const guint frames = play(text, g_getenv("GPV_TEST_CLIP"), TRUE);
     g_print("%u decoded frames, each equal to the library's in all five elements\n", frames);
     fail_unless(frames >= max_frames(), "%u frames, but %u were wanted", frames, max_frames());
-    g_free(text);
-    g_free(chain);
 }
 GST_END_TEST
 

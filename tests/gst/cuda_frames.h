@@ -3,7 +3,7 @@
 #ifndef TESTS_GST_CUDA_FRAMES_H
 #define TESTS_GST_CUDA_FRAMES_H
 
-#include "helpers.h"
+#include "elements.h"
 
 #include <gst/cuda/cuda-gst.h>
 #include <gst/cuda/gstcudabufferpool.h>
@@ -12,103 +12,36 @@
 #include <gst/cuda/gstcudamemory.h>
 #include <gst/cuda/gstcudautils.h>
 
-static inline GstCudaContext *context_on(guint device) {
-    GstCudaContext *context;
-    fail_unless(gst_cuda_load_library());
-    gst_cuda_memory_init_once();
-    context = gst_cuda_context_new(device);
-    fail_unless(context != NULL);
-    return context;
-}
+/* Later versions of GStreamer free theirs by themselves, too. */
+typedef GstCudaContext CudaContext;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(CudaContext, gst_object_unref)
 
-static inline GstCudaContext *new_context(void) {
-    return context_on(0);
-}
+GstCudaContext *context_on(guint device);
+GstCudaContext *new_context(void);
 
 /* Takes the caps. */
-static inline void configure_pool(GstBufferPool *pool, GstCaps *caps, gsize size) {
-    GstStructure *config = gst_buffer_pool_get_config(pool);
-    gst_buffer_pool_config_set_params(config, caps, (guint)size, 0, 0);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    fail_unless(gst_buffer_pool_set_config(pool, config));
-    gst_caps_unref(caps);
-}
-
-static inline GstBuffer *acquire(GstBufferPool *pool) {
-    GstBuffer *buffer = NULL;
-    fail_unless(gst_buffer_pool_set_active(pool, TRUE));
-    fail_unless_equals_int(gst_buffer_pool_acquire_buffer(pool, &buffer, NULL), GST_FLOW_OK);
-    GST_BUFFER_PTS(buffer) = 0;
-    return buffer;
-}
-
-static inline GstBuffer *cuda_buffer(GstCudaContext *context, const GstVideoInfo *info) {
-    GstBufferPool *pool = gst_cuda_buffer_pool_new(context);
-    GstBuffer *buffer;
-    configure_pool(pool, cuda_caps(info), info->size);
-    buffer = acquire(pool);
-    gst_buffer_pool_set_active(pool, FALSE);
-    gst_object_unref(pool);
-    return buffer;
-}
+void configure_pool(GstBufferPool *pool, GstCaps *caps, gsize size);
+GstBuffer *acquire(GstBufferPool *pool);
+GstBuffer *cuda_buffer(GstCudaContext *context, const GstVideoInfo *info);
 
 /* With odd strides and offsets, in memory that was made for another frame. */
-static inline GstBuffer *padded_cuda_buffer(GstCudaContext *context, const GstVideoInfo *info) {
-    GstVideoInfo wide = padded(info);
-    const GstVideoInfo store = make_info("RGBA", 256, (gint)(wide.size / 1024) + 1);
-    GstBuffer *made = cuda_buffer(context, &store), *buffer = gst_buffer_new();
-    gst_buffer_append_memory(buffer, gst_buffer_get_memory(made, 0));
-    gst_buffer_unref(made);
-    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(info),
-                                   info->width, info->height, GST_VIDEO_INFO_N_PLANES(info),
-                                   wide.offset, wide.stride);
-    GST_BUFFER_PTS(buffer) = 0;
-    return buffer;
-}
-
-static inline GstCudaMemory *memory_of(GstBuffer *buffer) {
-    GstMemory *memory = gst_buffer_peek_memory(buffer, 0);
-    fail_unless(gst_is_cuda_memory(memory));
-    return GST_CUDA_MEMORY_CAST(memory);
-}
+GstBuffer *padded_cuda_buffer(GstCudaContext *context, const GstVideoInfo *info);
+GstCudaMemory *memory_of(GstBuffer *buffer);
 
 /*
  * Between host and device, plane by plane, as the maps of GStreamer 1.22 lose a
  * part of I420 with odd sides. The stream waits for no other, so that a frame
  * must be ready, or from 1.24 on say that it is not.
  */
-static inline void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
-    const gboolean up = gst_is_cuda_memory(gst_buffer_peek_memory(to, 0));
-    GstCudaMemory *memory = memory_of(up ? to : from);
-    GstVideoFrame src, dst;
-    CUstream stream;
-#if GST_CHECK_VERSION(1, 24, 0)
-    gst_cuda_memory_sync(memory);
-#endif
-    fail_unless(gst_video_frame_map(
-        &src, info, from, (GstMapFlags)(up ? GST_MAP_READ : GST_MAP_READ | GST_MAP_CUDA)));
-    fail_unless(gst_video_frame_map(
-        &dst, info, to, (GstMapFlags)(up ? GST_MAP_WRITE | GST_MAP_CUDA : GST_MAP_WRITE)));
-    fail_unless(gst_cuda_context_push(memory->context));
-    fail_unless_equals_int(CuStreamCreate(&stream, CU_STREAM_NON_BLOCKING), CUDA_SUCCESS);
-    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
-        CUDA_MEMCPY2D job = {0};
-        plane_size(info, p, &job.WidthInBytes, &job.Height);
-        job.srcMemoryType = up ? CU_MEMORYTYPE_HOST : CU_MEMORYTYPE_DEVICE;
-        job.dstMemoryType = up ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST;
-        job.srcHost = GST_VIDEO_FRAME_PLANE_DATA(&src, p);
-        job.srcDevice = (CUdeviceptr)GST_VIDEO_FRAME_PLANE_DATA(&src, p);
-        job.srcPitch = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&src, p);
-        job.dstHost = GST_VIDEO_FRAME_PLANE_DATA(&dst, p);
-        job.dstDevice = (CUdeviceptr)GST_VIDEO_FRAME_PLANE_DATA(&dst, p);
-        job.dstPitch = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&dst, p);
-        fail_unless_equals_int(CuMemcpy2DAsync(&job, stream), CUDA_SUCCESS);
-    }
-    fail_unless_equals_int(CuStreamSynchronize(stream), CUDA_SUCCESS);
-    fail_unless_equals_int(CuStreamDestroy(stream), CUDA_SUCCESS);
-    gst_cuda_context_pop(NULL);
-    gst_video_frame_unmap(&dst);
-    gst_video_frame_unmap(&src);
-}
+void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to);
+
+/* Of an element on CUDA, which is given a context; NULL: it makes its own. */
+Pair cuda_pair_new(const Element *element, GstCudaContext *context);
+void cuda_pair_set_info(Pair *pair, const GstVideoInfo *info);
+
+/* As pair_push(): the frame in system memory is copied into the other one, which is taken. */
+GstBuffer *cuda_pair_push(Pair *pair, GstBuffer *frame, GstBuffer *cuda, gboolean held);
+/* Where both have the same pixels. */
+GstBuffer *cuda_pair_push_filled(Pair *pair, GstBuffer *frame, GstBuffer *cuda, gboolean held);
 
 #endif

@@ -27,9 +27,9 @@ static void assert_lost(const Subject *subject) {
 
 /* Of each element, in system memory and in CUDAMemory. */
 GST_START_TEST(test_lost) {
-    GstCudaContext *context = new_context();
+    g_autoptr(CudaContext) context = new_context();
     const GstVideoInfo info = make_info("NV12", 64, 48);
-    Subject subject = subject_new(elements[__i__ / 2], context, &info, __i__ % 2);
+    Subject subject = subject_new(elements[__i__ / 2].name, context, &info, __i__ % 2);
     subject_begin(&subject);
     for (guint i = 0; i < 2; i++)
         gst_buffer_unref(push_and_pull(subject.h, gst_buffer_ref(subject.frame)));
@@ -44,7 +44,6 @@ GST_START_TEST(test_lost) {
     fail_unless_equals_int(gst_harness_buffers_in_queue(subject.h), 0);
     reach(subject.h->element, GST_STATE_NULL);
     subject_free(&subject);
-    gst_object_unref(context);
 }
 GST_END_TEST
 
@@ -52,7 +51,7 @@ static Suite *lost_suite(void) {
     Suite *suite = suite_create("lost");
     TCase *tcase = add_case(suite, "lost");
     tcase_set_timeout(tcase, max_seconds);
-    tcase_add_loop_test(tcase, test_lost, 0, 2 * G_N_ELEMENTS(elements));
+    tcase_add_loop_test(tcase, test_lost, 0, 2 * element_count);
     return suite;
 }
 

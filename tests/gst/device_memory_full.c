@@ -61,10 +61,9 @@ static GstBuffer *run_one(const Subject *subject) {
             result = gst_harness_pull(h);
     }
     if (result && subject->cuda) {
-        GstBuffer *out = result;
+        g_autoptr(GstBuffer) out = result;
         result = gst_buffer_new_allocate(NULL, subject->info.size, NULL);
         copy(&subject->info, out, result);
-        gst_buffer_unref(out);
     }
     reach(h->element, GST_STATE_NULL);
     return result;
@@ -121,13 +120,13 @@ static gboolean check_nearly_full(const Subject *subject, GstCudaContext *contex
 
 /* Of each element, in system memory and in CUDAMemory; with GPV_TEST_SHORT, in one of them. */
 GST_START_TEST(test_nearly_full) {
-    const gchar *name = elements[__i__ / 2];
-    GstCudaContext *context = new_context();
+    const gchar *name = elements[__i__ / 2].name;
+    g_autoptr(CudaContext) context = new_context();
     gboolean failed[G_N_ELEMENTS(left_mebibytes)] = {FALSE};
     for (guint f = 0; f < G_N_ELEMENTS(frames); f++) {
         const GstVideoInfo info = make_info(frames[f].format, frames[f].width, frames[f].height);
         Subject subject;
-        GstBuffer *expected;
+        g_autoptr(GstBuffer) expected = NULL;
         if (f == G_N_ELEMENTS(frames) - 1 && failed[G_N_ELEMENTS(left_mebibytes) - 1])
             break;
         subject = subject_new(name, context, &info, __i__ % 2);
@@ -136,19 +135,17 @@ GST_START_TEST(test_nearly_full) {
         fail_unless(expected != NULL);
         for (guint i = 0; i < G_N_ELEMENTS(left_mebibytes); i++)
             failed[i] |= check_nearly_full(&subject, context, expected, left_mebibytes[i]);
-        gst_buffer_unref(expected);
         subject_free(&subject);
     }
     for (guint i = 0; i < G_N_ELEMENTS(left_mebibytes); i++)
         fail_unless(failed[i], "%s: %" G_GSIZE_FORMAT " MiB are enough", name, left_mebibytes[i]);
-    gst_object_unref(context);
 }
 GST_END_TEST
 
 static Suite *full_suite(void) {
     Suite *suite = suite_create("full");
     TCase *tcase = add_case(suite, "full");
-    for (gint i = 0; i < (gint)(2 * G_N_ELEMENTS(elements)); i++)
+    for (gint i = 0; i < (gint)(2 * element_count); i++)
         if (i % 4 == 0 || i % 4 == 3 || !g_getenv("GPV_TEST_SHORT"))
             tcase_add_loop_test(tcase, test_nearly_full, i, i + 1);
     return suite;

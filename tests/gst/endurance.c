@@ -2,21 +2,23 @@
 /*
  * What the elements do not lose or gather in the long run, on the CPU:
  *
- *     gst-endurance cycles            from NULL to PLAYING and back, 10000 times
- *     gst-endurance renegotiations    1000 changes of format and size
- *     gst-endurance seeks             1000 flushing seeks, and a minute, while properties change
- *     gst-endurance soak              1000000 frames
+ *     gst-endurance cycles            from NULL to PLAYING and back, 10000
+ * times gst-endurance renegotiations    1000 changes of format and size
+ *     gst-endurance seeks             1000 flushing seeks, and a minute, while
+ * properties change gst-endurance soak              1000000 frames
  *     gst-endurance pipelines         16 at a time, each as if it were alone
  *
- * Each of them with every element. Less often, unless GPV_TEST_FULL is set, and under sanitizers,
- * with GPV_TEST_SHORT, still less; GPV_TEST_ROUNDS says how often instead.
+ * Each of them with every element. Less often, unless GPV_TEST_FULL is set, and
+ * under sanitizers, with GPV_TEST_SHORT, still less; GPV_TEST_ROUNDS says how
+ * often instead.
  */
+#include "chains.h"
 #include "clip.h"
-#include "library.h"
 #include "properties.h"
 
 #include <malloc.h>
 #include <signal.h>
+#include <unistd.h>
 
 enum { width = 64, height = 48, stuck_seconds = 60 };
 
@@ -125,11 +127,11 @@ static void usage_check(const Usage *usage, gboolean ours) {
 /* ---- cycles ---- */
 
 static void cycle(const gchar *element, const gchar *name, gboolean judged) {
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=1 ! "
-                                  "video/x-raw,format=RGBA,width=%d,height=%d ! %s ! "
-                                  "fakesink sync=false",
-                                  (gint)width, (gint)height, element);
-    GstElement *pipeline = launch(text);
+    g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=1 ! "
+                                             "video/x-raw,format=RGBA,width=%d,height=%d ! %s ! "
+                                             "fakesink sync=false",
+                                             (gint)width, (gint)height, element);
+    g_autoptr(GstElement) pipeline = launch(text);
     const guint count = rounds(10000, 500, 50);
     Usage usage = usage_new(name, count);
     for (guint i = 0; i < count; i++) {
@@ -139,8 +141,6 @@ static void cycle(const gchar *element, const gchar *name, gboolean judged) {
         reach(pipeline, GST_STATE_NULL);
     }
     usage_check(&usage, judged);
-    gst_object_unref(pipeline);
-    g_free(text);
 }
 
 GST_START_TEST(test_cycles) {
@@ -162,14 +162,6 @@ static GstHarness *harness_of(const Tested *element) {
     return harness_with(launch(element->text));
 }
 
-/* The harness keeps them. */
-static void drop_events(GstHarness *h) {
-    GstEvent *event;
-    while ((event = gst_harness_try_pull_event(h)) != NULL)
-        gst_event_unref(event);
-    reconfigure_events(h);
-}
-
 enum { shapes = 63 };
 
 static GstVideoInfo shape_info(guint shape) {
@@ -186,42 +178,33 @@ GST_START_TEST(test_renegotiations) {
     gchar *expected[shapes];
     const guint used = MIN(shapes, MAX(changes / 2, 2)); /* so that they come again */
     guint shape = 0;
-    gint64 longest = 0;
     usage.settled = MAX(usage.settled, used); /* each has been there once */
     for (guint i = 0; i < used; i++) {
         GstVideoInfo info = shape_info(i);
-        GstHarness *fresh = harness_of(&element);
-        GstBuffer *out;
+        g_autoptr(GstHarness) fresh = harness_of(&element);
+        g_autoptr(GstBuffer) out = NULL;
         in[i] = random_frame(&info);
         set_info(fresh, &info);
         out = push_and_pull(fresh, gst_buffer_copy_deep(in[i]));
         expected[i] = checksum(&info, out);
-        gst_buffer_unref(out);
-        gst_harness_teardown(fresh);
     }
     for (guint i = 0; i < changes; i++) {
         GstVideoInfo info;
-        GstBuffer *out;
-        gchar *sum;
-        gint64 start;
+        g_autoptr(GstBuffer) out = NULL;
+        g_autofree gchar *sum = NULL;
         usage_note(&usage, i);
         shape = i < used ? i : (shape + 1 + (guint)g_random_int_range(0, (gint)used - 1)) % used;
         info = shape_info(shape);
-        start = g_get_monotonic_time();
         set_info(h, &info);
         out = push_and_pull(h, gst_buffer_copy_deep(in[shape]));
-        longest = MAX(longest, g_get_monotonic_time() - start);
         assert_output_caps(h, &info);
         sum = checksum(&info, out);
         fail_unless_equals_string(sum, expected[shape]);
-        g_free(sum);
-        gst_buffer_unref(out);
         drop_events(h);
     }
     fail_unless_equals_int(gst_harness_buffers_received(h), changes);
-    fail_unless(longest < 5 * G_USEC_PER_SEC);
     usage_check(&usage, TRUE);
-    gst_harness_teardown(h);
+    harness_free(h);
     for (guint i = 0; i < used; i++) {
         gst_buffer_unref(in[i]);
         g_free(expected[i]);
@@ -353,10 +336,11 @@ static void say_stuck(G_GNUC_UNUSED int number) {
 
 GST_START_TEST(test_seeks) {
     Tested element = tested_new(__i__);
-    gchar *text = g_strdup_printf("videotestsrc pattern=smpte ! "
-                                  "video/x-raw,format=NV12,width=%d,height=%d,framerate=10/1 ! "
-                                  "queue max-size-buffers=3 ! %s ! fakesink name=sink sync=false",
-                                  (gint)width, (gint)height, element.text);
+    g_autofree gchar *text =
+        g_strdup_printf("videotestsrc pattern=smpte ! "
+                        "video/x-raw,format=NV12,width=%d,height=%d,framerate=10/1 ! "
+                        "queue max-size-buffers=3 ! %s ! fakesink name=sink sync=false",
+                        (gint)width, (gint)height, element.text);
     Sought sought = {launch(text), properties_new(element.picture.path), .stop = FALSE};
     GstElement *sink = gst_bin_get_by_name(GST_BIN(sought.pipeline), "sink");
     GstElement *changed = gst_bin_get_by_name(GST_BIN(sought.pipeline), "tested");
@@ -397,7 +381,6 @@ GST_START_TEST(test_seeks) {
     gst_object_unref(changed);
     gst_object_unref(sink);
     gst_object_unref(sought.pipeline);
-    g_free(text);
     tested_free(&element);
 }
 GST_END_TEST
@@ -420,21 +403,19 @@ GST_START_TEST(test_soak) {
         in[i] = camera_frame(picture, soak_width, soak_height, i);
     set_info(h, &info);
     for (guint i = 0; i < frames; i++) {
-        GstBuffer *out;
+        g_autoptr(GstBuffer) out = NULL;
         usage_note(&usage, i);
         out = gst_harness_push_and_pull(h, gst_buffer_ref(in[i % pictures]));
         if (i < pictures)
             expected[i] = checksum(&info, out);
         if (i % checked == 0) {
             const gchar *wanted = expected[i % pictures];
-            gchar *sum = checksum(&info, out);
+            g_autofree gchar *sum = checksum(&info, out);
             fail_unless_equals_string(sum, wanted);
-            g_free(sum);
         }
-        gst_buffer_unref(out);
     }
     usage_check(&usage, TRUE);
-    gst_harness_teardown(h);
+    harness_free(h);
     for (guint i = 0; i < pictures; i++) {
         gst_buffer_unref(in[i]);
         g_free(expected[i]);
@@ -448,99 +429,47 @@ GST_END_TEST
 
 enum { pipelines = 16 };
 
-typedef struct {
-    GstElement *pipeline;
-    GstVideoInfo info;
-    GPtrArray *out; /* buffers */
-} Player;
-
-static GstPadProbeReturn keep_frame(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
-                                    gpointer frames) {
-    g_ptr_array_add(frames, gst_buffer_copy_deep(GST_PAD_PROBE_INFO_BUFFER(probe)));
-    return GST_PAD_PROBE_OK;
-}
-
 /* Each has other frames, in another format; every second one looks for a reference. */
-static Player player_new(guint number, guint frames, const gchar *reference) {
-    static const ChainLook look = {"rich", "colorize", "overlay", TRUE};
-    const gchar *format = formats[number % G_N_ELEMENTS(formats)];
-    gchar *chain = chain_text(&look, "cpu", "");
-    gchar *text = g_strdup_printf("appsrc name=source format=time "
-                                  "caps=video/x-raw,format=RGB,width=%d,height=%d,framerate=25/1 ! "
-                                  "videoconvert ! video/x-raw,format=%s ! %s ! "
-                                  "fakesink name=sink sync=false",
-                                  (gint)width, (gint)height, format, chain);
-    Player player = {launch(text), make_info(format, width, height),
-                     g_ptr_array_new_with_free_func((GDestroyNotify)gst_buffer_unref)};
-    GstElement *source = gst_bin_get_by_name(GST_BIN(player.pipeline), "source");
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(player.pipeline), "sink");
-    GstElement *sift = gst_bin_get_by_name(GST_BIN(player.pipeline), "gpusift");
-    GstBuffer *picture = photograph();
-    GstFlowReturn flow;
+static Film numbered_film(guint number, guint frames, const gchar *reference) {
+    const GstVideoInfo info = make_info(formats[number % G_N_ELEMENTS(formats)], width, height);
+    g_autoptr(GstCaps) caps = gst_video_info_to_caps(&info);
+    Film film = film_new(&info, caps);
+    g_autoptr(GstElement) sift = gst_bin_get_by_name(GST_BIN(film.pipeline), "gpusift");
     if (number % 2)
         g_object_set(sift, "reference", reference, "min-inliers", 4, NULL);
-    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_frame, player.out);
-    reach(player.pipeline, GST_STATE_READY);
-    gst_element_set_state(player.pipeline, GST_STATE_PAUSED);
-    for (guint i = 0; i < frames; i++) {
-        GstBuffer *frame = camera_frame(picture, width, height, number + i);
-        g_signal_emit_by_name(source, "push-buffer", frame, &flow);
-        fail_unless_equals_int(flow, GST_FLOW_OK);
-        gst_buffer_unref(frame);
-    }
-    g_signal_emit_by_name(source, "end-of-stream", &flow);
-    gst_buffer_unref(picture);
-    gst_object_unref(sift);
-    gst_object_unref(sink);
-    gst_object_unref(source);
-    g_free(text);
-    g_free(chain);
-    return player;
-}
-
-static void start(Player *player) {
-    fail_if(gst_element_set_state(player->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
-}
-
-static void finish(Player *player, guint frames) {
-    wait_for_eos(player->pipeline);
-    reach(player->pipeline, GST_STATE_NULL);
-    fail_unless_equals_int(player->out->len, frames);
-    gst_object_unref(player->pipeline);
+    film_load(&film, number, frames, NULL, NULL);
+    return film;
 }
 
 GST_START_TEST(test_pipelines) {
     const guint frames = rounds(500, 20, 3);
-    File reference = file_new("picture.mkv");
-    Player alone[pipelines], together[pipelines];
-    gint maximum[stage_count] = {0};
+    g_auto(File) reference = file_new("picture.mkv");
+    Film alone[pipelines], together[pipelines];
+    gint maximum[element_count] = {0};
     write_clip(&reference, width, height, 1);
     for (guint i = 0; i < pipelines; i++) {
-        alone[i] = player_new(i, frames, reference.path);
-        start(&alone[i]);
-        finish(&alone[i], frames);
+        alone[i] = numbered_film(i, frames, reference.path);
+        film_start(&alone[i]);
+        film_finish(&alone[i], frames);
     }
     for (guint i = 0; i < pipelines; i++)
-        together[i] = player_new(i, frames, reference.path);
+        together[i] = numbered_film(i, frames, reference.path);
     for (guint i = 0; i < pipelines; i++)
-        start(&together[i]);
+        film_start(&together[i]);
     for (guint i = 0; i < pipelines; i++) {
-        finish(&together[i], frames);
+        film_finish(&together[i], frames);
         for (guint f = 0; f < frames; f++) {
             GstBuffer *got = g_ptr_array_index(together[i].out, f);
             GstBuffer *expected = g_ptr_array_index(alone[i].out, f);
             assert_same(&alone[i].info, got, expected);
             note_measures(maximum, expected);
-            for (guint s = 0; s < stage_count; s++)
-                assert_same_results(results_of(got, stages[s].name),
-                                    results_of(expected, stages[s].name));
+            assert_same_chain(got, expected);
         }
-        g_ptr_array_unref(together[i].out);
-        g_ptr_array_unref(alone[i].out);
+        film_free(&together[i]);
+        film_free(&alone[i]);
     }
     assert_measures(maximum);
     g_print("%d pipelines of five elements, %u frames each, as alone\n", (gint)pipelines, frames);
-    file_free(&reference);
 }
 GST_END_TEST
 

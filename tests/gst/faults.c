@@ -4,8 +4,8 @@
  * fails once, from the start of an element on. The device is the emulation of tests/simt, so that
  * this needs none; what is linked are the very elements, which take frames in system memory to it.
  */
+#include "chains.h"
 #include "emulation.h"
-#include "library.h"
 
 void gst_plugin_gpuvision_register(void);
 
@@ -17,11 +17,11 @@ enum { frame_count = 3 };
 static const struct {
     const gchar *description;
     gsize step;
-} elements[] = {{"gpuerode radius=2 operation=open", 1},
-                {"gpuccl output=labels", 1},
-                {"gpukmeans clusters=2 max-iterations=2", 3},
-                {"gpusift overlay=rich", 1},
-                {"gpugraphcut model=means", 5}};
+} faulty[] = {{"gpuerode radius=2 operation=open", 1},
+              {"gpuccl output=labels", 1},
+              {"gpukmeans clusters=2 max-iterations=2", 3},
+              {"gpusift overlay=rich", 1},
+              {"gpugraphcut model=means", 5}};
 
 /* ---- an element and what it has to say ---- */
 
@@ -70,7 +70,7 @@ static Subject subject_new(const gchar *description) {
         subject.expected[i] = push_and_pull(h, gst_buffer_copy_deep(subject.frames[i]));
         subject.out_info[i] = info_of(h->sinkpad);
     }
-    gst_harness_teardown(h);
+    harness_free(h);
     subject.h = harness_with(element);
     subject.bus = add_bus(subject.h->element);
     reach(subject.h->element, GST_STATE_NULL);
@@ -84,7 +84,7 @@ static void subject_free(Subject *subject) {
         gst_buffer_unref(subject->expected[i]);
     }
     drop_bus(subject->h->element, subject->bus);
-    gst_harness_teardown(subject->h);
+    harness_free(subject->h);
 }
 
 /* ---- runs ---- */
@@ -92,11 +92,10 @@ static void subject_free(Subject *subject) {
 typedef enum { at_start, at_first_frame, at_later_frame, nowhere } Where;
 
 static void check_frame(const Subject *subject, guint number) {
-    GstBuffer *out = gst_harness_pull(subject->h);
+    g_autoptr(GstBuffer) out = gst_harness_pull(subject->h);
     assert_same(&subject->out_info[number], out, subject->expected[number]);
     assert_same_results(results_of(out, subject->name),
                         results_of(subject->expected[number], subject->name));
-    gst_buffer_unref(out);
 }
 
 /* From NULL through the first frames, of which each that comes out has to be right, and back. Says
@@ -129,9 +128,9 @@ static void assert_no_error(GstBus *bus) {
 
 /* The one error on the bus. */
 static void assert_told(const Subject *subject, Where where, gboolean out_of_memory, gsize k) {
-    GstMessage *message = gst_bus_pop_filtered(subject->bus, GST_MESSAGE_ERROR);
-    GError *error = NULL;
-    gchar *debug = NULL;
+    g_autoptr(GstMessage) message = gst_bus_pop_filtered(subject->bus, GST_MESSAGE_ERROR);
+    g_autoptr(GError) error = NULL;
+    g_autofree gchar *debug = NULL;
     gboolean found_none;
     fail_unless(message != NULL, "call %" G_GSIZE_FORMAT ": no error on the bus", k);
     gst_message_parse_error(message, &error, &debug);
@@ -148,9 +147,6 @@ static void assert_told(const Subject *subject, Where where, gboolean out_of_mem
         fail_unless(error->domain == GST_RESOURCE_ERROR, "call %" G_GSIZE_FORMAT ": %s (%s)", k,
                     error->message, debug);
     assert_no_error(subject->bus);
-    g_error_free(error);
-    g_free(debug);
-    gst_message_unref(message);
 }
 
 /* Fails the k-th call, and then runs again. Returns whether there was such a call. */
@@ -199,27 +195,26 @@ static void check_calls(const gchar *description, gsize step, gboolean out_of_me
 }
 
 GST_START_TEST(test_out_of_memory) {
-    check_calls(elements[__i__].description, elements[__i__].step, TRUE);
+    check_calls(faulty[__i__].description, faulty[__i__].step, TRUE);
 }
 GST_END_TEST
 
 GST_START_TEST(test_errors) {
-    check_calls(elements[__i__].description, elements[__i__].step, FALSE);
+    check_calls(faulty[__i__].description, faulty[__i__].step, FALSE);
 }
 GST_END_TEST
 
 /* ---- a device that is busy ---- */
 
 static void assert_backend(const Subject *subject, const gchar *expected) {
-    GstStructure *stats = NULL;
+    g_autoptr(GstStructure) stats = NULL;
     g_object_get(subject->h->element, "stats", &stats, NULL);
     fail_unless_equals_string(gst_structure_get_string(stats, "backend"), expected);
-    gst_structure_free(stats);
 }
 
 /* With backend=cuda it is an error that says so, until the device is free. */
 GST_START_TEST(test_busy_device) {
-    Subject subject = subject_new(elements[__i__].description);
+    Subject subject = subject_new(faulty[__i__].description);
     emulation_set_busy(TRUE);
     for (guint again = 0; again < 2; again++) {
         fail_unless_equals_int(run_through(&subject, 1), at_start);
@@ -237,7 +232,7 @@ GST_END_TEST
 
 /* With backend=auto the CPU computes, until a start at which the device is free. */
 GST_START_TEST(test_busy_device_automatic) {
-    Subject subject = subject_new(elements[__i__].description);
+    Subject subject = subject_new(faulty[__i__].description);
     gst_util_set_object_arg(G_OBJECT(subject.h->element), "backend", "auto");
     for (guint busy = 0; busy < 4; busy++) {
         emulation_set_busy(busy % 2 == 0);
@@ -251,7 +246,7 @@ GST_START_TEST(test_busy_device_automatic) {
 GST_END_TEST
 
 static Suite *faults_suite(void) {
-    const gint count = G_N_ELEMENTS(elements);
+    const gint count = G_N_ELEMENTS(faulty);
     Suite *suite = suite_create("faults");
     TCase *tcase = add_case(suite, "calls");
     tcase_add_loop_test(tcase, test_out_of_memory, 0, count);
@@ -269,7 +264,7 @@ static void may_live_on(gpointer object, G_GNUC_UNUSED gpointer user) {
 /* They live as long as the process. */
 static void register_elements(void) {
     GstRegistry *registry = gst_registry_get();
-    GstPlugin *plugin;
+    g_autoptr(GstPlugin) plugin = NULL;
     GList *features;
     gst_plugin_gpuvision_register();
     plugin = gst_registry_find_plugin(registry, "gpuvision");
@@ -277,7 +272,6 @@ static void register_elements(void) {
     may_live_on(plugin, NULL);
     g_list_foreach(features, may_live_on, NULL);
     gst_plugin_feature_list_free(features);
-    gst_object_unref(plugin);
 }
 
 int main(int argc, char **argv) {

@@ -6,1002 +6,200 @@
 #include <gpuvision/gpuvision.h>
 #include <gst/check/gstcheck.h>
 #include <gst/check/gstharness.h>
-#include <gst/controller/controller.h>
 #include <gst/video/video.h>
 
 #include <glib/gstdio.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 /* Asks in another process, because one that has touched CUDA cannot fork children that use it. */
-static inline gboolean have_cuda_device(void) {
-    int status = 0;
-    const pid_t child = fork();
-    if (child == 0)
-        _exit(!gpv_backend_available(GPV_BACKEND_CUDA));
-    return child > 0 && waitpid(child, &status, 0) == child && status == 0;
-}
+gboolean have_cuda_device(void);
+
+/* Without the messages on the bus of its element, which hold it. */
+void harness_free(GstHarness *h);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(GstHarness, harness_free)
 
 /* ---- leaks ---- */
 
-static inline void assert_nothing_lives(void) {
-    GList *tracers = gst_tracing_get_active_tracers();
-    GstStructure *info = NULL;
-    const GValue *list;
-    if (!g_getenv("GST_TRACERS"))
-        return;
-    fail_unless(tracers != NULL, "GST_TRACERS is set, but no tracer runs");
-    g_signal_emit_by_name(tracers->data, "get-live-objects", &info);
-    fail_unless(info != NULL);
-    list = gst_structure_get_value(info, "live-objects-list");
-    for (guint i = 0; i < gst_value_list_get_size(list); i++) {
-        gchar *text = g_strdup_value_contents(gst_value_list_get_value(list, i));
-        g_printerr("alive: %s\n", text);
-        g_free(text);
-    }
-    fail_unless_equals_int(gst_value_list_get_size(list), 0);
-    gst_structure_free(info);
-    g_list_free_full(tracers, gst_object_unref);
-}
+void assert_nothing_lives(void);
 
 /*
  * GStreamer's type finders, and what they make when they are loaded, live as long as the process.
  * The tracer's list of them is not freed: it gives up references that it does not have.
  */
-static inline void load_type_finders(void) {
-    GList *finders = gst_type_find_factory_get_list();
-    GList *tracers = gst_tracing_get_active_tracers();
-    GstStructure *info = NULL;
-    const GValue *list;
-    for (GList *finder = finders; finder; finder = finder->next) {
-        GstPluginFeature *loaded = gst_plugin_feature_load(finder->data);
-        gst_clear_object(&loaded);
-    }
-    gst_plugin_feature_list_free(finders);
-    if (!tracers)
-        return;
-    g_signal_emit_by_name(tracers->data, "get-live-objects", &info);
-    list = gst_structure_get_value(info, "live-objects-list");
-    for (guint i = 0; i < gst_value_list_get_size(list); i++) {
-        const GstStructure *alive = gst_value_get_structure(gst_value_list_get_value(list, i));
-        const GValue *object = gst_structure_get_value(alive, "object");
-        if (GST_VALUE_HOLDS_CAPS(object))
-            GST_MINI_OBJECT_FLAG_SET(g_value_get_boxed(object), GST_MINI_OBJECT_FLAG_MAY_BE_LEAKED);
-        else if (G_VALUE_HOLDS(object, GST_TYPE_OBJECT))
-            GST_OBJECT_FLAG_SET(g_value_get_object(object), GST_OBJECT_FLAG_MAY_BE_LEAKED);
-    }
-    g_list_free_full(tracers, gst_object_unref);
-}
+void load_type_finders(void);
 
 /* ---- frames ---- */
 
 /* GRAY8, the last one, is none of CUDAMemory. */
-G_GNUC_UNUSED static const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
-                                                     "BGRx", "RGB",  "BGR",  "GRAY8"};
+extern const gchar *const formats[9];
 
-G_GNUC_UNUSED static const gint sizes[][2] = {{1, 1},   {1, 7},   {7, 1},    {2, 2},
-                                              {17, 13}, {64, 48}, {641, 479}};
+extern const gint sizes[7][2];
 
-static inline GstVideoInfo make_info(const gchar *format, gint width, gint height) {
-    GstVideoInfo info;
-    fail_unless(
-        gst_video_info_set_format(&info, gst_video_format_from_string(format), width, height));
-    info.fps_n = 25;
-    info.fps_d = 1;
-    return info;
-}
+GstVideoInfo make_info(const gchar *format, gint width, gint height);
 
 /* Odd strides and offsets, described by GstVideoMeta. */
-static inline GstVideoInfo padded(const GstVideoInfo *info) {
-    GstVideoInfo wide = *info;
-    gsize offset = 3;
-    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
-        wide.stride[p] = info->stride[p] + 5 + 2 * (gint)p;
-        wide.offset[p] = offset;
-        offset += (gsize)wide.stride[p] * (GST_VIDEO_INFO_HEIGHT(info) + 1) + 7;
-    }
-    wide.size = offset;
-    return wide;
-}
-
-static inline GstBuffer *buffer_of_size(gsize size) {
-    GstBuffer *buffer = gst_buffer_new_allocate(NULL, size, NULL);
-    GstMapInfo map;
-    fail_unless(gst_buffer_map(buffer, &map, GST_MAP_WRITE));
-    for (gsize i = 0; i < map.size; i += sizeof(guint32)) {
-        const guint32 word = g_random_int();
-        memcpy(map.data + i, &word, MIN(sizeof word, map.size - i));
-    }
-    gst_buffer_unmap(buffer, &map);
-    GST_BUFFER_PTS(buffer) = 0;
-    GST_BUFFER_DURATION(buffer) = GST_SECOND / 25;
-    return buffer;
-}
-
-static inline GstBuffer *random_frame(const GstVideoInfo *info) {
-    return buffer_of_size(info->size);
-}
-
-static inline GstBuffer *random_padded_frame(const GstVideoInfo *info) {
-    GstVideoInfo wide = padded(info);
-    GstBuffer *buffer = buffer_of_size(wide.size);
-    gst_buffer_add_video_meta_full(buffer, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_INFO_FORMAT(info),
-                                   info->width, info->height, GST_VIDEO_INFO_N_PLANES(info),
-                                   wide.offset, wide.stride);
-    return buffer;
-}
+GstVideoInfo padded(const GstVideoInfo *info);
+GstBuffer *buffer_of_size(gsize size);
+GstBuffer *random_frame(const GstVideoInfo *info);
+GstBuffer *random_padded_frame(const GstVideoInfo *info);
 
 /* Bytes of a row of a plane, and rows. */
-static inline void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows) {
-    gint components[GST_VIDEO_MAX_COMPONENTS];
-    gst_video_format_info_component(info->finfo, plane, components);
-    *bytes = (gsize)GST_VIDEO_INFO_COMP_WIDTH(info, components[0]) *
-             (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(info, components[0]);
-    *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
-}
-
-static inline void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected) {
-    GstVideoFrame a, b;
-    fail_unless(gst_video_frame_map(&a, info, got, GST_MAP_READ));
-    fail_unless(gst_video_frame_map(&b, info, expected, GST_MAP_READ));
-    for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
-        const guint8 *x = GST_VIDEO_FRAME_PLANE_DATA(&a, p), *y = GST_VIDEO_FRAME_PLANE_DATA(&b, p);
-        gsize bytes, rows;
-        plane_size(info, p, &bytes, &rows);
-        for (gsize row = 0; row < rows; row++)
-            fail_unless(memcmp(x + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&a, p),
-                               y + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&b, p), bytes) == 0,
-                        "%s %dx%d differs in plane %u, row %" G_GSIZE_FORMAT,
-                        GST_VIDEO_INFO_NAME(info), info->width, info->height, p, row);
-    }
-    gst_video_frame_unmap(&a);
-    gst_video_frame_unmap(&b);
-}
+void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows);
+void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected);
 
 /* Of its pixels, without what pads them. */
-static inline gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer) {
-    GChecksum *sum = g_checksum_new(G_CHECKSUM_MD5);
-    GstVideoFrame frame;
-    gchar *text;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
-        const guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
-        gsize bytes, rows;
-        plane_size(info, p, &bytes, &rows);
-        for (; rows > 0; rows--, row += GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p))
-            g_checksum_update(sum, row, (gssize)bytes);
-    }
-    gst_video_frame_unmap(&frame);
-    text = g_strdup(g_checksum_get_string(sum));
-    g_checksum_free(sum);
-    return text;
-}
+gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer);
 
 typedef struct {
     gint width, height;
     guint8 *pixels;
 } Plane;
-
-static inline Plane plane_new(gint width, gint height) {
-    Plane plane = {width, height, g_malloc0((gsize)width * height)};
-    return plane;
-}
-
-static inline Plane component(const GstVideoFrame *frame, guint index) {
-    Plane plane = plane_new(GST_VIDEO_FRAME_COMP_WIDTH(frame, index),
-                            GST_VIDEO_FRAME_COMP_HEIGHT(frame, index));
-    const guint8 *data = GST_VIDEO_FRAME_COMP_DATA(frame, index);
-    for (gint y = 0; y < plane.height; y++)
-        for (gint x = 0; x < plane.width; x++)
-            plane.pixels[y * plane.width + x] =
-                data[y * GST_VIDEO_FRAME_COMP_STRIDE(frame, index) +
-                     x * GST_VIDEO_FRAME_COMP_PSTRIDE(frame, index)];
-    return plane;
-}
+Plane plane_new(gint width, gint height);
+Plane component(const GstVideoFrame *frame, guint index);
 
 /* Of RGB as include/gpuvision says it. */
-static inline Plane luma(const GstVideoFrame *frame) {
-    Plane plane = component(frame, 0);
-    if (GST_VIDEO_FORMAT_INFO_IS_RGB(frame->info.finfo)) {
-        Plane green = component(frame, 1), blue = component(frame, 2);
-        for (gint i = 0; i < plane.width * plane.height; i++)
-            plane.pixels[i] =
-                (77 * plane.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) >> 8;
-        g_free(green.pixels);
-        g_free(blue.pixels);
-    }
-    return plane;
-}
+Plane luma(const GstVideoFrame *frame);
+
+/* Of the first component, which is that of all others where the format is RGB. Else they are
+   noise. */
+GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane);
 
 /* ---- the library ---- */
 
-/* Has the matrix that make_info() means, where it is YUV. */
-static inline gpv_image library_image(const GstVideoFrame *frame) {
-    static const gpv_format library[] = {GPV_FORMAT_NV12,  GPV_FORMAT_I420,  GPV_FORMAT_RGBA8,
-                                         GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8,
-                                         GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,  GPV_FORMAT_GRAY8};
-    guint i = 0;
-    gpv_image image;
-    while (!g_str_equal(formats[i], GST_VIDEO_INFO_NAME(&frame->info)))
-        i++;
-    gpv_image_init(&image, sizeof image);
-    image.format = library[i];
-    image.width = frame->info.width;
-    image.height = frame->info.height;
-    image.color_matrix = GPV_COLOR_MATRIX_BT601;
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(frame); p++) {
-        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, p);
-        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
-    }
-    return image;
-}
-
-static inline gpv_buffer buffer_for(gpointer data, gsize size) {
-    gpv_buffer buffer;
-    gpv_buffer_init(&buffer, sizeof buffer);
-    buffer.data = data;
-    buffer.size = size;
-    return buffer;
-}
-
-static inline gpv_image plane_view(const Plane *plane) {
-    gpv_image image;
-    gpv_image_init(&image, sizeof image);
-    image.format = GPV_FORMAT_GRAY8;
-    image.width = plane->width;
-    image.height = plane->height;
-    image.data[0] = plane->pixels;
-    image.stride[0] = plane->width;
-    return image;
-}
+/* Without the matrix and the range of its colours. */
+gpv_image library_image(const GstVideoFrame *frame);
+gpv_buffer buffer_for(gpointer data, gsize size);
+gpv_image plane_view(const Plane *plane);
 
 /* ---- pictures in files ---- */
 
 typedef struct {
     gchar *folder, *path;
 } File;
-
-static inline File file_new(const gchar *name) {
-    File file;
-    file.folder = g_dir_make_tmp(NULL, NULL);
-    file.path = g_build_filename(file.folder, name, NULL);
-    return file;
-}
-
-static inline void file_free(File *file) {
-    g_remove(file->path);
-    g_rmdir(file->folder);
-    g_free(file->path);
-    g_free(file->folder);
-}
+File file_new(const gchar *name);
+void file_free(File *file);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(File, file_free)
 
 /* Of one byte a pixel, or three that are equal. */
-static inline void write_picture(const File *file, const Plane *plane, gint channels) {
-    gchar *header =
-        g_strdup_printf("P%d\n%d %d\n255\n", channels == 1 ? 5 : 6, plane->width, plane->height);
-    GString *bytes = g_string_new(header);
-    for (gint i = 0; i < plane->width * plane->height * channels; i++)
-        g_string_append_c(bytes, (gchar)plane->pixels[i / channels]);
-    fail_unless(g_file_set_contents(file->path, bytes->str, (gssize)bytes->len, NULL));
-    g_string_free(bytes, TRUE);
-    g_free(header);
-}
+void write_picture(const File *file, const Plane *plane, gint channels);
 
 /* ---- frames of others ---- */
 
 /* Both may be in CUDAMemory, which is copied when it is mapped. */
-static inline void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
-    GstVideoFrame src, dst;
-    fail_unless(gst_video_frame_map(&src, info, from, GST_MAP_READ));
-    fail_unless(gst_video_frame_map(&dst, info, to, GST_MAP_WRITE));
-    fail_unless(gst_video_frame_copy(&dst, &src));
-    gst_video_frame_unmap(&dst);
-    gst_video_frame_unmap(&src);
-}
+void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to);
+GstPadProbeReturn offer_padded_pool(GstPad *pad, GstPadProbeInfo *probe, gpointer user);
+typedef struct {
+    guint x, y;
+    gint width, height;
+} Crop;
 
-static inline GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
-                                                  gpointer user) {
-    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
-    GstVideoAlignment align;
-    GstBufferPool *pool;
-    GstStructure *config;
-    GstVideoInfo info;
-    GstCaps *caps;
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-        return GST_PAD_PROBE_OK;
-    gst_query_parse_allocation(query, &caps, NULL);
-    fail_unless(gst_video_info_from_caps(&info, caps));
-    gst_video_alignment_reset(&align);
-    align.padding_left = 16;
-    align.padding_top = 2;
-    align.padding_right = 32;
-    align.stride_align[0] = align.stride_align[1] = 63;
-    pool = gst_video_buffer_pool_new();
-    config = gst_buffer_pool_get_config(pool);
-    gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 2, 4);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
-    gst_buffer_pool_config_set_video_alignment(config, &align);
-    fail_unless(gst_buffer_pool_set_config(pool, config));
-    gst_query_add_allocation_pool(query, pool, (guint)info.size, 2, 4);
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
-    *(guint *)user += 1;
-    gst_object_unref(pool);
-    return GST_PAD_PROBE_OK;
-}
-
-static inline GstCaps *cuda_caps(const GstVideoInfo *info) {
-    GstCaps *caps = gst_video_info_to_caps(info);
-    gst_caps_set_features_simple(caps, gst_caps_features_new("memory:CUDAMemory", NULL));
-    return caps;
-}
+/* What videocrop copies: chroma begins with the site of the first pixel. */
+GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
+                   const Crop *crop);
+GstBuffer *add_crop(GstBuffer *frame, const Crop *crop);
+GstCaps *cuda_caps(const GstVideoInfo *info);
 
 /* Of CUDAMemory, as a source is offered it. */
-static inline GstBufferPool *offered_pool(GstHarness *h, const GstVideoInfo *info, guint *size) {
-    GstCaps *caps = cuda_caps(info);
-    GstQuery *query = gst_query_new_allocation(caps, TRUE);
-    GstBufferPool *pool = NULL;
-    fail_unless(gst_pad_peer_query(h->srcpad, query));
-    fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL));
-    fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
-    gst_query_parse_nth_allocation_pool(query, 0, &pool, size, NULL, NULL);
-    gst_query_unref(query);
-    gst_caps_unref(caps);
-    return pool;
-}
+GstBufferPool *offered_pool(GstHarness *h, const GstVideoInfo *info, guint *size);
 
 /* ---- pipelines ---- */
 
 /* Takes the element, which starts with the properties that it has. */
-static inline GstHarness *harness_with(GstElement *element) {
-    GstHarness *h = gst_harness_new_with_element(element, "sink", "src");
-    gst_object_unref(element);
-    return h;
-}
+GstHarness *harness_with(GstElement *element);
+const gchar *test_backend(void);
 
-static inline const gchar *test_backend(void) {
-    const gchar *backend = g_getenv("GPV_TEST_BACKEND");
-    return backend ? backend : "cpu";
-}
-
-/*
- * Gives an element, or a pipeline, the CUDA context of one element that lives as long as the
- * process: to make one takes longer than most tests. Where each test has a process, there is
- * nothing to share.
- */
-static inline void share_cuda_context(GstElement *element) {
-    static GstElement *owner;
-    static GstContext *shared;
-    if (!g_str_equal(test_backend(), "cuda") || g_strcmp0(g_getenv("CK_FORK"), "no") != 0)
-        return;
-    if (!owner) {
-        owner = gst_element_factory_make("gpuerode", NULL);
-        gst_util_set_object_arg(G_OBJECT(owner), "backend", "cuda");
-        fail_unless_equals_int(gst_element_set_state(owner, GST_STATE_PAUSED),
-                               GST_STATE_CHANGE_SUCCESS);
-        shared = gst_element_get_context(owner, "gst.cuda.context");
-    }
-    if (shared) /* without CUDAMemory there is none */
-        gst_element_set_context(element, shared);
-}
-
-static inline GstElement *element_new(const gchar *name, const gchar *backend) {
-    GstElement *element = gst_element_factory_make(name, NULL);
-    fail_unless(element != NULL);
-    gst_util_set_object_arg(G_OBJECT(element), "backend", backend);
-    share_cuda_context(element);
-    return element;
-}
-
-static inline void set_info(GstHarness *h, const GstVideoInfo *info) {
-    gst_harness_set_src_caps(h, gst_video_info_to_caps(info));
-}
-
-static inline void set_output(GstHarness *h, const gchar *output) {
-    GObject *element = G_OBJECT(h->element);
-    const gboolean draws =
-        g_object_class_find_property(G_OBJECT_GET_CLASS(element), "overlay") != NULL;
-    gst_util_set_object_arg(element, draws ? "overlay" : "output", output);
-}
-
-static inline GstMessage *message_on(GstBus *bus, GstMessageType type, GQuark domain, gint code,
-                                     gchar **text) {
-    GstMessage *message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, type);
-    GError *error = NULL;
-    gchar *debug = NULL;
-    fail_unless(message != NULL, "no %s on the bus", gst_message_type_get_name(type));
-    if (type == GST_MESSAGE_ERROR)
-        gst_message_parse_error(message, &error, &debug);
-    else
-        gst_message_parse_warning(message, &error, &debug);
-    fail_unless(g_error_matches(error, domain, code), "%s (%s)", error->message, debug);
-    *text = g_strdup_printf("%s %s", error->message, debug ? debug : "");
-    g_error_free(error);
-    g_free(debug);
-    return message;
-}
-
-static inline GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
-    return message_on(bus, GST_MESSAGE_ERROR, domain, code, text);
-}
-
-static inline void assert_says(GstBus *bus, GstMessageType type, GQuark domain, gint code,
-                               const gchar *words) {
-    gchar *text = NULL;
-    GstMessage *message = message_on(bus, type, domain, code, &text);
-    fail_unless(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
-    g_free(text);
-    gst_message_unref(message);
-}
-
-static inline void assert_error(GstBus *bus, GQuark domain, gint code, const gchar *words) {
-    assert_says(bus, GST_MESSAGE_ERROR, domain, code, words);
-}
-
-static inline void assert_warning(GstBus *bus, GQuark domain, gint code, const gchar *words) {
-    assert_says(bus, GST_MESSAGE_WARNING, domain, code, words);
-}
+GstElement *element_new(const gchar *name, const gchar *backend);
+void set_info(GstHarness *h, const GstVideoInfo *info);
+void set_output(GstHarness *h, const gchar *output);
+GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text);
+void assert_error(GstBus *bus, GQuark domain, gint code, const gchar *words);
+void assert_warning(GstBus *bus, GQuark domain, gint code, const gchar *words);
 
 /* But that an element takes long, on a machine that is busy. */
-static inline void assert_nothing_more(GstBus *bus) {
-    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ANY & ~GST_MESSAGE_LATENCY);
-    fail_unless(message == NULL, "%s on the bus", GST_MESSAGE_TYPE_NAME(message));
-}
-
-static inline GstBus *add_bus(GstElement *element) {
-    GstBus *bus = gst_bus_new();
-    gst_element_set_bus(element, bus);
-    return bus;
-}
-
-static inline void drop_bus(GstElement *element, GstBus *bus) {
-    gst_element_set_bus(element, NULL);
-    gst_object_unref(bus);
-}
+void assert_nothing_more(GstBus *bus);
+GstBus *add_bus(GstElement *element);
+void drop_bus(GstElement *element, GstBus *bus);
 
 /*
  * Takes the frame. One that is refused fails at once, with what the element says of it, where
  * gst_harness_push_and_pull() waits for a minute. That remains where memory is measured, because
  * this makes a bus for each frame.
  */
-static inline GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame) {
-    GstBus *before = gst_element_get_bus(h->element), *bus = before ? before : add_bus(h->element);
-    const GstFlowReturn flow = gst_harness_push(h, frame);
-    GstBuffer *out = flow == GST_FLOW_OK ? gst_harness_pull(h) : NULL;
-    GstMessage *message = out ? NULL : gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-    GError *error = NULL;
-    if (message)
-        gst_message_parse_error(message, &error, NULL);
-    fail_unless(out != NULL, "no frame (%s): %s: %s", gst_flow_get_name(flow),
-                GST_OBJECT_NAME(message ? GST_MESSAGE_SRC(message) : GST_OBJECT(h->element)),
-                error ? error->message : "it says nothing");
-    if (before)
-        gst_object_unref(before);
-    else
-        drop_bus(h->element, bus);
-    return out;
-}
+GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame);
 
 /* Takes the caps and the buffer. */
-static inline void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer) {
-    GstBus *bus = add_bus(h->element);
-    gst_harness_set_src_caps(h, caps);
-    fail_unless_equals_int(gst_harness_push(h, buffer), GST_FLOW_ERROR);
-    assert_error(bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "input buffer");
-    drop_bus(h->element, bus);
-}
-
-/* Takes the harness. */
-static inline void check_metadata_is_kept(GstHarness *h) {
-    GstVideoInfo info = make_info("GRAY8", 16, 16);
-    GstBuffer *in = random_frame(&info), *out;
-    const GstVideoRegionOfInterestMeta *region;
-    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
-    GST_BUFFER_DTS(in) = 2 * GST_SECOND;
-    GST_BUFFER_OFFSET(in) = 75;
-    GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_DISCONT);
-    gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 3, 4);
-    set_info(h, &info);
-    out = push_and_pull(h, in);
-    fail_unless_equals_clocktime(GST_BUFFER_PTS(out), 3 * GST_SECOND);
-    fail_unless_equals_clocktime(GST_BUFFER_DTS(out), 2 * GST_SECOND);
-    fail_unless_equals_clocktime(GST_BUFFER_DURATION(out), GST_SECOND / 25);
-    fail_unless_equals_uint64(GST_BUFFER_OFFSET(out), 75);
-    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_DISCONT));
-    region = (GstVideoRegionOfInterestMeta *)gst_buffer_get_meta(
-        out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
-    fail_unless(region != NULL && region->roi_type == g_quark_from_string("face"));
-    gst_buffer_unref(out);
-    gst_harness_teardown(h);
-}
+void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer);
 
 /* Takes the frame, which comes between start and stop. */
-static inline void flush(GstHarness *h, GstBuffer *frame) {
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    fail_unless(gst_harness_push_event(h, gst_event_new_flush_start()));
-    fail_unless_equals_int(gst_harness_push(h, frame), GST_FLOW_FLUSHING);
-    fail_unless(gst_harness_push_event(h, gst_event_new_flush_stop(TRUE)));
-    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
-}
-
-static inline GstElement *launch(const gchar *description) {
-    GError *error = NULL;
-    GstElement *pipeline = gst_parse_launch(description, &error);
-    fail_unless(error == NULL, "%s: %s", description, error ? error->message : "");
-    share_cuda_context(pipeline);
-    return pipeline;
-}
-
-static inline void reach(GstElement *pipeline, GstState state) {
-    fail_if(gst_element_set_state(pipeline, state) == GST_STATE_CHANGE_FAILURE);
-    fail_unless_equals_int(gst_element_get_state(pipeline, NULL, NULL, 60 * GST_SECOND),
-                           GST_STATE_CHANGE_SUCCESS);
-}
-
-static inline void wait_for_eos(GstElement *pipeline) {
-    GstBus *bus = gst_element_get_bus(pipeline);
-    GstMessage *message =
-        gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    fail_unless(message != NULL, "no end within two minutes");
-    fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
-    gst_message_unref(message);
-    gst_object_unref(bus);
-}
-
-static inline GstClockTime preroll_time(GstElement *pipeline) {
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
-    GstSample *sample = NULL;
-    GstClockTime time;
-    g_object_get(sink, "last-sample", &sample, NULL);
-    fail_unless(sample != NULL);
-    time = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
-    gst_sample_unref(sample);
-    gst_object_unref(sink);
-    return time;
-}
-
-static inline void check_seeks(const gchar *element) {
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=1000 ! "
-                                  "video/x-raw,format=NV12,width=64,height=48,framerate=10/1 ! "
-                                  "%s ! fakesink name=sink sync=false",
-                                  element);
-    GstElement *pipeline = launch(text);
-    reach(pipeline, GST_STATE_PAUSED);
-    for (guint i = 0; i < 10; i++) {
-        const GstClockTime to = (i * 17 % 90) * GST_SECOND;
-        fail_unless(gst_element_seek_simple(
-            pipeline, GST_FORMAT_TIME, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, (gint64)to));
-        reach(pipeline, GST_STATE_PAUSED);
-        fail_unless_equals_clocktime(preroll_time(pipeline), to);
-    }
-    reach(pipeline, GST_STATE_PLAYING);
-    wait_for_eos(pipeline);
-    reach(pipeline, GST_STATE_NULL);
-    gst_object_unref(pipeline);
-    g_free(text);
-}
-
-/* Plays 200 frames while change, on a thread of its own, sets properties of the element. */
-static inline void check_changes_while_playing(const gchar *element, GThreadFunc change) {
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=200 pattern=smpte ! "
-                                  "video/x-raw,format=NV12,width=64,height=48 ! "
-                                  "%s name=changed ! fakesink sync=false",
-                                  element);
-    GstElement *pipeline = launch(text);
-    GstElement *changed = gst_bin_get_by_name(GST_BIN(pipeline), "changed");
-    GThread *thread;
-    reach(pipeline, GST_STATE_PAUSED);
-    thread = g_thread_new("properties", change, changed);
-    reach(pipeline, GST_STATE_PLAYING);
-    wait_for_eos(pipeline);
-    g_thread_join(thread);
-    reach(pipeline, GST_STATE_NULL);
-    gst_object_unref(changed);
-    gst_object_unref(pipeline);
-    g_free(text);
-}
+void flush(GstHarness *h, GstBuffer *frame);
+GstElement *launch(const gchar *description);
+void reach(GstElement *pipeline, GstState state);
+void wait_for_eos(GstElement *pipeline);
+GstClockTime preroll_time(GstElement *pipeline);
 
 /* From NULL to PLAYING and back, every second time before the end of the stream. */
-static inline void check_restarts(const gchar *element) {
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
-                                  "%s post-messages=true ! fakesink sync=false",
-                                  element);
-    GstElement *pipeline = launch(text);
-    for (guint i = 0; i < 10; i++) {
-        reach(pipeline, GST_STATE_PLAYING);
-        if (i % 2)
-            wait_for_eos(pipeline);
-        reach(pipeline, GST_STATE_NULL);
-    }
-    gst_object_unref(pipeline);
-    g_free(text);
-}
+void check_restarts(const gchar *element);
 
 /* ---- caps ---- */
 
-static inline void assert_output_caps(GstHarness *h, const GstVideoInfo *expected) {
-    GstCaps *caps = gst_pad_get_current_caps(h->sinkpad);
-    GstVideoInfo got;
-    fail_unless(gst_video_info_from_caps(&got, caps));
-    fail_unless_equals_string(GST_VIDEO_INFO_NAME(&got), GST_VIDEO_INFO_NAME(expected));
-    fail_unless_equals_int(got.width, expected->width);
-    fail_unless_equals_int(got.height, expected->height);
-    fail_unless_equals_int(got.fps_n, expected->fps_n);
-    gst_caps_unref(caps);
-}
+void assert_output_caps(GstHarness *h, const GstVideoInfo *expected);
 
 /* Whether a pad, as things are, takes some of the caps. */
-static inline void assert_takes(GstElement *element, const gchar *pad_name, const gchar *text,
-                                gboolean expected) {
-    GstPad *pad = gst_element_get_static_pad(element, pad_name);
-    GstCaps *caps = gst_caps_from_string(text), *offered = gst_pad_query_caps(pad, NULL);
-    fail_unless(gst_caps_can_intersect(offered, caps) == expected, "%s: %s", pad_name, text);
-    gst_caps_unref(offered);
-    gst_caps_unref(caps);
-    gst_object_unref(pad);
-}
+void assert_takes(GstElement *element, const gchar *pad_name, const gchar *text, gboolean expected);
 
-typedef struct {
-    const gchar *pad, *caps;
-    gboolean known;
-} TemplateCaps;
-
-static inline void check_templates(const gchar *name, const TemplateCaps *expected, guint n) {
-    GstElement *element = gst_check_setup_element(name);
-    for (guint i = 0; i < n; i++) {
-        GstCaps *caps = gst_caps_from_string(expected[i].caps);
-        GstCaps *known =
-            gst_pad_template_get_caps(gst_element_get_pad_template(element, expected[i].pad));
-        fail_unless(gst_caps_can_intersect(caps, known) == expected[i].known, "%s: %s",
-                    expected[i].pad, expected[i].caps);
-        gst_caps_unref(known);
-        gst_caps_unref(caps);
-    }
-    gst_check_teardown_element(element);
-}
-
-static inline guint reconfigure_events(GstHarness *h) {
-    guint events = 0;
-    GstEvent *event;
-    while ((event = gst_harness_try_pull_upstream_event(h)) != NULL) {
-        events += GST_EVENT_TYPE(event) == GST_EVENT_RECONFIGURE;
-        gst_event_unref(event);
-    }
-    return events;
-}
-
-/* Upstream may have to change its format or its pool, and is asked to once. The element has the
-   first output. Takes the harness. */
-static inline void check_output_asks_upstream(GstHarness *h, const gchar *const *outputs, guint n) {
-    GstVideoInfo info = make_info("NV12", 16, 16);
-    set_info(h, &info);
-    reconfigure_events(h);
-    for (guint i = 1; i <= n; i++) {
-        set_output(h, outputs[i % n]);
-        fail_unless_equals_int(reconfigure_events(h), 1);
-        set_output(h, outputs[i % n]);
-        fail_unless_equals_int(reconfigure_events(h), 0);
-    }
-    gst_harness_teardown(h);
-}
-
-/* What downstream does not take is said once, and the output that was there stays, until downstream
-   takes it, or there is another one. Takes the harness. */
-static inline void check_output_refused(GstHarness *h, const gchar *refused, const gchar *other) {
-    GstVideoInfo info = make_info("NV12", 16, 16);
-    GstBus *bus = add_bus(h->element);
-    gst_harness_set_sink_caps_str(h, "video/x-raw,format=NV12");
-    set_info(h, &info);
-    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
-    for (guint i = 0; i < 2; i++) {
-        set_output(h, refused);
-        assert_warning(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, refused);
-        gst_buffer_unref(push_and_pull(h, random_frame(&info)));
-        assert_output_caps(h, &info);
-        assert_nothing_more(bus);
-        if (i == 0)
-            set_output(h, other);
-    }
-    gst_harness_set_sink_caps_str(h, "video/x-raw");
-    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
-    {
-        GstCaps *caps = gst_pad_get_current_caps(h->sinkpad);
-        const gchar *format = gst_structure_get_string(gst_caps_get_structure(caps, 0), "format");
-        fail_if(g_str_equal(format, "NV12"), "%s stays refused", refused);
-        gst_caps_unref(caps);
-    }
-    drop_bus(h->element, bus);
-    gst_harness_teardown(h);
-}
-
-/* Whatever upstream insists on, one message says what it was and what to do. */
-static inline void check_refusal(const gchar *element, const gchar *refused, const gchar *words) {
-    GstHarness *h = gst_harness_new(element);
-    GstBus *bus = add_bus(h->element);
-    GstCaps *caps = gst_caps_from_string(refused);
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    for (gint start = 0; start < 2; start++) {
-        gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
-        gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
-        gst_pad_push_event(h->srcpad, gst_event_new_segment(&segment)); /* the caps come again */
-        assert_warning(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, words);
-        assert_nothing_more(bus);
-        fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
-        gst_element_set_state(h->element, GST_STATE_READY);
-        gst_element_set_state(h->element, GST_STATE_PLAYING);
-        gst_bus_set_flushing(bus, TRUE);
-        gst_bus_set_flushing(bus, FALSE);
-    }
-    drop_bus(h->element, bus);
-    gst_caps_unref(caps);
-    gst_harness_teardown(h);
-}
-
-/* Of some GStreamer's own functions say that a row has a negative number of bytes. */
-static inline void check_sizes_refused(const gchar *element) {
-    static const gchar *const memories[] = {"", "(memory:CUDAMemory)"};
-    static const struct {
-        gint width, height;
-        const gchar *words;
-    } refused[] = {{0, 48, "out of range"},       {64, 0, "out of range"},
-                   {-1, 48, "out of range"},      {64, G_MININT, "out of range"},
-                   {32768, 1, "32768x1"},         {1, 32768, "1x32768"},
-                   {536870912, 1, "536870912x1"}, {1, 536870912, "1x536870912"},
-                   {G_MAXINT, 1, "2147483647x1"}, {1, G_MAXINT, "1x2147483647"}};
-    for (guint m = 0; m < G_N_ELEMENTS(memories); m++)
-        for (guint i = 0; i < G_N_ELEMENTS(refused); i++) {
-            gchar *caps = g_strdup_printf("video/x-raw%s,format=RGBA,width=%d,height=%d,"
-                                          "framerate=25/1",
-                                          memories[m], refused[i].width, refused[i].height);
-            check_refusal(element, caps, refused[i].words);
-            g_free(caps);
-        }
-}
+guint reconfigure_events(GstHarness *h);
+/* Which the harness keeps. */
+void drop_events(GstHarness *h);
 
 /* ---- properties ---- */
 
 /* Absolute values, one a second. */
-static inline void control(GstElement *element, const gchar *property, const gdouble *values,
-                           guint n) {
-    GstControlSource *source = gst_interpolation_control_source_new();
-    g_object_set(source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
-    for (guint i = 0; i < n; i++)
-        gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), i * GST_SECOND,
-                                           values[i]);
-    gst_object_add_control_binding(GST_OBJECT(element), gst_direct_control_binding_new_absolute(
-                                                            GST_OBJECT(element), property, source));
-    gst_object_unref(source);
-}
+void control(GstElement *element, const gchar *property, const gdouble *values, guint n);
 
 /* For g_log_set_handler(). */
-static inline void keep_warning(G_GNUC_UNUSED const gchar *domain,
-                                G_GNUC_UNUSED GLogLevelFlags level, const gchar *message,
-                                gpointer text) {
-    g_free(*(gchar **)text);
-    *(gchar **)text = g_strdup(message);
-}
+void keep_warning(const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer text);
 
 /* Of values that GObject refuses; newer GLib calls that critical. Returns the handler. */
-static inline guint keep_refusals(gchar **warning) {
-    return g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL,
-                             keep_warning, warning);
-}
-
-typedef struct {
-    const gchar *name;
-    gint minimum, maximum, initial;
-} IntProperty;
-
-static inline void check_int_properties(const gchar *name, const IntProperty *expected, guint n) {
-    GstElement *element = gst_check_setup_element(name);
-    for (guint i = 0; i < n; i++) {
-        GParamSpecInt *spec = G_PARAM_SPEC_INT(
-            g_object_class_find_property(G_OBJECT_GET_CLASS(element), expected[i].name));
-        gint value = G_MININT;
-        g_object_get(element, expected[i].name, &value, NULL);
-        fail_unless_equals_int(value, expected[i].initial);
-        fail_unless_equals_int(spec->default_value, expected[i].initial);
-        fail_unless_equals_int(spec->minimum, expected[i].minimum);
-        fail_unless_equals_int(spec->maximum, expected[i].maximum);
-        g_object_set(element, expected[i].name, expected[i].maximum, NULL);
-        g_object_get(element, expected[i].name, &value, NULL);
-        fail_unless_equals_int(value, expected[i].maximum);
-    }
-    gst_check_teardown_element(element);
-}
-
-/* Every blurb is a sentence with range and default; all but the backend may change at any time. */
-static inline void check_property_flags(const gchar *name) {
-    static const gchar *const only_ready[] = {"backend", "cuda-device-id", NULL};
-    GstElement *element = gst_check_setup_element(name);
-    guint count = 0;
-    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
-    for (guint i = 0; i < count; i++) {
-        const GParamSpec *spec = specs[i];
-        const gchar *blurb = g_param_spec_get_blurb(specs[i]);
-        if (!g_str_has_prefix(g_type_name(spec->owner_type), "GstGpu"))
-            continue;
-        fail_unless(g_str_has_suffix(blurb, "."), "%s: %s", spec->name, blurb);
-        if (!(spec->flags & G_PARAM_WRITABLE))
-            continue;
-        if (G_IS_PARAM_SPEC_INT(spec)) {
-            gchar *range = g_strdup_printf(" to %d", G_PARAM_SPEC_INT(spec)->maximum);
-            fail_unless(strstr(blurb, range) != NULL, "%s: %s", spec->name, blurb);
-            g_free(range);
-        }
-        fail_unless(strstr(blurb, "efault") != NULL, "%s: %s", spec->name, blurb);
-        if (g_strv_contains(only_ready, spec->name))
-            fail_unless(spec->flags & GST_PARAM_MUTABLE_READY, "%s", spec->name);
-        else
-            fail_unless((spec->flags & GST_PARAM_CONTROLLABLE) &&
-                            (spec->flags & GST_PARAM_MUTABLE_PLAYING),
-                        "%s", spec->name);
-    }
-    g_free(specs);
-    gst_check_teardown_element(element);
-}
-
-static inline void check_factory(const gchar *name, const gchar *klass) {
-    GstElementFactory *factory = gst_element_factory_find(name);
-    GstPlugin *plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
-    fail_unless_equals_int(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE);
-    fail_unless_equals_string(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS),
-                              klass);
-    fail_unless(strchr(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_AUTHOR), '<'),
-                "an author has an address");
-    fail_if(strstr(gst_plugin_get_origin(plugin), "nknown"));
-    fail_unless_equals_string(gst_plugin_get_name(plugin), "gpuvision");
-    fail_unless_equals_string(gst_plugin_get_license(plugin), "BSD");
-    gst_object_unref(plugin);
-    gst_object_unref(factory);
-}
+guint keep_refusals(gchar **warning);
 
 /* ---- results ---- */
 
-static inline const GstStructure *results_of(GstBuffer *buffer, const gchar *name) {
-    GstCustomMeta *meta = gst_buffer_get_custom_meta(buffer, name);
-    fail_unless(meta != NULL);
-    return gst_custom_meta_get_structure(meta);
-}
-
-static inline gint int_field(const GstStructure *results, const gchar *name) {
-    gint value = G_MININT;
-    fail_unless(gst_structure_get_int(results, name, &value), "no int %s", name);
-    return value;
-}
-
-static inline gdouble double_field(const GstStructure *results, const gchar *name) {
-    gdouble value = 0;
-    fail_unless(gst_structure_get_double(results, name, &value), "no double %s", name);
-    return value;
-}
-
-static inline void assert_time(const GstStructure *results, const gchar *name,
-                               GstClockTime expected) {
-    GstClockTime value = 0;
-    fail_unless(gst_structure_get_clock_time(results, name, &value), "no time %s", name);
-    fail_unless(value == expected, "%s is %" GST_TIME_FORMAT ", should be %" GST_TIME_FORMAT, name,
-                GST_TIME_ARGS(value), GST_TIME_ARGS(expected));
-}
-
-/* Takes the frame. The message that comes with it has the times of its segment. */
-static inline GstMessage *message_of(GstHarness *h, GstBuffer *frame, GstBuffer **out) {
-    GstBus *bus = add_bus(h->element);
-    const GstStructure *results;
-    GstMessage *message;
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    segment.start = 2 * GST_SECOND;
-    segment.time = 20 * GST_SECOND;
-    segment.base = 200 * GST_SECOND;
-    GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
-    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
-    *out = push_and_pull(h, frame);
-    message = gst_bus_timed_pop_filtered(bus, GST_SECOND, GST_MESSAGE_ELEMENT);
-    fail_unless(message != NULL);
-    results = gst_message_get_structure(message);
-    assert_time(results, "timestamp", 3 * GST_SECOND);
-    assert_time(results, "stream-time", 21 * GST_SECOND);
-    assert_time(results, "running-time", 201 * GST_SECOND);
-    assert_time(results, "duration", GST_SECOND / 25);
-    drop_bus(h->element, bus);
-    return message;
-}
+const GstStructure *results_of(GstBuffer *buffer, const gchar *name);
+gint int_field(const GstStructure *results, const gchar *name);
+gdouble double_field(const GstStructure *results, const gchar *name);
+void assert_time(const GstStructure *results, const gchar *name, GstClockTime expected);
 
 /* ---- suites ---- */
 
-static inline TCase *add_case(Suite *suite, const gchar *name) {
-    TCase *tcase = tcase_create(name);
-    suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 280);
-    tcase_add_checked_fixture(tcase, NULL, assert_nothing_lives);
-    return tcase;
-}
+TCase *add_case(Suite *suite, const gchar *name);
 
 /* How many of so many formats a test has: all, with GPV_TEST_SHORT the first three. */
-static inline int some_of(gsize count) {
-    return (int)(g_getenv("GPV_TEST_SHORT") && !g_getenv("GPV_TEST_FULL") ? MIN(count, 3) : count);
-}
+int some_of(gsize count);
 
 /* With GPV_TEST_FULL, usually, and with GPV_TEST_SHORT; or as often as GPV_TEST_ROUNDS, at least 1,
- * says. */
-static inline guint rounds(guint full, guint usual, guint few) {
-    const gchar *wanted = g_getenv("GPV_TEST_ROUNDS");
-    const guint count = wanted                       ? (guint)g_ascii_strtoull(wanted, NULL, 10)
-                        : g_getenv("GPV_TEST_FULL")  ? full
-                        : g_getenv("GPV_TEST_SHORT") ? few
-                                                     : usual;
-    g_assert(count > 0);
-    return count;
-}
+   says. */
+guint rounds(guint full, guint usual, guint few);
 
 /* What main() returns to skip the test. */
-static inline int not_run(const gchar *reason) {
-    g_print("not run: %s\n", reason);
-    return 77;
-}
+int not_run(const gchar *reason);
 
 /* What main() returns; it skips where there is no device. */
-static inline int run_where_a_device_is(Suite *(*suite)(void), const gchar *name,
-                                        const gchar *file) {
-    return have_cuda_device() ? gst_check_run_suite(suite(), name, file)
-                              : not_run("there is no CUDA device");
-}
+int run_where_a_device_is(Suite *(*suite)(void), const gchar *name, const gchar *file);
 
 /* Likewise, where the test is for CUDA. */
-static inline int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    return g_str_equal(test_backend(), "cuda") ? run_where_a_device_is(suite, name, file)
-                                               : gst_check_run_suite(suite(), name, file);
-}
-
-/* Why no clip can be decoded into CUDAMemory, or NULL. */
-static inline const gchar *why_no_decoder(void) {
-    static const gchar *const elements[] = {"parsebin", "nvh264dec", "cudadownload"};
-    if (!g_getenv("GPV_TEST_CLIP"))
-        return "GPV_TEST_CLIP names no clip";
-    for (guint i = 0; i < G_N_ELEMENTS(elements); i++)
-        if (!gst_registry_check_feature_version(gst_registry_get(), elements[i], 1, 22, 0))
-            return "parsebin, nvh264dec or cudadownload is missing";
-    return NULL;
-}
+int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file);
 
 /* Likewise where no clip can be decoded on it. */
-static inline int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name,
-                                       const gchar *file) {
-    const gchar *reason = why_no_decoder();
-    return reason ? not_run(reason) : run_where_a_device_is(suite, name, file);
-}
+int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name, const gchar *file);
 
 /* Whether the pictures that the tests write can be decoded. */
-static inline gboolean have_pnmdec(void) {
-    return gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0);
-}
+gboolean have_pnmdec(void);
 
 /* As run_on_backend(), for tests that need them. */
-static inline int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    if (!have_pnmdec())
-        return not_run("there is no pnmdec");
-    load_type_finders();
-    return run_on_backend(suite, name, file);
-}
+int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file);
 
 /* That an element of a bin computes on the GPU, and was given no frame in system memory. What is
    copied beside that only transfers.c counts. */
-static inline void assert_in_cuda_memory(GstElement *bin, const gchar *name) {
-    GstElement *element = gst_bin_get_by_name(GST_BIN(bin), name);
-    GstStructure *stats = NULL;
-    guint64 uploads = 1, downloads = 1;
-    g_object_get(element, "stats", &stats, NULL);
-    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cuda");
-    fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
-                                  G_TYPE_UINT64, &downloads, NULL));
-    fail_unless_equals_uint64(uploads, 0);
-    fail_unless_equals_uint64(downloads, 0);
-    gst_structure_free(stats);
-    gst_object_unref(element);
-}
+void assert_in_cuda_memory(GstElement *bin, const gchar *name);
 
 #endif

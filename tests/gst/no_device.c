@@ -29,22 +29,21 @@ static void begin_counting(void) {
 }
 
 static void assert_on_cpu(GstElement *element) {
-    GstStructure *stats = NULL;
+    g_autoptr(GstStructure) stats = NULL;
     guint64 frames = 0;
     g_object_get(element, "stats", &stats, NULL);
     fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cpu");
     fail_unless(gst_structure_get_uint64(stats, "frames", &frames));
     fail_unless_equals_uint64(frames, 2);
-    gst_structure_free(stats);
 }
 
 GST_START_TEST(test_cpu_computes) {
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! "
-                                  "video/x-raw,format=NV12,width=64,height=48 ! "
-                                  "%s name=tested ! fakesink",
-                                  names[__i__]);
-    GstElement *pipeline, *tested;
-    GstBus *bus;
+    g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! "
+                                             "video/x-raw,format=NV12,width=64,height=48 ! "
+                                             "%s name=tested ! fakesink",
+                                             names[__i__]);
+    g_autoptr(GstElement) pipeline = NULL, tested = NULL;
+    g_autoptr(GstBus) bus = NULL;
     begin_counting();
     pipeline = launch(text);
     reach(pipeline, GST_STATE_PLAYING);
@@ -55,22 +54,17 @@ GST_START_TEST(test_cpu_computes) {
     assert_on_cpu(tested);
     reach(pipeline, GST_STATE_NULL);
     fail_unless_equals_int(g_atomic_int_get(&warnings), 0);
-    gst_object_unref(tested);
-    gst_object_unref(bus);
-    gst_object_unref(pipeline);
-    g_free(text);
 }
 GST_END_TEST
 
 GST_START_TEST(test_cuda_is_refused) {
-    GstElement *element = element_new(names[__i__], "cuda");
+    g_autoptr(GstElement) element = element_new(names[__i__], "cuda");
     GstBus *bus = add_bus(element);
     fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
                            GST_STATE_CHANGE_FAILURE);
     assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "backend=cuda");
     gst_element_set_state(element, GST_STATE_NULL);
     drop_bus(element, bus);
-    gst_object_unref(element);
 }
 GST_END_TEST
 

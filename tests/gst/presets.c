@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /* The presets in gst/presets, and what docs/pipelines.md says that they stand for. */
-#include "helpers.h"
-
-static const gchar *const elements[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift",
-                                        "gpugraphcut"};
+#include "elements.h"
 
 static const gchar *const comment_key = "_meta/comment";
 
@@ -37,7 +34,7 @@ static GValue value_of(GKeyFile *file, const gchar *preset, const gchar *key, GO
 }
 
 static void assert_loaded(GObject *element, GKeyFile *file, const gchar *preset) {
-    gchar **keys = g_key_file_get_keys(file, preset, NULL, NULL);
+    g_auto(GStrv) keys = g_key_file_get_keys(file, preset, NULL, NULL);
     for (gchar **key = keys; *key; key++) {
         GValue wanted, got = G_VALUE_INIT;
         if (g_str_equal(*key, comment_key))
@@ -50,7 +47,6 @@ static void assert_loaded(GObject *element, GKeyFile *file, const gchar *preset)
         g_value_unset(&got);
         g_value_unset(&wanted);
     }
-    g_strfreev(keys);
 }
 
 static gchar *keys_of(GKeyFile *file, const gchar *preset) {
@@ -62,34 +58,29 @@ static gchar *keys_of(GKeyFile *file, const gchar *preset) {
 
 /* GStreamer finds the presets of the file, and no others, with what they are for. */
 GST_START_TEST(test_found) {
-    GstElement *element = element_new(elements[__i__], "cpu");
-    GKeyFile *file = open_file(element);
+    g_autoptr(GstElement) element = element_new(elements[__i__].name, "cpu");
+    g_autoptr(GKeyFile) file = open_file(element);
     gsize n = 0;
-    gchar **groups = g_key_file_get_groups(file, &n);
-    gchar **names = gst_preset_get_preset_names(GST_PRESET(element));
+    g_auto(GStrv) groups = g_key_file_get_groups(file, &n);
+    g_auto(GStrv) names = gst_preset_get_preset_names(GST_PRESET(element));
     fail_unless(n >= 3, "%u presets", (guint)n);
     fail_unless_equals_int(g_strv_length(names), n);
     for (gchar **group = groups; *group; group++) {
-        gchar *comment = NULL;
+        g_autofree gchar *comment = NULL;
         fail_unless(g_strv_contains((const gchar *const *)names, *group), "%s", *group);
         fail_unless(gst_preset_get_meta(GST_PRESET(element), *group, "comment", &comment), "%s",
                     *group);
         fail_unless(strlen(comment) > 10, "%s: %s", *group, comment);
-        g_free(comment);
     }
-    g_strfreev(names);
-    g_strfreev(groups);
-    g_key_file_free(file);
-    gst_object_unref(element);
 }
 GST_END_TEST
 
 /* Each sets all that it names, and leaves nothing behind of the one before. */
 GST_START_TEST(test_loaded) {
-    GstElement *element = element_new(elements[__i__], "cpu");
-    GKeyFile *file = open_file(element);
-    gchar **groups = g_key_file_get_groups(file, NULL);
-    gchar *keys = keys_of(file, groups[0]);
+    g_autoptr(GstElement) element = element_new(elements[__i__].name, "cpu");
+    g_autoptr(GKeyFile) file = open_file(element);
+    g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
+    g_autofree gchar *keys = keys_of(file, groups[0]);
     for (gchar **before = groups; *before; before++)
         for (gchar **after = groups; *after; after++) {
             gchar *own = keys_of(file, *after);
@@ -101,10 +92,6 @@ GST_START_TEST(test_loaded) {
             assert_loaded(G_OBJECT(element), file, *after);
         }
     fail_unless(!gst_preset_load_preset(GST_PRESET(element), "no such preset"));
-    g_free(keys);
-    g_strfreev(groups);
-    g_key_file_free(file);
-    gst_object_unref(element);
 }
 GST_END_TEST
 
@@ -122,33 +109,27 @@ static gchar *documented(const gchar *page, const gchar *element, const gchar *p
 
 /* The table of docs/pipelines.md has them all, with properties that do the same. */
 GST_START_TEST(test_documented) {
-    GstElement *loaded = element_new(elements[__i__], "cpu");
-    GKeyFile *file = open_file(loaded);
-    gchar **groups = g_key_file_get_groups(file, NULL);
-    gchar *page = NULL;
+    g_autoptr(GstElement) loaded = element_new(elements[__i__].name, "cpu");
+    g_autoptr(GKeyFile) file = open_file(loaded);
+    g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
+    g_autofree gchar *page = NULL;
     fail_unless(g_file_get_contents(GPV_TEST_PIPELINES, &page, NULL, NULL));
     for (gchar **group = groups; *group; group++) {
-        gchar *words = documented(page, elements[__i__], *group);
+        g_autofree gchar *words = documented(page, elements[__i__].name, *group);
         GError *error = NULL;
-        GstElement *set = gst_parse_launch(words, &error);
+        g_autoptr(GstElement) set = gst_parse_launch(words, &error);
         fail_unless(error == NULL, "%s: %s", words, error ? error->message : "");
         fail_unless(G_OBJECT_TYPE(set) == G_OBJECT_TYPE(loaded), "%s", words);
         assert_loaded(G_OBJECT(set), file, *group);
-        gst_object_unref(set);
-        g_free(words);
     }
-    g_free(page);
-    g_strfreev(groups);
-    g_key_file_free(file);
-    gst_object_unref(loaded);
 }
 GST_END_TEST
 
 /* A frame of each format passes under each of them. */
 GST_START_TEST(test_frames) {
-    GstElement *element = element_new(elements[__i__], "cpu");
-    gchar **names = gst_preset_get_preset_names(GST_PRESET(element));
-    GstHarness *h = harness_with(element);
+    GstElement *element = element_new(elements[__i__].name, "cpu");
+    g_auto(GStrv) names = gst_preset_get_preset_names(GST_PRESET(element));
+    g_autoptr(GstHarness) h = harness_with(element);
     for (gchar **name = names; *name; name++)
         for (guint format = 0; format < G_N_ELEMENTS(formats); format++) {
             const GstVideoInfo info = make_info(formats[format], 64, 48);
@@ -157,18 +138,16 @@ GST_START_TEST(test_frames) {
             fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_OK);
             gst_buffer_unref(gst_harness_pull(h));
         }
-    g_strfreev(names);
-    gst_harness_teardown(h);
 }
 GST_END_TEST
 
 static Suite *presets_suite(void) {
     Suite *suite = suite_create("presets");
     TCase *tcase = add_case(suite, "presets");
-    tcase_add_loop_test(tcase, test_found, 0, G_N_ELEMENTS(elements));
-    tcase_add_loop_test(tcase, test_loaded, 0, G_N_ELEMENTS(elements));
-    tcase_add_loop_test(tcase, test_documented, 0, G_N_ELEMENTS(elements));
-    tcase_add_loop_test(tcase, test_frames, 0, G_N_ELEMENTS(elements));
+    tcase_add_loop_test(tcase, test_found, 0, element_count);
+    tcase_add_loop_test(tcase, test_loaded, 0, element_count);
+    tcase_add_loop_test(tcase, test_documented, 0, element_count);
+    tcase_add_loop_test(tcase, test_frames, 0, element_count);
     return suite;
 }
 

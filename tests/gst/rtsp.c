@@ -1,21 +1,26 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A camera that drops and comes back: a server of RTSP on this machine, a process of its own, that
- * is killed five times, and shows another scene after each return. The application goes on as one
- * would: it stops and restarts the source, and leaves all behind it as it is. Each element is
- * compared with the library, in every byte and every field; after a return with an operator that
- * has seen nothing, so that what was learned of the scene before has to be gone.
+ * A camera that drops and comes back: a server of RTSP on this machine, a
+ * process of its own, that is killed five times, and shows another scene after
+ * each return. The application goes on as one would: it stops and restarts the
+ * source, and leaves all behind it as it is. Each element is compared with the
+ * library, in every byte and every field; after a return with an operator that
+ * has seen nothing, so that what was learned of the scene before has to be
+ * gone.
  *
  *     gst-rtsp                      the test
- *     gst-rtsp camera PORT SCENE    the camera; prints its port, which is another one if PORT is 0
+ *     gst-rtsp camera PORT SCENE    the camera; prints its port, which is
+ * another one if PORT is 0
  */
+#include "chains.h"
 #include "clip.h"
-#include "library.h"
 
 #include <gst/rtsp-server/rtsp-server.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 enum { drops = 5, frames_of_a_scene = 5 };
 
@@ -52,7 +57,8 @@ typedef struct {
 } Camera;
 
 static void camera_come(Camera *camera, guint scene) {
-    gchar *port = g_strdup_printf("%d", camera->port), *number = g_strdup_printf("%u", scene);
+    g_autofree gchar *port = g_strdup_printf("%d", camera->port),
+                     *number = g_strdup_printf("%u", scene);
     gchar *args[] = {(gchar *)"/proc/self/exe", (gchar *)"camera", port, number, NULL};
     gchar line[16] = "";
     gint output = -1;
@@ -63,8 +69,6 @@ static void camera_come(Camera *camera, guint scene) {
     camera->port = size > 0 ? atoi(line) : 0;
     fail_unless(camera->port > 0, "the camera does not start");
     close(output);
-    g_free(number);
-    g_free(port);
 }
 
 /* Without a word, as if its power were cut. */
@@ -111,10 +115,11 @@ static GstPadProbeReturn count_frame(G_GNUC_UNUSED GstPad *pad,
 }
 
 static void source_start(Viewer *viewer) {
-    gchar *text = g_strdup_printf("rtspsrc location=rtsp://127.0.0.1:%d/camera protocols=tcp "
-                                  "latency=0 ! rtpjpegdepay ! jpegdec ! videoconvert ! "
-                                  "capsfilter name=last caps=video/x-raw,format=NV12",
-                                  viewer->camera.port);
+    g_autofree gchar *text =
+        g_strdup_printf("rtspsrc location=rtsp://127.0.0.1:%d/camera protocols=tcp "
+                        "latency=0 ! rtpjpegdepay ! jpegdec ! videoconvert ! "
+                        "capsfilter name=last caps=video/x-raw,format=NV12",
+                        viewer->camera.port);
     GError *error = NULL;
     GstElement *last;
     GstPad *pad;
@@ -130,7 +135,6 @@ static void source_start(Viewer *viewer) {
     gst_bin_add(GST_BIN(viewer->pipeline), viewer->source);
     fail_unless(gst_element_link(viewer->source, viewer->first));
     fail_unless(gst_element_sync_state_with_parent(viewer->source));
-    g_free(text);
 }
 
 static void source_stop(Viewer *viewer) {
@@ -196,12 +200,13 @@ static void see_scene(Viewer *viewer, guint scene) {
 
 GST_START_TEST(test_drops) {
     static const ChainLook look = {"rich", "none", "overlay", TRUE};
-    gchar *elements = chain_text(&look, test_backend(), "");
-    gchar *text = g_strdup_printf("%s ! fakesink name=sink sync=false async=false", elements);
+    g_autofree gchar *chain = chain_text(&look, test_backend(), "");
+    g_autofree gchar *text =
+        g_strdup_printf("%s ! fakesink name=sink sync=false async=false", chain);
     Viewer viewer = {.pipeline = launch(text)};
     GstElement *sink = gst_bin_get_by_name(GST_BIN(viewer.pipeline), "sink");
-    viewer.first = gst_bin_get_by_name(GST_BIN(viewer.pipeline), stages[0].name);
-    viewer.chain = chain_watch_new(viewer.pipeline, &look, test_backend());
+    viewer.first = gst_bin_get_by_name(GST_BIN(viewer.pipeline), elements[0].name);
+    viewer.chain = chain_watch_new(viewer.pipeline);
     probe_pad(viewer.first, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, count_stream, &viewer);
     probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, count_frame, &viewer);
     gst_element_set_state(viewer.pipeline, GST_STATE_PLAYING);
@@ -210,7 +215,7 @@ GST_START_TEST(test_drops) {
     wait_for_the_end(&viewer);
     source_stop(&viewer);
     for (guint scene = 1; scene <= drops; scene++) {
-        chain_watch_restart(viewer.chain, test_backend());
+        chain_watch_restart(viewer.chain);
         see_scene(&viewer, scene);
     }
     assert_something_was_found(viewer.chain);
@@ -220,9 +225,8 @@ GST_START_TEST(test_drops) {
     gst_object_unref(viewer.first);
     gst_object_unref(sink);
     gst_object_unref(viewer.pipeline);
-    gst_task_cleanup_all(); /* else the thread of a task may outlive its element for a moment */
-    g_free(text);
-    g_free(elements);
+    gst_task_cleanup_all(); /* else the thread of a task may outlive its element
+                               for a moment */
 }
 GST_END_TEST
 

@@ -35,16 +35,16 @@ static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) 
 /* Without what a frame takes over from the one before. */
 static const struct {
     const gchar *name, *properties;
-} elements[] = {{"gpuerode", ""},
-                {"gpuccl", ""},
-                {"gpukmeans", "warm-start=false"},
-                {"gpugraphcut", "warm-start=false"},
-                {"gpusift", "overlay=rich"}};
+} soaked[] = {{"gpuerode", ""},
+              {"gpuccl", ""},
+              {"gpukmeans", "warm-start=false"},
+              {"gpugraphcut", "warm-start=false"},
+              {"gpusift", "overlay=rich"}};
 static gsize tested_element; /* which main() was given */
 
 static GstHarness *harness_on(const gchar *backend) {
-    gchar *text = g_strdup_printf("%s backend=%s %s", elements[tested_element].name, backend,
-                                  elements[tested_element].properties);
+    gchar *text = g_strdup_printf("%s backend=%s %s", soaked[tested_element].name, backend,
+                                  soaked[tested_element].properties);
     GstHarness *h = harness_with(launch(text));
     g_free(text);
     return h;
@@ -54,7 +54,7 @@ static GstHarness *harness_on(const gchar *backend) {
 static GstBuffer *soak_frame(const GstVideoInfo *info, guint number) {
     GstBuffer *buffer = random_frame(info);
     GstVideoFrame frame;
-    if (g_str_equal(elements[tested_element].name, "gpugraphcut")) {
+    if (g_str_equal(soaked[tested_element].name, "gpugraphcut")) {
         fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
         draw_object(&frame, number);
         gst_video_frame_unmap(&frame);
@@ -63,10 +63,10 @@ static GstBuffer *soak_frame(const GstVideoInfo *info, guint number) {
 }
 
 GST_START_TEST(test_frames) {
-    const gchar *name = elements[tested_element].name;
+    const gchar *name = soaked[tested_element].name;
     const guint64 frames = WARM_UP + rounds(100000, 2000, 1000);
     GstVideoInfo info = make_info("NV12", 1920, 1080);
-    GstHarness *model = harness_on("cpu"), *tested = harness_on("cuda");
+    g_autoptr(GstHarness) model = harness_on("cpu"), tested = harness_on("cuda");
     /* What draws into its frames offers the pool of downstream, and here there is none. */
     const gboolean draws = g_str_equal(name, "gpusift");
     GstHarness *giver = draws ? harness_with(launch("gpuerode backend=cuda")) : tested;
@@ -93,7 +93,7 @@ GST_START_TEST(test_frames) {
     gst_buffer_pool_set_active(pool, FALSE);
     gst_object_unref(pool);
     if (draws)
-        gst_harness_teardown(giver);
+        harness_free(giver);
     for (guint64 i = 0; i < frames; i++) {
         GstBuffer *frame = gst_buffer_ref(buffers[i % BUFFERS]);
         if (i == WARM_UP)
@@ -117,8 +117,6 @@ GST_START_TEST(test_frames) {
         gst_buffer_unref(buffers[i]);
         g_free(expected[i]);
     }
-    gst_harness_teardown(tested);
-    gst_harness_teardown(model);
 }
 GST_END_TEST
 
@@ -154,8 +152,8 @@ GST_START_TEST(test_decoder) {
         "frames. ! queue ! cudadownload ! gpuerode radius=3 backend=cpu ! gpukmeans clusters=4 "
         "backend=cpu ! gpusift overlay=rich backend=cpu ! gpuccl backend=cpu ! gpugraphcut "
         "output=cutout backend=cpu ! fakesink name=cpu");
-    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    GstElement *some = gst_bin_get_by_name(GST_BIN(pipeline), "some");
+    g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    g_autoptr(GstElement) some = gst_bin_get_by_name(GST_BIN(pipeline), "some");
     GPtrArray *got = watch(pipeline, "cuda"), *expected = watch(pipeline, "cpu");
 
     g_object_set(file, "location", g_getenv("GPV_TEST_CLIP"), NULL);
@@ -177,8 +175,6 @@ GST_START_TEST(test_decoder) {
 
     g_ptr_array_unref(got);
     g_ptr_array_unref(expected);
-    gst_object_unref(some);
-    gst_object_unref(file);
     gst_object_unref(pipeline);
 }
 GST_END_TEST
@@ -207,8 +203,8 @@ int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
     if (argc == 2 && g_str_equal(argv[1], "decoder"))
         return run_behind_a_decoder(decoder_suite, "soak", __FILE__);
-    for (; argc == 2 && tested_element < G_N_ELEMENTS(elements); tested_element++)
-        if (g_str_equal(argv[1], elements[tested_element].name))
+    for (; argc == 2 && tested_element < G_N_ELEMENTS(soaked); tested_element++)
+        if (g_str_equal(argv[1], soaked[tested_element].name))
             return run_where_a_device_is(frames_suite, "soak", __FILE__);
     g_printerr("%s takes decoder, or the name of an element\n", argv[0]);
     return 2;

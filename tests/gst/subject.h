@@ -4,9 +4,7 @@
 #define TESTS_GST_SUBJECT_H
 
 #include "cuda_frames.h"
-
-static const gchar *const elements[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift",
-                                        "gpugraphcut"};
+#include "elements.h"
 
 typedef struct {
     GstHarness *h;

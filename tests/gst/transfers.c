@@ -6,16 +6,16 @@
  * them by whatever call, and waits as calls of CUDA. That it counts at all is shown by the same
  * chain on frames in system memory.
  */
+#include "chains.h"
 #include "clip.h"
 #include "cuda_frames.h"
-#include "library.h"
 
 #include <cupti.h>
 
 enum { width = 1920, height = 1080, buffer_count = 4, warm_up = 20, counted_frames = 50 };
 
 /* What gpuccl tells of components is copied as a whole, whatever their number, with its count. */
-enum { bytes_of_results = max_components * sizeof(gpv_ccl_component) + sizeof(gpv_ccl_result) };
+enum { bytes_of_results = 256 * sizeof(gpv_ccl_component) + sizeof(gpv_ccl_result) };
 
 #if GST_CHECK_VERSION(1, 24, 0)
 enum { waits_without_results = 0 }; /* the stream goes on with the frame */
@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
     guint frames;
     Traffic up, down; /* to the device, and to the host */
-    guint waits[stage_count];
+    guint waits[element_count];
 } Count;
 
 /* ---- CUPTI ---- */
@@ -43,7 +43,8 @@ static struct {
     CUpti_SubscriberHandle subscriber;
     gboolean counting;
     guint waits; /* so far, while counting */
-    guint open;  /* calls that wait and have not returned: the runtime's, and the driver's in it */
+    guint open;  /* calls that wait and have not returned: the runtime's, and the
+                    driver's in it */
     Traffic up, down;
 } cupti;
 
@@ -156,11 +157,10 @@ static GstPadProbeReturn leave(G_GNUC_UNUSED GstPad *pad, G_GNUC_UNUSED GstPadPr
 }
 
 static void watch_waits(GstElement *bin, Stage *of_stages) {
-    for (guint i = 0; i < stage_count; i++) {
-        GstElement *element = gst_bin_get_by_name(GST_BIN(bin), stages[i].name);
+    for (guint i = 0; i < element_count; i++) {
+        g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(bin), elements[i].name);
         probe_pad(element, "sink", GST_PAD_PROBE_TYPE_BUFFER, enter, &of_stages[i]);
         probe_pad(element, "src", GST_PAD_PROBE_TYPE_BUFFER, leave, &of_stages[i]);
-        gst_object_unref(element);
     }
 }
 
@@ -169,7 +169,7 @@ static void begin_to_count(GstBuffer *frame, Stage *of_stages) {
     flush_cupti(frame);
     memset(&cupti.up, 0, sizeof cupti.up);
     memset(&cupti.down, 0, sizeof cupti.down);
-    memset(of_stages, 0, stage_count * sizeof *of_stages);
+    memset(of_stages, 0, element_count * sizeof *of_stages);
     cupti.counting = TRUE;
 }
 
@@ -179,7 +179,7 @@ static Count end_of_count(GstBuffer *frame, guint frames, const Stage *of_stages
     flush_cupti(frame);
     result.up = cupti.up;
     result.down = cupti.down;
-    for (guint i = 0; i < stage_count; i++)
+    for (guint i = 0; i < element_count; i++)
         result.waits[i] = of_stages[i].waits;
     return result;
 }
@@ -191,15 +191,14 @@ static GstBuffer *clip_frame(GstHarness *convert, GstBuffer *picture, guint numb
 
 static void push_frames(GstHarness *h, GstBuffer **buffers, guint frames) {
     for (guint i = 0; i < frames; i++) {
-        GstBuffer *out = push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
-        gst_buffer_unref(out);
+        g_autoptr(GstBuffer) out = push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
     }
 }
 
 /* From the pool that the chain offers, so that from GStreamer 1.24 on they are of its stream. */
 static void make_resident(GstHarness *h, const GstVideoInfo *info, GstBuffer **buffers) {
     guint size = 0;
-    GstBufferPool *pool = offered_pool(h, info, &size);
+    g_autoptr(GstBufferPool) pool = offered_pool(h, info, &size);
     for (guint i = 0; i < buffer_count; i++) {
         GstBuffer *cuda = acquire(pool);
         copy(info, buffers[i], cuda);
@@ -207,14 +206,13 @@ static void make_resident(GstHarness *h, const GstVideoInfo *info, GstBuffer **b
         buffers[i] = cuda;
     }
     gst_buffer_pool_set_active(pool, FALSE);
-    gst_object_unref(pool);
 }
 
 static Count count(const ChainLook *look, const gchar *settings, gboolean resident) {
     GstVideoInfo rgb = make_info("RGB", width, height), info = make_info("NV12", width, height);
     GstHarness *convert = gst_harness_new("videoconvert"), *h;
     GstBuffer *picture = photograph(), *buffers[buffer_count];
-    Stage of_stages[stage_count] = {{0, 0}};
+    Stage of_stages[element_count] = {{0, 0}};
     gchar *text = chain_text(look, "cuda", settings);
     Count result;
     open_cupti();
@@ -234,8 +232,8 @@ static Count count(const ChainLook *look, const gchar *settings, gboolean reside
 
     for (guint i = 0; i < buffer_count; i++)
         gst_buffer_unref(buffers[i]);
-    gst_harness_teardown(h);
-    gst_harness_teardown(convert);
+    harness_free(h);
+    harness_free(convert);
     close_cupti();
     gst_buffer_unref(picture);
     g_free(text);
@@ -245,7 +243,7 @@ static Count count(const ChainLook *look, const gchar *settings, gboolean reside
 /* ---- behind a decoder ---- */
 
 typedef struct {
-    Stage of_stages[stage_count];
+    Stage of_stages[element_count];
     guint frames; /* that the decoder has given */
     Count count;
 } Decoding;
@@ -298,8 +296,8 @@ static void print_count(const gchar *what, const Count *found) {
             ", the largest of %" G_GUINT64_FORMAT "; waits of",
             what, found->frames, found->up.copies, found->up.bytes, found->down.copies,
             found->down.bytes, found->down.largest);
-    for (guint i = 0; i < stage_count; i++)
-        g_print(" %s %u", stages[i].name, found->waits[i]);
+    for (guint i = 0; i < element_count; i++)
+        g_print(" %s %u", elements[i].name, found->waits[i]);
     g_print("\n");
 }
 
@@ -308,7 +306,7 @@ static void print_count(const gchar *what, const Count *found) {
 /* The host waits so often for each frame. */
 static void assert_waits(const Count *found, guint stage, guint each) {
     fail_unless(found->waits[stage] == each * found->frames,
-                "%s waits %u times in %u frames, not %u", stages[stage].name, found->waits[stage],
+                "%s waits %u times in %u frames, not %u", elements[stage].name, found->waits[stage],
                 found->frames, each * found->frames);
 }
 
@@ -318,7 +316,7 @@ GST_START_TEST(test_no_results) {
     print_count("CUDAMemory without results", &found);
     fail_unless_equals_uint64(found.up.copies, 0);
     fail_unless_equals_uint64(found.down.copies, 0);
-    for (guint i = 0; i < stage_count; i++)
+    for (guint i = 0; i < element_count; i++)
         assert_waits(&found, i, waits_without_results);
 }
 GST_END_TEST
@@ -331,7 +329,7 @@ static void assert_results_alone(const Count *found, const Count *beside) {
                 (guint64)counted_frames * bytes_of_results);
     fail_unless(found->down.largest <= MAX(beside->down.largest, bytes_of_results));
     assert_waits(found, 0, waits_without_results); /* gpuerode has none */
-    for (guint i = 1; i < stage_count; i++)
+    for (guint i = 1; i < element_count; i++)
         assert_waits(found, i, 1);
 }
 
@@ -351,8 +349,8 @@ GST_START_TEST(test_system_memory) {
     print_count("system memory", &found);
     fail_unless(found.up.bytes >= luma);
     fail_unless(found.down.bytes >= luma);
-    for (guint i = 0; i < stage_count; i++)
-        fail_unless(found.waits[i] >= counted_frames, "%s does not wait", stages[i].name);
+    for (guint i = 0; i < element_count; i++)
+        fail_unless(found.waits[i] >= counted_frames, "%s does not wait", elements[i].name);
 }
 GST_END_TEST
 
@@ -374,7 +372,7 @@ GST_START_TEST(test_decoder) {
     print_count("nvh264dec and elements without results", &found);
     fail_unless_equals_uint64(found.up.bytes, decoder.up.bytes);
     fail_unless_equals_uint64(found.down.bytes, decoder.down.bytes);
-    for (guint i = 0; i < stage_count; i++)
+    for (guint i = 0; i < element_count; i++)
         assert_waits(&found, i, waits_without_results);
 }
 GST_END_TEST

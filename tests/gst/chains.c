@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "chains.h"
+
+#include "clip.h"
+
+gchar *chain_text(const ChainLook *look, const gchar *backend, const gchar *common) {
+    const gchar *warm = look->warm ? "true" : "false";
+    return g_strdup_printf("gpuerode name=gpuerode backend=%s %s ! gpukmeans name=gpukmeans "
+                           "clusters=6 warm-start=%s backend=%s %s ! "
+                           "gpusift name=gpusift overlay=%s backend=%s %s ! "
+                           "gpuccl name=gpuccl threshold=90 output=%s backend=%s %s ! "
+                           "gpugraphcut name=gpugraphcut output=%s warm-start=%s backend=%s %s",
+                           backend, common, warm, backend, common, look->overlay, backend, common,
+                           look->components, backend, common, look->cut, warm, backend, common);
+}
+
+GstVideoInfo info_of(GstPad *pad) {
+    GstCaps *caps = gst_pad_get_current_caps(pad);
+    GstVideoInfo info;
+    fail_unless(gst_video_info_from_caps(&info, caps));
+    gst_caps_unref(caps);
+    return info;
+}
+
+void probe_pad(GstElement *element, const gchar *name, GstPadProbeType type,
+               GstPadProbeCallback callback, gpointer user) {
+    GstPad *pad = gst_element_get_static_pad(element, name);
+    gst_pad_add_probe(pad, type, callback, user, NULL);
+    gst_object_unref(pad);
+}
+
+/* In system memory, wherever the frame is. */
+static GstBuffer *host_copy(const GstVideoInfo *info, GstBuffer *frame) {
+    GstBuffer *copy = buffer_of_size(info->size);
+    copy_mapped(info, frame, copy);
+    return copy;
+}
+
+static GstPadProbeReturn keep_input(GstPad *pad, GstPadProbeInfo *probe, gpointer user) {
+    Watch *watch = user;
+    watch->in_info = info_of(pad);
+    gst_clear_buffer(&watch->in);
+    watch->in = host_copy(&watch->in_info, GST_PAD_PROBE_INFO_BUFFER(probe));
+    watch->given++;
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn forget(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe, gpointer user) {
+    const Watch *watch = user;
+    const GstEventType type = GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(probe));
+    if (type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP)
+        model_forget(watch->model);
+    return GST_PAD_PROBE_OK;
+}
+
+static GstPadProbeReturn compare_output(GstPad *pad, GstPadProbeInfo *probe, gpointer user) {
+    Watch *watch = user;
+    const Element *element = watch->model->element;
+    GstBuffer *out = GST_PAD_PROBE_INFO_BUFFER(probe);
+    Expected expected = model_expect(watch->model, &watch->in_info, watch->in, FALSE);
+    const GstVideoInfo info = info_of(pad);
+    GstBuffer *got = host_copy(&info, out);
+    fail_unless_equals_string(GST_VIDEO_INFO_NAME(&info), GST_VIDEO_INFO_NAME(&expected.info));
+    assert_same(&info, got, expected.image);
+    assert_same_results(results_of(out, element->name), expected.results);
+    watch->maximum = MAX(watch->maximum, int_field(expected.results, element->measure));
+    watch->compared++;
+    expected_free(&expected);
+    gst_buffer_unref(got);
+    return GST_PAD_PROBE_OK;
+}
+
+ChainWatch *chain_watch_new(GstElement *bin) {
+    ChainWatch *chain = g_new0(ChainWatch, 1);
+    for (guint i = 0; i < element_count; i++) {
+        g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(bin), elements[i].name);
+        Watch *watch = &chain->stages[i];
+        watch->model = model_new(&elements[i], element);
+        probe_pad(element, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_input, watch);
+        probe_pad(element, "sink",
+                  GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH, forget,
+                  watch);
+        probe_pad(element, "src", GST_PAD_PROBE_TYPE_BUFFER, compare_output, watch);
+    }
+    return chain;
+}
+
+void chain_watch_restart(ChainWatch *chain) {
+    for (guint i = 0; i < element_count; i++) {
+        g_autoptr(Model) used = chain->stages[i].model;
+        chain->stages[i].model = model_new(used->element, GST_ELEMENT(used->properties));
+    }
+}
+
+void assert_watched(const ChainWatch *chain, guint frames) {
+    for (guint i = 0; i < element_count; i++) {
+        fail_unless_equals_int(chain->stages[i].given, frames);
+        fail_unless_equals_int(chain->stages[i].compared, frames);
+    }
+}
+
+void note_measures(gint maximum[element_count], GstBuffer *frame) {
+    for (guint i = 0; i < element_count; i++)
+        maximum[i] =
+            MAX(maximum[i], int_field(results_of(frame, elements[i].name), elements[i].measure));
+}
+
+void assert_measures(const gint maximum[element_count]) {
+    for (guint i = 0; i < element_count; i++)
+        fail_unless(maximum[i] >= elements[i].least, "%s: %s was %d at most", elements[i].name,
+                    elements[i].measure, maximum[i]);
+}
+
+void assert_something_was_found(const ChainWatch *chain) {
+    gint maximum[element_count];
+    for (guint i = 0; i < element_count; i++)
+        maximum[i] = chain->stages[i].maximum;
+    assert_measures(maximum);
+}
+
+void assert_same_chain(GstBuffer *got, GstBuffer *expected) {
+    for (guint i = 0; i < element_count; i++)
+        assert_same_results(results_of(got, elements[i].name),
+                            results_of(expected, elements[i].name));
+}
+
+void chain_watch_free(ChainWatch *chain) {
+    for (guint i = 0; i < element_count; i++) {
+        gst_clear_buffer(&chain->stages[i].in);
+        model_free(chain->stages[i].model);
+    }
+    g_free(chain);
+}
+
+/* ---- clips ---- */
+
+static GstPadProbeReturn keep_frame(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                    gpointer frames) {
+    g_ptr_array_add(frames, gst_buffer_ref(GST_PAD_PROBE_INFO_BUFFER(probe)));
+    return GST_PAD_PROBE_OK;
+}
+
+Film film_new(const GstVideoInfo *info, GstCaps *caps) {
+    static const ChainLook look = {"rich", "colorize", "overlay", TRUE};
+    const gboolean cuda = !gst_caps_features_is_equal(gst_caps_get_features(caps, 0),
+                                                      GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+    g_autofree gchar *chain = chain_text(&look, cuda ? "cuda" : "cpu", "");
+    g_autofree gchar *text = g_strdup_printf(
+        "appsrc name=source format=time ! %s ! fakesink name=sink sync=false", chain);
+    Film film = {launch(text), *info,
+                 g_ptr_array_new_with_free_func((GDestroyNotify)gst_buffer_unref)};
+    g_autoptr(GstElement) source = gst_bin_get_by_name(GST_BIN(film.pipeline), "source");
+    g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(film.pipeline), "sink");
+    g_object_set(source, "caps", caps, NULL);
+    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, keep_frame, film.out);
+    reach(film.pipeline, GST_STATE_READY);
+    return film;
+}
+
+void film_load(Film *film, guint number, guint frames,
+               GstBuffer *(*place)(const GstVideoInfo *, GstBuffer *, gpointer), gpointer user) {
+    const gint width = film->info.width, height = film->info.height;
+    const GstVideoInfo rgb = make_info("RGB", width, height);
+    g_autoptr(GstHarness) convert = gst_harness_new("videoconvert");
+    g_autoptr(GstBuffer) picture = photograph();
+    g_autoptr(GstElement) source = gst_bin_get_by_name(GST_BIN(film->pipeline), "source");
+    GstFlowReturn flow;
+    gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb),
+                         gst_video_info_to_caps(&film->info));
+    gst_element_set_state(film->pipeline, GST_STATE_PAUSED);
+    for (guint i = 0; i < frames; i++) {
+        GstBuffer *frame = push_and_pull(convert, camera_frame(picture, width, height, number + i));
+        frame = place ? place(&film->info, frame, user) : frame;
+        g_signal_emit_by_name(source, "push-buffer", frame, &flow);
+        fail_unless_equals_int(flow, GST_FLOW_OK);
+        gst_buffer_unref(frame);
+    }
+    g_signal_emit_by_name(source, "end-of-stream", &flow);
+}
+
+void film_start(Film *film) {
+    fail_if(gst_element_set_state(film->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+}
+
+void film_finish(Film *film, guint frames) {
+    wait_for_eos(film->pipeline);
+    fail_unless_equals_int(film->out->len, frames);
+}
+
+/* The pipeline goes first, as frames of its pools are still here. */
+void film_free(Film *film) {
+    reach(film->pipeline, GST_STATE_NULL);
+    gst_object_unref(film->pipeline);
+    g_ptr_array_unref(film->out);
+}

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/* All five elements in a row, and the library beside each of them. */
+#ifndef TESTS_GST_CHAINS_H
+#define TESTS_GST_CHAINS_H
+
+#include "elements.h"
+
+/* What the elements are set to, but for what chain_text() says. */
+typedef struct {
+    const gchar *overlay;    /* of gpusift */
+    const gchar *components; /* output of gpuccl */
+    const gchar *cut;        /* output of gpugraphcut */
+    gboolean warm;           /* whether gpukmeans and gpugraphcut go on from the frame before */
+} ChainLook;
+
+/* Of gst-launch, with elements that have the names of their factories. */
+gchar *chain_text(const ChainLook *look, const gchar *backend, const gchar *common);
+
+/* A clip of frames for all five elements, in a pipeline that keeps what comes out. */
+typedef struct {
+    GstElement *pipeline;
+    GstVideoInfo info;
+    GPtrArray *out; /* buffers, as the sink gets them */
+} Film;
+
+/* For these caps, which may be of CUDAMemory; on the CPU, or on CUDA. */
+Film film_new(const GstVideoInfo *info, GstCaps *caps);
+
+/* Each number has other frames. place() takes one in system memory and returns it elsewhere; NULL:
+   it stays there. */
+void film_load(Film *film, guint number, guint frames,
+               GstBuffer *(*place)(const GstVideoInfo *info, GstBuffer *frame, gpointer user),
+               gpointer user);
+void film_start(Film *film);
+void film_finish(Film *film, guint frames);
+void film_free(Film *film);
+
+/* What an element was given, and what comes out of it. One thread runs the whole chain. */
+typedef struct {
+    Model *model;
+    GstVideoInfo in_info;
+    GstBuffer *in; /* in system memory, or NULL */
+    guint given, compared;
+    gint maximum; /* greatest measure so far */
+} Watch;
+
+typedef struct {
+    Watch stages[element_count]; /* by elements */
+} ChainWatch;
+
+GstVideoInfo info_of(GstPad *pad);
+void probe_pad(GstElement *element, const gchar *name, GstPadProbeType type,
+               GstPadProbeCallback callback, gpointer user);
+
+/* Compares all that comes out of the elements of a bin. */
+ChainWatch *chain_watch_new(GstElement *bin);
+
+/* The elements have begun anew. */
+void chain_watch_restart(ChainWatch *chain);
+
+/* That each element was given so many frames, and each of them was compared. */
+void assert_watched(const ChainWatch *chain, guint frames);
+
+/* The greatest measures so far, with those of one more frame that comes out of the chain. */
+void note_measures(gint maximum[element_count], GstBuffer *frame);
+
+/* That there was something to find. */
+void assert_measures(const gint maximum[element_count]);
+void assert_something_was_found(const ChainWatch *chain);
+
+/* The results of all elements. */
+void assert_same_chain(GstBuffer *got, GstBuffer *expected);
+
+/* Once nothing runs any more. */
+void chain_watch_free(ChainWatch *chain);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(ChainWatch, chain_watch_free)
+
+#endif

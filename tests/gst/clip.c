@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+#include "clip.h"
+
+#include <math.h>
+
+GstBuffer *photograph(void) {
+    static const gchar header[] = "P6\n160 120\n255\n";
+    enum {
+        header_size = sizeof header - 1,
+        pixel_bytes = 3 * photograph_width * photograph_height
+    };
+    GstBuffer *buffer = buffer_of_size(pixel_bytes);
+    gchar *bytes = NULL;
+    gsize size = 0;
+    fail_unless(g_file_get_contents(GPV_TEST_PHOTOGRAPH, &bytes, &size, NULL));
+    fail_unless_equals_int(size, header_size + pixel_bytes);
+    fail_unless(memcmp(bytes, header, header_size) == 0);
+    gst_buffer_fill(buffer, 0, bytes + header_size, pixel_bytes);
+    g_free(bytes);
+    return buffer;
+}
+
+/* Between its four pixels. */
+static guint8 sample_at(const guint8 *picture, gdouble x, gdouble y, gint channel) {
+    const gint left = (gint)x, top = (gint)y;
+    const gdouble u = x - left, v = y - top;
+    const guint8 *upper = picture + 3 * (top * photograph_width + left) + channel;
+    const guint8 *lower = upper + 3 * photograph_width;
+    return (guint8)lrint((1 - v) * ((1 - u) * upper[0] + u * upper[3]) +
+                         v * ((1 - u) * lower[0] + u * lower[3]));
+}
+
+GstBuffer *camera_frame(GstBuffer *picture, gint width, gint height, guint number) {
+    const gdouble turn = 2 * G_PI * number / 25, part = 0.55 + 0.2 * cos(turn);
+    const gdouble seen_x = part * (photograph_width - 2), seen_y = part * (photograph_height - 2);
+    const gdouble left = (photograph_width - 2 - seen_x) * (0.5 + 0.4 * cos(turn));
+    const gdouble top = (photograph_height - 2 - seen_y) * (0.5 + 0.4 * sin(turn));
+    GstBuffer *buffer = buffer_of_size((gsize)width * (gsize)height * 3);
+    GstMapInfo from, to;
+    fail_unless(width % 4 == 0, "GStreamer pads the rows of RGB");
+    fail_unless(gst_buffer_map(picture, &from, GST_MAP_READ));
+    fail_unless(gst_buffer_map(buffer, &to, GST_MAP_WRITE));
+    for (gint y = 0; y < height; y++)
+        for (gint x = 0; x < width; x++)
+            for (gint channel = 0; channel < 3; channel++)
+                to.data[3 * (y * width + x) + channel] = sample_at(
+                    from.data, left + seen_x * x / width, top + seen_y * y / height, channel);
+    gst_buffer_unmap(buffer, &to);
+    gst_buffer_unmap(picture, &from);
+    GST_BUFFER_PTS(buffer) = number * GST_SECOND / 25;
+    return buffer;
+}
+
+void write_clip(const File *file, gint width, gint height, guint frames) {
+    g_autofree gchar *text =
+        g_strdup_printf("appsrc name=source format=time caps=video/x-raw,format=RGB,"
+                        "width=%d,height=%d,framerate=25/1 ! videoconvert ! "
+                        "jpegenc quality=95 ! matroskamux ! filesink location=%s",
+                        width, height, file->path);
+    g_autoptr(GstElement) pipeline = launch(text);
+    g_autoptr(GstElement) source = gst_bin_get_by_name(GST_BIN(pipeline), "source");
+    g_autoptr(GstBuffer) picture = photograph();
+    GstFlowReturn flow = GST_FLOW_OK;
+    fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
+    for (guint i = 0; i < frames; i++) {
+        g_autoptr(GstBuffer) frame = camera_frame(picture, width, height, i);
+        g_signal_emit_by_name(source, "push-buffer", frame, &flow);
+        fail_unless_equals_int(flow, GST_FLOW_OK);
+    }
+    g_signal_emit_by_name(source, "end-of-stream", &flow);
+    wait_for_eos(pipeline);
+    reach(pipeline, GST_STATE_NULL);
+}
+
+/* What is missing for write_clip() and for reading it, or NULL. */
+static const gchar *missing_for_clips(void) {
+    static const gchar *const needed[] = {"appsrc",      "videoconvert",  "jpegenc",  "jpegdec",
+                                          "matroskamux", "matroskademux", "decodebin"};
+    for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
+        if (!gst_registry_check_feature_version(gst_registry_get(), needed[i], 1, 22, 0))
+            return needed[i];
+    return NULL;
+}
+
+int run_with_clips(Suite *(*suite)(void), const gchar *name, const gchar *file) {
+    const gchar *missing = missing_for_clips();
+    if (missing) {
+        g_print("not run: there is no %s\n", missing);
+        return 77;
+    }
+    load_type_finders();
+    return run_on_backend(suite, name, file);
+}

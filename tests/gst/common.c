@@ -1,0 +1,1274 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * What every element does alike: formats, parameters, pools, results, caps, the life of a stream,
+ * and properties. Each frame is compared with what the library makes of it.
+ */
+#include "common.h"
+
+#include <gst/controller/controller.h>
+
+#include <math.h>
+
+static const Element *tested;
+
+static const Output *output_at(gint index) {
+    return &tested->outputs[index];
+}
+
+static Pair pair_with_output(gint index) {
+    Pair pair = pair_new(tested);
+    pair_set_output(&pair, output_at(index));
+    return pair;
+}
+
+/* ---- pixels ---- */
+
+/* Every format, size and output, with the buffer's own layout and with a padded one; of the largest
+   size, where that takes long, an output for each format by turns. */
+GST_START_TEST(test_formats) {
+    g_auto(Pair) pair = pair_new(tested);
+    gint most = 0;
+    for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
+        GstVideoInfo info = make_info(formats[__i__], sizes[s][0], sizes[s][1]);
+        const gboolean some = tested->slow && s + 1 == G_N_ELEMENTS(sizes);
+        pair_set_info(&pair, &info);
+        for (gint o = 0; o < (gint)tested->output_count; o++) {
+            if (some && o != __i__ % (gint)tested->output_count)
+                continue;
+            pair_set_output(&pair, output_at(o));
+            for (guint f = 0; f < 3; f++) { /* held and not, by turns */
+                GstBuffer *frame = f ? busy_frame(&info, f - 1) : random_padded_frame(&info);
+                const gint measure = pair_check(&pair, frame);
+                most = MAX(most, measure);
+            }
+        }
+    }
+    fail_unless(most >= tested->least, "%s was %d at most", tested->measure, most);
+}
+GST_END_TEST
+
+static void set_any(Pair *pair, const Property *property) {
+    g_auto(GStrv) values = values_of(property);
+    const gint count = (gint)g_strv_length(values);
+    if (count > 0)
+        pair_set(pair, property->name, values[g_random_int_range(0, count)]);
+}
+
+/* Every value of every property reaches the library, and changes as it does there. */
+GST_START_TEST(test_parameters) {
+    static const gchar *const some_formats[] = {"NV12", "RGBA", "GRAY8"};
+    g_auto(Pair) pair = pair_with_output(__i__);
+    g_random_set_seed((guint32)__i__);
+    for (guint i = 0; i < 150; i++) {
+        const gboolean large = i % 5 == 0;
+        GstVideoInfo info = make_info(some_formats[i % 3], large ? 97 : 19, large ? 63 : 13);
+        for (guint p = 0; p < tested->property_count; p++)
+            set_any(&pair, &tested->properties[p]);
+        pair_set_info(&pair, &info);
+        for (guint f = 0; f < 3; f++)
+            pair_check(&pair, f % 2 ? random_padded_frame(&info) : busy_frame(&info, f));
+    }
+}
+GST_END_TEST
+
+/* YUV is taken by the matrix and range of the caps. */
+GST_START_TEST(test_colorimetry) {
+    static const gchar *const known[] = {"bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1"};
+    GstVideoInfo info = make_info(formats[__i__], 33, 21);
+    g_auto(Pair) pair = pair_new(tested);
+    for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
+        fail_unless(gst_video_colorimetry_from_string(&info.colorimetry, known[i]));
+        pair_set_info(&pair, &info);
+        for (guint o = 0; o < tested->output_count; o++) {
+            pair_set_output(&pair, output_at((gint)o));
+            pair_check(&pair, busy_frame(&info, FALSE));
+        }
+    }
+}
+GST_END_TEST
+
+/* A pool that downstream offers is used with its padding, where a frame has to be made. */
+GST_START_TEST(test_downstream_pool) {
+    for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
+        GstVideoInfo info = make_info(formats[f], 33, 21);
+        g_auto(Pair) pair = pair_with_output(__i__);
+        g_autoptr(GstBuffer) out = NULL;
+        guint offers = 0;
+        gst_pad_add_probe(pair.h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_padded_pool,
+                          &offers, NULL);
+        pair_set_info(&pair, &info);
+        out = pair_push(&pair, busy_frame(&info, FALSE), TRUE);
+        fail_unless(offers > 0);
+        if (output_at(__i__)->pixels != pixels_kept) {
+            const GstVideoMeta *meta = gst_buffer_get_video_meta(out);
+            fail_unless(meta != NULL && meta->offset[0] > 0);
+        }
+    }
+}
+GST_END_TEST
+
+/* Upstream is offered a pool, or, where frames go on, what downstream offers: any other pool would
+   be wrong, as upstream fills the buffers of downstream, or its own. */
+GST_START_TEST(test_allocation) {
+    const gboolean goes_on = output_at(__i__)->pixels != pixels_new;
+    GstVideoInfo info = make_info("NV12", 33, 21);
+    g_autoptr(GstCaps) caps = gst_video_info_to_caps(&info);
+    for (guint offering = 0; offering < 2; offering++) {
+        g_auto(Pair) pair = pair_with_output(__i__);
+        g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
+        const gboolean offered = !goes_on || offering;
+        guint offers = 0;
+        if (offering)
+            gst_pad_add_probe(pair.h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM,
+                              offer_padded_pool, &offers, NULL);
+        pair_set_info(&pair, &info);
+        fail_unless(gst_pad_peer_query(pair.h->srcpad, query) || !offered);
+        fail_unless_equals_int(gst_query_get_n_allocation_pools(query) > 0, offered);
+        fail_unless_equals_int(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL),
+                               offered);
+        if (!goes_on) {
+            g_autoptr(GstBufferPool) pool = NULL;
+            guint size = 0;
+            fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
+            gst_query_parse_nth_allocation_pool(query, 0, &pool, &size, NULL, NULL);
+            fail_unless(GST_IS_VIDEO_BUFFER_POOL(pool));
+            fail_unless_equals_int(size, info.size);
+        }
+    }
+}
+GST_END_TEST
+
+/* Drawn over are only pixels that nobody else sees: not those of memory that two buffers share.
+   What is kept goes on in any case. */
+GST_START_TEST(test_shared_memory) {
+    const Pixels pixels = output_at(__i__)->pixels;
+    GstVideoInfo info = make_info("I420", 64, 48);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    GstBuffer *frame = busy_frame(&info, TRUE), *other = gst_buffer_copy(frame), *out;
+    g_autoptr(GstBuffer) before = gst_buffer_copy_deep(frame);
+    const GstMemory *memory = gst_buffer_peek_memory(frame, 0);
+    g_auto(Expected) expected = model_expect(pair.model, &info, frame, FALSE);
+    pair_set_info(&pair, &info);
+    out = push_and_pull(pair.h, frame);
+    fail_unless_equals_int(gst_buffer_peek_memory(out, 0) == memory, pixels == pixels_kept);
+    assert_same(&info, other, before);
+    assert_same(&expected.info, out, expected.image);
+    gst_buffer_unref(other);
+    gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/* A pool without memory for a buffer. */
+typedef GstBufferPool EmptyPool;
+typedef GstBufferPoolClass EmptyPoolClass;
+GType empty_pool_get_type(void);
+G_DEFINE_TYPE(EmptyPool, empty_pool, GST_TYPE_BUFFER_POOL)
+
+static GstFlowReturn no_buffer(G_GNUC_UNUSED GstBufferPool *pool, G_GNUC_UNUSED GstBuffer **buffer,
+                               G_GNUC_UNUSED GstBufferPoolAcquireParams *params) {
+    return GST_FLOW_ERROR;
+}
+
+static void empty_pool_class_init(EmptyPoolClass *klass) {
+    klass->alloc_buffer = no_buffer;
+}
+
+static void empty_pool_init(G_GNUC_UNUSED EmptyPool *pool) {}
+
+static GstPadProbeReturn offer_empty_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
+                                          G_GNUC_UNUSED gpointer user) {
+    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
+    GstBufferPool *pool;
+    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
+        return GST_PAD_PROBE_OK;
+    pool = g_object_new(empty_pool_get_type(), NULL);
+    gst_object_ref_sink(pool);
+    gst_query_add_allocation_pool(query, pool, 1, 0, 0);
+    gst_object_unref(pool);
+    return GST_PAD_PROBE_OK;
+}
+
+GST_START_TEST(test_no_output_buffer) {
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    g_autoptr(GstBuffer) frame = random_frame(&info);
+    gst_pad_add_probe(pair.h->sinkpad, GST_PAD_PROBE_TYPE_QUERY_DOWNSTREAM, offer_empty_pool, NULL,
+                      NULL);
+    pair_set_info(&pair, &info);
+    if (output_at(__i__)->pixels == pixels_kept) {
+        pair_check(&pair, random_frame(&info));
+    } else {
+        fail_unless_equals_int(gst_harness_push(pair.h, gst_buffer_ref(frame)), GST_FLOW_ERROR);
+        assert_error(pair.bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT,
+                     "output frame");
+    }
+}
+GST_END_TEST
+
+/* A buffer that is smaller than its caps say, and metadata that points outside it. */
+GST_START_TEST(test_short_buffers) {
+    GstVideoInfo info = make_info("I420", 64, 48), wide = padded(&info);
+    for (guint i = 0; i < 3; i++) {
+        g_auto(Pair) pair = pair_with_output(__i__);
+        GstBuffer *in = buffer_of_size(i == 0 ? info.size - 1 : wide.size);
+        if (i == 1)
+            wide.stride[2] += 20000;
+        if (i == 2) {
+            wide = padded(&info);
+            wide.offset[1] = wide.size - 10;
+        }
+        if (i > 0)
+            gst_buffer_add_video_meta_full(in, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_I420, 64,
+                                           48, 3, wide.offset, wide.stride);
+        assert_buffer_refused(pair.h, gst_video_info_to_caps(&info), in);
+    }
+}
+GST_END_TEST
+
+GST_START_TEST(test_buffer_metadata_is_kept) {
+    GstVideoInfo info = make_info("GRAY8", 16, 16);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    GstBuffer *in = random_frame(&info), *out;
+    const GstVideoRegionOfInterestMeta *region;
+    GST_BUFFER_PTS(in) = 3 * GST_SECOND;
+    GST_BUFFER_DTS(in) = 2 * GST_SECOND;
+    GST_BUFFER_OFFSET(in) = 75;
+    GST_BUFFER_FLAG_SET(in, GST_BUFFER_FLAG_DISCONT);
+    gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 3, 4);
+    pair_set_info(&pair, &info);
+    out = push_and_pull(pair.h, in);
+    fail_unless_equals_clocktime(GST_BUFFER_PTS(out), 3 * GST_SECOND);
+    fail_unless_equals_clocktime(GST_BUFFER_DTS(out), 2 * GST_SECOND);
+    fail_unless_equals_clocktime(GST_BUFFER_DURATION(out), GST_SECOND / 25);
+    fail_unless_equals_uint64(GST_BUFFER_OFFSET(out), 75);
+    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_DISCONT));
+    region = (GstVideoRegionOfInterestMeta *)gst_buffer_get_meta(
+        out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+    fail_unless(region != NULL && region->roi_type == g_quark_from_string("face"));
+    gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/* ---- results ---- */
+
+static void assert_times(const GstStructure *posted) {
+    assert_time(posted, "timestamp", 3 * GST_SECOND);
+    assert_time(posted, "stream-time", 21 * GST_SECOND);
+    assert_time(posted, "running-time", 201 * GST_SECOND);
+    assert_time(posted, "duration", GST_SECOND / 25);
+}
+
+/* In the metadata, which buffers are copied with, on the bus, in both and in neither; the pixels
+   are the same, and the next frame goes on from this one. */
+GST_START_TEST(test_results) {
+    GstVideoInfo info = make_info("RGB", 65, 49);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = 2 * GST_SECOND;
+    segment.time = 20 * GST_SECOND;
+    segment.base = 200 * GST_SECOND;
+    pair_set_info(&pair, &info);
+    fail_unless(gst_harness_push_event(pair.h, gst_event_new_segment(&segment)));
+    for (guint i = 0; i < 8; i++) {
+        const gboolean attach = i & 1, post = i >> 1 & 1;
+        GstBuffer *in = busy_frame(&info, FALSE), *out, *copies[3];
+        g_auto(Expected) expected = model_expect(pair.model, &info, in, FALSE);
+        GstMessage *message;
+        g_object_set(pair.h->element, "attach-meta", attach, "post-messages", post, NULL);
+        GST_BUFFER_PTS(in) = 3 * GST_SECOND;
+        out = push_and_pull(pair.h, in);
+        assert_same(&expected.info, out, expected.image);
+        message = gst_bus_pop_filtered(pair.bus, GST_MESSAGE_ELEMENT);
+        fail_unless_equals_int(message != NULL, post);
+        fail_unless_equals_int(gst_buffer_get_custom_meta(out, tested->name) != NULL, attach);
+        if (post) {
+            assert_posted(gst_message_get_structure(message), expected.results);
+            assert_times(gst_message_get_structure(message));
+        }
+        copies[0] = gst_buffer_ref(out);
+        copies[1] = gst_buffer_copy(out);
+        copies[2] = gst_buffer_copy_deep(out);
+        for (guint c = 0; c < G_N_ELEMENTS(copies); c++) {
+            if (attach) {
+                assert_same_results(results_of(copies[c], tested->name), expected.results);
+                assert_regions(copies[c], expected.results);
+            }
+            gst_buffer_unref(copies[c]);
+        }
+        fail_unless(attach ||
+                    gst_buffer_get_n_meta(out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) == 0);
+        gst_clear_message(&message);
+        gst_buffer_unref(out);
+    }
+}
+GST_END_TEST
+
+/* As from appsrc or filesrc, whose segment is in bytes: no time, and no critical of GStreamer's. */
+GST_START_TEST(test_segment_in_bytes) {
+    GstVideoInfo info = make_info("I420", 64, 48);
+    g_auto(Pair) pair = pair_new(tested);
+    g_autoptr(GstMessage) message = NULL;
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_BYTES);
+    g_object_set(pair.h->element, "post-messages", TRUE, NULL);
+    pair_set_info(&pair, &info);
+    fail_unless(gst_harness_push_event(pair.h, gst_event_new_segment(&segment)));
+    pair_check(&pair, random_frame(&info));
+    message = gst_bus_pop_filtered(pair.bus, GST_MESSAGE_ELEMENT);
+    fail_unless(message != NULL);
+    assert_time(gst_message_get_structure(message), "timestamp", 0);
+    assert_time(gst_message_get_structure(message), "stream-time", GST_CLOCK_TIME_NONE);
+    assert_time(gst_message_get_structure(message), "running-time", GST_CLOCK_TIME_NONE);
+}
+GST_END_TEST
+
+/* Each adds its own, in their order. */
+GST_START_TEST(test_two_in_a_row) {
+    g_autofree gchar *text =
+        g_strdup_printf("%s backend=%s name=a ! %s backend=%s name=b", tested->name, test_backend(),
+                        tested->name, test_backend());
+    GstVideoInfo info = make_info("NV12", 65, 49);
+    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
+    GstBuffer *in = busy_frame(&info, FALSE), *out, *next = gst_buffer_ref(in);
+    gpointer state = NULL;
+    GstElement *both[] = {gst_bin_get_by_name(GST_BIN(h->element), "a"),
+                          gst_bin_get_by_name(GST_BIN(h->element), "b")};
+    gst_util_set_object_arg(G_OBJECT(both[__i__]), tested->other, tested->another);
+    set_info(h, &info);
+    out = push_and_pull(h, gst_buffer_copy_deep(in));
+    for (guint i = 0; i < 2; i++) {
+        Model *model = model_new(tested, both[i]);
+        Expected expected = model_expect(model, &info, next, FALSE);
+        const GstCustomMeta *meta = (GstCustomMeta *)gst_buffer_iterate_meta_filtered(
+            out, &state, gst_meta_get_info(tested->name)->api);
+        fail_unless(meta != NULL);
+        assert_same_results(gst_custom_meta_get_structure((GstCustomMeta *)meta), expected.results);
+        gst_buffer_unref(next);
+        next = gst_buffer_ref(expected.image);
+        expected_free(&expected);
+        model_free(model);
+        gst_object_unref(both[i]);
+    }
+    fail_unless(gst_buffer_iterate_meta_filtered(out, &state,
+                                                 gst_meta_get_info(tested->name)->api) == NULL);
+    assert_same(&info, out, next);
+    gst_buffer_unref(next);
+    gst_buffer_unref(in);
+    gst_buffer_unref(out);
+}
+GST_END_TEST
+
+/* ---- caps ---- */
+
+GST_START_TEST(test_renegotiation) {
+    g_auto(Pair) pair = pair_new(tested);
+    for (guint i = 0; i < 60; i++) {
+        GstVideoInfo info = make_info(formats[(i * 5) % G_N_ELEMENTS(formats)],
+                                      1 + (gint)(i * 37 % 90), 1 + (gint)(i * 53 % 70));
+        pair_set_output(&pair, output_at((gint)(i / 2 % tested->output_count)));
+        pair_set_info(&pair, &info);
+        pair_check(&pair, random_padded_frame(&info));
+    }
+    fail_unless_equals_int(gst_harness_buffers_received(pair.h), 60);
+}
+GST_END_TEST
+
+/* Between two frames: the next one is what the property says, in every pair of outputs. */
+GST_START_TEST(test_output_while_playing) {
+    const guint count = tested->output_count;
+    GstVideoInfo info = make_info(formats[__i__], 41, 37);
+    g_auto(Pair) pair = pair_new(tested);
+    pair_set_info(&pair, &info);
+    for (guint i = 0; i < 2 * count * count; i++) {
+        pair_set_output(&pair, output_at((gint)((i % 2 ? i / 2 : i / 2 / count) % count)));
+        pair_check(&pair, busy_frame(&info, TRUE));
+    }
+}
+GST_END_TEST
+
+/* Upstream may have to change its format or its pool, and is asked to once. */
+GST_START_TEST(test_output_asks_upstream) {
+    GstVideoInfo info = make_info("NV12", 16, 16);
+    g_auto(Pair) pair = pair_new(tested);
+    pair_set_info(&pair, &info);
+    reconfigure_events(pair.h);
+    for (guint i = 1; tested->choice && i <= tested->output_count; i++)
+        for (guint again = 0; again < 2; again++) {
+            pair_set_output(&pair, output_at((gint)(i % tested->output_count)));
+            fail_unless_equals_int(reconfigure_events(pair.h), !again);
+        }
+}
+GST_END_TEST
+
+/* What downstream does not take is said once, and the output that was there stays, until downstream
+   takes it, or there is another one. */
+static void check_output_refused(const Output *refused, const Output *other) {
+    GstVideoInfo info = make_info("NV12", 16, 16);
+    g_auto(Pair) pair = pair_new(tested);
+    gst_harness_set_sink_caps_str(pair.h, "video/x-raw,format=NV12");
+    pair_set_info(&pair, &info);
+    for (guint i = 0; i < 2; i++) {
+        pair_set_output(&pair, other);
+        pair_check(&pair, busy_frame(&info, FALSE));
+        gst_util_set_object_arg(G_OBJECT(pair.h->element), tested->choice, refused->name);
+        assert_warning(pair.bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, refused->name);
+        pair_check(&pair, busy_frame(&info, FALSE));
+        assert_nothing_more(pair.bus);
+    }
+    gst_harness_set_sink_caps_str(pair.h, "video/x-raw");
+    pair_set_output(&pair, refused);
+    pair_check(&pair, busy_frame(&info, FALSE));
+}
+
+GST_START_TEST(test_output_refused) {
+    for (guint other = 0; output_at(__i__)->format && other < tested->output_count; other++)
+        if (!output_at((gint)other)->format)
+            check_output_refused(output_at(__i__), output_at((gint)other));
+}
+GST_END_TEST
+
+/* What upstream is told depends on what downstream takes, and on the output. */
+GST_START_TEST(test_caps_queries) {
+    const Output *output = output_at(__i__);
+    const gchar *format = output->format ? output->format : "RGB";
+    const gboolean same = output->format == NULL;
+    g_autoptr(GstHarness) h = gst_harness_new(tested->name);
+    g_autofree gchar *takes = g_strdup_printf("video/x-raw,format=%s,width=64", format);
+    g_autofree gchar *gives = g_strdup_printf("video/x-raw,format=%s,height=8", format);
+    gst_harness_set_sink_caps_str(h, takes);
+    if (tested->choice)
+        gst_util_set_object_arg(G_OBJECT(h->element), tested->choice, output->name);
+    assert_takes(h->element, "sink", "video/x-raw,format=RGB,width=64", TRUE);
+    assert_takes(h->element, "sink", "video/x-raw,format=NV12,width=64,colorimetry=bt709", !same);
+    assert_takes(h->element, "sink", "video/x-raw,format=GRAY8,width=64", !same);
+    assert_takes(h->element, "sink", "video/x-raw,format=GRAY16_LE,width=64", FALSE);
+    assert_takes(h->element, "sink", "video/x-raw,format=RGB,width=65", FALSE);
+    assert_takes(h->element, "sink", "video/x-raw,format=GRAY8,width=65", FALSE);
+    gst_harness_set_sink_caps_str(h, "video/x-raw,format=P010_10LE");
+    assert_takes(h->element, "sink", "video/x-raw", FALSE);
+    gst_harness_set_sink_caps_str(h, "video/x-raw");
+    gst_harness_set_src_caps_str(h, "video/x-raw,format=NV12,width=64,height=8,framerate=1/1,"
+                                    "colorimetry=bt709");
+    assert_takes(h->element, "src", gives, !same);
+    assert_takes(h->element, "src", "video/x-raw,format=NV12", same);
+    if (!same && g_str_has_prefix(format, "GRAY")) {
+        g_autofree gchar *grey = g_strconcat(gives, ",colorimetry=1:4:0:0", NULL);
+        assert_takes(h->element, "src", grey, TRUE);
+    }
+}
+GST_END_TEST
+
+static gboolean is_given(const gchar *format, gboolean cuda) {
+    gboolean given = !cuda || !g_str_equal(format, "GRAY8");
+    gboolean of_frames = FALSE;
+    for (guint f = 0; f < G_N_ELEMENTS(formats); f++)
+        of_frames = of_frames || g_str_equal(formats[f], format);
+    given = given && of_frames;
+    for (guint o = 0; o < tested->output_count; o++)
+        given =
+            given || g_strcmp0(cuda ? output_at((gint)o)->cuda_format : output_at((gint)o)->format,
+                               format) == 0;
+    return given;
+}
+
+/* Frames of each format, but GRAY8 in CUDAMemory, and what the outputs give. */
+GST_START_TEST(test_templates) {
+    static const gchar *const others[] = {"GRAY16_LE", "P016_LE", "P010_10LE", "Y444"};
+    GstElement *element = gst_check_setup_element(tested->name);
+    for (guint i = 0; i < 2 * (G_N_ELEMENTS(formats) + G_N_ELEMENTS(others)); i++) {
+        const gboolean cuda = i % 2, taken = i / 2 < G_N_ELEMENTS(formats);
+        const gchar *format = taken ? formats[i / 2] : others[i / 2 - G_N_ELEMENTS(formats)];
+        g_autofree gchar *text =
+            g_strdup_printf("video/x-raw%s,format=%s", cuda ? "(memory:CUDAMemory)" : "", format);
+        g_autoptr(GstCaps) caps = gst_caps_from_string(text);
+        for (guint pad = 0; pad < 2; pad++) {
+            g_autoptr(GstCaps) known = gst_pad_template_get_caps(
+                gst_element_get_pad_template(element, pad ? "src" : "sink"));
+            const gboolean expected =
+                pad ? is_given(format, cuda) : taken && !(cuda && g_str_equal(format, "GRAY8"));
+            fail_unless(gst_caps_can_intersect(caps, known) == expected, "%s: %s",
+                        pad ? "src" : "sink", text);
+        }
+    }
+    gst_check_teardown_element(element);
+}
+GST_END_TEST
+
+static void empty(GstBus *bus) {
+    gst_bus_set_flushing(bus, TRUE);
+    gst_bus_set_flushing(bus, FALSE);
+}
+
+/* Whatever upstream insists on, one message says what it was and what to do. */
+static void check_refusal(const gchar *refused, const gchar *words) {
+    g_autoptr(GstHarness) h = gst_harness_new(tested->name);
+    g_autoptr(GstBus) bus = add_bus(h->element);
+    g_autoptr(GstCaps) caps = gst_caps_from_string(refused);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    for (gint start = 0; start < 2; start++) {
+        gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+        gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
+        gst_pad_push_event(h->srcpad, gst_event_new_segment(&segment)); /* the caps come again */
+        assert_warning(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, words);
+        assert_nothing_more(bus);
+        fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
+        gst_element_set_state(h->element, GST_STATE_READY);
+        gst_element_set_state(h->element, GST_STATE_PLAYING);
+        empty(bus);
+    }
+}
+
+#define RATE ",framerate=25/1"
+#define FRAME ",width=64,height=48" RATE
+
+GST_START_TEST(test_caps_refused) {
+    static const struct {
+        const gchar *caps, *words;
+        gboolean interlaced;
+    } refused[] = {
+        {"video/x-raw,format=P010_10LE" FRAME, "videoconvert", FALSE},
+        {"video/x-raw,format=P010_10LE" FRAME, "P010_10LE", FALSE},
+        {"video/x-raw,format=GRAY16_LE" FRAME, "GRAY16_LE", FALSE},
+        {"video/x-raw,format=Y444" FRAME, "videoconvert", FALSE},
+        {"video/x-raw,format=NV12,interlace-mode=interleaved" FRAME, "deinterlace", TRUE},
+        {"video/x-raw,format=I420,interlace-mode=alternate" FRAME, "deinterlace", FALSE},
+        {"video/x-raw(format:Interlaced),format=NV12,interlace-mode=alternate" FRAME, "deinterlace",
+         FALSE},
+        {"video/x-raw,format=GRAY8,width=4,height=32768" RATE, "32767", FALSE},
+        {"video/x-raw(memory:GLMemory),format=RGBA" FRAME, "system memory", FALSE},
+        {"video/x-raw(memory:CUDAMemory),format=P010_10LE" FRAME, "cudadownload and videoconvert",
+         FALSE},
+        {"video/x-raw(memory:CUDAMemory),format=P016_LE" FRAME, "cudadownload and videoconvert",
+         FALSE},
+        {"video/x-raw(memory:CUDAMemory),format=GRAY8" FRAME,
+         "GRAY8 is not supported in CUDAMemory", FALSE},
+        {"video/x-bayer,format=bggr" FRAME, "video/x-raw", FALSE},
+        {"video/x-raw" FRAME, "lack a field", FALSE},
+        {"video/x-raw,format=RGB,height=64" RATE, "lack a field", FALSE},
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(refused); i++)
+        if (!refused[i].interlaced || !tested->interlaced)
+            check_refusal(refused[i].caps, refused[i].words);
+}
+GST_END_TEST
+
+/* Of some GStreamer's own functions say that a row has a negative number of bytes. */
+GST_START_TEST(test_sizes_refused) {
+    static const gchar *const memories[] = {"", "(memory:CUDAMemory)"};
+    static const struct {
+        gint width, height;
+        const gchar *words;
+    } refused[] = {{0, 48, "out of range"},       {64, 0, "out of range"},
+                   {-1, 48, "out of range"},      {64, G_MININT, "out of range"},
+                   {32768, 1, "32768x1"},         {1, 32768, "1x32768"},
+                   {536870912, 1, "536870912x1"}, {1, 536870912, "1x536870912"},
+                   {G_MAXINT, 1, "2147483647x1"}, {1, G_MAXINT, "1x2147483647"}};
+    for (guint i = 0; i < G_N_ELEMENTS(memories) * G_N_ELEMENTS(refused); i++) {
+        g_autofree gchar *caps =
+            g_strdup_printf("video/x-raw%s,format=RGBA,width=%d,height=%d" RATE, memories[i % 2],
+                            refused[i / 2].width, refused[i / 2].height);
+        check_refusal(caps, refused[i / 2].words);
+    }
+}
+GST_END_TEST
+
+/* Good caps in between are news, and so are the same bad ones after them. */
+GST_START_TEST(test_caps_refused_again) {
+    g_autoptr(GstHarness) h = gst_harness_new(tested->name);
+    g_autoptr(GstBus) bus = add_bus(h->element);
+    g_autoptr(GstCaps) bad = gst_caps_from_string("video/x-raw,format=P010_10LE" FRAME);
+    g_autoptr(GstCaps) good = gst_caps_from_string("video/x-raw,format=NV12" FRAME);
+    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+    for (gint i = 0; i < 2; i++) {
+        gst_pad_push_event(h->srcpad, gst_event_new_caps(bad));
+        assert_warning(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, "videoconvert");
+        gst_pad_push_event(h->srcpad, gst_event_new_caps(good));
+        assert_nothing_more(bus);
+    }
+}
+GST_END_TEST
+
+/* Before the start too, so that upstream can choose something else. */
+static void check_cuda_memory_refused(const gchar *backend) {
+    g_autoptr(GstHarness) h = harness_with(element_new(tested->name, backend));
+    g_autoptr(GstCaps) caps =
+        gst_caps_from_string("video/x-raw(memory:CUDAMemory),format=NV12" FRAME);
+    g_autoptr(GstBus) bus = add_bus(h->element);
+    assert_takes(h->element, "sink", "video/x-raw(memory:CUDAMemory)", FALSE);
+    fail_if(gst_pad_peer_query_accept_caps(h->srcpad, caps));
+    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
+    gst_pad_push_event(h->srcpad, gst_event_new_caps(caps));
+    fail_unless(gst_pad_get_current_caps(GST_PAD_PEER(h->srcpad)) == NULL);
+    assert_warning(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, "cudadownload");
+}
+
+GST_START_TEST(test_cuda_memory_on_the_cpu) {
+    GstElement *element = element_new(tested->name, "cpu");
+    assert_takes(element, "sink", "video/x-raw(memory:CUDAMemory)", FALSE);
+    gst_object_unref(element);
+    check_cuda_memory_refused("cpu");
+}
+GST_END_TEST
+
+GST_START_TEST(test_cuda_memory_without_a_device) {
+    check_cuda_memory_refused("auto");
+}
+GST_END_TEST
+
+GST_START_TEST(test_caps_accepted) {
+    static const gchar *const accepted[] = {
+        "video/x-raw,format=NV12,width=1,height=1,framerate=0/1",
+        "video/x-raw,format=NV12,width=64,height=48",
+        "video/x-raw,format=NV12,interlace-mode=mixed" FRAME,
+        "video/x-raw,format=I420,width=64,height=48,framerate=1000/1,interlace-mode=progressive",
+        "video/x-raw,format=NV12,colorimetry=bt709,chroma-site=mpeg2" FRAME,
+        "video/x-raw,format=RGB,width=32767,height=32767,pixel-aspect-ratio=4/3" RATE,
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(accepted); i++) {
+        g_autoptr(GstHarness) h = gst_harness_new(tested->name);
+        g_autoptr(GstCaps) caps = gst_caps_from_string(accepted[i]);
+        fail_unless(gst_pad_peer_query_accept_caps(h->srcpad, caps), "%s", accepted[i]);
+    }
+}
+GST_END_TEST
+
+/* What can be either is progressive, unless it makes no difference: then it is as the source would
+   have it. */
+GST_START_TEST(test_either_mode) {
+    g_autoptr(GstElement) element = element_new(tested->name, test_backend());
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, "sink");
+    g_autoptr(GstCaps) can = gst_caps_from_string(
+        "video/x-raw,format=I420,interlace-mode={interleaved,progressive}" FRAME);
+    g_autoptr(GstCaps) chosen = gst_caps_fixate(gst_pad_query_caps(pad, can));
+    fail_unless_equals_string(
+        gst_structure_get_string(gst_caps_get_structure(chosen, 0), "interlace-mode"),
+        tested->interlaced ? "interleaved" : "progressive");
+}
+GST_END_TEST
+
+/* Caps without a rate, as appsrc is given them, are as good as others, and nothing is said of
+   them. */
+GST_START_TEST(test_without_a_framerate) {
+    GstVideoInfo info = make_info("RGB", 32, 24);
+    g_auto(Pair) pair = pair_new(tested);
+    info.fps_n = 0;
+    pair.info = info;
+    gst_harness_set_src_caps_str(pair.h, "video/x-raw,format=RGB,width=32,height=24");
+    pair_check(&pair, random_frame(&info));
+    assert_nothing_more(pair.bus);
+}
+GST_END_TEST
+
+/* ---- crops, gaps and interlaced frames ---- */
+
+enum { whole_width = 47, whole_height = 39 };
+
+static const Crop crops[] = {{0, 0, 47, 39}, {1, 0, 20, 11}, {0, 1, 33, 30},
+                             {7, 5, 37, 33}, {8, 6, 16, 16}, {46, 38, 1, 1}};
+
+/* What a crop leaves gives what the copy of it gives, in pixels and results; where the frame goes
+   on as it is, what is behind the element crops. */
+static void check_crop(Pair *pair, const GstVideoInfo *whole, const Crop *crop, gboolean shared,
+                       gboolean may_stay) {
+    const GstVideoInfo info = make_info(GST_VIDEO_INFO_NAME(whole), crop->width, crop->height);
+    GstBuffer *frame = busy_frame(whole, TRUE), *part = cropped(whole, frame, &info, crop);
+    GstBuffer *other, *got;
+    Expected expected = model_expect(pair->model, &info, part, FALSE);
+    pair_set_info(pair, &info);
+    add_crop(frame, crop);
+    other = shared ? gst_buffer_copy(frame) : NULL;
+    got = push_and_pull(pair->h, frame);
+    assert_output_caps(pair->h, &expected.info);
+    if (gst_buffer_get_video_crop_meta(got)) {
+        g_autoptr(GstBuffer) left = cropped(whole, got, &expected.info, crop);
+        fail_unless(may_stay);
+        assert_same(&expected.info, left, expected.image);
+    } else {
+        assert_same(&expected.info, got, expected.image);
+    }
+    assert_same_results(results_of(got, tested->name), expected.results);
+    gst_clear_buffer(&other);
+    gst_buffer_unref(got);
+    gst_buffer_unref(part);
+    expected_free(&expected);
+}
+
+GST_START_TEST(test_crops) {
+    const Pixels pixels = output_at(__i__)->pixels;
+    for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
+        const GstVideoInfo whole = make_info(formats[f], whole_width, whole_height);
+        g_auto(Pair) pair = pair_with_output(__i__);
+        if (f % 2) /* else what is kept is copied */
+            gst_harness_add_propose_allocation_meta(pair.h, GST_VIDEO_CROP_META_API_TYPE, NULL);
+        for (guint i = 0; i < 2 * G_N_ELEMENTS(crops); i++) {
+            const gboolean shared = i % 2;
+            check_crop(&pair, &whole, &crops[i / 2], shared,
+                       f % 2 && (pixels == pixels_kept || (pixels == pixels_drawn && !shared)));
+        }
+    }
+}
+GST_END_TEST
+
+/* Upstream is not asked anew what it may leave to us, but frames that are kept go to somebody who
+   takes no crops: they are copied. */
+GST_START_TEST(test_crop_after_another_output) {
+    const GstVideoInfo whole = make_info("I420", whole_width, whole_height);
+    g_auto(Pair) pair = pair_new(tested);
+    check_crop(&pair, &whole, &crops[3], FALSE, FALSE);
+    pair_set_output(&pair, output_at(__i__));
+    check_crop(&pair, &whole, &crops[3], FALSE, FALSE);
+}
+GST_END_TEST
+
+/* Which reaches beyond the frame. */
+GST_START_TEST(test_bad_crop) {
+    static const Crop bad[] = {{28, 0, 20, 10}, {0, 30, 20, 10}, {G_MAXUINT, 1, 20, 10}};
+    const GstVideoInfo whole = make_info("NV12", whole_width, whole_height);
+    const GstVideoInfo info = make_info("NV12", 20, 10);
+    for (guint i = 0; i <= G_N_ELEMENTS(bad); i++) {
+        g_auto(Pair) pair = pair_with_output(__i__);
+        GstBuffer *frame = i < G_N_ELEMENTS(bad) ? add_crop(random_padded_frame(&whole), &bad[i])
+                                                 : add_crop(random_frame(&info), &crops[4]);
+        pair_set_info(&pair, &info);
+        fail_unless_equals_int(gst_harness_push(pair.h, frame), GST_FLOW_ERROR);
+        assert_error(pair.bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "GstVideoCropMeta");
+    }
+}
+GST_END_TEST
+
+/* A buffer without bytes passes as it is; a frame that fills a gap is processed, and stays one. */
+GST_START_TEST(test_gaps) {
+    const GstVideoInfo info = make_info("I420", 32, 24);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    GstBuffer *gap = gst_buffer_new(), *out;
+    pair_set_info(&pair, &info);
+    GST_BUFFER_PTS(gap) = 3 * GST_SECOND;
+    GST_BUFFER_FLAG_SET(gap, GST_BUFFER_FLAG_GAP);
+    out = push_and_pull(pair.h, gap);
+    fail_unless(out == gap && gst_buffer_get_size(out) == 0);
+    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_GAP));
+    gst_buffer_unref(out);
+    gap = random_frame(&info);
+    GST_BUFFER_FLAG_SET(gap, GST_BUFFER_FLAG_GAP);
+    out = pair_push(&pair, gap, FALSE);
+    fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_GAP));
+    gst_buffer_unref(out);
+}
+GST_END_TEST
+
+static GstBuffer *interlaced_frame(const GstVideoInfo *info) {
+    GstBuffer *frame = random_frame(info);
+    GST_BUFFER_FLAG_SET(frame, GST_VIDEO_BUFFER_FLAG_INTERLACED);
+    return frame;
+}
+
+/* Of a mixed stream an interlaced frame passes, or is dropped where the output is of another kind;
+   one warning says so. The others are processed. */
+static void check_mixed(Pair *pair, const Output *output) {
+    for (guint i = 0; i < 2; i++) {
+        GstBuffer *frame = interlaced_frame(&pair->info), *before = gst_buffer_copy_deep(frame),
+                  *out;
+        pair_check(pair, random_frame(&pair->info));
+        empty(pair->bus); /* of what an output lacks */
+        fail_unless_equals_int(gst_harness_push(pair->h, frame), GST_FLOW_OK);
+        out = gst_harness_try_pull(pair->h);
+        fail_unless_equals_int(out == NULL, output->format != NULL);
+        if (out) {
+            assert_same(&pair->info, out, before);
+            fail_if(gst_buffer_get_custom_meta(out, tested->name));
+            gst_buffer_unref(out);
+        }
+        gst_buffer_unref(before);
+        if (i == 0)
+            assert_warning(pair->bus, GST_STREAM_ERROR, GST_STREAM_ERROR_WRONG_TYPE, "deinterlace");
+        assert_nothing_more(pair->bus);
+    }
+    pair_check(pair, random_frame(&pair->info));
+}
+
+/* Where no pixel depends on its neighbours, interlaced frames are as good as others. */
+GST_START_TEST(test_interlaced_frames) {
+    static const gchar *const modes[] = {"mixed", "interleaved", "fields"};
+    static const gchar *const some_formats[] = {"I420", "GRAY8"};
+    for (guint i = 0; i < G_N_ELEMENTS(modes) * G_N_ELEMENTS(some_formats); i++) {
+        const gchar *format = some_formats[i % 2];
+        const GstVideoInfo info = make_info(format, 32, 24);
+        g_autofree gchar *caps =
+            g_strdup_printf("video/x-raw,format=%s,width=32,height=24,interlace-mode=%s" RATE,
+                            format, modes[i / 2]);
+        g_auto(Pair) pair = pair_with_output(__i__);
+        pair.info = info;
+        if (tested->interlaced || i < 2)
+            gst_harness_set_src_caps_str(pair.h, caps);
+        if (tested->interlaced)
+            pair_check(&pair, interlaced_frame(&info));
+        else if (i < 2)
+            check_mixed(&pair, output_at(__i__));
+    }
+}
+GST_END_TEST
+
+/* ---- life of a stream ---- */
+
+GST_START_TEST(test_flush) {
+    GstVideoInfo info = make_info("RGBA", 43, 29);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    pair_set_info(&pair, &info);
+    for (guint i = 0; i < 20; i++) {
+        pair_check(&pair, busy_frame(&info, FALSE));
+        flush(pair.h, random_frame(&info));
+        model_forget(pair.model);
+    }
+    fail_unless(gst_harness_push_event(pair.h, gst_event_new_eos()));
+    fail_unless_equals_int(gst_harness_push(pair.h, random_frame(&info)), GST_FLOW_EOS);
+}
+GST_END_TEST
+
+static gchar *text_with_output(gint index) {
+    return tested->choice
+               ? g_strdup_printf("%s %s=%s", tested->name, tested->choice, output_at(index)->name)
+               : g_strdup(tested->name);
+}
+
+GST_START_TEST(test_cycles) {
+    g_autofree gchar *text = text_with_output(__i__);
+    check_restarts(text);
+}
+GST_END_TEST
+
+GST_START_TEST(test_late_frames_are_dropped) {
+    GstVideoInfo info = make_info("GRAY8", 8, 8);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    GstBuffer *late = random_frame(&info);
+    pair_set_info(&pair, &info);
+    pair_check(&pair, random_frame(&info));
+    gst_harness_push_upstream_event(
+        pair.h, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 2.0, 5 * GST_SECOND, 0));
+    GST_BUFFER_PTS(late) = GST_SECOND;
+    fail_unless_equals_int(gst_harness_push(pair.h, late), GST_FLOW_OK);
+    fail_unless_equals_int(gst_harness_buffers_received(pair.h), 1);
+}
+GST_END_TEST
+
+/* A frame starts from the one before, also after a gap and new caps; the first after a start does
+   not, nor, unless keep-state says so, after a flush, where a stream starts, or after reset. */
+GST_START_TEST(test_what_a_frame_starts_from) {
+    GstVideoInfo info = make_info("RGB", 40, 30), smaller = make_info("NV12", 17, 13);
+    g_auto(Pair) pair = pair_new(tested);
+    fail_unless_equals_int(g_signal_lookup("reset", G_OBJECT_TYPE(pair.h->element)) != 0,
+                           tested->learns);
+    for (guint start = 0; tested->learns && start < 4; start++) {
+        const gboolean keeps = start / 2;
+        GstBuffer *cut = busy_frame(&info, FALSE);
+        GST_BUFFER_FLAG_SET(cut, GST_BUFFER_FLAG_DISCONT);
+        model_forget(pair.model);
+        pair_set_info(&pair, &info);
+        pair_check(&pair, random_frame(&info));
+        pair_check(&pair, cut);
+        g_object_set(pair.h->element, "keep-state", keeps, NULL);
+        flush(pair.h, random_frame(&info));
+        if (!keeps)
+            model_forget(pair.model);
+        pair_check(&pair, busy_frame(&info, FALSE));
+        pair_set_info(&pair, &smaller);
+        pair_check(&pair, random_frame(&smaller));
+        gst_pad_push_event(pair.h->srcpad, gst_event_new_stream_start("another"));
+        pair_set_info(&pair, &smaller);
+        if (!keeps)
+            model_forget(pair.model);
+        pair_check(&pair, random_frame(&smaller));
+        g_signal_emit_by_name(pair.h->element, "reset");
+        model_forget(pair.model);
+        pair_check(&pair, busy_frame(&smaller, FALSE));
+        gst_element_set_state(pair.h->element, GST_STATE_READY);
+        gst_element_set_state(pair.h->element, GST_STATE_PLAYING);
+        gst_pad_push_event(pair.h->srcpad, gst_event_new_stream_start("test"));
+    }
+}
+GST_END_TEST
+
+/* Takes the event, which comes out as it was. */
+static void pass(GstHarness *h, GstEvent *event, gboolean upstream) {
+    GstEvent *got;
+    gst_event_ref(event);
+    fail_unless(upstream ? gst_harness_push_upstream_event(h, event)
+                         : gst_harness_push_event(h, event));
+    got = upstream ? gst_harness_try_pull_upstream_event(h) : gst_harness_try_pull_event(h);
+    fail_unless(got == event, "%s became %s", GST_EVENT_TYPE_NAME(event),
+                got ? GST_EVENT_TYPE_NAME(got) : "nothing");
+    gst_event_unref(got);
+    gst_event_unref(event);
+}
+
+/* Backwards, in a trick mode, with gaps; and over the end. */
+GST_START_TEST(test_events) {
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    g_auto(Pair) pair = pair_new(tested);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.rate = -2;
+    segment.stop = 2 * GST_SECOND;
+    segment.flags = GST_SEGMENT_FLAG_TRICKMODE | GST_SEGMENT_FLAG_SKIP;
+    pair_set_info(&pair, &info);
+    drop_events(pair.h);
+    for (guint round = 0; round < 3; round++) {
+        pass(pair.h, gst_event_new_segment(&segment), FALSE);
+        for (guint i = 49; i > 46; i--) {
+            GstBuffer *frame = busy_frame(&info, FALSE), *out;
+            GST_BUFFER_PTS(frame) = i * GST_SECOND / 25;
+            out = pair_push(&pair, frame, FALSE);
+            fail_unless_equals_clocktime(GST_BUFFER_PTS(out), i * GST_SECOND / 25);
+            gst_buffer_unref(out);
+            pass(pair.h, gst_event_new_gap((i - 1) * GST_SECOND / 25, GST_SECOND / 25), FALSE);
+        }
+        pass(pair.h,
+             gst_event_new_custom(GST_EVENT_CUSTOM_DOWNSTREAM, gst_structure_new_empty("marked")),
+             FALSE);
+        pass(pair.h, gst_event_new_qos(GST_QOS_TYPE_UNDERFLOW, 0.5, -1, GST_SECOND / 25), TRUE);
+        pass(pair.h,
+             gst_event_new_seek(-1, GST_FORMAT_TIME, GST_SEEK_FLAG_TRICKMODE, GST_SEEK_TYPE_SET, 0,
+                                GST_SEEK_TYPE_SET, 2 * GST_SECOND),
+             TRUE);
+        pass(pair.h, gst_event_new_eos(), FALSE);
+        fail_unless_equals_int(gst_harness_push(pair.h, random_frame(&info)), GST_FLOW_EOS);
+        pass(pair.h, gst_event_new_flush_start(), FALSE);
+        pass(pair.h, gst_event_new_flush_stop(TRUE), FALSE);
+        model_forget(pair.model);
+    }
+}
+GST_END_TEST
+
+/* ---- properties ---- */
+
+static GParamSpec *spec_of(gpointer element, const gchar *name) {
+    GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(element), name);
+    fail_unless(spec != NULL, "%s", name);
+    return spec;
+}
+
+/* By its part of the list, where the property is an enum: that is how enums are controlled. */
+static gdouble controlled_value(GParamSpec *spec, const gchar *text) {
+    GValue value = G_VALUE_INIT;
+    const GEnumClass *klass;
+    guint index = 0;
+    if (!G_IS_PARAM_SPEC_ENUM(spec))
+        return G_IS_PARAM_SPEC_BOOLEAN(spec)  ? g_str_equal(text, "true")
+               : g_str_has_prefix(text, "0x") ? (gdouble)g_ascii_strtoull(text, NULL, 16)
+                                              : g_ascii_strtod(text, NULL);
+    klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+    g_value_init(&value, spec->value_type);
+    fail_unless(gst_value_deserialize(&value, text));
+    while (klass->values[index].value != g_value_get_enum(&value))
+        index++;
+    return (index + 0.1) / (klass->n_values - 1);
+}
+
+/* The frame of the time gets the value, not the one after; the time is that of the stream, which
+   here is 10 s behind the timestamps. */
+static void check_controlled(const Property *property, gchar **values) {
+    GstVideoInfo info = make_info("NV12", 60, 50);
+    g_auto(Pair) pair = pair_new(tested);
+    GParamSpec *spec = spec_of(pair.h->element, property->name);
+    g_autoptr(GstControlSource) source = gst_interpolation_control_source_new();
+    GstObject *element = GST_OBJECT(pair.h->element);
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = 10 * GST_SECOND;
+    g_object_set(source, "mode", GST_INTERPOLATION_MODE_NONE, NULL);
+    for (guint i = 0; values[i]; i++)
+        gst_timed_value_control_source_set(GST_TIMED_VALUE_CONTROL_SOURCE(source), i * GST_SECOND,
+                                           controlled_value(spec, values[i]));
+    gst_object_add_control_binding(
+        element, G_IS_PARAM_SPEC_ENUM(spec) || G_IS_PARAM_SPEC_BOOLEAN(spec)
+                     ? gst_direct_control_binding_new(element, property->name, source)
+                     : gst_direct_control_binding_new_absolute(element, property->name, source));
+    pair_set_info(&pair, &info);
+    fail_unless(gst_harness_push_event(pair.h, gst_event_new_segment(&segment)));
+    for (guint i = 0; values[i]; i++) {
+        GstBuffer *in = busy_frame(&info, FALSE);
+        GST_BUFFER_PTS(in) = (10 + i) * GST_SECOND;
+        gst_util_set_object_arg(G_OBJECT(pair.beside), property->name, values[i]);
+        pair_check(&pair, in);
+    }
+}
+
+GST_START_TEST(test_controlled) {
+    gchar *names[8] = {NULL};
+    const Property choice = {tested->choice, NULL, NULL, NULL, NULL, 0};
+    for (guint i = 0; i < tested->property_count; i++) {
+        const Property *property = &tested->properties[i];
+        g_auto(GStrv) values = values_of(property);
+        if (values[0] && !g_str_equal(property->name, "seed"))
+            check_controlled(property, values);
+    }
+    for (guint i = 0; i < tested->output_count; i++)
+        names[i] = (gchar *)output_at((gint)i)->name;
+    if (tested->choice)
+        check_controlled(&choice, names);
+}
+GST_END_TEST
+
+static void assert_value(GObject *element, const Property *property, const gchar *text) {
+    GParamSpec *spec = spec_of(element, property->name);
+    GValue got = G_VALUE_INIT, expected = G_VALUE_INIT;
+    g_object_get_property(element, property->name, &got);
+    g_value_init(&expected, spec->value_type);
+    if (G_IS_PARAM_SPEC_STRING(spec))
+        g_value_set_string(&expected, text);
+    else
+        fail_unless(gst_value_deserialize(&expected, text), "%s=%s", property->name, text);
+    if (g_param_values_cmp(spec, &got, &expected) != 0) {
+        gchar *contents = g_strdup_value_contents(&got);
+        fail("%s is %s, should be %s", property->name, contents, text);
+    }
+    g_value_unset(&got);
+    g_value_unset(&expected);
+}
+
+static void set_number(GObject *element, GParamSpec *spec, gdouble number) {
+    if (G_IS_PARAM_SPEC_INT(spec))
+        g_object_set(element, spec->name, (gint)CLAMP(number, G_MININT, G_MAXINT), NULL);
+    else
+        g_object_set(element, spec->name, number, NULL);
+}
+
+/* The ends of the range are taken, and what lies beyond is refused by GObject. */
+static void check_range(GObject *element, const Property *property) {
+    GParamSpec *spec = spec_of(element, property->name);
+    const gdouble minimum = g_ascii_strtod(property->minimum, NULL);
+    const gdouble maximum = g_ascii_strtod(property->maximum, NULL);
+    const gdouble beyond[] = {minimum - 1, maximum + 1, (gdouble)NAN};
+    gchar *warning = NULL;
+    const guint handler = keep_refusals(&warning);
+    gst_util_set_object_arg(element, property->name, property->minimum);
+    assert_value(element, property, property->minimum);
+    gst_util_set_object_arg(element, property->name, property->maximum);
+    assert_value(element, property, property->maximum);
+    fail_unless(warning == NULL, "%s", warning);
+    for (guint i = 0; i < (G_IS_PARAM_SPEC_FLOAT(spec) ? 3
+                           : G_IS_PARAM_SPEC_INT(spec) ? 2
+                                                       : 0);
+         i++) {
+        set_number(element, spec, beyond[i]);
+        fail_unless(warning != NULL && strstr(warning, property->name), "%s=%g", property->name,
+                    beyond[i]);
+        g_clear_pointer(&warning, g_free);
+        assert_value(element, property, property->maximum);
+    }
+    g_log_remove_handler("GLib-GObject", handler);
+}
+
+static void check_property(GObject *element, const Property *property) {
+    GParamSpec *spec = spec_of(element, property->name);
+    g_auto(GStrv) values = values_of(property);
+    GValue value = G_VALUE_INIT;
+    assert_value(element, property, property->initial);
+    g_object_get_property(element, property->name, &value);
+    fail_unless(g_param_value_defaults(spec, &value), "%s", property->name);
+    g_value_unset(&value);
+    for (gchar **text = values; *text; text++) {
+        gst_util_set_object_arg(element, property->name, *text);
+        assert_value(element, property, *text);
+    }
+    if (property->minimum)
+        check_range(element, property);
+    if (G_IS_PARAM_SPEC_STRING(spec)) {
+        g_object_set(element, property->name, "a picture.png", NULL);
+        assert_value(element, property, "a picture.png");
+    }
+    if (G_IS_PARAM_SPEC_BOOLEAN(spec)) {
+        const gboolean other = !g_str_equal(property->initial, "true");
+        g_object_set(element, property->name, other, NULL);
+        assert_value(element, property, other ? "true" : "false");
+    }
+    if (G_IS_PARAM_SPEC_ENUM(spec)) {
+        const GEnumClass *klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+        for (guint i = 0; i < klass->n_values; i++) {
+            const gchar *nick = klass->values[i].value_nick;
+            const gint value_of_nick = g_ascii_isdigit(*nick) ? atoi(nick) : (gint)i;
+            fail_unless_equals_int(klass->values[i].value, value_of_nick);
+            fail_unless(!values[0] || g_str_equal(values[i], nick), "%s=%s", property->name, nick);
+            g_object_set(element, property->name, klass->values[i].value, NULL);
+            assert_value(element, property, klass->values[i].value_nick);
+        }
+    }
+}
+
+/* Every blurb is a sentence with range and default; all but the backend may change at any time. */
+static void check_flags(GParamSpec *spec) {
+    static const gchar *const only_ready[] = {"backend", "cuda-device-id", NULL};
+    const gchar *blurb = g_param_spec_get_blurb(spec);
+    fail_unless(g_str_has_suffix(blurb, "."), "%s: %s", spec->name, blurb);
+    if (!(spec->flags & G_PARAM_WRITABLE))
+        return;
+    if (G_IS_PARAM_SPEC_INT(spec)) {
+        g_autofree gchar *range = g_strdup_printf(" to %d", G_PARAM_SPEC_INT(spec)->maximum);
+        fail_unless(strstr(blurb, range) != NULL, "%s: %s", spec->name, blurb);
+    }
+    fail_unless(strstr(blurb, "efault") != NULL, "%s: %s", spec->name, blurb);
+    if (g_strv_contains(only_ready, spec->name))
+        fail_unless(spec->flags & GST_PARAM_MUTABLE_READY, "%s", spec->name);
+    else
+        fail_unless((spec->flags & GST_PARAM_CONTROLLABLE) &&
+                        (spec->flags & GST_PARAM_MUTABLE_PLAYING),
+                    "%s", spec->name);
+}
+
+GST_START_TEST(test_properties) {
+    GstElement *element = gst_check_setup_element(tested->name);
+    guint count = 0, written = 0;
+    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; i++)
+        if (g_str_has_prefix(g_type_name(specs[i]->owner_type), "GstGpu")) {
+            check_flags(specs[i]);
+            written += (specs[i]->flags & G_PARAM_WRITABLE) != 0;
+        }
+    g_free(specs);
+    fail_unless_equals_int(written, tested->property_count + G_N_ELEMENTS(base_properties));
+    for (guint i = 0; i < tested->property_count; i++)
+        check_property(G_OBJECT(element), &tested->properties[i]);
+    for (guint i = 0; i < G_N_ELEMENTS(base_properties); i++)
+        check_property(G_OBJECT(element), &base_properties[i]);
+    gst_check_teardown_element(element);
+}
+GST_END_TEST
+
+GST_START_TEST(test_factory) {
+    g_autoptr(GstElementFactory) factory = gst_element_factory_find(tested->name);
+    g_autoptr(GstPlugin) plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
+    fail_unless_equals_int(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE);
+    fail_unless_equals_string(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_KLASS),
+                              tested->klass);
+    fail_unless(strchr(gst_element_factory_get_metadata(factory, GST_ELEMENT_METADATA_AUTHOR), '<'),
+                "an author has an address");
+    fail_if(strstr(gst_plugin_get_origin(plugin), "nknown"));
+    fail_unless_equals_string(gst_plugin_get_name(plugin), "gpuvision");
+    fail_unless_equals_string(gst_plugin_get_license(plugin), "BSD");
+}
+GST_END_TEST
+
+GST_START_TEST(test_stats) {
+    GstVideoInfo info = make_info("NV12", 64, 48);
+    g_auto(Pair) pair = pair_with(tested, element_new(tested->name, "cpu"));
+    GstStructure *stats = NULL;
+    guint64 frames = 0, uploads = 1, downloads = 1;
+    gdouble last = 0, mean = 0, p99 = 0;
+    g_object_get(pair.beside, "stats", &stats, NULL);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "none");
+    gst_structure_free(stats);
+    pair_set_info(&pair, &info);
+    for (guint i = 0; i < 4; i++)
+        pair_check(&pair, busy_frame(&info, FALSE));
+    gst_element_set_state(pair.h->element, GST_STATE_NULL);
+    g_object_get(pair.h->element, "stats", &stats, NULL);
+    fail_unless(gst_structure_get(stats, "frames", G_TYPE_UINT64, &frames, "time-us-last",
+                                  G_TYPE_DOUBLE, &last, "time-us-mean", G_TYPE_DOUBLE, &mean,
+                                  "time-us-p99", G_TYPE_DOUBLE, &p99, "uploads", G_TYPE_UINT64,
+                                  &uploads, "downloads", G_TYPE_UINT64, &downloads, NULL));
+    fail_unless_equals_uint64(frames, 4);
+    fail_unless_equals_uint64(uploads, 0);
+    fail_unless_equals_uint64(downloads, 0);
+    fail_unless(last > 0 && mean > 0 && p99 >= last && p99 >= mean);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cpu");
+    fail_unless(strlen(gst_structure_get_string(stats, "device")) > 0);
+    gst_structure_free(stats);
+}
+GST_END_TEST
+
+/* No part between colons says what another has said. */
+static void assert_parts_differ(const gchar *text) {
+    g_auto(GStrv) parts = g_strsplit(text, ": ", 0);
+    for (guint i = 0; parts[i]; i++)
+        for (guint j = i + 1; parts[j]; j++)
+            fail_unless(!g_str_equal(parts[i], parts[j]), "said twice: %s", text);
+}
+
+GST_START_TEST(test_backend_cuda_without_a_device) {
+    g_autoptr(GstElement) element = element_new(tested->name, "cuda");
+    GstBus *bus = add_bus(element);
+    GstMessage *message;
+    gchar *text = NULL;
+    g_object_set(element, "cuda-device-id", 3, NULL);
+    fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
+                           GST_STATE_CHANGE_FAILURE);
+    message = error_on(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, &text);
+    fail_unless(strstr(text, "backend=cuda cuda-device-id=3: ") != NULL, "%s", text);
+    fail_unless(strstr(text, ": gst_gpu_vision_filter_start ()") != NULL, "not where it failed: %s",
+                text);
+    assert_parts_differ(strstr(text, "looked for"));
+    g_free(text);
+    gst_message_unref(message);
+    reach(element, GST_STATE_NULL);
+    drop_bus(element, bus);
+}
+GST_END_TEST
+
+static void add_pixels(Suite *suite, int outputs, int some_formats) {
+    TCase *tcase = add_case(suite, "pixels");
+    tcase_add_loop_test(tcase, test_formats, 0, some_formats);
+    tcase_add_loop_test(tcase, test_parameters, 0, outputs);
+    tcase_add_loop_test(tcase, test_colorimetry, 0, 2); /* NV12 and I420 */
+    tcase_add_loop_test(tcase, test_downstream_pool, 0, outputs);
+    tcase_add_loop_test(tcase, test_allocation, 0, outputs);
+    tcase_add_loop_test(tcase, test_shared_memory, 0, outputs);
+    tcase_add_loop_test(tcase, test_no_output_buffer, 0, outputs);
+    tcase_add_loop_test(tcase, test_short_buffers, 0, outputs);
+    tcase_add_loop_test(tcase, test_buffer_metadata_is_kept, 0, outputs);
+    tcase = add_case(suite, "results");
+    tcase_add_loop_test(tcase, test_results, 0, outputs);
+    tcase_add_test(tcase, test_segment_in_bytes);
+    tcase_add_loop_test(tcase, test_two_in_a_row, 0, 2);
+}
+
+static void add_caps(Suite *suite, int outputs, int some_formats) {
+    TCase *tcase = add_case(suite, "caps");
+    tcase_add_test(tcase, test_renegotiation);
+    tcase_add_loop_test(tcase, test_output_while_playing, 0, some_formats);
+    tcase_add_test(tcase, test_output_asks_upstream);
+    tcase_add_loop_test(tcase, test_output_refused, 0, outputs);
+    tcase_add_loop_test(tcase, test_caps_queries, 0, outputs);
+    tcase_add_test(tcase, test_templates);
+    tcase_add_test(tcase, test_caps_refused);
+    tcase_add_test(tcase, test_sizes_refused);
+    tcase_add_test(tcase, test_caps_refused_again);
+    tcase_add_test(tcase, test_cuda_memory_on_the_cpu);
+    if (!have_cuda_device())
+        tcase_add_test(tcase, test_cuda_memory_without_a_device);
+    tcase_add_test(tcase, test_caps_accepted);
+    tcase_add_test(tcase, test_either_mode);
+    tcase_add_test(tcase, test_without_a_framerate);
+}
+
+static void add_stream(Suite *suite, int outputs) {
+    TCase *tcase = add_case(suite, "frames");
+    tcase_add_loop_test(tcase, test_crops, 0, outputs);
+    tcase_add_loop_test(tcase, test_crop_after_another_output, 0, outputs);
+    tcase_add_loop_test(tcase, test_bad_crop, 0, outputs);
+    tcase_add_loop_test(tcase, test_gaps, 0, outputs);
+    tcase_add_loop_test(tcase, test_interlaced_frames, 0, outputs);
+    tcase = add_case(suite, "stream");
+    tcase_add_loop_test(tcase, test_flush, 0, outputs);
+    tcase_add_loop_test(tcase, test_cycles, 0, outputs);
+    tcase_add_loop_test(tcase, test_late_frames_are_dropped, 0, outputs);
+    tcase_add_test(tcase, test_what_a_frame_starts_from);
+    tcase_add_test(tcase, test_events);
+    tcase = add_case(suite, "properties");
+    tcase_add_test(tcase, test_controlled);
+    tcase_add_test(tcase, test_properties);
+    tcase_add_test(tcase, test_factory);
+    tcase_add_test(tcase, test_stats);
+    if (!have_cuda_device())
+        tcase_add_test(tcase, test_backend_cuda_without_a_device);
+}
+
+Suite *common_suite(const gchar *name) {
+    Suite *suite = suite_create(name);
+    const int some_formats = some_of(G_N_ELEMENTS(formats));
+    tested = element_called(name);
+    add_pixels(suite, (int)tested->output_count, some_formats);
+    add_caps(suite, (int)tested->output_count, some_formats);
+    add_stream(suite, (int)tested->output_count);
+    return suite;
+}

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: BSD-2-Clause */
+/*
+ * The five elements, each described once, and the library in the place of each: it is called,
+ * through its C interface, on the very frames that the element is given, and what it makes of them
+ * is what the element has to give, in every byte and every field of the results.
+ */
+#ifndef TESTS_GST_ELEMENTS_H
+#define TESTS_GST_ELEMENTS_H
+
+#include "helpers.h"
+
+/* Of the frame that comes out: other ones, those that came, drawn into, or as they were. */
+typedef enum { pixels_new, pixels_drawn, pixels_kept } Pixels;
+
+typedef struct {
+    const gchar *name;
+    Pixels pixels;
+    const gchar *format, *cuda_format; /* in system memory, in CUDAMemory; NULL: as it came */
+} Output;
+
+typedef struct {
+    const gchar *name, *initial;    /* a text may be NULL */
+    const gchar *minimum, *maximum; /* NULL: it is no number */
+    const gchar *values;            /* some that tests take, with spaces between; NULL: none */
+    gsize offset;                   /* of the library's parameter; 0: there is none */
+} Property;
+
+typedef struct Model Model;
+
+typedef struct {
+    const gchar *name, *klass;
+    const gchar *choice; /* the property that says the output; NULL: there is one output */
+    const Output *outputs;
+    guint output_count;
+    const Property *properties;
+    guint property_count;
+    const gchar *measure;         /* of the results, a number that is small where there is
+                                     little to see */
+    gint least;                   /* of the measure, where a photograph is seen */
+    const gchar *other, *another; /* a property and a value that gives other results */
+    gboolean learns, interlaced, slow;
+    void (*open)(Model *model);
+    void (*close)(Model *model);
+    void (*forget)(Model *model);
+    GstStructure *(*run)(Model *model, const gpv_image *src, const gpv_image *dst,
+                         const Output *output); /* dst: the frame itself where it is drawn into */
+} Element;
+
+enum { element_count = 5 };
+extern const Element elements[element_count];
+
+extern const Property base_properties[4]; /* that each element has */
+
+const Element *element_called(const gchar *name);
+
+/* Of the values of a property, with g_strfreev(). */
+gchar **values_of(const Property *property);
+
+/* ---- the library ---- */
+
+struct Model {
+    const Element *element;
+    GObject *properties; /* of the element that it stands for, or another one */
+    gpv_context *context;
+    gpv_erode *erode;
+    gpv_ccl *ccl;
+    gpv_kmeans *kmeans;
+    gpv_segment *segment;
+    gpv_sift *sift;
+    gpv_match *match;
+    union {
+        gpv_erode_params erode;
+        gpv_ccl_params ccl;
+        gpv_kmeans_params kmeans;
+        gpv_segment_params segment;
+        gpv_sift_params sift;
+    } params;
+
+    /* What gpugraphcut is told of a frame; NULL: nothing. Regions are seeds of every frame. */
+    const gpv_image *seeds, *regions;
+    const gpv_rect *rect;
+    gboolean learned;
+
+    /* What gpusift looks for; NULL: nothing. */
+    const Plane *reference;
+    gboolean impossible; /* a homography that enough matches agree on is none of a
+                            picture */
+};
+
+/* On the CPU. Keeps the element, whose properties it reads before every frame. */
+Model *model_new(const Element *element, GstElement *properties);
+void model_free(Model *model);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC(Model, model_free)
+void model_forget(Model *model);
+const Output *model_output(const Model *model);
+
+/* In system memory, in the format of CUDAMemory if that is wanted. */
+typedef struct {
+    GstVideoInfo info;
+    GstBuffer *image;
+    GstStructure *results;
+} Expected;
+
+/* What the library makes of a frame in system memory, after those that it was given before. */
+Expected model_expect(Model *model, const GstVideoInfo *info, GstBuffer *frame, gboolean cuda);
+void expected_free(Expected *expected);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Expected, expected_free)
+
+void assert_same_results(const GstStructure *got, const GstStructure *expected);
+
+/* A message has what the metadata has, but for bytes, and times. */
+void assert_posted(const GstStructure *posted, const GstStructure *expected);
+
+/* Of a picture that a homography moves; the first is at the top left, and they go round
+   clockwise. */
+void corner_of(const gdouble *homography, gint width, gint height, guint corner, gdouble *to);
+
+/* Of gpuccl: regions of interest are the components. */
+void assert_regions(GstBuffer *frame, const GstStructure *results);
+
+/* ---- an element and its model ---- */
+
+typedef struct {
+    const Element *element;
+    GstHarness *h;
+    GstBus *bus; /* of the element in the harness */
+    Model *model;
+    GstElement *beside; /* has the properties of the model */
+    GstVideoInfo info;
+    guint count; /* frames so far */
+} Pair;
+
+/* On the backend of the test. */
+Pair pair_new(const Element *element);
+/* Takes the element, which is not in a harness yet. */
+Pair pair_with(const Element *element, GstElement *tested);
+void pair_free(Pair *pair);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Pair, pair_free)
+void pair_set(Pair *pair, const gchar *property, const gchar *value);
+void pair_set_output(Pair *pair, const Output *output);
+void pair_set_info(Pair *pair, const GstVideoInfo *info);
+
+/*
+ * Pushes a frame, and compares what comes out. Takes the frame. What somebody else holds keeps its
+ * pixels, and what nobody holds goes on. Returns what came out.
+ */
+GstBuffer *pair_push(Pair *pair, GstBuffer *frame, gboolean held);
+
+/* Holds every second frame. Returns the measure of the results. */
+gint pair_check(Pair *pair, GstBuffer *frame);
+
+/* ---- frames ---- */
+
+/* Noise, and squares of all sizes: so that each element has something to find. */
+GstBuffer *busy_frame(const GstVideoInfo *info, gboolean is_padded);
+
+#endif
