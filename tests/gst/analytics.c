@@ -105,31 +105,21 @@ static guint assert_components(GstBuffer *buffer, guint first) {
 
 /* ---- frames ---- */
 
-static void paint(GstBuffer *buffer, const GstVideoInfo *info,
-                  guint8 (*value)(gint x, gint y, gint seed), gint seed) {
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (gint y = 0; y < info->height; y++)
-        for (gint x = 0; x < info->width; x++)
-            *((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, 0) +
-              y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x) = value(x, y, seed);
-    gst_video_frame_unmap(&frame);
+/* So many rows of things, each of another size. */
+static guint32 thing_at(gint x, gint y, gconstpointer rows) {
+    return y / 8 < *(const gint *)rows && x % 8 <= x / 8 % 7 && y % 8 <= y / 8 % 7 ? 255 : 0;
 }
 
-static GstBuffer *painted(const GstVideoInfo *info, guint8 (*value)(gint x, gint y, gint seed),
-                          gint seed) {
-    GstBuffer *buffer = random_frame(info);
-    paint(buffer, info, value, seed);
-    return buffer;
+static GstBuffer *things(const GstVideoInfo *info, gint rows) {
+    return painted_frame(info, thing_at, &rows);
 }
 
-/* seed % 8 rows of things, each of another size. */
-static guint8 things(gint x, gint y, gint seed) {
-    return y / 8 < seed % 8 && x % 8 <= x / 8 % 7 && y % 8 <= y / 8 % 7 ? 255 : 0;
-}
-
-static guint8 dots(gint x, gint y, G_GNUC_UNUSED gint seed) {
+static guint32 dot_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
     return x % 2 || y % 2 ? 0 : 255;
+}
+
+static guint32 half_at(gint x, G_GNUC_UNUSED gint y, G_GNUC_UNUSED gconstpointer user) {
+    return x < 20 ? 220 : 30;
 }
 
 /* Grey squares, of which every seed has others. */
@@ -145,26 +135,29 @@ enum { picture_width = 120, picture_height = 90, frame_width = 240, frame_height
 #define FRAME make_info("GRAY8", frame_width, frame_height)
 
 static File picture_file(const gchar *name) {
-    Plane plane = plane_new(picture_width, picture_height);
+    g_auto(Plane) plane = plane_new(picture_width, picture_height);
     File file = file_new(name);
     for (gint i = 0; i < plane.width * plane.height; i++)
         plane.pixels[i] = squares(i % plane.width, i / plane.width, 1);
     write_picture(&file, &plane, 1);
-    g_free(plane.pixels);
     return file;
+}
+
+typedef struct {
+    gint right, down;
+} Place;
+
+static guint32 scene_at(gint x, gint y, gconstpointer user) {
+    const Place *place = user;
+    const gint u = x - place->right, v = y - place->down;
+    return u >= 0 && v >= 0 && u < picture_width && v < picture_height ? squares(u, v, 1)
+                                                                       : squares(x, y, 2);
 }
 
 /* The picture lies this far right of, and below, the frame's first pixel. */
 static GstBuffer *scene(const GstVideoInfo *info, gint right, gint down) {
-    GstBuffer *buffer = painted(info, squares, 2);
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (gint y = MAX(down, 0); y < MIN(down + picture_height, info->height); y++)
-        for (gint x = MAX(right, 0); x < MIN(right + picture_width, info->width); x++)
-            *((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, 0) +
-              y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x) = squares(x - right, y - down, 1);
-    gst_video_frame_unmap(&frame);
-    return buffer;
+    const Place place = {right, down};
+    return painted_frame(info, scene_at, &place);
 }
 
 /* ---- pipelines ---- */
@@ -202,7 +195,7 @@ GST_START_TEST(test_components) {
     guint maximum = 0;
     set_output(h, outputs[__i__]);
     for (gint i = 1; i <= 30; i++) {
-        g_autoptr(GstBuffer) out = push(h, &info, painted(&info, things, i % 8 ? i : 1));
+        g_autoptr(GstBuffer) out = push(h, &info, things(&info, i % 8 ? i % 8 : 1));
         const guint n = assert_components(out, 0);
         assert_length(out, n);
         maximum = MAX(maximum, n);
@@ -219,7 +212,7 @@ GST_START_TEST(test_many_components) {
     for (guint i = 0; i < G_N_ELEMENTS(described); i++) {
         g_autoptr(GstBuffer) out = NULL;
         g_object_set(h->element, "max-components", described[i], NULL);
-        out = push(h, &info, painted(&info, dots, 0));
+        out = push(h, &info, painted_frame(&info, dot_at, NULL));
         fail_unless_equals_int(assert_components(out, 0), MIN(described[i], max_boxes));
         assert_length(out, MIN(described[i], max_boxes));
     }
@@ -292,7 +285,7 @@ GST_START_TEST(test_not_found) {
     GstVideoInfo info = FRAME;
     g_auto(File) file = picture_file("picture.pgm");
     g_autoptr(GstHarness) h = sift_chain("gpusift backend=BACKEND reference=%s", &file);
-    g_autoptr(GstBuffer) out = push(h, &info, painted(&info, squares, 2));
+    g_autoptr(GstBuffer) out = push(h, &info, scene(&info, frame_width, 0));
     fail_unless(gst_structure_has_field(results_of(out, "gpusift"), "matches"));
     fail_unless(gst_buffer_get_analytics_relation_meta(out) == NULL);
 }
@@ -346,10 +339,6 @@ static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
     assert_class(&mtd, 1, "background", 1 - share);
 }
 
-static guint8 bright_half(gint x, G_GNUC_UNUSED gint y, gint seed) {
-    return x < seed ? 220 : 30;
-}
-
 GST_START_TEST(test_sides) {
     static const gchar *const ways[] = {"overlay", "mask", "cutout", "none"};
     GstVideoInfo info = make_info("GRAY8", 50, 40);
@@ -357,7 +346,7 @@ GST_START_TEST(test_sides) {
     g_autoptr(GstElement) element = gst_harness_find_element(h, "gpugraphcut");
     g_autoptr(GstBuffer) out = NULL;
     gst_util_set_object_arg(G_OBJECT(element), "output", ways[__i__]);
-    out = push(h, &info, painted(&info, bright_half, 20));
+    out = push(h, &info, painted_frame(&info, half_at, NULL));
     assert_sides(out, &info);
     assert_length(out, 1);
     fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 20 * 40);
@@ -433,7 +422,7 @@ GST_END_TEST
 GST_START_TEST(test_metadata_of_others) {
     GstVideoInfo info = make_info("GRAY8", 160, 64);
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
-    GstBuffer *in = painted(&info, things, 7), *out;
+    GstBuffer *in = things(&info, 7), *out;
     GstAnalyticsMtd mtd;
     g_autoptr(GArray) found = NULL;
     guint n;
@@ -476,8 +465,8 @@ GST_START_TEST(test_boxes_are_scaled) {
     g_autoptr(GstHarness) plain = harness_with(element_new("gpuccl", test_backend()));
     g_autoptr(GstHarness) h = chain("gpuccl backend=BACKEND ! videoscale ! "
                                     "capsfilter caps=video/x-raw,width=240,height=32");
-    g_autoptr(GstBuffer) before = push(plain, &info, painted(&info, things, 7));
-    g_autoptr(GstBuffer) out = push(h, &info, painted(&info, things, 7));
+    g_autoptr(GstBuffer) before = push(plain, &info, things(&info, 7));
+    g_autoptr(GstBuffer) out = push(h, &info, things(&info, 7));
     g_autoptr(GArray) from = detections_of(before), to = detections_of(out);
     fail_unless(from->len > 100);
     fail_unless_equals_int(to->len, from->len);
@@ -497,7 +486,7 @@ GST_START_TEST(test_shares_are_not_scaled) {
     g_autoptr(GstHarness) h =
         chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40 ! videoscale ! "
               "capsfilter caps=video/x-raw,width=100,height=20");
-    g_autoptr(GstBuffer) out = push(h, &info, painted(&info, bright_half, 20));
+    g_autoptr(GstBuffer) out = push(h, &info, painted_frame(&info, half_at, NULL));
     GstAnalyticsMtd mtd = only_classification(out);
     assert_class(&mtd, 0, "foreground", 0.4);
     assert_class(&mtd, 1, "background", 0.6);

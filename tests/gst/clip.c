@@ -77,7 +77,7 @@ static const gchar *missing_for_clips(void) {
     static const gchar *const needed[] = {"appsrc",      "videoconvert",  "jpegenc",  "jpegdec",
                                           "matroskamux", "matroskademux", "decodebin"};
     for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
-        if (!gst_registry_check_feature_version(gst_registry_get(), needed[i], 1, 22, 0))
+        if (!have_element(needed[i]))
             return needed[i];
     return NULL;
 }

@@ -39,9 +39,6 @@ void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to);
 Pair cuda_pair_new(const Element *element, GstCudaContext *context);
 void cuda_pair_set_info(Pair *pair, const GstVideoInfo *info);
 
-/* As pair_push(): the frame in system memory is copied into the other one, which is taken. */
+/* As pair_push_there(), once the frame is copied there. */
 GstBuffer *cuda_pair_push(Pair *pair, GstBuffer *frame, GstBuffer *cuda, gboolean held);
-/* Where both have the same pixels. */
-GstBuffer *cuda_pair_push_filled(Pair *pair, GstBuffer *frame, GstBuffer *cuda, gboolean held);
-
 #endif

@@ -2,6 +2,7 @@
 #include "elements.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stddef.h>
 
 #define REQUIRE_OK(call) fail_unless_equals_int((call), GPV_OK)
@@ -461,8 +462,11 @@ static GstStructure *graphcut_run(Model *model, const gpv_image *src, const gpv_
                                   const Output *output) {
     const gboolean masks = g_str_equal(output->name, "mask");
     gpv_segment_params *params = &model->params.segment;
-    const gboolean seeded = params->warm_start == GPV_SEGMENT_WARM_START_NONE || !model->learned;
     gpv_graphcut_result found;
+    gboolean seeded;
+    guint32 learned = 0; /* the library gives up what is not worth keeping */
+    REQUIRE_OK(gpv_segment_learned(model->segment, &learned));
+    seeded = params->warm_start == GPV_SEGMENT_WARM_START_NONE || !model->learned || !learned;
     params->output = g_str_equal(output->name, "cutout") ? GPV_SEGMENT_OUTPUT_CUTOUT
                                                          : GPV_SEGMENT_OUTPUT_OVERLAY;
     REQUIRE_OK(gpv_segment_set_params(model->segment, params));
@@ -789,34 +793,43 @@ void pair_set_output(Pair *pair, const Output *output) {
 
 void pair_set_info(Pair *pair, const GstVideoInfo *info) {
     pair->info = *info;
+    pair->fetch = NULL;
     set_info(pair->h, info);
 }
 
-GstBuffer *pair_push(Pair *pair, GstBuffer *frame, gboolean held) {
+/* In system memory. */
+static GstBuffer *fetched(const Pair *pair, const GstVideoInfo *info, GstBuffer *there) {
+    return pair->fetch ? pair->fetch(info, there) : gst_buffer_ref(there);
+}
+
+GstBuffer *pair_push_there(Pair *pair, GstBuffer *frame, GstBuffer *there, gboolean held) {
     const Pixels pixels = model_output(pair->model)->pixels;
-    Expected expected = model_expect(pair->model, &pair->info, frame, FALSE);
-    GstBuffer *before = gst_buffer_copy_deep(frame), *out;
-    const GstBuffer *same = frame;
-    const GstMemory *memory = gst_buffer_peek_memory(frame, 0);
-    if (held)
-        gst_buffer_ref(frame);
-    out = push_and_pull(pair->h, frame);
+    const gchar *name = pair->element->name;
+    g_auto(Expected) expected = model_expect(pair->model, &pair->info, frame, pair->fetch != NULL);
+    const GstBuffer *same = there;
+    const GstMemory *memory = gst_buffer_peek_memory(there, 0);
+    GstBuffer *out = push_and_pull(pair->h, held ? gst_buffer_ref(there) : there);
+    g_autoptr(GstBuffer) got = fetched(pair, &expected.info, out);
     fail_unless((out == same) == (pixels != pixels_new && !held));
     fail_unless((gst_buffer_peek_memory(out, 0) == memory) ==
                 (pixels == pixels_kept || (pixels == pixels_drawn && !held)));
     assert_output_caps(pair->h, &expected.info);
-    assert_same(&expected.info, out, expected.image);
-    assert_same_results(results_of(out, pair->element->name), expected.results);
+    assert_same(&expected.info, got, expected.image);
+    assert_same_results(results_of(out, name), expected.results);
     assert_regions(out, expected.results);
     if (held) {
-        assert_same(&pair->info, frame, before);
-        fail_unless(gst_buffer_get_custom_meta(frame, pair->element->name) == NULL);
-        gst_buffer_unref(frame);
+        g_autoptr(GstBuffer) after = fetched(pair, &pair->info, there);
+        assert_same(&pair->info, after, frame);
+        fail_unless(gst_buffer_get_custom_meta(there, name) == NULL);
+        gst_buffer_unref(there);
     }
-    expected_free(&expected);
-    gst_buffer_unref(before);
     pair->count++;
     return out;
+}
+
+GstBuffer *pair_push(Pair *pair, GstBuffer *frame, gboolean held) {
+    g_autoptr(GstBuffer) before = gst_buffer_copy_deep(frame);
+    return pair_push_there(pair, before, frame, held);
 }
 
 gint pair_check(Pair *pair, GstBuffer *frame) {
@@ -824,6 +837,109 @@ gint pair_check(Pair *pair, GstBuffer *frame) {
     const gint measure = int_field(results_of(out, pair->element->name), pair->element->measure);
     gst_buffer_unref(out);
     return measure;
+}
+
+const Crop crops[] = {{0, 0, 47, 39}, {1, 0, 20, 11}, {0, 1, 33, 30},
+                      {7, 5, 37, 33}, {8, 6, 16, 16}, {46, 38, 1, 1}};
+
+gboolean pair_check_crop(Pair *pair, const GstVideoInfo *whole, GstBuffer *frame, GstBuffer *there,
+                         const Crop *crop) {
+    const gboolean cuda = pair->fetch != NULL;
+    const GstVideoInfo info = make_info(GST_VIDEO_INFO_NAME(whole), crop->width, crop->height);
+    g_autoptr(GstBuffer) part = cropped(whole, frame, &info, crop), got = NULL, left = NULL;
+    g_auto(Expected) expected = model_expect(pair->model, &info, part, cuda);
+    gboolean stays;
+    pair->info = info;
+    gst_harness_set_src_caps(pair->h, cuda ? cuda_caps(&info) : gst_video_info_to_caps(&info));
+    got = push_and_pull(pair->h, add_crop(there, crop));
+    assert_output_caps(pair->h, &expected.info);
+    stays = gst_buffer_get_video_crop_meta(got) != NULL;
+    if (stays) {
+        g_autoptr(GstBuffer) all = fetched(pair, whole, got);
+        left = cropped(whole, all, &expected.info, crop);
+    } else {
+        left = fetched(pair, &expected.info, got);
+    }
+    assert_same(&expected.info, left, expected.image);
+    assert_same_results(results_of(got, pair->element->name), expected.results);
+    return stays;
+}
+
+/* Stream time is 18 s ahead of timestamps, and running time 198 s. */
+static void push_segment(GstHarness *h) {
+    GstSegment segment;
+    gst_segment_init(&segment, GST_FORMAT_TIME);
+    segment.start = 2 * GST_SECOND;
+    segment.time = 20 * GST_SECOND;
+    segment.base = 200 * GST_SECOND;
+    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
+}
+
+static void assert_times(const GstStructure *posted) {
+    assert_time(posted, "timestamp", 3 * GST_SECOND);
+    assert_time(posted, "stream-time", 21 * GST_SECOND);
+    assert_time(posted, "running-time", 201 * GST_SECOND);
+    assert_time(posted, "duration", GST_SECOND / 25);
+}
+
+void pair_check_wanted(Pair *pair, GstBuffer *frame, gboolean attach, gboolean post) {
+    const gchar *name = pair->element->name;
+    g_auto(Expected) expected = model_expect(pair->model, &pair->info, frame, FALSE);
+    g_autoptr(GstMessage) message = NULL;
+    g_autoptr(GstBuffer) out = NULL, copy = NULL, deep_copy = NULL;
+    g_object_set(pair->h->element, "attach-meta", attach, "post-messages", post, NULL);
+    push_segment(pair->h);
+    GST_BUFFER_PTS(frame) = 3 * GST_SECOND;
+    out = push_and_pull(pair->h, frame);
+    assert_same(&expected.info, out, expected.image);
+    message = gst_bus_pop_filtered(pair->bus, GST_MESSAGE_ELEMENT);
+    fail_unless_equals_int(message != NULL, post);
+    if (post) {
+        assert_posted(gst_message_get_structure(message), expected.results);
+        assert_times(gst_message_get_structure(message));
+    }
+    copy = gst_buffer_copy(out);
+    deep_copy = gst_buffer_copy_deep(out);
+    for (guint i = 0; i < 3; i++) {
+        GstBuffer *buffer = i == 0 ? out : i == 1 ? copy : deep_copy;
+        fail_unless_equals_int(gst_buffer_get_custom_meta(buffer, name) != NULL, attach);
+        if (attach)
+            assert_same_results(results_of(buffer, name), expected.results);
+        if (attach)
+            assert_regions(buffer, expected.results);
+        else
+            fail_if(gst_buffer_get_meta(buffer, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+    }
+}
+
+void pair_assert_refused(Pair *pair, const gchar *property, const gchar *value, gint code, ...) {
+    g_autofree gchar *text = NULL;
+    const gchar *words = value ? value : "NULL";
+    va_list more;
+    g_object_set(pair->h->element, property, value, NULL);
+    fail_unless_equals_int(gst_harness_push(pair->h, random_frame(&pair->info)), GST_FLOW_ERROR);
+    text = error_on(pair->bus, GST_RESOURCE_ERROR, code);
+    va_start(more, code);
+    for (; words; words = va_arg(more, const gchar *))
+        fail_unless(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
+    va_end(more);
+    fail_unless(gst_bus_pop_filtered(pair->bus, GST_MESSAGE_ERROR) == NULL, "one is enough");
+}
+
+void pair_check_bad_pictures(Pair *pair, const gchar *property) {
+    static const gchar *const texts[] = {"This is no picture, but a text.\n", "",
+                                         "P5\n40 30\n255\nshort"};
+    const gint code = GST_RESOURCE_ERROR_OPEN_READ;
+    g_auto(File) file = file_new("picture.txt");
+    g_auto(Plane) wide = plane_new(32768, 1);
+    pair_assert_refused(pair, property, file.path, code, "no such file", NULL);
+    pair_assert_refused(pair, property, file.folder, code, "no such file", NULL);
+    for (guint i = 0; i < G_N_ELEMENTS(texts); i++) {
+        fail_unless(g_file_set_contents(file.path, texts[i], -1, NULL));
+        pair_assert_refused(pair, property, file.path, code, "cannot be read", NULL);
+    }
+    write_picture(&file, &wide, 1);
+    pair_assert_refused(pair, property, file.path, code, "cannot be read", NULL);
 }
 
 /* ---- frames ---- */

@@ -34,11 +34,12 @@ typedef struct {
     guint output_count;
     const Property *properties;
     guint property_count;
-    const gchar *measure;         /* of the results, a number that is small where there is
-                                     little to see */
+    const gchar *measure;         /* of the results, small where there is little to see */
     gint least;                   /* of the measure, where a photograph is seen */
     const gchar *other, *another; /* a property and a value that gives other results */
-    gboolean learns, interlaced, slow;
+    gboolean learns;              /* a frame goes on from the one before */
+    gboolean interlaced;          /* no pixel depends on its neighbours */
+    gboolean slow;                /* frames of noise take long */
     void (*open)(Model *model);
     void (*close)(Model *model);
     void (*forget)(Model *model);
@@ -83,8 +84,7 @@ struct Model {
 
     /* What gpusift looks for; NULL: nothing. */
     const Plane *reference;
-    gboolean impossible; /* a homography that enough matches agree on is none of a
-                            picture */
+    gboolean impossible; /* to be seen, however many matches agree */
 };
 
 /* On the CPU. Keeps the element, whose properties it reads before every frame. */
@@ -128,6 +128,8 @@ typedef struct {
     GstElement *beside; /* has the properties of the model */
     GstVideoInfo info;
     guint count; /* frames so far */
+    /* Copies a frame to system memory; NULL: it is there. */
+    GstBuffer *(*fetch)(const GstVideoInfo *info, GstBuffer *there);
 } Pair;
 
 /* On the backend of the test. */
@@ -146,8 +148,31 @@ void pair_set_info(Pair *pair, const GstVideoInfo *info);
  */
 GstBuffer *pair_push(Pair *pair, GstBuffer *frame, gboolean held);
 
+/* Likewise, where the frame is elsewhere, too: that one is taken, and the other one kept. */
+GstBuffer *pair_push_there(Pair *pair, GstBuffer *frame, GstBuffer *there, gboolean held);
+
 /* Holds every second frame. Returns the measure of the results. */
 gint pair_check(Pair *pair, GstBuffer *frame);
+
+/* Places in a frame of whole_width and whole_height. */
+enum { whole_width = 47, whole_height = 39, crop_count = 6 };
+extern const Crop crops[crop_count];
+
+/* What a crop of a frame leaves gives what the copy of it gives. Takes the frame that is there, as
+   pair_push_there(). Returns whether it goes on as it is, and what is behind the element crops. */
+gboolean pair_check_crop(Pair *pair, const GstVideoInfo *whole, GstBuffer *frame, GstBuffer *there,
+                         const Crop *crop);
+
+/* Of a frame whose results are wanted in the metadata, with which buffers are copied, on the bus,
+   in both or in neither. Takes the frame. */
+void pair_check_wanted(Pair *pair, GstBuffer *frame, gboolean attach, gboolean post);
+
+/* A value that cannot be used before the first frame is one error, which says it and these words;
+   NULL ends them. */
+void pair_assert_refused(Pair *pair, const gchar *property, const gchar *value, gint code, ...);
+
+/* Likewise of paths of what is no picture. */
+void pair_check_bad_pictures(Pair *pair, const gchar *property);
 
 /* ---- frames ---- */
 

@@ -71,16 +71,6 @@ static gsize resident_bytes(void) {
     return bytes;
 }
 
-static guint thread_count(void) {
-    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
-    guint count = 0;
-    fail_unless(tasks != NULL);
-    while (g_dir_read_name(tasks))
-        count++;
-    g_dir_close(tasks);
-    return count;
-}
-
 static Usage usage_new(const gchar *name, guint count) {
     Usage usage = {name, count / 10, count, g_get_monotonic_time(), 0, 0};
     return usage;

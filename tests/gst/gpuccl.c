@@ -22,14 +22,12 @@ static const gint drawn[][7] = {{4, 0, 0, 2, 2, 2, 2},     {3, 6, 0, 3, 3, 21, 3
                                 {4, 12, 0, 4, 3, 54, 5},   {12, 1, 4, 4, 4, 30, 66},
                                 {10, 9, 4, 4, 4, 107, 51}, {1, 15, 7, 1, 1, 15, 7}};
 
+static guint32 drawn_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
+    return picture[y * width + x] == '#' ? 200 : 20;
+}
+
 static GstBuffer *drawn_frame(const GstVideoInfo *info) {
-    Plane plane = plane_new(width, height);
-    GstBuffer *frame;
-    for (gint i = 0; i < width * height; i++)
-        plane.pixels[i] = picture[i] == '#' ? 200 : 20;
-    frame = plane_frame(info, &plane);
-    g_free(plane.pixels);
-    return frame;
+    return painted_frame(info, drawn_at, NULL);
 }
 
 /* Through an element of these properties. */
@@ -132,14 +130,12 @@ GST_START_TEST(test_counts) {
 GST_END_TEST
 
 /* One pixel in every square of four: as many components as there can be. */
+static guint32 dot_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
+    return x % 2 || y % 2 ? 0 : 255;
+}
+
 static GstBuffer *dots(const GstVideoInfo *info) {
-    Plane plane = plane_new(info->width, info->height);
-    GstBuffer *frame;
-    for (gint i = 0; i < plane.width * plane.height; i++)
-        plane.pixels[i] = i % plane.width % 2 || i / plane.width % 2 ? 0 : 255;
-    frame = plane_frame(info, &plane);
-    g_free(plane.pixels);
-    return frame;
+    return painted_frame(info, dot_at, NULL);
 }
 
 /* 16-bit labels number 65535 components. With one more they are refused, and nothing else is. */

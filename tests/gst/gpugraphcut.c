@@ -34,36 +34,34 @@ static gboolean in_object(gint x, gint y, gint left, gint top) {
     return x >= left && x < left + object_side && y >= top && y < top + object_side;
 }
 
+typedef struct {
+    gint left, top;
+} Place;
+
 /* A square of one colour before another, of which each pixel differs a little. */
+static guint32 drawn_at(gint x, gint y, gconstpointer user) {
+    const Place *place = user;
+    const gboolean inside = in_object(x, y, place->left, place->top);
+    guint32 color = 0;
+    for (guint c = 0; c < 3; c++)
+        color = color << 8 |
+                ((guint32)g_random_int_range(0, 8) + (inside ? 200 - 60 * c : 40 + 50 * c));
+    return color;
+}
+
 static GstBuffer *drawn_frame(const GstVideoInfo *info, gint left, gint top) {
-    GstBuffer *buffer = random_frame(info);
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READWRITE));
-    for (gint y = 0; y < info->height; y++)
-        for (gint x = 0; x < info->width; x++) {
-            guint8 *pixel = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&frame, 0) +
-                            y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + 3 * x;
-            for (gint c = 0; c < 3; c++)
-                pixel[c] = (guint8)(pixel[c] / 32 +
-                                    (in_object(x, y, left, top) ? 200 - 60 * c : 40 + 50 * c));
-        }
-    gst_video_frame_unmap(&frame);
-    return buffer;
+    const Place place = {left, top};
+    return painted_frame(info, drawn_at, &place);
 }
 
 static gboolean mask_is(GstBuffer *mask, gint left, gint top) {
     const GstVideoInfo info = make_info("GRAY8", drawn_width, drawn_height);
-    gboolean same = TRUE;
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, &info, mask, GST_MAP_READ));
-    for (gint y = 0; y < info.height; y++)
-        for (gint x = 0; x < info.width; x++) {
-            const guint8 value = ((const guint8 *)GST_VIDEO_FRAME_PLANE_DATA(
-                &frame, 0))[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x];
-            same = same && value == (in_object(x, y, left, top) ? 255 : 0);
-        }
-    gst_video_frame_unmap(&frame);
-    return same;
+    g_auto(Plane) plane = plane_of(&info, mask);
+    gint i = 0;
+    while (i < drawn_width * drawn_height &&
+           plane.pixels[i] == (in_object(i % drawn_width, i / drawn_width, left, top) ? 255 : 0))
+        i++;
+    return i == drawn_width * drawn_height;
 }
 
 /* As one types it. */
@@ -197,24 +195,16 @@ GST_START_TEST(test_bad_rect) {
                                        "1,2,3,99999999999999",
                                        "99999999999999999999,1,2,3"};
     GstVideoInfo info = make_info("GRAY8", 40, 30);
-    g_autoptr(GstHarness) h = harness_new();
-    g_autoptr(GstBus) bus = add_bus(h->element);
-    gst_util_set_object_arg(G_OBJECT(h->element), "seed-source", "rect");
-    set_info(h, &info);
+    g_auto(Pair) pair = graphcut_pair();
+    pair_set(&pair, "seed-source", "rect");
+    pair_set_info(&pair, &info);
     for (guint i = 0; i < G_N_ELEMENTS(bad); i++) {
-        g_autofree gchar *value = g_strdup_printf("rect=%s ", bad[i] ? bad[i] : "NULL"),
-                         *text = NULL;
-        g_autoptr(GstMessage) message = NULL;
-        g_object_set(h->element, "rect", bad[i], NULL);
-        fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_ERROR);
-        message = error_on(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, &text);
-        fail_unless(strstr(text, value) && strstr(text, "40x30") &&
-                        strstr(text, "x,y,width,height"),
-                    "%s", text);
-        fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == NULL, "one is enough");
+        g_autofree gchar *value = g_strdup_printf("rect=%s ", bad[i] ? bad[i] : "NULL");
+        pair_assert_refused(&pair, "rect", bad[i], GST_RESOURCE_ERROR_SETTINGS, value, "40x30",
+                            "x,y,width,height", NULL);
     }
-    g_object_set(h->element, "rect", "1,2,3,4", NULL);
-    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
+    g_object_set(pair.h->element, "rect", "1,2,3,4", NULL);
+    gst_buffer_unref(push_and_pull(pair.h, random_frame(&info)));
 }
 GST_END_TEST
 
@@ -235,7 +225,7 @@ GST_START_TEST(test_regions) {
     };
     GstVideoInfo info = make_info("I420", 40, 30);
     g_auto(Pair) pair = graphcut_pair();
-    Plane inside = plane_new(40, 30);
+    g_auto(Plane) inside = plane_new(40, 30);
     const gpv_image seeds = plane_view(&inside);
     pair_set(&pair, "seed-source", "roi-meta");
     pair_set_info(&pair, &info);
@@ -263,7 +253,6 @@ GST_START_TEST(test_regions) {
         expected_free(&expected);
         gst_buffer_unref(out);
     }
-    g_free(inside.pixels);
 }
 GST_END_TEST
 
@@ -308,7 +297,7 @@ static Plane drawn_seeds(gint left, gint top) {
 /* With warm-start they count once, else in each frame; in grey and in colour, for any format. */
 GST_START_TEST(test_seeds) {
     GstVideoInfo info = make_info(formats[__i__], 43, 31);
-    Plane seeds = random_seeds(info.width, info.height);
+    g_auto(Plane) seeds = random_seeds(info.width, info.height);
     const gpv_image view = plane_view(&seeds);
     for (guint i = 0; i < 4; i++) {
         g_auto(File) file = file_new("seeds of \"this\" test!.pnm");
@@ -324,7 +313,6 @@ GST_START_TEST(test_seeds) {
             pair_check(&pair, busy_frame(&info, FALSE));
         }
     }
-    g_free(seeds.pixels);
 }
 GST_END_TEST
 
@@ -357,17 +345,15 @@ static void check_seeds_of(Pair *pair, const gpv_image *seeds, guint frames) {
 
 GST_START_TEST(test_seeds_are_scaled) {
     static const gint factors[] = {1, 2, 5, 3};
-    Plane seeds = random_seeds(12, 10);
+    g_auto(Plane) seeds = random_seeds(12, 10);
     g_auto(File) file = file_new("seeds.pgm");
     g_auto(Pair) pair = pair_with_seeds(&file);
     write_picture(&file, &seeds, 1);
     for (guint i = 0; i < G_N_ELEMENTS(factors); i++) {
-        Plane large = magnified(&seeds, factors[i]);
+        g_auto(Plane) large = magnified(&seeds, factors[i]);
         const gpv_image view = plane_view(&large);
         check_seeds_of(&pair, &view, 2);
-        g_free(large.pixels);
     }
-    g_free(seeds.pixels);
 }
 GST_END_TEST
 
@@ -393,47 +379,25 @@ GST_START_TEST(test_seeds_are_read_once) {
     check_seeds_of(&pair, &view, 1);
     fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
     drop_bus(element, bus);
-    g_free(large.pixels);
-    g_free(seeds.pixels);
+    plane_free(&large);
+    plane_free(&seeds);
 }
 GST_END_TEST
 
-static void assert_seeds_refused(GstHarness *h, GstBus *bus, const GstVideoInfo *info,
-                                 const gchar *path, gint code, const gchar *words) {
-    gchar *text;
-    GstMessage *message;
-    g_object_set(h->element, "seeds", path, NULL);
-    fail_unless_equals_int(gst_harness_push(h, random_frame(info)), GST_FLOW_ERROR);
-    message = error_on(bus, GST_RESOURCE_ERROR, code, &text);
-    fail_unless(strstr(text, words) != NULL, "%s", text);
-    fail_unless(strstr(text, path ? path : "NULL") != NULL, "%s", text);
-    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == NULL, "one is enough");
-    gst_message_unref(message);
-    g_free(text);
-}
-
 GST_START_TEST(test_bad_seeds) {
     GstVideoInfo info = make_info("NV12", 40, 30);
-    g_autoptr(GstHarness) h = harness_new();
-    g_autoptr(GstBus) bus = add_bus(h->element);
-    g_auto(File) file = file_new("seeds.txt"), good = file_new("seeds.pgm");
-    Plane seeds = random_seeds(40, 30);
-    gst_util_set_object_arg(G_OBJECT(h->element), "seed-source", "mask");
-    set_info(h, &info);
-    assert_seeds_refused(h, bus, &info, NULL, GST_RESOURCE_ERROR_SETTINGS, "seed-source=mask");
-    assert_seeds_refused(h, bus, &info, "", GST_RESOURCE_ERROR_SETTINGS, "seed-source=mask");
-    assert_seeds_refused(h, bus, &info, file.path, GST_RESOURCE_ERROR_OPEN_READ, "no such file");
-    assert_seeds_refused(h, bus, &info, file.folder, GST_RESOURCE_ERROR_OPEN_READ, "no such file");
-    fail_unless(g_file_set_contents(file.path, "This is no picture, but a text.\n", -1, NULL));
-    assert_seeds_refused(h, bus, &info, file.path, GST_RESOURCE_ERROR_OPEN_READ, "cannot be read");
-    fail_unless(g_file_set_contents(file.path, "", 0, NULL));
-    assert_seeds_refused(h, bus, &info, file.path, GST_RESOURCE_ERROR_OPEN_READ, "cannot be read");
-    fail_unless(g_file_set_contents(file.path, "P5\n40 30\n255\nshort", -1, NULL));
-    assert_seeds_refused(h, bus, &info, file.path, GST_RESOURCE_ERROR_OPEN_READ, "cannot be read");
+    g_auto(Pair) pair = graphcut_pair();
+    g_auto(File) good = file_new("seeds.pgm");
+    g_auto(Plane) seeds = random_seeds(40, 30);
+    pair_set(&pair, "seed-source", "mask");
+    pair_set_info(&pair, &info);
+    pair_assert_refused(&pair, "seeds", NULL, GST_RESOURCE_ERROR_SETTINGS, "seed-source=mask",
+                        NULL);
+    pair_assert_refused(&pair, "seeds", "", GST_RESOURCE_ERROR_SETTINGS, "seed-source=mask", NULL);
+    pair_check_bad_pictures(&pair, "seeds");
     write_picture(&good, &seeds, 1);
-    g_object_set(h->element, "seeds", good.path, NULL);
-    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
-    g_free(seeds.pixels);
+    g_object_set(pair.h->element, "seeds", good.path, NULL);
+    gst_buffer_unref(push_and_pull(pair.h, random_frame(&info)));
 }
 GST_END_TEST
 
@@ -448,7 +412,7 @@ GST_START_TEST(test_object_moves) {
     GstVideoInfo info = DRAWN;
     g_auto(File) file = file_new("seeds.pgm");
     g_autoptr(GstHarness) h = harness_new();
-    Plane seeds = drawn_seeds(2, 3);
+    g_auto(Plane) seeds = drawn_seeds(2, 3);
     write_picture(&file, &seeds, 1);
     g_object_set(h->element, "seeds", file.path, "warm-start", warm, NULL);
     gst_util_set_object_arg(G_OBJECT(h->element), "seed-source", "mask");
@@ -458,7 +422,6 @@ GST_START_TEST(test_object_moves) {
         g_autoptr(GstBuffer) out = push_and_pull(h, drawn_frame(&info, 2 + step, 3 + step / 2));
         fail_unless(mask_is(out, 2 + step, 3 + step / 2) == (warm || step < 3), "frame %d", step);
     }
-    g_free(seeds.pixels);
 }
 GST_END_TEST
 
@@ -494,25 +457,28 @@ GST_END_TEST
 
 /* ---- frames that teach nothing ---- */
 
-/* A disc before a ground; of two scenes, in lighter and darker colours, and as dark as is
-   wanted. */
-static GstBuffer *disc_frame(const GstVideoInfo *info, gboolean other, guint percent) {
+/* A disc before a ground; of two scenes, in lighter and darker colours, and as dark as is wanted.
+ */
+typedef struct {
+    gboolean other;
+    guint percent;
+} Disc;
+
+static guint32 disc_at(gint x, gint y, gconstpointer user) {
     static const guint8 colors[2][2][3] = {{{30, 60, 90}, {200, 160, 40}},
                                            {{220, 190, 180}, {40, 200, 60}}};
-    GstBuffer *buffer = buffer_of_size(info->size);
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (gint y = 0; y < info->height; y++)
-        for (gint x = 0; x < info->width; x++) {
-            const gint u = x - 30, v = y - 20;
-            const guint8 *color = colors[other][u * u + v * v < 150];
-            guint8 *pixel = GST_VIDEO_FRAME_COMP_DATA(&frame, 0) +
-                            y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + 3 * x;
-            for (guint i = 0; i < 3; i++)
-                pixel[i] = (guint8)(color[i] * percent / 100);
-        }
-    gst_video_frame_unmap(&frame);
-    return buffer;
+    const Disc *disc = user;
+    const gint u = x - 30, v = y - 20;
+    const guint8 *color = colors[disc->other][u * u + v * v < 150];
+    guint32 value = 0;
+    for (guint i = 0; i < 3; i++)
+        value = value << 8 | color[i] * disc->percent / 100;
+    return value;
+}
+
+static GstBuffer *disc_frame(const GstVideoInfo *info, gboolean other, guint percent) {
+    const Disc disc = {other, percent};
+    return painted_frame(info, disc_at, &disc);
 }
 
 static gint area_after(GstHarness *h, GstBuffer *frame) {

@@ -43,29 +43,15 @@ static const struct {
 
 #define DRAWN make_info("RGB", sizeof picture[0] - 1, G_N_ELEMENTS(picture))
 
-static gint color_of(gchar letter) {
+static guint32 drawn_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
     guint i = 0;
-    while (drawn[i].letter != letter)
+    while (drawn[i].letter != picture[y][x])
         i++;
-    return drawn[i].color;
-}
-
-static void paint(GstVideoFrame *frame, gint x, gint y, gint color) {
-    guint8 *pixel = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(frame, 0) +
-                    y * GST_VIDEO_FRAME_PLANE_STRIDE(frame, 0) + 3 * x;
-    for (gint c = 0; c < 3; c++)
-        pixel[c] = (guint8)(color >> (16 - 8 * c));
+    return (guint32)drawn[i].color;
 }
 
 static GstBuffer *drawn_frame(const GstVideoInfo *info) {
-    GstBuffer *buffer = random_frame(info);
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (gint y = 0; y < info->height; y++)
-        for (gint x = 0; x < info->width; x++)
-            paint(&frame, x, y, color_of(picture[y][x]));
-    gst_video_frame_unmap(&frame);
-    return buffer;
+    return painted_frame(info, drawn_at, NULL);
 }
 
 static gint count_of(const GstStructure *results, gint color) {
@@ -119,25 +105,18 @@ GST_END_TEST
 GST_START_TEST(test_known_pixels) {
     GstVideoInfo info = DRAWN, grey = make_info("GRAY8", info.width, info.height);
     g_autoptr(GstHarness) h = harness_new();
-    GstBuffer *in = drawn_frame(&info), *out;
-    GstVideoFrame frame;
+    g_autoptr(GstBuffer) in = drawn_frame(&info), same = NULL, out = NULL;
+    g_auto(Plane) labels = {0};
     g_object_set(h->element, "clusters", 4, NULL);
     set_info(h, &info);
-    out = push_and_pull(h, gst_buffer_ref(in));
-    assert_same(&info, out, in);
-    gst_buffer_unref(out);
+    same = push_and_pull(h, gst_buffer_ref(in));
+    assert_same(&info, same, in);
     set_output(h, "labels");
-    out = push_and_pull(h, in);
-    fail_unless(gst_video_frame_map(&frame, &grey, out, GST_MAP_READ));
-    for (gint y = 0; y < info.height; y++)
-        for (gint x = 0; x < info.width; x++) {
-            const guint8 label = ((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(
-                &frame, 0))[y * GST_VIDEO_FRAME_PLANE_STRIDE(&frame, 0) + x];
-            fail_unless_equals_int(int_at(results_of(out, "gpukmeans"), "centroids", label),
-                                   color_of(picture[y][x]));
-        }
-    gst_video_frame_unmap(&frame);
-    gst_buffer_unref(out);
+    out = push_and_pull(h, gst_buffer_ref(in));
+    labels = plane_of(&grey, out);
+    for (gint i = 0; i < labels.width * labels.height; i++)
+        fail_unless_equals_int(int_at(results_of(out, "gpukmeans"), "centroids", labels.pixels[i]),
+                               (gint)drawn_at(i % labels.width, i / labels.width, NULL));
 }
 GST_END_TEST
 
@@ -210,18 +189,13 @@ static GstBuffer *noisy_copy(GstBuffer *clean, guint64 *state) {
 }
 
 /* So many flat colours, at least 60 levels apart in one channel, as tiles. */
+static guint32 tile_at(gint x, gint y, gconstpointer user) {
+    const guint32 i = (guint32)((x / 11 + 5 * (y / 13)) % *(const gint *)user);
+    return (30 + 60 * (i % 4)) << 16 | (30 + 60 * (i / 2 % 4)) << 8 | (30 + 180 * (i % 2));
+}
+
 static GstBuffer *flat_picture(const GstVideoInfo *info, gint colors) {
-    GstBuffer *buffer = random_frame(info);
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (gint y = 0; y < info->height; y++)
-        for (gint x = 0; x < info->width; x++) {
-            const gint i = (x / 11 + 5 * (y / 13)) % colors;
-            paint(&frame, x, y,
-                  (30 + 60 * (i % 4)) << 16 | (30 + 60 * (i / 2 % 4)) << 8 | (30 + 180 * (i % 2)));
-        }
-    gst_video_frame_unmap(&frame);
-    return buffer;
+    return painted_frame(info, tile_at, &colors);
 }
 
 static gdouble smooth(gdouble t) {
@@ -242,46 +216,30 @@ static gdouble lattice_noise(guint64 seed, gint x, gint y, gint cell) {
 }
 
 /* As in photographs, coarse structures have the most contrast, and channels have much in common. */
-static GstBuffer *smooth_picture(const GstVideoInfo *info) {
-    GstBuffer *buffer = random_frame(info);
-    GstVideoFrame frame;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (gint y = 0; y < info->height; y++)
-        for (gint x = 0; x < info->width; x++) {
-            gint color = 0;
-            for (gint c = 0; c < 3; c++) {
-                gdouble level = 128;
-                for (gint cell = 64; cell >= 2; cell /= 2)
-                    level +=
-                        3.0 * cell * lattice_noise(17u * (guint)cell, x, y, cell) +
-                        1.5 * cell * lattice_noise(17u * (guint)cell + 1 + (guint)c, x, y, cell);
-                color = color << 8 | (gint)CLAMP(level, 0, 255);
-            }
-            paint(&frame, x, y, color);
-        }
-    gst_video_frame_unmap(&frame);
-    return buffer;
+static guint32 smooth_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
+    guint32 color = 0;
+    for (guint c = 0; c < 3; c++) {
+        gdouble level = 128;
+        for (gint cell = 64; cell >= 2; cell /= 2)
+            level += 3.0 * cell * lattice_noise(17u * (guint)cell, x, y, cell) +
+                     1.5 * cell * lattice_noise(17u * (guint)cell + 1 + c, x, y, cell);
+        color = color << 8 | (guint32)CLAMP(level, 0, 255);
+    }
+    return color;
 }
 
 /* Decoded by GStreamer. */
 static GstBuffer *read_picture(const gchar *path) {
-    GstElement *pipeline =
+    g_autoptr(GstElement) pipeline =
         launch("filesrc name=file ! decodebin ! videoconvert ! videoscale ! video/x-raw,format=RGB,"
                "width=160,height=120,pixel-aspect-ratio=1/1 ! fakesink name=sink");
-    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
-    GstSample *sample = NULL;
-    GstBuffer *buffer;
+    g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    g_autoptr(GstBuffer) frame = NULL;
     g_object_set(file, "location", path, NULL);
     reach(pipeline, GST_STATE_PAUSED);
-    g_object_get(sink, "last-sample", &sample, NULL);
-    buffer = gst_buffer_copy_deep(gst_sample_get_buffer(sample));
-    gst_sample_unref(sample);
+    frame = last_frame(pipeline);
     reach(pipeline, GST_STATE_NULL);
-    gst_object_unref(sink);
-    gst_object_unref(file);
-    gst_object_unref(pipeline);
-    return buffer;
+    return gst_buffer_copy_deep(frame);
 }
 
 /* Pixels that have another label. */
@@ -399,7 +357,7 @@ static void check_stability(const gchar *name, GstBuffer *clean) {
 
 GST_START_TEST(test_smooth_colors_keep_their_labels) {
     GstVideoInfo info = VIDEO;
-    check_stability("smooth colours", smooth_picture(&info));
+    check_stability("smooth colours", painted_frame(&info, smooth_at, NULL));
 }
 GST_END_TEST
 

@@ -32,18 +32,21 @@ static const gpv_sift_keypoint *keypoints_of(const GstStructure *results, guint 
 }
 
 /* Squares of so many pixels, each of which is a keypoint, and gives more where they touch. */
+typedef struct {
+    gint period, side;
+} Dots;
+
+static guint32 dot_at(gint x, gint y, gconstpointer user) {
+    const Dots *dots = user;
+    const gint period = dots->period;
+    return x % period < dots->side && y % period < dots->side
+               ? 100 + (guint32)(x / period * 37 + y / period * 61) % 156
+               : 0;
+}
+
 static GstBuffer *dots_frame(const GstVideoInfo *info, gint period, gint side) {
-    Plane plane = plane_new(info->width, info->height);
-    GstBuffer *frame;
-    for (gint y = 0; y < plane.height; y++)
-        for (gint x = 0; x < plane.width; x++)
-            plane.pixels[y * plane.width + x] =
-                x % period < side && y % period < side
-                    ? (guint8)(100 + (x / period * 37 + y / period * 61) % 156)
-                    : 0;
-    frame = plane_frame(info, &plane);
-    g_free(plane.pixels);
-    return frame;
+    const Dots dots = {period, side};
+    return painted_frame(info, dot_at, &dots);
 }
 
 /* ---- pixels ---- */
@@ -87,23 +90,13 @@ static const gpv_sift_keypoint blobs[] = {{40, 30, 3, 0, 0, 0},
                                           {120, 90, 4.5F, 0, 0, 0},
                                           {85.5F, 20, 2, 0, 0, 0}};
 
-static gdouble spots(gint x, gint y) {
+static guint32 spot_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
     gdouble value = 128;
     for (guint i = 0; i < G_N_ELEMENTS(blobs); i++) {
         const gdouble dx = x - blobs[i].x, dy = y - blobs[i].y, s = blobs[i].sigma;
         value += (i % 2 ? -100 : 100) * exp(-(dx * dx + dy * dy) / (2 * s * s));
     }
-    return value;
-}
-
-static GstBuffer *blob_frame(const GstVideoInfo *info) {
-    Plane plane = plane_new(info->width, info->height);
-    GstBuffer *frame;
-    for (gint i = 0; i < plane.width * plane.height; i++)
-        plane.pixels[i] = (guint8)CLAMP(spots(i % plane.width, i / plane.width), 0, 255);
-    frame = plane_frame(info, &plane);
-    g_free(plane.pixels);
-    return frame;
+    return (guint8)CLAMP(value, 0, 255);
 }
 
 #define BLOBS make_info("GRAY8", blob_width, blob_height)
@@ -111,7 +104,7 @@ static GstBuffer *blob_frame(const GstVideoInfo *info) {
 static GstBuffer *push_blobs(GstHarness *h) {
     GstVideoInfo info = BLOBS;
     set_info(h, &info);
-    return push_and_pull(h, blob_frame(&info));
+    return push_and_pull(h, painted_frame(&info, spot_at, NULL));
 }
 
 /* Takes the buffer, whose frame is so many times as large as that of the blobs. */

@@ -163,42 +163,48 @@ Plane plane_new(gint width, gint height) {
     return plane;
 }
 
-Plane component(const GstVideoFrame *frame, guint index) {
-    Plane plane = plane_new(GST_VIDEO_FRAME_COMP_WIDTH(frame, index),
-                            GST_VIDEO_FRAME_COMP_HEIGHT(frame, index));
-    const guint8 *data = GST_VIDEO_FRAME_COMP_DATA(frame, index);
-    for (gint y = 0; y < plane.height; y++)
-        for (gint x = 0; x < plane.width; x++)
-            plane.pixels[y * plane.width + x] =
-                data[y * GST_VIDEO_FRAME_COMP_STRIDE(frame, index) +
-                     x * GST_VIDEO_FRAME_COMP_PSTRIDE(frame, index)];
+void plane_free(Plane *plane) {
+    g_free(plane->pixels);
+}
+
+static guint8 *pixel_at(const GstVideoFrame *frame, gint component, gint x, gint y) {
+    return (guint8 *)GST_VIDEO_FRAME_COMP_DATA(frame, component) +
+           y * GST_VIDEO_FRAME_COMP_STRIDE(frame, component) +
+           x * GST_VIDEO_FRAME_COMP_PSTRIDE(frame, component);
+}
+
+Plane plane_of(const GstVideoInfo *info, GstBuffer *buffer) {
+    Plane plane = plane_new(info->width, info->height);
+    GstVideoFrame frame;
+    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
+    for (gint i = 0; i < plane.width * plane.height; i++)
+        plane.pixels[i] = *pixel_at(&frame, 0, i % plane.width, i / plane.width);
+    gst_video_frame_unmap(&frame);
     return plane;
 }
 
-Plane luma(const GstVideoFrame *frame) {
-    Plane plane = component(frame, 0);
-    if (GST_VIDEO_FORMAT_INFO_IS_RGB(frame->info.finfo)) {
-        Plane green = component(frame, 1), blue = component(frame, 2);
-        for (gint i = 0; i < plane.width * plane.height; i++)
-            plane.pixels[i] =
-                (77 * plane.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) >> 8;
-        g_free(green.pixels);
-        g_free(blue.pixels);
-    }
-    return plane;
-}
-
-GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane) {
+GstBuffer *painted_frame(const GstVideoInfo *info, Painter color, gconstpointer user) {
+    const gboolean rgb = GST_VIDEO_INFO_IS_RGB(info);
     GstBuffer *buffer = random_frame(info);
     GstVideoFrame frame;
     fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
-    for (guint c = 0; c < (GST_VIDEO_INFO_IS_RGB(info) ? 3 : 1); c++)
-        for (gint i = 0; i < plane->width * plane->height; i++)
-            *((guint8 *)GST_VIDEO_FRAME_COMP_DATA(&frame, c) +
-              i / plane->width * GST_VIDEO_FRAME_COMP_STRIDE(&frame, c) +
-              i % plane->width * GST_VIDEO_FRAME_COMP_PSTRIDE(&frame, c)) = plane->pixels[i];
+    for (gint y = 0; y < info->height; y++)
+        for (gint x = 0; x < info->width; x++) {
+            const guint32 value = color(x, y, user);
+            for (gint c = 0; c < (rgb ? 3 : 1); c++)
+                *pixel_at(&frame, c, x, y) = (guint8)(rgb ? value >> (16 - 8 * c) : value);
+        }
     gst_video_frame_unmap(&frame);
     return buffer;
+}
+
+static guint32 grey_at(gint x, gint y, gconstpointer user) {
+    const Plane *plane = user;
+    return plane->pixels[y * plane->width + x] * 0x10101u;
+}
+
+GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane) {
+    return painted_frame(info, grey_at, plane);
 }
 
 /* ---- the library ---- */
@@ -429,31 +435,27 @@ void set_output(GstHarness *h, const gchar *output) {
     gst_util_set_object_arg(element, draws ? "overlay" : "output", output);
 }
 
-static GstMessage *message_on(GstBus *bus, GstMessageType type, GQuark domain, gint code,
-                              gchar **text) {
-    GstMessage *message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, type);
-    GError *error = NULL;
-    gchar *debug = NULL;
+/* What a message on the bus says. */
+static gchar *text_on(GstBus *bus, GstMessageType type, GQuark domain, gint code) {
+    g_autoptr(GstMessage) message = gst_bus_timed_pop_filtered(bus, 10 * GST_SECOND, type);
+    g_autoptr(GError) error = NULL;
+    g_autofree gchar *debug = NULL;
     fail_unless(message != NULL, "no %s on the bus", gst_message_type_get_name(type));
     if (type == GST_MESSAGE_ERROR)
         gst_message_parse_error(message, &error, &debug);
     else
         gst_message_parse_warning(message, &error, &debug);
     fail_unless(g_error_matches(error, domain, code), "%s (%s)", error->message, debug);
-    *text = g_strdup_printf("%s %s", error->message, debug ? debug : "");
-    g_error_free(error);
-    g_free(debug);
-    return message;
+    return g_strdup_printf("%s %s", error->message, debug ? debug : "");
 }
 
-GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text) {
-    return message_on(bus, GST_MESSAGE_ERROR, domain, code, text);
+gchar *error_on(GstBus *bus, GQuark domain, gint code) {
+    return text_on(bus, GST_MESSAGE_ERROR, domain, code);
 }
 
 static void assert_says(GstBus *bus, GstMessageType type, GQuark domain, gint code,
                         const gchar *words) {
-    g_autofree gchar *text = NULL;
-    g_autoptr(GstMessage) message = message_on(bus, type, domain, code, &text);
+    g_autofree gchar *text = text_on(bus, type, domain, code);
     fail_unless(strstr(text, words) != NULL, "\"%s\" does not say \"%s\"", text, words);
 }
 
@@ -539,16 +541,17 @@ void wait_for_eos(GstElement *pipeline) {
     gst_message_unref(message);
 }
 
-GstClockTime preroll_time(GstElement *pipeline) {
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
-    GstSample *sample = NULL;
-    GstClockTime time;
+GstBuffer *last_frame(GstElement *pipeline) {
+    g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+    g_autoptr(GstSample) sample = NULL;
     g_object_get(sink, "last-sample", &sample, NULL);
     fail_unless(sample != NULL);
-    time = GST_BUFFER_PTS(gst_sample_get_buffer(sample));
-    gst_sample_unref(sample);
-    gst_object_unref(sink);
-    return time;
+    return gst_buffer_ref(gst_sample_get_buffer(sample));
+}
+
+GstClockTime preroll_time(GstElement *pipeline) {
+    g_autoptr(GstBuffer) frame = last_frame(pipeline);
+    return GST_BUFFER_PTS(frame);
 }
 
 void check_restarts(const gchar *element) {
@@ -692,12 +695,16 @@ int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file) 
 }
 
 /* Why no clip can be decoded into CUDAMemory, or NULL. */
+gboolean have_element(const gchar *name) {
+    return gst_registry_check_feature_version(gst_registry_get(), name, 1, 22, 0);
+}
+
 static const gchar *why_no_decoder(void) {
     static const gchar *const elements[] = {"parsebin", "nvh264dec", "cudadownload"};
     if (!g_getenv("GPV_TEST_CLIP"))
         return "GPV_TEST_CLIP names no clip";
     for (guint i = 0; i < G_N_ELEMENTS(elements); i++)
-        if (!gst_registry_check_feature_version(gst_registry_get(), elements[i], 1, 22, 0))
+        if (!have_element(elements[i]))
             return "parsebin, nvh264dec or cudadownload is missing";
     return NULL;
 }
@@ -708,7 +715,7 @@ int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name, const gchar *
 }
 
 gboolean have_pnmdec(void) {
-    return gst_registry_check_feature_version(gst_registry_get(), "pnmdec", 1, 22, 0);
+    return have_element("pnmdec");
 }
 
 int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
@@ -718,14 +725,32 @@ int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *fil
     return run_on_backend(suite, name, file);
 }
 
+GstStructure *stats_of(GstElement *element, const gchar *backend) {
+    GstStructure *stats = NULL;
+    g_object_get(element, "stats", &stats, NULL);
+    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), backend);
+    return stats;
+}
+
+guint64 stat_of(GstElement *element, const gchar *backend, const gchar *name) {
+    g_autoptr(GstStructure) stats = stats_of(element, backend);
+    guint64 value = 0;
+    fail_unless(gst_structure_get_uint64(stats, name, &value));
+    return value;
+}
+
 void assert_in_cuda_memory(GstElement *bin, const gchar *name) {
     g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(bin), name);
-    g_autoptr(GstStructure) stats = NULL;
-    guint64 uploads = 1, downloads = 1;
-    g_object_get(element, "stats", &stats, NULL);
-    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cuda");
-    fail_unless(gst_structure_get(stats, "uploads", G_TYPE_UINT64, &uploads, "downloads",
-                                  G_TYPE_UINT64, &downloads, NULL));
-    fail_unless_equals_uint64(uploads, 0);
-    fail_unless_equals_uint64(downloads, 0);
+    fail_unless_equals_uint64(stat_of(element, "cuda", "uploads"), 0);
+    fail_unless_equals_uint64(stat_of(element, "cuda", "downloads"), 0);
+}
+
+guint thread_count(void) {
+    GDir *tasks = g_dir_open("/proc/self/task", 0, NULL);
+    guint count = 0;
+    fail_unless(tasks != NULL);
+    while (g_dir_read_name(tasks))
+        count++;
+    g_dir_close(tasks);
+    return count;
 }

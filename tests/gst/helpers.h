@@ -54,14 +54,20 @@ typedef struct {
     gint width, height;
     guint8 *pixels;
 } Plane;
+
 Plane plane_new(gint width, gint height);
-Plane component(const GstVideoFrame *frame, guint index);
+void plane_free(Plane *plane);
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Plane, plane_free)
 
-/* Of RGB as include/gpuvision says it. */
-Plane luma(const GstVideoFrame *frame);
+/* The first component of a frame. */
+Plane plane_of(const GstVideoInfo *info, GstBuffer *buffer);
 
-/* Of the first component, which is that of all others where the format is RGB. Else they are
-   noise. */
+/* What a pixel is: 0xRRGGBB, or in formats that are not RGB the level of the first component; the
+   others are noise. */
+typedef guint32 (*Painter)(gint x, gint y, gconstpointer user);
+GstBuffer *painted_frame(const GstVideoInfo *info, Painter color, gconstpointer user);
+
+/* Of these levels, grey in RGB. */
 GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane);
 
 /* ---- the library ---- */
@@ -111,7 +117,8 @@ const gchar *test_backend(void);
 GstElement *element_new(const gchar *name, const gchar *backend);
 void set_info(GstHarness *h, const GstVideoInfo *info);
 void set_output(GstHarness *h, const gchar *output);
-GstMessage *error_on(GstBus *bus, GQuark domain, gint code, gchar **text);
+/* What an error on the bus says. */
+gchar *error_on(GstBus *bus, GQuark domain, gint code);
 void assert_error(GstBus *bus, GQuark domain, gint code, const gchar *words);
 void assert_warning(GstBus *bus, GQuark domain, gint code, const gchar *words);
 
@@ -135,6 +142,8 @@ void flush(GstHarness *h, GstBuffer *frame);
 GstElement *launch(const gchar *description);
 void reach(GstElement *pipeline, GstState state);
 void wait_for_eos(GstElement *pipeline);
+/* That the element called sink has got. */
+GstBuffer *last_frame(GstElement *pipeline);
 GstClockTime preroll_time(GstElement *pipeline);
 
 /* From NULL to PLAYING and back, every second time before the end of the stream. */
@@ -192,14 +201,24 @@ int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file);
 /* Likewise where no clip can be decoded on it. */
 int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name, const gchar *file);
 
+/* Of GStreamer 1.22 or later. */
+gboolean have_element(const gchar *name);
+
 /* Whether the pictures that the tests write can be decoded. */
 gboolean have_pnmdec(void);
 
 /* As run_on_backend(), for tests that need them. */
 int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file);
 
+/* What an element counts, which has to compute there. */
+GstStructure *stats_of(GstElement *element, const gchar *backend);
+guint64 stat_of(GstElement *element, const gchar *backend, const gchar *name);
+
 /* That an element of a bin computes on the GPU, and was given no frame in system memory. What is
    copied beside that only transfers.c counts. */
 void assert_in_cuda_memory(GstElement *bin, const gchar *name);
+
+/* Of this process. */
+guint thread_count(void);
 
 #endif

@@ -4,9 +4,7 @@
  * all: the elements are there, the CPU computes, and nothing is warned of. Only who asks for CUDA
  * is refused.
  */
-#include "helpers.h"
-
-static const gchar *const names[] = {"gpuccl", "gpuerode", "gpugraphcut", "gpukmeans", "gpusift"};
+#include "elements.h"
 
 static gint warnings; /* counted in any thread */
 
@@ -28,20 +26,11 @@ static void begin_counting(void) {
     gst_debug_add_log_function(count_warning, NULL, NULL);
 }
 
-static void assert_on_cpu(GstElement *element) {
-    g_autoptr(GstStructure) stats = NULL;
-    guint64 frames = 0;
-    g_object_get(element, "stats", &stats, NULL);
-    fail_unless_equals_string(gst_structure_get_string(stats, "backend"), "cpu");
-    fail_unless(gst_structure_get_uint64(stats, "frames", &frames));
-    fail_unless_equals_uint64(frames, 2);
-}
-
 GST_START_TEST(test_cpu_computes) {
     g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! "
                                              "video/x-raw,format=NV12,width=64,height=48 ! "
                                              "%s name=tested ! fakesink",
-                                             names[__i__]);
+                                             elements[__i__].name);
     g_autoptr(GstElement) pipeline = NULL, tested = NULL;
     g_autoptr(GstBus) bus = NULL;
     begin_counting();
@@ -51,14 +40,14 @@ GST_START_TEST(test_cpu_computes) {
     bus = gst_element_get_bus(pipeline);
     fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == NULL);
     tested = gst_bin_get_by_name(GST_BIN(pipeline), "tested");
-    assert_on_cpu(tested);
+    fail_unless_equals_uint64(stat_of(tested, "cpu", "frames"), 2);
     reach(pipeline, GST_STATE_NULL);
     fail_unless_equals_int(g_atomic_int_get(&warnings), 0);
 }
 GST_END_TEST
 
 GST_START_TEST(test_cuda_is_refused) {
-    g_autoptr(GstElement) element = element_new(names[__i__], "cuda");
+    g_autoptr(GstElement) element = element_new(elements[__i__].name, "cuda");
     GstBus *bus = add_bus(element);
     fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
                            GST_STATE_CHANGE_FAILURE);
@@ -70,9 +59,8 @@ GST_END_TEST
 
 static Suite *no_device_suite(void) {
     Suite *suite = suite_create("no device");
-    tcase_add_loop_test(add_case(suite, "cpu computes"), test_cpu_computes, 0, G_N_ELEMENTS(names));
-    tcase_add_loop_test(add_case(suite, "cuda is refused"), test_cuda_is_refused, 0,
-                        G_N_ELEMENTS(names));
+    tcase_add_loop_test(add_case(suite, "cpu computes"), test_cpu_computes, 0, element_count);
+    tcase_add_loop_test(add_case(suite, "cuda is refused"), test_cuda_is_refused, 0, element_count);
     return suite;
 }
 

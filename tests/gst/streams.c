@@ -56,26 +56,23 @@ GST_START_TEST(test_crop_in_a_pipeline) {
             "! videocrop left=150 top=110 ! gpuccl name=subject output=%s backend=%s ! "
             "fakesink name=sink",
             outputs[i / 2], test_backend());
-        g_autoptr(GstElement) pipeline = launch(text),
-                              sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
+        g_autoptr(GstElement) pipeline = launch(text);
+        g_autoptr(GstBuffer) frame = NULL;
         guint crops_seen = 0;
-        GstSample *sample;
         const GValue *components;
         const GstStructure *ball;
         if (i % 2)
             probe_crop(pipeline, &crops_seen);
         reach(pipeline, GST_STATE_PLAYING);
         wait_for_eos(pipeline);
-        g_object_get(sink, "last-sample", &sample, NULL);
-        components = gst_structure_get_value(results_of(gst_sample_get_buffer(sample), "gpuccl"),
-                                             "components");
+        frame = last_frame(pipeline);
+        components = gst_structure_get_value(results_of(frame, "gpuccl"), "components");
         fail_unless_equals_int(gst_value_array_get_size(components), 1);
         ball = gst_value_get_structure(gst_value_array_get_value(components, 0));
         fail_unless_equals_int(int_field(ball, "x"), 0);
         fail_unless_equals_int(int_field(ball, "y"), 0);
         fail_unless_equals_int(int_field(ball, "area"), 770);
         fail_unless_equals_int(crops_seen, i % 2);
-        gst_sample_unref(sample);
         reach(pipeline, GST_STATE_NULL);
     }
 }

@@ -348,7 +348,7 @@ static Suite *validate_suite(void) {
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
     g_log_set_always_fatal(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
-    if (!gst_registry_check_feature_version(gst_registry_get(), "playbin", 1, 22, 0))
+    if (!have_element("playbin"))
         return not_run("there is no playbin");
     return run_with_clips(validate_suite, "validate", __FILE__);
 }
