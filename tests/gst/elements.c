@@ -7,6 +7,16 @@
 
 #define REQUIRE_OK(call) fail_unless_equals_int((call), GPV_OK)
 
+/* The operator of an element; its parameters are set before each frame. */
+#define OPERATOR(element, stem)                                                                    \
+    static void element##_open(Model *model) {                                                     \
+        gpv_##stem##_params_init(&model->params.stem, sizeof model->params.stem);                  \
+        REQUIRE_OK(gpv_##stem##_create(model->context, NULL, &model->stem));                       \
+    }                                                                                              \
+    static void element##_close(Model *model) {                                                    \
+        gpv_##stem##_destroy(&model->stem);                                                        \
+    }
+
 /* ---- results ---- */
 
 static void append_int(GValue *array, gint number) {
@@ -57,14 +67,7 @@ static const Property erode_properties[] = {
 
 static const Output erode_outputs[] = {{"", pixels_new, NULL, NULL}};
 
-static void erode_open(Model *model) {
-    gpv_erode_params_init(&model->params.erode, sizeof model->params.erode);
-    REQUIRE_OK(gpv_erode_create(model->context, NULL, &model->erode));
-}
-
-static void erode_close(Model *model) {
-    gpv_erode_destroy(&model->erode);
-}
+OPERATOR(erode, erode)
 
 static gchar *nick_of(const Model *model, const gchar *property) {
     GValue value = G_VALUE_INIT;
@@ -113,14 +116,7 @@ static const Property kmeans_properties[] = {
 static const Output kmeans_outputs[] = {{"quantized", pixels_new, NULL, NULL},
                                         {"labels", pixels_new, "GRAY8", "NV12"}};
 
-static void kmeans_open(Model *model) {
-    gpv_kmeans_params_init(&model->params.kmeans, sizeof model->params.kmeans);
-    REQUIRE_OK(gpv_kmeans_create(model->context, NULL, &model->kmeans));
-}
-
-static void kmeans_close(Model *model) {
-    gpv_kmeans_destroy(&model->kmeans);
-}
+OPERATOR(kmeans, kmeans)
 
 static void kmeans_forget(Model *model) {
     kmeans_close(model);
@@ -184,16 +180,7 @@ static const Output sift_outputs[] = {{"none", pixels_kept, NULL, NULL},
                                       {"rich", pixels_drawn, NULL, NULL},
                                       {"outline", pixels_drawn, NULL, NULL}};
 
-static void sift_open(Model *model) {
-    gpv_sift_params_init(&model->params.sift, sizeof model->params.sift);
-    REQUIRE_OK(gpv_sift_create(model->context, NULL, &model->sift));
-    REQUIRE_OK(gpv_match_create(model->context, NULL, &model->match));
-}
-
-static void sift_close(Model *model) {
-    gpv_match_destroy(&model->match);
-    gpv_sift_destroy(&model->sift);
-}
+OPERATOR(sift, sift)
 
 typedef struct {
     gpv_sift_result found;
@@ -239,6 +226,8 @@ static gint run_match(Model *model, const Features *query, const Features *train
     gpv_match_result result;
     if (query->found.count == 0)
         return 0;
+    if (!model->match)
+        REQUIRE_OK(gpv_match_create(model->context, NULL, &model->match));
     gpv_match_params_init(&params, sizeof params);
     params.ratio = ratio;
     gpv_match_result_init(&result, sizeof result);
@@ -369,14 +358,7 @@ static const Output ccl_outputs[] = {{"colorize", pixels_new, NULL, NULL},
                                      {"labels", pixels_new, "GRAY16_LE", "P016_LE"},
                                      {"none", pixels_kept, NULL, NULL}};
 
-static void ccl_open(Model *model) {
-    gpv_ccl_params_init(&model->params.ccl, sizeof model->params.ccl);
-    REQUIRE_OK(gpv_ccl_create(model->context, NULL, &model->ccl));
-}
-
-static void ccl_close(Model *model) {
-    gpv_ccl_destroy(&model->ccl);
-}
+OPERATOR(ccl, ccl)
 
 static GstStructure *component_of(const gpv_ccl_component *found, gint label) {
     const gdouble area = found->area;
@@ -444,14 +426,7 @@ static const Output graphcut_outputs[] = {{"overlay", pixels_new, NULL, NULL},
                                           {"cutout", pixels_new, "RGBA", "RGBA"},
                                           {"none", pixels_kept, NULL, NULL}};
 
-static void graphcut_open(Model *model) {
-    gpv_segment_params_init(&model->params.segment, sizeof model->params.segment);
-    REQUIRE_OK(gpv_segment_create(model->context, NULL, &model->segment));
-}
-
-static void graphcut_close(Model *model) {
-    gpv_segment_destroy(&model->segment);
-}
+OPERATOR(graphcut, segment)
 
 static void graphcut_forget(Model *model) {
     REQUIRE_OK(gpv_segment_forget(model->segment));
@@ -484,75 +459,24 @@ static GstStructure *graphcut_run(Model *model, const gpv_image *src, const gpv_
 
 /* ---- all of them ---- */
 
-#define OUTPUTS(array) .outputs = array, .output_count = G_N_ELEMENTS(array)
-#define PROPERTIES(array) .properties = array, .property_count = G_N_ELEMENTS(array)
+#define ELEMENT(stem, kind)                                                                        \
+    .name = "gpu" #stem, .klass = "Filter/" kind "/Video/Hardware", .outputs = stem##_outputs,     \
+    .output_count = G_N_ELEMENTS(stem##_outputs), .properties = stem##_properties,                 \
+    .property_count = G_N_ELEMENTS(stem##_properties), .open = stem##_open, .close = stem##_close, \
+    .run = stem##_run
+#define MEASURE(field, minimum) .measure = field, .least = minimum
+#define OTHER(property, value) .other = property, .another = value
+#define LEARNS(stem) .learns = TRUE, .forget = stem##_forget
 
 const Element elements[] = {
-    {.name = "gpuerode",
-     .klass = "Filter/Effect/Video/Hardware",
-     OUTPUTS(erode_outputs),
-     PROPERTIES(erode_properties),
-     .measure = "radius",
-     .least = 1,
-     .other = "radius",
-     .another = "2",
-     .open = erode_open,
-     .close = erode_close,
-     .run = erode_run},
-    {.name = "gpukmeans",
-     .klass = "Filter/Effect/Video/Hardware",
-     .choice = "output",
-     OUTPUTS(kmeans_outputs),
-     PROPERTIES(kmeans_properties),
-     .measure = "clusters",
-     .least = 6,
-     .other = "clusters",
-     .another = "3",
-     .learns = TRUE,
-     .interlaced = TRUE,
-     .open = kmeans_open,
-     .close = kmeans_close,
-     .forget = kmeans_forget,
-     .run = kmeans_run},
-    {.name = "gpusift",
-     .klass = "Filter/Analyzer/Video/Hardware",
-     .choice = "overlay",
-     OUTPUTS(sift_outputs),
-     PROPERTIES(sift_properties),
-     .measure = "count",
-     .least = 10,
-     .other = "max-features",
-     .another = "1",
-     .open = sift_open,
-     .close = sift_close,
-     .run = sift_run},
-    {.name = "gpuccl",
-     .klass = "Filter/Analyzer/Video/Hardware",
-     .choice = "output",
-     OUTPUTS(ccl_outputs),
-     PROPERTIES(ccl_properties),
-     .measure = "count",
-     .least = 3,
-     .other = "min-area",
-     .another = "2",
-     .open = ccl_open,
-     .close = ccl_close,
-     .run = ccl_run},
-    {.name = "gpugraphcut",
-     .klass = "Filter/Effect/Video/Hardware",
-     .choice = "output",
-     OUTPUTS(graphcut_outputs),
-     PROPERTIES(graphcut_properties),
-     .measure = "area",
-     .least = 100,
-     .other = "lambda",
-     .another = "1",
-     .learns = TRUE,
-     .slow = TRUE,
-     .open = graphcut_open,
-     .close = graphcut_close,
-     .forget = graphcut_forget,
-     .run = graphcut_run},
+    {ELEMENT(erode, "Effect"), MEASURE("radius", 1), OTHER("radius", "2")},
+    {ELEMENT(kmeans, "Effect"), MEASURE("clusters", 6), OTHER("clusters", "3"), LEARNS(kmeans),
+     .choice = "output", .interlaced = TRUE},
+    {ELEMENT(sift, "Analyzer"), MEASURE("count", 10), OTHER("max-features", "1"),
+     .choice = "overlay"},
+    {ELEMENT(ccl, "Analyzer"), MEASURE("count", 3), OTHER("min-area", "2"), .choice = "output"},
+    {ELEMENT(graphcut, "Effect"), MEASURE("area", 100), OTHER("lambda", "1"), LEARNS(graphcut),
+     .choice = "output", .slow = TRUE},
 };
 
 const Property base_properties[] = {
@@ -589,6 +513,7 @@ Model *model_new(const Element *element, GstElement *properties) {
 
 void model_free(Model *model) {
     model->element->close(model);
+    gpv_match_destroy(&model->match);
     gpv_context_destroy(&model->context);
     gst_object_unref(model->properties);
     g_free(model);
