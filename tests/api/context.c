@@ -340,25 +340,22 @@ START_TEST(no_context) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("context");
-    TCase *group = tcase_create("context");
-    tcase_add_test(group, versions);
-    tcase_add_test(group, status_strings);
-    tcase_add_test(group, params_init_writes_every_default);
-    tcase_add_test(group, params_init_stays_inside_the_size);
-    tcase_add_test(group, struct_size_rules);
-    tcase_add_test(group, uninitialised_params);
-    tcase_add_test(group, bad_parameters);
-    tcase_add_test(group, threads_are_limited);
-    tcase_add_test(group, allocator_comes_in_pairs);
-    tcase_add_test(group, out_is_null);
-    tcase_add_test(group, defaults);
-    tcase_add_test(group, cpu_backend);
-    tcase_add_test(group, backends);
-    tcase_add_test(group, cuda_is_refused_where_there_is_none);
-    tcase_add_test(group, log_levels);
-    tcase_add_test(group, error_text_belongs_to_its_context);
-    tcase_add_test(group, no_context);
-    suite_add_tcase(suite, group);
-    return run_suite(suite);
+    const TTest *const tests[] = {versions,
+                                  status_strings,
+                                  params_init_writes_every_default,
+                                  params_init_stays_inside_the_size,
+                                  struct_size_rules,
+                                  uninitialised_params,
+                                  bad_parameters,
+                                  threads_are_limited,
+                                  allocator_comes_in_pairs,
+                                  out_is_null,
+                                  defaults,
+                                  cpu_backend,
+                                  backends,
+                                  cuda_is_refused_where_there_is_none,
+                                  log_levels,
+                                  error_text_belongs_to_its_context,
+                                  no_context};
+    return run_tests("context", NULL, NULL, tests, COUNT(tests));
 }

@@ -240,16 +240,13 @@ START_TEST(wrapped_images_run) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("image");
-    TCase *group = tcase_create("image");
-    tcase_add_test(group, planes);
-    tcase_add_test(group, planes_at_the_limits);
-    tcase_add_test(group, illegal_planes_write_nothing);
-    tcase_add_test(group, inits_are_all_zero);
-    tcase_add_test(group, wrap_lays_planes_one_behind_the_other);
-    tcase_add_test(group, wrap_strides);
-    tcase_add_test(group, wrap_refuses);
-    tcase_add_test(group, wrapped_images_run);
-    suite_add_tcase(suite, group);
-    return run_suite(suite);
+    const TTest *const tests[] = {planes,
+                                  planes_at_the_limits,
+                                  illegal_planes_write_nothing,
+                                  inits_are_all_zero,
+                                  wrap_lays_planes_one_behind_the_other,
+                                  wrap_strides,
+                                  wrap_refuses,
+                                  wrapped_images_run};
+    return run_tests("image", NULL, NULL, tests, COUNT(tests));
 }

@@ -11,39 +11,13 @@ enum {
     CANARY = 0xC5
 };
 
-static books keep;
-static gpv_context *context;
-static gpv_match *op;
-
-static void setup(void) {
-    context = open_context(&keep);
-    keep.fill = 0xA5;
-    ck_assert_int_eq(gpv_match_create(context, NULL, &op), GPV_OK);
-    ck_assert_ptr_nonnull(op);
-}
-
-static void teardown(void) {
-    gpv_match_destroy(&op);
-    ck_assert_ptr_null(op);
-    gpv_context_destroy(&context);
-    ck_assert_int_eq(keep.live, 0);
-}
-
-static gpv_match_params defaults(void) {
-    gpv_match_params params;
-    gpv_match_params_init(&params, sizeof params);
-    return params;
-}
+FIXTURE(match)
 
 static gpv_match_params with(float ratio, uint32_t mutual) {
     gpv_match_params params = defaults();
     params.ratio = ratio;
     params.mutual = mutual;
     return params;
-}
-
-static void set(gpv_match_params params) {
-    ck_assert_msg(gpv_match_set_params(op, &params) == GPV_OK, "%s", gpv_context_error(context));
 }
 
 static gpv_match_result waited_for(void) {
@@ -264,171 +238,7 @@ static void put_at(unsigned char *descriptor, int squared) {
 
 /* ------------------------------------------------------------------------ structs */
 
-static void init_params(void *place, uint32_t size) {
-    gpv_match_params_init(place, size);
-}
-
-static void init_result(void *place, uint32_t size) {
-    gpv_match_result_init(place, size);
-}
-
-START_TEST(init_writes_every_default) {
-    static const gpv_match_result nothing = {.struct_size = sizeof nothing};
-    gpv_match_params params;
-    gpv_match_result result;
-    memset(&params, CANARY, sizeof params);
-    gpv_match_params_init(&params, sizeof params);
-    ck_assert_uint_eq(params.struct_size, sizeof params);
-    ck_assert_float_eq(params.ratio, 0.8f);
-    ck_assert_uint_eq(params.mutual, 1);
-    ck_assert_uint_eq(params.reserved, 0);
-    memset(&result, CANARY, sizeof result);
-    gpv_match_result_init(&result, sizeof result);
-    ck_assert_mem_eq(&result, &nothing, sizeof nothing);
-    expect_init_within(sizeof params, init_params);
-    expect_init_within(sizeof result, init_result);
-}
-END_TEST
-
-/* Both create and set_params must say the same. */
-static void expect_params(const gpv_match_params *params, gpv_status wanted, const char *text) {
-    gpv_match *other = (gpv_match *)&keep;
-    const gpv_status status = gpv_match_create(context, params, &other);
-    ck_assert_int_eq(status == GPV_OK, other != NULL);
-    expect_status(context, &keep, status, wanted, text);
-    gpv_match_destroy(&other);
-    keep.text[0] = 0;
-    expect_status(context, &keep, gpv_match_set_params(op, params), wanted, text);
-}
-
-static void expect_params_at(const void *place, gpv_status wanted, const char *text) {
-    expect_params(place, wanted, text);
-}
-
-/* What lies in a result before is not looked at, and fields of the future become 0. */
-static void expect_result_at(const void *place, gpv_status wanted, const char *text) {
-    gpv_match_result *result = (gpv_match_result *)place;
-    const uint32_t size = result->struct_size;
-    const gpv_status status = gpv_match_wait(op, result);
-    uint32_t i;
-    ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == INVALID) {
-        expect_error(context, &keep, status, INVALID, text);
-        ck_assert_int_eq(result->queries, 0);
-        return;
-    }
-    ck_assert_int_eq(status, GPV_OK);
-    ck_assert_int_eq(result->queries, 3);
-    for (i = sizeof *result; i < size; i++)
-        ck_assert_uint_eq(((const unsigned char *)place)[i], 0);
-}
-
-START_TEST(struct_sizes) {
-    unsigned char few[3 * LENGTH];
-    const job it = job_of(few, 3, few, 3);
-    fill(few, 3, 0, 1);
-    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-    expect_struct_sizes("params", sizeof(gpv_match_params), init_params, expect_params_at);
-    expect_struct_sizes("result", sizeof(gpv_match_result), init_result, expect_result_at);
-}
-END_TEST
-
 #define PARAM(field, value) offsetof(gpv_match_params, field), (uint32_t)(value)
-
-START_TEST(params_ranges) {
-    static const struct {
-        size_t offset;
-        uint32_t value;   /* of a float: its bits */
-        const char *text; /* NULL = legal */
-    } cases[] = {
-        {PARAM(ratio, 0), NULL},
-        {PARAM(ratio, 0x80000000u), NULL}, /* -0 */
-        {PARAM(ratio, 1), NULL},           /* the least above it */
-        {PARAM(ratio, 0x3F800000u), NULL}, /* 1 */
-        {PARAM(ratio, 0x80000001u), "params->ratio|-1e-45|0..1"},
-        {PARAM(ratio, 0xBF4CCCCDu), "params->ratio|is -0.8,|0..1"},
-        {PARAM(ratio, 0x3F800001u), "params->ratio|is 1.0000001,|0..1"},
-        {PARAM(ratio, 0x7F7FFFFFu), "params->ratio|3.4028235e+38|0..1"},
-        {PARAM(ratio, 0x7F800000u), "params->ratio|is inf|0..1"},
-        {PARAM(ratio, 0xFF800000u), "params->ratio|-inf|0..1"},
-        {PARAM(ratio, 0x7FC00000u), "params->ratio|nan|0..1"},
-        {PARAM(ratio, 0xFFFFFFFFu), "params->ratio|nan|0..1"},
-        {PARAM(mutual, 0), NULL},
-        {PARAM(mutual, 1), NULL},
-        {PARAM(mutual, 2), "params->mutual|is 2|0..1"},
-        {PARAM(mutual, UINT32_MAX), "params->mutual|4294967295|0..1"},
-        {PARAM(reserved, 1), "params->reserved|is 1|0..0"},
-        {PARAM(reserved, 0x80000000u), "params->reserved|2147483648|0..0"},
-    };
-    size_t i;
-    for (i = 0; i < COUNT(cases); i++) {
-        gpv_match_params params = defaults();
-        memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
-    }
-}
-END_TEST
-
-START_TEST(null_params_are_the_defaults) {
-    unsigned char *query = descriptors(90, 1, 1), *train = descriptors(80, 1, 2);
-    const job it = job_of(query, 90, train, 80);
-    gpv_match_params params = with(0, 0);
-    gpv_match *other = NULL;
-    const gpv_match_result usual = reference(&it, defaults(), &want);
-    ck_assert_int_gt(usual.count, 0);
-    ck_assert_int_lt(usual.count, expect_reference(&it, params).count);
-    ck_assert_int_eq(gpv_match_set_params(op, NULL), GPV_OK);
-    reference(&it, defaults(), &want);
-    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-    ck_assert_mem_eq(&got, &want, sizeof want);
-    ck_assert_int_eq(gpv_match_create(context, NULL, &other), GPV_OK);
-    ck_assert_int_eq(run_into(other, &it, &got), GPV_OK);
-    ck_assert_mem_eq(&got, &want, sizeof want);
-    gpv_match_destroy(&other);
-    /* refused ones leave those in force as they are, also those of their fields that are legal */
-    params.reserved = 1;
-    ck_assert_int_eq(gpv_match_set_params(op, &params), INVALID);
-    params.reserved = 0;
-    params.mutual = 2;
-    ck_assert_int_eq(gpv_match_set_params(op, &params), INVALID);
-    params.mutual = 0;
-    params.ratio = 1.5f;
-    ck_assert_int_eq(gpv_match_set_params(op, &params), INVALID);
-    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-    ck_assert_mem_eq(&got, &want, sizeof want);
-    free(query);
-    free(train);
-}
-END_TEST
-
-START_TEST(null_arguments) {
-    unsigned char few[2 * LENGTH];
-    const gpv_buffer some = buffer_of(few, sizeof few);
-    gpv_match_result result;
-    gpv_match *none = NULL;
-    gpv_match *other = (gpv_match *)&keep;
-    fill(few, 2, 0, 1);
-    memset(&result, CANARY, sizeof result);
-    ck_assert_int_eq(gpv_match_create(NULL, NULL, &other), INVALID);
-    ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_match_create(NULL, NULL, NULL), INVALID);
-    expect_error(context, &keep, gpv_match_create(context, NULL, NULL), INVALID, "out|NULL");
-    ck_assert_int_eq(gpv_match_set_params(NULL, NULL), INVALID);
-    ck_assert_int_eq(gpv_match_prepare(NULL, 1, 1, GPV_MEMORY_HOST), INVALID);
-    ck_assert_int_eq(gpv_match_run(NULL, NULL, &some, 2, NULL, &some, 2, NULL, NULL, NULL),
-                     INVALID);
-    ck_assert_int_eq(gpv_match_query(NULL), INVALID);
-    ck_assert_int_eq(gpv_match_wait(NULL, &result), INVALID);
-    ck_assert(untouched(&result, &result + 1));
-    expect_error(context, &keep, gpv_match_run(op, NULL, NULL, 1, NULL, &some, 2, NULL, NULL, NULL),
-                 INVALID, "query is NULL");
-    expect_error(context, &keep, gpv_match_run(op, NULL, &some, 2, NULL, NULL, 1, NULL, NULL, NULL),
-                 INVALID, "train is NULL");
-    expect_nothing_found();
-    gpv_match_destroy(NULL);
-    gpv_match_destroy(&none);
-}
-END_TEST
 
 /* ------------------------------------------------------------------------- counts */
 
@@ -526,212 +336,8 @@ END_TEST
 
 /* All that a run reads and writes, in the order of its arguments. */
 enum { QUERY, FOUND, TRAIN, OF_NEAREST, OF_PAIRS, OF_RESULT, ARGUMENTS };
-static const char *const names[] = {"query", "found", "train", "nearest", "pairs", "result"};
-
 /* That many bytes are needed of each. */
 enum { QUERIES = 5, TRAINS = 7 };
-static const size_t needed[] = {QUERIES * LENGTH,       sizeof(gpv_sift_result),
-                                TRAINS *LENGTH,         QUERIES * 16,
-                                sizeof(gpv_match_pair), sizeof(gpv_match_result)};
-
-static gpv_status run_buffers(const gpv_buffer *const *all) {
-    return gpv_match_run(op, NULL, all[QUERY], QUERIES, all[FOUND], all[TRAIN], TRAINS,
-                         all[OF_NEAREST], all[OF_PAIRS], all[OF_RESULT]);
-}
-
-/* With one of the buffers in place of the one at memory. */
-static gpv_status run_with(unsigned char *memory, int which, const gpv_buffer *other) {
-    gpv_buffer buffers[ARGUMENTS];
-    const gpv_buffer *all[ARGUMENTS];
-    int i;
-    for (i = 0; i < ARGUMENTS; i++) {
-        buffers[i] = buffer_of(memory + i * 4096, needed[i]);
-        all[i] = i == which ? other : &buffers[i];
-    }
-    return run_buffers(all);
-}
-
-START_TEST(bad_buffers_are_refused_untouched) {
-    unsigned char *memory = forbidden_memory(1 << 20);
-    const gpv_buffer bad = spoiled_buffer(buffer_of(memory + (1 << 19), 4096), _i);
-    int which;
-    for (which = 0; which < ARGUMENTS; which++) {
-        expect_buffer_error(context, &keep, run_with(memory, which, &bad), names[which], _i);
-        if (which >= OF_NEAREST) { /* also where it is the only output */
-            const gpv_buffer query = buffer_of(memory, needed[QUERY]);
-            const gpv_buffer train = buffer_of(memory, needed[TRAIN]);
-            const gpv_buffer *all[ARGUMENTS] = {[QUERY] = &query, [TRAIN] = &train};
-            all[which] = &bad;
-            expect_buffer_error(context, &keep, run_buffers(all), names[which], _i);
-        }
-    }
-    expect_nothing_found();
-}
-END_TEST
-
-static int role;
-static unsigned char arena[ARGUMENTS * 4096] __attribute__((aligned(8)));
-
-static void init_buffer(void *place, uint32_t size) {
-    const gpv_buffer buffer = buffer_of(arena + role * 4096, needed[role]);
-    ck_assert_uint_eq(size, sizeof buffer);
-    memcpy(place, &buffer, sizeof buffer);
-}
-
-static void expect_buffer_at(const void *place, gpv_status wanted, const char *text) {
-    expect_status(context, &keep, run_with(arena, role, place), wanted, text);
-}
-
-START_TEST(buffers_of_other_ages) {
-    for (role = 0; role < ARGUMENTS; role++)
-        expect_struct_sizes(names[role], sizeof(gpv_buffer), init_buffer, expect_buffer_at);
-    ck_assert_int_eq(waited_for().queries, 0); /* of found, whose count is 0 */
-}
-END_TEST
-
-START_TEST(sizes_and_places_of_buffers) {
-    unsigned char *memory = forbidden_memory(1 << 20);
-    int which;
-    size_t i;
-    for (which = 0; which < ARGUMENTS; which++) {
-        gpv_buffer bad = buffer_of(memory + (1 << 19), needed[which] - 1);
-        char text[96];
-        snprintf(text, sizeof text, "%s->size is %u,|%u..", names[which],
-                 (unsigned)needed[which] - 1, (unsigned)needed[which]);
-        expect_error(context, &keep, run_with(memory, which, &bad), INVALID, text);
-        snprintf(text, sizeof text, "%s->data|4 bytes", names[which]);
-        for (i = 1; i < 4; i++) {
-            bad = buffer_of(memory + (1 << 19) + i, 4096);
-            expect_error(context, &keep, run_with(memory, which, &bad), INVALID, text);
-        }
-        /* 4 is enough, and so are the bytes */
-        bad = buffer_of(arena + which * 4096 + 4, needed[which]);
-        ck_assert_int_eq(run_with(arena, which, &bad), GPV_OK);
-    }
-}
-END_TEST
-
-static gpv_status run_at(unsigned char *const *place) {
-    gpv_buffer buffers[ARGUMENTS];
-    const gpv_buffer *all[ARGUMENTS];
-    int i;
-    for (i = 0; i < ARGUMENTS; i++) {
-        buffers[i] = buffer_of(place[i], 1024);
-        all[i] = &buffers[i];
-    }
-    return run_buffers(all);
-}
-
-/* The last bytes of one are the first of the other; or one begins within the other. */
-START_TEST(nothing_overlaps) {
-    static const int offsets[] = {1020, -1020, 512, 0};
-    unsigned char *memory = forbidden_memory(1 << 20);
-    size_t k;
-    int a, b, i, refused = 0;
-    for (a = OF_NEAREST; a < ARGUMENTS; a++)
-        for (b = 0; b < a; b++)
-            for (k = 0; k < COUNT(offsets); k++) {
-                unsigned char *place[ARGUMENTS];
-                char text[64];
-                for (i = 0; i < ARGUMENTS; i++)
-                    place[i] = memory + (i + 1) * 4096;
-                place[a] = place[b] + offsets[k];
-                snprintf(text, sizeof text, "%s overlaps %s", names[a], names[b]);
-                expect_error(context, &keep, run_at(place), INVALID, text);
-                refused++;
-            }
-    ck_assert_int_eq(refused, (3 + 4 + 5) * 4);
-    expect_nothing_found();
-}
-END_TEST
-
-/* One behind the other without a byte between them; and inputs may be one. */
-START_TEST(neighbours_do_not_overlap) {
-    const gpv_sift_result found = {.struct_size = sizeof found, .count = QUERIES};
-    unsigned char *place[ARGUMENTS];
-    unsigned char before[3 * 1024];
-    job it = job_of(arena, QUERIES, arena + 2 * 1024, TRAINS);
-    gpv_match_result result;
-    int i;
-    for (i = 0; i < ARGUMENTS; i++)
-        place[i] = arena + i * 1024;
-    set(with(0, 0));
-    memset(arena, CANARY, sizeof arena);
-    fill(place[QUERY], QUERIES, 1, 1);
-    fill(place[TRAIN], TRAINS, 1, 2);
-    memcpy(place[FOUND], &found, sizeof found);
-    memcpy(before, arena, sizeof before);
-    reference(&it, with(0, 0), &want);
-    ck_assert_int_eq(run_at(place), GPV_OK);
-    ck_assert_mem_eq(arena, before, sizeof before);
-    ck_assert_mem_eq(place[OF_NEAREST], want.nearest, QUERIES * sizeof *want.nearest);
-    ck_assert_mem_eq(place[OF_PAIRS], want.pairs, QUERIES * sizeof *want.pairs);
-    ck_assert_mem_eq(place[OF_RESULT], &want.result, sizeof want.result);
-    ck_assert(untouched(place[OF_NEAREST] + QUERIES * 16, place[OF_PAIRS]));
-    ck_assert(untouched(place[OF_PAIRS] + QUERIES * 16, place[OF_RESULT]));
-    ck_assert(untouched(place[OF_RESULT] + sizeof want.result, arena + sizeof arena));
-    result = waited_for();
-    ck_assert_int_eq(result.count, QUERIES);
-    /* a set with itself */
-    it = job_of(before, QUERIES, before, QUERIES);
-    expect_reference(&it, with(0, 1));
-    for (i = 0; i < QUERIES; i++)
-        ck_assert_int_eq(got.nearest[i].distance[0], 0);
-}
-END_TEST
-
-/* Each input ends, or begins, at memory that must not be touched, and each output ends there. */
-START_TEST(up_to_the_last_byte) {
-    static const int counts[] = {1, 2, 3, 5, 8, 15, 17, 31, 32};
-    size_t a, b;
-    for (a = 0; a < COUNT(counts); a++)
-        for (b = 0; b < COUNT(counts); b++) {
-            const int queries = counts[a], trains = counts[b];
-            const layout how = (a + b) % 2 ? WALL_LEFT : WALL_RIGHT;
-            const gpv_match_params params = with((a + b) % 3 ? 0.9f : 0, (uint32_t)(a % 2));
-            picture query = picture_new(GPV_FORMAT_GRAY8, queries * LENGTH, 1, how);
-            picture train = picture_new(GPV_FORMAT_GRAY8, trains * LENGTH, 1, how);
-            picture nearest = picture_new(GPV_FORMAT_GRAY8, queries * 16, 1, WALL_RIGHT);
-            picture pairs = picture_new(GPV_FORMAT_GRAY8, queries * 16, 1, WALL_RIGHT);
-            picture result =
-                picture_new(GPV_FORMAT_GRAY8, (int)sizeof(gpv_match_result), 1, WALL_RIGHT);
-            picture found =
-                picture_new(GPV_FORMAT_GRAY8, (int)sizeof(gpv_sift_result), 1, WALL_RIGHT);
-            const picture *const outputs[] = {&nearest, &pairs, &result};
-            const gpv_sift_result number = {.struct_size = sizeof number, .count = queries};
-            const gpv_buffer buffers[] = {buffer_of(query.view.data[0], (size_t)queries * LENGTH),
-                                          buffer_of(found.view.data[0], sizeof number),
-                                          buffer_of(train.view.data[0], (size_t)trains * LENGTH),
-                                          buffer_of(nearest.view.data[0], (size_t)queries * 16),
-                                          buffer_of(pairs.view.data[0], (size_t)queries * 16),
-                                          buffer_of(result.view.data[0], sizeof(gpv_match_result))};
-            const job it = job_of(query.view.data[0], queries, train.view.data[0], trains);
-            size_t i;
-            fill(query.view.data[0], queries, 1, (uint32_t)a);
-            fill(train.view.data[0], trains, 1, (uint32_t)(100 + b));
-            memcpy(found.view.data[0], &number, sizeof number);
-            reference(&it, params, &want);
-            set(params);
-            keep.fill ^= 0xFF;
-            ck_assert_int_eq(gpv_match_run(op, NULL, &buffers[QUERY], queries, &buffers[FOUND],
-                                           &buffers[TRAIN], trains, &buffers[OF_NEAREST],
-                                           &buffers[OF_PAIRS], &buffers[OF_RESULT]),
-                             GPV_OK);
-            ck_assert_mem_eq(nearest.view.data[0], want.nearest, (size_t)queries * 16);
-            ck_assert_mem_eq(pairs.view.data[0], want.pairs, (size_t)queries * 16);
-            ck_assert_mem_eq(result.view.data[0], &want.result, sizeof want.result);
-            for (i = 0; i < COUNT(outputs); i++)
-                ck_assert(picture_intact(outputs[i]));
-            picture_free(&query);
-            picture_free(&train);
-            picture_free(&nearest);
-            picture_free(&pairs);
-            picture_free(&result);
-            picture_free(&found);
-        }
-}
-END_TEST
-
 /* ------------------------------------------------------------------------ results */
 
 /* Of two descriptors so far, squared, from the query: is the nearer one a match? */
@@ -1088,20 +694,7 @@ START_TEST(no_more_than_there_is_room_for) {
 }
 END_TEST
 
-START_TEST(every_output_is_optional) {
-    unsigned char *query = descriptors(45, 1, 9), *train = descriptors(45, 1, 10);
-    job it = job_of(query, 45, train, 45);
-    int mutual, matched = 0;
-    for (it.outputs = 0; it.outputs <= ALL; it.outputs++)
-        for (mutual = 0; mutual < 2; mutual++)
-            matched += expect_reference(&it, with(0.95f, (uint32_t)mutual)).count;
-    ck_assert_int_gt(matched, 0);
-    free(query);
-    free(train);
-}
-END_TEST
-
-START_TEST(all_contents) {
+static void expect_reference_of(int content) {
     static const int counts[][2] = {{1, 1},     {1, 2},   {2, 1},    {3, 7},    {4, 16},
                                     {5, 17},    {16, 33}, {31, 255}, {64, 256}, {257, 64},
                                     {300, 257}, {7, 700}, {700, 7},  {513, 513}};
@@ -1109,8 +702,8 @@ START_TEST(all_contents) {
     size_t i;
     int r, mutual, matched = 0;
     for (i = 0; i < COUNT(counts); i++) {
-        unsigned char *query = descriptors(counts[i][0], _i, 11 + (uint32_t)i);
-        unsigned char *train = descriptors(counts[i][1], _i, 31 + (uint32_t)i);
+        unsigned char *query = descriptors(counts[i][0], content, 11 + (uint32_t)i);
+        unsigned char *train = descriptors(counts[i][1], content, 31 + (uint32_t)i);
         job it = job_of(query, counts[i][0], train, counts[i][1]);
         int k;
         /* some of them are there on both sides, elsewhere */
@@ -1128,276 +721,30 @@ START_TEST(all_contents) {
     }
     ck_assert_int_gt(matched, 100);
 }
-END_TEST
 
-START_TEST(a_hundred_runs_are_one) {
-    unsigned char *query = descriptors(300, 1, 12), *train = descriptors(280, 1, 13);
-    const job it = job_of(query, 300, train, 280);
-    int i;
-    ck_assert_int_gt(expect_reference(&it, with(0, 1)).count, 20);
-    for (i = 0; i < 100; i++) {
-        keep.fill = i;
-        ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-        ck_assert_mem_eq(&got, &want, sizeof want);
-    }
-    free(query);
-    free(train);
-}
-END_TEST
-
-/* ---------------------------------------------------------------------- allocator */
-
-START_TEST(every_allocation_may_fail) {
-    unsigned char *query = descriptors(300, 1, 14), *train = descriptors(200, 1, 15);
-    const job it = job_of(query, 300, train, 200);
-    int v;
-    for (v = 0; v < 4; v++) {
-        const gpv_match_params params = with(0.9f, (uint32_t)v / 2);
-        int allocations, failures = 0;
-        gpv_match *fresh = NULL;
-        ck_assert_int_gt(reference(&it, params, &want).count, 0);
-        keep.allocations = 0;
-        ck_assert_int_eq(gpv_match_create(context, &params, &fresh), GPV_OK);
-        ck_assert_int_eq(run_into(fresh, &it, &got), GPV_OK);
-        allocations = keep.allocations;
-        ck_assert_int_gt(allocations, 0);
-        gpv_match_destroy(&fresh);
-        for (keep.fail_at = 1;; keep.fail_at++) {
-            const int live = keep.live;
-            gpv_status status;
-            keep.allocations = 0;
-            ck_assert_int_eq(gpv_match_create(context, &params, &fresh), GPV_OK);
-            status = v % 2 ? gpv_match_prepare(fresh, 300, 200, GPV_MEMORY_HOST)
-                           : run_into(fresh, &it, &got);
-            if (status != GPV_OK) {
-                gpv_match_result result;
-                gpv_match_result_init(&result, sizeof result);
-                expect_error(context, &keep, status, GPV_ERR_OUT_OF_MEMORY, "bytes");
-                ck_assert_int_eq(gpv_match_wait(fresh, &result), GPV_OK);
-                ck_assert_int_eq(result.queries, 0);
-                failures++;
-            }
-            ck_assert_int_eq(status == GPV_OK, keep.allocations < keep.fail_at);
-            /* the next call is right */
-            ck_assert_int_eq(run_into(fresh, &it, &got), GPV_OK);
-            ck_assert_mem_eq(&got, &want, sizeof want);
-            gpv_match_destroy(&fresh);
-            ck_assert_int_eq(keep.live, live);
-            if (status == GPV_OK)
-                break;
-        }
-        ck_assert_int_gt(failures, 0);
-        ck_assert(v % 2 || failures >= allocations);
-        keep.fail_at = 0;
-    }
-    free(query);
-    free(train);
-}
-END_TEST
-
-/* A larger run that finds no memory leaves nothing of the one before, which can be repeated. */
-START_TEST(a_run_without_memory) {
-    unsigned char *query = descriptors(ROOM, 1, 16);
-    const job small = job_of(query, 9, query, 9), large = job_of(query, ROOM, query, ROOM);
-    ck_assert_int_eq(run_into(op, &small, &got), GPV_OK);
-    keep.fail_at = keep.allocations + 1;
-    expect_error(context, &keep, run_into(op, &large, &got), GPV_ERR_OUT_OF_MEMORY, "bytes");
-    expect_nothing_found();
-    keep.fail_at = 0;
-    expect_reference(&small, defaults());
-    expect_reference(&large, defaults());
-    free(query);
-}
-END_TEST
-
-START_TEST(nothing_is_allocated_after_prepare) {
-    enum { QUERY_ROOM = 500, TRAIN_ROOM = 400 };
-    unsigned char *query = descriptors(QUERY_ROOM, 1, 17), *train = descriptors(TRAIN_ROOM, 1, 18);
-    const gpv_sift_result found = {.struct_size = sizeof found, .count = 77};
-    int v;
-    for (v = 0; v < 4; v++) {
-        gpv_match_params params = with(v % 2 ? 0.8f : 0, (uint32_t)v / 2);
-        gpv_match *fresh = NULL;
-        int before = keep.allocations, i;
-        ck_assert_int_eq(gpv_match_create(context, &params, &fresh), GPV_OK);
-        ck_assert_int_eq(gpv_match_prepare(fresh, QUERY_ROOM, TRAIN_ROOM, GPV_MEMORY_HOST), GPV_OK);
-        ck_assert_int_gt(keep.allocations, before);
-        before = keep.allocations;
-        for (i = 0; i < 16; i++) {
-            job it = job_of(query, i % 2 ? QUERY_ROOM : 3 * i, train, i % 4 < 2 ? TRAIN_ROOM : i);
-            it.found = i % 3 ? NULL : &found;
-            it.outputs = i % 8;
-            ck_assert_int_eq(run_into(fresh, &it, &got), GPV_OK);
-            reference(&it, params, &want);
-            ck_assert_mem_eq(&got, &want, sizeof want);
-            ck_assert_int_eq(gpv_match_wait(fresh, NULL), GPV_OK);
-            ck_assert_msg(keep.allocations == before, "variant %d, run %d", v, i);
-        }
-        ck_assert_int_eq(gpv_match_prepare(fresh, QUERY_ROOM - 1, 1, GPV_MEMORY_HOST), GPV_OK);
-        ck_assert_int_eq(keep.allocations, before);
-        gpv_match_destroy(&fresh);
-    }
-    free(query);
-    free(train);
-}
-END_TEST
-
-START_TEST(second_run_allocates_nothing) {
-    unsigned char *query = descriptors(100, 1, 19), *train = descriptors(90, 1, 20);
-    const gpv_buffer from = buffer_of(query, 100 * LENGTH), to = buffer_of(train, 90 * LENGTH);
-    gpv_stream stream = &keep;
-    int before;
-    ck_assert_int_eq(gpv_match_run(op, stream, &from, 100, NULL, &to, 90, NULL, NULL, NULL),
-                     GPV_OK);
-    ck_assert_int_gt(keep.allocations, 0);
-    ck_assert_ptr_eq(keep.stream, stream);
-    before = keep.allocations;
-    ck_assert_int_eq(gpv_match_run(op, stream, &from, 99, NULL, &to, 90, NULL, NULL, NULL), GPV_OK);
-    ck_assert_int_eq(gpv_match_run(op, stream, &from, 100, NULL, &to, 1, NULL, NULL, NULL), GPV_OK);
-    ck_assert_int_eq(keep.allocations, before);
-    free(query);
-    free(train);
+START_TEST(all_contents) {
+    int content;
+    for (content = 0; content < CONTENTS; content++)
+        expect_reference_of(content);
 }
 END_TEST
 
 /* ----------------------------------------------------------------------- lifetime */
 
-START_TEST(the_context_may_go_first) {
-    unsigned char some[3 * LENGTH];
-    const job it = job_of(some, 3, some, 3);
-    gpv_match_result result;
-    fill(some, 3, 0, 1);
-    gpv_match_result_init(&result, sizeof result);
-    gpv_context_destroy(&context);
-    ck_assert_ptr_null(context);
-    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-    ck_assert_int_eq(gpv_match_run(op, NULL, NULL, 1, NULL, NULL, 0, NULL, NULL, NULL), INVALID);
-    ck_assert_int_eq(gpv_match_wait(op, &result), GPV_OK);
-    ck_assert_int_eq(result.count, 3);
-    gpv_match_destroy(&op);
-    ck_assert_int_eq(keep.live, 0);
-}
-END_TEST
-
-START_TEST(wait_and_query) {
-    unsigned char some[8 * LENGTH];
-    const job it = job_of(some, 8, some, 8), fewer = job_of(some, 5, some, 8);
-    gpv_buffer bad = buffer_of(some, sizeof some);
-    gpv_match_result newer;
-    fill(some, 8, 0, 1);
-    expect_nothing_found(); /* has not run */
-    ck_assert_int_eq(gpv_match_wait(op, NULL), GPV_OK);
-    ck_assert_int_eq(run_into(op, &it, &got), GPV_OK);
-    ck_assert_int_eq(waited_for().count, 8);
-    ck_assert_int_eq(waited_for().queries, 8);
-    ck_assert_int_eq(waited_for().dropped, 0);
-    ck_assert_str_eq(gpv_context_error(context), "");
-    /* what was refused for its arguments does not count */
-    bad.size--;
-    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 8, NULL, &bad, 1, NULL, NULL, NULL), INVALID);
-    ck_assert_int_eq(waited_for().queries, 8);
-    bad.memory = GPV_MEMORY_CUDA;
-    ck_assert_int_eq(gpv_match_run(op, NULL, &bad, 1, NULL, &bad, 1, NULL, NULL, NULL),
-                     UNSUPPORTED);
-    ck_assert_int_eq(waited_for().queries, 8);
-    /* nor do other parameters, before there is a run */
-    set(with(0, 0));
-    ck_assert_int_eq(waited_for().count, 8);
-    ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
-    ck_assert_int_eq(run_into(op, &fewer, &got), GPV_OK);
-    ck_assert_int_eq(waited_for().queries, 5);
-    memset(&newer, CANARY, sizeof newer);
-    newer.struct_size = sizeof newer - 1;
-    expect_error(context, &keep, gpv_match_wait(op, &newer), INVALID,
-                 "result->struct_size|is 15|16..");
-    ck_assert(untouched(&newer.count, &newer + 1));
-    ck_assert_int_eq(waited_for().queries, 5);
-}
-END_TEST
-
-static uint64_t hash_of(const void *bytes, size_t count, uint64_t sum) {
-    size_t i;
-    for (i = 0; i < count; i++)
-        sum = (sum ^ ((const unsigned char *)bytes)[i]) * 1099511628211u;
-    return sum;
-}
-
-/* Runs of many kinds on a context of its own; gives a hash of the results, 0 if a call failed.
- * Check takes no assertion from another thread. On a GPU no result is written into host memory. */
-static void *own_context(void *hash) {
-    gpv_context *mine = NULL;
-    gpv_match *my_op = NULL;
-    outcome *out = malloc(sizeof *out);
-    unsigned char *query = malloc(ROOM * LENGTH), *train = malloc(ROOM * LENGTH);
-    uint64_t sum = 0;
-    int i, failed = !out || !query || !train || gpv_context_create(NULL, &mine) ||
-                    gpv_match_create(mine, NULL, &my_op);
-    for (i = 0; i < 40 && !failed; i++) {
-        const gpv_match_params params = with(i % 3 ? 0.9f : 0, (uint32_t)(i / 2 % 2));
-        job it = job_of(query, 1 + i * 97 % ROOM, train, 1 + i * 61 % ROOM);
-        gpv_match_result result;
-        gpv_match_result_init(&result, sizeof result);
-        it.outputs = NEAREST | PAIRS;
-        fill(query, it.query_count, i % CONTENTS, (uint32_t)i);
-        fill(train, it.train_count, i % CONTENTS, (uint32_t)i + 50);
-        failed = gpv_match_set_params(my_op, &params) || run_into(my_op, &it, out) ||
-                 gpv_match_wait(my_op, &result);
-        sum = hash_of(out, sizeof *out, sum);
-        sum = hash_of(&result, sizeof result, sum);
-    }
-    gpv_match_destroy(&my_op);
-    gpv_context_destroy(&mine);
-    free(out);
-    free(query);
-    free(train);
-    *(uint64_t *)hash = failed ? 0 : sum;
-    return NULL;
-}
-
-START_TEST(contexts_do_not_interfere) {
-    expect_same_in_threads(own_context);
-}
-END_TEST
-
 int main(void) {
-    Suite *suite = suite_create("match");
-    TCase *group = tcase_create("match");
-    tcase_add_checked_fixture(group, setup, teardown);
-    tcase_set_timeout(group, 60);
-    tcase_add_test(group, init_writes_every_default);
-    tcase_add_test(group, struct_sizes);
-    tcase_add_test(group, params_ranges);
-    tcase_add_test(group, null_params_are_the_defaults);
-    tcase_add_test(group, null_arguments);
-    tcase_add_test(group, counts_out_of_range);
-    tcase_add_test(group, prepare_takes_host_memory);
-    tcase_add_test(group, as_many_as_there_may_be);
-    tcase_add_loop_test(group, bad_buffers_are_refused_untouched, 0, buffer_faults);
-    tcase_add_test(group, buffers_of_other_ages);
-    tcase_add_test(group, sizes_and_places_of_buffers);
-    tcase_add_test(group, nothing_overlaps);
-    tcase_add_test(group, neighbours_do_not_overlap);
-    tcase_add_test(group, up_to_the_last_byte);
-    tcase_add_test(group, the_ratio);
-    tcase_add_test(group, of_equal_ones_the_first);
-    tcase_add_test(group, equal_ones_everywhere);
-    tcase_add_test(group, mutual_or_not);
-    tcase_add_test(group, one_descriptor_has_no_second);
-    tcase_add_test(group, farthest_of_all);
-    tcase_add_test(group, empty_sets);
-    tcase_add_test(group, as_many_as_were_found);
-    tcase_add_test(group, descriptors_of_sift);
-    tcase_add_test(group, no_more_than_there_is_room_for);
-    tcase_add_test(group, every_output_is_optional);
-    tcase_add_loop_test(group, all_contents, 0, CONTENTS);
-    tcase_add_test(group, a_hundred_runs_are_one);
-    tcase_add_test(group, every_allocation_may_fail);
-    tcase_add_test(group, a_run_without_memory);
-    tcase_add_test(group, nothing_is_allocated_after_prepare);
-    tcase_add_test(group, second_run_allocates_nothing);
-    tcase_add_test(group, the_context_may_go_first);
-    tcase_add_test(group, wait_and_query);
-    tcase_add_test(group, contexts_do_not_interfere);
-    suite_add_tcase(suite, group);
-    return run_suite(suite);
+    const TTest *const tests[] = {counts_out_of_range,
+                                  prepare_takes_host_memory,
+                                  as_many_as_there_may_be,
+                                  the_ratio,
+                                  of_equal_ones_the_first,
+                                  equal_ones_everywhere,
+                                  mutual_or_not,
+                                  one_descriptor_has_no_second,
+                                  farthest_of_all,
+                                  empty_sets,
+                                  as_many_as_were_found,
+                                  descriptors_of_sift,
+                                  no_more_than_there_is_room_for,
+                                  all_contents};
+    return run_tests("match", setup, teardown, tests, COUNT(tests));
 }

@@ -6,20 +6,7 @@
 
 enum { WIDTH = 40, HEIGHT = 30, COLOR = 0xff8010, LUMA = 154 /* of it */ };
 
-static books keep;
-static gpv_context *context;
-static gpv_match *op;
-
-static void setup(void) {
-    context = open_context(&keep);
-    ck_assert_int_eq(gpv_match_create(context, NULL, &op), GPV_OK);
-}
-
-static void teardown(void) {
-    gpv_match_destroy(&op);
-    gpv_context_destroy(&context);
-    ck_assert_int_eq(keep.live, 0);
-}
+FIXTURE(match)
 
 static const float triangle[] = {5, 4, 33.5f, 9.25f, 12, 26};
 
@@ -28,67 +15,6 @@ static gpv_status draw(const gpv_image *dst, float width) {
 }
 
 /* ----------------------------------------------------------------------- refusals */
-
-START_TEST(bad_images_are_refused_untouched) {
-    gpv_image bad = forbidden_image(forbidden_memory(1 << 21));
-    spoil_image(&bad, _i);
-    expect_image_error(context, &keep, draw(&bad, 2), "dst", _i);
-}
-END_TEST
-
-static void expect_dst_at(const void *place, gpv_status wanted, const char *text) {
-    if (wanted != GPV_OK)
-        expect_error(context, &keep, draw(place, 2), wanted, text);
-}
-
-START_TEST(images_of_other_ages) {
-    picture p = picture_new(GPV_FORMAT_GRAY8, WIDTH, HEIGHT, TIGHT);
-    struct {
-        gpv_image known;
-        uint32_t newer[2];
-    } longer = {p.view, {0, 0}};
-    expect_struct_sizes("dst", sizeof(gpv_image), init_forbidden_image, expect_dst_at);
-    longer.known.struct_size = sizeof longer;
-    ck_assert_int_eq(draw(&longer.known, 2), GPV_OK);
-    picture_free(&p);
-}
-END_TEST
-
-START_TEST(formats_that_are_refused) {
-    void *forbidden = forbidden_memory(1 << 21);
-    gpv_format format;
-    int refused = 0;
-    for (format = GPV_FORMAT_GRAY8; format <= GPV_FORMAT_CAP32X8; format++) {
-        bool known = false;
-        gpv_image other;
-        size_t i;
-        for (i = 0; i < COUNT(picture_formats); i++)
-            known |= format == picture_formats[i] && format != GPV_FORMAT_GRAY16;
-        if (known)
-            continue;
-        gpv_image_init(&other, sizeof other);
-        ck_assert_int_gt(gpv_image_wrap(&other, sizeof other, format, 32, 32, forbidden, 0), 0);
-        expect_error(context, &keep, draw(&other, 2), UNSUPPORTED, "dst->format|takes GRAY8, RGB8");
-        refused++;
-    }
-    ck_assert_int_eq(refused, 6);
-}
-END_TEST
-
-START_TEST(planes_may_not_overlap) {
-    picture p = picture_new(GPV_FORMAT_I420, WIDTH, HEIGHT, TIGHT);
-    picture before = picture_new(GPV_FORMAT_I420, WIDTH, HEIGHT, TIGHT);
-    gpv_image image = p.view;
-    picture_fill(&p, 1);
-    picture_fill(&before, 1);
-    image.data[2] = image.data[1];
-    image.stride[2] = image.stride[1];
-    expect_error(context, &keep, draw(&image, 2), INVALID, "planes of dst");
-    ck_assert(picture_equal(&p, &before));
-    picture_free(&before);
-    picture_free(&p);
-}
-END_TEST
 
 START_TEST(bad_arguments_are_refused_untouched) {
     static const struct {
@@ -387,21 +313,13 @@ START_TEST(runs_are_not_concerned) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("match_draw");
-    TCase *group = tcase_create("match_draw");
-    tcase_add_checked_fixture(group, setup, teardown);
-    tcase_add_loop_test(group, bad_images_are_refused_untouched, 0, image_faults);
-    tcase_add_test(group, images_of_other_ages);
-    tcase_add_test(group, formats_that_are_refused);
-    tcase_add_test(group, planes_may_not_overlap);
-    tcase_add_test(group, bad_arguments_are_refused_untouched);
-    tcase_add_test(group, outlines);
-    tcase_add_test(group, small_outlines);
-    tcase_add_test(group, colors);
-    tcase_add_test(group, colors_of_yuv);
-    tcase_add_test(group, layouts);
-    tcase_add_test(group, ends_of_ranges);
-    tcase_add_test(group, runs_are_not_concerned);
-    suite_add_tcase(suite, group);
-    return run_suite(suite);
+    const TTest *const tests[] = {bad_arguments_are_refused_untouched,
+                                  outlines,
+                                  small_outlines,
+                                  colors,
+                                  colors_of_yuv,
+                                  layouts,
+                                  ends_of_ranges,
+                                  runs_are_not_concerned};
+    return run_tests("match_draw", setup, teardown, tests, COUNT(tests));
 }

@@ -14,29 +14,7 @@ static const gpv_format mask_formats[] = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV
 static const gpv_segment_model models[] = {GPV_SEGMENT_MODEL_GMM, GPV_SEGMENT_MODEL_HISTOGRAM,
                                            GPV_SEGMENT_MODEL_MEANS};
 
-static books keep;
-static gpv_context *context;
-static gpv_segment *op;
-
-static void setup(void) {
-    context = open_context(&keep);
-    keep.fill = 0xA5;
-    ck_assert_int_eq(gpv_segment_create(context, NULL, &op), GPV_OK);
-    ck_assert_ptr_nonnull(op);
-}
-
-static void teardown(void) {
-    gpv_segment_destroy(&op);
-    ck_assert_ptr_null(op);
-    gpv_context_destroy(&context);
-    ck_assert_int_eq(keep.live, 0);
-}
-
-static gpv_segment_params defaults(void) {
-    gpv_segment_params params;
-    gpv_segment_params_init(&params, sizeof params);
-    return params;
-}
+FIXTURE(segment)
 
 static gpv_segment_params certified(gpv_segment_model model, float lambda) {
     gpv_segment_params params = defaults();
@@ -51,10 +29,6 @@ static gpv_segment_params by_colour(gpv_segment_warm_start fit) {
     gpv_segment_params params = certified(GPV_SEGMENT_MODEL_MEANS, 100);
     params.warm_start = fit;
     return params;
-}
-
-static void set(gpv_segment_params params) {
-    ck_assert_msg(gpv_segment_set_params(op, &params) == GPV_OK, "%s", gpv_context_error(context));
 }
 
 static gpv_status run_views(const gpv_image *src, const gpv_image *seeds, const gpv_image *mask,
@@ -114,161 +88,10 @@ static void expect_proved(const picture *mask) {
 
 /* ------------------------------------------------------------------- structs */
 
-static void init_params(void *place, uint32_t size) {
-    gpv_segment_params_init(place, size);
-}
-
-static void init_result(void *place, uint32_t size) {
-    gpv_graphcut_result_init(place, size);
-}
-
-START_TEST(init_writes_every_default) {
-    gpv_segment_params params;
-    memset(&params, 0xC5, sizeof params);
-    gpv_segment_params_init(&params, sizeof params);
-    ck_assert_uint_eq(params.struct_size, sizeof params);
-    ck_assert_uint_eq(params.model, GPV_SEGMENT_MODEL_GMM);
-    ck_assert_uint_eq(params.warm_start, GPV_SEGMENT_WARM_START_NONE);
-    ck_assert_int_eq(params.connectivity, 4);
-    ck_assert_int_eq(params.iterations, 1);
-    ck_assert_float_eq(params.lambda, 0.02f);
-    ck_assert_float_eq(params.sigma, 0);
-    ck_assert_uint_eq(params.output, GPV_SEGMENT_OUTPUT_OVERLAY);
-    ck_assert_uint_eq(params.certificate, 0);
-    ck_assert_int_eq(params.max_time_us, 0);
-    expect_init_within(sizeof params, init_params);
-}
-END_TEST
-
-/* Both create and set_params must say the same. */
-static void expect_params(const gpv_segment_params *params, gpv_status wanted, const char *text) {
-    gpv_segment *other = (gpv_segment *)&keep;
-    const gpv_status status = gpv_segment_create(context, params, &other);
-    ck_assert_int_eq(status == GPV_OK, other != NULL);
-    expect_status(context, &keep, status, wanted, text);
-    gpv_segment_destroy(&other);
-    keep.text[0] = 0;
-    expect_status(context, &keep, gpv_segment_set_params(op, params), wanted, text);
-}
-
-static void expect_params_at(const void *place, gpv_status wanted, const char *text) {
-    expect_params(place, wanted, text);
-}
-
-/* What lies in a result before is not looked at, and fields of the future become 0. */
-static void expect_result_at(const void *place, gpv_status wanted, const char *text) {
-    gpv_graphcut_result *result = (gpv_graphcut_result *)place;
-    const uint32_t size = result->struct_size;
-    const gpv_status status = gpv_segment_wait(op, result);
-    uint32_t i;
-    ck_assert_uint_eq(result->struct_size, size);
-    if (wanted == INVALID) {
-        expect_error(context, &keep, status, INVALID, text);
-        ck_assert_int_eq(result->area, 0);
-        return;
-    }
-    ck_assert_int_eq(status, GPV_OK);
-    ck_assert_int_eq(result->area, 2);
-    for (i = sizeof *result; i < size; i++)
-        ck_assert_uint_eq(((const unsigned char *)place)[i], 0);
-}
-
-START_TEST(struct_sizes) {
-    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "10 10 200 200");
-    picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 1 1 255");
-    picture mask = picture_new(GPV_FORMAT_GRAY8, 4, 1, TIGHT);
-    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
-    expect_struct_sizes("params", sizeof(gpv_segment_params), init_params, expect_params_at);
-    expect_struct_sizes("result", sizeof(gpv_graphcut_result), init_result, expect_result_at);
-    picture_free(&src);
-    picture_free(&seeds);
-    picture_free(&mask);
-}
-END_TEST
-
 #define PARAM(field, value) offsetof(gpv_segment_params, field), (uint32_t)(value)
-
-START_TEST(params_ranges) {
-    static const struct {
-        size_t offset;
-        uint32_t value;   /* of a float: its bits */
-        const char *text; /* NULL = legal */
-    } cases[] = {
-        {PARAM(model, 1), NULL},
-        {PARAM(model, 2), NULL},
-        {PARAM(model, 3), "params->model|is 3|0..2"},
-        {PARAM(model, UINT32_MAX), "params->model|4294967295|0..2"},
-        {PARAM(warm_start, 1), NULL},
-        {PARAM(warm_start, 2), NULL},
-        {PARAM(warm_start, 3), "params->warm_start|is 3|0..2"},
-        {PARAM(warm_start, UINT32_MAX), "params->warm_start|4294967295|0..2"},
-        {PARAM(connectivity, 4), NULL},
-        {PARAM(connectivity, 8), NULL},
-        {PARAM(connectivity, 0), "params->connectivity|is 0|4 or 8"},
-        {PARAM(connectivity, 3), "params->connectivity|is 3|4 or 8"},
-        {PARAM(connectivity, 5), "params->connectivity|is 5|4 or 8"},
-        {PARAM(connectivity, 6), "params->connectivity|is 6|4 or 8"},
-        {PARAM(connectivity, 9), "params->connectivity|is 9|4 or 8"},
-        {PARAM(connectivity, -4), "params->connectivity|is -4|4 or 8"},
-        {PARAM(connectivity, INT32_MIN), "params->connectivity|-2147483648|4 or 8"},
-        {PARAM(connectivity, INT32_MAX), "params->connectivity|2147483647|4 or 8"},
-        {PARAM(iterations, 1), NULL},
-        {PARAM(iterations, GPV_SEGMENT_MAX_ITERATIONS), NULL},
-        {PARAM(iterations, 0), "params->iterations|is 0|1..100"},
-        {PARAM(iterations, -1), "params->iterations|is -1|1..100"},
-        {PARAM(iterations, 101), "params->iterations|is 101|1..100"},
-        {PARAM(iterations, INT32_MIN), "params->iterations|-2147483648|1..100"},
-        {PARAM(iterations, INT32_MAX), "params->iterations|2147483647|1..100"},
-        {PARAM(lambda, 0), NULL},
-        {PARAM(lambda, 0x80000000u), NULL}, /* -0 */
-        {PARAM(lambda, 1), NULL},           /* the least above it */
-        {PARAM(lambda, 0x49742400u), NULL}, /* 1e6 */
-        {PARAM(lambda, 0x49742401u), "params->lambda|1000000.06|0..1e+06"},
-        {PARAM(lambda, 0x80000001u), "params->lambda|is -1e-45|0..1e+06"},
-        {PARAM(lambda, 0xBF800000u), "params->lambda|is -1,|0..1e+06"},
-        {PARAM(lambda, 0x7F7FFFFFu), "params->lambda|3.4028235e+38|0..1e+06"},
-        {PARAM(lambda, 0xFF7FFFFFu), "params->lambda|-3.4028235e+38|0..1e+06"},
-        {PARAM(lambda, 0x7F800000u), "params->lambda|is inf|0..1e+06"},
-        {PARAM(lambda, 0xFF800000u), "params->lambda|is -inf|0..1e+06"},
-        {PARAM(lambda, 0x7FC00000u), "params->lambda|nan|0..1e+06"},
-        {PARAM(lambda, 0xFFFFFFFFu), "params->lambda|nan|0..1e+06"},
-        {PARAM(sigma, 0), NULL},
-        {PARAM(sigma, 0x80000000u), NULL},
-        {PARAM(sigma, 1), NULL},
-        {PARAM(sigma, 0x49742400u), NULL},
-        {PARAM(sigma, 0x49742401u), "params->sigma|1000000.06|0..1e+06"},
-        {PARAM(sigma, 0x80000001u), "params->sigma|is -1e-45|0..1e+06"},
-        {PARAM(sigma, 0xBF800000u), "params->sigma|is -1,|0..1e+06"},
-        {PARAM(sigma, 0x7F7FFFFFu), "params->sigma|3.4028235e+38|0..1e+06"},
-        {PARAM(sigma, 0xFF7FFFFFu), "params->sigma|-3.4028235e+38|0..1e+06"},
-        {PARAM(sigma, 0x7F800000u), "params->sigma|is inf|0..1e+06"},
-        {PARAM(sigma, 0xFF800000u), "params->sigma|is -inf|0..1e+06"},
-        {PARAM(sigma, 0x7FC00000u), "params->sigma|nan|0..1e+06"},
-        {PARAM(sigma, 0xFFFFFFFFu), "params->sigma|nan|0..1e+06"},
-        {PARAM(output, 1), NULL},
-        {PARAM(output, 2), "params->output|is 2|0..1"},
-        {PARAM(output, UINT32_MAX), "params->output|4294967295|0..1"},
-        {PARAM(certificate, 1), NULL},
-        {PARAM(certificate, 2), "params->certificate|is 2|0..1"},
-        {PARAM(certificate, UINT32_MAX), "params->certificate|4294967295|0..1"},
-        {PARAM(max_time_us, 1), NULL},
-        {PARAM(max_time_us, INT32_MAX), NULL},
-        {PARAM(max_time_us, -1), "params->max_time_us|-1|0..2147483647"},
-        {PARAM(max_time_us, INT32_MIN), "params->max_time_us|-2147483648|0..2147483647"},
-    };
-    size_t i;
-    for (i = 0; i < COUNT(cases); i++) {
-        gpv_segment_params params = defaults();
-        memcpy((char *)&params + cases[i].offset, &cases[i].value, sizeof cases[i].value);
-        expect_params(&params, cases[i].text ? INVALID : GPV_OK, cases[i].text);
-    }
-}
-END_TEST
 
 /* The images, in the order of the arguments, and what else a run writes. */
 enum { SRC, SEEDS, MASK, DST, IMAGES, RESULT = IMAGES, ARGUMENTS };
-static const char *const names[ARGUMENTS] = {"src", "seeds", "mask", "dst", "result"};
-
 /* Legal images, all GRAY8, whose pixels nobody may touch. */
 static void forbidden_images(gpv_image images[IMAGES]) {
     unsigned char *memory = forbidden_memory(IMAGES << 21);
@@ -277,216 +100,7 @@ static void forbidden_images(gpv_image images[IMAGES]) {
         images[i] = forbidden_image(memory + (i << 21));
 }
 
-static gpv_status run_images(const gpv_image images[IMAGES]) {
-    return run_views(&images[SRC], &images[SEEDS], &images[MASK], &images[DST]);
-}
-
-static gpv_status prepare_images(const gpv_image images[IMAGES]) {
-    return gpv_segment_prepare(op, &images[SRC], &images[SEEDS], &images[MASK], &images[DST]);
-}
-
-START_TEST(null_arguments) {
-    gpv_image good[IMAGES];
-    gpv_graphcut_result result;
-    gpv_segment *none = NULL;
-    gpv_segment *other = (gpv_segment *)&keep;
-    forbidden_images(good);
-    memset(&result, 0xC5, sizeof result);
-    ck_assert_int_eq(gpv_segment_create(NULL, NULL, &other), INVALID);
-    ck_assert_ptr_null(other);
-    ck_assert_int_eq(gpv_segment_create(NULL, NULL, NULL), INVALID);
-    expect_error(context, &keep, gpv_segment_create(context, NULL, NULL), INVALID, "out|NULL");
-    ck_assert_int_eq(gpv_segment_set_params(NULL, NULL), INVALID);
-    ck_assert_int_eq(gpv_segment_forget(NULL), INVALID);
-    ck_assert_int_eq(gpv_segment_learned(NULL, &result.refused), INVALID);
-    ck_assert_int_eq(gpv_segment_prepare(NULL, &good[SRC], NULL, &good[MASK], NULL), INVALID);
-    ck_assert_int_eq(gpv_segment_run(NULL, NULL, &good[SRC], NULL, NULL, &good[MASK], NULL, NULL),
-                     INVALID);
-    ck_assert_int_eq(gpv_segment_query(NULL), INVALID);
-    ck_assert_int_eq(gpv_segment_wait(NULL, &result), INVALID);
-    ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-    expect_error(context, &keep, gpv_segment_learned(op, NULL), INVALID, "learned|NULL");
-    expect_error(context, &keep, gpv_segment_prepare(op, NULL, NULL, &good[MASK], NULL), INVALID,
-                 "src|NULL");
-    expect_error(context, &keep, run_views(NULL, &good[SEEDS], &good[MASK], &good[DST]), INVALID,
-                 "src|NULL");
-    /* all others may be */
-    ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, &good[MASK], NULL), GPV_OK);
-    ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, NULL, &good[DST]), GPV_OK);
-    ck_assert_int_eq(gpv_segment_prepare(op, &good[SRC], NULL, NULL, NULL), GPV_OK);
-    ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
-    gpv_segment_destroy(NULL);
-    gpv_segment_destroy(&none);
-    expect_nothing_found();
-}
-END_TEST
-
 /* -------------------------------------------------------------------- images */
-
-/* The faults of pictures. Those of a format have their own text for all but src. */
-START_TEST(bad_images_are_refused_untouched) {
-    gpv_image good[IMAGES];
-    int which;
-    forbidden_images(good);
-    for (which = 0; which < IMAGES; which++) {
-        gpv_image images[IMAGES];
-        bool shape;
-        memcpy(images, good, sizeof images);
-        shape = spoil_image(&images[which], _i);
-        if (which != SRC && shape && images[which].format > GPV_FORMAT_GRAY8 &&
-            images[which].format <= GPV_FORMAT_CAP32X8 && images[which].width == IMAGE_W)
-            continue; /* a format */
-        expect_image_error(context, &keep, run_images(images), names[which], _i);
-        if (shape) {
-            expect_image_error(context, &keep, prepare_images(images), names[which], _i);
-        } else { /* data and stride are not looked at */
-            images[which].format = good[which].format;
-            images[which].width = good[which].width;
-            ck_assert_int_eq(prepare_images(images), GPV_OK);
-        }
-    }
-    expect_nothing_found();
-}
-END_TEST
-
-static bool is_among(gpv_format format, const gpv_format *set, size_t count) {
-    size_t i;
-    for (i = 0; i < count && set[i] != format; i++)
-        ;
-    return i < count;
-}
-
-/* Of seeds, or of a mask. */
-static void expect_side_format(gpv_image images[IMAGES], int which, gpv_format format) {
-    const bool legal = which == SEEDS ? format == GPV_FORMAT_GRAY8
-                                      : is_among(format, mask_formats, COUNT(mask_formats));
-    char text[128];
-    images[which].format = format;
-    snprintf(text, sizeof text, "%s->format is %s,|%s", names[which], format_name(format),
-             which == SEEDS ? "must be GRAY8" : "a mask is GRAY8, NV12 or I420");
-    expect_status(context, &keep, prepare_images(images), legal ? GPV_OK : UNSUPPORTED, text);
-    if (!legal)
-        expect_error(context, &keep, run_images(images), UNSUPPORTED, text);
-}
-
-/* With dst of that format, to a src of that one. */
-static void expect_painted_format(gpv_image images[IMAGES], gpv_format src, gpv_format dst,
-                                  gpv_segment_output paint) {
-    gpv_segment_params params = defaults();
-    char text[128];
-    gpv_status wanted = GPV_OK;
-    params.output = paint;
-    set(params);
-    images[SRC].format = src;
-    images[DST].format = dst;
-    if (paint == GPV_SEGMENT_OUTPUT_OVERLAY && dst != src) {
-        wanted = INVALID;
-        snprintf(text, sizeof text, "dst->format is %s,|overlay|format of src, %s",
-                 format_name(dst), format_name(src));
-    } else if (paint == GPV_SEGMENT_OUTPUT_CUTOUT && dst != GPV_FORMAT_RGBA8 &&
-               dst != GPV_FORMAT_BGRA8) {
-        wanted = UNSUPPORTED;
-        snprintf(text, sizeof text, "dst->format is %s,|cutout|RGBA8 or BGRA8", format_name(dst));
-    }
-    expect_status(context, &keep, prepare_images(images), wanted, text);
-    if (wanted != GPV_OK)
-        expect_error(context, &keep, run_images(images), wanted, text);
-}
-
-START_TEST(each_image_has_its_formats) {
-    gpv_image good[IMAGES];
-    gpv_format format, dst;
-    forbidden_images(good);
-    for (format = 1; format <= GPV_FORMAT_CAP32X8; format++) {
-        gpv_image images[IMAGES];
-        char text[128];
-        set(defaults());
-        memcpy(images, good, sizeof images);
-        expect_side_format(images, SEEDS, format);
-        memcpy(images, good, sizeof images);
-        expect_side_format(images, MASK, format);
-        memcpy(images, good, sizeof images);
-        if (!is_among(format, formats, COUNT(formats))) {
-            images[SRC].format = format;
-            snprintf(text, sizeof text,
-                     "src->format is %s, but segmentation takes GRAY8, RGB8|NV12, I420",
-                     format_name(format));
-            expect_error(context, &keep, run_images(images), UNSUPPORTED, text);
-            expect_error(context, &keep, prepare_images(images), UNSUPPORTED, text);
-            ck_assert(!strstr(gpv_context_error(context), "takes GRAY8, GRAY16"));
-            continue;
-        }
-        for (dst = 1; dst <= GPV_FORMAT_CAP32X8; dst++) {
-            expect_painted_format(images, format, dst, GPV_SEGMENT_OUTPUT_OVERLAY);
-            expect_painted_format(images, format, dst, GPV_SEGMENT_OUTPUT_CUTOUT);
-        }
-    }
-}
-END_TEST
-
-START_TEST(images_are_as_large_as_src) {
-    static const struct {
-        int32_t width, height;
-        const char *text;
-    } cases[] = {{IMAGE_W - 1, IMAGE_H, " is 63x48, must be as src, 64x48"},
-                 {IMAGE_W + 1, IMAGE_H, " is 65x48, must be as src, 64x48"},
-                 {IMAGE_W, IMAGE_H - 1, " is 64x47, must be as src, 64x48"},
-                 {IMAGE_W, IMAGE_H + 1, " is 64x49, must be as src, 64x48"}};
-    gpv_image good[IMAGES];
-    size_t i;
-    int which;
-    forbidden_images(good);
-    for (i = 0; i < COUNT(cases); i++)
-        for (which = SEEDS; which < IMAGES; which++) {
-            gpv_image images[IMAGES];
-            char text[64];
-            memcpy(images, good, sizeof images);
-            images[which].width = cases[i].width;
-            images[which].height = cases[i].height;
-            snprintf(text, sizeof text, "%s%s", names[which], cases[i].text);
-            expect_error(context, &keep, run_images(images), INVALID, text);
-            expect_error(context, &keep, prepare_images(images), INVALID, text);
-        }
-}
-END_TEST
-
-/* Images that are good are not run on: nobody may touch them. What is wrong is something else. */
-static void expect_image_at(int which, const void *place, gpv_status wanted, const char *text) {
-    gpv_image images[IMAGES];
-    const gpv_image *given[IMAGES];
-    const gpv_buffer none = buffer_of(NULL, 40);
-    int i;
-    forbidden_images(images);
-    for (i = 0; i < IMAGES; i++)
-        given[i] = i == which ? place : &images[i];
-    expect_error(
-        context, &keep,
-        gpv_segment_run(op, NULL, given[SRC], given[SEEDS], NULL, given[MASK], given[DST], &none),
-        wanted == GPV_OK ? INVALID : wanted, wanted == GPV_OK ? "result->data|NULL" : text);
-    expect_status(context, &keep,
-                  gpv_segment_prepare(op, given[SRC], given[SEEDS], given[MASK], given[DST]),
-                  wanted, text);
-}
-static void expect_src_at(const void *place, gpv_status wanted, const char *text) {
-    expect_image_at(SRC, place, wanted, text);
-}
-static void expect_seeds_at(const void *place, gpv_status wanted, const char *text) {
-    expect_image_at(SEEDS, place, wanted, text);
-}
-static void expect_mask_at(const void *place, gpv_status wanted, const char *text) {
-    expect_image_at(MASK, place, wanted, text);
-}
-static void expect_dst_at(const void *place, gpv_status wanted, const char *text) {
-    expect_image_at(DST, place, wanted, text);
-}
-
-START_TEST(image_struct_size) {
-    expect_struct_sizes("src", sizeof(gpv_image), init_forbidden_image, expect_src_at);
-    expect_struct_sizes("seeds", sizeof(gpv_image), init_forbidden_image, expect_seeds_at);
-    expect_struct_sizes("mask", sizeof(gpv_image), init_forbidden_image, expect_mask_at);
-    expect_struct_sizes("dst", sizeof(gpv_image), init_forbidden_image, expect_dst_at);
-}
-END_TEST
 
 START_TEST(rects_lie_within_src) {
     static const struct {
@@ -534,101 +148,6 @@ END_TEST
 
 /* ------------------------------------------------------------------- overlaps */
 
-static gpv_status paint(const gpv_image *src, const gpv_image *dst) {
-    return run_views(src, NULL, NULL, dst);
-}
-
-static gpv_status divide(const gpv_image *src, const gpv_image *mask) {
-    return run_views(src, NULL, mask, NULL);
-}
-
-START_TEST(overlap_inside_one_parent) {
-    set(certified(GPV_SEGMENT_MODEL_MEANS, 1));
-    expect_overlaps_refused(context, &keep, "dst", paint, true);
-    expect_overlaps_refused(context, &keep, "mask", divide, false);
-}
-END_TEST
-
-START_TEST(overlap_of_planes) {
-    gpv_image images[IMAGES], src, dst;
-    gpv_segment_params params = defaults();
-    forbidden_images(images);
-    src = dst = images[SRC];
-    dst.stride[0] = 4097;
-    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
-    src.format = GPV_FORMAT_I420; /* in place but for one plane */
-    dst = src;
-    dst.data[2] = images[DST].data[0];
-    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
-    dst = src; /* U and V exchanged */
-    dst.data[1] = src.data[2];
-    dst.data[2] = src.data[1];
-    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
-    dst = images[DST];
-    dst.format = GPV_FORMAT_I420;
-    dst.data[2] = dst.data[1];
-    expect_error(context, &keep, paint(&src, &dst), INVALID, "two planes of dst overlap");
-    dst.data[2] = src.data[0];
-    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
-    images[MASK].format = GPV_FORMAT_NV12;
-    images[MASK].data[1] = (unsigned char *)images[MASK].data[0] + 47 * 4096 + 63;
-    expect_error(context, &keep, divide(&src, &images[MASK]), INVALID,
-                 "two planes of mask overlap");
-    images[MASK].data[1] = src.data[2];
-    expect_error(context, &keep, divide(&src, &images[MASK]), INVALID, "mask overlaps src");
-    /* in place is of one format */
-    params.output = GPV_SEGMENT_OUTPUT_CUTOUT;
-    set(params);
-    src = dst = images[SRC];
-    src.format = GPV_FORMAT_RGBA8;
-    dst.format = GPV_FORMAT_BGRA8;
-    expect_error(context, &keep, paint(&src, &dst), INVALID, "dst overlaps src");
-}
-END_TEST
-
-/* With images one plane behind the other. */
-static gpv_status run_at(unsigned char *const *place) {
-    gpv_image images[IMAGES];
-    const gpv_buffer result = buffer_of(place[RESULT], 4096);
-    int i;
-    for (i = 0; i < IMAGES; i++) {
-        images[i] = forbidden_image(place[i]);
-        images[i].stride[0] = 64;
-    }
-    for (i = SRC; i < IMAGES; i += DST - SRC) {
-        images[i].format = GPV_FORMAT_I420;
-        images[i].stride[1] = images[i].stride[2] = 64;
-        images[i].data[1] = place[i] + 3072;
-        images[i].data[2] = place[i] + 3072 + 1536;
-    }
-    return gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], NULL, &images[MASK],
-                           &images[DST], &result);
-}
-
-/* The last byte of one is the first of the other. */
-START_TEST(nothing_overlaps_what_is_written) {
-    enum { APART = 1 << 16 };
-    static const size_t bytes[] = {6112, 3072, 3072, 6112, sizeof(gpv_graphcut_result)};
-    unsigned char *memory = forbidden_memory(1 << 22);
-    int a, b, order, i;
-    for (a = SRC; a < ARGUMENTS; a++)
-        for (b = a + 1; b < ARGUMENTS; b++)
-            for (order = 0; order < 2; order++) {
-                unsigned char *place[ARGUMENTS];
-                char text[64];
-                const size_t shared = b == RESULT ? 8 : 1;
-                if (b == SEEDS)
-                    continue; /* which may be src */
-                for (i = 0; i < ARGUMENTS; i++)
-                    place[i] = memory + (i + 1) * APART;
-                place[b] = order ? place[a] + bytes[a] - shared : place[a] - bytes[b] + shared;
-                snprintf(text, sizeof text, "%s overlaps %s", names[b], names[a]);
-                expect_error(context, &keep, run_at(place), INVALID, text);
-            }
-    expect_nothing_found();
-}
-END_TEST
-
 /* Which are only read. */
 START_TEST(seeds_may_be_src) {
     picture src = picture_of_plane(GPV_FORMAT_GRAY8, 4, 1, "0 100 200 255");
@@ -639,76 +158,6 @@ START_TEST(seeds_may_be_src) {
     ck_assert_int_eq(found().flow, 521); /* exp(-3 100^2 / (2 * 23025)) */
     expect_picture(&mask, &want);
     picture_free(&src);
-}
-END_TEST
-
-/* ------------------------------------------------------------------- buffers */
-
-static gpv_status run_into(const gpv_image images[IMAGES], const gpv_buffer *result) {
-    return gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], NULL, &images[MASK],
-                           &images[DST], result);
-}
-
-START_TEST(bad_buffers_are_refused_untouched) {
-    gpv_image images[IMAGES];
-    gpv_buffer bad;
-    forbidden_images(images);
-    bad = spoiled_buffer(buffer_of(forbidden_memory(4096), 4096), _i);
-    expect_buffer_error(context, &keep, run_into(images, &bad), "result", _i);
-    expect_nothing_found();
-}
-END_TEST
-
-START_TEST(size_and_place_of_the_result) {
-    gpv_image images[IMAGES];
-    unsigned char *memory = forbidden_memory(4096);
-    gpv_buffer bad = buffer_of(memory, 39), longer[2];
-    int i;
-    forbidden_images(images);
-    expect_error(context, &keep, run_into(images, &bad), INVALID,
-                 "result->size|39|40..70368744177664");
-    for (i = 1; i < 8; i++) {
-        bad = buffer_of(memory + i, 1024);
-        expect_error(context, &keep, run_into(images, &bad), INVALID, "result->data|8 bytes");
-    }
-    memset(longer, 0, sizeof longer);
-    longer[0] = buffer_of(memory, 40);
-    longer[0].struct_size = sizeof longer;
-    longer[1].reserved = 1;
-    expect_error(context, &keep, run_into(images, longer), UNSUPPORTED, "result|newer|44");
-}
-END_TEST
-
-/* It ends at memory that must not be touched, and begins behind a mask. */
-START_TEST(the_result_fills_its_buffer) {
-    static int64_t room[7]; /* a mask of 8x1, a result, and what stays */
-    picture wall = picture_new(GPV_FORMAT_GRAY8, sizeof(gpv_graphcut_result), 1, WALL_RIGHT);
-    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 8, 1, "9 9 9 9 200 200 9 200");
-    picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 8, 1, "0 1 1 1 255 1 1 1");
-    const gpv_buffer at_wall = buffer_of(wall.view.data[0], sizeof(gpv_graphcut_result));
-    const gpv_buffer larger = buffer_of(room + 1, sizeof room - 8);
-    gpv_image mask = src.view;
-    gpv_graphcut_result result;
-    memset(room, 0xC5, sizeof room);
-    mask.data[0] = room;
-    set(certified(GPV_SEGMENT_MODEL_MEANS, 1));
-    ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, &seeds.view, NULL, &mask, NULL, &at_wall),
-                     GPV_OK);
-    result = found();
-    ck_assert_uint_eq(result.optimal, 1);
-    ck_assert_int_gt(result.flow, 0);
-    ck_assert_int_eq(result.cut, result.flow);
-    ck_assert_int_eq(result.area, 3);
-    ck_assert_mem_eq(wall.view.data[0], &result, sizeof result);
-    memset(room, 0xC5, sizeof room);
-    ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, &seeds.view, NULL, &mask, NULL, &larger),
-                     GPV_OK);
-    ck_assert_mem_eq(room + 1, &result, sizeof result);
-    ck_assert_mem_eq(room, "\0\0\0\0\377\377\0\377", 8);
-    ck_assert_mem_eq(room + 6, "\305\305\305\305\305\305\305\305", 8);
-    picture_free(&src);
-    picture_free(&seeds);
-    picture_free(&wall);
 }
 END_TEST
 
@@ -762,11 +211,6 @@ static void images_free(images *i) {
     picture_free(&i->dst);
 }
 
-static bool images_intact(const images *i) {
-    return picture_intact(&i->src) && picture_intact(&i->seeds) && picture_intact(&i->mask) &&
-           picture_intact(&i->dst);
-}
-
 static gpv_status run_all(gpv_segment *which, const images *i, gpv_graphcut_result *result) {
     const gpv_buffer buffer = buffer_of(result, sizeof *result);
     memset(result, 0xC5, sizeof *result);
@@ -774,210 +218,7 @@ static gpv_status run_all(gpv_segment *which, const images *i, gpv_graphcut_resu
                            &i->dst.view, &buffer);
 }
 
-/* Neither the place of an image, nor what scratch held before, nor which outputs are wanted, nor
- * whether a picture is painted into itself may change a bit. */
-START_TEST(same_bytes_in_every_memory) {
-    const gpv_format format = formats[_i];
-    const int step = getenv("GPV_TEST_FULL") ? 1 : 11;
-    size_t s;
-    int v, how;
-    for (s = 0; s < COUNT(picture_sizes); s++)
-        for (v = ((int)s + _i) % step; v < VARIANTS; v += step) {
-            const int width = picture_sizes[s][0], height = picture_sizes[s][1];
-            images first = images_new(format, width, height, TIGHT, 7);
-            gpv_graphcut_result want, result;
-            set(variant(v));
-            ck_assert_int_eq(run_all(op, &first, &want), GPV_OK);
-            ck_assert_uint_eq(want.optimal, 1);
-            ck_assert_int_eq(want.cut, variant(v).certificate ? want.flow : -1);
-            ck_assert_int_eq(want.area, area_of(&first.mask));
-            for (how = 0; how < LAYOUTS; how++) {
-                images before = images_new(format, width, height, TIGHT, 7);
-                images i = images_new(format, width, height, (layout)how, 7);
-                keep.fill ^= 0xFF;
-                ck_assert_int_eq(run_all(op, &i, &result), GPV_OK);
-                ck_assert_msg(picture_equal(&i.mask, &first.mask) &&
-                                  picture_equal(&i.dst, &first.dst),
-                              "variant %d of %s, %dx%d, layout %d", v, format_name(format), width,
-                              height, how);
-                ck_assert_mem_eq(&result, &want, sizeof want);
-                result = found();
-                ck_assert_mem_eq(&result, &want, sizeof want);
-                ck_assert(picture_equal(&i.src, &before.src));
-                ck_assert(picture_equal(&i.seeds, &before.seeds));
-                picture_fill(&i.mask, 5);
-                picture_fill(&i.dst, 5);
-                ck_assert_int_eq(divide(&i.src.view, &i.mask.view),
-                                 GPV_OK); /* other runs between */
-                ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, NULL, &i.dst.view), GPV_OK);
-                ck_assert(picture_equal(&i.dst, &first.dst));
-                ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, &i.mask.view, NULL), GPV_OK);
-                ck_assert(picture_equal(&i.mask, &first.mask));
-                ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, NULL, &i.src.view), GPV_OK);
-                ck_assert_msg(picture_equal(&i.src, &first.dst),
-                              "variant %d of %s, %dx%d, layout %d, in place", v,
-                              format_name(format), width, height, how);
-                ck_assert(images_intact(&i));
-                images_free(&i);
-                images_free(&before);
-            }
-            images_free(&first);
-        }
-}
-END_TEST
-
-/* But for a result. */
-START_TEST(a_run_may_paint_nothing) {
-    int k;
-    for (k = 0; k < 6; k++) {
-        images i = images_new(formats[k], 33, 6, TIGHT, (unsigned)k);
-        gpv_graphcut_result want, result;
-        const gpv_buffer buffer = buffer_of(&result, sizeof result);
-        ck_assert_int_eq(run_all(op, &i, &want), GPV_OK);
-        ck_assert_int_gt(want.area, 0);
-        memset(&result, 0xC5, sizeof result);
-        ck_assert_int_eq(gpv_segment_run(op, NULL, &i.src.view, &i.seeds.view, NULL, NULL, NULL,
-                                         k % 2 ? &buffer : NULL),
-                         GPV_OK);
-        if (k % 2)
-            ck_assert_mem_eq(&result, &want, sizeof want);
-        result = found();
-        ck_assert_mem_eq(&result, &want, sizeof want);
-        images_free(&i);
-    }
-}
-END_TEST
-
-/* ------------------------------------------------------------------ allocator */
-
-START_TEST(every_allocation_may_fail) {
-    int v;
-    for (v = 0; v < VARIANTS; v++) {
-        const gpv_segment_params params = variant(v);
-        const gpv_format format = formats[v % (int)COUNT(formats)];
-        const bool masked = v % 4 != 2;
-        images i = images_new(format, 41, 13, TIGHT, 3),
-               want = images_new(format, 41, 13, TIGHT, 3);
-        const gpv_image *to_mask = masked ? &i.mask.view : NULL;
-        gpv_graphcut_result room, wanted;
-        const gpv_buffer result = buffer_of(&room, sizeof room);
-        int needed, failures = 0;
-        gpv_segment *fresh = NULL;
-        keep.allocations = 0;
-        ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
-        ck_assert_int_eq(run_all(fresh, &want, &wanted), GPV_OK);
-        needed = keep.allocations;
-        ck_assert_int_ge(needed, 2); /* what is its own, and the solver's */
-        gpv_segment_destroy(&fresh);
-        for (keep.fail_at = 1;; keep.fail_at++) {
-            gpv_graphcut_result none = blank(), zeros = blank();
-            gpv_status status;
-            const int live = keep.live;
-            keep.allocations = 0;
-            ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
-            status = v / 3 % 2 ? gpv_segment_prepare(fresh, &i.src.view, &i.seeds.view, to_mask,
-                                                     &i.dst.view)
-                               : gpv_segment_run(fresh, NULL, &i.src.view, &i.seeds.view, NULL,
-                                                 to_mask, &i.dst.view, &result);
-            if (status != GPV_OK) {
-                expect_error(context, &keep, status, GPV_ERR_OUT_OF_MEMORY, "bytes");
-                ck_assert_int_eq(gpv_segment_wait(fresh, &none), GPV_OK);
-                ck_assert_mem_eq(&none, &zeros, sizeof none);
-                failures++;
-            }
-            ck_assert_int_eq(status == GPV_OK, keep.allocations < keep.fail_at);
-            /* the next call is right */
-            ck_assert_int_eq(run_all(fresh, &i, &room), GPV_OK);
-            ck_assert(picture_equal(&want.mask, &i.mask) && picture_equal(&want.dst, &i.dst));
-            ck_assert_mem_eq(&room, &wanted, sizeof room);
-            gpv_segment_destroy(&fresh);
-            ck_assert_int_eq(keep.live, live);
-            if (status == GPV_OK)
-                break;
-        }
-        ck_assert_int_ge(failures, needed);
-        keep.fail_at = 0;
-        images_free(&i);
-        images_free(&want);
-    }
-}
-END_TEST
-
-/* Whatever the content, and whether there are seeds, a rectangle and a result. */
-START_TEST(nothing_is_allocated_after_prepare) {
-    static const gpv_rect rect = {5, 3, 30, 20};
-    int v;
-    for (v = 0; v < VARIANTS; v++) {
-        gpv_segment_params params = variant(v);
-        const gpv_format format = formats[v % (int)COUNT(formats)];
-        images i = images_new(format, 53, 31, TIGHT, 3);
-        const bool masked = v % 4 != 1, painted = v % 4 != 2;
-        gpv_image shapes[3] = {i.src.view, i.mask.view, i.dst.view};
-        gpv_graphcut_result room;
-        const gpv_buffer result = buffer_of(&room, sizeof room);
-        gpv_segment *fresh = NULL;
-        unsigned seed;
-        int before = keep.allocations, k;
-        for (k = 0; k < 3; k++) { /* neither of them is read */
-            shapes[k].data[0] = NULL;
-            shapes[k].stride[0] = 0;
-        }
-        params.warm_start = (gpv_segment_warm_start)(v / 4 % 3);
-        params.max_time_us = v / 8 % 2 ? 1000000 : 0;
-        ck_assert_int_eq(gpv_segment_create(context, &params, &fresh), GPV_OK);
-        ck_assert_int_eq(gpv_segment_prepare(fresh, &shapes[0], NULL, masked ? &shapes[1] : NULL,
-                                             painted ? &shapes[2] : NULL),
-                         GPV_OK);
-        ck_assert_int_gt(keep.allocations, before);
-        before = keep.allocations;
-        for (seed = 0; seed < 8; seed++) {
-            picture_fill(&i.src, seed / 2);
-            if (seed == 4)
-                memset(i.src.view.data[0], 0, i.src.size[0]);
-            ck_assert_int_eq(gpv_segment_run(fresh, NULL, &i.src.view,
-                                             seed % 2 ? &i.seeds.view : NULL,
-                                             seed % 3 ? &rect : NULL, masked ? &i.mask.view : NULL,
-                                             painted ? &i.dst.view : NULL, seed ? &result : NULL),
-                             GPV_OK);
-            ck_assert_msg(keep.allocations == before, "variant %d, content %u", v, seed);
-        }
-        gpv_segment_destroy(&fresh);
-        images_free(&i);
-    }
-}
-END_TEST
-
-START_TEST(second_run_allocates_nothing) {
-    images i = images_new(GPV_FORMAT_RGBA8, 53, 31, TIGHT, 3);
-    gpv_stream stream = &keep;
-    int before, k;
-    for (k = 0; k < 2; k++) {
-        picture_fill(&i.src, (unsigned)k);
-        before = keep.allocations;
-        ck_assert_int_eq(
-            gpv_segment_run(op, stream, &i.src.view, &i.seeds.view, NULL, NULL, &i.dst.view, NULL),
-            GPV_OK);
-        ck_assert_ptr_eq(keep.stream, stream);
-        ck_assert_int_eq(keep.allocations > before, k == 0);
-    }
-    images_free(&i);
-}
-END_TEST
-
 /* ------------------------------------------------------------------- lifetime */
-
-START_TEST(the_context_may_go_first) {
-    images i = images_new(GPV_FORMAT_GRAY8, 9, 9, TIGHT, 3);
-    gpv_context_destroy(&context);
-    ck_assert_ptr_null(context);
-    ck_assert_int_eq(run_views(&i.src.view, &i.seeds.view, &i.mask.view, NULL), GPV_OK);
-    ck_assert_int_eq(run_views(NULL, NULL, NULL, NULL), INVALID);
-    ck_assert_int_eq(found().area, area_of(&i.mask));
-    gpv_segment_destroy(&op);
-    ck_assert_int_eq(keep.live, 0);
-    images_free(&i);
-}
-END_TEST
 
 START_TEST(wait_and_query) {
     static const gpv_rect outside = {0, 0, 6, 1};
@@ -1026,67 +267,7 @@ START_TEST(wait_and_query) {
 }
 END_TEST
 
-/* One that runs out of memory leaves no result, and nobody asks for that of the one before. */
-START_TEST(a_run_that_fails_leaves_no_result) {
-    images small = images_new(GPV_FORMAT_GRAY8, 3, 1, TIGHT, 1);
-    images large = images_new(GPV_FORMAT_RGB8, 200, 100, TIGHT, 1);
-    images before = images_new(GPV_FORMAT_RGB8, 200, 100, TIGHT, 1);
-    gpv_graphcut_result result;
-    int later;
-    memset(small.seeds.view.data[0], 255, 3);
-    for (later = 1; later < 3; later++) { /* its own memory, or the solver's */
-        gpv_segment_destroy(&op);
-        ck_assert_int_eq(gpv_segment_create(context, NULL, &op), GPV_OK);
-        ck_assert_int_eq(run_all(op, &small, &result), GPV_OK);
-        ck_assert_int_eq(found().area, 3);
-        keep.fail_at = keep.allocations + later;
-        expect_error(context, &keep, run_all(op, &large, &result), GPV_ERR_OUT_OF_MEMORY, "bytes");
-        ck_assert(picture_equal(&large.mask, &before.mask));
-        ck_assert(picture_equal(&large.dst, &before.dst));
-        ck_assert_uint_eq(result.struct_size, 0xC5C5C5C5u);
-        expect_nothing_found();
-    }
-    keep.fail_at = 0;
-    ck_assert_int_eq(run_all(op, &large, &result), GPV_OK);
-    ck_assert_int_eq(found().area, area_of(&large.mask));
-    images_free(&small);
-    images_free(&large);
-    images_free(&before);
-}
-END_TEST
-
 enum { FRAMES = 40 };
-
-/* A run of many variants on a context of its own; gives a hash of the results, 0 if a call failed.
- * Check takes no assertion from another thread. */
-static void *own_context(void *hash) {
-    gpv_context *mine = NULL;
-    gpv_segment *my_op = NULL;
-    uint64_t sum = 0;
-    int k, failed = gpv_context_create(NULL, &mine) || gpv_segment_create(mine, NULL, &my_op);
-    for (k = 0; k < FRAMES && !failed; k++) {
-        gpv_segment_params params = variant(k);
-        images i = images_new(formats[k % (int)COUNT(formats)], 97, 61, TIGHT, (unsigned)k);
-        gpv_graphcut_result result = blank();
-        params.warm_start = (gpv_segment_warm_start)(k / 3 % 3);
-        failed = gpv_segment_set_params(my_op, &params) ||
-                 gpv_segment_run(my_op, NULL, &i.src.view, &i.seeds.view, NULL, &i.mask.view,
-                                 &i.dst.view, NULL) ||
-                 gpv_segment_wait(my_op, &result);
-        sum = picture_hash(&i.dst, picture_hash(&i.mask, sum)) +
-              (uint64_t)(result.flow + result.cut + result.area);
-        images_free(&i);
-    }
-    gpv_segment_destroy(&my_op);
-    gpv_context_destroy(&mine);
-    *(uint64_t *)hash = failed ? 0 : sum;
-    return NULL;
-}
-
-START_TEST(contexts_do_not_interfere) {
-    expect_same_in_threads(own_context);
-}
-END_TEST
 
 /* ------------------------------------------------- results worked out by hand */
 
@@ -1900,65 +1081,38 @@ START_TEST(a_fade_may_leave_nothing) {
 END_TEST
 
 int main(void) {
-    Suite *suite = suite_create("segment");
-    TCase *group = tcase_create("segment");
-    tcase_add_checked_fixture(group, setup, teardown);
-    tcase_set_timeout(group, 60);
-    tcase_add_test(group, init_writes_every_default);
-    tcase_add_test(group, struct_sizes);
-    tcase_add_test(group, params_ranges);
-    tcase_add_test(group, null_arguments);
-    tcase_add_loop_test(group, bad_images_are_refused_untouched, 0, image_faults);
-    tcase_add_test(group, each_image_has_its_formats);
-    tcase_add_test(group, images_are_as_large_as_src);
-    tcase_add_test(group, image_struct_size);
-    tcase_add_test(group, rects_lie_within_src);
-    tcase_add_test(group, overlap_inside_one_parent);
-    tcase_add_test(group, overlap_of_planes);
-    tcase_add_test(group, nothing_overlaps_what_is_written);
-    tcase_add_test(group, seeds_may_be_src);
-    tcase_add_loop_test(group, bad_buffers_are_refused_untouched, 0, buffer_faults);
-    tcase_add_test(group, size_and_place_of_the_result);
-    tcase_add_test(group, the_result_fills_its_buffer);
-    tcase_add_loop_test(group, same_bytes_in_every_memory, 0, COUNT(formats));
-    tcase_add_test(group, a_run_may_paint_nothing);
-    tcase_add_test(group, every_allocation_may_fail);
-    tcase_add_test(group, nothing_is_allocated_after_prepare);
-    tcase_add_test(group, second_run_allocates_nothing);
-    tcase_add_test(group, the_context_may_go_first);
-    tcase_add_test(group, wait_and_query);
-    tcase_add_test(group, a_run_that_fails_leaves_no_result);
-    tcase_add_test(group, contexts_do_not_interfere);
-    tcase_add_test(group, two_colours_with_a_seed_each);
-    tcase_add_test(group, a_flat_picture_without_seeds);
-    tcase_add_test(group, a_picture_without_seeds);
-    tcase_add_test(group, everything_is_known);
-    tcase_add_test(group, seeds_are_kept_to);
-    tcase_add_test(group, seeds_of_one_side);
-    tcase_add_test(group, outside_of_the_rectangle);
-    tcase_add_test(group, borders_alone);
-    tcase_add_test(group, the_min_sigma);
-    tcase_add_test(group, one_pixel);
-    tcase_add_test(group, rows_and_columns);
-    tcase_add_test(group, weights_that_overflow);
-    tcase_add_test(group, noise_at_every_weight);
-    tcase_add_test(group, the_length_of_borders);
-    tcase_add_test(group, rounds_go_on_from_the_cut);
-    tcase_add_test(group, certificate_and_defaults);
-    tcase_add_test(group, max_time_us);
-    tcase_add_test(group, overlays_of_colours);
-    tcase_add_test(group, overlays_of_grey);
-    tcase_add_test(group, overlays_of_yuv);
-    tcase_add_test(group, masks_of_every_format);
-    tcase_add_test(group, cutouts);
-    tcase_add_test(group, always_takes_nothing_over);
-    tcase_add_test(group, once_keeps_what_it_has_learned);
-    tcase_add_test(group, another_model_forgets);
-    tcase_add_test(group, adapt_follows);
-    tcase_add_test(group, a_side_may_vanish);
-    tcase_add_test(group, a_plain_frame_teaches_nothing);
-    tcase_add_test(group, adapt_begins_anew_with_a_scene);
-    tcase_add_test(group, a_fade_may_leave_nothing);
-    suite_add_tcase(suite, group);
-    return run_suite(suite);
+    const TTest *const tests[] = {rects_lie_within_src,
+                                  seeds_may_be_src,
+                                  wait_and_query,
+                                  two_colours_with_a_seed_each,
+                                  a_flat_picture_without_seeds,
+                                  a_picture_without_seeds,
+                                  everything_is_known,
+                                  seeds_are_kept_to,
+                                  seeds_of_one_side,
+                                  outside_of_the_rectangle,
+                                  borders_alone,
+                                  the_min_sigma,
+                                  one_pixel,
+                                  rows_and_columns,
+                                  weights_that_overflow,
+                                  noise_at_every_weight,
+                                  the_length_of_borders,
+                                  rounds_go_on_from_the_cut,
+                                  certificate_and_defaults,
+                                  max_time_us,
+                                  overlays_of_colours,
+                                  overlays_of_grey,
+                                  overlays_of_yuv,
+                                  masks_of_every_format,
+                                  cutouts,
+                                  always_takes_nothing_over,
+                                  once_keeps_what_it_has_learned,
+                                  another_model_forgets,
+                                  adapt_follows,
+                                  a_side_may_vanish,
+                                  a_plain_frame_teaches_nothing,
+                                  adapt_begins_anew_with_a_scene,
+                                  a_fade_may_leave_nothing};
+    return run_tests("segment", setup, teardown, tests, COUNT(tests));
 }

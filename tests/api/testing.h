@@ -11,6 +11,10 @@
 
 #include <gpuvision/gpuvision.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define INVALID GPV_ERR_INVALID_ARGUMENT
 #define UNSUPPORTED GPV_ERR_UNSUPPORTED
@@ -51,10 +55,11 @@ typedef enum layout {
     LAYOUTS
 } layout;
 
-/* An image of host memory, of up to 4096 bytes a row. */
+/* An image of host memory. */
 typedef struct picture {
     gpv_image view;
     layout how;
+    size_t span[GPV_MAX_PLANES]; /* of the pages of a walled row */
     void *block[GPV_MAX_PLANES];
     size_t size[GPV_MAX_PLANES];
 } picture;
@@ -66,9 +71,6 @@ void picture_fill(picture *p, unsigned seed);
 bool picture_equal(const picture *a, const picture *b);
 /* Whether every byte outside the rows is as picture_new() left it. */
 bool picture_intact(const picture *p);
-
-/* Of every byte of a TIGHT picture, and of what has been hashed before. */
-uint64_t picture_hash(const picture *p, uint64_t before);
 
 /* Those of pictures: a plane of 8 or 16 bits, colours, YUV. */
 extern const gpv_format picture_formats[10];
@@ -89,39 +91,46 @@ void expect_picture(picture *got, picture *want);
 enum { IMAGE_W = 64, IMAGE_H = 48 };
 /* A legal GRAY8 image whose pixels nobody may touch, in 2 MiB. */
 gpv_image forbidden_image(void *memory);
-/* Makes a struct one, in memory of its own, for expect_struct_sizes(). */
-void init_forbidden_image(void *place, uint32_t size);
-/* The number of ways in which such an image can be made a wrong picture. */
-extern const int image_faults;
-/* Makes the image wrong. Says whether format, size or memory is, so that prepare refuses it, too.
- */
-bool spoil_image(gpv_image *image, int fault);
-/* name: of the argument. */
-void expect_image_error(gpv_context *context, const books *keep, gpv_status status,
-                        const char *name, int fault);
-
 gpv_buffer buffer_of(void *data, size_t size);
-/* The number of ways in which a buffer of 4096 bytes can be made a wrong one. */
-extern const int buffer_faults;
-gpv_buffer spoiled_buffer(gpv_buffer buffer, int fault);
-void expect_buffer_error(gpv_context *context, const books *keep, gpv_status status,
-                         const char *name, int fault);
-
 /* Fails where init, told that a struct is shorter than it is, writes the byte behind it. */
 void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size));
 /* Puts a struct of an age from before the first to far in the future where no byte behind it can
  * be read, and lets expect compare what the library says of it. init writes the defaults. */
 void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place, uint32_t size),
                          void (*expect)(const void *place, gpv_status wanted, const char *text));
-/* Runs on two GRAY8 rectangles of one parent, in every position to each other: what shares a byte
- * must be refused, but for one that is the other if in_place. name: of dst. */
-void expect_overlaps_refused(gpv_context *context, const books *keep, const char *name,
-                             gpv_status (*run)(const gpv_image *src, const gpv_image *dst),
-                             bool in_place);
-/* hash receives what work has computed on a context of its own, 0 if a call failed. Check takes no
- * assertion from another thread. */
-void expect_same_in_threads(void *(*work)(void *hash));
+/* Of a test of one operator: a context that keeps books, the operator, and its parameters. */
+#define FIXTURE(stem)                                                                              \
+    static books keep;                                                                             \
+    static gpv_context *context;                                                                   \
+    static gpv_##stem *op;                                                                         \
+    static void setup(void) {                                                                      \
+        context = open_context(&keep);                                                             \
+        keep.fill = 0xA5;                                                                          \
+        ck_assert_int_eq(gpv_##stem##_create(context, NULL, &op), GPV_OK);                         \
+        ck_assert_ptr_nonnull(op);                                                                 \
+    }                                                                                              \
+    static void teardown(void) {                                                                   \
+        gpv_##stem##_destroy(&op);                                                                 \
+        ck_assert_ptr_null(op);                                                                    \
+        gpv_context_destroy(&context);                                                             \
+        ck_assert_int_eq(keep.live, 0);                                                            \
+    }                                                                                              \
+    static inline gpv_##stem##_params defaults(void) {                                             \
+        gpv_##stem##_params params;                                                                \
+        gpv_##stem##_params_init(&params, sizeof params);                                          \
+        return params;                                                                             \
+    }                                                                                              \
+    static inline void set(gpv_##stem##_params params) {                                           \
+        ck_assert_msg(gpv_##stem##_set_params(op, &params) == GPV_OK, "%s",                        \
+                      gpv_context_error(context));                                                 \
+    }
 
-int run_suite(Suite *suite);
+/* Each in a process of its own, between the two, which may be NULL. */
+int run_tests(const char *name, void (*setup)(void), void (*teardown)(void),
+              const TTest *const *tests, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -93,7 +93,7 @@ test_with_sanitizers() {
 
 # One data race is a failed test here.
 test_with_thread_sanitizer() {
-    if ! has_turn 0 libgpuvision/{api,core} 'libgpuvision/cpu/threads.*' 'tests/api/*threads.c' 'tests/unit/races.*'; then
+    if ! has_turn 0 libgpuvision/{api,core} 'libgpuvision/cpu/threads.*' 'tests/api/threads.cpp' 'tests/common/*' 'tests/unit/races.*'; then
         say "dev: ThreadSanitizer has its turn with another commit"
     elif CC=clang CXX=clang++ step 'configure with ThreadSanitizer' configure build-tsan \
         -Dgst=disabled -Dexamples=disabled -Ddocs=disabled -Db_sanitize=thread "${sanitizing[@]}" &&

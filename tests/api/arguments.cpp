@@ -1,0 +1,461 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Images and buffers that are to be refused: the status and the text, which names them; nobody may
+// touch their memory.
+#include "suite.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+
+using namespace suite;
+
+namespace {
+
+/// The run is refused, and so is prepare if it looks at that.
+void expect_refused(Session &session, const Arguments &arguments, int port, bool shape,
+                    gpv_status wanted, const std::string &text) {
+    const Port &of = it->ports[port];
+    const auto named = [&](const char *name) {
+        std::string result;
+        for (std::size_t i = 0; i < text.size(); i++)
+            result += text.compare(i, 2, "->") == 0 ? std::string(name) + "-" : text.substr(i, 1);
+        return result;
+    };
+    session.expect(session.run(arguments), wanted, named(of.name));
+    if (of.prepared_as)
+        session.expect(it->prepare(session.op, arguments), shape ? wanted : GPV_OK,
+                       named(of.prepared_as));
+}
+
+/// The ports that are images, or the others.
+std::vector<int> ports_of(bool images) {
+    std::vector<int> result;
+    for (int i = 0; i < ports(); i++)
+        if (it->ports[i].is_image() == images)
+            result.push_back(i);
+    return result;
+}
+
+template <class View>
+struct Fault {
+    gpv_status status;
+    const char *text; ///< behind the name
+    void (*spoil)(View &);
+};
+
+#define SET(field, value) [](auto &view) { view.field = value; }
+
+const Fault<gpv_image> wrong_images[] = {
+    {INVALID, "->struct_size is 0, must be 160..4096", SET(struct_size, 0)},
+    {INVALID, "->struct_size is 159, must be 160..4096", SET(struct_size, 159)},
+    {INVALID, "->struct_size is 4097, must be 160..4096", SET(struct_size, 4097)},
+    {INVALID, "->struct_size is 4294967295, must be", SET(struct_size, UINT32_MAX)},
+    {INVALID, "->format is 0,", SET(format, GPV_FORMAT_NONE)},
+    {INVALID, "->format is 16,", SET(format, 16)},
+    {INVALID, "->format is 4294967295,", SET(format, UINT32_MAX)},
+    {UNSUPPORTED, "->memory|CUDA|CPU", SET(memory, GPV_MEMORY_CUDA)},
+    {INVALID, "->memory is 2, must be 0..1", SET(memory, 2)},
+    {INVALID, "->memory is 4294967295, must be 0..1", SET(memory, UINT32_MAX)},
+    {INVALID, "->device is -1, must be 0..2147483647",
+     [](gpv_image &image) {
+         image.memory = GPV_MEMORY_CUDA;
+         image.device = -1;
+     }},
+    {INVALID, "->width is 0, must be 1..32767", SET(width, 0)},
+    {INVALID, "->width is -1, must be 1..32767", SET(width, -1)},
+    {INVALID, "->width is 32768, must be 1..32767", SET(width, 32768)},
+    {INVALID, "->width is -2147483648, must be 1..32767", SET(width, INT32_MIN)},
+    {INVALID, "->width is 2147483647, must be 1..32767",
+     [](gpv_image &image) {
+         image.width = INT32_MAX;
+         image.height = 1;
+     }},
+    {INVALID, "->width is 536870912, must be 1..32767", SET(width, 1 << 29)},
+    {INVALID, "->height is 0, must be 1..32767", SET(height, 0)},
+    {INVALID, "->height is -1, must be 1..32767", SET(height, -1)},
+    {INVALID, "->height is 32768, must be 1..32767", SET(height, 32768)},
+    {INVALID, "->height is -2147483648, must be 1..32767", SET(height, INT32_MIN)},
+    {INVALID, "->height is 2147483647, must be 1..32767",
+     [](gpv_image &image) {
+         image.width = 1;
+         image.height = INT32_MAX;
+     }},
+    {INVALID, "->color_matrix is 4, must be 0..3", SET(color_matrix, 4)},
+    {INVALID, "->color_matrix is 4294967295, must be 0..3", SET(color_matrix, UINT32_MAX)},
+    {INVALID, "->color_range is 3, must be 0..2", SET(color_range, 3)},
+    {INVALID, "->color_range is 4294967295, must be 0..2", SET(color_range, UINT32_MAX)},
+};
+
+const Fault<gpv_buffer> wrong_buffers[] = {
+    {INVALID, "->struct_size is 0, must be 32..4096", SET(struct_size, 0)},
+    {INVALID, "->struct_size is 31, must be 32..4096", SET(struct_size, 31)},
+    {INVALID, "->struct_size is 4097, must be 32..4096", SET(struct_size, 4097)},
+    {UNSUPPORTED, "->memory|CUDA|CPU", SET(memory, GPV_MEMORY_CUDA)},
+    {INVALID, "->memory is 2, must be 0..1", SET(memory, 2)},
+    {INVALID, "->memory is 4294967295, must be 0..1", SET(memory, UINT32_MAX)},
+    {INVALID, "->device is -1, must be 0..2147483647",
+     [](gpv_buffer &buffer) {
+         buffer.memory = GPV_MEMORY_CUDA;
+         buffer.device = -1;
+     }},
+    {INVALID, "->reserved is 1, must be 0..0", SET(reserved, 1)},
+    {INVALID, "->data is NULL", SET(data, nullptr)},
+    {INVALID, "->size is 0, must be", SET(size, 0)},
+    {INVALID, "->size is 18446744073709551615, must be|..70368744177664", SET(size, UINT64_MAX)},
+    {INVALID, "->size is 70368744177665, must be|..70368744177664",
+     SET(size, (std::uint64_t{1} << 46) + 1)},
+    {INVALID, "->size is 9223372036854775808, must be", SET(size, std::uint64_t{1} << 63)},
+};
+
+} // namespace
+
+START_TEST(faults_of_images) {
+    Session session;
+    for (const int port : ports_of(true))
+        for (const Fault<gpv_image> &fault : wrong_images) {
+            Arguments arguments = forbidden(it->example(0));
+            fault.spoil(arguments.images[port]);
+            expect_refused(session, arguments, port, true, fault.status, fault.text);
+        }
+    session.expect_nothing_found();
+}
+END_TEST
+
+/// Of every format, and every plane; prepare looks at neither data nor stride.
+START_TEST(faults_of_planes) {
+    Session session;
+    for (const int port : ports_of(true))
+        for (const Run &run : runs_of(port))
+            for (int plane = 0; plane < gpv_format_planes(run.formats[port]); plane++) {
+                const Arguments good = forbidden(run);
+                const auto expect = [&](void *data, std::int64_t stride, const std::string &text) {
+                    Arguments bad = good;
+                    bad.images[port].data[plane] = data;
+                    bad.images[port].stride[plane] = stride;
+                    expect_refused(session, bad, port, false, INVALID, text);
+                };
+                const std::string index = "[" + std::to_string(plane) + "]";
+                auto *data = static_cast<unsigned char *>(good.images[port].data[plane]);
+                std::int64_t row = 0;
+                ck_assert_int_eq(gpv_format_plane(run.formats[port], plane, run.width, run.height,
+                                                  &row, nullptr),
+                                 GPV_OK);
+                session.set(run);
+                expect(nullptr, 4096, "->data" + index + " is NULL");
+                for (const std::int64_t stride : {std::int64_t{0}, row - 1, -row, INT64_MIN,
+                                                  INT64_MAX, (std::int64_t{1} << 40) + 4})
+                    expect(data, stride,
+                           "->stride" + index + " is " + std::to_string(stride) + ", must be " +
+                               std::to_string(row) + "..1099511627776");
+                const int sample = operators::sample_bytes(run.formats[port]);
+                const std::string multiple = "->data" + index + "|->stride" + index + "|of " +
+                                             std::to_string(sample) + " bytes";
+                for (int offset = 1; offset < sample; offset++) {
+                    expect(data + offset, 4096, multiple);
+                    expect(data, 4096 + offset, multiple);
+                }
+            }
+    session.expect_nothing_found();
+}
+END_TEST
+
+START_TEST(formats_of_images) {
+    Session session;
+    const std::vector<int> images = ports_of(true);
+    for (int k = 0; k < it->examples; k++)
+        for (const int port : images)
+            for (const gpv_format first : it->formats(it->example(k), 0).taken)
+                for (gpv_format format = 1; format <= GPV_FORMAT_CAP32X8; format++) {
+                    Run run = with_format(it->example(k), 0, first);
+                    run.formats[port] = format;
+                    session.set(run);
+                    const Formats legal = it->formats(run, port);
+                    const bool taken =
+                        legal.taken.empty() ||
+                        std::count(legal.taken.begin(), legal.taken.end(), format) > 0;
+                    std::string text = std::string("|") + format_name(format) + "|" + legal.text;
+                    gpv_status wanted = taken ? GPV_OK : UNSUPPORTED;
+                    if (taken && legal.as_src && port != 0 && format != run.formats[0]) {
+                        wanted = INVALID;
+                        text = std::string("|") + format_name(format) + "|src, |" +
+                               format_name(run.formats[0]);
+                    }
+                    const Arguments arguments = forbidden(run);
+                    if (wanted != GPV_OK)
+                        session.expect(session.run(arguments), wanted, it->ports[port].name + text);
+                    // The others follow the first.
+                    if (it->ports[port].prepared_as && (port != 0 || wanted != GPV_OK))
+                        session.expect(it->prepare(session.op, arguments), wanted,
+                                       it->ports[port].prepared_as + text);
+                }
+}
+END_TEST
+
+START_TEST(images_are_as_large_as_the_first) {
+    static const int sizes[][2] = {{63, 48}, {65, 48}, {64, 47}, {64, 49}};
+    Session session;
+    for (const int port : ports_of(true))
+        for (const auto &[width, height] : sizes) {
+            if (port == it->size_of)
+                continue;
+            Arguments arguments = forbidden(it->example(0));
+            arguments.images[port].width = width;
+            arguments.images[port].height = height;
+            const std::string size = std::to_string(width) + "x" + std::to_string(height);
+            expect_refused(session, arguments, port, true, INVALID,
+                           std::string(it->ports[port].name) + " is " + size + "|must be as " +
+                               it->ports[it->size_of].name + ", 64x48");
+        }
+}
+END_TEST
+
+START_TEST(faults_of_buffers) {
+    Session session;
+    for (const int port : ports_of(false)) {
+        for (const Fault<gpv_buffer> &fault : wrong_buffers)
+            for (const bool alone : {false, true}) {
+                Arguments arguments = forbidden(it->example(0));
+                fault.spoil(arguments.buffers[port]);
+                for (int i = 0; i < ports() && alone; i++)
+                    arguments.given[i] = i == port || !it->ports[i].optional || it->ports[i].needed;
+                expect_refused(session, arguments, port, false, fault.status, fault.text);
+            }
+        for (std::uint32_t offset = 1; offset < it->ports[port].alignment; offset++) {
+            Arguments arguments = forbidden(it->example(0));
+            arguments.buffers[port].data =
+                static_cast<unsigned char *>(arguments.buffers[port].data) + offset;
+            expect_refused(session, arguments, port, false, INVALID,
+                           "->data must be a multiple of " +
+                               std::to_string(it->ports[port].alignment) + " bytes");
+        }
+        for (int i = 0; i < it->variants; i++) {
+            Arguments arguments = forbidden(it->variant(i));
+            const std::uint64_t least = it->least(arguments.run, port);
+            arguments.buffers[port].size = least - 1;
+            session.set(arguments.run);
+            if (arguments.given[port])
+                session.expect(session.run(arguments), INVALID,
+                               std::string(it->ports[port].name) + "->size is " +
+                                   std::to_string(least - 1) + ", must be " +
+                                   std::to_string(least) + "..70368744177664");
+        }
+        session.set(it->example(0));
+    }
+    session.expect_nothing_found();
+}
+END_TEST
+
+// ------------------------------------------------------------------------------------- overlaps
+
+namespace {
+
+/// Whether the two may not share a byte. An input that the output may be is another matter.
+bool are_apart(int a, int b) {
+    return it->ports[a].output || it->ports[b].output;
+}
+
+std::string overlap_text(int a, int b) {
+    return std::string(it->ports[std::max(a, b)].name) + " overlaps " +
+           it->ports[std::min(a, b)].name;
+}
+
+/// With the last of the formats that each takes, which has the most planes.
+Run planar() {
+    Run run = it->example(0);
+    for (const int port : ports_of(true))
+        if (!it->formats(run, port).taken.empty())
+            run = with_format(run, port, it->formats(run, port).taken.back());
+    return run;
+}
+
+/// All positions to each other that two rectangles of rows have inside one parent.
+void expect_overlaps(Session &session, const Run &run, int port, int other, int plane) {
+    constexpr std::int64_t pitch = 256, rows = 24, top = 8, left = 96;
+    alignas(8) static unsigned char parent[pitch * rows], before[pitch * rows];
+    Memory memory(run);
+    std::int64_t own_row = 0, other_row = 0, own_rows = 0, other_rows = 0;
+    ck_assert_int_eq(
+        gpv_format_plane(run.formats[port], 0, run.width, run.height, &own_row, &own_rows), GPV_OK);
+    ck_assert_int_eq(
+        gpv_format_plane(run.formats[other], plane, run.width, run.height, &other_row, &other_rows),
+        GPV_OK);
+    const bool in_place =
+        it->ports[port].in_place == other && run.formats[port] == run.formats[other];
+    const std::int64_t step = operators::sample_bytes(run.formats[port]);
+    const Arguments own = memory.arguments;
+    Arguments &arguments = memory.arguments;
+    int ran = 0, refused = 0;
+    arguments.images[other].data[plane] = parent + top * pitch + left;
+    arguments.images[other].stride[plane] = arguments.images[port].stride[0] = pitch;
+    for (std::int64_t dy = -own_rows - 1; dy <= other_rows + 1; dy++)
+        for (std::int64_t dx = -own_row - 2 * step; dx <= other_row + 2 * step; dx += step) {
+            unsigned char *to = parent + (top + dy) * pitch + left + dx;
+            arguments.images[port].data[0] = to;
+            std::fill(std::begin(parent), std::end(parent), 1);
+            it->fill(arguments, 3);
+            std::copy(std::begin(parent), std::end(parent), before);
+            const gpv_status status = session.run(arguments);
+            const bool share = dy > -own_rows && dy < other_rows && dx > -own_row && dx < other_row;
+            if (share && (dx || dy || !in_place)) {
+                session.expect(status, INVALID, overlap_text(port, other));
+                refused++;
+            } else {
+                session.expect(status, GPV_OK, "");
+                const auto restore = [&](unsigned char *data, std::int64_t count,
+                                         std::int64_t row) {
+                    for (std::int64_t y = 0; y < count; y++, data += pitch)
+                        std::copy_n(before + (data - parent), row, data);
+                };
+                restore(to, own_rows, own_row);
+                if (it->ports[other].output)
+                    restore(parent + top * pitch + left, other_rows, other_row);
+                ran++;
+            }
+            ck_assert_mem_eq(parent, before, sizeof parent);
+        }
+    ck_assert_int_gt(refused, 4 * own_rows);
+    ck_assert_int_gt(ran, 4 * own_rows);
+    arguments = own;
+}
+
+} // namespace
+
+START_TEST(overlaps_inside_one_parent) {
+    Session session;
+    for (int k = 0; k < it->examples; k++)
+        for (const int port : ports_of(true))
+            for (const int other : ports_of(true)) {
+                const Run run = sized(it->example(k), 13, 5);
+                session.set(run);
+                for (int plane = 0; plane < gpv_format_planes(run.formats[other]); plane++)
+                    if (port != other && it->ports[port].output)
+                        expect_overlaps(session, run, port, other, plane);
+            }
+}
+END_TEST
+
+/// One behind the other without a byte between them.
+START_TEST(neighbours_do_not_overlap) {
+    Session session;
+    const Run run = it->example(0);
+    Memory want(run);
+    const Bytes result = session.succeed(want.arguments);
+    std::size_t bytes = 0;
+    for (int i = 0; i < ports(); i++)
+        bytes += extent(run, i);
+    std::vector<std::uint64_t> block(bytes / 8 + 1, 0xC5C5C5C5C5C5C5C5);
+    std::array<unsigned char *, max_ports> places{};
+    auto *place = reinterpret_cast<unsigned char *>(block.data());
+    for (int i = 0; i < ports(); place += extent(run, i++))
+        places[i] = place;
+    const Arguments arguments = tight(run, places);
+    it->fill(arguments, 7);
+    ck_assert(session.succeed(arguments) == result);
+    for (int i = 0; i < ports(); i++)
+        ck_assert_mem_eq(places[i], want.pictures[i].block[0],
+                         it->ports[i].is_image() ? want.pictures[i].size[0]
+                         : it->ports[i].output   ? it->written(run, i, result.data())
+                                                 : run.bytes[i]);
+    ck_assert_mem_eq(place, "\xC5\xC5\xC5\xC5\xC5\xC5\xC5\xC5", block.size() * 8 - bytes);
+}
+END_TEST
+
+/// The last bytes of one are the first of the other.
+START_TEST(ends_overlap) {
+    constexpr std::size_t apart = 1 << 20;
+    auto *memory = static_cast<unsigned char *>(forbidden_memory((2 * max_ports + 1) * apart));
+    Session session;
+    const Run run = planar();
+    int refused = 0;
+    session.set(run);
+    for (int a = 0; a < ports(); a++)
+        for (int b = 0; b < a; b++)
+            for (const bool behind : {false, true}) {
+                std::array<unsigned char *, max_ports> places;
+                for (int i = 0; i < max_ports; i++)
+                    places[i] = memory + (2 * i + 1) * apart;
+                const auto unit = [&](int port) {
+                    return it->ports[port].is_image()
+                               ? std::size_t(operators::sample_bytes(run.formats[port]))
+                               : it->ports[port].alignment;
+                };
+                const std::size_t shared = std::max(unit(a), unit(b));
+                places[a] = behind ? places[b] + extent(run, b) - shared
+                                   : places[b] - extent(run, a) + shared;
+                if (!are_apart(a, b))
+                    continue;
+                session.expect(session.run(tight(run, places)), INVALID, overlap_text(a, b));
+                refused++;
+            }
+    ck_assert(refused > 0 || ports() == 1);
+    session.expect_nothing_found();
+}
+END_TEST
+
+START_TEST(planes_overlap) {
+    Session session;
+    const Run run = planar();
+    const Arguments good = forbidden(run);
+    session.set(run);
+    for (const int port : ports_of(true)) {
+        if (!it->ports[port].output)
+            continue;
+        const int planes = gpv_format_planes(run.formats[port]);
+        for (int i = 0; i < planes; i++) {
+            for (int k = 0; k < i; k++) {
+                Arguments bad = good;
+                bad.images[port].data[i] = bad.images[port].data[k];
+                session.expect(session.run(bad), INVALID,
+                               std::string("two planes of ") + it->ports[port].name + " overlap");
+            }
+            for (const int other : ports_of(true))
+                for (int k = 0; other != port && k < gpv_format_planes(run.formats[other]); k++) {
+                    Arguments bad = good;
+                    bad.images[port].data[i] = bad.images[other].data[k];
+                    session.expect(session.run(bad), INVALID, overlap_text(port, other));
+                }
+        }
+        if (it->ports[port].in_place < 0)
+            continue;
+        const int src = it->ports[port].in_place;
+        Arguments bad = good; // in place but for one plane
+        bad.images[port] = good.images[src];
+        bad.images[port].data[planes - 1] = good.images[port].data[planes - 1];
+        session.expect(session.run(bad), INVALID, overlap_text(port, src));
+        bad.images[port] = good.images[src]; // planes exchanged
+        std::swap(bad.images[port].data[planes - 1], bad.images[port].data[planes - 2]);
+        session.expect(session.run(bad), INVALID, overlap_text(port, src));
+        bad.images[port] = good.images[src]; // another stride
+        bad.images[port].stride[0]++;
+        session.expect(session.run(bad), INVALID, overlap_text(port, src));
+    }
+    session.expect_nothing_found();
+}
+END_TEST
+
+/// From the first byte of a plane to its last, the gaps between rows too, an image is the image's.
+START_TEST(buffers_overlap_no_gap) {
+    Session session;
+    const Run run = planar();
+    const Arguments good = forbidden(run);
+    session.set(run);
+    for (const int port : ports_of(false))
+        for (const int image : ports_of(true))
+            for (int plane = 0; plane < gpv_format_planes(run.formats[image]); plane++) {
+                Arguments bad = good;
+                if (!are_apart(port, image))
+                    continue;
+                bad.buffers[port].data =
+                    static_cast<unsigned char *>(good.images[image].data[plane]) + 2048;
+                bad.buffers[port].size = it->least(run, port);
+                session.expect(session.run(bad), INVALID, overlap_text(port, image));
+            }
+}
+END_TEST
+
+int main(int argc, char **argv) {
+    return run_all(argc, argv, "arguments",
+                   {faults_of_images, faults_of_planes, formats_of_images,
+                    images_are_as_large_as_the_first, faults_of_buffers, neighbours_do_not_overlap,
+                    overlaps_inside_one_parent, ends_overlap, planes_overlap,
+                    buffers_overlap_no_gap});
+}

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Runs whose result depends on what they are given alone: not on where that lies, what ran before,
+// in which context and on which thread; and what wait and query say of them.
+#include <cstdlib>
+#include <thread>
+
+#include "suite.hpp" // whose check.h has macros that are words of <thread>
+
+using namespace suite;
+
+namespace {
+
+/// Each port that receives what wait says.
+void expect_agreement(const Memory &memory, const Bytes &result) {
+    for (int port = 0; port < ports(); port++)
+        if (it->ports[port].result_at >= 0 && memory.arguments.run.gives(port))
+            ck_assert_mem_eq(memory.arguments.buffers[port].data,
+                             result.data() + it->ports[port].result_at,
+                             it->least(memory.arguments.run, port));
+}
+
+/// Into one of its inputs, where it may.
+void expect_in_place(Session &session, const Memory &want, const Bytes &result, layout how,
+                     const std::string &text) {
+    const Run &run = want.arguments.run;
+    for (int port = 0; port < ports(); port++) {
+        const int src = it->ports[port].in_place;
+        if (src < 0 || !run.gives(port) || run.formats[port] != run.formats[src])
+            continue;
+        Memory memory(run, how);
+        Arguments arguments = memory.arguments;
+        arguments.images[port] = arguments.images[src];
+        ck_assert(session.succeed(arguments) == result);
+        ck_assert_msg(picture_equal(&memory.pictures[src], &want.pictures[port]),
+                      "in place, %s, %dx%d", text.c_str(), run.width, run.height);
+        ck_assert(memory.intact(result));
+    }
+}
+
+/// What is not asked for, by itself or with all else, changes nothing else.
+void expect_optional(Session &session, const Memory &want, const Bytes &result) {
+    const auto is_left_out = [](const Port &port) {
+        return port.output && port.optional && !port.needed;
+    };
+    for (int port = 0; port <= ports(); port++) {
+        Run run = want.arguments.run;
+        Bytes without = result;
+        for (int i = 0; i < ports(); i++) {
+            if ((i != port && port != ports()) || !is_left_out(it->ports[i]))
+                continue;
+            run.formats[i] = GPV_FORMAT_NONE;
+            run.bytes[i] = 0;
+            if (it->ports[i].counted_at >= 0)
+                std::memset(without.data() + it->ports[i].counted_at, 0, sizeof(std::int32_t));
+        }
+        Memory memory(run);
+        ck_assert(session.succeed(memory.arguments) == without);
+        expect_same(memory, want, result, "without output " + std::to_string(port));
+    }
+}
+
+} // namespace
+
+/// Neither the place of what is read and written, nor what scratch held before, nor which outputs
+/// are wanted may change a bit.
+START_TEST(same_bytes_in_every_memory) {
+    Session session;
+    const int step = getenv("GPV_TEST_FULL") ? 1 : 2;
+    std::int64_t found = 0;
+    static const int sizes[][2] = {{1, 1},  {1, 7},  {7, 1},   {5, 3},
+                                   {33, 6}, {67, 5}, {131, 9}, {61, 47}};
+    for (int s = 0; s < static_cast<int>(COUNT(sizes)); s++)
+        for (int v = s % step; v < it->variants; v += step) {
+            const int i = s * it->variants + v;
+            Run run = variant_of(i, sizes[s][0], sizes[s][1]);
+            for (std::uint64_t &bytes : run.bytes)
+                bytes += bytes && i % 2 ? 8 : 0; // beyond what is needed, less than a record
+            const Memory before(run);
+            Memory first(run);
+            const Bytes result = session.succeed(first.arguments);
+            for (int how = 0; how < LAYOUTS; how++) {
+                const layout of = static_cast<layout>(how);
+                const std::string text =
+                    "variant " + std::to_string(i) + ", layout " + std::to_string(how);
+                Memory memory(run, of);
+                session.keep.fill ^= 0xFF;
+                ck_assert(session.succeed(memory.arguments) == result);
+                expect_same(memory, first, result, text);
+                for (int port = 0; port < ports(); port++)
+                    if (!it->ports[port].output)
+                        ck_assert(same(port, memory, before, result));
+                ck_assert(memory.intact(result));
+                expect_agreement(memory, result);
+                expect_in_place(session, first, result, of, text);
+            }
+            expect_optional(session, first, result);
+            found += it->found ? it->found(result.data()) : 1;
+        }
+    ck_assert_int_gt(found, it->variants);
+}
+END_TEST
+
+START_TEST(a_hundred_runs_are_one) {
+    Session session;
+    for (const int i : {0, it->variants / 2, it->variants - 1}) {
+        Memory want(variant_of(i, 67, 53), TIGHT, 11), memory(want.arguments.run, TIGHT, 11);
+        const Bytes result = session.succeed(want.arguments);
+        for (int k = 0; k < 34; k++) {
+            session.keep.fill = k;
+            memory.clear();
+            session.expect(session.run(memory.arguments), GPV_OK, "");
+            ck_assert(session.wait() == result);
+            expect_same(memory, want, result, "variant " + std::to_string(i));
+        }
+    }
+}
+END_TEST
+
+/// Runs of all variants, each of which leaves nothing to the next.
+START_TEST(what_ran_before_does_not_count) {
+    Session session;
+    for (int i = 0; i < it->variants; i++) {
+        Session fresh;
+        const Run run = variant_of(i, i % 3 ? 41 : 23, i % 2 ? 13 : 29);
+        Memory want(run, TIGHT, i), memory(run, TIGHT, i);
+        const Bytes result = fresh.succeed(want.arguments);
+        ck_assert(session.succeed(memory.arguments) == result);
+        expect_same(memory, want, result, "variant " + std::to_string(i));
+    }
+}
+END_TEST
+
+START_TEST(null_params_are_the_defaults) {
+    Session session;
+    const Run run = it->example(0);
+    Memory want(run), memory(run);
+    const Bytes result = session.succeed(want.arguments);
+    const auto expect_default = [&] {
+        memory.clear();
+        session.expect(session.run(memory.arguments), GPV_OK, "");
+        ck_assert(session.wait() == result);
+        expect_same(memory, want, result, "the defaults");
+    };
+    // Refused ones leave those in force as they are, each field for itself and all.
+    for (const operators::Field &field : it->fields) {
+        Run refused = it->variant(it->variants - 1);
+        const std::uint32_t bits = field.type == operators::Field::Type::f32 ? 0x7FC00000u
+                                   : field.low == -1                         ? 0xFFFFFFF0u
+                                                                             : UINT32_MAX;
+        if (field.type == operators::Field::Type::u64)
+            continue;
+        std::memcpy(refused.params.data() + field.offset, &bits, sizeof bits);
+        ck_assert_int_eq(it->calls.set_params(session.op, refused.params.data()), INVALID);
+        expect_default();
+    }
+    session.set(it->variant(it->variants - 1));
+    session.expect(it->calls.set_params(session.op, nullptr), GPV_OK, "");
+    expect_default();
+}
+END_TEST
+
+START_TEST(wait_and_query) {
+    Session session;
+    const Run run = it->example(0);
+    Memory memory(run);
+    session.expect_nothing_found(); // has not run
+    session.expect(it->prepare(session.op, memory.arguments), GPV_OK, "");
+    session.expect_nothing_found();
+    const Bytes result = session.succeed(memory.arguments);
+    if (it->found)
+        ck_assert_int_gt(it->found(result.data()), 0);
+    ck_assert_str_eq(gpv_context_error(session.context), "");
+    // What was refused for its arguments does not count.
+    for (int port = 0; port < ports(); port++)
+        for (const gpv_memory place : {gpv_memory{GPV_MEMORY_CUDA}, gpv_memory{2}}) {
+            Arguments bad = memory.arguments;
+            bad.images[port].memory = bad.buffers[port].memory = place;
+            ck_assert_int_eq(session.run(bad), place == 2 ? INVALID : UNSUPPORTED);
+            ck_assert(session.wait() == result);
+        }
+    // Nor do other parameters, before there is a run.
+    session.set(it->variant(it->variants - 1));
+    ck_assert(session.wait() == result);
+    session.expect(gpv_stream_sync(session.context, nullptr), GPV_OK, "");
+    ck_assert(session.wait() == result);
+    // A size of the result that is illegal comes first, and nothing is written.
+    if (it->calls.result_bytes) {
+        Bytes shorter(it->calls.result_bytes, 0xC5);
+        const std::uint32_t size = it->calls.result_bytes - 1;
+        std::memcpy(shorter.data(), &size, sizeof size);
+        const Bytes before = shorter;
+        session.expect(it->calls.wait(session.op, shorter.data()), INVALID,
+                       "result->struct_size is " + std::to_string(size));
+        ck_assert(shorter == before);
+    }
+}
+END_TEST
+
+START_TEST(the_context_may_go_first) {
+    Session session;
+    Memory memory(it->example(0)), want(it->example(0));
+    const Bytes result = session.succeed(want.arguments);
+    gpv_context_destroy(&session.context);
+    ck_assert_ptr_null(session.context);
+    ck_assert_int_eq(session.run(memory.arguments), GPV_OK);
+    Arguments bad = memory.arguments;
+    bad.given[0] = false;
+    ck_assert_int_eq(session.run(bad), INVALID);
+    ck_assert_int_eq(it->calls.wait(session.op, nullptr), GPV_OK);
+    expect_same(memory, want, result, "the defaults");
+    it->calls.destroy(&session.op);
+    ck_assert_int_eq(session.keep.live, 0);
+}
+END_TEST
+
+namespace {
+
+/// Runs on a context of their own; no assertion, which Check takes from its own thread alone. Ports
+/// that a GPU would have in its own memory are left out.
+std::vector<Bytes> work_alone() {
+    std::vector<Bytes> outcome;
+    gpv_context *context = nullptr;
+    void *op = nullptr;
+    gpv_status status = gpv_context_create(nullptr, &context);
+    if (status == GPV_OK)
+        status = it->calls.create(context, nullptr, &op);
+    for (int i = 0; i < 40 && status == GPV_OK; i++) {
+        Run run = variant_of(i * 5, 97, 61);
+        if (it->warm)
+            it->warm(run, i);
+        for (int port = 0; port < ports(); port++)
+            if (it->ports[port].on_device)
+                run.bytes[port] = 0;
+        Memory memory(run, TIGHT, i);
+        Bytes result(it->calls.result_bytes);
+        if (!result.empty())
+            it->calls.init_result(result.data(), it->calls.result_bytes);
+        status = it->calls.set_params(op, run.params.data());
+        if (status == GPV_OK)
+            status = it->run(op, nullptr, memory.arguments);
+        if (status == GPV_OK)
+            status = it->calls.wait(op, result.empty() ? nullptr : result.data());
+        outcome.push_back(result);
+        for (int port = 0; port < ports() && status == GPV_OK; port++) {
+            const picture &written = memory.pictures[port];
+            const bool image = it->ports[port].is_image();
+            if (!it->ports[port].output || !run.gives(port))
+                continue;
+            for (int k = 0; k < gpv_format_planes(written.view.format); k++) {
+                const auto *bytes = static_cast<const unsigned char *>(written.block[k]);
+                outcome.emplace_back(
+                    bytes,
+                    bytes + (image ? written.size[k] : it->written(run, port, result.data())));
+            }
+        }
+    }
+    it->calls.destroy(&op);
+    gpv_context_destroy(&context);
+    return status == GPV_OK ? outcome : std::vector<Bytes>();
+}
+
+} // namespace
+
+START_TEST(contexts_do_not_interfere) {
+    const std::vector<Bytes> alone = work_alone();
+    std::vector<Bytes> together[2];
+    ck_assert(!alone.empty());
+    std::thread other([&] { together[1] = work_alone(); });
+    together[0] = work_alone();
+    other.join();
+    ck_assert(together[0] == alone);
+    ck_assert(together[1] == alone);
+}
+END_TEST
+
+int main(int argc, char **argv) {
+    return run_all(argc, argv, "runs",
+                   {same_bytes_in_every_memory, a_hundred_runs_are_one,
+                    what_ran_before_does_not_count, null_params_are_the_defaults, wait_and_query,
+                    the_context_may_go_first, contexts_do_not_interfere});
+}

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#include "operators.hpp"
+
+namespace operators {
+
+Arguments::Arguments(const Run &asked) : run(asked) {
+    for (int i = 0; i < max_ports; i++) {
+        gpv_image_init(&images[i], sizeof images[i]);
+        images[i].format = run.formats[i];
+        images[i].width = run.width;
+        images[i].height = run.height;
+        gpv_buffer_init(&buffers[i], sizeof buffers[i]);
+        buffers[i].size = run.bytes[i];
+        given[i] = run.gives(i);
+    }
+}
+
+const std::vector<const Operator *> &all() {
+    static const std::vector<const Operator *> operators = {
+        &erode,     &kmeans, &ccl,        &sift,     &sift_describe,
+        &sift_draw, &match,  &match_draw, &graphcut, &segment};
+    return operators;
+}
+
+const std::vector<gpv_format> &picture_formats() {
+    static const std::vector<gpv_format> formats = {
+        GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8,
+        GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
+    return formats;
+}
+
+const std::vector<gpv_format> &picture8_formats() {
+    static const std::vector<gpv_format> formats = [] {
+        std::vector<gpv_format> result = operators::picture_formats();
+        std::erase(result, gpv_format{GPV_FORMAT_GRAY16});
+        return result;
+    }();
+    return formats;
+}
+
+const std::vector<gpv_format> &mask_formats() {
+    static const std::vector<gpv_format> formats = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12,
+                                                    GPV_FORMAT_I420};
+    return formats;
+}
+
+std::uint64_t bytes_of_records(std::uint64_t count, std::uint32_t record, std::uint32_t stride) {
+    return count ? (count - 1) * (stride ? stride : record) + record : 0;
+}
+
+int sample_bytes(gpv_format format) {
+    if (format >= GPV_FORMAT_LABEL32 || format == GPV_FORMAT_GRAYF32)
+        return 4;
+    return format == GPV_FORMAT_GRAY16 || format == GPV_FORMAT_P016 ? 2 : 1;
+}
+
+std::uint32_t next_random(std::uint32_t &state) {
+    state = state * 1664525u + 1013904223u;
+    return state >> 8;
+}
+
+void fill_with_noise(const gpv_image &image, unsigned seed) {
+    std::uint32_t state = seed;
+    for (int i = 0; i < gpv_format_planes(image.format); i++) {
+        std::int64_t row_bytes = 0, rows = 0;
+        if (gpv_format_plane(image.format, i, image.width, image.height, &row_bytes, &rows) != 0)
+            return;
+        for (std::int64_t y = 0; y < rows; y++)
+            for (std::int64_t x = 0; x < row_bytes; x++)
+                row<unsigned char>(image, i, y)[x] =
+                    static_cast<unsigned char>(next_random(state) >> 16);
+    }
+}
+
+void fill_source(const Arguments &arguments, unsigned seed) {
+    fill_with_noise(arguments.images[0], seed);
+}
+
+} // namespace operators
