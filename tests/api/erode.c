@@ -19,8 +19,6 @@ static void run(const picture *src, const picture *dst) {
                   gpv_context_error(context));
 }
 
-/* ------------------------------------------------------------------- images */
-
 START_TEST(threshold_beyond_the_format) {
     unsigned char *memory = forbidden_memory(1 << 22);
     gpv_image src = forbidden_image(memory);

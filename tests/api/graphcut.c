@@ -42,12 +42,6 @@ static void expect_found(int64_t flow, int64_t cut, int64_t area) {
     ck_assert_uint_eq(result.refused, 0);
 }
 
-/* Before a run, and after one that failed. */
-static void expect_nothing_found(void) {
-    const gpv_graphcut_result zeros = blank(), result = found(GPV_OK);
-    ck_assert_mem_eq(&result, &zeros, sizeof zeros);
-}
-
 /* -------------------------------------------------------------------- graphs */
 
 typedef struct graph {
@@ -171,7 +165,7 @@ static int64_t area_of(const graph *g) {
     return area;
 }
 
-/* ------------------------------------------------------------------- structs */
+/* -------------------------------------------------------- planes of links */
 
 /* Of an image that has four, the others may be anything. */
 START_TEST(further_planes_are_not_looked_at) {
@@ -355,31 +349,17 @@ START_TEST(arcs_out_of_the_picture_do_not_count) {
 }
 END_TEST
 
-/* ------------------------------------------------------- memory of the caller */
-
 static gpv_format format_of(int i) {
     return i % 2 ? GPV_FORMAT_CAP32X8 : GPV_FORMAT_CAP32X4;
 }
 
-/* ------------------------------------------------------------------- lifetime */
-
-START_TEST(wait_and_query) {
+/* What was refused for its arguments does not count, but for a value it has begun. */
+START_TEST(a_refused_value_is_a_run) {
     graph g = graph_new(GPV_FORMAT_CAP32X4, 3, 1, TIGHT);
     gpv_image bad = g.links.view;
-    gpv_graphcut_result result = blank();
     bad.width = 0;
-    expect_nothing_found(); /* has not run */
-    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), INVALID);
-    expect_nothing_found();
     *terminal(&g, 0, 0) = 5;
     *terminal(&g, 1, 0) = -4;
-    *arc(&g, 0, 0, 0) = 3;
-    run(&g);
-    expect_found(3, -1, 2);
-    /* what was refused for its arguments does not count */
-    ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), INVALID);
-    expect_found(3, -1, 2);
-    ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
     *arc(&g, 0, 0, 0) = -3;
     run(&g);
     ck_assert_uint_eq(found(INVALID).refused, 1);
@@ -387,12 +367,6 @@ START_TEST(wait_and_query) {
     ck_assert_int_eq(run_views(&g.terminals.view, &bad, &g.mask.view), INVALID);
     ck_assert_uint_eq(found(INVALID).refused, 1);
     expect_text(gpv_context_error(context), "plane 0 of links is -3 at (0, 0)");
-    /* a size that is illegal comes first */
-    result.struct_size = 39;
-    result.area = 7;
-    expect_error(context, &keep, gpv_graphcut_wait(op, &result), INVALID,
-                 "result->struct_size|39|40..4096");
-    ck_assert_int_eq(result.area, 7);
     *arc(&g, 0, 0, 0) = 9;
     run(&g);
     expect_found(4, -1, 3);
@@ -709,7 +683,7 @@ int main(void) {
                                   the_first_value_is_named,
                                   the_ends_of_the_ranges,
                                   arcs_out_of_the_picture_do_not_count,
-                                  wait_and_query,
+                                  a_refused_value_is_a_run,
                                   one_pixel,
                                   rows,
                                   directions,

@@ -24,24 +24,9 @@ static gpv_status run_views(const gpv_image *src, const gpv_image *labels, const
     return gpv_kmeans_run(op, NULL, src, labels, dst, NULL, NULL, NULL);
 }
 
-static gpv_kmeans_result waited_for(void) {
-    gpv_kmeans_result result;
-    gpv_kmeans_result_init(&result, sizeof result);
-    memset((char *)&result + sizeof result.struct_size, 0xC5, sizeof result - sizeof(uint32_t));
-    ck_assert_int_eq(gpv_kmeans_query(op), GPV_OK);
-    ck_assert_int_eq(gpv_kmeans_wait(op, &result), GPV_OK);
-    ck_assert_uint_eq(result.struct_size, sizeof result);
-    ck_assert_uint_eq(result.reserved, 0);
-    return result;
-}
+RESULT(kmeans)
 
-static void expect_nothing_found(void) {
-    static const gpv_kmeans_result nothing = {.struct_size = sizeof nothing};
-    const gpv_kmeans_result result = waited_for();
-    ck_assert_mem_eq(&result, &nothing, sizeof nothing);
-}
-
-/* ------------------------------------------------------------------- structs */
+/* --------------------------------------------------------- given centroids */
 
 /* Both create and set_params must say the same. */
 static void expect_params(const gpv_kmeans_params *params, gpv_status wanted, const char *text) {
@@ -61,8 +46,6 @@ START_TEST(their_number_is_given_with_the_centroids) {
     expect_params(&params, INVALID, "params->init|GPV_KMEANS_INIT_GIVEN|params->clusters is 0");
 }
 END_TEST
-
-/* ----------------------------------------------------------- given centroids */
 
 START_TEST(centroids_ranges) {
     static const struct {
@@ -130,8 +113,6 @@ START_TEST(as_many_centroids_as_clusters) {
     expect_nothing_found();
 }
 END_TEST
-
-/* -------------------------------------------------------------------- images */
 
 static gpv_status label(const gpv_image *src, const gpv_image *labels) {
     return run_views(src, labels, NULL);

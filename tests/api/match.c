@@ -7,8 +7,7 @@
 enum {
     LENGTH = GPV_SIFT_DESCRIPTOR_LENGTH,
     MAX_COUNT = GPV_MATCH_MAX_DESCRIPTORS,
-    FARTHEST = 8323200, /* two descriptors */
-    CANARY = 0xC5
+    FARTHEST = 8323200 /* two descriptors */
 };
 
 FIXTURE(match)
@@ -20,29 +19,7 @@ static gpv_match_params with(float ratio, uint32_t mutual) {
     return params;
 }
 
-static gpv_match_result waited_for(void) {
-    gpv_match_result result;
-    gpv_match_result_init(&result, sizeof result);
-    memset((char *)&result + sizeof result.struct_size, CANARY, sizeof result - sizeof(uint32_t));
-    ck_assert_int_eq(gpv_match_query(op), GPV_OK);
-    ck_assert_int_eq(gpv_match_wait(op, &result), GPV_OK);
-    ck_assert_uint_eq(result.struct_size, sizeof result);
-    return result;
-}
-
-static void expect_nothing_found(void) {
-    static const gpv_match_result nothing = {.struct_size = sizeof nothing};
-    const gpv_match_result result = waited_for();
-    ck_assert_mem_eq(&result, &nothing, sizeof nothing);
-}
-
-static bool untouched(const void *from, const void *to) {
-    const unsigned char *byte = from;
-    while (byte < (const unsigned char *)to)
-        if (*byte++ != CANARY)
-            return false;
-    return true;
-}
+RESULT(match)
 
 /* ------------------------------------------------------------ runs and their reference */
 
@@ -173,11 +150,6 @@ static gpv_match_result expect_reference(const job *it, gpv_match_params params)
 
 /* ------------------------------------------------------------------- descriptors */
 
-static uint32_t next(uint32_t *state) {
-    *state = *state * 1664525u + 1013904223u;
-    return *state >> 8;
-}
-
 /* Contents: noise; few kinds and small changes; black and white, which are farthest; ones that
  * differ in one number by little, so that many distances are equal; all the same. */
 enum { CONTENTS = 5 };
@@ -236,25 +208,7 @@ static void put_at(unsigned char *descriptor, int squared) {
     }
 }
 
-/* ------------------------------------------------------------------------ structs */
-
-#define PARAM(field, value) offsetof(gpv_match_params, field), (uint32_t)(value)
-
 /* ------------------------------------------------------------------------- counts */
-
-static const struct {
-    int32_t count;
-    const char *text; /* behind the name */
-} bad_counts[] = {{-1, " is -1,|0..1048576"},
-                  {INT32_MIN, " is -2147483648,|0..1048576"},
-                  {MAX_COUNT + 1, " is 1048577,|0..1048576"},
-                  {INT32_MAX, " is 2147483647,|0..1048576"}};
-
-static const char *named(const char *name, const char *text) {
-    static char all[96];
-    snprintf(all, sizeof all, "%s%s", name, text);
-    return all;
-}
 
 START_TEST(counts_out_of_range) {
     unsigned char *memory = forbidden_memory(1 << 20);
@@ -263,7 +217,7 @@ START_TEST(counts_out_of_range) {
     const gpv_buffer nearest = buffer_of(memory + 8192, 4096);
     const gpv_buffer pairs = buffer_of(memory + 16384, 4096);
     size_t i;
-    for (i = 0; i < COUNT(bad_counts); i++) {
+    for (i = 0; i < BAD_COUNTS; i++) {
         const int32_t count = bad_counts[i].count;
         const char *text = named("query_count", bad_counts[i].text);
         expect_error(context, &keep,
@@ -332,12 +286,6 @@ START_TEST(as_many_as_there_may_be) {
 }
 END_TEST
 
-/* ------------------------------------------------------------------------ buffers */
-
-/* All that a run reads and writes, in the order of its arguments. */
-enum { QUERY, FOUND, TRAIN, OF_NEAREST, OF_PAIRS, OF_RESULT, ARGUMENTS };
-/* That many bytes are needed of each. */
-enum { QUERIES = 5, TRAINS = 7 };
 /* ------------------------------------------------------------------------ results */
 
 /* Of two descriptors so far, squared, from the query: is the nearer one a match? */
@@ -728,8 +676,6 @@ START_TEST(all_contents) {
         expect_reference_of(content);
 }
 END_TEST
-
-/* ----------------------------------------------------------------------- lifetime */
 
 int main(void) {
     const TTest *const tests[] = {counts_out_of_range,

@@ -86,21 +86,7 @@ static void expect_proved(const picture *mask) {
     ck_assert_int_eq(result.area, area_of(mask));
 }
 
-/* ------------------------------------------------------------------- structs */
-
-#define PARAM(field, value) offsetof(gpv_segment_params, field), (uint32_t)(value)
-
-/* The images, in the order of the arguments, and what else a run writes. */
-enum { SRC, SEEDS, MASK, DST, IMAGES, RESULT = IMAGES, ARGUMENTS };
-/* Legal images, all GRAY8, whose pixels nobody may touch. */
-static void forbidden_images(gpv_image images[IMAGES]) {
-    unsigned char *memory = forbidden_memory(IMAGES << 21);
-    int i;
-    for (i = 0; i < IMAGES; i++)
-        images[i] = forbidden_image(memory + (i << 21));
-}
-
-/* -------------------------------------------------------------------- images */
+/* ------------------------------------------------------------------- rectangles */
 
 START_TEST(rects_lie_within_src) {
     static const struct {
@@ -134,19 +120,15 @@ START_TEST(rects_lie_within_src) {
         {{0, 1, 1, INT32_MIN}, "rect->height is -2147483648, must be 1..47"},
     };
     const gpv_buffer none = buffer_of(NULL, 40);
-    gpv_image images[IMAGES];
+    const gpv_image src = forbidden_image(forbidden_memory(1 << 21));
     size_t i;
-    forbidden_images(images);
     for (i = 0; i < COUNT(cases); i++)
         expect_error(context, &keep,
-                     gpv_segment_run(op, NULL, &images[SRC], &images[SEEDS], &cases[i].rect,
-                                     &images[MASK], &images[DST], &none),
+                     gpv_segment_run(op, NULL, &src, NULL, &cases[i].rect, NULL, NULL, &none),
                      INVALID, cases[i].text ? cases[i].text : "result->data|NULL");
     expect_nothing_found();
 }
 END_TEST
-
-/* ------------------------------------------------------------------- overlaps */
 
 /* Which are only read. */
 START_TEST(seeds_may_be_src) {
@@ -160,8 +142,6 @@ START_TEST(seeds_may_be_src) {
     picture_free(&src);
 }
 END_TEST
-
-/* ------------------------------------------------------- memory of the caller */
 
 /* Parameters, and what is given, that reach every path of the CPU backend. */
 static gpv_segment_params variant(int i) {
@@ -218,49 +198,27 @@ static gpv_status run_all(gpv_segment *which, const images *i, gpv_graphcut_resu
                            &i->dst.view, &buffer);
 }
 
-/* ------------------------------------------------------------------- lifetime */
-
-START_TEST(wait_and_query) {
+/* Nor other parameters, nor other shapes, nor a rectangle that is refused, before there is a run.
+ */
+START_TEST(forgetting_leaves_the_result) {
     static const gpv_rect outside = {0, 0, 6, 1};
     picture src = picture_of_plane(GPV_FORMAT_GRAY8, 5, 1, "1 1 9 9 9");
     picture seeds = picture_of_plane(GPV_FORMAT_GRAY8, 5, 1, "0 0 255 255 255");
     picture mask = picture_new(GPV_FORMAT_GRAY8, 5, 1, TIGHT);
-    gpv_image bad = src.view;
-    gpv_graphcut_result result = blank();
-    gpv_segment_params params = by_colour(GPV_SEGMENT_WARM_START_NONE);
-    expect_nothing_found(); /* has not run */
-    bad.width = 0;
-    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), INVALID);
-    ck_assert_int_eq(gpv_segment_prepare(op, &src.view, NULL, &mask.view, NULL), GPV_OK);
-    expect_nothing_found();
     ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
     ck_assert_int_eq(found().area, 3);
-    ck_assert_int_eq(found().cut, -1);
-    /* what was refused for its arguments does not count */
-    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), INVALID);
-    bad = src.view;
-    bad.memory = GPV_MEMORY_CUDA;
-    ck_assert_int_eq(run_views(&bad, NULL, &mask.view, NULL), UNSUPPORTED);
     ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, NULL, &outside, &mask.view, NULL, NULL),
                      INVALID);
-    ck_assert_int_eq(found().area, 3);
-    /* nor do other parameters, nor forgetting, nor other shapes, before there is a run */
-    set(params);
+    set(by_colour(GPV_SEGMENT_WARM_START_NONE));
     ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
     ck_assert_int_eq(gpv_segment_prepare(op, &mask.view, NULL, NULL, &mask.view), GPV_OK);
     ck_assert_int_eq(found().area, 3);
     ck_assert_int_eq(found().cut, -1);
-    ck_assert_int_eq(gpv_stream_sync(context, NULL), GPV_OK);
-    /* a size that is illegal comes first */
-    result.struct_size = 39;
-    result.area = 7;
-    expect_error(context, &keep, gpv_segment_wait(op, &result), INVALID,
-                 "result->struct_size|39|40..4096");
-    ck_assert_int_eq(result.area, 7);
     memset(seeds.view.data[0], 255, 4);
     ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
     ck_assert_int_eq(found().area, 5);
     expect_proved(&mask);
+    expect_error(context, &keep, gpv_segment_learned(op, NULL), INVALID, "learned|NULL");
     picture_free(&src);
     picture_free(&seeds);
     picture_free(&mask);
@@ -1083,7 +1041,7 @@ END_TEST
 int main(void) {
     const TTest *const tests[] = {rects_lie_within_src,
                                   seeds_may_be_src,
-                                  wait_and_query,
+                                  forgetting_leaves_the_result,
                                   two_colours_with_a_seed_each,
                                   a_flat_picture_without_seeds,
                                   a_picture_without_seeds,

@@ -132,12 +132,8 @@ void expect_same(const Memory &got, const Memory &want, const Bytes &result,
                       want.arguments.run.width, want.arguments.run.height);
 }
 
-Run sized(Run run, int width, int height) {
-    run.width = width;
-    run.height = height;
-    if (it->fit)
-        it->fit(run);
-    return run;
+Run sized(const Run &run, int width, int height) {
+    return operators::sized(*it, run, width, height);
 }
 
 Run variant_of(int i, int width, int height) {

@@ -76,7 +76,7 @@ void expect_same(const Memory &got, const Memory &want, const Bytes &result,
                  const std::string &text);
 
 /// The run in another size.
-Run sized(Run run, int width, int height);
+Run sized(const Run &run, int width, int height);
 Run variant_of(int i, int width, int height);
 
 /// Whose samples and records nobody may touch.

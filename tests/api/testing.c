@@ -4,7 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { CANARY = 0xC5, MARGIN = 64 };
+enum { MARGIN = 64 };
 
 const gpv_format picture_formats[10] = {
     GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8,
@@ -222,11 +222,28 @@ bool picture_equal(const picture *a, const picture *b) {
     return true;
 }
 
-static bool all_canary(const unsigned char *from, const unsigned char *to) {
-    while (from < to)
-        if (*from++ != CANARY)
+bool untouched(const void *from, const void *to) {
+    const unsigned char *byte = from;
+    while (byte < (const unsigned char *)to)
+        if (*byte++ != CANARY)
             return false;
     return true;
+}
+
+uint32_t next(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 8;
+}
+
+const bad_count bad_counts[BAD_COUNTS] = {{-1, " is -1,|0..1048576"},
+                                          {INT32_MIN, " is -2147483648,|0..1048576"},
+                                          {(1 << 20) + 1, " is 1048577,|0..1048576"},
+                                          {INT32_MAX, " is 2147483647,|0..1048576"}};
+
+const char *named(const char *name, const char *text) {
+    static char all[96];
+    snprintf(all, sizeof all, "%s%s", name, text);
+    return all;
 }
 
 bool picture_intact(const picture *p) {
@@ -244,7 +261,7 @@ bool picture_intact(const picture *p) {
                 from = block + (2 * y + 1) * p->span[i];
                 to = from + p->span[i];
             }
-            if (p->how != TIGHT && !(all_canary(from, row) && all_canary(row + row_bytes, to)))
+            if (p->how != TIGHT && !(untouched(from, row) && untouched(row + row_bytes, to)))
                 return false;
         }
     }

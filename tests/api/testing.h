@@ -44,6 +44,22 @@ void expect_error(gpv_context *context, const books *keep, gpv_status status, gp
 void expect_status(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
                    const char *parts);
 
+/* What memory holds that nobody may write. */
+enum { CANARY = 0xC5 };
+bool untouched(const void *from, const void *to);
+
+/* Noise: 24 bits. */
+uint32_t next(uint32_t *state);
+
+/* Of a count that is to be 0..2^20: those that are refused, and the text behind its name. */
+enum { BAD_COUNTS = 4 };
+typedef struct bad_count {
+    int32_t count;
+    const char *text;
+} bad_count;
+extern const bad_count bad_counts[BAD_COUNTS];
+const char *named(const char *name, const char *text);
+
 /* Memory that must not be touched at all. */
 void *forbidden_memory(size_t bytes);
 
@@ -123,6 +139,23 @@ void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *pl
     static inline void set(gpv_##stem##_params params) {                                           \
         ck_assert_msg(gpv_##stem##_set_params(op, &params) == GPV_OK, "%s",                        \
                       gpv_context_error(context));                                                 \
+    }
+
+/* What wait says of the last run, and that it is nothing. */
+#define RESULT(stem)                                                                               \
+    static inline gpv_##stem##_result waited_for(void) {                                           \
+        gpv_##stem##_result result;                                                                \
+        memset(&result, 0xC5, sizeof result);                                                      \
+        result.struct_size = sizeof result;                                                        \
+        ck_assert_int_eq(gpv_##stem##_query(op), GPV_OK);                                          \
+        ck_assert_int_eq(gpv_##stem##_wait(op, &result), GPV_OK);                                  \
+        ck_assert_uint_eq(result.struct_size, sizeof result);                                      \
+        return result;                                                                             \
+    }                                                                                              \
+    static inline void expect_nothing_found(void) {                                                \
+        static const gpv_##stem##_result nothing = {.struct_size = sizeof nothing};                \
+        const gpv_##stem##_result result = waited_for();                                           \
+        ck_assert_mem_eq(&result, &nothing, sizeof nothing);                                       \
     }
 
 /* Each in a process of its own, between the two, which may be NULL. */

@@ -26,6 +26,7 @@ extern "C" void run_on_threads(int threads, void (*run)(void *), void *user);
 namespace {
 
 using operators::Arguments;
+using operators::Memory;
 using operators::Operator;
 using operators::Run;
 
@@ -125,51 +126,14 @@ Run any_run(Worker &w, const Operator &it) {
     if (!it.variant) // drawings
         run.formats[0] = operators::picture8_formats()[w.below(9)];
     const int *size = sizes[w.below(6)];
-    run.width = size[0];
-    run.height = size[1];
-    if (w.only_large || w.below(large_every) == 0) {
-        w.large++;
-        run.width = 641;
-        run.height = 413;
-    }
-    if (it.fit)
-        it.fit(run);
+    const bool large = w.only_large || w.below(large_every) == 0;
+    w.large += large;
+    run = sized(it, run, large ? 641 : size[0], large ? 413 : size[1]);
     for (std::size_t port = 0; port < it.ports.size(); port++)
         if (it.ports[port].on_device)
             run.bytes[port] = 0;
     return run;
 }
-
-/// What a run reads and writes, with gaps between rows or without.
-struct Memory {
-    Memory(Worker &w, const Operator &it, const Run &run) : arguments(run) {
-        const bool gaps = w.below(2);
-        for (int i = 0; i < static_cast<int>(it.ports.size()); i++) {
-            if (!run.gives(i))
-                continue;
-            gpv_image &image = arguments.images[i];
-            std::int64_t stride = 0, bytes = static_cast<std::int64_t>(run.bytes[i]);
-            if (gaps && it.ports[i].is_image()) {
-                require(gpv_format_plane(run.formats[i], 0, run.width, run.height, &stride,
-                                         nullptr) == GPV_OK,
-                        "a plane");
-                stride += 12;
-            }
-            if (it.ports[i].is_image())
-                bytes = gpv_image_wrap(&image, sizeof image, run.formats[i], run.width, run.height,
-                                       nullptr, stride);
-            blocks[i].assign(static_cast<std::size_t>(bytes + 7) / 8, 0xC5C5C5C5C5C5C5C5);
-            if (it.ports[i].is_image())
-                gpv_image_wrap(&image, sizeof image, run.formats[i], run.width, run.height,
-                               blocks[i].data(), stride);
-            arguments.buffers[i].data = blocks[i].data();
-        }
-        it.fill(arguments, w.below(1 << 30));
-    }
-
-    Arguments arguments;
-    std::array<std::vector<std::uint64_t>, operators::max_ports> blocks;
-};
 
 // ---------------------------------------------------------------------------- of every operator
 
@@ -221,7 +185,8 @@ gpv_status wait(Worker &w, const Operator &it, std::vector<unsigned char> &resul
 }
 
 gpv_status run_with(Worker &w, const Operator &it, const Run &run) {
-    Memory memory(w, it, run);
+    const unsigned seed = w.below(1 << 30), gap = 12 * w.below(2);
+    Memory memory(it, run, seed, gap);
     std::vector<unsigned char> result = result_of(it);
     gpv_status status = it.calls.set_params(w.object(it), run.params.data());
     if (status == GPV_OK)

@@ -52,7 +52,8 @@ Run variant(int i) {
     params.foreground = i / 48 % 2 ? 7 : -1;
     params.invert = i / 2 % 2;
     run.formats[SRC] = picture_formats()[(i + i / variants) % 10];
-    run.formats[DST] = formats(run, DST).taken[i / 3 % 3];
+    const std::vector<gpv_format> taken = formats(run, DST).taken;
+    run.formats[DST] = taken[i / 3 % taken.size()];
     run.stride[COMPONENTS] = i % 4 == 3 ? 64 : 0;
     fit(run);
     return run;

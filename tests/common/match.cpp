@@ -94,12 +94,7 @@ const Operator match = {
               {.name = "train", .alignment = 4},
               {.name = "nearest", .output = true, .optional = true, .alignment = 4},
               {.name = "pairs", .output = true, .optional = true, .alignment = 4},
-              {.name = "result",
-               .output = true,
-               .optional = true,
-               .alignment = 4,
-               .on_device = true,
-               .result_at = 0}},
+              result_port(4)},
     .example = example,
     .variants = variants,
     .variant = variant,
@@ -108,7 +103,11 @@ const Operator match = {
     .fill = fill,
     .prepare =
         [](void *op, const Arguments &a) {
-            return gpv_match_prepare(as<gpv_match>(op), a.run.width, a.run.height, GPV_MEMORY_HOST);
+            gpv_memory memory = GPV_MEMORY_CUDA;
+            for (const int port : {QUERY, TRAIN, NEAREST, PAIRS})
+                if (a.given[port] && a.buffers[port].memory == GPV_MEMORY_HOST)
+                    memory = GPV_MEMORY_HOST;
+            return gpv_match_prepare(as<gpv_match>(op), a.run.width, a.run.height, memory);
         },
     .run =
         [](void *op, gpv_stream stream, const Arguments &a) {

@@ -15,6 +15,38 @@ Arguments::Arguments(const Run &asked) : run(asked) {
     }
 }
 
+Run sized(const Operator &op, Run run, int width, int height) {
+    run.width = width;
+    run.height = height;
+    if (op.fit)
+        op.fit(run);
+    return run;
+}
+
+Memory::Memory(const Operator &op, const Run &run, unsigned seed, std::int64_t gap)
+    : arguments(run) {
+    for (int i = 0; i < static_cast<int>(op.ports.size()); i++) {
+        gpv_image &image = arguments.images[i];
+        std::int64_t stride = 0, bytes = static_cast<std::int64_t>(run.bytes[i]);
+        const auto lay = [&](void *data) {
+            return gpv_image_wrap(&image, sizeof image, run.formats[i], run.width, run.height, data,
+                                  stride);
+        };
+        if (!run.gives(i))
+            continue;
+        if (op.ports[i].is_image()) {
+            lay(nullptr);
+            stride = image.stride[0] + gap;
+            bytes = lay(nullptr);
+        }
+        blocks[i].assign(static_cast<std::size_t>(bytes + 7) / 8, 0xC5C5C5C5C5C5C5C5);
+        arguments.buffers[i].data = blocks[i].data();
+        if (op.ports[i].is_image())
+            lay(blocks[i].data());
+    }
+    op.fill(arguments, seed);
+}
+
 const std::vector<const Operator *> &all() {
     static const std::vector<const Operator *> operators = {
         &erode,     &kmeans, &ccl,        &sift,     &sift_describe,

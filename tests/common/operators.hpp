@@ -203,10 +203,33 @@ struct Operator {
     std::vector<gpv_status (*)(void *op)> further_calls = {};
 };
 
+/// The run in another size.
+Run sized(const Operator &op, Run run, int width, int height);
+
+/// Memory for all that a run is given, each port in a block of its own, of canaries, and what it
+/// reads.
+struct Memory {
+    /// gap: bytes between the rows of a first plane.
+    Memory(const Operator &op, const Run &run, unsigned seed, std::int64_t gap = 0);
+
+    Arguments arguments;
+    std::array<std::vector<std::uint64_t>, max_ports> blocks;
+};
+
 /// In the order of the stems, and what draws and describes beside the runs.
 const std::vector<const Operator *> &all();
 
 // ------------------------------------------------------------------------------- for descriptions
+
+/// A buffer that receives the result.
+inline Port result_port(std::uint32_t alignment) {
+    return {.name = "result",
+            .output = true,
+            .optional = true,
+            .alignment = alignment,
+            .on_device = true,
+            .result_at = 0};
+}
 
 /// With default parameters.
 template <class Params>

@@ -132,12 +132,7 @@ const Operator sift = {
                .record = record,
                .needed = true},
               {.name = "descriptors", .output = true, .optional = true, .alignment = 4},
-              {.name = "result",
-               .output = true,
-               .optional = true,
-               .alignment = 4,
-               .on_device = true,
-               .result_at = 0}},
+              result_port(4)},
     .example = example,
     .variants = variants,
     .variant = variant,
@@ -150,7 +145,8 @@ const Operator sift = {
     .fill = fill,
     .prepare =
         [](void *op, const Arguments &a) {
-            return gpv_sift_prepare(as<gpv_sift>(op), a.image(SRC), a.image(MASK), room);
+            const bool host = a.buffers[KEYPOINTS].memory == GPV_MEMORY_HOST;
+            return gpv_sift_prepare(as<gpv_sift>(op), a.image(SRC), a.image(MASK), host ? room : 0);
         },
     .run =
         [](void *op, gpv_stream stream, const Arguments &a) {

@@ -68,41 +68,9 @@ void operator delete(void *memory, std::size_t, std::align_val_t) noexcept {
 namespace {
 
 using operators::Arguments;
+using operators::Memory;
 using operators::Operator;
 using operators::Run;
-
-/// What a run reads and writes, each port in a block of its own.
-struct Memory {
-    Memory(const Operator &op, const Run &run) : arguments(run) {
-        for (int i = 0; i < static_cast<int>(op.ports.size()); i++) {
-            if (!run.gives(i))
-                continue;
-            gpv_image &image = arguments.images[i];
-            const std::int64_t bytes = op.ports[i].is_image()
-                                           ? gpv_image_wrap(&image, sizeof image, run.formats[i],
-                                                            run.width, run.height, nullptr, 0)
-                                           : static_cast<std::int64_t>(run.bytes[i]);
-            blocks[i].assign(static_cast<std::size_t>(bytes + 7) / 8, 0xC5C5C5C5C5C5C5C5);
-            arguments.buffers[i].data = blocks[i].data();
-            if (op.ports[i].is_image())
-                gpv_image_wrap(&image, sizeof image, run.formats[i], run.width, run.height,
-                               blocks[i].data(), 0);
-        }
-        op.fill(arguments, 7);
-    }
-
-    Arguments arguments;
-    std::array<std::vector<std::uint64_t>, operators::max_ports> blocks;
-};
-
-Run sized(const Operator &op, int variant, int width, int height) {
-    Run run = op.variant(variant);
-    run.width = width;
-    run.height = height;
-    if (op.fit)
-        op.fit(run);
-    return run;
-}
 
 /// Those that run and find something.
 std::vector<const Operator *> operators_that_run() {
@@ -162,11 +130,11 @@ gpv_status run_and_wait(const Operator &it, void *op, const Arguments &arguments
 /// Of an operator whose run is to find what another one has found.
 struct Expected {
     Expected(const Operator &operator_, void *op, const Run &run_)
-        : it(operator_), run(run_), want(it, run) {
+        : it(operator_), run(run_), want(it, run, 7) {
         ck_assert_int_eq(run_and_wait(it, op, want.arguments), GPV_OK);
     }
     void require(void *op) const {
-        Memory memory(it, run);
+        Memory memory(it, run, 7);
         ck_assert_int_eq(run_and_wait(it, op, memory.arguments), GPV_OK);
         ck_assert_msg(memory.blocks == want.blocks, "%s finds something else", it.stem);
     }
@@ -179,7 +147,7 @@ struct Expected {
 /// What is made once, at the first run on a thread.
 void warm_up() {
     for (const Operator *it : operators_that_run()) {
-        const Run run = sized(*it, 0, 37, 11);
+        const Run run = sized(*it, it->variant(0), 37, 11);
         void *op = nullptr;
         gpv_context *context = cpu_context();
         ck_assert_int_eq(it->calls.create(context, run.params.data(), &op), GPV_OK);
@@ -222,12 +190,12 @@ START_TEST(creating_and_running) {
     for (const Operator *it : operators_that_run())
         for (int v = 0; v < it->variants; v += 7)
             for (const bool prepare : {false, true}) {
-                const Run run = sized(*it, v, 37, 11);
+                const Run run = sized(*it, it->variant(v), 37, 11);
                 void *op = nullptr;
                 ck_assert_int_eq(it->calls.create(context, run.params.data(), &op), GPV_OK);
                 const Expected expected(*it, op, run);
                 it->calls.destroy(&op);
-                Memory to(*it, run);
+                Memory to(*it, run, 7);
                 const auto attempt = [&] {
                     gpv_status status = it->calls.create(context, run.params.data(), &op);
                     ck_assert_int_eq(status == GPV_OK, op != nullptr);
@@ -262,8 +230,8 @@ START_TEST(setting_parameters) {
     give_error_text_its_memory(context);
     int failures = 0;
     for (const Operator *it : operators_that_run())
-        for (int v = 1; v < it->variants; v += 7) {
-            const Run old = sized(*it, v - 1, 37, 11), fresh = it->variant(v);
+        for (int v = 1; v < it->variants; v++) {
+            const Run old = sized(*it, it->variant(v - 1), 37, 11), fresh = it->variant(v);
             void *op = nullptr;
             ck_assert_int_eq(it->calls.create(context, old.params.data(), &op), GPV_OK);
             const Expected expected(*it, op, old);
@@ -279,7 +247,7 @@ END_TEST
 START_TEST(giving_centroids) {
     const Operator &it = operators::kmeans;
     const float first[] = {10, 10, 10, 250, 250, 250}, other[] = {120, 120, 120, 130, 130, 130};
-    Run run = sized(it, 0, 37, 11);
+    Run run = sized(it, it.variant(0), 37, 11);
     auto &params = run.as<gpv_kmeans_params>();
     params.clusters = 2;
     params.max_iterations = 0; // which would lead to the same centroids from others as well
@@ -344,7 +312,7 @@ START_TEST(a_prepared_run_allocates_nothing) {
         void *op = nullptr;
         ck_assert_int_eq(it->calls.create(context, nullptr, &op), GPV_OK);
         for (int i = 0; i < 3 * it->variants; i++) {
-            Memory memory(*it, sized(*it, i, 9, 7));
+            Memory memory(*it, sized(*it, it->variant(i), 9, 7), 7);
             ck_assert_int_eq(it->calls.set_params(op, memory.arguments.run.params.data()), GPV_OK);
             ck_assert_int_eq(it->prepare(op, memory.arguments), GPV_OK);
             const long before = calls;
