@@ -12,9 +12,9 @@ const Calls calls_of_match =
     calls<gpv_match_params_init, gpv_match_create, gpv_match_destroy, gpv_match_set_params,
           gpv_match_query, gpv_match_wait, gpv_match_result_init>();
 
-const std::vector<Field> fields = {{GPV_FIELD(gpv_match_params, ratio), 0.8, 0, 1},
-                                   {GPV_FIELD(gpv_match_params, mutual), 1, 0, 1},
-                                   {GPV_FIELD(gpv_match_params, reserved), 0, 0, 0}};
+const std::vector<Field> fields = {{FIELD_OF(gpv_match_params, ratio), 0.8, 0, 1},
+                                   {FIELD_OF(gpv_match_params, mutual), 1, 0, 1},
+                                   {FIELD_OF(gpv_match_params, reserved), 0, 0, 0}};
 
 /// The size is the number of queries and that of the others.
 std::uint64_t least(const Run &run, int port) {

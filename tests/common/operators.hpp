@@ -35,7 +35,7 @@ inline constexpr Field::Type type_of = std::is_same_v<T, float>           ? Fiel
                                                                           : Field::Type::i32;
 
 /// The first three of a Field.
-#define GPV_FIELD(params, name)                                                                    \
+#define FIELD_OF(params, name)                                                                     \
 #    name, offsetof(params, name), operators::type_of < decltype(params::name)>
 
 /// What a run reads or writes.

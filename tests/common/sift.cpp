@@ -19,17 +19,17 @@ const Calls calls_of_sift =
           gpv_sift_query, gpv_sift_wait, gpv_sift_result_init>();
 
 const std::vector<Field> fields = {
-    {GPV_FIELD(gpv_sift_params, max_features), 0, 0, INT32_MAX},
-    {GPV_FIELD(gpv_sift_params, octaves), 0, 0, 16},
-    {GPV_FIELD(gpv_sift_params, octave_layers), 3, 1, 8},
-    {GPV_FIELD(gpv_sift_params, contrast_threshold), 0.04, 0, 1},
-    {GPV_FIELD(gpv_sift_params, edge_threshold), 10, 1, 1e6},
-    {GPV_FIELD(gpv_sift_params, sigma), 1.6, 0.5, 4},
-    {GPV_FIELD(gpv_sift_params, upsample), 1, 0, 1},
-    {GPV_FIELD(gpv_sift_params, upright), 0, 0, 1},
-    {GPV_FIELD(gpv_sift_params, root_sift), 0, 0, 1},
-    {GPV_FIELD(gpv_sift_params, descriptor_type), GPV_SIFT_DESCRIPTOR_TYPE_U8, 0, 1},
-    {GPV_FIELD(gpv_sift_params, reserved), 0, 0, 0}};
+    {FIELD_OF(gpv_sift_params, max_features), 0, 0, INT32_MAX},
+    {FIELD_OF(gpv_sift_params, octaves), 0, 0, 16},
+    {FIELD_OF(gpv_sift_params, octave_layers), 3, 1, 8},
+    {FIELD_OF(gpv_sift_params, contrast_threshold), 0.04, 0, 1},
+    {FIELD_OF(gpv_sift_params, edge_threshold), 10, 1, 1e6},
+    {FIELD_OF(gpv_sift_params, sigma), 1.6, 0.5, 4},
+    {FIELD_OF(gpv_sift_params, upsample), 1, 0, 1},
+    {FIELD_OF(gpv_sift_params, upright), 0, 0, 1},
+    {FIELD_OF(gpv_sift_params, root_sift), 0, 0, 1},
+    {FIELD_OF(gpv_sift_params, descriptor_type), GPV_SIFT_DESCRIPTOR_TYPE_U8, 0, 1},
+    {FIELD_OF(gpv_sift_params, reserved), 0, 0, 0}};
 
 constexpr int variants = 24;
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "cuda/runtime.hpp"
+#include "operators.hpp"
 
 namespace {
 
@@ -231,667 +232,222 @@ std::vector<Bytes> contents(const Memories &memories) {
     return result;
 }
 
-std::size_t image_bytes(gpv_format format, int width, int height) {
-    gpv_image image;
-    return gpv_image_wrap(&image, sizeof image, format, width, height, nullptr, 0);
-}
+// --------------------------------------------------------------------------------------- looks
 
-gpv_image image_in(Memory &memory, gpv_format format, int width, int height) {
-    gpv_image image;
-    gpv_image_wrap(&image, sizeof image, format, width, height, memory.data(), 0);
-    image.memory = memory.place();
-    return image;
-}
+using operators::Arguments;
+using operators::Operator;
+using operators::Port;
+using operators::Run;
 
-gpv_buffer buffer_in(Memory &memory) {
-    gpv_buffer buffer;
-    gpv_buffer_init(&buffer, sizeof buffer);
-    buffer.memory = memory.place();
-    buffer.data = memory.data();
-    buffer.size = memory.size();
-    return buffer;
-}
-
-// -------------------------------------------------------------------------------- algorithms
-
-/// A kind of run, and the calls of its algorithm.
-struct Erosion {
-    gpv_format format = GPV_FORMAT_GRAY8;
-    int width = 45, height = 19;
+/// What is marked in a picture after a run: keypoints, or an outline.
+struct Drawing {
+    gpv_format format = GPV_FORMAT_NONE; ///< of the picture; none is marked
     gpv_memory memory = GPV_MEMORY_CUDA;
+};
+
+/// A kind of run of an operator, and where what it reads and writes lies.
+struct Look {
+    const Operator *it;
+    Run run;
+    gpv_memory memory = GPV_MEMORY_CUDA;       ///< of images, and of descriptors that it reads
+    gpv_memory table_memory = GPV_MEMORY_CUDA; ///< of records, and of what it writes beside
     bool in_place = false;
-    gpv_erode_operation operation = GPV_ERODE_OPERATION_ERODE;
-    gpv_erode_shape shape = GPV_ERODE_SHAPE_RECT;
-    int radius = 3;
-    int iterations = 1;
-    int threshold = 0;
+    Drawing drawing = {};
+    bool refused = false; ///< of graphcut: the last terminal is out of its range
 
-    static inline const std::string algorithm = "erode";
-    using Operator = gpv_erode;
-    static constexpr auto create = gpv_erode_create;
-    static constexpr auto destroy = gpv_erode_destroy;
-    static constexpr auto set_params = gpv_erode_set_params;
-    static constexpr auto query = gpv_erode_query;
-
-    Erosion on_host() const {
-        Erosion look = *this;
-        look.memory = GPV_MEMORY_HOST;
+    Look on_host() const {
+        Look look = *this;
+        look.memory = look.table_memory = look.drawing.memory = GPV_MEMORY_HOST;
         return look;
     }
-    gpv_erode_params params() const {
-        gpv_erode_params params;
-        gpv_erode_params_init(&params, sizeof params);
-        params.operation = operation;
-        params.shape = shape;
-        params.radius = radius;
-        params.iterations = iterations;
-        params.threshold = threshold;
-        params.planes = GPV_ERODE_PLANES_ALL;
-        return params;
+    int ports() const { return static_cast<int>(it->ports.size()); }
+    gpv_memory place_of(const Port &port) const {
+        if (port.on_device)
+            return GPV_MEMORY_CUDA;
+        const bool table = port.output || port.record;
+        return port.is_image() || !table ? memory : table_memory;
     }
+    /// The port that a run uses in place of another one.
+    int actual(int port) const {
+        return in_place && it->ports[port].in_place >= 0 ? it->ports[port].in_place : port;
+    }
+    /// Of each port, and of the picture that is marked.
     std::vector<Block> blocks() const {
-        const Block image = {image_bytes(format, width, height), memory};
-        return {image, in_place ? Block{0} : image};
-    }
-    gpv_status prepare(Operator *op, const Memories &in) const {
-        const gpv_image src = image_in(*in[0], format, width, height);
-        return gpv_erode_prepare(op, &src);
-    }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const gpv_image src = image_in(*in[0], format, width, height);
-        const gpv_image dst = image_in(*in[in_place ? 0 : 1], format, width, height);
-        return gpv_erode_run(op, stream, &src, &dst);
-    }
-    gpv_status wait(Operator *op, const Memories &) const { return gpv_erode_wait(op); }
-};
-
-struct Labelling {
-    gpv_format format = GPV_FORMAT_GRAY8;
-    int width = 45, height = 19;
-    gpv_memory memory = GPV_MEMORY_CUDA;
-    std::optional<gpv_format> labels = GPV_FORMAT_LABEL32;
-    gpv_ccl_output output = GPV_CCL_OUTPUT_LABELS;
-    gpv_memory record_memory = GPV_MEMORY_CUDA;
-    int records = 300;
-    gpv_ccl_mode mode = GPV_CCL_MODE_BINARY;
-    int connectivity = 8;
-    int threshold = 128;
-    int min_area = 0;
-    static constexpr bool in_place = false;
-
-    static inline const std::string algorithm = "ccl";
-    using Operator = gpv_ccl;
-    static constexpr auto create = gpv_ccl_create;
-    static constexpr auto destroy = gpv_ccl_destroy;
-    static constexpr auto set_params = gpv_ccl_set_params;
-    static constexpr auto query = gpv_ccl_query;
-
-    Labelling on_host() const {
-        Labelling look = *this;
-        look.memory = GPV_MEMORY_HOST;
-        return look;
-    }
-    gpv_ccl_params params() const {
-        gpv_ccl_params params;
-        gpv_ccl_params_init(&params, sizeof params);
-        params.mode = mode;
-        params.connectivity = connectivity;
-        params.threshold = threshold;
-        params.min_area = min_area;
-        params.output = output;
-        return params;
-    }
-    std::vector<Block> blocks() const {
-        return {{image_bytes(format, width, height), memory},
-                labels ? Block{image_bytes(*labels, width, height), memory} : Block{0},
-                records ? Block{records * sizeof(gpv_ccl_component), record_memory} : Block{0},
-                {sizeof(std::int32_t), GPV_MEMORY_CUDA}};
-    }
-    gpv_status prepare(Operator *op, const Memories &in) const {
-        const gpv_image src = image_in(*in[0], format, width, height), dst = labels_in(in);
-        return gpv_ccl_prepare(op, &src, labels ? &dst : nullptr, records);
-    }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const gpv_image src = image_in(*in[0], format, width, height), dst = labels_in(in);
-        const gpv_buffer components = buffer_in(*in[2]), count = buffer_in(*in[3]);
-        return gpv_ccl_run(op, stream, &src, labels ? &dst : nullptr,
-                           records ? &components : nullptr, 0, &count);
-    }
-    /// The result is what the run has counted.
-    gpv_status wait(Operator *op, const Memories &in) const {
-        gpv_ccl_result result;
-        gpv_ccl_result_init(&result, sizeof result);
-        const gpv_status status = gpv_ccl_wait(op, &result);
-        if (status != GPV_OK)
-            return status;
-        std::int32_t count;
-        std::memcpy(&count, in[3]->data(), sizeof count);
-        require(result.count == count && result.count > 0 &&
-                    result.components == (records ? count : 0),
-                "the result is another one than the count");
-        return status;
-    }
-
-  private:
-    gpv_image labels_in(const Memories &in) const {
-        return image_in(*in[1], labels.value_or(format), width, height);
-    }
-};
-
-struct Clustering {
-    gpv_format format = GPV_FORMAT_GRAY8;
-    int width = 7, height = 3;
-    gpv_memory memory = GPV_MEMORY_CUDA;
-    std::optional<gpv_format> labels = GPV_FORMAT_GRAY8;
-    bool recolor = true;
-    bool in_place = false;
-    gpv_memory table_memory = GPV_MEMORY_CUDA;
-    int clusters = 33; ///< so many that colours are counted
-    gpv_kmeans_init_method init = GPV_KMEANS_INIT_GRID;
-    gpv_kmeans_color_space color_space = GPV_KMEANS_COLOR_SPACE_RGB;
-
-    static inline const std::string algorithm = "kmeans";
-    using Operator = gpv_kmeans;
-    static constexpr auto destroy = gpv_kmeans_destroy;
-    static constexpr auto query = gpv_kmeans_query;
-
-    static gpv_status create(gpv_context *context, const gpv_kmeans_params *params, Operator **op) {
-        const gpv_status status = gpv_kmeans_create(context, params, op);
-        return status == GPV_OK ? give_centroids(*op, params) : status;
-    }
-    static gpv_status set_params(Operator *op, const gpv_kmeans_params *params) {
-        const gpv_status status = gpv_kmeans_set_params(op, params);
-        return status == GPV_OK ? give_centroids(op, params) : status;
-    }
-
-    Clustering on_host() const {
-        Clustering look = *this;
-        look.memory = GPV_MEMORY_HOST;
-        return look;
-    }
-    gpv_kmeans_params params() const {
-        gpv_kmeans_params params;
-        gpv_kmeans_params_init(&params, sizeof params);
-        params.clusters = clusters;
-        params.max_clusters = max_chosen;
-        params.max_iterations = 1;
-        params.init = init;
-        params.color_space = color_space;
-        return params;
-    }
-    std::vector<Block> blocks() const {
-        const std::size_t room = clusters ? clusters : max_chosen;
-        const Block image = {image_bytes(format, width, height), memory};
-        return {image,
-                labels ? Block{image_bytes(*labels, width, height), memory} : Block{0},
-                recolor && !in_place ? image : Block{0},
-                {room * 3 * sizeof(float), table_memory},
-                {room * sizeof(std::int32_t), table_memory},
-                {sizeof(gpv_kmeans_result), GPV_MEMORY_CUDA}};
-    }
-    gpv_status prepare(Operator *op, const Memories &in) const {
-        const Views views(*this, in);
-        return gpv_kmeans_prepare(op, &views.src, labels ? &views.labels : nullptr,
-                                  recolor ? &views.dst : nullptr);
-    }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const Views views(*this, in);
-        const gpv_buffer centroids = buffer_in(*in[3]), counts = buffer_in(*in[4]);
-        const gpv_buffer result = buffer_in(*in[5]);
-        return gpv_kmeans_run(op, stream, &views.src, labels ? &views.labels : nullptr,
-                              recolor ? &views.dst : nullptr, &centroids, &counts, &result);
-    }
-    /// The result is the one that the run has left on the device.
-    gpv_status wait(Operator *op, const Memories &in) const {
-        gpv_kmeans_result result;
-        gpv_kmeans_result_init(&result, sizeof result);
-        const gpv_status status = gpv_kmeans_wait(op, &result);
-        require(status != GPV_OK || (result.clusters > 0 &&
-                                     std::memcmp(&result, in[5]->data(), sizeof result) == 0),
-                "the result is another one than that on the device");
-        return status;
-    }
-
-  private:
-    static constexpr int max_chosen = 2;
-
-    /// Greys.
-    static gpv_status give_centroids(Operator *op, const gpv_kmeans_params *params) {
-        if (!params || params->init != GPV_KMEANS_INIT_GIVEN)
-            return GPV_OK;
-        std::vector<float> levels(3 * params->clusters);
-        for (std::size_t i = 0; i < levels.size(); i++)
-            levels[i] = static_cast<float>(i / 3 * 255 / params->clusters);
-        return gpv_kmeans_set_centroids(op, levels.data(), params->clusters);
-    }
-
-    struct Views {
-        gpv_image src, labels, dst;
-
-        Views(const Clustering &look, const Memories &in)
-            : src(image_in(*in[0], look.format, look.width, look.height)),
-              labels(image_in(*in[1], look.labels.value_or(look.format), look.width, look.height)),
-              dst(image_in(*in[look.in_place ? 0 : 2], look.format, look.width, look.height)) {}
-    };
-};
-
-/// Those of the picture, or descriptors of given ones; and marks in a picture.
-struct Extraction {
-    gpv_format format = GPV_FORMAT_GRAY8;
-    int width = 32, height = 27;
-    gpv_memory memory = GPV_MEMORY_CUDA;
-    bool masked = false;
-    gpv_memory table_memory = GPV_MEMORY_CUDA;
-    bool descriptors = true;
-    int given = 0; ///< keypoints to describe; 0: they are sought
-    std::optional<gpv_format> drawn = {};
-    gpv_memory drawn_memory = GPV_MEMORY_CUDA;
-    int octave_layers = 3;
-    bool upsample = false;
-    gpv_sift_descriptor_type descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_U8;
-    static constexpr bool in_place = false;
-
-    static inline const std::string algorithm = "sift";
-    static inline int found = 0;        ///< keypoints, by all runs
-    static inline bool undrawn = false; ///< the last run has begun, its drawing has failed
-    using Operator = gpv_sift;
-    static constexpr auto create = gpv_sift_create;
-    static constexpr auto destroy = gpv_sift_destroy;
-    static constexpr auto set_params = gpv_sift_set_params;
-    static constexpr auto query = gpv_sift_query;
-
-    Extraction on_host() const {
-        Extraction look = *this;
-        look.memory = look.table_memory = look.drawn_memory = GPV_MEMORY_HOST;
-        return look;
-    }
-    gpv_sift_params params() const {
-        gpv_sift_params params;
-        gpv_sift_params_init(&params, sizeof params);
-        params.octave_layers = octave_layers;
-        params.contrast_threshold = 0.01f;
-        params.upsample = upsample;
-        params.descriptor_type = descriptor_type;
-        return params;
-    }
-    std::vector<Block> blocks() const {
-        const std::size_t records = given ? given : room;
-        const std::size_t number =
-            descriptor_type == GPV_SIFT_DESCRIPTOR_TYPE_F32 ? sizeof(float) : 1;
-        return {{image_bytes(format, width, height), memory},
-                masked ? Block{image_bytes(GPV_FORMAT_GRAY8, width, height), memory} : Block{0},
-                {records * sizeof(gpv_sift_keypoint), table_memory},
-                descriptors ? Block{records * GPV_SIFT_DESCRIPTOR_LENGTH * number, table_memory}
-                            : Block{0},
-                {sizeof(gpv_sift_result), GPV_MEMORY_CUDA},
-                drawn ? Block{image_bytes(*drawn, width, height), drawn_memory} : Block{0}};
-    }
-    /// What a run reads: squares of the noise, which have keypoints; in a mask; and given ones.
-    void fill(const Memories &in) const {
-        const Bytes noise = in[0]->bytes();
-        const std::size_t pixel = format == GPV_FORMAT_RGB8 ? 3 : 1, row = width * pixel;
-        for (std::size_t i = 0; i < row * height; i++)
-            in[0]->data()[i] = noise[i / row / 5 * row + i % row / pixel / 5];
-        for (std::size_t i = 0; i < in[1]->size(); i++)
-            in[1]->data()[i] = (i % width / 8 + i / width / 8) % 4 ? 255 : 0;
-        for (int i = 0; i < given; i++) {
-            const auto at = static_cast<float>(i);
-            const gpv_sift_keypoint keypoint = {2 * at, 25 - at, 2 + at / 8, 40 * at, 0, 0};
-            std::memcpy(in[2]->data() + i * sizeof keypoint, &keypoint, sizeof keypoint);
+        std::vector<Block> result;
+        gpv_image image;
+        const auto bytes_of = [&](gpv_format format) {
+            return static_cast<std::size_t>(
+                gpv_image_wrap(&image, sizeof image, format, run.width, run.height, nullptr, 0));
+        };
+        for (int i = 0; i < ports(); i++) {
+            const Port &port = it->ports[i];
+            const bool own = run.gives(i) && actual(i) == i;
+            result.push_back({!own              ? 0
+                              : port.is_image() ? bytes_of(run.formats[i])
+                                                : std::size_t(run.bytes[i]),
+                              place_of(port)});
         }
+        result.push_back({drawing.format ? bytes_of(drawing.format) : 0, drawing.memory});
+        return result;
     }
-    gpv_status prepare(Operator *op, const Memories &in) const {
-        const Views views(*this, in);
-        const int on_host = table_memory == GPV_MEMORY_HOST ? room : 0;
-        return gpv_sift_prepare(op, &views.src, masked ? &views.mask : nullptr,
-                                given ? given : on_host);
+    Arguments arguments(const Memories &in) const {
+        Arguments result(run);
+        for (int i = 0; i < ports(); i++) {
+            Memory &memory_of = *in[actual(i)];
+            if (run.gives(i) && it->ports[i].is_image())
+                result.images[i] = image_in(memory_of, run.formats[i]);
+            result.buffers[i].memory = memory_of.place();
+            result.buffers[i].data = memory_of.data();
+        }
+        return result;
     }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const Views views(*this, in);
-        const gpv_buffer keypoints = buffer_in(*in[2]), numbers = buffer_in(*in[3]);
-        const gpv_buffer result = buffer_in(*in[4]);
+    gpv_image image_in(Memory &memory_of, gpv_format format) const {
+        gpv_image image;
+        gpv_image_wrap(&image, sizeof image, format, run.width, run.height, memory_of.data(), 0);
+        image.memory = memory_of.place();
+        return image;
+    }
+    void fill(const Memories &in, unsigned seed) const {
+        const Arguments all = arguments(in);
+        it->fill(all, seed);
+        if (refused)
+            operators::row<std::int32_t>(all.images[0], 0, run.height - 1)[run.width - 1] =
+                GPV_GRAPHCUT_MAX_TERMINAL + 1;
+    }
+
+    gpv_status create(gpv_context *context, void **op) const {
+        const gpv_status status = it->calls.create(context, run.params.data(), op);
+        return status == GPV_OK ? give_centroids(*op) : status;
+    }
+    gpv_status set_params(void *op) const {
+        const gpv_status status = it->calls.set_params(op, run.params.data());
+        return status == GPV_OK ? give_centroids(op) : status;
+    }
+    gpv_status prepare(void *op, const Memories &in) const {
+        return it->prepare(op, arguments(in));
+    }
+    gpv_status run_on(void *op, gpv_stream stream, const Memories &in) const {
         undrawn = false;
-        if (given)
-            return gpv_sift_describe(op, stream, &views.src, &keypoints, 0, given, &numbers);
-        const gpv_status status =
-            gpv_sift_run(op, stream, &views.src, masked ? &views.mask : nullptr, &keypoints, 0,
-                         descriptors ? &numbers : nullptr, &result);
-        if (status != GPV_OK || !drawn)
-            return status;
-        return draw(op, stream, in);
+        const gpv_status status = it->run(op, stream, arguments(in));
+        return status == GPV_OK && drawing.format ? draw(op, stream, in) : status;
     }
-    gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
-        const Views views(*this, in);
-        const gpv_status status =
-            gpv_draw_keypoints(op, stream, &views.dst, GPV_DRAW_STYLE_RICH, 0xff8010);
+    gpv_status draw(void *op, gpv_stream stream, const Memories &in) const {
+        Arguments picture(run);
+        picture.images[0] = image_in(*in.back(), drawing.format);
+        picture.given[0] = true;
+        const bool outline = it == &operators::match;
+        const Operator &marks = outline ? operators::match_draw : operators::sift_draw;
+        const gpv_status status = marks.run(op, stream, picture);
         undrawn = status != GPV_OK;
         return status;
     }
-    /// A run that has failed leaves neither a result nor anything to draw.
-    gpv_status require_none(Operator *op, gpv_stream stream, const Memories &in) const {
-        gpv_sift_result result;
-        gpv_sift_result_init(&result, sizeof result);
-        gpv_status status = gpv_sift_wait(op, &result);
-        require(result.count == 0 && result.dropped == 0, "a failed run has a result");
-        if (status != GPV_OK || !drawn)
-            return status;
-        const Bytes before = in[5]->bytes();
-        status = draw(op, stream, in);
-        if (status == GPV_OK)
-            status = gpv_sift_wait(op, nullptr);
-        require(in[5]->bytes() == before, "a failed run is drawn");
-        return status;
-    }
-    /// The result is the one that the run has left on the device.
-    gpv_status wait(Operator *op, const Memories &in) const {
-        gpv_sift_result result, want;
-        gpv_sift_result_init(&result, sizeof result);
-        const gpv_status status = gpv_sift_wait(op, &result);
-        if (status != GPV_OK)
-            return status;
-        std::memcpy(&want, in[4]->data(), sizeof want);
-        if (given)
-            require(result.count == given && result.dropped == 0, "not as many are described");
-        else
-            require(std::memcmp(&result, &want, sizeof want) == 0,
-                    "the result is another one than that on the device");
-        found += given ? 0 : result.count;
-        return status;
-    }
-
-  private:
-    static constexpr int room = 40;
-
-    struct Views {
-        gpv_image src, mask, dst;
-
-        Views(const Extraction &look, const Memories &in)
-            : src(image_in(*in[0], look.format, look.width, look.height)),
-              mask(image_in(*in[1], GPV_FORMAT_GRAY8, look.width, look.height)),
-              dst(image_in(*in[5], look.drawn.value_or(look.format), look.width, look.height)) {}
-    };
-};
-
-/// Of random graphs, or of one that is refused.
-struct Cutting {
-    gpv_format format = GPV_FORMAT_CAP32X4;
-    int width = 4, height = 2;
-    gpv_memory memory = GPV_MEMORY_CUDA;
-    bool certificate = false;
-    int max_time_us = 0;
-    bool refused = false; ///< the last capacity is out of its range
-    static constexpr bool in_place = false;
-
-    static inline const std::string algorithm = "graphcut";
-    static inline std::int64_t flow = 0; ///< of all runs
-    using Operator = gpv_graphcut;
-    static constexpr auto create = gpv_graphcut_create;
-    static constexpr auto destroy = gpv_graphcut_destroy;
-    static constexpr auto set_params = gpv_graphcut_set_params;
-    static constexpr auto query = gpv_graphcut_query;
-
-    Cutting on_host() const {
-        Cutting look = *this;
-        look.memory = GPV_MEMORY_HOST;
-        return look;
-    }
-    gpv_graphcut_params params() const {
-        gpv_graphcut_params params;
-        gpv_graphcut_params_init(&params, sizeof params);
-        params.certificate = certificate;
-        params.max_time_us = max_time_us;
-        return params;
-    }
-    std::vector<Block> blocks() const {
-        return {{image_bytes(GPV_FORMAT_LABEL32, width, height), memory},
-                {image_bytes(format, width, height), memory},
-                {image_bytes(GPV_FORMAT_GRAY8, width, height), memory},
-                {sizeof(gpv_graphcut_result), GPV_MEMORY_CUDA}};
-    }
-    /// The noise becomes terminals of both signs, and capacities of which many are 0.
-    void fill(const Memories &in) const {
-        const Bytes noise = in[0]->bytes();
-        const auto put = [](Memory &memory, std::size_t i, std::int32_t value) {
-            std::memcpy(memory.data() + i * sizeof value, &value, sizeof value);
-        };
-        for (std::size_t i = 0; i < in[0]->size() / 4; i++)
-            put(*in[0], i, noise[4 * i] - 128);
-        for (std::size_t i = 0; i < in[1]->size() / 4; i++)
-            put(*in[1], i, std::max(noise[(5 * i + i / noise.size()) % noise.size()] - 100, 0));
-        if (refused)
-            put(*in[0], in[0]->size() / 4 - 1, GPV_GRAPHCUT_MAX_TERMINAL + 1);
-    }
-    gpv_status prepare(Operator *op, const Memories &in) const {
-        const gpv_image links = image_in(*in[1], format, width, height);
-        return gpv_graphcut_prepare(op, &links);
-    }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const gpv_image terminals = image_in(*in[0], GPV_FORMAT_LABEL32, width, height);
-        const gpv_image links = image_in(*in[1], format, width, height);
-        const gpv_image mask = image_in(*in[2], GPV_FORMAT_GRAY8, width, height);
-        const gpv_buffer result = buffer_in(*in[3]);
-        return gpv_graphcut_run(op, stream, &terminals, &links, &mask, &result);
-    }
-    /// The result is the one that the run has left on the device.
-    gpv_status wait(Operator *op, const Memories &in) const {
-        gpv_graphcut_result result;
-        gpv_graphcut_result_init(&result, sizeof result);
-        gpv_status status = gpv_graphcut_wait(op, &result);
-        if (refused && status == GPV_ERR_INVALID_ARGUMENT && result.refused)
+    /// What wait says is what the run has left on the device.
+    gpv_status wait(void *op, const Memories &in) const {
+        Bytes result = nothing();
+        gpv_status status = it->calls.wait(op, result.empty() ? nullptr : result.data());
+        if (refused && status == GPV_ERR_INVALID_ARGUMENT)
             status = GPV_OK;
         if (status != GPV_OK)
             return status;
-        require(std::memcmp(&result, in[3]->data(), sizeof result) == 0,
-                "the result is another one than that on the device");
-        require(result.refused == refused && result.optimal == !refused,
-                "no cut is found, or one that should be refused");
-        flow += result.flow;
+        for (int i = 0; i < ports(); i++)
+            if (it->ports[i].result_at >= 0 && run.gives(i))
+                require(std::memcmp(result.data() + it->ports[i].result_at, in[i]->data(),
+                                    it->least(run, i)) == 0,
+                        "the result is another one than that on the device");
+        if (it == &operators::graphcut || it == &operators::segment) {
+            gpv_graphcut_result cut;
+            std::memcpy(&cut, result.data(), sizeof cut);
+            require(cut.refused == refused && cut.optimal == !refused,
+                    "no cut is found, or one that should be refused");
+            require(cut.cut < 0 || cut.cut == cut.flow, "the cut is not minimal");
+        }
+        if (it->found)
+            found[it] += it->found(result.data());
         return status;
     }
-};
-
-/// Of noise, some of which is known.
-struct Segmentation {
-    gpv_format format = GPV_FORMAT_RGB8;
-    int width = 9, height = 4;
-    gpv_memory memory = GPV_MEMORY_CUDA;
-    gpv_segment_model model = GPV_SEGMENT_MODEL_MEANS; ///< takes the emulation least time
-    int connectivity = 4, iterations = 1;
-    gpv_format mask = GPV_FORMAT_GRAY8;
-    static constexpr bool in_place = false;
-
-    static inline const std::string algorithm = "segment";
-    static inline std::int64_t area = 0; ///< of all runs
-    using Operator = gpv_segment;
-    static constexpr auto create = gpv_segment_create;
-    static constexpr auto destroy = gpv_segment_destroy;
-    static constexpr auto set_params = gpv_segment_set_params;
-    static constexpr auto query = gpv_segment_query;
-
-    Segmentation on_host() const {
-        Segmentation look = *this;
-        look.memory = GPV_MEMORY_HOST;
-        return look;
-    }
-    gpv_segment_params params() const {
-        gpv_segment_params params;
-        gpv_segment_params_init(&params, sizeof params);
-        params.model = model;
-        params.connectivity = connectivity;
-        params.iterations = iterations;
-        params.certificate = 1;
-        return params;
-    }
-    std::vector<Block> blocks() const {
-        return {{image_bytes(format, width, height), memory},
-                {image_bytes(GPV_FORMAT_GRAY8, width, height), memory},
-                {image_bytes(mask, width, height), memory},
-                {image_bytes(format, width, height), memory},
-                {sizeof(gpv_graphcut_result), GPV_MEMORY_CUDA}};
-    }
-    void fill(const Memories &in) const {
-        for (std::size_t i = 0; i < in[1]->size(); i++)
-            in[1]->data()[i] = i % 7 == 0 ? 0 : i % 7 == 3 ? 255 : 100;
-    }
-    gpv_status prepare(Operator *op, const Memories &in) const {
-        const Views views(*this, in);
-        return gpv_segment_prepare(op, &views.src, &views.seeds, &views.mask, &views.dst);
-    }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const Views views(*this, in);
-        const gpv_buffer result = buffer_in(*in[4]);
-        return gpv_segment_run(op, stream, &views.src, &views.seeds, nullptr, &views.mask,
-                               &views.dst, &result);
-    }
-    /// The result is the one that the run has left on the device.
-    gpv_status wait(Operator *op, const Memories &in) const {
-        gpv_graphcut_result result;
-        gpv_graphcut_result_init(&result, sizeof result);
-        const gpv_status status = gpv_segment_wait(op, &result);
-        if (status != GPV_OK)
+    /// A run that has failed leaves neither a result nor anything to draw.
+    gpv_status require_none(void *op, gpv_stream stream, const Memories &in) const {
+        Bytes result = nothing();
+        gpv_status status = it->calls.wait(op, result.empty() ? nullptr : result.data());
+        require(result == nothing(), "a failed run has a result");
+        if (status != GPV_OK || !drawing.format || it != &operators::sift)
             return status;
-        require(std::memcmp(&result, in[4]->data(), sizeof result) == 0,
-                "the result is another one than that on the device");
-        require(result.optimal && result.flow == result.cut, "the cut is not minimal");
-        area += result.area;
+        const Bytes before = in.back()->bytes();
+        status = draw(op, stream, in);
+        if (status == GPV_OK)
+            status = it->calls.wait(op, nullptr);
+        require(in.back()->bytes() == before, "a failed run is drawn");
         return status;
     }
+
+    static inline bool undrawn = false; ///< the last run has begun, its drawing has failed
+    static inline std::map<const Operator *, std::int64_t> found; ///< by all runs
 
   private:
-    struct Views {
-        gpv_image src, seeds, mask, dst;
-        Views(const Segmentation &look, const Memories &in)
-            : src(image_in(*in[0], look.format, look.width, look.height)),
-              seeds(image_in(*in[1], GPV_FORMAT_GRAY8, look.width, look.height)),
-              mask(image_in(*in[2], look.mask, look.width, look.height)),
-              dst(image_in(*in[3], look.format, look.width, look.height)) {}
-    };
-};
-
-/// Of descriptors some of which are on both sides; and an outline.
-struct Matching {
-    int queries = 40, trains = 50;
-    gpv_memory memory = GPV_MEMORY_CUDA;
-    gpv_memory table_memory = GPV_MEMORY_CUDA;
-    bool mutual = true;
-    std::optional<int> counted = {}; ///< queries, as the device knows
-    std::optional<gpv_format> drawn = {};
-    gpv_memory drawn_memory = GPV_MEMORY_CUDA;
-    int width = 21; ///< of what is drawn into
-    static constexpr int height = 9;
-    static constexpr bool in_place = false;
-
-    static inline const std::string algorithm = "match";
-    static inline int found = 0;        ///< matches, by all runs
-    static inline bool undrawn = false; ///< the last run has begun, its drawing has failed
-    using Operator = gpv_match;
-    static constexpr auto create = gpv_match_create;
-    static constexpr auto destroy = gpv_match_destroy;
-    static constexpr auto set_params = gpv_match_set_params;
-    static constexpr auto query = gpv_match_query;
-
-    Matching on_host() const {
-        Matching look = *this;
-        look.memory = look.table_memory = look.drawn_memory = GPV_MEMORY_HOST;
-        return look;
+    Bytes nothing() const {
+        Bytes result(it->calls.result_bytes);
+        if (!result.empty())
+            it->calls.init_result(result.data(), it->calls.result_bytes);
+        return result;
     }
-    gpv_match_params params() const {
-        gpv_match_params params;
-        gpv_match_params_init(&params, sizeof params);
-        params.mutual = mutual;
-        return params;
-    }
-    std::vector<Block> blocks() const {
-        return {{std::size_t(queries) * GPV_SIFT_DESCRIPTOR_LENGTH, memory},
-                {std::size_t(trains) * GPV_SIFT_DESCRIPTOR_LENGTH, memory},
-                counted ? Block{sizeof(gpv_sift_result), GPV_MEMORY_CUDA} : Block{0},
-                {queries * sizeof(gpv_match_nearest), table_memory},
-                {queries * sizeof(gpv_match_pair), table_memory},
-                {sizeof(gpv_match_result), GPV_MEMORY_CUDA},
-                drawn ? Block{image_bytes(*drawn, width, height), drawn_memory} : Block{0}};
-    }
-    /// The noise becomes descriptors of the other side, too, elsewhere, some of them twice.
-    void fill(const Memories &in) const {
-        for (std::size_t i = 0; i < in[1]->size(); i++) {
-            const std::size_t other = i / GPV_SIFT_DESCRIPTOR_LENGTH * 7 % queries;
-            in[1]->data()[i] =
-                in[0]->data()[other * GPV_SIFT_DESCRIPTOR_LENGTH + i % GPV_SIFT_DESCRIPTOR_LENGTH];
-        }
-        if (!counted)
-            return;
-        const gpv_sift_result result = {sizeof result, *counted, 0, 0};
-        std::memcpy(in[2]->data(), &result, sizeof result);
-    }
-    gpv_status prepare(Operator *op, const Memories &) const {
-        const bool host = memory == GPV_MEMORY_HOST || table_memory == GPV_MEMORY_HOST;
-        return gpv_match_prepare(op, queries, trains, host ? GPV_MEMORY_HOST : GPV_MEMORY_CUDA);
-    }
-    gpv_status run(Operator *op, gpv_stream stream, const Memories &in) const {
-        const gpv_buffer query = buffer_in(*in[0]), train = buffer_in(*in[1]);
-        const gpv_buffer count = buffer_in(*in[2]), nearest = buffer_in(*in[3]);
-        const gpv_buffer pairs = buffer_in(*in[4]), result = buffer_in(*in[5]);
-        undrawn = false;
-        const gpv_status status =
-            gpv_match_run(op, stream, &query, queries, counted ? &count : nullptr, &train, trains,
-                          &nearest, &pairs, &result);
-        return status == GPV_OK && drawn ? draw(op, stream, in) : status;
-    }
-    gpv_status draw(Operator *op, gpv_stream stream, const Memories &in) const {
-        const float points[] = {2, 1, 17, 3, 9, 12};
-        const gpv_image dst = image_in(*in[6], *drawn, width, height);
-        const gpv_status status = gpv_draw_outline(op, stream, &dst, points, 3, 2, 0xff8010);
-        undrawn = status != GPV_OK;
-        return status;
-    }
-    /// A run that has failed leaves no result.
-    gpv_status require_none(Operator *op, gpv_stream, const Memories &) const {
-        gpv_match_result result;
-        gpv_match_result_init(&result, sizeof result);
-        const gpv_status status = gpv_match_wait(op, &result);
-        require(result.count == 0 && result.queries == 0, "a failed run has a result");
-        return status;
-    }
-    /// The result is the one that the run has left on the device.
-    gpv_status wait(Operator *op, const Memories &in) const {
-        gpv_match_result result;
-        gpv_match_result_init(&result, sizeof result);
-        const gpv_status status = gpv_match_wait(op, &result);
-        if (status != GPV_OK)
-            return status;
-        require(std::memcmp(&result, in[5]->data(), sizeof result) == 0,
-                "the result is another one than that on the device");
-        found += result.count;
-        return status;
+    /// Greys.
+    gpv_status give_centroids(void *op) const {
+        const auto &params = run.as<gpv_kmeans_params>();
+        if (it != &operators::kmeans || params.init != GPV_KMEANS_INIT_GIVEN)
+            return GPV_OK;
+        std::vector<float> levels(3 * params.clusters);
+        for (std::size_t i = 0; i < levels.size(); i++)
+            levels[i] = static_cast<float>(i / 3 * 255 / params.clusters);
+        return gpv_kmeans_set_centroids(static_cast<gpv_kmeans *>(op), levels.data(),
+                                        params.clusters);
     }
 };
+
+/// Fits the run to its size. What is not given stays away.
+Look resized(Look look, int width, int height) {
+    const Run before = look.run;
+    look.run = operators::sized(*look.it, look.run, width, height);
+    for (int i = 0; i < operators::max_ports; i++)
+        look.run.bytes[i] = before.bytes[i] ? look.run.bytes[i] : 0;
+    return look;
+}
+
+/// A run of that size. change() makes it differ from the operator's example.
+template <class Params = gpv_erode_params>
+Look look_of(const Operator &it, int width, int height,
+             const std::function<void(Run &, Params &)> &change = nullptr) {
+    Look look = resized({&it, it.example(0)}, width, height);
+    if (change)
+        change(look.run, look.run.as<Params>());
+    for (int i = 0; i < look.ports(); i++)
+        if (look.run.bytes[i] && !it.fit && !it.ports[i].record)
+            look.run.bytes[i] = it.least(look.run, i);
+    return look;
+}
 
 // ---------------------------------------------------------------------------------- pictures
 
 /// What the CPU makes of it.
-template <class Look>
 std::vector<Bytes> computed_by_cpu(const Look &look, const std::vector<Bytes> &before) {
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.backend = GPV_BACKEND_CPU;
     gpv_context *context = nullptr;
-    typename Look::Operator *op = nullptr;
-    const auto of_operator = look.params();
+    void *op = nullptr;
     Memories memories;
     for (const Bytes &bytes : before) {
         memories.push_back(std::make_unique<Memory>(bytes.size(), GPV_MEMORY_HOST));
         std::copy(bytes.begin(), bytes.end(), memories.back()->data());
     }
-    if (gpv_context_create(&params, &context) != GPV_OK ||
-        Look::create(context, &of_operator, &op) != GPV_OK ||
-        look.run(op, nullptr, memories) != GPV_OK)
+    if (gpv_context_create(&params, &context) != GPV_OK || look.create(context, &op) != GPV_OK ||
+        look.run_on(op, nullptr, memories) != GPV_OK)
         require(false, "the CPU cannot compute");
-    Look::destroy(&op);
+    look.it->calls.destroy(&op);
     gpv_context_destroy(&context);
     return contents(memories);
 }
 
 /// Noise, and places for what becomes of it.
-template <class Look>
 class Pictures {
   public:
     explicit Pictures(const Look &look) : look_(look) {
@@ -901,15 +457,9 @@ class Pictures {
     }
 
     void renew() {
-        static std::uint32_t state = 1;
+        static unsigned seed = 1;
         fill(untouched);
-        Memory &src = *memories_[0];
-        for (std::size_t i = 0; i < src.size(); i++) {
-            state = state * 1664525 + 1013904223;
-            src.data()[i] = static_cast<std::uint8_t>(state >> 24);
-        }
-        if constexpr (requires { look_.fill(memories_); })
-            look_.fill(memories_);
+        look_.fill(memories_, seed++);
         before_ = contents(memories_);
     }
     void fill(std::uint8_t value) {
@@ -954,7 +504,6 @@ void keep_text(void *text, gpv_log_level, const char *line) {
 }
 
 /// A context and an operator at work.
-template <class Look>
 struct Session {
     explicit Session(const Look &look) : look(look) {
         gpv_context_params_init(&params, sizeof params);
@@ -975,9 +524,9 @@ struct Session {
     void show(const Look &other) {
         look = other;
         const Current of_images(images_context);
-        pictures.push_back(std::make_unique<Pictures<Look>>(look));
+        pictures.push_back(std::make_unique<Pictures>(look));
     }
-    Pictures<Look> &shown() { return *pictures.back(); }
+    Pictures &shown() { return *pictures.back(); }
 
     gpv_status perform(Act act) {
         const gpv_status status = call([&] { return attempt(act); });
@@ -991,7 +540,7 @@ struct Session {
     }
     void destroy() {
         call([&] {
-            Look::destroy(&op);
+            look.it->calls.destroy(&op);
             gpv_context_destroy(&context);
             return GPV_OK;
         });
@@ -1001,14 +550,13 @@ struct Session {
     CUcontext images_context = primary();
     gpv_context_params params;
     gpv_context *context = nullptr;
-    typename Look::Operator *op = nullptr;
+    void *op = nullptr;
     cudaStream_t stream = nullptr;
     std::string text; ///< of the last error
-    std::vector<std::unique_ptr<Pictures<Look>>> pictures;
+    std::vector<std::unique_ptr<Pictures>> pictures;
 
   private:
     gpv_status attempt(Act act) {
-        const auto of_operator = look.params();
         const Memories &memories = shown().memories();
         gpv_status status = GPV_NOT_READY;
         switch (act) {
@@ -1017,26 +565,24 @@ struct Session {
             require((status == GPV_OK) == (context != nullptr), "a context, or an error");
             return status;
         case Act::create:
-            status = Look::create(context, &of_operator, &op);
+            status = look.create(context, &op);
             require((status == GPV_OK) == (op != nullptr), "an operator, or an error");
             return status;
         case Act::prepare:
             return look.prepare(op, memories);
         case Act::change:
-            return Look::set_params(op, &of_operator);
+            return look.set_params(op);
         case Act::run:
-            return look.run(op, stream, memories);
+            return look.run_on(op, stream, memories);
         case Act::draw:
-            if constexpr (requires { look.draw(op, stream, memories); })
-                return look.draw(op, stream, memories);
-            return status;
+            return look.draw(op, stream, memories);
         case Act::wait:
             return look.wait(op, memories);
         case Act::sync:
             return gpv_stream_sync(context, stream);
         case Act::query:
             for (int i = 0; i < 1000 && status == GPV_NOT_READY; i++) {
-                status = Look::query(op);
+                status = look.it->calls.query(op);
                 if (status == GPV_NOT_READY && !simt::emulated())
                     usleep(1000); // which has done more by then
             }
@@ -1091,19 +637,16 @@ enum class Fault {
     poison     ///< a call finds the context poisoned
 };
 
-template <class Look>
 struct Scenario {
-    std::string name;
     Look look;
     std::vector<Act> before; ///< without a fault
     std::vector<Act> acts;
-    bool own_stream = false;
-    std::optional<Look> later = {}; ///< of the acts, where it is another one
+    bool own_stream;
+    std::optional<Look> later; ///< of the acts, where it is another one
 };
 
 /// After an error the operator can be used again, and nothing holds on to the pictures.
-template <class Look>
-void recover(Session<Look> &session, Act failed, Fault fault, bool pending, std::size_t k) {
+void recover(Session &session, Act failed, Fault fault, bool pending, std::size_t k) {
     if (failed == Act::create_context)
         session.succeed({Act::create_context});
     if (failed <= Act::create)
@@ -1112,18 +655,16 @@ void recover(Session<Look> &session, Act failed, Fault fault, bool pending, std:
         session.succeed({failed});
     if (waits(failed) && fault == Fault::once)
         return session.succeed({Act::wait}); // the run itself has done its work
-    if constexpr (requires { Look::undrawn; }) {
-        if (failed == Act::run && Look::undrawn && fault == Fault::once)
-            return session.succeed({Act::draw, Act::wait}); // likewise
-        pending |= failed == Act::run && Look::undrawn;
-        if (failed == Act::run && !Look::undrawn && k % 2)
-            require_status(call([&] {
-                               return session.look.require_none(session.op, session.stream,
-                                                                session.shown().memories());
-                           }),
-                           GPV_OK, "after a failed run");
-    }
-    Pictures<Look> &old = session.shown();
+    if (failed == Act::run && Look::undrawn && fault == Fault::once)
+        return session.succeed({Act::draw, Act::wait}); // likewise
+    pending |= failed == Act::run && Look::undrawn;
+    if (failed == Act::run && !Look::undrawn && k % 2)
+        require_status(call([&] {
+                           return session.look.require_none(session.op, session.stream,
+                                                            session.shown().memories());
+                       }),
+                       GPV_OK, "after a failed run");
+    Pictures &old = session.shown();
     old.fill(gone);
     if (fault == Fault::elsewhere && k % 3 == 0) {
         session.destroy();
@@ -1138,8 +679,7 @@ void recover(Session<Look> &session, Act failed, Fault fault, bool pending, std:
             "a picture is written after its run has failed");
 }
 
-template <class Look>
-void require_lost(Session<Look> &session) {
+void require_lost(Session &session) {
     using enum Act;
     if (!session.context)
         return;
@@ -1147,8 +687,8 @@ void require_lost(Session<Look> &session) {
         require_status(status, GPV_ERR_DEVICE_LOST, std::string("once lost, ") + what);
     };
     for (const bool again : {false, true}) {
-        typename Look::Operator *op = nullptr;
-        lost(call([&] { return Look::create(session.context, nullptr, &op); }),
+        void *op = nullptr;
+        lost(call([&] { return session.look.it->calls.create(session.context, nullptr, &op); }),
              again ? "create again" : "create");
         lost(session.perform(sync), name_of(sync));
         if (!session.op)
@@ -1159,8 +699,7 @@ void require_lost(Session<Look> &session) {
 }
 
 /// Whether there was a k-th call.
-template <class Look>
-bool attempt(const Scenario<Look> &scenario, Fault fault, std::size_t k) {
+bool attempt(const Scenario &scenario, Fault fault, std::size_t k) {
     const Stream stream;
     Session session(scenario.look);
     const std::size_t kind = k % contexts_of_callers;
@@ -1250,113 +789,263 @@ void fail_each(const std::string &name, const std::vector<Fault> &faults,
     std::printf("%-72s %5zu faults\n", name.c_str(), tried);
 }
 
-template <class Look>
-void test(const Scenario<Look> &scenario) {
-    fail_each(scenario.name, {Fault::once, Fault::elsewhere, Fault::poison},
+const std::vector<Act> created = {Act::create_context, Act::create};
+
+void test(const std::string &name, const Look &look, const std::vector<Act> &acts,
+          const std::vector<Act> &before = created, bool own_stream = false,
+          const std::optional<Look> &later = {}) {
+    const Scenario scenario = {look, before, acts, own_stream, later};
+    fail_each(name, {Fault::once, Fault::elsewhere, Fault::poison},
               [&](Fault fault, std::size_t k) { return attempt(scenario, fault, k); });
 }
 
 // --------------------------------------------------------------------------------- scenarios
 
+using Looks = std::vector<std::pair<std::string, Look>>;
+template <class Params>
+using Change = std::function<void(Run &, Params &)>;
+
 constexpr gpv_erode_operation gradient = GPV_ERODE_OPERATION_GRADIENT,
                               open = GPV_ERODE_OPERATION_OPEN;
 
-template <class Look>
-using Looks = std::vector<std::pair<std::string, Look>>;
+Look in_place(Look look) {
+    look.in_place = true;
+    return look;
+}
 
-const Looks<Erosion> erosions = {
-    {"grey", {}},
-    {"NV12, several kernels", {.format = GPV_FORMAT_NV12, .operation = gradient}},
-    {"NV12, in place", {.format = GPV_FORMAT_NV12, .in_place = true, .operation = open}},
-    {"binary", {.threshold = 100}},
-    {"RGB, binary", {.format = GPV_FORMAT_RGB8, .operation = open, .threshold = 100}},
-    {"ellipse, 16 bits",
-     {.format = GPV_FORMAT_GRAY16, .width = 35, .shape = GPV_ERODE_SHAPE_ELLIPSE, .radius = 5}},
-};
+Look with_tables_on_host(Look look) {
+    look.table_memory = GPV_MEMORY_HOST;
+    return look;
+}
 
-const Looks<Labelling> labellings = {
-    {"labels", {}},
-    {"labels of RGB, records in host memory",
-     {.format = GPV_FORMAT_RGB8,
-      .labels = GPV_FORMAT_P016,
-      .record_memory = GPV_MEMORY_HOST,
-      .records = 100}},
-    {"colours of NV12, without the small ones",
-     {.format = GPV_FORMAT_NV12,
-      .labels = GPV_FORMAT_NV12,
-      .output = GPV_CCL_OUTPUT_COLORS,
-      .records = 0,
-      .connectivity = 4,
-      .min_area = 3}},
-    {"records of equal luma, in host memory",
-     {.labels = {},
-      .record_memory = GPV_MEMORY_HOST,
-      .mode = GPV_CCL_MODE_EQUAL_VALUE,
-      .threshold = 200}},
-    {"count", {.labels = {}, .records = 0}},
-};
+Look drawn(Look look, gpv_format format, gpv_memory memory = GPV_MEMORY_CUDA) {
+    look.drawing = {format, memory};
+    return look;
+}
 
-/// Small, since the emulation takes long over blocks that wait for each other.
-const Looks<Clustering> clusterings = {
-    {"labels and colours", {}},
-    {"NV12 in place, centroids in host memory",
-     {.format = GPV_FORMAT_NV12, .labels = {}, .in_place = true, .table_memory = GPV_MEMORY_HOST}},
-    {"labels in Lab, of given centroids, pixel by pixel",
-     {.labels = GPV_FORMAT_I420,
-      .recolor = false,
-      .clusters = 2,
-      .init = GPV_KMEANS_INIT_GIVEN,
-      .color_space = GPV_KMEANS_COLOR_SPACE_LAB}},
-    {"a chosen number of drawn centroids",
-     {.labels = {}, .recolor = false, .clusters = 0, .init = GPV_KMEANS_INIT_PLUSPLUS}},
-};
+Look erosion(gpv_format format = GPV_FORMAT_GRAY8,
+             gpv_erode_operation operation = GPV_ERODE_OPERATION_ERODE, int threshold = 0,
+             int width = 45, int height = 19, const Change<gpv_erode_params> &change = nullptr) {
+    return look_of<gpv_erode_params>(operators::erode, width, height,
+                                     [&](Run &run, gpv_erode_params &params) {
+                                         run.formats = {format, format};
+                                         params.operation = operation;
+                                         params.radius = 3;
+                                         params.threshold = threshold;
+                                         params.planes = GPV_ERODE_PLANES_ALL;
+                                         if (change)
+                                             change(run, params);
+                                     });
+}
 
-/// Small, since blurs take the emulation long.
-const Looks<Extraction> extractions = {
-    {"keypoints and descriptors", {}},
-    {"NV12 with a mask, in host memory but for the picture, drawn on the device",
-     {.format = GPV_FORMAT_NV12,
-      .masked = true,
-      .table_memory = GPV_MEMORY_HOST,
-      .drawn = GPV_FORMAT_NV12}},
-    {"keypoints of RGB, drawn on the device",
-     {.format = GPV_FORMAT_RGB8, .descriptors = false, .drawn = GPV_FORMAT_BGRA8}},
-    {"filters that are not the usual ones",
-     {.octave_layers = 2, .descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32}},
-    {"given keypoints", {.given = 7}},
-    {"given keypoints in host memory", {.table_memory = GPV_MEMORY_HOST, .given = 7}},
-};
+Looks erosions() {
+    return {
+        {"grey", erosion()},
+        {"NV12, several kernels", erosion(GPV_FORMAT_NV12, gradient)},
+        {"NV12, in place", in_place(erosion(GPV_FORMAT_NV12, open))},
+        {"binary", erosion(GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE, 100)},
+        {"RGB, binary", erosion(GPV_FORMAT_RGB8, open, 100)},
+        {"ellipse, 16 bits", erosion(GPV_FORMAT_GRAY16, GPV_ERODE_OPERATION_ERODE, 0, 35, 19,
+                                     [](Run &, gpv_erode_params &params) {
+                                         params.shape = GPV_ERODE_SHAPE_ELLIPSE;
+                                         params.radius = 5;
+                                     })},
+    };
+}
+
+enum { SRC, DST, COMPONENTS };
+
+Look labelling(const Change<gpv_ccl_params> &change = nullptr, int width = 45, int height = 19) {
+    return look_of<gpv_ccl_params>(operators::ccl, width, height,
+                                   [&](Run &run, gpv_ccl_params &params) {
+                                       params.threshold = 128;
+                                       if (change)
+                                           change(run, params);
+                                   });
+}
+
+Looks labellings() {
+    return {
+        {"labels", labelling()},
+        {"labels of RGB, records in host memory",
+         with_tables_on_host(labelling([](Run &run, gpv_ccl_params &) {
+             run.formats = {GPV_FORMAT_RGB8, GPV_FORMAT_P016};
+         }))},
+        {"colours of NV12, without the small ones", labelling([](Run &run, gpv_ccl_params &params) {
+             run.formats = {GPV_FORMAT_NV12, GPV_FORMAT_NV12};
+             run.bytes[COMPONENTS] = 0;
+             params.output = GPV_CCL_OUTPUT_COLORS;
+             params.connectivity = 4;
+             params.min_area = 3;
+         })},
+        {"records of equal luma, in host memory",
+         with_tables_on_host(labelling([](Run &run, gpv_ccl_params &params) {
+             run.formats[DST] = GPV_FORMAT_NONE;
+             params.mode = GPV_CCL_MODE_EQUAL_VALUE;
+             params.threshold = 200;
+         }))},
+        {"count", labelling([](Run &run, gpv_ccl_params &) {
+             run.formats[DST] = GPV_FORMAT_NONE;
+             run.bytes[COMPONENTS] = 0;
+         })},
+    };
+}
+
+/// Small, since the emulation takes long over blocks that wait for each other. With so many
+/// clusters that colours are counted.
+Look clustering(const Change<gpv_kmeans_params> &change = nullptr, int width = 7, int height = 3) {
+    return look_of<gpv_kmeans_params>(operators::kmeans, width, height,
+                                      [&](Run &run, gpv_kmeans_params &params) {
+                                          params.clusters = 33;
+                                          params.max_clusters = 2;
+                                          params.max_iterations = 1;
+                                          params.init = GPV_KMEANS_INIT_GRID;
+                                          if (change)
+                                              change(run, params);
+                                      });
+}
+
+/// Ports of kmeans are src, dst, labels, ...
+Looks clusterings() {
+    return {
+        {"labels and colours", clustering()},
+        {"NV12 in place, centroids in host memory",
+         with_tables_on_host(in_place(clustering([](Run &run, gpv_kmeans_params &) {
+             run.formats = {GPV_FORMAT_NV12, GPV_FORMAT_NV12};
+         })))},
+        {"labels in Lab, of given centroids, pixel by pixel",
+         clustering([](Run &run, gpv_kmeans_params &params) {
+             run.formats = {GPV_FORMAT_GRAY8, GPV_FORMAT_NONE, GPV_FORMAT_I420};
+             params.clusters = 2;
+             params.init = GPV_KMEANS_INIT_GIVEN;
+             params.color_space = GPV_KMEANS_COLOR_SPACE_LAB;
+         })},
+        {"a chosen number of drawn centroids", clustering([](Run &run, gpv_kmeans_params &params) {
+             run.formats = {GPV_FORMAT_GRAY8};
+             params.clusters = 0;
+             params.init = GPV_KMEANS_INIT_PLUSPLUS;
+         })},
+    };
+}
+
+/// Small, since blurs take the emulation long. Without a mask.
+Look extraction(const Change<gpv_sift_params> &change = nullptr) {
+    return look_of<gpv_sift_params>(operators::sift, 32, 27,
+                                    [&](Run &run, gpv_sift_params &params) {
+                                        run.formats = {GPV_FORMAT_GRAY8};
+                                        params.contrast_threshold = 0.01f;
+                                        params.upsample = 0;
+                                        if (change)
+                                            change(run, params);
+                                    });
+}
+
+Look description() {
+    return look_of<gpv_sift_params>(operators::sift_describe, 32, 27,
+                                    [](Run &, gpv_sift_params &params) { params.upsample = 0; });
+}
+
+Looks extractions() {
+    enum { DESCRIPTORS = 3 };
+    return {
+        {"keypoints and descriptors", extraction()},
+        {"NV12 with a mask, in host memory but for the picture, drawn on the device",
+         drawn(with_tables_on_host(extraction([](Run &run, gpv_sift_params &) {
+                   run.formats = {GPV_FORMAT_NV12, GPV_FORMAT_GRAY8};
+               })),
+               GPV_FORMAT_NV12)},
+        {"keypoints of RGB, drawn on the device", drawn(extraction([](Run &run, gpv_sift_params &) {
+                                                            run.formats = {GPV_FORMAT_RGB8};
+                                                            run.bytes[DESCRIPTORS] = 0;
+                                                        }),
+                                                        GPV_FORMAT_BGRA8)},
+        {"filters that are not the usual ones", extraction([](Run &, gpv_sift_params &params) {
+             params.octave_layers = 2;
+             params.descriptor_type = GPV_SIFT_DESCRIPTOR_TYPE_F32;
+         })},
+        {"given keypoints", description()},
+        {"given keypoints in host memory", with_tables_on_host(description())},
+    };
+}
 
 /// Small, for the reason of the clusterings.
-const Looks<Cutting> cuttings = {
-    {"4 neighbours", {}},
-    {"8 neighbours, with a certificate", {.format = GPV_FORMAT_CAP32X8, .certificate = true}},
-    {"a time limit that is never reached", {.max_time_us = INT32_MAX}},
-    {"8 neighbours, a column",
-     {.format = GPV_FORMAT_CAP32X8, .width = 1, .height = 9, .certificate = true}},
-    {"a value out of its range", {.certificate = true, .refused = true}},
-};
+Look cutting(const Change<gpv_graphcut_params> &change = nullptr, int width = 4, int height = 2) {
+    return look_of<gpv_graphcut_params>(operators::graphcut, width, height, change);
+}
 
-/// Likewise.
-const Looks<Segmentation> segmentations = {
-    {"of RGB", {}},
-    {"of NV12, 8 neighbours, two rounds",
-     {.format = GPV_FORMAT_NV12, .connectivity = 8, .iterations = 2, .mask = GPV_FORMAT_NV12}},
-    {"by a histogram, a row", {.width = 11, .height = 1, .model = GPV_SEGMENT_MODEL_HISTOGRAM}},
-    {"of grey, a mask of I420", {.format = GPV_FORMAT_GRAY8, .mask = GPV_FORMAT_I420}},
-};
+void certify(Run &run, gpv_graphcut_params &params) {
+    run.formats[1] = GPV_FORMAT_CAP32X8;
+    params.certificate = 1;
+}
 
-/// Small, since a block has many queries, of which the emulation computes each.
-const Looks<Matching> matchings = {
-    {"the usual", {}},
-    {"as many as were found, not mutual, outputs in host memory",
-     {.table_memory = GPV_MEMORY_HOST, .mutual = false, .counted = 23}},
-    {"drawn on the device", {.queries = 9, .trains = 3, .drawn = GPV_FORMAT_I420}},
-    {"one", {.queries = 1, .trains = 1}},
-};
+Looks cuttings() {
+    Look refused = cutting([](Run &, gpv_graphcut_params &params) { params.certificate = 1; });
+    refused.refused = true;
+    return {
+        {"4 neighbours", cutting()},
+        {"8 neighbours, with a certificate", cutting(certify)},
+        {"a time limit that is never reached",
+         cutting([](Run &, gpv_graphcut_params &params) { params.max_time_us = INT32_MAX; })},
+        {"8 neighbours, a column", cutting(certify, 1, 9)},
+        {"a value out of its range", refused},
+    };
+}
+
+/// Likewise. By the model that takes the emulation least time.
+Look segmentation(gpv_format format = GPV_FORMAT_RGB8, gpv_format mask = GPV_FORMAT_GRAY8,
+                  int width = 9, int height = 4,
+                  const Change<gpv_segment_params> &change = nullptr) {
+    return look_of<gpv_segment_params>(operators::segment, width, height,
+                                       [&](Run &run, gpv_segment_params &params) {
+                                           run.formats = {format, GPV_FORMAT_GRAY8, mask, format};
+                                           params.model = GPV_SEGMENT_MODEL_MEANS;
+                                           params.certificate = 1;
+                                           if (change)
+                                               change(run, params);
+                                       });
+}
+
+Looks segmentations() {
+    return {
+        {"of RGB", segmentation()},
+        {"of NV12, 8 neighbours, two rounds", segmentation(GPV_FORMAT_NV12, GPV_FORMAT_NV12, 9, 4,
+                                                           [](Run &, gpv_segment_params &params) {
+                                                               params.connectivity = 8;
+                                                               params.iterations = 2;
+                                                           })},
+        {"by a histogram, a row", segmentation(GPV_FORMAT_RGB8, GPV_FORMAT_GRAY8, 11, 1,
+                                               [](Run &, gpv_segment_params &params) {
+                                                   params.model = GPV_SEGMENT_MODEL_HISTOGRAM;
+                                               })},
+        {"of grey, a mask of I420", segmentation(GPV_FORMAT_GRAY8, GPV_FORMAT_I420)},
+    };
+}
+
+/// Small, since a block has many queries, of which the emulation computes each. counted: queries,
+/// as the device knows; below 0 it does not.
+Look matching(int queries = 40, int trains = 50, bool mutual = true, int counted = -1) {
+    return look_of<gpv_match_params>(operators::match, queries, trains,
+                                     [&](Run &run, gpv_match_params &params) {
+                                         params.mutual = mutual;
+                                         run.number = counted;
+                                         run.bytes[1] = counted < 0 ? 0 : run.bytes[1];
+                                     });
+}
+
+Looks matchings() {
+    return {
+        {"the usual", matching()},
+        {"as many as were found, not mutual, outputs in host memory",
+         with_tables_on_host(matching(40, 50, false, 23))},
+        {"drawn on the device", drawn(matching(21, 9), GPV_FORMAT_I420)},
+        {"one", matching(1, 1)},
+    };
+}
 
 /// To draw in host memory takes memory of its own, which nobody prepares.
-const Extraction drawn_on_host = {.drawn = GPV_FORMAT_GRAY8, .drawn_memory = GPV_MEMORY_HOST};
+Look drawn_on_host() {
+    return drawn(extraction(), GPV_FORMAT_GRAY8, GPV_MEMORY_HOST);
+}
 
 /// The library looks functions of the driver up once, and must not remember that it failed.
 void test_first_call() {
@@ -1365,7 +1054,7 @@ void test_first_call() {
         const pid_t child = fork();
         if (child == 0) {
             where = "first call: call " + std::to_string(k) + " fails";
-            Session session(Erosion{});
+            Session session(erosion());
             const Current none(nullptr);
             const std::size_t start = simt::calls();
             simt::fail_call(k);
@@ -1384,82 +1073,62 @@ void test_first_call() {
     std::printf("%-72s %5zu faults\n", "first call of the process", k - 2);
 }
 
-template <class Look>
-void test_faults(const Looks<Look> &looks) {
+void test_faults(const Looks &looks) {
     using enum Act;
-    const std::vector<Act> created = {create_context, create};
     for (const auto &[name, look] : looks) {
-        const std::string on = Look::algorithm + ", " + name + ", on the device: ";
-        test<Look>({on + "run, wait, run, wait", look, created, {run, wait, run, wait}});
-        test<Look>({on + "prepare, run, sync", look, created, {prepare, run, sync}, true});
-        const std::string host = Look::algorithm + ", " + name + ", in host memory: ";
+        const std::string on = look.it->stem + (", " + name) + ", on the device: ";
+        test(on + "run, wait, run, wait", look, {run, wait, run, wait});
+        test(on + "prepare, run, sync", look, {prepare, run, sync}, created, true);
+        const std::string host = look.it->stem + (", " + name) + ", in host memory: ";
         const Look other = look.on_host();
-        test<Look>({host + "prepare, run, run, wait", other, created, {prepare, run, run, wait}});
-        test<Look>({host + "run, sync, run, sync", other, created, {run, sync, run, sync}, true});
-        test<Look>({host + "run, query", other, created, {run, query}});
+        test(host + "prepare, run, run, wait", other, {prepare, run, run, wait});
+        test(host + "run, sync, run, sync", other, {run, sync, run, sync}, created, true);
+        test(host + "run, query", other, {run, query});
     }
 }
 
 /// A run on larger pictures, with other parameters.
-template <class Look>
 void test_change(const Look &first, const Look &larger) {
     using enum Act;
     const bool host = larger.memory == GPV_MEMORY_HOST;
-    const std::string on = Look::algorithm + (host ? ", in host memory: " : ", on the device: ");
-    test<Look>({on + "other parameters and a larger picture",
-                first,
-                {create_context, create, run, wait},
-                {change, run, wait},
-                false,
-                larger});
-    test<Look>({on + "a larger picture while the last run is pending",
-                first,
-                {create_context, create, run},
-                {change, run, wait},
-                false,
-                larger});
+    const std::string on =
+        std::string(first.it->stem) + (host ? ", in host memory: " : ", on the device: ");
+    test(on + "other parameters and a larger picture", first, {change, run, wait},
+         {create_context, create, run, wait}, false, larger);
+    test(on + "a larger picture while the last run is pending", first, {change, run, wait},
+         {create_context, create, run}, false, larger);
 }
 
 void test_faults() {
     using enum Act;
-    test<Erosion>({"context", {}, {}, {create_context}});
-    test<Erosion>({"operator of erode", {}, {create_context}, {create}});
-    test<Labelling>({"operator of ccl", {}, {create_context}, {create}});
-    test<Clustering>({"operator of kmeans", {}, {create_context}, {create}});
-    test_faults(erosions);
-    test_faults(labellings);
-    test<Erosion>(
-        {"more kernels than a graph takes",
-         {.width = 33, .height = 1, .shape = GPV_ERODE_SHAPE_CROSS, .radius = 1, .iterations = 99},
-         {create_context, create},
-         {run, wait}});
-    const Erosion eroded = {
-        .format = GPV_FORMAT_NV12, .width = 83, .height = 61, .operation = gradient};
-    const Labelling labelled = {.width = 53,
-                                .height = 23,
-                                .record_memory = GPV_MEMORY_HOST,
-                                .records = 600,
-                                .connectivity = 4};
-    test_change({}, eroded);
-    test_change(Erosion{}.on_host(), eroded.on_host());
-    test_change({}, labelled);
-    test_change(Labelling{}.on_host(), labelled.on_host());
-    const Clustering device, host = {.memory = GPV_MEMORY_HOST, .table_memory = GPV_MEMORY_HOST};
-    const std::vector<Act> created = {create_context, create};
-    test<Clustering>(
-        {"kmeans, on the device: prepare, run, sync", device, created, {prepare, run, sync}});
-    test<Clustering>({"kmeans, in host memory: run, query", host, created, {run, query}});
-    test<Clustering>({"kmeans, other parameters while the last run is pending",
-                      device,
-                      {create_context, create, run},
-                      {change},
-                      true,
-                      clusterings[2].second});
+    test("context", erosion(), {create_context}, {});
+    for (const Look &look : {erosion(), labelling(), clustering()})
+        test(std::string("operator of ") + look.it->stem, look, {create}, {create_context});
+    test_faults(erosions());
+    test_faults(labellings());
+    test("more kernels than a graph takes",
+         erosion(GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE, 0, 33, 1,
+                 [](Run &, gpv_erode_params &params) {
+                     params.shape = GPV_ERODE_SHAPE_CROSS;
+                     params.radius = 1;
+                     params.iterations = 99;
+                 }),
+         {run, wait});
+    const Look eroded = erosion(GPV_FORMAT_NV12, gradient, 0, 83, 61);
+    const Look labelled = with_tables_on_host(
+        labelling([](Run &, gpv_ccl_params &params) { params.connectivity = 4; }, 53, 23));
+    test_change(erosion(), eroded);
+    test_change(erosion().on_host(), eroded.on_host());
+    test_change(labelling(), labelled);
+    test_change(labelling().on_host(), labelled.on_host());
+    test("kmeans, on the device: prepare, run, sync", clustering(), {prepare, run, sync});
+    test("kmeans, in host memory: run, query", clustering().on_host(), {run, query});
+    test("kmeans, other parameters while the last run is pending", clustering(), {change},
+         {create_context, create, run}, true, clusterings()[2].second);
 }
 
 /// Captures a run, and launches the graph.
-template <class Look>
-gpv_status capture(Session<Look> &session, const std::function<gpv_status()> &run) {
+gpv_status capture(Session &session, const std::function<gpv_status()> &run) {
     cudaGraph_t graph = nullptr;
     cudaStreamBeginCapture(session.stream, cudaStreamCaptureModeThreadLocal);
     const gpv_status status = run();
@@ -1481,7 +1150,6 @@ gpv_status capture(Session<Look> &session, const std::function<gpv_status()> &ru
 }
 
 /// Whether there was a k-th call in a run that is captured.
-template <class Look>
 bool attempt_captured(const Look &look, Fault fault, std::size_t k) {
     using enum Act;
     const Current context(primary());
@@ -1517,7 +1185,6 @@ bool attempt_captured(const Look &look, Fault fault, std::size_t k) {
 }
 
 /// Of what a run reads and writes.
-template <class Look>
 std::size_t bytes_on_host(const Look &look) {
     std::size_t bytes = 0;
     for (const Block &block : look.blocks())
@@ -1525,11 +1192,10 @@ std::size_t bytes_on_host(const Look &look) {
     return bytes;
 }
 
-template <class Look>
-void test_captured(const Looks<Look> &looks) {
+void test_captured(const Looks &looks) {
     for (const auto &[name, look] : looks)
         if (bytes_on_host(look) == 0)
-            fail_each(Look::algorithm + ", " + name + ", captured", {Fault::once, Fault::poison},
+            fail_each(look.it->stem + (", " + name) + ", captured", {Fault::once, Fault::poison},
                       [&look = look](Fault fault, std::size_t k) {
                           return attempt_captured(look, fault, k);
                       });
@@ -1541,7 +1207,7 @@ void test_automatic_backend() {
     for (std::size_t k = 1;; k++) {
         where = "automatic backend: call " + std::to_string(k) + " fails";
         const std::size_t bytes = simt::live_bytes(), start = simt::calls();
-        Session session(Erosion{}.on_host());
+        Session session(erosion().on_host());
         session.params.backend = GPV_BACKEND_AUTO;
         simt::fail_call(k);
         session.succeed({Act::create_context});
@@ -1560,7 +1226,6 @@ void test_automatic_backend() {
 }
 
 /// The kernel itself goes wrong, which shows when somebody waits.
-template <class Look>
 void test_poison(const Look &look, Act end) {
     using enum Act;
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
@@ -1593,15 +1258,14 @@ void test_poison(const Look &look, Act end) {
     fresh.succeed({create_context, create, run, wait});
 }
 
-template <class Look>
-void test_poison(const Looks<Look> &looks) {
+void test_poison(const Looks &looks) {
     if (!poisons)
         return;
     for (const auto &[name, device_look] : looks)
         for (const Look &look : {device_look, device_look.on_host()})
             for (const Act end : {Act::wait, Act::sync, Act::query}) {
                 const bool host = look.memory == GPV_MEMORY_HOST;
-                where = Look::algorithm + ", poison: " + name +
+                where = look.it->stem + (", poison: " + name) +
                         (host ? ", in host memory, " : ", ") + name_of(end);
                 if (simt::emulated())
                     test_poison(look, end);
@@ -1612,14 +1276,13 @@ void test_poison(const Looks<Look> &looks) {
                             }),
                             "a process whose device is lost fails, or hangs");
             }
-    std::printf("%s: a poisoned context is lost%s\n", Look::algorithm.c_str(),
+    std::printf("%s: a poisoned context is lost%s\n", looks[0].second.it->stem,
                 simt::emulated() ? ", a fresh one works" : "");
 }
 
-template <class Look>
 void test_contexts(const Look &look) {
     using enum Act;
-    where = Look::algorithm + ", contexts";
+    where = std::string(look.it->stem) + ", contexts";
     for (const Look &each : {look, look.on_host()}) {
         Session session(each);
         session.images_context = own_context();
@@ -1639,7 +1302,7 @@ void test_contexts(const Look &look) {
         session.destroy();
         session.pictures.erase(session.pictures.begin()); // which lies in the primary context
     }
-    std::printf("%s: contexts: current, foreign\n", Look::algorithm.c_str());
+    std::printf("%s: contexts: current, foreign\n", look.it->stem);
     if (!simt::emulated())
         return;
     simt::set_device_count(2);
@@ -1651,13 +1314,13 @@ void test_contexts(const Look &look) {
         require(session.text.find("device") != std::string::npos, session.text);
     }
     simt::set_device_count(1);
-    std::printf("%s: contexts: of another device\n", Look::algorithm.c_str());
+    std::printf("%s: contexts: of another device\n", look.it->stem);
 }
 
 void test_devices() {
     using enum Act;
     where = "devices";
-    const Erosion look = {.format = GPV_FORMAT_NV12, .operation = gradient};
+    const Look look = erosion(GPV_FORMAT_NV12, gradient);
     {
         const Current none(nullptr);
         Session session(look);
@@ -1710,7 +1373,7 @@ void test_following() {
     const std::size_t before = simt::live_objects();
     {
         const Stream first, second;
-        Session session(Erosion{});
+        Session session(erosion());
         session.succeed({Act::create_context});
         for (std::size_t k = 1; k <= 8; k++) {
             const std::size_t start = simt::calls();
@@ -1765,8 +1428,7 @@ std::size_t locked_bytes() {
 }
 
 /// Performs the act, once more if it is the one in which the allocator fails, and says whether.
-template <class Look>
-bool perform_with(Allocator &allocator, Session<Look> &session, Act act) {
+bool perform_with(Allocator &allocator, Session &session, Act act) {
     const bool failed_before = allocator.failing <= allocator.calls;
     const std::size_t locked = locked_bytes();
     allocator.stream = act == Act::run ? session.stream : nullptr;
@@ -1776,14 +1438,14 @@ bool perform_with(Allocator &allocator, Session<Look> &session, Act act) {
     if (!failed)
         return false;
     // Of sift and match, graphs have its addresses.
-    require(Look::algorithm == "sift" || Look::algorithm == "match" || locked_bytes() == locked,
+    require(session.look.it == &operators::sift || session.look.it == &operators::match ||
+                locked_bytes() == locked,
             "host memory is locked for what the device has no memory for");
     session.succeed({act});
     return true;
 }
 
 /// Whether the k-th request was made, which fails.
-template <class Look>
 bool attempt_allocator(const std::vector<Look> &looks, bool prepared, std::size_t k) {
     using enum Act;
     const Stream stream;
@@ -1807,14 +1469,13 @@ bool attempt_allocator(const std::vector<Look> &looks, bool prepared, std::size_
     return failed;
 }
 
-template <class Look>
 void test_allocator(const Look &small, const Look &large) {
     for (const std::vector<Look> &looks :
          {std::vector{small, large, small},
           std::vector{small.on_host(), large.on_host(), small.on_host()}})
         for (const bool prepared : {false, true})
             fail_each(
-                Look::algorithm + ", the program's own allocator", {Fault::once},
+                std::string(small.it->stem) + ", the program's own allocator", {Fault::once},
                 [&](Fault, std::size_t k) { return attempt_allocator(looks, prepared, k); },
                 1); // they are few
 }
@@ -1827,15 +1488,16 @@ std::size_t bytes_over_the_bus() {
 
 /// Nothing that a run enqueues has happened when it returns, and no byte goes to or from the host
 /// but those of its host memory. With such, a second run would wait for the first.
-template <class Look>
 void test_enqueue(const std::string &name, Look look, Ready ready) {
     using enum Act;
     if (!simt::emulated())
         return;
     where =
-        Look::algorithm + ", enqueue: " + name + (ready == Ready::warm ? ", warm" : ", prepared");
-    if (ready == Ready::prepared)
-        look.width = 48; // rows of whole 16 bytes, for which gpv_erode_prepare() makes graphs
+        look.it->stem + (", enqueue: " + name) + (ready == Ready::warm ? ", warm" : ", prepared");
+    if (ready == Ready::prepared && look.it != &operators::match)
+        look = resized(
+            look, 48,
+            look.run.height); // rows of whole 16 bytes, for which gpv_erode_prepare() makes graphs
     const Stream busy;
     Session session(look);
     session.stream = busy;
@@ -1869,60 +1531,57 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
     cudaEventDestroy(other_work);
 }
 
-template <class Look>
-void test_enqueue(const Looks<Look> &looks) {
+void test_enqueue(const Looks &looks) {
     if (!simt::emulated())
         return;
     for (const auto &[name, look] : looks)
         for (const Ready ready : {Ready::warm, Ready::prepared, Ready::prepared_for_any})
             test_enqueue(name, look, ready);
     std::printf("%s: runs on device images only enqueue, allocate nothing, and copy no pixel\n",
-                Look::algorithm.c_str());
+                looks[0].second.it->stem);
 }
 
-Looks<Erosion> erosions_that_enqueue() {
-    Looks<Erosion> looks = erosions;
-    for (const gpv_erode_operation operation : {open, gradient})
-        for (const bool in_place : {false, true})
-            looks.push_back(
-                {"four channels",
-                 {.format = GPV_FORMAT_RGBA8, .in_place = in_place, .operation = operation}});
-    looks.push_back({"narrow", {.width = 9, .in_place = true}});
-    looks.push_back({"narrow", {.width = 9, .operation = gradient}});
+Looks erosions_that_enqueue() {
+    Looks looks = erosions();
+    for (const gpv_erode_operation operation : {open, gradient}) {
+        const Look four = erosion(GPV_FORMAT_RGBA8, operation);
+        looks.push_back({"four channels", four});
+        looks.push_back({"four channels", in_place(four)});
+    }
+    looks.push_back(
+        {"narrow", in_place(erosion(GPV_FORMAT_GRAY8, GPV_ERODE_OPERATION_ERODE, 0, 9))});
+    looks.push_back({"narrow", erosion(GPV_FORMAT_GRAY8, gradient, 0, 9)});
     return looks;
 }
 
 /// Several operators whose pictures in host memory a single wait completes.
-template <class Look>
 void test_delivery(const Look &look) {
     using enum Act;
-    where = Look::algorithm + ", delivery";
+    where = std::string(look.it->stem) + ", delivery";
     Session session(look);
     session.succeed({create_context, create});
-    typename Look::Operator *second = nullptr;
-    const auto params = look.params();
-    require_status(Look::create(session.context, &params, &second), GPV_OK, "second operator");
+    void *second = nullptr;
+    require_status(look.create(session.context, &second), GPV_OK, "second operator");
     Pictures pictures(look);
     session.succeed({run});
-    require_status(look.run(second, nullptr, pictures.memories()), GPV_OK, "second run");
+    require_status(look.run_on(second, nullptr, pictures.memories()), GPV_OK, "second run");
     require(session.shown().as_before_on_host() && pictures.as_before_on_host(),
             "a run is complete before the wait");
     session.succeed({sync});
     require(pictures.right(), "one wait completes both");
 
     pictures.renew();
-    require_status(look.run(second, nullptr, pictures.memories()), GPV_OK, "run");
+    require_status(look.run_on(second, nullptr, pictures.memories()), GPV_OK, "run");
     gpv_context_destroy(&session.context);
-    Look::destroy(&second); // with a run in flight, and after its context
+    look.it->calls.destroy(&second); // with a run in flight, and after its context
     require(pictures.as_before_on_host(), "nobody has waited for the picture");
     require(simt::pending() == 0, "work is left");
-    std::printf("%s: one wait completes the pictures of two operators\n", Look::algorithm.c_str());
+    std::printf("%s: one wait completes the pictures of two operators\n", look.it->stem);
 }
 
-template <class Look>
-void test_cycles(const Looks<Look> &looks) {
+void test_cycles(const Looks &looks) {
     using enum Act;
-    where = Look::algorithm + ", cycles";
+    where = std::string(looks[0].second.it->stem) + ", cycles";
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
     std::size_t maximum[2] = {}, used = 0;
     const int cycles = short_run || turn ? 20 : 100;
@@ -1940,149 +1599,109 @@ void test_cycles(const Looks<Look> &looks) {
     require(used_bytes() <= used + max_bytes, "the device has less memory");
     require(maximum[0] == maximum[1], "a cycle takes more memory than the one before");
     require(simt::live_bytes() == bytes && simt::live_objects() == objects, "cycles leak");
-    std::printf("%s: %d cycles of create, run, destroy: memory flat\n", Look::algorithm.c_str(),
+    std::printf("%s: %d cycles of create, run, destroy: memory flat\n", looks[0].second.it->stem,
                 cycles);
 }
 
+/// What is tested of each operator in the same way.
+void test_rest(const Looks &looks, const Looks &poisoned, const Look &look, const Look &small,
+               const Look &large, const Look &delivered) {
+    test_poison(poisoned);
+    test_contexts(look);
+    test_allocator(small, large);
+    test_enqueue(looks);
+    test_delivery(delivered.on_host());
+    test_cycles(looks);
+    where = looks[0].second.it->stem;
+    std::printf("%s: %lld found\n", where.c_str(),
+                static_cast<long long>(Look::found[looks[0].second.it]));
+    require(Look::found[looks[0].second.it] > 100 || !looks[0].second.it->found,
+            "there is nothing to be found");
+}
+
 /// One thing of each kind: what has no part in the others is tested with the first.
-void test_faults_of_sift() {
+void test_sift() {
     using enum Act;
-    const std::vector<Act> created = {create_context, create};
-    test<Extraction>({"operator of sift", {}, {create_context}, {create}});
-    for (const auto &[name, look] : extractions) {
+    const Looks looks = extractions();
+    test("operator of sift", extraction(), {create}, {create_context});
+    for (const auto &[name, look] : looks) {
         const std::string on = "sift, " + name + ": ";
-        test<Extraction>({on + "run, wait", look, created, {run, wait}});
-        test<Extraction>({on + "run after a run, sync",
-                          look,
-                          {create_context, create, run, wait},
-                          {run, sync},
-                          true});
+        test(on + "run, wait", look, {run, wait});
+        test(on + "run after a run, sync", look, {run, sync}, {create_context, create, run, wait},
+             true);
     }
-    const Extraction plain, host = Extraction{.masked = true, .drawn = GPV_FORMAT_NV12}.on_host();
-    test<Extraction>({"sift, on the device: prepare, run", plain, created, {prepare, run}});
-    test<Extraction>({"sift, described, in host memory: prepare, run, run, wait",
-                      Extraction{.given = 3}.on_host(),
-                      created,
-                      {prepare, run, run, wait}});
-    test<Extraction>({"sift, in host memory: run, query", host, created, {run, query}});
-    test<Extraction>(
-        {"sift, in host memory: run, run, sync", host, created, {run, run, sync}, true});
-    test<Extraction>(
-        {"sift, drawn in host memory: run, run, wait", drawn_on_host, created, {run, run, wait}});
-    test<Extraction>({"sift, other parameters while the last run is pending",
-                      host,
-                      {create_context, create, run},
-                      {change, run, wait},
-                      true,
-                      extractions[3].second});
+    const Look host =
+        drawn(extraction([](Run &run, gpv_sift_params &) { run.formats[1] = GPV_FORMAT_GRAY8; }),
+              GPV_FORMAT_NV12)
+            .on_host();
+    test("sift, on the device: prepare, run", extraction(), {prepare, run});
+    test("sift, described, in host memory: prepare, run, run, wait", description().on_host(),
+         {prepare, run, run, wait});
+    test("sift, in host memory: run, query", host, {run, query});
+    test("sift, in host memory: run, run, sync", host, {run, run, sync}, created, true);
+    test("sift, drawn in host memory: run, run, wait", drawn_on_host(), {run, run, wait});
+    test("sift, other parameters while the last run is pending", host, {change, run, wait},
+         {create_context, create, run}, true, looks[3].second);
+    test_enqueue("drawn in host memory", drawn_on_host(), Ready::warm);
+    test_captured(looks);
+    test_rest(looks, {looks[2]}, extraction(), extraction(),
+              extraction([](Run &, gpv_sift_params &params) { params.octave_layers = 4; }),
+              looks[1].second);
 }
 
 /// Few, for the reason of the clusterings.
-void test_faults_of_graphcut() {
-    using enum Act;
-    const std::vector<Act> created = {create_context, create};
-    const Cutting device, certified = cuttings[1].second, refused = cuttings[4].second;
-    test<Cutting>({"operator of graphcut", {}, {create_context}, {create}});
-    test<Cutting>({"graphcut, on the device: run, wait", certified, created, {run, wait}});
-    test<Cutting>(
-        {"graphcut, on the device: a value out of its range", refused, created, {run, wait}});
-    test<Cutting>({"graphcut, on the device: prepare, run, sync",
-                   device,
-                   created,
-                   {prepare, run, sync},
-                   true});
-    test<Cutting>(
-        {"graphcut, in host memory: run, query", device.on_host(), created, {run, query}});
-    test<Cutting>({"graphcut, more neighbours while the last run is pending",
-                   device,
-                   {create_context, create, run},
-                   {change},
-                   true,
-                   certified});
-}
-
 void test_graphcut() {
-    test_faults_of_graphcut();
-    test_captured(cuttings);
-    test_poison(Looks<Cutting>{cuttings[1]});
-    test_contexts(Cutting{});
-    test_allocator<Cutting>({}, {.format = GPV_FORMAT_CAP32X8, .width = 19, .height = 3});
-    test_enqueue(cuttings);
-    test_delivery(cuttings[1].second.on_host());
-    test_cycles(cuttings);
-    where = "graphcut";
-    require(Cutting::flow > 1000, "graphs through which little flows");
-}
-
-/// Few, for the reason of the clusterings.
-void test_faults_of_segment() {
     using enum Act;
-    const std::vector<Act> created = {create_context, create};
-    const Segmentation device;
-    test<Segmentation>({"operator of segment", {}, {create_context}, {create}});
-    test<Segmentation>({"segment, on the device: prepare, run, sync",
-                        device,
-                        created,
-                        {prepare, run, sync},
-                        true});
-    test<Segmentation>(
-        {"segment, in host memory: run, query", device.on_host(), created, {run, query}});
+    const Looks looks = cuttings();
+    const Look certified = looks[1].second, refused = looks[4].second;
+    test("operator of graphcut", cutting(), {create}, {create_context});
+    test("graphcut, on the device: run, wait", certified, {run, wait});
+    test("graphcut, on the device: a value out of its range", refused, {run, wait});
+    test("graphcut, on the device: prepare, run, sync", cutting(), {prepare, run, sync}, created,
+         true);
+    test("graphcut, in host memory: run, query", cutting().on_host(), {run, query});
+    test("graphcut, more neighbours while the last run is pending", cutting(), {change},
+         {create_context, create, run}, true, certified);
+    const Look large = cutting(
+        [](Run &run, gpv_graphcut_params &) { run.formats[1] = GPV_FORMAT_CAP32X8; }, 19, 3);
+    test_captured(looks);
+    test_rest(looks, {looks[1]}, cutting(), cutting(), large, certified);
 }
 
+/// Likewise.
 void test_segment() {
-    test_faults_of_segment();
-    test_captured(segmentations);
-    test_poison(Looks<Segmentation>{segmentations[1]});
-    test_contexts(Segmentation{});
-    test_allocator<Segmentation>({}, {.width = 29, .height = 13, .connectivity = 8});
-    test_enqueue(segmentations);
-    test_delivery(segmentations[1].second.on_host());
-    test_cycles(segmentations);
-    where = "segment";
-    require(Segmentation::area > 1000, "pictures without a foreground");
-}
-
-/// Few, for the reason of the clusterings.
-void test_faults_of_match() {
     using enum Act;
-    const std::vector<Act> created = {create_context, create};
-    const Matching device, drawn = matchings[2].second;
-    test<Matching>({"operator of match", {}, {create_context}, {create}});
-    test<Matching>({"match, on the device: run, wait", device, created, {run, wait}});
-    test<Matching>({"match, on the device: prepare, run, sync",
-                    matchings[1].second,
-                    created,
-                    {prepare, run, sync},
-                    true});
-    test<Matching>({"match, drawn on the device: run after a run, wait",
-                    drawn,
-                    {create_context, create, run, wait},
-                    {run, wait}});
-    test<Matching>({"match, in host memory: run, query", drawn.on_host(), created, {run, query}});
-    test<Matching>({"match, in host memory: prepare, run, run, wait",
-                    device.on_host(),
-                    created,
-                    {prepare, run, run, wait}});
-    test<Matching>({"match, other parameters while the last run is pending",
-                    Matching{}.on_host(),
-                    {create_context, create, run},
-                    {change, run, wait},
-                    true,
-                    matchings[1].second});
+    const Looks looks = segmentations();
+    const Look device = segmentation();
+    test("operator of segment", device, {create}, {create_context});
+    test("segment, on the device: prepare, run, sync", device, {prepare, run, sync}, created, true);
+    test("segment, in host memory: run, query", device.on_host(), {run, query});
+    const Look large =
+        segmentation(GPV_FORMAT_RGB8, GPV_FORMAT_GRAY8, 29, 13,
+                     [](Run &, gpv_segment_params &params) { params.connectivity = 8; });
+    test_captured(looks);
+    test_rest(looks, {looks[1]}, device, device, large, looks[1].second);
 }
 
+/// Likewise.
 void test_match() {
-    test_faults_of_match();
-    test_captured(matchings);
-    test_poison(Looks<Matching>{matchings[2]});
-    test_contexts(Matching{});
-    test_allocator<Matching>({.queries = 1, .trains = 1},
-                             {.queries = 1, .trains = 2049, .mutual = false});
-    test_enqueue(matchings);
-    test_delivery(matchings[1].second.on_host());
-    test_cycles(matchings);
-    where = "match";
-    require(Matching::found > 1000, "descriptors without matches");
+    using enum Act;
+    const Looks looks = matchings();
+    const Look marked = looks[2].second;
+    test("operator of match", matching(), {create}, {create_context});
+    test("match, on the device: run, wait", matching(), {run, wait});
+    test("match, on the device: prepare, run, sync", looks[1].second, {prepare, run, sync}, created,
+         true);
+    test("match, drawn on the device: run after a run, wait", marked, {run, wait},
+         {create_context, create, run, wait});
+    test("match, in host memory: run, query", marked.on_host(), {run, query});
+    test("match, in host memory: prepare, run, run, wait", matching().on_host(),
+         {prepare, run, run, wait});
+    test("match, other parameters while the last run is pending", matching().on_host(),
+         {change, run, wait}, {create_context, create, run}, true, looks[1].second);
+    test_captured(looks);
+    test_rest(looks, {looks[2]}, matching(), matching(1, 1), matching(1, 2049, false),
+              looks[1].second);
 }
 
 /// The CPU backend and the emulation round alike where the processor has fused operations.
@@ -2094,35 +1713,12 @@ bool processor_has_fma() {
 #endif
 }
 
-void test_sift() {
-    if (!processor_has_fma()) {
-        std::printf("sift: left out, the processor has no fused operations\n");
-        return;
-    }
-    test_faults_of_sift();
-    test_captured(extractions);
-    test_poison(Looks<Extraction>{extractions[2]});
-    test_contexts(Extraction{});
-    test_allocator<Extraction>({}, {.octave_layers = 4});
-    test_enqueue("drawn in host memory", drawn_on_host, Ready::warm);
-    test_enqueue(extractions);
-    test_delivery(extractions[1].second.on_host());
-    test_cycles(extractions);
-    where = "sift";
-    std::printf("sift: %d keypoints\n", Extraction::found);
-    require(Extraction::found > 400, "pictures without keypoints");
-}
-
 /// Each in a process of its own.
 void test_real_device_lost() {
     poisons = true;
-    test_poison(Looks<Erosion>{erosions[1]});
-    test_poison(Looks<Labelling>{labellings[0]});
-    test_poison(Looks<Clustering>{clusterings[0]});
-    test_poison(Looks<Extraction>{extractions[2]});
-    test_poison(Looks<Matching>{matchings[2]});
-    test_poison(Looks<Cutting>{cuttings[1]});
-    test_poison(Looks<Segmentation>{segmentations[1]});
+    for (const auto &look : {erosions()[1], labellings()[0], clusterings()[0], extractions()[2],
+                             matchings()[2], cuttings()[1], segmentations()[1]})
+        test_poison({look});
 }
 
 } // namespace
@@ -2152,33 +1748,24 @@ int main(int count, char **arguments) {
         test_devices();
     test_following();
     test_faults();
-    test_captured(erosions);
-    test_captured(labellings);
-    test_captured(Looks<Clustering>{clusterings[0]});
-    test_poison(erosions);
-    test_poison(labellings);
-    test_poison(Looks<Clustering>{clusterings[0]});
-    const Erosion gradient_of_nv12 = {.format = GPV_FORMAT_NV12, .operation = gradient};
-    test_contexts(gradient_of_nv12);
-    test_contexts(Labelling{});
-    test_contexts(Clustering{});
-    test_allocator<Erosion>(
-        {.operation = gradient},
-        {.format = GPV_FORMAT_NV12, .width = 99, .height = 55, .operation = gradient});
-    test_allocator<Labelling>({}, {.width = 99, .height = 55, .min_area = 2});
-    test_allocator<Clustering>({}, {.width = 53});
-    test_enqueue(erosions_that_enqueue());
-    test_enqueue(labellings);
-    test_enqueue(clusterings);
-    test_delivery(gradient_of_nv12.on_host());
-    test_delivery(labellings[1].second.on_host());
-    test_delivery(clusterings[1].second.on_host());
-    test_cycles(erosions);
-    test_cycles(labellings);
-    test_cycles(clusterings);
+    test_captured(erosions());
+    test_captured(labellings());
+    test_captured({clusterings()[0]});
+    const Look gradient_of_nv12 = erosion(GPV_FORMAT_NV12, gradient);
+    test_rest(erosions_that_enqueue(), erosions(), gradient_of_nv12,
+              erosion(GPV_FORMAT_GRAY8, gradient), erosion(GPV_FORMAT_NV12, gradient, 0, 99, 55),
+              gradient_of_nv12);
+    test_rest(labellings(), labellings(), labelling(), labelling(),
+              labelling([](Run &, gpv_ccl_params &params) { params.min_area = 2; }, 99, 55),
+              labellings()[1].second);
+    test_rest(clusterings(), {clusterings()[0]}, clustering(), clustering(),
+              clustering(nullptr, 53), clusterings()[1].second);
     test_graphcut();
     test_match();
-    test_sift();
+    if (processor_has_fma())
+        test_sift();
+    else
+        std::printf("sift: left out, the processor has no fused operations\n");
     if (usual_step == 1)
         require_all_failed();
     return failures != 0;
