@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "operators.hpp"
+#include "common/operators.hpp"
 #include "testing.h"
 
 namespace suite {

@@ -14,7 +14,7 @@
 
 #include <pthread.h>
 
-#include "operators.hpp"
+#include "common/operators.hpp"
 
 #ifdef HAVE_CUDA
 #    include <cuda_runtime_api.h>

@@ -20,8 +20,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "common/operators.hpp"
 #include "cuda/runtime.hpp"
-#include "operators.hpp"
 
 namespace {
 

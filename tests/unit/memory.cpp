@@ -10,7 +10,7 @@
 
 #include <check.h>
 
-#include "operators.hpp"
+#include "common/operators.hpp"
 #include "run_group.hpp"
 
 namespace {
