@@ -120,6 +120,38 @@ START_TEST(init_writes_every_default) {
 }
 END_TEST
 
+/// What the library says of a parameter is what the suites know of it.
+START_TEST(parameters_are_described) {
+    const std::string stem(it->stem, std::strcspn(it->stem, "-"));
+    std::int32_t index = 0;
+    for (const Field &field : it->fields) {
+        gpv_field described;
+        if (std::string(field.name) == "reserved")
+            continue;
+        ck_assert_int_eq(gpv_params_describe(stem.c_str(), index++, &described, sizeof described),
+                         GPV_OK);
+        ck_assert_uint_eq(described.struct_size, sizeof described);
+        ck_assert_str_eq(described.name, field.name);
+        ck_assert_uint_eq(described.offset, field.offset);
+        ck_assert_uint_eq(bits_of(field, described.initial), bits_of(field, field.standard));
+        ck_assert(is_legal(field, described.low) && is_legal(field, described.high));
+        ck_assert(described.low <= field.low && described.high >= field.high);
+        ck_assert(*described.text && described.unit);
+        ck_assert_int_eq(described.type == GPV_FIELD_TYPE_FLOAT, field.type == Field::Type::f32);
+        ck_assert_int_eq(described.type == GPV_FIELD_TYPE_UINT64, field.type == Field::Type::u64);
+        ck_assert_int_eq(described.type == GPV_FIELD_TYPE_CHOICE, described.choice_count > 0);
+        for (std::uint32_t i = 0; i < described.choice_count; i++)
+            ck_assert(is_legal(field, described.choices[i].value) && *described.choices[i].name &&
+                      *described.choices[i].text);
+        if (described.choice_count) // all of them
+            ck_assert_uint_eq(described.choice_count,
+                              field.high - field.low + 1 + field.choices.size());
+    }
+    gpv_field none;
+    ck_assert_int_eq(gpv_params_describe(stem.c_str(), index, &none, sizeof none), INVALID);
+}
+END_TEST
+
 START_TEST(parameters_at_and_beyond_their_ends) {
     Session session;
     for (const Field &field : it->fields) {
@@ -262,6 +294,6 @@ END_TEST
 
 int main(int argc, char **argv) {
     return run_all(argc, argv, "contract",
-                   {init_writes_every_default, parameters_at_and_beyond_their_ends, null_arguments,
-                    structs_of_all_ages});
+                   {init_writes_every_default, parameters_are_described,
+                    parameters_at_and_beyond_their_ends, null_arguments, structs_of_all_ages});
 }
