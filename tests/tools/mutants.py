@@ -54,6 +54,7 @@ IN_CHILD = re.compile(r"[Rr]eceived signal (\d+)|Test (timeout) expired")  # of 
 
 @dataclass(frozen=True)
 class Fault:
+    place: int  # in the list, which it keeps when the sources change
     line: str  # of the list
     path: str
     old: str
@@ -76,7 +77,7 @@ def read_list():
         path, old, new = line.split("\t") if line.count("\t") == 2 else ("", "", "")
         text = (TOP / path).read_text(encoding="utf-8") if path and (TOP / path).is_file() else ""
         if old and new and text.count(old) == 1:
-            found.append(Fault(line, path, old, new, text[:text.index(old)].count("\n") + 1))
+            found.append(Fault(len(found) + len(wrong), line, path, old, new, text[:text.index(old)].count("\n") + 1))
         else:
             wrong.append(f"tests/tools/mutants.txt:{number}: no path, text that stands once in that file, "
                          f"and new text, with tabs between them: {line}")
@@ -278,8 +279,8 @@ def main():
 
     def note(fault, found, took):
         with lock:
-            runs[fault.line] = {"error" if isinstance(found, str) else "suites": found,
-                                "seconds": round(took, 1)}
+            runs[fault.line] = {"place": fault.place, "seconds": round(took, 1),
+                                "error" if isinstance(found, str) else "suites": found}
             part = out.with_suffix(".part")
             part.write_text(json.dumps(runs, indent=1), encoding="utf-8")
             part.replace(out)
@@ -311,9 +312,9 @@ def main():
         list(pool.map(serve, range(choice.jobs)))
     passed = report(faults, runs)
     if choice.beside:
-        other = json.loads(choice.beside.read_text(encoding="utf-8"))
-        lost = [fault for fault in faults
-                if killers(other.get(fault.line, {})) and not killers(runs.get(fault.line, {}))]
+        other = json.loads(choice.beside.read_text(encoding="utf-8")).values()
+        killed = {run["place"] for run in other if killers(run)}
+        lost = [fault for fault in faults if fault.place in killed and not killers(runs.get(fault.line, {}))]
         print(f"{len(lost)} killed in {choice.beside} alone", *lost, sep="\n    ")
     sys.exit(not passed)
 
