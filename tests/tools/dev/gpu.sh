@@ -86,6 +86,7 @@ gpu_bench() {
 # Runs the tests of all stages, as one queue, in what is left of the time.
 gpu_tests() { # STAGE...
     gpu_clip
+    scan_plugins build-gpu
     run "$python" tests/tools/gpu_tests.py build-gpu "$gpu" "$((seconds - SECONDS))" "$@" -- "${names[@]}" ||
         { (($? != 2)) || exit 2; return 1; }
 }

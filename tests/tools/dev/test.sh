@@ -83,10 +83,8 @@ test_with_sanitizers() {
         -Db_sanitize=address,undefined "${sanitizing[@]}" &&
         step 'build with sanitizers' build_for_tests $asan "${cases[@]}"; then
         step 'what has sanitizers' run "$python" tests/tools/sanitized.py build $asan "${cases[@]}" || true
-        # The plugins of others are scanned here, outside the instrumented programs.
-        rm -f $asan/gst/registry.bin
-        ! command -v gst-inspect-1.0 >/dev/null ||
-            GST_REGISTRY=$PWD/$asan/gst/registry.bin gst-inspect-1.0 >$asan/plugins.log
+        # Outside the instrumented programs.
+        scan_plugins $asan
         run_tests $asan
     fi
 }
