@@ -116,6 +116,7 @@ void test_library() {
 void test_defaults() {
     CHECK(gpv::ContextParams().struct_size == sizeof(gpv_context_params));
     CHECK(gpv::ContextParams().log_level == GPV_LOG_LEVEL_WARNING);
+    CHECK(gpv::ContextParams().threads == 0);
     CHECK(gpv::ErodeParams().struct_size == sizeof(gpv_erode_params));
     CHECK(gpv::ErodeParams().radius == 1);
     CHECK(gpv::CclParams().connectivity == 8);
@@ -234,6 +235,9 @@ void test_context_failure() {
     params = cpu_params();
     params.log_level = 9;
     CHECK_ERROR(bad, "params->log_level is 9, must be 0..4", gpv::Context{params});
+    params = cpu_params();
+    params.threads = -1;
+    CHECK_ERROR(bad, "params->threads is -1, must be 0..", gpv::Context{params});
 }
 
 void test_log() {

@@ -697,6 +697,8 @@ class Contexts(unittest.TestCase):
         self.assertGreater(len(str(raised.exception)), 20)
         with self.assertRaisesRegex(ValueError, "no Backend: auto, cpu, cuda"):
             gpv.Context("gpu")
+        with self.assertRaisesRegex(gpv.InvalidArgument, r"params->threads is -1, must be 0\.\."):
+            gpv.Context("cpu", threads=-1)
         with mock.patch("sys.unraisablehook") as hook:
             with self.assertRaises(TypeError):
                 gpv.Context(color=1)

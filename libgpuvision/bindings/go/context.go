@@ -12,7 +12,7 @@ static void gpv_go_log(void *user, gpv_log_level level, const char *message) {
 }
 
 static gpv_status gpv_go_context_create(gpv_backend backend, int32_t device, gpv_log_level level,
-                                        uintptr_t user, gpv_context **out) {
+                                        uintptr_t user, int32_t threads, gpv_context **out) {
     gpv_context_params params;
     gpv_context_params_init(&params, sizeof params);
     params.backend = backend;
@@ -20,6 +20,7 @@ static gpv_status gpv_go_context_create(gpv_backend backend, int32_t device, gpv
     params.log_level = level;
     params.log = gpv_go_log;
     params.user = (void *)user;
+    params.threads = threads;
     return gpv_context_create(&params, out);
 }
 
@@ -61,6 +62,9 @@ type ContextParams struct {
 	// from it. A panic in it is dropped, as is [runtime.Goexit]. As long as Log refers to the
 	// context, that has to be closed: no finalizer will do it. Default nil.
 	Log func(level LogLevel, message string)
+	// Threads that the CPU computes on at most, >= 0; 0 = as many as oneTBB gives the calling
+	// thread. Default 0.
+	Threads int
 }
 
 // DefaultContextParams gives the library's defaults.
@@ -71,6 +75,7 @@ func DefaultContextParams() ContextParams {
 		Backend:  Backend(c.backend),
 		Device:   int(c.device),
 		LogLevel: LogLevel(c.log_level),
+		Threads:  int(c.threads),
 	}
 }
 
@@ -96,7 +101,7 @@ func NewContext(params *ContextParams) (*Context, error) {
 	user := cgo.NewHandle(log)
 	var handle *C.gpv_context
 	status := C.gpv_go_context_create(C.gpv_backend(params.Backend), clamp(params.Device),
-		C.gpv_log_level(params.LogLevel), C.uintptr_t(user), &handle)
+		C.gpv_log_level(params.LogLevel), C.uintptr_t(user), clamp(params.Threads), &handle)
 	if status != C.GPV_OK {
 		user.Delete()
 		return nil, &Error{Status(status), log.last}

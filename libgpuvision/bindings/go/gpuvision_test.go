@@ -173,7 +173,7 @@ func TestContext(t *testing.T) {
 	must(t, context.Sync(DefaultStream))
 	must(t, context.Follow(DefaultStream, Stream(1)))
 	equal(t, "defaults", fmt.Sprintf("%+v", DefaultContextParams()),
-		"{Backend:0 Device:0 LogLevel:2 Log:<nil>}")
+		"{Backend:0 Device:0 LogLevel:2 Log:<nil> Threads:0}")
 	automatic := made(NewContext(nil))(t)
 	must(t, automatic.Close())
 }
@@ -185,6 +185,8 @@ func TestContextThatCannotBe(t *testing.T) {
 	wants(t, err, ErrInvalidArgument, "params->log_level is 5", "0..4")
 	_, err = NewContext(&ContextParams{Device: math.MinInt64})
 	wants(t, err, ErrInvalidArgument, "params->device", "-1..")
+	_, err = NewContext(&ContextParams{Threads: -1})
+	wants(t, err, ErrInvalidArgument, "params->threads is -1", "0..")
 	if BackendCUDA.Available() {
 		return
 	}

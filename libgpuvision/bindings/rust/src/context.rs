@@ -89,6 +89,9 @@ pub struct ContextParams {
     pub log_level: LogLevel,
     /// Default `None`: silent.
     pub log: Option<LogFn>,
+    /// That the CPU computes on at most, >= 0; 0 = as many as oneTBB gives the calling thread.
+    /// Default 0.
+    pub threads: i32,
 }
 
 impl Default for ContextParams {
@@ -100,6 +103,7 @@ impl Default for ContextParams {
             device: Device(raw.device),
             log_level: LogLevel::from_raw(raw.log_level),
             log: None,
+            threads: raw.threads,
         }
     }
 }
@@ -110,6 +114,7 @@ impl fmt::Debug for ContextParams {
             .field("backend", &self.backend)
             .field("device", &self.device)
             .field("log_level", &self.log_level)
+            .field("threads", &self.threads)
             .finish_non_exhaustive()
     }
 }
@@ -173,6 +178,7 @@ impl Context {
         raw.log_level = params.log_level.into_raw();
         raw.log = Some(log);
         raw.user = handle.logger.cast();
+        raw.threads = params.threads;
         // SAFETY: the logger lives as long as the context, which is part of the same handle.
         let status = Status(unsafe { sys::gpv_context_create(&raw, &mut handle.context) });
         if status != Status::OK {

@@ -118,6 +118,11 @@ fn a_context_that_cannot_be_has_a_text() {
         }
     }
     assert_eq!(lines.lock().unwrap().len(), 1);
+    assert_refused(
+        Context::new(ContextParams { threads: -1, ..Default::default() }),
+        Status::INVALID_ARGUMENT,
+        &["params->threads is -1, must be 0.."],
+    );
 }
 
 #[test]
@@ -339,7 +344,7 @@ fn defaults_are_those_of_the_headers() {
     assert_eq!(ErodeParams::default(), params);
     let params = ContextParams::default();
     assert_eq!((params.backend, params.log_level), (Backend::Auto, LogLevel::Warning));
-    assert!(params.log.is_none());
+    assert!(params.log.is_none() && params.threads == 0);
     let params = CclParams::default();
     assert_eq!((params.mode, params.connectivity, params.threshold), (CclMode::Binary, 8, 1));
     assert_eq!((params.foreground, params.invert, params.output), (-1, false, CclOutput::Labels));
