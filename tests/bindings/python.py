@@ -104,11 +104,13 @@ class Layout(unittest.TestCase):
                     name = field.name.title().replace("_", "")
                     enum = getattr(_abi, stem.title() + name, None) or getattr(_abi, name, ())
                     names = {one.name.lower().replace("_", "-"): one.value for one in enum}
-                    self.assertEqual(field.choices, names | without_enum.get(field.name, {}))
+                    self.assertEqual({one.name: one.value for one in field.choices},
+                                     names | without_enum.get(field.name, {}))
                 else:
                     self.assertIs(kinds.get(field.type, c.c_uint32), dict(struct._fields_)[field.name])
         with self.assertRaisesRegex(ValueError, "erosion"):
             gpv.fields("erosion")
+        self.assertEqual(gpv.fields("erode")[0].choices[1], ("dilate", "Maximum under the element", 1))
 
     def test_help(self):
         for operator in (gpv.Erode, gpv.Ccl, gpv.Kmeans, gpv.Sift, gpv.Match, gpv.Graphcut, gpv.Segment):

@@ -22,7 +22,7 @@ from .arrays import Array, Image, Picture
 from .ccl import COMPONENT, Ccl, Components, Counts
 from .context import Context, backend_available, version_string
 from .erode import Erode
-from .fields import Field, fields
+from .fields import Choice, Field, fields
 from .graphcut import Cut, CutSummary, Graphcut
 from .kmeans import Clustering, Clusters, Kmeans, kmeans_color
 from .match import NEAREST, PAIR, Homography, Match, Matching, find_homography
@@ -33,7 +33,7 @@ from .sift import KEYPOINT, Count, Features, Sift
 __version__ = "0.1.0"
 
 __all__ = [
-    "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl", "Clustering",
+    "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl", "Choice", "Clustering",
     "Clusters", "ColorMatrix", "ColorRange", "Components", "Context", "Count", "Counts", "Cut", "CutSummary",
     "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Features", "Field", "FieldType", "Format",
     "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "LibraryNotFound", "LogLevel", "Match",

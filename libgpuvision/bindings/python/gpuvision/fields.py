@@ -12,6 +12,13 @@ from ._abi import FieldType
 from ._library import LibraryNotFound
 
 
+class Choice(NamedTuple):
+    """One value of a parameter of type CHOICE."""
+    name: str
+    text: str  #: what it means
+    value: int
+
+
 class Field(NamedTuple):
     """A parameter."""
     name: str
@@ -21,7 +28,7 @@ class Field(NamedTuple):
     initial: float  #: default
     unit: str  #: in the plural; "" = none
     text: str  #: what it does
-    choices: dict[str, int]  #: names of its values, of type CHOICE
+    choices: list[Choice]  #: of type CHOICE; else none
 
 
 def fields(stem: str) -> list[Field]:
@@ -30,7 +37,8 @@ def fields(stem: str) -> list[Field]:
     found: list[Field] = []
     raw = _abi.Field()
     while _library.lib().gpv_params_describe(stem.encode(), len(found), raw, c.sizeof(raw)) == 0:
-        choices = {one.name.decode(): one.value for one in raw.choices[:raw.choice_count]}
+        choices = [Choice(one.name.decode(), one.text.decode(), one.value)
+                   for one in raw.choices[:raw.choice_count]]
         found.append(Field(raw.name.decode(), FieldType(raw.type), raw.low, raw.high, raw.initial,
                            raw.unit.decode(), raw.text.decode(), choices))
     if not found:
@@ -42,8 +50,8 @@ def _line(field: Field) -> str:
     """"radius: 0 to 255 pixels, default 1. Half size of..."."""
     initial = f"{field.initial:.7g}"
     if field.choices:
-        initial = next(name for name, value in field.choices.items() if value == field.initial)
-        values = ", ".join(field.choices)
+        initial = next(one.name for one in field.choices if one.value == field.initial)
+        values = ", ".join(one.name for one in field.choices)
     elif field.type == FieldType.BOOL:
         values = "0 or 1"
     else:
