@@ -20,7 +20,6 @@ prints what would change.
 """
 import argparse
 import ctypes
-import difflib
 import os
 import re
 import sys
@@ -35,6 +34,8 @@ except (ImportError, ValueError) as missing:
     print(f"skipped: {missing}: install python3-gi and gir1.2-gstreamer-1.0, and use the system's Python")
     sys.exit(77)
 
+from tables import blocks, number, remake, table
+
 # Of the package gpuvision, which needs NumPy, a module that does not.
 TOP = Path(__file__).resolve().parents[1]
 sys.path += [str(TOP / "libgpuvision/bindings/python/gpuvision"), str(TOP / "tests/abi")]
@@ -46,7 +47,6 @@ warnings.simplefilter("ignore", DeprecationWarning)
 
 PLUGIN = "gpuvision"
 PICTURE = TOP / "tests" / "gst" / "coffee.ppm"
-BLOCK = re.compile(r"(<!-- made by \./dev docs: (\w+) -->\n).*?(<!-- /made -->)", re.S)
 KINDS = {"gboolean": "boolean", "gint": "int", "guint": "uint", "guint64": "uint64", "gfloat": "float",
          "gchararray": "string"}
 NAMES = re.compile(r"<!-- names -->\n(.*?)<!-- /names -->", re.S)
@@ -54,10 +54,6 @@ DEFAULTS = re.compile(r"<!-- defaults -->\n(.*?)<!-- /defaults -->", re.S)
 RUN_BY = {"gpugraphcut": "segment"}  # the stem that an element runs, where it is not that of its name
 WHOLE_RANGE = {GLib.MAXUINT, GLib.MAXUINT64}
 TIMEOUT_S = 60
-
-
-def table(head, rows):
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in [head, ["---"] * len(head), *rows])
 
 
 def escaped(text):
@@ -82,11 +78,6 @@ def glance(element):
 
 
 # ---- properties ----
-
-def number(value):
-    """Single precision has seven digits."""
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
-
 
 def values_of(enum):
     """Those of an enumeration, by number. It is GObject's own with PyGObject 3.50, and Python's with newer ones."""
@@ -197,11 +188,14 @@ def caps(element):
 MAKERS = {"glance": glance, "properties": properties, "caps": caps}
 
 
-def made(text, element):
-    found = [name for _, name, _ in BLOCK.findall(text)]
+def remade(page, element, check):
+    found = blocks(page.read_text(encoding="utf-8"))
     if sorted(found) != sorted(MAKERS):
-        raise ValueError(f"the blocks {', '.join(MAKERS)} must be there, once each; there are: {', '.join(found)}")
-    return BLOCK.sub(lambda block: f"{block[1]}{MAKERS[block[2]](element)}\n{block[3]}", text)
+        return [f"{page.name}: the blocks {', '.join(MAKERS)} must be there, once each; there are: {', '.join(found)}"]
+    try:
+        return remake(page, lambda name: MAKERS[name](element), check)
+    except ValueError as error:
+        return [f"{page.name}: {error}"]
 
 
 # ---- fields ----
@@ -339,16 +333,7 @@ def main():
 
     faults, texts = [], {page: page.read_text(encoding="utf-8") for page in pages}
     for page in pages:
-        try:
-            text = made(texts[page], elements[page.stem])
-        except ValueError as error:
-            faults.append(f"{page.name}: {error}")
-            continue
-        if not args.check:
-            page.write_text(text, encoding="utf-8")
-        elif text != texts[page]:
-            faults += difflib.unified_diff(texts[page].splitlines(), text.splitlines(), str(page),
-                                           f"{page.name}, as ./dev docs makes it", lineterm="")
+        faults += remade(page, elements[page.stem], args.check)
     if args.check and Gst.ElementFactory.find("pnmdec"):
         faults += check_fields(pages, texts)
     elif args.check:

@@ -408,7 +408,7 @@ gboolean adapt(gpv_field *field) {
 
 gboolean adapt_match(gpv_field *field) {
     field->text = "A keypoint of the reference matches the nearest one of the frame if that is "
-                  "nearer than this times the second nearest; 0 is always.";
+                  "nearer than this times the second nearest; 0 matches it in any case.";
     const bool taken = g_str_equal(field->name, "ratio");
     field->name = "match_ratio";
     return taken;

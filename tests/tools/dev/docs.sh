@@ -7,9 +7,11 @@ dev_docs() {
     run "$python" tests/tools/results.py tables ||
         say "dev: the records are not in order; the documentation is built all the same"
     configure build
+    run meson compile -C build gpuvision:shared_library
+    # 77: it has said what is missing.
+    run meson devenv -C build -w "$PWD" "$python" docs/parameters.py docs || (($? == 77))
     if ninja -C build -t query gst/libgstgpuvision.so >/dev/null 2>&1; then
         run ninja -C build gst/libgstgpuvision.so
-        # 77: it has said what is missing.
         run meson devenv -C build -w "$PWD" "$python" docs/elements.py docs/elements || (($? == 77))
     else
         say "The elements are not built here: the tables of their pages are not remade."

@@ -5,7 +5,7 @@
 demo_packages=(g++ meson ninja-build pkgconf python3 dpkg-dev libtbb-dev libhwy-dev
     libgstreamer1.0-dev libgstreamer-plugins-base1.0-dev gstreamer1.0-tools gstreamer1.0-x
     gstreamer1.0-plugins-base gstreamer1.0-plugins-good gstreamer1.0-plugins-bad)
-docs_packages=(doxygen mkdocs python3-pygments python3-gi gir1.2-gstreamer-1.0)
+docs_packages=(doxygen mkdocs python3-pygments python3-numpy python3-gi gir1.2-gstreamer-1.0)
 test_packages=("${docs_packages[@]}" python3-venv check clang libclang-rt-dev llvm clang-format abigail-tools
     libopencv-imgproc-dev libopencv-features2d-dev libboost-graph-dev libgdk-pixbuf-2.0-dev
     python3-scipy xvfb python3-pil python3-pip cargo rustfmt golang-go cmake valgrind
@@ -14,7 +14,7 @@ test_packages=("${docs_packages[@]}" python3-venv check clang libclang-rt-dev ll
 trixie_packages=("${demo_packages[@]}" libgstreamer-plugins-bad1.0-dev
     libgstrtspserver-1.0-dev check)
 package_packages=("${demo_packages[@]}" "${docs_packages[@]}" build-essential debhelper lintian
-    libgstreamer-plugins-bad1.0-dev python3-numpy)
+    libgstreamer-plugins-bad1.0-dev)
 # For a root in which packages are tried. They bring what they need themselves.
 package_root_packages=(g++ gstreamer1.0-plugins-base gstreamer1.0-tools pkgconf python3-numpy)
 # The demo's decoder of H.264, where GStreamer has no openh264dec.
