@@ -214,8 +214,8 @@ void install_properties(GstGpuVisionFilterClass *klass) {
         "output", 0, output_names,
         "What the frame becomes: coloured components, a mask, the labels, or what it was.");
     const goffset wanted = G_STRUCT_OFFSET(GstGpuCcl, wanted);
-    gst_gpu_vision_filter_class_install_params(klass, "ccl",
-                                               wanted + G_STRUCT_OFFSET(Settings, params), adapt);
+    gst_gpu_vision_filter_class_install_params(
+        klass, "ccl", wanted + G_STRUCT_OFFSET(Settings, params), sizeof(gpv_ccl_params), adapt);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, fields, G_N_ELEMENTS(fields));
     gst_gpu_vision_filter_class_install_output(klass, &output);
 }

@@ -60,8 +60,11 @@ void gst_gpu_erode_write_results(GstGpuVisionFilter *filter, GstStructure *resul
 }
 
 gboolean adapt(gpv_field *field) {
-    if (g_str_equal(field->name, "threshold"))
+    if (g_str_equal(field->name, "threshold")) {
         field->high = 255; /* of a byte */
+        field->text = "Lowest luma of the foreground: the frame is made binary before the "
+                      "operation. 0 works on the grey levels.";
+    }
     return TRUE;
 }
 
@@ -70,8 +73,8 @@ gboolean adapt(gpv_field *field) {
 static void gst_gpu_erode_class_init(GstGpuErodeClass *klass) {
     auto *filter = GST_GPU_VISION_FILTER_CLASS(klass);
     const gpv_field range = gst_gpu_vision_threshold_range(G_STRUCT_OFFSET(GstGpuErode, range));
-    gst_gpu_vision_filter_class_install_params(filter, "erode",
-                                               G_STRUCT_OFFSET(GstGpuErode, wanted), adapt);
+    gst_gpu_vision_filter_class_install_params(
+        filter, "erode", G_STRUCT_OFFSET(GstGpuErode, wanted), sizeof(gpv_erode_params), adapt);
     gst_gpu_vision_filter_class_install_fields(filter, 0, &range, 1);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Erosion and morphology", "Filter/Effect/Video/Hardware",

@@ -466,7 +466,8 @@ void install_properties(GstGpuVisionFilterClass *klass) {
         "is background, 255 is foreground, and all else is not known. With warm-start "
         "it counts where learning begins, without in every frame. Default NULL.");
     gst_gpu_vision_filter_class_install_params(klass, "segment",
-                                               wanted + G_STRUCT_OFFSET(Settings, params), adapt);
+                                               wanted + G_STRUCT_OFFSET(Settings, params),
+                                               sizeof(gpv_segment_params), adapt);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &max_time, 1);
     gst_gpu_vision_filter_class_set_forget(klass, gst_gpu_graphcut_forget);
     gst_gpu_vision_filter_class_install_output(klass, &output);

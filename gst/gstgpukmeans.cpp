@@ -190,8 +190,8 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     const gpv_field output = GST_GPU_VISION_CHOICE(
         "output", 0, output_names,
         "What the frame becomes: the colours of the clusters, or their numbers.");
-    gst_gpu_vision_filter_class_install_params(filter, "kmeans",
-                                               G_STRUCT_OFFSET(GstGpuKmeans, wanted), adapt);
+    gst_gpu_vision_filter_class_install_params(
+        filter, "kmeans", G_STRUCT_OFFSET(GstGpuKmeans, wanted), sizeof(gpv_kmeans_params), adapt);
     gst_gpu_vision_filter_class_set_forget(filter, gst_gpu_kmeans_forget);
     gst_gpu_vision_filter_class_install_output(filter, &output);
     gst_element_class_set_static_metadata(

@@ -430,8 +430,8 @@ void install_properties(GstGpuVisionFilterClass *klass) {
         Settings, min_inliers, GPV_FIELD_TYPE_INT32, 4, max_features_limit, 15, "",
         "The reference has been found where at least so many matches agree on one homography.");
     const goffset wanted = G_STRUCT_OFFSET(GstGpuSift, wanted);
-    gst_gpu_vision_filter_class_install_params(klass, "sift",
-                                               wanted + G_STRUCT_OFFSET(Settings, params), adapt);
+    gst_gpu_vision_filter_class_install_params(
+        klass, "sift", wanted + G_STRUCT_OFFSET(Settings, params), sizeof(gpv_sift_params), adapt);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &descriptors, 1);
     gst_gpu_vision_filter_class_install_output(klass, &overlay);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &color, 1);
@@ -439,8 +439,9 @@ void install_properties(GstGpuVisionFilterClass *klass) {
         klass, "reference", "Reference",
         "The path of a picture, in any format that GStreamer decodes, that is looked for in every "
         "frame. Default none.");
-    gst_gpu_vision_filter_class_install_params(
-        klass, "match", wanted + G_STRUCT_OFFSET(Settings, match), adapt_match);
+    gst_gpu_vision_filter_class_install_params(klass, "match",
+                                               wanted + G_STRUCT_OFFSET(Settings, match),
+                                               sizeof(gpv_match_params), adapt_match);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &min_inliers, 1);
 }
 

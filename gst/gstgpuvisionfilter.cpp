@@ -214,8 +214,10 @@ void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
         "Whether what was learned of earlier frames is kept where a stream starts, and after a "
         "flushing seek; else learning begins anew there, as it does with the signal reset.");
     klass->forget = forget;
-    gst_gpu_vision_filter_class_install_fields(klass, GstGpuVisionFilter_private_offset,
-                                               &keep_state, 1);
+    gst_gpu_vision_filter_class_install_fields(
+        klass,
+        g_type_class_get_instance_private_offset(g_type_class_peek(GST_TYPE_GPU_VISION_FILTER)),
+        &keep_state, 1);
     g_signal_new_class_handler("reset", G_TYPE_FROM_CLASS(klass),
                                static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                                G_CALLBACK(forget_soon), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);

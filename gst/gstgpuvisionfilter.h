@@ -136,12 +136,12 @@ void gst_gpu_vision_filter_class_install_string(GstGpuVisionFilterClass *klass, 
                                                 const gchar *nick, const gchar *blurb);
 
 /*
- * In class_init: a live property for each field of gpv_<stem>_params, which the element has at
- * offset. adapt() may change what the property has otherwise than the field; where it returns
- * FALSE there is none. It may be NULL.
+ * In class_init: a live property for each field of gpv_<stem>_params, of which the element has size
+ * bytes at offset: what a newer library has beyond them is none. adapt() may change what the
+ * property has otherwise than the field; where it returns FALSE there is none. It may be NULL.
  */
 void gst_gpu_vision_filter_class_install_params(GstGpuVisionFilterClass *klass, const gchar *stem,
-                                                goffset offset,
+                                                goffset offset, gsize size,
                                                 gboolean (*adapt)(gpv_field *field));
 /* The same for what only the element has, in a struct at offset. */
 void gst_gpu_vision_filter_class_install_fields(GstGpuVisionFilterClass *klass, goffset offset,

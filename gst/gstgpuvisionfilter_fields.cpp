@@ -24,11 +24,17 @@ const Member *member_of(GParamSpec *spec) {
     return static_cast<const Member *>(g_param_spec_get_qdata(spec, member_quark()));
 }
 
+gsize size_of(const gpv_field &field) {
+    return field.type == GPV_FIELD_TYPE_UINT64 ? sizeof(guint64) : sizeof(gint32);
+}
+
 /* ---- texts ---- */
 
+/* The names of fields become those of properties; GRAY16_LE stays. */
 std::string with_hyphens(std::string text) {
-    for (char &c : text)
-        c = c == '_' ? '-' : c;
+    for (gsize i = 1; i + 1 < text.size(); i++)
+        if (text[i] == '_' && g_ascii_islower(text[i - 1]) && g_ascii_islower(text[i + 1]))
+            text[i] = '-';
     return text;
 }
 
@@ -77,7 +83,7 @@ std::string default_of(const gpv_field &field) {
             return field.choices[i].name;
     if (field.type == GPV_FIELD_TYPE_BOOL)
         return field.initial != 0 ? "true" : "false";
-    if (field.type != GPV_FIELD_TYPE_UINT32)
+    if (field.type != GPV_FIELD_TYPE_UINT32 || !is_whole(field))
         return text_of(field.initial);
     gchar text[16];
     g_snprintf(text, sizeof text, "0x%08x", static_cast<guint>(field.initial));
@@ -147,10 +153,6 @@ void install(GstGpuVisionFilterClass *klass, const Member &member) {
 
 /* ---- values ---- */
 
-gsize size_of(const gpv_field &field) {
-    return field.type == GPV_FIELD_TYPE_UINT64 ? sizeof(guint64) : sizeof(gint32);
-}
-
 union Number {
     gint32 i;
     guint32 u;
@@ -202,11 +204,12 @@ void gst_gpu_vision_filter_class_install_string(GstGpuVisionFilterClass *klass, 
 }
 
 void gst_gpu_vision_filter_class_install_params(GstGpuVisionFilterClass *klass, const gchar *stem,
-                                                goffset offset,
+                                                goffset offset, gsize size,
                                                 gboolean (*adapt)(gpv_field *field)) {
     gpv_field field;
     for (gint i = 0; gpv_params_describe(stem, i, &field, sizeof field) == GPV_OK; i++)
-        if (!adapt || adapt(&field))
+        if (field.type <= GPV_FIELD_TYPE_CHOICE && field.offset + size_of(field) <= size &&
+            (!adapt || adapt(&field)))
             install(klass, {field, offset + field.offset, false});
 }
 

@@ -27,9 +27,9 @@ constexpr gpv_field fields[] = {
               "equal luma."),
     GPV_FIELD(choice, Params, connectivity, connectivities, 8,
               "How many neighbours a pixel touches: 8, with the diagonal ones, or 4."),
-    GPV_FIELD(number, Params, threshold, 0, 65535, 1, "grey levels",
+    GPV_FIELD(number, Params, threshold, 0, max_luma16, 1, "grey levels",
               "Lowest luma of the foreground, at most 255 in images of 8 bits; 0 is every pixel."),
-    GPV_FIELD(number, Params, foreground, -1, 65535, -1, "grey levels",
+    GPV_FIELD(number, Params, foreground, -1, max_luma16, -1, "grey levels",
               "Luma of the foreground, at most 255 in images of 8 bits: pixels of exactly that "
               "value, whatever threshold is. -1 lets threshold decide."),
     GPV_FIELD(flag, Params, invert, false,
@@ -45,6 +45,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields ccl_fields = {"ccl", fields, sizeof(Params)};
+constinit const Fields ccl_fields = {"ccl", fields, 40};
 
 } // namespace gpv

@@ -41,6 +41,6 @@ void require_rules(const void *of_context) {
 
 } // namespace
 
-const Fields context_fields = {"context", fields, offsetof(Params, threads), require_rules};
+constinit const Fields context_fields = {"context", fields, 48, require_rules};
 
 } // namespace gpv

@@ -36,14 +36,14 @@ constexpr gpv_field fields[] = {
               "Operation to compute, from erosion to black-hat."),
     GPV_FIELD(choice, Params, shape, shapes, GPV_ERODE_SHAPE_RECT,
               "Shape of the structuring element inside its box, which radius and radius_y give."),
-    GPV_FIELD(number, Params, radius, 0, 255, 1, "pixels",
+    GPV_FIELD(number, Params, radius, 0, max_erode_radius, 1, "pixels",
               "Half size of the structuring element; it is 2 x radius + 1 pixels wide and, unless "
               "radius_y says otherwise, as high."),
-    GPV_FIELD(number, Params, radius_y, -1, 255, -1, "pixels",
+    GPV_FIELD(number, Params, radius_y, -1, max_erode_radius, -1, "pixels",
               "Half height of the structuring element; -1 is the same as radius."),
     GPV_FIELD(number, Params, iterations, 1, 255, 1, "",
               "How many times each erosion and each dilation runs."),
-    GPV_FIELD(number, Params, threshold, 0, 65535, 0, "grey levels",
+    GPV_FIELD(number, Params, threshold, 0, max_luma16, 0, "grey levels",
               "Lowest luma of the foreground, at most 255 in images of 8 bits: the image is made "
               "binary before the operation. 0 works on the grey levels."),
     GPV_FIELD(choice, Params, border, borders, GPV_ERODE_BORDER_IGNORE,
@@ -54,6 +54,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields erode_fields = {"erode", fields, sizeof(Params)};
+constinit const Fields erode_fields = {"erode", fields, 40};
 
 } // namespace gpv

@@ -19,6 +19,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields graphcut_fields = {"graphcut", fields, sizeof(Params)};
+constinit const Fields graphcut_fields = {"graphcut", fields, 16};
 
 } // namespace gpv

@@ -32,6 +32,6 @@ void require_rules(const void *of_homography) {
 
 } // namespace
 
-const Fields homography_fields = {"homography", fields, sizeof(Params), require_rules};
+constinit const Fields homography_fields = {"homography", fields, 24, require_rules};
 
 } // namespace gpv

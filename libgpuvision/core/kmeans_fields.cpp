@@ -39,7 +39,7 @@ constexpr gpv_field fields[] = {
     GPV_FIELD(choice, Params, color_space, spaces, GPV_KMEANS_COLOR_SPACE_RGB,
               "Space in which colours have their distances."),
     GPV_FIELD(seed, Params, seed,
-              "Seed of what is drawn for the first centroids: the same seed draws the same."),
+              "Seed of what init draws, unless it draws nothing: the same seed draws the same."),
     GPV_FIELD(flag, Params, warm_start, false,
               "Whether an image starts from the centroids of the one before, so that the clusters "
               "keep their numbers until the scene changes.")};
@@ -60,6 +60,6 @@ void require_rules(const void *of_kmeans) {
 
 } // namespace
 
-const Fields kmeans_fields = {"kmeans", fields, sizeof(Params), require_rules};
+constinit const Fields kmeans_fields = {"kmeans", fields, 48, require_rules};
 
 } // namespace gpv

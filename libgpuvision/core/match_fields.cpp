@@ -18,6 +18,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields match_fields = {"match", fields, sizeof(Params)};
+constinit const Fields match_fields = {"match", fields, 16};
 
 } // namespace gpv

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/params.hpp"
 
+#include <algorithm>
 #include <cstring>
-#include <set>
 #include <string>
+#include <vector>
 
 #include "core/error.hpp"
 
@@ -34,11 +35,13 @@ void require_choice(const gpv_field &row, const void *params) {
     if (row.high - row.low + 1 == row.choice_count)
         return require_in_range<std::uint32_t>(row, params);
     const auto value = read<std::int32_t>(row, params);
-    std::set<std::int32_t> legal;
-    for (const gpv_choice &choice : std::span(row.choices, row.choice_count))
-        legal.insert(choice.value);
-    if (legal.count(value))
+    const std::span choices(row.choices, row.choice_count);
+    if (std::ranges::find(choices, value, &gpv_choice::value) != choices.end())
         return;
+    std::vector<std::int32_t> legal;
+    for (const gpv_choice &choice : choices)
+        legal.push_back(choice.value);
+    std::ranges::sort(legal);
     std::string text;
     for (const std::int32_t one : legal)
         text += (text.empty() ? "" : " or ") + std::to_string(one);

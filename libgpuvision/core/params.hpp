@@ -15,7 +15,7 @@ namespace gpv {
 struct Fields {
     const char *stem; ///< of its name
     std::span<const gpv_field> rows;
-    std::size_t first_size; ///< bytes in its first release
+    std::size_t first_size; ///< bytes in its first release: a number, which never changes
     /// Throws Error where the fields break a rule that no row can say.
     void (*require_rules)(const void *params) = nullptr;
 };

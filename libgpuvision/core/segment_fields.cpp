@@ -56,6 +56,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields segment_fields = {"segment", fields, sizeof(Params)};
+constinit const Fields segment_fields = {"segment", fields, 40};
 
 } // namespace gpv

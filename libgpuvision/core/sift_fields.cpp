@@ -19,14 +19,14 @@ constexpr gpv_field fields[] = {
     GPV_FIELD(number, Params, octaves, 0, 16, 0, "",
               "Maximum number of octaves that are searched, from the smallest features on; 0 is "
               "all that fit into the image."),
-    GPV_FIELD(number, Params, octave_layers, 1, 8, 3, "",
+    GPV_FIELD(number, Params, octave_layers, 1, max_octave_layers, 3, "",
               "In how many scales of each octave keypoints are searched."),
     GPV_FIELD(number, Params, contrast_threshold, 0, 1, 0.04, "",
               "Minimum contrast of a keypoint, as OpenCV counts it; the higher, the fewer "
               "keypoints there are."),
     GPV_FIELD(number, Params, edge_threshold, 1, 1e6, 10, "",
-              "Maximum ratio of the curvatures along and across an edge that still is a keypoint; "
-              "the higher, the more keypoints lie on edges."),
+              "Extrema on edges are dropped: those whose ratio of principal curvatures is at least "
+              "this; the higher, the more keypoints lie on edges."),
     GPV_FIELD(number, Params, sigma, 0.5, 4, 1.6, "pixels of the octave",
               "Blur of the first scale of each octave."),
     GPV_FIELD(flag, Params, upsample, true,
@@ -43,6 +43,6 @@ static_assert(is_complete<Params>(fields));
 
 } // namespace
 
-const Fields sift_fields = {"sift", fields, sizeof(Params)};
+constinit const Fields sift_fields = {"sift", fields, 48};
 
 } // namespace gpv
