@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gstgpuccl.h"
-
 #include <gpuvision/ccl.h>
 #include <gst/video/gstvideometa.h>
 
@@ -8,6 +6,10 @@
 #include <vector>
 
 #include "gstgpuvisionanalytics.h"
+#include "gstgpuvisionfilter.h"
+
+#define GST_TYPE_GPU_CCL (gst_gpu_ccl_get_type())
+G_DECLARE_FINAL_TYPE(GstGpuCcl, gst_gpu_ccl, GST, GPU_CCL, GstGpuVisionFilter)
 
 namespace {
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gstgpuerode.h"
-
 #include <gpuvision/erode.h>
 
 #include <cstring>
+
+#include "gstgpuvisionfilter.h"
+
+#define GST_TYPE_GPU_ERODE (gst_gpu_erode_get_type())
+G_DECLARE_FINAL_TYPE(GstGpuErode, gst_gpu_erode, GST, GPU_ERODE, GstGpuVisionFilter)
 
 struct _GstGpuErode {
     GstGpuVisionFilter parent;

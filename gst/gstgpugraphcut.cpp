@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gstgpugraphcut.h"
-
 #include <gpuvision/segment.h>
 #include <gst/video/gstvideometa.h>
 
@@ -9,7 +7,11 @@
 #include <cstring>
 
 #include "gstgpuvisionanalytics.h"
+#include "gstgpuvisionfilter.h"
 #include "gstgpuvisionpicture.h"
+
+#define GST_TYPE_GPU_GRAPHCUT (gst_gpu_graphcut_get_type())
+G_DECLARE_FINAL_TYPE(GstGpuGraphcut, gst_gpu_graphcut, GST, GPU_GRAPHCUT, GstGpuVisionFilter)
 
 namespace {
 

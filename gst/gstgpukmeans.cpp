@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gstgpukmeans.h"
-
 #include <gpuvision/kmeans.h>
 
 #include <cstring>
 #include <numeric>
 
 #include "gstgpuvisionanalytics.h"
+#include "gstgpuvisionfilter.h"
+
+#define GST_TYPE_GPU_KMEANS (gst_gpu_kmeans_get_type())
+G_DECLARE_FINAL_TYPE(GstGpuKmeans, gst_gpu_kmeans, GST, GPU_KMEANS, GstGpuVisionFilter)
 
 namespace {
 

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-#include "gstgpusift.h"
-
 #include <gpuvision/draw.h>
 
 #include <algorithm>
@@ -10,6 +8,10 @@
 
 #include "gstgpusiftreference.h"
 #include "gstgpuvisionanalytics.h"
+#include "gstgpuvisionfilter.h"
+
+#define GST_TYPE_GPU_SIFT (gst_gpu_sift_get_type())
+G_DECLARE_FINAL_TYPE(GstGpuSift, gst_gpu_sift, GST, GPU_SIFT, GstGpuVisionFilter)
 
 namespace {
 

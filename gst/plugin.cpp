@@ -1,22 +1,20 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <gst/gst.h>
 
-#include "gstgpuccl.h"
-#include "gstgpuerode.h"
-#include "gstgpugraphcut.h"
-#include "gstgpukmeans.h"
-#include "gstgpusift.h"
+/* ELEMENTS is the list of the build: ELEMENT(gpuccl) ELEMENT(gpuerode) ... */
+#define ELEMENT(name) GST_ELEMENT_REGISTER_DECLARE(name)
+ELEMENTS
+#undef ELEMENT
 
 namespace {
 
 /* One element that cannot be registered does not take the others with it. */
 gboolean init(GstPlugin *plugin) {
-    const gboolean ccl = GST_ELEMENT_REGISTER(gpuccl, plugin);
-    const gboolean erode = GST_ELEMENT_REGISTER(gpuerode, plugin);
-    const gboolean graphcut = GST_ELEMENT_REGISTER(gpugraphcut, plugin);
-    const gboolean kmeans = GST_ELEMENT_REGISTER(gpukmeans, plugin);
-    const gboolean sift = GST_ELEMENT_REGISTER(gpusift, plugin);
-    return ccl || erode || graphcut || kmeans || sift;
+    gboolean any = FALSE;
+#define ELEMENT(name) any |= GST_ELEMENT_REGISTER(name, plugin);
+    ELEMENTS
+#undef ELEMENT
+    return any;
 }
 
 } // namespace

@@ -105,7 +105,7 @@ for path, name in (("libgpuvision/core/x.cpp", "api/guard.hpp"), ("libgpuvision/
                    ("libgpuvision/cpu/x.cpp", "gpuvision/types.h"), ("gst/x.cpp", "core/image.hpp"),
                    ("libgpuvision/api/x.cpp", "cuda_runtime.h"), ("include/x.h", "cuda.h"),
                    ("libgpuvision/api/x.cpp", "cub/cub.cuh"), ("tests/api/x.c", "core/image.hpp"),
-                   ("examples/c/x.c", "../libgpuvision/core/image.hpp"), ("tests/api/x.c", "gstgpuerode.h"),
+                   ("examples/c/x.c", "../libgpuvision/core/image.hpp"), ("tests/api/x.c", "gstgpuvisionmeta.h"),
                    ("libgpuvision/bindings/cpp/x.hpp", "core/image.hpp")):
     assert faults_of(path, f"#include <{name}>\n"), f"{path} may include {name}: this test has gone blind"
 

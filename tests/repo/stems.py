@@ -4,7 +4,6 @@ import re
 import sys
 from pathlib import Path
 
-STEMS = ["erode", "kmeans", "ccl", "sift", "graphcut", "segment", "match"]
 TABLE = [
     "include/gpuvision/{}.h",
     "libgpuvision/api/{}.cpp",
@@ -14,7 +13,6 @@ TABLE = [
     "libgpuvision/cuda/{0}/{0}.cu",
     "libgpuvision/cuda/{}/tuning.hpp",
     "gst/gstgpu{}.cpp",
-    "gst/gstgpu{}.h",
     "tests/api/{}.c",
     "tests/common/{}.cpp",
     "tests/parity/{}.cpp",
@@ -29,8 +27,6 @@ TABLE = [
     "docs/algorithms/{}.md",
     "docs/elements/gpu{}.md",
 ]
-# Their element is that of another stem, gpugraphcut segments, or there is none.
-WITHOUT_ELEMENT = {"segment", "match"}
 # Headers of no stem. draw: functions of sift and match. fields: the parameters of all. homography: one
 # function, which both backends leave to the CPU, in api/ and core/ alone.
 OTHERS = {"context", "draw", "export", "fields", "gpuvision", "homography", "types", "version"}
@@ -41,12 +37,14 @@ MISSING = {}
 
 top = Path(sys.argv[1])
 faults = []
-stems = [stem for stem in STEMS if (top / TABLE[0].format(stem)).exists()]
+build = (top / "meson.build").read_text()
+stems, elements = (re.findall(r"'(\w+)'", re.search(rf"^{name} = \[(.*?)\]", build, re.M)[1])
+                   for name in ("stems", "elements"))
 places = [RENAMED.get(row.format(stem), row.format(stem)) for stem in stems for row in TABLE
-          if not (stem in WITHOUT_ELEMENT and "gpu{}" in row)]
+          if stem in elements or "gpu{}" not in row]
 public = {path.stem for path in (top / "include/gpuvision").glob("*.h")}
 
-faults += [f"include/gpuvision/{name}.h is no stem of this test" for name in public - OTHERS - {*STEMS}]
+faults += [f"include/gpuvision/{name}.h is no stem of this test" for name in public - OTHERS - {*stems}]
 for path in places:
     if (top / path).exists() and path in MISSING:
         faults.append(f"{path} is there: take it out of MISSING in tests/repo/stems.py")
