@@ -22,7 +22,7 @@ import tables
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "libgpuvision/bindings/python"))
 try:
-    from gpuvision import FieldType, _abi, fields
+    from gpuvision import FieldKind, _abi, fields
 except ImportError as missing:
     print(f"skipped: {missing}: install python3-numpy")
     sys.exit(77)
@@ -38,11 +38,11 @@ def text_of(sentence):
 
 
 def range_of(field):
-    if field.type == FieldType.CHOICE:
+    if field.kind == FieldKind.CHOICE:
         return ""
-    if field.type == FieldType.BOOL:
+    if field.kind == FieldKind.BOOL:
         return "0, 1"
-    if field.type == FieldType.UINT64:
+    if field.kind == FieldKind.UINT64:
         return "any"
     return f"{field.low:.10g} … {field.high:.10g} {field.unit}".rstrip()
 
@@ -51,7 +51,7 @@ def row(field):
     names = {one.value: one.name for one in field.choices}
     initial = names.get(field.initial) or tables.number(field.initial)
     meaning = [text_of(field.text), *(f"`{one.name}`: {text_of(one.text)}" for one in field.choices)]
-    return [f"`{field.name}`", field.type.name.lower(), range_of(field), f"`{initial}`", "<br>".join(meaning)]
+    return [f"`{field.name}`", field.kind.name.lower(), range_of(field), f"`{initial}`", "<br>".join(meaning)]
 
 
 def parameters(stem):

@@ -209,7 +209,7 @@ gboolean adapt(gpv_field *field) {
 void install_properties(GstGpuVisionFilterClass *klass) {
     const gpv_field fields[] = {
         gst_gpu_vision_threshold_range(G_STRUCT_OFFSET(Settings, range)),
-        GST_GPU_VISION_NUMBER(Settings, max_components, GPV_FIELD_TYPE_INT32, 0, 65535, 256, "",
+        GST_GPU_VISION_NUMBER(Settings, max_components, GPV_FIELD_KIND_INT32, 0, 65535, 256, "",
                               "How many components the results describe, in the order of their "
                               "labels; their count is always the true total.")};
     const gpv_field output = GST_GPU_VISION_CHOICE(

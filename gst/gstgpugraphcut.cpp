@@ -431,7 +431,7 @@ void gst_gpu_graphcut_get_property(GObject *object, guint, GValue *value, GParam
 
 gboolean adapt(gpv_field *field) {
     if (g_str_equal(field->name, "warm_start")) {
-        field->type = GPV_FIELD_TYPE_BOOL; /* NONE or ADAPT */
+        field->kind = GPV_FIELD_KIND_BOOL; /* NONE or ADAPT */
         field->choice_count = 0;
         field->initial = GPV_SEGMENT_WARM_START_ADAPT;
         field->text = "Whether a frame begins with the colours that were learned from the one "
@@ -447,7 +447,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
         "What is known of the frames: nothing, so that their colours are divided in two, a "
         "rectangle, a picture of seeds, or their regions of interest.");
     constexpr gpv_field max_time = GST_GPU_VISION_NUMBER(
-        Settings, max_time_ms, GPV_FIELD_TYPE_INT32, 0, max_ms, 0, "milliseconds",
+        Settings, max_time_ms, GPV_FIELD_KIND_INT32, 0, max_ms, 0, "milliseconds",
         "Time after which a cut settles for what it has by then, which may "
         "be far from the best. 0 lets each finish.");
     constexpr gpv_field output = GST_GPU_VISION_CHOICE(

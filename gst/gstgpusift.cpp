@@ -426,10 +426,10 @@ void install_properties(GstGpuVisionFilterClass *klass) {
                               "What is drawn into the frame, and with points and rich the outline "
                               "of the reference, too.");
     constexpr gpv_field color = GST_GPU_VISION_NUMBER(
-        Settings, color, GPV_FIELD_TYPE_UINT32, 0, G_MAXUINT32, 0xff00ff00, "",
+        Settings, color, GPV_FIELD_KIND_UINT32, 0, G_MAXUINT32, 0xff00ff00, "",
         "Colour of what is drawn, 0xAARRGGBB; it is opaque, whatever AA is. At first it is green.");
     constexpr gpv_field min_inliers = GST_GPU_VISION_NUMBER(
-        Settings, min_inliers, GPV_FIELD_TYPE_INT32, 4, max_features_limit, 15, "",
+        Settings, min_inliers, GPV_FIELD_KIND_INT32, 4, max_features_limit, 15, "",
         "The reference has been found where at least so many matches agree on one homography.");
     const goffset wanted = G_STRUCT_OFFSET(GstGpuSift, wanted);
     gst_gpu_vision_filter_class_install_params(

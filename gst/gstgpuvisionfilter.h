@@ -163,17 +163,17 @@ const gchar *gst_gpu_vision_nick(GstGpuVisionFilter *self, const gchar *property
 /* The member of a struct that is a field of the element's own. */
 #define GST_GPU_VISION_BOOL(parent, member, initial_, text_)                                       \
     {                                                                                              \
-        .type = GPV_FIELD_TYPE_BOOL, .offset = G_STRUCT_OFFSET(parent, member), .high = 1,         \
+        .kind = GPV_FIELD_KIND_BOOL, .offset = G_STRUCT_OFFSET(parent, member), .high = 1,         \
         .initial = (initial_), .name = #member, .unit = "", .text = (text_)                        \
     }
-#define GST_GPU_VISION_NUMBER(parent, member, type_, low_, high_, initial_, unit_, text_)          \
+#define GST_GPU_VISION_NUMBER(parent, member, kind_, low_, high_, initial_, unit_, text_)          \
     {                                                                                              \
-        .type = (type_), .offset = G_STRUCT_OFFSET(parent, member), .low = (low_),                 \
+        .kind = (kind_), .offset = G_STRUCT_OFFSET(parent, member), .low = (low_),                 \
         .high = (high_), .initial = (initial_), .name = #member, .unit = (unit_), .text = (text_)  \
     }
 #define GST_GPU_VISION_CHOICE(name_, offset_, choices_, text_)                                     \
     {                                                                                              \
-        .type = GPV_FIELD_TYPE_CHOICE, .offset = (offset_),                                        \
+        .kind = GPV_FIELD_KIND_CHOICE, .offset = (offset_),                                        \
         .choice_count = G_N_ELEMENTS(choices_), .initial = gdouble((choices_)[0].value),           \
         .name = (name_), .unit = "", .text = (text_), .choices = (choices_)                        \
     }

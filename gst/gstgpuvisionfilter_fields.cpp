@@ -25,7 +25,7 @@ const Member *member_of(GParamSpec *spec) {
 }
 
 gsize size_of(const gpv_field &field) {
-    return field.type == GPV_FIELD_TYPE_UINT64 ? sizeof(guint64) : sizeof(gint32);
+    return field.kind == GPV_FIELD_KIND_UINT64 ? sizeof(guint64) : sizeof(gint32);
 }
 
 /* ---- texts ---- */
@@ -66,12 +66,12 @@ std::string text_of(gdouble number) {
 
 /* A colour is one of all numbers. */
 bool is_whole(const gpv_field &field) {
-    return field.type == GPV_FIELD_TYPE_UINT64 ||
-           (field.type == GPV_FIELD_TYPE_UINT32 && field.high == G_MAXUINT32);
+    return field.kind == GPV_FIELD_KIND_UINT64 ||
+           (field.kind == GPV_FIELD_KIND_UINT32 && field.high == G_MAXUINT32);
 }
 
 std::string range_of(const gpv_field &field) {
-    if (field.type == GPV_FIELD_TYPE_BOOL || field.type == GPV_FIELD_TYPE_CHOICE || is_whole(field))
+    if (field.kind == GPV_FIELD_KIND_BOOL || field.kind == GPV_FIELD_KIND_CHOICE || is_whole(field))
         return "";
     const std::string ends = text_of(field.low) + " to " + text_of(field.high) + ".";
     return *field.unit ? std::string(" In ") + field.unit + ", " + ends : " " + ends;
@@ -81,9 +81,9 @@ std::string default_of(const gpv_field &field) {
     for (guint i = 0; i < field.choice_count; i++)
         if (field.choices[i].value == field.initial)
             return field.choices[i].name;
-    if (field.type == GPV_FIELD_TYPE_BOOL)
+    if (field.kind == GPV_FIELD_KIND_BOOL)
         return field.initial != 0 ? "true" : "false";
-    if (field.type != GPV_FIELD_TYPE_UINT32 || !is_whole(field))
+    if (field.kind != GPV_FIELD_KIND_UINT32 || !is_whole(field))
         return text_of(field.initial);
     gchar text[16];
     g_snprintf(text, sizeof text, "0x%08x", static_cast<guint>(field.initial));
@@ -111,20 +111,20 @@ GParamSpec *new_spec(GObjectClass *klass, const gpv_field &field) {
     const std::string nick_text = nick_of(field), blurb_text = blurb_of(field);
     const gchar *nick = nick_text.c_str(), *blurb = blurb_text.c_str();
     const gdouble low = field.low, high = field.high, initial = field.initial;
-    switch (field.type) {
-    case GPV_FIELD_TYPE_INT32:
+    switch (field.kind) {
+    case GPV_FIELD_KIND_INT32:
         return g_param_spec_int(name, nick, blurb, static_cast<gint>(low), static_cast<gint>(high),
                                 static_cast<gint>(initial), flags);
-    case GPV_FIELD_TYPE_UINT32:
+    case GPV_FIELD_KIND_UINT32:
         return g_param_spec_uint(name, nick, blurb, static_cast<guint>(low),
                                  static_cast<guint>(high), static_cast<guint>(initial), flags);
-    case GPV_FIELD_TYPE_UINT64:
+    case GPV_FIELD_KIND_UINT64:
         return g_param_spec_uint64(name, nick, blurb, 0, G_MAXUINT64, static_cast<guint64>(initial),
                                    flags);
-    case GPV_FIELD_TYPE_FLOAT:
+    case GPV_FIELD_KIND_FLOAT:
         return g_param_spec_float(name, nick, blurb, static_cast<gfloat>(low),
                                   static_cast<gfloat>(high), static_cast<gfloat>(initial), flags);
-    case GPV_FIELD_TYPE_BOOL:
+    case GPV_FIELD_KIND_BOOL:
         return g_param_spec_boolean(name, nick, blurb, initial != 0, flags);
     default:
         return g_param_spec_enum(name, nick, blurb, register_choices(klass, field),
@@ -161,16 +161,16 @@ union Number {
 };
 
 Number number_of(const gpv_field &field, const GValue *value) {
-    switch (field.type) {
-    case GPV_FIELD_TYPE_INT32:
+    switch (field.kind) {
+    case GPV_FIELD_KIND_INT32:
         return {.i = g_value_get_int(value)};
-    case GPV_FIELD_TYPE_UINT32:
+    case GPV_FIELD_KIND_UINT32:
         return {.u = g_value_get_uint(value)};
-    case GPV_FIELD_TYPE_UINT64:
+    case GPV_FIELD_KIND_UINT64:
         return {.l = g_value_get_uint64(value)};
-    case GPV_FIELD_TYPE_FLOAT:
+    case GPV_FIELD_KIND_FLOAT:
         return {.f = g_value_get_float(value)};
-    case GPV_FIELD_TYPE_BOOL:
+    case GPV_FIELD_KIND_BOOL:
         return {.u = g_value_get_boolean(value) ? 1U : 0U};
     default:
         return {.i = g_value_get_enum(value)};
@@ -178,16 +178,16 @@ Number number_of(const gpv_field &field, const GValue *value) {
 }
 
 void set_number(const gpv_field &field, GValue *value, const Number &number) {
-    switch (field.type) {
-    case GPV_FIELD_TYPE_INT32:
+    switch (field.kind) {
+    case GPV_FIELD_KIND_INT32:
         return g_value_set_int(value, number.i);
-    case GPV_FIELD_TYPE_UINT32:
+    case GPV_FIELD_KIND_UINT32:
         return g_value_set_uint(value, number.u);
-    case GPV_FIELD_TYPE_UINT64:
+    case GPV_FIELD_KIND_UINT64:
         return g_value_set_uint64(value, number.l);
-    case GPV_FIELD_TYPE_FLOAT:
+    case GPV_FIELD_KIND_FLOAT:
         return g_value_set_float(value, number.f);
-    case GPV_FIELD_TYPE_BOOL:
+    case GPV_FIELD_KIND_BOOL:
         return g_value_set_boolean(value, number.u != 0);
     default:
         return g_value_set_enum(value, number.i);
@@ -208,7 +208,7 @@ void gst_gpu_vision_filter_class_install_params(GstGpuVisionFilterClass *klass, 
                                                 gboolean (*adapt)(gpv_field *field)) {
     gpv_field field;
     for (gint i = 0; gpv_params_describe(stem, i, &field, sizeof field) == GPV_OK; i++)
-        if (field.type <= GPV_FIELD_TYPE_CHOICE && field.offset + size_of(field) <= size &&
+        if (field.kind <= GPV_FIELD_KIND_CHOICE && field.offset + size_of(field) <= size &&
             (!adapt || adapt(&field)))
             install(klass, {field, offset + field.offset, false});
 }

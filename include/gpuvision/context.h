@@ -66,7 +66,7 @@ typedef struct gpv_context_params {
     gpv_free_fn free;        /**< NULL with alloc NULL = the library's own */
     void *user;              /**< first argument of the three callbacks; default NULL */
     int32_t threads; /**< threads of the CPU backend at most, >= 0; 0 = as many as oneTBB gives the
-                          calling thread; default 0. Since 1.2 */
+                          calling thread; default 0. Since 1.1 */
     uint32_t reserved; /**< must be 0 */
 } gpv_context_params;
 

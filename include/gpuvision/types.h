@@ -146,18 +146,21 @@ typedef struct gpv_buffer {
  */
 typedef void *gpv_stream;
 
-/** What is at the offset of a field. */
-typedef uint32_t gpv_field_type;
+/** What is at the offset of a field. A later version may have more kinds. Since 1.1. */
+typedef uint32_t gpv_field_kind;
 enum {
-    GPV_FIELD_TYPE_INT32 = 0,  /**< int32_t */
-    GPV_FIELD_TYPE_UINT32 = 1, /**< uint32_t */
-    GPV_FIELD_TYPE_UINT64 = 2, /**< uint64_t, of which every value is legal */
-    GPV_FIELD_TYPE_FLOAT = 3,  /**< float */
-    GPV_FIELD_TYPE_BOOL = 4,   /**< uint32_t, 0 or 1 */
-    GPV_FIELD_TYPE_CHOICE = 5  /**< 32 bits, which hold the value of one of the choices */
+    GPV_FIELD_KIND_INT32 = 0,  /**< int32_t */
+    GPV_FIELD_KIND_UINT32 = 1, /**< uint32_t */
+    GPV_FIELD_KIND_UINT64 = 2, /**< uint64_t, of which every value is legal */
+    GPV_FIELD_KIND_FLOAT = 3,  /**< float */
+    GPV_FIELD_KIND_BOOL = 4,   /**< uint32_t, 0 or 1 */
+    GPV_FIELD_KIND_CHOICE = 5  /**< 32 bits, which hold the value of one of the choices */
 };
 
-/** One value of a field of GPV_FIELD_TYPE_CHOICE. */
+/**
+ * One value of a field of GPV_FIELD_KIND_CHOICE. It is in arrays, and so this record stays as it
+ * is. Since 1.1.
+ */
 typedef struct gpv_choice {
     const char *name;  /**< in lower case, such as "equal-value"; static */
     const char *text;  /**< what it means; static */
@@ -165,18 +168,25 @@ typedef struct gpv_choice {
     uint32_t reserved; /**< 0 */
 } gpv_choice;
 
-/** A field of a struct of parameters. Its texts are static. */
+/**
+ * A field of a struct of parameters. Its texts are static.
+ *
+ * No legal value is below low or above high, but not all between are legal: clusters of
+ * gpv_kmeans_params is never 1, threshold of gpv_homography_params never 0, and a choice is one of
+ * its choices. text says so. Every value of a GPV_FIELD_KIND_UINT64 is legal; its low and high mean
+ * nothing. Since 1.1.
+ */
 typedef struct gpv_field {
-    uint32_t struct_size;  /**< sizeof(gpv_field) */
-    gpv_field_type type;   /**< GPV_FIELD_TYPE_* */
-    uint32_t offset;       /**< bytes from the begin of the struct */
-    uint32_t choice_count; /**< 0 unless there are choices */
-    double low;            /**< least value. An integer is exact but for the greatest uint64_t */
-    double high;           /**< greatest value; of UINT64 2^64, which is one too many */
-    double initial;        /**< default */
-    const char *name;      /**< as in the struct */
-    const char *unit;      /**< in the plural, such as "pixels"; "" = none */
-    const char *text;      /**< what it does, in full sentences; other fields by their names */
+    uint32_t struct_size;      /**< sizeof(gpv_field) */
+    gpv_field_kind kind;       /**< GPV_FIELD_KIND_* */
+    uint32_t offset;           /**< bytes from the begin of the struct */
+    uint32_t choice_count;     /**< 0 unless there are choices */
+    double low;                /**< least value; of GPV_FIELD_KIND_UINT64 0 */
+    double high;               /**< greatest value; of GPV_FIELD_KIND_UINT64 0 */
+    double initial;            /**< default */
+    const char *name;          /**< as in the struct */
+    const char *unit;          /**< in the plural, such as "pixels"; "" = none */
+    const char *text;          /**< what it does, in full sentences; other fields by their names */
     const gpv_choice *choices; /**< choice_count of them; static; NULL where there are none */
 } gpv_field;
 

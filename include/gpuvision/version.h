@@ -11,7 +11,7 @@
  * three lines to name the library.
  */
 #define GPV_API_VERSION_MAJOR 1 /**< the SONAME */
-#define GPV_API_VERSION_MINOR 2 /**< counts additions */
+#define GPV_API_VERSION_MINOR 1 /**< counts additions */
 #define GPV_API_VERSION_PATCH 0 /**< counts fixes */
 
 /** One number that grows with the version: 0xMMmmpp. */

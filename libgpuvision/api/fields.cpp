@@ -30,7 +30,9 @@ const gpv_field *find_field(const char *stem, std::int32_t index) {
 } // namespace
 
 gpv_status gpv_params_describe(const char *stem, int32_t index, gpv_field *field, uint32_t size) {
-    const gpv_field *found = stem && field ? find_field(stem, index) : nullptr;
+    if (!stem || !field || size < sizeof field->struct_size)
+        return GPV_ERR_INVALID_ARGUMENT;
+    const gpv_field *found = find_field(stem, index);
     if (!found)
         return GPV_ERR_INVALID_ARGUMENT;
     gpv::write_struct(field, size, *found);

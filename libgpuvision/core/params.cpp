@@ -53,14 +53,14 @@ void require_choice(const gpv_field &row, const void *params) {
 
 void write_defaults(const Fields &fields, void *params) {
     for (const gpv_field &row : fields.rows)
-        switch (row.type) {
-        case GPV_FIELD_TYPE_FLOAT:
+        switch (row.kind) {
+        case GPV_FIELD_KIND_FLOAT:
             write<float>(row, params);
             break;
-        case GPV_FIELD_TYPE_UINT64:
+        case GPV_FIELD_KIND_UINT64:
             write<std::uint64_t>(row, params);
             break;
-        case GPV_FIELD_TYPE_INT32:
+        case GPV_FIELD_KIND_INT32:
             write<std::int32_t>(row, params);
             break;
         default:
@@ -72,16 +72,16 @@ void require_legal(const Fields &fields, const void *params) {
     if (fields.require_rules)
         fields.require_rules(params);
     for (const gpv_field &row : fields.rows)
-        switch (row.type) {
-        case GPV_FIELD_TYPE_FLOAT:
+        switch (row.kind) {
+        case GPV_FIELD_KIND_FLOAT:
             require_in_range<float>(row, params);
             break;
-        case GPV_FIELD_TYPE_UINT64: // any
+        case GPV_FIELD_KIND_UINT64: // any
             break;
-        case GPV_FIELD_TYPE_INT32:
+        case GPV_FIELD_KIND_INT32:
             require_in_range<std::int32_t>(row, params);
             break;
-        case GPV_FIELD_TYPE_CHOICE:
+        case GPV_FIELD_KIND_CHOICE:
             require_choice(row, params);
             break;
         default:

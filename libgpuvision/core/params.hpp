@@ -26,20 +26,20 @@ void write_defaults(const Fields &fields, void *params);
 /// Throws Error naming a field and its legal values where params are not legal.
 void require_legal(const Fields &fields, const void *params);
 
-constexpr std::size_t size_of(gpv_field_type type) {
-    return type == GPV_FIELD_TYPE_UINT64 ? 8 : 4;
+constexpr std::size_t size_of(gpv_field_kind kind) {
+    return kind == GPV_FIELD_KIND_UINT64 ? 8 : 4;
 }
 
 template <class T>
-constexpr gpv_field_type number_type() {
+constexpr gpv_field_kind number_kind() {
     if constexpr (std::is_same_v<T, float>)
-        return GPV_FIELD_TYPE_FLOAT;
+        return GPV_FIELD_KIND_FLOAT;
     else if constexpr (std::is_same_v<T, std::int32_t>)
-        return GPV_FIELD_TYPE_INT32;
+        return GPV_FIELD_KIND_INT32;
     else if constexpr (std::is_same_v<T, std::uint32_t>)
-        return GPV_FIELD_TYPE_UINT32;
+        return GPV_FIELD_KIND_UINT32;
     else
-        static_assert(std::is_same_v<T, void>, "no type of a number");
+        static_assert(std::is_same_v<T, void>, "no kind of a number");
 }
 
 /// A row of a table: GPV_FIELD(number, gpv_erode_params, radius, 0, 255, 1, "pixels", "...").
@@ -52,7 +52,7 @@ template <class T>
 constexpr gpv_field number(const char *name, std::uint32_t offset, double low, double high,
                            double initial, const char *unit, const char *text) {
     return {.struct_size = sizeof(gpv_field),
-            .type = number_type<T>(),
+            .kind = number_kind<T>(),
             .offset = offset,
             .low = low,
             .high = high,
@@ -68,9 +68,9 @@ constexpr gpv_field seed(const char *name, std::uint32_t offset, const char *tex
     constexpr bool is_long = std::is_same_v<T, std::uint64_t>;
     static_assert(is_long || std::is_same_v<T, std::uint32_t>);
     return {.struct_size = sizeof(gpv_field),
-            .type = is_long ? GPV_FIELD_TYPE_UINT64 : GPV_FIELD_TYPE_UINT32,
+            .kind = is_long ? GPV_FIELD_KIND_UINT64 : GPV_FIELD_KIND_UINT32,
             .offset = offset,
-            .high = is_long ? 18446744073709551616.0 : 4294967295.0,
+            .high = is_long ? 0.0 : 4294967295.0,
             .name = name,
             .unit = "",
             .text = text};
@@ -80,7 +80,7 @@ template <class T>
 constexpr gpv_field flag(const char *name, std::uint32_t offset, bool initial, const char *text) {
     static_assert(std::is_same_v<T, std::uint32_t>);
     return {.struct_size = sizeof(gpv_field),
-            .type = GPV_FIELD_TYPE_BOOL,
+            .kind = GPV_FIELD_KIND_BOOL,
             .offset = offset,
             .high = 1,
             .initial = initial ? 1.0 : 0.0,
@@ -94,7 +94,7 @@ constexpr gpv_field choice(const char *name, std::uint32_t offset, const gpv_cho
                            std::int32_t initial, const char *text) {
     static_assert(sizeof(T) == sizeof(std::int32_t));
     gpv_field result = {.struct_size = sizeof(gpv_field),
-                        .type = GPV_FIELD_TYPE_CHOICE,
+                        .kind = GPV_FIELD_KIND_CHOICE,
                         .offset = offset,
                         .choice_count = n,
                         .low = double(choices[0].value),
@@ -124,7 +124,7 @@ constexpr bool is_complete(const gpv_field (&rows)[n], std::size_t hole = 0,
         pass_hole();
         if (row.offset != next)
             return false;
-        next += size_of(row.type);
+        next += size_of(row.kind);
     }
     pass_hole();
     if constexpr (requires(T params) { params.reserved; })

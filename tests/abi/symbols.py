@@ -8,8 +8,8 @@ import sys
 import public
 
 include, mapfile, library, nm, readelf = sys.argv[1:]
-RECORDS = {"gpv_ccl_component", "gpv_choice", "gpv_sift_keypoint"} # of arrays, whose stride is an argument
-FINAL = {"gpv_rect", "gpv_match_nearest", "gpv_match_pair"} # four numbers, for ever
+RECORDS = {"gpv_ccl_component", "gpv_sift_keypoint"} # of arrays, whose stride is an argument
+FINAL = {"gpv_choice", "gpv_rect", "gpv_match_nearest", "gpv_match_pair"} # as they are, for ever
 faults = []
 
 

@@ -32,14 +32,14 @@ static double value_of(const unsigned char *params, const gpv_field *field) {
         uint64_t l;
         float f;
     } value = {0};
-    memcpy(&value, params + field->offset, field->type == GPV_FIELD_TYPE_UINT64 ? 8 : 4);
-    switch (field->type) {
-    case GPV_FIELD_TYPE_UINT64:
+    memcpy(&value, params + field->offset, field->kind == GPV_FIELD_KIND_UINT64 ? 8 : 4);
+    switch (field->kind) {
+    case GPV_FIELD_KIND_UINT64:
         return (double)value.l;
-    case GPV_FIELD_TYPE_FLOAT:
+    case GPV_FIELD_KIND_FLOAT:
         return value.f;
-    case GPV_FIELD_TYPE_INT32:
-    case GPV_FIELD_TYPE_CHOICE:
+    case GPV_FIELD_KIND_INT32:
+    case GPV_FIELD_KIND_CHOICE:
         return value.i;
     default:
         return value.u;
@@ -61,14 +61,14 @@ static void expect_fields(const char *stem, void (*init)(void *params, uint32_t 
     for (int32_t i = 0; i < count; i++) {
         const gpv_field field = described(stem, i);
         ck_assert_uint_ge(field.offset, end);
-        end = field.offset + (field.type == GPV_FIELD_TYPE_UINT64 ? 8 : 4);
+        end = field.offset + (field.kind == GPV_FIELD_KIND_UINT64 ? 8 : 4);
         ck_assert_uint_le(end, size);
         ck_assert(*field.name && field.unit && field.text[strlen(field.text) - 1] == '.');
         ck_assert(field.low <= field.initial && field.initial <= field.high);
         ck_assert(value_of(params, &field) ==
-                  (field.type == GPV_FIELD_TYPE_FLOAT ? (float)field.initial : field.initial));
-        ck_assert_int_eq(field.choices != NULL, field.type == GPV_FIELD_TYPE_CHOICE);
-        ck_assert_int_eq(is_choice(&field, field.initial), field.type == GPV_FIELD_TYPE_CHOICE);
+                  (field.kind == GPV_FIELD_KIND_FLOAT ? (float)field.initial : field.initial));
+        ck_assert_int_eq(field.choices != NULL, field.kind == GPV_FIELD_KIND_CHOICE);
+        ck_assert_int_eq(is_choice(&field, field.initial), field.kind == GPV_FIELD_KIND_CHOICE);
     }
     gpv_field none;
     ck_assert_int_eq(gpv_params_describe(stem, count, &none, sizeof none), INVALID);
@@ -84,14 +84,15 @@ START_TEST(a_field_is_described_as_in_the_header) {
     const gpv_field radius = described("erode", 3), choice = described("ccl", 1);
     ck_assert_str_eq(radius.name, "radius_y");
     ck_assert_str_eq(radius.unit, "pixels");
-    ck_assert_uint_eq(radius.type, GPV_FIELD_TYPE_INT32);
+    ck_assert_uint_eq(radius.kind, GPV_FIELD_KIND_INT32);
     ck_assert_uint_eq(radius.offset, offsetof(gpv_erode_params, radius_y));
     ck_assert(radius.low == -1 && radius.high == 255 && radius.initial == -1);
     ck_assert_str_eq(choice.name, "connectivity");
     ck_assert_uint_eq(choice.choice_count, 2);
     ck_assert_str_eq(choice.choices[1].name, "4");
     ck_assert_int_eq(choice.choices[1].value, 4);
-    ck_assert(described("kmeans", 7).high == 18446744073709551616.0);
+    ck_assert_uint_eq(described("kmeans", 7).kind, GPV_FIELD_KIND_UINT64);
+    ck_assert(described("kmeans", 7).low == 0 && described("kmeans", 7).high == 0);
 }
 END_TEST
 
@@ -105,12 +106,15 @@ START_TEST(what_is_not_there_is_refused) {
     ck_assert_int_eq(gpv_params_describe("", 0, &field, sizeof field), INVALID);
     ck_assert_int_eq(gpv_params_describe(NULL, 0, &field, sizeof field), INVALID);
     ck_assert_int_eq(gpv_params_describe("erode", 0, NULL, sizeof field), INVALID);
+    ck_assert_int_eq(gpv_params_describe("erode", 0, &field, 0), INVALID);
+    ck_assert_int_eq(gpv_params_describe("erode", 0, &field, sizeof field.struct_size - 1),
+                     INVALID);
     ck_assert_mem_eq(&field, &before, sizeof field);
 }
 END_TEST
 
 START_TEST(a_shorter_struct_is_written_in_part) {
-    const uint32_t size = offsetof(gpv_field, name);
+    const uint32_t size = offsetof(gpv_field, name), least = sizeof(uint32_t);
     gpv_field field, before;
     memset(&field, CANARY, sizeof field);
     before = field;
@@ -118,6 +122,10 @@ START_TEST(a_shorter_struct_is_written_in_part) {
     ck_assert_uint_eq(field.struct_size, size);
     ck_assert(field.high == 255);
     ck_assert_mem_eq((char *)&field + size, (char *)&before + size, sizeof field - size);
+    field = before;
+    ck_assert_int_eq(gpv_params_describe("erode", 2, &field, least), GPV_OK);
+    ck_assert_uint_eq(field.struct_size, least);
+    ck_assert_mem_eq((char *)&field + least, (char *)&before + least, sizeof field - least);
 }
 END_TEST
 

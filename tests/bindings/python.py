@@ -89,7 +89,7 @@ class Layout(unittest.TestCase):
     def test_fields(self):
         """The library describes every field of a struct of parameters, as ctypes sees it, and names the values
         of the enumerations as the headers do."""
-        kinds = {gpv.FieldType.INT32: c.c_int32, gpv.FieldType.UINT64: c.c_uint64, gpv.FieldType.FLOAT: c.c_float}
+        kinds = {gpv.FieldKind.INT32: c.c_int32, gpv.FieldKind.UINT64: c.c_uint64, gpv.FieldKind.FLOAT: c.c_float}
         without_enum = {"connectivity": {"4": 4, "8": 8}, "log_level": {"default": 0}}
         others = {"struct_size", "reserved", "log", "alloc", "free", "user"}
         for struct in vars(_abi).values():
@@ -100,14 +100,14 @@ class Layout(unittest.TestCase):
             self.assertEqual([field.name for field in fields],
                              [name for name, _ in struct._fields_ if name not in others])
             for field in fields:
-                if field.type == gpv.FieldType.CHOICE:
+                if field.kind == gpv.FieldKind.CHOICE:
                     name = field.name.title().replace("_", "")
                     enum = getattr(_abi, stem.title() + name, None) or getattr(_abi, name, ())
                     names = {one.name.lower().replace("_", "-"): one.value for one in enum}
                     self.assertEqual({one.name: one.value for one in field.choices},
                                      names | without_enum.get(field.name, {}))
                 else:
-                    self.assertIs(kinds.get(field.type, c.c_uint32), dict(struct._fields_)[field.name])
+                    self.assertIs(kinds.get(field.kind, c.c_uint32), dict(struct._fields_)[field.name])
         with self.assertRaisesRegex(ValueError, "erosion"):
             gpv.fields("erosion")
         self.assertEqual(gpv.fields("erode")[0].choices[1], ("dilate", "Maximum under the element", 1))

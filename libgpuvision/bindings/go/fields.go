@@ -7,20 +7,20 @@ import "C"
 
 import "unsafe"
 
-// FieldType is what a parameter is.
-type FieldType uint32
+// FieldKind is what a parameter is.
+type FieldKind uint32
 
-// The types.
+// The kinds.
 const (
-	FieldInt32  FieldType = C.GPV_FIELD_TYPE_INT32  // int32
-	FieldUint32 FieldType = C.GPV_FIELD_TYPE_UINT32 // uint32
-	FieldUint64 FieldType = C.GPV_FIELD_TYPE_UINT64 // uint64, of which every value is legal
-	FieldFloat  FieldType = C.GPV_FIELD_TYPE_FLOAT  // float32
-	FieldBool   FieldType = C.GPV_FIELD_TYPE_BOOL   // bool
-	FieldChoice FieldType = C.GPV_FIELD_TYPE_CHOICE // one of the choices
+	FieldInt32  FieldKind = C.GPV_FIELD_KIND_INT32  // int32
+	FieldUint32 FieldKind = C.GPV_FIELD_KIND_UINT32 // uint32
+	FieldUint64 FieldKind = C.GPV_FIELD_KIND_UINT64 // uint64, of which every value is legal
+	FieldFloat  FieldKind = C.GPV_FIELD_KIND_FLOAT  // float32
+	FieldBool   FieldKind = C.GPV_FIELD_KIND_BOOL   // bool
+	FieldChoice FieldKind = C.GPV_FIELD_KIND_CHOICE // one of the choices
 )
 
-// Choice is one value of a parameter of type FieldChoice.
+// Choice is one value of a parameter of kind FieldChoice.
 type Choice struct {
 	Name  string // in lower case
 	Text  string // what it means
@@ -30,11 +30,11 @@ type Choice struct {
 // Field is a parameter.
 type Field struct {
 	Name      string // as in C
-	Type      FieldType
-	Low, High float64  // least and greatest value
+	Kind      FieldKind
+	Low, High float64  // least and greatest value; of FieldUint64, of which every value is legal, 0
 	Initial   float64  // default
 	Unit      string   // in the plural; "" = none
-	Text      string   // what it does
+	Text      string   // what it does, and what between Low and High is not legal
 	Choices   []Choice // of FieldChoice; else none
 }
 
@@ -47,7 +47,7 @@ func Fields(stem string) (found []Field) {
 	for C.gpv_params_describe(name, C.int32_t(len(found)), &raw, C.sizeof_gpv_field) == C.GPV_OK {
 		field := Field{
 			Name:    C.GoString(raw.name),
-			Type:    FieldType(raw._type),
+			Kind:    FieldKind(raw.kind),
 			Low:     float64(raw.low),
 			High:    float64(raw.high),
 			Initial: float64(raw.initial),

@@ -142,7 +142,7 @@ func TestParametersAreDescribed(t *testing.T) {
 	}
 	operation, radius := fields[0], fields[2]
 	equal(t, "a name", operation.Name, "operation")
-	equal(t, "its type", operation.Type, FieldChoice)
+	equal(t, "its kind", operation.Kind, FieldChoice)
 	equal(t, "a choice", operation.Choices[1], Choice{"dilate", "Maximum under the element", 1})
 	equal(t, "a range", [3]float64{radius.Low, radius.High, radius.Initial}, [3]float64{0, 255, 1})
 	equal(t, "a unit", radius.Unit, "pixels")

@@ -12,7 +12,7 @@ Arrays are NumPy's, in host memory, or CuPy's, PyTorch's and others', in CUDA me
 nothing is copied.
 """
 from . import _params
-from ._abi import (DEVICE_CURRENT, Backend, ColorMatrix, ColorRange, DrawStyle, FieldType, Format, LogLevel, Memory,
+from ._abi import (DEVICE_CURRENT, Backend, ColorMatrix, ColorRange, DrawStyle, FieldKind, Format, LogLevel, Memory,
                    Status)
 from ._errors import (DeviceError, DeviceLost, Error, InvalidArgument, NoDevice, OutOfMemory,
                       TooSmall, Unsupported)
@@ -35,7 +35,7 @@ __version__ = "0.1.0"
 __all__ = [
     "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl", "Choice", "Clustering",
     "Clusters", "ColorMatrix", "ColorRange", "Components", "Context", "Count", "Counts", "Cut", "CutSummary",
-    "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Features", "Field", "FieldType", "Format",
+    "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Features", "Field", "FieldKind", "Format",
     "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "LibraryNotFound", "LogLevel", "Match",
     "Matching", "Memory", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment", "Segmentation",
     "Sift", "Status", "TooSmall", "Unsupported", "backend_available", "fields", "find_homography",

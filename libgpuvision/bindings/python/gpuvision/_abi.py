@@ -24,9 +24,9 @@ SEGMENT_UNIT = 1000
 SEGMENT_MAX_ITERATIONS = 100
 SEGMENT_MAX_WEIGHT = 1000000.0
 API_VERSION_MAJOR = 1
-API_VERSION_MINOR = 2
+API_VERSION_MINOR = 1
 API_VERSION_PATCH = 0
-API_VERSION = 66048
+API_VERSION = 65792
 
 
 class Status(IntEnum):
@@ -130,8 +130,8 @@ class ColorRange(IntEnum):
     FULL = 2
 
 
-class FieldType(IntEnum):
-    """What is at the offset of a field."""
+class FieldKind(IntEnum):
+    """What is at the offset of a field. A later version may have more kinds. Since 1.1."""
     #: int32_t
     INT32 = 0
     #: uint32_t
@@ -355,7 +355,7 @@ class Field(c.Structure):
     """gpv_field"""
     _fields_ = [
         ("struct_size", c.c_uint32),
-        ("type", c.c_uint32),
+        ("kind", c.c_uint32),
         ("offset", c.c_uint32),
         ("choice_count", c.c_uint32),
         ("low", c.c_double),

@@ -8,12 +8,12 @@ import textwrap
 from typing import NamedTuple, Optional
 
 from . import _abi, _library
-from ._abi import FieldType
+from ._abi import FieldKind
 from ._library import LibraryNotFound
 
 
 class Choice(NamedTuple):
-    """One value of a parameter of type CHOICE."""
+    """One value of a parameter of kind CHOICE."""
     name: str
     text: str  #: what it means
     value: int
@@ -22,13 +22,13 @@ class Choice(NamedTuple):
 class Field(NamedTuple):
     """A parameter."""
     name: str
-    type: FieldType
-    low: float  #: least value
-    high: float  #: greatest value
+    kind: FieldKind
+    low: float  #: least value; of UINT64, of which every value is legal, 0
+    high: float  #: greatest value; of UINT64 0
     initial: float  #: default
     unit: str  #: in the plural; "" = none
-    text: str  #: what it does
-    choices: list[Choice]  #: of type CHOICE; else none
+    text: str  #: what it does, and what between low and high is not legal
+    choices: list[Choice]  #: of kind CHOICE; else none
 
 
 def fields(stem: str) -> list[Field]:
@@ -39,7 +39,7 @@ def fields(stem: str) -> list[Field]:
     while _library.lib().gpv_params_describe(stem.encode(), len(found), raw, c.sizeof(raw)) == 0:
         choices = [Choice(one.name.decode(), one.text.decode(), one.value)
                    for one in raw.choices[:raw.choice_count]]
-        found.append(Field(raw.name.decode(), FieldType(raw.type), raw.low, raw.high, raw.initial,
+        found.append(Field(raw.name.decode(), FieldKind(raw.kind), raw.low, raw.high, raw.initial,
                            raw.unit.decode(), raw.text.decode(), choices))
     if not found:
         raise ValueError(f"there are no parameters of {stem!r}")
@@ -52,12 +52,12 @@ def _line(field: Field) -> str:
     if field.choices:
         initial = next(one.name for one in field.choices if one.value == field.initial)
         values = ", ".join(one.name for one in field.choices)
-    elif field.type == FieldType.BOOL:
+    elif field.kind == FieldKind.BOOL:
         values = "0 or 1"
+    elif field.kind == FieldKind.UINT64:
+        values = "0 to 18446744073709551615"
     else:
         values = f"{field.low:.10g} to {field.high:.10g} {field.unit}".rstrip()
-    if field.type == FieldType.UINT64:
-        values = "0 to 18446744073709551615"
     name = f"{field.name}_" if keyword.iskeyword(field.name) else field.name
     return textwrap.fill(f"{name}: {values}; default {initial}. {field.text}", 100,
                          initial_indent="    ", subsequent_indent="        ")

@@ -11,23 +11,23 @@ use crate::sys;
 
 enumeration! {
     /// What a parameter is.
-    FieldType {
+    FieldKind {
         /// An i32.
-        Int32 = GPV_FIELD_TYPE_INT32,
+        Int32 = GPV_FIELD_KIND_INT32,
         /// A u32.
-        Uint32 = GPV_FIELD_TYPE_UINT32,
+        Uint32 = GPV_FIELD_KIND_UINT32,
         /// A u64, of which every value is legal.
-        Uint64 = GPV_FIELD_TYPE_UINT64,
+        Uint64 = GPV_FIELD_KIND_UINT64,
         /// An f32.
-        Float = GPV_FIELD_TYPE_FLOAT,
+        Float = GPV_FIELD_KIND_FLOAT,
         /// A bool.
-        Bool = GPV_FIELD_TYPE_BOOL,
+        Bool = GPV_FIELD_KIND_BOOL,
         /// One of [`Field::choices`].
-        Choice = GPV_FIELD_TYPE_CHOICE,
+        Choice = GPV_FIELD_KIND_CHOICE,
     }
 }
 
-/// One value of a parameter of [`FieldType::Choice`].
+/// One value of a parameter of [`FieldKind::Choice`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Choice {
     /// In lower case.
@@ -44,18 +44,18 @@ pub struct Field {
     /// As in C.
     pub name: &'static str,
     /// What it is.
-    pub kind: FieldType,
-    /// Least value.
+    pub kind: FieldKind,
+    /// Least value; of [`FieldKind::Uint64`], of which every value is legal, 0.
     pub low: f64,
-    /// Greatest value.
+    /// Greatest value; of [`FieldKind::Uint64`] 0.
     pub high: f64,
     /// Default.
     pub initial: f64,
     /// In the plural; empty where there is none.
     pub unit: &'static str,
-    /// What it does.
+    /// What it does, and what between low and high is not legal.
     pub text: &'static str,
-    /// Of [`FieldType::Choice`]; else none.
+    /// Of [`FieldKind::Choice`]; else none.
     pub choices: Vec<Choice>,
 }
 
@@ -93,7 +93,7 @@ pub fn fields(stem: &str) -> Vec<Field> {
             };
             found.push(Field {
                 name: text(raw.name),
-                kind: crate::convert::Field::from_raw(raw.r#type),
+                kind: crate::convert::Field::from_raw(raw.kind),
                 low: raw.low,
                 high: raw.high,
                 initial: raw.initial,

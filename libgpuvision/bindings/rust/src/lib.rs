@@ -56,7 +56,7 @@ pub use ccl::Ccl;
 pub use context::{Backend, Context, ContextParams, Device, LogLevel, Stream};
 pub use erode::Erode;
 pub use error::{Error, Result, Status};
-pub use fields::{fields, Choice, Field, FieldType};
+pub use fields::{fields, Choice, Field, FieldKind};
 pub use graphcut::{Graphcut, GraphcutResult};
 pub use image::{ColorMatrix, ColorRange, Format, Image, ImageMut, ImageSpec, Sample};
 pub use kmeans::Kmeans;

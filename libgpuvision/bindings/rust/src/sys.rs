@@ -118,13 +118,13 @@ assert_size!(gpv_buffer, 32);
 
 pub type gpv_stream = *mut c_void;
 
-pub type gpv_field_type = u32;
-pub const GPV_FIELD_TYPE_INT32: gpv_field_type = 0;
-pub const GPV_FIELD_TYPE_UINT32: gpv_field_type = 1;
-pub const GPV_FIELD_TYPE_UINT64: gpv_field_type = 2;
-pub const GPV_FIELD_TYPE_FLOAT: gpv_field_type = 3;
-pub const GPV_FIELD_TYPE_BOOL: gpv_field_type = 4;
-pub const GPV_FIELD_TYPE_CHOICE: gpv_field_type = 5;
+pub type gpv_field_kind = u32;
+pub const GPV_FIELD_KIND_INT32: gpv_field_kind = 0;
+pub const GPV_FIELD_KIND_UINT32: gpv_field_kind = 1;
+pub const GPV_FIELD_KIND_UINT64: gpv_field_kind = 2;
+pub const GPV_FIELD_KIND_FLOAT: gpv_field_kind = 3;
+pub const GPV_FIELD_KIND_BOOL: gpv_field_kind = 4;
+pub const GPV_FIELD_KIND_CHOICE: gpv_field_kind = 5;
 
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +140,7 @@ assert_size!(gpv_choice, 24);
 #[derive(Clone, Copy, Debug)]
 pub struct gpv_field {
     pub struct_size: u32,
-    pub r#type: gpv_field_type,
+    pub kind: gpv_field_kind,
     pub offset: u32,
     pub choice_count: u32,
     pub low: f64,
@@ -824,6 +824,6 @@ extern "C" {
 // ---- version.h -----------------------------------------------------------------------
 
 pub const GPV_API_VERSION_MAJOR: i32 = 1;
-pub const GPV_API_VERSION_MINOR: i32 = 2;
+pub const GPV_API_VERSION_MINOR: i32 = 1;
 pub const GPV_API_VERSION_PATCH: i32 = 0;
-pub const GPV_API_VERSION: i32 = 66048;
+pub const GPV_API_VERSION: i32 = 65792;

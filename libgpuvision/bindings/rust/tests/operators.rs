@@ -66,7 +66,7 @@ fn versions() {
 fn parameters_are_described() {
     let fields = gpuvision::fields("erode");
     assert_eq!(fields.len(), 8);
-    assert_eq!((fields[0].name, fields[0].kind), ("operation", FieldType::Choice));
+    assert_eq!((fields[0].name, fields[0].kind), ("operation", FieldKind::Choice));
     assert_eq!((fields[0].choices[1].name, fields[0].choices[1].value), ("dilate", 1));
     assert_eq!((fields[2].name, fields[2].unit), ("radius", "pixels"));
     assert_eq!((fields[2].low, fields[2].high, fields[2].initial), (0.0, 255.0, 1.0));
