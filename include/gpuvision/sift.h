@@ -50,8 +50,8 @@ typedef struct gpv_sift_params {
     uint32_t upsample;        /**< 1 = the first octave has twice the size of the picture, which
                                    finds smaller features; 0 or 1; default 1 */
     uint32_t upright;         /**< 1 = every orientation is 0; 0 or 1; default 0 */
-    uint32_t root_sift;       /**< 1 = RootSIFT: the square roots of a descriptor whose sum is 1;
-                              0 or 1; default 0 */
+    uint32_t root_sift;       /**< 1 = descriptors are those of RootSIFT: the square roots of one
+                                   whose sum is 1; 0 or 1; default 0 */
     gpv_sift_descriptor_type descriptor_type; /**< default GPV_SIFT_DESCRIPTOR_TYPE_U8 */
     uint32_t reserved;                        /**< must be 0 */
 } gpv_sift_params;

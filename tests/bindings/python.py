@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import typing
 import unittest
 import weakref
 from pathlib import Path
@@ -108,9 +109,27 @@ class Layout(unittest.TestCase):
                                      names | without_enum.get(field.name, {}))
                 else:
                     self.assertIs(kinds.get(field.kind, c.c_uint32), dict(struct._fields_)[field.name])
+            keywords = getattr(gpv._params, struct.__name__, None)
+            if keywords:
+                flags = {name for name, kind in typing.get_type_hints(keywords).items() if kind is bool}
+                self.assertEqual({field.name for field in fields if field.kind == gpv.FieldKind.BOOL}, flags)
         with self.assertRaisesRegex(ValueError, "erosion"):
             gpv.fields("erosion")
         self.assertEqual(gpv.fields("erode")[0].choices[1], ("dilate", "Maximum under the element", 1))
+
+    def test_a_kind_of_a_newer_library(self):
+        def describe(stem, index, raw, size):
+            status = self.describe(stem, index, raw, size)
+            if raw.name == b"radius":
+                raw.kind = 99
+            return status
+
+        self.describe, before = the_library.gpv_params_describe, gpv.fields("erode")
+        with mock.patch.object(the_library, "gpv_params_describe", describe, create=True):
+            self.assertEqual(gpv.fields("erode"), [field for field in before if field.name != "radius"])
+            self.assertNotIn("radius: ", gpv.Erode.__doc__)
+            self.assertIn("radius_y: ", gpv.Erode.__doc__)
+        self.assertEqual(gpv.fields("erode"), before)
 
     def test_help(self):
         for operator in (gpv.Erode, gpv.Ccl, gpv.Kmeans, gpv.Sift, gpv.Match, gpv.Graphcut, gpv.Segment):

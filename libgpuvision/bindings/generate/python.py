@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Python: _abi.py, the interface as ctypes sees it, and _params.py, the keywords of operators."""
+import re
 import textwrap
 from keyword import iskeyword
 
@@ -151,7 +152,8 @@ from typing import TypedDict, Union
     for it in headers.params:
         name = camel(stem_of(it.name))
         text = words.of_params(it, "").replace("Parameters.", f"Parameters of {name.removesuffix('Params')}.")
-        yield class_of(headers, name, "TypedDict, total=False", text.replace(".", ", all optional.", 1))
+        text = re.sub(r"\.(?=\s|$)", ", all optional.", text, count=1)
+        yield class_of(headers, name, "TypedDict, total=False", text)
         for field in it.fields:
             if not reserved(field):
                 yield comment(words.sentence(*words.of_field(it, field)), "    #:", WIDTH)

@@ -104,7 +104,7 @@ class Comments:
     def phrase(self, text, near=(), flag=False):
         """A comment, ending with a full stop."""
         if flag:
-            text = re.sub(r"^1(?: =|:) |\b0 or 1[;,] ", "", text)
+            text = re.sub(r"^1(?: =|:) ", "whether ", re.sub(r"\b0 or 1[;,] ", "", text))
             text = re.sub(r"\bdefault 0$", f"default {self.false}", text)
             text = re.sub(r"\bdefault 1$", f"default {self.true}", text)
         text = self.words(re.sub(r"(?<=\. )default", "Default", text), near)

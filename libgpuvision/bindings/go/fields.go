@@ -7,7 +7,7 @@ import "C"
 
 import "unsafe"
 
-// FieldKind is what a parameter is.
+// FieldKind is what a parameter is; a newer library may have others than these.
 type FieldKind uint32
 
 // The kinds.

@@ -259,12 +259,13 @@ type SiftParams struct {
 	EdgeThreshold float32
 	// Sigma: blur of the first layer of each octave, in pixels of the octave; 0.5..4; default 1.6.
 	Sigma float32
-	// Upsample: the first octave has twice the size of the picture, which finds smaller features;
-	// default true.
+	// Upsample: whether the first octave has twice the size of the picture, which finds smaller
+	// features; default true.
 	Upsample bool
-	// Upright: every orientation is 0; default false.
+	// Upright: whether every orientation is 0; default false.
 	Upright bool
-	// RootSift: RootSIFT: the square roots of a descriptor whose sum is 1; default false.
+	// RootSift: whether descriptors are those of RootSIFT: the square roots of one whose sum is 1;
+	// default false.
 	RootSift bool
 	// DescriptorType: default SiftDescriptorTypeU8.
 	DescriptorType SiftDescriptorType
@@ -314,7 +315,7 @@ type MatchParams struct {
 	// Ratio: a query whose nearest is not nearer than this times the second nearest has no match; 0
 	// = it has one anyhow; 0..1; default 0.8.
 	Ratio float32
-	// Mutual: a query is also to be the nearest one to its match; default true.
+	// Mutual: whether a query is also to be the nearest one to its match; default true.
 	Mutual bool
 }
 
@@ -398,8 +399,8 @@ func (p *ErodeParams) c() *C.gpv_erode_params {
 
 // GraphcutParams: parameters of [Graphcut]. Start from [DefaultGraphcutParams].
 type GraphcutParams struct {
-	// Certificate: a run adds up the capacity of its cut from what it was given, as the proof that
-	// the cut is minimal; default false.
+	// Certificate: whether a run adds up the capacity of its cut from what it was given, as the
+	// proof that the cut is minimal; default false.
 	Certificate bool
 	// MaxTime: time after which a run settles for the cut that it has by then, which may be far
 	// from the minimum; it ends some time later, after the step that it is at and one more search.
@@ -490,9 +491,9 @@ type KmeansParams struct {
 	ColorSpace KmeansColorSpace
 	// Seed: of KmeansInitPlusPlus and KmeansInitRandom; default 0.
 	Seed uint64
-	// WarmStart: a run starts from the centroids of the one before, if that had the same clusters
-	// (and MaxClusters, where that is read) and ColorSpace. Numbers of clusters are kept, and so is
-	// their number, until fewer than two clusters have pixels or the scene changes, as
+	// WarmStart: whether a run starts from the centroids of the one before, if that had the same
+	// clusters (and MaxClusters, where that is read) and ColorSpace. Numbers of clusters are kept,
+	// and so is their number, until fewer than two clusters have pixels or the scene changes, as
 	// docs/algorithms/kmeans.md defines it: then the next run starts as init says. Default false.
 	WarmStart bool
 }

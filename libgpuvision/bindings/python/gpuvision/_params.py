@@ -56,11 +56,11 @@ class SiftParams(TypedDict, total=False):
     edge_threshold: float
     #: Blur of the first layer of each octave, in pixels of the octave; 0.5..4; default 1.6.
     sigma: float
-    #: The first octave has twice the size of the picture, which finds smaller features; default True.
+    #: Whether the first octave has twice the size of the picture, which finds smaller features; default True.
     upsample: bool
-    #: Every orientation is 0; default False.
+    #: Whether every orientation is 0; default False.
     upright: bool
-    #: RootSIFT: the square roots of a descriptor whose sum is 1; default False.
+    #: Whether descriptors are those of RootSIFT: the square roots of one whose sum is 1; default False.
     root_sift: bool
     #: Default "u8".
     descriptor_type: Union[SiftDescriptorType, str]
@@ -71,7 +71,7 @@ class MatchParams(TypedDict, total=False):
     #: A query whose nearest is not nearer than this times the second nearest has no match; 0 = it has one
     #: anyhow; 0..1; default 0.8.
     ratio: float
-    #: A query is also to be the nearest one to its match; default True.
+    #: Whether a query is also to be the nearest one to its match; default True.
     mutual: bool
 
 
@@ -97,8 +97,8 @@ class ErodeParams(TypedDict, total=False):
 
 class GraphcutParams(TypedDict, total=False):
     """Parameters of Graphcut, all optional."""
-    #: A run adds up the capacity of its cut from what it was given, as the proof that the cut is minimal;
-    #: default False.
+    #: Whether a run adds up the capacity of its cut from what it was given, as the proof that the cut is
+    #: minimal; default False.
     certificate: bool
     #: Microseconds after which a run settles for the cut that it has by then, which may be far from the
     #: minimum; it ends some time later, after the step that it is at and one more search. On CUDA they begin
@@ -139,10 +139,10 @@ class KmeansParams(TypedDict, total=False):
     color_space: Union[KmeansColorSpace, str]
     #: Of "plusplus" and "random"; default 0.
     seed: int
-    #: A run starts from the centroids of the one before, if that had the same clusters (and max_clusters,
-    #: where that is read) and color_space. Numbers of clusters are kept, and so is their number, until fewer
-    #: than two clusters have pixels or the scene changes, as docs/algorithms/kmeans.md defines it: then the
-    #: next run starts as init says. Default False.
+    #: Whether a run starts from the centroids of the one before, if that had the same clusters (and
+    #: max_clusters, where that is read) and color_space. Numbers of clusters are kept, and so is their
+    #: number, until fewer than two clusters have pixels or the scene changes, as docs/algorithms/kmeans.md
+    #: defines it: then the next run starts as init says. Default False.
     warm_start: bool
 
 

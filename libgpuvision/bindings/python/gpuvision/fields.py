@@ -33,15 +33,17 @@ class Field(NamedTuple):
 
 def fields(stem: str) -> list[Field]:
     """The parameters of an operator, such as "erode", of "homography" or of "context", in the order
-    of their struct."""
+    of their struct; but for those of a kind that is newer than this package."""
     found: list[Field] = []
-    raw = _abi.Field()
-    while _library.lib().gpv_params_describe(stem.encode(), len(found), raw, c.sizeof(raw)) == 0:
-        choices = [Choice(one.name.decode(), one.text.decode(), one.value)
-                   for one in raw.choices[:raw.choice_count]]
-        found.append(Field(raw.name.decode(), FieldKind(raw.kind), raw.low, raw.high, raw.initial,
-                           raw.unit.decode(), raw.text.decode(), choices))
-    if not found:
+    index, raw = 0, _abi.Field()
+    while _library.lib().gpv_params_describe(stem.encode(), index, raw, c.sizeof(raw)) == 0:
+        index += 1
+        if raw.kind in list(FieldKind):
+            choices = [Choice(one.name.decode(), one.text.decode(), one.value)
+                       for one in raw.choices[:raw.choice_count]]
+            found.append(Field(raw.name.decode(), FieldKind(raw.kind), raw.low, raw.high, raw.initial,
+                               raw.unit.decode(), raw.text.decode(), choices))
+    if not index:
         raise ValueError(f"there are no parameters of {stem!r}")
     return found
 

@@ -73,13 +73,22 @@ macro_rules! enumeration {
             $($(#[$about_value])* $value = $crate::sys::$raw,)+
         }
 
+        impl $name {
+            /// None where it is newer than this binding.
+            pub(crate) fn known(raw: u32) -> Option<$name> {
+                match raw {
+                    $($crate::sys::$raw => Some($name::$value),)+
+                    _ => None,
+                }
+            }
+        }
+
         impl $crate::convert::Field for $name {
             type Raw = u32;
             fn from_raw(raw: u32) -> $name {
-                match raw {
-                    $($crate::sys::$raw => $name::$value,)+
-                    _ => panic!("{} {raw} is newer than this binding", stringify!($name)),
-                }
+                $name::known(raw).unwrap_or_else(|| {
+                    panic!("{} {raw} is newer than this binding", stringify!($name))
+                })
             }
             fn into_raw(self) -> u32 {
                 self as u32

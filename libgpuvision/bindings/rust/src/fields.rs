@@ -66,48 +66,71 @@ unsafe fn text(text: *const c_char) -> &'static str {
     unsafe { CStr::from_ptr(text) }.to_str().expect("the library speaks UTF-8")
 }
 
+/// None where its kind is newer than this binding.
+///
+/// # Safety
+/// The library has written it, so its texts and choices are static.
+unsafe fn field(raw: &sys::gpv_field) -> Option<Field> {
+    let kind = FieldKind::known(raw.kind)?;
+    // SAFETY: as above.
+    unsafe {
+        let choices = match raw.choice_count {
+            0 => &[],
+            count => slice::from_raw_parts(raw.choices, count as usize),
+        };
+        Some(Field {
+            name: text(raw.name),
+            kind,
+            low: raw.low,
+            high: raw.high,
+            initial: raw.initial,
+            unit: text(raw.unit),
+            text: text(raw.text),
+            choices: choices
+                .iter()
+                .map(|one| Choice { name: text(one.name), text: text(one.text), value: one.value })
+                .collect(),
+        })
+    }
+}
+
+/// What the library has at an index.
+fn described(stem: &CStr, index: usize) -> Option<sys::gpv_field> {
+    let mut raw = MaybeUninit::<sys::gpv_field>::uninit();
+    let size = mem::size_of::<sys::gpv_field>() as u32;
+    // SAFETY: it writes as many bytes as it is told, and all of them where it succeeds.
+    unsafe {
+        let status = sys::gpv_params_describe(stem.as_ptr(), to_i32(index), raw.as_mut_ptr(), size);
+        (status == sys::GPV_OK).then(|| raw.assume_init())
+    }
+}
+
 /// The parameters of an operator, such as "erode", of "homography" or of "context", in the order of
-/// their struct; none where there is no such struct.
+/// their struct, but for those of a kind that is newer than this binding; none where there is no
+/// such struct.
 pub fn fields(stem: &str) -> Vec<Field> {
-    let mut found = Vec::new();
     let stem = match CString::new(stem) {
         Ok(stem) => stem,
-        Err(_) => return found,
+        Err(_) => return Vec::new(),
     };
-    loop {
-        let mut raw = MaybeUninit::<sys::gpv_field>::uninit();
-        let size = mem::size_of::<sys::gpv_field>() as u32;
-        let index = to_i32(found.len());
-        // SAFETY: it writes as many bytes as it is told.
-        let status =
-            unsafe { sys::gpv_params_describe(stem.as_ptr(), index, raw.as_mut_ptr(), size) };
-        if status != sys::GPV_OK {
-            return found;
-        }
-        // SAFETY: it has been written, and its texts and choices are static.
+    let all = (0..).map_while(|index| described(&stem, index));
+    // SAFETY: the library has written each.
+    all.filter_map(|raw| unsafe { field(&raw) }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_a_newer_library_is_left_out() {
+        let stem = CString::new("erode").unwrap();
+        let mut raw = described(&stem, 0).unwrap();
+        // SAFETY: the library has written it.
         unsafe {
-            let raw = raw.assume_init();
-            let choices = match raw.choice_count {
-                0 => &[],
-                count => slice::from_raw_parts(raw.choices, count as usize),
-            };
-            found.push(Field {
-                name: text(raw.name),
-                kind: crate::convert::Field::from_raw(raw.kind),
-                low: raw.low,
-                high: raw.high,
-                initial: raw.initial,
-                unit: text(raw.unit),
-                text: text(raw.text),
-                choices: choices
-                    .iter()
-                    .map(|one| Choice {
-                        name: text(one.name),
-                        text: text(one.text),
-                        value: one.value,
-                    })
-                    .collect(),
-            });
+            assert_eq!(field(&raw).unwrap().name, "operation");
+            raw.kind = u32::MAX;
+            assert_eq!(field(&raw), None);
         }
     }
 }

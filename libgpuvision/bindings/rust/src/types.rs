@@ -205,12 +205,13 @@ parameters! {
         edge_threshold: f32,
         /// Blur of the first layer of each octave, in pixels of the octave; 0.5..4; default 1.6.
         sigma: f32,
-        /// The first octave has twice the size of the picture, which finds smaller features;
-        /// default true.
+        /// Whether the first octave has twice the size of the picture, which finds smaller
+        /// features; default true.
         upsample: bool,
-        /// Every orientation is 0; default false.
+        /// Whether every orientation is 0; default false.
         upright: bool,
-        /// RootSIFT: the square roots of a descriptor whose sum is 1; default false.
+        /// Whether descriptors are those of RootSIFT: the square roots of one whose sum is 1;
+        /// default false.
         root_sift: bool,
         /// Default [`SiftDescriptorType::U8`].
         descriptor_type: SiftDescriptorType,
@@ -223,7 +224,7 @@ parameters! {
         /// A query whose nearest is not nearer than this times the second nearest has no match; 0 =
         /// it has one anyhow; 0..1; default 0.8.
         ratio: f32,
-        /// A query is also to be the nearest one to its match; default true.
+        /// Whether a query is also to be the nearest one to its match; default true.
         mutual: bool,
     }
 }
@@ -253,8 +254,8 @@ parameters! {
 parameters! {
     /// Parameters. `Default` has the library's.
     GraphcutParams: gpv_graphcut_params, gpv_graphcut_params_init {
-        /// A run adds up the capacity of its cut from what it was given, as the proof that the cut
-        /// is minimal; default false.
+        /// Whether a run adds up the capacity of its cut from what it was given, as the proof that
+        /// the cut is minimal; default false.
         certificate: bool,
         /// Microseconds after which a run settles for the cut that it has by then, which may be far
         /// from the minimum; it ends some time later, after the step that it is at and one more
@@ -299,10 +300,10 @@ parameters! {
         color_space: KmeansColorSpace,
         /// Of [`KmeansInit::PlusPlus`] and [`KmeansInit::Random`]; default 0.
         seed: u64,
-        /// A run starts from the centroids of the one before, if that had the same clusters (and
-        /// max_clusters, where that is read) and color_space. Numbers of clusters are kept, and so
-        /// is their number, until fewer than two clusters have pixels or the scene changes, as
-        /// docs/algorithms/kmeans.md defines it: then the next run starts as init says. Default
+        /// Whether a run starts from the centroids of the one before, if that had the same clusters
+        /// (and max_clusters, where that is read) and color_space. Numbers of clusters are kept,
+        /// and so is their number, until fewer than two clusters have pixels or the scene changes,
+        /// as docs/algorithms/kmeans.md defines it: then the next run starts as init says. Default
         /// false.
         warm_start: bool,
     }
