@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the public headers declare, read from their text."""
+"""What the public headers declare, read from their text. What it does not understand ends the program."""
 from __future__ import annotations
 
 import functools
 import re
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -20,8 +21,15 @@ DECLARATION = re.compile(rf"""
       | typedef\s+(?P<returns>[^;(]+)\(\*(?P<callback>\w+)\)\((?P<takes>[^)]*)\);
       | typedef\s+(?P<scalar>[^;({{]+);(?:\s*enum\s*\{{(?P<values>.*?)\}};)?
       | GPV_API\s+(?:GPV_NODISCARD\s+)?(?P<function>[^;]*);
-      | \#[ ]*define[ ]+(?P<macro>GPV_\w+)[ \t]+(?P<value>(?:\\\n|[^\n/])+)(?P<behind>{COMMENT})?
+      | \#[ ]*define[ ]+(?P<macro>GPV_\w+)[ \t]+(?P<value>(?:\\\n|(?!/\*)[^\n])+)(?P<behind>{COMMENT})?
     ) | {COMMENT}""", re.S | re.X)
+BEHIND = rf"(?:\s*(?P<comment>(?=/\*\*<){COMMENT}))?"
+FIELD = re.compile(rf"\s*(?P<declared>[^;,/#{{}}]+);{BEHIND}", re.S)
+VALUE = re.compile(rf"\s*(?P<name>GPV_\w+)\s*=\s*(?P<value>-?\w+)\s*(?:,|(?=/|\s*$)){BEHIND}", re.S)
+DECLARED = re.compile(r"(?:const\s+)?\w+(?:\s*\*\s*(?:const\b)?)*\s*\b\w+(?:\[\w+\])?")
+NUMBER = r"(?:0x[0-9A-Fa-f]+|\d+(?:\.\d*)?(?:e[+-]?\d+)?f?)"
+# Without a division, which Python computes in another way than C.
+EXPRESSION = re.compile(rf"(?:{NUMBER}(?!\w)|\bGPV_\w+|<<|[-+*|()\s])+")
 
 
 @dataclass
@@ -81,6 +89,22 @@ class Callback(Function):
     pass
 
 
+def refuse(text):
+    sys.exit(f"tests/abi/public.py does not understand: {' '.join(text.split())}")
+
+
+def whole(pattern, text):
+    """What pattern matches from one match to the next: all of text."""
+    found, end = [], 0
+    while text[end:].strip():
+        it = pattern.match(text, end)
+        if not it:
+            refuse(text[end:])
+        found.append(it)
+        end = it.end()
+    return found
+
+
 def plain(comment):
     """Its text; an empty line between paragraphs."""
     text = re.sub(r"^/\*+<?|\*/\s*$", "", comment or "")
@@ -90,6 +114,8 @@ def plain(comment):
 
 def named(declared, comment=""):
     """Of "const float *points" or "double matrix[9]"."""
+    if not DECLARED.fullmatch(declared.strip()):
+        refuse(declared)
     declared, _, length = declared.strip().partition("[")
     *words, name = re.findall(r"\w+|\*", declared)
     base, pointers, is_const = "", [], False
@@ -110,7 +136,10 @@ def function_of(kind, head, arguments):
 
 def evaluate(expression, known):
     """A constant expression, which Python computes as C does."""
-    expression = re.sub(r"\b(\d+(?:\.\d*)?(?:e[+-]?\d+)?)f\b", r"\1", expression.replace("\\\n", " "))
+    expression = expression.replace("\\\n", " ").strip()
+    if not EXPRESSION.fullmatch(expression):
+        refuse(expression)
+    expression = re.sub(r"\b(\d+(?:\.\d*)?(?:e[+-]?\d+)?)f\b", r"\1", expression)
     return eval(re.sub(r"GPV_\w+", lambda name: str(known[name[0]]), expression), {})
 
 
@@ -141,16 +170,16 @@ def declarations(include):
     def declaration(it):
         comment = plain(it["comment"])
         if it["struct"]:
-            fields = re.findall(rf"([^;/]+);\s*({COMMENT})?", it["fields"], re.S)
-            return Struct(it["struct"], comment, [named(*one) for one in fields])
+            fields = [named(one["declared"], one["comment"]) for one in whole(FIELD, it["fields"])]
+            return Struct(it["struct"], comment, fields)
         if it["handle"]:
             return Handle(it["handle"], comment)
         if it["callback"]:
             return function_of(Callback, it["returns"] + it["callback"], it["takes"])
         if it["scalar"]:
-            values = re.findall(rf"(GPV_\w+)\s*=\s*([-\w]+),?\s*({COMMENT})?", it["values"] or "", re.S)
+            values = [constant(*one.groups()) for one in whole(VALUE, it["values"] or "")]
             scalar = named(it["scalar"])
-            return Scalar(scalar.name, comment, scalar.type, [constant(*one) for one in values])
+            return Scalar(scalar.name, comment, scalar.type, values)
         if it["function"]:
             head, _, arguments = it["function"].rpartition(")")[0].partition("(")
             return function_of(Function, head, arguments)
