@@ -115,7 +115,7 @@ END_TEST
 /* ------------------------------------------------- results worked out by hand */
 
 static void expect_planes(gpv_ccl_params params, gpv_format from, gpv_format to, int width,
-                          int height, const char *const *source, const char *const *result) {
+                          int height, const char *source, const char *result) {
     picture src = picture_of(from, width, height, source);
     picture want = picture_of(to, width, height, result);
     picture dst = picture_new(to, width, height, TIGHT);
@@ -127,7 +127,7 @@ static void expect_planes(gpv_ccl_params params, gpv_format from, gpv_format to,
 
 static void expect_labels(gpv_ccl_params params, int width, int height, const char *source,
                           const char *labels) {
-    expect_planes(params, GPV_FORMAT_GRAY8, GPV_FORMAT_LABEL32, width, height, &source, &labels);
+    expect_planes(params, GPV_FORMAT_GRAY8, GPV_FORMAT_LABEL32, width, height, source, labels);
 }
 
 /* Two that touch at a corner, a ring with a dot in it, and a bar. */
@@ -225,7 +225,7 @@ START_TEST(areas) {
 END_TEST
 
 START_TEST(measures) {
-    picture src = picture_of_plane(GPV_FORMAT_GRAY8, 9, 5, shapes);
+    picture src = picture_of(GPV_FORMAT_GRAY8, 9, 5, shapes);
     static const gpv_ccl_component want[] = {
         {0, 0, 3, 3, 4, 0, 0 + 1 + 2 + 2, 0 + 0 + 1 + 2},
         {4, 0, 9, 5, 15, 0, 26 + 13 + 20 + 5 + 30, 0 + 2 + 6 + 3 + 20},
@@ -250,15 +250,15 @@ START_TEST(measures) {
 END_TEST
 
 START_TEST(source_formats) {
-    static const char *const wide[] = {"300 299 65535 65535 0"}, *const wide_want[] = {"1 0 2 2 0"};
+    static const char wide[] = "300 299 65535 65535 0", wide_want[] = "1 0 2 2 0";
     /* luma 77, 149, 29 and 255: red, green, blue and white */
-    static const char *const rgb[] = {"255 0 0  0 255 0  0 0 255  255 255 255"};
-    static const char *const rgba[] = {"255 0 0 1  0 255 0 2  0 0 255 3  255 255 255 4"};
-    static const char *const rgb_77[] = {"1 1 0 2"}, *const bgr_77[] = {"0 1 1 1"};
-    static const char *const rgb_78[] = {"0 1 0 2"};
-    static const char *const nv12[] = {"9 10 11 0 10", "1 2 3 4 5 6"};
-    static const char *const i420[] = {"9 10 11 0 10", "1 2 3", "4 5 6"};
-    static const char *const yuv_want[] = {"0 1 1 0 2"};
+    static const char rgb[] = "255 0 0  0 255 0  0 0 255  255 255 255";
+    static const char rgba[] = "255 0 0 1  0 255 0 2  0 0 255 3  255 255 255 4";
+    static const char rgb_77[] = "1 1 0 2", bgr_77[] = "0 1 1 1";
+    static const char rgb_78[] = "0 1 0 2";
+    static const char nv12[] = "9 10 11 0 10 | 1 2 3 4 5 6";
+    static const char i420[] = "9 10 11 0 10 | 1 2 3 | 4 5 6";
+    static const char yuv_want[] = "0 1 1 0 2";
     const gpv_format to = GPV_FORMAT_LABEL32;
     gpv_ccl_params params = defaults();
     params.threshold = 300;
@@ -279,18 +279,17 @@ START_TEST(source_formats) {
 END_TEST
 
 START_TEST(output_formats) {
-    static const char *const source[] = {"#.#.. ##..#"};
-    static const char *const gray16[] = {"1 0 1 0 0 1 1 0 0 2"};
-    static const char *const p016[] = {"1 0 1 0 0 1 1 0 0 2",
-                                       "32768 32768 32768 32768 32768 32768"};
-    static const char *const mask[] = {"#.#.. ##..#", "128 128 128 128 128 128"};
-    static const char *const planar[] = {"#.#.. ##..#", "128 128 128", "128 128 128"};
+    static const char source[] = "#.#.. ##..#";
+    static const char gray16[] = "1 0 1 0 0 1 1 0 0 2";
+    static const char p016[] = "1 0 1 0 0 1 1 0 0 2 | 32768 32768 32768 32768 32768 32768";
+    static const char mask[] = "#.#.. ##..# | 128 128 128 128 128 128";
+    static const char planar[] = "#.#.. ##..# | 128 128 128 | 128 128 128";
     /* of the labels 1 and 2; a place of chroma has that of its largest label */
-    static const char *const rgb[] = {"40 103 255  0 0 0  40 103 255  0 0 0  0 0 0 "
-                                      "40 103 255  40 103 255  0 0 0  0 0 0  166 255 40"};
-    static const char *const bgra[] = {
+    static const char rgb[] = "40 103 255  0 0 0  40 103 255  0 0 0  0 0 0 "
+                              "40 103 255  40 103 255  0 0 0  0 0 0  166 255 40";
+    static const char bgra[] =
         "255 103 40 255  0 0 0 255  255 103 40 255  0 0 0 255  0 0 0 255 "
-        "255 103 40 255  255 103 40 255  0 0 0 255  0 0 0 255  40 255 166 255"};
+        "255 103 40 255  255 103 40 255  0 0 0 255  0 0 0 255  40 255 166 255";
     gpv_ccl_params params = output_of(GPV_CCL_OUTPUT_LABELS);
     const gpv_format from = GPV_FORMAT_GRAY8;
     expect_planes(params, from, GPV_FORMAT_GRAY16, 5, 2, source, gray16);

@@ -51,7 +51,7 @@ END_TEST
 /* ------------------------------------------------- results worked out by hand */
 
 static void expect_planes(gpv_erode_params params, gpv_format format, int width, int height,
-                          const char *const *source, const char *const *result) {
+                          const char *source, const char *result) {
     picture src = picture_of(format, width, height, source);
     picture want = picture_of(format, width, height, result);
     picture dst = picture_new(format, width, height, TIGHT);
@@ -63,7 +63,7 @@ static void expect_planes(gpv_erode_params params, gpv_format format, int width,
 
 static void expect_gray(gpv_erode_params params, int width, int height, const char *source,
                         const char *result) {
-    expect_planes(params, GPV_FORMAT_GRAY8, width, height, &source, &result);
+    expect_planes(params, GPV_FORMAT_GRAY8, width, height, source, result);
 }
 
 static gpv_erode_params binary(gpv_erode_params params, int32_t threshold) {
@@ -159,7 +159,7 @@ START_TEST(operations) {
         expect_gray(params_of(rows[i].operation, GPV_ERODE_SHAPE_CROSS, 1, 0), 8, 1, rows[i].source,
                     rows[i].want);
         expect_planes(params_of(rows[i].operation, GPV_ERODE_SHAPE_RECT, 1, 0), GPV_FORMAT_GRAY16,
-                      8, 1, &rows[i].source, &rows[i].want);
+                      8, 1, rows[i].source, rows[i].want);
     }
 }
 END_TEST
@@ -202,19 +202,18 @@ START_TEST(borders) {
 END_TEST
 
 START_TEST(grey_formats) {
-    static const char *const plain16[] = {"300 256 255 65535 0"}, *const want16[] = {
-                                                                      "256 255 255 0 0"};
-    static const char *const rgb[] = {"9 20 30  5 80 60  7 50 90"};
-    static const char *const rgb_eroded[] = {"5 20 30  5 20 30  5 50 60"};
-    static const char *const bgra[] = {"9 20 30 1  5 80 60 2  7 50 90 3"};
-    static const char *const bgra_eroded[] = {"5 20 30 1  5 20 30 2  5 50 60 3"};
-    static const char *const bgra_gradient[] = {"4 60 30 1  4 60 60 2  2 30 30 3"};
-    static const char *const nv12[] = {"4 3 2 1 9", "1 90  2 80  3 70"};
-    static const char *const nv12_luma[] = {"3 2 1 1 1", "1 90  2 80  3 70"};
-    static const char *const nv12_all[] = {"3 2 1 1 1", "1 80  1 70  2 70"};
-    static const char *const i420[] = {"4 3 2 1 9", "5 6 7", "9 8 7"};
-    static const char *const i420_luma[] = {"3 2 1 1 1", "5 6 7", "9 8 7"};
-    static const char *const i420_all[] = {"3 2 1 1 1", "5 5 6", "8 7 7"};
+    static const char plain16[] = "300 256 255 65535 0", want16[] = "256 255 255 0 0";
+    static const char rgb[] = "9 20 30  5 80 60  7 50 90";
+    static const char rgb_eroded[] = "5 20 30  5 20 30  5 50 60";
+    static const char bgra[] = "9 20 30 1  5 80 60 2  7 50 90 3";
+    static const char bgra_eroded[] = "5 20 30 1  5 20 30 2  5 50 60 3";
+    static const char bgra_gradient[] = "4 60 30 1  4 60 60 2  2 30 30 3";
+    static const char nv12[] = "4 3 2 1 9 | 1 90  2 80  3 70";
+    static const char nv12_luma[] = "3 2 1 1 1 | 1 90  2 80  3 70";
+    static const char nv12_all[] = "3 2 1 1 1 | 1 80  1 70  2 70";
+    static const char i420[] = "4 3 2 1 9 | 5 6 7 | 9 8 7";
+    static const char i420_luma[] = "3 2 1 1 1 | 5 6 7 | 9 8 7";
+    static const char i420_all[] = "3 2 1 1 1 | 5 5 6 | 8 7 7";
     gpv_erode_params params = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 0);
     const gpv_erode_params gradient =
         params_of(GPV_ERODE_OPERATION_GRADIENT, GPV_ERODE_SHAPE_RECT, 1, 0);
@@ -239,19 +238,19 @@ END_TEST
 START_TEST(thresholds) {
     const gpv_erode_params same = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 0, 0);
     const gpv_erode_params erode = params_of(GPV_ERODE_OPERATION_ERODE, GPV_ERODE_SHAPE_RECT, 1, 0);
-    static const char *const wide[] = {"0 299 300 65535"}, *const wide_want[] = {"0 0 65535 65535"};
+    static const char wide[] = "0 299 300 65535", wide_want[] = "0 0 65535 65535";
     /* luma 77, 149, 29 and 255: red, green, blue and white */
-    static const char *const rgb[] = {"255 0 0  0 255 0  0 0 255  255 255 255"};
-    static const char *const rgb_77[] = {"### ### ... ###"}, *const rgb_78[] = {"... ### ... ###"};
-    static const char *const bgr_77[] = {"... ### ### ###"};
-    static const char *const rgba[] = {"255 0 0 1  0 255 0 2  0 0 255 3  255 255 255 4"};
-    static const char *const rgba_77[] = {"### 1 ### 2 ... 3 ### 4"};
-    static const char *const bgra_77[] = {"... 1 ### 2 ### 3 ### 4"};
-    static const char *const bgra_eroded[] = {"... 1 ... 2 ### 3 ### 4"};
-    static const char *const nv12[] = {"9 10 11 10 10", "1 2 3 4 5 6"};
-    static const char *const nv12_want[] = {". . # # #", "128 128 128 128 128 128"};
-    static const char *const i420[] = {"9 10 11 10 10", "1 2 3", "4 5 6"};
-    static const char *const i420_want[] = {". . # # #", "128 128 128", "128 128 128"};
+    static const char rgb[] = "255 0 0  0 255 0  0 0 255  255 255 255";
+    static const char rgb_77[] = "### ### ... ###", rgb_78[] = "... ### ... ###";
+    static const char bgr_77[] = "... ### ### ###";
+    static const char rgba[] = "255 0 0 1  0 255 0 2  0 0 255 3  255 255 255 4";
+    static const char rgba_77[] = "### 1 ### 2 ... 3 ### 4";
+    static const char bgra_77[] = "... 1 ### 2 ### 3 ### 4";
+    static const char bgra_eroded[] = "... 1 ... 2 ### 3 ### 4";
+    static const char nv12[] = "9 10 11 10 10 | 1 2 3 4 5 6";
+    static const char nv12_want[] = ". . # # # | 128 128 128 128 128 128";
+    static const char i420[] = "9 10 11 10 10 | 1 2 3 | 4 5 6";
+    static const char i420_want[] = ". . # # # | 128 128 128 | 128 128 128";
     expect_gray(binary(same, 128), 5, 1, "0 100 127 128 255", "0 0 0 255 255");
     expect_gray(binary(same, 1), 3, 1, "0 1 255", "0 255 255");
     expect_gray(binary(same, 255), 3, 1, "0 254 255", "0 0 255");

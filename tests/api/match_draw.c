@@ -144,25 +144,25 @@ START_TEST(small_outlines) {
     memset(p.view.data[0], 0, p.size[0]);
     ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, lying, 2, 2, 0xffffff), GPV_OK);
     {
-        picture want = picture_of_plane(GPV_FORMAT_GRAY8, 9, 5,
-                                        ". . . . . . . . ."
-                                        ". . # # # # # . ."
-                                        ". # # # # # # # ."
-                                        ". . # # # # # . ."
-                                        ". . . . . . . . .");
+        picture want = picture_of(GPV_FORMAT_GRAY8, 9, 5,
+                                  ". . . . . . . . ."
+                                  ". . # # # # # . ."
+                                  ". # # # # # # # ."
+                                  ". . # # # # # . ."
+                                  ". . . . . . . . .");
         expect_picture(&p, &want);
     }
     p = picture_new(GPV_FORMAT_GRAY8, 7, 6, TIGHT);
     memset(p.view.data[0], 0, p.size[0]);
     ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, corner, 3, 1, 0xffffff), GPV_OK);
     {
-        picture want = picture_of_plane(GPV_FORMAT_GRAY8, 7, 6,
-                                        ". . . . . . ."
-                                        ". # # # # # ."
-                                        ". . # # . # ."
-                                        ". . . # # # ."
-                                        ". . . . . # ."
-                                        ". . . . . . .");
+        picture want = picture_of(GPV_FORMAT_GRAY8, 7, 6,
+                                  ". . . . . . ."
+                                  ". # # # # # ."
+                                  ". . # # . # ."
+                                  ". . . # # # ."
+                                  ". . . . . # ."
+                                  ". . . . . . .");
         expect_picture(&p, &want);
     }
 }

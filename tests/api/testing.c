@@ -268,37 +268,26 @@ bool picture_intact(const picture *p) {
     return true;
 }
 
-/* Gives the number of bytes, which may not be more than there is room for. */
-static size_t parse_samples(const char *text, unsigned char *bytes, size_t room, size_t sample) {
-    size_t count = 0;
-    while (*text) {
-        unsigned value = 0;
-        if (*text == ' ') {
-            text++;
-            continue;
-        }
-        if (*text == '.' || *text == '#')
-            value = *text++ == '#' ? 255 : 0;
-        else
-            value = (unsigned)strtoul(text, (char **)&text, 10);
-        ck_assert_uint_le(count + sample, room);
-        memcpy(bytes + count, &value, sample); /* the low bytes come first */
-        count += sample;
-    }
-    return count;
-}
-
-picture picture_of(gpv_format format, int width, int height, const char *const *text) {
+picture picture_of(gpv_format format, int width, int height, const char *text) {
     picture p = picture_new(format, width, height, TIGHT);
+    const size_t sample = sample_bytes(format);
     int i;
-    for (i = 0; i < gpv_format_planes(format); i++)
-        ck_assert_uint_eq(parse_samples(text[i], p.view.data[i], p.size[i], sample_bytes(format)),
-                          p.size[i]);
+    for (i = 0; i < gpv_format_planes(format); i++) {
+        unsigned char *bytes = p.view.data[i], *const end = bytes + p.size[i];
+        for (text += strspn(text, " |"); *text && *text != '|'; text += strspn(text, " ")) {
+            unsigned value = *text == '#' ? 255 : *text == '?' ? 128 : 0;
+            if (strchr(".#?", *text))
+                text++;
+            else
+                value = (unsigned)strtoul(text, (char **)&text, 10);
+            ck_assert(bytes + sample <= end);
+            memcpy(bytes, &value, sample); /* the low bytes come first */
+            bytes += sample;
+        }
+        ck_assert_ptr_eq(bytes, end);
+    }
+    ck_assert_int_eq(*text, 0);
     return p;
-}
-
-picture picture_of_plane(gpv_format format, int width, int height, const char *text) {
-    return picture_of(format, width, height, &text);
 }
 
 void expect_picture(picture *got, picture *want) {

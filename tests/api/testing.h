@@ -95,11 +95,9 @@ const char *format_name(gpv_format format);
 /* From 1x1 to more than a vector of any machine. */
 extern const int picture_sizes[7][2];
 
-/* A TIGHT picture whose planes are written in text: samples as numbers or '.' (0) and '#' (255),
- * blank-separated or not. */
-picture picture_of(gpv_format format, int width, int height, const char *const *text);
-/* Of a format with one plane. */
-picture picture_of_plane(gpv_format format, int width, int height, const char *text);
+/* A TIGHT picture whose planes are written in text, with '|' between them: samples as numbers or
+ * '.' (0), '?' (128) and '#' (255), blank-separated or not. */
+picture picture_of(gpv_format format, int width, int height, const char *text);
 /* Fails where a TIGHT picture is another one than that. It ends both. */
 void expect_picture(picture *got, picture *want);
 
