@@ -305,6 +305,38 @@ void expect_picture(picture *got, picture *want) {
     picture_free(want);
 }
 
+/* Says whether it draws anything. */
+static bool expect_drawn_into(gpv_format format, int width, int height,
+                              gpv_status (*draw)(const gpv_image *dst)) {
+    picture tight = picture_new(format, width, height, TIGHT);
+    bool drawn = false;
+    int how;
+    picture_fill(&tight, 2);
+    ck_assert_int_eq(draw(&tight.view), GPV_OK);
+    for (how = TIGHT; how < LAYOUTS; how++) {
+        picture p = picture_new(format, width, height, (layout)how);
+        picture_fill(&p, 2);
+        drawn = drawn || !picture_equal(&p, &tight);
+        ck_assert_int_eq(draw(&p.view), GPV_OK);
+        ck_assert_msg(picture_equal(&p, &tight) && picture_intact(&p), "%s %dx%d, %d",
+                      format_name(format), width, height, how);
+        picture_free(&p);
+    }
+    picture_free(&tight);
+    return drawn;
+}
+
+void expect_drawn_alike(int width, int height, gpv_status (*draw)(const gpv_image *dst)) {
+    size_t i, s;
+    for (i = 0; i < COUNT(picture_formats); i++) {
+        if (picture_formats[i] == GPV_FORMAT_GRAY16)
+            continue;
+        ck_assert(expect_drawn_into(picture_formats[i], width, height, draw));
+        for (s = 0; s < COUNT(picture_sizes); s++)
+            expect_drawn_into(picture_formats[i], picture_sizes[s][0], picture_sizes[s][1], draw);
+    }
+}
+
 gpv_image forbidden_image(void *memory) {
     gpv_image image;
     int i;

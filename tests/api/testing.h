@@ -101,6 +101,10 @@ picture picture_of(gpv_format format, int width, int height, const char *text);
 /* Fails where a TIGHT picture is another one than that. It ends both. */
 void expect_picture(picture *got, picture *want);
 
+/* Fails where draw writes beside a picture of any format and layout, of that size or smaller, or
+ * something else than into a TIGHT one; or nothing of that size. */
+void expect_drawn_alike(int width, int height, gpv_status (*draw)(const gpv_image *dst));
+
 /* Of the images that are to be refused. */
 enum { IMAGE_W = 64, IMAGE_H = 48 };
 /* A legal GRAY8 image whose pixels nobody may touch, in 2 MiB. */
