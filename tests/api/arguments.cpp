@@ -244,6 +244,27 @@ START_TEST(faults_of_buffers) {
 }
 END_TEST
 
+START_TEST(strides_of_records) {
+    Session session;
+    for (const int port : ports_of(false)) {
+        const std::uint32_t record = it->ports[port].record, unit = it->ports[port].alignment;
+        if (!record)
+            continue;
+        for (const std::uint32_t stride :
+             {1u, record - 1, record + 1, 4095u, 4096 + unit, UINT32_MAX}) {
+            const bool in_range = stride >= record && stride <= 4096;
+            Run run = it->example(0);
+            run.stride[port] = stride;
+            session.expect(session.run(forbidden(run)), INVALID,
+                           "_stride|is " + std::to_string(stride) + ",|" +
+                               (in_range ? "multiple of " + std::to_string(unit)
+                                         : std::to_string(record) + "..4096"));
+        }
+    }
+    session.expect_nothing_found();
+}
+END_TEST
+
 // ------------------------------------------------------------------------------------- overlaps
 
 namespace {
@@ -455,7 +476,7 @@ END_TEST
 int main(int argc, char **argv) {
     return run_all(argc, argv, "arguments",
                    {faults_of_images, faults_of_planes, formats_of_images,
-                    images_are_as_large_as_the_first, faults_of_buffers, neighbours_do_not_overlap,
-                    overlaps_inside_one_parent, ends_overlap, planes_overlap,
-                    buffers_overlap_no_gap});
+                    images_are_as_large_as_the_first, faults_of_buffers, strides_of_records,
+                    neighbours_do_not_overlap, overlaps_inside_one_parent, ends_overlap,
+                    planes_overlap, buffers_overlap_no_gap});
 }
