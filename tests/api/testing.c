@@ -11,8 +11,6 @@ const gpv_format picture_formats[10] = {
     GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420,
 };
 
-const int picture_sizes[7][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
-
 const char *format_name(gpv_format format) {
     static const char *const names[] = {"none",  "GRAY8",   "GRAY16",  "GRAYF32", "RGB8", "BGR8",
                                         "RGBA8", "BGRA8",   "RGBX8",   "BGRX8",   "NV12", "I420",
@@ -304,6 +302,9 @@ void expect_picture(picture *got, picture *want) {
     picture_free(got);
     picture_free(want);
 }
+
+/* From 1x1 to more than a vector of any machine. */
+static const int picture_sizes[7][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
 
 /* Says whether it draws anything. */
 static bool expect_drawn_into(gpv_format format, int width, int height,

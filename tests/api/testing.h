@@ -92,9 +92,6 @@ bool picture_intact(const picture *p);
 extern const gpv_format picture_formats[10];
 const char *format_name(gpv_format format);
 
-/* From 1x1 to more than a vector of any machine. */
-extern const int picture_sizes[7][2];
-
 /* A TIGHT picture whose planes are written in text, with '|' between them: samples as numbers or
  * '.' (0), '?' (128) and '#' (255), blank-separated or not. */
 picture picture_of(gpv_format format, int width, int height, const char *text);
