@@ -14,10 +14,6 @@ static void set_nth_output(Pair *pair, guint n) {
     pair_set_output(pair, &pair->element->outputs[n % pair->element->output_count]);
 }
 
-static GstHarness *harness_new(void) {
-    return harness_with(element_new("gpugraphcut", test_backend()));
-}
-
 static gboolean is_optimal(const GstStructure *results) {
     gboolean optimal = FALSE;
     fail_unless(gst_structure_get_boolean(results, "optimal", &optimal), "no boolean optimal");
@@ -26,7 +22,7 @@ static gboolean is_optimal(const GstStructure *results) {
 
 /* ---- a picture whose object is known ---- */
 
-enum { drawn_width = 32, drawn_height = 24, object_side = 8 };
+enum { drawn_width = 32, drawn_height = 24, object_side = 8, object_area = 8 * 8 };
 
 #define DRAWN make_info("RGB", drawn_width, drawn_height)
 
@@ -64,68 +60,51 @@ static gboolean mask_is(GstBuffer *mask, gint left, gint top) {
     return i == drawn_width * drawn_height;
 }
 
-/* As one types it. */
+/* As one types it. The area is that in the frame that it is on, the flow what the cut has cost. */
 GST_START_TEST(test_known_picture) {
-    static const gchar *const known[] = {"",
-                                         "model=means",
-                                         "model=histogram connectivity=8",
-                                         "iterations=3 lambda=0.1 sigma=10",
-                                         "seed-source=rect rect=5,6,20,14",
-                                         "seed-source=rect rect=11,7,8,8 lambda=1",
-                                         "warm-start=false max-time-ms=10000"};
+    static const gchar *const known[] = {
+        "output=mask model=histogram connectivity=8",
+        "output=mask seed-source=rect rect=11,7,8,8 lambda=1",
+        "",
+        "! videoscale ! capsfilter caps=video/x-raw,width=64,height=72",
+    };
     GstVideoInfo info = DRAWN;
+    g_autoptr(GstBuffer) in = drawn_frame(&info, 11, 7);
+    gint64 unscaled = -1;
     for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
-        g_autofree gchar *text = g_strdup_printf("gpugraphcut output=mask %s", known[i]);
+        const gboolean masks = g_str_has_prefix(known[i], "output=mask");
+        const gboolean scaled = *known[i] == '!';
+        g_autofree gchar *text = g_strdup_printf("gpugraphcut %s", known[i]);
         g_autoptr(GstHarness) h = gst_harness_new_parse(text);
+        g_autoptr(GstBuffer) out = NULL;
+        const GstStructure *results;
+        gint64 flow = -1;
         set_info(h, &info);
-        for (guint f = 0; f < 2; f++) {
-            g_autoptr(GstBuffer) out = push_and_pull(h, drawn_frame(&info, 11, 7));
-            const GstStructure *results = results_of(out, "gpugraphcut");
-            fail_unless(mask_is(out, 11, 7), "%s, frame %u", text, f);
-            fail_unless_equals_int(int_field(results, "area"), object_side * object_side);
-            fail_unless(is_optimal(results));
-        }
+        out = push_and_pull(h, gst_buffer_ref(in));
+        results = results_of(out, "gpugraphcut");
+        fail_unless(!masks || mask_is(out, 11, 7), "%s", text);
+        fail_unless_equals_int(int_field(results, "area"), object_area * (scaled ? 6 : 1));
+        fail_unless(gst_structure_get_int64(results, "flow", &flow));
+        fail_unless(scaled ? flow == unscaled : flow >= 0);
+        unscaled = flow;
+        fail_unless(is_optimal(results));
     }
-}
-GST_END_TEST
-
-/* The area is that in the frame that it is on; the flow is what the cut has cost. */
-GST_START_TEST(test_results_are_scaled) {
-    GstVideoInfo info = DRAWN;
-    g_autoptr(GstHarness) h = gst_harness_new_parse(
-        "gpugraphcut ! videoscale ! capsfilter caps=video/x-raw,width=64,height=72");
-    g_autoptr(GstHarness) same = gst_harness_new_parse("gpugraphcut");
-    GstBuffer *in = drawn_frame(&info, 3, 5), *out, *unscaled;
-    gint64 flow = -1, expected = -2;
-    set_info(h, &info);
-    set_info(same, &info);
-    out = push_and_pull(h, gst_buffer_ref(in));
-    unscaled = push_and_pull(same, in);
-    gst_structure_get_int64(results_of(out, "gpugraphcut"), "flow", &flow);
-    gst_structure_get_int64(results_of(unscaled, "gpugraphcut"), "flow", &expected);
-    fail_unless_equals_int64(flow, expected);
-    fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 6 * 64);
-    gst_buffer_unref(unscaled);
-    gst_buffer_unref(out);
 }
 GST_END_TEST
 
 /* Whatever the cut is by then, the frame goes on. */
 GST_START_TEST(test_max_time) {
-    static const gchar *const some_outputs[] = {"overlay", "mask", "cutout", "none"};
     GstVideoInfo info = make_info("NV12", 641, 479);
-    g_autoptr(GstHarness) h = harness_new();
+    g_autoptr(GstHarness) h = harness_with(element_new("gpugraphcut", test_backend()));
     guint unfinished = 0;
     g_object_set(h->element, "max-time-ms", 1, "connectivity", 8, "lambda", 0.001, "iterations", 3,
                  NULL);
     set_info(h, &info);
-    for (guint i = 0; i < 12; i++) {
-        g_autoptr(GstBuffer) out = NULL;
-        set_output(h, some_outputs[i / 3]);
-        out = push_and_pull(h, random_frame(&info));
+    for (guint i = 0; i < 4; i++) {
+        g_autoptr(GstBuffer) out = push_and_pull(h, random_frame(&info));
         unfinished += !is_optimal(results_of(out, "gpugraphcut"));
     }
-    g_print("%u of 12 cuts were ended\n", unfinished);
+    g_print("%u of 4 cuts were ended\n", unfinished);
 }
 GST_END_TEST
 
@@ -256,21 +235,6 @@ GST_START_TEST(test_regions) {
 }
 GST_END_TEST
 
-/* The foreground of one element bounds another. */
-GST_START_TEST(test_regions_of_gpuccl) {
-    GstVideoInfo info = DRAWN;
-    g_autoptr(GstHarness) h = gst_harness_new_parse("gpuccl threshold=120 output=none ! "
-                                                    "gpugraphcut seed-source=roi-meta output=mask");
-    GstBuffer *out;
-    set_info(h, &info);
-    for (gint x = 2; x < 20; x += 3) {
-        out = push_and_pull(h, drawn_frame(&info, x, 9));
-        fail_unless(mask_is(out, x, 9), "%d", x);
-        gst_buffer_unref(out);
-    }
-}
-GST_END_TEST
-
 /* ---- pictures of seeds ---- */
 
 /* Some of either side, and values in between that say nothing. */
@@ -279,18 +243,6 @@ static Plane random_seeds(gint width, gint height) {
     Plane plane = plane_new(width, height);
     for (gint i = 0; i < width * height; i++)
         plane.pixels[i] = values[g_random_int_range(0, G_N_ELEMENTS(values))];
-    return plane;
-}
-
-/* Of the object at left, top: its middle; and all that is not near to it. */
-static Plane drawn_seeds(gint left, gint top) {
-    Plane plane = plane_new(drawn_width, drawn_height);
-    for (gint y = 0; y < drawn_height; y++)
-        for (gint x = 0; x < drawn_width; x++) {
-            const gint dx = ABS(2 * (x - left) - object_side + 1),
-                       dy = ABS(2 * (y - top) - object_side + 1);
-            plane.pixels[y * drawn_width + x] = MAX(dx, dy) < 4 ? 255 : MAX(dx, dy) < 14 ? 128 : 0;
-        }
     return plane;
 }
 
@@ -325,105 +277,49 @@ static Plane magnified(const Plane *plane, gint factor) {
     return large;
 }
 
-/* Pictures of another size are scaled without mixing values, and frames may get another size. */
-static Pair pair_with_seeds(const File *file) {
-    Pair pair = graphcut_pair();
-    pair_set(&pair, "warm-start", "false");
-    pair_set(&pair, "seed-source", "mask");
-    g_object_set(pair.h->element, "seeds", file->path, NULL);
-    return pair;
-}
-
-/* Frames of the size of the seeds. */
-static void check_seeds_of(Pair *pair, const gpv_image *seeds, guint frames) {
-    GstVideoInfo info = make_info("RGB", seeds->width, seeds->height);
-    pair->model->seeds = seeds;
-    pair_set_info(pair, &info);
-    for (; frames > 0; frames--)
-        pair_check(pair, busy_frame(&info, FALSE));
-}
-
-GST_START_TEST(test_seeds_are_scaled) {
-    static const gint factors[] = {1, 2, 5, 3};
+/*
+ * The picture is scaled without mixing values, and read once: then it may be gone. What cannot be
+ * read while frames flow leaves what was there in force, in frames of any size; before the first
+ * frame it is an error.
+ */
+GST_START_TEST(test_seeds_of_a_file) {
+    static const gint factors[] = {1, 2, 5, 3, 1};
     g_auto(Plane) seeds = random_seeds(12, 10);
     g_auto(File) file = file_new("seeds.pgm");
-    g_auto(Pair) pair = pair_with_seeds(&file);
+    g_auto(Pair) pair = graphcut_pair();
+    GstVideoInfo info = make_info("RGB", seeds.width, seeds.height);
     write_picture(&file, &seeds, 1);
+    pair_set(&pair, "warm-start", "false");
+    pair_set(&pair, "seed-source", "mask");
+    pair_set_info(&pair, &info);
+    for (guint i = 0; i < 2; i++)
+        pair_assert_refused(&pair, "seeds", i ? "" : NULL, GST_RESOURCE_ERROR_SETTINGS,
+                            "seed-source=mask", NULL);
+    pair_check_bad_pictures(&pair, "seeds");
+    g_object_set(pair.h->element, "seeds", file.path, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(factors); i++) {
         g_auto(Plane) large = magnified(&seeds, factors[i]);
         const gpv_image view = plane_view(&large);
-        check_seeds_of(&pair, &view, 2);
+        info = make_info("RGB", large.width, large.height);
+        pair.model->seeds = &view;
+        pair_set_info(&pair, &info);
+        for (guint f = 0; f < 2; f++)
+            pair_check(&pair, busy_frame(&info, FALSE));
+        if (i == 2) {
+            g_remove(file.path);
+            g_object_set(pair.h->element, "seeds", file.path, NULL);
+            pair_check(&pair, busy_frame(&info, FALSE));
+            g_object_set(pair.h->element, "seeds", "nothing.png", NULL);
+            pair_check(&pair, busy_frame(&info, FALSE));
+            assert_warning(pair.bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ,
+                           "nothing.png");
+        }
     }
-}
-GST_END_TEST
-
-/* It is read once: then it may be gone. What cannot be read while frames flow leaves what was there
-   in force, in frames of any size. */
-GST_START_TEST(test_seeds_are_read_once) {
-    Plane seeds = random_seeds(20, 15), large = magnified(&seeds, 2);
-    const gpv_image view = plane_view(&seeds), large_view = plane_view(&large);
-    g_auto(File) file = file_new("seeds.pgm");
-    g_auto(Pair) pair = pair_with_seeds(&file);
-    GstElement *element = pair.h->element;
-    GstBus *bus = add_bus(element);
-    write_picture(&file, &seeds, 1);
-    for (guint i = 0; i < 3; i++) {
-        check_seeds_of(&pair, &view, 1);
-        g_remove(file.path);
-        g_object_set(element, "seeds", file.path, NULL);
-    }
-    g_object_set(element, "seeds", "nothing.png", NULL);
-    check_seeds_of(&pair, &view, 1);
-    assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_OPEN_READ, "nothing.png");
-    check_seeds_of(&pair, &large_view, 1);
-    check_seeds_of(&pair, &view, 1);
-    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
-    drop_bus(element, bus);
-    plane_free(&large);
-    plane_free(&seeds);
-}
-GST_END_TEST
-
-GST_START_TEST(test_bad_seeds) {
-    GstVideoInfo info = make_info("NV12", 40, 30);
-    g_auto(Pair) pair = graphcut_pair();
-    g_auto(File) good = file_new("seeds.pgm");
-    g_auto(Plane) seeds = random_seeds(40, 30);
-    pair_set(&pair, "seed-source", "mask");
-    pair_set_info(&pair, &info);
-    pair_assert_refused(&pair, "seeds", NULL, GST_RESOURCE_ERROR_SETTINGS, "seed-source=mask",
-                        NULL);
-    pair_assert_refused(&pair, "seeds", "", GST_RESOURCE_ERROR_SETTINGS, "seed-source=mask", NULL);
-    pair_check_bad_pictures(&pair, "seeds");
-    write_picture(&good, &seeds, 1);
-    g_object_set(pair.h->element, "seeds", good.path, NULL);
-    gst_buffer_unref(push_and_pull(pair.h, random_frame(&info)));
+    fail_unless(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
 }
 GST_END_TEST
 
 /* ---- video ---- */
-
-/*
- * The seeds are right as long as the object has not moved far. With warm-start
- * it is found by its colours wherever it goes; without, the seeds are kept to.
- */
-GST_START_TEST(test_object_moves) {
-    const gboolean warm = __i__;
-    GstVideoInfo info = DRAWN;
-    g_auto(File) file = file_new("seeds.pgm");
-    g_autoptr(GstHarness) h = harness_new();
-    g_auto(Plane) seeds = drawn_seeds(2, 3);
-    write_picture(&file, &seeds, 1);
-    g_object_set(h->element, "seeds", file.path, "warm-start", warm, NULL);
-    gst_util_set_object_arg(G_OBJECT(h->element), "seed-source", "mask");
-    set_output(h, "mask");
-    set_info(h, &info);
-    for (gint step = 0; step < 20; step++) {
-        g_autoptr(GstBuffer) out = push_and_pull(h, drawn_frame(&info, 2 + step, 3 + step / 2));
-        fail_unless(mask_is(out, 2 + step, 3 + step / 2) == (warm || step < 3), "frame %d", step);
-    }
-}
-GST_END_TEST
 
 /* Another word about what is known, or another model, begins anew; the same word again does not. */
 GST_START_TEST(test_what_begins_anew) {
@@ -452,65 +348,6 @@ GST_START_TEST(test_what_begins_anew) {
         for (guint f = 0; f < 2; f++)
             pair_check(&pair, f ? busy_frame(&info, FALSE) : random_frame(&info));
     }
-}
-GST_END_TEST
-
-/* ---- frames that teach nothing ---- */
-
-/* A disc before a ground; of two scenes, in lighter and darker colours, and as dark as is wanted.
- */
-typedef struct {
-    gboolean other;
-    guint percent;
-} Disc;
-
-static guint32 disc_at(gint x, gint y, gconstpointer user) {
-    static const guint8 colors[2][2][3] = {{{30, 60, 90}, {200, 160, 40}},
-                                           {{220, 190, 180}, {40, 200, 60}}};
-    const Disc *disc = user;
-    const gint u = x - 30, v = y - 20;
-    const guint8 *color = colors[disc->other][u * u + v * v < 150];
-    guint32 value = 0;
-    for (guint i = 0; i < 3; i++)
-        value = value << 8 | color[i] * disc->percent / 100;
-    return value;
-}
-
-static GstBuffer *disc_frame(const GstVideoInfo *info, gboolean other, guint percent) {
-    const Disc disc = {other, percent};
-    return painted_frame(info, disc_at, &disc);
-}
-
-static gint area_after(GstHarness *h, GstBuffer *frame) {
-    GstBuffer *out = push_and_pull(h, frame);
-    const gint area = int_field(results_of(out, "gpugraphcut"), "area");
-    gst_buffer_unref(out);
-    return area;
-}
-
-/* Five frames later the object is found as if the stream began there. */
-GST_START_TEST(test_frames_that_teach_nothing) {
-    enum { BLACK, WHITE, GREY, FLASH, FADE, CUT };
-    GstVideoInfo info = make_info("RGB", 64, 48);
-    g_autoptr(GstHarness) h = harness_new(), cold = harness_new();
-    gint area, from_cold;
-    set_info(h, &info);
-    set_info(cold, &info);
-    if (__i__ == FLASH || __i__ == CUT)
-        for (guint i = 0; i < 3; i++)
-            area_after(h, disc_frame(&info, FALSE, 100));
-    for (guint percent = 0; __i__ == FADE && percent < 100; percent += 2)
-        area_after(h, disc_frame(&info, FALSE, percent));
-    if (__i__ < FADE) {
-        GstBuffer *plain = buffer_of_size(info.size);
-        gst_buffer_memset(plain, 0, __i__ == BLACK ? 0 : __i__ == GREY ? 128 : 255, info.size);
-        area_after(h, plain);
-    }
-    for (guint i = 0; i < 5; i++)
-        area = area_after(h, disc_frame(&info, __i__ == CUT, 100));
-    from_cold = area_after(cold, disc_frame(&info, __i__ == CUT, 100));
-    fail_unless(from_cold > 400 && from_cold < 550);
-    fail_unless(20 * abs(area - from_cold) <= from_cold, "%d, not %d", area, from_cold);
 }
 GST_END_TEST
 
@@ -577,23 +414,17 @@ static Suite *gpugraphcut_suite(void) {
     Suite *suite = common_suite("gpugraphcut");
     TCase *tcase = add_case(suite, "cuts");
     tcase_add_test(tcase, test_known_picture);
-    tcase_add_test(tcase, test_results_are_scaled);
     tcase_add_test(tcase, test_max_time);
     tcase = add_case(suite, "known");
     tcase_add_test(tcase, test_rect);
     tcase_add_test(tcase, test_bad_rect);
     tcase_add_test(tcase, test_rect_outside);
     tcase_add_test(tcase, test_regions);
-    tcase_add_test(tcase, test_regions_of_gpuccl);
     tcase_add_loop_test(tcase, test_seeds, 0, some_of(G_N_ELEMENTS(formats)));
-    tcase_add_test(tcase, test_seeds_are_scaled);
-    tcase_add_test(tcase, test_seeds_are_read_once);
-    tcase_add_test(tcase, test_bad_seeds);
+    tcase_add_test(tcase, test_seeds_of_a_file);
     tcase_add_test(tcase, test_presets_keep_texts);
     tcase = add_case(suite, "video");
-    tcase_add_loop_test(tcase, test_object_moves, 0, 2);
     tcase_add_test(tcase, test_what_begins_anew);
-    tcase_add_loop_test(tcase, test_frames_that_teach_nothing, 0, 6);
     return suite;
 }
 
