@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * All five elements in one live pipeline, on the backend GPV_TEST_BACKEND, or on the CPU: new caps
- * in mid-stream, a sink that is too slow, properties that change from another thread, seeks and
- * loops, the end of the stream and what comes after it. With GST_TRACERS=leaks every test also
- * fails on objects that are alive after it.
+ * in mid-stream, a sink that is too slow, loops, the end of the stream and what comes after it.
+ * With GST_TRACERS=leaks every test also fails on objects that are alive after it.
  */
 #include "chains.h"
 #include "clip.h"
-#include "properties.h"
 
 enum { width = 64, height = 48, clip_frames = 25 };
 
 static const ChainLook warm = {"rich", "none", "overlay", TRUE};
-/* A frame that is thrown away halfway through the chain leaves no trace. */
-static const ChainLook cold = {"rich", "none", "overlay", FALSE};
 
 #define SOURCE "filesrc name=file ! matroskademux name=demux  jpegdec name=decoder"
 
@@ -158,84 +154,11 @@ GST_START_TEST(test_slow_sink) {
 }
 GST_END_TEST
 
-/* ---- properties ---- */
+/* ---- loops ---- */
 
-enum { changes = 3000, changes_between_frames = 25 };
-
-typedef struct {
-    GstElement *pipeline;
-    Properties properties;
-    gint frames;
-} Changer;
-
-/* As an application would: frames keep coming meanwhile. */
-static gpointer change_properties(gpointer user) {
-    Changer *changer = user;
-    for (guint i = 0; i < changes; i++) {
-        const gint before = g_atomic_int_get(&changer->frames);
-        change_any(&changer->properties);
-        for (guint ms = 0; i % changes_between_frames == 0 && ms < 60000 &&
-                           g_atomic_int_get(&changer->frames) == before;
-             ms++)
-            g_usleep(1000);
-        if (i % changes_between_frames == 0 && g_atomic_int_get(&changer->frames) == before)
-            return "no frame within a minute";
-    }
-    gst_element_send_event(changer->pipeline, gst_event_new_eos());
-    return NULL;
-}
-
-static GstPadProbeReturn count_frame(G_GNUC_UNUSED GstPad *pad,
-                                     G_GNUC_UNUSED GstPadProbeInfo *probe, gpointer count) {
-    g_atomic_int_inc((gint *)count);
-    return GST_PAD_PROBE_OK;
-}
-
-/* gpuccl is last, as nothing here takes its labels. */
-GST_START_TEST(test_properties) {
-    g_autofree gchar *text = g_strdup_printf(
-        "videotestsrc pattern=smpte ! video/x-raw,format=NV12,width=64,height=48 ! "
-        "gpuerode name=gpuerode backend=%s ! gpukmeans name=gpukmeans backend=%s ! "
-        "gpusift name=gpusift backend=%s ! gpugraphcut name=gpugraphcut backend=%s ! "
-        "gpuccl name=gpuccl backend=%s ! fakesink name=sink sync=false",
-        test_backend(), test_backend(), test_backend(), test_backend(), test_backend());
-    g_auto(File) picture = file_new("picture.mkv");
-    Changer changer = {launch(text), properties_new(picture.path), 0};
-    GstElement *sink = element_of(changer.pipeline, "sink");
-    GstElement *cut = element_of(changer.pipeline, "gpugraphcut");
-    GThread *thread;
-    const gchar *failure, *wanted = g_getenv("GPV_TEST_SEED");
-    const guint32 seed = wanted ? (guint32)g_ascii_strtoull(wanted, NULL, 10) : g_random_int();
-    g_print("GPV_TEST_SEED=%u\n", seed);
-    g_random_set_seed(seed);
-    write_clip(&picture, width, height, 1);
-    /* What seed-source may ask for at any time. */
-    g_object_set(cut, "seeds", picture.path, "rect", "4,4,20,20", NULL);
-    for (guint i = 0; i < element_count; i++)
-        add_properties(&changer.properties, changer.pipeline, elements[i].name);
-    fail_unless(changer.properties.specs->len > 50, "%u properties", changer.properties.specs->len);
-    probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, count_frame, &changer.frames);
-    reach(changer.pipeline, GST_STATE_PLAYING);
-    thread = g_thread_new("properties", change_properties, &changer);
-    wait_for_eos(changer.pipeline);
-    failure = g_thread_join(thread);
-    fail_unless(failure == NULL, "%s", failure);
-    reach(changer.pipeline, GST_STATE_NULL);
-    g_print("%u changes of %u properties, %d frames\n", (guint)changes,
-            changer.properties.specs->len, changer.frames);
-    fail_unless(changer.frames >= changes / changes_between_frames);
-    properties_free(&changer.properties);
-    gst_object_unref(cut);
-    gst_object_unref(sink);
-    gst_object_unref(changer.pipeline);
-}
-GST_END_TEST
-
-/* ---- loops and seeks ---- */
-
-static void seek(GstElement *pipeline, GstSeekFlags flags, GstClockTime from) {
-    fail_unless(gst_element_seek(pipeline, 1.0, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET,
-                                 (gint64)from, GST_SEEK_TYPE_SET, GST_SECOND));
+static void seek(GstElement *pipeline, GstSeekFlags flags) {
+    fail_unless(gst_element_seek(pipeline, 1.0, GST_FORMAT_TIME, flags, GST_SEEK_TYPE_SET, 0,
+                                 GST_SEEK_TYPE_SET, GST_SECOND));
 }
 
 static void wait_for(GstElement *pipeline, GstMessageType type) {
@@ -247,82 +170,37 @@ static void wait_for(GstElement *pipeline, GstMessageType type) {
     gst_message_unref(message);
 }
 
-/* Each round has all frames, and each goes on from the one before. */
+/* Each round has all frames, and each goes on from the one before; over the end, too, but not from
+   READY on. */
 GST_START_TEST(test_loop) {
     Player player = player_new(&warm, "fakesink name=sink sync=false");
+    guint frames;
     reach(player.pipeline, GST_STATE_PAUSED);
-    seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT, 0);
+    seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT);
     reach(player.pipeline, GST_STATE_PAUSED);
-    {
-        /* What was prerolled before the seek does not count. */
-        const guint before = player.chain->stages[0].given - 1;
-        reach(player.pipeline, GST_STATE_PLAYING);
-        for (guint round = 1; round <= 6; round++) {
-            wait_for(player.pipeline, GST_MESSAGE_SEGMENT_DONE);
-            fail_unless_equals_int(player.chain->stages[0].given - before, round * clip_frames);
-            seek(player.pipeline, round < 6 ? GST_SEEK_FLAG_SEGMENT : GST_SEEK_FLAG_NONE, 0);
+    frames = player.chain->stages[0].given - 1; /* what was prerolled before the seek */
+    reach(player.pipeline, GST_STATE_PLAYING);
+    for (guint round = 0; round < 6; round++) {
+        wait_for(player.pipeline, GST_MESSAGE_SEGMENT_DONE);
+        frames += clip_frames;
+        fail_unless_equals_int(player.chain->stages[0].given, frames);
+        seek(player.pipeline, round < 5 ? GST_SEEK_FLAG_SEGMENT : GST_SEEK_FLAG_NONE);
+    }
+    for (guint end = 0; end < 3; end++) {
+        wait_for(player.pipeline, GST_MESSAGE_EOS);
+        frames += clip_frames;
+        assert_watched(player.chain, frames);
+        if (end == 0) {
+            seek(player.pipeline, GST_SEEK_FLAG_FLUSH);
+        } else {
+            reach(player.pipeline, GST_STATE_READY);
+            chain_watch_restart(player.chain);
+            reach(player.pipeline, GST_STATE_PLAYING);
         }
-        wait_for_eos(player.pipeline);
-        assert_watched(player.chain, before + 7 * clip_frames);
     }
+    wait_for(player.pipeline, GST_MESSAGE_EOS);
+    assert_watched(player.chain, frames + clip_frames);
     assert_something_was_found(player.chain);
-    player_free(&player);
-}
-GST_END_TEST
-
-/* Of a clip of a second. Every frame that arrives is the one that was asked for, and right. */
-GST_START_TEST(test_seeks) {
-    Player player = player_new(&cold, "fakesink name=sink sync=false");
-    reach(player.pipeline, GST_STATE_PAUSED);
-    for (guint i = 0; i < 40; i++) {
-        const GstClockTime to = (i * 7 % clip_frames) * GST_SECOND / 25;
-        seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_ACCURATE, to);
-        reach(player.pipeline, GST_STATE_PAUSED);
-        fail_unless_equals_clocktime(preroll_time(player.pipeline), to);
-    }
-    seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT, 0);
-    reach(player.pipeline, GST_STATE_PLAYING);
-    for (guint i = 0; i < 40; i++) { /* while frames flow, at any moment */
-        g_usleep((gulong)g_random_int_range(0, 20000));
-        seek(player.pipeline, GST_SEEK_FLAG_FLUSH | GST_SEEK_FLAG_SEGMENT,
-             (GstClockTime)g_random_int_range(0, 900) * GST_MSECOND);
-    }
-    seek(player.pipeline, GST_SEEK_FLAG_FLUSH, 0);
-    wait_for_eos(player.pipeline);
-    fail_unless_equals_clocktime(preroll_time(player.pipeline),
-                                 (clip_frames - 1) * GST_SECOND / 25);
-    player_free(&player);
-}
-GST_END_TEST
-
-/* ---- the end of the stream ---- */
-
-/* From the end to READY and back, where everything begins anew. */
-GST_START_TEST(test_restart) {
-    Player player = player_new(&warm, "fakesink name=sink sync=false");
-    for (guint i = 1; i <= 5; i++) {
-        reach(player.pipeline, GST_STATE_PLAYING);
-        wait_for_eos(player.pipeline);
-        assert_watched(player.chain, i * clip_frames);
-        reach(player.pipeline, i % 2 ? GST_STATE_READY : GST_STATE_NULL);
-        chain_watch_restart(player.chain);
-    }
-    assert_something_was_found(player.chain);
-    player_free(&player);
-}
-GST_END_TEST
-
-/* From the end back to the start, where everything goes on. */
-GST_START_TEST(test_again) {
-    Player player = player_new(&warm, "fakesink name=sink sync=false");
-    reach(player.pipeline, GST_STATE_PLAYING);
-    for (guint i = 1; i <= 5; i++) {
-        wait_for_eos(player.pipeline);
-        assert_watched(player.chain, i * clip_frames);
-        seek(player.pipeline, GST_SEEK_FLAG_FLUSH, 0);
-    }
-    wait_for_eos(player.pipeline);
-    assert_watched(player.chain, 6 * clip_frames);
     player_free(&player);
 }
 GST_END_TEST
@@ -331,11 +209,7 @@ static Suite *live_suite(void) {
     Suite *suite = suite_create("live");
     tcase_add_test(add_case(suite, "new caps"), test_new_caps);
     tcase_add_loop_test(add_case(suite, "slow sink"), test_slow_sink, 0, G_N_ELEMENTS(waits));
-    tcase_add_test(add_case(suite, "properties"), test_properties);
     tcase_add_test(add_case(suite, "loop"), test_loop);
-    tcase_add_test(add_case(suite, "seeks"), test_seeks);
-    tcase_add_test(add_case(suite, "restart"), test_restart);
-    tcase_add_test(add_case(suite, "again"), test_again);
     return suite;
 }
 
