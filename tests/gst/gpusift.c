@@ -66,19 +66,6 @@ GST_START_TEST(test_tiny_frames) {
 }
 GST_END_TEST
 
-GST_START_TEST(test_flat_frames) {
-    GstVideoInfo info = make_info(formats[__i__], 65, 49);
-    g_auto(Pair) pair = sift_pair();
-    pair_set_info(&pair, &info);
-    for (guint o = 0; o < pair.element->output_count; o++) {
-        GstBuffer *in = random_frame(&info);
-        gst_buffer_memset(in, 0, (guint8)(100 * o), info.size);
-        pair_set_output(&pair, &pair.element->outputs[o]);
-        fail_unless_equals_int(pair_check(&pair, in), 0);
-    }
-}
-GST_END_TEST
-
 /* ---- results ---- */
 
 enum { blob_width = 160, blob_height = 120 };
@@ -125,17 +112,8 @@ static void assert_blobs(GstBuffer *out, gdouble width, gdouble height) {
     gst_buffer_unref(out);
 }
 
-/* By their definition, and copied with the buffer. */
-GST_START_TEST(test_known_picture) {
-    g_autoptr(GstHarness) h = harness_new();
-    GstBuffer *out = push_blobs(h);
-    assert_blobs(gst_buffer_copy(out), 1, 1);
-    assert_blobs(gst_buffer_copy_deep(out), 1, 1);
-    assert_blobs(out, 1, 1);
-}
-GST_END_TEST
-
-/* Places and scales are those of the frame that they are on; descriptors stay. */
+/* By their definition; places and scales are those of the frame that they are on; descriptors
+   stay. */
 GST_START_TEST(test_results_are_scaled) {
     g_autoptr(GstHarness) h = gst_harness_new_parse(
         "gpusift ! videoscale ! capsfilter caps=video/x-raw,width=480,height=240");
@@ -145,41 +123,39 @@ GST_START_TEST(test_results_are_scaled) {
                               bytes_of(results_of(model, "gpusift"), "descriptors")));
     fail_if(g_bytes_equal(bytes_of(results_of(out, "gpusift"), "keypoints"),
                           bytes_of(results_of(model, "gpusift"), "keypoints")));
-    gst_buffer_unref(model);
+    assert_blobs(model, 1, 1);
     assert_blobs(out, 3, 2);
 }
 GST_END_TEST
 
 /* The strongest are kept, and the others are counted. */
 GST_START_TEST(test_max_features) {
-    static const gint maximum[] = {1, 2, 7, 100, 2000, 65536};
+    static const gint maximum[] = {65536, 100, 1};
     GstVideoInfo info = make_info("GRAY8", 160, 120);
     g_autoptr(GstHarness) h = harness_new();
-    g_autoptr(GstBuffer) in = dots_frame(&info, 7, 3);
-    GBytes *all = NULL;
-    gint total = 0;
+    g_autoptr(GstBuffer) in = dots_frame(&info, 7, 3), all = NULL;
+    const gpv_sift_keypoint *strongest = NULL;
+    guint total = 0;
     set_info(h, &info);
-    for (guint i = G_N_ELEMENTS(maximum); i-- > 0;) {
+    for (guint i = 0; i < G_N_ELEMENTS(maximum); i++) {
         g_autoptr(GstBuffer) out = NULL;
-        const GstStructure *results;
         const gpv_sift_keypoint *keypoints;
         guint count = 0;
         g_object_set(h->element, "max-features", maximum[i], NULL);
         out = push_and_pull(h, gst_buffer_ref(in));
-        results = results_of(out, "gpusift");
-        keypoints = keypoints_of(results, &count);
+        keypoints = keypoints_of(results_of(out, "gpusift"), &count);
         if (!all) {
-            all = g_bytes_ref(bytes_of(results, "keypoints"));
-            total = (gint)count;
-            fail_unless(total > 100, "%d keypoints", total);
+            all = gst_buffer_ref(out);
+            strongest = keypoints;
+            total = count;
+            fail_unless(total > 100, "%u keypoints", total);
         }
-        fail_unless_equals_int(count, MIN(maximum[i], total));
-        fail_unless_equals_int(int_field(results, "dropped"), total - (gint)count);
-        fail_unless(memcmp(keypoints, g_bytes_get_data(all, NULL), count * sizeof *keypoints) == 0);
+        fail_unless_equals_int(count, MIN((guint)maximum[i], total));
+        fail_unless_equals_int(int_field(results_of(out, "gpusift"), "dropped"), total - count);
+        fail_unless(memcmp(keypoints, strongest, count * sizeof *keypoints) == 0);
         for (guint k = 1; k < count; k++)
             fail_unless(keypoints[k].response <= keypoints[k - 1].response);
     }
-    g_bytes_unref(all);
 }
 GST_END_TEST
 
@@ -198,7 +174,8 @@ GST_START_TEST(test_capacity) {
 }
 GST_END_TEST
 
-/* More extrema than the library keeps are no end of the stream; one warning says so. */
+/* More extrema than the library keeps are no end of the stream; one warning says so, until a start
+   or a frame that is none of them. */
 GST_START_TEST(test_flooded) {
     GstVideoInfo info = make_info("GRAY8", 500, 500), small = make_info("GRAY8", 50, 50);
     g_auto(Pair) pair = sift_pair();
@@ -206,60 +183,27 @@ GST_START_TEST(test_flooded) {
     pair_set(&pair, "octave-layers", "8");
     pair_set(&pair, "sigma", "0.7");
     pair_set(&pair, "overlay", "rich");
-    for (guint round = 0; round < 2; round++) {
+    for (guint round = 0; round < 3; round++) {
         pair_set_info(&pair, &info);
-        for (guint i = 0; i < 3; i++)
+        for (guint i = 0; i < 2; i++)
             fail_unless_equals_int(pair_check(&pair, dots_frame(&info, 3, 1)), 0);
         assert_warning(pair.bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED,
                        "Raise contrast-threshold");
         fail_unless(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_WARNING) == NULL);
-        pair_set_info(&pair, &small);
-        fail_unless(pair_check(&pair, dots_frame(&small, 3, 1)) > 0);
+        if (round == 0) {
+            gst_element_set_state(pair.h->element, GST_STATE_READY);
+            gst_element_set_state(pair.h->element, GST_STATE_PLAYING);
+            gst_pad_push_event(pair.h->srcpad, gst_event_new_stream_start("test"));
+        } else {
+            pair_set_info(&pair, &small);
+            fail_unless(pair_check(&pair, dots_frame(&small, 3, 1)) > 0);
+        }
     }
     fail_unless(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_WARNING) == NULL);
 }
 GST_END_TEST
 
-GST_START_TEST(test_flooded_after_restart) {
-    g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=2 pattern=checkers-1 ! "
-                                             "video/x-raw,format=GRAY8,width=640,height=480 ! "
-                                             "gpusift backend=%s contrast-threshold=0 ! fakesink",
-                                             test_backend());
-    g_autoptr(GstElement) pipeline = gst_parse_launch(text, NULL);
-    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
-    fail_unless(pipeline != NULL);
-    for (guint start = 0; start < 3; start++) {
-        guint warnings = 0;
-        gboolean ended = FALSE;
-        fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
-        while (!ended) {
-            GstMessage *message = gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND,
-                                                             GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
-            fail_unless(message != NULL);
-            ended = GST_MESSAGE_TYPE(message) == GST_MESSAGE_EOS;
-            warnings += !ended;
-            gst_message_unref(message);
-        }
-        fail_unless_equals_int(warnings, 1);
-        gst_element_set_state(pipeline, GST_STATE_NULL);
-    }
-}
-GST_END_TEST
-
 /* ---- overlays ---- */
-
-/* Before that frame comes the caps are those that are not there any more. */
-GST_START_TEST(test_overlay_before_other_caps) {
-    const GstVideoInfo info = make_info("RGB", 32, 24), other = make_info("GRAY8", 32, 24);
-    g_autoptr(GstHarness) h = harness_new();
-    set_info(h, &info);
-    gst_buffer_unref(push_and_pull(h, random_frame(&info)));
-    gst_harness_set_sink_caps_str(h, "video/x-raw,format=GRAY8");
-    set_output(h, "rich");
-    set_info(h, &other);
-    gst_buffer_unref(push_and_pull(h, random_frame(&other)));
-}
-GST_END_TEST
 
 GST_START_TEST(test_outline_without_a_reference) {
     const GstVideoInfo info = make_info("RGB", 32, 24);
@@ -278,15 +222,11 @@ static Suite *gpusift_suite(void) {
     Suite *suite = common_suite("gpusift");
     TCase *tcase = add_case(suite, "keypoints");
     tcase_add_test(tcase, test_tiny_frames);
-    tcase_add_loop_test(tcase, test_flat_frames, 0, some_of(G_N_ELEMENTS(formats)));
-    tcase_add_test(tcase, test_known_picture);
     tcase_add_test(tcase, test_results_are_scaled);
     tcase_add_test(tcase, test_max_features);
     tcase_add_test(tcase, test_capacity);
     tcase_add_test(tcase, test_flooded);
-    tcase_add_test(tcase, test_flooded_after_restart);
     tcase = add_case(suite, "overlays");
-    tcase_add_test(tcase, test_overlay_before_other_caps);
     tcase_add_test(tcase, test_outline_without_a_reference);
     return suite;
 }
