@@ -350,46 +350,6 @@ GST_START_TEST(test_16_starts) {
 }
 GST_END_TEST
 
-typedef struct {
-    gint first; /* of the elements */
-    gint frames;
-    gint done;
-} Worker;
-
-/* All five elements, one after the other, each on frames of its own. */
-static gpointer run_pairs(gpointer user) {
-    Worker *worker = (Worker *)user;
-    GstCudaContext *context = new_context();
-    for (gint e = 0; e < element_count; e++) {
-        g_auto(Pair) pair = drawing_pair((worker->first + e) % element_count, context);
-        for (gint i = 0; i < worker->frames; i++) {
-            GstVideoInfo info = make_info(formats[i % cuda_formats], 31 + i % 20, 57 - i % 20);
-            cuda_pair_set_info(&pair, &info);
-            check_buffer(&pair, cuda_buffer(context, &info));
-            worker->done++;
-        }
-    }
-    gst_object_unref(context);
-    return NULL;
-}
-
-GST_START_TEST(test_16_threads) {
-    GThread *threads[n_workers];
-    Worker workers[n_workers];
-    const gint frames = (gint)rounds(20, 20, 4);
-    fail_unless(gst_cuda_load_library()); /* 1.22 is not made for threads that
-                                             load it at once */
-    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
-        workers[i] = (Worker){(gint)i, frames, 0};
-        threads[i] = g_thread_new("pipeline", run_pairs, &workers[i]);
-    }
-    for (guint i = 0; i < G_N_ELEMENTS(threads); i++) {
-        g_thread_join(threads[i]);
-        fail_unless_equals_int(workers[i].done, frames * element_count);
-    }
-}
-GST_END_TEST
-
 /* Takes the frame. */
 static GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context) {
     GstBuffer *cuda = cuda_buffer(context, info);
@@ -675,7 +635,6 @@ static void add_starts(TCase *tcase) {
 }
 
 static void add_pipelines(TCase *tcase) {
-    tcase_add_test(tcase, test_16_threads);
     tcase_add_loop_test(tcase, test_16_pipelines, 0, 2);
 }
 
