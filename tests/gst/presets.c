@@ -125,29 +125,12 @@ GST_START_TEST(test_documented) {
 }
 GST_END_TEST
 
-/* A frame of each format passes under each of them. */
-GST_START_TEST(test_frames) {
-    GstElement *element = element_new(elements[__i__].name, "cpu");
-    g_auto(GStrv) names = gst_preset_get_preset_names(GST_PRESET(element));
-    g_autoptr(GstHarness) h = harness_with(element);
-    for (gchar **name = names; *name; name++)
-        for (guint format = 0; format < G_N_ELEMENTS(formats); format++) {
-            const GstVideoInfo info = make_info(formats[format], 64, 48);
-            fail_unless(gst_preset_load_preset(GST_PRESET(h->element), *name));
-            set_info(h, &info);
-            fail_unless_equals_int(gst_harness_push(h, random_frame(&info)), GST_FLOW_OK);
-            gst_buffer_unref(gst_harness_pull(h));
-        }
-}
-GST_END_TEST
-
 static Suite *presets_suite(void) {
     Suite *suite = suite_create("presets");
     TCase *tcase = add_case(suite, "presets");
     tcase_add_loop_test(tcase, test_found, 0, element_count);
     tcase_add_loop_test(tcase, test_loaded, 0, element_count);
     tcase_add_loop_test(tcase, test_documented, 0, element_count);
-    tcase_add_loop_test(tcase, test_frames, 0, element_count);
     return suite;
 }
 

@@ -235,28 +235,27 @@ static void seek_backward(Played *played) {
     fail_unless_equals_clocktime(played->last, time_of(clip_frames - 1));
 }
 
-static void seek_to_a_part(Played *played) {
+/* The last one is the whole clip. */
+static void play_parts(Played *played, gdouble rate) {
     reach(played->play, GST_STATE_PAUSED);
     for (guint i = rounds(40, 2, 1); i > 0; i--) {
-        const guint from = any_frame(0, clip_frames - 1), end = any_frame(from + 1, clip_frames);
-        seek(played, 1, GST_SEEK_FLAG_NONE, time_of(from), time_of(end));
+        const guint first = i == 1 ? 0 : any_frame(0, clip_frames - 1);
+        const guint end = i == 1 ? clip_frames : any_frame(first + 1, clip_frames);
+        seek(played, rate, GST_SEEK_FLAG_NONE, time_of(first), time_of(end));
         reach(played->play, GST_STATE_PLAYING);
         wait_for_the_end(played);
-        assert_frames(played, end - from, time_of(from), time_of(end - 1));
+        assert_asked(played, rate, time_of(first), time_of(end));
+        assert_frames(played, end - first, time_of(rate > 0 ? first : end - 1),
+                      time_of(rate > 0 ? end - 1 : first));
     }
 }
 
+static void seek_to_a_part(Played *played) {
+    play_parts(played, 1);
+}
+
 static void play_in_reverse(Played *played) {
-    reach(played->play, GST_STATE_PAUSED);
-    for (guint i = rounds(40, 2, 1); i > 0; i--) {
-        const guint from = i == 1 ? 0 : any_frame(0, clip_frames - 1);
-        const guint end = i == 1 ? clip_frames : any_frame(from + 1, clip_frames);
-        seek(played, -1, GST_SEEK_FLAG_NONE, time_of(from), time_of(end));
-        reach(played->play, GST_STATE_PLAYING);
-        wait_for_the_end(played);
-        assert_asked(played, -1, time_of(from), time_of(end));
-        assert_frames(played, end - from, time_of(end - 1), time_of(from));
-    }
+    play_parts(played, -1);
 }
 
 /* Which frames come is the decoder's choice. */
