@@ -390,29 +390,6 @@ GST_START_TEST(test_not_wanted) {
 }
 GST_END_TEST
 
-/* GStreamer scales the boxes, and rounds down, from 1.28 on to the nearest. */
-GST_START_TEST(test_boxes_are_scaled) {
-    const gint half = GST_CHECK_VERSION(1, 28, 0);
-    GstVideoInfo info = make_info("GRAY8", 160, 64);
-    g_autoptr(GstHarness) plain = harness_with(element_new("gpuccl", test_backend()));
-    g_autoptr(GstHarness) h = chain("gpuccl backend=BACKEND ! videoscale ! "
-                                    "capsfilter caps=video/x-raw,width=240,height=32");
-    g_autoptr(GstBuffer) before = push(plain, &info, things(&info, 7));
-    g_autoptr(GstBuffer) out = push(h, &info, things(&info, 7));
-    g_autoptr(GArray) from = detections_of(before), to = detections_of(out);
-    fail_unless(from->len > 100);
-    fail_unless_equals_int(to->len, from->len);
-    for (guint i = 0; i < from->len; i++) {
-        const Detection *a = &g_array_index(from, Detection, i);
-        const Detection *b = &g_array_index(to, Detection, i);
-        fail_unless_equals_int(b->x, (a->x * 3 + half) / 2);
-        fail_unless_equals_int(b->y, (a->y + half) / 2);
-        fail_unless_equals_int(b->width, (a->width * 3 + half) / 2);
-        fail_unless_equals_int(b->height, (a->height + half) / 2);
-    }
-}
-GST_END_TEST
-
 static Suite *analytics_suite(void) {
     Suite *suite = suite_create("analytics");
     TCase *tcase = add_case(suite, "elements");
@@ -425,7 +402,6 @@ static Suite *analytics_suite(void) {
     tcase_add_loop_test(tcase, test_two_elements, 0, 2);
     tcase_add_loop_test(tcase, test_metadata_of_others, 0, G_N_ELEMENTS(outputs));
     tcase_add_loop_test(tcase, test_not_wanted, 0, G_N_ELEMENTS(annotating));
-    tcase_add_test(tcase, test_boxes_are_scaled);
     return suite;
 }
 
