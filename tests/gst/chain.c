@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * All five elements, one after the other, on a clip: what each of them makes of
- * its frames is what the library makes of the same frames.
+ * All five elements, one after the other, on a clip: what each of them makes of its frames is what
+ * the library makes of the same frames.
  *
- *     gst-chain            in system memory, on the backend GPV_TEST_BACKEND,
- * or on the CPU gst-chain memory     in CUDAMemory gst-chain decoder    in
- * CUDAMemory, as it comes from nvh264dec
+ *     gst-chain            in system memory, on the backend GPV_TEST_BACKEND, or on the CPU
+ *     gst-chain memory     in CUDAMemory
+ *     gst-chain decoder    in CUDAMemory, as it comes from nvh264dec
  *
- * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the
- * decoder, whose first GPV_TEST_CLIP_FRAMES frames count, 10 unless set, and
- * those that the decoder has at hand by then; without it, a camera moves over a
- * photograph.
+ * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the decoder, whose first
+ * GPV_TEST_CLIP_FRAMES frames count, 10 unless set, and those that the decoder has at hand by then;
+ * without it, a camera moves over a photograph.
  */
 #include "chains.h"
 #include "clip.h"

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * A camera that drops and comes back: a server of RTSP on this machine, a
- * process of its own, that is killed five times, and shows another scene after
- * each return. The application goes on as one would: it stops and restarts the
- * source, and leaves all behind it as it is. Each element is compared with the
- * library, in every byte and every field; after a return with an operator that
- * has seen nothing, so that what was learned of the scene before has to be
- * gone.
+ * A camera that drops and comes back: a server of RTSP on this machine, a process of its own, that
+ * is killed five times, and shows another scene after each return. The application goes on as one
+ * would: it stops and restarts the source, and leaves all behind it as it is. Each element is
+ * compared with the library, in every byte and every field; after a return with an operator that
+ * has seen nothing, so that what was learned of the scene before has to be gone.
  *
  *     gst-rtsp                      the test
- *     gst-rtsp camera PORT SCENE    the camera; prints its port, which is
- * another one if PORT is 0
+ *     gst-rtsp camera PORT SCENE    the camera; prints its port, which is another one if PORT is 0
  */
 #include "chains.h"
 #include "clip.h"
