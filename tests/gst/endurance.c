@@ -13,9 +13,9 @@
  */
 #include "chains.h"
 #include "clip.h"
-#include "properties.h"
 
 #include <malloc.h>
+#include <math.h>
 #include <unistd.h>
 
 enum { width = 64, height = 48 };
@@ -191,14 +191,84 @@ GST_START_TEST(test_renegotiations) {
 }
 GST_END_TEST
 
+/* ---- properties ---- */
+
+/* What would take too long for a frame of a test, or is no value though it is in the range. */
+static const struct {
+    const gchar *name;
+    gint minimum, maximum;
+} limits[] = {{"radius", 0, 40},      {"radius-y", -1, 40},    {"iterations", 1, 3},
+              {"clusters", 2, 32},    {"max-clusters", 2, 32}, {"max-iterations", 0, 50},
+              {"octave-layers", 1, 8}};
+
+static gint random_int(const GParamSpecInt *spec) {
+    gint minimum = spec->minimum, maximum = spec->maximum;
+    for (guint i = 0; i < G_N_ELEMENTS(limits); i++)
+        if (g_str_equal(spec->parent_instance.name, limits[i].name)) {
+            minimum = limits[i].minimum;
+            maximum = limits[i].maximum;
+        }
+    return (gint)((gint64)minimum + (gint64)(g_random_double() * ((gdouble)maximum - minimum + 1)));
+}
+
+static gfloat random_float(const GParamSpecFloat *spec) {
+    const gdouble part = pow(10, g_random_double_range(-6, 0));
+    return (gfloat)(spec->minimum + part * ((gdouble)spec->maximum - spec->minimum));
+}
+
+static const gchar *random_text(const gchar *name, const gchar *picture) {
+    static const gchar *const rects[] = {"4,4,20,20", "0,0,64,48", "-5,-5,30,90", "60,40,9,9"};
+    if (g_str_equal(name, "rect"))
+        return rects[g_random_int_range(0, G_N_ELEMENTS(rects))];
+    return g_str_equal(name, "reference") && g_random_boolean() ? NULL : picture;
+}
+
+static void change_one(GstElement *element, GParamSpec *spec, const gchar *picture) {
+    GValue value = G_VALUE_INIT;
+    g_value_init(&value, spec->value_type);
+    if (G_IS_PARAM_SPEC_INT(spec))
+        g_value_set_int(&value, random_int(G_PARAM_SPEC_INT(spec)));
+    else if (G_IS_PARAM_SPEC_UINT(spec))
+        g_value_set_uint(&value, g_random_int());
+    else if (G_IS_PARAM_SPEC_UINT64(spec))
+        g_value_set_uint64(&value, g_random_int());
+    else if (G_IS_PARAM_SPEC_FLOAT(spec))
+        g_value_set_float(&value, random_float(G_PARAM_SPEC_FLOAT(spec)));
+    else if (G_IS_PARAM_SPEC_BOOLEAN(spec))
+        g_value_set_boolean(&value, g_random_boolean());
+    else if (G_IS_PARAM_SPEC_STRING(spec))
+        g_value_set_string(&value, random_text(spec->name, picture));
+    else if (G_IS_PARAM_SPEC_ENUM(spec)) {
+        const GEnumClass *klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+        g_value_set_enum(&value, klass->values[g_random_int_range(0, (gint)klass->n_values)].value);
+    } else
+        fail("%s is of a type that is not changed here", spec->name);
+    g_object_set_property(G_OBJECT(element), spec->name, &value);
+    g_value_unset(&value);
+}
+
+/* Those that may change while frames flow. */
+static GPtrArray *changing_properties(GstElement *element) {
+    GPtrArray *changing = g_ptr_array_new();
+    guint count = 0;
+    GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
+    for (guint i = 0; i < count; i++)
+        if ((specs[i]->flags & GST_PARAM_MUTABLE_PLAYING) && (specs[i]->flags & G_PARAM_WRITABLE) &&
+            g_str_has_prefix(g_type_name(specs[i]->owner_type), "GstGpu"))
+            g_ptr_array_add(changing, specs[i]);
+    g_free(specs);
+    return changing;
+}
+
 /* ---- seeks ---- */
 
 enum { clip_frames = 100 };
 static const GstClockTime frame_time = GST_SECOND / 10;
 
 typedef struct {
-    GstElement *pipeline;
-    Properties properties;
+    GstElement *pipeline, *changed;
+    const gchar *picture;
+    GPtrArray *properties; /* of the element that changes */
     gboolean stop;
     /* What comes to the sink. */
     gboolean flushing;
@@ -261,7 +331,10 @@ static GstBusSyncReply drop_message(G_GNUC_UNUSED GstBus *bus, GstMessage *messa
 static gpointer keep_changing(gpointer user) {
     Sought *sought = user;
     while (!g_atomic_int_get(&sought->stop)) {
-        change_any(&sought->properties);
+        change_one(sought->changed,
+                   g_ptr_array_index(sought->properties,
+                                     g_random_int_range(0, (gint)sought->properties->len)),
+                   sought->picture);
         g_usleep(500);
     }
     return NULL;
@@ -313,18 +386,18 @@ GST_START_TEST(test_seeks) {
                         "video/x-raw,format=NV12,width=%d,height=%d,framerate=10/1 ! "
                         "queue max-size-buffers=3 ! %s ! fakesink name=sink sync=false",
                         (gint)width, (gint)height, element.text);
-    Sought sought = {launch(text), properties_new(element.picture.path), .stop = FALSE};
+    Sought sought = {.pipeline = launch(text), .picture = element.picture.path};
     GstElement *sink = gst_bin_get_by_name(GST_BIN(sought.pipeline), "sink");
-    GstElement *changed = gst_bin_get_by_name(GST_BIN(sought.pipeline), "tested");
     GstBus *bus = gst_element_get_bus(sought.pipeline);
     const guint seeks = rounds(1000, 100, 10);
     const gint64 start = g_get_monotonic_time();
     const gint64 minimum = seeks >= 1000 ? 60 * G_USEC_PER_SEC : 0;
     GThread *thread;
     guint done;
-    if (g_object_class_find_property(G_OBJECT_GET_CLASS(changed), "rect"))
-        g_object_set(changed, "seeds", element.picture.path, "rect", "4,4,20,20", NULL);
-    add_properties(&sought.properties, sought.pipeline, "tested");
+    sought.changed = gst_bin_get_by_name(GST_BIN(sought.pipeline), "tested");
+    sought.properties = changing_properties(sought.changed);
+    if (g_object_class_find_property(G_OBJECT_GET_CLASS(sought.changed), "rect"))
+        g_object_set(sought.changed, "seeds", element.picture.path, "rect", "4,4,20,20", NULL);
     probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH,
               follow_seek, &sought);
     probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, follow_frame, &sought);
@@ -345,9 +418,9 @@ GST_START_TEST(test_seeks) {
     g_print("%s: %u seeks and %d frames in %.1f s\n", tested[__i__], done, sought.frames,
             (gdouble)(g_get_monotonic_time() - start) / G_USEC_PER_SEC);
     fail_unless(sought.frames > (gint)done / 2);
-    properties_free(&sought.properties);
+    g_ptr_array_unref(sought.properties);
     gst_object_unref(bus);
-    gst_object_unref(changed);
+    gst_object_unref(sought.changed);
     gst_object_unref(sink);
     gst_object_unref(sought.pipeline);
     tested_free(&element);
