@@ -26,7 +26,8 @@
 inline constexpr std::int64_t max_bytes = 1 << 20;  ///< of a plane; an allocation: 64 times
 inline constexpr std::int64_t max_pixels = 1 << 18; ///< a run must end in a second
 
-/// A parameter of gpv_<stem>_params.
+/// A parameter of gpv_<stem>_params. For limit() alone: what is to be refused, targets know
+/// themselves.
 inline gpv_field field_of(const char *stem, const char *name) {
     gpv_field field;
     for (std::int32_t i = 0; gpv_params_describe(stem, i, &field, sizeof field) == GPV_OK; i++)
@@ -40,13 +41,6 @@ template <class T>
 void limit(const char *stem, const char *name, T &value, T most) {
     if (value <= field_of(stem, name).high)
         value = std::min(value, most);
-}
-
-/// As the library sees it: a number of the type that the parameter has.
-template <class T>
-bool in_range(const char *stem, const char *name, T value) {
-    const gpv_field field = field_of(stem, name);
-    return value >= static_cast<T>(field.low) && value <= static_cast<T>(field.high);
 }
 
 class Input {

@@ -341,11 +341,11 @@ gpv_homography_params read_search(Input &in) {
     return params;
 }
 
+/// As the header has it: what the library says of itself could be wrong in both.
 bool legal(const gpv_homography_params &params) {
     return params.struct_size == sizeof params && params.threshold > 0 &&
-           in_range("homography", "threshold", params.threshold) &&
-           in_range("homography", "confidence", params.confidence) &&
-           in_range("homography", "max_iterations", params.max_iterations) && params.reserved == 0;
+           params.threshold <= 1e6f && params.confidence >= 0 && params.confidence <= 0.999999f &&
+           params.max_iterations >= 1 && params.max_iterations <= 1'000'000 && params.reserved == 0;
 }
 
 /// Any bits; or places of whole numbers, of which most are where a homography takes them, or on a

@@ -54,7 +54,7 @@ void bound(gpv_sift_params &params, const Fields &fields) {
         return;
     limit("sift", "octave_layers", params.octave_layers, 2);
     limit("sift", "sigma", params.sigma, 1.6f);
-    if (in_range("sift", "contrast_threshold", params.contrast_threshold)) // flat ones have extrema
+    if (params.contrast_threshold >= 0) // flat ones have extrema
         params.contrast_threshold = std::max(params.contrast_threshold, 0.02f);
 }
 
