@@ -288,54 +288,80 @@ Run planar() {
     return run;
 }
 
-/// All positions to each other that two rectangles of rows have inside one parent.
-void expect_overlaps(Session &session, const Run &run, int port, int other, int plane) {
+/// A plane of an image: where it lies in what a run is given, and how large it is.
+struct Plane {
+    Plane(const Run &run, int image, int index, std::int64_t stride)
+        : port(image), plane(index), pitch(stride) {
+        ck_assert_int_eq(
+            gpv_format_plane(run.formats[port], plane, run.width, run.height, &row, &rows), GPV_OK);
+    }
+    void put(Arguments &arguments, unsigned char *data) const {
+        arguments.images[port].data[plane] = data;
+        arguments.images[port].stride[plane] = pitch;
+    }
+    std::int64_t extent() const { return (rows - 1) * pitch + row; }
+
+    int port, plane;
+    std::int64_t pitch, row = 0, rows = 0;
+};
+
+/// All positions to each other that a plane has which moves over another inside one parent. Where
+/// their pitches differ, what lies between the rows is the plane's, too.
+void expect_overlaps(Session &session, const Run &run, const Plane &own, const Plane &other) {
     constexpr std::int64_t pitch = 256, rows = 24, top = 8, left = 96;
     alignas(8) static unsigned char parent[pitch * rows], before[pitch * rows];
+    unsigned char *const fixed = parent + top * pitch + left;
     Memory memory(run);
-    std::int64_t own_row = 0, other_row = 0, own_rows = 0, other_rows = 0;
-    ck_assert_int_eq(
-        gpv_format_plane(run.formats[port], 0, run.width, run.height, &own_row, &own_rows), GPV_OK);
-    ck_assert_int_eq(
-        gpv_format_plane(run.formats[other], plane, run.width, run.height, &other_row, &other_rows),
-        GPV_OK);
-    const bool in_place =
-        it->ports[port].in_place == other && run.formats[port] == run.formats[other];
-    const std::int64_t step = operators::sample_bytes(run.formats[port]);
-    const Arguments own = memory.arguments;
+    const bool in_place = it->ports[own.port].in_place == other.port &&
+                          run.formats[own.port] == run.formats[other.port] &&
+                          gpv_format_planes(run.formats[own.port]) == 1 && own.pitch == other.pitch;
+    const std::int64_t step = operators::sample_bytes(run.formats[own.port]);
+    const Arguments as_made = memory.arguments;
     Arguments &arguments = memory.arguments;
     int ran = 0, refused = 0;
-    arguments.images[other].data[plane] = parent + top * pitch + left;
-    arguments.images[other].stride[plane] = arguments.images[port].stride[0] = pitch;
-    for (std::int64_t dy = -own_rows - 1; dy <= other_rows + 1; dy++)
-        for (std::int64_t dx = -own_row - 2 * step; dx <= other_row + 2 * step; dx += step) {
-            unsigned char *to = parent + (top + dy) * pitch + left + dx;
-            arguments.images[port].data[0] = to;
+    other.put(arguments, fixed);
+    for (std::int64_t dy = -own.rows - 1; dy <= other.rows + 1; dy++)
+        for (std::int64_t dx = -own.row - 2 * step; dx <= other.row + 2 * step; dx += step) {
+            unsigned char *const to = fixed + dy * pitch + dx;
+            own.put(arguments, to);
             std::fill(std::begin(parent), std::end(parent), 1);
             it->fill(arguments, 3);
             std::copy(std::begin(parent), std::end(parent), before);
             const gpv_status status = session.run(arguments);
-            const bool share = dy > -own_rows && dy < other_rows && dx > -own_row && dx < other_row;
+            const bool share =
+                own.pitch == other.pitch
+                    ? dy > -own.rows && dy < other.rows && dx > -own.row && dx < other.row
+                    : to < fixed + other.extent() && fixed < to + own.extent();
             if (share && (dx || dy || !in_place)) {
-                session.expect(status, INVALID, overlap_text(port, other));
+                session.expect(status, INVALID, overlap_text(own.port, other.port));
                 refused++;
             } else {
                 session.expect(status, GPV_OK, "");
-                const auto restore = [&](unsigned char *data, std::int64_t count,
-                                         std::int64_t row) {
-                    for (std::int64_t y = 0; y < count; y++, data += pitch)
-                        std::copy_n(before + (data - parent), row, data);
+                const auto restore = [&](unsigned char *data, const Plane &plane) {
+                    for (std::int64_t y = 0; y < plane.rows; y++, data += plane.pitch)
+                        std::copy_n(before + (data - parent), plane.row, data);
                 };
-                restore(to, own_rows, own_row);
-                if (it->ports[other].output)
-                    restore(parent + top * pitch + left, other_rows, other_row);
+                restore(to, own);
+                if (it->ports[other.port].output)
+                    restore(fixed, other);
                 ran++;
             }
             ck_assert_mem_eq(parent, before, sizeof parent);
         }
-    ck_assert_int_gt(refused, 4 * own_rows);
-    ck_assert_int_gt(ran, 4 * own_rows);
-    arguments = own;
+    ck_assert_int_gt(refused, 4 * own.rows);
+    ck_assert_int_gt(ran, 4 * own.rows);
+    arguments = as_made;
+}
+
+/// Each plane that is written, over each of the other images.
+void expect_overlaps(Session &session, const Run &run, std::int64_t own, std::int64_t other) {
+    session.set(run);
+    for (const int port : ports_of(true))
+        for (const int image : ports_of(true))
+            for (int i = 0; i < gpv_format_planes(run.formats[port]); i++)
+                for (int k = 0; k < gpv_format_planes(run.formats[image]); k++)
+                    if (port != image && it->ports[port].output)
+                        expect_overlaps(session, run, {run, port, i, own}, {run, image, k, other});
 }
 
 } // namespace
@@ -343,14 +369,15 @@ void expect_overlaps(Session &session, const Run &run, int port, int other, int 
 START_TEST(overlaps_inside_one_parent) {
     Session session;
     for (int k = 0; k < it->examples; k++)
-        for (const int port : ports_of(true))
-            for (const int other : ports_of(true)) {
-                const Run run = sized(it->example(k), 13, 5);
-                session.set(run);
-                for (int plane = 0; plane < gpv_format_planes(run.formats[other]); plane++)
-                    if (port != other && it->ports[port].output)
-                        expect_overlaps(session, run, port, other, plane);
-            }
+        expect_overlaps(session, sized(it->example(k), 13, 5), 256, 256);
+}
+END_TEST
+
+START_TEST(overlaps_of_planes) {
+    static const std::int64_t pitches[][2] = {{256, 256}, {192, 256}, {256, 192}};
+    Session session;
+    for (const auto &[own, other] : pitches)
+        expect_overlaps(session, sized(planar(), 13, 5), own, other);
 }
 END_TEST
 
@@ -443,8 +470,10 @@ START_TEST(planes_overlap) {
         bad.images[port].data[planes - 1] = good.images[port].data[planes - 1];
         session.expect(session.run(bad), INVALID, overlap_text(port, src));
         bad.images[port] = good.images[src]; // planes exchanged
-        std::swap(bad.images[port].data[planes - 1], bad.images[port].data[planes - 2]);
-        session.expect(session.run(bad), INVALID, overlap_text(port, src));
+        if (planes > 1) {
+            std::swap(bad.images[port].data[planes - 1], bad.images[port].data[planes - 2]);
+            session.expect(session.run(bad), INVALID, overlap_text(port, src));
+        }
         bad.images[port] = good.images[src]; // another stride
         bad.images[port].stride[0]++;
         session.expect(session.run(bad), INVALID, overlap_text(port, src));
@@ -477,6 +506,6 @@ int main(int argc, char **argv) {
     return run_all(argc, argv, "arguments",
                    {faults_of_images, faults_of_planes, formats_of_images,
                     images_are_as_large_as_the_first, faults_of_buffers, strides_of_records,
-                    neighbours_do_not_overlap, overlaps_inside_one_parent, ends_overlap,
-                    planes_overlap, buffers_overlap_no_gap});
+                    neighbours_do_not_overlap, overlaps_inside_one_parent, overlaps_of_planes,
+                    ends_overlap, planes_overlap, buffers_overlap_no_gap});
 }
