@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -331,6 +332,24 @@ gpv_status context_error(Worker &w) {
                : invalid;
 }
 
+/// All fields of a struct.
+gpv_status params_describe(Worker &w) {
+    static constexpr const char *stems[] = {"context", "erode",   "kmeans",   "ccl",       "sift",
+                                            "match",   "segment", "graphcut", "homography"};
+    const char *stem = stems[w.below(std::size(stems))];
+    gpv_field field;
+    std::int32_t count = 0;
+    while (gpv_params_describe(stem, count, &field, sizeof field) == GPV_OK) {
+        w.note(&field, sizeof field);
+        w.note_text(field.name);
+        w.note_text(field.text);
+        for (std::uint32_t i = 0; i < field.choice_count; i++)
+            w.note_text(field.choices[i].name);
+        count++;
+    }
+    return count ? GPV_OK : invalid;
+}
+
 gpv_status version(Worker &w) {
     const std::uint32_t api = gpv_api_version();
     const int available = gpv_backend_available(w.below(4));
@@ -356,6 +375,7 @@ const std::vector<Kind> &kinds() {
             {"context_refuse", context_refuse},
             {"context_error", context_error},
             {"stream_sync", [](Worker &w) { return gpv_stream_sync(w.context, w.stream); }},
+            {"params_describe", params_describe},
             {"version", version}};
         for (const Operator *it : operators::all())
             add_kinds_of(result, *it);
