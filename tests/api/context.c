@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testing.h"
 
-#include <dirent.h>
-#include <unistd.h>
-
 /* A struct of any size at the very end of readable memory. */
 static void *at_the_wall(picture *wall, const void *value, size_t known, uint32_t size) {
     unsigned char *place;
@@ -164,43 +161,6 @@ START_TEST(bad_parameters) {
 }
 END_TEST
 
-/* Of this process. */
-static int count_threads(void) {
-    DIR *tasks = opendir("/proc/self/task");
-    int count = 0;
-    while (tasks && readdir(tasks))
-        count++;
-    closedir(tasks);
-    return count - 2; /* . and .. */
-}
-
-/* Returns how many threads there are after a large run. */
-static int threads_of_run(int32_t threads) {
-    gpv_context_params params;
-    gpv_context *context = NULL;
-    gpv_erode *op = NULL;
-    picture p = picture_new(GPV_FORMAT_GRAY8, 4096, 2048, TIGHT);
-    gpv_context_params_init(&params, sizeof params);
-    params.backend = GPV_BACKEND_CPU;
-    params.threads = threads;
-    ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
-    ck_assert_int_eq(gpv_erode_create(context, NULL, &op), GPV_OK);
-    ck_assert_int_eq(gpv_erode_run(op, NULL, &p.view, &p.view), GPV_OK);
-    if (threads == 1)
-        ck_assert_ptr_nonnull(strstr(gpv_context_device_name(context), " 1 threads"));
-    gpv_erode_destroy(&op);
-    gpv_context_destroy(&context);
-    picture_free(&p);
-    return count_threads();
-}
-
-START_TEST(threads_are_limited) {
-    const int before = count_threads();
-    ck_assert_int_eq(threads_of_run(1), before);
-    ck_assert_int_eq(threads_of_run(0) > before, sysconf(_SC_NPROCESSORS_ONLN) > 1);
-}
-END_TEST
-
 static void *no_memory(void *user, gpv_memory memory, uint64_t size, gpv_stream stream) {
     (void)user, (void)memory, (void)size, (void)stream;
     return NULL;
@@ -347,7 +307,6 @@ int main(void) {
                                   struct_size_rules,
                                   uninitialised_params,
                                   bad_parameters,
-                                  threads_are_limited,
                                   allocator_comes_in_pairs,
                                   out_is_null,
                                   defaults,

@@ -2,7 +2,12 @@
 // Runs whose result depends on what they are given alone: not on where that lies, what ran before,
 // in which context and on which thread; and what wait and query say of them.
 #include <cstdlib>
+#include <filesystem>
+#include <iterator>
+#include <memory>
 #include <thread>
+
+#include <sched.h>
 
 #include "suite.hpp" // whose check.h has macros that are words of <thread>
 
@@ -273,9 +278,75 @@ START_TEST(contexts_do_not_interfere) {
 }
 END_TEST
 
+namespace {
+
+/// Of this process.
+std::ptrdiff_t count_threads() {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+}
+
+int allowed_cores() {
+    cpu_set_t cores;
+    ck_assert_int_eq(sched_getaffinity(0, sizeof cores, &cores), 0);
+    return CPU_COUNT(&cores);
+}
+
+/// A run in a context with such a limit. Where there is no room for all that is found, it is
+/// written as far as it goes.
+gpv_status run_on_threads(std::int32_t threads, Memory &memory, Bytes &result) {
+    gpv_context *context = nullptr;
+    void *op = nullptr;
+    gpv_context_params params;
+    gpv_context_params_init(&params, sizeof params);
+    params.backend = GPV_BACKEND_CPU;
+    params.threads = threads;
+    ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
+    if (threads == 1)
+        ck_assert_ptr_nonnull(std::strstr(gpv_context_device_name(context), " 1 threads"));
+    ck_assert_int_eq(it->calls.create(context, memory.arguments.run.params.data(), &op), GPV_OK);
+    ck_assert_int_eq(it->run(op, nullptr, memory.arguments), GPV_OK);
+    result.assign(it->calls.result_bytes, 0);
+    if (!result.empty())
+        it->calls.init_result(result.data(), it->calls.result_bytes);
+    const gpv_status status = it->calls.wait(op, result.empty() ? nullptr : result.data());
+    it->calls.destroy(&op);
+    gpv_context_destroy(&context);
+    return status;
+}
+
+} // namespace
+
+/// Of content that is worth several threads.
+START_TEST(threads_are_limited) {
+    constexpr int contents = 6;
+    const std::ptrdiff_t before = count_threads();
+    std::vector<std::unique_ptr<Memory>> wanted;
+    std::array<Bytes, contents> results;
+    std::array<gpv_status, contents> statuses;
+    for (int i = 0; i < contents; i++) {
+        const Run run = variant_of(i * it->variants / contents, 641, 413);
+        wanted.push_back(std::make_unique<Memory>(run));
+        statuses[i] = run_on_threads(1, *wanted[i], results[i]);
+        ck_assert(statuses[i] == GPV_OK || statuses[i] == GPV_ERR_TOO_SMALL);
+    }
+    ck_assert_int_eq(count_threads(), before);
+    for (const int threads : {0, 2}) {
+        for (int i = 0; i < contents; i++) {
+            Memory memory(wanted[i]->arguments.run);
+            Bytes result;
+            ck_assert_int_eq(run_on_threads(threads, memory, result), statuses[i]);
+            ck_assert(result == results[i]);
+            expect_same(memory, *wanted[i], result, "on " + std::to_string(threads) + " threads");
+        }
+        ck_assert_int_eq(count_threads() > before, allowed_cores() > 1);
+    }
+}
+END_TEST
+
 int main(int argc, char **argv) {
     return run_all(argc, argv, "runs",
                    {same_bytes_in_every_memory, a_hundred_runs_are_one,
                     what_ran_before_does_not_count, null_params_are_the_defaults, wait_and_query,
-                    the_context_may_go_first, contexts_do_not_interfere});
+                    the_context_may_go_first, contexts_do_not_interfere, threads_are_limited});
 }
