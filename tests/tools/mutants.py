@@ -9,7 +9,8 @@ FOLDER     of copies of the tree with their builds, a sound one, and one for eac
 --only     faults in whose line one of these is
 --suite    only these suites
 --seconds  then what still runs is cut off; the same command goes on with what is left
---out      the results, written after each fault, else FOLDER/mutants.json; what it has is not run again
+--out      the results, written after each fault, else FOLDER/mutants.json. What it has of the same fault, sources
+           and tests is not run again
 --beside   names those that the other run has killed, and this one has not
 
 Each fault is put into a copy, built, and runs through the tests that reach it, in the short form, from
@@ -18,6 +19,7 @@ quick to slow: those of each suite until one fails twice. A test that fails with
 Exits with 1 if a fault has survived, does not build, or is left.
 """
 import argparse
+import hashlib
 import json
 import os
 import re
@@ -43,6 +45,8 @@ REACH = {
     "libgpuvision/": set(SUITES),
     "gst/": {"unit", "fuzz", "gst-faults", "gst", "docs"},
 }
+# What decides of a result, but for these tools.
+TRIED = ["meson.build", "meson_options.txt", "include", "libgpuvision", "gst", "tests"]
 NO_SUITES = {"cuda", "cuda-brief", "gpus", "time", "full", "soak"}
 NO_TESTS = re.compile("simt|rate.*|latency.*|valgrind-.*|docs-(?!elements).*")  # of no code of ours, or slow
 # A test that is called after an algorithm runs no other, but for those that one is made of.
@@ -54,7 +58,7 @@ IN_CHILD = re.compile(r"[Rr]eceived signal (\d+)|Test (timeout) expired")  # of 
 
 @dataclass(frozen=True)
 class Fault:
-    place: int  # in the list, which it keeps when the sources change
+    name: str  # unique in the list, by which results are kept
     line: str  # of the list
     path: str
     old: str
@@ -65,23 +69,35 @@ class Fault:
         return re.match(r"libgpuvision/\w+|\w+", self.path)[0]
 
     def __str__(self):
-        return f"{self.path}:{self.number}  {self.old} -> {self.new}"
+        return f"{self.name}  {self.path}:{self.number}  {self.old} -> {self.new}"
 
 
 def read_list():
     """The faults, and what is wrong with those that are none."""
-    found, wrong = [], []
+    found, wrong, names = [], [], set()
     for number, line in enumerate(LIST.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("#"):
             continue
-        path, old, new = line.split("\t") if line.count("\t") == 2 else ("", "", "")
+        name, path, old, new = line.split("\t") if line.count("\t") == 3 else ("", "", "", "")
         text = (TOP / path).read_text(encoding="utf-8") if path and (TOP / path).is_file() else ""
-        if old and new and text.count(old) == 1:
-            found.append(Fault(len(found) + len(wrong), line, path, old, new, text[:text.index(old)].count("\n") + 1))
+        if re.fullmatch("[a-z0-9-]+", name) and name not in names and old and new and text.count(old) == 1:
+            found.append(Fault(name, line, path, old, new, text[:text.index(old)].count("\n") + 1))
+            names.add(name)
         else:
-            wrong.append(f"tests/tools/mutants.txt:{number}: no path, text that stands once in that file, "
-                         f"and new text, with tabs between them: {line}")
+            wrong.append(f"tests/tools/mutants.txt:{number}: no name of its own, path, text that stands once in "
+                         f"that file, and new text, with tabs between them: {line}")
     return found, wrong
+
+
+def digest_of_tree():
+    """Of the sources and the tests, wherever they lie and whatever git knows of them."""
+    digest = hashlib.sha256()
+    for path in files(*TRIED, new=True):
+        name = path.relative_to(TOP).as_posix()
+        if not name.startswith("tests/tools/"):
+            data = path.read_bytes()
+            digest.update(f"{name} {len(data)}\n".encode() + data)
+    return digest.hexdigest()
 
 
 def family(name):
@@ -164,11 +180,9 @@ class Copy:
                                        cwd=test["workdir"] or self.build)
             if status in (0, 77):
                 return "skipped" if status else None
-            if status is None:
-                return "timeout"
             in_child = IN_CHILD.search(output)
-            how = f"signal {-status}" if status < 0 else "failed" if not in_child else \
-                in_child[2] or f"signal {in_child[1]}"
+            how = "timeout" if status is None else f"signal {-status}" if status < 0 else \
+                "failed" if not in_child else in_child[2] or f"signal {in_child[1]}"
         return how
 
     def try_out(self, fault, suites, seconds):
@@ -229,13 +243,13 @@ def killers(run):
 
 
 def report(faults, runs):
-    """A table, and what has survived. Whether nothing has."""
-    told = [fault for fault in faults if "suites" in runs.get(fault.line, {})]
-    survivors = [fault for fault in told if not killers(runs[fault.line])]
-    wrong = [fault for fault in faults if "error" in runs.get(fault.line, {})]
+    """A table, and what has survived. Whether nothing has. runs: those that are whole"""
+    told = [fault for fault in faults if "suites" in runs.get(fault.name, {})]
+    survivors = [fault for fault in told if not killers(runs[fault.name])]
+    wrong = [fault for fault in faults if "error" in runs.get(fault.name, {})]
     print("\nkilled, of those that reach".ljust(28), *(suite.rjust(10) for suite in SUITES + ["any"]))
     for folder in sorted({fault.folder() for fault in told}) + [""]:
-        rows = [runs[fault.line] for fault in told if fault.folder().startswith(folder)]
+        rows = [runs[fault.name] for fault in told if fault.folder().startswith(folder)]
         cells = [[suite in killers(run) for run in rows if suite in run["suites"]] for suite in SUITES]
         cells.append([bool(killers(run)) for run in rows])
         print((folder or "all").ljust(27), *(f"{sum(cell)}/{len(cell)}".rjust(10) for cell in cells))
@@ -272,21 +286,33 @@ def main():
     except OutOfTime:
         sys.exit("the sound copy has not been built and measured yet: the same command goes on with that")
     runs = json.loads(out.read_text(encoding="utf-8")) if out.exists() else {}
+    asked, digest = choice.suite or SUITES, digest_of_tree()
+
+    def known(fault):
+        """What this fault did with these sources and tests."""
+        run = runs.get(fault.name, {})
+        return run if run.get("line") == fault.line and run.get("digest") == digest else {}
+
+    def suites_left(fault):
+        return [suite for suite in asked if suite not in known(fault).get("asked", [])]
+
     # Those of headers first: much is made of them.
-    left = sorted((fault for fault in faults if fault.line not in runs),
-                  key=lambda fault: not fault.path.endswith(("hpp", "cuh")))
+    left = sorted(filter(suites_left, faults), key=lambda fault: not fault.path.endswith(("hpp", "cuh")))
     lock, cores = threading.Lock(), sorted(os.sched_getaffinity(0))
 
-    def note(fault, found, took):
+    def note(fault, tried, found, took):
         with lock:
-            runs[fault.line] = {"place": fault.place, "seconds": round(took, 1),
-                                "error" if isinstance(found, str) else "suites": found}
+            before = known(fault)
+            run = {"line": fault.line, "digest": digest, "asked": before.get("asked", []) + tried,
+                   "seconds": round(took, 1)}
+            runs[fault.name] = {**run, "error": found} if isinstance(found, str) else \
+                {**run, "suites": {**before.get("suites", {}), **found}}
             part = out.with_suffix(".part")
             part.write_text(json.dumps(runs, indent=1), encoding="utf-8")
             part.replace(out)
-            by = ", ".join(killers(runs[fault.line]))
+            by = ", ".join(killers(runs[fault.name]))
             what = found if isinstance(found, str) else f"killed by: {by}" if by else "SURVIVED"
-            print(f"{sum(fault.line in runs for fault in faults)} of {len(faults)}, "
+            print(f"{sum(not suites_left(fault) for fault in faults)} of {len(faults)}, "
                   f"{(time.monotonic() - begin) / 60:.1f} min: {fault}   {what}", flush=True)
 
     def serve(number):
@@ -301,20 +327,21 @@ def main():
                 if not left:
                     return
                 fault = left.pop(0)
-            started = time.monotonic()
+            started, tried = time.monotonic(), suites_left(fault)
             try:
-                found = copy.try_out(fault, choice.suite or SUITES, seconds)
+                found = copy.try_out(fault, tried, seconds)
             except OutOfTime:
                 return
-            note(fault, found, time.monotonic() - started)
+            note(fault, tried, found, time.monotonic() - started)
 
     with ThreadPoolExecutor(choice.jobs) as pool:
         list(pool.map(serve, range(choice.jobs)))
-    passed = report(faults, runs)
+    whole = {fault.name: runs[fault.name] for fault in faults if not suites_left(fault)}
+    passed = report(faults, whole)
     if choice.beside:
-        other = json.loads(choice.beside.read_text(encoding="utf-8")).values()
-        killed = {run["place"] for run in other if killers(run)}
-        lost = [fault for fault in faults if fault.place in killed and not killers(runs.get(fault.line, {}))]
+        other = json.loads(choice.beside.read_text(encoding="utf-8"))
+        lost = [fault for fault in faults if killers(other.get(fault.name, {}))
+                and not killers(whole.get(fault.name, {}))]
         print(f"{len(lost)} killed in {choice.beside} alone", *lost, sep="\n    ")
     sys.exit(not passed)
 
