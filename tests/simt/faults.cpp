@@ -1624,7 +1624,7 @@ void test_rest(const Looks &looks, const Looks &poisoned, const Look &look, cons
     const Operator *const of = looks[0].second.it;
     std::printf("%s: %d of %d runs find something\n", where.c_str(), Look::found[of],
                 Look::waits[of]);
-    require(2 * Look::found[of] > Look::waits[of] || !of->found, "there is nothing to be found");
+    require(3 * Look::found[of] > Look::waits[of] || !of->found, "there is nothing to be found");
 }
 
 /// One thing of each kind: what has no part in the others is tested with the first.
