@@ -18,7 +18,7 @@ struct gpv_ccl {
 namespace gpv {
 namespace {
 
-constexpr std::uint32_t first_result_size = sizeof(gpv_ccl_result);
+constexpr std::uint32_t first_result_size = 16; // for ever
 constexpr std::uint32_t max_record_stride = 4096;
 
 static_assert(sizeof(CclComponent) == sizeof(gpv_ccl_component) &&

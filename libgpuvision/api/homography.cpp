@@ -9,7 +9,7 @@
 namespace gpv {
 namespace {
 
-constexpr std::uint32_t first_size = sizeof(gpv_homography);
+constexpr std::uint32_t first_size = 96; // for ever
 constexpr std::int32_t max_pairs = 1 << 20;
 
 std::vector<Point2d> read_points(const float *points, std::int32_t count, const char *name) {

@@ -18,7 +18,7 @@ struct gpv_match {
 namespace gpv {
 namespace {
 
-constexpr std::uint32_t first_result_size = sizeof(gpv_match_result);
+constexpr std::uint32_t first_result_size = 16; // for ever
 
 static_assert(match_length == GPV_SIFT_DESCRIPTOR_LENGTH);
 static_assert(sizeof(Nearest) == sizeof(gpv_match_nearest) &&

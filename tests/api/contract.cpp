@@ -279,7 +279,8 @@ void expect_prepare_at(const void *place, gpv_status wanted, const char *text) {
 START_TEST(params_of_all_ages) {
     Session session;
     aged.session = &session;
-    expect_struct_sizes("params", it->calls.params_bytes, it->calls.init_params, expect_params_at);
+    expect_struct_sizes("params", it->first_bytes.params, it->calls.params_bytes,
+                        it->calls.init_params, expect_params_at);
 }
 END_TEST
 
@@ -288,14 +289,15 @@ START_TEST(structs_of_all_ages) {
     Memory memory(it->example(0));
     aged = {&session, &memory, 0, session.succeed(memory.arguments)};
     if (it->calls.init_result)
-        expect_struct_sizes("result", it->calls.result_bytes, it->calls.init_result,
-                            expect_result_at);
+        expect_struct_sizes("result", it->first_bytes.result, it->calls.result_bytes,
+                            it->calls.init_result, expect_result_at);
     for (aged.port = 0; aged.port < ports(); aged.port++) {
         const Port &port = it->ports[aged.port];
         const std::uint32_t size = port.is_image() ? sizeof(gpv_image) : sizeof(gpv_buffer);
-        expect_struct_sizes(port.name, size, init_port, expect_run_at);
+        const std::uint32_t first = port.is_image() ? 160 : 32; // for ever
+        expect_struct_sizes(port.name, first, size, init_port, expect_run_at);
         if (port.prepared_as)
-            expect_struct_sizes(port.prepared_as, size, init_port, expect_prepare_at);
+            expect_struct_sizes(port.prepared_as, first, size, init_port, expect_prepare_at);
     }
 }
 END_TEST

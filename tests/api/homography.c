@@ -287,8 +287,8 @@ static void expect_homography_at(const void *place, gpv_status wanted, const cha
 
 START_TEST(struct_sizes) {
     place(&scene, false);
-    expect_struct_sizes("params", sizeof(gpv_homography_params), init_params, expect_search_at);
-    expect_struct_sizes("out", sizeof(gpv_homography), init_homography, expect_homography_at);
+    expect_struct_sizes("params", 24, sizeof(gpv_homography_params), init_params, expect_search_at);
+    expect_struct_sizes("out", 96, sizeof(gpv_homography), init_homography, expect_homography_at);
 }
 END_TEST
 

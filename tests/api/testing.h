@@ -111,7 +111,8 @@ gpv_buffer buffer_of(void *data, size_t size);
 void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size));
 /* Puts a struct of an age from before the first to far in the future where no byte behind it can
  * be read, and lets expect compare what the library says of it. init writes the defaults. */
-void expect_struct_sizes(const char *name, uint32_t first, void (*init)(void *place, uint32_t size),
+void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,
+                         void (*init)(void *place, uint32_t size),
                          void (*expect)(const void *place, gpv_status wanted, const char *text));
 /* Of a test of one operator: a context that keeps books, the operator, and its parameters. */
 #define FIXTURE(stem)                                                                              \

@@ -63,6 +63,7 @@ Run variant(int i) {
 
 const Operator ccl = {
     .stem = "ccl",
+    .first_bytes = {40, 16},
     .calls = calls<gpv_ccl_params_init, gpv_ccl_create, gpv_ccl_destroy, gpv_ccl_set_params,
                    gpv_ccl_query, gpv_ccl_wait, gpv_ccl_result_init>(),
     .fields = {{FIELD_OF(gpv_ccl_params, mode), GPV_CCL_MODE_BINARY, 0, 1},

@@ -34,6 +34,7 @@ Run variant(int i) {
 
 const Operator erode = {
     .stem = "erode",
+    .first_bytes = {40, 0},
     .calls = calls<gpv_erode_params_init, gpv_erode_create, gpv_erode_destroy, gpv_erode_set_params,
                    gpv_erode_query, gpv_erode_wait>(),
     .fields = {{FIELD_OF(gpv_erode_params, operation), GPV_ERODE_OPERATION_ERODE, 0, 6},

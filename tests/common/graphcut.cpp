@@ -54,6 +54,7 @@ void fill(const Arguments &a, unsigned seed) {
 
 const Operator graphcut = {
     .stem = "graphcut",
+    .first_bytes = {16, 40},
     .calls = calls<gpv_graphcut_params_init, gpv_graphcut_create, gpv_graphcut_destroy,
                    gpv_graphcut_set_params, gpv_graphcut_query, gpv_graphcut_wait,
                    gpv_graphcut_result_init>(),

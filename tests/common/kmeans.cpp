@@ -61,6 +61,7 @@ Formats formats(const Run &, int port) {
 
 const Operator kmeans = {
     .stem = "kmeans",
+    .first_bytes = {48, 32},
     .calls =
         calls<gpv_kmeans_params_init, gpv_kmeans_create, gpv_kmeans_destroy, gpv_kmeans_set_params,
               gpv_kmeans_query, gpv_kmeans_wait, gpv_kmeans_result_init>(),

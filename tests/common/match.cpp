@@ -87,6 +87,7 @@ void fill(const Arguments &a, unsigned seed) {
 
 const Operator match = {
     .stem = "match",
+    .first_bytes = {16, 16},
     .calls = calls_of_match,
     .fields = fields,
     .ports = {{.name = "query", .alignment = 4},
@@ -129,6 +130,7 @@ const Operator match = {
 
 const Operator match_draw = {
     .stem = "match-draw",
+    .first_bytes = {16, 16},
     .calls = calls_of_match,
     .fields = fields,
     .ports = {{.name = "dst", .output = true}},

@@ -177,8 +177,14 @@ Calls calls() {
     return result;
 }
 
+/// Of structs in their first release: numbers, which never change.
+struct FirstBytes {
+    std::uint32_t params, result;
+};
+
 struct Operator {
     const char *stem;
+    FirstBytes first_bytes;
     Calls calls;
     std::vector<Field> fields;
     std::vector<Port> ports;

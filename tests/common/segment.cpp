@@ -71,6 +71,7 @@ void fill(const Arguments &a, unsigned seed) {
 
 const Operator segment = {
     .stem = "segment",
+    .first_bytes = {40, 40},
     .calls = calls<gpv_segment_params_init, gpv_segment_create, gpv_segment_destroy,
                    gpv_segment_set_params, gpv_segment_query, gpv_segment_wait,
                    gpv_graphcut_result_init>(),

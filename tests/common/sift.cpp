@@ -121,6 +121,7 @@ void fill(const Arguments &a, unsigned seed) {
 
 const Operator sift = {
     .stem = "sift",
+    .first_bytes = {48, 16},
     .calls = calls_of_sift,
     .fields = fields,
     .ports = {{.name = "src", .prepared_as = "src"},
@@ -193,6 +194,7 @@ void fill(const Arguments &a, unsigned seed) {
 
 const Operator sift_describe = {
     .stem = "sift-describe",
+    .first_bytes = {48, 16},
     .calls = calls_of_sift,
     .fields = fields,
     .ports = {{.name = "src", .prepared_as = "src"},
@@ -234,6 +236,7 @@ const Operator sift_describe = {
 /// Into a picture, of nothing: there is no run before.
 const Operator sift_draw = {
     .stem = "sift-draw",
+    .first_bytes = {48, 16},
     .calls = calls_of_sift,
     .fields = fields,
     .ports = {{.name = "dst", .output = true}},
