@@ -16,10 +16,11 @@ constexpr std::align_val_t alignment{256};
 class CpuDevice final : public Device {
   public:
     explicit CpuDevice(int thread_limit) {
+        const int count = thread_count(thread_limit);
         // The best target is the lowest bit set.
         const auto targets = hwy::SupportedTargets() & HWY_TARGETS;
         name_ = std::string("CPU (") + hwy::TargetName(targets & -targets) + ", " +
-                std::to_string(thread_count(thread_limit)) + " threads)";
+                std::to_string(count) + (count == 1 ? " thread)" : " threads)");
     }
 
     const std::string &name() const override { return name_; }

@@ -303,7 +303,7 @@ gpv_status run_on_threads(std::int32_t threads, Memory &memory, Bytes &result) {
     params.threads = threads;
     ck_assert_int_eq(gpv_context_create(&params, &context), GPV_OK);
     if (threads == 1)
-        ck_assert_ptr_nonnull(std::strstr(gpv_context_device_name(context), " 1 threads"));
+        ck_assert_ptr_nonnull(std::strstr(gpv_context_device_name(context), " 1 thread)"));
     ck_assert_int_eq(it->calls.create(context, memory.arguments.run.params.data(), &op), GPV_OK);
     ck_assert_int_eq(it->run(op, nullptr, memory.arguments), GPV_OK);
     result.assign(it->calls.result_bytes, 0);

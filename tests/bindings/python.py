@@ -137,6 +137,7 @@ class Layout(unittest.TestCase):
                 self.assertRegex(operator.__doc__, rf"\n    {field.name}_?: ")
         self.assertIn("    radius: 0 to 255 pixels; default 1. Half size", gpv.Erode.__doc__)
         self.assertIn("    metric: l2, l1; default l2. Distance", gpv.Kmeans.__doc__)
+        self.assertIn("    warm_start: False or True; default False. Whether", gpv.Kmeans.__doc__)
         self.assertIn("    seed: 0 to 18446744073709551615; default 0. Seed", gpv.Kmeans.__doc__)
         with mock.patch.object(_library, "lib", side_effect=gpv.LibraryNotFound):
             self.assertNotIn("radius", gpv.Erode.__doc__)

@@ -55,7 +55,7 @@ def _line(field: Field) -> str:
         initial = next(one.name for one in field.choices if one.value == field.initial)
         values = ", ".join(one.name for one in field.choices)
     elif field.kind == FieldKind.BOOL:
-        values = "0 or 1"
+        values, initial = "False or True", str(bool(field.initial))
     elif field.kind == FieldKind.UINT64:
         values = "0 to 18446744073709551615"
     else:
