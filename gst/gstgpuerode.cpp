@@ -21,6 +21,9 @@ GST_ELEMENT_REGISTER_DEFINE(gpuerode, "gpuerode", GST_RANK_NONE, GST_TYPE_GPU_ER
 
 namespace {
 
+/* Of the library, by value. */
+const gpv_choice *operation_names, *shape_names;
+
 gpv_erode_params snapshot(GstGpuErode *self) {
     GST_OBJECT_LOCK(self);
     const gpv_erode_params params = self->wanted;
@@ -54,15 +57,18 @@ gpv_status gst_gpu_erode_process(GstGpuVisionFilter *filter, const GstGpuVisionJ
 
 void gst_gpu_erode_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const gpv_erode_params &used = GST_GPU_ERODE(filter)->used;
-    gst_structure_set(results, "operation", G_TYPE_STRING,
-                      gst_gpu_vision_nick(filter, "operation", used.operation), "shape",
-                      G_TYPE_STRING, gst_gpu_vision_nick(filter, "shape", used.shape), "radius",
-                      G_TYPE_INT, used.radius, "radius-y", G_TYPE_INT,
+    gst_structure_set(results, "operation", G_TYPE_STRING, operation_names[used.operation].name,
+                      "shape", G_TYPE_STRING, shape_names[used.shape].name, "radius", G_TYPE_INT,
+                      used.radius, "radius-y", G_TYPE_INT,
                       used.radius_y < 0 ? used.radius : used.radius_y, "iterations", G_TYPE_INT,
                       used.iterations, "threshold", G_TYPE_INT, used.threshold, nullptr);
 }
 
 gboolean adapt(gpv_field *field) {
+    if (g_str_equal(field->name, "operation"))
+        operation_names = field->choices;
+    if (g_str_equal(field->name, "shape"))
+        shape_names = field->choices;
     if (g_str_equal(field->name, "threshold")) {
         field->high = 255; /* of a byte */
         field->text = "Lowest luma of the foreground: the frame is made binary before the "

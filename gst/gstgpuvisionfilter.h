@@ -157,9 +157,6 @@ gboolean gst_gpu_vision_filter_set_field(GstGpuVisionFilter *self, const GValue 
                                          GParamSpec *spec);
 gboolean gst_gpu_vision_filter_get_field(GstGpuVisionFilter *self, GValue *value, GParamSpec *spec);
 
-/* Of a value of a property that is a choice. */
-const gchar *gst_gpu_vision_nick(GstGpuVisionFilter *self, const gchar *property, guint value);
-
 /* The member of a struct that is a field of the element's own. */
 #define GST_GPU_VISION_BOOL(parent, member, initial_, text_)                                       \
     {                                                                                              \

@@ -268,9 +268,3 @@ gboolean gst_gpu_vision_filter_get_field(GstGpuVisionFilter *self, GValue *value
     set_number(member->field, value, number);
     return TRUE;
 }
-
-const gchar *gst_gpu_vision_nick(GstGpuVisionFilter *self, const gchar *property, guint value) {
-    GParamSpec *spec = g_object_class_find_property(G_OBJECT_GET_CLASS(self), property);
-    return g_enum_get_value(G_PARAM_SPEC_ENUM(spec)->enum_class, static_cast<gint>(value))
-        ->value_nick;
-}
