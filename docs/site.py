@@ -182,15 +182,17 @@ def main():
         pages = Pages(sources, work / "pages")
         (work / "pages").mkdir()
         faults = make_api(sources, doxyfile, work / "pages" / API, work)
-        menu = (sources / "docs/mkdocs.yml").read_text(encoding="utf-8").split()
+        menu = re.sub(r"^( *- )(\S+)\*\.md\n", lambda folder: "".join(
+            f"{folder[1]}{page.relative_to(sources)}\n" for page in sorted((sources / folder[2]).glob("*.md"))),
+            (sources / "docs/mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
+        (work / "mkdocs.yml").write_text(menu, encoding="utf-8")
         for page in [*sources.glob("*.md"), *(sources / "docs").rglob("*.md")]:
             if page.name == "doxygen.md":  # the first page of the reference
                 continue
             pages.add(page)
             name = str(page.relative_to(sources))
-            if name not in menu:
+            if name not in menu.split():
                 faults.append(f"{name} is not in docs/mkdocs.yml")
-        shutil.copy(sources / "docs/mkdocs.yml", work)
         shutil.copy(sources / "docs/site.css", work / "pages")
         shutil.rmtree(out, ignore_errors=True)
         run("mkdocs", "build", "--strict", "--quiet", "--config-file", work / "mkdocs.yml",

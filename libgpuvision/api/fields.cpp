@@ -4,23 +4,16 @@
 #include <cstring>
 
 #include "api/guard.hpp"
-#include "core/ccl.hpp"
 #include "core/context.hpp"
-#include "core/erode.hpp"
-#include "core/graphcut.hpp"
 #include "core/homography.hpp"
-#include "core/kmeans.hpp"
-#include "core/match.hpp"
-#include "core/segment.hpp"
-#include "core/sift.hpp"
+#include "core/stems.hpp"
 
 namespace {
 
 const gpv_field *find_field(const char *stem, std::int32_t index) {
-    using namespace gpv;
-    for (const Fields *fields :
-         {&ccl_fields, &context_fields, &erode_fields, &graphcut_fields, &homography_fields,
-          &kmeans_fields, &match_fields, &segment_fields, &sift_fields})
+#define FIELDS_OF(stem, Name) &gpv::stem##_fields,
+    for (const gpv::Fields *fields :
+         {&gpv::context_fields, &gpv::homography_fields, GPV_STEMS(FIELDS_OF)})
         if (std::strcmp(stem, fields->stem) == 0 && index >= 0 &&
             static_cast<std::size_t>(index) < fields->rows.size())
             return &fields->rows[static_cast<std::size_t>(index)];

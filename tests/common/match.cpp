@@ -126,6 +126,7 @@ const Operator match = {
     .found = [](const void *result) -> std::int64_t {
         return static_cast<const gpv_match_result *>(result)->count;
     },
+    .beside = &match_draw,
 };
 
 const Operator match_draw = {

@@ -48,9 +48,14 @@ Memory::Memory(const Operator &op, const Run &run, unsigned seed, std::int64_t g
 }
 
 const std::vector<const Operator *> &all() {
-    static const std::vector<const Operator *> operators = {
-        &erode,     &kmeans, &ccl,        &sift,     &sift_describe,
-        &sift_draw, &match,  &match_draw, &graphcut, &segment};
+    static const std::vector<const Operator *> operators = [] {
+        std::vector<const Operator *> result;
+#define ADD(stem)                                                                                  \
+    for (const Operator *it = &stem; it; it = it->beside)                                          \
+        result.push_back(it);
+        STEMS(ADD)
+        return result;
+    }();
     return operators;
 }
 

@@ -207,6 +207,7 @@ struct Operator {
     std::int64_t (*found)(const void *result) = nullptr; ///< of whatever it looks for
     /// Of an operator that may be NULL.
     std::vector<gpv_status (*)(void *op)> further_calls = {};
+    const Operator *beside = nullptr; ///< another one of the same stem
 };
 
 /// The run in another size.
@@ -222,7 +223,7 @@ struct Memory {
     std::array<std::vector<std::uint64_t>, max_ports> blocks;
 };
 
-/// In the order of the stems, and what draws and describes beside the runs.
+/// Of every stem, each followed by what draws and describes beside its runs.
 const std::vector<const Operator *> &all();
 
 // ------------------------------------------------------------------------------- for descriptions
@@ -275,7 +276,9 @@ void fill_with_noise(const gpv_image &image, unsigned seed);
 /// The first port is a picture, and all that is read.
 void fill_source(const Arguments &arguments, unsigned seed);
 
-extern const Operator erode, kmeans, ccl, sift, sift_describe, sift_draw, match, match_draw,
-    graphcut, segment;
+#define DECLARE(stem) extern const Operator stem;
+STEMS(DECLARE) // of the list in the top meson.build
+#undef DECLARE
+extern const Operator sift_describe, sift_draw, match_draw;
 
 } // namespace operators

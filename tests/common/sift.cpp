@@ -163,6 +163,7 @@ const Operator sift = {
                                          : sizeof(gpv_sift_result);
         },
     .found = found,
+    .beside = &sift_describe,
 };
 
 // ------------------------------------------------------------------------------------ describing
@@ -231,6 +232,7 @@ const Operator sift_describe = {
         },
     .written = [](const Run &run, int, const void *) { return described * descriptor_bytes(run); },
     .found = found,
+    .beside = &sift_draw,
 };
 
 /// Into a picture, of nothing: there is no run before.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes what repeats the public headers: the low levels of the bindings, their parameters, and the layout
-that a compiler confirms. Without --update it compares, and fails where a file is not what it would make.
+"""Makes what repeats the public headers: lists of them and of their functions, the low levels of the bindings,
+their parameters, and the layout that a compiler confirms. Without --update it compares, and fails where a file is not what it would make.
 
 usage: generate.py [--update] SOURCE-FOLDER
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).resolve().parents[3] / "tests/abi"))
 import go  # noqa: E402
+import interface  # noqa: E402
 import layout  # noqa: E402
 import public  # noqa: E402
 import python  # noqa: E402
@@ -19,6 +20,10 @@ from words import COMMAND, Headers  # noqa: E402
 LAYOUT = "tests/abi/layout.c"
 BINDINGS = "libgpuvision/bindings"
 MADE = {
+    "include/gpuvision/gpuvision.h": interface.everything,
+    "libgpuvision/libgpuvision.map": interface.exports,
+    "libgpuvision/core/stems.hpp": interface.stems,
+    "docs/doxygen.md": interface.reference,
     LAYOUT: layout.source,
     f"{BINDINGS}/python/gpuvision/_abi.py": python.abi,
     f"{BINDINGS}/python/gpuvision/_params.py": python.params,

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: BSD-2-Clause
+// Code generated from include/gpuvision by meson compile -C build bindings-update. DO NOT EDIT.
+#pragma once
+
+#include "core/ccl.hpp"
+#include "core/erode.hpp"
+#include "core/graphcut.hpp"
+#include "core/kmeans.hpp"
+#include "core/match.hpp"
+#include "core/segment.hpp"
+#include "core/sift.hpp"
+
+/// X(erode, Erode) of each algorithm.
+// clang-format off
+#define GPV_STEMS(X) \
+    X(ccl, Ccl) \
+    X(erode, Erode) \
+    X(graphcut, Graphcut) \
+    X(kmeans, Kmeans) \
+    X(match, Match) \
+    X(segment, Segment) \
+    X(sift, Sift)
+// clang-format on
