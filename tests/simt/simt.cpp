@@ -596,10 +596,6 @@ cudaError_t cudaGetLastError() {
     return std::exchange(last_error, cudaSuccess);
 }
 
-cudaError_t cudaPeekAtLastError() {
-    return last_error;
-}
-
 cudaError_t cudaGetDeviceCount(int *count) {
     return call_without_context([&] {
         *count = device_count;
@@ -699,19 +695,6 @@ cudaError_t cudaMemGetInfo(size_t *free, size_t *total) {
     });
 }
 
-cudaError_t cudaPointerGetAttributes(cudaPointerAttributes *attributes, const void *pointer) {
-    return call([&] {
-        void *const address = const_cast<void *>(pointer);
-        const auto found = find(pointer);
-        if (found == allocations.end())
-            *attributes = {cudaMemoryTypeUnregistered, -2, nullptr, address};
-        else if (found->second.device)
-            *attributes = {cudaMemoryTypeDevice, found->second.ordinal, address, nullptr};
-        else
-            *attributes = {cudaMemoryTypeHost, found->second.ordinal, address, address};
-    });
-}
-
 cudaError_t cudaMemcpy(void *to, const void *from, size_t bytes, cudaMemcpyKind kind) {
     return copy_now({to, 0, from, 0, bytes, 1}, kind);
 }
@@ -740,11 +723,6 @@ cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t 
     return set_later(memory, 0, value, bytes, 1, stream);
 }
 
-cudaError_t cudaMemset2DAsync(void *memory, size_t pitch, int value, size_t width, size_t height,
-                              cudaStream_t stream) {
-    return set_later(memory, pitch, value, width, height, stream);
-}
-
 cudaError_t cudaStreamCreate(cudaStream_t *stream) {
     return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
 }
@@ -764,10 +742,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return call_anyway([&](bool) { run_until(idle_stream_of(stream).last); });
-}
-
-cudaError_t cudaStreamQuery(cudaStream_t stream) {
-    return call([&] { query(idle_stream_of(stream).last); });
 }
 
 // The order of the queue satisfies every wait.
@@ -869,16 +843,6 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes *attributes, const void *fu
         attributes->numRegs = 32;
         attributes->ptxVersion = attributes->binaryVersion = capability();
         attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit(function));
-    });
-}
-
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks, const void *function,
-                                                          int threads, size_t shared_bytes) {
-    return call([&] {
-        require(function, cudaErrorInvalidDeviceFunction);
-        require(threads > 0, cudaErrorInvalidValue);
-        const bool fits = threads <= 1024 && shared_bytes <= shared_limit(function);
-        *blocks = fits ? blocks_at_once(shared_bytes) : 0;
     });
 }
 

@@ -162,24 +162,12 @@ inline int __syncthreads_or(int predicate, simt::Place place = simt::Place::here
     return simt::barrier(0, 0, predicate != 0, "__syncthreads_or", place) != 0;
 }
 
-inline int __syncthreads_and(int predicate, simt::Place place = simt::Place::here()) {
-    return simt::barrier(0, 0, predicate == 0, "__syncthreads_and", place) == 0;
-}
-
 inline void __syncwarp(unsigned mask = 0xffffffffu, simt::Place place = simt::Place::here()) {
     simt::gather("__syncwarp", mask, 0, place);
 }
 
 inline void __threadfence() {
     simt::yield_at_times();
-}
-
-inline void __threadfence_block() {
-    simt::yield_at_times();
-}
-
-inline void __nanosleep(unsigned) {
-    simt::yield();
 }
 
 // -------------------------------------------------------------------------- warp operations
@@ -211,11 +199,6 @@ T __shfl_xor_sync(unsigned mask, T value, int bits, int width = 32,
                   simt::Place place = simt::Place::here()) {
     const unsigned from = simt::lane() ^ bits, last = simt::lane() | (width - 1);
     return simt::shuffle("__shfl_xor_sync", mask, value, from <= last, from, place);
-}
-
-// A warp promises no more: its lanes may have parted anywhere.
-inline unsigned __activemask() {
-    return 1u << simt::lane();
 }
 
 #define SIMT_FOLD(condition, result, name, T, first, expression)                                   \
@@ -306,13 +289,6 @@ auto max(A a, B b) -> decltype(a + b) {
         return std::fmax(static_cast<T>(a), static_cast<T>(b));
     else
         return static_cast<T>(a) < static_cast<T>(b) ? static_cast<T>(b) : static_cast<T>(a);
-}
-
-inline unsigned __brev(unsigned v) {
-    unsigned result = 0;
-    for (int bit = 0; bit < 32; ++bit)
-        result |= (v >> bit & 1) << (31 - bit);
-    return result;
 }
 
 inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
