@@ -189,7 +189,7 @@ static GstBuffer *push(GstHarness *h, const GstVideoInfo *info, GstBuffer *in) {
 static const gchar *const outputs[] = {"colorize", "mask", "labels", "none"};
 
 /* One frame after the other has another number of them, in buffers of one pool. */
-GST_START_TEST(test_components) {
+TEST(test_components, G_N_ELEMENTS(outputs)) {
     GstVideoInfo info = make_info("GRAY8", 160, 64);
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     set_output(h, outputs[__i__]);
@@ -200,10 +200,9 @@ GST_START_TEST(test_components) {
         fail_unless(n > 100 || rows < 7, "%u", n);
     }
 }
-GST_END_TEST
 
 /* Not more than GStreamer has memory for. */
-GST_START_TEST(test_many_components) {
+TEST(test_many_components, 1) {
     static const guint described[] = {65, max_boxes - 1, max_boxes, max_boxes + 1};
     GstVideoInfo info = make_info("GRAY8", 512, 512);
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
@@ -215,7 +214,6 @@ GST_START_TEST(test_many_components) {
         assert_length(out, MIN(described[i], max_boxes));
     }
 }
-GST_END_TEST
 
 /* ---- gpusift ---- */
 
@@ -238,7 +236,7 @@ static void assert_box(const Detection *one, const GstStructure *results) {
     fail_unless_equals_int(one->y + one->height, MIN(ceil(bottom + 0.5), frame_height));
 }
 
-GST_START_TEST(test_found) {
+TEST(test_found, 1) {
     static const gint places[][2] = {{60, 40}, {0, 0}, {-30, 50}, {70, -20}, {160, 120}};
     GstVideoInfo info = FRAME;
     g_auto(File) file = picture_file("a picture.pgm");
@@ -259,7 +257,6 @@ GST_START_TEST(test_found) {
     fail_unless(gst_structure_has_field(results_of(empty, "gpusift"), "matches"));
     fail_unless(gst_buffer_get_analytics_relation_meta(empty) == NULL);
 }
-GST_END_TEST
 
 /* ---- gpukmeans ---- */
 
@@ -282,7 +279,7 @@ static void assert_clusters(GstBuffer *buffer) {
 }
 
 /* Class and cluster have one number. */
-GST_START_TEST(test_clusters) {
+TEST(test_clusters, 2) {
     static const gint clusters[] = {0, 2, 3, 8, 64, 256};
     static const gchar *const spaces[] = {"rgb", "lab"};
     GstVideoInfo info = make_info("RGB", 61, 47);
@@ -296,7 +293,6 @@ GST_START_TEST(test_clusters) {
         assert_length(out, 1);
     }
 }
-GST_END_TEST
 
 /* ---- gpugraphcut ---- */
 
@@ -309,7 +305,7 @@ static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
     assert_class(&mtd, 1, "background", 1 - share);
 }
 
-GST_START_TEST(test_sides) {
+TEST(test_sides, 4) {
     static const gchar *const ways[] = {"overlay", "mask", "cutout", "none"};
     GstVideoInfo info = make_info("GRAY8", 50, 40);
     g_autoptr(GstHarness) h = chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40");
@@ -321,13 +317,12 @@ GST_START_TEST(test_sides) {
     assert_length(out, 1);
     fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 20 * 40);
 }
-GST_END_TEST
 
 /* ---- several in one frame ---- */
 
 /* What came first is in front, and more comes behind it than it has room for. A frame that somebody
    else holds stays without. */
-GST_START_TEST(test_two_elements) {
+TEST(test_two_elements, 2) {
     static const gchar *const chains[] = {
         "gpuccl backend=BACKEND threshold=220 output=none ! "
         "gpusift backend=BACKEND overlay=outline reference=%s",
@@ -348,10 +343,9 @@ GST_START_TEST(test_two_elements) {
         fail_unless(!held || gst_buffer_get_analytics_relation_meta(holder) == NULL);
     }
 }
-GST_END_TEST
 
 /* What another element has found stays. */
-GST_START_TEST(test_metadata_of_others) {
+TEST(test_metadata_of_others, G_N_ELEMENTS(outputs)) {
     GstVideoInfo info = make_info("GRAY8", 160, 64);
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     GstBuffer *in = things(&info, 7), *out;
@@ -369,13 +363,12 @@ GST_START_TEST(test_metadata_of_others) {
     fail_unless_equals_int(g_array_index(found, Detection, 0).width, 3);
     gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /* ---- where it is not, and where it goes ---- */
 
 static const gchar *const annotating[] = {"gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
 
-GST_START_TEST(test_not_wanted) {
+TEST(test_not_wanted, G_N_ELEMENTS(annotating)) {
     GstVideoInfo info = FRAME;
     g_auto(File) file = picture_file("picture.pgm");
     g_autoptr(GstHarness) h = harness_with(element_new(annotating[__i__], test_backend()));
@@ -388,24 +381,5 @@ GST_START_TEST(test_not_wanted) {
         fail_unless((gst_buffer_get_analytics_relation_meta(out) != NULL) == attach);
     }
 }
-GST_END_TEST
 
-static Suite *analytics_suite(void) {
-    Suite *suite = suite_create("analytics");
-    TCase *tcase = add_case(suite, "elements");
-    tcase_add_loop_test(tcase, test_components, 0, G_N_ELEMENTS(outputs));
-    tcase_add_test(tcase, test_many_components);
-    tcase_add_test(tcase, test_found);
-    tcase_add_loop_test(tcase, test_clusters, 0, 2);
-    tcase_add_loop_test(tcase, test_sides, 0, 4);
-    tcase = add_case(suite, "frames");
-    tcase_add_loop_test(tcase, test_two_elements, 0, 2);
-    tcase_add_loop_test(tcase, test_metadata_of_others, 0, G_N_ELEMENTS(outputs));
-    tcase_add_loop_test(tcase, test_not_wanted, 0, G_N_ELEMENTS(annotating));
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_with_pictures(analytics_suite, "analytics", __FILE__);
-}
+MAIN(run_with_pictures(NULL))

@@ -70,7 +70,7 @@ static guint play(const gchar *text, const gchar *clip, gboolean resident) {
 
 /* ---- system memory ---- */
 
-GST_START_TEST(test_system_memory) {
+TEST(test_system_memory, G_N_ELEMENTS(looks)) {
     const ChainLook *look = &looks[__i__].look;
     const gchar *given = g_getenv("GPV_TEST_CLIP");
     g_autofree gchar *chain = chain_text(look, test_backend(), "");
@@ -88,10 +88,9 @@ GST_START_TEST(test_system_memory) {
     fail_unless(given ? frames >= max_frames() : frames == made_frames,
                 "%u frames, but %u were wanted", frames, max_frames());
 }
-GST_END_TEST
 
 /* All that has been found is still with the frame at the end of the chain, and on the bus. */
-GST_START_TEST(test_results_stay) {
+TEST(test_results_stay, G_N_ELEMENTS(looks)) {
     const ChainLook *look = &looks[__i__].look;
     g_autofree gchar *text = chain_text(look, test_backend(), "post-messages=true");
     g_autoptr(GstHarness) h = gst_harness_new_parse(text);
@@ -115,22 +114,13 @@ GST_START_TEST(test_results_stay) {
     }
     assert_watched(chain, 3);
 }
-GST_END_TEST
-
-static Suite *chain_suite(void) {
-    Suite *suite = suite_create("chain");
-    TCase *tcase = add_case(suite, "chain");
-    tcase_add_loop_test(tcase, test_system_memory, 0, G_N_ELEMENTS(looks));
-    tcase_add_loop_test(tcase, test_results_stay, 0, G_N_ELEMENTS(looks));
-    return suite;
-}
 
 /* ---- CUDAMemory ---- */
 
 #ifdef HAVE_GST_CUDA
 
 /* Frames that somebody else has put on the device, in a CUDA context that the chain takes over. */
-GST_START_TEST(test_memory) {
+PART_TEST("memory", test_memory, G_N_ELEMENTS(looks)) {
     const ChainLook *look = &looks[__i__].look;
     g_autofree gchar *text = chain_text(look, "cuda", "");
     g_autoptr(CudaContext) context = new_context();
@@ -158,9 +148,8 @@ GST_START_TEST(test_memory) {
     g_print("%u frames of %s in CUDAMemory, each equal to the library's in all five elements\n",
             (guint)made_frames, looks[__i__].format);
 }
-GST_END_TEST
 
-GST_START_TEST(test_decoder) {
+PART_TEST("decoder", test_decoder, 2) {
     const ChainLook *look = &looks[__i__].look;
     g_autofree gchar *chain = chain_text(look, "cuda", "");
     g_autofree gchar *text =
@@ -172,25 +161,9 @@ GST_START_TEST(test_decoder) {
     g_print("%u decoded frames, each equal to the library's in all five elements\n", frames);
     fail_unless(frames >= max_frames(), "%u frames, but %u were wanted", frames, max_frames());
 }
-GST_END_TEST
-
-static Suite *memory_suite(void) {
-    Suite *suite = suite_create("memory");
-    TCase *tcase = add_case(suite, "memory");
-    tcase_add_loop_test(tcase, test_memory, 0, G_N_ELEMENTS(looks));
-    return suite;
-}
-
-static Suite *decoder_suite(void) {
-    Suite *suite = suite_create("decoder");
-    TCase *tcase = add_case(suite, "decoder");
-    tcase_add_loop_test(tcase, test_decoder, 0, 2);
-    return suite;
-}
 
 static int run_on_device(const gchar *part) {
-    return g_str_equal(part, "decoder") ? run_behind_a_decoder(decoder_suite, "chain", __FILE__)
-                                        : run_where_a_device_is(memory_suite, "chain", __FILE__);
+    return g_str_equal(part, "decoder") ? run_behind_a_decoder(part) : run_where_a_device_is(part);
 }
 
 #endif
@@ -201,5 +174,5 @@ int main(int argc, char **argv) {
     if (argc > 1)
         return run_on_device(argv[1]);
 #endif
-    return run_with_clips(chain_suite, "chain", __FILE__);
+    return run_with_clips(NULL);
 }

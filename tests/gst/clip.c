@@ -82,12 +82,12 @@ static const gchar *missing_for_clips(void) {
     return NULL;
 }
 
-int run_with_clips(Suite *(*suite)(void), const gchar *name, const gchar *file) {
+int run_with_clips(const gchar *part) {
     const gchar *missing = missing_for_clips();
     if (missing) {
         g_print("not run: there is no %s\n", missing);
         return 77;
     }
     load_type_finders();
-    return run_on_backend(suite, name, file);
+    return run_on_backend(part);
 }

@@ -19,6 +19,6 @@ GstBuffer *camera_frame(GstBuffer *picture, gint width, gint height, guint numbe
 void write_clip(const File *file, gint width, gint height, guint frames);
 
 /* What main() returns where all of that is there, else 77. */
-int run_with_clips(Suite *(*suite)(void), const gchar *name, const gchar *file);
+int run_with_clips(const gchar *part);
 
 #endif

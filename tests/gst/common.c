@@ -25,7 +25,7 @@ static Pair pair_with_output(gint index) {
 
 /* Every format, size and output, with the buffer's own layout and with a padded one; of the largest
    size, where that takes long, an output for each format by turns. */
-GST_START_TEST(test_formats) {
+TEST(test_formats, some_of(G_N_ELEMENTS(formats))) {
     g_auto(Pair) pair = pair_new(tested);
     gint most = 0;
     for (guint s = 0; s < G_N_ELEMENTS(sizes); s++) {
@@ -45,7 +45,6 @@ GST_START_TEST(test_formats) {
     }
     fail_unless(most >= tested->least, "%s was %d at most", tested->measure, most);
 }
-GST_END_TEST
 
 static void set_any(Pair *pair, const Property *property) {
     g_auto(GStrv) values = values_of(property);
@@ -55,7 +54,7 @@ static void set_any(Pair *pair, const Property *property) {
 }
 
 /* Every value of every property reaches the library, and changes as it does there. */
-GST_START_TEST(test_parameters) {
+TEST(test_parameters, tested->output_count) {
     static const gchar *const some_formats[] = {"NV12", "RGBA", "GRAY8"};
     g_auto(Pair) pair = pair_with_output(__i__);
     g_random_set_seed((guint32)__i__);
@@ -69,10 +68,9 @@ GST_START_TEST(test_parameters) {
             pair_check(&pair, f % 2 ? random_padded_frame(&info) : busy_frame(&info, f));
     }
 }
-GST_END_TEST
 
 /* YUV is taken by the matrix and range of the caps. */
-GST_START_TEST(test_colorimetry) {
+TEST(test_colorimetry, 2) { /* NV12 and I420 */
     static const gchar *const known[] = {"bt601", "bt709", "bt2020", "1:4:0:0", "1:3:5:1"};
     GstVideoInfo info = make_info(formats[__i__], 33, 21);
     g_auto(Pair) pair = pair_new(tested);
@@ -85,10 +83,9 @@ GST_START_TEST(test_colorimetry) {
         }
     }
 }
-GST_END_TEST
 
 /* A pool that downstream offers is used with its padding, where a frame has to be made. */
-GST_START_TEST(test_downstream_pool) {
+TEST(test_downstream_pool, tested->output_count) {
     for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
         GstVideoInfo info = make_info(formats[f], 33, 21);
         g_auto(Pair) pair = pair_with_output(__i__);
@@ -105,11 +102,10 @@ GST_START_TEST(test_downstream_pool) {
         }
     }
 }
-GST_END_TEST
 
 /* Upstream is offered a pool, or, where frames go on, what downstream offers: any other pool would
    be wrong, as upstream fills the buffers of downstream, or its own. */
-GST_START_TEST(test_allocation) {
+TEST(test_allocation, tested->output_count) {
     const gboolean goes_on = output_at(__i__)->pixels != pixels_new;
     GstVideoInfo info = make_info("NV12", 33, 21);
     g_autoptr(GstCaps) caps = gst_video_info_to_caps(&info);
@@ -136,11 +132,10 @@ GST_START_TEST(test_allocation) {
         }
     }
 }
-GST_END_TEST
 
 /* Drawn over are only pixels that nobody else sees: not those of memory that two buffers share.
    What is kept goes on in any case. */
-GST_START_TEST(test_shared_memory) {
+TEST(test_shared_memory, tested->output_count) {
     const Pixels pixels = output_at(__i__)->pixels;
     GstVideoInfo info = make_info("I420", 64, 48);
     g_auto(Pair) pair = pair_with_output(__i__);
@@ -156,7 +151,6 @@ GST_START_TEST(test_shared_memory) {
     gst_buffer_unref(other);
     gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /* A pool without memory for a buffer. */
 typedef GstBufferPool EmptyPool;
@@ -188,7 +182,7 @@ static GstPadProbeReturn offer_empty_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbe
     return GST_PAD_PROBE_OK;
 }
 
-GST_START_TEST(test_no_output_buffer) {
+TEST(test_no_output_buffer, tested->output_count) {
     GstVideoInfo info = make_info("NV12", 64, 48);
     g_auto(Pair) pair = pair_with_output(__i__);
     g_autoptr(GstBuffer) frame = random_frame(&info);
@@ -203,10 +197,9 @@ GST_START_TEST(test_no_output_buffer) {
                      "output frame");
     }
 }
-GST_END_TEST
 
 /* A buffer that is smaller than its caps say, and metadata that points outside it. */
-GST_START_TEST(test_short_buffers) {
+TEST(test_short_buffers, tested->output_count) {
     GstVideoInfo info = make_info("I420", 64, 48), wide = padded(&info);
     for (guint i = 0; i < 3; i++) {
         g_auto(Pair) pair = pair_with_output(__i__);
@@ -223,9 +216,8 @@ GST_START_TEST(test_short_buffers) {
         assert_buffer_refused(pair.h, gst_video_info_to_caps(&info), in);
     }
 }
-GST_END_TEST
 
-GST_START_TEST(test_buffer_metadata_is_kept) {
+TEST(test_buffer_metadata_is_kept, tested->output_count) {
     GstVideoInfo info = make_info("GRAY8", 16, 16);
     g_auto(Pair) pair = pair_with_output(__i__);
     GstBuffer *in = random_frame(&info), *out;
@@ -247,22 +239,20 @@ GST_START_TEST(test_buffer_metadata_is_kept) {
     fail_unless(region != NULL && region->roi_type == g_quark_from_string("face"));
     gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /* ---- results ---- */
 
 /* The pixels are the same, and the next frame goes on from this one. */
-GST_START_TEST(test_results) {
+TEST(test_results, tested->output_count) {
     GstVideoInfo info = make_info("RGB", 65, 49);
     g_auto(Pair) pair = pair_with_output(__i__);
     pair_set_info(&pair, &info);
     for (guint i = 0; i < 8; i++)
         pair_check_wanted(&pair, busy_frame(&info, FALSE), i & 1, i >> 1 & 1);
 }
-GST_END_TEST
 
 /* As from appsrc or filesrc, whose segment is in bytes: no time, and no critical of GStreamer's. */
-GST_START_TEST(test_segment_in_bytes) {
+TEST(test_segment_in_bytes, 1) {
     GstVideoInfo info = make_info("I420", 64, 48);
     g_auto(Pair) pair = pair_new(tested);
     g_autoptr(GstMessage) message = NULL;
@@ -278,10 +268,9 @@ GST_START_TEST(test_segment_in_bytes) {
     assert_time(gst_message_get_structure(message), "stream-time", GST_CLOCK_TIME_NONE);
     assert_time(gst_message_get_structure(message), "running-time", GST_CLOCK_TIME_NONE);
 }
-GST_END_TEST
 
 /* Each adds its own, in their order. */
-GST_START_TEST(test_two_in_a_row) {
+TEST(test_two_in_a_row, 2) {
     g_autofree gchar *text =
         g_strdup_printf("%s backend=%s name=a ! %s backend=%s name=b", tested->name, test_backend(),
                         tested->name, test_backend());
@@ -314,11 +303,10 @@ GST_START_TEST(test_two_in_a_row) {
     gst_buffer_unref(in);
     gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /* ---- caps ---- */
 
-GST_START_TEST(test_renegotiation) {
+TEST(test_renegotiation, 1) {
     g_auto(Pair) pair = pair_new(tested);
     for (guint i = 0; i < 60; i++) {
         GstVideoInfo info = make_info(formats[(i * 5) % G_N_ELEMENTS(formats)],
@@ -329,10 +317,9 @@ GST_START_TEST(test_renegotiation) {
     }
     fail_unless_equals_int(gst_harness_buffers_received(pair.h), 60);
 }
-GST_END_TEST
 
 /* Between two frames: the next one is what the property says, in every pair of outputs. */
-GST_START_TEST(test_output_while_playing) {
+TEST(test_output_while_playing, some_of(G_N_ELEMENTS(formats))) {
     const guint count = tested->output_count;
     GstVideoInfo info = make_info(formats[__i__], 41, 37);
     g_auto(Pair) pair = pair_new(tested);
@@ -342,10 +329,9 @@ GST_START_TEST(test_output_while_playing) {
         pair_check(&pair, busy_frame(&info, TRUE));
     }
 }
-GST_END_TEST
 
 /* Upstream may have to change its format or its pool, and is asked to once. */
-GST_START_TEST(test_output_asks_upstream) {
+TEST(test_output_asks_upstream, 1) {
     GstVideoInfo info = make_info("NV12", 16, 16);
     g_auto(Pair) pair = pair_new(tested);
     pair_set_info(&pair, &info);
@@ -356,7 +342,6 @@ GST_START_TEST(test_output_asks_upstream) {
             fail_unless_equals_int(reconfigure_events(pair.h), !again);
         }
 }
-GST_END_TEST
 
 /* What downstream does not take is said once, and the output that was there stays, until downstream
    takes it, or there is another one. */
@@ -378,15 +363,14 @@ static void check_output_refused(const Output *refused, const Output *other) {
     pair_check(&pair, busy_frame(&info, FALSE));
 }
 
-GST_START_TEST(test_output_refused) {
+TEST(test_output_refused, tested->output_count) {
     for (guint other = 0; output_at(__i__)->format && other < tested->output_count; other++)
         if (!output_at((gint)other)->format)
             check_output_refused(output_at(__i__), output_at((gint)other));
 }
-GST_END_TEST
 
 /* What upstream is told depends on what downstream takes, and on the output. */
-GST_START_TEST(test_caps_queries) {
+TEST(test_caps_queries, tested->output_count) {
     const Output *output = output_at(__i__);
     const gchar *format = output->format ? output->format : "RGB";
     const gboolean same = output->format == NULL;
@@ -414,7 +398,6 @@ GST_START_TEST(test_caps_queries) {
         assert_takes(h->element, "src", grey, TRUE);
     }
 }
-GST_END_TEST
 
 static gboolean is_given(const gchar *format, gboolean cuda) {
     gboolean given = !cuda || !g_str_equal(format, "GRAY8");
@@ -430,7 +413,7 @@ static gboolean is_given(const gchar *format, gboolean cuda) {
 }
 
 /* Frames of each format, but GRAY8 in CUDAMemory, and what the outputs give. */
-GST_START_TEST(test_templates) {
+TEST(test_templates, 1) {
     static const gchar *const others[] = {"GRAY16_LE", "P016_LE", "P010_10LE", "Y444"};
     GstElement *element = gst_check_setup_element(tested->name);
     for (guint i = 0; i < 2 * (G_N_ELEMENTS(formats) + G_N_ELEMENTS(others)); i++) {
@@ -450,7 +433,6 @@ GST_START_TEST(test_templates) {
     }
     gst_check_teardown_element(element);
 }
-GST_END_TEST
 
 static void empty(GstBus *bus) {
     gst_bus_set_flushing(bus, TRUE);
@@ -486,7 +468,7 @@ static void check_refusal(const gchar *refused, const gchar *words) {
     }
 }
 
-GST_START_TEST(test_caps_refused) {
+TEST(test_caps_refused, 1) {
     static const struct {
         const gchar *caps, *words;
         gboolean interlaced;
@@ -523,7 +505,6 @@ GST_START_TEST(test_caps_refused) {
         if (!refused[i].interlaced || !tested->interlaced)
             check_refusal(refused[i].caps, refused[i].words);
 }
-GST_END_TEST
 
 /* Before the start too, so that upstream can choose something else. */
 static void check_cuda_memory_refused(const gchar *backend) {
@@ -539,20 +520,18 @@ static void check_cuda_memory_refused(const gchar *backend) {
     assert_warning(bus, GST_CORE_ERROR, GST_CORE_ERROR_NEGOTIATION, "cudadownload");
 }
 
-GST_START_TEST(test_cuda_memory_on_the_cpu) {
+TEST(test_cuda_memory_on_the_cpu, 1) {
     GstElement *element = element_new(tested->name, "cpu");
     assert_takes(element, "sink", "video/x-raw(memory:CUDAMemory)", FALSE);
     gst_object_unref(element);
     check_cuda_memory_refused("cpu");
 }
-GST_END_TEST
 
-GST_START_TEST(test_cuda_memory_without_a_device) {
+TEST(test_cuda_memory_without_a_device, !have_cuda_device()) {
     check_cuda_memory_refused("auto");
 }
-GST_END_TEST
 
-GST_START_TEST(test_caps_accepted) {
+TEST(test_caps_accepted, 1) {
     static const gchar *const accepted[] = {
         "video/x-raw,format=NV12,width=1,height=1,framerate=0/1",
         "video/x-raw,format=NV12,width=64,height=48",
@@ -567,11 +546,10 @@ GST_START_TEST(test_caps_accepted) {
         fail_unless(gst_pad_peer_query_accept_caps(h->srcpad, caps), "%s", accepted[i]);
     }
 }
-GST_END_TEST
 
 /* What can be either is progressive, unless it makes no difference: then it is as the source would
    have it. */
-GST_START_TEST(test_either_mode) {
+TEST(test_either_mode, 1) {
     g_autoptr(GstElement) element = element_new(tested->name, test_backend());
     g_autoptr(GstPad) pad = gst_element_get_static_pad(element, "sink");
     g_autoptr(GstCaps) can = gst_caps_from_string(
@@ -581,11 +559,10 @@ GST_START_TEST(test_either_mode) {
         gst_structure_get_string(gst_caps_get_structure(chosen, 0), "interlace-mode"),
         tested->interlaced ? "interleaved" : "progressive");
 }
-GST_END_TEST
 
 /* Caps without a rate, as appsrc is given them, are as good as others, and nothing is said of
    them. */
-GST_START_TEST(test_without_a_framerate) {
+TEST(test_without_a_framerate, 1) {
     GstVideoInfo info = make_info("RGB", 32, 24);
     g_auto(Pair) pair = pair_new(tested);
     info.fps_n = 0;
@@ -594,7 +571,6 @@ GST_START_TEST(test_without_a_framerate) {
     pair_check(&pair, random_frame(&info));
     assert_nothing_more(pair.bus);
 }
-GST_END_TEST
 
 /* ---- crops, gaps and interlaced frames ---- */
 
@@ -606,7 +582,7 @@ static gboolean check_crop(Pair *pair, const GstVideoInfo *whole, const Crop *cr
     return pair_check_crop(pair, whole, frame, there, crop);
 }
 
-GST_START_TEST(test_crops) {
+TEST(test_crops, tested->output_count) {
     const Pixels pixels = output_at(__i__)->pixels;
     gboolean stayed = FALSE;
     for (guint f = 0; f < G_N_ELEMENTS(formats); f++) {
@@ -625,21 +601,19 @@ GST_START_TEST(test_crops) {
     }
     fail_unless_equals_int(stayed, pixels != pixels_new);
 }
-GST_END_TEST
 
 /* Upstream is not asked anew what it may leave to us, but frames that are kept go to somebody who
    takes no crops: they are copied. */
-GST_START_TEST(test_crop_after_another_output) {
+TEST(test_crop_after_another_output, tested->output_count) {
     const GstVideoInfo whole = make_info("I420", whole_width, whole_height);
     g_auto(Pair) pair = pair_new(tested);
     fail_if(check_crop(&pair, &whole, &crops[3], FALSE));
     pair_set_output(&pair, output_at(__i__));
     fail_if(check_crop(&pair, &whole, &crops[3], FALSE));
 }
-GST_END_TEST
 
 /* Which reaches beyond the frame. */
-GST_START_TEST(test_bad_crop) {
+TEST(test_bad_crop, tested->output_count) {
     static const Crop bad[] = {{28, 0, 20, 10}, {0, 30, 20, 10}, {G_MAXUINT, 1, 20, 10}};
     const GstVideoInfo whole = make_info("NV12", whole_width, whole_height);
     const GstVideoInfo info = make_info("NV12", 20, 10);
@@ -652,10 +626,9 @@ GST_START_TEST(test_bad_crop) {
         assert_error(pair.bus, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED, "GstVideoCropMeta");
     }
 }
-GST_END_TEST
 
 /* A buffer without bytes passes as it is; a frame that fills a gap is processed, and stays one. */
-GST_START_TEST(test_gaps) {
+TEST(test_gaps, tested->output_count) {
     const GstVideoInfo info = make_info("I420", 32, 24);
     g_auto(Pair) pair = pair_with_output(__i__);
     GstBuffer *gap = gst_buffer_new(), *out;
@@ -672,7 +645,6 @@ GST_START_TEST(test_gaps) {
     fail_unless(GST_BUFFER_FLAG_IS_SET(out, GST_BUFFER_FLAG_GAP));
     gst_buffer_unref(out);
 }
-GST_END_TEST
 
 static GstBuffer *interlaced_frame(const GstVideoInfo *info) {
     GstBuffer *frame = random_frame(info);
@@ -705,7 +677,7 @@ static void check_mixed(Pair *pair, const Output *output) {
 }
 
 /* Where no pixel depends on its neighbours, interlaced frames are as good as others. */
-GST_START_TEST(test_interlaced_frames) {
+TEST(test_interlaced_frames, tested->output_count) {
     static const gchar *const modes[] = {"mixed", "interleaved", "fields"};
     static const gchar *const some_formats[] = {"I420", "GRAY8"};
     for (guint i = 0; i < G_N_ELEMENTS(modes) * G_N_ELEMENTS(some_formats); i++) {
@@ -724,11 +696,10 @@ GST_START_TEST(test_interlaced_frames) {
             check_mixed(&pair, output_at(__i__));
     }
 }
-GST_END_TEST
 
 /* ---- life of a stream ---- */
 
-GST_START_TEST(test_flush) {
+TEST(test_flush, tested->output_count) {
     GstVideoInfo info = make_info("RGBA", 43, 29);
     g_auto(Pair) pair = pair_with_output(__i__);
     pair_set_info(&pair, &info);
@@ -740,7 +711,6 @@ GST_START_TEST(test_flush) {
     fail_unless(gst_harness_push_event(pair.h, gst_event_new_eos()));
     fail_unless_equals_int(gst_harness_push(pair.h, random_frame(&info)), GST_FLOW_EOS);
 }
-GST_END_TEST
 
 static gchar *text_with_output(gint index) {
     return tested->choice
@@ -748,13 +718,12 @@ static gchar *text_with_output(gint index) {
                : g_strdup(tested->name);
 }
 
-GST_START_TEST(test_cycles) {
+TEST(test_cycles, tested->output_count) {
     g_autofree gchar *text = text_with_output(__i__);
     check_restarts(text);
 }
-GST_END_TEST
 
-GST_START_TEST(test_late_frames_are_dropped) {
+TEST(test_late_frames_are_dropped, tested->output_count) {
     GstVideoInfo info = make_info("GRAY8", 8, 8);
     g_auto(Pair) pair = pair_with_output(__i__);
     GstBuffer *late = random_frame(&info);
@@ -766,11 +735,10 @@ GST_START_TEST(test_late_frames_are_dropped) {
     fail_unless_equals_int(gst_harness_push(pair.h, late), GST_FLOW_OK);
     fail_unless_equals_int(gst_harness_buffers_received(pair.h), 1);
 }
-GST_END_TEST
 
 /* A frame starts from the one before, also after a gap and new caps; the first after a start does
    not, nor, unless keep-state says so, after a flush, where a stream starts, or after reset. */
-GST_START_TEST(test_what_a_frame_starts_from) {
+TEST(test_what_a_frame_starts_from, 1) {
     GstVideoInfo info = make_info("RGB", 40, 30), smaller = make_info("NV12", 17, 13);
     g_auto(Pair) pair = pair_new(tested);
     fail_unless_equals_int(g_signal_lookup("reset", G_OBJECT_TYPE(pair.h->element)) != 0,
@@ -803,7 +771,6 @@ GST_START_TEST(test_what_a_frame_starts_from) {
         gst_pad_push_event(pair.h->srcpad, gst_event_new_stream_start("test"));
     }
 }
-GST_END_TEST
 
 /* Takes the event, which comes out as it was. */
 static void pass(GstHarness *h, GstEvent *event, gboolean upstream) {
@@ -819,7 +786,7 @@ static void pass(GstHarness *h, GstEvent *event, gboolean upstream) {
 }
 
 /* Backwards, in a trick mode, with gaps; and over the end. */
-GST_START_TEST(test_events) {
+TEST(test_events, 1) {
     GstVideoInfo info = make_info("NV12", 64, 48);
     g_auto(Pair) pair = pair_new(tested);
     GstSegment segment;
@@ -854,7 +821,6 @@ GST_START_TEST(test_events) {
         model_forget(pair.model);
     }
 }
-GST_END_TEST
 
 /* ---- properties ---- */
 
@@ -910,7 +876,7 @@ static void check_controlled(const Property *property, gchar **values) {
     }
 }
 
-GST_START_TEST(test_controlled) {
+TEST(test_controlled, 1) {
     gchar *names[8] = {NULL};
     const Property choice = {tested->choice, NULL, NULL, NULL, NULL, 0};
     for (guint i = 0; i < tested->property_count; i++) {
@@ -924,7 +890,6 @@ GST_START_TEST(test_controlled) {
     if (tested->choice)
         check_controlled(&choice, names);
 }
-GST_END_TEST
 
 static void assert_value(GObject *element, const Property *property, const gchar *text) {
     GParamSpec *spec = spec_of(element, property->name);
@@ -1032,7 +997,7 @@ static void check_flags(GParamSpec *spec) {
                     "%s", spec->name);
 }
 
-GST_START_TEST(test_properties) {
+TEST(test_properties, 1) {
     GstElement *element = gst_check_setup_element(tested->name);
     guint count = 0, written = 0;
     GParamSpec **specs = g_object_class_list_properties(G_OBJECT_GET_CLASS(element), &count);
@@ -1049,9 +1014,8 @@ GST_START_TEST(test_properties) {
         check_property(G_OBJECT(element), &base_properties[i]);
     gst_check_teardown_element(element);
 }
-GST_END_TEST
 
-GST_START_TEST(test_factory) {
+TEST(test_factory, 1) {
     g_autoptr(GstElementFactory) factory = gst_element_factory_find(tested->name);
     g_autoptr(GstPlugin) plugin = gst_plugin_feature_get_plugin(GST_PLUGIN_FEATURE(factory));
     fail_unless_equals_int(gst_plugin_feature_get_rank(GST_PLUGIN_FEATURE(factory)), GST_RANK_NONE);
@@ -1063,9 +1027,8 @@ GST_START_TEST(test_factory) {
     fail_unless_equals_string(gst_plugin_get_name(plugin), "gpuvision");
     fail_unless_equals_string(gst_plugin_get_license(plugin), "BSD");
 }
-GST_END_TEST
 
-GST_START_TEST(test_stats) {
+TEST(test_stats, 1) {
     GstVideoInfo info = make_info("NV12", 64, 48);
     g_auto(Pair) pair = pair_with(tested, element_new(tested->name, "cpu"));
     g_autoptr(GstStructure) before = stats_of(pair.beside, "none"), stats = NULL;
@@ -1083,7 +1046,6 @@ GST_START_TEST(test_stats) {
     fail_unless_equals_uint64(stat_of(pair.h->element, "cpu", "downloads"), 0);
     fail_unless(strlen(gst_structure_get_string(stats, "device")) > 0);
 }
-GST_END_TEST
 
 /* No part between colons says what another has said. */
 static void assert_parts_differ(const gchar *text) {
@@ -1093,7 +1055,7 @@ static void assert_parts_differ(const gchar *text) {
             fail_unless(!g_str_equal(parts[i], parts[j]), "said twice: %s", text);
 }
 
-GST_START_TEST(test_backend_cuda_without_a_device) {
+TEST(test_backend_cuda_without_a_device, !have_cuda_device()) {
     g_autoptr(GstElement) element = element_new(tested->name, "cuda");
     GstBus *bus = add_bus(element);
     g_autofree gchar *text = NULL;
@@ -1108,70 +1070,8 @@ GST_START_TEST(test_backend_cuda_without_a_device) {
     reach(element, GST_STATE_NULL);
     drop_bus(element, bus);
 }
-GST_END_TEST
 
-static void add_pixels(Suite *suite, int outputs, int some_formats) {
-    TCase *tcase = add_case(suite, "pixels");
-    tcase_add_loop_test(tcase, test_formats, 0, some_formats);
-    tcase_add_loop_test(tcase, test_parameters, 0, outputs);
-    tcase_add_loop_test(tcase, test_colorimetry, 0, 2); /* NV12 and I420 */
-    tcase_add_loop_test(tcase, test_downstream_pool, 0, outputs);
-    tcase_add_loop_test(tcase, test_allocation, 0, outputs);
-    tcase_add_loop_test(tcase, test_shared_memory, 0, outputs);
-    tcase_add_loop_test(tcase, test_no_output_buffer, 0, outputs);
-    tcase_add_loop_test(tcase, test_short_buffers, 0, outputs);
-    tcase_add_loop_test(tcase, test_buffer_metadata_is_kept, 0, outputs);
-    tcase = add_case(suite, "results");
-    tcase_add_loop_test(tcase, test_results, 0, outputs);
-    tcase_add_test(tcase, test_segment_in_bytes);
-    tcase_add_loop_test(tcase, test_two_in_a_row, 0, 2);
-}
-
-static void add_caps(Suite *suite, int outputs, int some_formats) {
-    TCase *tcase = add_case(suite, "caps");
-    tcase_add_test(tcase, test_renegotiation);
-    tcase_add_loop_test(tcase, test_output_while_playing, 0, some_formats);
-    tcase_add_test(tcase, test_output_asks_upstream);
-    tcase_add_loop_test(tcase, test_output_refused, 0, outputs);
-    tcase_add_loop_test(tcase, test_caps_queries, 0, outputs);
-    tcase_add_test(tcase, test_templates);
-    tcase_add_test(tcase, test_caps_refused);
-    tcase_add_test(tcase, test_cuda_memory_on_the_cpu);
-    if (!have_cuda_device())
-        tcase_add_test(tcase, test_cuda_memory_without_a_device);
-    tcase_add_test(tcase, test_caps_accepted);
-    tcase_add_test(tcase, test_either_mode);
-    tcase_add_test(tcase, test_without_a_framerate);
-}
-
-static void add_stream(Suite *suite, int outputs) {
-    TCase *tcase = add_case(suite, "frames");
-    tcase_add_loop_test(tcase, test_crops, 0, outputs);
-    tcase_add_loop_test(tcase, test_crop_after_another_output, 0, outputs);
-    tcase_add_loop_test(tcase, test_bad_crop, 0, outputs);
-    tcase_add_loop_test(tcase, test_gaps, 0, outputs);
-    tcase_add_loop_test(tcase, test_interlaced_frames, 0, outputs);
-    tcase = add_case(suite, "stream");
-    tcase_add_loop_test(tcase, test_flush, 0, outputs);
-    tcase_add_loop_test(tcase, test_cycles, 0, outputs);
-    tcase_add_loop_test(tcase, test_late_frames_are_dropped, 0, outputs);
-    tcase_add_test(tcase, test_what_a_frame_starts_from);
-    tcase_add_test(tcase, test_events);
-    tcase = add_case(suite, "properties");
-    tcase_add_test(tcase, test_controlled);
-    tcase_add_test(tcase, test_properties);
-    tcase_add_test(tcase, test_factory);
-    tcase_add_test(tcase, test_stats);
-    if (!have_cuda_device())
-        tcase_add_test(tcase, test_backend_cuda_without_a_device);
-}
-
-Suite *common_suite(const gchar *name) {
-    Suite *suite = suite_create(name);
-    const int some_formats = some_of(G_N_ELEMENTS(formats));
+int run_element(const gchar *name, int (*run)(const gchar *part)) {
     tested = element_called(name);
-    add_pixels(suite, (int)tested->output_count, some_formats);
-    add_caps(suite, (int)tested->output_count, some_formats);
-    add_stream(suite, (int)tested->output_count);
-    return suite;
+    return run(NULL);
 }

@@ -4,7 +4,7 @@
 
 #include "elements.h"
 
-/* With the tests that an element of this name has as every other has them. */
-Suite *common_suite(const gchar *name);
+/* The tests that an element of this name has as every other has them, and its own. */
+int run_element(const gchar *name, int (*run)(const gchar *part));
 
 #endif

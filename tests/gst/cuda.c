@@ -95,7 +95,7 @@ static void assert_no_copies(const Pair *pair) {
  * default of lambda a CPU takes seconds to cut noise of 1920x1080; the more colours weigh, the less
  * is left to find.
  */
-GST_START_TEST(test_formats) {
+PART_TEST("pixels", test_formats, some_of(cuda_formats)) {
     g_autoptr(CudaContext) context = new_context();
     g_auto(Pair) pair = cuda_pair_new(tested, context);
     for (guint s = 0; s < (is_emulated() ? few_sizes : G_N_ELEMENTS(cuda_sizes)); s++) {
@@ -111,7 +111,6 @@ GST_START_TEST(test_formats) {
     }
     assert_no_copies(&pair);
 }
-GST_END_TEST
 
 /* From GStreamer 1.24 on, of a stream of its own. */
 static GstBuffer *streamed_buffer(GstCudaContext *context, const GstVideoInfo *info) {
@@ -136,7 +135,7 @@ static GstBuffer *streamed_buffer(GstCudaContext *context, const GstVideoInfo *i
 }
 
 /* What the CPU has written into the buffer is uploaded when it is mapped. */
-GST_START_TEST(test_pending_upload) {
+PART_TEST("pixels", test_pending_upload, 1) {
     g_autoptr(CudaContext) context = new_context();
     GstVideoInfo info = make_info("NV12", 64, 48);
     g_auto(Pair) pair = cuda_pair_new(tested, context);
@@ -146,10 +145,9 @@ GST_START_TEST(test_pending_upload) {
     gst_buffer_unref(pair_push_there(&pair, frame, cuda, FALSE));
     gst_buffer_unref(frame);
 }
-GST_END_TEST
 
 /* System memory, and a plane outside the buffer. */
-GST_START_TEST(test_wrong_buffers) {
+PART_TEST("pixels", test_wrong_buffers, 1) {
     g_autoptr(CudaContext) context = new_context();
     GstVideoInfo info = make_info("I420", 64, 48);
     for (guint i = 0; i < 2; i++) {
@@ -160,9 +158,8 @@ GST_START_TEST(test_wrong_buffers) {
         assert_buffer_refused(pair.h, cuda_caps(&info), buffer);
     }
 }
-GST_END_TEST
 
-GST_START_TEST(test_crops) {
+PART_TEST("pixels", test_crops, some_of(cuda_formats)) {
     const GstVideoInfo whole = make_info(formats[__i__], whole_width, whole_height);
     g_autoptr(CudaContext) context = new_context();
     for (guint i = 0; i < 2 * tested->output_count; i++) {
@@ -179,10 +176,10 @@ GST_START_TEST(test_crops) {
         }
     }
 }
-GST_END_TEST
 
 /* Seeds of gpugraphcut come from a file, and lie in system memory. */
-GST_START_TEST(test_seeds) {
+PART_TEST("pixels", test_seeds,
+          g_str_equal(tested->name, "gpugraphcut") && have_pnmdec() ? some_of(cuda_formats) : 0) {
     g_autoptr(CudaContext) context = new_context();
     GstVideoInfo info = make_info(formats[__i__], 40, 30);
     g_auto(Plane) seeds = plane_new(info.width, info.height);
@@ -202,7 +199,6 @@ GST_START_TEST(test_seeds) {
             fail_unless(check_buffer(&pair, padded_cuda_buffer(context, &info)) == context);
     }
 }
-GST_END_TEST
 
 /* ---- changes ---- */
 
@@ -225,7 +221,7 @@ static void change(Pair *pair, GstCudaContext *context, gint number) {
  * Row 20 of docs/reliability.md. gpusift draws where the frame is. The pools that are there when
  * memory is looked at are those of the same two changes.
  */
-GST_START_TEST(test_renegotiation_between_memories) {
+PART_TEST("changes", test_renegotiation_between_memories, element_count) {
     const gint changes = (gint)rounds(1000, 1000, 200), warm_up = MIN(2 * changes, 100);
     const gint all = warm_up + changes + 4;
     g_autoptr(CudaContext) context = new_context();
@@ -249,7 +245,6 @@ GST_START_TEST(test_renegotiation_between_memories) {
     fail_unless_equals_uint64(stat_of(pair.h->element, "cuda", "downloads"),
                               g_str_equal(elements[__i__].name, "gpusift") ? 0 : (all + 1) / 2);
 }
-GST_END_TEST
 
 /* ---- contexts ---- */
 
@@ -267,26 +262,24 @@ static GstCudaContext *context_behind(GstPad *pad) {
     return context;
 }
 
-GST_START_TEST(test_context_query) {
+PART_TEST("contexts", test_context_query, 1) {
     g_autoptr(CudaContext) context = new_context();
     g_auto(Pair) given = pair_of_gpuerode(context), own = pair_of_gpuerode(NULL);
     fail_unless(context_behind(given.h->srcpad) == context);
     fail_unless(context_behind(own.h->srcpad) != context);
 }
-GST_END_TEST
 
 /* Elements in one pipeline share one. */
-GST_START_TEST(test_context_is_shared) {
+PART_TEST("contexts", test_context_is_shared, 1) {
     g_autoptr(GstHarness) h =
         gst_harness_new_parse("gpuerode name=a backend=cuda ! gpuerode backend=cuda");
     g_autoptr(GstElement) first = gst_bin_get_by_name(GST_BIN(h->element), "a");
     g_autoptr(GstPad) pad = gst_element_get_static_pad(first, "src");
     fail_unless(context_behind(h->srcpad) == context_behind(pad));
 }
-GST_END_TEST
 
 /* The element follows its input from one context to another, and back. */
-GST_START_TEST(test_adoption) {
+PART_TEST("contexts", test_adoption, 1) {
     g_autoptr(CudaContext) context = new_context(), other = new_context();
     GstVideoInfo info = make_info("NV12", 65, 33);
     g_auto(Pair) pair = pair_of_gpuerode(context);
@@ -298,10 +291,9 @@ GST_START_TEST(test_adoption) {
     }
     fail_unless_equals_uint64(stat_of(pair.h->element, "cuda", "frames"), 20);
 }
-GST_END_TEST
 
 /* Frames of another device are followed there, unless cuda-device-id says where to work. */
-GST_START_TEST(test_second_device) {
+PART_TEST("second-device", test_second_device, 1) {
     GstVideoInfo info = make_info("NV12", 64, 48);
     g_autoptr(CudaContext) second = NULL;
     Pair free_choice, bound;
@@ -318,7 +310,6 @@ GST_START_TEST(test_second_device) {
     assert_buffer_refused(bound.h, cuda_caps(&info), cuda_buffer(second, &info));
     pair_free(&bound);
 }
-GST_END_TEST
 
 enum { n_workers = 16 };
 
@@ -338,7 +329,7 @@ static gpointer start_and_stop(gpointer barrier) {
 }
 
 /* Nothing in this process, which Check has forked, has loaded CUDA yet. */
-GST_START_TEST(test_16_starts) {
+PART_TEST("starts", test_16_starts, rounds(10, 10, 2)) {
     GThread *threads[n_workers];
     pthread_barrier_t barrier;
     fail_unless_equals_int(pthread_barrier_init(&barrier, NULL, n_workers), 0);
@@ -348,7 +339,6 @@ GST_START_TEST(test_16_starts) {
         g_thread_join(threads[i]);
     pthread_barrier_destroy(&barrier);
 }
-GST_END_TEST
 
 /* Takes the frame. */
 static GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context) {
@@ -382,7 +372,7 @@ static void assert_same_frames(const Film *got, const Film *expected, GstCudaCon
 }
 
 /* Row 26 of docs/reliability.md: with a context for each, and with one for all. */
-GST_START_TEST(test_16_pipelines) {
+PART_TEST("pipelines", test_16_pipelines, 2) {
     const guint frames = rounds(20, 20, 4);
     GstCudaContext *contexts[n_workers];
     Film alone[n_workers], together[n_workers];
@@ -411,11 +401,10 @@ GST_START_TEST(test_16_pipelines) {
     g_print("%d pipelines of five elements with %s, %u frames each, as the CPU alone\n",
             (gint)n_workers, __i__ == 0 ? "a context each" : "one context", frames);
 }
-GST_END_TEST
 
 /* ---- pools ---- */
 
-GST_START_TEST(test_upstream_is_offered_a_pool) {
+PART_TEST("pools", test_upstream_is_offered_a_pool, 1) {
     g_autoptr(CudaContext) context = new_context();
     GstVideoInfo info = make_info("NV12", 33, 21);
     g_auto(Pair) pair = pair_of_gpuerode(context);
@@ -431,10 +420,9 @@ GST_START_TEST(test_upstream_is_offered_a_pool) {
     gst_buffer_unref(buffer);
     gst_buffer_pool_set_active(pool, FALSE);
 }
-GST_END_TEST
 
 /* Frames of one stream, which nobody waits for from GStreamer 1.24 on, keep their order. */
-GST_START_TEST(test_frames_in_flight) {
+PART_TEST("pools", test_frames_in_flight, 1) {
     g_autoptr(CudaContext) context = new_context();
     GstVideoInfo info = make_info("NV12", 640, 480);
     g_auto(Pair) pair = pair_of_gpuerode(context);
@@ -459,7 +447,6 @@ GST_START_TEST(test_frames_in_flight) {
     }
     gst_buffer_pool_set_active(pool, FALSE);
 }
-GST_END_TEST
 
 static GstPadProbeReturn offer_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
                                     gpointer pool) {
@@ -470,7 +457,7 @@ static GstPadProbeReturn offer_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *
 }
 
 /* Downstream's pool is taken if it is one of CUDAMemory of the same context. */
-GST_START_TEST(test_downstream_pool) {
+PART_TEST("pools", test_downstream_pool, 1) {
     g_autoptr(CudaContext) context = new_context(), other = new_context();
     GstVideoInfo info = make_info("NV12", 33, 21);
     for (guint i = 0; i < 3; i++) {
@@ -489,23 +476,6 @@ GST_START_TEST(test_downstream_pool) {
         gst_buffer_unref(frame);
     }
 }
-GST_END_TEST
-
-/* ---- pipelines ---- */
-
-GST_START_TEST(test_stock_elements) {
-    g_autoptr(GstElement) pipeline =
-        launch("videotestsrc num-buffers=30 ! video/x-raw,format=NV12 ! cudaupload ! "
-               "video/x-raw(memory:CUDAMemory) ! gpuerode name=erode ! cudadownload ! "
-               "video/x-raw ! fakesink");
-    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), "erode");
-    reach(pipeline, GST_STATE_PLAYING);
-    wait_for_eos(pipeline);
-    reach(pipeline, GST_STATE_NULL);
-    fail_unless_equals_uint64(stat_of(element, "cuda", "frames"), 30);
-    fail_unless_equals_uint64(stat_of(element, "cuda", "uploads"), 0);
-}
-GST_END_TEST
 
 /* ---- cycles ---- */
 
@@ -554,7 +524,7 @@ static void cycle_pipeline(Cycled *cycled) {
 }
 
 /* The pipeline keeps the context that the element has made. */
-GST_START_TEST(test_cycles_of_a_pipeline) {
+PART_TEST("cycles", test_cycles_of_a_pipeline, element_count) {
     Cycled cycled = {__i__, new_context(), NULL, NULL};
     gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! video/x-raw,width=%d,height=%d ! "
                                   "%s backend=cuda ! fakesink sync=false",
@@ -565,7 +535,6 @@ GST_START_TEST(test_cycles_of_a_pipeline) {
     gst_object_unref(cycled.pipeline);
     gst_object_unref(cycled.context);
 }
-GST_END_TEST
 
 static void push_one(GstHarness *h, const GstVideoInfo *info, GstBuffer *buffer) {
     gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
@@ -581,7 +550,7 @@ static void cycle_harness(Cycled *cycled) {
 }
 
 /* CUDAMemory of a context that the element was given, and of one that it adopts every time. */
-GST_START_TEST(test_cycles_with_cuda_memory) {
+PART_TEST("cycles", test_cycles_with_cuda_memory, 2 * element_count) {
     Cycled cycled = {__i__ / 2, new_context(), NULL, NULL};
     Pair pair = drawing_pair(cycled.element, __i__ % 2 ? NULL : cycled.context);
     cycled.harness = pair.h;
@@ -590,7 +559,6 @@ GST_START_TEST(test_cycles_with_cuda_memory) {
     pair_free(&pair);
     gst_object_unref(cycled.context);
 }
-GST_END_TEST
 
 static void live_and_die(Cycled *cycled) {
     g_autoptr(GstHarness) h = harness_with(element_new(elements[cycled->element].name, "cuda"));
@@ -604,58 +572,10 @@ static void live_and_die(Cycled *cycled) {
 }
 
 /* The context goes with the element that has made it. */
-GST_START_TEST(test_lives) {
+PART_TEST("cycles", test_lives, 1) {
     Cycled cycled = {0, new_context(), NULL, NULL};
     check_cycles(&cycled, live_and_die, MIN(rounds(20, 20, 10), 20));
     gst_object_unref(cycled.context);
-}
-GST_END_TEST
-
-static void add_pixels(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_formats, 0, some_of(cuda_formats));
-    tcase_add_loop_test(tcase, test_crops, 0, some_of(cuda_formats));
-    tcase_add_test(tcase, test_pending_upload);
-    tcase_add_test(tcase, test_wrong_buffers);
-    if (g_str_equal(tested->name, "gpugraphcut") && have_pnmdec())
-        tcase_add_loop_test(tcase, test_seeds, 0, some_of(cuda_formats));
-}
-
-static void add_changes(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_renegotiation_between_memories, 0, element_count);
-}
-
-static void add_contexts(TCase *tcase) {
-    tcase_add_test(tcase, test_context_query);
-    tcase_add_test(tcase, test_context_is_shared);
-    tcase_add_test(tcase, test_adoption);
-}
-
-static void add_starts(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_16_starts, 0, (int)rounds(10, 10, 2));
-}
-
-static void add_pipelines(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_16_pipelines, 0, 2);
-}
-
-static void add_pools(TCase *tcase) {
-    tcase_add_test(tcase, test_upstream_is_offered_a_pool);
-    tcase_add_test(tcase, test_frames_in_flight);
-    tcase_add_test(tcase, test_downstream_pool);
-}
-
-static void add_cycles(TCase *tcase) {
-    tcase_add_loop_test(tcase, test_cycles_of_a_pipeline, 0, element_count);
-    tcase_add_loop_test(tcase, test_cycles_with_cuda_memory, 0, 2 * element_count);
-    tcase_add_test(tcase, test_lives);
-}
-
-static void add_second_device(TCase *tcase) {
-    tcase_add_test(tcase, test_second_device);
-}
-
-static void add_stock_elements(TCase *tcase) {
-    tcase_add_test(tcase, test_stock_elements);
 }
 
 /* In another process, as have_cuda_device(). */
@@ -669,59 +589,16 @@ static gboolean have_second_device(void) {
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-static gboolean have_stock_elements(void) {
-    return have_element("cudaupload");
-}
-
-/* Each is a test of its own, which is skipped where there is no device, or not what it needs. */
-static const struct {
-    const gchar *name;
-    void (*add)(TCase *);
-    gboolean (*possible)(void); /* NULL: wherever there is a device */
-    const gchar *reason;
-} parts[] = {
-    {"changes", add_changes, NULL, NULL},
-    {"contexts", add_contexts, NULL, NULL},
-    {"starts", add_starts, NULL, NULL},
-    {"pipelines", add_pipelines, NULL, NULL},
-    {"pools", add_pools, NULL, NULL},
-    {"cycles", add_cycles, NULL, NULL},
-    {"second-device", add_second_device, have_second_device, "there is no second CUDA device"},
-    {"stock-elements", add_stock_elements, have_stock_elements, "there is no cudaupload"},
-};
-
-static gboolean have_device(void) {
-    return have_cuda_device() || is_emulated();
-}
-
 static const gchar pixels[] = "pixels-"; /* and the name of an element */
 
-static int run_pixels(const gchar *part) {
-    Suite *suite = suite_create(part);
-    if (!have_device())
-        return not_run("there is no CUDA device");
-    tested = element_called(part + strlen(pixels));
-    add_pixels(add_case(suite, part));
-    return gst_check_run_suite(suite, "cuda", __FILE__);
-}
-
 int main(int argc, char **argv) {
-    Suite *suite;
-    gsize part = 0;
+    const gchar *part = argc == 2 ? argv[1] : "";
     gst_check_init(&argc, &argv);
-    if (argc == 2 && g_str_has_prefix(argv[1], pixels))
-        return run_pixels(argv[1]);
-    while (argc == 2 && part < G_N_ELEMENTS(parts) && !g_str_equal(parts[part].name, argv[1]))
-        part++;
-    if (argc != 2 || part == G_N_ELEMENTS(parts)) {
-        g_printerr("%s takes the name of a part, as Meson gives it\n", argv[0]);
-        return 2;
+    if (g_str_equal(part, "second-device") && !have_second_device())
+        return not_run("there is no second CUDA device");
+    if (g_str_has_prefix(part, pixels)) {
+        tested = element_called(part + strlen(pixels));
+        part = "pixels";
     }
-    if (!have_device())
-        return not_run("there is no CUDA device");
-    if (parts[part].possible && !parts[part].possible())
-        return not_run(parts[part].reason);
-    suite = suite_create(parts[part].name);
-    parts[part].add(add_case(suite, parts[part].name));
-    return gst_check_run_suite(suite, "cuda", __FILE__);
+    return is_emulated() ? run_tests(part) : run_where_a_device_is(part);
 }

@@ -26,7 +26,7 @@ static void assert_lost(const Subject *subject) {
 }
 
 /* Of each element, in system memory and in CUDAMemory. */
-GST_START_TEST(test_lost) {
+TEST(test_lost, 2 * element_count) {
     g_autoptr(CudaContext) context = new_context();
     const GstVideoInfo info = make_info("NV12", 64, 48);
     Subject subject = subject_new(elements[__i__ / 2].name, context, &info, __i__ % 2);
@@ -45,17 +45,9 @@ GST_START_TEST(test_lost) {
     reach(subject.h->element, GST_STATE_NULL);
     subject_free(&subject);
 }
-GST_END_TEST
-
-static Suite *lost_suite(void) {
-    Suite *suite = suite_create("lost");
-    TCase *tcase = add_case(suite, "lost");
-    tcase_set_timeout(tcase, max_seconds);
-    tcase_add_loop_test(tcase, test_lost, 0, 2 * element_count);
-    return suite;
-}
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
-    return run_where_a_device_is(lost_suite, "lost", __FILE__);
+    test_seconds = max_seconds;
+    return run_where_a_device_is(NULL);
 }

@@ -114,7 +114,7 @@ static void usage_check(const Usage *usage) {
 
 /* ---- cycles ---- */
 
-GST_START_TEST(test_cycles) {
+PART_TEST("cycles", test_cycles, G_N_ELEMENTS(tested)) {
     Tested element = tested_new(__i__);
     g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=1 ! "
                                              "video/x-raw,format=RGBA,width=%d,height=%d ! %s ! "
@@ -132,7 +132,6 @@ GST_START_TEST(test_cycles) {
     usage_check(&usage);
     tested_free(&element);
 }
-GST_END_TEST
 
 /* ---- renegotiations ---- */
 
@@ -147,7 +146,7 @@ static GstVideoInfo shape_info(guint shape) {
                      1 + (gint)(shape * 53 % 70));
 }
 
-GST_START_TEST(test_renegotiations) {
+PART_TEST("renegotiations", test_renegotiations, G_N_ELEMENTS(tested)) {
     Tested element = tested_new(__i__);
     GstHarness *h = harness_of(&element);
     const guint changes = rounds(1000, 200, 50);
@@ -189,7 +188,6 @@ GST_START_TEST(test_renegotiations) {
     }
     tested_free(&element);
 }
-GST_END_TEST
 
 /* ---- properties ---- */
 
@@ -379,7 +377,7 @@ static void seek_while_playing(GstElement *pipeline) {
     g_usleep((gulong)g_random_int_range(0, 20000));
 }
 
-GST_START_TEST(test_seeks) {
+PART_TEST("seeks", test_seeks, G_N_ELEMENTS(tested)) {
     Tested element = tested_new(__i__);
     g_autofree gchar *text =
         g_strdup_printf("videotestsrc pattern=smpte ! "
@@ -425,14 +423,13 @@ GST_START_TEST(test_seeks) {
     gst_object_unref(sought.pipeline);
     tested_free(&element);
 }
-GST_END_TEST
 
 /* ---- soak ---- */
 
 enum { soak_width = 16, soak_height = 12 };
 enum { pictures = 7 }; /* shares no factor with 100 and 1000, so that each of them is checked */
 
-GST_START_TEST(test_soak) {
+PART_TEST("soak", test_soak, G_N_ELEMENTS(tested)) {
     Tested element = tested_new(__i__);
     GstHarness *h = harness_of(&element);
     GstBuffer *picture = photograph(), *in[pictures];
@@ -465,7 +462,6 @@ GST_START_TEST(test_soak) {
     gst_buffer_unref(picture);
     tested_free(&element);
 }
-GST_END_TEST
 
 /* ---- pipelines ---- */
 
@@ -483,7 +479,7 @@ static Film numbered_film(guint number, guint frames, const gchar *reference) {
     return film;
 }
 
-GST_START_TEST(test_pipelines) {
+PART_TEST("pipelines", test_pipelines, 1) {
     const guint frames = rounds(500, 20, 3);
     g_auto(File) reference = file_new("picture.mkv");
     Film alone[pipelines], together[pipelines];
@@ -513,32 +509,6 @@ GST_START_TEST(test_pipelines) {
     assert_measures(maximum);
     g_print("%d pipelines of five elements, %u frames each, as alone\n", (gint)pipelines, frames);
 }
-GST_END_TEST
-
-/* ---- which of them ---- */
-
-static const gchar *part;
-
-static Suite *endurance_suite(void) {
-    Suite *suite = suite_create("endurance");
-    TCase *tcase = add_case(suite, part);
-    const gint n = G_N_ELEMENTS(tested);
-    tcase_set_timeout(tcase, g_getenv("GPV_TEST_FULL") ? 7200 : 300);
-    if (g_str_equal(part, "cycles")) {
-        tcase_add_loop_test(tcase, test_cycles, 0, n);
-    } else if (g_str_equal(part, "renegotiations")) {
-        tcase_add_loop_test(tcase, test_renegotiations, 0, n);
-    } else if (g_str_equal(part, "seeks")) {
-        tcase_add_loop_test(tcase, test_seeks, 0, n);
-    } else if (g_str_equal(part, "soak")) {
-        tcase_add_loop_test(tcase, test_soak, 0, n);
-    } else if (g_str_equal(part, "pipelines")) {
-        tcase_add_test(tcase, test_pipelines);
-    } else {
-        g_error("there is no part %s", part);
-    }
-    return suite;
-}
 
 int main(int argc, char **argv) {
 #ifdef M_ARENA_MAX
@@ -548,6 +518,6 @@ int main(int argc, char **argv) {
     g_log_set_always_fatal(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
     if (argc != 2)
         g_error("which part is to run?");
-    part = argv[1];
-    return run_with_clips(endurance_suite, "endurance", __FILE__);
+    test_seconds = g_getenv("GPV_TEST_FULL") ? 7200 : 300;
+    return run_with_clips(argv[1]);
 }

@@ -184,20 +184,18 @@ static void check_calls(const gchar *description, gsize step, gboolean out_of_me
     subject_free(&subject);
 }
 
-GST_START_TEST(test_out_of_memory) {
+TEST(test_out_of_memory, G_N_ELEMENTS(faulty)) {
     check_calls(faulty[__i__].description, faulty[__i__].step, TRUE);
 }
-GST_END_TEST
 
-GST_START_TEST(test_errors) {
+TEST(test_errors, G_N_ELEMENTS(faulty)) {
     check_calls(faulty[__i__].description, faulty[__i__].step, FALSE);
 }
-GST_END_TEST
 
 /* ---- a device that is busy ---- */
 
 /* With backend=cuda it is an error that says so, until the device is free. */
-GST_START_TEST(test_busy_device) {
+TEST(test_busy_device, G_N_ELEMENTS(faulty)) {
     Subject subject = subject_new(faulty[__i__].description);
     emulation_set_busy(TRUE);
     for (guint again = 0; again < 2; again++) {
@@ -212,10 +210,9 @@ GST_START_TEST(test_busy_device) {
     stop(&subject);
     subject_free(&subject);
 }
-GST_END_TEST
 
 /* With backend=auto the CPU computes, until a start at which the device is free. */
-GST_START_TEST(test_busy_device_automatic) {
+TEST(test_busy_device_automatic, G_N_ELEMENTS(faulty)) {
     Subject subject = subject_new(faulty[__i__].description);
     gst_util_set_object_arg(G_OBJECT(subject.h->element), "backend", "auto");
     for (guint busy = 0; busy < 4; busy++) {
@@ -227,19 +224,6 @@ GST_START_TEST(test_busy_device_automatic) {
     }
     assert_no_error(subject.bus);
     subject_free(&subject);
-}
-GST_END_TEST
-
-static Suite *faults_suite(void) {
-    const gint count = G_N_ELEMENTS(faulty);
-    Suite *suite = suite_create("faults");
-    TCase *tcase = add_case(suite, "calls");
-    tcase_add_loop_test(tcase, test_out_of_memory, 0, count);
-    tcase_add_loop_test(tcase, test_errors, 0, count);
-    tcase = add_case(suite, "busy");
-    tcase_add_loop_test(tcase, test_busy_device, 0, count);
-    tcase_add_loop_test(tcase, test_busy_device_automatic, 0, count);
-    return suite;
 }
 
 static void may_live_on(gpointer object, G_GNUC_UNUSED gpointer user) {
@@ -262,5 +246,5 @@ static void register_elements(void) {
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
     register_elements();
-    return gst_check_run_suite(faults_suite(), "faults", __FILE__);
+    return run_tests(NULL);
 }

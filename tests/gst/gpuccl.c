@@ -73,19 +73,17 @@ static void check_drawn(const gchar *properties, gint right, gint down) {
     assert_regions(out, results);
 }
 
-GST_START_TEST(test_known_picture) {
+TEST(test_known_picture, 1) {
     check_drawn("", 1, 1);
 }
-GST_END_TEST
 
 /* Boxes, areas and centroids are those of the frame that they are on. */
-GST_START_TEST(test_results_are_scaled) {
+TEST(test_results_are_scaled, 1) {
     check_drawn("! videoscale ! capsfilter caps=video/x-raw,width=48,height=16", 3, 2);
 }
-GST_END_TEST
 
 /* The first of them are described, and all are counted. */
-GST_START_TEST(test_max_components) {
+TEST(test_max_components, 1) {
     static const gchar *const maximum[] = {"0", "1", "3", "5", "6", "7", "65535"};
     GstVideoInfo info = make_info("GRAY8", width, height);
     g_auto(Pair) pair = pair_new(element_called("gpuccl"));
@@ -97,10 +95,9 @@ GST_START_TEST(test_max_components) {
             fail_unless_equals_int(pair_check(&pair, drawn_frame(&info)), G_N_ELEMENTS(drawn));
         }
 }
-GST_END_TEST
 
 /* As one types them; the counts are by eye. */
-GST_START_TEST(test_counts) {
+TEST(test_counts, 1) {
     static const struct {
         const gchar *properties;
         gint count;
@@ -127,7 +124,6 @@ GST_START_TEST(test_counts) {
                     expected[i].count);
     }
 }
-GST_END_TEST
 
 /* One pixel in every square of four: as many components as there can be. */
 static guint32 dot_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
@@ -139,7 +135,7 @@ static GstBuffer *dots(const GstVideoInfo *info) {
 }
 
 /* 16-bit labels number 65535 components. With one more they are refused, and nothing else is. */
-GST_START_TEST(test_max_labels) {
+TEST(test_max_labels, 1) {
     GstVideoInfo fits = make_info("GRAY8", 2 * 257, 2 * 255), more = make_info("GRAY8", 512, 512);
     g_auto(Pair) pair = pair_new(element_called("gpuccl"));
     for (guint attach = 0; attach < 2; attach++) {
@@ -161,20 +157,5 @@ GST_START_TEST(test_max_labels) {
     fail_unless_equals_int(pair_check(&pair, dots(&more)), 0);
     assert_nothing_more(pair.bus);
 }
-GST_END_TEST
 
-static Suite *gpuccl_suite(void) {
-    Suite *suite = common_suite("gpuccl");
-    TCase *tcase = add_case(suite, "components");
-    tcase_add_test(tcase, test_known_picture);
-    tcase_add_test(tcase, test_results_are_scaled);
-    tcase_add_test(tcase, test_max_components);
-    tcase_add_test(tcase, test_counts);
-    tcase_add_test(tcase, test_max_labels);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_on_backend(gpuccl_suite, "gpuccl", __FILE__);
-}
+MAIN(run_element("gpuccl", run_on_backend))

@@ -39,7 +39,7 @@ static const struct {
     {"operation=blackhat", "####...#......#......#...#..#####.#"},
 };
 
-GST_START_TEST(test_known_picture) {
+TEST(test_known_picture, 1) {
     GstVideoInfo info = make_info("GRAY8", width, height);
     g_auto(Plane) picture = plane_new(width, height);
     for (gint i = 0; i < width * height; i++)
@@ -57,7 +57,6 @@ GST_START_TEST(test_known_picture) {
                         text, i % width, i / width, got.pixels[i]);
     }
 }
-GST_END_TEST
 
 /* ---- results ---- */
 
@@ -89,7 +88,7 @@ static void check_meta_behind(const gchar *properties, const gchar *after, gint 
 }
 
 /* What stock elements do to the metadata of a 64x48 frame with radii 4 and 6. */
-GST_START_TEST(test_meta_follows_the_frame) {
+TEST(test_meta_follows_the_frame, 1) {
     static const struct {
         const gchar *after;
         gint radius_x, radius_y;
@@ -107,27 +106,13 @@ GST_START_TEST(test_meta_follows_the_frame) {
                           followers[i].radius_y, FALSE);
     check_meta_behind("", "identity", 4, 4, FALSE);
 }
-GST_END_TEST
 
 /* A crop moves coordinates without scaling them, so only dropped or unchanged is right. */
-GST_START_TEST(test_meta_after_crop) {
+TEST(test_meta_after_crop, 1) {
     if (have_element("videocrop"))
         check_meta_behind("radius-y=6", "videocrop left=16 top=8", 4, 6, TRUE);
     else
         g_print("not run: there is no videocrop\n");
 }
-GST_END_TEST
 
-static Suite *gpuerode_suite(void) {
-    Suite *suite = common_suite("gpuerode");
-    TCase *tcase = add_case(suite, "erosion");
-    tcase_add_test(tcase, test_known_picture);
-    tcase_add_test(tcase, test_meta_follows_the_frame);
-    tcase_add_test(tcase, test_meta_after_crop);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_on_backend(gpuerode_suite, "gpuerode", __FILE__);
-}
+MAIN(run_element("gpuerode", run_on_backend))

@@ -61,7 +61,7 @@ static gboolean mask_is(GstBuffer *mask, gint left, gint top) {
 }
 
 /* As one types it. The area is that in the frame that it is on, the flow what the cut has cost. */
-GST_START_TEST(test_known_picture) {
+TEST(test_known_picture, 1) {
     static const gchar *const known[] = {
         "output=mask model=histogram connectivity=8",
         "output=mask seed-source=rect rect=11,7,8,8 lambda=1",
@@ -90,10 +90,9 @@ GST_START_TEST(test_known_picture) {
         fail_unless(is_optimal(results));
     }
 }
-GST_END_TEST
 
 /* Whatever the cut is by then, the frame goes on. */
-GST_START_TEST(test_max_time) {
+TEST(test_max_time, 1) {
     GstVideoInfo info = make_info("NV12", 641, 479);
     g_autoptr(GstHarness) h = harness_with(element_new("gpugraphcut", test_backend()));
     guint unfinished = 0;
@@ -106,11 +105,10 @@ GST_START_TEST(test_max_time) {
     }
     g_print("%u of 4 cuts were ended\n", unfinished);
 }
-GST_END_TEST
 
 /* ---- what is known ---- */
 
-GST_START_TEST(test_rect) {
+TEST(test_rect, 1) {
     static const struct {
         const gchar *text;
         gpv_rect rect;
@@ -147,10 +145,9 @@ GST_START_TEST(test_rect) {
         fail_unless(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
     }
 }
-GST_END_TEST
 
 /* One message says the property, its value, the size of the frame and the form. */
-GST_START_TEST(test_bad_rect) {
+TEST(test_bad_rect, 1) {
     static const gchar *const bad[] = {NULL,
                                        "",
                                        "1,2,3",
@@ -178,11 +175,10 @@ GST_START_TEST(test_bad_rect) {
     g_object_set(pair.h->element, "rect", "1,2,3,4", NULL);
     gst_buffer_unref(push_and_pull(pair.h, random_frame(&info)));
 }
-GST_END_TEST
 
 /* Each region of a frame bounds it: several are seeds that do not know what is inside. Where there
    is none, nothing is known. */
-GST_START_TEST(test_regions) {
+TEST(test_regions, 1) {
     static const struct {
         guint regions[2][4];
         gpv_rect rects[2]; /* as they lie in the frame; 0 wide: none */
@@ -226,7 +222,6 @@ GST_START_TEST(test_regions) {
         gst_buffer_unref(out);
     }
 }
-GST_END_TEST
 
 /* ---- pictures of seeds ---- */
 
@@ -240,7 +235,7 @@ static Plane random_seeds(gint width, gint height) {
 }
 
 /* With warm-start they count once, else in each frame; in grey and in colour, for any format. */
-GST_START_TEST(test_seeds) {
+TEST(test_seeds, some_of(G_N_ELEMENTS(formats))) {
     GstVideoInfo info = make_info(formats[__i__], 43, 31);
     g_auto(Plane) seeds = random_seeds(info.width, info.height);
     const gpv_image view = plane_view(&seeds);
@@ -259,7 +254,6 @@ GST_START_TEST(test_seeds) {
         }
     }
 }
-GST_END_TEST
 
 static Plane magnified(const Plane *plane, gint factor) {
     Plane large = plane_new(plane->width * factor, plane->height * factor);
@@ -275,7 +269,7 @@ static Plane magnified(const Plane *plane, gint factor) {
  * read while frames flow leaves what was there in force, in frames of any size; before the first
  * frame it is an error.
  */
-GST_START_TEST(test_seeds_of_a_file) {
+TEST(test_seeds_of_a_file, 1) {
     static const gint factors[] = {1, 2, 5, 3, 1};
     g_auto(Plane) seeds = random_seeds(12, 10);
     g_auto(File) file = file_new("seeds.pgm");
@@ -310,12 +304,11 @@ GST_START_TEST(test_seeds_of_a_file) {
     }
     fail_unless(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
 }
-GST_END_TEST
 
 /* ---- video ---- */
 
 /* Another word about what is known, or another model, begins anew; the same word again does not. */
-GST_START_TEST(test_what_begins_anew) {
+TEST(test_what_begins_anew, 1) {
     static const struct {
         const gchar *name, *value;
         gboolean anew;
@@ -342,10 +335,9 @@ GST_START_TEST(test_what_begins_anew) {
             pair_check(&pair, f ? busy_frame(&info, FALSE) : random_frame(&info));
     }
 }
-GST_END_TEST
 
 /* An adaptive stream may leave the rectangle outside: then nothing is known, until it is back. */
-GST_START_TEST(test_rect_outside) {
+TEST(test_rect_outside, 1) {
     const GstVideoInfo large = make_info("I420", 64, 48), small = make_info("I420", 16, 12);
     g_autoptr(GstHarness) h =
         gst_harness_new_parse("gpugraphcut seed-source=rect rect=40,20,20,20 output=mask");
@@ -360,7 +352,6 @@ GST_START_TEST(test_rect_outside) {
         fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_WARNING) == NULL, "one is enough");
     }
 }
-GST_END_TEST
 
 /* What frames that flow meanwhile would see. */
 static void assert_decoded(GObject *element, GParamSpec *spec, G_GNUC_UNUSED gpointer user) {
@@ -371,7 +362,7 @@ static void assert_decoded(GObject *element, GParamSpec *spec, G_GNUC_UNUSED gpo
 
 /* A GstValueArray is one way to say a rectangle; presets, in which core escapes texts, keep
    them. */
-GST_START_TEST(test_presets_keep_texts) {
+TEST(test_presets_keep_texts, 1) {
     static const gchar *const texts[][2] = {{"rect", "1,2,3,4"}, {"seeds", "my pictures/x y.png"}};
     g_autoptr(GstElement) saved = element_new("gpugraphcut", test_backend());
     g_autoptr(GstElement) loaded = element_new("gpugraphcut", test_backend());
@@ -401,27 +392,5 @@ GST_START_TEST(test_presets_keep_texts) {
     g_free(text);
     g_value_unset(&array);
 }
-GST_END_TEST
 
-static Suite *gpugraphcut_suite(void) {
-    Suite *suite = common_suite("gpugraphcut");
-    TCase *tcase = add_case(suite, "cuts");
-    tcase_add_test(tcase, test_known_picture);
-    tcase_add_test(tcase, test_max_time);
-    tcase = add_case(suite, "known");
-    tcase_add_test(tcase, test_rect);
-    tcase_add_test(tcase, test_bad_rect);
-    tcase_add_test(tcase, test_rect_outside);
-    tcase_add_test(tcase, test_regions);
-    tcase_add_loop_test(tcase, test_seeds, 0, some_of(G_N_ELEMENTS(formats)));
-    tcase_add_test(tcase, test_seeds_of_a_file);
-    tcase_add_test(tcase, test_presets_keep_texts);
-    tcase = add_case(suite, "video");
-    tcase_add_test(tcase, test_what_begins_anew);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_with_pictures(gpugraphcut_suite, "gpugraphcut", __FILE__);
-}
+MAIN(run_element("gpugraphcut", run_with_pictures))

@@ -62,7 +62,7 @@ static gint count_of(const GstStructure *results, gint color) {
 
 /* As one types it. With 0 clusters their number is found; with more than colours some are empty.
    Pixels are those of the frame that they are on. */
-GST_START_TEST(test_known_picture) {
+TEST(test_known_picture, 1) {
     static const struct {
         const gchar *properties;
         gint clusters, scale;
@@ -89,10 +89,9 @@ GST_START_TEST(test_known_picture) {
                                    known[i].scale * drawn[k].count);
     }
 }
-GST_END_TEST
 
 /* The colours come out of the picture as they went in, and the labels are those of the results. */
-GST_START_TEST(test_known_pixels) {
+TEST(test_known_pixels, 1) {
     GstVideoInfo info = DRAWN, grey = make_info("GRAY8", info.width, info.height);
     g_autoptr(GstHarness) h = harness_new();
     g_autoptr(GstBuffer) in = drawn_frame(&info), same = NULL, out = NULL;
@@ -108,7 +107,6 @@ GST_START_TEST(test_known_pixels) {
         fail_unless_equals_int(int_at(results_of(out, "gpukmeans"), "centroids", labels.pixels[i]),
                                (gint)drawn_at(i % labels.width, i / labels.width, NULL));
 }
-GST_END_TEST
 
 /* ---- video ---- */
 
@@ -163,7 +161,7 @@ static void assert_numbers_kept(GstBuffer *now, GstBuffer *before) {
  * the first frame. The element may change hardly more of them: all in all, and in every frame but
  * those at the start, which go on with an iteration that had ended short of its fixed point.
  */
-GST_START_TEST(test_photograph_keeps_its_labels) {
+TEST(test_photograph_keeps_its_labels, 1) {
     enum { frames = 60, settled = 10 };
     GstVideoInfo info = make_info("RGB", photograph_width, photograph_height);
     g_autoptr(GstHarness) h = harness_new();
@@ -200,12 +198,11 @@ GST_START_TEST(test_photograph_keeps_its_labels) {
     fail_unless((gdouble)changes <= 1.2 * (gdouble)changes_of_still);
     fail_unless(worst > 0 && worst <= 1.2, "%g", worst);
 }
-GST_END_TEST
 
 /* ---- properties ---- */
 
 /* It would be the one value inside the range that the library refuses. */
-GST_START_TEST(test_one_cluster_is_refused) {
+TEST(test_one_cluster_is_refused, 1) {
     GstElement *element = gst_check_setup_element("gpukmeans");
     gchar *warning = NULL;
     const guint handler = g_log_set_handler(NULL, G_LOG_LEVEL_WARNING, keep_warning, &warning);
@@ -223,10 +220,9 @@ GST_START_TEST(test_one_cluster_is_refused) {
     g_log_remove_handler(NULL, handler);
     gst_check_teardown_element(element);
 }
-GST_END_TEST
 
 /* From 0 to 2 and back, as a ramp moves it. */
-GST_START_TEST(test_clusters_over_one) {
+TEST(test_clusters_over_one, 1) {
     static const gdouble values[] = {2, 1, 0, 1, 3};
     static const gint expected[] = {2, 2, 0, 0, 3};
     g_autoptr(GstElement) element = element_new("gpukmeans", test_backend());
@@ -242,21 +238,5 @@ GST_START_TEST(test_clusters_over_one) {
     fail_unless(warning == NULL, "%s", warning);
     g_log_remove_handler(NULL, handler);
 }
-GST_END_TEST
 
-static Suite *gpukmeans_suite(void) {
-    Suite *suite = common_suite("gpukmeans");
-    TCase *tcase = add_case(suite, "clusters");
-    tcase_add_test(tcase, test_known_picture);
-    tcase_add_test(tcase, test_known_pixels);
-    tcase_add_test(tcase, test_one_cluster_is_refused);
-    tcase_add_test(tcase, test_clusters_over_one);
-    tcase = add_case(suite, "video");
-    tcase_add_test(tcase, test_photograph_keeps_its_labels);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_on_backend(gpukmeans_suite, "gpukmeans", __FILE__);
-}
+MAIN(run_element("gpukmeans", run_on_backend))

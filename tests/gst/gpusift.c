@@ -52,7 +52,7 @@ static GstBuffer *dots_frame(const GstVideoInfo *info, gint period, gint side) {
 /* ---- pixels ---- */
 
 /* What is too small for the first octave has none, and every other size is taken. */
-GST_START_TEST(test_tiny_frames) {
+TEST(test_tiny_frames, 1) {
     g_auto(Pair) pair = sift_pair();
     pair_set(&pair, "overlay", "rich");
     for (gint i = 0; i < 2 * 16 * 16; i++) {
@@ -64,7 +64,6 @@ GST_START_TEST(test_tiny_frames) {
             fail_unless(MIN(info.width, info.height) >= minimum);
     }
 }
-GST_END_TEST
 
 /* ---- results ---- */
 
@@ -114,7 +113,7 @@ static void assert_blobs(GstBuffer *out, gdouble width, gdouble height) {
 
 /* By their definition; places and scales are those of the frame that they are on; descriptors
    stay. */
-GST_START_TEST(test_results_are_scaled) {
+TEST(test_results_are_scaled, 1) {
     g_autoptr(GstHarness) h = gst_harness_new_parse(
         "gpusift ! videoscale ! capsfilter caps=video/x-raw,width=480,height=240");
     g_autoptr(GstHarness) plain = harness_new();
@@ -126,10 +125,9 @@ GST_START_TEST(test_results_are_scaled) {
     assert_blobs(model, 1, 1);
     assert_blobs(out, 3, 2);
 }
-GST_END_TEST
 
 /* The strongest are kept, and the others are counted. */
-GST_START_TEST(test_max_features) {
+TEST(test_max_features, 1) {
     static const gint maximum[] = {65536, 100, 1};
     GstVideoInfo info = make_info("GRAY8", 160, 120);
     g_autoptr(GstHarness) h = harness_new();
@@ -157,10 +155,9 @@ GST_START_TEST(test_max_features) {
             fail_unless(keypoints[k].response <= keypoints[k - 1].response);
     }
 }
-GST_END_TEST
 
 /* 0 is a number that depends on the size of the frame. */
-GST_START_TEST(test_capacity) {
+TEST(test_capacity, 1) {
     g_auto(Pair) pair = sift_pair();
     pair_set(&pair, "max-features", "0");
     pair_set(&pair, "contrast-threshold", "0");
@@ -172,11 +169,10 @@ GST_START_TEST(test_capacity) {
                                i ? 641 * 479 / 64 : 4096);
     }
 }
-GST_END_TEST
 
 /* More extrema than the library keeps are no end of the stream; one warning says so, until a start
    or a frame that is none of them. */
-GST_START_TEST(test_flooded) {
+TEST(test_flooded, 1) {
     GstVideoInfo info = make_info("GRAY8", 500, 500), small = make_info("GRAY8", 50, 50);
     g_auto(Pair) pair = sift_pair();
     pair_set(&pair, "contrast-threshold", "0");
@@ -201,11 +197,10 @@ GST_START_TEST(test_flooded) {
     }
     fail_unless(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_WARNING) == NULL);
 }
-GST_END_TEST
 
 /* ---- overlays ---- */
 
-GST_START_TEST(test_outline_without_a_reference) {
+TEST(test_outline_without_a_reference, 1) {
     const GstVideoInfo info = make_info("RGB", 32, 24);
     g_autoptr(GstHarness) h = harness_new();
     g_autoptr(GstBus) bus = add_bus(h->element);
@@ -216,22 +211,5 @@ GST_START_TEST(test_outline_without_a_reference) {
     assert_warning(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "reference");
     assert_nothing_more(bus);
 }
-GST_END_TEST
 
-static Suite *gpusift_suite(void) {
-    Suite *suite = common_suite("gpusift");
-    TCase *tcase = add_case(suite, "keypoints");
-    tcase_add_test(tcase, test_tiny_frames);
-    tcase_add_test(tcase, test_results_are_scaled);
-    tcase_add_test(tcase, test_max_features);
-    tcase_add_test(tcase, test_capacity);
-    tcase_add_test(tcase, test_flooded);
-    tcase = add_case(suite, "overlays");
-    tcase_add_test(tcase, test_outline_without_a_reference);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_on_backend(gpusift_suite, "gpusift", __FILE__);
-}
+MAIN(run_element("gpusift", run_on_backend))

@@ -250,7 +250,7 @@ static gdouble corner_error(const gdouble *corners, const gdouble *m) {
  * The homography is known. A corner lies within a pixel in half of all frames at least, and in each
  * within the 3 pixels that a match may be off.
  */
-GST_START_TEST(test_camera_path) {
+TEST(test_camera_path, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(1));
     guint seen = 0, near = 0;
     for (guint i = 0; i < 30; i++) {
@@ -271,10 +271,9 @@ GST_START_TEST(test_camera_path) {
     }
     fail_unless(2 * near >= seen, "%u of %u are within a pixel", near, seen);
 }
-GST_END_TEST
 
 /* A plane that goes through the camera is no picture that is seen, however many matches agree. */
-GST_START_TEST(test_impossible_place) {
+TEST(test_impossible_place, 1) {
     const Camera through = {{1, 0, 20, 0, 1, 70, -1.0 / 300, 0, 1}};
     Plane picture = texture(400, 150, 3);
     g_autoptr(Search) search = NULL;
@@ -288,10 +287,9 @@ GST_START_TEST(test_impossible_place) {
     found = found_in_frame(search, scene(&search->info, &picture, &through, 0));
     fail_unless(found.inliers >= 15 && !found.found, "%d inliers", found.inliers);
 }
-GST_END_TEST
 
 /* Corners and homography are those of the frame that they are on. */
-GST_START_TEST(test_results_are_scaled) {
+TEST(test_results_are_scaled, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(4));
     const Camera at = on_path(&search->picture, &search->info, 3);
     const Camera scaled = behind((Camera){{1.5, 0, 0.25, 0, 0.5, -0.25, 0, 0, 1}}, at);
@@ -308,7 +306,6 @@ GST_START_TEST(test_results_are_scaled) {
     fail_unless(corner_error(corners, m) < 1e-4);
     fail_unless(corner_error(corners, scaled.m) <= 3 * 1.5);
 }
-GST_END_TEST
 
 /* ---- what is drawn and told ---- */
 
@@ -318,7 +315,7 @@ static GstBuffer *any_scene(const Search *search, gboolean absent, guint i) {
 }
 
 /* Found and not, in every overlay and colour. */
-GST_START_TEST(test_formats) {
+TEST(test_formats, some_of(G_N_ELEMENTS(formats))) {
     g_autoptr(Search) search = search_new(formats[__i__], picture_of(5));
     for (guint i = 0; i < 2 * search->pair.element->output_count; i++) {
         g_autofree gchar *color = g_strdup_printf("%u", 0x204060 + 0x30100 * i);
@@ -330,10 +327,9 @@ GST_START_TEST(test_formats) {
         fail_unless(i % 2 || found.inliers > 100, "%d inliers", found.inliers);
     }
 }
-GST_END_TEST
 
 /* By eye: a line between the corners, and nothing away from them. */
-GST_START_TEST(test_outline) {
+TEST(test_outline, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(6));
     const Camera at = camera(&search->picture, &search->info, 0, 1, 0, 0, 10, -15);
     GstBuffer *in = scene(&search->info, &search->picture, &at, 0), *out;
@@ -354,10 +350,9 @@ GST_START_TEST(test_outline) {
     fail_unless(drawn > 2 * 2 * (picture_width + picture_height) * 9 / 10, "%u pixels", drawn);
     gst_buffer_unref(out);
 }
-GST_END_TEST
 
 /* In the metadata, on the bus, in pixels, and in neither; and frames are counted. */
-GST_START_TEST(test_wanted) {
+TEST(test_wanted, 1) {
     g_autoptr(Search) search = search_new("NV12", picture_of(7));
     for (guint i = 0; i < 4 * search->pair.element->output_count; i++) {
         pair_set_output(&search->pair, &search->pair.element->outputs[i / 4]);
@@ -366,21 +361,19 @@ GST_START_TEST(test_wanted) {
                                   i + 1);
     }
 }
-GST_END_TEST
 
 /* ---- pictures ---- */
 
 /* And a good one after them is found. */
-GST_START_TEST(test_bad_references) {
+TEST(test_bad_references, 1) {
     g_autoptr(Search) search = search_new("NV12", picture_of(11));
     pair_check_bad_pictures(&search->pair, "reference");
     search_for(search, &search->picture, search->file.path);
     fail_unless(found_on_path(search, 1).found);
 }
-GST_END_TEST
 
 /* NULL and "" are none, before and after one. */
-GST_START_TEST(test_no_reference) {
+TEST(test_no_reference, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(12));
     const gchar *const paths[] = {"", NULL, search->file.path, "", search->file.path, NULL, ""};
     for (guint i = 0; i < G_N_ELEMENTS(paths); i++) {
@@ -392,10 +385,9 @@ GST_START_TEST(test_no_reference) {
         fail_unless_equals_int(found_on_path(search, i).found, !none);
     }
 }
-GST_END_TEST
 
 /* They have no keypoints, and that is no error; nor is anything left of the one before. */
-GST_START_TEST(test_never_found) {
+TEST(test_never_found, 1) {
     static const gint never[][2] = {{1, 40}, {40, 1}, {5, 5}, {120, 90}};
     g_autoptr(Search) search = search_new("RGB", picture_of(13));
     pair_set(&search->pair, "overlay", "outline");
@@ -412,10 +404,9 @@ GST_START_TEST(test_never_found) {
     }
     assert_nothing_more(search->pair.bus);
 }
-GST_END_TEST
 
 /* In colour, and as a PNG. */
-GST_START_TEST(test_picture_formats) {
+TEST(test_picture_formats, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(16));
     File files[] = {file_new("picture of \"this\" test!.ppm"), file_new("picture.png")};
     g_autofree gchar *quoted = g_strescape(files[0].path, NULL);
@@ -435,11 +426,10 @@ GST_START_TEST(test_picture_formats) {
         file_free(&files[i]);
     }
 }
-GST_END_TEST
 
 /* Once, until the property is set, or the element was stopped: meanwhile it may be gone. What
    cannot be read while frames flow leaves the one before in force. */
-GST_START_TEST(test_read_once) {
+TEST(test_read_once, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(17));
     fail_unless(found_on_path(search, 0).found);
     g_remove(search->file.path);
@@ -456,10 +446,9 @@ GST_START_TEST(test_read_once) {
     write_picture(&search->file, &search->picture, 1);
     fail_unless(found_on_path(search, 5).found);
 }
-GST_END_TEST
 
 /* Too many extrema count as none, and one warning says so for each time that it is learned. */
-GST_START_TEST(test_flooded) {
+TEST(test_flooded, 1) {
     Plane dots = plane_new(500, 500);
     g_autoptr(Search) search = NULL;
     for (gint y = 0; y < dots.height; y += 3)
@@ -480,12 +469,11 @@ GST_START_TEST(test_flooded) {
         fail_unless(gst_bus_pop_filtered(search->pair.bus, GST_MESSAGE_WARNING) == NULL);
     }
 }
-GST_END_TEST
 
 /* ---- changes ---- */
 
 /* Another one is not found where the first is. */
-GST_START_TEST(test_another_reference) {
+TEST(test_another_reference, 1) {
     g_autoptr(Search) search = search_new("NV12", picture_of(18));
     g_auto(Plane) other = picture_of(19);
     g_auto(File) file = file_new("b.pgm");
@@ -499,10 +487,9 @@ GST_START_TEST(test_another_reference) {
                                wanted == i % 2);
     }
 }
-GST_END_TEST
 
 /* At what there is it is found, and above not; what there is is told all the same. */
-GST_START_TEST(test_min_inliers) {
+TEST(test_min_inliers, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(20));
     gint inliers;
     pair_set(&search->pair, "overlay", "outline");
@@ -518,11 +505,10 @@ GST_START_TEST(test_min_inliers) {
         fail_unless_equals_int(found.found, wanted[i] <= inliers);
     }
 }
-GST_END_TEST
 
 /* It is learned again, as frames are; descriptors are learned though they are no result. Few
    keypoints of the frame do not make the picture have few. */
-GST_START_TEST(test_parameters) {
+TEST(test_parameters, 1) {
     static const struct {
         const gchar *name, *value;
         gboolean found;
@@ -541,10 +527,9 @@ GST_START_TEST(test_parameters) {
                         changes[i].name, changes[i].value);
     }
 }
-GST_END_TEST
 
 /* With frames of any size and format, one after the other. */
-GST_START_TEST(test_renegotiation) {
+TEST(test_renegotiation, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(24));
     for (guint i = 0; i < 20; i++) {
         const gboolean narrow = i % 5 == 4;
@@ -554,10 +539,9 @@ GST_START_TEST(test_renegotiation) {
         fail_unless_equals_int(found_on_path(search, i).found, !narrow);
     }
 }
-GST_END_TEST
 
 /* From READY to PLAYING: every stream looks for what is in the file by then. */
-GST_START_TEST(test_restarts) {
+TEST(test_restarts, 1) {
     g_autoptr(Search) search = search_new("GRAY8", picture_of(26));
     g_auto(Plane) other = picture_of(27);
     GstHarness *h = search->pair.h;
@@ -572,35 +556,5 @@ GST_START_TEST(test_restarts) {
         fail_unless_equals_int(found_of(search, &search->picture, i).found, i % 2 == 0);
     }
 }
-GST_END_TEST
 
-static Suite *reference_suite(void) {
-    Suite *suite = suite_create("gpusift_reference");
-    TCase *tcase = add_case(suite, "place");
-    tcase_add_test(tcase, test_camera_path);
-    tcase_add_test(tcase, test_impossible_place);
-    tcase_add_test(tcase, test_results_are_scaled);
-    tcase = add_case(suite, "drawing");
-    tcase_add_loop_test(tcase, test_formats, 0, some_of(G_N_ELEMENTS(formats)));
-    tcase_add_test(tcase, test_outline);
-    tcase_add_test(tcase, test_wanted);
-    tcase = add_case(suite, "pictures");
-    tcase_add_test(tcase, test_bad_references);
-    tcase_add_test(tcase, test_no_reference);
-    tcase_add_test(tcase, test_never_found);
-    tcase_add_test(tcase, test_picture_formats);
-    tcase_add_test(tcase, test_read_once);
-    tcase_add_test(tcase, test_flooded);
-    tcase = add_case(suite, "changes");
-    tcase_add_test(tcase, test_another_reference);
-    tcase_add_test(tcase, test_min_inliers);
-    tcase_add_test(tcase, test_parameters);
-    tcase_add_test(tcase, test_renegotiation);
-    tcase_add_test(tcase, test_restarts);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_with_pictures(reference_suite, "gpusift_reference", __FILE__);
-}
+MAIN(run_with_pictures(NULL))

@@ -655,14 +655,35 @@ void assert_time(const GstStructure *results, const gchar *name, GstClockTime ex
                 GST_TIME_ARGS(value), GST_TIME_ARGS(expected));
 }
 
-/* ---- suites ---- */
+/* ---- tests ---- */
 
-TCase *add_case(Suite *suite, const gchar *name) {
+static Test *first_test, **end_of_tests = &first_test;
+
+void add_test(Test *test) {
+    *end_of_tests = test;
+    end_of_tests = &test->next;
+}
+
+gdouble test_seconds = 280;
+
+int run_tests(const gchar *part) {
+    const gchar *name = part ? part : g_get_prgname();
+    Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);
+    guint count = 0;
     suite_add_tcase(suite, tcase);
-    tcase_set_timeout(tcase, 280);
+    tcase_set_timeout(tcase, test_seconds);
     tcase_add_checked_fixture(tcase, NULL, assert_nothing_lives);
-    return tcase;
+    for (const Test *test = first_test; test; test = test->next)
+        if (g_strcmp0(test->part, part) == 0) {
+            test->add(tcase);
+            count++;
+        }
+    if (count == 0) {
+        g_printerr("there is no part %s\n", name);
+        return 2;
+    }
+    return gst_check_run_suite(suite, name, name);
 }
 
 int some_of(gsize count) {
@@ -684,14 +705,12 @@ int not_run(const gchar *reason) {
     return 77;
 }
 
-int run_where_a_device_is(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    return have_cuda_device() ? gst_check_run_suite(suite(), name, file)
-                              : not_run("there is no CUDA device");
+int run_where_a_device_is(const gchar *part) {
+    return have_cuda_device() ? run_tests(part) : not_run("there is no CUDA device");
 }
 
-int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file) {
-    return g_str_equal(test_backend(), "cuda") ? run_where_a_device_is(suite, name, file)
-                                               : gst_check_run_suite(suite(), name, file);
+int run_on_backend(const gchar *part) {
+    return g_str_equal(test_backend(), "cuda") ? run_where_a_device_is(part) : run_tests(part);
 }
 
 /* Why no clip can be decoded into CUDAMemory, or NULL. */
@@ -709,20 +728,20 @@ static const gchar *why_no_decoder(void) {
     return NULL;
 }
 
-int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name, const gchar *file) {
+int run_behind_a_decoder(const gchar *part) {
     const gchar *reason = why_no_decoder();
-    return reason ? not_run(reason) : run_where_a_device_is(suite, name, file);
+    return reason ? not_run(reason) : run_where_a_device_is(part);
 }
 
 gboolean have_pnmdec(void) {
     return have_element("pnmdec");
 }
 
-int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file) {
+int run_with_pictures(const gchar *part) {
     if (!have_pnmdec())
         return not_run("there is no pnmdec");
     load_type_finders();
-    return run_on_backend(suite, name, file);
+    return run_on_backend(part);
 }
 
 GstStructure *stats_of(GstElement *element, const gchar *backend) {

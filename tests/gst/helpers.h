@@ -178,9 +178,40 @@ gint int_field(const GstStructure *results, const gchar *name);
 gdouble double_field(const GstStructure *results, const gchar *name);
 void assert_time(const GstStructure *results, const gchar *name, GstClockTime expected);
 
-/* ---- suites ---- */
+/* ---- tests ---- */
 
-TCase *add_case(Suite *suite, const gchar *name);
+typedef struct Test {
+    const gchar *part;
+    void (*add)(TCase *tcase);
+    struct Test *next;
+} Test;
+void add_test(Test *test);
+
+/* A test of a part of the program, or of one without parts, NULL; so often, with __i__ from 0 on.
+ */
+#define PART_TEST(of_part, name, count)                                                            \
+    static void name##_body(gint __i__);                                                           \
+    GST_START_TEST(name) {                                                                         \
+        name##_body(__i__);                                                                        \
+    }                                                                                              \
+    GST_END_TEST                                                                                   \
+    static void name##_add_to(TCase *tcase) {                                                      \
+        tcase_add_loop_test(tcase, name, 0, (gint)(count));                                        \
+    }                                                                                              \
+    __attribute__((constructor)) static void name##_add(void) {                                    \
+        static Test test = {of_part, name##_add_to, NULL};                                         \
+        add_test(&test);                                                                           \
+    }                                                                                              \
+    static void name##_body(G_GNUC_UNUSED gint __i__)
+
+#define TEST(name, count) PART_TEST(NULL, name, count)
+
+/* Runs the tests that way. */
+#define MAIN(run)                                                                                  \
+    int main(int argc, char **argv) {                                                              \
+        gst_check_init(&argc, &argv);                                                              \
+        return run;                                                                                \
+    }
 
 /* How many of so many formats a test has: all, with GPV_TEST_SHORT the first three. */
 int some_of(gsize count);
@@ -192,14 +223,18 @@ guint rounds(guint full, guint usual, guint few);
 /* What main() returns to skip the test. */
 int not_run(const gchar *reason);
 
-/* What main() returns; it skips where there is no device. */
-int run_where_a_device_is(Suite *(*suite)(void), const gchar *name, const gchar *file);
+/* What main() returns once the tests of a part have run. */
+int run_tests(const gchar *part);
+extern gdouble test_seconds; /* that one of them may take */
+
+/* Likewise; skips where there is no device. */
+int run_where_a_device_is(const gchar *part);
 
 /* Likewise, where the test is for CUDA. */
-int run_on_backend(Suite *(*suite)(void), const gchar *name, const gchar *file);
+int run_on_backend(const gchar *part);
 
 /* Likewise where no clip can be decoded on it. */
-int run_behind_a_decoder(Suite *(*suite)(void), const gchar *name, const gchar *file);
+int run_behind_a_decoder(const gchar *part);
 
 /* Of GStreamer 1.22 or later. */
 gboolean have_element(const gchar *name);
@@ -208,7 +243,7 @@ gboolean have_element(const gchar *name);
 gboolean have_pnmdec(void);
 
 /* As run_on_backend(), for tests that need them. */
-int run_with_pictures(Suite *(*suite)(void), const gchar *name, const gchar *file);
+int run_with_pictures(const gchar *part);
 
 /* What an element counts, which has to compute there. */
 GstStructure *stats_of(GstElement *element, const gchar *backend);

@@ -65,7 +65,7 @@ static void player_free(Player *player) {
 /* ---- caps ---- */
 
 /* Frames in are frames out, and each is right, the first one after a change too. */
-GST_START_TEST(test_new_caps) {
+TEST(test_new_caps, 1) {
     static const ChainLook look = {"none", "colorize", "overlay", TRUE};
     g_autofree gchar *text = chain_text(&look, test_backend(), "");
     g_autoptr(GstHarness) h = gst_harness_new_parse(text);
@@ -88,7 +88,6 @@ GST_START_TEST(test_new_caps) {
     assert_watched(chain, frames);
     fail_unless_equals_int(gst_harness_buffers_received(h), frames);
 }
-GST_END_TEST
 
 /* ---- a slow sink ---- */
 
@@ -122,7 +121,7 @@ static const struct {
              {"QoS", "! queue max-size-buffers=0 max-size-bytes=0 max-size-time=0 ", "", TRUE}};
 
 /* How late the others are, latency shows. */
-GST_START_TEST(test_slow_sink) {
+TEST(test_slow_sink, G_N_ELEMENTS(waits)) {
     g_autofree gchar *source =
         g_strdup_printf("videotestsrc is-live=true num-buffers=%d pattern=ball ! "
                         "video/x-raw,format=NV12,width=64,height=48,framerate=100/1 %s",
@@ -152,7 +151,6 @@ GST_START_TEST(test_slow_sink) {
     fail_unless(slow.frames > 10 && slow.frames < slow_frames / 2);
     fail_unless(!waits[__i__].elements_drop || last->compared == slow.frames);
 }
-GST_END_TEST
 
 /* ---- loops ---- */
 
@@ -172,7 +170,7 @@ static void wait_for(GstElement *pipeline, GstMessageType type) {
 
 /* Each round has all frames, and each goes on from the one before; over the end, too, but not from
    READY on. */
-GST_START_TEST(test_loop) {
+TEST(test_loop, 1) {
     Player player = player_new(&warm, "fakesink name=sink sync=false");
     guint frames;
     reach(player.pipeline, GST_STATE_PAUSED);
@@ -203,17 +201,5 @@ GST_START_TEST(test_loop) {
     assert_something_was_found(player.chain);
     player_free(&player);
 }
-GST_END_TEST
 
-static Suite *live_suite(void) {
-    Suite *suite = suite_create("live");
-    tcase_add_test(add_case(suite, "new caps"), test_new_caps);
-    tcase_add_loop_test(add_case(suite, "slow sink"), test_slow_sink, 0, G_N_ELEMENTS(waits));
-    tcase_add_test(add_case(suite, "loop"), test_loop);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_with_clips(live_suite, "live", __FILE__);
-}
+MAIN(run_with_clips(NULL))

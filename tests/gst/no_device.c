@@ -26,7 +26,7 @@ static void begin_counting(void) {
     gst_debug_add_log_function(count_warning, NULL, NULL);
 }
 
-GST_START_TEST(test_cpu_computes) {
+TEST(test_cpu_computes, element_count) {
     g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! "
                                              "video/x-raw,format=NV12,width=64,height=48 ! "
                                              "%s name=tested ! fakesink",
@@ -44,9 +44,8 @@ GST_START_TEST(test_cpu_computes) {
     reach(pipeline, GST_STATE_NULL);
     fail_unless_equals_int(g_atomic_int_get(&warnings), 0);
 }
-GST_END_TEST
 
-GST_START_TEST(test_cuda_is_refused) {
+TEST(test_cuda_is_refused, element_count) {
     g_autoptr(GstElement) element = element_new(elements[__i__].name, "cuda");
     GstBus *bus = add_bus(element);
     fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
@@ -55,17 +54,9 @@ GST_START_TEST(test_cuda_is_refused) {
     gst_element_set_state(element, GST_STATE_NULL);
     drop_bus(element, bus);
 }
-GST_END_TEST
-
-static Suite *no_device_suite(void) {
-    Suite *suite = suite_create("no device");
-    tcase_add_loop_test(add_case(suite, "cpu computes"), test_cpu_computes, 0, element_count);
-    tcase_add_loop_test(add_case(suite, "cuda is refused"), test_cuda_is_refused, 0, element_count);
-    return suite;
-}
 
 int main(int argc, char **argv) {
     g_setenv("CUDA_VISIBLE_DEVICES", "", TRUE);
     gst_check_init(&argc, &argv);
-    return gst_check_run_suite(no_device_suite(), "no device", __FILE__);
+    return run_tests(NULL);
 }

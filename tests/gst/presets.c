@@ -57,7 +57,7 @@ static gchar *keys_of(GKeyFile *file, const gchar *preset) {
 }
 
 /* GStreamer finds the presets of the file, and no others, with what they are for. */
-GST_START_TEST(test_found) {
+TEST(test_found, element_count) {
     g_autoptr(GstElement) element = element_new(elements[__i__].name, "cpu");
     g_autoptr(GKeyFile) file = open_file(element);
     gsize n = 0;
@@ -73,10 +73,9 @@ GST_START_TEST(test_found) {
         fail_unless(strlen(comment) > 10, "%s: %s", *group, comment);
     }
 }
-GST_END_TEST
 
 /* Each sets all that it names, and leaves nothing behind of the one before. */
-GST_START_TEST(test_loaded) {
+TEST(test_loaded, element_count) {
     g_autoptr(GstElement) element = element_new(elements[__i__].name, "cpu");
     g_autoptr(GKeyFile) file = open_file(element);
     g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
@@ -93,7 +92,6 @@ GST_START_TEST(test_loaded) {
         }
     fail_unless(!gst_preset_load_preset(GST_PRESET(element), "no such preset"));
 }
-GST_END_TEST
 
 /* What follows the name of the preset in a row of the table: | `preset` | `these words` | ... */
 static gchar *documented(const gchar *page, const gchar *element, const gchar *preset) {
@@ -108,7 +106,7 @@ static gchar *documented(const gchar *page, const gchar *element, const gchar *p
 }
 
 /* The table of docs/pipelines.md has them all, with properties that do the same. */
-GST_START_TEST(test_documented) {
+TEST(test_documented, element_count) {
     g_autoptr(GstElement) loaded = element_new(elements[__i__].name, "cpu");
     g_autoptr(GKeyFile) file = open_file(loaded);
     g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
@@ -123,15 +121,5 @@ GST_START_TEST(test_documented) {
         assert_loaded(G_OBJECT(set), file, *group);
     }
 }
-GST_END_TEST
 
-static Suite *presets_suite(void) {
-    Suite *suite = suite_create("presets");
-    TCase *tcase = add_case(suite, "presets");
-    tcase_add_loop_test(tcase, test_found, 0, element_count);
-    tcase_add_loop_test(tcase, test_loaded, 0, element_count);
-    tcase_add_loop_test(tcase, test_documented, 0, element_count);
-    return suite;
-}
-
-GST_CHECK_MAIN(presets)
+MAIN(run_tests(NULL))

@@ -47,7 +47,7 @@ static void probe_crop(GstElement *pipeline, guint *seen) {
 }
 
 /* What videocrop tells of a crop, rather than to copy it, is where the same pixels are. */
-GST_START_TEST(test_crop_in_a_pipeline) {
+TEST(test_crop_in_a_pipeline, 1) {
     static const gchar *const outputs[] = {"none", "colorize"};
     for (guint i = 0; i < 2 * G_N_ELEMENTS(outputs); i++) {
         g_autofree gchar *text = g_strdup_printf(
@@ -76,12 +76,11 @@ GST_START_TEST(test_crop_in_a_pipeline) {
         reach(pipeline, GST_STATE_NULL);
     }
 }
-GST_END_TEST
 
 /* ---- caps ---- */
 
 /* The application gets one warning, wherever the source is, and it says what helps. */
-GST_START_TEST(test_explanation_behind_a_bin) {
+TEST(test_explanation_behind_a_bin, 1) {
     static const gchar *const refused[][2] = {
         {"video/x-raw,format=YUY2,width=64,height=64,framerate=1/1", "videoconvert"},
         {"video/x-raw,format=I420,width=64,height=64,framerate=1/1,interlace-mode=interleaved",
@@ -125,12 +124,11 @@ GST_START_TEST(test_explanation_behind_a_bin) {
         gst_object_unref(pipeline);
     }
 }
-GST_END_TEST
 
 /* ---- levels ---- */
 
 /* Half of the way from black to white is 126 in limited range. */
-GST_START_TEST(test_threshold_range) {
+TEST(test_threshold_range, 1) {
     static const struct {
         const gchar *colorimetry;
         gint level; /* the lowest of the foreground */
@@ -170,13 +168,12 @@ GST_START_TEST(test_threshold_range) {
         gst_buffer_unref(out);
     }
 }
-GST_END_TEST
 
 /* ---- latency ---- */
 
 /* That of the source, as long as a frame is done before the next one comes; else as long as one
    takes, and the pipeline is told. */
-GST_START_TEST(test_latency) {
+TEST(test_latency, 1) {
     const GstVideoInfo info = make_info("RGB", 640, 480);
     const GstClockTime source = 5 * GST_MSECOND;
     g_autoptr(GstHarness) h = harness_of("gpuerode radius=40 shape=ellipse iterations=3");
@@ -200,19 +197,5 @@ GST_START_TEST(test_latency) {
             fail_unless_equals_clocktime(gst_harness_query_latency(h), source);
     }
 }
-GST_END_TEST
 
-static Suite *streams_suite(void) {
-    Suite *suite = suite_create("streams");
-    TCase *tcase = add_case(suite, "streams");
-    tcase_add_test(tcase, test_crop_in_a_pipeline);
-    tcase_add_test(tcase, test_explanation_behind_a_bin);
-    tcase_add_test(tcase, test_threshold_range);
-    tcase_add_test(tcase, test_latency);
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return run_on_backend(streams_suite, "streams", __FILE__);
-}
+MAIN(run_on_backend(NULL))

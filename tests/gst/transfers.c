@@ -311,7 +311,7 @@ static void assert_waits(const Count *found, guint stage, guint each) {
 }
 
 /* Nothing is wanted on the host: no copy is made, and where frames have streams nobody waits. */
-GST_START_TEST(test_no_results) {
+TEST(test_no_results, G_N_ELEMENTS(looks)) {
     const Count found = count(&looks[__i__], "attach-meta=false post-messages=false", TRUE);
     print_count("CUDAMemory without results", &found);
     fail_unless_equals_uint64(found.up.copies, 0);
@@ -319,7 +319,6 @@ GST_START_TEST(test_no_results) {
     for (guint i = 0; i < element_count; i++)
         assert_waits(&found, i, waits_without_results);
 }
-GST_END_TEST
 
 /* Beside what others copy, results alone go to the host, of which all are less than a plane of
    pixels. */
@@ -334,16 +333,15 @@ static void assert_results_alone(const Count *found, const Count *beside) {
 }
 
 /* Results are, and pixels are not. Who has results waits for them, and for nothing else. */
-GST_START_TEST(test_results) {
+TEST(test_results, G_N_ELEMENTS(looks)) {
     const Count nothing = {0};
     const Count found = count(&looks[__i__], "attach-meta=true post-messages=false", TRUE);
     print_count("CUDAMemory with metadata", &found);
     assert_results_alone(&found, &nothing);
 }
-GST_END_TEST
 
 /* Frames in system memory go to the device and come back, and somebody waits for that. */
-GST_START_TEST(test_system_memory) {
+TEST(test_system_memory, 1) {
     const guint64 luma = (guint64)counted_frames * width * height;
     const Count found = count(&looks[0], "attach-meta=false post-messages=false", FALSE);
     print_count("system memory", &found);
@@ -352,7 +350,6 @@ GST_START_TEST(test_system_memory) {
     for (guint i = 0; i < element_count; i++)
         fail_unless(found.waits[i] >= counted_frames, "%s does not wait", elements[i].name);
 }
-GST_END_TEST
 
 static Count count_behind_decoder(const ChainLook *look, const gchar *settings) {
     gchar *chain = chain_text(look, "cuda", settings);
@@ -364,7 +361,7 @@ static Count count_behind_decoder(const ChainLook *look, const gchar *settings) 
 }
 
 /* With the elements not a byte more goes between host and device than with the decoder alone. */
-GST_START_TEST(test_decoder) {
+PART_TEST("decoder", test_decoder, G_N_ELEMENTS(looks)) {
     const Count decoder = count_decoded("");
     const Count found =
         count_behind_decoder(&looks[__i__], "attach-meta=false post-messages=false");
@@ -375,35 +372,12 @@ GST_START_TEST(test_decoder) {
     for (guint i = 0; i < element_count; i++)
         assert_waits(&found, i, waits_without_results);
 }
-GST_END_TEST
 
 /* As the elements are unless told otherwise. */
-GST_START_TEST(test_decoder_results) {
+PART_TEST("decoder", test_decoder_results, G_N_ELEMENTS(looks)) {
     const Count decoder = count_decoded(""), found = count_behind_decoder(&looks[__i__], "");
     print_count("nvh264dec and elements with metadata", &found);
     assert_results_alone(&found, &decoder);
 }
-GST_END_TEST
 
-static Suite *transfers_suite(void) {
-    Suite *suite = suite_create("transfers");
-    TCase *tcase = add_case(suite, "transfers");
-    tcase_add_loop_test(tcase, test_no_results, 0, G_N_ELEMENTS(looks));
-    tcase_add_loop_test(tcase, test_results, 0, G_N_ELEMENTS(looks));
-    tcase_add_test(tcase, test_system_memory);
-    return suite;
-}
-
-static Suite *decoder_suite(void) {
-    Suite *suite = suite_create("transfers-decoder");
-    TCase *tcase = add_case(suite, "decoder");
-    tcase_add_loop_test(tcase, test_decoder, 0, G_N_ELEMENTS(looks));
-    tcase_add_loop_test(tcase, test_decoder_results, 0, G_N_ELEMENTS(looks));
-    return suite;
-}
-
-int main(int argc, char **argv) {
-    gst_check_init(&argc, &argv);
-    return argc > 1 ? run_behind_a_decoder(decoder_suite, "transfers", __FILE__)
-                    : run_where_a_device_is(transfers_suite, "transfers", __FILE__);
-}
+MAIN(argc > 1 ? run_behind_a_decoder(argv[1]) : run_where_a_device_is(NULL))

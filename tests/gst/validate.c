@@ -319,7 +319,7 @@ static const struct {
                  {"state changes", change_states},
                  {"forced EOS", force_the_end}};
 
-GST_START_TEST(test_scenarios) {
+TEST(test_scenarios, element_count) {
     g_auto(File) clip = file_new("clip.mkv");
     write_clip(&clip, width, height, clip_frames);
     for (guint i = 0; i < G_N_ELEMENTS(scenarios); i++) {
@@ -334,20 +334,12 @@ GST_START_TEST(test_scenarios) {
         assert_nothing_lives();
     }
 }
-GST_END_TEST
-
-static Suite *validate_suite(void) {
-    Suite *suite = suite_create("validate");
-    TCase *playing = add_case(suite, "scenarios");
-    tcase_set_timeout(playing, g_getenv("GPV_TEST_FULL") ? 1200 : 120);
-    tcase_add_loop_test(playing, test_scenarios, 0, element_count);
-    return suite;
-}
 
 int main(int argc, char **argv) {
     gst_check_init(&argc, &argv);
     g_log_set_always_fatal(G_LOG_FATAL_MASK | G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING);
     if (!have_element("playbin"))
         return not_run("there is no playbin");
-    return run_with_clips(validate_suite, "validate", __FILE__);
+    test_seconds = g_getenv("GPV_TEST_FULL") ? 1200 : 120;
+    return run_with_clips(NULL);
 }

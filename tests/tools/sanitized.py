@@ -26,7 +26,6 @@ TESTS = {
     "bindings-rust": "as bindings-go",
     "cuda-*-simt": "CUDAMemory, whose emulated driver is loaded before any other library",
     "cuda-second-device": "needs two GPUs",
-    "cuda-stock-elements": "needs a GPU",
     "docs-pipelines": "gst-launch-1.0 is not sanitized",
     "endurance-cycles-leaks": "GStreamer's leaks tracer; the sanitizers look for the same",
     "examples-appsink": "saves time; chain and live run the same elements",
