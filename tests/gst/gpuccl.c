@@ -73,27 +73,10 @@ static void check_drawn(const gchar *properties, gint right, gint down) {
     assert_regions(out, results);
 }
 
+/* Boxes, areas and centroids are those of the frame that they are on. */
 TEST(test_known_picture, 1) {
     check_drawn("", 1, 1);
-}
-
-/* Boxes, areas and centroids are those of the frame that they are on. */
-TEST(test_results_are_scaled, 1) {
     check_drawn("! videoscale ! capsfilter caps=video/x-raw,width=48,height=16", 3, 2);
-}
-
-/* The first of them are described, and all are counted. */
-TEST(test_max_components, 1) {
-    static const gchar *const maximum[] = {"0", "1", "3", "5", "6", "7", "65535"};
-    GstVideoInfo info = make_info("GRAY8", width, height);
-    g_auto(Pair) pair = pair_new(element_called("gpuccl"));
-    pair_set_info(&pair, &info);
-    for (guint o = 0; o < pair.element->output_count; o++)
-        for (guint i = 0; i < G_N_ELEMENTS(maximum); i++) {
-            pair_set_output(&pair, &pair.element->outputs[o]);
-            pair_set(&pair, "max-components", maximum[i]);
-            fail_unless_equals_int(pair_check(&pair, drawn_frame(&info)), G_N_ELEMENTS(drawn));
-        }
 }
 
 /* As one types them; the counts are by eye. */

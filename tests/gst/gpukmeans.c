@@ -137,25 +137,6 @@ static guint changes_between(GstBuffer *a, GstBuffer *b) {
     return changes;
 }
 
-static gint squared_distance(gint a, gint b) {
-    gint sum = 0;
-    for (gint shift = 0; shift < 24; shift += 8) {
-        const gint difference = (a >> shift & 255) - (b >> shift & 255);
-        sum += difference * difference;
-    }
-    return sum;
-}
-
-/* No centroid is nearer to another one of the frame before than to its own. */
-static void assert_numbers_kept(GstBuffer *now, GstBuffer *before) {
-    const GstStructure *a = results_of(now, "gpukmeans"), *b = results_of(before, "gpukmeans");
-    for (guint i = 0; i < size_of(a, "centroids"); i++)
-        for (guint j = 0; j < size_of(b, "centroids"); j++)
-            fail_if(squared_distance(int_at(a, "centroids", i), int_at(b, "centroids", j)) <
-                        squared_distance(int_at(a, "centroids", i), int_at(b, "centroids", i)),
-                    "cluster %u has become cluster %u", j, i);
-}
-
 /*
  * Where colours change gradually, noise changes labels even if centroids are kept as they are after
  * the first frame. The element may change hardly more of them: all in all, and in every frame but
@@ -186,7 +167,6 @@ TEST(test_photograph_keeps_its_labels, 1) {
             changes_of_still += moved_of_still;
             if (frame >= settled)
                 worst = MAX(worst, (gdouble)moved / MAX(1, moved_of_still));
-            assert_numbers_kept(out, last);
         } else {
             fail_unless_equals_int(changes_between(out, expected.image), 0);
         }

@@ -541,31 +541,12 @@ void wait_for_eos(GstElement *pipeline) {
     gst_message_unref(message);
 }
 
-GstBuffer *last_frame(GstElement *pipeline) {
+GstClockTime preroll_time(GstElement *pipeline) {
     g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
     g_autoptr(GstSample) sample = NULL;
     g_object_get(sink, "last-sample", &sample, NULL);
     fail_unless(sample != NULL);
-    return gst_buffer_ref(gst_sample_get_buffer(sample));
-}
-
-GstClockTime preroll_time(GstElement *pipeline) {
-    g_autoptr(GstBuffer) frame = last_frame(pipeline);
-    return GST_BUFFER_PTS(frame);
-}
-
-void check_restarts(const gchar *element) {
-    g_autofree gchar *text =
-        g_strdup_printf("videotestsrc num-buffers=3 ! video/x-raw,width=64,height=48 ! "
-                        "%s post-messages=true ! fakesink sync=false",
-                        element);
-    g_autoptr(GstElement) pipeline = launch(text);
-    for (guint i = 0; i < 10; i++) {
-        reach(pipeline, GST_STATE_PLAYING);
-        if (i % 2)
-            wait_for_eos(pipeline);
-        reach(pipeline, GST_STATE_NULL);
-    }
+    return GST_BUFFER_PTS(gst_sample_get_buffer(sample));
 }
 
 /* ---- caps ---- */

@@ -142,12 +142,8 @@ void flush(GstHarness *h, GstBuffer *frame);
 GstElement *launch(const gchar *description);
 void reach(GstElement *pipeline, GstState state);
 void wait_for_eos(GstElement *pipeline);
-/* That the element called sink has got. */
-GstBuffer *last_frame(GstElement *pipeline);
+/* Of the frame that the element called sink has got. */
 GstClockTime preroll_time(GstElement *pipeline);
-
-/* From NULL to PLAYING and back, every second time before the end of the stream. */
-void check_restarts(const gchar *element);
 
 /* ---- caps ---- */
 

@@ -45,14 +45,27 @@ TEST(test_cpu_computes, element_count) {
     fail_unless_equals_int(g_atomic_int_get(&warnings), 0);
 }
 
+/* No part between colons says what another has said. */
+static void assert_parts_differ(const gchar *text) {
+    g_auto(GStrv) parts = g_strsplit(text, ": ", 0);
+    for (guint i = 0; parts[i]; i++)
+        for (guint j = i + 1; parts[j]; j++)
+            fail_unless(!g_str_equal(parts[i], parts[j]), "said twice: %s", text);
+}
+
 TEST(test_cuda_is_refused, element_count) {
     g_autoptr(GstElement) element = element_new(elements[__i__].name, "cuda");
-    GstBus *bus = add_bus(element);
+    g_autoptr(GstBus) bus = add_bus(element);
+    g_autofree gchar *text = NULL;
+    g_object_set(element, "cuda-device-id", 3, NULL);
     fail_unless_equals_int(gst_element_set_state(element, GST_STATE_PAUSED),
                            GST_STATE_CHANGE_FAILURE);
-    assert_error(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND, "backend=cuda");
-    gst_element_set_state(element, GST_STATE_NULL);
-    drop_bus(element, bus);
+    text = error_on(bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NOT_FOUND);
+    fail_unless(strstr(text, "backend=cuda cuda-device-id=3: ") != NULL, "%s", text);
+    fail_unless(strstr(text, ": gst_gpu_vision_filter_start ()") != NULL, "not where it failed: %s",
+                text);
+    assert_parts_differ(strstr(text, "looked for"));
+    reach(element, GST_STATE_NULL);
 }
 
 int main(int argc, char **argv) {
