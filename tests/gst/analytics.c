@@ -3,7 +3,7 @@
  * GStreamer's analytics metadata beside the elements' own, on the backend GPV_TEST_BACKEND, or on
  * the CPU. With GST_TRACERS=leaks every test also fails on objects that are alive after it.
  */
-#include "helpers.h"
+#include "elements.h"
 
 #include <gst/analytics/analytics.h>
 
@@ -120,14 +120,6 @@ static guint32 dot_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
 
 static guint32 half_at(gint x, G_GNUC_UNUSED gint y, G_GNUC_UNUSED gconstpointer user) {
     return x < 20 ? 220 : 30;
-}
-
-/* Grey squares, of which every seed has others. */
-static guint8 squares(gint x, gint y, gint seed) {
-    guint32 hash = (guint32)(x / 6 * 7919 + y / 6 * 104729 + seed * 1299709);
-    hash = (hash ^ hash >> 15) * 0x2c1b3c6dU;
-    hash = (hash ^ hash >> 12) * 0x297a2d39U;
-    return (guint8)(hash >> 24);
 }
 
 enum { picture_width = 120, picture_height = 90, frame_width = 240, frame_height = 180 };

@@ -884,3 +884,10 @@ GstBuffer *busy_frame(const GstVideoInfo *info, gboolean is_padded) {
     gst_video_frame_unmap(&frame);
     return buffer;
 }
+
+guint8 squares(gint x, gint y, gint seed) {
+    guint32 hash = (guint32)(x / 6 * 7919 + y / 6 * 104729 + seed * 1299709);
+    hash = (hash ^ hash >> 15) * 0x2c1b3c6dU;
+    hash = (hash ^ hash >> 12) * 0x297a2d39U;
+    return (guint8)(hash >> 24);
+}

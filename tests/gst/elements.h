@@ -179,4 +179,7 @@ void pair_check_bad_pictures(Pair *pair, const gchar *property);
 /* Noise, and squares of all sizes: so that each element has something to find. */
 GstBuffer *busy_frame(const GstVideoInfo *info, gboolean is_padded);
 
+/* What a pixel is: of grey squares, of which every seed has others. */
+guint8 squares(gint x, gint y, gint seed);
+
 #endif
