@@ -6,6 +6,8 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include <string.h>
+
 #include "scene.h"
 
 #define BUFFERS 8
@@ -34,12 +36,15 @@ static inline gint compare(gconstpointer a, gconstpointer b) {
     return (x > y) - (x < y);
 }
 
-/* Of sorted values. */
-static inline gdouble quantile(const GArray *values, gdouble part) {
-    const gdouble place = part * (gdouble)(values->len - 1);
-    const guint below = (guint)place, above = MIN(below + 1, values->len - 1);
-    const gdouble low = g_array_index(values, gdouble, below);
-    return low + (place - below) * (g_array_index(values, gdouble, above) - low);
+/* The parts of the values, one after the other; none where there are no values. */
+static inline void quantiles(GArray *values, const gdouble *parts, guint n, gdouble *to) {
+    g_array_sort(values, compare);
+    for (guint i = 0; i < n && values->len > 0; i++) {
+        const gdouble place = parts[i] * (gdouble)(values->len - 1);
+        const guint below = (guint)place, above = MIN(below + 1, values->len - 1);
+        const gdouble low = g_array_index(values, gdouble, below);
+        to[i] = low + (place - below) * (g_array_index(values, gdouble, above) - low);
+    }
 }
 
 static inline GArray *new_values(void) {
@@ -50,19 +55,32 @@ static inline gdouble now(void) {
     return (gdouble)g_get_monotonic_time() / G_USEC_PER_SEC;
 }
 
+static inline gchar *text_of(GstMessage *message) {
+    g_autoptr(GError) error = NULL;
+    gst_message_parse_error(message, &error, NULL);
+    return g_strdup(error->message);
+}
+
 static inline gchar *error_of(GstElement *pipeline) {
-    GstBus *bus = gst_element_get_bus(pipeline);
-    GstMessage *message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
-    gchar *text = NULL;
-    if (message) {
-        GError *error = NULL;
-        gst_message_parse_error(message, &error, NULL);
-        text = g_strdup(error->message);
-        g_error_free(error);
-        gst_message_unref(message);
-    }
-    gst_object_unref(bus);
-    return text ? text : g_strdup("an element failed without a message");
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+    g_autoptr(GstMessage) message = gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR);
+    return message ? text_of(message) : g_strdup("an element failed without a message");
+}
+
+/* Returns NULL, or why the stream does not end. */
+static inline gchar *wait_for_the_end(GstElement *pipeline) {
+    g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
+    g_autoptr(GstMessage) end =
+        gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
+    if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_ERROR)
+        return text_of(end);
+    return end ? NULL : g_strdup("the stream does not end within two minutes");
+}
+
+/* Where gpugraphcut looks for the object. */
+static inline gchar *rect_in(gint width, gint height) {
+    return g_strdup_printf("seed-source=rect rect=%d,%d,%d,%d", width / 4, height / 4, width / 2,
+                           height / 2);
 }
 
 /* ---- pipelines that frames are pushed into ---- */
@@ -95,9 +113,10 @@ static inline GstCaps *frame_caps(gint width, gint height, gint rate, gboolean c
 /* elements may be "" or end in " ! ". The context may be NULL. */
 static inline gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *caps,
                                   GstContext *context) {
-    gchar *description = g_strdup_printf("%sfakesink name=sink sync=false async=false", elements);
+    g_autofree gchar *description =
+        g_strdup_printf("%sfakesink name=sink sync=false async=false", elements);
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, NULL);
-    GstPad *target = gst_element_get_static_pad(bin, "sink");
+    g_autoptr(GstPad) target = gst_element_get_static_pad(bin, "sink");
     GstSegment segment;
     gboolean taken;
     chain->pipeline = gst_pipeline_new(NULL);
@@ -114,8 +133,6 @@ static inline gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *
             gst_pad_push_event(chain->pad, gst_event_new_stream_start("rate")) &&
             gst_pad_push_event(chain->pad, gst_event_new_caps(caps)) &&
             gst_pad_push_event(chain->pad, gst_event_new_segment(&segment));
-    gst_object_unref(target);
-    g_free(description);
     return taken;
 }
 
@@ -129,13 +146,12 @@ static inline void chain_close(Chain *chain) {
 
 /* The CUDA context that the chain uses, or NULL. */
 static inline GstContext *context_of(Chain *chain) {
-    GstQuery *query = gst_query_new_context("gst.cuda.context");
+    g_autoptr(GstQuery) query = gst_query_new_context("gst.cuda.context");
     GstContext *context = NULL;
     if (gst_pad_peer_query(chain->pad, query))
         gst_query_parse_context(query, &context);
     if (context)
         gst_context_ref(context);
-    gst_query_unref(query);
     return context;
 }
 
@@ -166,11 +182,11 @@ static inline void fill_with_object(GstBuffer *buffer, const GstCaps *caps, guin
  */
 static inline gboolean make_frames(GstCaps *caps, gboolean cuts, const gchar *backend,
                                    Frames *frames, GstContext **context) {
-    GstQuery *query = gst_query_new_allocation(caps, TRUE);
-    GstBufferPool *pool = NULL;
+    g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
+    g_autoptr(GstBufferPool) pool = NULL;
     gboolean made = FALSE;
     Chain giver;
-    gchar *element = g_strdup_printf("gpuerode %s ! ", backend);
+    g_autofree gchar *element = g_strdup_printf("gpuerode %s ! ", backend);
     const gboolean open = chain_open(&giver, element, caps, *context);
     frames->caps = caps;
     if (!*context)
@@ -188,10 +204,7 @@ static inline gboolean make_frames(GstCaps *caps, gboolean cuts, const gchar *ba
         }
         gst_buffer_pool_set_active(pool, FALSE);
     }
-    gst_clear_object(&pool);
-    gst_query_unref(query);
     chain_close(&giver);
-    g_free(element);
     return made;
 }
 
@@ -204,45 +217,97 @@ static inline gboolean built_with_cuda(void) {
     return g_type_from_name("GstCudaContext") != 0;
 }
 
-/* ---- output ---- */
+/* ---- rows ---- */
+
+typedef struct {
+    gchar *name;
+    const gchar *image;
+    gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
+} Row;
+
+static gdouble seconds;
+static gchar *json_path, *only;
+
+/* Those of every benchmark, and its own, which end with NULL. */
+static inline gboolean parse_options(const GOptionEntry *entries, int *argc, char ***argv) {
+    const GOptionEntry common[] = {
+        {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the figures there", "FILE"},
+        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement", "S"},
+        {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows in whose name and image this is",
+         "TEXT"},
+        {NULL, 0, 0, 0, NULL, NULL, NULL}};
+    g_autoptr(GOptionContext) context = g_option_context_new(NULL);
+    g_autoptr(GError) error = NULL;
+    g_option_context_add_main_entries(context, common, NULL);
+    g_option_context_add_main_entries(context, entries, NULL);
+    g_option_context_add_group(context, gst_init_get_option_group());
+    if (g_option_context_parse(context, argc, argv, &error))
+        return TRUE;
+    g_printerr("%s\n", error->message);
+    return FALSE;
+}
+
+static inline gboolean is_wanted(const Row *row) {
+    g_autofree gchar *whole = g_strdup_printf("%s, %s", row->name, row->image);
+    return !only || strstr(whole, only) != NULL;
+}
+
+/* Begins a line. Returns whether figures follow. */
+static inline gboolean print_name(const Row *row) {
+    g_print("%-56s %-17s ", row->name, row->image);
+    if (row->failed || row->skipped)
+        g_print("%s: %s\n", row->failed ? "failed" : "not run",
+                row->failed ? row->failed : row->skipped);
+    return !row->failed && !row->skipped;
+}
 
 /* What needs no escape in JSON. */
 #define PLAIN G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS " .,:;=+-*/_()[]{}<>!?'#%&"
 
-/* ---- options and figures ---- */
-
-static inline gboolean parse_options(const GOptionEntry *entries, int *argc, char ***argv) {
-    GOptionContext *context = g_option_context_new(NULL);
-    GError *error = NULL;
-    gboolean parsed;
-    g_option_context_add_main_entries(context, entries, NULL);
-    g_option_context_add_group(context, gst_init_get_option_group());
-    parsed = g_option_context_parse(context, argc, argv, &error);
-    if (!parsed)
-        g_printerr("%s\n", error->message);
-    g_clear_error(&error);
-    g_option_context_free(context);
-    return parsed;
+/* Likewise, of an object. */
+static inline gboolean add_name(GString *json, const Row *row) {
+    g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", row->name, row->image);
+    if (row->failed || row->skipped) {
+        g_autofree gchar *text =
+            g_strcanon(g_strdup(row->failed ? row->failed : row->skipped), PLAIN, '?');
+        g_string_append_printf(json, ", \"%s\": \"%s\"", row->failed ? "failed" : "not_run", text);
+    }
+    return !row->failed && !row->skipped;
 }
 
-/* add() writes a row. */
-static inline gboolean write_rows(const gchar *path, const GArray *rows,
+/* add() writes a row without its last bracket. */
+static inline gboolean write_rows(const GArray *rows,
                                   void (*add)(GString *json, gconstpointer row)) {
-    GString *json = g_string_new("{\"benchmarks\": [\n");
+    g_autoptr(GString) json = g_string_new("{\"benchmarks\": [\n");
+    g_autoptr(GError) error = NULL;
     const guint size = g_array_get_element_size((GArray *)rows);
-    GError *error = NULL;
-    gboolean written;
     for (guint i = 0; i < rows->len; i++) {
         add(json, rows->data + (gsize)i * size);
-        g_string_append(json, i + 1 < rows->len ? ",\n" : "\n");
+        g_string_append(json, i + 1 < rows->len ? "},\n" : "}\n");
     }
     g_string_append(json, "]}\n");
-    written = g_file_set_contents(path, json->str, -1, &error);
-    if (!written)
-        g_printerr("%s\n", error->message);
-    g_clear_error(&error);
-    g_string_free(json, TRUE);
-    return written;
+    if (g_file_set_contents(json_path, json->str, -1, &error))
+        return TRUE;
+    g_printerr("%s\n", error->message);
+    return FALSE;
+}
+
+/* Of structs that begin with a Row, which it frees. Returns what main() does. */
+static inline int end_of_rows(GArray *rows, void (*add)(GString *json, gconstpointer row)) {
+    const guint size = g_array_get_element_size(rows);
+    gboolean failed = json_path && !write_rows(rows, add), ran = FALSE;
+    for (guint i = 0; i < rows->len; i++) {
+        Row *row = (Row *)(rows->data + (gsize)i * size);
+        failed = failed || row->failed;
+        ran = ran || !row->skipped;
+        g_free(row->name);
+        g_free(row->skipped);
+        g_free(row->failed);
+    }
+    g_array_unref(rows);
+    g_free(json_path);
+    g_free(only);
+    return failed ? 1 : ran ? 0 : 77; /* skipped, as a test */
 }
 
 #endif

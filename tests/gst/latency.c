@@ -17,8 +17,6 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include <string.h>
-
 #include "bench.h"
 
 enum { in_queue = 4 /* frames before the element, at most */ };
@@ -28,15 +26,12 @@ static const struct {
     gint width, height, rate;
 } videos[] = {{"1920x1080p60 NV12", 1920, 1080, 60}, {"3840x2160p30 NV12", 3840, 2160, 30}};
 
-static gdouble seconds = 300;
 static gboolean cuda;
-static gchar *json_path, *only;
 
 typedef struct {
+    Row row;
     const Subject *subject;
     guint video;
-    gchar *name;
-    gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
     Frames frames;
     GstElement *pipeline, *source;
     guint pushed;
@@ -45,23 +40,23 @@ typedef struct {
     guint given, came;  /* frames that have reached the element, and come out of it */
     GArray *latencies;  /* us */
     gdouble figures[3]; /* us: median, 99th percentile, maximum */
-} Row;
+} Live;
 
 /* ---- a live pipeline ---- */
 
-static guint number_of(const Row *row, GstPadProbeInfo *probe) {
+static guint number_of(const Live *row, GstPadProbeInfo *probe) {
     const GstClockTime time = GST_BUFFER_PTS(GST_PAD_PROBE_INFO_BUFFER(probe));
     return (guint)gst_util_uint64_scale_round(time, (guint64)videos[row->video].rate, GST_SECOND);
 }
 
 static GstPadProbeReturn enter(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe, gpointer user) {
-    Row *row = user;
+    Live *row = user;
     row->given += number_of(row, probe) >= row->not_counted;
     return GST_PAD_PROBE_OK;
 }
 
 static GstPadProbeReturn leave(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe, gpointer user) {
-    Row *row = user;
+    Live *row = user;
     const guint number = number_of(row, probe);
     if (number >= row->not_counted) {
         const gdouble us = (now() - row->pushed_at[number]) * G_USEC_PER_SEC;
@@ -71,19 +66,15 @@ static GstPadProbeReturn leave(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe
     return GST_PAD_PROBE_OK;
 }
 
-static void probe_element(Row *row, const gchar *pad_name, GstPadProbeCallback callback) {
-    GstElement *element = gst_bin_get_by_name(GST_BIN(row->pipeline), "tested");
-    GstPad *pad = gst_element_get_static_pad(element, pad_name);
+static void probe_element(Live *row, const gchar *pad_name, GstPadProbeCallback callback) {
+    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(row->pipeline), "tested");
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, row, NULL);
-    gst_object_unref(pad);
-    gst_object_unref(element);
 }
 
-static gchar *describe(const Row *row) {
+static gchar *describe(const Live *row) {
     const gint width = videos[row->video].width, height = videos[row->video].height;
-    gchar *rect = row->subject->cuts ? g_strdup_printf("seed-source=rect rect=%d,%d,%d,%d",
-                                                       width / 4, height / 4, width / 2, height / 2)
-                                     : g_strdup("");
+    g_autofree gchar *rect = row->subject->cuts ? rect_in(width, height) : g_strdup("");
     gchar *text = g_strdup_printf(
         "appsrc name=source is-live=true format=time min-latency=%" G_GUINT64_FORMAT
         " leaky-type=downstream max-buffers=%d max-bytes=0 ! %s name=tested backend=%s %s ! "
@@ -91,17 +82,16 @@ static gchar *describe(const Row *row) {
         "fakesink sync=true qos=true",
         GST_SECOND / (guint64)videos[row->video].rate, in_queue, row->subject->description,
         cuda ? "cuda" : "cpu", rect);
-    g_free(rect);
     return text;
 }
 
-static gboolean row_open(Row *row, GstContext **context) {
+static gboolean row_open(Live *row, GstContext **context) {
     gchar *text = describe(row);
     if (!make_frames(frame_caps(videos[row->video].width, videos[row->video].height,
                                 videos[row->video].rate, cuda),
                      row->subject->cuts, cuda ? "backend=cuda" : "backend=cpu", &row->frames,
                      context)) {
-        row->failed = g_strdup("no frames could be made");
+        row->row.failed = g_strdup("no frames could be made");
         g_free(text);
         return FALSE;
     }
@@ -120,7 +110,7 @@ static gboolean row_open(Row *row, GstContext **context) {
     return TRUE;
 }
 
-static void row_close(Row *row) {
+static void row_close(Live *row) {
     if (row->pipeline)
         gst_element_set_state(row->pipeline, GST_STATE_NULL);
     gst_clear_object(&row->source);
@@ -130,7 +120,7 @@ static void row_close(Row *row) {
     g_clear_pointer(&row->latencies, g_array_unref);
 }
 
-static gboolean push_at_its_time(Row *row, GstClock *clock, guint number) {
+static gboolean push_at_its_time(Live *row, GstClock *clock, guint number) {
     const guint64 rate = (guint64)videos[row->video].rate;
     const GstClockTime time = gst_util_uint64_scale(number, GST_SECOND, rate);
     const GstClockTime base = gst_element_get_base_time(row->pipeline);
@@ -147,24 +137,12 @@ static gboolean push_at_its_time(Row *row, GstClock *clock, guint number) {
     return flow == GST_FLOW_OK;
 }
 
-static void keep_figures(Row *row) {
-    if (row->latencies->len == 0) {
-        row->failed = g_strdup("no frame came out of the element");
-        return;
-    }
-    g_array_sort(row->latencies, compare);
-    row->figures[0] = quantile(row->latencies, 0.5);
-    row->figures[1] = quantile(row->latencies, 0.99);
-    row->figures[2] = quantile(row->latencies, 1);
-}
-
 /* All its frames, and what is in the queues. */
 static gpointer row_run(gpointer user) {
-    Row *row = user;
-    GstBus *bus = gst_element_get_bus(row->pipeline);
+    static const gdouble parts[] = {0.5, 0.99, 1};
+    Live *row = user;
+    g_autoptr(GstClock) clock = NULL;
     GstFlowReturn flow;
-    GstMessage *end;
-    GstClock *clock;
     gboolean flows = TRUE;
     gst_element_set_state(row->pipeline,
                           GST_STATE_PLAYING); /* live: it does not wait for a frame */
@@ -172,73 +150,43 @@ static gpointer row_run(gpointer user) {
     for (guint i = 0; i < row->pushed && flows; i++)
         flows = push_at_its_time(row, clock, i);
     g_signal_emit_by_name(row->source, "end-of-stream", &flow);
-    end = gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_ERROR) {
-        gst_bus_post(bus, gst_message_ref(end));
-        row->failed = error_of(row->pipeline);
-    } else if (!end || !flows) {
-        row->failed = g_strdup("the stream does not end");
-    } else {
-        keep_figures(row);
-    }
-    if (end)
-        gst_message_unref(end);
-    gst_object_unref(clock);
-    gst_object_unref(bus);
+    row->row.failed = wait_for_the_end(row->pipeline);
+    if (!row->row.failed && (!flows || row->latencies->len == 0))
+        row->row.failed = g_strdup(flows ? "no frame came out of the element" : "no frame flows");
+    quantiles(row->latencies, parts, 3, row->figures);
     return NULL;
 }
 
 /* ---- output ---- */
 
-static guint counted(const Row *row) {
+static guint counted(const Live *row) {
     return row->pushed - row->not_counted;
 }
 
 static void print_head(void) {
-    g_print("%-44s %-17s %9s %9s %9s %7s %9s %9s\n", "live, us", "video", "median", "p99",
+    g_print("%-56s %-17s %9s %9s %9s %7s %9s %9s\n", "live, us", "video", "median", "p99",
             "maximum", "frames", "in queue", "late");
 }
 
-static void print_row(const Row *row) {
-    if (row->skipped || row->failed)
-        g_print("%-44s %-17s %s: %s\n", row->name, videos[row->video].name,
-                row->failed ? "failed" : "not run", row->failed ? row->failed : row->skipped);
-    else
-        g_print("%-44s %-17s %9.0f %9.0f %9.0f %7u %9u %9u\n", row->name, videos[row->video].name,
-                row->figures[0], row->figures[1], row->figures[2], counted(row),
-                counted(row) - row->given, row->given - row->came);
+static void print_row(const Live *row) {
+    if (print_name(&row->row))
+        g_print("%9.0f %9.0f %9.0f %7u %9u %9u\n", row->figures[0], row->figures[1],
+                row->figures[2], counted(row), counted(row) - row->given, row->given - row->came);
 }
 
 static void add_json(GString *json, gconstpointer data) {
-    const Row *row = data;
-    g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\", \"live_s\": %g", row->name,
-                           videos[row->video].name, seconds);
-    if (row->skipped || row->failed) {
-        gchar *text = g_strcanon(g_strdup(row->failed ? row->failed : row->skipped), PLAIN, '?');
-        g_string_append_printf(json, ", \"%s\": \"%s\"}", row->failed ? "failed" : "not_run", text);
-        g_free(text);
-        return;
-    }
-    g_string_append_printf(json,
-                           ", \"latency_us\": [%.1f, %.1f, %.1f], \"pushed\": %u, "
-                           "\"dropped_in_queue\": %u, \"dropped_late\": %u}",
-                           row->figures[0], row->figures[1], row->figures[2], counted(row),
-                           counted(row) - row->given, row->given - row->came);
+    const Live *row = data;
+    const gboolean ran = add_name(json, &row->row);
+    g_string_append_printf(json, ", \"live_s\": %g", seconds);
+    if (ran)
+        g_string_append_printf(json,
+                               ", \"latency_us\": [%.1f, %.1f, %.1f], \"pushed\": %u, "
+                               "\"dropped_in_queue\": %u, \"dropped_late\": %u",
+                               row->figures[0], row->figures[1], row->figures[2], counted(row),
+                               counted(row) - row->given, row->given - row->came);
 }
 
 /* ---- the rows ---- */
-
-static gboolean parse(int *argc, char ***argv) {
-    const GOptionEntry entries[] = {
-        {"cuda", 0, 0, G_OPTION_ARG_NONE, &cuda, "Frames in CUDAMemory, and all rows at once",
-         NULL},
-        {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the figures there", "FILE"},
-        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a row, default 300", "S"},
-        {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows in whose name and video this is",
-         "TEXT"},
-        {NULL, 0, 0, 0, NULL, NULL, NULL}};
-    return parse_options(entries, argc, argv);
-}
 
 static const gchar *why_not(void) {
     if (!gst_registry_check_feature_version(gst_registry_get(), "appsrc", 1, 22, 0))
@@ -252,19 +200,17 @@ static const gchar *why_not(void) {
 
 /* Of each element, without the chain of all. */
 static GArray *make_rows(void) {
-    GArray *rows = g_array_new(FALSE, TRUE, sizeof(Row));
+    GArray *rows = g_array_new(FALSE, TRUE, sizeof(Live));
     for (guint i = 0; i < G_N_ELEMENTS(subjects) - 1; i++)
         for (guint video = 0; video < G_N_ELEMENTS(videos); video++) {
-            Row row = {.subject = &subjects[i], .video = video};
-            gchar *whole;
-            row.name = g_strdup_printf("%s, %s", subjects[i].name,
-                                       cuda ? "in CUDAMemory, all rows at once" : "on the CPU");
-            whole = g_strdup_printf("%s, %s", row.name, videos[video].name);
-            if (!only || strstr(whole, only))
+            Live row = {
+                .row = {.image = videos[video].name}, .subject = &subjects[i], .video = video};
+            row.row.name = g_strdup_printf("%s, %s", subjects[i].name,
+                                           cuda ? "in CUDAMemory, all rows at once" : "on the CPU");
+            if (is_wanted(&row.row))
                 g_array_append_val(rows, row);
             else
-                g_free(row.name);
-            g_free(whole);
+                g_free(row.row.name);
         }
     return rows;
 }
@@ -272,7 +218,7 @@ static GArray *make_rows(void) {
 static void run_in_turn(GArray *rows) {
     GstContext *context = NULL;
     for (guint i = 0; i < rows->len; i++) {
-        Row *row = &g_array_index(rows, Row, i);
+        Live *row = &g_array_index(rows, Live, i);
         if (row_open(row, &context))
             row_run(row);
         row_close(row);
@@ -286,52 +232,43 @@ static void run_at_once(GArray *rows) {
     GstContext *context = NULL;
     gboolean open = TRUE;
     for (guint i = 0; i < rows->len; i++)
-        open = row_open(&g_array_index(rows, Row, i), &context) && open;
+        open = row_open(&g_array_index(rows, Live, i), &context) && open;
     for (guint i = 0; i < rows->len && open; i++)
-        threads[i] = g_thread_new("row", row_run, &g_array_index(rows, Row, i));
+        threads[i] = g_thread_new("row", row_run, &g_array_index(rows, Live, i));
     for (guint i = 0; i < rows->len; i++) {
-        Row *row = &g_array_index(rows, Row, i);
+        Live *row = &g_array_index(rows, Live, i);
         if (threads[i])
             g_thread_join(threads[i]);
-        else if (!row->failed)
-            row->failed = g_strdup("another row could not begin");
+        else if (!row->row.failed)
+            row->row.failed = g_strdup("another row could not begin");
         print_row(row);
     }
     for (guint i = 0; i < rows->len; i++)
-        row_close(&g_array_index(rows, Row, i));
+        row_close(&g_array_index(rows, Live, i));
     g_clear_pointer(&context, gst_context_unref);
     g_free(threads);
 }
 
 int main(int argc, char **argv) {
+    const GOptionEntry entries[] = {{"cuda", 0, 0, G_OPTION_ARG_NONE, &cuda,
+                                     "Frames in CUDAMemory, and all rows at once", NULL},
+                                    {NULL, 0, 0, 0, NULL, NULL, NULL}};
     GArray *rows;
     const gchar *reason;
-    gboolean failed = FALSE;
-    int status;
-    if (!parse(&argc, &argv))
+    seconds = 300;
+    if (!parse_options(entries, &argc, &argv))
         return 2;
     rows = make_rows();
     reason = why_not();
     print_head();
     for (guint i = 0; i < rows->len && reason; i++) {
-        g_array_index(rows, Row, i).skipped = g_strdup(reason);
-        print_row(&g_array_index(rows, Row, i));
+        Live *row = &g_array_index(rows, Live, i);
+        row->row.skipped = g_strdup(reason);
+        print_row(row);
     }
     if (!reason && cuda)
         run_at_once(rows);
     else if (!reason)
         run_in_turn(rows);
-    failed = json_path && !write_rows(json_path, rows, add_json);
-    for (guint i = 0; i < rows->len; i++) {
-        Row *row = &g_array_index(rows, Row, i);
-        failed = failed || row->failed;
-        g_free(row->name);
-        g_free(row->skipped);
-        g_free(row->failed);
-    }
-    status = failed ? 1 : reason || rows->len == 0 ? 77 : 0; /* skipped, as a test */
-    g_array_unref(rows);
-    g_free(json_path);
-    g_free(only);
-    return status;
+    return end_of_rows(rows, add_json);
 }

@@ -15,8 +15,6 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
-#include <string.h>
-
 #include "bench.h"
 
 #ifdef HAVE_CUDA
@@ -42,13 +40,8 @@ typedef enum {
     DECODED        /* by nvh264dec, in CUDAMemory */
 } Source;
 
-static gdouble seconds = 1;
 static gint devices; /* 0: the rows are of one */
-static gchar *json_path, *clip_path, *only;
-
-typedef struct {
-    gdouble median, low, high;
-} Quartiles;
+static gchar *clip_path;
 
 typedef struct {
     const Subject *subject;
@@ -62,32 +55,16 @@ typedef struct {
 } Case;
 
 typedef struct {
+    Row row;
     Case of;
-    gchar *name;
-    gchar *skipped, *failed; /* why it was not run, what went wrong; or NULL */
-    Quartiles with, without; /* frames a second */
-    gdouble latency[2];      /* us of a frame: median, 99th percentile */
-    gdouble library;         /* us a frame, of the library alone; 0: not measured */
+    gdouble with[3], without[3]; /* frames a second: median, quartiles */
+    gdouble latency[2];          /* us of a frame: median, 99th percentile */
+    gdouble library;             /* us a frame, of the library alone; 0: not measured */
 } Result;
 
 /* ---- figures ---- */
 
-static Quartiles quartiles(GArray *values) {
-    Quartiles result;
-    g_array_sort(values, compare);
-    result.median = quantile(values, 0.5);
-    result.low = quantile(values, 0.25);
-    result.high = quantile(values, 0.75);
-    return result;
-}
-
-static void keep_latency(Result *result, GArray *latencies) {
-    if (latencies->len == 0)
-        return;
-    g_array_sort(latencies, compare);
-    result->latency[0] = quantile(latencies, 0.5);
-    result->latency[1] = quantile(latencies, 0.99);
-}
+static const gdouble of_rates[] = {0.5, 0.25, 0.75}, of_latencies[] = {0.5, 0.99};
 
 /* ---- what runs ---- */
 
@@ -144,22 +121,21 @@ static gchar *backend_of(const Case *of, guint device) {
 /* Of each element what the case says: "a ! b" becomes "a PROPERTIES ! b PROPERTIES". */
 static gchar *describe(const Case *of, guint device) {
     gchar **elements = g_strsplit(of->subject->description, " ! ", -1);
-    gchar *backend = backend_of(of, device);
+    g_autofree gchar *backend = backend_of(of, device);
     gchar *description;
     for (gchar **element = elements; *element; element++) {
         GString *text = g_string_new(*element);
         g_string_append_printf(text, " %s", backend);
         if (of->no_results)
             g_string_append(text, " attach-meta=false");
-        if (g_str_has_prefix(*element, "gpugraphcut") && !of_clip(of))
-            g_string_append_printf(text, " seed-source=rect rect=%d,%d,%d,%d",
-                                   sizes[of->size].width / 4, sizes[of->size].height / 4,
-                                   sizes[of->size].width / 2, sizes[of->size].height / 2);
+        if (g_str_has_prefix(*element, "gpugraphcut") && !of_clip(of)) {
+            g_autofree gchar *rect = rect_in(sizes[of->size].width, sizes[of->size].height);
+            g_string_append_printf(text, " %s", rect);
+        }
         g_free(*element);
         *element = g_string_free(text, FALSE);
     }
     description = g_strjoinv(of->queues ? " ! queue ! " : " ! ", elements);
-    g_free(backend);
     g_strfreev(elements);
     return description;
 }
@@ -167,11 +143,10 @@ static gchar *describe(const Case *of, guint device) {
 /* ---- pushing ---- */
 
 static gboolean make_frames_of(const Case *of, guint device, Frames *frames, GstContext **context) {
-    gchar *backend = backend_of(of, device);
+    g_autofree gchar *backend = backend_of(of, device);
     GstCaps *caps =
         frame_caps(sizes[of->size].width, sizes[of->size].height, 60, in_cuda_memory(of));
     const gboolean made = make_frames(caps, of->subject->cuts, backend, frames, context);
-    g_free(backend);
     return made;
 }
 
@@ -230,8 +205,9 @@ static gdouble push_all(Push *pushes, guint n) {
     return flows ? rate : 0;
 }
 
-static gboolean measure(Push *pushes, guint n, gdouble time, Quartiles *rate) {
-    GArray *rates = new_values(), *latencies = pushes[0].latencies;
+static gboolean measure(Push *pushes, guint n, gdouble time, gdouble *rate) {
+    g_autoptr(GArray) rates = new_values();
+    GArray *latencies = pushes[0].latencies;
     gdouble one;
     for (guint i = 0; i < n; i++) {
         pushes[i].time = time / SLICES;
@@ -250,8 +226,7 @@ static gboolean measure(Push *pushes, guint n, gdouble time, Quartiles *rate) {
         pushes[i].latencies = NULL;
     }
     if (one > 0)
-        *rate = quartiles(rates);
-    g_array_unref(rates);
+        quantiles(rates, of_rates, 3, rate);
     return one > 0;
 }
 
@@ -260,21 +235,20 @@ static gboolean take_clip_frames(Frames *frames, gchar **failed);
 /* Opens a pipeline, and gives it frames. The context is that of the device's pipelines before. */
 static gboolean push_open(Result *result, Push *push, guint device, GstContext **context) {
     const Case *of = &result->of;
-    gchar *description = describe(of, device), *elements = g_strconcat(description, " ! ", NULL);
+    g_autofree gchar *description = describe(of, device);
+    g_autofree gchar *elements = g_strconcat(description, " ! ", NULL);
     gboolean taken = of->source == CLIP_RESIDENT
-                         ? take_clip_frames(&push->frames, &result->failed)
+                         ? take_clip_frames(&push->frames, &result->row.failed)
                          : make_frames_of(of, device, &push->frames, context);
     if (taken) {
         taken = chain_open(&push->chain, elements, push->frames.caps, *context);
         if (!taken)
-            result->failed = error_of(push->chain.pipeline);
-    } else if (!result->failed) {
-        result->failed = g_strdup("no frames could be made");
+            result->row.failed = error_of(push->chain.pipeline);
+    } else if (!result->row.failed) {
+        result->row.failed = g_strdup("no frames could be made");
     }
     if (of->own)
         g_clear_pointer(context, gst_context_unref);
-    g_free(elements);
-    g_free(description);
     return taken;
 }
 
@@ -283,8 +257,8 @@ static void measure_library(Result *result, Frames *frames) {
     gchar *description = describe(&result->of, 0);
     GstVideoInfo info;
     if (gst_video_info_from_caps(&info, frames->caps))
-        result->library =
-            library_us(description, &info, frames->buffers, BUFFERS, seconds / 4, &result->failed);
+        result->library = library_us(description, &info, frames->buffers, BUFFERS, seconds / 4,
+                                     &result->row.failed);
     g_free(description);
 #else
     (void)result;
@@ -295,7 +269,7 @@ static void measure_library(Result *result, Frames *frames) {
 static void run_pushes(Result *result) {
     const guint n = count_of(&result->of), n_devices = MAX(result->of.devices, 1);
     Push pushes[MAX_PIPELINES] = {0};
-    GArray *latencies = new_values();
+    g_autoptr(GArray) latencies = new_values();
     GstContext *contexts[MAX_PIPELINES] = {NULL};
     guint open = 0;
     while (open < n &&
@@ -304,26 +278,25 @@ static void run_pushes(Result *result) {
     for (guint i = 0; i < n_devices; i++)
         g_clear_pointer(&contexts[i], gst_context_unref);
     pushes[0].latencies = latencies;
-    if (open == n && !measure(pushes, n, seconds, &result->with))
-        result->failed = error_of(pushes[0].chain.pipeline);
+    if (open == n && !measure(pushes, n, seconds, result->with))
+        result->row.failed = error_of(pushes[0].chain.pipeline);
     for (guint i = 0; i < n; i++)
         if (pushes[i].chain.pipeline)
             chain_close(&pushes[i].chain);
     pushes[0].latencies = NULL;
-    for (guint i = 0; i < n && !result->failed; i++)
+    for (guint i = 0; i < n && !result->row.failed; i++)
         if (!chain_open(&pushes[i].chain, "", pushes[i].frames.caps, NULL))
-            result->failed = error_of(pushes[i].chain.pipeline);
-    if (!result->failed && !measure(pushes, n, seconds / 4, &result->without))
-        result->failed = error_of(pushes[0].chain.pipeline);
-    for (guint i = 0; i < n && !result->failed; i++)
+            result->row.failed = error_of(pushes[i].chain.pipeline);
+    if (!result->row.failed && !measure(pushes, n, seconds / 4, result->without))
+        result->row.failed = error_of(pushes[0].chain.pipeline);
+    for (guint i = 0; i < n && !result->row.failed; i++)
         chain_close(&pushes[i].chain);
     /* It computes on the first device, whatever the elements are told. */
-    if (!result->failed && in_cuda_memory(&result->of) && n == 1 && !result->of.devices)
+    if (!result->row.failed && in_cuda_memory(&result->of) && n == 1 && !result->of.devices)
         measure_library(result, &pushes[0].frames);
     for (guint i = 0; i < n; i++)
         frames_clear(&pushes[i].frames);
-    keep_latency(result, latencies);
-    g_array_unref(latencies);
+    quantiles(latencies, of_latencies, 2, result->latency);
 }
 
 /* ---- the clip through the decoder ---- */
@@ -371,82 +344,61 @@ static GstPadProbeReturn leave(GstPad *pad, GstPadProbeInfo *probe, gpointer dat
 
 static void probe(GstElement *pipeline, const gchar *name, const gchar *pad_name,
                   GstPadProbeCallback callback, Watch *watch) {
-    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), name);
-    GstPad *pad = gst_element_get_static_pad(element, pad_name);
+    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
     gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, watch, NULL);
-    gst_object_unref(pad);
-    gst_object_unref(element);
 }
 
 /* Frames a second from the first frame to the last, or 0 and why. */
 static gdouble decode(const gchar *elements, Watch *watch, gchar **failed) {
-    gchar *description = g_strdup_printf(
+    g_autofree gchar *description = g_strdup_printf(
         "filesrc name=file ! parsebin ! nvh264dec ! video/x-raw(memory:CUDAMemory) ! "
         "queue name=decoded max-size-buffers=4 ! %sfakesink name=sink sync=false",
         elements);
-    GstElement *pipeline = gst_parse_launch(description, NULL);
-    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    GstBus *bus = gst_element_get_bus(pipeline);
-    GstMessage *end;
+    g_autoptr(GstElement) pipeline = gst_parse_launch(description, NULL);
+    g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
     gdouble rate = 0;
     g_object_set(file, "location", clip_path, NULL);
     probe(pipeline, "decoded", "src", enter, watch);
     probe(pipeline, "sink", "sink", leave, watch);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
-    end = gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
-    if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_EOS && watch->frames > 1) {
+    *failed = wait_for_the_end(pipeline);
+    if (!*failed && watch->frames > 1)
         rate = (watch->frames - 1) / (watch->last - watch->first);
-    } else if (end && GST_MESSAGE_TYPE(end) == GST_MESSAGE_ERROR) {
-        gst_bus_post(bus, gst_message_ref(end));
-        *failed = error_of(pipeline);
-    } else {
-        *failed = g_strdup("the clip does not end within two minutes, or has one frame");
-    }
+    else if (!*failed)
+        *failed = g_strdup("the clip has one frame");
     gst_element_set_state(pipeline, GST_STATE_NULL);
-    if (end)
-        gst_message_unref(end);
-    gst_object_unref(bus);
-    gst_object_unref(file);
-    gst_object_unref(pipeline);
-    g_free(description);
     return rate;
 }
 
 static gboolean take_clip_frames(Frames *frames, gchar **failed) {
-    Watch *watch = g_new0(Watch, 1);
+    g_autofree Watch *watch = g_new0(Watch, 1);
     watch->taken = frames;
     decode("", watch, failed);
     if (!*failed && watch->frames <= (BUFFERS - 1) * DECODED_TAKEN)
         *failed = g_strdup_printf("the clip has %u frames, and %d are needed", watch->frames,
                                   (BUFFERS - 1) * DECODED_TAKEN + 1);
-    g_free(watch);
     return !*failed;
 }
 
 /* In turn with the elements and without them. */
 static void run_clip(Result *result) {
-    GArray *rates[2] = {new_values(), new_values()}, *latencies = new_values();
-    gchar *description = describe(&result->of, 0);
-    gchar *elements = g_strconcat(description, " ! ", NULL);
+    g_autoptr(GArray) with = new_values(), without = new_values(), latencies = new_values();
+    g_autofree gchar *description = describe(&result->of, 0);
+    g_autofree gchar *elements = g_strconcat(description, " ! ", NULL);
     const gdouble begin = now();
-    for (guint i = 0; !result->failed && (i < 6 || now() < begin + seconds); i++) {
-        Watch *watch = g_new0(Watch, 1);
+    for (guint i = 0; !result->row.failed && (i < 6 || now() < begin + seconds); i++) {
+        g_autofree Watch *watch = g_new0(Watch, 1);
         gdouble rate;
         watch->latencies = i % 2 == 0 ? latencies : NULL;
-        rate = decode(i % 2 == 0 ? elements : "", watch, &result->failed);
-        g_array_append_val(rates[i % 2], rate);
-        g_free(watch);
+        rate = decode(i % 2 == 0 ? elements : "", watch, &result->row.failed);
+        g_array_append_val(i % 2 == 0 ? with : without, rate);
     }
-    if (!result->failed) {
-        result->with = quartiles(rates[0]);
-        result->without = quartiles(rates[1]);
-        keep_latency(result, latencies);
+    if (!result->row.failed) {
+        quantiles(with, of_rates, 3, result->with);
+        quantiles(without, of_rates, 3, result->without);
+        quantiles(latencies, of_latencies, 2, result->latency);
     }
-    g_free(elements);
-    g_free(description);
-    g_array_unref(latencies);
-    g_array_unref(rates[0]);
-    g_array_unref(rates[1]);
 }
 
 static const gchar *why_no_clip(void) {
@@ -462,47 +414,35 @@ static const gchar *why_no_clip(void) {
 /* ---- output ---- */
 
 static void print_head(void) {
-    g_print("%-56s %-15s %28s %12s %16s %12s\n", "frames per second", "image",
+    g_print("%-56s %-17s %28s %12s %16s %12s\n", "frames per second", "image",
             "with them (quartiles)", "without", "us p50, p99", "library us");
 }
 
 static void print_row(const Result *r) {
-    if (r->skipped || r->failed)
-        g_print("%-56s %s: %s\n", r->name, r->failed ? "failed" : "not run",
-                r->failed ? r->failed : r->skipped);
-    else
-        g_print("%-56s %-15s %8.0f (%8.0f to %6.0f) %12.0f %8.0f %7.0f %12.1f\n", r->name,
-                image_of(&r->of), r->with.median, r->with.low, r->with.high, r->without.median,
-                r->latency[0], r->latency[1], r->library);
+    if (print_name(&r->row))
+        g_print("%8.0f (%8.0f to %6.0f) %12.0f %8.0f %7.0f %12.1f\n", r->with[0], r->with[1],
+                r->with[2], r->without[0], r->latency[0], r->latency[1], r->library);
 }
 
 static void add_json(GString *json, gconstpointer row) {
     const Result *r = row;
-    g_string_append_printf(json, "{\"name\": \"%s\", \"image\": \"%s\"", r->name, image_of(&r->of));
-    if (r->skipped || r->failed) {
-        gchar *text = g_strcanon(g_strdup(r->failed ? r->failed : r->skipped), PLAIN, '?');
-        g_string_append_printf(json, ", \"%s\": \"%s\"}", r->failed ? "failed" : "not_run", text);
-        g_free(text);
+    if (!add_name(json, &r->row))
         return;
-    }
-    g_string_append_printf(json, ", \"frames_per_s\": [%.1f, %.1f, %.1f]", r->with.median,
-                           r->with.low, r->with.high);
-    g_string_append_printf(json, ", \"without_element\": [%.1f, %.1f, %.1f]", r->without.median,
-                           r->without.low, r->without.high);
+    g_string_append_printf(json, ", \"frames_per_s\": [%.1f, %.1f, %.1f]", r->with[0], r->with[1],
+                           r->with[2]);
+    g_string_append_printf(json, ", \"without_element\": [%.1f, %.1f, %.1f]", r->without[0],
+                           r->without[1], r->without[2]);
     g_string_append_printf(json, ", \"latency_us\": [%.1f, %.1f]", r->latency[0], r->latency[1]);
     if (r->library > 0)
         g_string_append_printf(json, ", \"library_us\": %.1f", r->library);
-    g_string_append_c(json, '}');
 }
 
 static gboolean parse(int *argc, char ***argv) {
     const GOptionEntry entries[] = {
-        {"json", 0, 0, G_OPTION_ARG_FILENAME, &json_path, "Write the figures there", "FILE"},
         {"clip", 0, 0, G_OPTION_ARG_FILENAME, &clip_path, "Decode this H.264 video", "FILE"},
-        {"seconds", 0, 0, G_OPTION_ARG_DOUBLE, &seconds, "Time of a measurement, default 1", "S"},
-        {"only", 0, 0, G_OPTION_ARG_STRING, &only, "Only rows whose name has this text", "TEXT"},
         {"devices", 0, 0, G_OPTION_ARG_INT, &devices, "Pipelines on one GPU and on that many", "N"},
         {NULL, 0, 0, 0, NULL, NULL, NULL}};
+    seconds = 1;
     if (!parse_options(entries, argc, argv))
         return FALSE;
     if (devices != 0 && (devices < 2 || devices > MAX_PIPELINES)) {
@@ -527,15 +467,15 @@ static gchar *why_not(const Case *of) {
 }
 
 static void run(GArray *results, Case of) {
-    Result result = {.of = of, .name = name_of(&of)};
-    if (only && !strstr(result.name, only)) {
-        g_free(result.name);
+    Result result = {.row = {.name = name_of(&of), .image = image_of(&of)}, .of = of};
+    if (!is_wanted(&result.row)) {
+        g_free(result.row.name);
         return;
     }
-    result.skipped = why_not(&of);
-    if (!result.skipped && of.source == DECODED)
+    result.row.skipped = why_not(&of);
+    if (!result.row.skipped && of.source == DECODED)
         run_clip(&result);
-    else if (!result.skipped)
+    else if (!result.row.skipped)
         run_pushes(&result);
     print_row(&result);
     g_array_append_val(results, result);
@@ -573,7 +513,6 @@ static void run_subject_on(GArray *results, const Subject *subject, guint n) {
 
 int main(int argc, char **argv) {
     GArray *results = g_array_new(FALSE, FALSE, sizeof(Result));
-    gboolean written = TRUE, failed = FALSE, ran = FALSE;
     if (!parse(&argc, &argv))
         return 2;
     print_head();
@@ -582,21 +521,6 @@ int main(int argc, char **argv) {
             run_subject_on(results, &subjects[i], (guint)devices);
         else
             run_subject(results, &subjects[i]);
-    if (json_path)
-        written = write_rows(json_path, results, add_json);
-    for (guint i = 0; i < results->len; i++) {
-        Result *r = &g_array_index(results, Result, i);
-        failed = failed || r->failed;
-        ran = ran || !r->skipped;
-        g_free(r->name);
-        g_free(r->skipped);
-        g_free(r->failed);
-    }
-    g_array_unref(results);
-    g_free(json_path);
     g_free(clip_path);
-    g_free(only);
-    if (!written || failed)
-        return 1;
-    return ran ? 0 : 77; /* skipped, as a test */
+    return end_of_rows(results, add_json);
 }
