@@ -46,11 +46,10 @@ static GArray *detections_of(GstBuffer *buffer) {
 }
 
 static Detection only_detection(GstBuffer *buffer) {
-    GArray *found = detections_of(buffer);
+    g_autoptr(GArray) found = detections_of(buffer);
     Detection one;
     fail_unless_equals_int(found->len, 1);
     one = g_array_index(found, Detection, 0);
-    g_array_unref(found);
     return one;
 }
 
@@ -87,7 +86,7 @@ static const GstStructure *structure_at(const GValue *array, guint index) {
 static guint assert_components(GstBuffer *buffer, guint first) {
     const GValue *components = array_in(results_of(buffer, "gpuccl"), "components");
     const guint n = MIN(gst_value_array_get_size(components), max_boxes);
-    GArray *found = detections_of(buffer);
+    g_autoptr(GArray) found = detections_of(buffer);
     fail_unless(found->len >= first + n, "%u", found->len);
     for (guint i = 0; i < n; i++) {
         const GstStructure *expected = structure_at(components, i);
@@ -99,7 +98,6 @@ static guint assert_components(GstBuffer *buffer, guint first) {
         fail_unless_equals_int(one->height, int_field(expected, "height"));
         fail_unless_equals_float(one->confidence, 1);
     }
-    g_array_unref(found);
     return n;
 }
 
@@ -157,17 +155,15 @@ static GstBuffer *scene(const GstVideoInfo *info, gint right, gint down) {
 /* Of a description in which BACKEND stands for the backend. */
 static GstHarness *chain(const gchar *text) {
     gchar **parts = g_strsplit(text, "BACKEND", -1);
-    gchar *description = g_strjoinv(test_backend(), parts);
+    g_autofree gchar *description = g_strjoinv(test_backend(), parts);
     GstHarness *h = gst_harness_new_parse(description);
     g_strfreev(parts);
-    g_free(description);
     return h;
 }
 
 static GstHarness *sift_chain(const gchar *format, const File *file) {
-    gchar *text = g_strdup_printf(format, file->path);
+    g_autofree gchar *text = g_strdup_printf(format, file->path);
     GstHarness *h = chain(text);
-    g_free(text);
     return h;
 }
 

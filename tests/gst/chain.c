@@ -48,9 +48,9 @@ static void assert_all_in_cuda_memory(GstElement *bin) {
 
 /* Returns how many frames have come out. */
 static guint play(const gchar *text, const gchar *clip, gboolean resident) {
-    GstElement *pipeline = launch(text);
-    GstElement *file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
-    ChainWatch *chain = chain_watch_new(pipeline);
+    g_autoptr(GstElement) pipeline = launch(text);
+    g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
+    g_autoptr(ChainWatch) chain = chain_watch_new(pipeline);
     guint frames;
     g_object_set(file, "location", clip, NULL);
     fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
@@ -62,9 +62,6 @@ static guint play(const gchar *text, const gchar *clip, gboolean resident) {
     assert_watched(chain, frames);
     if (!g_getenv("GPV_TEST_CLIP")) /* nobody knows what a given clip shows */
         assert_something_was_found(chain);
-    chain_watch_free(chain);
-    gst_object_unref(file);
-    gst_object_unref(pipeline);
     return frames;
 }
 

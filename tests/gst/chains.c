@@ -15,18 +15,16 @@ gchar *chain_text(const ChainLook *look, const gchar *backend, const gchar *comm
 }
 
 GstVideoInfo info_of(GstPad *pad) {
-    GstCaps *caps = gst_pad_get_current_caps(pad);
+    g_autoptr(GstCaps) caps = gst_pad_get_current_caps(pad);
     GstVideoInfo info;
     fail_unless(gst_video_info_from_caps(&info, caps));
-    gst_caps_unref(caps);
     return info;
 }
 
 void probe_pad(GstElement *element, const gchar *name, GstPadProbeType type,
                GstPadProbeCallback callback, gpointer user) {
-    GstPad *pad = gst_element_get_static_pad(element, name);
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, name);
     gst_pad_add_probe(pad, type, callback, user, NULL);
-    gst_object_unref(pad);
 }
 
 /* In system memory, wherever the frame is. */
@@ -59,14 +57,13 @@ static GstPadProbeReturn compare_output(GstPad *pad, GstPadProbeInfo *probe, gpo
     GstBuffer *out = GST_PAD_PROBE_INFO_BUFFER(probe);
     Expected expected = model_expect(watch->model, &watch->in_info, watch->in, FALSE);
     const GstVideoInfo info = info_of(pad);
-    GstBuffer *got = host_copy(&info, out);
+    g_autoptr(GstBuffer) got = host_copy(&info, out);
     fail_unless_equals_string(GST_VIDEO_INFO_NAME(&info), GST_VIDEO_INFO_NAME(&expected.info));
     assert_same(&info, got, expected.image);
     assert_same_results(results_of(out, element->name), expected.results);
     watch->maximum = MAX(watch->maximum, int_field(expected.results, element->measure));
     watch->compared++;
     expected_free(&expected);
-    gst_buffer_unref(got);
     return GST_PAD_PROBE_OK;
 }
 
@@ -169,11 +166,11 @@ void film_load(Film *film, guint number, guint frames,
                          gst_video_info_to_caps(&film->info));
     gst_element_set_state(film->pipeline, GST_STATE_PAUSED);
     for (guint i = 0; i < frames; i++) {
-        GstBuffer *frame = push_and_pull(convert, camera_frame(picture, width, height, number + i));
+        g_autoptr(GstBuffer) frame =
+            push_and_pull(convert, camera_frame(picture, width, height, number + i));
         frame = place ? place(&film->info, frame, user) : frame;
         g_signal_emit_by_name(source, "push-buffer", frame, &flow);
         fail_unless_equals_int(flow, GST_FLOW_OK);
-        gst_buffer_unref(frame);
     }
     g_signal_emit_by_name(source, "end-of-stream", &flow);
 }

@@ -10,13 +10,12 @@ GstBuffer *photograph(void) {
         pixel_bytes = 3 * photograph_width * photograph_height
     };
     GstBuffer *buffer = buffer_of_size(pixel_bytes);
-    gchar *bytes = NULL;
+    g_autofree gchar *bytes = NULL;
     gsize size = 0;
     fail_unless(g_file_get_contents(GPV_TEST_PHOTOGRAPH, &bytes, &size, NULL));
     fail_unless_equals_int(size, header_size + pixel_bytes);
     fail_unless(memcmp(bytes, header, header_size) == 0);
     gst_buffer_fill(buffer, 0, bytes + header_size, pixel_bytes);
-    g_free(bytes);
     return buffer;
 }
 

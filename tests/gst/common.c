@@ -171,13 +171,12 @@ static void empty_pool_init(G_GNUC_UNUSED EmptyPool *pool) {}
 static GstPadProbeReturn offer_empty_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
                                           G_GNUC_UNUSED gpointer user) {
     GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
-    GstBufferPool *pool;
+    g_autoptr(GstBufferPool) pool = NULL;
     if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
         return GST_PAD_PROBE_OK;
     pool = g_object_new(empty_pool_get_type(), NULL);
     gst_object_ref_sink(pool);
     gst_query_add_allocation_pool(query, pool, 1, 0, 0);
-    gst_object_unref(pool);
     return GST_PAD_PROBE_OK;
 }
 

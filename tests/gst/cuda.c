@@ -44,11 +44,9 @@ static Pair pair_of_gpuerode(GstCudaContext *context) {
 
 /* Frames of noise. Takes the buffer, which is filled. Returns the context of what came out. */
 static GstCudaContext *check_buffer(Pair *pair, GstBuffer *cuda) {
-    GstBuffer *frame = random_frame(&pair->info);
-    GstBuffer *out = cuda_pair_push(pair, frame, cuda, pair->count % 3);
+    g_autoptr(GstBuffer) frame = random_frame(&pair->info);
+    g_autoptr(GstBuffer) out = cuda_pair_push(pair, frame, cuda, pair->count % 3);
     GstCudaContext *context = memory_of(out)->context;
-    gst_buffer_unref(out);
-    gst_buffer_unref(frame);
     return context;
 }
 
@@ -250,14 +248,13 @@ PART_TEST("changes", test_renegotiation_between_memories, element_count) {
 
 /* Of the element that the pad is linked to. Transfer none: the element holds it. */
 static GstCudaContext *context_behind(GstPad *pad) {
-    GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+    g_autoptr(GstQuery) query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
     GstContext *answer = NULL;
     GstCudaContext *context = NULL;
     fail_unless(gst_pad_peer_query(pad, query));
     gst_query_parse_context(query, &answer);
     fail_unless(gst_structure_get(gst_context_get_structure(answer), GST_CUDA_CONTEXT_TYPE,
                                   GST_TYPE_CUDA_CONTEXT, &context, NULL));
-    gst_query_unref(query);
     gst_object_unref(context);
     return context;
 }
@@ -314,17 +311,14 @@ PART_TEST("second-device", test_second_device, 1) {
 enum { n_workers = 16 };
 
 static gpointer start_and_stop(gpointer barrier) {
-    GstElement *element = element_new("gpuerode", "cuda");
-    GstPad *pad = gst_element_get_static_pad(element, "sink");
-    GstQuery *query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
+    g_autoptr(GstElement) element = element_new("gpuerode", "cuda");
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, "sink");
+    g_autoptr(GstQuery) query = gst_query_new_context(GST_CUDA_CONTEXT_TYPE);
     pthread_barrier_wait((pthread_barrier_t *)barrier);
     reach(element, GST_STATE_PAUSED);
     /* It would compute without CUDAMemory, too. */
     fail_unless(gst_pad_query(pad, query));
     reach(element, GST_STATE_NULL);
-    gst_query_unref(query);
-    gst_object_unref(pad);
-    gst_object_unref(element);
     return NULL;
 }
 

@@ -31,12 +31,11 @@ GstBuffer *acquire(GstBufferPool *pool) {
 }
 
 GstBuffer *cuda_buffer(GstCudaContext *context, const GstVideoInfo *info) {
-    GstBufferPool *pool = gst_cuda_buffer_pool_new(context);
+    g_autoptr(GstBufferPool) pool = gst_cuda_buffer_pool_new(context);
     GstBuffer *buffer;
     configure_pool(pool, cuda_caps(info), info->size);
     buffer = acquire(pool);
     gst_buffer_pool_set_active(pool, FALSE);
-    gst_object_unref(pool);
     return buffer;
 }
 
@@ -104,9 +103,8 @@ static GstBuffer *downloaded(const GstVideoInfo *info, GstBuffer *there) {
 Pair cuda_pair_new(const Element *element, GstCudaContext *context) {
     GstElement *tested = element_new(element->name, "cuda");
     if (context) {
-        GstContext *given = gst_context_new_cuda_context(context);
+        g_autoptr(GstContext) given = gst_context_new_cuda_context(context);
         gst_element_set_context(tested, given);
-        gst_context_unref(given);
     }
     return pair_with(element, tested);
 }

@@ -72,8 +72,8 @@ static GstBuffer *run_one(const Subject *subject) {
 /* Returns the text of the one error on the bus. In system memory it is the library that has too
    little; in CUDAMemory it may be the pool of frames. */
 static gchar *resource_error(const Subject *subject) {
-    GstMessage *message = gst_bus_pop_filtered(subject->bus, GST_MESSAGE_ERROR);
-    GError *error = NULL;
+    g_autoptr(GstMessage) message = gst_bus_pop_filtered(subject->bus, GST_MESSAGE_ERROR);
+    g_autoptr(GError) error = NULL;
     gchar *debug = NULL, *text;
     fail_unless(message != NULL, "no error on the bus");
     gst_message_parse_error(message, &error, &debug);
@@ -82,9 +82,7 @@ static gchar *resource_error(const Subject *subject) {
     fail_unless(subject->cuda || strstr(debug, gpv_status_string(GPV_ERR_OUT_OF_MEMORY)), "%s",
                 debug);
     text = g_strdup(error->message);
-    g_error_free(error);
     g_free(debug);
-    gst_message_unref(message);
     return text;
 }
 
@@ -99,7 +97,7 @@ static gboolean check_nearly_full(const Subject *subject, GstCudaContext *contex
     GPtrArray *blocks = take_memory(context, left * mebibyte);
     GstBuffer *got = run_one(subject);
     const gboolean failed = got == NULL;
-    gchar *text = failed ? resource_error(subject) : g_strdup("enough");
+    g_autofree gchar *text = failed ? resource_error(subject) : g_strdup("enough");
     give_memory_back(context, blocks);
     g_print("%s, %dx%d in %s, %" G_GSIZE_FORMAT " MiB left: %s\n", name, subject->info.width,
             subject->info.height, subject->cuda ? "CUDAMemory" : "system memory", left, text);
@@ -114,7 +112,6 @@ static gboolean check_nearly_full(const Subject *subject, GstCudaContext *contex
     fail_unless(got != NULL, "it does not work again");
     assert_same(&subject->info, got, expected);
     gst_buffer_unref(got);
-    g_free(text);
     return failed;
 }
 

@@ -758,9 +758,8 @@ GstBuffer *pair_push(Pair *pair, GstBuffer *frame, gboolean held) {
 }
 
 gint pair_check(Pair *pair, GstBuffer *frame) {
-    GstBuffer *out = pair_push(pair, frame, pair->count % 2);
+    g_autoptr(GstBuffer) out = pair_push(pair, frame, pair->count % 2);
     const gint measure = int_field(results_of(out, pair->element->name), pair->element->measure);
-    gst_buffer_unref(out);
     return measure;
 }
 

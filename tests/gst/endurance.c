@@ -60,12 +60,11 @@ typedef struct {
 
 /* Without what malloc() keeps for later, which depends on which thread came when. */
 static gsize resident_bytes(void) {
-    gchar *text = NULL;
+    g_autofree gchar *text = NULL;
     gsize bytes;
     malloc_trim(0);
     fail_unless(g_file_get_contents("/proc/self/statm", &text, NULL, NULL));
     bytes = g_ascii_strtoull(strchr(text, ' '), NULL, 10) * (gsize)sysconf(_SC_PAGESIZE);
-    g_free(text);
     return bytes;
 }
 

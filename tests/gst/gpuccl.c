@@ -32,14 +32,12 @@ static GstBuffer *drawn_frame(const GstVideoInfo *info) {
 
 /* Through an element of these properties. */
 static GstBuffer *push_drawn(const gchar *properties) {
-    gchar *text = g_strdup_printf("gpuccl backend=%s %s", test_backend(), properties);
+    g_autofree gchar *text = g_strdup_printf("gpuccl backend=%s %s", test_backend(), properties);
     GstVideoInfo info = make_info("GRAY8", width, height);
-    GstHarness *h = gst_harness_new_parse(text);
+    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
     GstBuffer *out;
     set_info(h, &info);
     out = push_and_pull(h, drawn_frame(&info));
-    harness_free(h);
-    g_free(text);
     return out;
 }
 

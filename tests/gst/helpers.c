@@ -295,7 +295,7 @@ GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *
                                     gpointer user) {
     GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
     GstVideoAlignment align;
-    GstBufferPool *pool;
+    g_autoptr(GstBufferPool) pool = NULL;
     GstStructure *config;
     GstVideoInfo info;
     GstCaps *caps;
@@ -318,7 +318,6 @@ GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *
     gst_query_add_allocation_pool(query, pool, (guint)info.size, 2, 4);
     gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
     *(guint *)user += 1;
-    gst_object_unref(pool);
     return GST_PAD_PROBE_OK;
 }
 
@@ -365,15 +364,13 @@ GstCaps *cuda_caps(const GstVideoInfo *info) {
 }
 
 GstBufferPool *offered_pool(GstHarness *h, const GstVideoInfo *info, guint *size) {
-    GstCaps *caps = cuda_caps(info);
-    GstQuery *query = gst_query_new_allocation(caps, TRUE);
+    g_autoptr(GstCaps) caps = cuda_caps(info);
+    g_autoptr(GstQuery) query = gst_query_new_allocation(caps, TRUE);
     GstBufferPool *pool = NULL;
     fail_unless(gst_pad_peer_query(h->srcpad, query));
     fail_unless(gst_query_find_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL));
     fail_unless_equals_int(gst_query_get_n_allocation_pools(query), 1);
     gst_query_parse_nth_allocation_pool(query, 0, &pool, size, NULL, NULL);
-    gst_query_unref(query);
-    gst_caps_unref(caps);
     return pool;
 }
 
@@ -534,11 +531,10 @@ void reach(GstElement *pipeline, GstState state) {
 
 void wait_for_eos(GstElement *pipeline) {
     g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
-    GstMessage *message =
+    g_autoptr(GstMessage) message =
         gst_bus_timed_pop_filtered(bus, 120 * GST_SECOND, GST_MESSAGE_EOS | GST_MESSAGE_ERROR);
     fail_unless(message != NULL, "no end within two minutes");
     fail_unless_equals_int(GST_MESSAGE_TYPE(message), GST_MESSAGE_EOS);
-    gst_message_unref(message);
 }
 
 GstClockTime preroll_time(GstElement *pipeline) {
@@ -563,10 +559,9 @@ void assert_output_caps(GstHarness *h, const GstVideoInfo *expected) {
 
 void assert_takes(GstElement *element, const gchar *pad_name, const gchar *text,
                   gboolean expected) {
-    GstPad *pad = gst_element_get_static_pad(element, pad_name);
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
     g_autoptr(GstCaps) caps = gst_caps_from_string(text), offered = gst_pad_query_caps(pad, NULL);
     fail_unless(gst_caps_can_intersect(offered, caps) == expected, "%s: %s", pad_name, text);
-    gst_object_unref(pad);
 }
 
 void drop_events(GstHarness *h) {

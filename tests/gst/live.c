@@ -20,11 +20,9 @@ typedef struct {
 } Player;
 
 static GstElement *launch_chain(const gchar *source, const ChainLook *look, const gchar *sink) {
-    gchar *chain = chain_text(look, test_backend(), "");
-    gchar *text = g_strdup_printf("%s ! %s ! %s", source, chain, sink);
+    g_autofree gchar *chain = chain_text(look, test_backend(), "");
+    g_autofree gchar *text = g_strdup_printf("%s ! %s ! %s", source, chain, sink);
     GstElement *pipeline = launch(text);
-    g_free(text);
-    g_free(chain);
     return pipeline;
 }
 
@@ -42,16 +40,13 @@ static void link_video(G_GNUC_UNUSED GstElement *demux, GstPad *pad, gpointer de
 
 static Player player_new(const ChainLook *look, const gchar *sink) {
     Player player = {file_new("clip.mkv"), launch_chain(SOURCE, look, sink), NULL};
-    GstElement *file = element_of(player.pipeline, "file");
-    GstElement *demux = element_of(player.pipeline, "demux");
-    GstElement *decoder = element_of(player.pipeline, "decoder");
+    g_autoptr(GstElement) file = element_of(player.pipeline, "file");
+    g_autoptr(GstElement) demux = element_of(player.pipeline, "demux");
+    g_autoptr(GstElement) decoder = element_of(player.pipeline, "decoder");
     g_signal_connect(demux, "pad-added", G_CALLBACK(link_video), decoder);
     write_clip(&player.file, width, height, clip_frames);
     g_object_set(file, "location", player.file.path, NULL);
     player.chain = chain_watch_new(player.pipeline);
-    gst_object_unref(decoder);
-    gst_object_unref(demux);
-    gst_object_unref(file);
     return player;
 }
 
@@ -161,11 +156,10 @@ static void seek(GstElement *pipeline, GstSeekFlags flags) {
 
 static void wait_for(GstElement *pipeline, GstMessageType type) {
     g_autoptr(GstBus) bus = gst_element_get_bus(pipeline);
-    GstMessage *message =
+    g_autoptr(GstMessage) message =
         gst_bus_timed_pop_filtered(bus, 60 * GST_SECOND, type | GST_MESSAGE_ERROR);
     fail_unless(message != NULL, "no %s within a minute", gst_message_type_get_name(type));
     fail_unless_equals_int(GST_MESSAGE_TYPE(message), type);
-    gst_message_unref(message);
 }
 
 /* Each round has all frames, and each goes on from the one before; over the end, too, but not from

@@ -143,7 +143,7 @@ static void source_stop(Viewer *viewer) {
 
 /* Whether it does within 10 ms, or says that it fails. No element behind it may say so. */
 static gboolean source_ends(Viewer *viewer) {
-    GstBus *bus = gst_element_get_bus(viewer->pipeline);
+    g_autoptr(GstBus) bus = gst_element_get_bus(viewer->pipeline);
     GstMessage *message =
         gst_bus_timed_pop_filtered(bus, 10 * GST_MSECOND, GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
     if (message) {
@@ -154,7 +154,6 @@ static gboolean source_ends(Viewer *viewer) {
         g_atomic_int_set(&viewer->ended, TRUE);
         gst_message_unref(message);
     }
-    gst_object_unref(bus);
     return g_atomic_int_get(&viewer->ended);
 }
 

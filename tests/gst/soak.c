@@ -21,9 +21,8 @@ static gsize device_memory_in_use(void) {
 /* ---- frames ---- */
 
 static gchar *result(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) {
-    GstBuffer *out = push_and_pull(h, frame);
+    g_autoptr(GstBuffer) out = push_and_pull(h, frame);
     gchar *sum = checksum(info, out);
-    gst_buffer_unref(out);
     return sum;
 }
 
@@ -38,10 +37,9 @@ static const struct {
 static gsize tested_element; /* which main() was given */
 
 static GstHarness *harness_on(const gchar *backend) {
-    gchar *text = g_strdup_printf("%s backend=%s %s", soaked[tested_element].name, backend,
-                                  soaked[tested_element].properties);
+    g_autofree gchar *text = g_strdup_printf("%s backend=%s %s", soaked[tested_element].name,
+                                             backend, soaked[tested_element].properties);
     GstHarness *h = harness_with(launch(text));
-    g_free(text);
     return h;
 }
 

@@ -8,9 +8,8 @@
 
 /* Before the first frame. */
 static GstHarness *harness_of(const gchar *look) {
-    gchar *text = g_strdup_printf("%s backend=%s", look, test_backend());
+    g_autofree gchar *text = g_strdup_printf("%s backend=%s", look, test_backend());
     GstElement *element = launch(text);
-    g_free(text);
     return harness_with(element);
 }
 

@@ -18,18 +18,16 @@ typedef struct {
 static inline Subject subject_new(const gchar *name, GstCudaContext *context,
                                   const GstVideoInfo *info, gboolean cuda) {
     Subject subject = {.info = *info, .cuda = cuda, .frame = random_frame(info)};
-    GstContext *given = gst_context_new_cuda_context(context);
+    g_autoptr(GstContext) given = gst_context_new_cuda_context(context);
     GstElement *element = element_new(name, "cuda");
     gst_element_set_context(element, given);
     subject.h = harness_with(element);
     subject.bus = add_bus(subject.h->element);
     if (cuda) {
-        GstBuffer *noise = subject.frame;
+        g_autoptr(GstBuffer) noise = subject.frame;
         subject.frame = cuda_buffer(context, info);
         copy(info, noise, subject.frame);
-        gst_buffer_unref(noise);
     }
-    gst_context_unref(given);
     return subject;
 }
 

@@ -213,7 +213,7 @@ static Count count(const ChainLook *look, const gchar *settings, gboolean reside
     GstHarness *convert = gst_harness_new("videoconvert"), *h;
     GstBuffer *picture = photograph(), *buffers[buffer_count];
     Stage of_stages[element_count] = {{0, 0}};
-    gchar *text = chain_text(look, "cuda", settings);
+    g_autofree gchar *text = chain_text(look, "cuda", settings);
     Count result;
     open_cupti();
     h = gst_harness_new_parse(text);
@@ -236,7 +236,6 @@ static Count count(const ChainLook *look, const gchar *settings, gboolean reside
     harness_free(convert);
     close_cupti();
     gst_buffer_unref(picture);
-    g_free(text);
     return result;
 }
 
@@ -262,10 +261,11 @@ static GstPadProbeReturn leave_decoder(G_GNUC_UNUSED GstPad *pad, GstPadProbeInf
 
 /* Of the clip that is given. Elements end in " ! "; "" is the decoder alone. */
 static Count count_decoded(const gchar *elements) {
-    gchar *text = g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec name=decoder ! "
-                                  "video/x-raw(memory:CUDAMemory) ! identity eos-after=%d ! "
-                                  "%sfakesink sync=false",
-                                  warm_up + counted_frames + 1, elements);
+    g_autofree gchar *text =
+        g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec name=decoder ! "
+                        "video/x-raw(memory:CUDAMemory) ! identity eos-after=%d ! "
+                        "%sfakesink sync=false",
+                        warm_up + counted_frames + 1, elements);
     Decoding decoding = {{{0, 0}}, 0, {0, {0, 0, 0}, {0, 0, 0}, {0}}};
     GstElement *pipeline, *file, *decoder;
     open_cupti();
@@ -286,7 +286,6 @@ static Count count_decoded(const gchar *elements) {
     gst_object_unref(decoder);
     gst_object_unref(file);
     gst_object_unref(pipeline);
-    g_free(text);
     return decoding.count;
 }
 
@@ -352,11 +351,9 @@ TEST(test_system_memory, 1) {
 }
 
 static Count count_behind_decoder(const ChainLook *look, const gchar *settings) {
-    gchar *chain = chain_text(look, "cuda", settings);
-    gchar *elements = g_strconcat(chain, " ! ", NULL);
+    g_autofree gchar *chain = chain_text(look, "cuda", settings);
+    g_autofree gchar *elements = g_strconcat(chain, " ! ", NULL);
     const Count found = count_decoded(elements);
-    g_free(elements);
-    g_free(chain);
     return found;
 }
 

@@ -87,8 +87,8 @@ static GstBusSyncReply judge_message(G_GNUC_UNUSED GstBus *bus, GstMessage *mess
 
 static Played *played_new(const gchar *scenario, const gchar *name, const File *clip) {
     Played *played = g_new0(Played, 1);
-    gchar *uri = gst_filename_to_uri(clip->path, NULL);
-    GstBus *bus;
+    g_autofree gchar *uri = gst_filename_to_uri(clip->path, NULL);
+    g_autoptr(GstBus) bus = NULL;
     played->scenario = scenario;
     played->play = gst_element_factory_make("playbin", NULL);
     played->element = element_new(name, test_backend());
@@ -103,8 +103,6 @@ static Played *played_new(const gchar *scenario, const gchar *name, const File *
     probe_pad(played->sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, follow_frame, played);
     bus = gst_element_get_bus(played->play);
     gst_bus_set_sync_handler(bus, judge_message, played, NULL);
-    gst_object_unref(bus);
-    g_free(uri);
     return played;
 }
 
