@@ -77,6 +77,14 @@ static inline gchar *wait_for_the_end(GstElement *pipeline) {
     return end ? NULL : g_strdup("the stream does not end within two minutes");
 }
 
+/* Of each buffer. */
+static inline void watch_pad(GstElement *pipeline, const gchar *name, const gchar *pad_name,
+                             GstPadProbeCallback callback, gpointer user) {
+    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
+    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
+    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, user, NULL);
+}
+
 /* Where gpugraphcut looks for the object. */
 static inline gchar *rect_in(gint width, gint height) {
     return g_strdup_printf("seed-source=rect rect=%d,%d,%d,%d", width / 4, height / 4, width / 2,

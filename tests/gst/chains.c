@@ -96,13 +96,14 @@ void assert_watched(const ChainWatch *chain, guint frames) {
     }
 }
 
-void note_measures(gint maximum[element_count], GstBuffer *frame) {
+/* The greatest so far, with those of one more frame that comes out of the chain. */
+static void note_measures(gint maximum[element_count], GstBuffer *frame) {
     for (guint i = 0; i < element_count; i++)
         maximum[i] =
             MAX(maximum[i], int_field(results_of(frame, elements[i].name), elements[i].measure));
 }
 
-void assert_measures(const gint maximum[element_count]) {
+static void assert_measures(const gint maximum[element_count]) {
     for (guint i = 0; i < element_count; i++)
         fail_unless(maximum[i] >= elements[i].least, "%s: %s was %d at most", elements[i].name,
                     elements[i].measure, maximum[i]);
@@ -113,12 +114,6 @@ void assert_something_was_found(const ChainWatch *chain) {
     for (guint i = 0; i < element_count; i++)
         maximum[i] = chain->stages[i].maximum;
     assert_measures(maximum);
-}
-
-void assert_same_chain(GstBuffer *got, GstBuffer *expected) {
-    for (guint i = 0; i < element_count; i++)
-        assert_same_results(results_of(got, elements[i].name),
-                            results_of(expected, elements[i].name));
 }
 
 void chain_watch_free(ChainWatch *chain) {
@@ -137,10 +132,9 @@ static GstPadProbeReturn keep_frame(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *
     return GST_PAD_PROBE_OK;
 }
 
-Film film_new(const GstVideoInfo *info, GstCaps *caps) {
+Film film_new(const GstVideoInfo *info, gboolean cuda) {
     static const ChainLook look = {"rich", "colorize", "overlay", TRUE};
-    const gboolean cuda = !gst_caps_features_is_equal(gst_caps_get_features(caps, 0),
-                                                      GST_CAPS_FEATURES_MEMORY_SYSTEM_MEMORY);
+    g_autoptr(GstCaps) caps = cuda ? cuda_caps(info) : gst_video_info_to_caps(info);
     g_autofree gchar *chain = chain_text(&look, cuda ? "cuda" : "cpu", "");
     g_autofree gchar *text = g_strdup_printf(
         "appsrc name=source format=time ! %s ! fakesink name=sink sync=false", chain);
@@ -175,18 +169,51 @@ void film_load(Film *film, guint number, guint frames,
     g_signal_emit_by_name(source, "end-of-stream", &flow);
 }
 
-void film_start(Film *film) {
+static void film_start(Film *film) {
     fail_if(gst_element_set_state(film->pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
 }
 
-void film_finish(Film *film, guint frames) {
+static void film_finish(Film *film, guint frames) {
     wait_for_eos(film->pipeline);
     fail_unless_equals_int(film->out->len, frames);
 }
 
 /* The pipeline goes first, as frames of its pools are still here. */
-void film_free(Film *film) {
+static void film_free(Film *film) {
     reach(film->pipeline, GST_STATE_NULL);
     gst_object_unref(film->pipeline);
     g_ptr_array_unref(film->out);
+}
+
+void check_films(guint frames, Film (*make)(guint, guint, gboolean, gpointer),
+                 GstBuffer *(*fetch)(const Film *, guint, GstBuffer *, gpointer), gpointer user) {
+    Film alone[film_count], together[film_count];
+    gint maximum[element_count] = {0};
+    for (guint i = 0; i < film_count; i++) {
+        alone[i] = make(i, frames, TRUE, user);
+        film_start(&alone[i]);
+        film_finish(&alone[i], frames);
+    }
+    for (guint i = 0; i < film_count; i++)
+        together[i] = make(i, frames, FALSE, user);
+    for (guint i = 0; i < film_count; i++)
+        film_start(&together[i]);
+    for (guint i = 0; i < film_count; i++)
+        film_finish(&together[i], frames);
+    for (guint i = 0; i < film_count; i++) {
+        for (guint f = 0; f < frames; f++) {
+            GstBuffer *out = g_ptr_array_index(together[i].out, f);
+            GstBuffer *expected = g_ptr_array_index(alone[i].out, f);
+            g_autoptr(GstBuffer) got =
+                fetch ? fetch(&together[i], i, out, user) : gst_buffer_ref(out);
+            assert_same(&alone[i].info, got, expected);
+            note_measures(maximum, expected);
+            for (guint e = 0; e < element_count; e++)
+                assert_same_results(results_of(out, elements[e].name),
+                                    results_of(expected, elements[e].name));
+        }
+        film_free(&together[i]);
+        film_free(&alone[i]);
+    }
+    assert_measures(maximum);
 }

@@ -71,22 +71,7 @@ void write_clip(const File *file, gint width, gint height, guint frames) {
     reach(pipeline, GST_STATE_NULL);
 }
 
-/* What is missing for write_clip() and for reading it, or NULL. */
-static const gchar *missing_for_clips(void) {
-    static const gchar *const needed[] = {"appsrc",      "videoconvert",  "jpegenc",  "jpegdec",
-                                          "matroskamux", "matroskademux", "decodebin"};
-    for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
-        if (!have_element(needed[i]))
-            return needed[i];
-    return NULL;
-}
-
 int run_with_clips(const gchar *part) {
-    const gchar *missing = missing_for_clips();
-    if (missing) {
-        g_print("not run: there is no %s\n", missing);
-        return 77;
-    }
-    load_type_finders();
-    return run_on_backend(part);
+    return run_with(part, "appsrc", "videoconvert", "jpegenc", "jpegdec", "matroskamux",
+                    "matroskademux", "decodebin", NULL);
 }

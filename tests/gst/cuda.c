@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
  * The elements on CUDAMemory: the pixels and results of each, in every format, output and layout;
- * and their base class, by gpuerode: contexts and pools; what each element leaves behind; and 16
- * pipelines of all five at once. What comes out has to be what the library makes of the same frames
- * on the CPU.
+ * and their base class, by gpuerode: contexts and pools; what each element leaves behind, also of
+ * very many frames; and 16 pipelines of all five at once. What comes out has to be what the library
+ * makes of the same frames on the CPU.
  *
  *     gst-cuda PART    GPV_TEST_ROUNDS says how often changes, cycles, starts and pipelines do what
  *                      they do. With GPV_TEST_EMULATED there has to be a device, which is emulated
@@ -11,6 +11,7 @@
 #include "chains.h"
 #include "clip.h"
 #include "cuda_frames.h"
+#include "scene.h"
 
 #include <gmodule.h>
 #include <pthread.h>
@@ -177,7 +178,8 @@ PART_TEST("pixels", test_crops, some_of(cuda_formats)) {
 
 /* Seeds of gpugraphcut come from a file, and lie in system memory. */
 PART_TEST("pixels", test_seeds,
-          g_str_equal(tested->name, "gpugraphcut") && have_pnmdec() ? some_of(cuda_formats) : 0) {
+          g_str_equal(tested->name, "gpugraphcut") && have_element("pnmdec") ? some_of(cuda_formats)
+                                                                             : 0) {
     g_autoptr(CudaContext) context = new_context();
     GstVideoInfo info = make_info(formats[__i__], 40, 30);
     g_auto(Plane) seeds = plane_new(info.width, info.height);
@@ -334,66 +336,34 @@ PART_TEST("starts", test_16_starts, rounds(10, 10, 2)) {
     pthread_barrier_destroy(&barrier);
 }
 
-/* Takes the frame. */
-static GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context) {
-    GstBuffer *cuda = cuda_buffer(context, info);
-    copy(info, frame, cuda);
-    GST_BUFFER_PTS(cuda) = GST_BUFFER_PTS(frame);
-    gst_buffer_unref(frame);
-    return cuda;
-}
-
-/* On CUDAMemory of the context, or without one on the CPU. */
-static Film numbered_film(guint number, guint frames, GstCudaContext *context) {
+/* On CUDAMemory of its context; alone on the CPU. */
+static Film numbered_film(guint number, guint frames, gboolean alone, gpointer contexts) {
     const gint width = is_emulated() ? 32 : 320;
     const GstVideoInfo info = make_info(formats[number % cuda_formats], width, width * 3 / 4);
-    g_autoptr(GstCaps) caps = context ? cuda_caps(&info) : gst_video_info_to_caps(&info);
-    Film film = film_new(&info, caps);
-    film_load(&film, number, frames, context ? uploaded : NULL, context);
+    Film film = film_new(&info, !alone);
+    film_load(&film, number, frames, alone ? NULL : uploaded,
+              ((GstCudaContext **)contexts)[number]);
     return film;
 }
 
-static void assert_same_frames(const Film *got, const Film *expected, GstCudaContext *context) {
-    for (guint f = 0; f < expected->out->len; f++) {
-        GstBuffer *cuda = g_ptr_array_index(got->out, f);
-        GstBuffer *wanted = g_ptr_array_index(expected->out, f), *down = random_frame(&got->info);
-        fail_unless(memory_of(cuda)->context == context);
-        copy(&got->info, cuda, down);
-        assert_same(&got->info, down, wanted);
-        assert_same_chain(cuda, wanted);
-        gst_buffer_unref(down);
-    }
+static GstBuffer *fetched(const Film *film, guint number, GstBuffer *cuda, gpointer contexts) {
+    GstBuffer *down = random_frame(&film->info);
+    fail_unless(memory_of(cuda)->context == ((GstCudaContext **)contexts)[number]);
+    copy(&film->info, cuda, down);
+    return down;
 }
 
 /* Row 26 of docs/reliability.md: with a context for each, and with one for all. */
 PART_TEST("pipelines", test_16_pipelines, 2) {
     const guint frames = rounds(20, 20, 4);
-    GstCudaContext *contexts[n_workers];
-    Film alone[n_workers], together[n_workers];
-    gint maximum[element_count] = {0};
-    for (guint i = 0; i < n_workers; i++) {
+    GstCudaContext *contexts[film_count];
+    for (guint i = 0; i < film_count; i++)
         contexts[i] = __i__ == 0 || i == 0 ? new_context() : gst_object_ref(contexts[0]);
-        alone[i] = numbered_film(i, frames, NULL);
-        film_start(&alone[i]);
-        film_finish(&alone[i], frames);
-        for (guint f = 0; f < frames; f++)
-            note_measures(maximum, g_ptr_array_index(alone[i].out, f));
-    }
-    assert_measures(maximum);
-    for (guint i = 0; i < n_workers; i++)
-        together[i] = numbered_film(i, frames, contexts[i]);
-    for (guint i = 0; i < n_workers; i++)
-        film_start(&together[i]);
-    for (guint i = 0; i < n_workers; i++)
-        film_finish(&together[i], frames);
-    for (guint i = 0; i < n_workers; i++) {
-        assert_same_frames(&together[i], &alone[i], contexts[i]);
-        film_free(&together[i]);
-        film_free(&alone[i]);
+    check_films(frames, numbered_film, fetched, contexts);
+    for (guint i = 0; i < film_count; i++)
         gst_object_unref(contexts[i]);
-    }
     g_print("%d pipelines of five elements with %s, %u frames each, as the CPU alone\n",
-            (gint)n_workers, __i__ == 0 ? "a context each" : "one context", frames);
+            (gint)film_count, __i__ == 0 ? "a context each" : "one context", frames);
 }
 
 /* ---- pools ---- */
@@ -572,6 +542,59 @@ PART_TEST("cycles", test_lives, 1) {
     gst_object_unref(cycled.context);
 }
 
+/* ---- soak ---- */
+
+/* Noise; of gpugraphcut, which takes many times as long to cut noise, an object. */
+static GstBuffer *soak_frame(const GstVideoInfo *info, guint number) {
+    GstBuffer *buffer = random_frame(info);
+    GstVideoFrame frame;
+    if (tested->slow) {
+        fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_WRITE));
+        draw_object(&frame, number);
+        gst_video_frame_unmap(&frame);
+    }
+    return buffer;
+}
+
+/* 2000 frames, and 100000 with GPV_TEST_FULL. Device memory stays as it is after the first 1000,
+   and every 1000th result is that of the CPU. */
+PART_TEST("soak", test_many_frames, 1) {
+    enum {
+        checked = 1000,
+        buffers = 7
+    }; /* they share no factor, so that each of them is checked */
+    const guint frames = checked + rounds(100000, 2000, 1000);
+    g_autoptr(CudaContext) context = new_context();
+    g_auto(Pair) pair = drawing_pair((gint)(tested - elements), context);
+    const GstVideoInfo info =
+        make_info("NV12", is_emulated() ? 64 : 1920, is_emulated() ? 48 : 1080);
+    GstBuffer *here[buffers], *there[buffers];
+    gsize before = 0, after;
+    if (tested->learns)
+        pair_set(&pair, "warm-start", "false");
+    cuda_pair_set_info(&pair, &info);
+    for (guint i = 0; i < buffers; i++) {
+        here[i] = soak_frame(&info, i);
+        there[i] = cuda_buffer(context, &info);
+        copy(&info, here[i], there[i]);
+    }
+    for (guint i = 0; i < frames; i++) {
+        GstBuffer *frame = gst_buffer_ref(there[i % buffers]);
+        if (i == checked)
+            before = use_now(context).device_bytes;
+        gst_buffer_unref(i % checked ? gst_harness_push_and_pull(pair.h, frame)
+                                     : pair_push_there(&pair, here[i % buffers], frame, TRUE));
+    }
+    after = use_now(context).device_bytes;
+    g_print("%s: %u frames, device memory after the first %d: %+" G_GINT64_FORMAT " bytes\n",
+            tested->name, frames, (gint)checked, (gint64)after - (gint64)before);
+    fail_unless(after <= before);
+    for (guint i = 0; i < buffers; i++) {
+        gst_buffer_unref(here[i]);
+        gst_buffer_unref(there[i]);
+    }
+}
+
 /* In another process, as have_cuda_device(). */
 static gboolean have_second_device(void) {
     int status = 0;
@@ -583,16 +606,17 @@ static gboolean have_second_device(void) {
     return child > 0 && waitpid(child, &status, 0) == child && status == 0;
 }
 
-static const gchar pixels[] = "pixels-"; /* and the name of an element */
-
+/* Of some parts the argument has the name of an element behind it, as pixels-gpuerode. */
 int main(int argc, char **argv) {
     const gchar *part = argc == 2 ? argv[1] : "";
+    const gchar *element = strstr(part, "-gpu");
     gst_check_init(&argc, &argv);
     if (g_str_equal(part, "second-device") && !have_second_device())
         return not_run("there is no second CUDA device");
-    if (g_str_has_prefix(part, pixels)) {
-        tested = element_called(part + strlen(pixels));
-        part = "pixels";
+    if (element) {
+        tested = element_called(element + 1);
+        part = g_str_has_prefix(part, "soak") ? "soak" : "pixels";
+        test_seconds = 450;
     }
     return is_emulated() ? run_tests(part) : run_where_a_device_is(part);
 }

@@ -92,6 +92,14 @@ void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
     gst_video_frame_unmap(&src);
 }
 
+GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context) {
+    GstBuffer *cuda = cuda_buffer(context, info);
+    copy(info, frame, cuda);
+    GST_BUFFER_PTS(cuda) = GST_BUFFER_PTS(frame);
+    gst_buffer_unref(frame);
+    return cuda;
+}
+
 /* ---- an element and its model ---- */
 
 static GstBuffer *downloaded(const GstVideoInfo *info, GstBuffer *there) {
@@ -113,6 +121,14 @@ void cuda_pair_set_info(Pair *pair, const GstVideoInfo *info) {
     pair->info = *info;
     pair->fetch = downloaded;
     gst_harness_set_src_caps(pair->h, cuda_caps(info));
+}
+
+void cuda_pair_begin(Pair *pair, const GstVideoInfo *info, gboolean cuda) {
+    gst_pad_push_event(pair->h->srcpad, gst_event_new_stream_start("test"));
+    if (cuda)
+        cuda_pair_set_info(pair, info);
+    else
+        pair_set_info(pair, info);
 }
 
 GstBuffer *cuda_pair_push(Pair *pair, GstBuffer *frame, GstBuffer *cuda, gboolean held) {

@@ -35,9 +35,15 @@ GstCudaMemory *memory_of(GstBuffer *buffer);
  */
 void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to);
 
+/* Takes a frame in system memory. The context is one. */
+GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context);
+
 /* Of an element on CUDA, which is given a context; NULL: it makes its own. */
 Pair cuda_pair_new(const Element *element, GstCudaContext *context);
 void cuda_pair_set_info(Pair *pair, const GstVideoInfo *info);
+
+/* A stream of frames in CUDAMemory, or in system memory, begins. */
+void cuda_pair_begin(Pair *pair, const GstVideoInfo *info, gboolean cuda);
 
 /* As pair_push_there(), once the frame is copied there. */
 GstBuffer *cuda_pair_push(Pair *pair, GstBuffer *frame, GstBuffer *cuda, gboolean held);

@@ -4,8 +4,8 @@
  * says so, and so is every later one, and every start; nothing hangs, and all can be stopped. Check
  * gives each of the tests a process of its own, which ends where it hangs.
  */
+#include "cuda_frames.h"
 #include "lose.h"
-#include "subject.h"
 
 #include <cuda_runtime_api.h>
 
@@ -19,31 +19,30 @@ static void poison(GstCudaContext *context) {
     gst_cuda_context_pop(NULL);
 }
 
-static void assert_lost(const Subject *subject) {
-    fail_unless_equals_int(subject_push(subject), GST_FLOW_ERROR);
-    fail_unless_equals_int(gst_harness_buffers_in_queue(subject->h), 0);
-    assert_error(subject->bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, "CUDA device lost");
-}
-
 /* Of each element, in system memory and in CUDAMemory. */
 TEST(test_lost, 2 * element_count) {
-    g_autoptr(CudaContext) context = new_context();
+    const gboolean cuda = __i__ % 2;
     const GstVideoInfo info = make_info("NV12", 64, 48);
-    Subject subject = subject_new(elements[__i__ / 2].name, context, &info, __i__ % 2);
-    subject_begin(&subject);
+    g_autoptr(CudaContext) context = new_context();
+    g_auto(Pair) pair = cuda_pair_new(&elements[__i__ / 2], context);
+    GstBuffer *noise = random_frame(&info);
+    g_autoptr(GstBuffer) frame = cuda ? uploaded(&info, noise, context) : noise;
+    cuda_pair_begin(&pair, &info, cuda);
     for (guint i = 0; i < 2; i++)
-        gst_buffer_unref(push_and_pull(subject.h, gst_buffer_ref(subject.frame)));
+        gst_buffer_unref(push_and_pull(pair.h, gst_buffer_ref(frame)));
     poison(context);
-    for (guint i = 0; i < 3; i++)
-        assert_lost(&subject);
-    reach(subject.h->element, GST_STATE_NULL);
-    if (gst_element_set_state(subject.h->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
-        subject_begin(&subject);
-        fail_unless(subject_push(&subject) != GST_FLOW_OK);
+    for (guint i = 0; i < 3; i++) {
+        fail_unless_equals_int(gst_harness_push(pair.h, gst_buffer_ref(frame)), GST_FLOW_ERROR);
+        fail_unless_equals_int(gst_harness_buffers_in_queue(pair.h), 0);
+        assert_error(pair.bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_FAILED, "CUDA device lost");
     }
-    fail_unless_equals_int(gst_harness_buffers_in_queue(subject.h), 0);
-    reach(subject.h->element, GST_STATE_NULL);
-    subject_free(&subject);
+    reach(pair.h->element, GST_STATE_NULL);
+    if (gst_element_set_state(pair.h->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
+        cuda_pair_begin(&pair, &info, cuda);
+        fail_unless(gst_harness_push(pair.h, gst_buffer_ref(frame)) != GST_FLOW_OK);
+    }
+    fail_unless_equals_int(gst_harness_buffers_in_queue(pair.h), 0);
+    reach(pair.h->element, GST_STATE_NULL);
 }
 
 int main(int argc, char **argv) {

@@ -4,7 +4,7 @@
  * bus what is missing, and work again as soon as there is memory. Whatever is left, there is a
  * frame for which it is too little.
  */
-#include "subject.h"
+#include "cuda_frames.h"
 
 #include <cuda_runtime_api.h>
 
@@ -52,92 +52,83 @@ static void give_memory_back(GstCudaContext *context, GPtrArray *blocks) {
 /* ---- an element ---- */
 
 /* From NULL to a frame and back. Returns what came out, in system memory, or NULL. */
-static GstBuffer *run_one(const Subject *subject) {
-    GstHarness *h = subject->h;
+static GstBuffer *run_one(Pair *pair, GstBuffer *frame) {
+    const GstVideoInfo info = pair->info;
+    g_autoptr(GstBuffer) out = NULL;
     GstBuffer *result = NULL;
-    if (gst_element_set_state(h->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
-        subject_begin(subject);
-        if (subject_push(subject) == GST_FLOW_OK)
-            result = gst_harness_pull(h);
+    if (gst_element_set_state(pair->h->element, GST_STATE_PLAYING) != GST_STATE_CHANGE_FAILURE) {
+        cuda_pair_begin(pair, &info, gst_is_cuda_memory(gst_buffer_peek_memory(frame, 0)));
+        if (gst_harness_push(pair->h, gst_buffer_ref(frame)) == GST_FLOW_OK)
+            out = gst_harness_pull(pair->h);
     }
-    if (result && subject->cuda) {
-        g_autoptr(GstBuffer) out = result;
-        result = gst_buffer_new_allocate(NULL, subject->info.size, NULL);
-        copy(&subject->info, out, result);
-    }
-    reach(h->element, GST_STATE_NULL);
+    if (out)
+        result = pair->fetch ? pair->fetch(&info, out) : gst_buffer_ref(out);
+    gst_clear_buffer(&out); /* its pool is the element's */
+    reach(pair->h->element, GST_STATE_NULL);
     return result;
 }
 
 /* Returns the text of the one error on the bus. In system memory it is the library that has too
    little; in CUDAMemory it may be the pool of frames. */
-static gchar *resource_error(const Subject *subject) {
-    g_autoptr(GstMessage) message = gst_bus_pop_filtered(subject->bus, GST_MESSAGE_ERROR);
+static gchar *resource_error(const Pair *pair, gboolean cuda) {
+    g_autoptr(GstMessage) message = gst_bus_pop_filtered(pair->bus, GST_MESSAGE_ERROR);
     g_autoptr(GError) error = NULL;
-    gchar *debug = NULL, *text;
+    g_autofree gchar *debug = NULL;
     fail_unless(message != NULL, "no error on the bus");
     gst_message_parse_error(message, &error, &debug);
     fail_unless(g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT),
                 "%s (%s)", error->message, debug);
-    fail_unless(subject->cuda || strstr(debug, gpv_status_string(GPV_ERR_OUT_OF_MEMORY)), "%s",
-                debug);
-    text = g_strdup(error->message);
-    g_free(debug);
-    return text;
-}
-
-static void assert_no_error(GstBus *bus) {
-    fail_unless(gst_bus_pop_filtered(bus, GST_MESSAGE_ERROR) == NULL);
+    fail_unless(cuda || strstr(debug, gpv_status_string(GPV_ERR_OUT_OF_MEMORY)), "%s", debug);
+    return g_strdup(error->message);
 }
 
 /* Returns whether there was too little. */
-static gboolean check_nearly_full(const Subject *subject, GstCudaContext *context,
+static gboolean check_nearly_full(Pair *pair, GstBuffer *frame, GstCudaContext *context,
                                   GstBuffer *expected, gsize left) {
-    const gchar *name = GST_OBJECT_NAME(gst_element_get_factory(subject->h->element));
+    const gboolean cuda = gst_is_cuda_memory(gst_buffer_peek_memory(frame, 0));
     GPtrArray *blocks = take_memory(context, left * mebibyte);
-    GstBuffer *got = run_one(subject);
-    const gboolean failed = got == NULL;
-    g_autofree gchar *text = failed ? resource_error(subject) : g_strdup("enough");
+    g_autoptr(GstBuffer) got = run_one(pair, frame), again = NULL;
+    g_autofree gchar *text = got ? g_strdup("enough") : resource_error(pair, cuda);
     give_memory_back(context, blocks);
-    g_print("%s, %dx%d in %s, %" G_GSIZE_FORMAT " MiB left: %s\n", name, subject->info.width,
-            subject->info.height, subject->cuda ? "CUDAMemory" : "system memory", left, text);
-    if (!failed)
-        assert_same(&subject->info, got, expected);
-    gst_clear_buffer(&got);
-    gst_bus_set_flushing(subject->bus, TRUE);
-    gst_bus_set_flushing(subject->bus, FALSE);
+    g_print("%s, %dx%d in %s, %" G_GSIZE_FORMAT " MiB left: %s\n", pair->element->name,
+            pair->info.width, pair->info.height, cuda ? "CUDAMemory" : "system memory", left, text);
+    if (got)
+        assert_same(&pair->info, got, expected);
+    gst_bus_set_flushing(pair->bus, TRUE);
+    gst_bus_set_flushing(pair->bus, FALSE);
 
-    got = run_one(subject);
-    assert_no_error(subject->bus);
-    fail_unless(got != NULL, "it does not work again");
-    assert_same(&subject->info, got, expected);
-    gst_buffer_unref(got);
-    return failed;
+    again = run_one(pair, frame);
+    fail_unless(gst_bus_pop_filtered(pair->bus, GST_MESSAGE_ERROR) == NULL);
+    fail_unless(again != NULL, "it does not work again");
+    assert_same(&pair->info, again, expected);
+    return got == NULL;
 }
 
 /* Of each element, in system memory and in CUDAMemory; with GPV_TEST_SHORT, in one of them. */
 TEST(test_nearly_full, 2 * element_count) {
-    const gchar *name = elements[__i__ / 2].name;
+    const Element *element = &elements[__i__ / 2];
     g_autoptr(CudaContext) context = new_context();
     gboolean failed[G_N_ELEMENTS(left_mebibytes)] = {FALSE};
     if (g_getenv("GPV_TEST_SHORT") && (__i__ % 4 == 1 || __i__ % 4 == 2))
         return;
     for (guint f = 0; f < G_N_ELEMENTS(frames); f++) {
         const GstVideoInfo info = make_info(frames[f].format, frames[f].width, frames[f].height);
-        Subject subject;
+        g_auto(Pair) pair = cuda_pair_new(element, context);
+        GstBuffer *noise = random_frame(&info);
+        g_autoptr(GstBuffer) frame = __i__ % 2 ? uploaded(&info, noise, context) : noise;
         g_autoptr(GstBuffer) expected = NULL;
         if (f == G_N_ELEMENTS(frames) - 1 && failed[G_N_ELEMENTS(left_mebibytes) - 1])
             break;
-        subject = subject_new(name, context, &info, __i__ % 2);
-        reach(subject.h->element, GST_STATE_NULL);
-        expected = run_one(&subject);
+        pair.info = info;
+        reach(pair.h->element, GST_STATE_NULL);
+        expected = run_one(&pair, frame);
         fail_unless(expected != NULL);
         for (guint i = 0; i < G_N_ELEMENTS(left_mebibytes); i++)
-            failed[i] |= check_nearly_full(&subject, context, expected, left_mebibytes[i]);
-        subject_free(&subject);
+            failed[i] |= check_nearly_full(&pair, frame, context, expected, left_mebibytes[i]);
     }
     for (guint i = 0; i < G_N_ELEMENTS(left_mebibytes); i++)
-        fail_unless(failed[i], "%s: %" G_GSIZE_FORMAT " MiB are enough", name, left_mebibytes[i]);
+        fail_unless(failed[i], "%s: %" G_GSIZE_FORMAT " MiB are enough", element->name,
+                    left_mebibytes[i]);
 }
 
 MAIN(run_where_a_device_is(NULL))

@@ -81,7 +81,7 @@ static gchar *nick_of(const Model *model, const gchar *property) {
 static GstStructure *erode_run(Model *model, const gpv_image *src, const gpv_image *dst,
                                G_GNUC_UNUSED const Output *output) {
     const gpv_erode_params *params = &model->params.erode;
-    gchar *operation = nick_of(model, "operation"), *shape = nick_of(model, "shape");
+    g_autofree gchar *operation = nick_of(model, "operation"), *shape = nick_of(model, "shape");
     GstStructure *results = gst_structure_new(
         "gpuerode", "operation", G_TYPE_STRING, operation, "shape", G_TYPE_STRING, shape, "radius",
         G_TYPE_INT, params->radius, "radius-y", G_TYPE_INT,
@@ -90,8 +90,6 @@ static GstStructure *erode_run(Model *model, const gpv_image *src, const gpv_ima
     REQUIRE_OK(gpv_erode_set_params(model->erode, params));
     REQUIRE_OK(gpv_erode_run(model->erode, NULL, src, dst));
     REQUIRE_OK(gpv_erode_wait(model->erode));
-    g_free(operation);
-    g_free(shape);
     return results;
 }
 
@@ -240,7 +238,8 @@ static gint run_match(Model *model, const Features *query, const Features *train
 
 static gpv_homography fit_pairs(const Model *model, const Features *query, const Features *train,
                                 const gpv_match_pair *pairs, gint count) {
-    gfloat *from = g_new0(gfloat, 2 * (gsize)count + 2), *to = g_new0(gfloat, 2 * (gsize)count + 2);
+    g_autofree gfloat *from = g_new0(gfloat, 2 * (gsize)count + 2);
+    g_autofree gfloat *to = g_new0(gfloat, 2 * (gsize)count + 2);
     gpv_homography homography;
     for (gint i = 0; i < count; i++) {
         from[2 * i] = query->keypoints[pairs[i].query].x;
@@ -250,8 +249,6 @@ static gpv_homography fit_pairs(const Model *model, const Features *query, const
     }
     gpv_homography_init(&homography, sizeof homography);
     REQUIRE_OK(gpv_homography_find(model->context, NULL, from, to, count, NULL, &homography));
-    g_free(from);
-    g_free(to);
     return homography;
 }
 
@@ -562,6 +559,33 @@ const Output *model_output(const Model *model) {
     return &model->element->outputs[index];
 }
 
+/* Without the matrix and the range of its colours. */
+static gpv_image library_image(const GstVideoFrame *frame) {
+    static const struct {
+        GstVideoFormat theirs;
+        gpv_format ours;
+    } known[] = {
+        {GST_VIDEO_FORMAT_NV12, GPV_FORMAT_NV12},   {GST_VIDEO_FORMAT_I420, GPV_FORMAT_I420},
+        {GST_VIDEO_FORMAT_RGBA, GPV_FORMAT_RGBA8},  {GST_VIDEO_FORMAT_BGRA, GPV_FORMAT_BGRA8},
+        {GST_VIDEO_FORMAT_RGBx, GPV_FORMAT_RGBX8},  {GST_VIDEO_FORMAT_BGRx, GPV_FORMAT_BGRX8},
+        {GST_VIDEO_FORMAT_RGB, GPV_FORMAT_RGB8},    {GST_VIDEO_FORMAT_BGR, GPV_FORMAT_BGR8},
+        {GST_VIDEO_FORMAT_GRAY8, GPV_FORMAT_GRAY8}, {GST_VIDEO_FORMAT_GRAY16_LE, GPV_FORMAT_GRAY16},
+        {GST_VIDEO_FORMAT_P016_LE, GPV_FORMAT_P016}};
+    guint i = 0;
+    gpv_image image;
+    while (known[i].theirs != GST_VIDEO_FRAME_FORMAT(frame))
+        g_assert(++i < G_N_ELEMENTS(known));
+    gpv_image_init(&image, sizeof image);
+    image.format = known[i].ours;
+    image.width = frame->info.width;
+    image.height = frame->info.height;
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(frame); p++) {
+        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, p);
+        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
+    }
+    return image;
+}
+
 /* As the element describes it: with the colorimetry of its caps. */
 static gpv_image described_image(const GstVideoFrame *frame) {
     const GstVideoColorimetry *colors = &frame->info.colorimetry;
@@ -765,6 +789,34 @@ gint pair_check(Pair *pair, GstBuffer *frame) {
 
 const Crop crops[] = {{0, 0, 47, 39}, {1, 0, 20, 11}, {0, 1, 33, 30},
                       {7, 5, 37, 33}, {8, 6, 16, 16}, {46, 38, 1, 1}};
+
+/* What videocrop copies: chroma begins with the site of the first pixel. */
+static GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
+                          const Crop *crop) {
+    GstBuffer *buffer = buffer_of_size(info->size);
+    GstVideoFrame from, to;
+    fail_unless(gst_video_frame_map(&from, whole, frame, GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&to, info, buffer, GST_MAP_WRITE));
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&from); p++) {
+        const guint8 *data = GST_VIDEO_FRAME_PLANE_DATA(&from, p);
+        const gsize stride = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&from, p);
+        gint components[GST_VIDEO_MAX_COMPONENTS], c;
+        gsize bytes, rows;
+        gst_video_format_info_component(info->finfo, p, components);
+        c = components[0];
+        data += (crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(info->finfo, c)) * stride;
+        data += (gint)(crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(info->finfo, c)) *
+                GST_VIDEO_FORMAT_INFO_PSTRIDE(info->finfo, c);
+        plane_size(info, p, &bytes, &rows);
+        for (gsize row = 0; row < rows; row++)
+            memcpy((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&to, p) +
+                       row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&to, p),
+                   data + row * stride, bytes);
+    }
+    gst_video_frame_unmap(&to);
+    gst_video_frame_unmap(&from);
+    return buffer;
+}
 
 gboolean pair_check_crop(Pair *pair, const GstVideoInfo *whole, GstBuffer *frame, GstBuffer *there,
                          const Crop *crop) {

@@ -48,6 +48,8 @@ static void tested_free(Tested *element) {
     file_free(&element->picture);
 }
 
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC(Tested, tested_free)
+
 /* ---- memory ---- */
 
 typedef struct {
@@ -114,7 +116,7 @@ static void usage_check(const Usage *usage) {
 /* ---- cycles ---- */
 
 PART_TEST("cycles", test_cycles, G_N_ELEMENTS(tested)) {
-    Tested element = tested_new(__i__);
+    g_auto(Tested) element = tested_new(__i__);
     g_autofree gchar *text = g_strdup_printf("videotestsrc num-buffers=1 ! "
                                              "video/x-raw,format=RGBA,width=%d,height=%d ! %s ! "
                                              "fakesink sync=false",
@@ -129,7 +131,6 @@ PART_TEST("cycles", test_cycles, G_N_ELEMENTS(tested)) {
         reach(pipeline, GST_STATE_NULL);
     }
     usage_check(&usage);
-    tested_free(&element);
 }
 
 /* ---- renegotiations ---- */
@@ -146,8 +147,8 @@ static GstVideoInfo shape_info(guint shape) {
 }
 
 PART_TEST("renegotiations", test_renegotiations, G_N_ELEMENTS(tested)) {
-    Tested element = tested_new(__i__);
-    GstHarness *h = harness_of(&element);
+    g_auto(Tested) element = tested_new(__i__);
+    g_autoptr(GstHarness) h = harness_of(&element);
     const guint changes = rounds(1000, 200, 50);
     Usage usage = usage_new(tested[__i__], changes);
     GstBuffer *in[shapes];
@@ -180,12 +181,10 @@ PART_TEST("renegotiations", test_renegotiations, G_N_ELEMENTS(tested)) {
     }
     fail_unless_equals_int(gst_harness_buffers_received(h), changes);
     usage_check(&usage);
-    harness_free(h);
     for (guint i = 0; i < used; i++) {
         gst_buffer_unref(in[i]);
         g_free(expected[i]);
     }
-    tested_free(&element);
 }
 
 /* ---- properties ---- */
@@ -377,15 +376,15 @@ static void seek_while_playing(GstElement *pipeline) {
 }
 
 PART_TEST("seeks", test_seeks, G_N_ELEMENTS(tested)) {
-    Tested element = tested_new(__i__);
+    g_auto(Tested) element = tested_new(__i__);
     g_autofree gchar *text =
         g_strdup_printf("videotestsrc pattern=smpte ! "
                         "video/x-raw,format=NV12,width=%d,height=%d,framerate=10/1 ! "
                         "queue max-size-buffers=3 ! %s ! fakesink name=sink sync=false",
                         (gint)width, (gint)height, element.text);
     Sought sought = {.pipeline = launch(text), .picture = element.picture.path};
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(sought.pipeline), "sink");
-    GstBus *bus = gst_element_get_bus(sought.pipeline);
+    g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(sought.pipeline), "sink");
+    g_autoptr(GstBus) bus = gst_element_get_bus(sought.pipeline);
     const guint seeks = rounds(1000, 100, 10);
     const gint64 start = g_get_monotonic_time();
     const gint64 minimum = seeks >= 1000 ? 60 * G_USEC_PER_SEC : 0;
@@ -416,11 +415,8 @@ PART_TEST("seeks", test_seeks, G_N_ELEMENTS(tested)) {
             (gdouble)(g_get_monotonic_time() - start) / G_USEC_PER_SEC);
     fail_unless(sought.frames > (gint)done / 2);
     g_ptr_array_unref(sought.properties);
-    gst_object_unref(bus);
     gst_object_unref(sought.changed);
-    gst_object_unref(sink);
     gst_object_unref(sought.pipeline);
-    tested_free(&element);
 }
 
 /* ---- soak ---- */
@@ -429,9 +425,10 @@ enum { soak_width = 16, soak_height = 12 };
 enum { pictures = 7 }; /* shares no factor with 100 and 1000, so that each of them is checked */
 
 PART_TEST("soak", test_soak, G_N_ELEMENTS(tested)) {
-    Tested element = tested_new(__i__);
-    GstHarness *h = harness_of(&element);
-    GstBuffer *picture = photograph(), *in[pictures];
+    g_auto(Tested) element = tested_new(__i__);
+    g_autoptr(GstHarness) h = harness_of(&element);
+    g_autoptr(GstBuffer) picture = photograph();
+    GstBuffer *in[pictures];
     GstVideoInfo info = make_info("RGB", soak_width, soak_height);
     gchar *expected[pictures] = {NULL};
     const guint frames = rounds(1000000, 2000, 800);
@@ -453,27 +450,22 @@ PART_TEST("soak", test_soak, G_N_ELEMENTS(tested)) {
         }
     }
     usage_check(&usage);
-    harness_free(h);
     for (guint i = 0; i < pictures; i++) {
         gst_buffer_unref(in[i]);
         g_free(expected[i]);
     }
-    gst_buffer_unref(picture);
-    tested_free(&element);
 }
 
 /* ---- pipelines ---- */
 
-enum { pipelines = 16 };
-
 /* Each has other frames, in another format; every second one looks for a reference. */
-static Film numbered_film(guint number, guint frames, const gchar *reference) {
+static Film numbered_film(guint number, guint frames, G_GNUC_UNUSED gboolean alone,
+                          gpointer reference) {
     const GstVideoInfo info = make_info(formats[number % G_N_ELEMENTS(formats)], width, height);
-    g_autoptr(GstCaps) caps = gst_video_info_to_caps(&info);
-    Film film = film_new(&info, caps);
+    Film film = film_new(&info, FALSE);
     g_autoptr(GstElement) sift = gst_bin_get_by_name(GST_BIN(film.pipeline), "gpusift");
     if (number % 2)
-        g_object_set(sift, "reference", reference, "min-inliers", 4, NULL);
+        g_object_set(sift, "reference", (const gchar *)reference, "min-inliers", 4, NULL);
     film_load(&film, number, frames, NULL, NULL);
     return film;
 }
@@ -481,32 +473,9 @@ static Film numbered_film(guint number, guint frames, const gchar *reference) {
 PART_TEST("pipelines", test_pipelines, 1) {
     const guint frames = rounds(500, 20, 3);
     g_auto(File) reference = file_new("picture.mkv");
-    Film alone[pipelines], together[pipelines];
-    gint maximum[element_count] = {0};
     write_clip(&reference, width, height, 1);
-    for (guint i = 0; i < pipelines; i++) {
-        alone[i] = numbered_film(i, frames, reference.path);
-        film_start(&alone[i]);
-        film_finish(&alone[i], frames);
-    }
-    for (guint i = 0; i < pipelines; i++)
-        together[i] = numbered_film(i, frames, reference.path);
-    for (guint i = 0; i < pipelines; i++)
-        film_start(&together[i]);
-    for (guint i = 0; i < pipelines; i++) {
-        film_finish(&together[i], frames);
-        for (guint f = 0; f < frames; f++) {
-            GstBuffer *got = g_ptr_array_index(together[i].out, f);
-            GstBuffer *expected = g_ptr_array_index(alone[i].out, f);
-            assert_same(&alone[i].info, got, expected);
-            note_measures(maximum, expected);
-            assert_same_chain(got, expected);
-        }
-        film_free(&together[i]);
-        film_free(&alone[i]);
-    }
-    assert_measures(maximum);
-    g_print("%d pipelines of five elements, %u frames each, as alone\n", (gint)pipelines, frames);
+    check_films(frames, numbered_film, NULL, reference.path);
+    g_print("%d pipelines of five elements, %u frames each, as alone\n", (gint)film_count, frames);
 }
 
 int main(int argc, char **argv) {

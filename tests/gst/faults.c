@@ -29,8 +29,9 @@ typedef struct {
     const gchar *name; /* of the factory */
     GstHarness *h;
     GstBus *bus;
-    GstBuffer *frames[frame_count], *expected[frame_count];
-    GstVideoInfo info[frame_count], out_info[frame_count];
+    GstVideoInfo info[frame_count];
+    GstBuffer *frames[frame_count];
+    Expected expected[frame_count]; /* of the library, on the CPU */
 } Subject;
 
 /* Dark and bright, with a few grey levels in between. */
@@ -45,33 +46,26 @@ static void push_caps(GstHarness *h, const GstVideoInfo *info) {
 }
 
 static Subject subject_new(const gchar *description) {
-    gchar **words = g_strsplit(description, " ", 2);
-    GstElement *model = launch(description), *element = launch(description);
-    Subject subject = {.name = g_intern_string(words[0])};
-    GstHarness *h;
-    gst_util_set_object_arg(G_OBJECT(model), "backend", "cpu");
+    GstElement *element = launch(description);
+    Subject subject = {.name = GST_OBJECT_NAME(gst_element_get_factory(element))};
+    g_autoptr(Model) model = model_new(element_called(subject.name), element);
     gst_util_set_object_arg(G_OBJECT(element), "backend", "cuda");
-    h = harness_with(model);
     for (guint i = 0; i < frame_count; i++) {
         /* The last one is larger, and needs more memory than the others. */
         subject.info[i] = make_info("NV12", i < 2 ? 20 : 26, i < 2 ? 12 : 16);
         subject.frames[i] = painted_frame(&subject.info[i], field_at, &i);
-        set_info(h, &subject.info[i]);
-        subject.expected[i] = push_and_pull(h, gst_buffer_copy_deep(subject.frames[i]));
-        subject.out_info[i] = info_of(h->sinkpad);
+        subject.expected[i] = model_expect(model, &subject.info[i], subject.frames[i], FALSE);
     }
-    harness_free(h);
     subject.h = harness_with(element);
     subject.bus = add_bus(subject.h->element);
     reach(subject.h->element, GST_STATE_NULL);
-    g_strfreev(words);
     return subject;
 }
 
 static void subject_free(Subject *subject) {
     for (guint i = 0; i < frame_count; i++) {
         gst_buffer_unref(subject->frames[i]);
-        gst_buffer_unref(subject->expected[i]);
+        expected_free(&subject->expected[i]);
     }
     drop_bus(subject->h->element, subject->bus);
     harness_free(subject->h);
@@ -82,10 +76,10 @@ static void subject_free(Subject *subject) {
 typedef enum { at_start, at_first_frame, at_later_frame, nowhere } Where;
 
 static void check_frame(const Subject *subject, guint number) {
+    const Expected *expected = &subject->expected[number];
     g_autoptr(GstBuffer) out = gst_harness_pull(subject->h);
-    assert_same(&subject->out_info[number], out, subject->expected[number]);
-    assert_same_results(results_of(out, subject->name),
-                        results_of(subject->expected[number], subject->name));
+    assert_same(&expected->info, out, expected->image);
+    assert_same_results(results_of(out, subject->name), expected->results);
 }
 
 /* From NULL through the first frames, of which each that comes out has to be right, and back. Says

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * The element beside the library, and keypoints where spots were drawn, in system memory, on the
- * backend GPV_TEST_BACKEND, or on the CPU. With GST_TRACERS=leaks every test also fails on objects
- * that are alive after it.
+ * The element beside the library, and what it says of keypoints, in system memory, on the backend
+ * GPV_TEST_BACKEND, or on the CPU. With GST_TRACERS=leaks every test also fails on objects that are
+ * alive after it.
  */
 #include "common.h"
 
@@ -10,10 +10,6 @@
 
 static Pair sift_pair(void) {
     return pair_new(element_called("gpusift"));
-}
-
-static GstHarness *harness_new(void) {
-    return harness_with(element_new("gpusift", test_backend()));
 }
 
 static GBytes *bytes_of(const GstStructure *results, const gchar *name) {
@@ -123,7 +119,7 @@ TEST(test_flooded, 1) {
 
 TEST(test_outline_without_a_reference, 1) {
     const GstVideoInfo info = make_info("RGB", 32, 24);
-    g_autoptr(GstHarness) h = harness_new();
+    g_autoptr(GstHarness) h = harness_with(element_new("gpusift", test_backend()));
     g_autoptr(GstBus) bus = add_bus(h->element);
     set_output(h, "outline");
     set_info(h, &info);

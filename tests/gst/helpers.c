@@ -3,6 +3,7 @@
 
 #include <gst/controller/controller.h>
 
+#include <stdarg.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -209,32 +210,6 @@ GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane) {
 
 /* ---- the library ---- */
 
-gpv_image library_image(const GstVideoFrame *frame) {
-    static const struct {
-        GstVideoFormat theirs;
-        gpv_format ours;
-    } known[] = {
-        {GST_VIDEO_FORMAT_NV12, GPV_FORMAT_NV12},   {GST_VIDEO_FORMAT_I420, GPV_FORMAT_I420},
-        {GST_VIDEO_FORMAT_RGBA, GPV_FORMAT_RGBA8},  {GST_VIDEO_FORMAT_BGRA, GPV_FORMAT_BGRA8},
-        {GST_VIDEO_FORMAT_RGBx, GPV_FORMAT_RGBX8},  {GST_VIDEO_FORMAT_BGRx, GPV_FORMAT_BGRX8},
-        {GST_VIDEO_FORMAT_RGB, GPV_FORMAT_RGB8},    {GST_VIDEO_FORMAT_BGR, GPV_FORMAT_BGR8},
-        {GST_VIDEO_FORMAT_GRAY8, GPV_FORMAT_GRAY8}, {GST_VIDEO_FORMAT_GRAY16_LE, GPV_FORMAT_GRAY16},
-        {GST_VIDEO_FORMAT_P016_LE, GPV_FORMAT_P016}};
-    guint i = 0;
-    gpv_image image;
-    while (known[i].theirs != GST_VIDEO_FRAME_FORMAT(frame))
-        g_assert(++i < G_N_ELEMENTS(known));
-    gpv_image_init(&image, sizeof image);
-    image.format = known[i].ours;
-    image.width = frame->info.width;
-    image.height = frame->info.height;
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(frame); p++) {
-        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, p);
-        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
-    }
-    return image;
-}
-
 gpv_buffer buffer_for(gpointer data, gsize size) {
     gpv_buffer buffer;
     gpv_buffer_init(&buffer, sizeof buffer);
@@ -289,63 +264,6 @@ void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to) {
     fail_unless(gst_video_frame_copy(&dst, &src));
     gst_video_frame_unmap(&dst);
     gst_video_frame_unmap(&src);
-}
-
-GstPadProbeReturn offer_padded_pool(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
-                                    gpointer user) {
-    GstQuery *query = GST_PAD_PROBE_INFO_QUERY(probe);
-    GstVideoAlignment align;
-    g_autoptr(GstBufferPool) pool = NULL;
-    GstStructure *config;
-    GstVideoInfo info;
-    GstCaps *caps;
-    if (GST_QUERY_TYPE(query) != GST_QUERY_ALLOCATION)
-        return GST_PAD_PROBE_OK;
-    gst_query_parse_allocation(query, &caps, NULL);
-    fail_unless(gst_video_info_from_caps(&info, caps));
-    gst_video_alignment_reset(&align);
-    align.padding_left = 16;
-    align.padding_top = 2;
-    align.padding_right = 32;
-    align.stride_align[0] = align.stride_align[1] = 63;
-    pool = gst_video_buffer_pool_new();
-    config = gst_buffer_pool_get_config(pool);
-    gst_buffer_pool_config_set_params(config, caps, (guint)info.size, 2, 4);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_META);
-    gst_buffer_pool_config_add_option(config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
-    gst_buffer_pool_config_set_video_alignment(config, &align);
-    fail_unless(gst_buffer_pool_set_config(pool, config));
-    gst_query_add_allocation_pool(query, pool, (guint)info.size, 2, 4);
-    gst_query_add_allocation_meta(query, GST_VIDEO_META_API_TYPE, NULL);
-    *(guint *)user += 1;
-    return GST_PAD_PROBE_OK;
-}
-
-GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
-                   const Crop *crop) {
-    GstBuffer *buffer = buffer_of_size(info->size);
-    GstVideoFrame from, to;
-    fail_unless(gst_video_frame_map(&from, whole, frame, GST_MAP_READ));
-    fail_unless(gst_video_frame_map(&to, info, buffer, GST_MAP_WRITE));
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&from); p++) {
-        const guint8 *data = GST_VIDEO_FRAME_PLANE_DATA(&from, p);
-        const gsize stride = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&from, p);
-        gint components[GST_VIDEO_MAX_COMPONENTS], c;
-        gsize bytes, rows;
-        gst_video_format_info_component(info->finfo, p, components);
-        c = components[0];
-        data += (crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(info->finfo, c)) * stride;
-        data += (gint)(crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(info->finfo, c)) *
-                GST_VIDEO_FORMAT_INFO_PSTRIDE(info->finfo, c);
-        plane_size(info, p, &bytes, &rows);
-        for (gsize row = 0; row < rows; row++)
-            memcpy((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&to, p) +
-                       row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&to, p),
-                   data + row * stride, bytes);
-    }
-    gst_video_frame_unmap(&to);
-    gst_video_frame_unmap(&from);
-    return buffer;
 }
 
 GstBuffer *add_crop(GstBuffer *frame, const Crop *crop) {
@@ -506,15 +424,6 @@ void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer) {
     drop_bus(h->element, bus);
 }
 
-void flush(GstHarness *h, GstBuffer *frame) {
-    GstSegment segment;
-    gst_segment_init(&segment, GST_FORMAT_TIME);
-    fail_unless(gst_harness_push_event(h, gst_event_new_flush_start()));
-    fail_unless_equals_int(gst_harness_push(h, frame), GST_FLOW_FLUSHING);
-    fail_unless(gst_harness_push_event(h, gst_event_new_flush_stop(TRUE)));
-    fail_unless(gst_harness_push_event(h, gst_event_new_segment(&segment)));
-}
-
 GstElement *launch(const gchar *description) {
     GError *error = NULL;
     GstElement *pipeline = gst_parse_launch(description, &error);
@@ -557,13 +466,6 @@ void assert_output_caps(GstHarness *h, const GstVideoInfo *expected) {
     fail_unless_equals_int(got.fps_n, expected->fps_n);
 }
 
-void assert_takes(GstElement *element, const gchar *pad_name, const gchar *text,
-                  gboolean expected) {
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
-    g_autoptr(GstCaps) caps = gst_caps_from_string(text), offered = gst_pad_query_caps(pad, NULL);
-    fail_unless(gst_caps_can_intersect(offered, caps) == expected, "%s: %s", pad_name, text);
-}
-
 void drop_events(GstHarness *h) {
     GstEvent *event;
     while ((event = gst_harness_try_pull_event(h)) != NULL)
@@ -597,11 +499,6 @@ void keep_warning(G_GNUC_UNUSED const gchar *domain, G_GNUC_UNUSED GLogLevelFlag
                   const gchar *message, gpointer text) {
     g_free(*(gchar **)text);
     *(gchar **)text = g_strdup(message);
-}
-
-guint keep_refusals(gchar **warning) {
-    return g_log_set_handler("GLib-GObject", G_LOG_LEVEL_WARNING | G_LOG_LEVEL_CRITICAL,
-                             keep_warning, warning);
 }
 
 /* ---- results ---- */
@@ -709,15 +606,24 @@ int run_behind_a_decoder(const gchar *part) {
     return reason ? not_run(reason) : run_where_a_device_is(part);
 }
 
-gboolean have_pnmdec(void) {
-    return have_element("pnmdec");
+int run_with(const gchar *part, ...) {
+    va_list needed;
+    const gchar *name;
+    va_start(needed, part);
+    do
+        name = va_arg(needed, const gchar *);
+    while (name && have_element(name));
+    va_end(needed);
+    if (name) {
+        g_print("not run: there is no %s\n", name);
+        return 77;
+    }
+    load_type_finders();
+    return run_on_backend(part);
 }
 
 int run_with_pictures(const gchar *part) {
-    if (!have_pnmdec())
-        return not_run("there is no pnmdec");
-    load_type_finders();
-    return run_on_backend(part);
+    return run_with(part, "pnmdec", NULL);
 }
 
 GstStructure *stats_of(GstElement *element, const gchar *backend) {

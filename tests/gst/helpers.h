@@ -72,8 +72,6 @@ GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane);
 
 /* ---- the library ---- */
 
-/* Without the matrix and the range of its colours. */
-gpv_image library_image(const GstVideoFrame *frame);
 gpv_buffer buffer_for(gpointer data, gsize size);
 gpv_image plane_view(const Plane *plane);
 
@@ -93,15 +91,11 @@ void write_picture(const File *file, const Plane *plane, gint channels);
 
 /* Both may be in CUDAMemory, which is copied when it is mapped. */
 void copy_mapped(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to);
-GstPadProbeReturn offer_padded_pool(GstPad *pad, GstPadProbeInfo *probe, gpointer user);
 typedef struct {
     guint x, y;
     gint width, height;
 } Crop;
 
-/* What videocrop copies: chroma begins with the site of the first pixel. */
-GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
-                   const Crop *crop);
 GstBuffer *add_crop(GstBuffer *frame, const Crop *crop);
 GstCaps *cuda_caps(const GstVideoInfo *info);
 
@@ -137,8 +131,6 @@ GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame);
 /* Takes the caps and the buffer. */
 void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer);
 
-/* Takes the frame, which comes between start and stop. */
-void flush(GstHarness *h, GstBuffer *frame);
 GstElement *launch(const gchar *description);
 void reach(GstElement *pipeline, GstState state);
 void wait_for_eos(GstElement *pipeline);
@@ -148,9 +140,6 @@ GstClockTime preroll_time(GstElement *pipeline);
 /* ---- caps ---- */
 
 void assert_output_caps(GstHarness *h, const GstVideoInfo *expected);
-
-/* Whether a pad, as things are, takes some of the caps. */
-void assert_takes(GstElement *element, const gchar *pad_name, const gchar *text, gboolean expected);
 
 guint reconfigure_events(GstHarness *h);
 /* Which the harness keeps. */
@@ -163,9 +152,6 @@ void control(GstElement *element, const gchar *property, const gdouble *values, 
 
 /* For g_log_set_handler(). */
 void keep_warning(const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer text);
-
-/* Of values that GObject refuses; newer GLib calls that critical. Returns the handler. */
-guint keep_refusals(gchar **warning);
 
 /* ---- results ---- */
 
@@ -235,10 +221,10 @@ int run_behind_a_decoder(const gchar *part);
 /* Of GStreamer 1.22 or later. */
 gboolean have_element(const gchar *name);
 
-/* Whether the pictures that the tests write can be decoded. */
-gboolean have_pnmdec(void);
+/* As run_on_backend(), where these elements are; NULL ends them. */
+int run_with(const gchar *part, ...) G_GNUC_NULL_TERMINATED;
 
-/* As run_on_backend(), for tests that need them. */
+/* Likewise, where the pictures that the tests write can be decoded. */
 int run_with_pictures(const gchar *part);
 
 /* What an element counts, which has to compute there. */

@@ -66,12 +66,6 @@ static GstPadProbeReturn leave(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe
     return GST_PAD_PROBE_OK;
 }
 
-static void probe_element(Live *row, const gchar *pad_name, GstPadProbeCallback callback) {
-    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(row->pipeline), "tested");
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, row, NULL);
-}
-
 static gchar *describe(const Live *row) {
     const gint width = videos[row->video].width, height = videos[row->video].height;
     g_autofree gchar *rect = row->subject->cuts ? rect_in(width, height) : g_strdup("");
@@ -100,8 +94,8 @@ static gboolean row_open(Live *row, GstContext **context) {
     g_object_set(row->source, "caps", row->frames.caps, NULL);
     if (*context)
         gst_element_set_context(row->pipeline, *context);
-    probe_element(row, "sink", enter);
-    probe_element(row, "src", leave);
+    watch_pad(row->pipeline, "tested", "sink", enter, row);
+    watch_pad(row->pipeline, "tested", "src", leave, row);
     row->pushed = MAX(2, (guint)(seconds * videos[row->video].rate));
     row->not_counted = MIN((guint)videos[row->video].rate, row->pushed) / 2;
     row->pushed_at = g_new0(gdouble, row->pushed);

@@ -342,13 +342,6 @@ static GstPadProbeReturn leave(GstPad *pad, GstPadProbeInfo *probe, gpointer dat
     return GST_PAD_PROBE_OK;
 }
 
-static void probe(GstElement *pipeline, const gchar *name, const gchar *pad_name,
-                  GstPadProbeCallback callback, Watch *watch) {
-    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), name);
-    g_autoptr(GstPad) pad = gst_element_get_static_pad(element, pad_name);
-    gst_pad_add_probe(pad, GST_PAD_PROBE_TYPE_BUFFER, callback, watch, NULL);
-}
-
 /* Frames a second from the first frame to the last, or 0 and why. */
 static gdouble decode(const gchar *elements, Watch *watch, gchar **failed) {
     g_autofree gchar *description = g_strdup_printf(
@@ -359,8 +352,8 @@ static gdouble decode(const gchar *elements, Watch *watch, gchar **failed) {
     g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
     gdouble rate = 0;
     g_object_set(file, "location", clip_path, NULL);
-    probe(pipeline, "decoded", "src", enter, watch);
-    probe(pipeline, "sink", "sink", leave, watch);
+    watch_pad(pipeline, "decoded", "src", enter, watch);
+    watch_pad(pipeline, "sink", "sink", leave, watch);
     gst_element_set_state(pipeline, GST_STATE_PLAYING);
     *failed = wait_for_the_end(pipeline);
     if (!*failed && watch->frames > 1)

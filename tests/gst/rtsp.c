@@ -218,15 +218,9 @@ TEST(test_drops, 1) {
 }
 
 int main(int argc, char **argv) {
-    static const gchar *const needed[] = {"rtspsrc", "rtpjpegpay",   "rtpjpegdepay", "jpegenc",
-                                          "jpegdec", "videoconvert", "videotestsrc"};
     gst_check_init(&argc, &argv);
     if (argc == 4 && g_str_equal(argv[1], "camera"))
         return run_camera(argv[2], (guint)atoi(argv[3]));
-    for (guint i = 0; i < G_N_ELEMENTS(needed); i++)
-        if (!have_element(needed[i])) {
-            g_print("not run: there is no %s\n", needed[i]);
-            return 77;
-        }
-    return run_on_backend(NULL);
+    return run_with(NULL, "rtspsrc", "rtpjpegpay", "rtpjpegdepay", "jpegenc", "jpegdec",
+                    "videoconvert", "videotestsrc", NULL);
 }

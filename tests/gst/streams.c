@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 /*
- * What real streams bring to a pipeline: crops, caps that cannot be used, levels of another range,
- * and elements that take longer than a frame. Each with the right value, in system memory, on the
+ * What real streams bring to a pipeline: caps that cannot be used, levels of another range, and
+ * elements that take longer than a frame. Each with the right value, in system memory, on the
  * backend GPV_TEST_BACKEND or on the CPU.
  */
 #include "helpers.h"
@@ -11,10 +11,6 @@ static GstHarness *harness_of(const gchar *look) {
     g_autofree gchar *text = g_strdup_printf("%s backend=%s", look, test_backend());
     GstElement *element = launch(text);
     return harness_with(element);
-}
-
-static void set_caps(GstHarness *h, const gchar *text) {
-    gst_harness_set_src_caps(h, gst_caps_from_string(text));
 }
 
 /* ---- caps ---- */
@@ -83,7 +79,7 @@ TEST(test_threshold_range, 1) {
         memset(map.data, level - 1, bytes);
         memset(map.data + stride, level, bytes);
         gst_buffer_unmap(frame, &map);
-        set_caps(h, caps);
+        gst_harness_set_src_caps_str(h, caps);
         out = push_and_pull(h, frame);
         fail_unless(gst_buffer_map(out, &map, GST_MAP_READ));
         fail_unless_equals_int(map.data[0], 0);
@@ -109,7 +105,7 @@ TEST(test_latency, 1) {
         g_autofree gchar *caps = g_strdup_printf(
             "video/x-raw,format=RGB,width=640,height=480,framerate=%s", slow ? "100000/1" : "1/60");
         GstMessage *message;
-        set_caps(h, caps);
+        gst_harness_set_src_caps_str(h, caps);
         for (guint i = 0; i < 16; i++)
             gst_buffer_unref(push_and_pull(h, gst_buffer_ref(frame)));
         message = gst_bus_pop_filtered(bus, GST_MESSAGE_LATENCY);

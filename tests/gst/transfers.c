@@ -267,7 +267,7 @@ static Count count_decoded(const gchar *elements) {
                         "%sfakesink sync=false",
                         warm_up + counted_frames + 1, elements);
     Decoding decoding = {{{0, 0}}, 0, {0, {0, 0, 0}, {0, 0, 0}, {0}}};
-    GstElement *pipeline, *file, *decoder;
+    g_autoptr(GstElement) pipeline = NULL, file = NULL, decoder = NULL;
     open_cupti();
     pipeline = launch(text);
     file = gst_bin_get_by_name(GST_BIN(pipeline), "file");
@@ -283,9 +283,6 @@ static Count count_decoded(const gchar *elements) {
                 "the clip has %u frames, and more than %d are needed", decoding.frames,
                 warm_up + counted_frames);
     close_cupti();
-    gst_object_unref(decoder);
-    gst_object_unref(file);
-    gst_object_unref(pipeline);
     return decoding.count;
 }
 
