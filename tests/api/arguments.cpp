@@ -190,6 +190,29 @@ START_TEST(formats_of_images) {
 }
 END_TEST
 
+/// Parameters that an image of 8 bits does not reach, by the run and by prepare.
+START_TEST(parameters_beyond_the_format) {
+    Session session;
+    for (const operators::Field &field : it->fields) {
+        const auto beyond = static_cast<std::int32_t>(field.high_of_bytes) + 1;
+        if (field.high_of_bytes == 0)
+            continue;
+        for (Run run : runs_of(0)) {
+            std::memcpy(run.params.data() + field.offset, &beyond, sizeof beyond);
+            session.set(run);
+            const Arguments arguments = forbidden(run);
+            const std::string text =
+                std::string("params->") + field.name + "|is " + std::to_string(beyond) + ",|" +
+                std::to_string(static_cast<int>(field.low)) + ".." + std::to_string(beyond - 1);
+            const bool wide = operators::sample_bytes(run.formats[0]) > 1;
+            session.expect(it->prepare(session.op, arguments), wide ? GPV_OK : INVALID, text);
+            if (!wide)
+                session.expect(session.run(arguments), INVALID, text);
+        }
+    }
+}
+END_TEST
+
 START_TEST(images_are_as_large_as_the_first) {
     static const int sizes[][2] = {{63, 48}, {65, 48}, {64, 47}, {64, 49}};
     Session session;
@@ -505,7 +528,8 @@ END_TEST
 int main(int argc, char **argv) {
     return run_all(argc, argv, "arguments",
                    {faults_of_images, faults_of_planes, formats_of_images,
-                    images_are_as_large_as_the_first, faults_of_buffers, strides_of_records,
-                    neighbours_do_not_overlap, overlaps_inside_one_parent, overlaps_of_planes,
-                    ends_overlap, planes_overlap, buffers_overlap_no_gap});
+                    parameters_beyond_the_format, images_are_as_large_as_the_first,
+                    faults_of_buffers, strides_of_records, neighbours_do_not_overlap,
+                    overlaps_inside_one_parent, overlaps_of_planes, ends_overlap, planes_overlap,
+                    buffers_overlap_no_gap});
 }

@@ -114,10 +114,20 @@ void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size))
 void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,
                          void (*init)(void *place, uint32_t size),
                          void (*expect)(const void *place, gpv_status wanted, const char *text));
-/* Of a test of one operator: a context that keeps books, the operator, and its parameters. */
-#define FIXTURE(stem)                                                                              \
+/* A context that keeps books, and what calls on it have to say. */
+#define CONTEXT                                                                                    \
     static books keep;                                                                             \
     static gpv_context *context;                                                                   \
+    static inline void succeed(gpv_status status) {                                                \
+        expect_status(context, &keep, status, GPV_OK, "");                                         \
+    }                                                                                              \
+    static inline void refused(gpv_status status, const char *parts) {                             \
+        expect_error(context, &keep, status, INVALID, parts);                                      \
+    }
+
+/* Of a test of one operator: such a context, the operator, and its parameters. */
+#define FIXTURE(stem)                                                                              \
+    CONTEXT                                                                                        \
     static gpv_##stem *op;                                                                         \
     static void setup(void) {                                                                      \
         context = open_context(&keep);                                                             \
@@ -137,8 +147,7 @@ void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,
         return params;                                                                             \
     }                                                                                              \
     static inline void set(gpv_##stem##_params params) {                                           \
-        ck_assert_msg(gpv_##stem##_set_params(op, &params) == GPV_OK, "%s",                        \
-                      gpv_context_error(context));                                                 \
+        succeed(gpv_##stem##_set_params(op, &params));                                             \
     }
 
 /* What wait says of the last run, and that it is nothing. */

@@ -42,7 +42,7 @@ const Operator erode = {
                {FIELD_OF(gpv_erode_params, radius), 1, 0, 255},
                {FIELD_OF(gpv_erode_params, radius_y), -1, -1, 255},
                {FIELD_OF(gpv_erode_params, iterations), 1, 1, 255},
-               {FIELD_OF(gpv_erode_params, threshold), 0, 0, 65535},
+               {FIELD_OF(gpv_erode_params, threshold), 0, 0, 65535, {}, nullptr, 255},
                {FIELD_OF(gpv_erode_params, border), GPV_ERODE_BORDER_IGNORE, 0, 1},
                {FIELD_OF(gpv_erode_params, planes), GPV_ERODE_PLANES_AUTO, 0, 2},
                {FIELD_OF(gpv_erode_params, reserved), 0, 0, 0}},

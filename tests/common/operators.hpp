@@ -26,6 +26,7 @@ struct Field {
     double standard, low, high;
     std::vector<double> choices = {}; ///< where not all from low to high are legal
     const char *legal = nullptr;      ///< what the error text says then
+    double high_of_bytes = 0;         ///< of a first image of 8 bits; 0 = as ever
 };
 
 template <class T>
