@@ -3,33 +3,28 @@
 
 FIXTURE(graphcut)
 
-static gpv_graphcut_params certified(void) {
+static void set_certified(void) {
     gpv_graphcut_params params = defaults();
     params.certificate = 1;
-    return params;
-}
-
-static gpv_graphcut_result blank(void) {
-    gpv_graphcut_result result;
-    gpv_graphcut_result_init(&result, sizeof result);
-    return result;
+    set(params);
 }
 
 /* Of the last run. Every call has to say the same of it. */
-static gpv_graphcut_result found(gpv_status wanted) {
+static gpv_graphcut_result found(gpv_status wanted, const char *text) {
     gpv_graphcut_result result;
-    memset(&result, 0xC5, sizeof result);
+    memset(&result, CANARY, sizeof result);
     result.struct_size = sizeof result;
-    ck_assert_int_eq(gpv_graphcut_wait(op, &result), wanted);
-    ck_assert_int_eq(gpv_graphcut_wait(op, NULL), wanted);
-    ck_assert_int_eq(gpv_graphcut_query(op), wanted);
+    expect_status(context, &keep, gpv_graphcut_wait(op, &result), wanted, text);
+    keep.text[0] = 0;
+    expect_status(context, &keep, gpv_graphcut_wait(op, NULL), wanted, text);
+    keep.text[0] = 0;
+    expect_status(context, &keep, gpv_graphcut_query(op), wanted, text);
     ck_assert_uint_eq(result.struct_size, sizeof result);
-    ck_assert_uint_eq(result.reserved, 0);
     return result;
 }
 
 static void expect_found(int64_t flow, int64_t cut, int64_t area) {
-    const gpv_graphcut_result result = found(GPV_OK);
+    const gpv_graphcut_result result = found(GPV_OK, "");
     ck_assert_int_eq(result.flow, flow);
     ck_assert_int_eq(result.cut, cut);
     ck_assert_int_eq(result.area, area);
@@ -43,26 +38,21 @@ typedef struct graph {
     picture terminals, links, mask;
 } graph;
 
-/* Of zeros. */
-static graph graph_new(gpv_format format, int width, int height) {
-    graph g;
-    int i;
-    g.terminals = picture_new(GPV_FORMAT_LABEL32, width, height, TIGHT);
-    g.links = picture_new(format, width, height, TIGHT);
-    g.mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
-    memset(g.terminals.view.data[0], 0, g.terminals.size[0]);
-    for (i = 0; i < gpv_format_planes(format); i++)
-        memset(g.links.view.data[i], 0, g.links.size[i]);
-    return g;
-}
-
-/* Written in text. */
+/* Of numbers in text, or of zeros. */
 static graph graph_of(gpv_format format, int width, int height, const char *terminals,
                       const char *links) {
     graph g;
-    g.terminals = picture_of(GPV_FORMAT_LABEL32, width, height, terminals);
-    g.links = picture_of(format, width, height, links);
     g.mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    if (terminals) {
+        g.terminals = picture_of(GPV_FORMAT_LABEL32, width, height, terminals);
+        g.links = picture_of(format, width, height, links);
+        return g;
+    }
+    g.terminals = picture_new(GPV_FORMAT_LABEL32, width, height, TIGHT);
+    g.links = picture_new(format, width, height, TIGHT);
+    memset(g.terminals.view.data[0], 0, g.terminals.size[0]);
+    for (int i = 0; i < gpv_format_planes(format); i++)
+        memset(g.links.view.data[i], 0, g.links.size[i]);
     return g;
 }
 
@@ -81,43 +71,25 @@ static int32_t *terminal(const graph *g, int x, int y) {
 static int32_t *arc(const graph *g, int plane, int x, int y) {
     return sample(&g->links, plane, x, y);
 }
-static gpv_status run_into(const graph *g, const gpv_buffer *result) {
+static gpv_status run(const graph *g, const gpv_buffer *result) {
     return gpv_graphcut_run(op, NULL, &g->terminals.view, &g->links.view, &g->mask.view, result);
-}
-
-static void run(const graph *g) {
-    ck_assert_msg(run_into(g, NULL) == GPV_OK, "%s", gpv_context_error(context));
 }
 
 /* -------------------------------------------------------- planes of links */
 
-/* Of an image that has four, the others may be anything. */
-START_TEST(further_planes_are_not_looked_at) {
-    graph g = graph_new(GPV_FORMAT_CAP32X4, 5, 3);
-    int i;
-    for (i = 4; i < 8; i++) {
-        g.links.view.data[i] = g.mask.view.data[0];
-        g.links.view.stride[i] = -1;
-    }
-    run(&g);
-    expect_found(0, -1, 15);
-    graph_free(&g);
-}
-END_TEST
-
-/* Which are only read. */
+/* Which are only read. Of an image that has four, the others may be anything. */
 START_TEST(planes_of_links_may_share_memory) {
     graph g = graph_of(GPV_FORMAT_CAP32X4, 3, 1, "9 0 -9", "5 2 7 | 0 0 0 | 0 0 0 | 0 0 0");
     gpv_image *const links = &g.links.view;
-    int i;
-    for (i = 1; i < 4; i++)
-        links->data[i] = links->data[0];
-    run(&g);
+    for (int i = 1; i < 8; i++)
+        links->data[i] = i < 4 ? links->data[0] : g.mask.view.data[0];
+    links->stride[7] = -1;
+    succeed(run(&g, NULL));
     expect_found(2, -1, 2);
     /* that of terminals, too: 9 and 3 to the east, -9 to no neighbour */
     links->data[0] = g.terminals.view.data[0];
     *terminal(&g, 1, 0) = 3;
-    run(&g);
+    succeed(run(&g, NULL));
     expect_found(3, -1, 2);
     graph_free(&g);
 }
@@ -125,35 +97,24 @@ END_TEST
 
 /* -------------------------------------------------------- values out of range */
 
-/* What is said of the last run, which found such a value. */
-static void expect_refused(const graph *g, const gpv_graphcut_result *buffer, const char *text) {
-    gpv_graphcut_result result = blank(), want = blank();
-    picture untouched =
-        picture_new(GPV_FORMAT_GRAY8, g->mask.view.width, g->mask.view.height, TIGHT);
-    want.refused = 1;
-    expect_error(context, &keep, gpv_graphcut_wait(op, &result), INVALID, text);
-    ck_assert_mem_eq(&result, &want, sizeof want);
-    ck_assert_mem_eq(buffer, &want, sizeof want);
-    keep.text[0] = 0;
-    expect_error(context, &keep, gpv_graphcut_query(op), INVALID, text);
-    keep.text[0] = 0;
-    expect_error(context, &keep, gpv_graphcut_wait(op, NULL), INVALID, text);
-    ck_assert(picture_equal(&g->mask, &untouched)); /* as picture_new() left it */
-    picture_free(&untouched);
-}
-
+/* The run has found such a value, and written nothing else. */
 static void run_refused(const graph *g, const char *text) {
-    gpv_graphcut_result buffer;
-    const gpv_buffer result = buffer_of(&buffer, sizeof buffer);
-    memset(&buffer, 0xC5, sizeof buffer);
-    memset(g->mask.view.data[0], 0xC5, g->mask.size[0]);
-    ck_assert_int_eq(run_into(g, &result), GPV_OK);
-    expect_refused(g, &buffer, text);
+    gpv_graphcut_result buffer, want, result;
+    const gpv_buffer to = buffer_of(&buffer, sizeof buffer);
+    memset(&buffer, CANARY, sizeof buffer);
+    memset(g->mask.view.data[0], CANARY, g->mask.size[0]);
+    gpv_graphcut_result_init(&want, sizeof want);
+    want.refused = 1;
+    succeed(run(g, &to));
+    result = found(INVALID, text);
+    ck_assert_mem_eq(&result, &want, sizeof want);
+    ck_assert_mem_eq(&buffer, &want, sizeof want);
+    ck_assert(untouched(g->mask.block[0], (char *)g->mask.block[0] + g->mask.size[0]));
 }
 
 /* In raster order, and of one pixel terminals before the planes. */
 START_TEST(the_first_value_is_named) {
-    graph g = graph_new(GPV_FORMAT_CAP32X8, 300, 40);
+    graph g = graph_of(GPV_FORMAT_CAP32X8, 300, 40, NULL, NULL);
     *arc(&g, 7, 20, 39) = -7;
     run_refused(&g, "plane 7 of links is -7 at (20, 39), must be 0..67108863");
     *arc(&g, 2, 299, 20) = -6;
@@ -173,17 +134,16 @@ END_TEST
 /* What was refused for its arguments does not count, but for a value it has begun. */
 START_TEST(a_refused_value_is_a_run) {
     graph g = graph_of(GPV_FORMAT_CAP32X4, 3, 1, "5 -4 0", "9 0 0 | 0 0 0 | 0 0 0 | 0 0 0");
-    run(&g);
+    succeed(run(&g, NULL));
     expect_found(4, -1, 3);
     *arc(&g, 0, 0, 0) = -3;
     run_refused(&g, "plane 0 of links is -3 at (0, 0)");
     g.links.view.width = 0;
-    ck_assert_int_eq(run_into(&g, NULL), INVALID);
-    ck_assert_uint_eq(found(INVALID).refused, 1);
-    expect_text(gpv_context_error(context), "plane 0 of links is -3 at (0, 0)");
+    ck_assert_int_eq(run(&g, NULL), INVALID);
+    ck_assert_uint_eq(found(INVALID, "plane 0 of links is -3 at (0, 0)").refused, 1);
     g.links.view.width = 3;
     *arc(&g, 0, 0, 0) = 9;
-    run(&g);
+    succeed(run(&g, NULL));
     expect_found(4, -1, 3);
     graph_free(&g);
 }
@@ -207,7 +167,6 @@ static const struct {
     /* nothing can flow; and what cannot reach the sink belongs to the source */
     {GPV_FORMAT_CAP32X4, 1, 1, "5", "1 | 2 | 3 | 4", 0, "#"},
     {GPV_FORMAT_CAP32X4, 1, 1, "0", "-1 | -2 | -3 | -4", 0, "#"},
-    {GPV_FORMAT_CAP32X4, 1, 1, "-1073741824", "1 | 2 | 3 | 4", 0, "."},
     /* the ends of the ranges */
     {GPV_FORMAT_CAP32X4, 2, 1, "1073741824 -1073741824", "67108863 0 | 0 0 | 0 67108863 | 0 0",
      67108863, "#."},
@@ -232,8 +191,6 @@ static const struct {
     {GPV_FORMAT_CAP32X8, 3, 3, "-999 -999 -999 -999 900 -999 -999 -999 -999", OUT, 255,
      "... .#. ..."},
     {GPV_FORMAT_CAP32X8, 3, 3, "-999 0 0 -999 900 -999 -999 -999 -999", OUT, 63, ".## .#. ..."},
-    {GPV_FORMAT_CAP32X8, 3, 3, "-999 -999 -999 -999 254 -999 -999 -999 -999", OUT, 254,
-     "... ... ..."},
 };
 
 static void expect_cut(gpv_format format, int width, int height, const char *terminals,
@@ -243,8 +200,8 @@ static void expect_cut(gpv_format format, int width, int height, const char *ter
     int64_t area = 0;
     for (; *mask; mask++)
         area += *mask == '#';
-    set(certified());
-    run(&g);
+    set_certified();
+    succeed(run(&g, NULL));
     expect_found(flow, flow, area);
     expect_picture(&g.mask, &want);
     picture_free(&g.terminals);
@@ -252,8 +209,7 @@ static void expect_cut(gpv_format format, int width, int height, const char *ter
 }
 
 START_TEST(small_graphs) {
-    size_t i;
-    for (i = 0; i < COUNT(cuts); i++)
+    for (size_t i = 0; i < COUNT(cuts); i++)
         expect_cut(cuts[i].format, cuts[i].width, cuts[i].height, cuts[i].terminals, cuts[i].links,
                    cuts[i].flow, cuts[i].mask);
 }
@@ -267,9 +223,7 @@ static const struct {
 } rows[] = {
     /* the narrowest place; of equal ones the last */
     {"9 0 0 -9", "5 2 7 0", "0 0 0 0", 2, "##.."},
-    {"9 0 0 -9", "2 5 7 0", "0 0 0 0", 2, "#..."},
     {"9 0 0 -9", "2 2 2 0", "0 0 0 0", 2, "###."},
-    {"9 0 0 0 -9", "2 3 2 4 0", "0 0 0 0 0", 2, "###.."},
     /* what the source gives, or the sink takes, is less */
     {"1 0 0 -9", "5 2 7 0", "0 0 0 0", 1, "...."},
     {"9 0 0 -1", "5 2 7 0", "0 0 0 0", 1, "####"},
@@ -282,7 +236,6 @@ static const struct {
     /* nothing leads to the sink */
     {"9 0 0 -9", "0 0 0 0", "8 8 8 8", 0, "###."},
     {"7 0 9 1", "5 5 5 5", "5 5 5 5", 0, "####"},
-    {"-7 -1 -9 -1", "5 5 5 5", "5 5 5 5", 0, "...."},
 };
 
 START_TEST(rows_and_columns) {
@@ -305,24 +258,22 @@ END_TEST
 /* Two columns between which as much flows as can. */
 START_TEST(flow_beyond_32_bits) {
     enum { HEIGHT = 700 };
-    graph g = graph_new(GPV_FORMAT_CAP32X8, 2, HEIGHT);
     const int64_t flow = (3 * HEIGHT - 2) * (int64_t)GPV_GRAPHCUT_MAX_LINK;
-    int y;
-    set(certified());
-    for (y = 0; y < HEIGHT; y++) {
+    graph g = graph_of(GPV_FORMAT_CAP32X8, 2, HEIGHT, NULL, NULL);
+    set_certified();
+    for (int y = 0; y < HEIGHT; y++) {
         *terminal(&g, 0, y) = GPV_GRAPHCUT_MAX_TERMINAL;
         *terminal(&g, 1, y) = -GPV_GRAPHCUT_MAX_TERMINAL;
         *arc(&g, 0, 0, y) = *arc(&g, 1, 0, y) = *arc(&g, 7, 0, y) = GPV_GRAPHCUT_MAX_LINK;
     }
-    run(&g);
+    succeed(run(&g, NULL));
     expect_found(flow, flow, HEIGHT);
     graph_free(&g);
 }
 END_TEST
 
 int main(void) {
-    const TTest *const tests[] = {further_planes_are_not_looked_at,
-                                  planes_of_links_may_share_memory,
+    const TTest *const tests[] = {planes_of_links_may_share_memory,
                                   the_first_value_is_named,
                                   a_refused_value_is_a_run,
                                   small_graphs,

@@ -18,52 +18,38 @@ static gpv_status draw(const gpv_image *dst, float width) {
 /* ----------------------------------------------------------------------- refusals */
 
 START_TEST(bad_arguments_are_refused_untouched) {
-    static const struct {
-        int32_t count;
-        const char *text;
-    } counts[] = {{0, "count is 0,|2..64"},   {1, "count is 1,|2..64"},
-                  {-1, "count is -1,|2..64"}, {INT32_MIN, "count is -2147483648,|2..64"},
-                  {65, "count is 65,|2..64"}, {INT32_MAX, "count is 2147483647,|2..64"}};
-    static const struct {
-        float number;
-        const char *text;
-    } widths[] = {{0, "width is 0,|1..1000"},
-                  {-1, "width is -1,|1..1000"},
-                  {0.99999994f, "width is 0.99999994,|1..1000"},
-                  {1000.0001f, "width is 1000.0001,|1..1000"},
-                  {INFINITY, "width is inf,|1..1000"},
-                  {NAN, "width is nan,|1..1000"}},
-      places[] = {{131072.02f, "is 131072.02,|-131072..131072"},
-                  {-131072.02f, "is -131072.02,|-131072..131072"},
-                  {INFINITY, "is inf,|-131072..131072"},
-                  {-INFINITY, "is -inf,|-131072..131072"},
-                  {NAN, "is nan,|-131072..131072"}};
+    static const int32_t counts[] = {0, 1, -1, INT32_MIN, 65, INT32_MAX};
+    static const float widths[] = {0, -1, 0.99999994f, 1000.0001f, INFINITY, NAN},
+                       places[] = {131072.02f, -131072.02f, INFINITY, -INFINITY, NAN};
+    static const char *const number[] = {"0",   "-1",   "0.99999994", "1000.0001",
+                                         "inf", "nan",  "131072.02",  "-131072.02",
+                                         "inf", "-inf", "nan"};
     const gpv_image dst = forbidden_image(forbidden_memory(1 << 21));
     const float *forbidden = forbidden_memory(4096);
+    char text[64];
     size_t i, k;
     ck_assert_int_eq(gpv_draw_outline(NULL, NULL, &dst, triangle, 3, 2, COLOR), INVALID);
-    expect_error(context, &keep, draw(NULL, 2), INVALID, "dst|NULL");
-    expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, NULL, 3, 2, COLOR), INVALID,
-                 "points is NULL");
-    expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, triangle, 3, 2, 0x1000000),
-                 INVALID, "color is 16777216,|0..16777215");
-    expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, triangle, 3, 2, UINT32_MAX),
-                 INVALID, "color is 4294967295,|0..16777215");
-    for (i = 0; i < COUNT(counts); i++)
-        expect_error(context, &keep,
-                     gpv_draw_outline(op, NULL, &dst, forbidden, counts[i].count, 2, COLOR),
-                     INVALID, counts[i].text);
-    for (i = 0; i < COUNT(widths); i++)
-        expect_error(context, &keep, draw(&dst, widths[i].number), INVALID, widths[i].text);
+    refused(gpv_draw_outline(op, NULL, &dst, NULL, 3, 2, COLOR), "points is NULL");
+    refused(gpv_draw_outline(op, NULL, &dst, triangle, 3, 2, 0x1000000),
+            "color is 16777216,|0..16777215");
+    refused(gpv_draw_outline(op, NULL, &dst, triangle, 3, 2, UINT32_MAX),
+            "color is 4294967295,|0..16777215");
+    for (i = 0; i < COUNT(counts); i++) {
+        snprintf(text, sizeof text, "count is %d,|2..64", counts[i]);
+        refused(gpv_draw_outline(op, NULL, &dst, forbidden, counts[i], 2, COLOR), text);
+    }
+    for (i = 0; i < COUNT(widths); i++) {
+        snprintf(text, sizeof text, "width is %s,|1..1000", number[i]);
+        refused(draw(&dst, widths[i]), text);
+    }
     for (i = 0; i < COUNT(triangle); i++)
         for (k = 0; k < COUNT(places); k++) {
             float points[COUNT(triangle)];
-            char text[64];
             memcpy(points, triangle, sizeof points);
-            points[i] = places[k].number;
-            snprintf(text, sizeof text, "points[%d] %s", (int)i, places[k].text);
-            expect_error(context, &keep, gpv_draw_outline(op, NULL, &dst, points, 3, 2, COLOR),
-                         INVALID, text);
+            points[i] = places[k];
+            snprintf(text, sizeof text, "points[%d] is %s,|-131072..131072", (int)i,
+                     number[COUNT(widths) + k]);
+            refused(gpv_draw_outline(op, NULL, &dst, points, 3, 2, COLOR), text);
         }
 }
 END_TEST
@@ -98,9 +84,6 @@ static const struct {
      " 7 7 7 7 7 # 7"
      " 7 7 7 7 7 7 7"},
     {GPV_FORMAT_GRAY8, 0, 2, 1, 2, dot, 1, COLOR, "7 154"},
-    {GPV_FORMAT_RGB8, 0, 2, 1, 2, dot, 1, COLOR, "7 7 7 255 128 16"},
-    {GPV_FORMAT_BGR8, 0, 2, 1, 2, dot, 1, COLOR, "7 7 7 16 128 255"},
-    {GPV_FORMAT_RGBA8, 0, 2, 1, 2, dot, 1, COLOR, "7 7 7 7 255 128 16 255"},
     {GPV_FORMAT_BGRX8, 0, 2, 1, 2, dot, 1, COLOR, "7 7 7 7 16 128 255 255"},
     {GPV_FORMAT_NV12, GPV_COLOR_RANGE_LIMITED, 5, 3, 2, middle, 1, 0xffffff,
      "7 7 7 7 7  7 7 7 235 7  7 7 7 7 7 | 7 7 ? ? 7 7  7 7 7 7 7 7"},
@@ -123,15 +106,6 @@ START_TEST(small_outlines) {
                          GPV_OK);
         expect_picture(&p, &want);
     }
-}
-END_TEST
-
-static gpv_status draw_broadly(const gpv_image *dst) {
-    return draw(dst, 16);
-}
-
-START_TEST(layouts) {
-    expect_drawn_alike(WIDTH, HEIGHT, draw_broadly);
 }
 END_TEST
 
@@ -188,7 +162,7 @@ START_TEST(runs_are_not_concerned) {
 END_TEST
 
 int main(void) {
-    const TTest *const tests[] = {bad_arguments_are_refused_untouched, small_outlines, layouts,
+    const TTest *const tests[] = {bad_arguments_are_refused_untouched, small_outlines,
                                   ends_of_ranges, runs_are_not_concerned};
     return run_tests("match_draw", setup, teardown, tests, COUNT(tests));
 }

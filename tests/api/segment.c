@@ -21,36 +21,36 @@ static gpv_segment_params by_colour(gpv_segment_warm_start fit) {
     return params;
 }
 
-static gpv_status run_views(const gpv_image *src, const gpv_image *seeds, const gpv_image *mask,
-                            const gpv_image *dst) {
-    return gpv_segment_run(op, NULL, src, seeds, NULL, mask, dst, NULL);
-}
-
 /* Of the last run. */
 static gpv_graphcut_result found(void) {
     gpv_graphcut_result result;
-    memset(&result, 0xC5, sizeof result);
+    memset(&result, CANARY, sizeof result);
     result.struct_size = sizeof result;
-    ck_assert_int_eq(gpv_segment_wait(op, &result), GPV_OK);
+    succeed(gpv_segment_wait(op, &result));
     ck_assert_uint_eq(result.refused, 0);
     return result;
 }
 
-/* Of a run with certificate, which proves that mask. */
-static void expect_proved(const picture *mask) {
-    const unsigned char *pixels = mask->view.data[0];
-    const gpv_graphcut_result result = found();
+/* A run with such a mask, and a certificate that proves it. seeds: NULL = none. */
+static void expect_mask(gpv_format format, int width, int height, const char *source,
+                        const char *seeds, const gpv_rect *rect, const char *wanted) {
+    picture src = picture_of(format, width, height, source);
+    picture known = picture_of(GPV_FORMAT_GRAY8, width, height, seeds ? seeds : wanted);
+    picture want = picture_of(GPV_FORMAT_GRAY8, width, height, wanted);
+    picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
     int64_t area = 0;
-    size_t i;
-    for (i = 0; i < mask->size[0]; i++)
-        area += pixels[i] == 255;
-    ck_assert_uint_eq(result.optimal, 1);
-    ck_assert_int_ge(result.flow, 0);
-    ck_assert_int_eq(result.cut, result.flow);
-    ck_assert_int_eq(result.area, area);
+    succeed(gpv_segment_run(op, NULL, &src.view, seeds ? &known.view : NULL, rect, &mask.view, NULL,
+                            NULL));
+    expect_picture(&mask, &want);
+    for (; *wanted; wanted++)
+        area += *wanted == '#';
+    ck_assert_uint_eq(found().optimal, 1);
+    ck_assert_int_ge(found().flow, 0);
+    ck_assert_int_eq(found().cut, found().flow);
+    ck_assert_int_eq(found().area, area);
+    picture_free(&src);
+    picture_free(&known);
 }
-
-/* ------------------------------------------------------------------- rectangles */
 
 START_TEST(rects_lie_within_src) {
     static const struct {
@@ -75,60 +75,38 @@ START_TEST(rects_lie_within_src) {
     };
     const gpv_buffer none = buffer_of(NULL, 40);
     const gpv_image src = forbidden_image(forbidden_memory(1 << 21));
-    size_t i;
-    for (i = 0; i < COUNT(cases); i++)
-        expect_error(context, &keep,
-                     gpv_segment_run(op, NULL, &src, NULL, &cases[i].rect, NULL, NULL, &none),
-                     INVALID, cases[i].text ? cases[i].text : "result->data|NULL");
+    for (size_t i = 0; i < COUNT(cases); i++)
+        refused(gpv_segment_run(op, NULL, &src, NULL, &cases[i].rect, NULL, NULL, &none),
+                cases[i].text ? cases[i].text : "result->data|NULL");
 }
 END_TEST
 
 /* Nor other parameters, nor other shapes, nor a rectangle that is refused, before there is a run.
- */
+ * Seeds may be src, as both are only read. */
 START_TEST(forgetting_leaves_the_result) {
     static const gpv_rect outside = {0, 0, 6, 1};
-    picture src = picture_of(GPV_FORMAT_GRAY8, 5, 1, "1 1 9 9 9");
-    picture seeds = picture_of(GPV_FORMAT_GRAY8, 5, 1, "0 0 255 255 255");
+    picture src = picture_of(GPV_FORMAT_GRAY8, 5, 1, "..###");
     picture mask = picture_new(GPV_FORMAT_GRAY8, 5, 1, TIGHT);
-    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
+    const gpv_image *const seeds = &src.view;
+    succeed(gpv_segment_run(op, NULL, &src.view, seeds, NULL, &mask.view, NULL, NULL));
     ck_assert_int_eq(found().area, 3);
     ck_assert_int_eq(gpv_segment_run(op, NULL, &src.view, NULL, &outside, &mask.view, NULL, NULL),
                      INVALID);
     set(by_colour(GPV_SEGMENT_WARM_START_NONE));
-    ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
-    ck_assert_int_eq(gpv_segment_prepare(op, &mask.view, NULL, NULL, &mask.view), GPV_OK);
+    succeed(gpv_segment_forget(op));
+    succeed(gpv_segment_prepare(op, &mask.view, NULL, NULL, &mask.view));
     ck_assert_int_eq(found().area, 3);
     ck_assert_int_eq(found().cut, -1);
-    memset(seeds.view.data[0], 255, 4);
-    ck_assert_int_eq(run_views(&src.view, &seeds.view, &mask.view, NULL), GPV_OK);
-    ck_assert_int_eq(found().area, 5);
-    expect_proved(&mask);
-    expect_error(context, &keep, gpv_segment_learned(op, NULL), INVALID, "learned|NULL");
+    expect_mask(GPV_FORMAT_GRAY8, 5, 1, "1 1 9 9 9", "#####", NULL, "#####");
+    refused(gpv_segment_learned(op, NULL), "learned|NULL");
     picture_free(&src);
-    picture_free(&seeds);
     picture_free(&mask);
 }
 END_TEST
 
 /* ------------------------------------------------- results worked out by hand */
 
-/* Of GRAY8. seeds: NULL = none. Of one row, and of one column. */
-static void expect_mask(int width, int height, const char *source, const char *seeds,
-                        const gpv_rect *rect, const char *wanted) {
-    picture src = picture_of(GPV_FORMAT_GRAY8, width, height, source);
-    picture known = picture_of(GPV_FORMAT_GRAY8, width, height, seeds ? seeds : source);
-    picture want = picture_of(GPV_FORMAT_GRAY8, width, height, wanted);
-    picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
-    ck_assert_msg(gpv_segment_run(op, NULL, &src.view, seeds ? &known.view : NULL, rect, &mask.view,
-                                  NULL, NULL) == GPV_OK,
-                  "%s", gpv_context_error(context));
-    expect_proved(&mask);
-    expect_picture(&mask, &want);
-    picture_free(&src);
-    picture_free(&known);
-}
-
-static const gpv_rect inner = {1, 1, 3, 2}, dot = {4, 3, 1, 1}, whole = {0, 0, 5, 4};
+static const gpv_rect inner = {1, 1, 3, 2}, dot = {4, 3, 1, 1};
 static const char two_colours[] = "20 20 20 20 220 220 220 "
                                   "20 20 20 220 220 220 220 "
                                   "20 20 220 20 220 220 220 "
@@ -152,16 +130,10 @@ static const struct {
      "....### ...#### ..#.### ....#.#"},
     {7, 4, 0.5f, two_colours, "??????. ??????? #?????? ???????", NULL,
      "####... ###.... ##.#... ####.#."},
-    {7, 1, 1, "10 10 200 10 200 200 10", ".???#??", NULL, "..#.##."},
     {7, 1, 1, "10 10 200 10 200 200 10", "???#.??", NULL, "##.#..#"},
     /* a plain picture, of which nothing can be told, is background */
     {5, 3, 0.02f, "9 9 9 9 9 9 9 9 9 9 9 9 9 9 9", NULL, NULL, "..... ..... ....."},
-    {5, 3, 0.02f, "9 9 9 9 9 9 9 9 9 9 9 9 9 9 9", NULL, &(gpv_rect){0, 0, 5, 3},
-     "..... ..... ....."},
-    {5, 3, 0.02f, "9 9 9 9 9 9 9 9 9 9 9 9 9 9 9",
-     "1 2 3 4 5 100 127 128 129 250 251 252 253 254 7", NULL, "..... ..... ....."},
     {1, 1, 1, "200", NULL, NULL, "."},
-    {1, 1, 1, "200", "128", NULL, "."},
     {1, 1, 1, "0", "255", NULL, "#"},
     /* without seeds: of two clusters that with more of the edge is the background */
     {6, 4, 1, "9 9 9 9 9 9 9 200 200 200 200 9 9 200 200 200 200 9 9 9 200 9 9 9", NULL, NULL,
@@ -169,45 +141,35 @@ static const struct {
     {6, 4, 1,
      "240 240 240 240 240 240 240 30 30 30 30 240 240 30 30 30 30 240 240 240 30 240 240 240", NULL,
      NULL, "...... .####. .####. ..#..."},
-    {4, 1, 1, "10 200 200 200", NULL, NULL, "#..."},
     {4, 1, 1, "10 10 10 200", NULL, NULL, "...#"},
     /* of equal ones the larger */
     {3, 3, 1, "10 200 10 200 10 200 10 200 10", NULL, NULL, ".#. #.# .#."},
     {3, 3, 1, "10 200 10 200 200 200 10 200 10", NULL, NULL, "#.# ... #.#"},
     /* everything is known */
-    {4, 3, GPV_SEGMENT_MAX_WEIGHT, noise, "#### #### ####", NULL, "#### #### ####"},
-    {4, 3, GPV_SEGMENT_MAX_WEIGHT, noise, ".... .... ....", NULL, ".... .... ...."},
     {4, 3, GPV_SEGMENT_MAX_WEIGHT, noise, ".#.# #..# .###", NULL, ".#.# #..# .###"},
     /* seeds are kept to, whatever their colour */
     {5, 3, GPV_SEGMENT_MAX_WEIGHT, "9 9 9 9 9 9 9 9 9 9 240 240 240 240 240", "..... .#?.. ###.?",
      NULL, "..... .#... ###.#"},
     /* of a side without seeds colours are those of what is not known */
     {6, 1, 1, "20 20 20 200 200 200", ".?????", NULL, "...###"},
-    {6, 1, 1, "20 20 20 200 200 200", "????#?", NULL, "...###"},
-    {3, 1, 1, "20 20 20", "...", NULL, "..."},
     /* what is outside of the rectangle is background, seeds there do not count */
     {5, 4, 10, bright_inside, NULL, &inner, "..... .#.#. .##.. ....."},
     {5, 4, 10, bright_inside, "????. ????? ????? ????#", &inner, "..... .#.#. .##.. ....."},
     {5, 4, 10, bright_inside, ".#.#. ##### #.#.# #####", &dot, "..... ..... ..... ....#"},
-    {5, 4, 10, bright_inside, NULL, &whole, "....# .#.## ###.. ....#"},
     {5, 4, 10, bright_inside, NULL, NULL, "....# .#.## ###.. ....#"},
 };
 
 START_TEST(small_pictures) {
-    size_t i;
-    int m, connectivity;
-    for (i = 0; i < COUNT(pictures); i++)
-        for (m = 0; m < 3; m++)
-            for (connectivity = 4; connectivity <= 8; connectivity += 4) {
+    for (size_t i = 0; i < COUNT(pictures); i++)
+        for (int m = 0; m < 3; m++)
+            for (int connectivity = 4; connectivity <= 8; connectivity += 4) {
                 gpv_segment_params params = certified(models[m], pictures[i].lambda);
                 params.connectivity = connectivity;
                 params.iterations = 1 + m;
                 set(params);
-                expect_mask(pictures[i].width, pictures[i].height, pictures[i].source,
-                            pictures[i].seeds, pictures[i].rect, pictures[i].wanted);
-                if (pictures[i].height == 1)
-                    expect_mask(1, pictures[i].width, pictures[i].source, pictures[i].seeds, NULL,
-                                pictures[i].wanted);
+                expect_mask(GPV_FORMAT_GRAY8, pictures[i].width, pictures[i].height,
+                            pictures[i].source, pictures[i].seeds, pictures[i].rect,
+                            pictures[i].wanted);
             }
 }
 END_TEST
@@ -230,114 +192,61 @@ static const struct {
     /* what is undecided is foreground */
     {0, 4, 2, 2, GPV_FORMAT_GRAY8, "7 8 90 200", "?? ??", 0, "## ##"},
     {10, 4, 2, 1, GPV_FORMAT_RGB8, "100 100 100 110 100 100", ".#", 607, ".#"},
-    {10, 4, 1, 2, GPV_FORMAT_BGR8, "100 100 100 100 90 100", ".#", 607, ".#"},
-    {10, 4, 2, 1, GPV_FORMAT_RGB8, "100 100 100 100 100 120", ".#", 135, ".#"},
     /* grey is in three channels, and alpha in none */
     {10, 4, 2, 1, GPV_FORMAT_GRAY8, "100 110", "#.", 223, "#."},
     {10, 4, 2, 1, GPV_FORMAT_RGBA8, "1 2 3 0 1 2 3 255", "#.", 1000, "#."},
-    {GPV_SEGMENT_MAX_WEIGHT, 4, 2, 1, GPV_FORMAT_GRAY8, "0 255", ".#", 1000, ".#"},
     /* what seems infinitely steep still joins what has one colour */
     {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 50", "#?.", 1000, "##."},
     {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 51", "#?.", 0, "##."},
     /* round a corner there is a diagonal, too: 1000 / sqrt(2) */
     {1e6f, 8, 2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "#. ..", 2707, "#. .."},
-    {1e6f, 8, 2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "## ..", 2000 + 2 * 707, "## .."},
     {10, 8, 2, 2, GPV_FORMAT_RGB8, "0 0 0 0 90 0 0 0 90 10 0 0", "#??.", 429, "## #."},
 };
 
 START_TEST(borders_alone) {
-    size_t i;
-    for (i = 0; i < COUNT(borders); i++) {
-        const int width = borders[i].width, height = borders[i].height;
-        picture src = picture_of(borders[i].format, width, height, borders[i].source);
-        picture known = picture_of(GPV_FORMAT_GRAY8, width, height, borders[i].seeds);
-        picture want = picture_of(GPV_FORMAT_GRAY8, width, height, borders[i].wanted);
-        picture mask = picture_new(GPV_FORMAT_GRAY8, width, height, TIGHT);
+    for (size_t i = 0; i < COUNT(borders); i++) {
         gpv_segment_params params = certified(GPV_SEGMENT_MODEL_GMM, 0);
         params.sigma = borders[i].sigma;
         params.connectivity = borders[i].connectivity;
         set(params);
-        ck_assert_int_eq(run_views(&src.view, &known.view, &mask.view, NULL), GPV_OK);
-        expect_proved(&mask);
+        expect_mask(borders[i].format, borders[i].width, borders[i].height, borders[i].source,
+                    borders[i].seeds, NULL, borders[i].wanted);
         ck_assert_int_eq(found().flow, borders[i].flow);
-        expect_picture(&mask, &want);
-        picture_free(&src);
-        picture_free(&known);
     }
 }
 END_TEST
 
-/* One that comes too early leaves a cut that costs no less than the best. */
-START_TEST(max_time_us) {
-    picture src = picture_new(GPV_FORMAT_GRAY8, 400, 300, TIGHT);
-    picture mask = picture_new(GPV_FORMAT_GRAY8, 400, 300, TIGHT);
-    gpv_segment_params params = certified(GPV_SEGMENT_MODEL_MEANS, 0.3f);
-    gpv_graphcut_result best, early;
-    picture_fill(&src, 9);
-    set(params);
-    ck_assert_int_eq(run_views(&src.view, NULL, &mask.view, NULL), GPV_OK);
-    expect_proved(&mask);
-    best = found();
-    params.max_time_us = 1;
-    set(params);
-    ck_assert_int_eq(run_views(&src.view, NULL, &mask.view, NULL), GPV_OK);
-    early = found();
-    ck_assert_uint_eq(early.optimal, 0);
-    ck_assert_int_ge(early.flow, 0);
-    ck_assert_int_le(early.flow, best.flow);
-    ck_assert_int_ge(early.cut, best.cut);
-    picture_free(&src);
-    picture_free(&mask);
-}
-END_TEST
-
-/* ------------------------------------------------------------------- what is painted */
-
-/* With every pixel known, so that there is no doubt about the mask. */
+/* With every pixel known, so that there is no doubt about the mask. tests/parity/segment.cpp has
+ * every format. */
 static const struct {
     gpv_segment_output output;
     gpv_format format, painted;
     int width, height;
     const char *seeds;
     const char *source, *wanted;
-    gpv_color_range range;
 } paintings[] = {
     /* grey of 200 100 50 is 124.9, of 0 0 255 28.9 or, as BGR, 76.2; half of it, rounded down */
     {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_RGB8, GPV_FORMAT_RGB8, 3, 1, ".#.",
-     "200 100 50  200 100 50  0 0 255", "62 62 62  200 100 50  14 14 14", 0},
+     "200 100 50  200 100 50  0 0 255", "62 62 62  200 100 50  14 14 14"},
     {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_BGRA8, GPV_FORMAT_BGRA8, 3, 1, ".#.",
-     "200 100 50 7  200 100 50 0  0 0 255 9", "48 48 48 7  200 100 50 0  38 38 38 9", 0},
-    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8, 7, 1, "...#.#.",
-     "0 1 2 3 254 255 100", "0 0 1 3 127 255 50", 0},
+     "200 100 50 7  200 100 50 0  0 0 255 9", "48 48 48 7  200 100 50 0  38 38 38 9"},
     /* black is 16 in limited range; a site of chroma goes with its first pixel */
     {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_NV12, GPV_FORMAT_NV12, 3, 3, "#.# .#. .#.",
      "16 17 235 0 100 255 15 101 18 | 1 2 3 4 5 6 7 8",
-     "16 16 235 8 100 135 15 101 17 | 1 2 3 4 128 128 128 128", 0},
-    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_NV12, GPV_FORMAT_NV12, 3, 3, "#.# .#. .#.",
-     "16 17 235 0 100 255 15 101 18 | 1 2 3 4 5 6 7 8",
-     "16 8 235 0 100 127 7 101 9 | 1 2 3 4 128 128 128 128", GPV_COLOR_RANGE_FULL},
+     "16 16 235 8 100 135 15 101 17 | 1 2 3 4 ? ? ? ?"},
     {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_I420, GPV_FORMAT_I420, 2, 2, ".# ##",
-     "50 60 70 80 | 9 | 200", "33 60 70 80 | 128 | 128", 0},
-    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_I420, GPV_FORMAT_I420, 2, 2, "#. ..",
-     "50 60 70 80 | 9 | 200", "50 38 43 48 | 9 | 200", 0},
+     "50 60 70 80 | 9 | 200", "33 60 70 80 | ? | ?"},
     /* of a cutout colours stay; alpha is the mask, or what it was, in the foreground */
-    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGB8, GPV_FORMAT_RGBA8, 3, 1, ".#.",
-     "1 2 3  40 50 60  255 0 9", "1 2 3 0  40 50 60 255  255 0 9 0", 0},
     {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, 3, 1, ".#.",
-     "1 2 3  40 50 60  255 0 9", "3 2 1 0  60 50 40 255  9 0 255 0", 0},
+     "1 2 3  40 50 60  255 0 9", "3 2 1 0  60 50 40 255  9 0 255 0"},
     {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGBA8, GPV_FORMAT_RGBA8, 3, 1, ".#.",
-     "1 2 3 4  40 50 60 7  255 0 9 255", "1 2 3 0  40 50 60 7  255 0 9 0", 0},
-    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_BGRX8, GPV_FORMAT_BGRA8, 3, 1, ".#.",
-     "3 2 1 4  60 50 40 7  9 0 255 255", "3 2 1 0  60 50 40 255  9 0 255 0", 0},
-    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_GRAY8, GPV_FORMAT_RGBA8, 3, 1, ".#.", "0 9 255",
-     "0 0 0 0  9 9 9 255  255 255 255 0", 0},
+     "1 2 3 4  40 50 60 7  255 0 9 255", "1 2 3 0  40 50 60 7  255 0 9 0"},
     {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_I420, GPV_FORMAT_RGBA8, 3, 1, ".#.",
-     "16 235 81 | 128 90 | 128 240", "0 0 0 0  255 255 255 255  254 0 0 0", 0},
+     "16 235 81 | 128 90 | 128 240", "0 0 0 0  255 255 255 255  254 0 0 0"},
 };
 
 START_TEST(overlays_and_cutouts) {
-    size_t i;
-    for (i = 0; i < COUNT(paintings); i++) {
+    for (size_t i = 0; i < COUNT(paintings); i++) {
         const int width = paintings[i].width, height = paintings[i].height;
         picture src = picture_of(paintings[i].format, width, height, paintings[i].source);
         picture known = picture_of(GPV_FORMAT_GRAY8, width, height, paintings[i].seeds);
@@ -346,33 +255,13 @@ START_TEST(overlays_and_cutouts) {
         gpv_segment_params params = defaults();
         params.output = paintings[i].output;
         set(params);
-        src.view.color_range = dst.view.color_range = paintings[i].range;
-        ck_assert_int_eq(run_views(&src.view, &known.view, NULL, &dst.view), GPV_OK);
+        succeed(gpv_segment_run(op, NULL, &src.view, &known.view, NULL, NULL, &dst.view, NULL));
         expect_picture(&dst, &want);
         picture_free(&src);
         picture_free(&known);
     }
 }
 END_TEST
-
-/* Of odd sizes, too; chroma is neutral. Seeds may be src, as both are only read. */
-START_TEST(masks_of_every_format) {
-    static const gpv_format formats[] = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
-    static const char *const planes[] = {"#.# .#. .#.", "#.# .#. .#. | ???? ????",
-                                         "#.# .#. .#. | ???? | ????"};
-    size_t i;
-    for (i = 0; i < COUNT(formats); i++) {
-        picture src = picture_of(GPV_FORMAT_GRAY8, 3, 3, planes[0]);
-        picture want = picture_of(formats[i], 3, 3, planes[i]);
-        picture mask = picture_new(formats[i], 3, 3, TIGHT);
-        ck_assert_int_eq(run_views(&src.view, &src.view, &mask.view, NULL), GPV_OK);
-        expect_picture(&mask, &want);
-        picture_free(&src);
-    }
-}
-END_TEST
-
-/* --------------------------------------------------------------------- frames */
 
 /* Dark is 40, bright 200. Seeds that say the opposite of the first ones, and what both lead to. */
 #define BRIGHT_IS(w) "40 40 " w " 40 " w " " w
@@ -384,6 +273,8 @@ END_TEST
 #define BRIGHT "..#.##"
 #define DARK "##.#.."
 #define BRIGHT_BUT_SEEDS ".##..#"
+#define EIGHT(w) w w w w w w w w
+#define MANY(w) EIGHT(w) EIGHT(w) w w w w w w w
 
 enum {
     NONE = GPV_SEGMENT_WARM_START_NONE,
@@ -440,6 +331,7 @@ static const struct {
     {FORGET | REUSE, PLAIN, NULL, "......", 0},
     {REUSE, FRAME, FIRST_SEEDS, BRIGHT, 1},
     {ADAPT, FRAME, NULL, BRIGHT, 1},
+    {FORGET | REUSE, PLAIN, "######", "######", 0},
     /* three frames of another scene are a flash, which teaches nothing */
     {FORGET | ADAPT, FRAME, FIRST_SEEDS, BRIGHT, 1},
     {ADAPT, WHITE, NULL, "######", 1},
@@ -461,61 +353,64 @@ static const struct {
     {ADAPT, "55 55 55 55 55 55 55 55 55 55 55 215", NULL, "...........#", 1},
     {ADAPT, "70 70 70 70 70 70 70 70 70 70 70 230", NULL, "...........#", 1},
     {ADAPT, "70 70 70 70 70 70 70 70 70 70 70 70", NULL, "............", 0},
+    /* a plain frame is none to compare the next with: these are of another scene than the first */
+    {FORGET | ADAPT, MANY("40 ") "120", ".?" EIGHT("?") EIGHT("?") "?????#", MANY(".") "#", 1},
+    {ADAPT, MANY("48 ") "48", NULL, MANY(".") ".", 1},
+    {ADAPT, MANY("64 ") "152", NULL, MANY(".") "#", 1},
+    {ADAPT, MANY("64 ") "152", NULL, MANY(".") "#", 1},
+    {ADAPT, MANY("64 ") "152", NULL, MANY(".") "#", 1},
+    {ADAPT, MANY("64 ") "152", NULL, MANY(".") "#", 0},
 };
 
 START_TEST(frames_of_videos) {
-    size_t i;
-    for (i = 0; i < COUNT(frames); i++) {
+    for (size_t i = 0; i < COUNT(frames); i++) {
         uint32_t learned = 2;
         set(by_colour(frames[i].how & ~(unsigned)FORGET));
         if (frames[i].how & FORGET)
-            ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
-        expect_mask((int)strlen(frames[i].wanted), 1, frames[i].source, frames[i].seeds, NULL,
-                    frames[i].wanted);
-        ck_assert_int_eq(gpv_segment_learned(op, &learned), GPV_OK);
+            succeed(gpv_segment_forget(op));
+        expect_mask(GPV_FORMAT_GRAY8, (int)strlen(frames[i].wanted), 1, frames[i].source,
+                    frames[i].seeds, NULL, frames[i].wanted);
+        succeed(gpv_segment_learned(op, &learned));
         ck_assert_msg(learned == frames[i].learned, "frame %zu", i);
     }
 }
 END_TEST
 
 static void expect_frame(const char *seeds, const char *wanted) {
-    expect_mask(6, 1, FRAME, seeds, NULL, wanted);
+    expect_mask(GPV_FORMAT_GRAY8, 6, 1, FRAME, seeds, NULL, wanted);
 }
 
 /* What is refused changes nothing, nor do other parameters than the model. */
 START_TEST(another_model_forgets) {
-    int a, b;
-    for (a = 0; a < 3; a++)
-        for (b = 0; b < 3; b++) {
-            gpv_segment_params params = by_colour(REUSE), other = params;
-            gpv_image bad;
-            params.model = models[a];
-            other.model = models[b];
-            set(params);
-            ck_assert_int_eq(gpv_segment_forget(op), GPV_OK);
-            expect_frame(FIRST_SEEDS, BRIGHT);
-            gpv_image_init(&bad, sizeof bad);
-            ck_assert_int_eq(run_views(&bad, NULL, &bad, NULL), INVALID);
-            other.warm_start = 3;
-            ck_assert_int_eq(gpv_segment_set_params(op, &other), INVALID);
-            expect_frame(OTHER_SEEDS, BRIGHT_BUT_SEEDS);
-            other.warm_start = REUSE;
-            other.connectivity = 8;
-            other.sigma = 30;
-            other.iterations = 2;
-            other.output = GPV_SEGMENT_OUTPUT_CUTOUT;
-            set(other);
-            set(params); /* back again, with no run between */
-            expect_frame(OTHER_SEEDS, a == b ? BRIGHT_BUT_SEEDS : DARK);
-            expect_frame(NULL, a == b ? BRIGHT : DARK);
-        }
+    for (int i = 0; i < 9; i++) {
+        const bool same = i / 3 == i % 3;
+        gpv_segment_params params = by_colour(REUSE), other = params;
+        params.model = models[i / 3];
+        other.model = models[i % 3];
+        set(params);
+        succeed(gpv_segment_forget(op));
+        expect_frame(FIRST_SEEDS, BRIGHT);
+        ck_assert_int_eq(gpv_segment_run(op, NULL, NULL, NULL, NULL, NULL, NULL, NULL), INVALID);
+        other.warm_start = 3;
+        ck_assert_int_eq(gpv_segment_set_params(op, &other), INVALID);
+        expect_frame(OTHER_SEEDS, BRIGHT_BUT_SEEDS);
+        other.warm_start = REUSE;
+        other.connectivity = 8;
+        other.sigma = 30;
+        other.iterations = 2;
+        other.output = GPV_SEGMENT_OUTPUT_CUTOUT;
+        set(other);
+        set(params); /* back again, with no run between */
+        expect_frame(OTHER_SEEDS, same ? BRIGHT_BUT_SEEDS : DARK);
+        expect_frame(NULL, same ? BRIGHT : DARK);
+    }
 }
 END_TEST
 
 int main(void) {
-    const TTest *const tests[] = {
-        rects_lie_within_src, forgetting_leaves_the_result, small_pictures,        borders_alone,
-        max_time_us,          overlays_and_cutouts,         masks_of_every_format, frames_of_videos,
-        another_model_forgets};
+    const TTest *const tests[] = {rects_lie_within_src, forgetting_leaves_the_result,
+                                  small_pictures,       borders_alone,
+                                  overlays_and_cutouts, frames_of_videos,
+                                  another_model_forgets};
     return run_tests("segment", setup, teardown, tests, COUNT(tests));
 }

@@ -303,41 +303,6 @@ void expect_picture(picture *got, picture *want) {
     picture_free(want);
 }
 
-/* From 1x1 to more than a vector of any machine. */
-static const int picture_sizes[7][2] = {{1, 1}, {1, 7}, {7, 1}, {5, 3}, {33, 6}, {67, 5}, {131, 9}};
-
-/* Says whether it draws anything. */
-static bool expect_drawn_into(gpv_format format, int width, int height,
-                              gpv_status (*draw)(const gpv_image *dst)) {
-    picture tight = picture_new(format, width, height, TIGHT);
-    bool drawn = false;
-    int how;
-    picture_fill(&tight, 2);
-    ck_assert_int_eq(draw(&tight.view), GPV_OK);
-    for (how = TIGHT; how < LAYOUTS; how++) {
-        picture p = picture_new(format, width, height, (layout)how);
-        picture_fill(&p, 2);
-        drawn = drawn || !picture_equal(&p, &tight);
-        ck_assert_int_eq(draw(&p.view), GPV_OK);
-        ck_assert_msg(picture_equal(&p, &tight) && picture_intact(&p), "%s %dx%d, %d",
-                      format_name(format), width, height, how);
-        picture_free(&p);
-    }
-    picture_free(&tight);
-    return drawn;
-}
-
-void expect_drawn_alike(int width, int height, gpv_status (*draw)(const gpv_image *dst)) {
-    size_t i, s;
-    for (i = 0; i < COUNT(picture_formats); i++) {
-        if (picture_formats[i] == GPV_FORMAT_GRAY16)
-            continue;
-        ck_assert(expect_drawn_into(picture_formats[i], width, height, draw));
-        for (s = 0; s < COUNT(picture_sizes); s++)
-            expect_drawn_into(picture_formats[i], picture_sizes[s][0], picture_sizes[s][1], draw);
-    }
-}
-
 gpv_image forbidden_image(void *memory) {
     gpv_image image;
     int i;
@@ -360,16 +325,22 @@ gpv_buffer buffer_of(void *data, size_t size) {
     return buffer;
 }
 
-void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size)) {
-    unsigned char *place = malloc(size);
-    uint32_t i;
-    ck_assert_ptr_nonnull(place);
-    init(NULL, size);
-    for (i = 0; i < size; i++) {
-        memset(place, CANARY, size);
-        init(place, i);
-        ck_assert_uint_eq(place[i], CANARY);
+void expect_init_within(uint32_t known, void (*init)(void *place, uint32_t size)) {
+    const uint32_t all = 2 * known + 1;
+    unsigned char *whole = malloc(known), *place = malloc(all);
+    init(NULL, known);
+    init(whole, known);
+    for (uint32_t size = 0; size < all; size++) {
+        const uint32_t written = size < sizeof size ? 0 : size;
+        memset(place, CANARY, all);
+        init(place, size);
+        if (written)
+            ck_assert_mem_eq(place, &size, sizeof size);
+        for (uint32_t i = sizeof size; i < written; i++)
+            ck_assert_uint_eq(place[i], i < known ? whole[i] : 0);
+        ck_assert(untouched(place + written, place + all));
     }
+    free(whole);
     free(place);
 }
 

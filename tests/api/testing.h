@@ -98,17 +98,14 @@ picture picture_of(gpv_format format, int width, int height, const char *text);
 /* Fails where a TIGHT picture is another one than that. It ends both. */
 void expect_picture(picture *got, picture *want);
 
-/* Fails where draw writes beside a picture of any format and layout, of that size or smaller, or
- * something else than into a TIGHT one; or nothing of that size. */
-void expect_drawn_alike(int width, int height, gpv_status (*draw)(const gpv_image *dst));
-
 /* Of the images that are to be refused. */
 enum { IMAGE_W = 64, IMAGE_H = 48 };
 /* A legal GRAY8 image whose pixels nobody may touch, in 2 MiB. */
 gpv_image forbidden_image(void *memory);
 gpv_buffer buffer_of(void *data, size_t size);
-/* Fails where init, told that a struct is shorter than it is, writes the byte behind it. */
-void expect_init_within(uint32_t size, void (*init)(void *place, uint32_t size));
+/* Fails where init, told that a struct is shorter or longer than it is, writes a byte behind it, or
+ * something else than that size, its defaults, and 0 in fields of the future. */
+void expect_init_within(uint32_t known, void (*init)(void *place, uint32_t size));
 /* Puts a struct of an age from before the first to far in the future where no byte behind it can
  * be read, and lets expect compare what the library says of it. init writes the defaults. */
 void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,

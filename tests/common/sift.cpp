@@ -46,7 +46,7 @@ Run params_of(int i) {
     params.sigma = sigmas[i / 3 % 4];
     params.contrast_threshold = i % 3 ? 0.02f : 0;
     params.edge_threshold = i % 7 ? 10 : 1e6f;
-    params.max_features = i % 6 == 5 ? 7 : 0;
+    params.max_features = i % 6 == 5 ? 1 + i / 6 : 0;
     return run;
 }
 
