@@ -43,39 +43,25 @@ END_TEST
 #define GRAY8 GPV_FORMAT_GRAY8
 #define LABEL32 GPV_FORMAT_LABEL32
 
-typedef struct rules {
+static const struct {
     gpv_ccl_mode mode;
     int32_t connectivity, threshold, foreground;
     uint32_t invert;
-    int64_t min_area, max_area;
+    int32_t min_area, max_area;
     gpv_ccl_output output;
-} rules;
-
-static const struct {
-    rules rules;
     gpv_format from, to;
     int width, height;
     const char *source, *wanted;
     int count;
 } pictures[] = {
-    {{0, 8, 1, -1, 0, 0, 0, 0},
-     GRAY8,
-     LABEL32,
-     9,
-     5,
-     SHAPES,
+    {0, 8, 1, -1, 0, 0, 0, 0, GRAY8, LABEL32, 9, 5, SHAPES,
      "1 1 0 0 0 2 2 2 2 "
      "0 0 1 0 0 2 0 0 2 "
      "0 0 1 0 0 2 0 2 2 "
      "0 0 0 0 0 2 0 0 0 "
      "3 0 4 0 2 2 2 2 2",
      4},
-    {{0, 4, 1, -1, 0, 0, 0, 0},
-     GRAY8,
-     LABEL32,
-     9,
-     5,
-     SHAPES,
+    {0, 4, 1, -1, 0, 0, 0, 0, GRAY8, LABEL32, 9, 5, SHAPES,
      "1 1 0 0 0 2 2 2 2 "
      "0 0 3 0 0 2 0 0 2 "
      "0 0 3 0 0 2 0 2 2 "
@@ -83,95 +69,50 @@ static const struct {
      "4 0 5 0 2 2 2 2 2",
      5},
     /* whose first pixel is later has the larger label, whatever else is seen first */
-    {{0, 4, 1, -1, 0, 0, 0, 0},
-     GRAY8,
-     LABEL32,
-     5,
-     3,
-     "..#.# #.#.# #####",
-     "0 0 1 0 1 1 0 1 0 1 1 1 1 1 1",
-     1},
+    {0, 4, 1, -1, 0, 0, 0, 0, GRAY8, LABEL32, 5, 3, "..#.# #.#.# #####",
+     "0 0 1 0 1 1 0 1 0 1 1 1 1 1 1", 1},
     /* areas */
-    {{0, 4, 1, -1, 0, 2, 0, 0},
-     GRAY8,
-     LABEL32,
-     9,
-     5,
-     SHAPES,
+    {0, 4, 1, -1, 0, 2, 0, 0, GRAY8, LABEL32, 9, 5, SHAPES,
      "1 1 0 0 0 2 2 2 2 "
      "0 0 3 0 0 2 0 0 2 "
      "0 0 3 0 0 2 0 2 2 "
      "0 0 0 0 0 2 0 0 0 "
      "0 0 0 0 2 2 2 2 2",
      3},
-    {{0, 4, 1, -1, 0, 2, 2, 0},
-     GRAY8,
-     LABEL32,
-     9,
-     5,
-     SHAPES,
+    {0, 4, 1, -1, 0, 2, 2, 0, GRAY8, LABEL32, 9, 5, SHAPES,
      "1 1 0 0 0 0 0 0 0 "
      "0 0 2 0 0 0 0 0 0 "
      "0 0 2 0 0 0 0 0 0 "
      "0 0 0 0 0 0 0 0 0 "
      "0 0 0 0 0 0 0 0 0",
      2},
-    {{0, 4, 1, -1, 0, 3, 2, 0}, GRAY8, LABEL32, 3, 1, "##.", "0 0 0", 0}, /* none */
+    {0, 4, 1, -1, 0, 3, 2, 0, GRAY8, LABEL32, 3, 1, "##.", "0 0 0", 0}, /* none */
     /* what is foreground */
-    {{0, 8, 1, -1, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 1 0 2 2 2", 2},
-    {{0, 8, 0, -1, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "1 1 1 1 1 1 1 1", 1},
-    {{0, 8, 9, -1, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 0 0 2 0 3", 3},
-    {{0, 8, 9, -1, 1, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 2 2 0 3 0", 3},
-    {{0, 8, 9, 9, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 0 0 0 0 2", 2},
-    {{0, 8, 9, 9, 1, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 2 2 2 2 0", 2},
-    {{0, 8, 9, 0, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 0 2 0 0 0", 2},
-    {{EQUAL, 8, 1, -1, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 2 0 3 4 5", 5},
-    {{EQUAL, 8, 0, -1, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "1 2 2 3 4 5 6 7", 7},
-    {{EQUAL, 8, 8, -1, 1, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 2 3 0 4 0", 4},
-    {{EQUAL, 8, 255, -1, 0, 0, 0, 0}, GRAY8, LABEL32, 8, 1, VALUES, "0 0 0 0 0 0 0 0", 0},
+    {0, 8, 1, -1, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 1 0 2 2 2", 2},
+    {0, 8, 0, -1, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "1 1 1 1 1 1 1 1", 1},
+    {0, 8, 9, -1, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 0 0 2 0 3", 3},
+    {0, 8, 9, -1, 1, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 2 2 0 3 0", 3},
+    {0, 8, 9, 9, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 0 0 0 0 2", 2},
+    {0, 8, 9, 9, 1, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 2 2 2 2 0", 2},
+    {0, 8, 9, 0, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 0 2 0 0 0", 2},
+    {EQUAL, 8, 1, -1, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "0 1 1 2 0 3 4 5", 5},
+    {EQUAL, 8, 0, -1, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "1 2 2 3 4 5 6 7", 7},
+    {EQUAL, 8, 8, -1, 1, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "1 0 0 2 3 0 4 0", 4},
+    {EQUAL, 8, 255, -1, 0, 0, 0, 0, GRAY8, LABEL32, 8, 1, VALUES, "0 0 0 0 0 0 0 0", 0},
     /* of luma */
-    {{0, 8, 300, -1, 0, 0, 0, 0},
-     GPV_FORMAT_GRAY16,
-     LABEL32,
-     5,
-     1,
-     "300 299 65535 65535 0",
-     "1 0 2 2 0",
-     2},
-    {{0, 8, 78, -1, 0, 0, 0, 0}, GPV_FORMAT_RGB8, LABEL32, 4, 1, COLOURS, "0 1 0 2", 2},
-    {{0, 8, 77, -1, 0, 0, 0, 0}, GPV_FORMAT_RGB8, LABEL32, 4, 1, COLOURS, "1 1 0 2", 2},
-    {{0, 8, 77, -1, 0, 0, 0, 0}, GPV_FORMAT_BGRA8, LABEL32, 4, 1, BGRA, "0 1 1 1", 1},
-    {{0, 8, 10, -1, 0, 0, 0, 0},
-     GPV_FORMAT_I420,
-     LABEL32,
-     5,
-     1,
-     "9 10 11 0 10 | 1 2 3 | 4 5 6",
-     "0 1 1 0 2",
-     2},
+    {0, 8, 300, -1, 0, 0, 0, 0, GPV_FORMAT_GRAY16, LABEL32, 5, 1, "300 299 65535 65535 0",
+     "1 0 2 2 0", 2},
+    {0, 8, 78, -1, 0, 0, 0, 0, GPV_FORMAT_RGB8, LABEL32, 4, 1, COLOURS, "0 1 0 2", 2},
+    {0, 8, 77, -1, 0, 0, 0, 0, GPV_FORMAT_RGB8, LABEL32, 4, 1, COLOURS, "1 1 0 2", 2},
+    {0, 8, 77, -1, 0, 0, 0, 0, GPV_FORMAT_BGRA8, LABEL32, 4, 1, BGRA, "0 1 1 1", 1},
+    {0, 8, 10, -1, 0, 0, 0, 0, GPV_FORMAT_I420, LABEL32, 5, 1, "9 10 11 0 10 | 1 2 3 | 4 5 6",
+     "0 1 1 0 2", 2},
     /* outputs; a place of chroma has the colour of its largest label */
-    {{0, 8, 1, -1, 0, 0, 0, 0},
-     GRAY8,
-     GPV_FORMAT_P016,
-     5,
-     2,
-     "#.#.. ##..#",
-     "1 0 1 0 0 1 1 0 0 2 | 32768 32768 32768 32768 32768 32768",
-     2},
-    {{0, 8, 1, -1, 0, 0, 0, GPV_CCL_OUTPUT_MASK},
-     GRAY8,
-     GPV_FORMAT_NV12,
-     5,
-     2,
-     "#.#.. ##..#",
-     "#.#.. ##..# | ? ? ? ? ? ?",
-     2},
-    {{0, 8, 1, -1, 0, 0, 0, GPV_CCL_OUTPUT_COLORS},
-     GRAY8,
-     GPV_FORMAT_BGRA8,
-     5,
-     2,
-     "#.#.. ##..#",
+    {0, 8, 1, -1, 0, 0, 0, 0, GRAY8, GPV_FORMAT_P016, 5, 2, "#.#.. ##..#",
+     "1 0 1 0 0 1 1 0 0 2 | 32768 32768 32768 32768 32768 32768", 2},
+    {0, 8, 1, -1, 0, 0, 0, GPV_CCL_OUTPUT_MASK, GRAY8, GPV_FORMAT_NV12, 5, 2, "#.#.. ##..#",
+     "#.#.. ##..# | ? ? ? ? ? ?", 2},
+    {0, 8, 1, -1, 0, 0, 0, GPV_CCL_OUTPUT_COLORS, GRAY8, GPV_FORMAT_BGRA8, 5, 2, "#.#.. ##..#",
      "255 103 40 255  0 0 0 255  255 103 40 255  0 0 0 255  0 0 0 255 "
      "255 103 40 255  255 103 40 255  0 0 0 255  0 0 0 255  40 255 166 255",
      2},
@@ -183,15 +124,16 @@ START_TEST(small_pictures) {
         picture src = picture_of(pictures[i].from, width, height, pictures[i].source);
         picture want = picture_of(pictures[i].to, width, height, pictures[i].wanted);
         picture dst = picture_new(pictures[i].to, width, height, TIGHT);
-        gpv_ccl_params params = defaults();
-        params.mode = pictures[i].rules.mode;
-        params.connectivity = pictures[i].rules.connectivity;
-        params.threshold = pictures[i].rules.threshold;
-        params.foreground = pictures[i].rules.foreground;
-        params.invert = pictures[i].rules.invert;
-        params.min_area = pictures[i].rules.min_area;
-        params.max_area = pictures[i].rules.max_area;
-        params.output = pictures[i].rules.output;
+        const gpv_ccl_params params = {sizeof params,
+                                       pictures[i].mode,
+                                       pictures[i].connectivity,
+                                       pictures[i].threshold,
+                                       pictures[i].foreground,
+                                       pictures[i].invert,
+                                       pictures[i].min_area,
+                                       pictures[i].max_area,
+                                       pictures[i].output,
+                                       0};
         set(params);
         succeed(run_views(&src.view, &dst.view));
         expect_picture(&dst, &want);

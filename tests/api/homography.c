@@ -35,18 +35,23 @@ static gpv_homography_params defaults(void) {
     return params;
 }
 
+static float next(uint32_t *state, uint32_t limit) {
+    *state = *state * 1664525u + 1013904223u;
+    return (float)((*state >> 8) % limit);
+}
+
 /* Points all over a picture of 640x480, in places of multiples of 4, and where they are twice as
  * large; or half of them anywhere. */
 static void place(bool half_false) {
     uint32_t state = 17;
     for (int i = 0; i < POINTS; i++) {
-        scene.from[2 * i] = (float)(4 * (next(&state) % 160));
-        scene.from[2 * i + 1] = (float)(4 * (next(&state) % 120));
+        scene.from[2 * i] = 4 * next(&state, 160);
+        scene.from[2 * i + 1] = 4 * next(&state, 120);
         scene.to[2 * i] = 2 * scene.from[2 * i] + 10;
         scene.to[2 * i + 1] = 2 * scene.from[2 * i + 1] - 20;
         if (half_false && i % 2) {
-            scene.to[2 * i] = (float)(next(&state) % 640);
-            scene.to[2 * i + 1] = (float)(next(&state) % 480);
+            scene.to[2 * i] = next(&state, 640);
+            scene.to[2 * i + 1] = next(&state, 480);
         }
     }
 }

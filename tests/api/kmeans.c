@@ -346,6 +346,25 @@ START_TEST(pictures_have_colours) {
 }
 END_TEST
 
+START_TEST(the_matrix_goes_with_the_height) {
+    const gpv_buffer centroids = buffer_of(out.centroids, sizeof out.centroids);
+    set(grid_of(2));
+    for (int height = 719; height <= 720; height++) {
+        picture src = picture_new(GPV_FORMAT_NV12, 2, height, TIGHT);
+        float wanted[3];
+        memset(src.view.data[0], 81, src.size[0]);
+        memset(src.view.data[1], 150, src.size[1]);
+        src.view.color_matrix = height < 720 ? GPV_COLOR_MATRIX_BT601 : GPV_COLOR_MATRIX_BT709;
+        succeed(gpv_kmeans_run(op, NULL, &src.view, NULL, NULL, &centroids, NULL, NULL));
+        memcpy(wanted, out.centroids, sizeof wanted);
+        src.view.color_matrix = GPV_COLOR_MATRIX_AUTO;
+        succeed(gpv_kmeans_run(op, NULL, &src.view, NULL, NULL, &centroids, NULL, NULL));
+        ck_assert_mem_eq(out.centroids, wanted, sizeof wanted);
+        picture_free(&src);
+    }
+}
+END_TEST
+
 /* Beyond what centroids are, and by eye; tests/parity/kmeans.cpp has the others. */
 START_TEST(colors_of_centroids) {
     static const struct {
@@ -382,6 +401,7 @@ int main(void) {
                                   one_run_after_the_other,
                                   what_a_warm_start_goes_on_from,
                                   pictures_have_colours,
+                                  the_matrix_goes_with_the_height,
                                   colors_of_centroids};
     return run_tests("kmeans", setup, teardown, tests, COUNT(tests));
 }

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Runs whose result depends on what they are given alone: not on where that lies, what ran before,
-// in which context and on which thread; and what wait and query say of them.
+// and on how many threads; and what wait and query say of them.
 #include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <memory>
-#include <thread>
 
 #include <sched.h>
 
-#include "suite.hpp" // whose check.h has macros that are words of <thread>
+#include "suite.hpp"
 
 using namespace suite;
 
@@ -220,66 +219,6 @@ END_TEST
 
 namespace {
 
-/// Runs on a context of their own; no assertion, which Check takes from its own thread alone. Ports
-/// that a GPU would have in its own memory are left out.
-std::vector<Bytes> work_alone() {
-    std::vector<Bytes> outcome;
-    gpv_context *context = nullptr;
-    void *op = nullptr;
-    gpv_status status = gpv_context_create(nullptr, &context);
-    if (status == GPV_OK)
-        status = it->calls.create(context, nullptr, &op);
-    for (int i = 0; i < 40 && status == GPV_OK; i++) {
-        Run run = variant_of(i * 5, 97, 61);
-        if (it->warm)
-            it->warm(run, i);
-        for (int port = 0; port < ports(); port++)
-            if (it->ports[port].on_device)
-                run.bytes[port] = 0;
-        Memory memory(run, TIGHT, i);
-        Bytes result(it->calls.result_bytes);
-        if (!result.empty())
-            it->calls.init_result(result.data(), it->calls.result_bytes);
-        status = it->calls.set_params(op, run.params.data());
-        if (status == GPV_OK)
-            status = it->run(op, nullptr, memory.arguments);
-        if (status == GPV_OK)
-            status = it->calls.wait(op, result.empty() ? nullptr : result.data());
-        outcome.push_back(result);
-        for (int port = 0; port < ports() && status == GPV_OK; port++) {
-            const picture &written = memory.pictures[port];
-            const bool image = it->ports[port].is_image();
-            if (!it->ports[port].output || !run.gives(port))
-                continue;
-            for (int k = 0; k < gpv_format_planes(written.view.format); k++) {
-                const auto *bytes = static_cast<const unsigned char *>(written.block[k]);
-                outcome.emplace_back(
-                    bytes,
-                    bytes + (image ? written.size[k] : it->written(run, port, result.data())));
-            }
-        }
-    }
-    it->calls.destroy(&op);
-    gpv_context_destroy(&context);
-    return status == GPV_OK ? outcome : std::vector<Bytes>();
-}
-
-} // namespace
-
-START_TEST(contexts_do_not_interfere) {
-    const std::vector<Bytes> alone = work_alone();
-    std::vector<Bytes> together[2];
-    ck_assert(!alone.empty());
-    std::thread other([&] { together[1] = work_alone(); });
-    together[0] = work_alone();
-    other.join();
-    ck_assert(together[0] == alone);
-    ck_assert(together[1] == alone);
-}
-END_TEST
-
-namespace {
-
 /// Of this process.
 std::ptrdiff_t count_threads() {
     const std::filesystem::directory_iterator tasks("/proc/self/task");
@@ -348,5 +287,5 @@ int main(int argc, char **argv) {
     return run_all(argc, argv, "runs",
                    {same_bytes_in_every_memory, a_hundred_runs_are_one,
                     what_ran_before_does_not_count, null_params_are_the_defaults, wait_and_query,
-                    the_context_may_go_first, contexts_do_not_interfere, threads_are_limited});
+                    the_context_may_go_first, threads_are_limited});
 }

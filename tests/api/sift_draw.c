@@ -139,31 +139,31 @@ START_TEST(the_kept_keypoints_are_drawn) {
 END_TEST
 
 /* The same in every memory, and nothing beside it. */
+static void expect_drawn_alike(gpv_format format, int width, int height) {
+    picture tight = picture_new(format, width, height, TIGHT);
+    bool drawn = false;
+    picture_fill(&tight, 2);
+    succeed(draw(&tight.view, GPV_DRAW_STYLE_RICH));
+    for (layout how = PADDED; how < LAYOUTS; how++) {
+        picture p = picture_new(format, width, height, how);
+        picture_fill(&p, 2);
+        drawn = !picture_equal(&p, &tight);
+        succeed(draw(&p.view, GPV_DRAW_STYLE_RICH));
+        ck_assert(picture_equal(&p, &tight) && picture_intact(&p));
+        picture_free(&p);
+    }
+    ck_assert(drawn || width < WIDTH);
+    picture_free(&tight);
+}
+
 START_TEST(layouts) {
     static const int sizes[][2] = {{WIDTH, HEIGHT}, {1, 1}, {1, 7}, {7, 1}, {33, 6}, {67, 5}};
     picture src = squares();
     run(&src.view);
-    for (size_t i = 0; i < COUNT(picture_formats) * COUNT(sizes); i++) {
-        const gpv_format format = picture_formats[i / COUNT(sizes)];
-        const int *const size = sizes[i % COUNT(sizes)];
-        picture tight;
-        bool drawn = false;
-        if (format == GPV_FORMAT_GRAY16)
-            continue;
-        tight = picture_new(format, size[0], size[1], TIGHT);
-        picture_fill(&tight, 2);
-        succeed(draw(&tight.view, GPV_DRAW_STYLE_RICH));
-        for (layout how = PADDED; how < LAYOUTS; how++) {
-            picture p = picture_new(format, size[0], size[1], how);
-            picture_fill(&p, 2);
-            drawn = !picture_equal(&p, &tight);
-            succeed(draw(&p.view, GPV_DRAW_STYLE_RICH));
-            ck_assert(picture_equal(&p, &tight) && picture_intact(&p));
-            picture_free(&p);
-        }
-        ck_assert(drawn || size[0] < WIDTH);
-        picture_free(&tight);
-    }
+    for (gpv_format format = GPV_FORMAT_GRAY8; format <= GPV_FORMAT_I420; format++)
+        for (size_t i = 0; i < COUNT(sizes); i++)
+            if (format != GPV_FORMAT_GRAY16 && format != GPV_FORMAT_GRAYF32)
+                expect_drawn_alike(format, sizes[i][0], sizes[i][1]);
     picture_free(&src);
 }
 END_TEST

@@ -37,19 +37,13 @@ gpv_context *open_context(books *keep);
 /* Fails unless text holds every part of parts, which are separated by '|'. */
 void expect_text(const char *text, const char *parts);
 /* Fails unless status is as wanted and the text of context, which was logged as well, has all
- * parts. */
-void expect_error(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
-                  const char *parts);
-/* The same, but for a status that is to be GPV_OK: it has no text. */
+ * parts, if that is not GPV_OK. */
 void expect_status(gpv_context *context, const books *keep, gpv_status status, gpv_status wanted,
                    const char *parts);
 
 /* What memory holds that nobody may write. */
 enum { CANARY = 0xC5 };
 bool untouched(const void *from, const void *to);
-
-/* Noise: 24 bits. */
-uint32_t next(uint32_t *state);
 
 /* Of a count that is to be 0..2^20: those that are refused, and the text behind its name. */
 enum { BAD_COUNTS = 4 };
@@ -88,8 +82,6 @@ bool picture_equal(const picture *a, const picture *b);
 /* Whether every byte outside the rows is as picture_new() left it. */
 bool picture_intact(const picture *p);
 
-/* Those of pictures: a plane of 8 or 16 bits, colours, YUV. */
-extern const gpv_format picture_formats[10];
 const char *format_name(gpv_format format);
 
 /* A TIGHT picture whose planes are written in text, with '|' between them: samples as numbers or
@@ -119,7 +111,7 @@ void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,
         expect_status(context, &keep, status, GPV_OK, "");                                         \
     }                                                                                              \
     static inline void refused(gpv_status status, const char *parts) {                             \
-        expect_error(context, &keep, status, INVALID, parts);                                      \
+        expect_status(context, &keep, status, INVALID, parts);                                     \
     }
 
 /* Of a test of one operator: such a context, the operator, and its parameters. */
