@@ -40,43 +40,27 @@ bool is_legal(const Field &field, double value) {
     return false;
 }
 
-/// At the ends, beside them, and far beyond. Some may be none of the type.
-std::vector<double> candidates_of(const Field &field) {
-    using Floats = std::numeric_limits<float>;
-    const auto low = static_cast<float>(field.low), high = static_cast<float>(field.high);
-    switch (field.type) {
-    case Field::Type::f32:
-        return {low,
-                high,
-                std::nextafter(low, high),
-                std::nextafter(low, -Floats::infinity()),
-                std::nextafter(high, Floats::infinity()),
-                -0.0,
-                -1,
-                Floats::max(),
-                -Floats::max(),
-                Floats::infinity(),
-                -Floats::infinity(),
-                Floats::quiet_NaN(),
-                -Floats::quiet_NaN()};
-    case Field::Type::u64:
-        return {};
-    case Field::Type::u32:
-        return {field.low, field.high, field.high + 1, 0x80000000u, UINT32_MAX};
-    default:
-        std::vector<double> values = {field.low,      field.low - 1, field.high,
-                                      field.high + 1, INT32_MIN,     INT32_MAX};
-        for (const double choice : field.choices)
-            for (const double value : {choice - 1, choice, choice + 1})
-                values.push_back(value);
-        return values;
-    }
-}
-
+/// At the ends, beside them, and far beyond.
 std::vector<double> values_of(const Field &field) {
-    std::vector<double> values = candidates_of(field);
-    if (field.type == Field::Type::i32)
+    using Floats = std::numeric_limits<float>;
+    constexpr float infinity = Floats::infinity(), nan = Floats::quiet_NaN();
+    const auto low = static_cast<float>(field.low), high = static_cast<float>(field.high);
+    std::vector<double> values = {field.low, field.high};
+    const auto add = [&](std::initializer_list<double> more) { values.insert(values.end(), more); };
+    if (field.type == Field::Type::u64)
+        return {};
+    if (field.type == Field::Type::u32) {
+        add({field.high + 1, 0x80000000u, UINT32_MAX});
+    } else if (field.type == Field::Type::f32) {
+        add({std::nextafter(low, high), std::nextafter(low, -infinity)});
+        add({std::nextafter(high, infinity), Floats::max(), -Floats::max(), -0.0, -1});
+        add({infinity, -infinity, nan, -nan});
+    } else {
+        add({field.low - 1, field.high + 1, INT32_MIN, INT32_MAX});
+        for (const double choice : field.choices)
+            add({choice - 1, choice, choice + 1});
         std::erase_if(values, [](double value) { return value < INT32_MIN || value > INT32_MAX; });
+    }
     return values;
 }
 

@@ -272,19 +272,21 @@ START_TEST(structs) {
 END_TEST
 
 START_TEST(null_and_bad_arguments) {
-    const float *const memory = forbidden_memory(1 << 16);
+    float *const memory = forbidden_memory(1 << 16);
+    unsigned char *const flags = (unsigned char *)memory + 4096;
     gpv_homography out;
     place(false);
     memset(&out, CANARY, sizeof out);
     out.struct_size = sizeof out;
-    ck_assert_int_eq(gpv_homography_find(NULL, NULL, memory, memory, 8, NULL, &out), INVALID);
-    refused(gpv_homography_find(context, NULL, memory, memory, 8, NULL, NULL), "out is NULL");
-    refused(gpv_homography_find(context, NULL, NULL, scene.to, 8, NULL, &out), "from is NULL");
-    refused(gpv_homography_find(context, NULL, scene.from, NULL, 8, NULL, &out), "to is NULL");
-    refused(gpv_homography_find(context, NULL, NULL, NULL, 1, NULL, &out), "from is NULL");
+    ck_assert_int_eq(gpv_homography_find(NULL, NULL, memory, memory, 8, flags, &out), INVALID);
+    refused(gpv_homography_find(context, NULL, memory, memory, 8, flags, NULL), "out is NULL");
+    refused(gpv_homography_find(context, NULL, NULL, scene.to, 8, flags, &out), "from is NULL");
+    refused(gpv_homography_find(context, NULL, scene.from, NULL, 8, flags, &out), "to is NULL");
+    refused(gpv_homography_find(context, NULL, NULL, NULL, 1, flags, &out), "from is NULL");
     for (size_t i = 0; i < BAD_COUNTS; i++)
-        refused(gpv_homography_find(context, NULL, memory, memory, bad_counts[i].count, NULL, &out),
-                named("count", bad_counts[i].text));
+        refused(
+            gpv_homography_find(context, NULL, memory, memory, bad_counts[i].count, flags, &out),
+            named("count", bad_counts[i].text));
     ck_assert(untouched(&out.found, &out + 1));
 }
 END_TEST

@@ -28,15 +28,15 @@ static struct {
     gpv_match_pair pairs[ROOM];
 } got;
 
-/* Of sets of that many; of empty ones no byte is read. */
+/* Of sets of that many, with room for so many pairs; of empty ones no byte is read. */
 static gpv_match_result run(const unsigned char *query, int query_count,
                             const gpv_sift_result *found, const unsigned char *train,
-                            int train_count) {
+                            int train_count, size_t room_bytes) {
     const gpv_buffer queries = buffer_of((void *)query, (size_t)query_count * LENGTH);
     const gpv_buffer trains = buffer_of((void *)train, (size_t)train_count * LENGTH);
     const gpv_buffer counted = buffer_of((void *)found, sizeof *found);
     const gpv_buffer nearest = buffer_of(got.nearest, (size_t)query_count * sizeof *got.nearest);
-    const gpv_buffer pairs = buffer_of(got.pairs, sizeof got.pairs);
+    const gpv_buffer pairs = buffer_of(got.pairs, room_bytes);
     memset(&got, CANARY, sizeof got);
     succeed(gpv_match_run(op, NULL, query_count ? &queries : NULL, query_count,
                           found ? &counted : NULL, train_count ? &trains : NULL, train_count,
@@ -157,8 +157,8 @@ START_TEST(the_ratio) {
         put_at(train, cases[i].nearest);
         put_at(train + LENGTH, cases[i].second);
         set(with(cases[i].ratio, 0));
-        ck_assert_msg(run(query, 1, NULL, train, 2).count == cases[i].match, "ratio %.9g of %d, %d",
-                      cases[i].ratio, cases[i].nearest, cases[i].second);
+        ck_assert_msg(run(query, 1, NULL, train, 2, sizeof got.pairs).count == cases[i].match,
+                      "ratio %.9g of %d, %d", cases[i].ratio, cases[i].nearest, cases[i].second);
         ck_assert_int_eq(got.nearest[0].distance[0], cases[i].nearest);
         ck_assert_int_eq(got.nearest[0].distance[1], cases[i].second);
     }
@@ -221,7 +221,7 @@ START_TEST(small_sets) {
         gpv_match_result result;
         int nearest, pairs;
         set(with(sets[i].ratio, sets[i].mutual));
-        result = run(query, queries, &found, train, trains);
+        result = run(query, queries, &found, train, trains, sizeof got.pairs);
         nearest = expect_records(sets[i].nearest, got.nearest, of_nearest);
         pairs = expect_records(sets[i].pairs, got.pairs, of_pairs);
         ck_assert_int_eq(result.queries, nearest);
@@ -245,12 +245,29 @@ START_TEST(empty_sets) {
 }
 END_TEST
 
+/* A part of a record is none. */
+START_TEST(no_more_than_there_is_room_for) {
+    static unsigned char all[ROOM * LENGTH];
+    const int count = put(all, "0 20 40 60 80 100 120 140 160 180 200");
+    set(with(0, 1));
+    for (int room = 1; room < ROOM; room++) {
+        const size_t bytes = (size_t)room * sizeof *got.pairs + 15;
+        const gpv_match_result result = run(all, count, NULL, all, count, bytes);
+        ck_assert_int_eq(result.count, room);
+        ck_assert_int_eq(result.dropped, count - room);
+        ck_assert_int_eq(got.pairs[room - 1].query, room - 1);
+        ck_assert(untouched(got.pairs + room, got.pairs + ROOM));
+    }
+}
+END_TEST
+
 int main(void) {
     const TTest *const tests[] = {counts_out_of_range,
                                   prepare_takes_host_memory,
                                   as_many_as_there_may_be,
                                   the_ratio,
                                   small_sets,
-                                  empty_sets};
+                                  empty_sets,
+                                  no_more_than_there_is_room_for};
     return run_tests("match", setup, teardown, tests, COUNT(tests));
 }

@@ -92,18 +92,15 @@ static const struct {
 };
 
 START_TEST(small_outlines) {
-    size_t i;
-    for (i = 0; i < COUNT(drawings); i++) {
+    for (size_t i = 0; i < COUNT(drawings); i++) {
         picture want = picture_of(drawings[i].format, drawings[i].width, drawings[i].height,
                                   drawings[i].wanted);
         picture p = picture_new(drawings[i].format, drawings[i].width, drawings[i].height, TIGHT);
-        int k;
-        for (k = 0; k < gpv_format_planes(p.view.format); k++)
+        for (int k = 0; k < gpv_format_planes(p.view.format); k++)
             memset(p.view.data[k], 7, p.size[k]);
         p.view.color_range = drawings[i].range;
-        ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, drawings[i].points, drawings[i].count,
-                                          drawings[i].line, drawings[i].color),
-                         GPV_OK);
+        succeed(gpv_draw_outline(op, NULL, &p.view, drawings[i].points, drawings[i].count,
+                                 drawings[i].line, drawings[i].color));
         expect_picture(&p, &want);
     }
 }
@@ -116,16 +113,13 @@ START_TEST(ends_of_ranges) {
     picture wall = picture_new(GPV_FORMAT_GRAY8, (int)(2 * 64 * sizeof(float)), 1, WALL_RIGHT);
     float *const points = wall.view.data[0];
     const uint32_t ends[] = {0, 0xffffff};
-    size_t i, k;
-    int n;
-    for (n = 0; n < 2 * 64; n++)
+    for (int n = 0; n < 2 * 64; n++)
         points[n] = n % 3 ? 131072.0f : -131072.0f;
-    for (i = 0; i < COUNT(widths); i++)
-        for (k = 0; k < COUNT(ends); k++)
-            for (n = 2; n <= 64; n += 62)
-                ck_assert_int_eq(gpv_draw_outline(op, NULL, &p.view, points + 2 * (64 - n), n,
-                                                  widths[i], ends[k]),
-                                 GPV_OK);
+    for (size_t i = 0; i < COUNT(widths); i++)
+        for (size_t k = 0; k < COUNT(ends); k++)
+            for (int n = 2; n <= 64; n += 62)
+                succeed(gpv_draw_outline(op, NULL, &p.view, points + 2 * (64 - n), n, widths[i],
+                                         ends[k]));
     ck_assert(picture_intact(&p));
     picture_free(&p);
     picture_free(&wall);

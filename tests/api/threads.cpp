@@ -4,6 +4,7 @@
 // one of them runs after the other. So it is of large images on one thread of oneTBB and on four,
 // with nothing beside it that could order what they do. With the word cuda: on the GPU, each on a
 // stream of its own.
+#include <barrier>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,9 +12,8 @@
 #include <iterator>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
-
-#include <pthread.h>
 
 #include "common/operators.hpp"
 
@@ -34,12 +34,14 @@ using operators::Run;
 constexpr int threads = 8, usual_calls = 1000, large_every = 160, large_rounds = 3, skipped = 77;
 constexpr gpv_status invalid = GPV_ERR_INVALID_ARGUMENT;
 
+#ifdef HAVE_CUDA
 void require(bool holds, const char *what) {
     if (holds)
         return;
     std::fprintf(stderr, "%s\n", what);
     std::abort();
 }
+#endif
 
 /// User data of a context's callbacks.
 struct Books {
@@ -324,7 +326,13 @@ gpv_status context_refuse(Worker &w) {
     return GPV_OK;
 }
 
-gpv_status context_error(Worker &w) {
+/// What is said of a context, and of the library.
+gpv_status descriptions(Worker &w) {
+    const std::uint32_t api = gpv_api_version();
+    const int available = gpv_backend_available(w.below(4));
+    w.note(&api, sizeof api);
+    w.note(&available, sizeof available);
+    w.note_text(gpv_version_string());
     w.note_text(gpv_context_error(w.context));
     w.note_text(gpv_status_string(w.between(-9, 2)));
     return gpv_context_backend(w.context) == w.backend && *gpv_context_device_name(w.context)
@@ -350,15 +358,6 @@ gpv_status params_describe(Worker &w) {
     return count ? GPV_OK : invalid;
 }
 
-gpv_status version(Worker &w) {
-    const std::uint32_t api = gpv_api_version();
-    const int available = gpv_backend_available(w.below(4));
-    w.note(&api, sizeof api);
-    w.note(&available, sizeof available);
-    w.note_text(gpv_version_string());
-    return GPV_OK;
-}
-
 /// The first is the one to begin with.
 const std::vector<Kind> &kinds() {
     static const std::vector<Kind> all = [] {
@@ -373,10 +372,9 @@ const std::vector<Kind> &kinds() {
                      operators::as<gpv_segment>(w.object(operators::segment)));
              }},
             {"context_refuse", context_refuse},
-            {"context_error", context_error},
+            {"descriptions", descriptions},
             {"stream_sync", [](Worker &w) { return gpv_stream_sync(w.context, w.stream); }},
-            {"params_describe", params_describe},
-            {"version", version}};
+            {"params_describe", params_describe}};
         for (const Operator *it : operators::all())
             add_kinds_of(result, *it);
         return result;
@@ -439,22 +437,17 @@ void work(Worker &w) {
     run_on_threads(w.threads_of_loops, work_in_arena, &w);
 }
 
-pthread_barrier_t start;
-
-void *work_with_others(void *w) {
-    pthread_barrier_wait(&start);
-    work(*static_cast<Worker *>(w));
-    return nullptr;
-}
-
+/// They begin at once.
 void work_together(std::vector<Worker> &workers) {
-    pthread_t each[threads];
-    require(pthread_barrier_init(&start, nullptr, threads) == 0, "a barrier");
-    for (int i = 0; i < threads; i++)
-        require(pthread_create(&each[i], nullptr, work_with_others, &workers[i]) == 0, "a thread");
-    for (const pthread_t thread : each)
-        pthread_join(thread, nullptr);
-    pthread_barrier_destroy(&start);
+    std::barrier start(threads);
+    std::vector<std::thread> each;
+    for (Worker &w : workers)
+        each.emplace_back([&] {
+            start.arrive_and_wait();
+            work(w);
+        });
+    for (std::thread &thread : each)
+        thread.join();
 }
 
 /// The number of kinds of calls that gave something else.
