@@ -276,7 +276,12 @@ static const struct {
     {1, 2, 7, RGB, RIGHT, "1 1 0 0", RIGHT, UP}, /* which is not read */
     {0, 2, 16, RGB, RIGHT, "0 0 1 1", RIGHT, DOWN},
     {1, 2, 16, RGB, LEFT, "1 1 0 0", LEFT, DOWN},
-    /* but for another number of clusters, or another space */
+    /* but after a fit that is much worse than the best one since it began */
+    {0, 2, 16, RGB, "90 110 190 210", "0 0 1 1", "100 100 200 200", "2 2 0 1 1200 | 2 2 | 100 200"},
+    {1, 2, 16, RGB, "95 105 195 205", "0 0 1 1", "100 100 200 200", "2 1 0 1 300 | 2 2 | 100 200"},
+    {1, 2, 16, RGB, "92 108 192 208", "0 0 1 1", "100 100 200 200", "2 1 0 1 768 | 2 2 | 100 200"},
+    {1, 2, 16, RGB, RIGHT, "0 0 1 1", RIGHT, DOWN},
+    /* or for another number of clusters, or another space */
     {1, 3, 16, RGB, "1 2 3", "0 1 2", "1 2 3", "3 1 0 1 0 | 1 1 1 | 1 2 3"},
     {1, 2, 16, RGB, LEFT, "0 0 1 1", LEFT, UP},
     {1, 2, 16, GPV_KMEANS_COLOR_SPACE_LAB, "255 255 0 0", "0 0 1 1", "255 255 0 0",
