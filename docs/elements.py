@@ -73,7 +73,7 @@ def glance(element):
         ["plugin", f"`{factory.get_plugin_name()}`"],
         ["rank", str(rank) if rank else "none: it is used where it is named, never chosen by itself"],
         ["results", f"[`{name}`](#results), as metadata of each frame and as messages"],
-        ["presets", f"{presets}: [what they stand for](../pipelines.md#presets)"],
+        *([["presets", f"{presets}: [what they stand for](../pipelines.md#presets)"]] if presets else []),
     ])
 
 

@@ -4,11 +4,14 @@
 
 static const gchar *const comment_key = "_meta/comment";
 
+/* Empty, if the element has no presets. */
 static GKeyFile *open_file(GstElement *element) {
     GKeyFile *file = g_key_file_new();
     g_autofree gchar *path =
         g_strdup_printf(GPV_TEST_PRESETS "/%s.prs", G_OBJECT_TYPE_NAME(element));
     g_autofree gchar *name = NULL;
+    if (!g_file_test(path, G_FILE_TEST_EXISTS))
+        return file;
     fail_unless(g_key_file_load_from_file(file, path, G_KEY_FILE_NONE, NULL), "%s", path);
     name = g_key_file_get_string(file, "_presets_", "element-name", NULL);
     fail_unless_equals_string(name, G_OBJECT_TYPE_NAME(element));
@@ -62,9 +65,9 @@ TEST(test_loaded, element_count) {
     gsize n = 0;
     g_auto(GStrv) groups = g_key_file_get_groups(file, &n);
     g_auto(GStrv) names = gst_preset_get_preset_names(GST_PRESET(element));
-    g_autofree gchar *keys = keys_of(file, groups[0]);
-    fail_unless(n >= 3, "%u presets", (guint)n);
-    fail_unless_equals_int(g_strv_length(names), n);
+    g_autofree gchar *keys = groups[0] ? keys_of(file, groups[0]) : NULL;
+    fail_unless(n == 0 || n >= 3, "%u presets", (guint)n);
+    fail_unless_equals_int(names ? g_strv_length(names) : 0, n);
     for (gchar **group = groups; *group; group++) {
         g_autofree gchar *comment = NULL, *own = keys_of(file, *group);
         fail_unless(g_strv_contains((const gchar *const *)names, *group), "%s", *group);
@@ -88,13 +91,18 @@ static gchar *documented(const gchar *page, const gchar *element, const gchar *p
     return words;
 }
 
-/* The table of docs/pipelines.md has them all, with properties that do the same. */
+/* The table of docs/pipelines.md has them all, with properties that do the same, and no others. */
 TEST(test_documented, element_count) {
     g_autoptr(GstElement) loaded = element_new(elements[__i__].name, "cpu");
     g_autoptr(GKeyFile) file = open_file(loaded);
     g_auto(GStrv) groups = g_key_file_get_groups(file, NULL);
     g_autofree gchar *page = NULL;
+    g_autofree gchar *head = g_strdup_printf("\n| `%s @preset=", elements[__i__].name);
+    guint rows = 0;
     fail_unless(g_file_get_contents(GPV_TEST_PIPELINES, &page, NULL, NULL));
+    for (const gchar *row = page; (row = strstr(row, head)); row++)
+        rows++;
+    fail_unless_equals_int(rows, g_strv_length(groups));
     for (gchar **group = groups; *group; group++) {
         g_autofree gchar *words = documented(page, elements[__i__].name, *group);
         GError *error = NULL;
