@@ -342,8 +342,9 @@ gpv_status descriptions(Worker &w) {
 
 /// All fields of a struct.
 gpv_status params_describe(Worker &w) {
-    static constexpr const char *stems[] = {"context", "erode",   "kmeans",   "ccl",       "sift",
-                                            "match",   "segment", "graphcut", "homography"};
+#define NAME(stem) #stem,
+    static constexpr const char *stems[] = {"context", "homography", STEMS(NAME)};
+#undef NAME
     const char *stem = stems[w.below(std::size(stems))];
     gpv_field field;
     std::int32_t count = 0;

@@ -15,7 +15,6 @@ import public  # noqa: E402
 
 SUFFIXES = {".hpp", ".rs", ".go", ".h"}
 OTHER_FOLDERS = {"tests", "internal"}
-OPERATORS = {"Erode", "Ccl", "Kmeans", "Sift", "Match", "Graphcut", "Segment"}
 PROGRAMS = ["docs", "examples", "tests"]
 # What cgo compiles is a comment.
 PREAMBLE = re.compile(r'^/\*((?:(?!\*/).)*)\*/\nimport "C"$', re.M | re.S)
@@ -39,15 +38,15 @@ def missing(functions, sources):
 def parameters(text):
     """(operator, or set, and name) of what Python gives to operator.set() and gpv.<Operator>()."""
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and (
-                node.func.attr == "set" or node.func.attr in OPERATORS):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in fields:
             yield from ((node.func.attr, keyword.arg.rstrip("_")) for keyword in node.keywords if keyword.arg)
 
 
 include, *folders = sys.argv[1:]
 functions = public.functions(include)
 structs = public.structs(include)
-fields = {operator: set(structs[f"gpv_{operator.lower()}_params"]) for operator in OPERATORS}
+fields = {name[4:-7].capitalize(): set(struct) for name, struct in structs.items()
+          if name.endswith("_params") and name != "gpv_context_params"}
 fields["set"] = set().union(*fields.values())
 
 assert missing(functions, ["/* " + "();\n".join(functions) + "(); */"]) == functions
