@@ -153,7 +153,7 @@ def in_order(include):
             for other in re.findall(r"#include <gpuvision/(\w+\.h)>", headers[name]):
                 add(other)
             ordered[name] = headers[name]
-    for name in headers:
+    for name in sorted(headers, key="gpuvision.h".__eq__):  # it may not name a new one yet
         add(name)
     return ordered
 
