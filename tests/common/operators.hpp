@@ -189,8 +189,9 @@ struct Operator {
     Calls calls;
     std::vector<Field> fields;
     std::vector<Port> ports;
-    int size_of = 0;  ///< the image that others are as large as
-    int examples = 1; ///< runs whose parameters differ in the formats that they take
+    bool has_scratch = true; ///< whether a run on the CPU needs memory of its own
+    int size_of = 0;         ///< the image that others are as large as
+    int examples = 1;        ///< runs whose parameters differ in the formats that they take
     Run (*example)(int);
     int variants = 0; ///< that reach every path of the CPU backend
     Run (*variant)(int) =
