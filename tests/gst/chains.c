@@ -5,13 +5,21 @@
 
 gchar *chain_text(const ChainLook *look, const gchar *backend, const gchar *common) {
     const gchar *warm = look->warm ? "true" : "false";
-    return g_strdup_printf("gpuerode name=gpuerode backend=%s %s ! gpukmeans name=gpukmeans "
-                           "clusters=6 warm-start=%s backend=%s %s ! "
-                           "gpusift name=gpusift overlay=%s backend=%s %s ! "
-                           "gpuccl name=gpuccl threshold=90 output=%s backend=%s %s ! "
-                           "gpugraphcut name=gpugraphcut output=%s warm-start=%s backend=%s %s",
-                           backend, common, warm, backend, common, look->overlay, backend, common,
-                           look->components, backend, common, look->cut, warm, backend, common);
+    GString *text = g_string_new(NULL);
+    g_string_printf(text,
+                    "gpuerode name=gpuerode backend=%s %s ! gpukmeans name=gpukmeans "
+                    "clusters=6 warm-start=%s backend=%s %s ! "
+                    "gpusift name=gpusift overlay=%s backend=%s %s ! "
+                    "gpuccl name=gpuccl threshold=90 output=%s backend=%s %s ! "
+                    "gpugraphcut name=gpugraphcut output=%s warm-start=%s backend=%s %s",
+                    backend, common, warm, backend, common, look->overlay, backend, common,
+                    look->components, backend, common, look->cut, warm, backend, common);
+    /* What is not named here computes after these. */
+    for (guint i = 0; i < element_count; i++)
+        if (!strstr(text->str, elements[i].name))
+            g_string_append_printf(text, " ! %s name=%s backend=%s %s", elements[i].name,
+                                   elements[i].name, backend, common);
+    return g_string_free(text, FALSE);
 }
 
 GstVideoInfo info_of(GstPad *pad) {
