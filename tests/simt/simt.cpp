@@ -377,19 +377,13 @@ cudaError_t copy_later(Copy copy, cudaMemcpyKind kind, cudaStream_t handle) {
     });
 }
 
-cudaError_t set_later(void *memory, std::size_t pitch, int value, std::size_t width,
-                      std::size_t height, cudaStream_t handle) {
+cudaError_t set_later(void *memory, int value, std::size_t bytes, cudaStream_t handle) {
     return call([&] {
         CUstream_st &stream = stream_of(handle);
-        if (width == 0 || height == 0)
+        if (bytes == 0)
             return;
-        require(height < 2 || width <= pitch, cudaErrorInvalidPitchValue);
-        require(!pageable(memory) && fits(memory, (height - 1) * pitch + width),
-                cudaErrorInvalidValue);
-        submit(stream, [=] {
-            for (std::size_t row = 0; row < height; ++row)
-                std::memset(static_cast<char *>(memory) + row * pitch, value, width);
-        });
+        require(!pageable(memory) && fits(memory, bytes), cudaErrorInvalidValue);
+        submit(stream, [=] { std::memset(memory, value, bytes); });
     });
 }
 
@@ -716,11 +710,11 @@ cudaError_t cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from, size_
 }
 
 cudaError_t cudaMemset(void *memory, int value, size_t bytes) {
-    return set_later(memory, 0, value, bytes, 1, nullptr);
+    return set_later(memory, value, bytes, nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void *memory, int value, size_t bytes, cudaStream_t stream) {
-    return set_later(memory, 0, value, bytes, 1, stream);
+    return set_later(memory, value, bytes, stream);
 }
 
 cudaError_t cudaStreamCreate(cudaStream_t *stream) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <cuda.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -356,6 +357,56 @@ void test_copies() {
     require(free_after == free_before + sizeof host, "memory comes back");
 }
 
+/// More blocks than run at once, launched, in a graph, or by new parameters of one. What the call
+/// that adds a node was given may be gone when it becomes cooperative.
+void test_cooperative_launches() {
+    cudaGraph_t graph;
+    cudaGraphNode_t fits, large;
+    cudaGraphExec_t executable;
+    cudaKernelNodeAttrValue cooperative{};
+    cooperative.cooperative = 1;
+    Stuck::Job job = {-1};
+    void *arguments[] = {&job};
+    cudaKernelNodeParams parameters = {
+        const_cast<void *>(kernel_of<Stuck>()), 8, 96, 0, arguments, nullptr};
+    const auto make_cooperative = [&](cudaGraphNode_t node) {
+        arguments[0] = nullptr;
+        const cudaError_t error =
+            cudaGraphKernelNodeSetAttribute(node, cudaLaunchAttributeCooperative, &cooperative);
+        arguments[0] = &job;
+        return error;
+    };
+    SUCCEED(launch_cooperatively<Stuck>(8, 96, job));
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, launch_cooperatively<Stuck>(9, 96, job));
+    SUCCEED(cudaFuncSetAttribute(kernel_of<Stuck>(), cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                 200 << 10));
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, launch_cooperatively<Stuck>(5, 96, job, 200 << 10));
+    SUCCEED(cudaGraphCreate(&graph, 0));
+    SUCCEED(cudaGraphAddKernelNode(&fits, graph, nullptr, 0, &parameters));
+    SUCCEED(make_cooperative(fits));
+    SUCCEED(cudaGraphInstantiate(&executable, graph));
+    parameters.gridDim = 9;
+    EXPECT(cudaErrorCooperativeLaunchTooLarge,
+           cudaGraphExecKernelNodeSetParams(executable, fits, &parameters));
+    SUCCEED(cudaGraphAddKernelNode(&large, graph, nullptr, 0, &parameters));
+    EXPECT(cudaErrorCooperativeLaunchTooLarge, make_cooperative(large));
+    SUCCEED(cudaGraphExecDestroy(executable));
+    SUCCEED(cudaGraphDestroy(graph));
+    SUCCEED(cudaDeviceSynchronize());
+}
+
+/// What cannot be captured ends the capture.
+void test_capture() {
+    Array<int> a(4), b(4);
+    Stream stream;
+    cudaGraph_t graph;
+    SUCCEED(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+    EXPECT(cudaErrorStreamCaptureUnsupported, cudaStreamSynchronize(stream));
+    EXPECT(cudaErrorStreamCaptureInvalidated, launch<Add>(1, 4, {a, b, 1}, 0, stream));
+    EXPECT(cudaErrorStreamCaptureInvalidated, cudaStreamEndCapture(stream, &graph));
+    SUCCEED(cudaStreamSynchronize(stream));
+}
+
 /// Does what a careful program does, and returns the first error.
 cudaError_t careful_program() {
     int *memory = nullptr, *pinned = nullptr;
@@ -415,6 +466,51 @@ void test_faults() {
     require(count == 1, "one device");
 }
 
+void test_launch_checks() {
+    Array<int> a(4);
+    const auto with = [&](dim3 grid, dim3 block) { return launch<Add>(grid, block, {a, a, 0}); };
+    EXPECT(cudaErrorInvalidConfiguration, with(0, 1));
+    EXPECT(cudaErrorInvalidConfiguration, with(1, 0));
+    EXPECT(cudaErrorInvalidConfiguration, with(1, 1025));
+    EXPECT(cudaErrorInvalidConfiguration, with(1, dim3(32, 33)));
+    EXPECT(cudaErrorInvalidConfiguration, with(dim3(1, 65536), 1));
+    EXPECT(cudaErrorInvalidConfiguration, with(dim3(1, 1, 65536), 1));
+    require(simt::pending() == 0, "what is refused is not queued");
+}
+
+/// Handles of one context are none of another's.
+void test_contexts() {
+    void *found = nullptr;
+    cudaDriverEntryPointQueryResult result;
+    Stream stream;
+    Array<int> a(4);
+    cudaEvent_t event;
+    CUcontext first;
+    int other;
+    const auto function = [&](const char *name) {
+        SUCCEED(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result));
+        return found;
+    };
+    const auto get = reinterpret_cast<CUresult (*)(CUcontext *)>(function("cuCtxGetCurrent"));
+    const auto set = reinterpret_cast<CUresult (*)(CUcontext)>(function("cuCtxSetCurrent"));
+    SUCCEED(cudaEventCreate(&event));
+    get(&first);
+    set(reinterpret_cast<CUcontext>(&other));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaStreamSynchronize(stream));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaEventRecord(event, nullptr));
+    EXPECT(cudaErrorInvalidResourceHandle, launch<Add>(1, 4, {a, a, 1}, 0, stream));
+    EXPECT(cudaErrorInvalidResourceHandle, cudaEventDestroy(event));
+    simt::poison();
+    SUCCEED(launch<Add>(1, 4, {a, a, 1}));
+    EXPECT(cudaErrorIllegalAddress, cudaDeviceSynchronize());
+    set(first);
+    SUCCEED(launch<Add>(1, 4, {a, a, 1}, 0, stream));
+    SUCCEED(cudaStreamSynchronize(stream));
+    require(*a == 1, "the other context's loss is not ours");
+    SUCCEED(cudaEventDestroy(event));
+    simt::reset();
+}
+
 } // namespace
 
 int main() {
@@ -422,7 +518,11 @@ int main() {
     test_reports();
     test_lazy_streams();
     test_copies();
+    test_cooperative_launches();
+    test_capture();
     test_faults();
+    test_launch_checks();
+    test_contexts();
     test_order(); // the last: it takes seeds of its own
     require(simt::live_bytes() == 0 && simt::live_objects() == 0, "nothing is left at the end");
     return failures != 0;
