@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Code generated from include/gpuvision by meson compile -C build bindings-update. DO NOT EDIT. */
+/* Code generated from include/gpuvision by meson compile -C build interface-update. DO NOT EDIT. */
 /*
  * The layout and the values that programs out there were compiled with, on
  * 64-bit machines. A line that a release has never changes, but for the size

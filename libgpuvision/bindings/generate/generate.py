@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Makes what repeats the public headers: lists of them and of their functions, the low levels of the bindings,
-their parameters, and the layout that a compiler confirms. Without --update it compares, and fails where a file is not what it would make.
+their parameters, and the layout that a compiler confirms. Without --update it compares, and fails where a
+file is not what it would make.
 
 usage: generate.py [--update] SOURCE-FOLDER
 """

@@ -2,17 +2,19 @@
 """What names every header, function or algorithm: gpuvision.h, the exported symbols, the start of the reference,
 and the tables of the library."""
 import re
+import sys
 
 import public
 from words import NOT_BY_HAND, camel, stem_of
 
-# The newest node is the last.
-NODE = re.compile(r"^\w+ \{\n  global:\n(.*?)  local:", re.M | re.S)
+NODE = re.compile(r"^[\w.]+ \{\n  global:\n(.*?)(?=^  local:|^\})", re.M | re.S)
+FIRST = ["types.h", "context.h"]  # what all others need
 
 
 def names_of(headers):
     """But of that which the others include."""
-    return sorted(path.name for path in headers.include.glob("gpuvision/*.h") if path.name != "export.h")
+    names = {path.name for path in headers.include.glob("gpuvision/*.h")} - {"export.h"}
+    return FIRST + sorted(names.difference(FIRST))
 
 
 def everything(headers):
@@ -28,16 +30,18 @@ def everything(headers):
  */
 
 """
-    for name in names_of(headers):
+    for name in sorted(names_of(headers)):
         if name != "gpuvision.h":
             yield f"#include <gpuvision/{name}>\n"
     yield "\n#endif\n"
 
 
 def exports(headers):
-    """libgpuvision/libgpuvision.map: functions that no older node has, in the newest one."""
+    """libgpuvision/libgpuvision.map: functions that no older node has, in the newest one, which is the last."""
     before = (headers.include.parent / "libgpuvision/libgpuvision.map").read_text(encoding="utf-8")
     *older, newest = NODE.finditer(before)
+    if len(older) + 1 != before.count("{"):
+        sys.exit("libgpuvision.map has a node that is not 'NAME {', '  global:', functions, and maybe '  local:'")
     names = set(public.functions(headers.include)).difference(*(re.findall(r"gpv_\w+", it[1]) for it in older))
     yield before[:newest.start(1)]
     yield from (f"    {name};\n" for name in sorted(names))
@@ -56,8 +60,10 @@ interface</a> and <a href="../docs/guide.html">from your own program</a>.
 """
     for name in names_of(headers):
         text = (headers.include / "gpuvision" / name).read_text(encoding="utf-8")
-        sentence = re.search(r"@file\n(.*?)(?:\.$|\. |:$|\*/)", text, re.M | re.S)[1]
-        yield f"- @ref {name} : {' '.join(sentence.replace(' * ', ' ').split())}\n"
+        sentence = re.search(r"@file\n(.*?)\.\s", text, re.S)
+        if not sentence:
+            sys.exit(f"{name} has no sentence behind @file")
+        yield f"- @ref {name} : {' '.join(sentence[1].replace(' * ', ' ').split())}\n"
     yield '\n<a href="../index.html">All of the documentation</a>\n'
 
 

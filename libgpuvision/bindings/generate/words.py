@@ -5,7 +5,7 @@ import textwrap
 
 import public
 
-COMMAND = "meson compile -C build bindings-update"
+COMMAND = "meson compile -C build interface-update"
 NOT_BY_HAND = f"Code generated from include/gpuvision by {COMMAND}. DO NOT EDIT."
 # What a comment says that a language may say in another way.
 WORD = re.compile(r"\bgpv_\w+(?:\(\))?|\bGPV_\w+|\b[A-Z][A-Z0-9]+\b|\b(?:u?int\d+|float)\b")

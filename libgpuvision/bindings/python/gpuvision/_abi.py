@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Code generated from include/gpuvision by meson compile -C build bindings-update. DO NOT EDIT.
+# Code generated from include/gpuvision by meson compile -C build interface-update. DO NOT EDIT.
 """The C interface, as ctypes sees it: constants, structs and functions.
 
 Names and numbers are those of include/gpuvision, which says what each of them means.

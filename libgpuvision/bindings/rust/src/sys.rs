@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Code generated from include/gpuvision by meson compile -C build bindings-update. DO NOT EDIT.
+// Code generated from include/gpuvision by meson compile -C build interface-update. DO NOT EDIT.
 //! The C interface as it is: every struct, constant and function of the headers of libgpuvision,
 //! under its own name. The headers say what each of them means; the rest of this crate is made of
 //! them.
