@@ -14,6 +14,7 @@ const gpv_field *find_field(const char *stem, std::int32_t index) {
 #define FIELDS_OF(stem, Name) &gpv::stem##_fields,
     for (const gpv::Fields *fields :
          {&gpv::context_fields, &gpv::homography_fields, GPV_STEMS(FIELDS_OF)})
+#undef FIELDS_OF
         if (std::strcmp(stem, fields->stem) == 0 && index >= 0 &&
             static_cast<std::size_t>(index) < fields->rows.size())
             return &fields->rows[static_cast<std::size_t>(index)];

@@ -27,5 +27,6 @@ std::unique_ptr<Device> make_device(int) {
         refuse();                                                                                  \
     }
 GPV_STEMS(REFUSE)
+#undef REFUSE
 
 } // namespace gpv::cuda

@@ -54,6 +54,7 @@ const std::vector<const Operator *> &all() {
     for (const Operator *it = &stem; it; it = it->beside)                                          \
         result.push_back(it);
         STEMS(ADD)
+#undef ADD
         return result;
     }();
     return operators;
