@@ -9,8 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
-#include <iterator>
-#include <memory>
+#include <map>
 #include <string>
 #include <thread>
 #include <vector>
@@ -33,15 +32,6 @@ using operators::Run;
 
 constexpr int threads = 8, usual_calls = 1000, large_every = 160, large_rounds = 3, skipped = 77;
 constexpr gpv_status invalid = GPV_ERR_INVALID_ARGUMENT;
-
-#ifdef HAVE_CUDA
-void require(bool holds, const char *what) {
-    if (holds)
-        return;
-    std::fprintf(stderr, "%s\n", what);
-    std::abort();
-}
-#endif
 
 /// User data of a context's callbacks.
 struct Books {
@@ -78,14 +68,11 @@ struct Kind {
 const std::vector<Kind> &kinds();
 
 struct Worker {
-    unsigned below(unsigned limit) {
-        random = random * 6364136223846793005u + 1442695040888963407u;
-        return static_cast<unsigned>((random >> 32) % limit);
+    int below(int limit) {
+        const std::uint64_t bits = operators::next_random(random); // 24
+        return static_cast<int>(bits * static_cast<std::uint64_t>(limit) >> 24);
     }
-    int between(int low, int high) {
-        return low + static_cast<int>(below(static_cast<unsigned>(high - low + 1)));
-    }
-    float number(float maximum) { return maximum * static_cast<float>(below(1 << 16)) / (1 << 16); }
+    float number(int limit) { return static_cast<float>(below(limit)); }
     void note(const void *bytes, std::size_t count) {
         for (std::size_t i = 0; i < count; i++)
             sum = (sum ^ static_cast<const unsigned char *>(bytes)[i]) * 1099511628211u;
@@ -93,39 +80,31 @@ struct Worker {
     void note_text(const std::string &text) { note(text.data(), text.size()); }
 
     /// The object of an operator, which those that draw and describe share.
-    void *&object(const Operator &it) {
-        std::size_t i = 0;
-        while (operators::all()[i]->calls.create != it.calls.create)
-            i++;
-        return objects[i];
-    }
+    void *&object(const Operator &it) { return objects[it.calls.create]; }
 
     gpv_backend backend = GPV_BACKEND_CPU;
     gpv_stream stream = nullptr;
-    void (*make)(Worker &) = nullptr; ///< calls
     int threads_of_loops = 1;
-    std::uint64_t random = 0;
+    bool only_large = false; ///< images, and a call of each kind in turn
+    int rounds = 0;          ///< calls to make
+    std::uint32_t random = 0;
     Books keep;
     gpv_context *context = nullptr;
-    std::vector<void *> objects = std::vector<void *>(operators::all().size());
+    std::map<decltype(operators::Calls::create), void *> objects;
     std::uint64_t sum = 0; ///< of all that the call has given
     std::vector<std::uint64_t> sums = std::vector<std::uint64_t>(kinds().size());
     std::vector<int> calls = std::vector<int>(kinds().size());
-    bool only_large = false;
     int large = 0; ///< images
     std::string failure;
 };
-
-// ------------------------------------------------------------------- memory, and what is drawn
 
 /// Now and then worth several threads. Of any kind of run; a GPU does not write its result to the
 /// host.
 Run any_run(Worker &w, const Operator &it) {
     static constexpr int sizes[][2] = {{1, 1}, {7, 1}, {5, 33}, {33, 6}, {61, 45}, {97, 61}};
-    const auto variants = static_cast<unsigned>(9 * it.variants);
-    Run run = it.variant ? it.variant(static_cast<int>(w.below(variants))) : it.example(0);
+    Run run = it.variant ? it.variant(w.below(9 * it.variants)) : it.example(0);
     if (it.warm)
-        it.warm(run, static_cast<int>(w.below(12)));
+        it.warm(run, w.below(12));
     if (!it.variant) // drawings
         run.formats[0] = operators::picture8_formats()[w.below(9)];
     const int *size = sizes[w.below(6)];
@@ -155,7 +134,7 @@ gpv_status create(Worker &w, const Operator &it) {
 
 gpv_status refuse_params(Worker &w, const Operator &it) {
     Run run = any_run(w, it);
-    const std::uint32_t size = w.below(4);
+    const int size = w.below(4);
     std::memcpy(run.params.data(), &size, sizeof size);
     return refused(w, it.calls.set_params(w.object(it), run.params.data()));
 }
@@ -188,8 +167,8 @@ gpv_status wait(Worker &w, const Operator &it, std::vector<unsigned char> &resul
 }
 
 gpv_status run_with(Worker &w, const Operator &it, const Run &run) {
-    const unsigned seed = w.below(1 << 30), gap = 12 * w.below(2);
-    Memory memory(it, run, seed, gap);
+    const auto seed = static_cast<unsigned>(w.below(1 << 20));
+    Memory memory(it, run, seed, 12 * w.below(2));
     std::vector<unsigned char> result = result_of(it);
     gpv_status status = it.calls.set_params(w.object(it), run.params.data());
     if (status == GPV_OK)
@@ -241,20 +220,18 @@ gpv_status kmeans_run_from(Worker &w) {
     Run run = any_run(w, operators::kmeans);
     auto &params = run.as<gpv_kmeans_params>();
     float centroids[3 * 16];
-    params.clusters = w.between(2, 16);
+    params.clusters = 2 + w.below(15);
     params.init = GPV_KMEANS_INIT_GIVEN;
     for (float &level : centroids)
-        level = w.number(255);
+        level = w.number(256);
     const gpv_status status = gpv_kmeans_set_centroids(
         operators::as<gpv_kmeans>(w.object(operators::kmeans)), centroids, params.clusters);
-    for (int port = 0; port < operators::max_ports; port++)
-        if (run.bytes[port])
-            run.bytes[port] = operators::kmeans.least(run, port);
+    run.bytes = {}; // whose sizes go with the clusters
     return status == GPV_OK ? run_with(w, operators::kmeans, run) : status;
 }
 
 gpv_status kmeans_color(Worker &w) {
-    const float centroid[3] = {w.number(255), w.number(255), w.number(255)};
+    const float centroid[3] = {w.number(256), w.number(256), w.number(256)};
     const std::uint32_t color = gpv_kmeans_color(w.below(2), centroid);
     w.note(&color, sizeof color);
     return GPV_OK;
@@ -269,13 +246,13 @@ gpv_status homography_find(Worker &w) {
     gpv_homography_params_init(&params, sizeof params);
     gpv_homography_init(&found, sizeof found);
     params.max_iterations = 100;
-    params.seed = w.below(1000);
+    params.seed = static_cast<std::uint64_t>(w.below(1000));
     for (int i = 0; i < 2 * pairs; i++) {
         from[i] = w.number(640);
         to[i] = from[i] + (i % 10 ? 17 : w.number(99));
     }
     const gpv_status status =
-        gpv_homography_find(w.context, &params, from, to, w.between(0, pairs), inliers, &found);
+        gpv_homography_find(w.context, &params, from, to, w.below(pairs + 1), inliers, &found);
     w.note(inliers, sizeof inliers);
     w.note(&found, sizeof found);
     return status;
@@ -319,44 +296,34 @@ gpv_status context_create(Worker &w) {
 gpv_status context_refuse(Worker &w) {
     gpv_context_params params = logging_params(w);
     gpv_context *none = nullptr;
-    params.backend = static_cast<gpv_backend>(w.between(3, 9));
+    params.backend = static_cast<gpv_backend>(3 + w.below(7));
     if (gpv_context_create(&params, &none) != invalid || none)
         return invalid;
     w.note_text(w.keep.text);
     return GPV_OK;
 }
 
-/// What is said of a context, and of the library.
+/// What is said of a context, of the library, and of a field of a struct.
 gpv_status descriptions(Worker &w) {
+#define NAME(stem) #stem,
+    static constexpr const char *stems[] = {"context", "homography", STEMS(NAME)};
+#undef NAME
     const std::uint32_t api = gpv_api_version();
     const int available = gpv_backend_available(w.below(4));
     w.note(&api, sizeof api);
     w.note(&available, sizeof available);
     w.note_text(gpv_version_string());
     w.note_text(gpv_context_error(w.context));
-    w.note_text(gpv_status_string(w.between(-9, 2)));
+    w.note_text(gpv_status_string(w.below(12) - 9));
+    gpv_field field;
+    if (gpv_params_describe(stems[w.below(std::size(stems))], w.below(2), &field, sizeof field) !=
+        GPV_OK)
+        return invalid;
+    w.note(&field, sizeof field);
+    w.note_text(field.text);
     return gpv_context_backend(w.context) == w.backend && *gpv_context_device_name(w.context)
                ? GPV_OK
                : invalid;
-}
-
-/// All fields of a struct.
-gpv_status params_describe(Worker &w) {
-#define NAME(stem) #stem,
-    static constexpr const char *stems[] = {"context", "homography", STEMS(NAME)};
-#undef NAME
-    const char *stem = stems[w.below(std::size(stems))];
-    gpv_field field;
-    std::int32_t count = 0;
-    while (gpv_params_describe(stem, count, &field, sizeof field) == GPV_OK) {
-        w.note(&field, sizeof field);
-        w.note_text(field.name);
-        w.note_text(field.text);
-        for (std::uint32_t i = 0; i < field.choice_count; i++)
-            w.note_text(field.choices[i].name);
-        count++;
-    }
-    return count ? GPV_OK : invalid;
 }
 
 /// The first is the one to begin with.
@@ -374,8 +341,7 @@ const std::vector<Kind> &kinds() {
              }},
             {"context_refuse", context_refuse},
             {"descriptions", descriptions},
-            {"stream_sync", [](Worker &w) { return gpv_stream_sync(w.context, w.stream); }},
-            {"params_describe", params_describe}};
+            {"stream_sync", [](Worker &w) { return gpv_stream_sync(w.context, w.stream); }}};
         for (const Operator *it : operators::all())
             add_kinds_of(result, *it);
         return result;
@@ -400,37 +366,30 @@ bool make_call(Worker &w, std::size_t kind) {
 }
 
 void make_calls(Worker &w) {
-    const int count = std::getenv("GPV_TEST_FULL")    ? 10 * usual_calls
-                      : std::getenv("GPV_TEST_SHORT") ? usual_calls / 4
-                                                      : usual_calls;
-    const auto all = static_cast<unsigned>(kinds().size());
-    for (int i = 0; i < count && make_call(w, i ? w.below(all) : 0); i++)
-        continue;
-}
-
-void make_large_calls(Worker &w) {
-    const std::size_t all = kinds().size();
-    w.only_large = true;
-    for (std::size_t i = 0; i < large_rounds * all && make_call(w, i % all); i++)
-        continue;
+    const int all = static_cast<int>(kinds().size());
+    for (int i = 0; i < w.rounds; i++)
+        if (!make_call(w, w.only_large ? i % all : i ? w.below(all) : 0))
+            return;
 }
 
 void work_in_arena(void *data) {
     auto &w = *static_cast<Worker *>(data);
 #ifdef HAVE_CUDA
     cudaStream_t stream = nullptr;
-    if (w.backend == GPV_BACKEND_CUDA)
-        require(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess,
-                "a stream");
+    if (w.backend == GPV_BACKEND_CUDA &&
+        cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) != cudaSuccess) {
+        w.failure = "no stream";
+        return;
+    }
     w.stream = stream;
 #endif
-    w.make(w);
+    make_calls(w);
     close_context(w);
     if (w.keep.live)
         w.failure = std::to_string(w.keep.live) + " allocations are left";
 #ifdef HAVE_CUDA
-    if (stream)
-        require(cudaStreamDestroy(stream) == cudaSuccess, "a stream");
+    if (stream && cudaStreamDestroy(stream) != cudaSuccess)
+        w.failure = "a stream is not destroyed";
 #endif
 }
 
@@ -467,7 +426,8 @@ int differences(const std::string &which, const Worker &got, const Worker &want)
 int compare_threads_of_loops(gpv_backend backend) {
     Worker one, four;
     one.backend = four.backend = backend;
-    one.make = four.make = make_large_calls;
+    one.only_large = four.only_large = true;
+    one.rounds = four.rounds = large_rounds * static_cast<int>(kinds().size());
     four.threads_of_loops = 4;
     work(one);
     work(four);
@@ -491,10 +451,12 @@ int main(int argc, char **argv) {
     for (int i = 0; i < threads; i++)
         for (Worker *w : {&alone[i], &together[i]}) {
             w->backend = backend;
-            w->make = make_calls;
+            w->rounds = std::getenv("GPV_TEST_FULL")    ? 10 * usual_calls
+                        : std::getenv("GPV_TEST_SHORT") ? usual_calls / 4
+                                                        : usual_calls;
             // Threads that loops share order what their callers do: half of them share none.
             w->threads_of_loops = i % 2 ? 4 : 1;
-            w->random = static_cast<std::uint64_t>(i);
+            w->random = static_cast<std::uint32_t>(i);
         }
     for (Worker &w : alone)
         work(w);
