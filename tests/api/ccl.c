@@ -72,13 +72,6 @@ static const struct {
     {0, 4, 1, -1, 0, 0, 0, 0, GRAY8, LABEL32, 5, 3, "..#.# #.#.# #####",
      "0 0 1 0 1 1 0 1 0 1 1 1 1 1 1", 1},
     /* areas */
-    {0, 4, 1, -1, 0, 2, 0, 0, GRAY8, LABEL32, 9, 5, SHAPES,
-     "1 1 0 0 0 2 2 2 2 "
-     "0 0 3 0 0 2 0 0 2 "
-     "0 0 3 0 0 2 0 2 2 "
-     "0 0 0 0 0 2 0 0 0 "
-     "0 0 0 0 2 2 2 2 2",
-     3},
     {0, 4, 1, -1, 0, 2, 2, 0, GRAY8, LABEL32, 9, 5, SHAPES,
      "1 1 0 0 0 0 0 0 0 "
      "0 0 2 0 0 0 0 0 0 "
@@ -199,8 +192,5 @@ START_TEST(labels_beyond_16_bits) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {prepared_components, small_pictures, measures,
-                                  labels_beyond_16_bits};
-    return run_tests("ccl", setup, teardown, tests, COUNT(tests));
-}
+RUN_TESTS("ccl", setup, teardown, prepared_components, small_pictures, measures,
+          labels_beyond_16_bits)

@@ -1,13 +1,8 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include "testing.h"
 
-static void init_context(void *params, uint32_t size) {
-    gpv_context_params_init(params, size);
-}
-
-static void init_homography(void *params, uint32_t size) {
-    gpv_homography_params_init(params, size);
-}
+INIT(context_params)
+INIT(homography_params)
 
 /* Those of no operator. count: fields but struct_size, pointers and what is reserved. */
 static const struct {
@@ -15,8 +10,8 @@ static const struct {
     void (*init)(void *params, uint32_t size);
     uint32_t size;
     int32_t count;
-} structs[] = {{"context", init_context, sizeof(gpv_context_params), 4},
-               {"homography", init_homography, sizeof(gpv_homography_params), 4}};
+} structs[] = {{"context", init_context_params, sizeof(gpv_context_params), 4},
+               {"homography", init_homography_params, sizeof(gpv_homography_params), 4}};
 
 static gpv_field described(const char *stem, int32_t index) {
     gpv_field field;
@@ -63,19 +58,13 @@ START_TEST(every_field_is_described) {
 }
 END_TEST
 
+/* In what contract.cpp, which has all of them, does not know. */
 START_TEST(a_field_is_described_as_in_the_header) {
     const gpv_field radius = described("erode", 3), choice = described("ccl", 1);
-    ck_assert_str_eq(radius.name, "radius_y");
     ck_assert_str_eq(radius.unit, "pixels");
     ck_assert_uint_eq(radius.kind, GPV_FIELD_KIND_INT32);
-    ck_assert_uint_eq(radius.offset, offsetof(gpv_erode_params, radius_y));
-    ck_assert(radius.low == -1 && radius.high == 255 && radius.initial == -1);
-    ck_assert_str_eq(choice.name, "connectivity");
-    ck_assert_uint_eq(choice.choice_count, 2);
     ck_assert_str_eq(choice.choices[1].name, "4");
     ck_assert_int_eq(choice.choices[1].value, 4);
-    ck_assert_uint_eq(described("kmeans", 7).kind, GPV_FIELD_KIND_UINT64);
-    ck_assert(described("kmeans", 7).low == 0 && described("kmeans", 7).high == 0);
 }
 END_TEST
 
@@ -112,9 +101,5 @@ START_TEST(a_shorter_struct_is_written_in_part) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {every_field_is_described, a_field_is_described_as_in_the_header,
-                                  what_is_not_there_is_refused,
-                                  a_shorter_struct_is_written_in_part};
-    return run_tests("fields", NULL, NULL, tests, COUNT(tests));
-}
+RUN_TESTS("fields", NULL, NULL, every_field_is_described, a_field_is_described_as_in_the_header,
+          what_is_not_there_is_refused, a_shorter_struct_is_written_in_part)

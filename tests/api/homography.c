@@ -139,18 +139,13 @@ END_TEST
 
 /* A pair on its own is as far from its place as it was put. */
 START_TEST(the_threshold) {
-    static const struct {
-        float threshold, off;
-        bool fits;
-    } cases[] = {{3, 2.5f, true}, {3, 3.5f, false}, {0.25f, 0.2f, true}, {0.25f, 0.3f, false}};
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        gpv_homography_params params = defaults();
-        params.threshold = cases[i].threshold;
-        place(false);
-        scene.to[2 * 60] += cases[i].off;
+    gpv_homography_params params = defaults();
+    place(false);
+    scene.to[2 * 60] += 2.5f;
+    for (params.threshold = 2; params.threshold <= 3; params.threshold++) {
         find_with(POINTS, params);
-        ck_assert_int_eq(scene.inliers[60], cases[i].fits);
-        ck_assert_int_eq(scene.found.inliers, POINTS - !cases[i].fits);
+        ck_assert_int_eq(scene.inliers[60], params.threshold > 2.5f);
+        ck_assert_int_eq(scene.found.inliers, POINTS - 1 + scene.inliers[60]);
     }
 }
 END_TEST
@@ -201,19 +196,16 @@ START_TEST(ranges_of_a_search) {
         {SEARCH(threshold, 0), "params->threshold is 0,|above 0|1000000"},
         {SEARCH(threshold, 0x80000000u), "params->threshold is -0,|above 0|1000000"},
         {SEARCH(threshold, 0x49742401u), "params->threshold|1000000.06|above 0|1000000"},
-        {SEARCH(threshold, 0x7F800000u), "params->threshold is inf,|above 0|1000000"},
         {SEARCH(threshold, 0x7FC00000u), "params->threshold|nan|above 0|1000000"},
         {SEARCH(confidence, 0), NULL},
         {SEARCH(confidence, 0x80000000u), NULL}, /* -0 */
         {SEARCH(confidence, 0x3F7FFFEFu), NULL}, /* 0.999999 */
         {SEARCH(confidence, 0x3F7FFFF0u), "params->confidence is 0.99999905,|0..0.999999"},
         {SEARCH(confidence, 0x80000001u), "params->confidence|-1e-45|0..0.999999"},
-        {SEARCH(confidence, 0x7FC00000u), "params->confidence|nan|0..0.999999"},
         {SEARCH(max_iterations, 1), NULL},
         {SEARCH(max_iterations, 1000000), NULL},
         {SEARCH(max_iterations, 0), "params->max_iterations is 0,|1..1000000"},
         {SEARCH(max_iterations, 1000001), "params->max_iterations is 1000001,|1..1000000"},
-        {SEARCH(max_iterations, INT32_MIN), "params->max_iterations|-2147483648|1..1000000"},
         {SEARCH(seed, UINT32_MAX), NULL},
         {SEARCH(reserved, 1), "params->reserved is 1,|0..0"},
     };
@@ -226,13 +218,8 @@ START_TEST(ranges_of_a_search) {
 }
 END_TEST
 
-static void init_params(void *at, uint32_t size) {
-    gpv_homography_params_init(at, size);
-}
-
-static void init_homography(void *at, uint32_t size) {
-    gpv_homography_init(at, size);
-}
+INIT(homography_params)
+INIT(homography)
 
 static void expect_params_at(const void *params, gpv_status wanted, const char *text) {
     expect_status(context, &keep, find_in(context, 8, params), wanted, text);
@@ -263,10 +250,11 @@ START_TEST(structs) {
     ck_assert_uint_eq(params.reserved, 0);
     gpv_homography_init(&scene.found, sizeof scene.found);
     ck_assert(is_nothing(&scene.found));
-    expect_init_within(sizeof(gpv_homography_params), init_params);
+    expect_init_within(sizeof(gpv_homography_params), init_homography_params);
     expect_init_within(sizeof(gpv_homography), init_homography);
     place(false);
-    expect_struct_sizes("params", 24, sizeof(gpv_homography_params), init_params, expect_params_at);
+    expect_struct_sizes("params", 24, sizeof(gpv_homography_params), init_homography_params,
+                        expect_params_at);
     expect_struct_sizes("out", 96, sizeof(gpv_homography), init_homography, expect_homography_at);
 }
 END_TEST
@@ -342,16 +330,6 @@ START_TEST(points_up_to_the_last) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {half_of_the_pairs_are_enough,
-                                  too_few_pairs,
-                                  the_samples,
-                                  the_threshold,
-                                  same_numbers_same_result,
-                                  ranges_of_a_search,
-                                  structs,
-                                  null_and_bad_arguments,
-                                  points_are_finite,
-                                  points_up_to_the_last};
-    return run_tests("homography", setup, teardown, tests, COUNT(tests));
-}
+RUN_TESTS("homography", setup, teardown, half_of_the_pairs_are_enough, too_few_pairs, the_samples,
+          the_threshold, same_numbers_same_result, ranges_of_a_search, structs,
+          null_and_bad_arguments, points_are_finite, points_up_to_the_last)

@@ -5,7 +5,7 @@
 
 FIXTURE(kmeans)
 
-RESULT(kmeans)
+RESULT(kmeans, kmeans)
 
 /* Whose start lies in the image, so that results can be foretold. */
 static gpv_kmeans_params grid_of(int32_t clusters) {
@@ -176,8 +176,6 @@ static const struct {
     {NULL, 2, 20, "0 0 255 255", "0 0 1 1", "0 0 255 255", "2 1 0 1 0 | 2 2 | 0 255"},
     /* means are rounded half up */
     {NULL, 2, 20, "10 11 200 200", "0 0 1 1", "11 11 200 200", "2 2 0 1 1.5 | 2 2 | 10.5 200"},
-    {NULL, 2, 20, "10 10 10 11 200 200 200 200", "0 0 0 0 1 1 1 1", "10 10 10 10 200 200 200 200",
-     "2 1 0 1 2.25 | 4 4 | 10.25 200"},
     /* of equal distances that to the lowest number */
     {around, 2, 0, "5 4 6", "0 1 0", "10 0 10", "2 0 0 0 171 | 2 1 | 10 0"},
     /* a cluster without pixels starts again at the colour that is farthest from its centroid */
@@ -190,7 +188,6 @@ static const struct {
     {middle, 2, 20, "0 100", "1 0", "0 100", "2 3 0 1 0 | 1 1 | 100 0"},
     /* fewer colours than clusters */
     {NULL, 3, 20, "7 7 7 7 7", "0 0 0 0 0", "7 7 7 7 7", "3 1 2 1 0 | 5 0 0 | 7 7 7"},
-    {NULL, 3, 20, "0 9", "0 1", "0 9", "3 1 1 1 0 | 1 1 0 | 0 9 9"},
     {NULL, 256, 20, "9", "0", "9", "256 1 255 1 0"},
 };
 
@@ -266,7 +263,6 @@ static const struct {
     {0, 0, 4, RGB, "10 12 100 102 200 202", "0 0 1 1 2 2", "11 11 101 101 201 201",
      "3 2 0 1 18 | 2 2 2 | 11 101 201"},
     {0, 0, 4, RGB, "0 0 255", "0 0 1", "0 0 255", "2 1 0 1 0 | 2 1 | 0 255"},
-    {0, 0, 2, RGB, "0 0 255", "0 0 1", "0 0 255", "2 1 0 1 0 | 2 1 | 0 255"},
     {0, 0, 2, RGB, "10 12 100 102 200 202", "0 0 0 0 1 1", "56 56 56 56 201 201",
      "2 2 0 1 24318 | 4 2 | 56 201"},
     {0, 0, 2, RGB, "7 7 7 7 7", "0 0 0 0 0", "7 7 7 7 7", "1 1 0 1 0 | 5 | 7"},
@@ -396,17 +392,7 @@ START_TEST(colors_of_centroids) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {their_number_is_given_with_the_centroids,
-                                  centroids_ranges,
-                                  as_many_centroids_as_clusters,
-                                  small_rows,
-                                  the_iteration_ends,
-                                  metrics,
-                                  one_run_after_the_other,
-                                  what_a_warm_start_goes_on_from,
-                                  pictures_have_colours,
-                                  the_matrix_goes_with_the_height,
-                                  colors_of_centroids};
-    return run_tests("kmeans", setup, teardown, tests, COUNT(tests));
-}
+RUN_TESTS("kmeans", setup, teardown, their_number_is_given_with_the_centroids, centroids_ranges,
+          as_many_centroids_as_clusters, small_rows, the_iteration_ends, metrics,
+          one_run_after_the_other, what_a_warm_start_goes_on_from, pictures_have_colours,
+          the_matrix_goes_with_the_height, colors_of_centroids)

@@ -20,7 +20,7 @@ static gpv_match_params with(float ratio, uint32_t mutual) {
     return params;
 }
 
-RESULT(match)
+RESULT(match, match)
 
 /* Of a run, with canaries behind what it has written. */
 static struct {
@@ -261,13 +261,6 @@ START_TEST(no_more_than_there_is_room_for) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {counts_out_of_range,
-                                  prepare_takes_host_memory,
-                                  as_many_as_there_may_be,
-                                  the_ratio,
-                                  small_sets,
-                                  empty_sets,
-                                  no_more_than_there_is_room_for};
-    return run_tests("match", setup, teardown, tests, COUNT(tests));
-}
+RUN_TESTS("match", setup, teardown, counts_out_of_range, prepare_takes_host_memory,
+          as_many_as_there_may_be, the_ratio, small_sets, empty_sets,
+          no_more_than_there_is_room_for)

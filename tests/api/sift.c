@@ -6,7 +6,7 @@
 
 FIXTURE(sift)
 
-RESULT(sift)
+RESULT(sift, sift)
 
 /* Of a run into buffers, with canaries behind what it has written. */
 enum { ROOM = 2048, LENGTH = GPV_SIFT_DESCRIPTOR_LENGTH };
@@ -285,13 +285,6 @@ START_TEST(too_many_extrema) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {prepared_keypoints,
-                                  counts_of_keypoints,
-                                  results_of_runs_and_descriptions,
-                                  one_blob_is_one_keypoint,
-                                  angles_point_towards_the_light,
-                                  what_cannot_be_described_is_zero,
-                                  too_many_extrema};
-    return run_tests("sift", setup, teardown, tests, COUNT(tests));
-}
+RUN_TESTS("sift", setup, teardown, prepared_keypoints, counts_of_keypoints,
+          results_of_runs_and_descriptions, one_blob_is_one_keypoint,
+          angles_point_towards_the_light, what_cannot_be_described_is_zero, too_many_extrema)

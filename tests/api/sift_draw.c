@@ -9,7 +9,7 @@ enum { WIDTH = 90, HEIGHT = 70, ROOM = 2000, COLOR = 0xff8010 };
 
 FIXTURE(sift)
 
-RESULT(sift)
+RESULT(sift, sift)
 
 /* What is to be drawn. */
 static gpv_sift_keypoint keypoints[ROOM];
@@ -168,8 +168,5 @@ START_TEST(layouts) {
 }
 END_TEST
 
-int main(void) {
-    const TTest *const tests[] = {bad_arguments_are_refused, nothing_is_drawn_without_a_run,
-                                  the_kept_keypoints_are_drawn, layouts};
-    return run_tests("sift_draw", setup, teardown, tests, COUNT(tests));
-}
+RUN_TESTS("sift_draw", setup, teardown, bad_arguments_are_refused, nothing_is_drawn_without_a_run,
+          the_kept_keypoints_are_drawn, layouts)

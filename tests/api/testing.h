@@ -95,6 +95,11 @@ enum { IMAGE_W = 64, IMAGE_H = 48 };
 /* A legal GRAY8 image whose pixels nobody may touch, in 2 MiB. */
 gpv_image forbidden_image(void *memory);
 gpv_buffer buffer_of(void *data, size_t size);
+/* init_x(), as gpv_x_init() is, but of any place. */
+#define INIT(x)                                                                                    \
+    static void init_##x(void *place, uint32_t size) {                                             \
+        gpv_##x##_init(place, size);                                                               \
+    }
 /* Fails where init, told that a struct is shorter or longer than it is, writes a byte behind it, or
  * something else than that size, its defaults, and 0 in fields of the future. */
 void expect_init_within(uint32_t known, void (*init)(void *place, uint32_t size));
@@ -139,10 +144,10 @@ void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,
         succeed(gpv_##stem##_set_params(op, &params));                                             \
     }
 
-/* What wait says of the last run, and that it is nothing. */
-#define RESULT(stem)                                                                               \
-    static inline gpv_##stem##_result waited_for(void) {                                           \
-        gpv_##stem##_result result;                                                                \
+/* What wait says of the last run, as the result of an operator of, and that it is nothing. */
+#define RESULT(stem, of)                                                                           \
+    static inline gpv_##of##_result waited_for(void) {                                             \
+        gpv_##of##_result result;                                                                  \
         memset(&result, 0xC5, sizeof result);                                                      \
         result.struct_size = sizeof result;                                                        \
         ck_assert_int_eq(gpv_##stem##_query(op), GPV_OK);                                          \
@@ -151,14 +156,20 @@ void expect_struct_sizes(const char *name, uint32_t first, uint32_t known,
         return result;                                                                             \
     }                                                                                              \
     static inline void expect_nothing_found(void) {                                                \
-        static const gpv_##stem##_result nothing = {.struct_size = sizeof nothing};                \
-        const gpv_##stem##_result result = waited_for();                                           \
+        static const gpv_##of##_result nothing = {.struct_size = sizeof nothing};                  \
+        const gpv_##of##_result result = waited_for();                                             \
         ck_assert_mem_eq(&result, &nothing, sizeof nothing);                                       \
     }
 
 /* Each in a process of its own, between the two, which may be NULL. */
 int run_tests(const char *name, void (*setup)(void), void (*teardown)(void),
               const TTest *const *tests, size_t count);
+/* A program of tests that are run so. */
+#define RUN_TESTS(name, setup, teardown, ...)                                                      \
+    int main(void) {                                                                               \
+        const TTest *const tests[] = {__VA_ARGS__};                                                \
+        return run_tests(name, setup, teardown, tests, COUNT(tests));                              \
+    }
 
 #ifdef __cplusplus
 }
