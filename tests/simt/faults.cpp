@@ -1611,9 +1611,32 @@ void test_cycles(const Looks &looks) {
                 cycles);
 }
 
+/// What has to lie with the others, or where the backend computes, is refused anywhere else.
+void test_memories(const Look &look) {
+    Session session(look);
+    session.succeed({Act::create_context, Act::create});
+    for (int i = 0; i < look.ports(); i++) {
+        const Port &port = look.it->ports[i];
+        const auto is = [&](const char *name) { return std::strcmp(port.name, name) == 0; };
+        const bool bound = port.on_device || is("descriptors") ||
+                           (port.is_image() && i > 0 && !is("seeds")); // which may lie anywhere
+        if (!bound || !look.run.gives(i) || look.place_of(port) == GPV_MEMORY_HOST)
+            continue;
+        Arguments bad = look.arguments(session.shown().memories());
+        bad.images[i].memory = bad.buffers[i].memory = GPV_MEMORY_HOST;
+        where = std::string(look.it->stem) + ": " + port.name + " in host memory";
+        require_status(call([&] { return look.it->run(session.op, nullptr, bad); }),
+                       GPV_ERR_INVALID_ARGUMENT, "run");
+        require(session.text.find("->memory") != std::string::npos, session.text);
+    }
+    require(session.shown().as_before(), "a refused run has written");
+}
+
 /// What is tested of each operator in the same way.
 void test_rest(const Looks &looks, const Looks &poisoned, const Look &look, const Look &small,
                const Look &large, const Look &delivered) {
+    for (const auto &[name, each] : looks)
+        test_memories(each);
     test_poison(poisoned);
     test_contexts(look);
     test_allocator(small, large);
