@@ -68,28 +68,14 @@ static void assert_class(GstAnalyticsMtd *mtd, gsize index, const gchar *name, g
     fail_unless(fabs(level - share) < 1e-6, "%s: %g, should be %g", name, level, share);
 }
 
-static const GValue *array_in(const GstStructure *results, const gchar *name) {
-    const GValue *array = gst_structure_get_value(results, name);
-    fail_unless(array != NULL && GST_VALUE_HOLDS_ARRAY(array));
-    return array;
-}
-
-static gint int_at(const GValue *array, guint index) {
-    return g_value_get_int(gst_value_array_get_value(array, index));
-}
-
-static const GstStructure *structure_at(const GValue *array, guint index) {
-    return gst_value_get_structure(gst_value_array_get_value(array, index));
-}
-
 /* From this detection on, those of the first components. Returns how many. */
 static guint assert_components(GstBuffer *buffer, guint first) {
-    const GValue *components = array_in(results_of(buffer, "gpuccl"), "components");
-    const guint n = MIN(gst_value_array_get_size(components), max_boxes);
+    const GstStructure *results = results_of(buffer, "gpuccl");
+    const guint n = MIN(size_of(results, "components"), max_boxes);
     g_autoptr(GArray) found = detections_of(buffer);
     fail_unless(found->len >= first + n, "%u", found->len);
     for (guint i = 0; i < n; i++) {
-        const GstStructure *expected = structure_at(components, i);
+        const GstStructure *expected = structure_at(results, "components", i);
         const Detection *one = &g_array_index(found, Detection, first + i);
         fail_unless_equals_string(g_quark_to_string(one->type), "component");
         fail_unless_equals_int(one->x, int_field(expected, "x"));
@@ -150,28 +136,6 @@ static GstBuffer *scene(const GstVideoInfo *info, gint right, gint down) {
     return painted_frame(info, scene_at, &place);
 }
 
-/* ---- pipelines ---- */
-
-/* Of a description in which BACKEND stands for the backend. */
-static GstHarness *chain(const gchar *text) {
-    gchar **parts = g_strsplit(text, "BACKEND", -1);
-    g_autofree gchar *description = g_strjoinv(test_backend(), parts);
-    GstHarness *h = gst_harness_new_parse(description);
-    g_strfreev(parts);
-    return h;
-}
-
-static GstHarness *sift_chain(const gchar *format, const File *file) {
-    g_autofree gchar *text = g_strdup_printf(format, file->path);
-    GstHarness *h = chain(text);
-    return h;
-}
-
-static GstBuffer *push(GstHarness *h, const GstVideoInfo *info, GstBuffer *in) {
-    set_info(h, info);
-    return push_and_pull(h, in);
-}
-
 /* ---- gpuccl ---- */
 
 static const gchar *const outputs[] = {"colorize", "mask", "labels", "none"};
@@ -182,7 +146,7 @@ TEST(test_components, G_N_ELEMENTS(outputs)) {
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     set_output(h, outputs[__i__]);
     for (gint rows = 7; rows > 0; rows--) {
-        g_autoptr(GstBuffer) out = push(h, &info, things(&info, rows));
+        g_autoptr(GstBuffer) out = push_of(h, &info, things(&info, rows));
         const guint n = assert_components(out, 0);
         assert_length(out, n);
         fail_unless(n > 100 || rows < 7, "%u", n);
@@ -197,7 +161,7 @@ TEST(test_many_components, 1) {
     for (guint i = 0; i < G_N_ELEMENTS(described); i++) {
         g_autoptr(GstBuffer) out = NULL;
         g_object_set(h->element, "max-components", described[i], NULL);
-        out = push(h, &info, painted_frame(&info, dot_at, NULL));
+        out = push_of(h, &info, painted_frame(&info, dot_at, NULL));
         fail_unless_equals_int(assert_components(out, 0), MIN(described[i], max_boxes));
         assert_length(out, MIN(described[i], max_boxes));
     }
@@ -208,11 +172,10 @@ TEST(test_many_components, 1) {
 /* Exactly that of the corners which the element's own metadata has, cut off where the frame ends.
  */
 static void assert_box(const Detection *one, const GstStructure *results) {
-    const GValue *corners = array_in(results, "corners");
     gdouble left = frame_width, top = frame_height, right = 0, bottom = 0;
     for (guint i = 0; i < 4; i++) {
-        const gdouble x = double_field(structure_at(corners, i), "cx");
-        const gdouble y = double_field(structure_at(corners, i), "cy");
+        const gdouble x = double_field(structure_at(results, "corners", i), "cx");
+        const gdouble y = double_field(structure_at(results, "corners", i), "cy");
         left = MIN(left, x);
         top = MIN(top, y);
         right = MAX(right, x);
@@ -232,7 +195,7 @@ TEST(test_found, 1) {
     g_autoptr(GstBuffer) empty = NULL;
     g_object_set(h->element, "reference", file.path, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(places); i++) {
-        g_autoptr(GstBuffer) out = push(h, &info, scene(&info, places[i][0], places[i][1]));
+        g_autoptr(GstBuffer) out = push_of(h, &info, scene(&info, places[i][0], places[i][1]));
         const GstStructure *results = results_of(out, "gpusift");
         const Detection one = only_detection(out);
         assert_length(out, 1);
@@ -241,7 +204,7 @@ TEST(test_found, 1) {
                                                      (gfloat)int_field(results, "matches"));
         assert_box(&one, results);
     }
-    empty = push(h, &info, scene(&info, frame_width, 0));
+    empty = push_of(h, &info, scene(&info, frame_width, 0));
     fail_unless(gst_structure_has_field(results_of(empty, "gpusift"), "matches"));
     fail_unless(gst_buffer_get_analytics_relation_meta(empty) == NULL);
 }
@@ -250,19 +213,18 @@ TEST(test_found, 1) {
 
 static void assert_clusters(GstBuffer *buffer) {
     const GstStructure *results = results_of(buffer, "gpukmeans");
-    const GValue *colors = array_in(results, "centroids"), *counts = array_in(results, "counts");
-    const guint n = gst_value_array_get_size(counts);
+    const guint n = size_of(results, "counts");
     GstAnalyticsMtd mtd = only_classification(buffer);
     gdouble pixels = 0;
     fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), n);
     for (guint i = 0; i < n; i++)
-        pixels += int_at(counts, i);
+        pixels += int_at(results, "counts", i);
     for (guint i = 0; i < n; i++) {
-        const gint color = int_at(colors, i);
+        const gint color = int_at(results, "centroids", i);
         g_autofree gchar *name = g_strdup_printf("#%x%x%x", (gint)lround((color >> 16) / 17.0),
                                                  (gint)lround((color >> 8 & 255) / 17.0),
                                                  (gint)lround((color & 255) / 17.0));
-        assert_class(&mtd, i, name, int_at(counts, i) / pixels);
+        assert_class(&mtd, i, name, int_at(results, "counts", i) / pixels);
     }
 }
 
@@ -276,7 +238,7 @@ TEST(test_clusters, 2) {
     for (guint i = 0; i < G_N_ELEMENTS(clusters); i++) {
         g_autoptr(GstBuffer) out = NULL;
         g_object_set(h->element, "clusters", clusters[i], NULL);
-        out = push(h, &info, random_frame(&info));
+        out = push_of(h, &info, random_frame(&info));
         assert_clusters(out);
         assert_length(out, 1);
     }
@@ -296,11 +258,12 @@ static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
 TEST(test_sides, 4) {
     static const gchar *const ways[] = {"overlay", "mask", "cutout", "none"};
     GstVideoInfo info = make_info("GRAY8", 50, 40);
-    g_autoptr(GstHarness) h = chain("gpugraphcut backend=BACKEND seed-source=rect rect=0,0,25,40");
-    g_autoptr(GstElement) element = gst_harness_find_element(h, "gpugraphcut");
+    g_autoptr(GstHarness) h = harness_with(element_new("gpugraphcut", test_backend()));
     g_autoptr(GstBuffer) out = NULL;
-    gst_util_set_object_arg(G_OBJECT(element), "output", ways[__i__]);
-    out = push(h, &info, painted_frame(&info, half_at, NULL));
+    gst_util_set_object_arg(G_OBJECT(h->element), "seed-source", "rect");
+    g_object_set(h->element, "rect", "0,0,25,40", NULL);
+    set_output(h, ways[__i__]);
+    out = push_of(h, &info, painted_frame(&info, half_at, NULL));
     assert_sides(out, &info);
     assert_length(out, 1);
     fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 20 * 40);
@@ -311,17 +274,18 @@ TEST(test_sides, 4) {
 /* What came first is in front, and more comes behind it than it has room for. A frame that somebody
    else holds stays without. */
 TEST(test_two_elements, 2) {
-    static const gchar *const chains[] = {
-        "gpuccl backend=BACKEND threshold=220 output=none ! "
-        "gpusift backend=BACKEND overlay=outline reference=%s",
-        "gpusift backend=BACKEND reference=%s ! gpuccl backend=BACKEND threshold=220"};
     GstVideoInfo info = FRAME;
     g_auto(File) file = picture_file("picture.pgm");
-    g_autoptr(GstHarness) h = sift_chain(chains[__i__], &file);
+    g_autofree gchar *ccl = g_strdup_printf("gpuccl backend=%s threshold=220 output=%s",
+                                            test_backend(), __i__ ? "colorize" : "none");
+    g_autofree gchar *sift = g_strdup_printf("gpusift backend=%s overlay=%s reference=%s",
+                                             test_backend(), __i__ ? "none" : "outline", file.path);
+    g_autofree gchar *text = g_strjoin(" ! ", __i__ ? sift : ccl, __i__ ? ccl : sift, NULL);
+    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
     for (guint held = 0; held < 2; held++) {
         GstBuffer *in = scene(&info, 60, 40);
         g_autoptr(GstBuffer) holder = held ? gst_buffer_ref(in) : NULL;
-        g_autoptr(GstBuffer) out = push(h, &info, in);
+        g_autoptr(GstBuffer) out = push_of(h, &info, in);
         const guint n = assert_components(out, __i__);
         g_autoptr(GArray) found = detections_of(out);
         const Detection *picture = &g_array_index(found, Detection, __i__ ? 0 : n);
@@ -343,7 +307,7 @@ TEST(test_metadata_of_others, G_N_ELEMENTS(outputs)) {
     gst_analytics_relation_meta_add_od_mtd(gst_buffer_add_analytics_relation_meta(in),
                                            g_quark_from_string("face"), 1, 2, 3, 4, 0.5, &mtd);
     set_output(h, outputs[__i__]);
-    out = push(h, &info, in);
+    out = push_of(h, &info, in);
     n = assert_components(out, 1);
     assert_length(out, 1 + n);
     found = detections_of(out);
@@ -365,7 +329,7 @@ TEST(test_not_wanted, G_N_ELEMENTS(annotating)) {
         g_object_set(h->element, "attach-meta", attach, "post-messages", !attach, NULL);
         if (g_str_equal(annotating[__i__], "gpusift"))
             g_object_set(h->element, "reference", file.path, NULL);
-        out = push(h, &info, scene(&info, 60, 40));
+        out = push_of(h, &info, scene(&info, 60, 40));
         fail_unless((gst_buffer_get_analytics_relation_meta(out) != NULL) == attach);
     }
 }

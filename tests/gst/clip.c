@@ -29,7 +29,11 @@ static guint8 sample_at(const guint8 *picture, gdouble x, gdouble y, gint channe
                          v * ((1 - u) * lower[0] + u * lower[3]));
 }
 
-GstBuffer *camera_frame(GstBuffer *picture, gint width, gint height, guint number) {
+GstBuffer *camera_frame(const GstVideoInfo *info, guint number) {
+    const gint width = info->width, height = info->height;
+    const GstVideoInfo rgb = make_info("RGB", width, height);
+    g_autoptr(GstHarness) convert = gst_harness_new("videoconvert");
+    g_autoptr(GstBuffer) picture = photograph();
     const gdouble turn = 2 * G_PI * number / 25, part = 0.55 + 0.2 * cos(turn);
     const gdouble seen_x = part * (photograph_width - 2), seen_y = part * (photograph_height - 2);
     const gdouble left = (photograph_width - 2 - seen_x) * (0.5 + 0.4 * cos(turn));
@@ -47,7 +51,8 @@ GstBuffer *camera_frame(GstBuffer *picture, gint width, gint height, guint numbe
     gst_buffer_unmap(buffer, &to);
     gst_buffer_unmap(picture, &from);
     GST_BUFFER_PTS(buffer) = number * GST_SECOND / 25;
-    return buffer;
+    gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb), gst_video_info_to_caps(info));
+    return push_and_pull(convert, buffer);
 }
 
 void write_clip(const File *file, gint width, gint height, guint frames) {
@@ -58,11 +63,11 @@ void write_clip(const File *file, gint width, gint height, guint frames) {
                         width, height, file->path);
     g_autoptr(GstElement) pipeline = launch(text);
     g_autoptr(GstElement) source = gst_bin_get_by_name(GST_BIN(pipeline), "source");
-    g_autoptr(GstBuffer) picture = photograph();
+    const GstVideoInfo info = make_info("RGB", width, height);
     GstFlowReturn flow = GST_FLOW_OK;
     fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
     for (guint i = 0; i < frames; i++) {
-        g_autoptr(GstBuffer) frame = camera_frame(picture, width, height, i);
+        g_autoptr(GstBuffer) frame = camera_frame(&info, i);
         g_signal_emit_by_name(source, "push-buffer", frame, &flow);
         fail_unless_equals_int(flow, GST_FLOW_OK);
     }

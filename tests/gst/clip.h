@@ -11,9 +11,8 @@ enum { photograph_width = 160, photograph_height = 120 };
    this size. */
 GstBuffer *photograph(void);
 
-/* The camera goes once round in 25 frames, and comes nearer and back meanwhile. RGB without
-   gaps. */
-GstBuffer *camera_frame(GstBuffer *picture, gint width, gint height, guint number);
+/* The camera goes once round in 25 frames, and comes nearer and back meanwhile. */
+GstBuffer *camera_frame(const GstVideoInfo *info, guint number);
 
 /* A file that can be sought in: every frame is a picture of its own, 25 of them a second. */
 void write_clip(const File *file, gint width, gint height, guint frames);

@@ -688,14 +688,13 @@ void assert_posted(const GstStructure *posted, const GstStructure *expected) {
 }
 
 void assert_regions(GstBuffer *frame, const GstStructure *results) {
-    const GValue *components = gst_structure_get_value(results, "components");
-    const guint count = components ? gst_value_array_get_size(components) : 0;
+    const gboolean described = gst_structure_has_field(results, "components");
+    const guint count = described ? size_of(results, "components") : 0;
     gpointer state = NULL;
     fail_unless_equals_int(gst_buffer_get_n_meta(frame, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE),
                            count);
     for (guint i = 0; i < count; i++) {
-        const GstStructure *component =
-            gst_value_get_structure(gst_value_array_get_value(components, i));
+        const GstStructure *component = structure_at(results, "components", i);
         const GstVideoRegionOfInterestMeta *region =
             (GstVideoRegionOfInterestMeta *)gst_buffer_iterate_meta_filtered(
                 frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);

@@ -34,17 +34,7 @@ static GstBuffer *drawn_frame(const GstVideoInfo *info) {
 static GstBuffer *push_drawn(const gchar *properties) {
     g_autofree gchar *text = g_strdup_printf("gpuccl backend=%s %s", test_backend(), properties);
     GstVideoInfo info = make_info("GRAY8", width, height);
-    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
-    GstBuffer *out;
-    set_info(h, &info);
-    out = push_and_pull(h, drawn_frame(&info));
-    return out;
-}
-
-static const GstStructure *component_at(const GstStructure *results, guint index) {
-    const GValue *components = gst_structure_get_value(results, "components");
-    fail_unless(index < gst_value_array_get_size(components));
-    return gst_value_get_structure(gst_value_array_get_value(components, index));
+    return push_through(text, &info, drawn_frame(&info));
 }
 
 /* The third number of a field is a pixel of the frame that it is on, which is so many times as
@@ -54,7 +44,7 @@ static void check_drawn(const gchar *properties, gint right, gint down) {
     const GstStructure *results = results_of(out, "gpuccl");
     fail_unless_equals_int(int_field(results, "count"), G_N_ELEMENTS(drawn));
     for (guint i = 0; i < G_N_ELEMENTS(drawn); i++) {
-        const GstStructure *got = component_at(results, i);
+        const GstStructure *got = structure_at(results, "components", i);
         const gint *box = drawn[i];
         fail_unless(gst_structure_has_name(got, "component"));
         fail_unless_equals_int(int_field(got, "label"), (gint)i + 1);

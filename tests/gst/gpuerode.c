@@ -46,12 +46,8 @@ TEST(test_known_picture, 1) {
         picture.pixels[i] = PICTURE[i] == '#' ? 200 : 20;
     for (guint k = 0; k < G_N_ELEMENTS(known); k++) {
         g_autofree gchar *text = g_strdup_printf("gpuerode %s", known[k].properties);
-        g_autoptr(GstHarness) h = gst_harness_new_parse(text);
-        g_autoptr(GstBuffer) out = NULL;
-        g_auto(Plane) got = {0};
-        set_info(h, &info);
-        out = push_and_pull(h, plane_frame(&info, &picture));
-        got = plane_of(&info, out);
+        g_autoptr(GstBuffer) out = push_through(text, &info, plane_frame(&info, &picture));
+        g_auto(Plane) got = plane_of(&info, out);
         for (gint i = 0; i < width * height; i++)
             fail_unless((got.pixels[i] > 100) == (known[k].result[i] == '#'), "%s: %d,%d is %d",
                         text, i % width, i / width, got.pixels[i]);
@@ -89,10 +85,7 @@ TEST(test_meta_follows_the_frame, 1) {
     for (guint i = 0; i < G_N_ELEMENTS(followers); i++) {
         g_autofree gchar *text =
             g_strdup_printf(ELEMENT "%s ! %s", followers[i].properties, followers[i].after);
-        g_autoptr(GstHarness) h = gst_harness_new_parse(text);
-        g_autoptr(GstBuffer) out = NULL;
-        set_info(h, &info);
-        out = push_and_pull(h, random_frame(&info));
+        g_autoptr(GstBuffer) out = push_through(text, &info, random_frame(&info));
         assert_results(results_of(out, "gpuerode"), followers[i].radius_x, followers[i].radius_y);
     }
 }

@@ -75,13 +75,9 @@ TEST(test_known_picture, 1) {
         const gboolean masks = g_str_has_prefix(known[i], "output=mask");
         const gboolean scaled = *known[i] == '!';
         g_autofree gchar *text = g_strdup_printf("gpugraphcut %s", known[i]);
-        g_autoptr(GstHarness) h = gst_harness_new_parse(text);
-        g_autoptr(GstBuffer) out = NULL;
-        const GstStructure *results;
+        g_autoptr(GstBuffer) out = push_through(text, &info, gst_buffer_ref(in));
+        const GstStructure *results = results_of(out, "gpugraphcut");
         gint64 flow = -1;
-        set_info(h, &info);
-        out = push_and_pull(h, gst_buffer_ref(in));
-        results = results_of(out, "gpugraphcut");
         fail_unless(!masks || mask_is(out, 11, 7), "%s", text);
         fail_unless_equals_int(int_field(results, "area"), object_area * (scaled ? 6 : 1));
         fail_unless(gst_structure_get_int64(results, "flow", &flow));

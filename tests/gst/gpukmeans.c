@@ -15,18 +15,6 @@ static GstHarness *harness_new(void) {
 
 /* ---- results ---- */
 
-static guint size_of(const GstStructure *results, const gchar *name) {
-    const GValue *array = gst_structure_get_value(results, name);
-    fail_unless(array != NULL && GST_VALUE_HOLDS_ARRAY(array), "no array %s", name);
-    return gst_value_array_get_size(array);
-}
-
-static gint int_at(const GstStructure *results, const gchar *name, guint index) {
-    fail_unless(index < size_of(results, name));
-    return g_value_get_int(
-        gst_value_array_get_value(gst_structure_get_value(results, name), index));
-}
-
 static const gchar picture[][9] = {
     "rrrrggbb",
     "rrrrggbb",
@@ -75,12 +63,8 @@ TEST(test_known_picture, 1) {
     GstVideoInfo info = DRAWN;
     for (guint i = 0; i < G_N_ELEMENTS(known); i++) {
         g_autofree gchar *text = g_strdup_printf("gpukmeans %s", known[i].properties);
-        g_autoptr(GstHarness) h = gst_harness_new_parse(text);
-        g_autoptr(GstBuffer) out = NULL;
-        const GstStructure *results;
-        set_info(h, &info);
-        out = push_and_pull(h, drawn_frame(&info));
-        results = results_of(out, "gpukmeans");
+        g_autoptr(GstBuffer) out = push_through(text, &info, drawn_frame(&info));
+        const GstStructure *results = results_of(out, "gpukmeans");
         fail_unless_equals_int(int_field(results, "clusters"), known[i].clusters);
         fail_unless_equals_float(double_field(results, "inertia"), 0);
         fail_unless_equals_int(size_of(results, "counts"), known[i].clusters);
@@ -97,8 +81,7 @@ TEST(test_known_pixels, 1) {
     g_autoptr(GstBuffer) in = drawn_frame(&info), same = NULL, out = NULL;
     g_auto(Plane) labels = {0};
     g_object_set(h->element, "clusters", 4, NULL);
-    set_info(h, &info);
-    same = push_and_pull(h, gst_buffer_ref(in));
+    same = push_of(h, &info, gst_buffer_ref(in));
     assert_same(&info, same, in);
     set_output(h, "labels");
     out = push_and_pull(h, gst_buffer_ref(in));

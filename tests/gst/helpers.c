@@ -141,24 +141,6 @@ void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected) 
     gst_video_frame_unmap(&b);
 }
 
-gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer) {
-    GChecksum *sum = g_checksum_new(G_CHECKSUM_MD5);
-    GstVideoFrame frame;
-    gchar *text;
-    fail_unless(gst_video_frame_map(&frame, info, buffer, GST_MAP_READ));
-    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
-        const guint8 *row = GST_VIDEO_FRAME_PLANE_DATA(&frame, p);
-        gsize bytes, rows;
-        plane_size(info, p, &bytes, &rows);
-        for (; rows > 0; rows--, row += GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p))
-            g_checksum_update(sum, row, (gssize)bytes);
-    }
-    gst_video_frame_unmap(&frame);
-    text = g_strdup(g_checksum_get_string(sum));
-    g_checksum_free(sum);
-    return text;
-}
-
 Plane plane_new(gint width, gint height) {
     Plane plane = {width, height, g_malloc0((gsize)width * height)};
     return plane;
@@ -416,6 +398,16 @@ GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame) {
     return out;
 }
 
+GstBuffer *push_of(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame) {
+    set_info(h, info);
+    return push_and_pull(h, frame);
+}
+
+GstBuffer *push_through(const gchar *elements, const GstVideoInfo *info, GstBuffer *frame) {
+    g_autoptr(GstHarness) h = gst_harness_new_parse(elements);
+    return push_of(h, info, frame);
+}
+
 void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer) {
     GstBus *bus = add_bus(h->element);
     gst_harness_set_src_caps(h, caps);
@@ -519,6 +511,29 @@ gdouble double_field(const GstStructure *results, const gchar *name) {
     gdouble value = 0;
     fail_unless(gst_structure_get_double(results, name, &value), "no double %s", name);
     return value;
+}
+
+static const GValue *array_in(const GstStructure *results, const gchar *name) {
+    const GValue *array = gst_structure_get_value(results, name);
+    fail_unless(array != NULL && GST_VALUE_HOLDS_ARRAY(array), "no array %s", name);
+    return array;
+}
+
+guint size_of(const GstStructure *results, const gchar *name) {
+    return gst_value_array_get_size(array_in(results, name));
+}
+
+static const GValue *value_at(const GstStructure *results, const gchar *name, guint index) {
+    fail_unless(index < size_of(results, name));
+    return gst_value_array_get_value(array_in(results, name), index);
+}
+
+gint int_at(const GstStructure *results, const gchar *name, guint index) {
+    return g_value_get_int(value_at(results, name, index));
+}
+
+const GstStructure *structure_at(const GstStructure *results, const gchar *name, guint index) {
+    return gst_value_get_structure(value_at(results, name, index));
 }
 
 void assert_time(const GstStructure *results, const gchar *name, GstClockTime expected) {

@@ -47,9 +47,6 @@ GstBuffer *random_padded_frame(const GstVideoInfo *info);
 void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows);
 void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected);
 
-/* Of its pixels, without what pads them. */
-gchar *checksum(const GstVideoInfo *info, GstBuffer *buffer);
-
 typedef struct {
     gint width, height;
     guint8 *pixels;
@@ -128,6 +125,10 @@ void drop_bus(GstElement *element, GstBus *bus);
  */
 GstBuffer *push_and_pull(GstHarness *h, GstBuffer *frame);
 
+/* Likewise, once the frame's caps are there; and through elements that are made for it. */
+GstBuffer *push_of(GstHarness *h, const GstVideoInfo *info, GstBuffer *frame);
+GstBuffer *push_through(const gchar *elements, const GstVideoInfo *info, GstBuffer *frame);
+
 /* Takes the caps and the buffer. */
 void assert_buffer_refused(GstHarness *h, GstCaps *caps, GstBuffer *buffer);
 
@@ -158,6 +159,10 @@ void keep_warning(const gchar *domain, GLogLevelFlags level, const gchar *messag
 const GstStructure *results_of(GstBuffer *buffer, const gchar *name);
 gint int_field(const GstStructure *results, const gchar *name);
 gdouble double_field(const GstStructure *results, const gchar *name);
+/* Of arrays. */
+guint size_of(const GstStructure *results, const gchar *name);
+gint int_at(const GstStructure *results, const gchar *name, guint index);
+const GstStructure *structure_at(const GstStructure *results, const gchar *name, guint index);
 void assert_time(const GstStructure *results, const gchar *name, GstClockTime expected);
 
 /* ---- tests ---- */

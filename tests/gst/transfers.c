@@ -184,11 +184,6 @@ static Count end_of_count(GstBuffer *frame, guint frames, const Stage *of_stages
     return result;
 }
 
-/* Of the photograph, in NV12. */
-static GstBuffer *clip_frame(GstHarness *convert, GstBuffer *picture, guint number) {
-    return push_and_pull(convert, camera_frame(picture, width, height, number));
-}
-
 static void push_frames(GstHarness *h, GstBuffer **buffers, guint frames) {
     for (guint i = 0; i < frames; i++) {
         g_autoptr(GstBuffer) out = push_and_pull(h, gst_buffer_ref(buffers[i % buffer_count]));
@@ -209,19 +204,18 @@ static void make_resident(GstHarness *h, const GstVideoInfo *info, GstBuffer **b
 }
 
 static Count count(const ChainLook *look, const gchar *settings, gboolean resident) {
-    GstVideoInfo rgb = make_info("RGB", width, height), info = make_info("NV12", width, height);
-    GstHarness *convert = gst_harness_new("videoconvert"), *h;
-    GstBuffer *picture = photograph(), *buffers[buffer_count];
+    GstVideoInfo info = make_info("NV12", width, height);
+    GstBuffer *buffers[buffer_count];
+    GstHarness *h;
     Stage of_stages[element_count] = {{0, 0}};
     g_autofree gchar *text = chain_text(look, "cuda", settings);
     Count result;
     open_cupti();
     h = gst_harness_new_parse(text);
     watch_waits(h->element, of_stages);
-    gst_harness_set_caps(convert, gst_video_info_to_caps(&rgb), gst_video_info_to_caps(&info));
     gst_harness_set_src_caps(h, resident ? cuda_caps(&info) : gst_video_info_to_caps(&info));
     for (guint i = 0; i < buffer_count; i++)
-        buffers[i] = clip_frame(convert, picture, i);
+        buffers[i] = camera_frame(&info, i);
     if (resident)
         make_resident(h, &info, buffers);
 
@@ -233,9 +227,7 @@ static Count count(const ChainLook *look, const gchar *settings, gboolean reside
     for (guint i = 0; i < buffer_count; i++)
         gst_buffer_unref(buffers[i]);
     harness_free(h);
-    harness_free(convert);
     close_cupti();
-    gst_buffer_unref(picture);
     return result;
 }
 
