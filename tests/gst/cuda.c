@@ -294,20 +294,14 @@ PART_TEST("contexts", test_adoption, 1) {
 /* Frames of another device are followed there, unless cuda-device-id says where to work. */
 PART_TEST("second-device", test_second_device, 1) {
     GstVideoInfo info = make_info("NV12", 64, 48);
-    g_autoptr(CudaContext) second = NULL;
-    Pair free_choice, bound;
-    second = context_on(1);
-    free_choice = pair_of_gpuerode(NULL);
+    g_autoptr(CudaContext) second = context_on(1);
+    g_auto(Pair) free_choice = pair_of_gpuerode(NULL), bound = pair_of_gpuerode(NULL);
     cuda_pair_set_info(&free_choice, &info);
     fail_unless(check_buffer(&free_choice, cuda_buffer(second, &info)) == second);
-    pair_free(&free_choice);
-
-    bound = pair_of_gpuerode(NULL);
     gst_element_set_state(bound.h->element, GST_STATE_NULL);
     g_object_set(bound.h->element, "cuda-device-id", 0, NULL);
     reach(bound.h->element, GST_STATE_PLAYING);
     assert_buffer_refused(bound.h, cuda_caps(&info), cuda_buffer(second, &info));
-    pair_free(&bound);
 }
 
 enum { n_workers = 16 };
@@ -347,10 +341,8 @@ static Film numbered_film(guint number, guint frames, gboolean alone, gpointer c
 }
 
 static GstBuffer *fetched(const Film *film, guint number, GstBuffer *cuda, gpointer contexts) {
-    GstBuffer *down = random_frame(&film->info);
     fail_unless(memory_of(cuda)->context == ((GstCudaContext **)contexts)[number]);
-    copy(&film->info, cuda, down);
-    return down;
+    return downloaded(&film->info, cuda);
 }
 
 /* Row 26 of docs/reliability.md: with a context for each, and with one for all. */
@@ -402,11 +394,9 @@ PART_TEST("pools", test_frames_in_flight, 1) {
         fail_unless_equals_int(gst_harness_push(pair.h, cuda), GST_FLOW_OK);
     }
     for (guint i = 0; i < G_N_ELEMENTS(frames); i++) {
-        g_autoptr(GstBuffer) out = gst_harness_pull(pair.h), got = random_frame(&info);
-        Expected expected = model_expect(pair.model, &info, frames[i], TRUE);
-        copy(&info, out, got);
+        g_autoptr(GstBuffer) out = gst_harness_pull(pair.h), got = downloaded(&info, out);
+        g_auto(Expected) expected = model_expect(pair.model, &info, frames[i], TRUE);
         assert_same(&info, got, expected.image);
-        expected_free(&expected);
         gst_buffer_unref(frames[i]);
     }
     gst_buffer_pool_set_active(pool, FALSE);
@@ -450,7 +440,7 @@ typedef struct {
     gint element;            /* of elements */
     GstCudaContext *context; /* of the measurement, and of frames */
     GstElement *pipeline;
-    GstHarness *harness;
+    Pair *pair;
 } Cycled;
 
 /* The figures are those of docs/reliability.md, row 19. */
@@ -490,36 +480,32 @@ static void cycle_pipeline(Cycled *cycled) {
 /* The pipeline keeps the context that the element has made. */
 PART_TEST("cycles", test_cycles_of_a_pipeline, element_count) {
     Cycled cycled = {__i__, new_context(), NULL, NULL};
-    gchar *text = g_strdup_printf("videotestsrc num-buffers=2 ! video/x-raw,width=%d,height=%d ! "
-                                  "%s backend=cuda ! fakesink sync=false",
-                                  cycled_width, cycled_height, elements[__i__].name);
+    g_autofree gchar *text =
+        g_strdup_printf("videotestsrc num-buffers=2 ! video/x-raw,width=%d,height=%d ! "
+                        "%s backend=cuda ! fakesink sync=false",
+                        cycled_width, cycled_height, elements[__i__].name);
     cycled.pipeline = launch(text);
-    g_free(text);
     check_cycles(&cycled, cycle_pipeline, cycles());
     gst_object_unref(cycled.pipeline);
     gst_object_unref(cycled.context);
 }
 
-static void push_one(GstHarness *h, const GstVideoInfo *info, GstBuffer *buffer) {
-    gst_pad_push_event(h->srcpad, gst_event_new_stream_start("test"));
-    gst_harness_set_src_caps(h, cuda_caps(info));
-    gst_buffer_unref(push_and_pull(h, buffer));
-}
-
-static void cycle_harness(Cycled *cycled) {
+static void cycle_pair(Cycled *cycled) {
+    GstHarness *h = cycled->pair->h;
     GstVideoInfo info = make_info("NV12", cycled_width, cycled_height);
-    reach(cycled->harness->element, GST_STATE_PLAYING);
-    push_one(cycled->harness, &info, cuda_buffer(cycled->context, &info));
-    reach(cycled->harness->element, GST_STATE_NULL);
+    reach(h->element, GST_STATE_PLAYING);
+    cuda_pair_begin(cycled->pair, &info, TRUE);
+    gst_buffer_unref(push_and_pull(h, cuda_buffer(cycled->context, &info)));
+    reach(h->element, GST_STATE_NULL);
 }
 
 /* CUDAMemory of a context that the element was given, and of one that it adopts every time. */
 PART_TEST("cycles", test_cycles_with_cuda_memory, 2 * element_count) {
     Cycled cycled = {__i__ / 2, new_context(), NULL, NULL};
     Pair pair = drawing_pair(cycled.element, __i__ % 2 ? NULL : cycled.context);
-    cycled.harness = pair.h;
-    reach(cycled.harness->element, GST_STATE_NULL);
-    check_cycles(&cycled, cycle_harness, cycles());
+    cycled.pair = &pair;
+    reach(pair.h->element, GST_STATE_NULL);
+    check_cycles(&cycled, cycle_pair, cycles());
     pair_free(&pair);
     gst_object_unref(cycled.context);
 }
@@ -531,7 +517,7 @@ static void live_and_die(Cycled *cycled) {
     guint size;
     gst_harness_set_src_caps(h, cuda_caps(&info));
     pool = offered_pool(h, &info, &size);
-    push_one(h, &info, acquire(pool));
+    gst_buffer_unref(push_and_pull(h, acquire(pool)));
     gst_buffer_pool_set_active(pool, FALSE);
 }
 

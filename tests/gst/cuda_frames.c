@@ -102,9 +102,9 @@ GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context
 
 /* ---- an element and its model ---- */
 
-static GstBuffer *downloaded(const GstVideoInfo *info, GstBuffer *there) {
+GstBuffer *downloaded(const GstVideoInfo *info, GstBuffer *cuda) {
     GstBuffer *here = buffer_of_size(info->size);
-    copy(info, there, here);
+    copy(info, cuda, here);
     return here;
 }
 

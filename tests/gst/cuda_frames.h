@@ -38,6 +38,9 @@ void copy(const GstVideoInfo *info, GstBuffer *from, GstBuffer *to);
 /* Takes a frame in system memory. The context is one. */
 GstBuffer *uploaded(const GstVideoInfo *info, GstBuffer *frame, gpointer context);
 
+/* To system memory. */
+GstBuffer *downloaded(const GstVideoInfo *info, GstBuffer *cuda);
+
 /* Of an element on CUDA, which is given a context; NULL: it makes its own. */
 Pair cuda_pair_new(const Element *element, GstCudaContext *context);
 void cuda_pair_set_info(Pair *pair, const GstVideoInfo *info);

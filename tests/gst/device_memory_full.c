@@ -71,15 +71,10 @@ static GstBuffer *run_one(Pair *pair, GstBuffer *frame) {
 /* Returns the text of the one error on the bus. In system memory it is the library that has too
    little; in CUDAMemory it may be the pool of frames. */
 static gchar *resource_error(const Pair *pair, gboolean cuda) {
-    g_autoptr(GstMessage) message = gst_bus_pop_filtered(pair->bus, GST_MESSAGE_ERROR);
-    g_autoptr(GError) error = NULL;
-    g_autofree gchar *debug = NULL;
-    fail_unless(message != NULL, "no error on the bus");
-    gst_message_parse_error(message, &error, &debug);
-    fail_unless(g_error_matches(error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT),
-                "%s (%s)", error->message, debug);
-    fail_unless(cuda || strstr(debug, gpv_status_string(GPV_ERR_OUT_OF_MEMORY)), "%s", debug);
-    return g_strdup(error->message);
+    const gint code = GST_RESOURCE_ERROR_NO_SPACE_LEFT;
+    gchar *text = error_on(pair->bus, GST_RESOURCE_ERROR, code);
+    fail_unless(cuda || strstr(text, gpv_status_string(GPV_ERR_OUT_OF_MEMORY)), "%s", text);
+    return text;
 }
 
 /* Returns whether there was too little. */

@@ -202,12 +202,8 @@ gpv_buffer buffer_for(gpointer data, gsize size) {
 
 gpv_image plane_view(const Plane *plane) {
     gpv_image image;
-    gpv_image_init(&image, sizeof image);
-    image.format = GPV_FORMAT_GRAY8;
-    image.width = plane->width;
-    image.height = plane->height;
-    image.data[0] = plane->pixels;
-    image.stride[0] = plane->width;
+    gpv_image_wrap(&image, sizeof image, GPV_FORMAT_GRAY8, plane->width, plane->height,
+                   plane->pixels, plane->width);
     return image;
 }
 
@@ -601,24 +597,16 @@ int run_on_backend(const gchar *part) {
     return g_str_equal(test_backend(), "cuda") ? run_where_a_device_is(part) : run_tests(part);
 }
 
-/* Why no clip can be decoded into CUDAMemory, or NULL. */
 gboolean have_element(const gchar *name) {
     return gst_registry_check_feature_version(gst_registry_get(), name, 1, 22, 0);
 }
 
-static const gchar *why_no_decoder(void) {
-    static const gchar *const elements[] = {"parsebin", "nvh264dec", "cudadownload"};
-    if (!g_getenv("GPV_TEST_CLIP"))
-        return "GPV_TEST_CLIP names no clip";
-    for (guint i = 0; i < G_N_ELEMENTS(elements); i++)
-        if (!have_element(elements[i]))
-            return "parsebin, nvh264dec or cudadownload is missing";
-    return NULL;
-}
-
 int run_behind_a_decoder(const gchar *part) {
-    const gchar *reason = why_no_decoder();
-    return reason ? not_run(reason) : run_where_a_device_is(part);
+    if (!g_getenv("GPV_TEST_CLIP"))
+        return not_run("GPV_TEST_CLIP names no clip");
+    if (!have_element("parsebin") || !have_element("nvh264dec") || !have_element("cudadownload"))
+        return not_run("parsebin, nvh264dec or cudadownload is missing");
+    return run_where_a_device_is(part);
 }
 
 int run_with(const gchar *part, ...) {

@@ -26,12 +26,6 @@ static GstElement *launch_chain(const gchar *source, const ChainLook *look, cons
     return pipeline;
 }
 
-static GstElement *element_of(GstElement *pipeline, const gchar *name) {
-    GstElement *element = gst_bin_get_by_name(GST_BIN(pipeline), name);
-    fail_unless(element != NULL, "%s", name);
-    return element;
-}
-
 /* After every start, not only after the first one, as gst_parse_launch() would. */
 static void link_video(G_GNUC_UNUSED GstElement *demux, GstPad *pad, gpointer decoder) {
     g_autoptr(GstPad) sink = gst_element_get_static_pad(decoder, "sink");
@@ -40,9 +34,9 @@ static void link_video(G_GNUC_UNUSED GstElement *demux, GstPad *pad, gpointer de
 
 static Player player_new(const ChainLook *look, const gchar *sink) {
     Player player = {file_new("clip.mkv"), launch_chain(SOURCE, look, sink), NULL};
-    g_autoptr(GstElement) file = element_of(player.pipeline, "file");
-    g_autoptr(GstElement) demux = element_of(player.pipeline, "demux");
-    g_autoptr(GstElement) decoder = element_of(player.pipeline, "decoder");
+    g_autoptr(GstElement) file = gst_bin_get_by_name(GST_BIN(player.pipeline), "file");
+    g_autoptr(GstElement) demux = gst_bin_get_by_name(GST_BIN(player.pipeline), "demux");
+    g_autoptr(GstElement) decoder = gst_bin_get_by_name(GST_BIN(player.pipeline), "decoder");
     g_signal_connect(demux, "pad-added", G_CALLBACK(link_video), decoder);
     write_clip(&player.file, width, height, clip_frames);
     g_object_set(file, "location", player.file.path, NULL);
@@ -126,12 +120,12 @@ TEST(test_slow_sink, G_N_ELEMENTS(waits)) {
                         "signal-handoffs=true",
                         waits[__i__].after);
     g_autoptr(GstElement) pipeline = launch_chain(source, &warm, shown);
-    g_autoptr(GstElement) sink = element_of(pipeline, "sink");
+    g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(pipeline), "sink");
     g_autoptr(ChainWatch) chain = chain_watch_new(pipeline);
     const Watch *first = &chain->stages[0], *last = &chain->stages[element_count - 1];
     Slow slow = {0};
     for (guint i = 0; i < element_count; i++) {
-        g_autoptr(GstElement) element = element_of(pipeline, elements[i].name);
+        g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(pipeline), elements[i].name);
         probe_pad(element, "src", GST_PAD_PROBE_TYPE_EVENT_UPSTREAM, count_qos, &slow.qos[i]);
     }
     g_signal_connect(sink, "handoff", G_CALLBACK(show_slowly), &slow);

@@ -254,12 +254,13 @@ static gboolean push_open(Result *result, Push *push, guint device, GstContext *
 
 static void measure_library(Result *result, Frames *frames) {
 #ifdef HAVE_CUDA
-    gchar *description = describe(&result->of, 0);
+    g_autofree gchar *description = describe(&result->of, 0);
+    g_autoptr(GArray) us = new_values();
     GstVideoInfo info;
     if (gst_video_info_from_caps(&info, frames->caps))
-        result->library = library_us(description, &info, frames->buffers, BUFFERS, seconds / 4,
-                                     &result->row.failed);
-    g_free(description);
+        result->row.failed =
+            library_us(description, &info, frames->buffers, BUFFERS, seconds / 4, us);
+    quantiles(us, of_rates, 1, &result->library);
 #else
     (void)result;
     (void)frames;

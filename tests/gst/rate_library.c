@@ -6,7 +6,6 @@
 #include <cuda_runtime_api.h>
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define MAX_FRAMES 16
@@ -17,16 +16,13 @@
 #define COMPONENTS 256
 #define THRESHOLD 128
 
-/* One element's operation. The union has that of its name. */
+/* One element's operation; the others are NULL. */
 typedef struct {
-    gchar *text; /* of the element in the description */
-    union {
-        gpv_erode *erode;
-        gpv_ccl *ccl;
-        gpv_kmeans *kmeans;
-        gpv_sift *sift;
-        gpv_segment *segment;
-    } op;
+    gpv_erode *erode;
+    gpv_ccl *ccl;
+    gpv_kmeans *kmeans;
+    gpv_sift *sift;
+    gpv_segment *segment;
     gboolean draws;
     gpv_image made;                  /* where it draws */
     gpv_buffer records, descriptors; /* on the device */
@@ -42,13 +38,9 @@ typedef struct {
     guint n_frames;
 } Work;
 
-static gboolean is_step(const Step *step, const gchar *element) {
-    return g_str_has_prefix(step->text, element);
-}
-
-/* What follows the name of a property, or NULL. */
-static const gchar *property_of(const Step *step, const gchar *name) {
-    const gchar *found = strstr(step->text, name);
+/* What follows the name of a property of an element, or NULL. */
+static const gchar *property_of(const gchar *text, const gchar *name) {
+    const gchar *found = strstr(text, name);
     return found ? found + strlen(name) : NULL;
 }
 
@@ -58,15 +50,9 @@ static gboolean make_image(gpv_image *image, const GstVideoInfo *info) {
     void *data = NULL;
     if (cudaMalloc(&data, info->size) != cudaSuccess)
         return FALSE;
-    gpv_image_init(image, sizeof *image);
+    gpv_image_wrap(image, sizeof *image, GPV_FORMAT_NV12, info->width, info->height, data,
+                   info->stride[0]);
     image->memory = GPV_MEMORY_CUDA;
-    image->format = GPV_FORMAT_NV12;
-    image->width = info->width;
-    image->height = info->height;
-    for (guint p = 0; p < 2; p++) {
-        image->data[p] = (guint8 *)data + info->offset[p];
-        image->stride[p] = info->stride[p];
-    }
     return TRUE;
 }
 
@@ -99,10 +85,6 @@ static gboolean upload(const gpv_image *image, const GstVideoInfo *info, GstBuff
 
 /* ---- operations ---- */
 
-static gpv_status open_erode(Work *work, Step *step) {
-    return gpv_erode_create(work->context, NULL, &step->op.erode);
-}
-
 static gpv_status open_ccl(Work *work, Step *step) {
     gpv_ccl_params params;
     gpv_ccl_params_init(&params, sizeof params);
@@ -110,17 +92,17 @@ static gpv_status open_ccl(Work *work, Step *step) {
     params.output = GPV_CCL_OUTPUT_COLORS;
     if (!make_buffer(&step->records, COMPONENTS * sizeof(gpv_ccl_component)))
         return GPV_ERR_OUT_OF_MEMORY;
-    return gpv_ccl_create(work->context, &params, &step->op.ccl);
+    return gpv_ccl_create(work->context, &params, &step->ccl);
 }
 
-static gpv_status open_kmeans(Work *work, Step *step) {
-    const gchar *clusters = property_of(step, " clusters=");
+static gpv_status open_kmeans(Work *work, Step *step, const gchar *text) {
+    const gchar *clusters = property_of(text, " clusters=");
     gpv_kmeans_params params;
     gpv_kmeans_params_init(&params, sizeof params);
     params.warm_start = 1;
     if (clusters)
         params.clusters = (gint32)g_ascii_strtoll(clusters, NULL, 10);
-    return gpv_kmeans_create(work->context, &params, &step->op.kmeans);
+    return gpv_kmeans_create(work->context, &params, &step->kmeans);
 }
 
 static gpv_status open_sift(Work *work, Step *step) {
@@ -130,66 +112,59 @@ static gpv_status open_sift(Work *work, Step *step) {
     if (!make_buffer(&step->records, FEATURES * sizeof(gpv_sift_keypoint)) ||
         !make_buffer(&step->descriptors, FEATURES * GPV_SIFT_DESCRIPTOR_LENGTH))
         return GPV_ERR_OUT_OF_MEMORY;
-    return gpv_sift_create(work->context, &params, &step->op.sift);
+    return gpv_sift_create(work->context, &params, &step->sift);
 }
 
-static gpv_status open_graphcut(Work *work, Step *step) {
-    const gchar *rect = property_of(step, " rect=");
+static gpv_status open_graphcut(Work *work, Step *step, const gchar *text) {
+    const gchar *rect = property_of(text, " rect=");
     gpv_segment_params params;
     gpv_segment_params_init(&params, sizeof params);
     params.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
     if (rect && sscanf(rect, "%d,%d,%d,%d", &step->bounds.x, &step->bounds.y, &step->bounds.width,
                        &step->bounds.height) != 4)
         return GPV_ERR_INVALID_ARGUMENT;
-    return gpv_segment_create(work->context, &params, &step->op.segment);
+    return gpv_segment_create(work->context, &params, &step->segment);
 }
 
 static gpv_status open_step(Work *work, Step *step, const gchar *text) {
-    step->text = g_strdup(text);
-    step->draws = !is_step(step, "gpusift") && !property_of(step, "output=none");
+    step->draws = !g_str_has_prefix(text, "gpusift") && !property_of(text, "output=none");
     if (step->draws && !make_image(&step->made, &work->info))
         return GPV_ERR_OUT_OF_MEMORY;
-    if (is_step(step, "gpuerode"))
-        return open_erode(work, step);
-    if (is_step(step, "gpuccl"))
+    if (g_str_has_prefix(text, "gpuerode"))
+        return gpv_erode_create(work->context, NULL, &step->erode);
+    if (g_str_has_prefix(text, "gpuccl"))
         return open_ccl(work, step);
-    if (is_step(step, "gpukmeans"))
-        return open_kmeans(work, step);
-    if (is_step(step, "gpusift"))
+    if (g_str_has_prefix(text, "gpukmeans"))
+        return open_kmeans(work, step, text);
+    if (g_str_has_prefix(text, "gpusift"))
         return open_sift(work, step);
-    return is_step(step, "gpugraphcut") ? open_graphcut(work, step) : GPV_ERR_INVALID_ARGUMENT;
+    return open_graphcut(work, step, text);
 }
 
 static gpv_status run_step(Step *step, const gpv_image *src) {
     const gpv_image *dst = step->draws ? &step->made : NULL;
-    if (is_step(step, "gpuerode"))
-        return gpv_erode_run(step->op.erode, NULL, src, dst);
-    if (is_step(step, "gpuccl"))
-        return gpv_ccl_run(step->op.ccl, NULL, src, dst, &step->records, 0, NULL);
-    if (is_step(step, "gpukmeans"))
-        return gpv_kmeans_run(step->op.kmeans, NULL, src, NULL, dst, NULL, NULL, NULL);
-    if (is_step(step, "gpusift"))
-        return gpv_sift_run(step->op.sift, NULL, src, NULL, &step->records, 0, &step->descriptors,
+    if (step->erode)
+        return gpv_erode_run(step->erode, NULL, src, dst);
+    if (step->ccl)
+        return gpv_ccl_run(step->ccl, NULL, src, dst, &step->records, 0, NULL);
+    if (step->kmeans)
+        return gpv_kmeans_run(step->kmeans, NULL, src, NULL, dst, NULL, NULL, NULL);
+    if (step->sift)
+        return gpv_sift_run(step->sift, NULL, src, NULL, &step->records, 0, &step->descriptors,
                             NULL);
-    return gpv_segment_run(step->op.segment, NULL, src, NULL,
+    return gpv_segment_run(step->segment, NULL, src, NULL,
                            step->bounds.width > 0 ? &step->bounds : NULL, NULL, dst, NULL);
 }
 
 static void close_step(Step *step) {
-    if (is_step(step, "gpuerode"))
-        gpv_erode_destroy(&step->op.erode);
-    else if (is_step(step, "gpuccl"))
-        gpv_ccl_destroy(&step->op.ccl);
-    else if (is_step(step, "gpukmeans"))
-        gpv_kmeans_destroy(&step->op.kmeans);
-    else if (is_step(step, "gpusift"))
-        gpv_sift_destroy(&step->op.sift);
-    else if (is_step(step, "gpugraphcut"))
-        gpv_segment_destroy(&step->op.segment);
+    gpv_erode_destroy(&step->erode);
+    gpv_ccl_destroy(&step->ccl);
+    gpv_kmeans_destroy(&step->kmeans);
+    gpv_sift_destroy(&step->sift);
+    gpv_segment_destroy(&step->segment);
     cudaFree(step->made.data[0]);
     cudaFree(step->records.data);
     cudaFree(step->descriptors.data);
-    g_free(step->text);
 }
 
 /* ---- work ---- */
@@ -251,29 +226,23 @@ static gpv_status run_for(Work *work, gdouble seconds, gdouble *us) {
     return status;
 }
 
-static gint compare(gconstpointer a, gconstpointer b) {
-    const gdouble x = *(const gdouble *)a, y = *(const gdouble *)b;
-    return (x > y) - (x < y);
-}
-
-gdouble library_us(const gchar *description, const GstVideoInfo *info, GstBuffer **frames, guint n,
-                   gdouble seconds, gchar **error) {
-    Work *work = g_new0(Work, 1);
-    gdouble us[SLICES] = {0};
-    gpv_status status;
-    work->info = *info;
-    status = open_work(work, description, frames, MIN(n, MAX_FRAMES));
+gchar *library_us(const gchar *description, const GstVideoInfo *info, GstBuffer **frames, guint n,
+                  gdouble seconds, GArray *us) {
+    Work work = {.info = *info};
+    gdouble one;
+    gchar *error = NULL;
+    gpv_status status = open_work(&work, description, frames, MIN(n, MAX_FRAMES));
     if (status == GPV_OK)
-        status = run_for(work, seconds / SLICES, &us[0]); /* warms up */
-    for (guint i = 0; i < SLICES && status == GPV_OK; i++)
-        status = run_for(work, seconds / SLICES, &us[i]);
+        status = run_for(&work, seconds / SLICES, &one); /* warms up */
+    for (guint i = 0; i < SLICES && status == GPV_OK; i++) {
+        status = run_for(&work, seconds / SLICES, &one);
+        g_array_append_val(us, one);
+    }
     if (status != GPV_OK)
-        *error = g_strdup_printf("the library alone: %s: %s", gpv_status_string(status),
-                                 work->context ? gpv_context_error(work->context) : "no context");
-    close_work(work);
-    g_free(work);
-    qsort(us, SLICES, sizeof *us, compare);
-    return status == GPV_OK ? (us[SLICES / 2 - 1] + us[SLICES / 2]) / 2 : -1;
+        error = g_strdup_printf("the library alone: %s: %s", gpv_status_string(status),
+                                work.context ? gpv_context_error(work.context) : "no context");
+    close_work(&work);
+    return error;
 }
 
 guint count_cuda_devices(void) {

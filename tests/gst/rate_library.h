@@ -9,10 +9,10 @@
  * Microseconds a frame that the library alone takes, on a GPU, for what elements do: their
  * operations, with the same parameters, on the same frames, NV12, in device memory. The host does
  * not wait for each, and results stay on the device. Of the properties in the description it
- * knows clusters, output=none and rect. Negative where it fails; then error says why.
+ * knows clusters, output=none and rect. Some of them are added to us; NULL, or why it fails.
  */
-gdouble library_us(const gchar *description, const GstVideoInfo *info, GstBuffer **frames, guint n,
-                   gdouble seconds, gchar **error);
+gchar *library_us(const gchar *description, const GstVideoInfo *info, GstBuffer **frames, guint n,
+                  gdouble seconds, GArray *us);
 
 /* How many CUDA devices there are. */
 guint count_cuda_devices(void);

@@ -81,9 +81,8 @@ typedef struct {
     Camera camera;
     GstElement *pipeline, *source, *first; /* of the elements */
     ChainWatch *chain;
-    gint ended;   /* atomic: the source has */
-    gint streams; /* that have started at the first element, atomic */
-    gint frames;  /* of all scenes that have come out of the last one, atomic */
+    gint ended;  /* atomic: the source has */
+    gint frames; /* of all scenes that have come out of the last one, atomic */
 } Viewer;
 
 /* The end of the source is not the end of what is behind it. */
@@ -94,14 +93,6 @@ static GstPadProbeReturn keep_end(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *pr
         return GST_PAD_PROBE_OK;
     g_atomic_int_set(&viewer->ended, TRUE);
     return GST_PAD_PROBE_DROP;
-}
-
-static GstPadProbeReturn count_stream(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe,
-                                      gpointer user) {
-    Viewer *viewer = user;
-    if (GST_EVENT_TYPE(GST_PAD_PROBE_INFO_EVENT(probe)) == GST_EVENT_STREAM_START)
-        g_atomic_int_inc(&viewer->streams);
-    return GST_PAD_PROBE_OK;
 }
 
 static GstPadProbeReturn count_frame(G_GNUC_UNUSED GstPad *pad,
@@ -118,15 +109,13 @@ static void source_start(Viewer *viewer) {
                         "capsfilter name=last caps=video/x-raw,format=NV12",
                         viewer->camera.port);
     GError *error = NULL;
-    GstElement *last;
-    GstPad *pad;
+    g_autoptr(GstElement) last = NULL;
+    g_autoptr(GstPad) pad = NULL;
     viewer->source = gst_parse_bin_from_description(text, FALSE, &error);
     fail_unless(error == NULL, "%s", error ? error->message : "");
     last = gst_bin_get_by_name(GST_BIN(viewer->source), "last");
     pad = gst_element_get_static_pad(last, "src");
     gst_element_add_pad(viewer->source, gst_ghost_pad_new("src", pad));
-    gst_object_unref(pad);
-    gst_object_unref(last);
     g_atomic_int_set(&viewer->ended, FALSE);
     probe_pad(viewer->source, "src", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, keep_end, viewer);
     gst_bin_add(GST_BIN(viewer->pipeline), viewer->source);
@@ -180,7 +169,6 @@ static void see_scene(Viewer *viewer, guint scene) {
     camera_drop(&viewer->camera);
     wait_for_the_end(viewer);
     source_stop(viewer);
-    fail_unless_equals_int(viewer->streams, scene + 1);
     assert_watched(viewer->chain, (guint)viewer->frames);
     fail_unless_equals_uint64(stat_of(viewer->first, test_backend(), "frames"),
                               (guint64)viewer->frames);
@@ -192,10 +180,9 @@ TEST(test_drops, 1) {
     g_autofree gchar *text =
         g_strdup_printf("%s ! fakesink name=sink sync=false async=false", chain);
     Viewer viewer = {.pipeline = launch(text)};
-    GstElement *sink = gst_bin_get_by_name(GST_BIN(viewer.pipeline), "sink");
+    g_autoptr(GstElement) sink = gst_bin_get_by_name(GST_BIN(viewer.pipeline), "sink");
     viewer.first = gst_bin_get_by_name(GST_BIN(viewer.pipeline), elements[0].name);
     viewer.chain = chain_watch_new(viewer.pipeline);
-    probe_pad(viewer.first, "sink", GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, count_stream, &viewer);
     probe_pad(sink, "sink", GST_PAD_PROBE_TYPE_BUFFER, count_frame, &viewer);
     gst_element_set_state(viewer.pipeline, GST_STATE_PLAYING);
     see_scene(&viewer, 0);
@@ -211,7 +198,6 @@ TEST(test_drops, 1) {
     reach(viewer.pipeline, GST_STATE_NULL);
     chain_watch_free(viewer.chain);
     gst_object_unref(viewer.first);
-    gst_object_unref(sink);
     gst_object_unref(viewer.pipeline);
     gst_task_cleanup_all(); /* else the thread of a task may outlive its element
                                for a moment */

@@ -160,12 +160,6 @@ static void assert_asked(Played *played, gdouble rate, GstClockTime start, GstCl
     g_mutex_unlock(&played->lock);
 }
 
-static GstClockTime position(Played *played) {
-    gint64 time = -1;
-    fail_unless(gst_element_query_position(played->play, GST_FORMAT_TIME, &time));
-    return (GstClockTime)time;
-}
-
 static void in_real_time(Played *played, gboolean is) {
     g_object_set(played->sink, "sync", is, NULL);
 }
@@ -186,25 +180,19 @@ static void play_to_the_end(Played *played) {
     assert_frames(played, clip_frames, 0, time_of(clip_frames - 1));
 }
 
-/* The position is that of the frame that is shown, and stands still. */
+/* The frame that was asked for is shown, then others, of which the last stays. */
 static void pause_and_go_on(Played *played) {
     in_real_time(played, TRUE);
     reach(played->play, GST_STATE_PAUSED);
     for (guint i = rounds(20, 1, 1); i > 0; i--) {
         const GstClockTime to = time_of(any_frame(0, clip_frames / 2));
-        GstClockTime at;
         seek(played, 1, GST_SEEK_FLAG_NONE, to, clip_time);
         reach(played->play, GST_STATE_PAUSED);
         fail_unless_equals_clocktime(preroll_time(played->play), to);
-        fail_unless_equals_clocktime(position(played), to);
         reach(played->play, GST_STATE_PLAYING);
         wait_for_frames(played, 3);
         reach(played->play, GST_STATE_PAUSED);
-        at = position(played);
-        fail_unless(at >= to + time_of(1) && at <= preroll_time(played->play) + frame_time,
-                    "paused at %" GST_TIME_FORMAT, GST_TIME_ARGS(at));
-        g_usleep(2 * GST_TIME_AS_USECONDS(frame_time));
-        fail_unless_equals_clocktime(position(played), at);
+        fail_unless(preroll_time(played->play) >= to + time_of(1));
     }
 }
 
