@@ -126,7 +126,6 @@ static inline gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *
     GstElement *bin = gst_parse_bin_from_description(description, TRUE, NULL);
     g_autoptr(GstPad) target = gst_element_get_static_pad(bin, "sink");
     GstSegment segment;
-    gboolean taken;
     chain->pipeline = gst_pipeline_new(NULL);
     gst_bin_add(GST_BIN(chain->pipeline), bin);
     chain->sink = gst_bin_get_by_name(GST_BIN(bin), "sink");
@@ -136,12 +135,11 @@ static inline gboolean chain_open(Chain *chain, const gchar *elements, GstCaps *
         gst_element_set_context(chain->pipeline, context);
     gst_element_set_state(chain->pipeline, GST_STATE_PLAYING);
     gst_segment_init(&segment, GST_FORMAT_TIME);
-    taken = gst_pad_link(chain->pad, target) == GST_PAD_LINK_OK &&
-            gst_pad_peer_query_accept_caps(chain->pad, caps) &&
-            gst_pad_push_event(chain->pad, gst_event_new_stream_start("rate")) &&
-            gst_pad_push_event(chain->pad, gst_event_new_caps(caps)) &&
-            gst_pad_push_event(chain->pad, gst_event_new_segment(&segment));
-    return taken;
+    return gst_pad_link(chain->pad, target) == GST_PAD_LINK_OK &&
+           gst_pad_peer_query_accept_caps(chain->pad, caps) &&
+           gst_pad_push_event(chain->pad, gst_event_new_stream_start("rate")) &&
+           gst_pad_push_event(chain->pad, gst_event_new_caps(caps)) &&
+           gst_pad_push_event(chain->pad, gst_event_new_segment(&segment));
 }
 
 static inline void chain_close(Chain *chain) {

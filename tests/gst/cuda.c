@@ -47,8 +47,7 @@ static Pair pair_of_gpuerode(GstCudaContext *context) {
 static GstCudaContext *check_buffer(Pair *pair, GstBuffer *cuda) {
     g_autoptr(GstBuffer) frame = random_frame(&pair->info);
     g_autoptr(GstBuffer) out = cuda_pair_push(pair, frame, cuda, pair->count % 3);
-    GstCudaContext *context = memory_of(out)->context;
-    return context;
+    return memory_of(out)->context;
 }
 
 /* ---- what is left behind ---- */

@@ -782,8 +782,7 @@ GstBuffer *pair_push(Pair *pair, GstBuffer *frame, gboolean held) {
 
 gint pair_check(Pair *pair, GstBuffer *frame) {
     g_autoptr(GstBuffer) out = pair_push(pair, frame, pair->count % 2);
-    const gint measure = int_field(results_of(out, pair->element->name), pair->element->measure);
-    return measure;
+    return int_field(results_of(out, pair->element->name), pair->element->measure);
 }
 
 const Crop crops[] = {{0, 0, 47, 39}, {1, 0, 20, 11}, {0, 1, 33, 30},

@@ -39,14 +39,15 @@ static const struct {
     {"operation=blackhat", "####...#......#......#...#..#####.#"},
 };
 
+static guint32 drawn_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
+    return PICTURE[y * width + x] == '#' ? 200 : 20;
+}
+
 TEST(test_known_picture, 1) {
     GstVideoInfo info = make_info("GRAY8", width, height);
-    g_auto(Plane) picture = plane_new(width, height);
-    for (gint i = 0; i < width * height; i++)
-        picture.pixels[i] = PICTURE[i] == '#' ? 200 : 20;
     for (guint k = 0; k < G_N_ELEMENTS(known); k++) {
         g_autofree gchar *text = g_strdup_printf("gpuerode %s", known[k].properties);
-        g_autoptr(GstBuffer) out = push_through(text, &info, plane_frame(&info, &picture));
+        g_autoptr(GstBuffer) out = push_through(text, &info, painted_frame(&info, drawn_at, NULL));
         g_auto(Plane) got = plane_of(&info, out);
         for (gint i = 0; i < width * height; i++)
             fail_unless((got.pixels[i] > 100) == (known[k].result[i] == '#'), "%s: %d,%d is %d",

@@ -193,7 +193,8 @@ TEST(test_formats, some_of(G_N_ELEMENTS(formats))) {
         g_autofree gchar *color = g_strdup_printf("%u", 0x204060 + 0x30100 * i);
         Found found;
         set_frames(search, formats[(i + (guint)__i__) % G_N_ELEMENTS(formats)],
-                   i == 5 && __i__ % 3 == 0 ? 3 : 280 + (gint)(i * 37 % 200), 220 + (gint)(i * 53 % 150));
+                   i == 5 && __i__ % 3 == 0 ? 3 : 280 + (gint)(i * 37 % 200),
+                   220 + (gint)(i * 53 % 150));
         pair_set_output(&search->pair, &search->pair.element->outputs[i / 2]);
         pair_set(&search->pair, "color", color);
         found = found_in_frame(search, frame_of(search, i % 2 ? NULL : &search->picture, (gint)i));

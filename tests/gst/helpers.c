@@ -181,15 +181,6 @@ GstBuffer *painted_frame(const GstVideoInfo *info, Painter color, gconstpointer 
     return buffer;
 }
 
-static guint32 grey_at(gint x, gint y, gconstpointer user) {
-    const Plane *plane = user;
-    return plane->pixels[y * plane->width + x] * 0x10101u;
-}
-
-GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane) {
-    return painted_frame(info, grey_at, plane);
-}
-
 /* ---- the library ---- */
 
 gpv_buffer buffer_for(gpointer data, gsize size) {
@@ -641,12 +632,6 @@ guint64 stat_of(GstElement *element, const gchar *backend, const gchar *name) {
     guint64 value = 0;
     fail_unless(gst_structure_get_uint64(stats, name, &value));
     return value;
-}
-
-void assert_in_cuda_memory(GstElement *bin, const gchar *name) {
-    g_autoptr(GstElement) element = gst_bin_get_by_name(GST_BIN(bin), name);
-    fail_unless_equals_uint64(stat_of(element, "cuda", "uploads"), 0);
-    fail_unless_equals_uint64(stat_of(element, "cuda", "downloads"), 0);
 }
 
 guint thread_count(void) {

@@ -64,9 +64,6 @@ Plane plane_of(const GstVideoInfo *info, GstBuffer *buffer);
 typedef guint32 (*Painter)(gint x, gint y, gconstpointer user);
 GstBuffer *painted_frame(const GstVideoInfo *info, Painter color, gconstpointer user);
 
-/* Of these levels, grey in RGB. */
-GstBuffer *plane_frame(const GstVideoInfo *info, const Plane *plane);
-
 /* ---- the library ---- */
 
 gpv_buffer buffer_for(gpointer data, gsize size);
@@ -235,10 +232,6 @@ int run_with_pictures(const gchar *part);
 /* What an element counts, which has to compute there. */
 GstStructure *stats_of(GstElement *element, const gchar *backend);
 guint64 stat_of(GstElement *element, const gchar *backend, const gchar *name);
-
-/* That an element of a bin computes on the GPU, and was given no frame in system memory. What is
-   copied beside that only transfers.c counts. */
-void assert_in_cuda_memory(GstElement *bin, const gchar *name);
 
 /* Of this process. */
 guint thread_count(void);

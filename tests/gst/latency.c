@@ -69,14 +69,13 @@ static GstPadProbeReturn leave(G_GNUC_UNUSED GstPad *pad, GstPadProbeInfo *probe
 static gchar *describe(const Live *row) {
     const gint width = videos[row->video].width, height = videos[row->video].height;
     g_autofree gchar *rect = row->subject->cuts ? rect_in(width, height) : g_strdup("");
-    gchar *text = g_strdup_printf(
+    return g_strdup_printf(
         "appsrc name=source is-live=true format=time min-latency=%" G_GUINT64_FORMAT
         " leaky-type=downstream max-buffers=%d max-bytes=0 ! %s name=tested backend=%s %s ! "
         "queue max-size-buffers=16 max-size-bytes=0 max-size-time=0 ! "
         "fakesink sync=true qos=true",
         GST_SECOND / (guint64)videos[row->video].rate, in_queue, row->subject->description,
         cuda ? "cuda" : "cpu", rect);
-    return text;
 }
 
 static gboolean row_open(Live *row, GstContext **context) {

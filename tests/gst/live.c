@@ -22,8 +22,7 @@ typedef struct {
 static GstElement *launch_chain(const gchar *source, const ChainLook *look, const gchar *sink) {
     g_autofree gchar *chain = chain_text(look, test_backend(), "");
     g_autofree gchar *text = g_strdup_printf("%s ! %s ! %s", source, chain, sink);
-    GstElement *pipeline = launch(text);
-    return pipeline;
+    return launch(text);
 }
 
 /* After every start, not only after the first one, as gst_parse_launch() would. */

@@ -146,8 +146,7 @@ static gboolean make_frames_of(const Case *of, guint device, Frames *frames, Gst
     g_autofree gchar *backend = backend_of(of, device);
     GstCaps *caps =
         frame_caps(sizes[of->size].width, sizes[of->size].height, 60, in_cuda_memory(of));
-    const gboolean made = make_frames(caps, of->subject->cuts, backend, frames, context);
-    return made;
+    return make_frames(caps, of->subject->cuts, backend, frames, context);
 }
 
 typedef struct {

@@ -9,8 +9,7 @@
 /* Before the first frame. */
 static GstHarness *harness_of(const gchar *look) {
     g_autofree gchar *text = g_strdup_printf("%s backend=%s", look, test_backend());
-    GstElement *element = launch(text);
-    return harness_with(element);
+    return harness_with(launch(text));
 }
 
 /* ---- caps ---- */

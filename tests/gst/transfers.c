@@ -251,13 +251,14 @@ static GstPadProbeReturn leave_decoder(G_GNUC_UNUSED GstPad *pad, GstPadProbeInf
     return GST_PAD_PROBE_OK;
 }
 
-/* Of the clip that is given. Elements end in " ! "; "" is the decoder alone. */
-static Count count_decoded(const gchar *elements) {
+/* Of the clip that is given. NULL: of the decoder alone. */
+static Count count_decoded(const ChainLook *look, const gchar *settings) {
+    g_autofree gchar *chain = look ? chain_text(look, "cuda", settings) : g_strdup("identity");
     g_autofree gchar *text =
         g_strdup_printf("filesrc name=file ! parsebin ! nvh264dec name=decoder ! "
                         "video/x-raw(memory:CUDAMemory) ! identity eos-after=%d ! "
-                        "%sfakesink sync=false",
-                        warm_up + counted_frames + 1, elements);
+                        "%s ! fakesink sync=false",
+                        warm_up + counted_frames + 1, chain);
     Decoding decoding = {{{0, 0}}, 0, {0, {0, 0, 0}, {0, 0, 0}, {0}}};
     g_autoptr(GstElement) pipeline = NULL, file = NULL, decoder = NULL;
     open_cupti();
@@ -266,7 +267,7 @@ static Count count_decoded(const gchar *elements) {
     decoder = gst_bin_get_by_name(GST_BIN(pipeline), "decoder");
     g_object_set(file, "location", g_getenv("GPV_TEST_CLIP"), NULL);
     probe_pad(decoder, "src", GST_PAD_PROBE_TYPE_BUFFER, leave_decoder, &decoding);
-    if (*elements)
+    if (look)
         watch_waits(pipeline, decoding.of_stages);
     fail_if(gst_element_set_state(pipeline, GST_STATE_PLAYING) == GST_STATE_CHANGE_FAILURE);
     wait_for_eos(pipeline);
@@ -339,18 +340,10 @@ TEST(test_system_memory, 1) {
         fail_unless(found.waits[i] >= counted_frames, "%s does not wait", elements[i].name);
 }
 
-static Count count_behind_decoder(const ChainLook *look, const gchar *settings) {
-    g_autofree gchar *chain = chain_text(look, "cuda", settings);
-    g_autofree gchar *elements = g_strconcat(chain, " ! ", NULL);
-    const Count found = count_decoded(elements);
-    return found;
-}
-
 /* With the elements not a byte more goes between host and device than with the decoder alone. */
 PART_TEST("decoder", test_decoder, G_N_ELEMENTS(looks)) {
-    const Count decoder = count_decoded("");
-    const Count found =
-        count_behind_decoder(&looks[__i__], "attach-meta=false post-messages=false");
+    const Count decoder = count_decoded(NULL, NULL);
+    const Count found = count_decoded(&looks[__i__], "attach-meta=false post-messages=false");
     print_count("nvh264dec alone", &decoder);
     print_count("nvh264dec and elements without results", &found);
     fail_unless_equals_uint64(found.up.bytes, decoder.up.bytes);
@@ -361,7 +354,7 @@ PART_TEST("decoder", test_decoder, G_N_ELEMENTS(looks)) {
 
 /* As the elements are unless told otherwise. */
 PART_TEST("decoder", test_decoder_results, G_N_ELEMENTS(looks)) {
-    const Count decoder = count_decoded(""), found = count_behind_decoder(&looks[__i__], "");
+    const Count decoder = count_decoded(NULL, NULL), found = count_decoded(&looks[__i__], "");
     print_count("nvh264dec and elements with metadata", &found);
     assert_results_alone(&found, &decoder);
 }
