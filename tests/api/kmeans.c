@@ -111,17 +111,18 @@ static void expect_found(const char *want) {
     char text[8192];
     int i, used;
     ck_assert_mem_eq(&found, &out.result, sizeof found);
-    used = sprintf(text, "%d %d %d %u %g |", found.clusters, found.iterations, found.empty,
-                   found.converged, found.inertia);
+    used = snprintf(text, sizeof text, "%d %d %d %u %g |", found.clusters, found.iterations,
+                    found.empty, found.converged, found.inertia);
     for (i = 0; i < found.clusters; i++) {
-        used += sprintf(text + used, " %d", out.counts[i]);
+        used += snprintf(text + used, sizeof text - (size_t)used, " %d", out.counts[i]);
         grey = grey && out.centroids[3 * i] == out.centroids[3 * i + 1] &&
                out.centroids[3 * i] == out.centroids[3 * i + 2];
     }
-    used += sprintf(text + used, " |");
+    used += snprintf(text + used, sizeof text - (size_t)used, " |");
     for (i = 0; i < 3 * found.clusters; i += grey ? 3 : 1)
-        used += sprintf(text + used, " %g", out.centroids[i]);
-    ck_assert_msg(strncmp(text, want, strlen(want)) == 0, "\"%s\", not \"%s\"", text, want);
+        used += snprintf(text + used, sizeof text - (size_t)used, " %g", out.centroids[i]);
+    ck_assert_msg(strncmp(text, want, strlen(want)) == 0 && strchr(" ", text[strlen(want)]),
+                  "\"%s\", not \"%s\"", text, want);
 }
 
 static void expect_planes(gpv_format format, int width, const char *source, const char *labels,

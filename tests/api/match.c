@@ -251,7 +251,7 @@ START_TEST(no_more_than_there_is_room_for) {
     const int count = put(all, "0 20 40 60 80 100 120 140 160 180 200");
     set(with(0, 1));
     for (int room = 1; room < ROOM; room++) {
-        const size_t bytes = (size_t)room * sizeof *got.pairs + 15;
+        const size_t bytes = (size_t)room * sizeof *got.pairs + (room % 2 ? 15 : 0);
         const gpv_match_result result = run(all, count, NULL, all, count, bytes);
         ck_assert_int_eq(result.count, room);
         ck_assert_int_eq(result.dropped, count - room);

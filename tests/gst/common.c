@@ -840,11 +840,14 @@ static void check_property(GObject *element, const Property *property) {
     g_value_unset(&value);
     if (property->minimum)
         check_range(element, property);
-    for (guint i = 0; G_IS_PARAM_SPEC_ENUM(spec) && values[i]; i++) {
-        const GEnumValue *known = &G_PARAM_SPEC_ENUM(spec)->enum_class->values[i];
-        fail_unless_equals_string(known->value_nick, values[i]);
-        fail_unless_equals_int(known->value,
-                               g_ascii_isdigit(*values[i]) ? atoi(values[i]) : (gint)i);
+    if (G_IS_PARAM_SPEC_ENUM(spec) && values[0]) {
+        const GEnumClass *klass = G_PARAM_SPEC_ENUM(spec)->enum_class;
+        fail_unless_equals_int(klass->n_values, g_strv_length(values));
+        for (guint i = 0; i < klass->n_values; i++) {
+            fail_unless_equals_string(klass->values[i].value_nick, values[i]);
+            fail_unless_equals_int(klass->values[i].value,
+                                   g_ascii_isdigit(*values[i]) ? atoi(values[i]) : (gint)i);
+        }
     }
 }
 

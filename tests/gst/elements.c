@@ -477,7 +477,7 @@ const Element elements[] = {
 };
 
 const Property base_properties[] = {
-    {"backend", "auto", NULL, NULL, NULL, 0},
+    {"backend", "auto", NULL, NULL, "auto cpu cuda", 0},
     {"cuda-device-id", "-1", "-1", "255", NULL, 0},
     {"attach-meta", "true", NULL, NULL, "true false", 0},
     {"post-messages", "false", NULL, NULL, "false true", 0},

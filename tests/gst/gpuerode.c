@@ -91,4 +91,13 @@ TEST(test_meta_follows_the_frame, 1) {
     }
 }
 
+/* A crop moves coordinates without scaling them, so only dropped or unchanged is right. */
+TEST(test_meta_after_crop, have_element("videocrop")) {
+    const GstVideoInfo info = make_info("I420", 64, 48);
+    g_autoptr(GstBuffer) out =
+        push_through(ELEMENT "radius-y=6 ! videocrop left=16 top=8", &info, random_frame(&info));
+    if (gst_buffer_get_custom_meta(out, "gpuerode"))
+        assert_results(results_of(out, "gpuerode"), 4, 6);
+}
+
 MAIN(run_element("gpuerode", run_on_backend))
