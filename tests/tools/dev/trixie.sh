@@ -28,7 +28,7 @@ check_cuda_in_trixie() {
 }
 # What the tests below need, and no more.
 build_in_trixie() {
-    local programs="ninja -C $trixie_build -t targets all | grep -oE '^tests/(gst|unit)/[a-z_-]+'"
+    local programs="ninja -C $trixie_build -t targets all | sed -nE 's,^(tests/(gst|unit)/[a-z_-]+): .*,\\1,p'"
     [[ -f $trixie_build/build.ninja ]] || in_trixie meson setup "$trixie_build" -Dcuda=disabled &&
         in_trixie sh -c "ninja -C $trixie_build gst/libgstgpuvision.so \$($programs)"
 }
