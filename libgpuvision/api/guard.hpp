@@ -19,41 +19,31 @@ struct gpv_context {
 
 namespace gpv {
 
-/// Runs f and turns what it throws into a status; the text goes to the context.
+/// The status of the exception that is being handled; its text goes to the context, if there is
+/// one.
+gpv_status failed(Context *context) noexcept;
+
+/// Runs f and turns what it throws into a status.
 template <class F>
 gpv_status guard(Context *context, F &&f) noexcept {
-    const auto fail = [context](Status status, const char *text) {
-        if (context)
-            context->fail(status, text);
-        return static_cast<gpv_status>(status);
-    };
     try {
         f();
         return GPV_OK;
-    } catch (const Error &error) {
-        return fail(error.status(), error.what());
-    } catch (const std::bad_alloc &) {
-        return fail(Status::out_of_memory, "out of memory");
-    } catch (const std::exception &error) {
-        return fail(Status::internal, error.what());
     } catch (...) {
-        return fail(Status::internal, "unknown exception");
+        return failed(context);
     }
 }
 
-/// As guard, for a context that is not null. Fails if its device has been lost.
+/// As guard, on the context's device. Fails if that has been lost.
 template <class F>
 gpv_status guard_device(Context &context, F &&f) noexcept {
-    return guard(&context, [&] {
-        context.require_device();
-        DeviceScope scope(context.device());
+    try {
+        const DeviceScope scope = context.enter();
         f();
-    });
-}
-
-inline void require_not_null(const void *pointer, const Name &name) {
-    if (!pointer)
-        throw Error(Status::invalid_argument, name.text() + " is NULL");
+        return GPV_OK;
+    } catch (...) {
+        return failed(&context);
+    }
 }
 
 /// As guard_device, for an object with a context. Fails if object is null.
@@ -61,7 +51,18 @@ template <class T, class F>
 gpv_status guard_object(T *object, F &&f) noexcept {
     if (!object)
         return GPV_ERR_INVALID_ARGUMENT;
-    return guard_device(*object->context, f);
+    try {
+        const DeviceScope scope = object->context->enter();
+        f();
+        return GPV_OK;
+    } catch (...) {
+        return failed(object->context.get());
+    }
+}
+
+inline void require_not_null(const void *pointer, const Name &name) {
+    if (!pointer)
+        throw Error(Status::invalid_argument, name.text() + " is NULL");
 }
 
 /// Makes an object of a context. f(*object) does the rest, and *out is null if that fails.
@@ -71,13 +72,17 @@ gpv_status create(gpv_context *context, T **out, F &&f) noexcept {
         *out = nullptr;
     if (!context)
         return GPV_ERR_INVALID_ARGUMENT;
-    return guard_device(*context->core, [&] {
+    try {
+        const DeviceScope scope = context->core->enter();
         require_not_null(out, "out");
         auto object = std::make_unique<T>();
         object->context = context->core;
         f(*object);
         *out = object.release();
-    });
+        return GPV_OK;
+    } catch (...) {
+        return failed(context->core.get());
+    }
 }
 
 /// Deletes an object of a context on the context's device, and sets *object to null.

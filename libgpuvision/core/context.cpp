@@ -47,11 +47,12 @@ void Context::fail(Status status, const char *text) noexcept {
     }
 }
 
-void Context::require_device() const {
+DeviceScope Context::enter() const {
     if (lost_)
         throw Error(Status::device_lost,
                     "the CUDA context was poisoned by an earlier error; destroy this gpv_context "
                     "and create a new one in a fresh CUDA context");
+    return DeviceScope(*device_);
 }
 
 void Buffer::reserve(std::size_t bytes, Stream stream) {

@@ -32,8 +32,9 @@ class Context {
     /// Records the text of a failure, and the loss of the device if status says so.
     void fail(Status status, const char *text) noexcept;
     const std::string &error() const { return error_; }
-    /// Throws once the device has been lost.
-    void require_device() const;
+    /// Makes the device current for as long as the result lives. Throws once the device has been
+    /// lost.
+    DeviceScope enter() const;
 
   private:
     friend class Buffer;
