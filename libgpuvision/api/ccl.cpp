@@ -146,8 +146,7 @@ void gpv_ccl_result_init(gpv_ccl_result *result, uint32_t size) {
 gpv_status gpv_ccl_create(gpv_context *context, const gpv_ccl_params *params, gpv_ccl **out) {
     return gpv::create(context, out, [&](gpv_ccl &op) {
         op.params = {gpv::read_params(params, gpv::ccl_fields)};
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_ccl(op.context)
-                                                            : gpv::cpu::make_ccl(op.context);
+        op.core = op.context->functions().make_ccl(op.context);
         op.core->set_params(op.params);
     });
 }

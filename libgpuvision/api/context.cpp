@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "api/params.hpp"
-#include "core/backends.hpp"
 #include "revision.hpp"
 
 namespace {
@@ -51,15 +50,7 @@ const char *gpv_status_string(gpv_status status) {
 }
 
 int32_t gpv_backend_available(gpv_backend backend) {
-    switch (backend) {
-    case GPV_BACKEND_AUTO:
-    case GPV_BACKEND_CPU:
-        return 1;
-    case GPV_BACKEND_CUDA:
-        return gpv::cuda::available(0) ? 1 : 0;
-    default:
-        return 0;
-    }
+    return gpv::Context::available(backend);
 }
 
 void gpv_context_params_init(gpv_context_params *params, uint32_t size) {

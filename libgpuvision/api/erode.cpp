@@ -48,8 +48,7 @@ void gpv_erode_params_init(gpv_erode_params *params, uint32_t size) {
 gpv_status gpv_erode_create(gpv_context *context, const gpv_erode_params *params, gpv_erode **out) {
     return gpv::create(context, out, [&](gpv_erode &op) {
         op.params = gpv::read_params(params, gpv::erode_fields);
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_erode(op.context)
-                                                            : gpv::cpu::make_erode(op.context);
+        op.core = op.context->functions().make_erode(op.context);
         op.core->set_params(op.params);
     });
 }

@@ -4,8 +4,15 @@
 #include <cstring>
 
 #include "api/guard.hpp"
+#include "core/ccl.hpp"
 #include "core/context.hpp"
+#include "core/erode.hpp"
+#include "core/graphcut.hpp"
 #include "core/homography.hpp"
+#include "core/kmeans.hpp"
+#include "core/match.hpp"
+#include "core/segment.hpp"
+#include "core/sift.hpp"
 #include "core/stems.hpp"
 
 namespace {

@@ -74,8 +74,7 @@ gpv_status gpv_graphcut_create(gpv_context *context, const gpv_graphcut_params *
                                gpv_graphcut **out) {
     return gpv::create(context, out, [&](gpv_graphcut &op) {
         const gpv_graphcut_params first = gpv::read_params(params, gpv::graphcut_fields);
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_graphcut(op.context)
-                                                            : gpv::cpu::make_graphcut(op.context);
+        op.core = op.context->functions().make_graphcut(op.context);
         op.core->set_params(first);
     });
 }

@@ -133,8 +133,7 @@ gpv_status gpv_kmeans_create(gpv_context *context, const gpv_kmeans_params *para
                              gpv_kmeans **out) {
     return gpv::create(context, out, [&](gpv_kmeans &op) {
         op.params = {gpv::read_params(params, gpv::kmeans_fields)};
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_kmeans(op.context)
-                                                            : gpv::cpu::make_kmeans(op.context);
+        op.core = op.context->functions().make_kmeans(op.context);
         op.core->set_params(op.params);
     });
 }

@@ -127,8 +127,7 @@ void gpv_match_result_init(gpv_match_result *result, uint32_t size) {
 gpv_status gpv_match_create(gpv_context *context, const gpv_match_params *params, gpv_match **out) {
     return gpv::create(context, out, [&](gpv_match &op) {
         op.params = gpv::read_params(params, gpv::match_fields);
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_match(op.context)
-                                                            : gpv::cpu::make_match(op.context);
+        op.core = op.context->functions().make_match(op.context);
         op.core->set_params(op.params);
     });
 }

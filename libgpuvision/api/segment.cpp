@@ -119,8 +119,7 @@ gpv_status gpv_segment_create(gpv_context *context, const gpv_segment_params *pa
                               gpv_segment **out) {
     return gpv::create(context, out, [&](gpv_segment &op) {
         op.params = gpv::read_params(params, gpv::segment_fields);
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_segment(op.context)
-                                                            : gpv::cpu::make_segment(op.context);
+        op.core = op.context->functions().make_segment(op.context);
         op.core->set_params(op.params);
     });
 }

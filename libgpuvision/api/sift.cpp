@@ -149,8 +149,7 @@ void gpv_sift_result_init(gpv_sift_result *result, uint32_t size) {
 gpv_status gpv_sift_create(gpv_context *context, const gpv_sift_params *params, gpv_sift **out) {
     return gpv::create(context, out, [&](gpv_sift &op) {
         op.params = {gpv::read_params(params, gpv::sift_fields)};
-        op.core = op.context->backend() == GPV_BACKEND_CUDA ? gpv::cuda::make_sift(op.context)
-                                                            : gpv::cpu::make_sift(op.context);
+        op.core = op.context->functions().make_sift(op.context);
         op.core->set_params(op.params);
     });
 }

@@ -104,11 +104,4 @@ class Ccl : public Operator {
     virtual std::int32_t count() const = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Ccl> make_ccl(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

@@ -1,25 +1,40 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/context.hpp"
 
-#include "core/backends.hpp"
-
 namespace gpv {
 
-Context::Context(const gpv_context_params &params) : params_(params), device_(make_device()) {
+Context::Context(const gpv_context_params &params) : params_(params) {
+    const bool automatic = params_.backend == GPV_BACKEND_AUTO;
+    if (params_.backend == GPV_BACKEND_CPU ||
+        (automatic && !cuda::functions.available(params_.device))) {
+        use(cpu::functions);
+    } else {
+        try {
+            use(cuda::functions);
+        } catch (const Error &error) {
+            if (!automatic)
+                throw;
+            log(GPV_LOG_LEVEL_WARNING, (std::string("the CPU computes: ") + error.what()).c_str());
+            use(cpu::functions);
+        }
+    }
     log(GPV_LOG_LEVEL_INFO, ("computes on " + device_->name()).c_str());
 }
 
-std::unique_ptr<Device> Context::make_device() const {
-    const bool automatic = params_.backend == GPV_BACKEND_AUTO;
-    if (params_.backend == GPV_BACKEND_CPU || (automatic && !cuda::available(params_.device)))
-        return cpu::make_device(thread_limit());
-    try {
-        return cuda::make_device(params_.device);
-    } catch (const Error &error) {
-        if (!automatic)
-            throw;
-        log(GPV_LOG_LEVEL_WARNING, (std::string("the CPU computes: ") + error.what()).c_str());
-        return cpu::make_device(thread_limit());
+void Context::use(const BackendFunctions &functions) {
+    device_ = functions.make_device(params_);
+    functions_ = &functions;
+}
+
+bool Context::available(gpv_backend backend) {
+    switch (backend) {
+    case GPV_BACKEND_AUTO:
+    case GPV_BACKEND_CPU:
+        return cpu::functions.available(0);
+    case GPV_BACKEND_CUDA:
+        return cuda::functions.available(0);
+    default:
+        return false;
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include <gpuvision/context.h>
 
+#include "core/backends.hpp"
 #include "core/device.hpp"
 #include "core/error.hpp"
 #include "core/params.hpp"
@@ -23,7 +24,11 @@ class Context {
   public:
     explicit Context(const gpv_context_params &params);
 
+    /// True if a context of that backend can be expected to be made.
+    static bool available(gpv_backend backend);
+
     gpv_backend backend() const;
+    const BackendFunctions &functions() const { return *functions_; }
     Device &device() const { return *device_; }
     /// Of a loop on the CPU; 0 = none.
     int thread_limit() const { return params_.threads; }
@@ -38,9 +43,10 @@ class Context {
 
   private:
     friend class Buffer;
-    std::unique_ptr<Device> make_device() const;
+    void use(const BackendFunctions &functions);
 
     gpv_context_params params_;
+    const BackendFunctions *functions_ = nullptr;
     std::unique_ptr<Device> device_;
     std::string error_;
     bool lost_ = false;

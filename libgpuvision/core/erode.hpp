@@ -52,11 +52,4 @@ class Erode : public Operator {
     virtual void run(Stream stream, const Image &src, const Image &dst) = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Erode> make_erode(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

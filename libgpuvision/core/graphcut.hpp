@@ -87,11 +87,4 @@ class Graphcut : public Operator {
     virtual GraphcutFault fault() const = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Graphcut> make_graphcut(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Graphcut> make_graphcut(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

@@ -285,11 +285,4 @@ class Kmeans : public Operator {
     virtual KmeansResult result() const = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Kmeans> make_kmeans(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

@@ -201,11 +201,4 @@ class Match : public Operator {
     virtual MatchResult result() const = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Match> make_match(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Match> make_match(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

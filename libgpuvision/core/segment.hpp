@@ -449,11 +449,4 @@ class Segment : public Operator {
     virtual GraphcutResult result() const = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Segment> make_segment(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Segment> make_segment(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

@@ -589,11 +589,4 @@ class Sift : public Operator {
     virtual bool overflow() const = 0;
 };
 
-namespace cpu {
-std::unique_ptr<Sift> make_sift(std::shared_ptr<Context> context);
-}
-namespace cuda {
-std::unique_ptr<Sift> make_sift(std::shared_ptr<Context> context);
-}
-
 } // namespace gpv

@@ -2,14 +2,6 @@
 // Code generated from include/gpuvision by meson compile -C build interface-update. DO NOT EDIT.
 #pragma once
 
-#include "core/ccl.hpp"
-#include "core/erode.hpp"
-#include "core/graphcut.hpp"
-#include "core/kmeans.hpp"
-#include "core/match.hpp"
-#include "core/segment.hpp"
-#include "core/sift.hpp"
-
 /// X(erode, Erode) of each algorithm.
 // clang-format off
 #define GPV_STEMS(X) \

@@ -4,6 +4,7 @@
 #include <hwy/targets.h>
 
 #include "core/backends.hpp"
+#include "core/device.hpp"
 #include "core/error.hpp"
 #include "cpu/threads.hpp"
 
@@ -49,10 +50,19 @@ class CpuDevice final : public Device {
     std::string name_;
 };
 
+bool available(int) {
+    return true;
+}
+
+std::unique_ptr<Device> make_device(const gpv_context_params &params) {
+    return std::make_unique<CpuDevice>(params.threads);
+}
+
 } // namespace
 
-std::unique_ptr<Device> make_device(int thread_limit) {
-    return std::make_unique<CpuDevice>(thread_limit);
-}
+#define GPV_NAME(stem, Name) .make_##stem = make_##stem,
+constexpr BackendFunctions functions = {
+    .available = available, .make_device = make_device, GPV_STEMS(GPV_NAME)};
+#undef GPV_NAME
 
 } // namespace gpv::cpu

@@ -160,6 +160,8 @@ void CudaDevice::leave(void *previous) noexcept {
         runtime.set_context(previous);
 }
 
+namespace {
+
 bool available(int device) {
     try {
         require_device(device);
@@ -169,8 +171,15 @@ bool available(int device) {
     }
 }
 
-std::unique_ptr<Device> make_device(int device) {
-    return std::make_unique<CudaDevice>(device);
+std::unique_ptr<Device> make_device(const gpv_context_params &params) {
+    return std::make_unique<CudaDevice>(params.device);
 }
+
+} // namespace
+
+#define GPV_NAME(stem, Name) .make_##stem = make_##stem,
+constexpr BackendFunctions functions = {
+    .available = available, .make_device = make_device, GPV_STEMS(GPV_NAME)};
+#undef GPV_NAME
 
 } // namespace gpv::cuda

@@ -1,32 +1,17 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The symbols of cuda/ in a build without nvcc.
+// The table of CUDA in a build without nvcc. As no device can be made, nothing asks for its
+// operators.
 #include "core/backends.hpp"
+#include "core/device.hpp"
 #include "core/error.hpp"
-#include "core/stems.hpp"
 
 namespace gpv::cuda {
-namespace {
 
-[[noreturn]] void refuse() {
-    throw Error(Status::unsupported,
-                "backend is GPV_BACKEND_CUDA, but this library was built without nvcc");
-}
-
-} // namespace
-
-bool available(int) {
-    return false;
-}
-
-std::unique_ptr<Device> make_device(int) {
-    refuse();
-}
-
-#define REFUSE(stem, Name)                                                                         \
-    std::unique_ptr<Name> make_##stem(std::shared_ptr<Context>) {                                  \
-        refuse();                                                                                  \
-    }
-GPV_STEMS(REFUSE)
-#undef REFUSE
+constexpr BackendFunctions functions = {
+    .available = [](int) { return false; },
+    .make_device = [](const gpv_context_params &) -> std::unique_ptr<Device> {
+        throw Error(Status::unsupported,
+                    "backend is GPV_BACKEND_CUDA, but this library was built without nvcc");
+    }};
 
 } // namespace gpv::cuda

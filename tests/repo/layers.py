@@ -42,9 +42,8 @@ MAY = { # the longest matching folder counts
     "tests/unit": {"gpuvision", "api", "core", "cpu", "threads and vectors", "gstreamer", "elements"},
     "tests/simt": {"gpuvision", "core", "cuda", "toolkit"}, # the CUDA sources on the CPU
 }
-# What they ask a backend for, by its name: core for its device, as core/backends.hpp says, and api for its
-# operators, as core/<stem>.hpp does.
-BACKEND = {"api": r"make_(?!device)[a-z]+|available", "core": r"make_device|available"}
+# What core asks a backend for, by its name: the table of core/backends.hpp.
+BACKEND = {"core": "functions"}
 
 
 def kind_of(name):
@@ -109,13 +108,13 @@ for path, name in (("libgpuvision/core/x.cpp", "api/guard.hpp"), ("libgpuvision/
                    ("libgpuvision/bindings/cpp/x.hpp", "core/image.hpp")):
     assert faults_of(path, f"#include <{name}>\n"), f"{path} may include {name}: this test has gone blind"
 
-for asks, has, name, may in (("api", "core", "_ZN3gpv1xEv", True), ("api", "cpu", "_ZN3gpv3cpu9make_erodeEv", True),
-                             ("core", "cpu", "_ZN3gpv3cpu11make_deviceEv", True), ("cpu", "core", "_ZN3gpv1xEv", True),
+for asks, has, name, may in (("api", "core", "_ZN3gpv1xEv", True), ("core", "cpu", "_ZN3gpv3cpu9functionsE", True),
+                             ("core", "cuda", "_ZN3gpv4cuda9functionsE", True), ("cpu", "core", "_ZN3gpv1xEv", True),
                              ("cuda", "core", "_ZN3gpv1xEv", True), ("cuda", "cuda", "_ZN3gpv4cuda1xEv", True),
-                             ("api", "cuda", "_ZN3gpv4cuda1xEv", False), ("cpu", "api", "gpv_x", False),
+                             ("api", "cuda", "_ZN3gpv4cuda9functionsE", False), ("cpu", "api", "gpv_x", False),
                              ("core", "cuda", "_ZN3gpv4cuda1xEv", False), ("core", "api", "gpv_x", False),
                              ("core", "cpu", "_ZN3gpv3cpu9make_erodeEv", False),
-                             ("cpu", "cuda", "_ZN3gpv4cuda11make_deviceEv", False),
+                             ("cpu", "cuda", "_ZN3gpv4cuda9functionsE", False),
                              ("cuda", "cpu", "_ZN3gpv3cpu12draw_outlineEv", False)):
     listed = parse_symbols(f"a.o: {name} U\nb.o: {name} T 0 1\n")
     found = calls_of([(f"libgpuvision/{asks}/a.cpp", listed[Path("a.o")]),

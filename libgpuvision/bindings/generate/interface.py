@@ -70,14 +70,11 @@ interface</a> and <a href="../docs/guide.html">from your own program</a>.
 def stems(headers):
     """libgpuvision/core/stems.hpp: what is made in a context is an algorithm."""
     names = sorted(stem_of(name) for name in headers.handles if name != "gpv_context")
+    rows = "".join(f" \\\n    X({name}, {camel(name)})" for name in names)
     yield f"""// SPDX-License-Identifier: BSD-2-Clause
 // {NOT_BY_HAND}
 #pragma once
 
-"""
-    yield from (f'#include "core/{name}.hpp"\n' for name in names)
-    rows = "".join(f" \\\n    X({name}, {camel(name)})" for name in names)
-    yield f"""
 /// X(erode, Erode) of each algorithm.
 // clang-format off
 #define GPV_STEMS(X){rows}
