@@ -38,10 +38,4 @@ class Arena {
     std::size_t required_ = 0;
 };
 
-/// An element of a piece, or null where there is no base.
-template <class T>
-T *element(T *piece, std::size_t index) {
-    return piece ? piece + index : nullptr;
-}
-
 } // namespace gpv

@@ -64,6 +64,11 @@ struct GraphcutFault {
     std::int32_t value = 0;
 };
 
+struct GraphcutReport {
+    GraphcutResult found;
+    GraphcutFault fault;
+};
+
 /// Inputs and outputs of one run.
 struct GraphcutRun {
     Image terminals;
@@ -77,8 +82,7 @@ struct GraphcutRun {
 class Graphcut : public Operator {
   public:
     virtual void set_params(const gpv_graphcut_params &params) = 0;
-    /// stream: the stream of the first run.
-    virtual void prepare(const Image &links, Stream stream = nullptr) = 0;
+    virtual void prepare(const Image &links) = 0;
     /// Returns whether wait(), result() and fault() refer to this run: false if it was captured in
     /// a graph.
     virtual bool run(Stream stream, const GraphcutRun &run) = 0;

@@ -57,7 +57,7 @@ class CpuGraphcut final : public Graphcut {
 
     void set_params(const gpv_graphcut_params &params) override { params_ = params; }
 
-    void prepare(const Image &links, Stream stream) override { reserve(links, stream); }
+    void prepare(const Image &links) override { reserve(links, nullptr); }
 
     bool run(Stream stream, const GraphcutRun &run) override {
         const Deadline deadline(params_.max_time_us);

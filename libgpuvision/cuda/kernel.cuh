@@ -75,9 +75,18 @@ inline void load(const void *kernel, std::size_t shared) {
     GPV_CUDA(runtime.func_set_attribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                         static_cast<int>(shared)));
 }
-template <class Kernel>
+template <class... Kernels>
 void load(std::size_t shared = 0) {
-    load(reinterpret_cast<const void *>(&entry<Kernel>), shared);
+    (load(reinterpret_cast<const void *>(&entry<Kernels>), shared), ...);
+}
+
+/// Calls f<one>() for the one of values that value is; the last one is also for all others.
+template <auto first, auto... values, class Value, class F>
+auto with_value(Value value, F f) {
+    if constexpr (sizeof...(values) > 0)
+        if (value != first)
+            return with_value<values...>(value, f);
+    return f.template operator()<first>();
 }
 
 /// Whether the code that the device runs waits in wait_for_earlier_kernels(). Code compiled for an

@@ -174,6 +174,7 @@ Runtime runtime = {
     .memcpy_async = cudaMemcpyAsync,
     .memset_async = cudaMemsetAsync,
     .stream_synchronize = cudaStreamSynchronize,
+    .stream_get_id = cudaStreamGetId,
     .stream_wait_event = cudaStreamWaitEvent,
     .stream_is_capturing = cudaStreamIsCapturing,
     .event_create = cudaEventCreateWithFlags,

@@ -26,6 +26,7 @@ struct Runtime {
     cudaError_t (*memset_async)(void *, int, std::size_t, cudaStream_t);
     // Streams and events.
     cudaError_t (*stream_synchronize)(cudaStream_t);
+    cudaError_t (*stream_get_id)(cudaStream_t, unsigned long long *);
     cudaError_t (*stream_wait_event)(cudaStream_t, cudaEvent_t, unsigned);
     cudaError_t (*stream_is_capturing)(cudaStream_t, cudaStreamCaptureStatus *);
     cudaError_t (*event_create)(cudaEvent_t *, unsigned);

@@ -1327,7 +1327,7 @@ class StreamChecks {
                                    nullptr, nullptr) == GPV_OK;
         }),
                "a captured run on host memory is refused");
-        expect_other_kind_refused(op, p, hints);
+        expect_larger_refused(op, p, hints);
         const cudaGraphExec_t graph = capture(enqueue, 1, streams_[0]);
         expect(graph, "a prepared run can be captured");
         gpv_segment_params other = default_params(); // what is captured keeps its own
@@ -1353,16 +1353,16 @@ class StreamChecks {
         std::printf("CUDA: captured, %s, %d neighbours\n", model_names[model], connectivity);
     }
 
-    /// The operator has memory enough, but its solver may have not.
-    void expect_other_kind_refused(gpv_segment *op, const gpv_segment_params &p, Hints hints) {
+    /// The operator has not memory enough.
+    void expect_larger_refused(gpv_segment *op, const gpv_segment_params &p, Hints hints) {
         MadeScene scene = extent_.scene(0);
-        scene.height--;
-        const Hinted smaller(picture_of(scene, GPV_FORMAT_NV12), scene, hints);
-        All all(smaller.in, p);
-        OnDevice to(smaller.in, all);
+        scene.height *= 2;
+        const Hinted larger(picture_of(scene, GPV_FORMAT_NV12), scene, hints);
+        All all(larger.in, p);
+        OnDevice to(larger.in, all);
         expect(!streams_.can_capture(
                    [&](cudaStream_t stream, int) { return to.run(op, stream) == GPV_OK; }),
-               "a captured run of a kind that has not been prepared is refused");
+               "a captured run that needs memory is refused");
         const std::string error = gpv_context_error(context_);
         expect(error.find("gpv_segment_prepare()") != std::string::npos, "it says what to call");
     }

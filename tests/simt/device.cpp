@@ -81,6 +81,7 @@ const bool wrapped = [] {
     wrap<&R::memcpy_async>();
     wrap<&R::memset_async>();
     wrap<&R::stream_synchronize, Kind::waits>();
+    wrap<&R::stream_get_id>();
     wrap<&R::stream_wait_event>();
     wrap<&R::stream_is_capturing>();
     wrap<&R::event_create, Kind::creates>();

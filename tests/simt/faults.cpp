@@ -92,9 +92,9 @@ using R = gpv::cuda::Runtime;
 using Calls =
     Watch<&R::get_device_count, &R::get_device_properties, &R::get_device, &R::set_device,
           &R::malloc, &R::free, &R::malloc_host, &R::free_host, &R::memcpy_async, &R::memset_async,
-          &R::stream_synchronize, &R::stream_wait_event, &R::stream_is_capturing, &R::event_create,
-          &R::event_destroy, &R::event_record, &R::event_query, &R::event_synchronize,
-          &R::func_set_attribute, &R::func_get_attributes, &R::launch_kernel,
+          &R::stream_synchronize, &R::stream_get_id, &R::stream_wait_event, &R::stream_is_capturing,
+          &R::event_create, &R::event_destroy, &R::event_record, &R::event_query,
+          &R::event_synchronize, &R::func_set_attribute, &R::func_get_attributes, &R::launch_kernel,
           &R::launch_kernel_early, &R::launch_kernel_cooperative, &R::graph_create,
           &R::graph_destroy, &R::graph_add_kernel, &R::graph_add_early_edge,
           &R::graph_set_cooperative, &R::graph_instantiate, &R::graph_set_kernel, &R::graph_launch,
@@ -252,6 +252,7 @@ struct Look {
     gpv_memory memory = GPV_MEMORY_CUDA;       ///< of images, and of descriptors that it reads
     gpv_memory table_memory = GPV_MEMORY_CUDA; ///< of records, and of what it writes beside
     bool in_place = false;
+    std::int64_t stride = 0; ///< of images, bytes; 0: no gaps
     Drawing drawing = {};
     bool refused = false; ///< of graphcut: the last terminal is out of its range
 
@@ -276,8 +277,8 @@ struct Look {
         std::vector<Block> result;
         gpv_image image;
         const auto bytes_of = [&](gpv_format format) {
-            return static_cast<std::size_t>(
-                gpv_image_wrap(&image, sizeof image, format, run.width, run.height, nullptr, 0));
+            return static_cast<std::size_t>(gpv_image_wrap(&image, sizeof image, format, run.width,
+                                                           run.height, nullptr, stride));
         };
         for (int i = 0; i < ports(); i++) {
             const Port &port = it->ports[i];
@@ -303,7 +304,8 @@ struct Look {
     }
     gpv_image image_in(Memory &memory_of, gpv_format format) const {
         gpv_image image;
-        gpv_image_wrap(&image, sizeof image, format, run.width, run.height, memory_of.data(), 0);
+        gpv_image_wrap(&image, sizeof image, format, run.width, run.height, memory_of.data(),
+                       stride);
         image.memory = memory_of.place();
         return image;
     }
@@ -1445,12 +1447,15 @@ bool perform_with(Allocator &allocator, Session &session, Act act) {
     require_status(status, failed ? GPV_ERR_OUT_OF_MEMORY : GPV_OK, name_of(act));
     if (!failed)
         return false;
-    // Of sift and match, graphs have its addresses.
-    require(session.look.it == &operators::sift || session.look.it == &operators::match ||
-                locked_bytes() == locked,
+    require(locked_bytes() == locked,
             "host memory is locked for what the device has no memory for");
     session.succeed({act});
     return true;
+}
+
+/// Whether a second run begins with what the first one has learned, and may give something else.
+bool goes_on(const Look &look) {
+    return look.it == &operators::segment && look.run.as<gpv_segment_params>().warm_start;
 }
 
 /// Whether the k-th request was made, which fails.
@@ -1469,7 +1474,13 @@ bool attempt_allocator(const std::vector<Look> &looks, bool prepared, std::size_
     bool failed = perform_with(allocator, session, create);
     for (const Look &look : looks) {
         session.show(look);
-        for (const Act act : {change, prepared ? prepare : run, run, wait})
+        std::vector<Act> acts = {change, prepared ? prepare : run, run, wait};
+        if (!prepared && goes_on(look))
+            acts = {change, run, wait};
+        if (goes_on(look))
+            require_status(gpv_segment_forget(static_cast<gpv_segment *>(session.op)), GPV_OK,
+                           "forget");
+        for (const Act act : acts)
             failed |= perform_with(allocator, session, act);
     }
     session.destroy();
@@ -1520,8 +1531,7 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
     cudaEventRecord(other_work, busy);
     const std::size_t bytes = simt::live_bytes(), objects = simt::live_objects();
     const std::size_t moved = bytes_over_the_bus(), on_host = bytes_on_host(look);
-    const std::size_t to_move = on_host ? on_host + sizeof(std::int64_t) : 0; // and a count
-    const int runs = to_move ? 1 : 3;
+    const int runs = on_host ? 1 : 3;
     for (int i = 0; i < runs; i++) {
         const std::size_t pending = simt::pending();
         session.succeed({run});
@@ -1535,7 +1545,7 @@ void test_enqueue(const std::string &name, Look look, Ready ready) {
                    "wait");
     // In place the runs were one on the result of the other.
     require(look.in_place || session.shown().right(), "the picture is wrong");
-    require(bytes_over_the_bus() - moved <= to_move, "more is copied than lies in host memory");
+    require(bytes_over_the_bus() - moved <= on_host, "more is copied than lies in host memory");
     cudaEventDestroy(other_work);
 }
 
@@ -1611,6 +1621,27 @@ void test_cycles(const Looks &looks) {
                 cycles);
 }
 
+/// What a run depends on is not taken from a run before, whatever they have in common.
+void test_plans(const Looks &looks) {
+    using enum Act;
+    for (const auto &[name, look] : looks) {
+        where = look.it->stem + (", one after the other: " + name);
+        Look wide = look;
+        wide.stride = 16 * look.run.width;
+        Look narrow = resized(wide, std::max(look.run.width - 1, 1), look.run.height);
+        Look in_place = wide;
+        in_place.in_place = !look.in_place;
+        Session session(look);
+        session.succeed({create_context, create});
+        for (int round = 0; round < 2; round++)
+            for (const Look &other : {look, wide, narrow, in_place, look.on_host(), wide}) {
+                session.show(other);
+                session.succeed({run, wait});
+            }
+    }
+    std::printf("%s: runs take turns\n", looks[0].second.it->stem);
+}
+
 /// What has to lie with the others, or where the backend computes, is refused anywhere else.
 void test_memories(const Look &look) {
     Session session(look);
@@ -1637,6 +1668,7 @@ void test_rest(const Looks &looks, const Looks &poisoned, const Look &look, cons
                const Look &large, const Look &delivered) {
     for (const auto &[name, each] : looks)
         test_memories(each);
+    test_plans(looks);
     test_poison(poisoned);
     test_contexts(look);
     test_allocator(small, large);
@@ -1707,9 +1739,11 @@ void test_segment() {
     test("operator of segment", device, {create}, {create_context});
     test("segment, on the device: prepare, run, sync", device, {prepare, run, sync}, created, true);
     test("segment, in host memory: run, query", device.on_host(), {run, query});
-    const Look large =
-        segmentation(GPV_FORMAT_RGB8, GPV_FORMAT_GRAY8, 29, 13,
-                     [](Run &, gpv_segment_params &params) { params.connectivity = 8; });
+    const Look large = segmentation(GPV_FORMAT_RGB8, GPV_FORMAT_GRAY8, 29, 13,
+                                    [](Run &, gpv_segment_params &params) {
+                                        params.connectivity = 8;
+                                        params.warm_start = GPV_SEGMENT_WARM_START_REUSE;
+                                    });
     test_captured(looks);
     test_rest(looks, {looks[1]}, device, device, large, looks[1].second);
 }

@@ -5,6 +5,7 @@
 #include "simt.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -46,6 +47,7 @@ struct CUgraphExec_st {
 struct CUstream_st {
     CUcontext context;
     bool blocking; // it and the legacy stream wait for each other
+    std::uint64_t id = 0;
     std::uint64_t last = 0;
     cudaGraph_t capture = nullptr;
     cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
@@ -722,7 +724,8 @@ cudaError_t cudaStreamCreate(cudaStream_t *stream) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags) {
-    return call([&] { create(stream, {context, flags == cudaStreamDefault}); });
+    static std::atomic<std::uint64_t> count;
+    return call([&] { create(stream, {context, flags == cudaStreamDefault, ++count}); });
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -736,6 +739,10 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
     return call_anyway([&](bool) { run_until(idle_stream_of(stream).last); });
+}
+
+cudaError_t cudaStreamGetId(cudaStream_t stream, unsigned long long *id) {
+    return call([&] { *id = stream_of(stream).id; });
 }
 
 // The order of the queue satisfies every wait.

@@ -4,7 +4,6 @@
 #include "core/ccl.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "cuda/ccl/label.cuh"
 #include "cuda/ccl/number.cuh"
@@ -19,16 +18,7 @@ using namespace ccl;
 /// Calls f<kind>().
 template <class F>
 void with_runs(Runs runs, F f) {
-    switch (runs) {
-    case Runs::pairs:
-        return f.template operator()<Runs::pairs>();
-    case Runs::wide_pairs:
-        return f.template operator()<Runs::wide_pairs>();
-    case Runs::lines:
-        return f.template operator()<Runs::lines>();
-    default:
-        return f.template operator()<Runs::values>();
-    }
+    with_value<Runs::pairs, Runs::wide_pairs, Runs::lines, Runs::values>(runs, f);
 }
 
 /// Calls f<kernel>() for what a run writes.
@@ -40,56 +30,63 @@ void with_write(bool measured, F f) {
         f.template operator()<Write<Output, kind, false>>();
 }
 
-class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
+class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
   public:
     explicit CudaCcl(const std::shared_ptr<Context> &context)
-        : CudaOperator(context), next_chunk_(context) {
+        : CudaOperator(context, "ccl"), next_chunk_(context) {
         for (const Runs runs : {Runs::pairs, Runs::wide_pairs, Runs::lines, Runs::values})
             with_runs(runs, [&]<Runs kind> { load_all<kind>(); });
         load<Number>(Number::shared_bytes);
-        load<Luma>();
-        load<Fill<std::uint8_t>>();
-        load<Fill<std::uint16_t>>();
-        load<Colors<true>>();
-        load<Colors<false>>();
+        load<Luma, Fill<std::uint8_t>, Fill<std::uint16_t>, Colors<true>, Colors<false>>();
         launch_early_ = can_begin_early<Number>();
         next_chunk_.reserve(sizeof(unsigned), nullptr);
-        count_.reserve(sizeof(std::int32_t));
-        std::memset(count_.data(), 0, sizeof(std::int32_t));
-        device_.add(this);
     }
-
-    ~CudaCcl() override {
-        device_.remove(this);
-        finish();
-    }
-
-    void set_params(const CclParams &params) override { params_ = params; }
+    ~CudaCcl() override { finish(); }
 
     void prepare(const Image &src, const Image *dst, std::int64_t components) override {
-        end_last_run();
         CclRun run{.src = src};
         if (dst)
             run.dst = *dst;
         // What needs most memory first: it is taken once.
         if (components > 0) {
             run.components = CclRecords{.view = {.memory = Memory::host}, .capacity = components};
-            prepare(run);
+            plan_ahead(run);
         }
         run.components = CclRecords{.view = {.memory = Memory::cuda}};
-        prepare(run);
+        plan_ahead(run);
         run.components.reset();
-        prepare(run);
+        plan_ahead(run);
     }
 
     bool run(Stream stream, const CclRun &run) override {
-        return start(
-            "gpv_ccl_run", stream, [&](cudaStream_t s) { run_captured(s, run); },
-            [&](cudaStream_t s) { enqueue(s, run); });
+        return start("gpv_ccl_run", stream, run);
     }
 
-    std::int32_t count() const override {
-        return *reinterpret_cast<const volatile std::int32_t *>(count_.data());
+    std::int32_t count() const override { return *count_.get(); }
+
+    void declare(CclRun &run) {
+        run.src = luma_plane(run.src);
+        input("src", run.src);
+        output("dst", run.dst);
+        if (run.components && run.components->view.memory == Memory::host)
+            run.components->capacity = std::min(
+                run.components->capacity, max_components(params_, run.src.width, run.src.height));
+        output("components", run.components,
+               Items{.bytes = sizeof(Record),
+                     .capacity = run.components ? run.components->capacity : 0,
+                     .count = count_.get(),
+                     .in_scratch = true});
+        pointer(run.count);
+    }
+
+    void record(const CclRun &run) {
+        const Rows luma = luma_of(run.src);
+        with_runs(runs(run.src), [&]<Runs kind> {
+            Job job = job_for<kind>(run);
+            add_labelling<kind>(job, luma, run.src.format == Format::gray16);
+            if (run.components || run.dst)
+                write<kind>(job, run.dst, run.components.has_value());
+        });
     }
 
   private:
@@ -97,9 +94,7 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
     static void load_all() {
         load<Label<std::uint8_t, kind>>(Label<std::uint8_t, kind>::shared_bytes(true));
         load<Label<std::uint16_t, kind>>(Label<std::uint16_t, kind>::shared_bytes(true));
-        load<MergeSeams<std::uint8_t, kind>>();
-        load<MergeSeams<std::uint16_t, kind>>();
-        load<Gather<kind>>();
+        load<MergeSeams<std::uint8_t, kind>, MergeSeams<std::uint16_t, kind>, Gather<kind>>();
         for (const bool measured : {true, false}) {
             const auto load_write = [&]<class Kernel> { load<Kernel>(Kernel::shared_bytes); };
             with_write<NoLabels, kind>(measured, load_write);
@@ -107,117 +102,6 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
             with_write<Labels16, kind>(measured, load_write);
             with_write<Mask8, kind>(measured, load_write);
         }
-    }
-
-    void prepare(const CclRun &run) {
-        plan(nullptr, [&] { record_plan(run); });
-        reserve_host(run);
-        graphs_.prepare(launches_);
-    }
-
-    void deliver_if_finished() override {
-        if (completion_.finished())
-            deliver_records();
-    }
-
-    void deliver() override {
-        CudaOperator::deliver();
-        deliver_records();
-    }
-    void forget() override {
-        CudaOperator::forget();
-        pending_records_.reset();
-    }
-
-    void deliver_records() {
-        if (!pending_records_)
-            return;
-        const auto *from = reinterpret_cast<const Record *>(records_.data() + records_at);
-        const auto found = *reinterpret_cast<const std::int32_t *>(records_.data());
-        const std::int64_t n = std::min<std::int64_t>(pending_records_->capacity, found);
-        for (std::int64_t i = 0; i < n; i++)
-            (*pending_records_)[i] = from[i];
-        pending_records_.reset();
-    }
-
-    static bool to_host(const CclRun &run) {
-        return run.components && run.components->view.memory == Memory::host;
-    }
-
-    void run_captured(cudaStream_t stream, const CclRun &run) {
-        if (run.src.memory == Memory::host)
-            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
-                           "captured");
-        if (to_host(run))
-            refuse_capture("components->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { record_plan(run, true); }) > scratch_.size())
-            refuse_capture("this run needs memory; call gpv_ccl_prepare() first");
-        launches_.launch(stream);
-    }
-
-    void enqueue(cudaStream_t stream, const CclRun &run) {
-        const bool from_host = run.src.memory == Memory::host;
-        if (from_host || to_host(run))
-            end_last_run(); // it uses the staging memory
-        completion_.follow(stream);
-        plan(stream, [&] { record_plan(run); });
-        reserve_host(run);
-        if (from_host)
-            staging_.upload(luma_plane(run.src), device_src_, stream);
-        graphs_.launch(launches_, stream);
-        if (to_host(run))
-            GPV_CUDA(runtime.memcpy_async(records_.data(), device_records_, record_bytes(run),
-                                          cudaMemcpyDeviceToHost, stream));
-        if (from_host && run.dst)
-            staging_.download(device_dst_, stream);
-        completion_.record(stream);
-        if (from_host && run.dst)
-            staging_.expect(device_dst_, *run.dst);
-        if (to_host(run))
-            pending_records_ = run.components;
-    }
-
-    void reserve_host(const CclRun &run) {
-        if (run.src.memory == Memory::host) {
-            staging_.reserve_upload(luma_plane(run.src));
-            if (run.dst)
-                staging_.reserve_download(*run.dst);
-        }
-        if (to_host(run))
-            records_.reserve(record_bytes(run));
-    }
-
-    /// Of records of our own for a run.
-    std::int64_t record_capacity(const CclRun &run) const {
-        return std::min(run.components->capacity,
-                        max_components(params_, run.src.width, run.src.height));
-    }
-
-    /// They follow their count.
-    std::size_t record_bytes(const CclRun &run) const {
-        return records_at + record_capacity(run) * sizeof(Record);
-    }
-    static constexpr std::size_t records_at = sizeof(std::int64_t);
-
-    // ---- planning -------------------------------------------------------------------
-
-    void record_plan(const CclRun &run, bool captured = false) {
-        Image src = luma_plane(run.src);
-        std::optional<Image> dst = run.dst;
-        if (src.memory == Memory::host) {
-            src = device_src_ = place(src);
-            if (dst)
-                dst = device_dst_ = place(*dst);
-        }
-        const Rows luma = luma_of(src);
-        with_runs(runs(run.src), [&]<Runs kind> {
-            Job job = job_for<kind>(run);
-            if (captured) // it may run at any time
-                job.host_count = nullptr;
-            add_labelling<kind>(job, luma, src.format == Format::gray16);
-            if (run.components || dst)
-                write<kind>(job, dst, run.components.has_value());
-        });
     }
 
     Runs runs(const Image &src) const {
@@ -242,27 +126,30 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
         const auto tiles = static_cast<std::size_t>(job.tiles());
         const std::size_t words = job.words();
         if (run.dst || run.components) {
-            job.lines = arena_.allocate<Line>(tiles * S::rows);
-            job.starts = S::equal ? arena_.allocate<Line>(tiles * S::rows) : nullptr;
-            job.trees = arena_.allocate<std::uint16_t>(tiles * S::slots);
+            job.lines = allocate<Line>(tiles * S::rows);
+            job.starts = S::equal ? allocate<Line>(tiles * S::rows) : nullptr;
+            job.trees = allocate<std::uint16_t>(tiles * S::slots);
         }
         for (unsigned **seam : {&job.top, &job.bottom})
-            *seam =
-                arena_.allocate<unsigned>(static_cast<std::size_t>(job.tiles_y) * job.row_pitch());
+            *seam = allocate<unsigned>(static_cast<std::size_t>(job.tiles_y) * job.row_pitch());
         for (unsigned **seam : {&job.left, &job.right})
-            *seam = arena_.allocate<unsigned>(static_cast<std::size_t>(job.tiles_x) * job.rows);
-        job.border = arena_.allocate<std::uint16_t>(tiles * S::border);
-        job.border_counts = arena_.allocate<int>(tiles);
-        job.parent = arena_.allocate<unsigned>(words * 32);
-        job.area = params_.filters() ? arena_.allocate<unsigned>(words * 32) : nullptr;
-        job.root_bits = arena_.allocate<unsigned>(words);
-        job.base = arena_.allocate<unsigned>(words);
-        job.border_bits = run.components ? arena_.allocate<unsigned>(words) : nullptr;
-        job.chunk_counts = arena_.allocate<unsigned>(tiles);
+            *seam = allocate<unsigned>(static_cast<std::size_t>(job.tiles_x) * job.rows);
+        job.border = allocate<std::uint16_t>(tiles * S::border);
+        job.border_counts = allocate<int>(tiles);
+        job.parent = allocate<unsigned>(words * 32);
+        job.area = params_.filters() ? allocate<unsigned>(words * 32) : nullptr;
+        job.root_bits = allocate<unsigned>(words);
+        job.base = allocate<unsigned>(words);
+        job.border_bits = run.components ? allocate<unsigned>(words) : nullptr;
+        job.chunk_counts = allocate<unsigned>(tiles);
         job.next_chunk = reinterpret_cast<unsigned *>(next_chunk_.data());
-        job.host_count = reinterpret_cast<std::int32_t *>(count_.data());
+        job.host_count = captured() ? nullptr : count_.get();
         job.count = run.count;
-        set_records(job, run);
+        if (run.components) {
+            job.capacity = run.components->capacity;
+            job.records = run.components->view.data;
+            job.record_stride = static_cast<std::int64_t>(run.components->stride);
+        }
         return job;
     }
 
@@ -275,20 +162,6 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
         job.invert = rule.invert != all ? 0xffff : 0;
         job.min_area = params_.min_area;
         job.max_area = params_.max_area;
-    }
-
-    void set_records(Job &job, const CclRun &run) {
-        if (to_host(run)) {
-            job.capacity = record_capacity(run);
-            device_records_ = arena_.allocate<std::byte>(record_bytes(run));
-            job.record_count = reinterpret_cast<std::int32_t *>(device_records_);
-            job.records = element(device_records_, records_at);
-            job.record_stride = sizeof(Record);
-        } else if (run.components) {
-            job.capacity = run.components->capacity;
-            job.records = run.components->view.data;
-            job.record_stride = static_cast<std::int64_t>(run.components->stride);
-        }
     }
 
     template <Runs kind>
@@ -354,12 +227,8 @@ class CudaCcl final : public CudaOperator<Ccl>, private Delivery {
         add_kernel.template operator()<Colors<true>>();
     }
 
-    CclParams params_{};
-    PinnedBuffer count_, records_;
-    std::optional<CclRecords> pending_records_; ///< in host memory, to be completed
-    std::byte *device_records_ = nullptr;       ///< of components in host memory
-    Image device_src_{}, device_dst_{};         ///< of images in host memory
-    Buffer next_chunk_;                         ///< of Number
+    Pinned<std::int32_t> count_;
+    Buffer next_chunk_; ///< of Number
 };
 
 } // namespace

@@ -53,7 +53,7 @@ struct Number {
         }
         if (chunk == gridDim.x - 1 && threadIdx.x == 0) {
             const auto count = static_cast<std::int32_t>(earlier + total);
-            for (std::int32_t *to : {job.host_count, job.count, job.record_count})
+            for (std::int32_t *to : {job.host_count, job.count})
                 if (to)
                     *to = count;
         }

@@ -103,7 +103,7 @@ struct Job {
     int max_area; ///< 0 = no limit
 
     // Results.
-    std::int32_t *host_count, *count, *record_count; ///< where the count goes; each may be null
+    std::int32_t *host_count, *count; ///< where the count goes; each may be null
     std::byte *records;
     std::int64_t record_stride; ///< bytes
     std::int64_t capacity;      ///< records

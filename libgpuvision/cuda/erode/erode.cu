@@ -78,21 +78,24 @@ constexpr int equal_part(int radius, int maximum) {
     return parts > 1 ? (radius + parts - 1) / parts : radius;
 }
 
-class CudaErode final : public CudaOperator<Erode> {
+/// Of images in device memory, at the same place or at places that have nothing in common.
+struct ErodeRun {
+    Image src, dst;
+    bool in_place;
+};
+
+class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> {
   public:
-    explicit CudaErode(const std::shared_ptr<Context> &context) : CudaOperator(context) {
+    explicit CudaErode(const std::shared_ptr<Context> &context) : CudaOperator(context, "erode") {
         for (const int sample_bytes : {1, 2})
             for (const bool erode : {true, false})
                 with_types(sample_bytes, erode, [&]<class T, class Better> {
-                    load<VerticalLine<T, Better>>();
+                    load<VerticalLine<T, Better>, Ellipse<T, Better>, Difference<T>, Binarise<T>,
+                         Spread<T>>();
                     load<HorizontalLine<T, Better>>(
                         HorizontalLine<T, Better>::shared_bytes(max_line_radius, max_step));
                     load<EllipseTables<T, Better>>(
                         EllipseTables<T, Better>::shared_bytes(max_levels, max_step));
-                    load<Ellipse<T, Better>>();
-                    load<Difference<T>>();
-                    load<Binarise<T>>();
-                    load<Spread<T>>();
                 });
         for (const bool erode : {true, false})
             for (int step = 1; step <= max_step; step++)
@@ -107,98 +110,51 @@ class CudaErode final : public CudaOperator<Erode> {
             with_bits(large, [&]<class Kernel, class S> {
                 load<Kernel>(S::shared_bytes(S::max_radius_y));
             });
-        load<Copy<std::uint8_t>>();
-        load<Copy<uint4>>();
-        load<DifferenceOfChunks>();
-        load<Fill<std::uint8_t>>();
-        load<Fill<std::uint32_t>>();
+        load<Copy<std::uint8_t>, Copy<uint4>, DifferenceOfChunks, Fill<std::uint8_t>,
+             Fill<std::uint32_t>>();
     }
 
-    void set_params(const gpv_erode_params &params) override {
-        plan_ = erode_plan(params);
-        params_ = params;
-    }
+    void accept(const gpv_erode_params &params) override { plan_ = erode_plan(params); }
 
     void prepare(const Image &like) override {
-        end_last_run();
         // Rows without a gap may need more scratch; those with one are the rule.
-        Image tight = like, padded = Staging::place(like, nullptr);
-        padded.memory = like.memory;
-        for (int i = 0; i < like.plane_count(); i++)
+        Image tight = like, padded = like;
+        for (int i = 0; i < like.plane_count(); i++) {
             tight.planes[i].stride = like.shape(i).row_bytes();
+            padded.planes[i].stride = round_up(tight.planes[i].stride, pitch_alignment);
+        }
         for (const Image &image : {tight, padded})
-            for (const bool in_place : {true, false}) {
-                plan(nullptr, [&] { record_plan(image, image, in_place); });
-                graphs_.prepare(launches_);
-            }
-        reserve_host(like);
+            for (const bool in_place : {true, false})
+                plan_ahead(ErodeRun{image, image, in_place && like.memory == Memory::cuda});
     }
 
     void run(Stream stream, const Image &src, const Image &dst) override {
-        start(
-            "gpv_erode_run", stream, [&](cudaStream_t s) { run_captured(s, src, dst); },
-            [&](cudaStream_t s) { enqueue(s, src, dst); });
+        const bool in_place = src.memory == Memory::cuda && same_pixels(src, dst);
+        start("gpv_erode_run", stream, ErodeRun{src, dst, in_place});
+    }
+
+    void declare(ErodeRun &run) {
+        input("src", run.src);
+        output("dst", run.dst);
+        value(run.in_place);
+    }
+
+    void record(const ErodeRun &run) {
+        if (params_.threshold > 0)
+            return binary(run.src, run.dst, run.in_place);
+        const int filtered = params_.planes == GPV_ERODE_PLANES_ALL ? run.src.plane_count() : 1;
+        for (int i = 0; i < run.src.plane_count(); i++) {
+            const Samples in = samples_of(run.src, i), out = samples_of(run.dst, i);
+            if (i < filtered)
+                evaluate(in, out, run.in_place);
+            else if (!run.in_place)
+                copy(in, out);
+        }
     }
 
   private:
     static constexpr int max_step = 4;
     static constexpr int max_levels = std::bit_width(2u * max_erode_radius + 1);
-
-    void run_captured(cudaStream_t stream, const Image &src, const Image &dst) {
-        if (src.memory == Memory::host)
-            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
-                           "captured");
-        if (planned_bytes([&] { record_plan(src, dst, same_pixels(src, dst)); }) > scratch_.size())
-            refuse_capture("this run needs memory; call gpv_erode_prepare() first");
-        launches_.launch(stream);
-    }
-
-    void enqueue(cudaStream_t stream, const Image &src, const Image &dst) {
-        const bool from_host = src.memory == Memory::host;
-        if (from_host)
-            end_last_run(); // it uses the staging memory
-        completion_.follow(stream);
-        plan(stream, [&] { record_plan(src, dst, same_pixels(src, dst)); });
-        reserve_host(src);
-        if (from_host)
-            staging_.upload(src, device_src_, stream);
-        graphs_.launch(launches_, stream);
-        if (from_host)
-            staging_.download(device_dst_, stream);
-        completion_.record(stream);
-        if (from_host)
-            staging_.expect(device_dst_, dst);
-    }
-
-    void reserve_host(const Image &like) {
-        if (like.memory != Memory::host)
-            return;
-        staging_.reserve_upload(like);
-        staging_.reserve_download(like);
-    }
-
-    // ---- planning -------------------------------------------------------------------
-
-    void record_plan(const Image &src, const Image &dst, bool in_place) {
-        if (src.memory != Memory::host)
-            return visit_device(src, dst, in_place);
-        device_src_ = place(src);
-        device_dst_ = place(dst);
-        visit_device(device_src_, device_dst_, false);
-    }
-
-    void visit_device(const Image &src, const Image &dst, bool in_place) {
-        if (params_.threshold > 0)
-            return binary(src, dst, in_place);
-        const int filtered = params_.planes == GPV_ERODE_PLANES_ALL ? src.plane_count() : 1;
-        for (int i = 0; i < src.plane_count(); i++) {
-            const Samples in = samples_of(src, i), out = samples_of(dst, i);
-            if (i < filtered)
-                evaluate(in, out, in_place);
-            else if (!in_place)
-                copy(in, out);
-        }
-    }
 
     Samples scratch_plane(int rows, int columns, int step, int sample_bytes) {
         Samples s{{}, rows, columns, step, sample_bytes};
@@ -368,20 +324,19 @@ class CudaErode final : public CudaOperator<Erode> {
             std::min<std::size_t>(max_table_bytes / (level_bytes * levels), in.rows));
         const int band = std::max(fitting - 2 * pass.radius_y, std::min(in.rows, min_band));
         const int max_rows = std::min(band + 2 * pass.radius_y, in.rows);
-        EllipseJob job{
-            .tables = {.in = in.data,
-                       .tables = arena_.allocate<std::byte>(level_bytes * levels * max_rows),
-                       .level_bytes = static_cast<std::int64_t>(level_bytes),
-                       .first_row = 0,
-                       .rows = in.rows,
-                       .length = in.length(),
-                       .margin = margin,
-                       .step = in.step,
-                       .levels = levels,
-                       .border = border(pass)},
-            .out = out.data,
-            .finish = finish,
-            .radius = pass.radius_y};
+        EllipseJob job{.tables = {.in = in.data,
+                                  .tables = allocate<std::byte>(level_bytes * levels * max_rows),
+                                  .level_bytes = static_cast<std::int64_t>(level_bytes),
+                                  .first_row = 0,
+                                  .rows = in.rows,
+                                  .length = in.length(),
+                                  .margin = margin,
+                                  .step = in.step,
+                                  .levels = levels,
+                                  .border = border(pass)},
+                       .out = out.data,
+                       .finish = finish,
+                       .radius = pass.radius_y};
         std::copy(pass.half_widths->begin(), pass.half_widths->end(), job.half_widths);
         for (int first = 0; first < in.rows; first += band) {
             job.first = first;
@@ -400,7 +355,7 @@ class CudaErode final : public CudaOperator<Erode> {
 
     void filter(const ErodePass &pass, const Samples &in, const Samples &out,
                 const Finish &finish) {
-        const std::size_t here = arena_.mark();
+        const std::size_t here = mark();
         switch (pass.shape) {
         case GPV_ERODE_SHAPE_CROSS:
             cross(pass, in, out, finish);
@@ -411,7 +366,7 @@ class CudaErode final : public CudaOperator<Erode> {
         default:
             rect(pass, in, out, finish);
         }
-        arena_.rewind(here); // kernels run one after the other
+        rewind(here); // kernels run one after the other
     }
 
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
@@ -531,9 +486,7 @@ class CudaErode final : public CudaOperator<Erode> {
     static constexpr int mask_threshold = 128;
     static constexpr int min_band = 64; ///< rows of an ellipse, whatever its tables take
 
-    gpv_erode_params params_{};
     ErodePlan plan_;
-    Image device_src_{}, device_dst_{}; ///< of images in host memory
 };
 
 } // namespace

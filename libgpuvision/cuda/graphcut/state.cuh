@@ -40,12 +40,6 @@ struct alignas(128) Control {
 /// Why a phase of pushes ends.
 enum End : unsigned { goes_on = 0, phase_is_over = 1, time_is_over = 2 };
 
-/// Results for the host.
-struct Report {
-    GraphcutResult found;
-    GraphcutFault fault;
-};
-
 struct Job {
     int width, height;
     int tiles_x, tiles_y;
@@ -68,7 +62,7 @@ struct Job {
     std::size_t region_bytes; ///< of shared memory for a region
     std::size_t spill_bytes;  ///< of each block
     Control *control;
-    Report *report;         ///< in host memory; may be null
+    GraphcutReport *report; ///< in host memory; may be null
     GraphcutResult *result; ///< on the device; may be null
 
     __host__ __device__ int tiles() const { return tiles_x * tiles_y; }

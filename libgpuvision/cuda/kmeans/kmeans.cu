@@ -19,14 +19,13 @@ using namespace kmeans;
 
 template <class F>
 void with_metric(gpv_kmeans_metric metric, F f) {
-    metric == GPV_KMEANS_METRIC_L2 ? f.template operator()<GPV_KMEANS_METRIC_L2>()
-                                   : f.template operator()<GPV_KMEANS_METRIC_L1>();
+    with_value<GPV_KMEANS_METRIC_L2, GPV_KMEANS_METRIC_L1>(metric, f);
 }
 
-class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
+class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
   public:
     explicit CudaKmeans(const std::shared_ptr<Context> &context)
-        : CudaOperator(context), labels_staging_(device_), state_(context), lab_(context) {
+        : CudaOperator(context, "kmeans"), state_(context), lab_(context) {
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
@@ -37,61 +36,68 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
             });
         load<Seed>(Seed::shared_bytes);
         load<Fill<std::uint8_t>>();
-        load<LloydOfPixels<GPV_KMEANS_METRIC_L2>>(device_.shared_bytes());
-        load<LloydOfPixels<GPV_KMEANS_METRIC_L1>>(device_.shared_bytes());
+        load<LloydOfPixels<GPV_KMEANS_METRIC_L2>, LloydOfPixels<GPV_KMEANS_METRIC_L1>>(
+            device_.shared_bytes());
         load_sums<unsigned>();
         load_sums<Wide>();
         launch_early_ = can_begin_early<Collect<unsigned>>();
         state_.reserve(sizeof(State), nullptr);
-        report_.reserve(sizeof(Report));
-        std::memset(report_.data(), 0, sizeof(Report));
-        device_.add(this);
     }
+    ~CudaKmeans() override { finish(); }
 
-    ~CudaKmeans() override {
-        device_.remove(this);
-        finish();
-    }
-
-    void set_params(const KmeansParams &params) override {
+    void accept(const KmeansParams &params) override {
         if (params.color_space == GPV_KMEANS_COLOR_SPACE_LAB && !has_lab_table_)
             upload_lab();
-        params_ = params;
     }
 
-    void set_centroids(std::vector<Centroid> centroids) override { given_ = std::move(centroids); }
+    void set_centroids(std::vector<Centroid> centroids) override {
+        given_ = std::move(centroids);
+        forget_plans();
+    }
 
     void prepare(const Image &src, const Image *labels, const Image *dst) override {
-        end_last_run();
-        KmeansRun run{.src = src};
+        const BufferView table{.memory = Memory::host};
+        KmeansRun run{.src = src, .centroids = table, .counts = table};
         if (labels)
             run.labels = *labels;
         if (dst)
             run.dst = *dst;
-        plan(nullptr, [&] { record_plan(run); });
-        reserve_host(run);
-        graphs_.prepare(launches_);
+        plan_ahead(run);
     }
 
     bool run(Stream stream, const KmeansRun &run) override {
-        return start(
-            "gpv_kmeans_run", stream, [&](cudaStream_t s) { run_captured(s, run); },
-            [&](cudaStream_t s) { enqueue(s, run); });
+        const bool enqueued = start("gpv_kmeans_run", stream, run);
+        unfinished_ = unfinished_ && !enqueued;
+        return enqueued;
     }
 
-    KmeansResult result() const override { return report().found; }
+    KmeansResult result() const override { return *report_.get(); }
+
+    void declare(KmeansRun &run) {
+        input("src", run.src);
+        output("labels", run.labels);
+        output("dst", run.dst);
+        const auto per_cluster = [this](std::size_t bytes) {
+            return Items{
+                .bytes = bytes, .capacity = max_kmeans_clusters, .count = &report_->clusters};
+        };
+        output("centroids", run.centroids, per_cluster(sizeof(Centroid)));
+        output("counts", run.counts, per_cluster(sizeof(std::int32_t)));
+        pointer(run.result);
+    }
+
+    void record(const KmeansRun &run) {
+        const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
+        pixels <= max_narrow_pixels ? record_with<unsigned>(run) : record_with<Wide>(run);
+    }
 
   private:
-    struct Pending {
-        std::byte *centroids = nullptr, *counts = nullptr;
-    };
-
     template <class Sum>
     void load_sums() const {
         load<Collect<Sum>>(Collect<Sum>::shared_bytes);
         load<Finish<Sum>>(Finish<Sum>::shared_bytes);
-        load<LloydOfCells<GPV_KMEANS_METRIC_L2, Sum>>(device_.shared_bytes());
-        load<LloydOfCells<GPV_KMEANS_METRIC_L1, Sum>>(device_.shared_bytes());
+        load<LloydOfCells<GPV_KMEANS_METRIC_L2, Sum>, LloydOfCells<GPV_KMEANS_METRIC_L1, Sum>>(
+            device_.shared_bytes());
     }
 
     void upload_lab() {
@@ -105,97 +111,11 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         has_lab_table_ = true;
     }
 
-    const Report &report() const { return *reinterpret_cast<const Report *>(report_.data()); }
-
-    // ---- results --------------------------------------------------------------------
-
-    void deliver_if_finished() override {
-        if (completion_.finished())
-            deliver_report();
-    }
-    void deliver() override {
-        CudaOperator::deliver();
-        labels_staging_.deliver();
-        deliver_report();
-    }
-    void forget() override {
-        CudaOperator::forget();
-        labels_staging_.forget();
-        pending_ = {};
-    }
-
-    void deliver_report() {
-        const std::size_t clusters = report().found.clusters;
-        if (pending_.centroids)
-            std::memcpy(pending_.centroids, report().centroids, clusters * sizeof(Centroid));
-        if (pending_.counts)
-            std::memcpy(pending_.counts, report().counts, clusters * sizeof(std::int32_t));
-        pending_ = {};
-    }
-
-    static bool on_host(const std::optional<BufferView> &block) {
-        return block && block->memory == Memory::host;
-    }
-
-    // ---- running --------------------------------------------------------------------
-
-    void run_captured(cudaStream_t stream, const KmeansRun &run) {
-        if (run.src.memory == Memory::host)
-            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
-                           "captured");
-        if (on_host(run.centroids) || on_host(run.counts))
-            refuse_capture(
-                "centroids->memory or counts->memory is GPV_MEMORY_HOST; they have to be "
-                "GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { record_plan(run, true); }) > scratch_.size())
-            refuse_capture("this run needs memory; call gpv_kmeans_prepare() first");
-        clear_unfinished(stream);
-        launches_.launch(stream);
-    }
-
     /// If a run has been cut off, what is 0 between runs may be not.
-    void clear_unfinished(cudaStream_t stream) {
+    void begin(cudaStream_t stream) override {
         if (unfinished_)
             GPV_CUDA(runtime.memset_async(scratch_.data(), 0, cleared_bytes_, stream));
-    }
-
-    void enqueue(cudaStream_t stream, const KmeansRun &run) {
-        const bool from_host = run.src.memory == Memory::host;
-        const bool to_host = on_host(run.centroids) || on_host(run.counts);
-        if (from_host || to_host || pending_.centroids || pending_.counts)
-            end_last_run(); // it uses the staging memory, or the report
-        completion_.follow(stream);
-        plan(stream, [&] { record_plan(run); });
-        reserve_host(run);
-        clear_unfinished(stream);
-        unfinished_ = true;
-        if (from_host)
-            staging_.upload(run.src, device_src_, stream);
-        graphs_.launch(launches_, stream);
-        unfinished_ = false;
-        if (from_host && run.labels)
-            labels_staging_.download(device_labels_, stream);
-        if (from_host && run.dst)
-            staging_.download(device_dst_, stream);
-        completion_.record(stream);
-        if (from_host && run.labels)
-            labels_staging_.expect(device_labels_, *run.labels);
-        if (from_host && run.dst)
-            staging_.expect(device_dst_, *run.dst);
-        if (on_host(run.centroids))
-            pending_.centroids = run.centroids->data;
-        if (on_host(run.counts))
-            pending_.counts = run.counts->data;
-    }
-
-    void reserve_host(const KmeansRun &run) {
-        if (run.src.memory != Memory::host)
-            return;
-        staging_.reserve_upload(run.src);
-        if (run.labels)
-            labels_staging_.reserve_download(*run.labels);
-        if (run.dst)
-            staging_.reserve_download(*run.dst);
+        unfinished_ = unfinished_ || !captured();
     }
 
     // ---- planning -------------------------------------------------------------------
@@ -216,18 +136,11 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         Task<Sum> *tasks;
     };
 
-    void record_plan(const KmeansRun &run, bool captured = false) {
-        const std::int64_t pixels = std::int64_t{run.src.width} * run.src.height;
-        pixels <= max_narrow_pixels ? record_plan<unsigned>(run, captured)
-                                    : record_plan<Wide>(run, captured);
-    }
-
     template <class Sum>
-    void record_plan(const KmeansRun &run, bool captured) {
+    void record_with(const KmeansRun &run) {
         const Tables<Sum> tables = allocate_tables<Sum>(run.src);
-        const KmeansRun there = on_device(run);
-        const Layout layout = layout_of(there.src);
-        const Source src{colors_of(there.src), lab()};
+        const Layout layout = layout_of(run.src);
+        const Source src{colors_of(run.src), lab()};
         const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src);
         if (!brute_force || params_.is_random_init()) {
             // What goes on from the run before needs no colours to draw from.
@@ -248,38 +161,38 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         with_metric(params_.metric, [&]<gpv_kmeans_metric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
                 if (brute_force)
-                    return add_lloyd_of_pixels<m>(src, layout, tables, there.labels || there.dst);
+                    return add_lloyd_of_pixels<m>(src, layout, tables, run.labels || run.dst);
             add_lloyd<m>(src, layout, tables);
         });
-        add_label(there, src, layout, tables, brute_force, captured);
+        add_label(run, src, layout, tables, brute_force);
     }
 
     /// What is 0 between runs lies at the beginning, at the same place for every kind of run.
     template <class Sum>
     Tables<Sum> allocate_tables(const Image &src) {
         Tables<Sum> t;
-        t.counters = arena_.allocate<unsigned>(std::size_t{cell_count} * cell_colors);
-        t.occupied = arena_.allocate<unsigned>(cell_count / 32);
-        t.control = arena_.allocate<Control>(1);
-        t.sums = reinterpret_cast<Sum *>(arena_.allocate<Wide>(phases * 4 * max_kmeans_clusters));
-        cleared_bytes_ = arena_.mark();
-        t.color_labels = arena_.allocate<std::uint8_t>(std::size_t{cell_count} * cell_colors);
-        t.slab_labels = arena_.allocate<std::uint8_t>(slab_count);
-        t.cells = arena_.allocate<Cell>(cell_count);
+        t.counters = allocate<unsigned>(std::size_t{cell_count} * cell_colors);
+        t.occupied = allocate<unsigned>(cell_count / 32);
+        t.control = allocate<Control>(1);
+        t.sums = reinterpret_cast<Sum *>(allocate<Wide>(phases * 4 * max_kmeans_clusters));
+        cleared_bytes_ = mark();
+        t.color_labels = allocate<std::uint8_t>(std::size_t{cell_count} * cell_colors);
+        t.slab_labels = allocate<std::uint8_t>(slab_count);
+        t.cells = allocate<Cell>(cell_count);
         for (int i = 0; i < 2; i++) {
-            t.weights.of_blocks[i] = arena_.allocate<Wide>(Seed::max_blocks);
-            t.weights.of_cells[i] = arena_.allocate<Wide>(cell_count);
+            t.weights.of_blocks[i] = allocate<Wide>(Seed::max_blocks);
+            t.weights.of_cells[i] = allocate<Wide>(cell_count);
         }
-        t.weights.farthest = arena_.allocate<unsigned>(cell_count);
-        t.seeds = arena_.allocate<Centroid>(max_kmeans_clusters);
-        t.outcome = arena_.allocate<Outcome<Sum>>(1);
+        t.weights.farthest = allocate<unsigned>(cell_count);
+        t.seeds = allocate<Centroid>(max_kmeans_clusters);
+        t.outcome = allocate<Outcome<Sum>>(1);
         const std::size_t colors = std::min<std::size_t>(std::size_t{cell_count} * cell_colors,
                                                          std::size_t(src.width) * src.height);
-        t.colors.keys = arena_.allocate<unsigned>(colors);
-        t.colors.counts = arena_.allocate<unsigned>(colors);
-        t.colors.distances = arena_.allocate<unsigned>(colors);
+        t.colors.keys = allocate<unsigned>(colors);
+        t.colors.counts = allocate<unsigned>(colors);
+        t.colors.distances = allocate<unsigned>(colors);
         const std::size_t tasks = std::min<std::size_t>(colors, slab_count);
-        t.tasks = arena_.allocate<Task<Sum>>(tasks);
+        t.tasks = allocate<Task<Sum>>(tasks);
         return t;
     }
 
@@ -294,19 +207,6 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
                    std::min(device_.shared_bytes(), max_resident_bytes) &&
                std::int64_t{strips_of_row(src.width)} * strip * src.height <=
                    cell_count * cell_colors;
-    }
-
-    /// Images in host memory become images of our own.
-    KmeansRun on_device(const KmeansRun &run) {
-        if (run.src.memory != Memory::host)
-            return run;
-        KmeansRun there = run;
-        there.src = device_src_ = place(run.src);
-        if (run.labels)
-            there.labels = device_labels_ = place(*run.labels);
-        if (run.dst)
-            there.dst = device_dst_ = place(*run.dst);
-        return there;
     }
 
     const LabTable *lab() const {
@@ -403,30 +303,24 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
     }
 
     template <class Sum>
-    FinishJob<Sum> finish_job(const KmeansRun &run, const Tables<Sum> &tables, bool captured) {
-        FinishJob<Sum> job{.control = tables.control,
-                           .occupied = tables.occupied,
-                           .outcome = tables.outcome,
-                           .sums = tables.sums,
-                           .state = state(),
-                           .signature = signature(),
-                           .warm = warm(),
-                           .report_all = on_host(run.centroids) || on_host(run.counts)};
-        if (!captured) // that may run at any time
-            job.report = reinterpret_cast<Report *>(report_.data());
-        const auto data = [](const std::optional<BufferView> &block) {
-            return block && block->memory == Memory::cuda ? block->data : nullptr;
-        };
-        job.centroids = reinterpret_cast<Centroid *>(data(run.centroids));
-        job.counts = reinterpret_cast<std::int32_t *>(data(run.counts));
-        job.result = reinterpret_cast<KmeansResult *>(data(run.result));
-        return job;
+    FinishJob<Sum> finish_job(const KmeansRun &run, const Tables<Sum> &tables) {
+        return {.control = tables.control,
+                .occupied = tables.occupied,
+                .outcome = tables.outcome,
+                .sums = tables.sums,
+                .state = state(),
+                .signature = signature(),
+                .warm = warm(),
+                .report = captured() ? nullptr : report_.get(),
+                .centroids = data_of<Centroid>(run.centroids),
+                .counts = data_of<std::int32_t>(run.counts),
+                .result = data_of<KmeansResult>(run.result)};
     }
 
     template <class Sum>
     void add_label(const KmeansRun &run, const Source &src, Layout layout,
-                   const Tables<Sum> &tables, bool brute_force, bool captured) {
-        const FinishJob<Sum> finishing = finish_job(run, tables, captured);
+                   const Tables<Sum> &tables, bool brute_force) {
+        const FinishJob<Sum> finishing = finish_job(run, tables);
         if (!run.labels && !run.dst)
             return add<Finish<Sum>>(dim3(1), finishing, Finish<Sum>::shared_bytes);
         with_layout(layout, [&]<Layout l> {
@@ -462,14 +356,10 @@ class CudaKmeans final : public CudaOperator<Kmeans>, private Delivery {
         return paint;
     }
 
-    KmeansParams params_{};
     std::vector<Centroid> given_;
-    Staging labels_staging_;
     Buffer state_, lab_;
-    PinnedBuffer report_;
+    Pinned<KmeansResult> report_;
     bool has_lab_table_ = false;
-    Pending pending_;                                     ///< in host memory, to be completed
-    Image device_src_{}, device_labels_{}, device_dst_{}; ///< of images in host memory
     std::size_t cleared_bytes_ = 0; ///< at the beginning of scratch, 0 between runs
     bool unfinished_ = false;       ///< the last run
 };

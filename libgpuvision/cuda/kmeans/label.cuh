@@ -7,13 +7,6 @@
 
 namespace gpv::cuda::kmeans {
 
-/// Results for the host, in page-locked memory.
-struct Report {
-    KmeansResult found;
-    Centroid centroids[max_kmeans_clusters];
-    std::int32_t counts[max_kmeans_clusters];
-};
-
 template <class Sum>
 struct FinishJob {
     Control *control;
@@ -21,11 +14,10 @@ struct FinishJob {
     Outcome<Sum> *outcome;
     Sum *sums;
     State *state;
-    unsigned signature;  ///< new signature of the state, if the next run may go on from it
-    WarmStart warm;      ///< whether this run has gone on
-    Report *report;      ///< may be null
-    bool report_all;     ///< whether to report centroids and counts, too
-    Centroid *centroids; ///< the caller's; may be null, as may counts and result
+    unsigned signature;   ///< new signature of the state, if the next run may go on from it
+    WarmStart warm;       ///< whether this run has gone on
+    KmeansResult *report; ///< in page-locked memory; may be null, as may all that follows
+    Centroid *centroids;
     std::int32_t *counts;
     KmeansResult *result;
 };
@@ -73,10 +65,6 @@ __device__ void finish(const FinishJob<Sum> &job, FinishShared &shared) {
             job.centroids[i] = c;
         if (job.counts)
             job.counts[i] = count;
-        if (job.report_all) {
-            job.report->centroids[i] = c;
-            job.report->counts[i] = count;
-        }
     }
     const Wide own[4] = {sums.count, sums.x, sums.y, sums.z};
     for (int field = 0; field < 4; field++) {
@@ -102,7 +90,7 @@ __device__ void finish(const FinishJob<Sum> &job, FinishShared &shared) {
                              .reserved = 0,
                              .inertia = inertia < 0 ? 0 : inertia};
     if (job.report)
-        job.report->found = found;
+        *job.report = found;
     if (job.result)
         *job.result = found;
     leave_state(job, found, {shared.all[0], shared.all[1], shared.all[2], shared.all[3]});

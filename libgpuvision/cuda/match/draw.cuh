@@ -8,7 +8,8 @@
 
 namespace gpv::cuda::match {
 
-/// A warp has a row of one line. Where lines meet, threads write the same bytes.
+/// Each warp takes one row of a line after the other, whatever the grid. Where lines meet, threads
+/// write the same bytes.
 struct Draw {
     struct Job {
         Rows planes[3];
@@ -19,12 +20,14 @@ struct Draw {
     static constexpr int threads = 128;
     static constexpr int warps = threads / 32; ///< warps per block
 
-    /// blockIdx.y is the line.
     __device__ static void run(const Job &job) {
-        const int line = static_cast<int>(blockIdx.y);
-        const int y = static_cast<int>(blockIdx.x * warps + threadIdx.x / 32);
-        if (y >= job.height)
-            return;
+        const int rows = job.outline.count * job.height;
+        for (int i = blockIdx.x * warps + threadIdx.x / 32; i < rows; i += gridDim.x * warps)
+            draw(job, i / job.height, i % job.height);
+    }
+
+  private:
+    __device__ static void draw(const Job &job, int line, int y) {
         const auto row = [&job](int plane, int at) {
             return job.planes[plane].template row<std::uint8_t>(at);
         };

@@ -13,15 +13,22 @@ class Completion {
     Completion(const Completion &) = delete;
     Completion &operator=(const Completion &) = delete;
 
-    /// Call before a run: the run waits, on the device, for the previous one. Streams are not
-    /// compared: the previous one may be gone, and its handle may now mean another stream.
-    void follow(cudaStream_t stream) {
-        if (pending_)
+    using StreamId = unsigned long long;
+
+    /// Call before a run, which comes after the previous one: on another stream it waits for it on
+    /// the device. Handles are not compared: the previous stream may be gone, and its handle may
+    /// now mean another one.
+    StreamId follow(cudaStream_t stream) {
+        StreamId id = 0;
+        GPV_CUDA(runtime.stream_get_id(stream, &id));
+        if (pending_ && id != stream_)
             GPV_CUDA(runtime.stream_wait_event(stream, event_, 0));
+        return id;
     }
-    /// Call after a run.
-    void record(cudaStream_t stream) {
+    /// Call after a run. id: from follow().
+    void record(cudaStream_t stream, StreamId id) {
         GPV_CUDA(runtime.event_record(event_, stream));
+        stream_ = id;
         pending_ = true;
     }
 
@@ -38,6 +45,7 @@ class Completion {
 
   private:
     cudaEvent_t event_ = nullptr;
+    StreamId stream_ = 0; ///< of the last run
     bool pending_ = false;
 };
 

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <cstdint>
 #include <cstring>
 #include <list>
+#include <span>
 #include <type_traits>
 #include <vector>
 
+#include "core/arena.hpp"
 #include "cuda/runtime.hpp"
 
 namespace gpv::cuda {
@@ -44,8 +47,8 @@ class LaunchList {
              LaunchMode mode = LaunchMode::ordered) {
         static_assert(std::is_trivially_copyable_v<Job> && sizeof(Job) <= 4096 &&
                       alignof(Job) <= alignment);
-        const std::size_t at = jobs_.size() * alignment;
-        jobs_.resize(jobs_.size() + (sizeof(Job) + alignment - 1) / alignment);
+        const std::size_t at = round_up(jobs_.size() * sizeof(std::uint64_t), alignment);
+        jobs_.resize(round_up(at + sizeof(Job), alignment) / sizeof(std::uint64_t));
         std::memcpy(bytes() + at, &job, sizeof(Job));
         if (mode == LaunchMode::early && launches_.empty())
             mode = LaunchMode::ordered;
@@ -54,36 +57,41 @@ class LaunchList {
 
     const std::vector<Launch> &launches() const { return launches_; }
     void *job(const Launch &launch) { return bytes() + launch.job; }
+    /// The parameters of all launches.
+    std::span<std::uint64_t> words() { return jobs_; }
+    std::span<const std::uint64_t> words() const { return jobs_; }
     bool same_shape(const LaunchList &other) const;
+    bool same_parameters(const LaunchList &other) const { return jobs_ == other.jobs_; }
 
     void launch(cudaStream_t stream);
 
   private:
     static constexpr std::size_t alignment = 16;
-    struct alignas(alignment) Unit {
-        std::byte bytes[alignment];
-    };
+    static_assert(alignment <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
     std::byte *bytes() { return reinterpret_cast<std::byte *>(jobs_.data()); }
 
     std::vector<Launch> launches_;
-    std::vector<Unit> jobs_;
+    std::vector<std::uint64_t> jobs_;
 };
 
-/// Launches lists as CUDA graphs, which costs the device less than single launches.
-/// Keeps a graph for each of the most recent shapes (kernels, grids and sizes) and
-/// updates its parameters for each run.
+/// Launches lists as CUDA graphs, which costs the host less than single launches. Keeps the most
+/// recent shapes (kernels, grids and sizes), and of each some graphs with the parameters of the
+/// most recent runs: frames of a pool come again, with the same ones.
 class GraphCache {
   public:
-    /// Builds the graph, so that a later launch() of a list of the same shape finds it.
+    /// Builds the graphs, so that a later launch() of a list of the same shape finds them.
     void prepare(LaunchList &list) { find(list); }
     void launch(LaunchList &list, cudaStream_t stream);
 
   private:
+    struct Executable {
+        LaunchList list; ///< with the parameters in the graph
+        cudaGraphExec_t graph = nullptr;
+    };
     struct Entry {
-        LaunchList list; ///< the kernels and parameters in the graph
         cudaGraph_t graph = nullptr;
-        cudaGraphExec_t executable = nullptr;
         std::vector<cudaGraphNode_t> nodes;
+        std::list<Executable> executables; ///< most recently used first
 
         Entry() = default;
         ~Entry();
@@ -91,10 +99,10 @@ class GraphCache {
         Entry &operator=(const Entry &) = delete;
     };
 
-    /// Finds or builds a graph. Null if the list is too short or too long for one.
+    /// Finds or builds the graphs. Null if the list is empty, or too long for one.
     Entry *find(LaunchList &list);
-    static void build(Entry &entry);
-    static void update(Entry &entry, LaunchList &list);
+    static void build(Entry &entry, LaunchList &list);
+    static void update(Entry &entry, Executable &executable, LaunchList &list);
 
     std::list<Entry> entries_; ///< most recently used first
 };

@@ -1,17 +1,15 @@
 // SPDX-License-Identifier: BSD-2-Clause
+// Between the caller's host memory and the device, by way of page-locked memory. Rows go piece by
+// piece, so that the host moves one piece while the device moves another.
 #pragma once
 
-#include <optional>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
-#include "core/image.hpp"
-#include "cuda/device.hpp"
 #include "cuda/runtime.hpp"
 
 namespace gpv::cuda {
-
-/// Row pitch of internal images on the device is a multiple of this, bytes.
-inline constexpr std::size_t pitch_alignment = 128;
 
 /// Page-locked host memory, which the device can access directly (DMA).
 class PinnedBuffer {
@@ -23,6 +21,7 @@ class PinnedBuffer {
 
     void reserve(std::size_t bytes);
     std::byte *data() const { return static_cast<std::byte *>(data_); }
+    std::size_t size() const { return size_; }
 
   private:
     void release();
@@ -30,62 +29,46 @@ class PinnedBuffer {
     std::size_t size_ = 0;
 };
 
-/// Copies images in host memory to the device and back, piece by piece, so
-/// that the host moves one piece while the device moves another.
-class Staging final : public Delivery {
+/// An object in page-locked memory, which kernels write. All 0 at first.
+template <class T>
+class Pinned {
   public:
-    explicit Staging(CudaDevice &device) : device_(device) { device_.add(this); }
-    ~Staging();
-    Staging(const Staging &) = delete;
-    Staging &operator=(const Staging &) = delete;
-
-    /// Bytes of the device image that place() returns.
-    static std::size_t bytes(const Image &like);
-    /// A device image at base with padded rows, of the shape of like.
-    static Image place(const Image &like, std::byte *base);
-
-    /// Allocates what upload() of such an image needs.
-    void reserve_upload(const Image &like);
-    /// Allocates what download() of such an image needs.
-    void reserve_download(const Image &like);
-
-    /// Enqueues the copy of host to device, an image from place(). The host image
-    /// may change once this returns. The last run must have finished.
-    void upload(const Image &host, const Image &device, cudaStream_t stream);
-    /// Enqueues the copy of device to pinned memory.
-    void download(const Image &device, cudaStream_t stream);
-    /// The next deliver() copies the result of download() to host, unless refused is given and the
-    /// run has set *refused to other than 0.
-    void expect(const Image &device, const Image &host, const std::uint32_t *refused = nullptr) {
-        pending_ = {device, host, refused};
+    Pinned() {
+        buffer_.reserve(sizeof(T));
+        std::memset(buffer_.data(), 0, sizeof(T));
     }
-    /// Drops the pending copy: the host image may be gone.
-    void forget() { pending_.reset(); }
-
-    void deliver(); ///< can be tried again after an error
-    void deliver_if_finished() override;
+    T *get() const { return reinterpret_cast<T *>(buffer_.data()); }
+    T *operator->() const { return get(); }
 
   private:
-    struct Piece {
-        std::size_t index;
-        int plane;
-        int first, last; ///< rows
-        std::size_t offset;
-    };
-    struct Pending {
-        Image device, host;
-        const volatile std::uint32_t *refused;
-    };
-    /// Calls f(piece) for each piece and returns the number of pieces.
-    template <class F>
-    static std::size_t for_pieces(const Image &device, F f);
-    static std::size_t piece_count(const Image &device);
-    cudaEvent_t event(std::size_t index);
+    PinnedBuffer buffer_;
+};
 
-    CudaDevice &device_;
-    PinnedBuffer in_, out_;
-    std::vector<cudaEvent_t> events_;
-    std::optional<Pending> pending_;
+/// Rows in the caller's host memory.
+struct HostRows {
+    const char *name; ///< of the image or buffer
+    std::byte *data;
+    std::int64_t stride; ///< bytes
+};
+
+/// Rows that a run reads or writes there, and where they lie meanwhile, pitch bytes apart.
+struct Transfer {
+    bool output;
+    std::byte *device; ///< null if kernels write to pinned
+    std::byte *pinned;
+    std::int64_t row_bytes, pitch, rows;
+    const std::int32_t *count;    ///< null, or how many of the rows there are after a run
+    const std::uint32_t *refused; ///< null, or not 0 if the host's rows are to stay as they are
+
+    /// Number of events that tell when pieces have come back: none where there is but one, or
+    /// kernels write, so that nothing is there before the run is over.
+    std::size_t events() const;
+    /// Enqueues the copy. The host's rows may change once this returns.
+    void upload(const HostRows &from, cudaStream_t stream) const;
+    /// Enqueues the copy to pinned, and the events.
+    void download(const cudaEvent_t *events, cudaStream_t stream) const;
+    /// Copies what comes from there as the events come; without events, the run is over.
+    void deliver(const HostRows &to, const cudaEvent_t *events) const;
 };
 
 } // namespace gpv::cuda

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// Segmentation on CUDA: plans the kernels of this folder round the cuts of the solver.
+// Segmentation on CUDA: plans the kernels of this folder, and cuts between them, as one launch
+// list.
 //   Clear      counts and sums
 //   Count      how many pixels there are in each cell, by what is known of them
 //   FitModel   what is learned from that
@@ -13,9 +14,8 @@
 #include "core/segment.hpp"
 
 #include <algorithm>
-#include <array>
-#include <vector>
 
+#include "cuda/graphcut/cutter.cuh"
 #include "cuda/run/operator.cuh"
 #include "cuda/segment/fit.cuh"
 
@@ -24,22 +24,23 @@ namespace {
 
 using namespace segment;
 
-/// Calls f<kind>().
+/// Calls f<kind>(). Means are mixtures of one component.
 template <class F>
 void with_model(gpv_segment_model kind, F f) {
-    if (kind == GPV_SEGMENT_MODEL_HISTOGRAM)
-        f.template operator()<GPV_SEGMENT_MODEL_HISTOGRAM>();
-    else // means are mixtures of one component
-        f.template operator()<GPV_SEGMENT_MODEL_GMM>();
+    with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(kind, f);
 }
 
-class CudaSegment final : public CudaOperator<Segment> {
+/// A run, and whether it begins with what has been learned; if it adapts, unless the scene says
+/// that nothing is kept.
+struct PlannedRun : SegmentRun {
+    bool learned;
+};
+
+class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_params> {
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
-        : CudaOperator(context), grey_staging_(device_), learned_memory_(context),
-          solver_(make_graphcut(context)) {
-        load<Clear>();
-        load<Fill<std::uint8_t>>();
+        : CudaOperator(context, "segment"), learned_memory_(context), cutter_(context) {
+        load<Clear, Fill<std::uint8_t>>();
         load<FitModel>(sizeof(FitModel::Shared));
         load<SeeScene>(sizeof(SeeScene::Shared));
         for (const Layout layout :
@@ -47,24 +48,18 @@ class CudaSegment final : public CudaOperator<Segment> {
             with_layout(layout, [&]<Layout l> {
                 load<Count<l, false>>(Count<l, false>::shared_bytes);
                 load<Count<l, true>>(Count<l, true>::shared_bytes);
-                load<Contrast<l, 4>>();
-                load<Contrast<l, 8>>();
-                load<Links<l, 4>>(sizeof(float));
-                load<Links<l, 8>>(sizeof(float));
-                load<Terminals<l, GPV_SEGMENT_MODEL_GMM>>(terminals_bytes);
-                load<Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>>(terminals_bytes);
-                load<PaintOverlay<l>>();
-                load<PaintCutout<l>>();
+                load<Contrast<l, 4>, Contrast<l, 8>, PaintOverlay<l>, PaintCutout<l>>();
+                load<Links<l, 4>, Links<l, 8>>(sizeof(float));
+                load<Terminals<l, GPV_SEGMENT_MODEL_GMM>,
+                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>>(terminals_bytes);
             });
         learned_memory_.reserve(sizeof(Learned), nullptr);
-        kept_.reserve(sizeof(std::uint32_t));
     }
     ~CudaSegment() override { finish(); }
 
-    void set_params(const gpv_segment_params &params) override {
+    void accept(const gpv_segment_params &params) override {
         if (params.model != params_.model)
             forget_model();
-        params_ = params;
     }
     void forget_model() override { learned_ = false; }
     bool learned() override {
@@ -73,22 +68,35 @@ class CudaSegment final : public CudaOperator<Segment> {
     }
 
     void prepare(const SegmentRun &shapes) override {
-        end_last_run();
-        plan(nullptr, [&] { record_plan(shapes); });
-        prepare_solver(nullptr);
-        reserve_host(shapes);
-        prepare_graphs(shapes, false);
+        plan_ahead(PlannedRun{shapes, false});
         if (params_.warm_start != GPV_SEGMENT_WARM_START_NONE)
-            prepare_graphs(shapes, true);
+            plan_ahead(PlannedRun{shapes, true});
     }
 
     bool run(Stream stream, const SegmentRun &run) override {
-        return start(
-            "gpv_segment_run", stream, [&](cudaStream_t s) { run_captured(s, run); },
-            [&](cudaStream_t s) { enqueue(s, run); });
+        if (!is_captured(stream))
+            return enqueue(stream, run);
+        start("gpv_segment_run", stream, PlannedRun{run, begins_learned()});
+        return false;
     }
 
-    GraphcutResult result() const override { return solver_->result(); }
+    GraphcutResult result() const override { return cutter_.report().found; }
+
+    void declare(PlannedRun &run) {
+        input("src", run.src);
+        input("seeds", run.seeds);
+        value(run.rect.has_value());
+        value(run.rect.value_or(Rect{}));
+        output("mask", run.mask);
+        output("dst", run.dst);
+        pointer(run.result);
+        value(run.learned);
+    }
+
+    void record(const PlannedRun &run) {
+        const Work work = work_for(run);
+        with_layout(layout_of(run.src), [&]<Layout l> { add_all<l>(run, work); });
+    }
 
   private:
     /// On the device.
@@ -97,100 +105,37 @@ class CudaSegment final : public CudaOperator<Segment> {
         Model own;  ///< what one that adapts learns between its cuts
         Scene scene;
     };
-    using Kind = std::array<int, 3>; ///< width, height, connectivity
-    static constexpr std::size_t max_kinds = 64;
+    /// Scratch of a run.
+    struct Work {
+        GraphcutRun cut; ///< images of the graph, and of its mask, whether that is wanted or not
+        int *terminals, *links[4];
+        int stride; ///< of terminals and links, pixels
+        Control *control;
+        std::uint8_t *labels;
+        unsigned *coarse;
+    };
     static constexpr std::size_t terminals_bytes =
         sizeof(Terminals<Layout::gray, GPV_SEGMENT_MODEL_GMM>::Shared);
 
-    // ---- results --------------------------------------------------------------------
-
-    void deliver() override {
-        CudaOperator::deliver();
-        grey_staging_.deliver();
-        find_outcome();
-    }
-    void forget() override {
-        CudaOperator::forget();
-        grey_staging_.forget();
-    }
-
     // ---- running --------------------------------------------------------------------
 
-    void run_captured(cudaStream_t stream, const SegmentRun &run) {
-        if (run.src.memory == Memory::host)
-            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
-                           "captured");
-        if (seeds_are_uploaded(run))
-            refuse_capture("seeds->memory is GPV_MEMORY_HOST; they have to be GPV_MEMORY_CUDA");
-        if (planned_bytes([&] { record_plan(run); }) > scratch_.size() || !solver_is_ready())
-            refuse_capture("this run needs memory; call gpv_segment_prepare() first");
-        for_steps(
-            run, begins_learned(), nullptr, [&] { launches_.launch(stream); },
-            [&](bool last) { cut(stream, run, last); });
-    }
-
-    void enqueue(cudaStream_t stream, const SegmentRun &run) {
-        const bool from_host = run.src.memory == Memory::host;
-        if (from_host || seeds_are_uploaded(run))
-            end_last_run(); // it uses the staging memory
+    bool enqueue(Stream stream, const SegmentRun &run) {
         if (needs_outcome())
             end_last_run();
-        plan(stream, [&] { record_plan(run); });
-        if (!solver_is_ready()) {
-            end_last_run(); // what it frees may be in use
-            prepare_solver(stream);
-        }
-        reserve_host(run);
-        completion_.follow(stream);
-        if (from_host)
-            staging_.upload(run.src, on_device_.src, stream);
-        if (seeds_are_uploaded(run))
-            grey_staging_.upload(*run.seeds, *on_device_.seeds, stream);
         const bool learned = begins_learned();
         if (!learned &&
             params_.warm_start != GPV_SEGMENT_WARM_START_NONE) // those that follow make no graph
-            prepare_graphs(run, true);
+            plan_ahead(PlannedRun{run, true}, stream);
         learned_ = false; // should this fail
-        for_steps(
-            run, learned, kept(), [&] { graphs_.launch(launches_, stream); },
-            [&](bool last) { cut(stream, run, last); });
+        start("gpv_segment_run", stream, PlannedRun{run, learned});
         learned_ = true;
         outcome_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT ? Outcome::by_scene
                    : learned                                          ? Outcome::known
                                                                       : Outcome::by_cut;
         run_ = run;
-        if (from_host && run.mask)
-            grey_staging_.download(*on_device_.mask, stream);
-        if (from_host && run.dst)
-            staging_.download(*on_device_.dst, stream);
-        completion_.record(stream);
-        if (from_host && run.mask)
-            grey_staging_.expect(*on_device_.mask, *run.mask);
-        if (from_host && run.dst)
-            staging_.expect(*on_device_.dst, *run.dst);
+        return true;
     }
 
-    /// Before any work is enqueued, so that the solver has all its memory by then.
-    void prepare_solver(Stream stream) {
-        std::vector<Kind> ready;
-        ready.swap(ready_); // if it fails, what it had may be gone
-        solver_->set_params(cut_params(params_));
-        solver_->prepare(links_image(), stream);
-        ready.erase(std::remove(ready.begin(), ready.end(), kind()), ready.end());
-        if (ready.size() == max_kinds)
-            ready.erase(ready.begin());
-        ready.push_back(kind());
-        ready_.swap(ready);
-    }
-    bool solver_is_ready() const {
-        return std::find(ready_.begin(), ready_.end(), kind()) != ready_.end();
-    }
-    Kind kind() const {
-        return {on_device_.src.width, on_device_.src.height, params_.connectivity};
-    }
-
-    /// Whether the next run begins with what has been learned; if it adapts, unless the scene says
-    /// that nothing is kept.
     bool begins_learned() const {
         return learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
     }
@@ -202,172 +147,125 @@ class CudaSegment final : public CudaOperator<Segment> {
                                     (outcome_ == Outcome::by_scene &&
                                      params_.warm_start == GPV_SEGMENT_WARM_START_REUSE));
     }
-    /// The last run is over.
-    void find_outcome() {
+    /// Finds the outcome of the last run.
+    void deliver() override {
         if (outcome_ == Outcome::by_scene)
-            learned_ = learned_ && *kept();
+            learned_ = learned_ && *kept_.get();
         else if (outcome_ == Outcome::by_cut)
             learned_ = learned_ && has_two_sides(run_, result().area);
         outcome_ = Outcome::known;
     }
 
-    static bool seeds_are_uploaded(const SegmentRun &run) {
-        return run.seeds && run.seeds->memory == Memory::host;
-    }
-
-    void reserve_host(const SegmentRun &run) {
-        if (seeds_are_uploaded(run))
-            grey_staging_.reserve_upload(*run.seeds);
-        if (run.src.memory != Memory::host)
-            return;
-        staging_.reserve_upload(run.src);
-        if (run.mask)
-            grey_staging_.reserve_download(*run.mask);
-        if (run.dst)
-            staging_.reserve_download(*run.dst);
-    }
-
-    void cut(cudaStream_t stream, const SegmentRun &run, bool last) {
-        gpv_graphcut_params params = cut_params(params_);
-        params.certificate &= last;
-        solver_->set_params(params);
-        solver_->run(stream, {.terminals = terminals_image(),
-                              .links = links_image(),
-                              .mask = mask_,
-                              .result = last ? run.result : nullptr});
-    }
-
     // ---- planning -------------------------------------------------------------------
 
-    /// Scratch of a run.
-    void record_plan(const SegmentRun &run) {
-        on_device_ = run;
-        if (run.src.memory == Memory::host) {
-            on_device_.src = place(run.src);
-            if (run.mask)
-                on_device_.mask = place(*run.mask);
-            if (run.dst)
-                on_device_.dst = place(*run.dst);
-        }
-        if (seeds_are_uploaded(run))
-            on_device_.seeds = place(*run.seeds);
-        if (on_device_.mask) {
-            mask_ = luma_plane(*on_device_.mask);
+    Work work_for(const PlannedRun &run) {
+        Work work{};
+        if (run.mask) {
+            work.cut.mask = luma_plane(*run.mask);
         } else {
-            mask_ = on_device_.src;
-            mask_.format = Format::gray8;
-            mask_ = place(mask_);
+            work.cut.mask = run.src;
+            work.cut.mask.format = Format::gray8;
+            work.cut.mask = place(work.cut.mask);
         }
-        stride_ = static_cast<int>(round_up(run.src.width, pitch_alignment / sizeof(int)));
-        const std::size_t pixels = std::size_t(stride_) * run.src.height;
+        work.stride = static_cast<int>(round_up(run.src.width, pitch_alignment / sizeof(int)));
+        const std::size_t pixels = std::size_t(work.stride) * run.src.height;
         const std::size_t front =
-            stride_ + pitch_alignment / sizeof(int); // for planes of arcs back
-        terminals_ = arena_.allocate<int>(pixels);
+            work.stride + pitch_alignment / sizeof(int); // for planes of arcs back
+        work.terminals = allocate<int>(pixels);
         for (int i = 0; i < params_.connectivity / 2; i++)
-            links_[i] = arena_.allocate<int>(pixels + front, front);
-        control_ = arena_.allocate<Control>(1);
-        labels_ = arena_.allocate<std::uint8_t>(3 * std::size_t{cells});
-        coarse_ = arena_.allocate<unsigned>(2 * std::size_t{table_cells});
+            work.links[i] = allocate<int>(pixels + front, front);
+        work.control = allocate<Control>(1);
+        work.labels = allocate<std::uint8_t>(3 * std::size_t{cells});
+        work.coarse = allocate<unsigned>(2 * std::size_t{table_cells});
+        const std::size_t pitch = work.stride * sizeof(int);
+        work.cut.terminals = plane_image(run.src, Format::label32, work.terminals, pitch);
+        work.cut.links = links_image(run.src, params_.connectivity, work.links, pitch);
+        return work;
     }
 
-    Image terminals_image() const {
-        return plane_image(on_device_.src, Format::label32, terminals_, stride_ * sizeof(int));
-    }
-    Image links_image() const {
-        return segment::links_image(on_device_.src, params_.connectivity, links_,
-                                    stride_ * sizeof(int));
-    }
-
-    void prepare_graphs(const SegmentRun &run, bool learned) {
-        for_steps(
-            run, learned, kept(), [&] { graphs_.prepare(launches_); }, [](bool) {});
-    }
-
-    /// Plans the kernels between cuts, and calls launch() for them and cut(last) in turn. told:
-    /// where a run that adapts says in the host's memory whether anything is kept; may be null.
-    template <class Launch, class Cut>
-    void for_steps(const SegmentRun &run, bool learned, std::uint32_t *told, Launch launch,
-                   Cut cut) {
-        const int iterations = iterations_of(params_, learned);
-        PixelJob job = pixel_job();
-        with_layout(layout_of(on_device_.src), [&]<Layout l> {
-            const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
-            job.model = &memory()->kept;
-            launches_.clear();
-            add_clear();
-            add_links<l>(job);
-            for (int iteration = 0; iteration < iterations; iteration++) {
-                if (iteration > 0) {
-                    launches_.clear();
-                    add_clear();
-                    add_count<l, true>(job);
-                    Model *const next = adapts ? &memory()->own : &memory()->kept;
-                    add_fit(job.model, next);
-                    job.model = next;
-                } else if (!learned || adapts) {
-                    const std::uint32_t *const idle = learned ? &memory()->scene.kept : nullptr;
-                    add_count<l, false>(job, idle);
-                    add_fit(nullptr, &memory()->kept, idle);
-                }
-                with_model(params_.model, [&]<gpv_segment_model kind> {
-                    add_pixels<Terminals<l, kind>>(job, terminals_bytes);
-                });
-                launch();
-                cut(iteration == iterations - 1);
-            }
-            launches_.clear();
-            if (adapts) {
-                add_clear();
+    template <Layout l>
+    void add_all(const PlannedRun &run, const Work &work) {
+        const int iterations = iterations_of(params_, run.learned);
+        const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        PixelJob job = pixel_job(run, work);
+        job.model = &memory()->kept;
+        add_clear(work);
+        add_links<l>(job);
+        for (int iteration = 0; iteration < iterations; iteration++) {
+            if (iteration > 0) {
+                add_clear(work);
                 add_count<l, true>(job);
-                add_see_scene(told);
-                add_fit(job.model, &memory()->kept, &memory()->scene.ignored);
+                Model *const next = adapts ? &memory()->own : &memory()->kept;
+                add_fit(work, job.model, next);
+                job.model = next;
+            } else if (!run.learned || adapts) {
+                const std::uint32_t *const idle = run.learned ? &memory()->scene.kept : nullptr;
+                add_count<l, false>(job, idle);
+                add_fit(work, nullptr, &memory()->kept, idle);
             }
-            if (run.mask)
-                fill_chroma<std::uint8_t>(*on_device_.mask, neutral_chroma8);
-            if (run.dst && params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
-                add_pixels<PaintCutout<l>>(job);
-            else if (run.dst)
-                add_pixels<PaintOverlay<l>>(job);
-            if (!launches_.launches().empty())
-                launch();
-        });
+            with_model(params_.model, [&]<gpv_segment_model kind> {
+                add_pixels<Terminals<l, kind>>(job, terminals_bytes);
+            });
+            add_cut(work, iteration == iterations - 1 ? run.result : nullptr,
+                    iteration == iterations - 1);
+        }
+        if (adapts) {
+            add_clear(work);
+            add_count<l, true>(job);
+            add_see_scene(run, work);
+            add_fit(work, job.model, &memory()->kept, &memory()->scene.ignored);
+        }
+        if (run.mask)
+            fill_chroma<std::uint8_t>(*run.mask, neutral_chroma8);
+        if (run.dst && params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
+            add_pixels<PaintCutout<l>>(job);
+        else if (run.dst)
+            add_pixels<PaintOverlay<l>>(job);
     }
 
-    PixelJob pixel_job() const {
+    void add_cut(const Work &work, GraphcutResult *result, bool last) {
+        const std::size_t here = mark();
+        gpv_graphcut_params params = cut_params(params_);
+        params.certificate &= last;
+        GraphcutRun cut = work.cut;
+        cut.result = result;
+        cutter_.add(*this, params, cut, last);
+        rewind(here); // cuts are one after the other
+    }
+
+    PixelJob pixel_job(const PlannedRun &run, const Work &work) const {
         PixelJob job{};
-        job.src = colors_of(on_device_.src);
-        if (on_device_.seeds)
-            job.seeds = rows_of(on_device_.seeds->planes[0]);
-        job.mask = rows_of(mask_.planes[0]);
-        if (on_device_.dst) {
-            job.dst = rows_of(on_device_.dst->planes[0]);
-            for (int i = 1; i < on_device_.dst->plane_count(); i++)
-                job.chroma[i - 1] = rows_of(on_device_.dst->planes[i]);
-            job.dst_red = blue_first(on_device_.dst->format) ? 2 : 0;
+        job.src = colors_of(run.src);
+        if (run.seeds)
+            job.seeds = rows_of(run.seeds->planes[0]);
+        job.mask = rows_of(work.cut.mask.planes[0]);
+        if (run.dst) {
+            job.dst = rows_of(run.dst->planes[0]);
+            for (int i = 1; i < run.dst->plane_count(); i++)
+                job.chroma[i - 1] = rows_of(run.dst->planes[i]);
+            job.dst_red = blue_first(run.dst->format) ? 2 : 0;
             job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
-            job.alpha = has_alpha(on_device_.src.format);
+            job.alpha = has_alpha(run.src.format);
         }
-        job.rect = on_device_.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
+        job.rect = run.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
         job.weight = params_.lambda * unit;
         job.sigma = params_.sigma;
-        job.control = control_;
-        job.terminals = terminals_;
-        std::copy_n(links_, std::size(links_), job.links);
-        job.stride = stride_;
+        job.control = work.control;
+        job.terminals = work.terminals;
+        std::copy_n(work.links, std::size(work.links), job.links);
+        job.stride = work.stride;
         return job;
     }
     Learned *memory() const { return reinterpret_cast<Learned *>(learned_memory_.data()); }
-    /// Scene::kept after the last run that adapts.
-    std::uint32_t *kept() const { return reinterpret_cast<std::uint32_t *>(kept_.data()); }
 
     template <class Kernel>
     void add_pixels(const PixelJob &job, std::size_t shared = 0) {
         add<Kernel>(Kernel::grid(job.src.width, job.src.height), job, shared);
     }
 
-    void add_clear() {
+    void add_clear(const Work &work) {
         add<Clear>(dim3(blocks(Clear::words, Clear::threads * clear_words)),
-                   {.control = reinterpret_cast<uint4 *>(control_)});
+                   {.control = reinterpret_cast<uint4 *>(work.control)});
     }
 
     template <Layout layout>
@@ -392,47 +290,36 @@ class CudaSegment final : public CudaOperator<Segment> {
     }
 
     /// from: null where learning begins. idle: as in add_count().
-    void add_fit(const Model *from, Model *to, const std::uint32_t *idle = nullptr) {
+    void add_fit(const Work &work, const Model *from, Model *to,
+                 const std::uint32_t *idle = nullptr) {
         add_cooperative<FitModel>(dim3(device_.multiprocessors()),
                                   {.kind = params_.model,
                                    .continues = from != nullptr,
                                    .idle = idle,
-                                   .control = control_,
+                                   .control = work.control,
                                    .from = from ? from : to,
                                    .model = to,
                                    .scene = &memory()->scene,
-                                   .labels = labels_,
-                                   .coarse = coarse_},
+                                   .labels = work.labels,
+                                   .coarse = work.coarse},
                                   sizeof(FitModel::Shared));
     }
 
-    void add_see_scene(std::uint32_t *told) {
+    void add_see_scene(const PlannedRun &run, const Work &work) {
         add<SeeScene>(dim3(1),
-                      {.control = control_,
+                      {.control = work.control,
                        .scene = &memory()->scene,
-                       .kept = told,
-                       .pixels = std::uint64_t(on_device_.src.width) * on_device_.src.height},
+                       .kept = captured() ? nullptr : kept_.get(),
+                       .pixels = std::uint64_t(run.src.width) * run.src.height},
                       sizeof(SeeScene::Shared));
     }
 
-    gpv_segment_params params_{};
-    Staging grey_staging_;  ///< of seeds and of the mask
-    Buffer learned_memory_; ///< Learned
-    PinnedBuffer kept_;
+    Buffer learned_memory_;      ///< Learned
+    Pinned<std::uint32_t> kept_; ///< Scene::kept after the last run that adapts
+    Cutter cutter_;
     bool learned_ = false; ///< something has been, unless the outcome of the last run says other
     enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
     SegmentRun run_{}; ///< the last one; of its images nothing is looked at
-    std::unique_ptr<Graphcut> solver_;
-    std::vector<Kind> ready_; ///< what the solver has memory for
-
-    // Of the run that is planned.
-    SegmentRun on_device_{}; ///< with the images on the device
-    Image mask_{};           ///< as GRAY8, whether it is wanted or not
-    int stride_ = 0;         ///< of terminals and links, pixels
-    int *terminals_ = nullptr, *links_[4] = {};
-    Control *control_ = nullptr;
-    std::uint8_t *labels_ = nullptr;
-    unsigned *coarse_ = nullptr;
 };
 
 } // namespace

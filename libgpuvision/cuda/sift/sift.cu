@@ -3,9 +3,9 @@
 #include "core/sift.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <span>
+#include <utility>
 
 #include "cuda/run/operator.cuh"
 #include "cuda/sift/describe.cuh"
@@ -17,162 +17,222 @@ namespace {
 
 using namespace sift;
 
-bool on_host(const std::optional<KeypointRecords> &records) {
-    return records && records->view.memory == Memory::host;
-}
+/// Draws the keypoints that a run has kept, of which it had room for so many.
+struct KeptDrawing : SiftDrawing {
+    std::int64_t room;
+};
 
-class CudaSift final : public CudaOperator<Sift>, private Delivery {
+/// Fetches them to page-locked memory.
+struct KeptFetch {
+    std::byte *to;
+    std::int64_t room;
+};
+
+class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
   public:
-    explicit CudaSift(const std::shared_ptr<Context> &context)
-        : CudaOperator(context), mask_staging_(device_) {
-        load<Luma>();
-        load<Widen<true>>();
-        load<Widen<false>>();
+    explicit CudaSift(const std::shared_ptr<Context> &context) : CudaOperator(context, "sift") {
+        load<Luma, Widen<true>, Widen<false>, Extrema, Locate, Draw, Fetch>();
         load<First<true>>(First<true>::shared_bytes);
         load<First<false>>(First<false>::shared_bytes);
         load<Cascade>(Cascade::shared_bytes);
         load<Blur>(std::min(Blur::shared_bytes(max_blur_radius, 2), device_.shared_bytes()));
         if (fits_usual())
             load<ScaleSpace>(ScaleSpace::shared_bytes);
-        load<Extrema>();
         load<Orient>(Orient::shared_bytes);
         load<Place>(Place::shared_bytes);
         load<Rank>(Rank::shared_bytes);
-        load<Locate>();
         load<Describe>(Describe::shared_bytes);
-        load<Draw>();
-        load<Fetch>();
         launch_early_ = can_begin_early<Orient>();
-        report_.reserve(sizeof(Report));
-        std::memset(report_.data(), 0, sizeof(Report));
-        device_.add(this);
     }
+    ~CudaSift() override { finish(); }
 
-    ~CudaSift() override {
-        device_.remove(this);
-        finish();
-    }
-
-    void set_params(const SiftParams &params) override {
-        params_ = params;
+    void accept(const SiftParams &params) override {
         first_ = first_filter(params);
         for (int l = 1; l < params.levels(); l++)
             filters_[l] = level_filter(params, l);
     }
 
     void prepare(const Image &src, const Image *mask, std::int64_t keypoints) override {
-        end_last_run();
         kept_.reset(); // scratch may be elsewhere afterwards
         SiftRun run{.src = src};
         if (mask)
             run.mask = *mask;
-        const Memory memory = keypoints > 0 ? Memory::host : Memory::cuda;
-        const KeypointRecords records{.view = {.memory = memory}, .capacity = keypoints};
-        const SiftDescription description{
-            .src = src, .keypoints = records, .descriptors = {.memory = memory}};
-        reserve_host(given(description));
-        plan(nullptr, [&] { record_plan(description); });
-        graphs_.prepare(launches_);
-        if (keypoints > 0) {
-            run.keypoints = records;
-            run.descriptors = description.descriptors;
-        }
-        reserve_host(given(run));
-        plan(nullptr, [&] { record_plan(run, false); });
-        graphs_.prepare(launches_);
+        // What needs most device memory first: it is taken once.
         run.keypoints = KeypointRecords{.view = {.memory = Memory::cuda},
                                         .capacity = std::numeric_limits<std::int32_t>::max()};
-        for (const bool described : {true, false}) {
-            run.descriptors.reset();
-            if (described)
-                run.descriptors = BufferView{.memory = Memory::cuda};
-            plan(nullptr, [&] { record_plan(run, false); });
-            graphs_.prepare(launches_);
+        run.descriptors = BufferView{.memory = Memory::cuda};
+        plan_ahead(run);
+        plan_ahead(
+            KeptDrawing{{.dst = {.format = Format::gray8, .memory = Memory::cuda}}, room(run)});
+        run.descriptors.reset();
+        plan_ahead(run);
+        const Memory memory = keypoints > 0 ? Memory::host : Memory::cuda;
+        const KeypointRecords records{.view = {.memory = memory}, .capacity = keypoints};
+        const BufferView descriptors{.memory = memory};
+        run.keypoints.reset();
+        if (keypoints > 0) {
+            run.keypoints = records;
+            run.descriptors = descriptors;
         }
+        plan_ahead(run);
+        plan_ahead(SiftDescription{.src = src, .keypoints = records, .descriptors = descriptors});
     }
 
     bool run(Stream stream, const SiftRun &run) override {
-        const std::optional<Kept> before = std::exchange(kept_, std::nullopt);
-        const bool enqueued = start(
-            "gpv_sift_run", stream,
-            [&](cudaStream_t s) {
-                capture(s, before, run.src, on_host(run.keypoints),
-                        [&] { record_plan(run, true); });
-            },
-            [&](cudaStream_t s) {
-                enqueue(s, given(run), [&] { record_plan(run, false); });
-                if (on_host(run.keypoints))
-                    pending_ = {run.keypoints, run.descriptors, room(run), params_};
-            });
-        kept_ = planned_;
-        kept_->captured = !enqueued;
+        const bool enqueued = start_anew("gpv_sift_run", stream, run);
+        kept_ = Kept{room(run), !enqueued};
+        if (enqueued)
+            described_ = -1;
         return enqueued;
     }
 
     bool describe(Stream stream, const SiftDescription &description) override {
-        const std::optional<Kept> before = std::exchange(kept_, std::nullopt);
-        return start(
-            "gpv_sift_describe", stream,
-            [&](cudaStream_t s) {
-                capture(s, before, description.src, on_host(description.keypoints),
-                        [&] { record_plan(description); });
-            },
-            [&](cudaStream_t s) {
-                const bool host = on_host(description.keypoints);
-                enqueue(
-                    s, given(description), [&] { record_plan(description); },
-                    [&] {
-                        if (host)
-                            take_keypoints(description.keypoints);
-                    });
-                described_ = static_cast<std::int32_t>(description.keypoints.capacity);
-                if (host)
-                    pending_ = {std::nullopt, description.descriptors,
-                                description.keypoints.capacity, params_};
-            });
+        const bool enqueued = start_anew("gpv_sift_describe", stream, description);
+        if (enqueued)
+            described_ = static_cast<std::int32_t>(description.keypoints.capacity);
+        return enqueued;
     }
 
     void draw(Stream stream, const SiftDrawing &drawing) override {
-        start(
-            "gpv_draw_keypoints", stream,
-            [&](cudaStream_t s) {
-                if (drawing.dst.memory == Memory::host)
-                    refuse_capture("dst->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
-                if (!kept_ || !kept_->captured)
-                    refuse_capture("the last run has not been captured");
-                add_draw(drawing);
-                launches_.launch(s);
-            },
-            [&](cudaStream_t s) {
-                if (!kept_ || kept_->captured)
-                    return;
-                if (drawing.dst.memory == Memory::host)
-                    return draw_on_host(s, drawing);
-                completion_.follow(s);
-                add_draw(drawing);
-                graphs_.launch(launches_, s);
-                completion_.record(s);
-            });
+        const bool captures = is_captured(stream);
+        if (captures && !(kept_ && kept_->captured))
+            refuse_capture("the last run has not been captured");
+        if (!kept_ || kept_->captured != captures)
+            return;
+        if (captures || drawing.dst.memory == Memory::cuda) {
+            start("gpv_draw_keypoints", stream, KeptDrawing{drawing, kept_->room});
+            return;
+        }
+        // The pixels stay where they are: keypoints come to the host, which draws when they are
+        // there.
+        if (pending_drawing_)
+            end_last_run(); // it uses the same memory
+        drawn_.reserve(kept_->room * sizeof(Keypoint));
+        start("gpv_draw_keypoints", stream, KeptFetch{drawn_.data(), kept_->room});
+        pending_drawing_ = drawing;
+        delivers_ = true;
     }
 
     SiftResult result() const override {
-        return described_ >= 0 ? SiftResult{sizeof(SiftResult), described_, 0, 0} : report().found;
+        return described_ >= 0 ? SiftResult{sizeof(SiftResult), described_, 0, 0} : report_->found;
     }
-    bool overflow() const override { return described_ < 0 && report().overflow; }
+    bool overflow() const override { return described_ < 0 && report_->overflow; }
+
+    // ---- what runs read and write ---------------------------------------------------
+
+    void declare(SiftRun &run) {
+        const std::int64_t kept = room(run);
+        value(kept);
+        run.src = luma_plane(run.src);
+        input("src", run.src);
+        input("mask", run.mask);
+        output("keypoints", run.keypoints,
+               Items{.bytes = sizeof(Keypoint), .capacity = kept, .count = &report_->found.count});
+        output("descriptors", run.descriptors, descriptors_of(kept, &report_->found.count));
+        pointer(run.result);
+    }
+
+    void declare(SiftDescription &description) {
+        const std::int64_t count = description.keypoints.capacity;
+        description.src = luma_plane(description.src);
+        input("src", description.src);
+        input("keypoints", description.keypoints, {.bytes = sizeof(Keypoint), .capacity = count});
+        output("descriptors", description.descriptors, descriptors_of(count, nullptr));
+    }
+
+    void declare(KeptDrawing &drawing) {
+        continue_last_run();
+        output("dst", drawing.dst);
+        value(drawing.style);
+        value(drawing.color);
+        value(drawing.room);
+    }
+
+    void declare(KeptFetch &fetch) {
+        continue_last_run();
+        pointer(fetch.to);
+        value(fetch.room);
+    }
+
+    // ---- the kernels that do it -----------------------------------------------------
+
+    void record(const SiftRun &run) {
+        const auto room = static_cast<std::size_t>(this->room(run));
+        auto *const kept = allocate<Keypoint>(room); // see kept_keypoints()
+        const Octaves octaves(run.src.width, run.src.height, params_.upsample, params_.octaves);
+        Space space{};
+        Lists lists{};
+        const Cleared cleared = allocate_cleared(octaves, space, lists);
+        allocate_lists(octaves, lists);
+        allocate_scale_space(octaves, space);
+        add_space(octaves, space, run.src, cleared, &lists);
+        const ResponseBins bins =
+            ResponseBins::from(std::max(params_.contrast_threshold / params_.octave_layers, 1e-6f));
+        add_orient(run, octaves, space, lists, bins);
+        auto *slots = allocate<Slot>(lists.max_features);
+        add<Place>(everywhere(1),
+                   {.lists = lists,
+                    .bins = bins,
+                    .slots = slots,
+                    .room = static_cast<unsigned>(room),
+                    .result = data_of<SiftResult>(run.result),
+                    .report = captured() ? nullptr : report_.get()},
+                   Place::shared_bytes);
+        auto *windows = allocate<Window>(room);
+        Rank::Job rank{.control = lists.control,
+                       .slots = slots,
+                       .others = reinterpret_cast<Slot *>(lists.candidates),
+                       .features = lists.features,
+                       .bins = bins,
+                       .params = params_,
+                       .kept = kept,
+                       .windows = run.descriptors ? windows : nullptr};
+        if (run.keypoints) {
+            rank.keypoints = run.keypoints->view.data;
+            rank.stride = run.keypoints->stride;
+        }
+        add<Rank>(everywhere(8), rank, Rank::shared_bytes);
+        if (run.descriptors)
+            add_describe(space, windows, run.descriptors->data, &lists.control->kept, 0);
+    }
+
+    void record(const SiftDescription &description) {
+        const Image &src = description.src;
+        const Octaves octaves(src.width, src.height, params_.upsample, 0);
+        Space space{};
+        allocate_scale_space(octaves, space);
+        add_space(octaves, space, src, {}, nullptr);
+        const KeypointRecords &keypoints = description.keypoints;
+        const auto count = static_cast<int>(keypoints.capacity);
+        // The same kernels and grids for any count: one graph serves them all.
+        auto *windows = allocate<Window>(count);
+        add<Locate>(everywhere(2), {.choice = LayerChoice(params_, octaves),
+                                    .keypoints = keypoints.view.data,
+                                    .stride = keypoints.stride,
+                                    .count = count,
+                                    .width = src.width,
+                                    .height = src.height,
+                                    .windows = windows});
+        add_describe(space, windows, description.descriptors.data, nullptr,
+                     static_cast<unsigned>(count));
+    }
+
+    void record(const KeptDrawing &drawing) {
+        const auto [keypoints, found] = kept_keypoints(drawing.room);
+        add<Draw>(everywhere(4), draw_job(drawing, keypoints, found));
+    }
+
+    void record(const KeptFetch &fetch) {
+        const auto [keypoints, found] = kept_keypoints(fetch.room);
+        add<Fetch>(everywhere(4), {.from = keypoints,
+                                   .found = found,
+                                   .to = reinterpret_cast<Keypoint *>(fetch.to),
+                                   .count = &report_->drawn});
+    }
 
   private:
-    /// In host memory, to be completed.
-    struct Pending {
-        std::optional<KeypointRecords> keypoints;
-        std::optional<BufferView> descriptors;
-        std::int64_t count; ///< at most
-        SiftParams params;
-    };
-
-    /// What the last run has left in scratch.
+    /// What the last run has left in scratch, where it begins.
     struct Kept {
-        const Keypoint *keypoints;
-        const SiftResult *found;
         std::int64_t room;
         bool captured;
     };
@@ -189,135 +249,47 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
         return true;
     }
 
-    const Report &report() const { return *reinterpret_cast<const Report *>(report_.data()); }
-
-    // ---- results --------------------------------------------------------------------
-
-    void deliver_if_finished() override {
-        if (completion_.finished())
-            deliver_all();
+    /// As start(). What the last run has left is gone then, unless this one is refused, as it has
+    /// not begun.
+    template <class Run>
+    bool start_anew(const char *name, Stream stream, const Run &run) {
+        const std::optional<Kept> before = std::exchange(kept_, std::nullopt);
+        try {
+            return start(name, stream, run);
+        } catch (const Error &error) {
+            if (error.status() == Status::unsupported)
+                kept_ = before;
+            throw;
+        }
     }
+
     void deliver() override {
-        CudaOperator::deliver();
-        deliver_all();
-    }
-    void forget() override {
-        CudaOperator::forget();
-        pending_.reset();
-        pending_drawing_.reset();
-    }
-
-    void deliver_all() {
-        deliver_pending();
         if (pending_drawing_)
             draw_keypoints(*pending_drawing_, {reinterpret_cast<Keypoint *>(drawn_.data()),
-                                               static_cast<std::size_t>(report().drawn)});
+                                               static_cast<std::size_t>(report_->drawn)});
         pending_drawing_.reset();
     }
-
-    void deliver_pending() {
-        if (!pending_)
-            return;
-        const std::int64_t count =
-            pending_->keypoints ? std::int64_t{report().found.count} : pending_->count;
-        if (pending_->keypoints)
-            for (std::int64_t i = 0; i < count; i++)
-                (*pending_->keypoints)[i] = host_keypoints()[i];
-        if (pending_->descriptors)
-            std::memcpy(pending_->descriptors->data, descriptors_.data(),
-                        count * pending_->params.descriptor_bytes());
-        pending_.reset();
-    }
-
-    Keypoint *host_keypoints() const { return reinterpret_cast<Keypoint *>(keypoints_.data()); }
-    void take_keypoints(const KeypointRecords &from) const {
-        for (std::int64_t i = 0; i < from.capacity; i++)
-            host_keypoints()[i] = from[i];
-    }
-
-    // ---- running --------------------------------------------------------------------
-
-    /// before: what there is to draw after a run that is refused, since it has not begun.
-    template <class Record>
-    void capture(cudaStream_t stream, const std::optional<Kept> &before, const Image &src,
-                 bool to_host, Record record_plan) {
-        kept_ = before;
-        if (src.memory == Memory::host)
-            refuse_capture("src->memory is GPV_MEMORY_HOST; only runs on device images can be "
-                           "captured");
-        if (to_host)
-            refuse_capture("keypoints->memory is GPV_MEMORY_HOST; it has to be GPV_MEMORY_CUDA");
-        if (planned_bytes(record_plan) > scratch_.size())
-            refuse_capture("this run needs memory; call gpv_sift_prepare() first");
-        kept_.reset();
-        launches_.launch(stream);
-    }
-
-    /// What a run or a description is given that may lie in host memory.
-    struct Given {
-        Image src;
-        std::optional<Image> mask;
-        std::optional<KeypointRecords> keypoints;
-        std::optional<BufferView> descriptors;
-        std::int64_t count; ///< keypoints that are written, or read, at most
-    };
-    Given given(const SiftRun &run) const {
-        return {run.src, run.mask, run.keypoints, run.descriptors, room(run)};
-    }
-    static Given given(const SiftDescription &description) {
-        return {description.src, std::nullopt, description.keypoints, description.descriptors,
-                description.keypoints.capacity};
-    }
-
-    template <class Record>
-    void enqueue(cudaStream_t stream, const Given &given, Record record_plan) {
-        enqueue(stream, given, record_plan, [] {});
-    }
-    /// fill(): of host memory, once the run before is over.
-    template <class Record, class Fill>
-    void enqueue(cudaStream_t stream, const Given &given, Record record_plan, Fill fill) {
-        const bool from_host = given.src.memory == Memory::host;
-        if (from_host || on_host(given.keypoints) || pending_ || pending_drawing_) {
-            end_last_run(); // it uses the staging memory
-            reserve_host(given);
-            fill();
-        }
-        described_ = -1;
-        completion_.follow(stream);
-        plan(stream, record_plan);
-        if (from_host) {
-            staging_.upload(luma_plane(given.src), device_src_, stream);
-            if (given.mask)
-                mask_staging_.upload(*given.mask, device_mask_, stream);
-        }
-        graphs_.launch(launches_, stream);
-        completion_.record(stream);
-    }
-
-    void reserve_host(const Given &given) {
-        if (given.src.memory == Memory::host) {
-            staging_.reserve_upload(luma_plane(given.src));
-            if (given.mask)
-                mask_staging_.reserve_upload(*given.mask);
-        }
-        if (!on_host(given.keypoints))
-            return;
-        keypoints_.reserve(given.count * sizeof(Keypoint));
-        if (given.descriptors)
-            descriptors_.reserve(given.count * params_.descriptor_bytes());
-    }
+    void forget() override { pending_drawing_.reset(); }
 
     // ---- planning -------------------------------------------------------------------
 
-    std::int64_t max_kept(const Image &src) const {
-        return max_keypoints({src.width, src.height, params_.upsample != 0, 0});
-    }
     /// Keypoints that a run keeps at most.
     std::int64_t room(const SiftRun &run) const {
-        std::int64_t maximum = max_kept(run.src);
+        std::int64_t maximum =
+            max_keypoints({run.src.width, run.src.height, params_.upsample != 0, 0});
         if (params_.max_features > 0)
             maximum = std::min<std::int64_t>(maximum, params_.max_features);
         return run.keypoints ? std::min(maximum, run.keypoints->capacity) : maximum;
+    }
+    Items descriptors_of(std::int64_t keypoints, const std::int32_t *count) const {
+        return {.bytes = static_cast<std::size_t>(params_.descriptor_bytes()),
+                .capacity = keypoints,
+                .count = count};
+    }
+    /// Of the last run, where it has allocated them, too.
+    std::pair<const Keypoint *, const SiftResult *> kept_keypoints(std::int64_t room) {
+        const auto *const keypoints = allocate<Keypoint>(room);
+        return {keypoints, &allocate<Control>(1)->found};
     }
 
     /// So many blocks on each multiprocessor.
@@ -325,80 +297,16 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
         return dim3(static_cast<unsigned>(device_.multiprocessors() * blocks_each));
     }
 
-    void record_plan(const SiftRun &run, bool captured) {
-        const Octaves octaves(run.src.width, run.src.height, params_.upsample, params_.octaves);
-        Lists lists = allocate_lists(octaves);
-        Space space = allocate_scale_space(octaves);
-        const Cleared cleared = allocate_cleared(octaves, space, lists);
-        add_space(octaves, space, run.src, cleared, &lists);
-        const ResponseBins bins =
-            ResponseBins::from(std::max(params_.contrast_threshold / params_.octave_layers, 1e-6f));
-        add_orient(run, octaves, space, lists, bins);
-        const auto kept = static_cast<std::size_t>(room(run));
-        auto *slots = arena_.allocate<Slot>(lists.max_features);
-        add<Place>(
-            everywhere(1),
-            {.lists = lists,
-             .bins = bins,
-             .slots = slots,
-             .room = static_cast<unsigned>(kept),
-             .result = run.result ? reinterpret_cast<SiftResult *>(run.result->data) : nullptr,
-             .report = captured ? nullptr : reinterpret_cast<Report *>(report_.data())},
-            Place::shared_bytes);
-        const bool to_host = on_host(run.keypoints);
-        auto *windows = arena_.allocate<Window>(kept);
-        Rank::Job rank{.control = lists.control,
-                       .slots = slots,
-                       .others = reinterpret_cast<Slot *>(lists.candidates),
-                       .features = lists.features,
-                       .bins = bins,
-                       .params = params_,
-                       .kept = arena_.allocate<Keypoint>(kept),
-                       .windows = run.descriptors ? windows : nullptr};
-        if (run.keypoints) {
-            rank.keypoints = to_host ? keypoints_.data() : run.keypoints->view.data;
-            rank.stride = to_host ? sizeof(Keypoint) : run.keypoints->stride;
-        }
-        add<Rank>(everywhere(8), rank, Rank::shared_bytes);
-        Control *const control = lists.control; // null where memory is only counted
-        planned_ = {rank.kept, control ? &control->found : nullptr, room(run), captured};
-        if (run.descriptors)
-            add_describe(space, windows, to_host ? descriptors_.data() : run.descriptors->data,
-                         control ? &control->kept : nullptr, 0);
-    }
-
-    void record_plan(const SiftDescription &description) {
-        const Image &src = description.src;
-        const Octaves octaves(src.width, src.height, params_.upsample, 0);
-        Space space = allocate_scale_space(octaves);
-        add_space(octaves, space, src, {}, nullptr);
-        const bool host = on_host(description.keypoints);
-        const auto count = static_cast<int>(description.keypoints.capacity);
-        // The same kernels and grids for any count: one graph serves them all.
-        auto *windows = arena_.allocate<Window>(count);
-        add<Locate>(everywhere(2),
-                    {.choice = LayerChoice(params_, octaves),
-                     .keypoints = host ? keypoints_.data() : description.keypoints.view.data,
-                     .stride = host ? sizeof(Keypoint) : description.keypoints.stride,
-                     .count = count,
-                     .width = src.width,
-                     .height = src.height,
-                     .windows = windows});
-        add_describe(space, windows, host ? descriptors_.data() : description.descriptors.data,
-                     nullptr, static_cast<unsigned>(count));
-    }
-
-    Lists allocate_lists(const Octaves &octaves) {
-        Lists lists{.max_candidates = static_cast<unsigned>(max_extrema(octaves)),
-                    .max_features = static_cast<unsigned>(max_keypoints(octaves))};
-        lists.candidates = arena_.allocate<Candidate>(lists.max_candidates);
-        lists.features = arena_.allocate<Feature>(lists.max_features);
-        return lists;
+    void allocate_lists(const Octaves &octaves, Lists &lists) {
+        lists.max_candidates = static_cast<unsigned>(max_extrema(octaves));
+        lists.max_features = static_cast<unsigned>(max_keypoints(octaves));
+        lists.candidates = allocate<Candidate>(lists.max_candidates);
+        lists.features = allocate<Feature>(lists.max_features);
     }
 
     /// Levels, without the bits for keypoints.
-    Space allocate_scale_space(const Octaves &octaves) {
-        Space space{.stored = is_usual() ? usual_layers : params_.levels() - 1};
+    void allocate_scale_space(const Octaves &octaves, Space &space) {
+        space.stored = is_usual() ? usual_layers : params_.levels() - 1;
         std::size_t floats = 0;
         for (int o = 0; o < octaves.count; o++) {
             Space::Octave &octave = space.octave[o];
@@ -409,9 +317,8 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
             octave.at = floats;
             floats += static_cast<std::size_t>(octave.pitch) * octave.height;
         }
-        space.base = arena_.allocate<float>(floats);
-        space.levels = arena_.allocate<float>(space.stored * floats);
-        return space;
+        space.base = allocate<float>(floats);
+        space.levels = allocate<float>(space.stored * floats);
     }
 
     /// What is 0 when a run begins.
@@ -423,18 +330,15 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
                      params_.octave_layers;
         }
         constexpr std::size_t control_words = sizeof(Control) / sizeof(unsigned);
-        auto *first = arena_.allocate<unsigned>(control_words + words);
+        auto *first = allocate<unsigned>(control_words + words);
         lists.control = reinterpret_cast<Control *>(first);
-        space.claims = first ? first + control_words : nullptr;
+        space.claims = first + control_words;
         return {first, control_words + words};
     }
 
     /// lists: of the extrema to be sought; null: none.
-    void add_space(const Octaves &octaves, const Space &space, const Image &picture,
+    void add_space(const Octaves &octaves, const Space &space, const Image &src,
                    const Cleared &cleared, const Lists *lists) {
-        Image src = luma_plane(picture);
-        if (src.memory == Memory::host)
-            src = device_src_ = place(src);
         const Rows luma = luma_of(src);
         if (is_usual())
             add_usual(octaves, space, src, luma, cleared, lists);
@@ -485,11 +389,11 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
 
     void add_cascade(const Space &space, int o) {
         const Space::Octave &from = space.octave[o], &to = space.octave[o + 1];
-        Cascade::Job job{.src = element(space.base, from.at),
+        Cascade::Job job{.src = space.base + from.at,
                          .width = from.width,
                          .height = from.height,
                          .pitch = from.pitch,
-                         .dst = element(space.base, to.at),
+                         .dst = space.base + to.at,
                          .dst_width = to.width,
                          .dst_height = to.height,
                          .dst_pitch = to.pitch,
@@ -536,7 +440,7 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
     void add_any(const Octaves &octaves, const Space &space, const Image &src, const Rows &luma,
                  const Cleared &cleared, const Lists *lists) {
         const Space::Octave first = octaves.count > 0 ? space.octave[0] : Space::Octave{};
-        float *wide = arena_.allocate<float>(static_cast<std::size_t>(first.pitch) * first.height);
+        float *wide = allocate<float>(static_cast<std::size_t>(first.pitch) * first.height);
         params_.upsample ? add_widen<true>(first, src, luma, wide, cleared)
                          : add_widen<false>(first, src, luma, wide, cleared);
         if (octaves.count == 0)
@@ -546,14 +450,8 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
         add_blur({&plane, 1}, 1, first_);
         for (int o = 0; o + 1 < octaves.count; o++) {
             const Space::Octave &from = space.octave[o], &to = space.octave[o + 1];
-            plane = {element(space.base, from.at),
-                     element(space.base, to.at),
-                     from.width,
-                     from.height,
-                     from.pitch,
-                     to.width,
-                     to.height,
-                     to.pitch};
+            plane = {space.base + from.at, space.base + to.at, from.width, from.height,
+                     from.pitch,           to.width,           to.height,  to.pitch};
             add_blur({&plane, 1}, 2, filters_[params_.octave_layers]);
         }
         for (int l = 1; l <= space.stored; l++)
@@ -583,14 +481,11 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
         for (int o = 0; o < octaves.count; o++) {
             const Space::Octave &octave = space.octave[o];
             const std::size_t plane = static_cast<std::size_t>(octave.pitch) * octave.height;
-            planes[o] = {element(space.base, octave.at),
-                         element(space.levels, space.stored * octave.at + (l - 1) * plane),
-                         octave.width,
-                         octave.height,
-                         octave.pitch,
-                         octave.width,
-                         octave.height,
-                         octave.pitch};
+            planes[o] = {
+                space.base + octave.at, space.levels + space.stored * octave.at + (l - 1) * plane,
+                octave.width,           octave.height,
+                octave.pitch,           octave.width,
+                octave.height,          octave.pitch};
         }
         add_blur({planes, static_cast<std::size_t>(octaves.count)}, 1, filters_[l]);
     }
@@ -622,12 +517,8 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
                         .bins = bins,
                         .width = run.src.width,
                         .height = run.src.height};
-        if (run.mask) {
-            Image mask = *run.mask;
-            if (mask.memory == Memory::host)
-                mask = device_mask_ = place(mask);
-            job.mask = rows_of(mask.planes[0]);
-        }
+        if (run.mask)
+            job.mask = rows_of(run.mask->planes[0]);
         if (is_usual())
             for (int l = 4; l <= usual_levels; l++)
                 std::copy_n(filters_[l].weights, filters_[l].radius + 1, job.weights[l - 4]);
@@ -648,42 +539,13 @@ class CudaSift final : public CudaOperator<Sift>, private Delivery {
                       Describe::shared_bytes);
     }
 
-    // ---- drawing --------------------------------------------------------------------
-
-    void add_draw(const SiftDrawing &drawing) {
-        launches_.clear();
-        add<Draw>(everywhere(4), draw_job(drawing, kept_->keypoints, kept_->found));
-    }
-
-    /// The pixels stay where they are: keypoints come to the host, which draws when they are there.
-    void draw_on_host(cudaStream_t stream, const SiftDrawing &drawing) {
-        if (pending_drawing_)
-            end_last_run(); // it uses the same memory
-        drawn_.reserve(kept_->room * sizeof(Keypoint));
-        completion_.follow(stream);
-        launches_.clear();
-        add<Fetch>(everywhere(4), {.from = kept_->keypoints,
-                                   .found = kept_->found,
-                                   .to = reinterpret_cast<Keypoint *>(drawn_.data()),
-                                   .count = &reinterpret_cast<Report *>(report_.data())->drawn});
-        graphs_.launch(launches_, stream);
-        completion_.record(stream);
-        pending_drawing_ = drawing;
-    }
-
-    SiftParams params_{};
     BlurFilter first_{};
     BlurFilter filters_[max_levels]{}; ///< of levels 1 on
-    Staging mask_staging_;
-    PinnedBuffer report_;
-    PinnedBuffer keypoints_, descriptors_; ///< that kernels write, or read
-    PinnedBuffer drawn_;                   ///< keypoints, for drawings on the host
-    std::optional<Pending> pending_;
-    std::optional<SiftDrawing> pending_drawing_;
-    Kept planned_{}; ///< by record_plan()
+    Pinned<Report> report_;
     std::optional<Kept> kept_;
-    std::int32_t described_ = -1;        ///< by the last run; -1: it has found them
-    Image device_src_{}, device_mask_{}; ///< of images in host memory
+    std::int32_t described_ = -1; ///< by the last run; -1: it has found them
+    PinnedBuffer drawn_;          ///< keypoints, for drawings on the host
+    std::optional<SiftDrawing> pending_drawing_;
 };
 
 } // namespace

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include <memory>
+
+#include "core/graphcut.hpp"
+#include "cuda/run/recorder.cuh"
+#include "cuda/run/staging.hpp"
+
+namespace gpv::cuda {
+
+/// Adds minimum cuts to runs of one object.
+class Cutter {
+  public:
+    explicit Cutter(const std::shared_ptr<Context> &context);
+
+    /// cut: on the device. reports: whether report() is of this one.
+    void add(Recorder &run, const gpv_graphcut_params &params, const GraphcutRun &cut,
+             bool reports) const;
+    /// Of the last one that reports, once its run is over.
+    const GraphcutReport &report() const { return *report_.get(); }
+
+  private:
+    Buffer control_;
+    Pinned<GraphcutReport> report_;
+};
+
+} // namespace gpv::cuda

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-2-Clause
+#pragma once
+
+#include "cuda/device.hpp"
+#include "cuda/pixels.cuh"
+#include "cuda/run/declaration.hpp"
+
+namespace gpv::cuda {
+
+/// A run as its operator records it: what it reads and writes, and which kernels do it.
+class Recorder : public Declaration {
+  public:
+    explicit Recorder(const CudaDevice &device) : device_(device) {}
+
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+        add<Kernel>(grid, job, shared,
+                    launch_early_ && waits_for_earlier<Kernel> ? LaunchMode::early
+                                                               : LaunchMode::ordered);
+    }
+    /// As add(), with LaunchMode::cooperative.
+    template <class Kernel>
+    void add_cooperative(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+        add<Kernel>(grid, job, shared, LaunchMode::cooperative);
+    }
+
+    /// Fills all planes but the first with value. T: type of a sample.
+    template <class T>
+    void fill_chroma(const Image &image, unsigned value) {
+        for (int i = 1; i < image.plane_count(); i++) {
+            const PlaneShape shape = image.shape(i);
+            const PointJob job{.out = rows_of(image.planes[i]),
+                               .length = shape.columns * shape.channels,
+                               .rows = shape.rows,
+                               .value = value};
+            add<Fill<T>>(dim3(blocks(job.length, Fill<T>::threads), job.rows), job);
+        }
+    }
+
+    Rows scratch_rows(int rows, std::size_t row_bytes) {
+        const std::size_t stride = round_up(row_bytes, pitch_alignment);
+        return {allocate<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
+    }
+    /// Luma, one byte per pixel. src: a result of luma_plane().
+    Rows luma_of(const Image &src) {
+        const PlaneShape shape = src.shape(0);
+        if (shape.channels == 1)
+            return rows_of(src.planes[0]);
+        const PointJob job{.a = rows_of(src.planes[0]),
+                           .out = scratch_rows(src.height, src.width),
+                           .length = src.width,
+                           .rows = src.height,
+                           .channels = shape.channels,
+                           .red = blue_first(src.format) ? 2 : 0};
+        add<Luma>(dim3(blocks(job.length, Luma::threads), job.rows), job);
+        return job.out;
+    }
+
+    const CudaDevice &device_;
+
+  protected:
+    bool launch_early_ = false; ///< whether kernels with `waits` use LaunchMode::early
+
+  private:
+    template <class Kernel>
+    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared, LaunchMode mode) {
+        launches_.add(reinterpret_cast<const void *>(&entry<Kernel>), grid, Kernel::threads, shared,
+                      job, mode);
+    }
+};
+
+} // namespace gpv::cuda
