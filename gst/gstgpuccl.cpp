@@ -120,7 +120,7 @@ gpv_status wait(GstGpuCcl *self, const GstGpuVisionJob &job) {
     return status == GPV_ERR_TOO_SMALL && numbered ? GPV_OK : status;
 }
 
-gpv_status gst_gpu_ccl_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+GstGpuVisionOutcome gst_gpu_ccl_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_CCL(filter);
     const Settings settings = snapshot(self);
     const gint described = job->results ? settings.max_components : 0;
@@ -129,11 +129,10 @@ gpv_status gst_gpu_ccl_process(GstGpuVisionFilter *filter, const GstGpuVisionJob
     if (status == GPV_OK)
         status = gpv_ccl_run(self->op, job->stream, job->src, job->dst,
                              described > 0 ? &records : nullptr, 0, nullptr);
-    if (status == GPV_OK && (job->results || job->output == output_labels)) {
+    const bool waits = job->results || job->output == output_labels;
+    if (status == GPV_OK && waits)
         status = wait(self, *job);
-        gst_gpu_vision_filter_set_finished(filter);
-    }
-    return status;
+    return {status, waits};
 }
 
 const gchar *gst_gpu_ccl_explain(GstGpuVisionFilter *, gpv_status status) {

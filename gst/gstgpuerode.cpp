@@ -41,7 +41,7 @@ void gst_gpu_erode_close(GstGpuVisionFilter *filter) {
     gpv_erode_destroy(&GST_GPU_ERODE(filter)->op);
 }
 
-gpv_status gst_gpu_erode_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+GstGpuVisionOutcome gst_gpu_erode_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_ERODE(filter);
     GST_OBJECT_LOCK(self);
     gpv_erode_params params = self->wanted;
@@ -49,10 +49,10 @@ gpv_status gst_gpu_erode_process(GstGpuVisionFilter *filter, const GstGpuVisionJ
     GST_OBJECT_UNLOCK(self);
     if (std::memcmp(&params, &self->used, sizeof params) != 0) {
         if (const gpv_status status = gpv_erode_set_params(self->op, &params); status != GPV_OK)
-            return status;
+            return {status, FALSE};
         self->used = params;
     }
-    return gpv_erode_run(self->op, job->stream, job->src, job->dst);
+    return {gpv_erode_run(self->op, job->stream, job->src, job->dst), FALSE};
 }
 
 void gst_gpu_erode_write_results(GstGpuVisionFilter *filter, GstStructure *results) {

@@ -356,7 +356,8 @@ gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
     return status;
 }
 
-gpv_status gst_gpu_graphcut_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+GstGpuVisionOutcome gst_gpu_graphcut_process(GstGpuVisionFilter *filter,
+                                             const GstGpuVisionJob *job) {
     auto *self = GST_GPU_GRAPHCUT(filter);
     gpv_status status = update_params(self, params_for(self->settings, job->output));
     if (status == GPV_OK && !self->learned)
@@ -366,9 +367,8 @@ gpv_status gst_gpu_graphcut_process(GstGpuVisionFilter *filter, const GstGpuVisi
     if (status == GPV_OK && job->results) {
         gpv_graphcut_result_init(&self->found, sizeof self->found);
         status = gpv_segment_wait(self->op, &self->found);
-        gst_gpu_vision_filter_set_finished(filter);
     }
-    return status;
+    return {status, job->results};
 }
 
 const gchar *gst_gpu_graphcut_explain(GstGpuVisionFilter *, gpv_status status) {

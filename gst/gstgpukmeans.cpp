@@ -87,7 +87,7 @@ gpv_buffer view_of(Array &array) {
     return buffer;
 }
 
-gpv_status gst_gpu_kmeans_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+GstGpuVisionOutcome gst_gpu_kmeans_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_KMEANS(filter);
     const bool labels = job->output == output_labels;
     const gpv_buffer centroids = view_of(self->centroids), counts = view_of(self->counts);
@@ -102,9 +102,8 @@ gpv_status gst_gpu_kmeans_process(GstGpuVisionFilter *filter, const GstGpuVision
     if (status == GPV_OK && job->results) {
         gpv_kmeans_result_init(&self->found, sizeof self->found);
         status = gpv_kmeans_wait(self->op, &self->found);
-        gst_gpu_vision_filter_set_finished(filter);
     }
-    return status;
+    return {status, job->results};
 }
 
 /* ---- results ---- */

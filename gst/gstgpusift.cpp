@@ -265,7 +265,7 @@ gpv_status match(GstGpuSift *self, const GstGpuVisionJob &job) {
                : status;
 }
 
-gpv_status gst_gpu_sift_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
+GstGpuVisionOutcome gst_gpu_sift_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_SIFT(filter);
     const bool matching = has_reference(self) && (job->dst || job->results);
     gpv_status status = matching ? learn_reference(self, job->stream) : GPV_OK;
@@ -279,12 +279,12 @@ gpv_status gst_gpu_sift_process(GstGpuVisionFilter *filter, const GstGpuVisionJo
         status = draw(self, *job);
     if (status == GPV_OK && (job->results || matching))
         status = wait(self);
-    if (job->results && !matching) /* else the outline is to come */
-        gst_gpu_vision_filter_set_finished(filter);
     /* The frame and the arrays may be gone soon, and with them what is to be written. */
     if (found && status != GPV_OK)
         (void)!gpv_sift_wait(self->op, nullptr);
-    return status == GPV_OK && matching ? match(self, *job) : status;
+    if (matching) /* of the outline nobody has waited */
+        return {status == GPV_OK ? match(self, *job) : status, FALSE};
+    return {status, job->results};
 }
 
 /* ---- results ---- */

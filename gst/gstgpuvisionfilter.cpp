@@ -197,10 +197,6 @@ void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
     klass->n_outputs = n_outputs;
 }
 
-void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self) {
-    private_of(self)->finished = true;
-}
-
 /* ---- what is carried from one frame to the next ---- */
 
 static void forget_soon(GstGpuVisionFilter *self) {

@@ -34,6 +34,13 @@ typedef struct {
     gboolean meta;    /* whether annotate() will be called */
 } GstGpuVisionJob;
 
+/* What process() has come to. */
+typedef struct {
+    gpv_status status;
+    gboolean finished; /* all work that it enqueued has, so that nobody has to wait again; it does
+                          not count after a failure */
+} GstGpuVisionOutcome;
+
 /*
  * Base of the elements: caps, allocation, mapping of frames, backend, errors,
  * results and statistics. A subclass owns one library object, made in open()
@@ -65,7 +72,7 @@ struct _GstGpuVisionFilterClass {
     gboolean (*examine)(GstGpuVisionFilter *self, GstBuffer *buffer, const GstVideoInfo *info);
 
     /* Runs on one frame. Controlled properties have the values of the frame's time. */
-    gpv_status (*process)(GstGpuVisionFilter *self, const GstGpuVisionJob *job);
+    GstGpuVisionOutcome (*process)(GstGpuVisionFilter *self, const GstGpuVisionJob *job);
 
     /* Explains a failure of process() and what helps, or returns NULL. May be NULL. */
     const gchar *(*explain)(GstGpuVisionFilter *self, gpv_status status);
@@ -111,9 +118,6 @@ void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
  */
 gboolean gst_gpu_vision_filter_refuse(GstGpuVisionFilter *self, GQuark domain, gint code,
                                       gchar *text, gchar *debug);
-
-/* For process(): all work that it enqueued has finished, so that nobody has to wait again. */
-void gst_gpu_vision_filter_set_finished(GstGpuVisionFilter *self);
 
 /*
  * The output that is wanted: at first 0. Any thread may change it, holding no lock. Where the

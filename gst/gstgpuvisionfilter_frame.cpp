@@ -112,10 +112,9 @@ gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
                    const GstGpuVisionCuda::Queue &queue) {
     using Clock = std::chrono::steady_clock;
     const auto begin = Clock::now();
-    auto *priv = private_of(self);
-    priv->finished = false;
-    gpv_status status = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
-    if (!priv->finished || status != GPV_OK) { /* what was enqueued before a failure counts, too */
+    const auto *priv = private_of(self);
+    auto [status, finished] = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
+    if (!finished || status != GPV_OK) { /* what was enqueued before a failure counts, too */
         const gpv_status ended = queue.wait
                                      ? gpv_stream_sync(priv->context, queue.stream)
                                      : gpv_stream_follow(priv->context, queue.leader, queue.stream);

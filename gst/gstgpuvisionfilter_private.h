@@ -47,7 +47,6 @@ struct GstGpuVisionFilterPrivate {
     bool passes;       /* the current frame goes on as it came */
     bool copies;       /* its pixels are copied to a buffer of our own, to be kept or drawn into */
     bool interlaced_said; /* that interlaced frames pass */
-    bool finished;        /* set by process(): its work has finished */
 };
 
 #define GPU_VISION_SIZES                                                                           \
