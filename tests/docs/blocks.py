@@ -53,11 +53,20 @@ extern gpv_rect rect;
 extern struct any_result result;
 void excerpt(void) {
 """, "}\n", ["-Wno-unused", "-Wno-incompatible-pointer-types"]),
-    ("docs/adding-an-algorithm.md", "cpp"): ("""#include "cuda/intrinsics.cuh"
-#include "cuda/pixels.cuh"
+    ("docs/adding-an-algorithm.md", "cpp"): ("""#include "cuda/run/operator.cuh"
+struct gpv_invert_params { int number; };
+namespace gpv {
+struct InvertRun { Image src, dst; };
+struct Invert : Operator {
+    virtual void set_params(const gpv_invert_params &params) = 0;
+    virtual void prepare(const Image &like) = 0;
+    virtual void run(Stream stream, const InvertRun &run) = 0;
+};
+}
 namespace gpv::cuda {
 """, "}\n", ["-std=c++20", f"-I{TOP / 'libgpuvision'}", f"-I{TOP / 'tests/simt'}",
-             f"-I{TOP / 'tests/simt/toolkit'}", "-Wno-unknown-pragmas", "-Wno-unused"]),
+             f"-I{TOP / 'tests/simt/toolkit'}", "-Wno-unknown-pragmas", "-Wno-unused",
+             "-Wno-missing-field-initializers"]),
     ("docs/elements/gpusift.md", "c"): ("""#include <gpuvision/gpuvision.h>
 #include <gst/gst.h>
 """, "", ["gstreamer-1.0", "-Wno-unused-function"]),
