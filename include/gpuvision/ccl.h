@@ -146,10 +146,11 @@ GPV_API GPV_NODISCARD gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *s
  * in before it returns; such a run cannot be captured. What lies in host memory
  * is written by gpv_ccl_wait(), gpv_ccl_query() or gpv_stream_sync(), and has to live until one of
  * them has said that the run is over, or until gpv_ccl_destroy(). An operator has one run in
- * flight: a run on another stream waits, on the device, for the one before. One that follows a run
- * with an output in host memory waits for that run on the host. A captured run is ordered by its
- * graph alone, and needs gpv_ccl_prepare() or a run of the same kind before; as long as the graph
- * is used, the operator has to live, and may run or prepare nothing that needs more memory.
+ * flight: a run on another stream waits, on the device, for the one before. A run with images or
+ * buffers in host memory, or behind one with outputs there, waits for the one before on the host. A
+ * captured run is ordered by its graph alone, and needs gpv_ccl_prepare() or a run of the same kind
+ * before; as long as the graph is used, the operator has to live, and may run or prepare nothing
+ * that needs more memory.
  *
  * The outputs overlap neither src nor each other. For components and count, all
  * bytes from the first to the last one of an image are the image's.

@@ -125,12 +125,12 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_imag
  * gpv_erode_prepare(), the call allocates nothing, waits for nothing and may be
  * captured in a CUDA graph. Host images are copied in before it returns, and
  * dst is valid after gpv_erode_wait() or gpv_stream_sync(); such a run cannot be
- * captured. An operator has one run in flight: a run on another stream waits,
- * on the device, for the one before. One that follows a run with an output in
- * host memory waits for that run on the host. A captured run is ordered by its
- * graph alone, and needs gpv_erode_prepare() or a run of the same kind before;
- * as long as the graph is used, the operator has to live, and may run or prepare
- * nothing that needs more memory.
+ * captured. An operator has one run in flight: a run on another stream waits, on
+ * the device, for the one before. A run with images or buffers in host memory,
+ * or behind one with outputs there, waits for the one before on the host. A
+ * captured run is ordered by its graph alone, and needs gpv_erode_prepare() or a
+ * run of the same kind before; as long as the graph is used, the operator has to
+ * live, and may run or prepare nothing that needs more memory.
  *
  * @param src  GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param dst  same format, size and memory; may be src (same data and stride of

@@ -119,13 +119,14 @@ GPV_API GPV_NODISCARD gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gp
  * gpv_graphcut_wait(), gpv_graphcut_query() or gpv_stream_sync(), and has to live
  * until one of them has said that the run is over, or until
  * gpv_graphcut_destroy(). An operator has one run in flight: a run on another
- * stream waits, on the device, for the one before. One that follows a run with an
- * output in host memory waits for that run on the host. A captured run is ordered
- * by its graph alone, and needs gpv_graphcut_prepare() or a run of the same kind
- * before; the caller sees to it that it overlaps no other run of the operator,
- * captured or not. As long as the graph is used, the operator has to live, and
- * may run or prepare nothing that needs more memory. The run takes every
- * multiprocessor of the device until it is over.
+ * stream waits, on the device, for the one before. A run with images or buffers
+ * in host memory, or behind one with outputs there, waits for the one before on
+ * the host. A captured run is ordered by its graph alone, and needs
+ * gpv_graphcut_prepare() or a run of the same kind before; the caller sees to it
+ * that it overlaps no other run of the operator, captured or not. As long as the
+ * graph is used, the operator has to live, and may run or prepare nothing that
+ * needs more memory. The run takes every multiprocessor of the device until it
+ * is over.
  *
  * @param terminals  LABEL32: capacity from the source to the pixel minus capacity from the pixel to
  *                   the sink, -GPV_GRAPHCUT_MAX_TERMINAL..GPV_GRAPHCUT_MAX_TERMINAL. (What the two

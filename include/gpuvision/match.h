@@ -114,11 +114,11 @@ GPV_API GPV_NODISCARD gpv_status gpv_match_prepare(gpv_match *op, int32_t query_
  * memory are copied before it returns, which may have to wait for the run before; outputs in host
  * memory are written by gpv_match_wait(), gpv_match_query() or gpv_stream_sync(), and have to live
  * until one of them has said that the run is over, or until gpv_match_destroy(). An operator has
- * one run in flight: a run on another stream waits, on the device, for the one before. One that
- * follows a run with an output in host memory waits for that run on the host. A captured run is
- * ordered by its graph alone, and needs gpv_match_prepare() or a run of the same kind before; as
- * long as the graph is used, the operator has to live, and may run or prepare nothing that needs
- * more memory.
+ * one run in flight: a run on another stream waits, on the device, for the one before. A run with
+ * images or buffers in host memory, or behind one with outputs there, waits for the one before on
+ * the host. A captured run is ordered by its graph alone, and needs gpv_match_prepare() or a run of
+ * the same kind before; as long as the graph is used, the operator has to live, and may run or
+ * prepare nothing that needs more memory.
  *
  * The outputs overlap neither the inputs nor each other.
  *

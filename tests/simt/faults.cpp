@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "common/operators.hpp"
+#include "cuda/run/plan.hpp"
 #include "cuda/runtime.hpp"
 
 namespace {
@@ -1401,6 +1402,37 @@ void test_following() {
     std::printf("following: every call fails once\n");
 }
 
+/// Of a plan's parameters, addresses are patched, and nothing else, whatever padding holds: here
+/// what an address left there.
+void test_relocations() {
+    using gpv::cuda::Plan;
+    where = "relocations";
+    struct Job {
+        std::uint64_t address, flag, low, high;
+    };
+    for (std::size_t slot = 0; slot < Plan::max_slots; slot++) {
+        Plan plan;
+        gpv::cuda::LaunchList again;
+        Job first{};
+        for (const int recording : {0, 1}) {
+            const auto address = reinterpret_cast<std::uintptr_t>(Plan::symbol(slot, recording));
+            constexpr std::uint64_t half = 0xffffffff;
+            const Job job{address + 300, (address & ~std::uint64_t{255}) | 1, (address & ~half) | 7,
+                          (address & half) | half << 32};
+            first = recording ? first : job;
+            (recording ? again : plan.launches).add(nullptr, dim3(1), 1, 0, job);
+        }
+        plan.relate(again, Plan::max_slots);
+        std::vector<std::uintptr_t> bases(Plan::max_slots);
+        bases[slot] = 0x7f0000000040;
+        plan.patch(bases);
+        const auto words = plan.launches.words();
+        require(words[0] == bases[slot] + 300, "an address is patched");
+        require(words[1] == first.flag && words[2] == first.low && words[3] == first.high,
+                "what is no address stays");
+    }
+}
+
 // ---------------------------------------------------------------------------- memory, waiting
 
 /// A program's own allocator.
@@ -1812,6 +1844,7 @@ int main(int count, char **arguments) {
     if (simt::emulated())
         test_devices();
     test_following();
+    test_relocations();
     test_faults();
     test_captured(erosions());
     test_captured(labellings());

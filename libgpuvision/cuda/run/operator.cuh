@@ -48,6 +48,7 @@ class CudaOperator : public Interface, protected Recorder, protected Runner {
     template <class Run>
     bool start(const char *name, Stream given, const Run &run) {
         const ProfilerRange range(name);
+        refused_ = false;
         const auto stream = static_cast<cudaStream_t>(given);
         const bool captures = is_captured(stream);
         launch(plan_for(run, captures), stream);

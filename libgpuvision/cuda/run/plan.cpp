@@ -18,9 +18,9 @@ void Plan::relate(const LaunchList &again, std::size_t slots) {
     const std::span<const std::uint64_t> first = launches.words(), second = again.words();
     for (std::size_t i = 0; i < first.size(); i++) {
         const std::uintptr_t by = second[i] - first[i];
-        if (by == 0 || by % difference || by / difference > slots)
+        const std::size_t slot = slot_of(by / difference);
+        if (by == 0 || slot >= slots || by != multiple(slot) * difference)
             continue;
-        const std::size_t slot = by / difference - 1;
         relocations_.push_back({i, slot, first[i] - number(symbol(slot, 0))});
     }
 }
@@ -38,7 +38,7 @@ Transfer Plan::resolved(Transfer transfer) const {
     const auto resolve = [this](std::byte *&symbolic) {
         if (!symbolic)
             return;
-        const std::size_t slot = (number(symbolic) >> slot_bits) - 1;
+        const std::size_t slot = slot_of(number(symbolic) >> slot_bits);
         symbolic = reinterpret_cast<std::byte *>(bases_[slot] + (symbolic - symbol(slot, 0)));
     };
     resolve(transfer.device);

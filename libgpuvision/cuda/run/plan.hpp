@@ -26,12 +26,13 @@ class Plan {
                                  max_slots = 64;
 
     /// A run is recorded twice. Then parameters differ in addresses alone, and by how much tells
-    /// the slot. Both halves of a word differ: beside an int there is padding, which may be
-    /// anything.
+    /// the slot. What is no address cannot differ so: beside an int or a bool there is padding,
+    /// which may be anything, but the lowest byte of a word and its upper half differ by other than
+    /// 0 for each slot, and one of them is not padding.
     static constexpr int recordings = 2;
     static std::byte *symbol(std::size_t slot, int recording) {
-        return reinterpret_cast<std::byte *>(((slot + 1) << slot_bits) +
-                                             recording * (slot + 1) * difference);
+        return reinterpret_cast<std::byte *>(
+            multiple(slot) * ((std::uintptr_t{1} << slot_bits) + recording * difference));
     }
 
     /// Finds what has to be patched. again: the second recording. slots: how many there are.
@@ -51,7 +52,13 @@ class Plan {
 
   private:
     static constexpr int slot_bits = 40; ///< of an offset, which is larger than any image
-    static constexpr std::uintptr_t difference = (std::uintptr_t{1} << 32) + 4096;
+    static constexpr std::uintptr_t difference = (std::uintptr_t{1} << 32) + 4096 + address_unit;
+
+    /// Not that of 16, by which the lowest byte of difference would become 0.
+    static constexpr std::size_t multiple(std::size_t slot) { return slot + slot / 15 + 1; }
+    static constexpr std::size_t slot_of(std::size_t multiple) {
+        return multiple - multiple / 16 - 1;
+    }
 
     struct Relocation {
         std::size_t word, slot;

@@ -30,6 +30,7 @@ bool Runner::is_captured(Stream stream) {
 }
 
 void Runner::refuse_capture(const std::string &why) {
+    refused_ = true;
     throw Error(Status::unsupported, "the stream is being captured in a graph, and " + why);
 }
 
@@ -96,19 +97,6 @@ void Runner::patch(Plan &plan) {
 
 // ---- a run --------------------------------------------------------------------------
 
-void Runner::launch(Plan &plan, cudaStream_t stream) {
-    if (declaration_.captured())
-        return capture(plan, stream);
-    try {
-        enqueue(plan, stream);
-    } catch (...) {
-        // Part of the work may be running, and no event marks its end.
-        if (runtime.stream_synchronize(stream) != cudaSuccess)
-            cudaGetLastError(); // the caller gets the first error
-        throw;
-    }
-}
-
 void Runner::capture(Plan &plan, cudaStream_t stream) {
     if (!declaration_.on_host_.empty())
         refuse_capture(std::string(declaration_.on_host_.front().name) +
@@ -121,18 +109,27 @@ void Runner::capture(Plan &plan, cudaStream_t stream) {
     plan.launches.launch(stream);
 }
 
-void Runner::enqueue(Plan &plan, cudaStream_t stream) {
-    if ((!declaration_.on_host_.empty() || delivers_) && !declaration_.continues_)
-        end_last_run();
-    const auto id = completion_.follow(stream);
-    reserve(plan, stream);
-    patch(plan);
-    begin(stream);
-    upload(plan, stream);
-    graphs_.launch(plan.launches, stream);
-    download(plan, stream);
-    completion_.record(stream, id);
-    delivers_ = delivers_ || !pending_.empty();
+void Runner::launch(Plan &plan, cudaStream_t stream) {
+    if (declaration_.captured())
+        return capture(plan, stream);
+    try {
+        if ((!declaration_.on_host_.empty() || delivers_) && !declaration_.continues_)
+            end_last_run();
+        const auto id = completion_.follow(stream);
+        reserve(plan, stream);
+        patch(plan);
+        begin(stream);
+        upload(plan, stream);
+        graphs_.launch(plan.launches, stream);
+        download(plan, stream);
+        completion_.record(stream, id);
+        delivers_ = delivers_ || !pending_.empty();
+    } catch (...) {
+        // Part of the work may be running, and no event marks its end.
+        if (runtime.stream_synchronize(stream) != cudaSuccess)
+            cudaGetLastError(); // the caller gets the first error
+        throw;
+    }
 }
 
 void Runner::upload(const Plan &plan, cudaStream_t stream) {

@@ -29,8 +29,8 @@ class Runner : private Delivery {
 
     /// Whether a run on this stream is captured in a graph.
     static bool is_captured(Stream stream);
-    /// Throws Error: the run cannot be captured.
-    [[noreturn]] static void refuse_capture(const std::string &why);
+    /// Throws Error: the run cannot be captured. It has not begun.
+    [[noreturn]] void refuse_capture(const std::string &why);
 
     // A run is declared after look_at(). If no plan is known then, it is declared and recorded
     // between begin_recording() and end_recording(), twice.
@@ -63,6 +63,7 @@ class Runner : private Delivery {
 
     Buffer scratch_;
     bool delivers_ = false; ///< whether something in host memory is to be written
+    bool refused_ = false;  ///< whether the last run was, by refuse_capture()
 
   private:
     struct Pending {
@@ -72,7 +73,6 @@ class Runner : private Delivery {
     };
 
     void capture(Plan &plan, cudaStream_t stream);
-    void enqueue(Plan &plan, cudaStream_t stream);
     void reserve(Plan &plan, Stream stream);
     void patch(Plan &plan);
     void upload(const Plan &plan, cudaStream_t stream);

@@ -88,6 +88,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
 
     bool describe(Stream stream, const SiftDescription &description) override {
         const bool enqueued = start_anew("gpv_sift_describe", stream, description);
+        kept_.reset();
         if (enqueued)
             described_ = static_cast<std::int32_t>(description.keypoints.capacity);
         return enqueued;
@@ -249,16 +250,14 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
         return true;
     }
 
-    /// As start(). What the last run has left is gone then, unless this one is refused, as it has
-    /// not begun.
+    /// As start(). What the last run has left is gone if this one fails, unless it is refused.
     template <class Run>
     bool start_anew(const char *name, Stream stream, const Run &run) {
-        const std::optional<Kept> before = std::exchange(kept_, std::nullopt);
         try {
             return start(name, stream, run);
-        } catch (const Error &error) {
-            if (error.status() == Status::unsupported)
-                kept_ = before;
+        } catch (...) {
+            if (!refused_)
+                kept_.reset();
             throw;
         }
     }
