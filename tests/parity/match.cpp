@@ -431,18 +431,24 @@ gpv_match_params random_params() {
 
 void compare_with_definition(Operator &op, int count, int largest) {
     for (int i = 0; i < count; i++) {
-        const Set train = random_set(random_count(largest));
-        const Set query = random_int(0, 1) ? related_set(train, random_count(largest))
-                                           : random_set(random_count(largest));
+        const bool cramped = i == 0; // more matches than there is room for
+        const Set train = random_set(cramped ? 40 : random_count(largest));
+        const Set query = cramped || random_int(0, 1)
+                              ? related_set(train, cramped ? 40 : random_count(largest))
+                              : random_set(random_count(largest));
         Input in = {query, train, {}, {}};
         if (random_int(0, 3) == 0)
             in.found = random_int(-1, query.count() + 2);
         if (random_int(0, 4))
             in.room = random_int(0, 1) ? query.count() + random_int(1, 3)
                                        : random_int(1, query.count() + 1);
+        if (cramped) {
+            in.found.reset();
+            in.room = 3;
+        }
         in.nearest = random_int(0, 3) != 0;
         in.result = random_int(0, 3) != 0;
-        expect_defined(op, in, random_params());
+        expect_defined(op, in, cramped ? with(0, false) : random_params());
     }
     std::printf("definition: %d random cases equal\n", count);
 }

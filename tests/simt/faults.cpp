@@ -1846,6 +1846,8 @@ int main(int count, char **arguments) {
     test_following();
     test_relocations();
     test_faults();
+    const Look tiles = resized(erosion(), 200, 90);
+    test_plans({{"several tiles", tiles}});
     test_captured(erosions());
     test_captured(labellings());
     test_captured({clusterings()[0]});
