@@ -56,7 +56,6 @@ class CudaMatch final : public CudaOperator<CudaMatch, Match, gpv_match_params> 
                Items{.bytes = sizeof(Nearest),
                      .capacity = run.query.count,
                      .count = &report_->queries});
-        value(run.room());
         output("pairs", run.pairs,
                Items{.bytes = sizeof(MatchPair), .capacity = run.room(), .count = &report_->count});
         pointer(run.result);

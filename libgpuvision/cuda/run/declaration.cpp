@@ -7,6 +7,7 @@
 #include "cuda/run/staging.hpp"
 
 namespace gpv::cuda {
+
 void Declaration::look(bool captured, const void *kind) {
     captured_ = captured;
     continues_ = false;

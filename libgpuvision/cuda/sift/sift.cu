@@ -123,7 +123,6 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
 
     void declare(SiftRun &run) {
         const std::int64_t kept = room(run);
-        value(kept);
         run.src = luma_plane(run.src);
         input("src", run.src);
         input("mask", run.mask);
