@@ -69,17 +69,6 @@ cudaError_t malloc_host(void **memory, std::size_t bytes) {
     return cudaHostAlloc(memory, bytes, cudaHostAllocDefault);
 }
 
-/// A wrapper: the toolkit overloads this name.
-cudaError_t func_get_attributes(cudaFuncAttributes *attributes, const void *kernel) {
-    return cudaFuncGetAttributes(attributes, kernel);
-}
-
-/// A wrapper: the toolkit overloads this name.
-cudaError_t launch_kernel_cooperative(const void *kernel, dim3 grid, dim3 block, void **parameters,
-                                      std::size_t shared, cudaStream_t stream) {
-    return cudaLaunchCooperativeKernel(kernel, grid, block, parameters, shared, stream);
-}
-
 cudaError_t launch_kernel_early(const void *kernel, dim3 grid, dim3 block, void **parameters,
                                 std::size_t shared, cudaStream_t stream) {
     cudaLaunchAttribute early{};
@@ -183,10 +172,10 @@ Runtime runtime = {
     .event_query = cudaEventQuery,
     .event_synchronize = cudaEventSynchronize,
     .func_set_attribute = cudaFuncSetAttribute,
-    .func_get_attributes = func_get_attributes,
+    .func_get_attributes = cudaFuncGetAttributes,
     .launch_kernel = cudaLaunchKernel,
     .launch_kernel_early = launch_kernel_early,
-    .launch_kernel_cooperative = launch_kernel_cooperative,
+    .launch_kernel_cooperative = cudaLaunchCooperativeKernel,
     .graph_create = cudaGraphCreate,
     .graph_destroy = release<cudaGraphDestroy>,
     .graph_add_kernel = cudaGraphAddKernelNode,

@@ -8,7 +8,6 @@
 
 #include "cuda/erode/lines.cuh"
 #include "cuda/erode/tile_kernels.cuh"
-#include "cuda/erode/tile_maximum.hpp"
 #include "cuda/erode/tuning.hpp"
 #include "cuda/run/operator.cuh"
 

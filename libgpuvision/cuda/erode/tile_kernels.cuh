@@ -15,18 +15,12 @@ inline constexpr int min_general_radius = 8, max_tile_radius = 31;
 /// Calls f<Shape>() for the tile of an image.
 template <class F>
 void with_shape(int step, bool long_radius, F f) {
-    switch (step) {
-    case 1:
-        return long_radius ? f.template operator()<TileShape<1, true>>()
-                           : f.template operator()<TileShape<1, false>>();
-    case 2:
-        return f.template operator()<TileShape<2, false>>();
-    case 3:
-        return long_radius ? f.template operator()<TileShape<3, true>>()
-                           : f.template operator()<TileShape<3, false>>();
-    default:
-        return f.template operator()<TileShape<4, false>>();
-    }
+    with_value<1, 2, 3, 4>(step, [&]<int s> {
+        if constexpr (s % 2 == 1)
+            if (long_radius)
+                return f.template operator()<TileShape<s, true>>();
+        return f.template operator()<TileShape<s, false>>();
+    });
 }
 
 /// Whether no radius that has a kernel of its own takes this shape.
@@ -47,33 +41,11 @@ const void *tile_entry() {
 template <class Better, class S>
 const void *tile_entry(int radius_x, int radius_y) {
     if constexpr (!only_general<S>)
-        if (radius_x == radius_y)
-            switch (radius_x) {
-            case 1:
-                return tile_entry<Better, S, Radius<1>>();
-            case 2:
-                return tile_entry<Better, S, Radius<2>>();
-            case 3:
-                return tile_entry<Better, S, Radius<3>>();
-            case 4:
-                return tile_entry<Better, S, Radius<4>>();
-            case 5:
-                return tile_entry<Better, S, Radius<5>>();
-            case 6:
-                return tile_entry<Better, S, Radius<6>>();
-            case 7:
-                return tile_entry<Better, S, Radius<7>>();
-            }
-    switch (radius_x % 4) {
-    case 0:
-        return tile_entry<Better, S, Radius<0, 0>>();
-    case 1:
-        return tile_entry<Better, S, Radius<0, 1>>();
-    case 2:
-        return tile_entry<Better, S, Radius<0, 2>>();
-    default:
-        return tile_entry<Better, S, Radius<0, 3>>();
-    }
+        if (radius_x == radius_y && radius_x < min_general_radius)
+            return with_value<1, 2, 3, 4, 5, 6, 7>(
+                radius_x, []<int radius> { return tile_entry<Better, S, Radius<radius>>(); });
+    return with_value<0, 1, 2, 3>(
+        radius_x % 4, []<int rest> { return tile_entry<Better, S, Radius<0, rest>>(); });
 }
 
 /// The kernel for a rectangle.
@@ -84,5 +56,8 @@ const void *tile_entry(int step, bool long_radius, int radius_x, int radius_y) {
                [&]<class S> { result = tile_entry<Better, S>(radius_x, radius_y); });
     return result;
 }
+
+/// tile_entry<Maximum>(), in a file of its own: half of the kernels that take longest to compile.
+const void *maximum_tile(int step, bool long_radius, int radius_x, int radius_y);
 
 } // namespace gpv::cuda::erode

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-2-Clause
-#include "cuda/erode/tile_maximum.hpp"
-
 #include "cuda/erode/tile_kernels.cuh"
 
 namespace gpv::cuda::erode {

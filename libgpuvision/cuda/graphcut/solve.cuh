@@ -33,7 +33,6 @@ struct Solve {
     static constexpr int groups = tiles_at_once;
     static constexpr int threads = groups * Push::threads;
     static_assert(threads == block_warps * 32);
-    static constexpr int min_blocks = 1;
     static constexpr std::size_t push_bytes = groups * sizeof(typename Push::Shared);
 
     __device__ static void run(const Job &job) { Solve(job).solve(); }

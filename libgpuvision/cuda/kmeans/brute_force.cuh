@@ -138,7 +138,6 @@ class PixelsBlock : public LloydLoop<metric, unsigned, PixelsBlock<metric>> {
 template <gpv_kmeans_metric metric>
 struct LloydOfPixels {
     static constexpr int threads = lloyd_threads;
-    static constexpr int min_blocks = 1;
     using Job = PixelsJob;
     using Shared = PixelsShared;
 

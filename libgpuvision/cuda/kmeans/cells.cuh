@@ -417,7 +417,6 @@ class CellsBlock : public LloydLoop<metric, Sum, CellsBlock<metric, Sum, residen
 template <gpv_kmeans_metric metric, class Sum>
 struct LloydOfCells {
     static constexpr int threads = lloyd_threads;
-    static constexpr int min_blocks = 1;
     static_assert(threads == 4 * max_kmeans_clusters, "a thread for each sum");
     using Job = CellsJob<Sum>;
     using Shared = CellsShared<Sum>;

@@ -17,11 +17,6 @@ namespace {
 
 using namespace kmeans;
 
-template <class F>
-void with_metric(gpv_kmeans_metric metric, F f) {
-    with_value<GPV_KMEANS_METRIC_L2, GPV_KMEANS_METRIC_L1>(metric, f);
-}
-
 class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
   public:
     explicit CudaKmeans(const std::shared_ptr<Context> &context)
@@ -158,7 +153,8 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
         }
         if (params_.is_random_init())
             add_seed(tables);
-        with_metric(params_.metric, [&]<gpv_kmeans_metric m> {
+        constexpr auto l2 = GPV_KMEANS_METRIC_L2, l1 = GPV_KMEANS_METRIC_L1;
+        with_value<l2, l1>(params_.metric, [&]<gpv_kmeans_metric m> {
             if constexpr (std::is_same_v<Sum, unsigned>)
                 if (brute_force)
                     return add_lloyd_of_pixels<m>(src, layout, tables, run.labels || run.dst);

@@ -16,7 +16,6 @@ struct SeedWeights {
 /// Every block weighs the colours of its cells; then every block finds the same colour.
 struct Seed {
     static constexpr int threads = lloyd_threads;
-    static constexpr int min_blocks = 1;
     static constexpr int warps = threads / 32;
     static constexpr int max_blocks = threads; ///< a thread for each
     static constexpr int at_once = 4;          ///< colours of a lane

@@ -9,20 +9,18 @@
 
 namespace gpv::cuda::segment {
 
-struct FitModelJob {
-    gpv_segment_model kind;
-    bool continues;
-    const unsigned *idle; ///< where it is not 0, nothing is fitted; may be null
-    Control *control;
-    const Model *from; ///< what it continues
-    Model *model;
-    Scene *scene;
-    std::uint8_t *labels; ///< three bytes a cell
-    unsigned *coarse;     ///< by side and cell of a table
-};
-
 struct FitModel {
-    using Job = FitModelJob;
+    struct Job {
+        gpv_segment_model kind;
+        bool continues;
+        const unsigned *idle; ///< where it is not 0, nothing is fitted; may be null
+        Control *control;
+        const Model *from; ///< what it continues
+        Model *model;
+        Scene *scene;
+        std::uint8_t *labels; ///< three bytes a cell
+        unsigned *coarse;     ///< by side and cell of a table
+    };
     static constexpr int threads = fit_threads;
     static constexpr int numbers = sizeof(Moments) / sizeof(Wide); ///< of a sum
     static constexpr int slots = max_slots;
@@ -142,17 +140,15 @@ struct FitModel {
     int pass_ = 0;
 };
 
-struct SeeSceneJob {
-    const Control *control;
-    Scene *scene;
-    std::uint32_t *kept; ///< in the host's memory; may be null
-    std::uint64_t pixels;
-};
-
 /// Scene::see() of the frame whose cut has been counted. One block; a warp has cells that share
 /// red.
 struct SeeScene {
-    using Job = SeeSceneJob;
+    struct Job {
+        const Control *control;
+        Scene *scene;
+        std::uint32_t *kept; ///< in the host's memory; may be null
+        std::uint64_t pixels;
+    };
     static constexpr int threads = 32 * levels;
 
     struct Shared {

@@ -22,12 +22,10 @@ struct Control {
 };
 static_assert(sizeof(Control) % sizeof(uint4) == 0);
 
-struct ClearJob {
-    uint4 *control;
-};
-
 struct Clear {
-    using Job = ClearJob;
+    struct Job {
+        uint4 *control;
+    };
     static constexpr int threads = clear_threads;
     static constexpr unsigned words = sizeof(Control) / sizeof(uint4);
 

@@ -24,12 +24,6 @@ namespace {
 
 using namespace segment;
 
-/// Calls f<kind>(). Means are mixtures of one component.
-template <class F>
-void with_model(gpv_segment_model kind, F f) {
-    with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(kind, f);
-}
-
 /// A run, and whether it begins with what has been learned; if it adapts, unless the scene says
 /// that nothing is kept.
 struct PlannedRun : SegmentRun {
@@ -203,9 +197,11 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
                 add_count<l, false>(job, idle);
                 add_fit(work, nullptr, &memory()->kept, idle);
             }
-            with_model(params_.model, [&]<gpv_segment_model kind> {
-                add_pixels<Terminals<l, kind>>(job, terminals_bytes);
-            });
+            // Means are mixtures of one component.
+            with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(
+                params_.model, [&]<gpv_segment_model kind> {
+                    add_pixels<Terminals<l, kind>>(job, terminals_bytes);
+                });
             add_cut(work, iteration == iterations - 1 ? run.result : nullptr,
                     iteration == iterations - 1);
         }

@@ -116,12 +116,13 @@ struct Blur {
 inline constexpr int strip_threads = 256;
 inline constexpr int strip_pitch = strip_threads + 4;
 
-/// Filters eight neighbours of a row. weights: of the middle and to one side.
-template <int radius>
+/// Filters neighbours of a row, step apart. middle: of the first. weights: of the middle and to one
+/// side.
+template <int radius, int step = 1, int outputs>
 __device__ __forceinline__ void filter_row(const float *middle, const float *weights,
-                                           float (&out)[8]) {
+                                           float (&out)[outputs]) {
     constexpr int lead = (radius + 3) / 4 * 4; // from the first aligned one to the middle
-    constexpr int quads = (lead + 8 + radius + 3) / 4;
+    constexpr int quads = (lead + (outputs - 1) * step + 1 + radius + 3) / 4;
 #pragma unroll
     for (int q = 0; q < quads; q++) {
         const float4 quad = *reinterpret_cast<const float4 *>(middle - lead + 4 * q);
@@ -129,8 +130,8 @@ __device__ __forceinline__ void filter_row(const float *middle, const float *wei
 #pragma unroll
         for (int e = 0; e < 4; e++) {
 #pragma unroll
-            for (int i = 0; i < 8; i++) {
-                const int d = 4 * q + e - lead - i;
+            for (int i = 0; i < outputs; i++) {
+                const int d = 4 * q + e - lead - step * i;
                 if (d == -radius)
                     out[i] = weights[radius] * values[e];
                 else if (d > -radius && d <= radius)
@@ -355,22 +356,7 @@ struct Cascade {
     /// first: halo before the middle of the first of 4 outputs.
     __device__ static void filter(const Job &job, const float *first, int x, int y) {
         float out[4];
-#pragma unroll
-        for (int q = 0; q < 8; q++) { // the last output needs halo + 6 + radius < 32
-            const float4 quad = *reinterpret_cast<const float4 *>(first + 4 * q);
-            const float values[4] = {quad.x, quad.y, quad.z, quad.w};
-#pragma unroll
-            for (int e = 0; e < 4; e++) {
-#pragma unroll
-                for (int i = 0; i < 4; i++) {
-                    const int d = 4 * q + e - halo - 2 * i;
-                    if (d == -radius)
-                        out[i] = job.weights[radius] * values[e];
-                    else if (d > -radius && d <= radius)
-                        out[i] = fmaf(job.weights[d < 0 ? -d : d], values[e], out[i]);
-                }
-            }
-        }
+        filter_row<radius, 2>(first + halo, job.weights, out);
         *reinterpret_cast<float4 *>(job.dst + static_cast<std::size_t>(y) * job.dst_pitch + x) =
             make_float4(out[0], out[1], out[2], out[3]);
     }
