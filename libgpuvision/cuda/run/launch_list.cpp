@@ -6,7 +6,7 @@
 namespace gpv::cuda {
 namespace {
 
-constexpr std::size_t max_shapes = 8, graphs_of_shape = 4;
+constexpr std::size_t max_shapes = 8, graphs_of_shape = 16;
 constexpr std::size_t max_nodes = 512; // beyond this, building a graph takes long
 
 cudaKernelNodeParams node_params(LaunchList &list, const LaunchList::Launch &launch, void **job) {
