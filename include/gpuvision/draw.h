@@ -38,10 +38,10 @@ enum {
  *
  * CPU backend: finished on return. CUDA backend: the work is enqueued on stream, behind the run;
  * with dst on the device it waits for nothing, and after the first drawing, or after
- * gpv_sift_prepare(), it allocates nothing. dst in host memory is drawn into by
- * gpv_sift_wait(), gpv_sift_query() or gpv_stream_sync(), and has to live as what a run writes into
- * host memory; for it the call may allocate, 24 bytes of page-locked memory for each keypoint that
- * the run may have kept, and waits for a drawing in host memory before it.
+ * gpv_sift_prepare(), it allocates nothing. dst in host memory is drawn into by gpv_sift_wait(),
+ * gpv_sift_query() or gpv_stream_sync(), and has to live as what a run writes into host memory; for
+ * it the call may allocate, 24 bytes of page-locked memory for each keypoint that the run may have
+ * kept, and waits for a drawing in host memory before it.
  * With dst on the device it may be captured in a CUDA graph, if the last run was: it belongs to
  * that run, and draws what it finds each time. Outside a capture a captured run does not count:
  * there are no keypoints. What gpv_sift_wait() says of the run stays as it was.
@@ -67,8 +67,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream str
  * gpv_match_wait() and gpv_match_query() for it.
  *
  * CPU backend, and dst in host memory: finished on return. CUDA backend, dst on the device: the
- * work is enqueued on stream; it waits for nothing, after the first drawing, or after
- * gpv_match_prepare(), it allocates nothing, and it may be captured in a CUDA graph.
+ * work is enqueued on stream. It waits for nothing and may be captured in a CUDA graph; after the
+ * first drawing, or after gpv_match_prepare(), it allocates nothing.
  *
  * @param dst     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param points  x and y of each, one behind the other, in host memory; from the centre of the

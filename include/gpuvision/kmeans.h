@@ -162,19 +162,18 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_im
  * moves the one of the lowest number to the colour that is farthest from its own centroid, unless
  * all colours are at theirs. Clusters are numbered from 0.
  *
- * CPU backend: finished on return. CUDA backend: with the images on the
- * device, the work is enqueued on stream; after the first run of its kind, or
- * after gpv_kmeans_prepare(), the call allocates nothing and waits for
- * nothing, but as said below, and with all outputs there it may be captured in a CUDA
- * graph; the result of a captured run is in its buffers on the device. Images in host memory are
- * copied in before it returns; such a run cannot be captured. What lies in host memory is written
- * by gpv_kmeans_wait(), gpv_kmeans_query() or gpv_stream_sync(), and has to live until one of them
- * has said that the run is over, or until gpv_kmeans_destroy(). An operator has one run in flight:
- * a run on another stream waits, on the device, for the one before. A run with images or buffers in
- * host memory, or behind one with outputs there, waits for the one before on the host. A captured
- * run is ordered by its graph alone, and needs gpv_kmeans_prepare() or a run of the same kind
- * before; as long as the graph is used, the operator has to live, and may run or prepare nothing
- * that needs more memory.
+ * CPU backend: finished on return. CUDA backend: with the images on the device, the work is
+ * enqueued on stream. After the first run of its kind, or after gpv_kmeans_prepare(), the call
+ * allocates nothing, waits only for what is named below, and with all outputs on the device may
+ * be captured in a CUDA graph; the result of a captured run is in its buffers there.
+ * Images in host memory are copied in before it returns; such a run cannot be captured. What
+ * lies in host memory is written by gpv_kmeans_wait(), gpv_kmeans_query() or gpv_stream_sync(),
+ * and has to live until one of them has said that the run is over, or until
+ * gpv_kmeans_destroy(). An operator has one run in flight: a run on another stream waits, on the
+ * device, for the one before. A run with images or buffers in host memory, or behind one with
+ * outputs there, waits for the one before on the host. A captured run is ordered by its graph
+ * alone, and needs gpv_kmeans_prepare() or a run of the same kind before; as long as the graph
+ * is used, the operator has to live, and may run or prepare nothing that needs more memory.
  *
  * But for dst, which may be src, the outputs overlap neither src nor each other. For buffers, all
  * bytes from the first to the last one of an image are the image's.

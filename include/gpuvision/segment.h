@@ -161,24 +161,22 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * The result is the same on every backend, to the bit, but for a cut that
  * max_time_us has ended.
  *
- * CPU backend: finished on return. CUDA backend: with all images on the
- * device, the work is enqueued on stream; after the first run of its kind, or
- * after gpv_segment_prepare(), the call allocates nothing and waits for
- * nothing, but as said below, and may be captured in a CUDA graph; the result of
- * a captured run is in its buffer on the device. Images in host memory are copied in before it
- * returns; a run with one cannot be captured. Images in host memory that are
- * written are written by gpv_segment_wait(), gpv_segment_query() or
- * gpv_stream_sync(), and have to live until one of them has said that the run
- * is over, or until gpv_segment_destroy(). An operator has one run in flight: a run on another
- * stream waits, on the device, for the one before. A run with images or buffers in host memory, or
- * behind one with outputs there, waits for the one before on the host. A captured run is ordered by
- * its graph alone, and needs gpv_segment_prepare() or a run of the same kind before; as long as the
- * graph is used, the operator has to live, and may run or prepare nothing that needs more memory.
- * Whether it may begin with what has been learned is settled when it is captured, for which the run
- * before has to be waited for; what it learns goes to the runs after it. A run with reuse waits for
- * the one before as long as nothing is known to have been learned, and a run with adapt for one
- * before it with another warm_start. The cut takes every multiprocessor of the device until it is
- * over.
+ * CPU backend: finished on return. CUDA backend: with all images on the device, the work is
+ * enqueued on stream. After the first run of its kind, or after gpv_segment_prepare(), the call
+ * allocates nothing, waits only for what is named below, and may be captured in a CUDA graph;
+ * the result of a captured run is in its buffer on the device. Images in host memory are
+ * copied in before it returns; a run with one cannot be captured. Images in host memory that are
+ * written are written by gpv_segment_wait(), gpv_segment_query() or gpv_stream_sync(), and have
+ * to live until one of them has said that the run is over, or until gpv_segment_destroy(). An
+ * operator has one run in flight: a run on another stream waits, on the device, for the one
+ * before. A run with images or buffers in host memory, or behind one with outputs there, waits
+ * for the one before on the host. A captured run is ordered by its graph alone, and needs
+ * gpv_segment_prepare() or a run of the same kind before; as long as the graph is used, the
+ * operator has to live, and may run or prepare nothing that needs more memory. Whether it may
+ * begin with what has been learned is settled when it is captured, for which the run before has
+ * to be waited for; what it learns goes to the runs after it. A run with reuse waits for the one
+ * before as long as nothing is known to have been learned, and a run with adapt for one before
+ * it with another warm_start. The cut takes every multiprocessor of the device until it is over.
  *
  * @param src     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
  * @param seeds   GRAY8, same size: 0 where the background is known, 255 where the foreground is,
