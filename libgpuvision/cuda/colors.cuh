@@ -17,18 +17,8 @@ constexpr bool is_yuv(Layout layout) {
 /// Calls f<layout>().
 template <class F>
 constexpr auto with_layout(Layout layout, F f) {
-    switch (layout) {
-    case Layout::gray:
-        return f.template operator()<Layout::gray>();
-    case Layout::rgb:
-        return f.template operator()<Layout::rgb>();
-    case Layout::rgbx:
-        return f.template operator()<Layout::rgbx>();
-    case Layout::nv12:
-        return f.template operator()<Layout::nv12>();
-    default:
-        return f.template operator()<Layout::i420>();
-    }
+    return with_value<Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420>(layout,
+                                                                                           f);
 }
 
 inline Layout layout_of(const Image &image) {
@@ -76,8 +66,7 @@ inline ColorSource colors_of(const Image &image) {
                     .height = image.height,
                     .red = blue_first(image.format) ? 2 : 0,
                     .aligned = aligned(image)};
-    for (int i = 0; i < image.plane_count(); i++)
-        src.planes[i] = rows_of(image.planes[i]);
+    list_rows(image, src.planes);
     if (image.plane_count() > 1)
         src.yuv = RgbTransform::of(image);
     return src;
@@ -130,8 +119,7 @@ __device__ Color color_at(const ColorSource &src, int x, int y) {
 
 /// values[i] = f(colour) of a whole strip that can be read in words.
 template <Layout layout, class T, class F>
-__device__ __forceinline__ void load_strip(const ColorSource &src, int x, int y, T (&values)[strip],
-                                           F f) {
+__device__ __forceinline__ void load_strip(const ColorSource &src, int x, int y, T *values, F f) {
     const auto *row = src.planes[0].row<const std::uint8_t>(y);
     if constexpr (layout == Layout::gray) {
         Word luma[strip / 4];
@@ -175,8 +163,7 @@ __device__ __forceinline__ void load_strip(const ColorSource &src, int x, int y,
 /// values[i] = f(colour) of the i-th pixel of the strip from (x, y) on, or T{} outside the image.
 /// Returns how many pixels are in the image.
 template <Layout layout, class T, class F>
-__device__ __forceinline__ int load_colors(const ColorSource &src, int x, int y, T (&values)[strip],
-                                           F f) {
+__device__ __forceinline__ int load_colors(const ColorSource &src, int x, int y, T *values, F f) {
     const int count = min(src.width - x, strip);
     if (src.aligned && count == strip) {
         load_strip<layout>(src, x, y, values, f);

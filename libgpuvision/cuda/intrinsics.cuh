@@ -194,6 +194,22 @@ __device__ __forceinline__ Word sign_mask(Word v) {
 #endif
 }
 
+/// Sum of what the threads of the block before this one have; total: of all. Each thread of the
+/// block calls. sums: of the warps, in shared memory; may be written again behind a barrier.
+template <int warps, class T>
+__device__ __forceinline__ T block_sum_before(T own, T *sums, T &total) {
+    static_assert(warps <= 32, "a warp adds up all warps");
+    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    const T up_to_here = warp_inclusive_sum(own);
+    if (lane == 31)
+        sums[warp] = up_to_here;
+    __syncthreads();
+    const T up_to_warp = warp_inclusive_sum(lane < warps ? sums[lane] : T{0});
+    total = __shfl_sync(~0u, up_to_warp, warps - 1);
+    const T before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
+    return up_to_here - own + (warp ? before_warp : 0);
+}
+
 /// Whether the device compares pairs of 16-bit halves in one instruction.
 inline constexpr bool has_pairs = GPV_ARCH >= 900;
 

@@ -10,6 +10,8 @@
 ///     struct Job          the one parameter, trivially copyable
 ///     threads             threads per block
 ///     min_blocks          blocks per multiprocessor, optional: bounds the registers
+///     Shared              what its dynamic shared memory holds; or shared_bytes, its size,
+///                         which may be a function of what differs between launches; optional
 ///     waits               optional: may be launched early, since it calls
 ///                         wait_for_earlier_kernels()
 ///     run(const Job &)    what each thread does
@@ -30,6 +32,17 @@ constexpr int min_blocks_of() {
         return Kernel::min_blocks < maximum ? Kernel::min_blocks : maximum;
     else
         return 1;
+}
+
+/// Dynamic shared memory of a launch of which nothing else is said.
+template <class Kernel>
+constexpr std::size_t shared_bytes_of() {
+    if constexpr (requires { Kernel::shared_bytes; })
+        return Kernel::shared_bytes;
+    else if constexpr (requires { typename Kernel::Shared; })
+        return sizeof(typename Kernel::Shared);
+    else
+        return 0;
 }
 
 template <class Kernel>
@@ -76,13 +89,17 @@ inline void load(const void *kernel, std::size_t shared) {
                                         static_cast<int>(shared)));
 }
 template <class... Kernels>
-void load(std::size_t shared = 0) {
+void load(std::size_t shared) {
     (load(reinterpret_cast<const void *>(&entry<Kernels>), shared), ...);
+}
+template <class... Kernels>
+void load() {
+    (load<Kernels>(shared_bytes_of<Kernels>()), ...);
 }
 
 /// Calls f<one>() for the one of values that value is; the last one is also for all others.
 template <auto first, auto... values, class Value, class F>
-auto with_value(Value value, F f) {
+constexpr auto with_value(Value value, F f) {
     if constexpr (sizeof...(values) > 0)
         if (value != first)
             return with_value<values...>(value, f);

@@ -26,8 +26,14 @@ inline Rows rows_of(const Plane &plane) {
     return {plane.data, plane.stride};
 }
 
+/// Writes the rows of each plane.
+inline void list_rows(const Image &image, Rows *to) {
+    for (int i = 0; i < image.plane_count(); i++)
+        to[i] = rows_of(image.planes[i]);
+}
+
 /// Number of tiles, and so of blocks in a grid, that cover size.
-constexpr unsigned blocks(int size, int tile) {
+constexpr unsigned blocks(std::int64_t size, int tile) {
     return static_cast<unsigned>((size + tile - 1) / tile);
 }
 

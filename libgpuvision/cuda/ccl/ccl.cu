@@ -36,8 +36,8 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
         : CudaOperator(context, "ccl"), next_chunk_(context) {
         for (const Runs runs : {Runs::pairs, Runs::wide_pairs, Runs::lines, Runs::values})
             with_runs(runs, [&]<Runs kind> { load_all<kind>(); });
-        load<Number>(Number::shared_bytes);
-        load<Luma, Fill<std::uint8_t>, Fill<std::uint16_t>, Colors<true>, Colors<false>>();
+        load<Number, Luma, Fill<std::uint8_t>, Fill<Word>, Fill<std::uint16_t>, Colors<true>,
+             Colors<false>>();
         launch_early_ = can_begin_early<Number>();
         next_chunk_.reserve(sizeof(unsigned), nullptr);
     }
@@ -96,7 +96,7 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
         load<Label<std::uint16_t, kind>>(Label<std::uint16_t, kind>::shared_bytes(true));
         load<MergeSeams<std::uint8_t, kind>, MergeSeams<std::uint16_t, kind>, Gather<kind>>();
         for (const bool measured : {true, false}) {
-            const auto load_write = [&]<class Kernel> { load<Kernel>(Kernel::shared_bytes); };
+            const auto load_write = [&]<class Kernel> { load<Kernel>(); };
             with_write<NoLabels, kind>(measured, load_write);
             with_write<Labels32, kind>(measured, load_write);
             with_write<Labels16, kind>(measured, load_write);
@@ -169,7 +169,7 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
         wide ? add_tiles<std::uint16_t, kind>(job, luma) : add_tiles<std::uint8_t, kind>(job, luma);
         if (job.area)
             add<Gather<kind>>(dim3(job.tiles()), job);
-        add<Number>(dim3(job.chunks()), job, Number::shared_bytes);
+        add<Number>(dim3(job.chunks()), job);
     }
     template <class T, Runs kind>
     void add_tiles(const Job &job, const Rows &luma) {
@@ -204,15 +204,13 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
 
     template <class Output, Runs kind>
     void add_write(const Job &job, bool measured) {
-        with_write<Output, kind>(measured, [&]<class Kernel> {
-            add<Kernel>(dim3(job.tiles()), job, Kernel::shared_bytes);
-        });
+        with_write<Output, kind>(measured,
+                                 [&]<class Kernel> { add<Kernel>(dim3(job.tiles()), job); });
     }
 
     void color(const Rows &labels, const Image &dst) {
         ColorJob job{.labels = labels, .width = dst.width, .height = dst.height};
-        for (int i = 0; i < dst.plane_count(); i++)
-            job.planes[i] = rows_of(dst.planes[i]);
+        list_rows(dst, job.planes);
         job.channels = dst.shape(0).channels;
         job.red = blue_first(dst.format) ? 2 : 0;
         job.transform = YuvTransform::of(dst);

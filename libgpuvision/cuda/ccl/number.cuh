@@ -13,7 +13,7 @@ struct Number {
     static constexpr int threads = number_threads;
     static constexpr int words_of_thread = number_words;
     static constexpr int warps = threads / 32;
-    static_assert(threads % 32 == 0 && warps <= 32, "a warp adds up all warps");
+    static_assert(threads % 32 == 0);
     static constexpr std::size_t shared_bytes = warps * sizeof(unsigned);
     using Job = ccl::Job;
 
@@ -35,7 +35,7 @@ struct Number {
             make_uint4(__popc(bits.x), __popc(bits.y), __popc(bits.z), __popc(bits.w));
         const unsigned own = counts.x + counts.y + counts.z + counts.w;
         unsigned total;
-        const unsigned before = sum_before(own, sums, total);
+        const unsigned before = block_sum_before<warps>(own, sums, total);
         if (threadIdx.x == 0)
             store_volatile(job.chunk_counts + chunk, total + 1);
         const unsigned earlier = count_of_earlier_chunks(job, chunk, sums);
@@ -92,19 +92,6 @@ struct Number {
         return result;
     }
 
-    /// Sum of what the threads before this one have; total: of all.
-    __device__ static unsigned sum_before(unsigned own, unsigned *sums, unsigned &total) {
-        const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-        const unsigned up_to_here = warp_inclusive_sum(own);
-        if (lane == 31)
-            sums[warp] = up_to_here;
-        __syncthreads();
-        const unsigned up_to_warp = warp_inclusive_sum(lane < warps ? sums[lane] : 0);
-        total = __shfl_sync(~0u, up_to_warp, warps - 1);
-        const unsigned before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
-        return up_to_here - own + (warp ? before_warp : 0);
-    }
-
     __device__ static unsigned count_of_earlier_chunks(const Job &job, unsigned chunk,
                                                        unsigned *sums) {
         unsigned sum = 0;
@@ -116,7 +103,7 @@ struct Number {
         }
         unsigned total;
         __syncthreads(); // sums is free again
-        sum_before(sum, sums, total);
+        block_sum_before<warps>(sum, sums, total);
         return total;
     }
 

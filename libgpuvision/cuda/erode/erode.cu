@@ -109,8 +109,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
             with_bits(large, [&]<class Kernel, class S> {
                 load<Kernel>(S::shared_bytes(S::max_radius_y));
             });
-        load<Copy<std::uint8_t>, Copy<uint4>, DifferenceOfChunks, Fill<std::uint8_t>,
-             Fill<std::uint32_t>>();
+        load<Copy<std::uint8_t>, Copy<uint4>, DifferenceOfChunks, Fill<std::uint8_t>, Fill<Word>>();
     }
 
     void accept(const gpv_erode_params &params) override { plan_ = erode_plan(params); }
@@ -167,18 +166,13 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
         return result;
     }
 
-    template <class Kernel>
-    void add_pointwise(const PointJob &job) {
-        add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
-    }
-
     void copy(const Samples &in, const Samples &out) {
         const auto bytes = static_cast<int>(in.row_bytes());
         PointJob job{.a = in.data, .out = out.data, .length = bytes, .rows = in.rows};
         if (!aligned(in.data, bytes, sizeof(uint4)) || !aligned(out.data, bytes, sizeof(uint4)))
-            return add_pointwise<Copy<std::uint8_t>>(job);
+            return add_points<Copy<std::uint8_t>>(job);
         job.length = bytes / static_cast<int>(sizeof(uint4));
-        add_pointwise<Copy<uint4>>(job);
+        add_points<Copy<uint4>>(job);
     }
 
     // ---- passes ---------------------------------------------------------------------
@@ -413,7 +407,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
         const auto bytes = static_cast<int>(a.row_bytes());
         const auto chunks = [&](const Samples &s) { return aligned(s.data, bytes, sizeof(uint4)); };
         if (a.sample_bytes == 1 && a.step < 4 && chunks(a) && chunks(b) && chunks(out))
-            return add_pointwise<DifferenceOfChunks>(
+            return add_points<DifferenceOfChunks>(
                 {.a = a.data,
                  .b = b.data,
                  .out = out.data,
@@ -443,8 +437,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
             if (!grey)
                 spread(result, in, out);
         }
-        for (int i = 1; i < dst.plane_count(); i++)
-            fill_chroma(samples_of(dst, i));
+        fill_chroma<std::uint8_t>(dst, neutral_chroma8);
     }
 
     /// One byte a pixel, 0 or 255.
@@ -457,7 +450,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
                            .channels = in.step,
                            .red = blue_first(src.format) ? 2 : 0,
                            .threshold = params_.threshold};
-        with_types(in.sample_bytes, true, [&]<class T, class> { add_pointwise<Binarise<T>>(job); });
+        with_types(in.sample_bytes, true, [&]<class T, class> { add_points<Binarise<T>>(job); });
         return mask;
     }
 
@@ -469,17 +462,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
                            .length = in.columns,
                            .rows = in.rows,
                            .channels = in.step};
-        with_types(in.sample_bytes, true, [&]<class T, class> { add_pointwise<Spread<T>>(job); });
-    }
-
-    void fill_chroma(const Samples &out) {
-        const auto bytes = static_cast<int>(out.row_bytes());
-        PointJob job{.out = out.data, .length = bytes, .rows = out.rows, .value = neutral_chroma8};
-        if (!aligned(out.data, bytes, sizeof(std::uint32_t)))
-            return add_pointwise<Fill<std::uint8_t>>(job);
-        job.length = bytes / static_cast<int>(sizeof(std::uint32_t));
-        job.value *= 0x01010101u;
-        add_pointwise<Fill<std::uint32_t>>(job);
+        with_types(in.sample_bytes, true, [&]<class T, class> { add_points<Spread<T>>(job); });
     }
 
     static constexpr int mask_threshold = 128;

@@ -40,12 +40,13 @@ const void *tile_entry() {
 
 template <class Better, class S>
 const void *tile_entry(int radius_x, int radius_y) {
+    static_assert(min_general_radius == 8, "each radius below has a kernel of its own");
     if constexpr (!only_general<S>)
         if (radius_x == radius_y && radius_x < min_general_radius)
             return with_value<1, 2, 3, 4, 5, 6, 7>(
-                radius_x, []<int radius> { return tile_entry<Better, S, Radius<radius>>(); });
+                radius_x, [&]<int radius> { return tile_entry<Better, S, Radius<radius>>(); });
     return with_value<0, 1, 2, 3>(
-        radius_x % 4, []<int rest> { return tile_entry<Better, S, Radius<0, rest>>(); });
+        radius_x % 4, [&]<int rest> { return tile_entry<Better, S, Radius<0, rest>>(); });
 }
 
 /// The kernel for a rectangle.

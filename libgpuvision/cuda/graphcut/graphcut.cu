@@ -162,8 +162,7 @@ void Cutter::add(Recorder &run, const gpv_graphcut_params &params, const Graphcu
     job.max_time_ns = params.max_time_us * 1000LL;
     job.certificate = params.certificate;
     job.terminals = rows_of(cut.terminals.planes[0]);
-    for (int i = 0; i < cut.links.plane_count(); i++)
-        job.links[i] = rows_of(cut.links.planes[i]);
+    list_rows(cut.links, job.links);
     job.mask = rows_of(cut.mask.planes[0]);
     job.control = reinterpret_cast<Control *>(control_.data());
     job.result = cut.result;

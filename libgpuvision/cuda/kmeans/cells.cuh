@@ -448,13 +448,7 @@ struct LloydOfCells {
         Task<Sum> own{};
         if (threadIdx.x < tasks)
             own = job.tasks[blockIdx.x + threadIdx.x * gridDim.x];
-        const unsigned up_to_here = warp_inclusive_sum(own.size);
-        if (lane == 31)
-            shared.of_warps[warp] = up_to_here;
-        __syncthreads();
-        const unsigned up_to_warp = warp_inclusive_sum(shared.of_warps[lane]);
-        const unsigned earlier = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
-        colors = __shfl_sync(~0u, up_to_warp, 31);
+        const unsigned before = block_sum_before<threads / 32>(own.size, shared.of_warps, colors);
         if (tasks > threads ||
             tasks * sizeof(Task<Sum>) + std::size_t{colors} * 2 * sizeof(unsigned) > job.room)
             return false;
@@ -462,7 +456,7 @@ struct LloydOfCells {
         auto *near_keys = reinterpret_cast<unsigned *>(near_tasks + tasks);
         if (threadIdx.x < tasks) {
             shared.from[threadIdx.x] = own.first;
-            own.first = up_to_here - own.size + (warp ? earlier : 0);
+            own.first = before;
             near_tasks[threadIdx.x] = own;
         }
         __syncthreads();

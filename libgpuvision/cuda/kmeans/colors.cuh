@@ -94,24 +94,16 @@ class CellIndex {
     __device__ CellIndex(const unsigned *occupied, Shared &shared)
         : occupied_(occupied), shared_(shared) {
         constexpr int each = words / threads; // words of a thread
-        const unsigned warp = threadIdx.x / 32, lane = threadIdx.x % 32;
         unsigned own[each], sum = 0;
         for (int i = 0; i < each; i++) {
             own[i] = __popc(occupied[each * threadIdx.x + i]);
             sum += own[i];
         }
-        const unsigned up_to_here = warp_inclusive_sum(sum);
-        if (lane == 31)
-            shared.of_warps[warp] = up_to_here;
-        __syncthreads();
-        const unsigned up_to_warp = warp_inclusive_sum(lane < warps ? shared.of_warps[lane] : 0);
-        const unsigned earlier = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
-        unsigned at = up_to_here - sum + (warp ? earlier : 0);
+        unsigned at = block_sum_before<warps>(sum, shared.of_warps, size_);
         for (int i = 0; i < each; i++) {
             shared.before[each * threadIdx.x + i] = at;
             at += own[i];
         }
-        size_ = __shfl_sync(~0u, up_to_warp, 31);
         __syncthreads();
     }
 
@@ -151,7 +143,6 @@ struct Collect {
         unsigned colors[warps], tasks[warps]; ///< at first: how many; then: where they begin
         Wide squares[warps];
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
     struct Job {
         unsigned *counters;       ///< by code; 0 between runs
         const unsigned *occupied; ///< a bit for each cell

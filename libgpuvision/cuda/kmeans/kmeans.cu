@@ -26,11 +26,9 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
             with_layout(layout, [&]<Layout l> {
                 load<Histogram<l>>(
                     Histogram<l>::shared_bytes(Histogram<l>::places_in(device_.shared_bytes())));
-                load<Label<l, unsigned>>(Label<l, unsigned>::shared_bytes);
-                load<Label<l, Wide>>(Label<l, Wide>::shared_bytes);
+                load<Label<l, unsigned>, Label<l, Wide>>();
             });
-        load<Seed>(Seed::shared_bytes);
-        load<Fill<std::uint8_t>>();
+        load<Seed, Fill<std::uint8_t>, Fill<Word>>();
         load<LloydOfPixels<GPV_KMEANS_METRIC_L2>, LloydOfPixels<GPV_KMEANS_METRIC_L1>>(
             device_.shared_bytes());
         load_sums<unsigned>();
@@ -89,8 +87,7 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
   private:
     template <class Sum>
     void load_sums() const {
-        load<Collect<Sum>>(Collect<Sum>::shared_bytes);
-        load<Finish<Sum>>(Finish<Sum>::shared_bytes);
+        load<Collect<Sum>, Finish<Sum>>();
         load<LloydOfCells<GPV_KMEANS_METRIC_L2, Sum>, LloydOfCells<GPV_KMEANS_METRIC_L1, Sum>>(
             device_.shared_bytes());
     }
@@ -148,8 +145,7 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
                                .colors = tables.colors,
                                .cells = tables.cells,
                                .tasks = tables.tasks,
-                               .unless = unless},
-                              Collect<Sum>::shared_bytes);
+                               .unless = unless});
         }
         if (params_.is_random_init())
             add_seed(tables);
@@ -214,12 +210,10 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
     template <Layout layout, class Sum>
     void add_histogram(const Source &src, const Tables<Sum> &tables, const WarmStart &unless) {
         using Kernel = Histogram<layout>;
-        const std::int64_t maximum = std::int64_t{device_.multiprocessors()} * Kernel::min_blocks;
-        const std::int64_t strips = Kernel::strips_of(src.width, src.height);
-        const std::int64_t grid =
-            std::min(maximum, (strips + Kernel::threads - 1) / Kernel::threads);
+        const unsigned maximum = device_.multiprocessors() * Kernel::min_blocks;
         const unsigned places = Kernel::places_in(device_.shared_bytes());
-        add<Kernel>(dim3(static_cast<unsigned>(grid)),
+        add<Kernel>(dim3(std::min(maximum, blocks(Kernel::strips_of(src.width, src.height),
+                                                  Kernel::threads))),
                     {.src = src,
                      .counters = tables.counters,
                      .occupied = tables.occupied,
@@ -249,8 +243,7 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
                                .init = params_.init,
                                .seed = params_.seed,
                                .clusters = params_.room(),
-                               .seeds = tables.seeds},
-                              Seed::shared_bytes);
+                               .seeds = tables.seeds});
     }
 
     template <class Sum>
@@ -318,7 +311,7 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
                    const Tables<Sum> &tables, bool brute_force) {
         const FinishJob<Sum> finishing = finish_job(run, tables);
         if (!run.labels && !run.dst)
-            return add<Finish<Sum>>(dim3(1), finishing, Finish<Sum>::shared_bytes);
+            return add<Finish<Sum>>(dim3(1), finishing);
         with_layout(layout, [&]<Layout l> {
             using Kernel = Label<l, Sum>;
             typename Kernel::Job job{.finish = finishing,
@@ -332,14 +325,12 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
                 job.aligned_labels = aligned(job.labels, 0, 8);
             }
             if (run.dst) {
-                for (int i = 0; i < run.dst->plane_count(); i++)
-                    job.dst[i] = rows_of(run.dst->planes[i]);
+                list_rows(*run.dst, job.dst);
                 job.aligned_dst = aligned(*run.dst);
             }
             const std::int64_t strips =
                 std::int64_t{blocks(src.width, strip)} * blocks(src.height, Kernel::rows);
-            const std::int64_t grid = 1 + (strips + Kernel::threads - 1) / Kernel::threads;
-            add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
+            add<Kernel>(dim3(1 + blocks(strips, Kernel::threads)), job);
         });
         if (run.labels)
             fill_chroma<std::uint8_t>(*run.labels, neutral_chroma8);

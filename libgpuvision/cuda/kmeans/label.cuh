@@ -118,8 +118,8 @@ struct Label {
     static constexpr int threads = label_threads;
     static constexpr int rows = is_yuv(layout) ? 2 : 1;
     static_assert(threads == max_kmeans_clusters, "a thread for each cluster");
-    static constexpr std::size_t shared_bytes = sizeof(FinishShared);
-    static_assert(shared_bytes >= max_kmeans_clusters * sizeof(unsigned), "room for the palette");
+    using Shared = FinishShared;
+    static_assert(sizeof(Shared) >= max_kmeans_clusters * sizeof(unsigned), "room for the palette");
     struct Job {
         FinishJob<Sum> finish;
         Source src;
@@ -134,7 +134,7 @@ struct Label {
 
     __device__ static void run(const Job &job) {
         if (blockIdx.x == 0)
-            return finish(job.finish, *shared_memory<FinishShared>());
+            return finish(job.finish, *shared_memory<Shared>());
         auto *palette = shared_memory<unsigned>();
         const Outcome<Sum> &outcome = *job.finish.outcome;
         if (job.dst[0].data && static_cast<int>(threadIdx.x) < outcome.clusters)
@@ -321,9 +321,9 @@ struct Label {
 template <class Sum>
 struct Finish {
     static constexpr int threads = max_kmeans_clusters;
-    static constexpr std::size_t shared_bytes = sizeof(FinishShared);
+    using Shared = FinishShared;
     using Job = FinishJob<Sum>;
-    __device__ static void run(const Job &job) { finish(job, *shared_memory<FinishShared>()); }
+    __device__ static void run(const Job &job) { finish(job, *shared_memory<Shared>()); }
 };
 
 } // namespace gpv::cuda::kmeans

@@ -27,7 +27,6 @@ struct Seed {
         Wide place;               ///< in the weights of the block
         Color first, last, drawn; ///< drawn colours: the first, the previous, the newest
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
     struct Job {
         Control *control;
         Colors colors;
@@ -152,7 +151,7 @@ struct Seed {
         const Wide own =
             threadIdx.x < gridDim.x ? __ldcg(job.weights.of_blocks[i % 2] + threadIdx.x) : 0;
         Wide total;
-        const Wide before = sum_before(own, total);
+        const Wide before = block_sum_before<warps>(own, shared.sums, total);
         const Wide place = scale_random(random_number(job.seed, i), total);
         if (place >= before && place < before + own) {
             shared.block = threadIdx.x;
@@ -209,19 +208,6 @@ struct Seed {
             }
             place -= __shfl_sync(~0u, up_to_here, 31);
         }
-    }
-
-    /// Sum of what the threads before this one have; total: of all.
-    __device__ Wide sum_before(Wide own, Wide &total) {
-        const Wide up_to_here = warp_inclusive_sum(own);
-        if (lane == 31)
-            shared.sums[warp] = up_to_here;
-        __syncthreads();
-        const Wide up_to_warp = warp_inclusive_sum(shared.sums[lane]);
-        total = __shfl_sync(~0u, up_to_warp, warps - 1);
-        const Wide before_warp = __shfl_sync(~0u, up_to_warp, warp ? warp - 1 : 0);
-        __syncthreads(); // sums may be written again
-        return up_to_here - own + (warp ? before_warp : 0);
     }
 
     const Job &job;

@@ -76,7 +76,6 @@ struct Write {
         int before; ///< matches of the blocks before, and of the warps
         int of_warps[threads / 32];
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
 
     static __device__ void run(const Job &job) {
         Shared &shared = *shared_memory<Shared>();

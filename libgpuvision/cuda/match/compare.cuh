@@ -97,7 +97,6 @@ struct Compare {
         Word words[tile][row_words];
         unsigned keys[tile]; ///< norm and place
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
 
     static __device__ void run(const Job &job) { Compare(job, *shared_memory<Shared>()).run(); }
 

@@ -45,8 +45,7 @@ inline Draw::Job draw_job(const OutlineDrawing &drawing) {
                   .height = drawing.dst.height,
                   .outline = drawing.outline,
                   .ink = {drawing.dst, drawing.color}};
-    for (int i = 0; i < drawing.dst.plane_count(); i++)
-        job.planes[i] = rows_of(drawing.dst.planes[i]);
+    list_rows(drawing.dst, job.planes);
     return job;
 }
 

@@ -17,9 +17,7 @@ using namespace match;
 class CudaMatch final : public CudaOperator<CudaMatch, Match, gpv_match_params> {
   public:
     explicit CudaMatch(const std::shared_ptr<Context> &context) : CudaOperator(context, "match") {
-        load<Norms, Choose, Draw>();
-        load<Compare>(Compare::shared_bytes);
-        load<Write>(Write::shared_bytes);
+        load<Norms, Compare, Choose, Write, Draw>();
     }
     ~CudaMatch() override { finish(); }
 
@@ -68,7 +66,7 @@ class CudaMatch final : public CudaOperator<CudaMatch, Match, gpv_match_params> 
         auto *query_norms = allocate<std::int32_t>(queries);
         auto *train_norms = allocate<std::int32_t>(trains);
         const Parts there = allocate_parts(queries, trains), back = allocate_parts(trains, queries);
-        const unsigned chooses = std::max(blocks(static_cast<int>(queries), choose_threads), 1u);
+        const unsigned chooses = std::max(blocks(queries, choose_threads), 1u);
         const Chosen chosen{.nearest = allocate<Nearest>(queries),
                             .bits = allocate<unsigned>(chooses * (choose_threads / 32)),
                             .counts = allocate<int>(chooses)};
@@ -90,14 +88,12 @@ class CudaMatch final : public CudaOperator<CudaMatch, Match, gpv_match_params> 
                                     .mutual = params_.mutual != 0,
                                     .chosen = chosen,
                                     .nearest = data_of<Nearest>(run.nearest)});
-        add<Write>(dim3(chooses),
-                   {.query = query,
-                    .chosen = chosen,
-                    .room = static_cast<int>(run.room()),
-                    .pairs = data_of<MatchPair>(run.pairs),
-                    .report = captured() ? nullptr : report_.get(),
-                    .result = data_of<MatchResult>(run.result)},
-                   Write::shared_bytes);
+        add<Write>(dim3(chooses), {.query = query,
+                                   .chosen = chosen,
+                                   .room = static_cast<int>(run.room()),
+                                   .pairs = data_of<MatchPair>(run.pairs),
+                                   .report = captured() ? nullptr : report_.get(),
+                                   .result = data_of<MatchResult>(run.result)});
     }
 
     void declare(OutlineDrawing &drawing) {
@@ -146,13 +142,11 @@ class CudaMatch final : public CudaOperator<CudaMatch, Match, gpv_match_params> 
     void add_compare(const Set &query, const Set &train, const Parts &parts) {
         const dim3 grid(static_cast<unsigned>(parts.pitch) / Compare::queries,
                         static_cast<unsigned>(parts.of_count));
-        add<Compare>(grid,
-                     {.query = query,
-                      .train = train,
-                      .part = parts.size,
-                      .parts = parts.nearest,
-                      .pitch = parts.pitch},
-                     Compare::shared_bytes);
+        add<Compare>(grid, {.query = query,
+                            .train = train,
+                            .part = parts.size,
+                            .parts = parts.nearest,
+                            .pitch = parts.pitch});
     }
 
     Pinned<MatchResult> report_;

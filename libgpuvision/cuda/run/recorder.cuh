@@ -13,27 +13,41 @@ class Recorder : public Declaration {
     explicit Recorder(const CudaDevice &device) : device_(device) {}
 
     template <class Kernel>
-    void add(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+    void add(dim3 grid, const typename Kernel::Job &job,
+             std::size_t shared = shared_bytes_of<Kernel>()) {
         add<Kernel>(grid, job, shared,
                     launch_early_ && waits_for_earlier<Kernel> ? LaunchMode::early
                                                                : LaunchMode::ordered);
     }
     /// As add(), with LaunchMode::cooperative.
     template <class Kernel>
-    void add_cooperative(dim3 grid, const typename Kernel::Job &job, std::size_t shared = 0) {
+    void add_cooperative(dim3 grid, const typename Kernel::Job &job,
+                         std::size_t shared = shared_bytes_of<Kernel>()) {
         add<Kernel>(grid, job, shared, LaunchMode::cooperative);
     }
 
-    /// Fills all planes but the first with value. T: type of a sample.
+    template <class Kernel>
+    void add_points(const PointJob &job) {
+        add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
+    }
+
+    /// Fills all planes but the first with value. T: type of a sample. Launches Fill<T>, or
+    /// Fill<Word> where it can.
     template <class T>
     void fill_chroma(const Image &image, unsigned value) {
         for (int i = 1; i < image.plane_count(); i++) {
             const PlaneShape shape = image.shape(i);
-            const PointJob job{.out = rows_of(image.planes[i]),
-                               .length = shape.columns * shape.channels,
-                               .rows = shape.rows,
-                               .value = value};
-            add<Fill<T>>(dim3(blocks(job.length, Fill<T>::threads), job.rows), job);
+            PointJob job{.out = rows_of(image.planes[i]),
+                         .length = shape.columns * shape.channels,
+                         .rows = shape.rows,
+                         .value = value};
+            if (!aligned(job.out, static_cast<int>(shape.row_bytes()), sizeof(Word))) {
+                add_points<Fill<T>>(job);
+                continue;
+            }
+            job.length /= sizeof(Word) / sizeof(T);
+            job.value *= ~Word{0} / static_cast<T>(~T{0}); // in each of its samples
+            add_points<Fill<Word>>(job);
         }
     }
 
@@ -52,7 +66,7 @@ class Recorder : public Declaration {
                            .rows = src.height,
                            .channels = shape.channels,
                            .red = blue_first(src.format) ? 2 : 0};
-        add<Luma>(dim3(blocks(job.length, Luma::threads), job.rows), job);
+        add_points<Luma>(job);
         return job.out;
     }
 

@@ -172,19 +172,12 @@ struct Neighbourhood {
     __device__ Neighbourhood(const ColorSource &src, int x_, int y_)
         : x(x_), y(y_), width(src.width), height(src.height) {
         const auto itself = [](const Color &c) { return c; };
-        Color strip_colors[strip];
-        load_colors<layout>(src, x, y, strip_colors, itself);
-#pragma unroll
-        for (int i = 0; i < strip; i++)
-            own[i] = strip_colors[i];
+        load_colors<layout>(src, x, y, own, itself);
         if (x + strip < width)
             own[strip] = color_at<layout>(src, x + strip, y);
         if (y + 1 == height)
             return;
-        load_colors<layout>(src, x, y + 1, strip_colors, itself);
-#pragma unroll
-        for (int i = 0; i < strip; i++)
-            below[i + 1] = strip_colors[i];
+        load_colors<layout>(src, x, y + 1, below + 1, itself);
         if constexpr (directions == 8) {
             if (x > 0)
                 below[0] = color_at<layout>(src, x - 1, y + 1);
@@ -224,8 +217,10 @@ struct Contrast : OfStrips<Contrast<layout, directions>> {
 /// Capacities of links.
 template <Layout layout, int directions>
 struct Links : OfStrips<Links<layout, directions>> {
+    using Shared = float;
+
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
-        float *const falloff = shared_memory<float>();
+        Shared *const falloff = shared_memory<Shared>();
         if (threadIdx.x == 0)
             *falloff = falloff_of(job.sigma, job.control->differences,
                                   links_of(job.src.width, job.src.height, directions));

@@ -34,18 +34,13 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
         : CudaOperator(context, "segment"), learned_memory_(context), cutter_(context) {
-        load<Clear, Fill<std::uint8_t>>();
-        load<FitModel>(sizeof(FitModel::Shared));
-        load<SeeScene>(sizeof(SeeScene::Shared));
+        load<Clear, Fill<std::uint8_t>, Fill<Word>, FitModel, SeeScene>();
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
-                load<Count<l, false>>(Count<l, false>::shared_bytes);
-                load<Count<l, true>>(Count<l, true>::shared_bytes);
-                load<Contrast<l, 4>, Contrast<l, 8>, PaintOverlay<l>, PaintCutout<l>>();
-                load<Links<l, 4>, Links<l, 8>>(sizeof(float));
-                load<Terminals<l, GPV_SEGMENT_MODEL_GMM>,
-                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>>(terminals_bytes);
+                load<Count<l, false>, Count<l, true>, Contrast<l, 4>, Contrast<l, 8>, Links<l, 4>,
+                     Links<l, 8>, Terminals<l, GPV_SEGMENT_MODEL_GMM>,
+                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>, PaintOverlay<l>, PaintCutout<l>>();
             });
         learned_memory_.reserve(sizeof(Learned), nullptr);
     }
@@ -108,8 +103,6 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         std::uint8_t *labels;
         unsigned *coarse;
     };
-    static constexpr std::size_t terminals_bytes =
-        sizeof(Terminals<Layout::gray, GPV_SEGMENT_MODEL_GMM>::Shared);
 
     // ---- running --------------------------------------------------------------------
 
@@ -199,9 +192,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             }
             // Means are mixtures of one component.
             with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(
-                params_.model, [&]<gpv_segment_model kind> {
-                    add_pixels<Terminals<l, kind>>(job, terminals_bytes);
-                });
+                params_.model,
+                [&]<gpv_segment_model kind> { add_pixels<Terminals<l, kind>>(job); });
             add_cut(work, iteration == iterations - 1 ? run.result : nullptr,
                     iteration == iterations - 1);
         }
@@ -255,8 +247,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     Learned *memory() const { return reinterpret_cast<Learned *>(learned_memory_.data()); }
 
     template <class Kernel>
-    void add_pixels(const PixelJob &job, std::size_t shared = 0) {
-        add<Kernel>(Kernel::grid(job.src.width, job.src.height), job, shared);
+    void add_pixels(const PixelJob &job) {
+        add<Kernel>(Kernel::grid(job.src.width, job.src.height), job);
     }
 
     void add_clear(const Work &work) {
@@ -269,8 +261,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         const bool four = params_.connectivity == 4;
         if (params_.sigma == 0)
             four ? add_pixels<Contrast<layout, 4>>(job) : add_pixels<Contrast<layout, 8>>(job);
-        four ? add_pixels<Links<layout, 4>>(job, sizeof(float))
-             : add_pixels<Links<layout, 8>>(job, sizeof(float));
+        four ? add_pixels<Links<layout, 4>>(job) : add_pixels<Links<layout, 8>>(job);
     }
 
     /// idle: where it is not 0 on the device, this does nothing.
@@ -278,36 +269,30 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     void add_count(PixelJob job, const std::uint32_t *idle = nullptr) {
         using Kernel = Count<layout, of_cut>;
         const std::int64_t strips = std::int64_t{strips_of_row(job.src.width)} * job.src.height;
-        const std::int64_t maximum = std::int64_t{count_blocks} * device_.multiprocessors();
-        const std::int64_t grid =
-            std::min(maximum, (strips + Kernel::threads - 1) / Kernel::threads);
+        const unsigned maximum = count_blocks * device_.multiprocessors();
         job.idle = idle;
-        add<Kernel>(dim3(static_cast<unsigned>(grid)), job, Kernel::shared_bytes);
+        add<Kernel>(dim3(std::min(maximum, blocks(strips, Kernel::threads))), job);
     }
 
     /// from: null where learning begins. idle: as in add_count().
     void add_fit(const Work &work, const Model *from, Model *to,
                  const std::uint32_t *idle = nullptr) {
-        add_cooperative<FitModel>(dim3(device_.multiprocessors()),
-                                  {.kind = params_.model,
-                                   .continues = from != nullptr,
-                                   .idle = idle,
-                                   .control = work.control,
-                                   .from = from ? from : to,
-                                   .model = to,
-                                   .scene = &memory()->scene,
-                                   .labels = work.labels,
-                                   .coarse = work.coarse},
-                                  sizeof(FitModel::Shared));
+        add_cooperative<FitModel>(dim3(device_.multiprocessors()), {.kind = params_.model,
+                                                                    .continues = from != nullptr,
+                                                                    .idle = idle,
+                                                                    .control = work.control,
+                                                                    .from = from ? from : to,
+                                                                    .model = to,
+                                                                    .scene = &memory()->scene,
+                                                                    .labels = work.labels,
+                                                                    .coarse = work.coarse});
     }
 
     void add_see_scene(const PlannedRun &run, const Work &work) {
-        add<SeeScene>(dim3(1),
-                      {.control = work.control,
-                       .scene = &memory()->scene,
-                       .kept = captured() ? nullptr : kept_.get(),
-                       .pixels = std::uint64_t(run.src.width) * run.src.height},
-                      sizeof(SeeScene::Shared));
+        add<SeeScene>(dim3(1), {.control = work.control,
+                                .scene = &memory()->scene,
+                                .kept = captured() ? nullptr : kept_.get(),
+                                .pixels = std::uint64_t(run.src.width) * run.src.height});
     }
 
     Buffer learned_memory_;      ///< Learned

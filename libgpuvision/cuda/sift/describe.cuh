@@ -61,7 +61,6 @@ struct Describe {
         float values[sift_length];
         alignas(16) unsigned sums[cells * cells * descriptor_bins][copies];
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
 
     __device__ static void run(const Job &job) {
         Shared &s = *shared_memory<Shared>();

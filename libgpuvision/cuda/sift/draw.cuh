@@ -59,8 +59,7 @@ inline Draw::Job draw_job(const SiftDrawing &drawing, const Keypoint *keypoints,
                   .planes = {},
                   .ink = {drawing.dst, drawing.color},
                   .style = drawing.style};
-    for (int i = 0; i < drawing.dst.plane_count(); i++)
-        job.planes[i] = rows_of(drawing.dst.planes[i]);
+    list_rows(drawing.dst, job.planes);
     return job;
 }
 

@@ -148,7 +148,6 @@ struct ScaleSpace {
         Candidate
             found[block_list]; ///< as the list in memory: settled ones begin it, others end it
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
 
     __device__ static void run(const Job &job) {
         Shared &s = *shared_memory<Shared>();

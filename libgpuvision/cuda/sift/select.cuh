@@ -29,11 +29,9 @@ struct Place {
     static constexpr bool waits = true;
     static constexpr int bins_of_thread = response_bins / threads;
     struct Shared {
-        /// First, for they are read in fours: racecheck reports what is written beside them.
         unsigned sums[threads / 32];
         unsigned starts[response_bins];
     };
-    static constexpr std::size_t shared_bytes = sizeof(Shared);
 
     __device__ static void run(const Job &job) {
         Shared &s = *shared_memory<Shared>();
@@ -91,13 +89,7 @@ struct Place {
             own[i + 3] = four.w;
             sum += four.x + four.y + four.z + four.w;
         }
-        const unsigned up_to = warp_inclusive_sum(sum);
-        if (threadIdx.x % 32 == 31)
-            s.sums[threadIdx.x / 32] = up_to;
-        __syncthreads();
-        unsigned start = up_to - sum;
-        for (unsigned warp = 0; warp < threadIdx.x / 32; warp++)
-            start += s.sums[warp];
+        unsigned total, start = block_sum_before<threads / 32>(sum, s.sums, total);
 #pragma unroll
         for (int i = 0; i < bins_of_thread; i++) {
             s.starts[first + i] = start;
@@ -148,7 +140,7 @@ struct Rank {
     };
     static constexpr int threads = 128;
     static constexpr bool waits = true;
-    static constexpr std::size_t shared_bytes = sizeof(Sort<threads>::Shared);
+    using Shared = Sort<threads>::Shared;
 
     __device__ static void run(const Job &job) {
         wait_for_earlier_kernels();
@@ -165,7 +157,7 @@ struct Rank {
 
     __device__ static void write_sorted(const Job &job, Control &control) {
         const Slot *sorted =
-            SlotSort(control, job.slots, job.others, *shared_memory<SlotSort::Shared>()).run();
+            SlotSort(control, job.slots, job.others, *shared_memory<Shared>()).run();
         for (unsigned i = blockIdx.x * threads + threadIdx.x; i < control.kept;
              i += gridDim.x * threads)
             write(job, i, job.features[sorted[i].feature]);

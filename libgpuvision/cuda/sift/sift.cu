@@ -31,17 +31,11 @@ struct KeptFetch {
 class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
   public:
     explicit CudaSift(const std::shared_ptr<Context> &context) : CudaOperator(context, "sift") {
-        load<Luma, Widen<true>, Widen<false>, Extrema, Locate, Draw, Fetch>();
-        load<First<true>>(First<true>::shared_bytes);
-        load<First<false>>(First<false>::shared_bytes);
-        load<Cascade>(Cascade::shared_bytes);
+        load<Luma, Widen<true>, Widen<false>, First<true>, First<false>, Cascade, Extrema, Locate,
+             Orient, Place, Rank, Describe, Draw, Fetch>();
         load<Blur>(std::min(Blur::shared_bytes(max_blur_radius, 2), device_.shared_bytes()));
         if (fits_usual())
-            load<ScaleSpace>(ScaleSpace::shared_bytes);
-        load<Orient>(Orient::shared_bytes);
-        load<Place>(Place::shared_bytes);
-        load<Rank>(Rank::shared_bytes);
-        load<Describe>(Describe::shared_bytes);
+            load<ScaleSpace>();
         launch_early_ = can_begin_early<Orient>();
     }
     ~CudaSift() override { finish(); }
@@ -170,14 +164,12 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
             ResponseBins::from(std::max(params_.contrast_threshold / params_.octave_layers, 1e-6f));
         add_orient(run, octaves, space, lists, bins);
         auto *slots = allocate<Slot>(lists.max_features);
-        add<Place>(everywhere(1),
-                   {.lists = lists,
-                    .bins = bins,
-                    .slots = slots,
-                    .room = static_cast<unsigned>(room),
-                    .result = data_of<SiftResult>(run.result),
-                    .report = captured() ? nullptr : report_.get()},
-                   Place::shared_bytes);
+        add<Place>(everywhere(1), {.lists = lists,
+                                   .bins = bins,
+                                   .slots = slots,
+                                   .room = static_cast<unsigned>(room),
+                                   .result = data_of<SiftResult>(run.result),
+                                   .report = captured() ? nullptr : report_.get()});
         auto *windows = allocate<Window>(room);
         Rank::Job rank{.control = lists.control,
                        .slots = slots,
@@ -191,7 +183,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
             rank.keypoints = run.keypoints->view.data;
             rank.stride = run.keypoints->stride;
         }
-        add<Rank>(everywhere(8), rank, Rank::shared_bytes);
+        add<Rank>(everywhere(8), rank);
         if (run.descriptors)
             add_describe(space, windows, run.descriptors->data, &lists.control->kept, 0);
     }
@@ -238,7 +230,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
     };
 
     /// Whether the kernels for the usual filters can be used.
-    bool fits_usual() const { return device_.shared_bytes() >= ScaleSpace::shared_bytes; }
+    bool fits_usual() const { return device_.shared_bytes() >= sizeof(ScaleSpace::Shared); }
     bool is_usual() const {
         if (!fits_usual() || params_.octave_layers != usual_layers ||
             first_.radius > (params_.upsample ? first_radius<true> : first_radius<false>))
@@ -382,7 +374,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
         // One block without an octave, which only clears.
         add<Kernel>(dim3(std::max(blocks(octave.width, Kernel::owned), 1u),
                          std::max(blocks(octave.height, job.strip), 1u)),
-                    job, Kernel::shared_bytes);
+                    job);
     }
 
     void add_cascade(const Space &space, int o) {
@@ -397,8 +389,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
                          .dst_pitch = to.pitch,
                          .strip = strip_of(to.width, Cascade::owned, to.height, Cascade::rows)};
         std::copy_n(filters_[usual_layers].weights, filters_[usual_layers].radius + 1, job.weights);
-        add<Cascade>(dim3(blocks(to.width, Cascade::owned), blocks(to.height, job.strip)), job,
-                     Cascade::shared_bytes);
+        add<Cascade>(dim3(blocks(to.width, Cascade::owned), blocks(to.height, job.strip)), job);
     }
 
     void add_scale_space(const Octaves &octaves, const Space &space, const Lists *lists) {
@@ -411,7 +402,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
             std::copy_n(filters_[l].weights, filters_[l].radius + 1, job.weights[l]);
         if (lists)
             job.lists = *lists;
-        add<ScaleSpace>(dim3(job.tiling.count()), job, ScaleSpace::shared_bytes);
+        add<ScaleSpace>(dim3(job.tiling.count()), job);
     }
 
     /// Rows of a strip: whole rounds of blocks cost most.
@@ -521,20 +512,18 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
             for (int l = 4; l <= usual_levels; l++)
                 std::copy_n(filters_[l].weights, filters_[l].radius + 1, job.weights[l - 4]);
         if (octaves.count > 0)
-            add<Orient>(everywhere(3 * orient_blocks), job, Orient::shared_bytes);
+            add<Orient>(everywhere(3 * orient_blocks), job);
     }
 
     void add_describe(const Space &space, const Window *windows, std::byte *descriptors,
                       const unsigned *kept, unsigned count) {
-        add<Describe>(everywhere(4 * describe_blocks),
-                      {.space = space,
-                       .windows = windows,
-                       .kept = kept,
-                       .count = count,
-                       .descriptors = descriptors,
-                       .type = params_.descriptor_type,
-                       .root = params_.root_sift != 0},
-                      Describe::shared_bytes);
+        add<Describe>(everywhere(4 * describe_blocks), {.space = space,
+                                                        .windows = windows,
+                                                        .kept = kept,
+                                                        .count = count,
+                                                        .descriptors = descriptors,
+                                                        .type = params_.descriptor_type,
+                                                        .root = params_.root_sift != 0});
     }
 
     BlurFilter first_{};
