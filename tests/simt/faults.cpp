@@ -13,6 +13,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <cuda.h>
@@ -776,9 +777,10 @@ void fail_each(const std::string &name, const std::vector<Fault> &faults,
         attempt(Fault::once, k);
     }
     loaded = true;
-    std::size_t tried = 0;
+    const std::size_t first_round = rounds;
+    std::size_t tried = 0, used = 0;
     const auto takes_memory = [&] {
-        std::size_t used = 0;
+        rounds = first_round;
         for (const Fault fault : faults) {
             static const char *const names[] = {"fails", "fails, on with others", "is poisoned"};
             const std::size_t second = 2 + rounds++ % step;
@@ -796,10 +798,10 @@ void fail_each(const std::string &name, const std::vector<Fault> &faults,
             }
             used = used ? used : used_bytes();
         }
-        return used_bytes() > used + max_bytes;
+        const std::size_t before = std::exchange(used, used_bytes());
+        return used > before + max_bytes;
     };
-    // Where more graphs live at once than before, the driver keeps what it took for them; of what
-    // leaks it takes as much again.
+    // The driver may keep what it took once. What leaks, leaks again when the same calls fail.
     require(!takes_memory() || !takes_memory(), "the device has less memory");
     record_counts = true;
     require(tried != 0, name + ": no call that could fail");
