@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <gpuvision/ccl.h>
-#include <gst/video/gstvideometa.h>
 
 #include <cstring>
 #include <vector>
 
 #include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionfilter.h"
+#include "gstgpuvisionmeta.h"
 
 #define GST_TYPE_GPU_CCL (gst_gpu_ccl_get_type())
 G_DECLARE_FINAL_TYPE(GstGpuCcl, gst_gpu_ccl, GST, GPU_CCL, GstGpuVisionFilter)
@@ -168,14 +168,6 @@ void gst_gpu_ccl_write_results(GstGpuVisionFilter *filter, GstStructure *results
     gst_structure_take_value(results, "components", &components);
 }
 
-/* Without parameters, which videoscale would copy without scaling them. */
-void add_region(GstBuffer *buffer, GQuark type, const GstGpuVisionBox &box, gint label) {
-    auto *region = gst_buffer_add_video_region_of_interest_meta_id(
-        buffer, type, static_cast<guint>(box.x), static_cast<guint>(box.y),
-        static_cast<guint>(box.width), static_cast<guint>(box.height));
-    region->id = label;
-}
-
 /* Boxes are exact, so there is no doubt of them. */
 void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
     const auto *self = GST_GPU_CCL(filter);
@@ -186,7 +178,8 @@ void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStru
         const gpv_ccl_component &found = self->records[i];
         boxes.push_back(
             {found.left, found.top, found.right - found.left, found.bottom - found.top});
-        add_region(buffer, type, boxes.back(), i + 1);
+        const GstGpuVisionBox &box = boxes.back();
+        gst_gpu_vision_meta_add_region(buffer, type, i + 1, box.x, box.y, box.width, box.height);
     }
     gst_gpu_vision_analytics_add_boxes(buffer, type, boxes.data(), boxes.size(), 1);
 }

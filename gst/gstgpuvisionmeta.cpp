@@ -7,192 +7,331 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string_view>
+#include <tuple>
+#include <utility>
 
 namespace {
 
-struct Ratio {
-    gint64 to, from;
-};
+/* Where the frame's pixels have gone, in pixels from its corner: x becomes xx x + xy y + x0. */
+struct Move {
+    gdouble xx, xy, x0, yx, yy, y0;
+    gint width, height; /* of the frame that they are in now */
 
-struct Scale {
-    Ratio x, y;
-};
-
-/*
- * Offsets and lengths of whole pixels are rounded down, and a length stays at
- * least 1: so a box that lies in the frame still does after scaling. Points are
- * measured from the centre of the first pixel. Numbers in an array are what the
- * array is called. Keypoints are records of gpv_sift_keypoint in a GBytes. A homography is an array
- * of 9 numbers, whose points are those of the frame.
- */
-enum class Kind { Offset, Length, Point, Keypoints, Homography };
-enum class Axis { X, Y, Both };
-
-struct Field {
-    std::string_view name;
-    Kind kind;
-    Axis axis;
-};
-
-constexpr Field fields[] = {
-    {"x", Kind::Offset, Axis::X},
-    {"y", Kind::Offset, Axis::Y},
-    {"width", Kind::Length, Axis::X},
-    {"height", Kind::Length, Axis::Y},
-    {"cx", Kind::Point, Axis::X},
-    {"cy", Kind::Point, Axis::Y},
-    {"radius", Kind::Length, Axis::X},
-    {"radius-y", Kind::Length, Axis::Y},
-    {"area", Kind::Length, Axis::Both},
-    {"counts", Kind::Length, Axis::Both},
-    {"inertia", Kind::Length, Axis::Both},
-    {"keypoints", Kind::Keypoints, Axis::Both},
-    {"homography", Kind::Homography, Axis::Both},
-};
-
-Ratio ratio_along(Axis axis, const Scale &scale) {
-    switch (axis) {
-    case Axis::X:
-        return scale.x;
-    case Axis::Y:
-        return scale.y;
-    default:
-        return {scale.x.to * scale.y.to, scale.x.from * scale.y.from};
+    gdouble growth() const { return std::abs(xx * yy - xy * yx); }
+    std::pair<gdouble, gdouble> point(gdouble x, gdouble y) const {
+        return {xx * x + xy * y + x0, yx * x + yy * y + y0};
     }
+    /* Of results: (0, 0) is the centre of the first pixel. */
+    std::pair<gdouble, gdouble> centre(gdouble x, gdouble y) const {
+        const auto [to_x, to_y] = point(x + 0.5, y + 0.5);
+        return {to_x - 0.5, to_y - 0.5};
+    }
+};
+
+/* GStreamer's matrices are of floats. */
+constexpr gdouble same_place = 1.0 / 256;
+
+gint whole(gdouble value) {
+    return static_cast<gint>(
+        std::clamp<gdouble>(std::floor(value + same_place), G_MININT, G_MAXINT));
 }
 
-gint scale_int(gint value, Kind kind, Ratio ratio) {
-    const gint64 minimum = kind == Kind::Length && value > 0 ? 1 : 0;
-    return static_cast<gint>(std::clamp<gint64>(value * ratio.to / ratio.from, minimum, G_MAXINT));
+/* Rounded down, but to 1 at least. */
+gint length(gdouble value) {
+    return value > 0 ? std::max(whole(value), 1) : 0;
 }
 
-gdouble factor_of(Ratio ratio) {
-    return static_cast<gdouble>(ratio.to) / static_cast<gdouble>(ratio.from);
+/* Along one axis, as far as there are pixels. False where none is left. */
+bool span(gdouble from, gdouble to, gint pixels, gint &begin, gint &size) {
+    const gint first = whole(std::min(from, to));
+    const gint last = std::min(first + length(std::abs(to - from)), pixels);
+    begin = std::max(first, 0);
+    size = last - begin;
+    return size > 0;
 }
 
-gdouble scale_double(gdouble value, Kind kind, Ratio ratio) {
-    const gdouble factor = factor_of(ratio);
-    return kind == Kind::Point ? (value + 0.5) * factor - 0.5 : value * factor;
+/* In whole pixels. */
+struct Box {
+    gint x, y, width, height;
+};
+
+/* What lies in the frame still does; what of it lies outside is cut off. False where all does. */
+bool move_box(Box &box, const Move &move) {
+    const auto [left, top] = move.point(box.x, box.y);
+    const auto [right, bottom] = move.point(box.x + box.width, box.y + box.height);
+    return span(left, right, move.width, box.x, box.width) &&
+           span(top, bottom, move.height, box.y, box.height);
+}
+
+bool move_box(GstStructure *fields, const Move &move) {
+    Box box = {};
+    if (!gst_structure_get(fields, "x", G_TYPE_INT, &box.x, "y", G_TYPE_INT, &box.y, "width",
+                           G_TYPE_INT, &box.width, "height", G_TYPE_INT, &box.height, nullptr))
+        return true;
+    const bool seen = move_box(box, move);
+    gst_structure_set(fields, "x", G_TYPE_INT, box.x, "y", G_TYPE_INT, box.y, "width", G_TYPE_INT,
+                      box.width, "height", G_TYPE_INT, box.height, nullptr);
+    return seen;
+}
+
+void move_point(GstStructure *fields, const Move &move) {
+    gdouble x = 0, y = 0;
+    if (!gst_structure_get(fields, "cx", G_TYPE_DOUBLE, &x, "cy", G_TYPE_DOUBLE, &y, nullptr))
+        return;
+    std::tie(x, y) = move.centre(x, y);
+    gst_structure_set(fields, "cx", G_TYPE_DOUBLE, x, "cy", G_TYPE_DOUBLE, y, nullptr);
+}
+
+void move_radii(GstStructure *fields, const Move &move) {
+    gint x = 0, y = 0;
+    if (!gst_structure_get(fields, "radius", G_TYPE_INT, &x, "radius-y", G_TYPE_INT, &y, nullptr))
+        return;
+    gst_structure_set(fields, "radius", G_TYPE_INT,
+                      length(std::abs(move.xx) * x + std::abs(move.xy) * y), "radius-y", G_TYPE_INT,
+                      length(std::abs(move.yx) * x + std::abs(move.yy) * y), nullptr);
+}
+
+void move_sums(GstStructure *fields, const Move &move) {
+    gint area = 0;
+    if (gst_structure_get_int(fields, "area", &area))
+        gst_structure_set(fields, "area", G_TYPE_INT, length(area * move.growth()), nullptr);
+    gdouble inertia = 0;
+    if (gst_structure_get_double(fields, "inertia", &inertia))
+        gst_structure_set(fields, "inertia", G_TYPE_DOUBLE, inertia * move.growth(), nullptr);
 }
 
 /* The circle of a keypoint becomes one of the same area as the ellipse that it would be. */
-GBytes *scale_keypoints(GBytes *bytes, const Scale &scale) {
-    const gdouble growth = std::sqrt(factor_of(ratio_along(Axis::Both, scale)));
+void move_keypoints(GstStructure *fields, const Move &move) {
+    const GValue *value = gst_structure_get_value(fields, "keypoints");
+    if (!value || !G_VALUE_HOLDS(value, G_TYPE_BYTES))
+        return;
     gsize size = 0;
-    gconstpointer data = g_bytes_get_data(bytes, &size);
+    gconstpointer data = g_bytes_get_data(static_cast<GBytes *>(g_value_get_boxed(value)), &size);
     auto *keypoints = static_cast<gpv_sift_keypoint *>(g_memdup2(data, size));
     for (gsize i = 0; i < size / sizeof *keypoints; i++) {
         gpv_sift_keypoint &k = keypoints[i];
-        k.x = static_cast<gfloat>(scale_double(k.x, Kind::Point, scale.x));
-        k.y = static_cast<gfloat>(scale_double(k.y, Kind::Point, scale.y));
-        k.sigma = static_cast<gfloat>(k.sigma * growth);
+        const auto [x, y] = move.centre(k.x, k.y);
+        const gdouble c = std::cos(k.angle * G_PI / 180), s = std::sin(k.angle * G_PI / 180);
+        const gdouble angle =
+            std::atan2(move.yx * c + move.yy * s, move.xx * c + move.xy * s) * 180 / G_PI;
+        k.x = static_cast<gfloat>(x);
+        k.y = static_cast<gfloat>(y);
+        k.sigma = static_cast<gfloat>(k.sigma * std::sqrt(move.growth()));
+        k.angle = std::fmod(static_cast<gfloat>(angle) + 360.0f, 360.0f);
     }
-    return g_bytes_new_take(keypoints, size);
+    GValue moved = G_VALUE_INIT;
+    g_value_init(&moved, G_TYPE_BYTES);
+    g_value_take_boxed(&moved, g_bytes_new_take(keypoints, size));
+    gst_structure_take_value(fields, "keypoints", &moved);
 }
 
-void scale_field(GValue *value, const Field &field, const Scale &scale) {
-    const Ratio ratio = ratio_along(field.axis, scale);
-    if (G_VALUE_HOLDS_INT(value))
-        g_value_set_int(value, scale_int(g_value_get_int(value), field.kind, ratio));
-    else if (G_VALUE_HOLDS_DOUBLE(value))
-        g_value_set_double(value, scale_double(g_value_get_double(value), field.kind, ratio));
-    else if (G_VALUE_HOLDS(value, G_TYPE_BYTES) && field.kind == Kind::Keypoints)
-        g_value_take_boxed(value,
-                           scale_keypoints(static_cast<GBytes *>(g_value_get_boxed(value)), scale));
-}
-
-void scale_value(GValue *value, std::string_view name, const Scale &scale);
-
-const Field *field_of(std::string_view name) {
-    const auto *field = std::find_if(std::begin(fields), std::end(fields),
-                                     [name](const Field &f) { return f.name == name; });
-    return field != std::end(fields) ? field : nullptr;
-}
-
-/* Row by row: x and y of the frame times what is common to both, and that. */
-void scale_homography(GValue *array, const Scale &scale) {
+/* Row by row. What it takes to a point of the frame it takes to where that has gone. */
+void move_homography(GstStructure *fields, const Move &move) {
+    const GValue *array = gst_structure_get_value(fields, "homography");
+    if (!array || !GST_VALUE_HOLDS_ARRAY(array) || gst_value_array_get_size(array) != 9)
+        return;
     gdouble m[9];
     for (guint i = 0; i < 9; i++)
         m[i] = g_value_get_double(gst_value_array_get_value(array, i));
-    const Ratio ratios[] = {scale.x, scale.y};
-    for (gsize row = 0; row < 2; row++)
-        for (gsize i = 0; i < 3; i++) {
-            const gdouble factor = factor_of(ratios[row]);
-            m[3 * row + i] = factor * m[3 * row + i] + (factor - 1) / 2 * m[6 + i];
-        }
-    GValue scaled = G_VALUE_INIT;
-    gst_value_array_init(&scaled, 9);
+    const auto [x0, y0] = move.centre(0, 0);
+    for (gsize i = 0; i < 3; i++) {
+        const gdouble x = m[i], y = m[3 + i], common = m[6 + i];
+        m[i] = move.xx * x + move.xy * y + x0 * common;
+        m[3 + i] = move.yx * x + move.yy * y + y0 * common;
+    }
+    GValue moved = G_VALUE_INIT;
+    gst_value_array_init(&moved, 9);
     for (const gdouble number : m) {
         GValue item = G_VALUE_INIT;
         g_value_init(&item, G_TYPE_DOUBLE);
         g_value_set_double(&item, number);
-        gst_value_array_append_and_take_value(&scaled, &item);
+        gst_value_array_append_and_take_value(&moved, &item);
     }
-    g_value_unset(array);
-    *array = scaled;
+    gst_structure_take_value(fields, "homography", &moved);
 }
 
-void scale_array(GValue *array, std::string_view name, const Scale &scale) {
-    if (const Field *field = field_of(name);
-        field && field->kind == Kind::Homography && gst_value_array_get_size(array) == 9)
-        return scale_homography(array, scale);
-    GValue scaled = G_VALUE_INIT;
-    gst_value_array_init(&scaled, gst_value_array_get_size(array));
+bool move_fields(GstStructure *fields, const Move &move);
+
+/* Numbers are of pixels. A structure whose box has nothing left in the frame is dropped. */
+void move_array(GstStructure *fields, const gchar *name, const Move &move) {
+    const GValue *array = gst_structure_get_value(fields, name);
+    if (!array || !GST_VALUE_HOLDS_ARRAY(array))
+        return;
+    GValue moved = G_VALUE_INIT;
+    gst_value_array_init(&moved, gst_value_array_get_size(array));
     for (guint i = 0; i < gst_value_array_get_size(array); i++) {
+        const GValue *value = gst_value_array_get_value(array, i);
         GValue item = G_VALUE_INIT;
-        g_value_init(&item, G_VALUE_TYPE(gst_value_array_get_value(array, i)));
-        g_value_copy(gst_value_array_get_value(array, i), &item);
-        scale_value(&item, name, scale);
-        gst_value_array_append_and_take_value(&scaled, &item);
+        g_value_init(&item, G_VALUE_TYPE(value));
+        g_value_copy(value, &item);
+        if (G_VALUE_HOLDS_INT(&item))
+            g_value_set_int(&item, length(g_value_get_int(&item) * move.growth()));
+        if (GST_VALUE_HOLDS_STRUCTURE(&item) &&
+            !move_fields(static_cast<GstStructure *>(g_value_get_boxed(&item)), move))
+            g_value_unset(&item);
+        else
+            gst_value_array_append_and_take_value(&moved, &item);
     }
-    g_value_unset(array);
-    *array = scaled;
+    gst_structure_take_value(fields, name, &moved);
 }
 
-template <typename Change>
-void copy_fields(GstStructure *to, const GstStructure *from, Change change) {
+/* All that depends on where the pixels are. False where nothing of it is in the frame any more. */
+bool move_fields(GstStructure *fields, const Move &move) {
+    move_point(fields, move);
+    move_radii(fields, move);
+    move_sums(fields, move);
+    move_keypoints(fields, move);
+    move_homography(fields, move);
+    for (const gchar *name : {"components", "corners", "counts"})
+        move_array(fields, name, move);
+    return move_box(fields, move);
+}
+
+#if GST_CHECK_VERSION(1, 28, 0)
+/* Of a scaler that adds borders, or cuts off, the matrix tells. */
+constexpr bool guesses_borders = false;
+#else
+constexpr bool guesses_borders = true;
+#endif
+
+/*
+ * What a scaler does with the whole frame. Before 1.28 it does not say whether it adds borders; but
+ * unless it is told not to, it does where the aspect ratio would change, half of them on each side.
+ */
+Move scaling(const GstVideoInfo &in, const GstVideoInfo &out) {
+    gint width = out.width, height = out.height, n = 0, d = 0;
+    if (guesses_borders &&
+        gst_util_fraction_multiply(in.width, in.height, in.par_n, in.par_d, &n, &d) &&
+        gst_util_fraction_multiply(n, d, out.par_d, out.par_n, &n, &d)) {
+        height =
+            static_cast<gint>(gst_util_uint64_scale_int(static_cast<guint64>(out.width), d, n));
+        if (height > out.height) {
+            height = out.height;
+            width = static_cast<gint>(
+                gst_util_uint64_scale_int(static_cast<guint64>(out.height), n, d));
+        }
+    }
+    return {gdouble(width) / in.width,
+            0,
+            gdouble((out.width - width) / 2),
+            0,
+            gdouble(height) / in.height,
+            gdouble((out.height - height) / 2),
+            out.width,
+            out.height};
+}
+
+#if GST_CHECK_VERSION(1, 28, 0)
+/* What begins a pixel beside where it belongs is put there: videoflip of 1.28 turns about the
+   centres of pixels, not the corner of the frame. */
+void put_right(gdouble &begin, gdouble one, gdouble other, gint belongs) {
+    const gdouble beside = belongs - std::min(one, other);
+    if (std::abs(beside) <= 1)
+        begin += beside;
+}
+
+/* False where there is a perspective, which no element makes. */
+bool move_of(const GstVideoMetaTransformMatrix &matrix, Move &move) {
+    const auto &[x, y, common] = matrix.matrix;
+    const GstVideoRectangle &in = matrix.in_rectangle, &out = matrix.out_rectangle;
+    move = {x[0],
+            x[1],
+            x[2] + out.x - x[0] * in.x - x[1] * in.y,
+            y[0],
+            y[1],
+            y[2] + out.y - y[0] * in.x - y[1] * in.y,
+            matrix.out_info->width,
+            matrix.out_info->height};
+    if ((x[0] == 0 && y[1] == 0) || (x[1] == 0 && y[0] == 0)) { /* quarters of a turn */
+        const auto [left, top] = move.point(in.x, in.y);
+        const auto [right, bottom] = move.point(in.x + in.w, in.y + in.h);
+        put_right(move.x0, left, right, out.x);
+        put_right(move.y0, top, bottom, out.y);
+    }
+    return common[0] == 0 && common[1] == 0 && common[2] == 1;
+}
+#endif
+
+/* Where GStreamer says how the frame changes. */
+bool move_of(GQuark type, gconstpointer data, Move &move) {
+#if GST_CHECK_VERSION(1, 28, 0)
+    if (GST_VIDEO_META_TRANSFORM_IS_MATRIX(type))
+        return move_of(*static_cast<const GstVideoMetaTransformMatrix *>(data), move);
+#endif
+    if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type))
+        return false;
+    const auto *sizes = static_cast<const GstVideoMetaTransform *>(data);
+    move = scaling(*sizes->in_info, *sizes->out_info);
+    return true;
+}
+
+void copy_fields(GstStructure *to, const GstStructure *from) {
     for (gint i = 0; i < gst_structure_n_fields(from); i++) {
         const gchar *name = gst_structure_nth_field_name(from, static_cast<guint>(i));
-        const GValue *value = gst_structure_get_value(from, name);
-        GValue copy = G_VALUE_INIT;
-        g_value_init(&copy, G_VALUE_TYPE(value));
-        g_value_copy(value, &copy);
-        change(&copy, name);
-        gst_structure_take_value(to, name, &copy);
+        gst_structure_set_value(to, name, gst_structure_get_value(from, name));
     }
-}
-
-void scale_structure(GstStructure *structure, const Scale &scale) {
-    copy_fields(structure, structure,
-                [&](GValue *value, const gchar *name) { scale_value(value, name, scale); });
-}
-
-void scale_value(GValue *value, std::string_view name, const Scale &scale) {
-    if (GST_VALUE_HOLDS_ARRAY(value))
-        return scale_array(value, name, scale);
-    if (GST_VALUE_HOLDS_STRUCTURE(value))
-        return scale_structure(static_cast<GstStructure *>(g_value_get_boxed(value)), scale);
-    if (const Field *field = field_of(name))
-        scale_field(value, *field, scale);
 }
 
 gboolean transform(GstBuffer *to, GstCustomMeta *meta, GstBuffer *, GQuark type, gpointer data,
                    gpointer) {
     const GstStructure *results = gst_custom_meta_get_structure(meta);
-    const gchar *name = gst_structure_get_name(results);
-    if (GST_META_TRANSFORM_IS_COPY(type)) {
-        copy_fields(gst_gpu_vision_meta_add(to, name), results, [](GValue *, const gchar *) {});
-        return TRUE;
-    }
-    if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type))
+    Move move = {};
+    const bool moves = !GST_META_TRANSFORM_IS_COPY(type);
+    if (moves && !move_of(type, data, move))
         return FALSE;
-    const auto *sizes = static_cast<const GstVideoMetaTransform *>(data);
-    const Scale scale = {{sizes->out_info->width, sizes->in_info->width},
-                         {sizes->out_info->height, sizes->in_info->height}};
-    copy_fields(gst_gpu_vision_meta_add(to, name), results,
-                [&](GValue *value, const gchar *name) { scale_value(value, name, scale); });
+    GstStructure *copy = gst_gpu_vision_meta_add(to, gst_structure_get_name(results));
+    copy_fields(copy, results);
+    if (moves)
+        move_fields(copy, move);
     return TRUE;
+}
+
+/* ---- regions of interest ---- */
+
+GstVideoRegionOfInterestMeta &region_of(GstMeta *meta) {
+    return *reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta);
+}
+
+gboolean init_region(GstMeta *meta, gpointer, GstBuffer *) {
+    GstVideoRegionOfInterestMeta &region = region_of(meta);
+    region.roi_type = 0;
+    region.id = region.parent_id = 0;
+    region.x = region.y = region.w = region.h = 0;
+    region.params = nullptr;
+    return TRUE;
+}
+
+void free_region(GstMeta *meta, GstBuffer *) {
+    g_list_free_full(region_of(meta).params, reinterpret_cast<GDestroyNotify>(gst_structure_free));
+}
+
+void add_region(GstBuffer *buffer, GQuark type, gint id, const Box &box);
+
+gboolean transform_region(GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type, gpointer data) {
+    const GstVideoRegionOfInterestMeta &region = region_of(meta);
+    Box box = {static_cast<gint>(region.x), static_cast<gint>(region.y),
+               static_cast<gint>(region.w), static_cast<gint>(region.h)};
+    Move move = {};
+    const bool moves = !GST_META_TRANSFORM_IS_COPY(type);
+    if (moves && !move_of(type, data, move))
+        return FALSE;
+    if (!moves || move_box(box, move))
+        add_region(to, region.roi_type, region.id, box);
+    return TRUE;
+}
+
+/* GStreamer's own knows no borders, and rounds otherwise than the results. */
+void add_region(GstBuffer *buffer, GQuark type, gint id, const Box &box) {
+    static const GstMetaInfo *info = gst_meta_register(
+        GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE, "GstGpuVisionRegion",
+        sizeof(GstVideoRegionOfInterestMeta), init_region, free_region, transform_region);
+    GstVideoRegionOfInterestMeta &region = region_of(gst_buffer_add_meta(buffer, info, nullptr));
+    region.roi_type = type;
+    region.id = id;
+    region.x = static_cast<guint>(box.x);
+    region.y = static_cast<guint>(box.y);
+    region.w = static_cast<guint>(box.width);
+    region.h = static_cast<guint>(box.height);
 }
 
 } // namespace
@@ -206,4 +345,9 @@ void gst_gpu_vision_meta_register(const gchar *name) {
 
 GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const gchar *name) {
     return gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, name));
+}
+
+void gst_gpu_vision_meta_add_region(GstBuffer *buffer, GQuark type, gint id, gint x, gint y,
+                                    gint width, gint height) {
+    add_region(buffer, type, id, {x, y, width, height});
 }

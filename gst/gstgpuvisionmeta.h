@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 /*
  * What an element found in a frame, as a GstCustomMeta that carries the name of
  * the element. It follows the frame through copies, and its coordinates are
- * scaled when the frame is.
+ * those of the frame that it is on, as far as GStreamer says how that has changed.
  */
 
 /* Makes metadata of this name known. Further calls with the same name do nothing. */
@@ -16,5 +16,12 @@ void gst_gpu_vision_meta_register(const gchar *name);
 
 /* Attaches metadata of a registered name to a writable buffer. Returns its fields: none yet. */
 GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const gchar *name);
+
+/*
+ * Attaches a box, in pixels, as a GstVideoRegionOfInterestMeta that follows the frame as the
+ * results do.
+ */
+void gst_gpu_vision_meta_add_region(GstBuffer *buffer, GQuark type, gint id, gint x, gint y,
+                                    gint width, gint height);
 
 G_END_DECLS

@@ -67,6 +67,97 @@ TEST(test_known_picture, 1) {
     check_drawn("! videoscale ! capsfilter caps=video/x-raw,width=48,height=16", 3, 2);
 }
 
+/* ---- where the frame changes ---- */
+
+/* The last one is outside of some of what follows. */
+static guint32 thing_at(gint x, gint y, G_GNUC_UNUSED gconstpointer user) {
+    static const gint things[][4] = {
+        {12, 10, 4, 5}, {40, 20, 9, 3}, {30, 40, 5, 11}, {90, 58, 3, 2}};
+    for (guint i = 0; i < G_N_ELEMENTS(things); i++)
+        if (x >= things[i][0] && x < things[i][0] + things[i][2] && y >= things[i][1] &&
+            y < things[i][1] + things[i][3])
+            return 220;
+    return 20;
+}
+
+static GstBuffer *last_of(const gchar *elements) {
+    const GstVideoInfo info = make_info("GRAY8", 96, 64);
+    g_autoptr(GstHarness) h = gst_harness_new_parse(elements);
+    set_info(h, &info);
+    fail_unless_equals_int(gst_harness_push(h, painted_frame(&info, thing_at, NULL)), GST_FLOW_OK);
+    gst_harness_push_event(h, gst_event_new_eos()); /* compositor waits to hear what is next */
+    return gst_harness_pull(h);
+}
+
+static gint by_area(gconstpointer one, gconstpointer other) {
+    return int_field(*(GstStructure *const *)one, "area") -
+           int_field(*(GstStructure *const *)other, "area");
+}
+
+/* The smallest first, and without labels, which are in the order of the rows. */
+static GPtrArray *components_of(GstBuffer *buffer) {
+    const GstStructure *results = results_of(buffer, "gpuccl");
+    GPtrArray *found = g_ptr_array_new_with_free_func((GDestroyNotify)gst_structure_free);
+    for (guint i = 0; i < size_of(results, "components"); i++) {
+        GstStructure *one = gst_structure_copy(structure_at(results, "components", i));
+        gst_structure_remove_field(one, "label");
+        g_ptr_array_add(found, one);
+    }
+    g_ptr_array_sort(found, by_area);
+    assert_regions(buffer, results);
+    return found;
+}
+
+/* What is found and then moved is what is found after the move. */
+TEST(test_results_follow_the_frame, 1) {
+    static const struct {
+        const gchar *element, *rest;
+        guint seen;
+    } moves[] = {
+        {"videoscale",
+         "method=nearest-neighbour ! capsfilter caps=video/x-raw,width=192,height=192,"
+         "pixel-aspect-ratio=1/1",
+         4},
+        {"videoscale",
+         "method=nearest-neighbour ! capsfilter caps=video/x-raw,width=400,height=64,"
+         "pixel-aspect-ratio=1/1",
+         4},
+#if GST_CHECK_VERSION(1, 28, 0)
+        {"videocrop", "left=8 top=4 right=10 bottom=6", 3},
+        {"videobox", "left=-6 top=-8 right=2", 4},
+        {"videobox", "left=8 top=4 right=10 bottom=-6", 3},
+        {"videoflip", "method=clockwise", 4},
+        {"videoflip", "method=rotate-180", 4},
+        {"videoflip", "method=counterclockwise", 4},
+        {"videoflip", "method=horizontal-flip", 4},
+        {"videoflip", "method=vertical-flip", 4},
+        {"videoflip", "method=upper-left-diagonal", 4},
+        {"videoflip", "method=upper-right-diagonal", 4},
+        {"compositor",
+         "background=black sink_0::xpos=20 sink_0::ypos=-4 ! capsfilter "
+         "caps=video/x-raw,format=GRAY8,width=150,height=100",
+         4},
+#endif
+    };
+    for (guint i = 0; i < G_N_ELEMENTS(moves); i++) {
+        g_autofree gchar *move = g_strdup_printf("%s %s", moves[i].element, moves[i].rest);
+        g_autofree gchar *text = g_strdup_printf("gpuccl output=none ! %s", move);
+        g_autofree gchar *other = g_strdup_printf("identity ! %s ! gpuccl output=none", move);
+        if (!have_element(moves[i].element))
+            continue;
+        g_autoptr(GstBuffer) moved = last_of(text), out = last_of(other);
+        g_autoptr(GPtrArray) got = components_of(moved), expected = components_of(out);
+        fail_unless(got->len == moves[i].seen && expected->len == moves[i].seen, "%s: %u, %u", text,
+                    got->len, expected->len);
+        for (guint k = 0; k < got->len; k++) {
+            g_autofree gchar *one = gst_structure_to_string(got->pdata[k]);
+            g_autofree gchar *same = gst_structure_to_string(expected->pdata[k]);
+            fail_unless(gst_structure_is_equal(got->pdata[k], expected->pdata[k]), "%s: %s, not %s",
+                        text, one, same);
+        }
+    }
+}
+
 /* As one types them; the counts are by eye. */
 TEST(test_counts, 1) {
     static const struct {

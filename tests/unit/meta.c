@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* gst/gstgpuvisionmeta.cpp on its own: copies, and what a scale does to each kind of field. */
+/* gst/gstgpuvisionmeta.cpp on its own: copies, and what becomes of each kind of field where the
+   frame is scaled, has borders, or is turned. */
 #include <gpuvision/sift.h>
 #include <gst/check/gstcheck.h>
 #include <gst/video/gstvideometa.h>
 #include <gst/video/video.h>
 
+#include <math.h>
 #include <string.h>
 
 #include "../../gst/gstgpuvisionmeta.h"
@@ -91,17 +93,29 @@ static void assert_box(const GstStructure *results, guint index, gint x, gint y,
     assert_equals_int(int_of(box, "label"), (gint)index + 1);
 }
 
-static GstBuffer *scaled(GstBuffer *from, gint in_width, gint in_height, gint out_width,
-                         gint out_height) {
+static GstBuffer *transformed(GstBuffer *from, GQuark type, gpointer data) {
     GstBuffer *to = gst_buffer_new();
     GstMeta *meta = (GstMeta *)gst_buffer_get_custom_meta(from, NAME);
-    GstVideoInfo in, out;
-    GstVideoMetaTransform sizes = {&in, &out};
-    gst_video_info_set_format(&in, GST_VIDEO_FORMAT_GRAY8, in_width, in_height);
-    gst_video_info_set_format(&out, GST_VIDEO_FORMAT_GRAY8, out_width, out_height);
-    fail_unless(meta->info->transform_func(to, meta, from,
-                                           gst_video_meta_transform_scale_get_quark(), &sizes));
+    fail_unless(meta->info->transform_func(to, meta, from, type, data));
     return to;
+}
+
+static GstVideoInfo frame_of(gint width, gint height, gint par_n, gint par_d) {
+    GstVideoInfo info;
+    gst_video_info_set_format(&info, GST_VIDEO_FORMAT_GRAY8, width, height);
+    info.par_n = par_n;
+    info.par_d = par_d;
+    return info;
+}
+
+/* As a scaler does that is free to choose the shape of the pixels: without borders. */
+static GstBuffer *scaled(GstBuffer *from, gint in_width, gint in_height, gint out_width,
+                         gint out_height) {
+    GstVideoInfo in = frame_of(in_width, in_height, 1, 1);
+    GstVideoInfo out =
+        frame_of(out_width, out_height, in_width * out_height, in_height * out_width);
+    GstVideoMetaTransform sizes = {&in, &out};
+    return transformed(from, gst_video_meta_transform_scale_get_quark(), &sizes);
 }
 
 GST_START_TEST(test_tags) {
@@ -180,17 +194,18 @@ GST_START_TEST(test_scale_stays_inside) {
 }
 GST_END_TEST
 
-GST_START_TEST(test_unequal_axes_and_limits) {
+GST_START_TEST(test_limits) {
     GstBuffer *buffer = gst_buffer_new();
-    GstStructure *results = gst_structure_new(NAME, "width", G_TYPE_INT, 32767, "height",
-                                              G_TYPE_INT, 0, "area", G_TYPE_INT, G_MAXINT, NULL);
+    GstStructure *results =
+        gst_structure_new(NAME, "x", G_TYPE_INT, 0, "y", G_TYPE_INT, 0, "width", G_TYPE_INT, 1,
+                          "height", G_TYPE_INT, 1, "area", G_TYPE_INT, G_MAXINT, NULL);
     GstBuffer *large;
     gst_gpu_vision_meta_register(NAME);
     attach(buffer, results);
     gst_structure_free(results);
     large = scaled(buffer, 1, 1, 32767, 3);
-    assert_equals_int(int_of(structure_of(large), "width"), 32767 * 32767);
-    assert_equals_int(int_of(structure_of(large), "height"), 0);
+    assert_equals_int(int_of(structure_of(large), "width"), 32767);
+    assert_equals_int(int_of(structure_of(large), "height"), 3);
     assert_equals_int(int_of(structure_of(large), "area"), G_MAXINT);
     gst_buffer_unref(large);
     gst_buffer_unref(buffer);
@@ -266,12 +281,12 @@ static void assert_place(const gpv_sift_keypoint *keypoint, gdouble x, gdouble y
     assert_equals_float(keypoint->sigma, (gfloat)sigma);
 }
 
-/* Place and scale of a keypoint are of the frame; its angle and the rest stay, as do other bytes.
- */
+/* Place, scale and angle of a keypoint are of the frame; the rest stays, as do other bytes. */
 GST_START_TEST(test_keypoints) {
     static const gpv_sift_keypoint keypoints[] = {{0, 0, 2, 45, 0.25F, 0x10200},
                                                   {63.5F, 47.25F, 1.5F, 350, 0.125F, 255},
                                                   {31.5F, 23.5F, 8, 0, 0.5F, 3}};
+    static const gdouble angles[] = {3.576334, 359.368619, 0}; /* of a sixteenth of the slope */
     GstBuffer *buffer = gst_buffer_new(), *changed, *copy;
     GstStructure *results = gst_structure_new(NAME, "count", G_TYPE_INT, 3, NULL);
     const gpv_sift_keypoint *got;
@@ -286,7 +301,7 @@ GST_START_TEST(test_keypoints) {
     assert_place(&got[1], 255.5, 11.4375, 1.5);
     assert_place(&got[2], 127.5, 5.5, 8);
     for (guint i = 0; i < G_N_ELEMENTS(keypoints); i++) {
-        assert_equals_float(got[i].angle, keypoints[i].angle);
+        fail_unless(fabs(got[i].angle - angles[i]) < 1e-4, "%g", (gdouble)got[i].angle);
         assert_equals_float(got[i].response, keypoints[i].response);
         assert_equals_int(got[i].octave, keypoints[i].octave);
     }
@@ -296,6 +311,7 @@ GST_START_TEST(test_keypoints) {
     changed = scaled(buffer, 64, 48, 128, 96);
     got = bytes_of(structure_of(changed), "keypoints", sizeof keypoints);
     assert_place(&got[1], 127.5, 95, 3);
+    fail_unless(fabs(got[1].angle - 350.0) < 1e-4);
     gst_buffer_unref(changed);
     copy = gst_buffer_copy(buffer);
     for (guint i = 0; i < 2; i++)
@@ -386,6 +402,110 @@ GST_START_TEST(test_homography) {
 }
 GST_END_TEST
 
+/* ---- borders, and all else that a matrix says ---- */
+
+#if GST_CHECK_VERSION(1, 28, 0)
+static GstBuffer *moved(GstBuffer *from, const GstVideoInfo *in, GstVideoRectangle of,
+                        const GstVideoInfo *out, GstVideoRectangle to, const gfloat turn[2][3]) {
+    GstVideoMetaTransformMatrix matrix;
+    gst_video_meta_transform_matrix_init(&matrix, in, &of, out, &to);
+    if (turn)
+        memcpy(matrix.matrix, turn, 6 * sizeof turn[0][0]);
+    return transformed(from, gst_video_meta_transform_matrix_get_quark(), &matrix);
+}
+
+/* A quarter to the right of what is left of a crop: (x, y) of its 40 by 30 pixels becomes
+   (30 - y, x). Of the first component the left edge is cut off, the second is outside. */
+GST_START_TEST(test_crop_and_turn) {
+    static const gfloat turn[2][3] = {{0, -1, 30}, {1, 0, 0}};
+    const GstVideoInfo in = frame_of(64, 48, 1, 1), out = frame_of(30, 40, 1, 1);
+    GstBuffer *buffer = buffer_with_results();
+    GstBuffer *other = moved(buffer, &in, (GstVideoRectangle){12, 16, 40, 30}, &out,
+                             (GstVideoRectangle){0, 0, 30, 40}, turn);
+    const GstStructure *results = structure_of(other), *left;
+    const GValue *components = gst_structure_get_value(results, "components");
+    fail_unless_equals_int(gst_value_array_get_size(components), 1);
+    left = gst_value_get_structure(gst_value_array_get_value(components, 0));
+    assert_equals_int(int_of(left, "x"), 1); /* 20 to 45 is 4 to 29 in the crop */
+    assert_equals_int(int_of(left, "width"), 25);
+    assert_equals_int(int_of(left, "y"), 0); /* 10 to 40 is -2 to 28 */
+    assert_equals_int(int_of(left, "height"), 28);
+    assert_equals_int(int_of(left, "area"), 700);
+    assert_equals_float(double_of(left, "cx"), 13); /* (24.5, 32) is (12.5, 16) in the crop */
+    assert_equals_float(double_of(left, "cy"), 12.5);
+    assert_equals_int(int_of(results, "radius"), 6);
+    assert_equals_int(int_of(results, "radius-y"), 4);
+    assert_equals_int(int_of(results, "count"), 2);
+    gst_buffer_unref(other);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+/* Mirrored: x becomes 63 - x of the centre of a pixel. */
+GST_START_TEST(test_mirrored_points) {
+    static const gpv_sift_keypoint keypoint = {10, 20, 2, 30, 0.25F, 0};
+    static const gfloat turn[2][3] = {{-1, 0, 64}, {0, 1, 0}};
+    static const gdouble m[] = {1.5, -0.25, 10, 0.5, 2, -3, 0.125, -0.5, 1};
+    static const gdouble mirrored[] = {6.375, -31.25, 53, 0.5, 2, -3, 0.125, -0.5, 1};
+    static const gdouble corners[] = {-0.5, -0.5, 63.5, 10, 40.25, 47.5, -12, 30};
+    static const gdouble places[] = {63.5, -0.5, -0.5, 10, 22.75, 47.5, 75, 30};
+    const GstVideoInfo info = frame_of(64, 48, 1, 1);
+    const GstVideoRectangle whole = {0, 0, 64, 48};
+    GstBuffer *buffer = buffer_with_homography(m, corners), *other;
+    const gpv_sift_keypoint *got;
+    take_bytes(structure_of(buffer), "keypoints", &keypoint, sizeof keypoint);
+    other = moved(buffer, &info, whole, &info, whole, turn);
+    assert_homography(structure_of(other), mirrored);
+    assert_corners(structure_of(other), places);
+    got = bytes_of(structure_of(other), "keypoints", sizeof keypoint);
+    assert_place(got, 53, 20, 2);
+    fail_unless(fabs(got->angle - 150.0) < 1e-4, "%g", (gdouble)got->angle);
+    gst_buffer_unref(other);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
+/* Nothing is said where the picture is seen from aside. */
+GST_START_TEST(test_perspective_is_refused) {
+    const GstVideoInfo info = frame_of(64, 48, 1, 1);
+    const GstVideoRectangle whole = {0, 0, 64, 48};
+    GstBuffer *buffer = buffer_with_results(), *to = gst_buffer_new();
+    GstMeta *meta = (GstMeta *)gst_buffer_get_custom_meta(buffer, NAME);
+    GstVideoMetaTransformMatrix matrix;
+    gst_video_meta_transform_matrix_init(&matrix, &info, &whole, &info, &whole);
+    matrix.matrix[2][0] = 0.001F;
+    fail_if(meta->info->transform_func(to, meta, buffer,
+                                       gst_video_meta_transform_matrix_get_quark(), &matrix));
+    gst_buffer_unref(to);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+#else
+/* Where the aspect ratio would change a scaler adds borders, half of them on each side. */
+GST_START_TEST(test_borders) {
+    static const struct {
+        gint width, height, par_n, par_d, x, y, right, down;
+    } frames[] = {
+        {64, 64, 1, 1, 0, 8, 1, 1},   {128, 48, 1, 1, 32, 0, 1, 1}, {128, 131, 1, 1, 0, 17, 2, 2},
+        {128, 96, 2, 1, 32, 0, 1, 2}, {192, 96, 2, 3, 0, 0, 3, 2},  {64, 96, 1, 1, 0, 24, 1, 1},
+    };
+    const GstVideoInfo in = frame_of(64, 48, 1, 1);
+    GstBuffer *buffer = buffer_with_results();
+    for (guint i = 0; i < G_N_ELEMENTS(frames); i++) {
+        const gint right = frames[i].right, down = frames[i].down;
+        const GstVideoInfo out =
+            frame_of(frames[i].width, frames[i].height, frames[i].par_n, frames[i].par_d);
+        GstVideoMetaTransform sizes = {(GstVideoInfo *)&in, (GstVideoInfo *)&out};
+        GstBuffer *other = transformed(buffer, gst_video_meta_transform_scale_get_quark(), &sizes);
+        assert_box(structure_of(other), 0, frames[i].x + 10 * right, frames[i].y + 20 * down,
+                   30 * right, 25 * down, 700 * right * down);
+        gst_buffer_unref(other);
+    }
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+#endif
+
 GST_START_TEST(test_other_transforms_are_refused) {
     GstBuffer *buffer = buffer_with_results();
     GstBuffer *to = gst_buffer_new();
@@ -406,11 +526,18 @@ static Suite *meta_suite(void) {
     tcase_add_test(tcase, test_scale_by_two);
     tcase_add_test(tcase, test_scale_to_one_pixel);
     tcase_add_test(tcase, test_scale_stays_inside);
-    tcase_add_test(tcase, test_unequal_axes_and_limits);
+    tcase_add_test(tcase, test_limits);
     tcase_add_test(tcase, test_arrays_of_numbers);
     tcase_add_test(tcase, test_keypoints);
     tcase_add_test(tcase, test_no_keypoints);
     tcase_add_test(tcase, test_homography);
+#if GST_CHECK_VERSION(1, 28, 0)
+    tcase_add_test(tcase, test_crop_and_turn);
+    tcase_add_test(tcase, test_mirrored_points);
+    tcase_add_test(tcase, test_perspective_is_refused);
+#else
+    tcase_add_test(tcase, test_borders);
+#endif
     tcase_add_test(tcase, test_other_transforms_are_refused);
     return suite;
 }

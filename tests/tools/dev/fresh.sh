@@ -16,13 +16,11 @@ fresh_release() { # RELEASE SUITE
     done
 }
 dev_fresh() {
-    local -A suites=([debian12]=bookworm [debian13]=trixie [ubuntu24.04]=noble [forky]=forky)
     local release releases=() quick=
     for release; do
         case $release in
         --quick) quick=1 ;;
-        debian12 | debian13 | ubuntu24.04 | forky) releases+=("$release") ;;
-        *) die "fresh takes debian12, debian13, ubuntu24.04, forky and --quick, but '$release' was given" ;;
+        *) check_release "fresh, but for --quick," "$release"; releases+=("$release") ;;
         esac
     done
     ((${#releases[@]})) || releases=(debian12 debian13 ubuntu24.04 forky)

@@ -10,8 +10,8 @@ test_packages=("${docs_packages[@]}" python3-venv check clang libclang-rt-dev ll
     libopencv-imgproc-dev libopencv-features2d-dev libboost-graph-dev libgdk-pixbuf-2.0-dev
     python3-scipy xvfb python3-pil python3-pip cargo rustfmt golang-go cmake valgrind
     libgstrtspserver-1.0-dev)
-# What ./dev trixie builds with, in Debian 13.
-trixie_packages=("${demo_packages[@]}" libgstreamer-plugins-bad1.0-dev
+# What ./dev releases builds with.
+release_packages=("${demo_packages[@]}" libgstreamer-plugins-bad1.0-dev
     libgstrtspserver-1.0-dev check)
 package_packages=("${demo_packages[@]}" "${docs_packages[@]}" build-essential debhelper lintian
     libgstreamer-plugins-bad1.0-dev)

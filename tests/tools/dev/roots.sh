@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-# Roots of Debian and Ubuntu, for ./dev trixie, package and fresh.
+# Roots of Debian and Ubuntu, for ./dev releases, package and fresh.
+
+# The releases that are known, and their names in the archives.
+declare -A suites=([debian12]=bookworm [debian13]=trixie [ubuntu24.04]=noble [forky]=forky)
+check_release() { # WHO RELEASE
+    [[ $2 && ${suites[$2]-} ]] || die "$1 takes debian12, ubuntu24.04, debian13 and forky, but '$2' was given"
+}
 
 # To make and to enter one takes root, and mounts.
 as_root=()
@@ -23,7 +29,9 @@ make_root() { # SUITE FOLDER PACKAGE...
         sources=("deb $ubuntu noble main universe" "deb $ubuntu noble-updates main universe")
     fi
     run "${as_root[@]}" rm -rf --one-file-system "$2" && mkdir -p "${2%/*}" || return
+    # For tests a mirror will do that is some weeks behind.
     run "${as_root[@]}" mmdebstrap --mode=root --variant=minbase --keyring="$keyring" \
+        --aptopt='Acquire::Check-Valid-Until "false"' \
         --include="apt,${packages// /,}" "$1" "$2" "${sources[@]}" ||
         { say "dev: $2 could not be made (no network?)"; return 1; }
 }
@@ -46,4 +54,12 @@ ubuntu_keyring() {
 in_own_root() { # ROOT COMMAND...: as root, where in_root.sh would become the user who asks
     run "${as_root[@]}" env -u SUDO_UID -u SUDO_GID tests/tools/in_root.sh "$1" \
         env DEBIAN_FRONTEND=noninteractive ${http_proxy:+"http_proxy=$http_proxy"} "${@:2}"
+}
+# In build-releases: one with what the elements and their tests are built with, if it is not there or that has changed.
+release_root() { # RELEASE
+    local folder=build-releases/$1 wanted="${release_packages[*]}"
+    [[ $(cat "$folder/packages" 2>/dev/null) != "$wanted" ]] || return 0
+    need "${root_packages[@]}"
+    run "${as_root[@]}" rm -rf --one-file-system "$folder"
+    make_root "${suites[$1]}" "$folder/root" "$wanted" && printf '%s\n' "$wanted" >"$folder/packages"
 }
