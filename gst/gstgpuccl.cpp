@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <gpuvision/ccl.h>
 
+#include <algorithm>
 #include <cstring>
 #include <vector>
 
@@ -15,7 +16,8 @@ namespace {
 
 enum Output { output_colorize, output_mask, output_labels, output_none };
 
-constexpr gint max_labels = 65535; /* of the 16 bits of GRAY16_LE and P016_LE */
+constexpr gint max_labels = 65535;  /* of the 16 bits of GRAY16_LE and P016_LE */
+constexpr gint max_instances = 255; /* of a mask: those beyond are part of the last one */
 
 /* The properties. */
 struct Settings {
@@ -120,16 +122,26 @@ gpv_status wait(GstGpuCcl *self, const GstGpuVisionJob &job) {
     return status == GPV_ERR_TOO_SMALL && numbered ? GPV_OK : status;
 }
 
+gpv_status run(GstGpuCcl *self, const Settings &settings, const GstGpuVisionJob &job, guint output,
+               const gpv_image *dst, gint described) {
+    const gpv_buffer records = records_of(self, described);
+    const gpv_status status = update_params(self, params_for(settings, output, job.src));
+    return status == GPV_OK ? gpv_ccl_run(self->op, job.stream, job.src, dst,
+                                          described > 0 ? &records : nullptr, 0, nullptr)
+                            : status;
+}
+
+/* A mask beside another image takes a run of its own. */
 GstGpuVisionOutcome gst_gpu_ccl_process(GstGpuVisionFilter *filter, const GstGpuVisionJob *job) {
     auto *self = GST_GPU_CCL(filter);
     const Settings settings = snapshot(self);
-    const gint described = job->results ? settings.max_components : 0;
-    const gpv_buffer records = records_of(self, described);
-    gpv_status status = update_params(self, params_for(settings, job->output, job->src));
-    if (status == GPV_OK)
-        status = gpv_ccl_run(self->op, job->stream, job->src, job->dst,
-                             described > 0 ? &records : nullptr, 0, nullptr);
     const bool waits = job->results || job->output == output_labels;
+    gpv_status status = GPV_OK;
+    if (job->mask && job->dst)
+        status = run(self, settings, *job, output_labels, job->mask, 0);
+    if (status == GPV_OK)
+        status = run(self, settings, *job, job->output, job->dst ? job->dst : job->mask,
+                     job->results ? settings.max_components : 0);
     if (status == GPV_OK && waits)
         status = wait(self, *job);
     return {status, waits};
@@ -169,7 +181,8 @@ void gst_gpu_ccl_write_results(GstGpuVisionFilter *filter, GstStructure *results
 }
 
 /* Boxes are exact, so there is no doubt of them. */
-void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *,
+                          GstBuffer *mask) {
     const auto *self = GST_GPU_CCL(filter);
     const GQuark type = g_quark_from_static_string("component");
     std::vector<GstGpuVisionBox> boxes;
@@ -181,7 +194,9 @@ void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStru
         const GstGpuVisionBox &box = boxes.back();
         gst_gpu_vision_meta_add_region(buffer, type, i + 1, box.x, box.y, box.width, box.height);
     }
-    gst_gpu_vision_analytics_add_boxes(buffer, type, boxes.data(), boxes.size(), 1);
+    gst_gpu_vision_analytics_add_boxes(
+        buffer, type, boxes.data(), boxes.size(), 1, mask,
+        static_cast<guint>(std::min(self->found.count, max_instances)));
 }
 
 /* ---- properties ---- */
@@ -211,6 +226,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
     gst_gpu_vision_filter_class_install_params(
         klass, "ccl", wanted + G_STRUCT_OFFSET(Settings, params), sizeof(gpv_ccl_params), adapt);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, fields, G_N_ELEMENTS(fields));
+    gst_gpu_vision_filter_class_set_mask(klass, output_labels);
     gst_gpu_vision_filter_class_install_output(klass, &output);
 }
 

@@ -350,7 +350,7 @@ gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
     const gpv_image seeds = seeded ? gst_gpu_vision_picture_view(picture) : gpv_image{};
     const gpv_status status =
         gpv_segment_run(self->op, job.stream, job.src, seeded ? &seeds : nullptr,
-                        self->bounded ? &self->bounds : nullptr, masks ? job.dst : nullptr,
+                        self->bounded ? &self->bounds : nullptr, masks ? job.dst : job.mask,
                         masks ? nullptr : job.dst, nullptr);
     self->learned = status == GPV_OK;
     return status;
@@ -387,12 +387,13 @@ void gst_gpu_graphcut_write_results(GstGpuVisionFilter *filter, GstStructure *re
                       nullptr);
 }
 
-void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *,
+                               GstBuffer *mask) {
     const auto *self = GST_GPU_GRAPHCUT(filter);
     const auto share = static_cast<gfloat>(self->found.area) / static_cast<gfloat>(self->pixels);
-    const GstGpuVisionClass classes[] = {{g_quark_from_static_string("foreground"), share},
-                                         {g_quark_from_static_string("background"), 1 - share}};
-    gst_gpu_vision_analytics_add_classes(buffer, classes, G_N_ELEMENTS(classes));
+    const GstGpuVisionClass classes[] = {{g_quark_from_static_string("background"), 1 - share, 0},
+                                         {g_quark_from_static_string("foreground"), share, 255}};
+    gst_gpu_vision_analytics_add_classes(buffer, classes, G_N_ELEMENTS(classes), mask);
 }
 
 /* ---- properties ---- */
@@ -472,6 +473,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
                                                sizeof(gpv_segment_params), adapt);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &max_time, 1);
     gst_gpu_vision_filter_class_set_forget(klass, gst_gpu_graphcut_forget);
+    gst_gpu_vision_filter_class_set_mask(klass, output_mask);
     gst_gpu_vision_filter_class_install_output(klass, &output);
 }
 

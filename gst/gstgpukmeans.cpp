@@ -95,7 +95,7 @@ GstGpuVisionOutcome gst_gpu_kmeans_process(GstGpuVisionFilter *filter, const Gst
     params.warm_start &= !self->forgets;
     gpv_status status = update_params(self, params);
     if (status == GPV_OK)
-        status = gpv_kmeans_run(self->op, job->stream, job->src, labels ? job->dst : nullptr,
+        status = gpv_kmeans_run(self->op, job->stream, job->src, labels ? job->dst : job->mask,
                                 labels ? nullptr : job->dst, job->results ? &centroids : nullptr,
                                 job->results ? &counts : nullptr, nullptr);
     self->forgets = FALSE;
@@ -142,15 +142,17 @@ GQuark name_of(guint32 color) {
 }
 
 /* In the order of the labels. */
-void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *) {
+void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *,
+                             GstBuffer *mask) {
     const auto *self = GST_GPU_KMEANS(filter);
     const auto clusters = static_cast<gsize>(self->found.clusters);
     const auto pixels = std::accumulate(self->counts, self->counts + clusters, gint64{0});
     GstGpuVisionClass classes[GPV_KMEANS_MAX_CLUSTERS];
     for (gsize i = 0; i < clusters; i++)
         classes[i] = {name_of(gpv_kmeans_color(self->used.color_space, self->centroids[i])),
-                      static_cast<gfloat>(self->counts[i]) / static_cast<gfloat>(pixels)};
-    gst_gpu_vision_analytics_add_classes(buffer, classes, clusters);
+                      static_cast<gfloat>(self->counts[i]) / static_cast<gfloat>(pixels),
+                      static_cast<guint>(i)};
+    gst_gpu_vision_analytics_add_classes(buffer, classes, clusters, mask);
 }
 
 /* ---- properties ---- */
@@ -194,6 +196,7 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     gst_gpu_vision_filter_class_install_params(
         filter, "kmeans", G_STRUCT_OFFSET(GstGpuKmeans, wanted), sizeof(gpv_kmeans_params), adapt);
     gst_gpu_vision_filter_class_set_forget(filter, gst_gpu_kmeans_forget);
+    gst_gpu_vision_filter_class_set_mask(filter, output_labels);
     gst_gpu_vision_filter_class_install_output(filter, &output);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",

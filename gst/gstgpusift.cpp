@@ -360,12 +360,14 @@ void add_detection(GstBuffer *buffer, const GstGpuSift *self) {
     gchar *name = g_path_get_basename(self->reference);
     gst_gpu_vision_analytics_add_boxes(buffer, g_quark_from_string(name), &box, 1,
                                        static_cast<gfloat>(matcher.inliers()) /
-                                           static_cast<gfloat>(matcher.matches()));
+                                           static_cast<gfloat>(matcher.matches()),
+                                       nullptr, 0);
     g_free(name);
 }
 
 /* Keypoints may be megabytes, which are no message. */
-void gst_gpu_sift_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *results) {
+void gst_gpu_sift_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *results,
+                           GstBuffer *) {
     const auto *self = GST_GPU_SIFT(filter);
     const auto count = static_cast<gsize>(self->found.count);
     take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);

@@ -2,8 +2,10 @@
 #include "gstgpuvisionanalytics.h"
 
 #include <gst/analytics/analytics.h>
+#include <gst/video/gstvideometa.h>
 
 #include <algorithm>
+#include <numeric>
 #include <vector>
 
 namespace {
@@ -21,31 +23,83 @@ GstAnalyticsRelationMeta *meta_with_room(GstBuffer *buffer, gsize n) {
     return gst_buffer_add_analytics_relation_meta_full(buffer, &params);
 }
 
+#if GST_CHECK_VERSION(1, 26, 0)
+GstAnalyticsMtd add_mask(GstAnalyticsRelationMeta *meta, GstBuffer *mask, GstSegmentationType type,
+                         std::vector<guint> &regions) {
+    const GstVideoMeta *size = gst_buffer_get_video_meta(mask);
+    GstAnalyticsMtd segmentation;
+    gst_analytics_relation_meta_add_segmentation_mtd(meta, gst_buffer_ref(mask), type,
+                                                     regions.size(), regions.data(), 0, 0,
+                                                     size->width, size->height, &segmentation);
+    return segmentation;
+}
+
+/* Each box leads to the mask, and that to the boxes. */
+void add_instances(GstAnalyticsRelationMeta *meta, GstBuffer *mask, guint instances,
+                   const std::vector<guint> &boxes) {
+    std::vector<guint> regions(instances + 1);
+    std::iota(regions.begin(), regions.end(), 0);
+    const GstAnalyticsMtd segmentation =
+        add_mask(meta, mask, GST_SEGMENTATION_TYPE_INSTANCE, regions);
+    for (const guint box : boxes) {
+        gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, box,
+                                                 segmentation.id);
+        gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+                                                 segmentation.id, box);
+    }
+}
+
+/* A region's class has the region's index. */
+void add_regions(GstAnalyticsRelationMeta *meta, GstBuffer *mask, std::vector<guint> &regions,
+                 guint classification) {
+    const GstAnalyticsMtd segmentation =
+        add_mask(meta, mask, GST_SEGMENTATION_TYPE_SEMANTIC, regions);
+    gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_N_TO_N, segmentation.id,
+                                             classification);
+}
+#else
+void add_instances(GstAnalyticsRelationMeta *, GstBuffer *, guint, const std::vector<guint> &) {}
+void add_regions(GstAnalyticsRelationMeta *, GstBuffer *, std::vector<guint> &, guint) {}
+#endif
+
 } // namespace
 
+gboolean gst_gpu_vision_analytics_has_masks() {
+    return GST_CHECK_VERSION(1, 26, 0);
+}
+
 void gst_gpu_vision_analytics_add_boxes(GstBuffer *buffer, GQuark type,
-                                        const GstGpuVisionBox *boxes, gsize n, gfloat confidence) {
+                                        const GstGpuVisionBox *boxes, gsize n, gfloat confidence,
+                                        GstBuffer *mask, guint instances) {
     n = std::min(n, max_boxes);
-    if (n == 0)
+    if (n == 0 && !mask)
         return;
-    GstAnalyticsRelationMeta *meta = meta_with_room(buffer, n);
+    GstAnalyticsRelationMeta *meta = meta_with_room(buffer, n + 1);
+    std::vector<guint> ids(n);
     for (gsize i = 0; i < n; i++) {
         const GstGpuVisionBox &box = boxes[i];
         GstAnalyticsODMtd detection;
         gst_analytics_relation_meta_add_od_mtd(meta, type, box.x, box.y, box.width, box.height,
                                                confidence, &detection);
+        ids[i] = detection.id;
     }
+    if (mask)
+        add_instances(meta, mask, instances, ids);
 }
 
 void gst_gpu_vision_analytics_add_classes(GstBuffer *buffer, const GstGpuVisionClass *classes,
-                                          gsize n) {
+                                          gsize n, GstBuffer *mask) {
     std::vector<gfloat> levels(n);
     std::vector<GQuark> names(n);
+    std::vector<guint> regions(n);
     for (gsize i = 0; i < n; i++) {
         levels[i] = classes[i].share;
         names[i] = classes[i].name;
+        regions[i] = classes[i].region;
     }
+    GstAnalyticsRelationMeta *meta = meta_with_room(buffer, 2);
     GstAnalyticsClsMtd classification;
-    gst_analytics_relation_meta_add_cls_mtd(meta_with_room(buffer, 1), n, levels.data(),
-                                            names.data(), &classification);
+    gst_analytics_relation_meta_add_cls_mtd(meta, n, levels.data(), names.data(), &classification);
+    if (mask)
+        add_regions(meta, mask, regions, classification.id);
 }

@@ -199,6 +199,10 @@ void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
 
 /* ---- what is carried from one frame to the next ---- */
 
+static goffset private_offset() {
+    return g_type_class_get_instance_private_offset(g_type_class_peek(GST_TYPE_GPU_VISION_FILTER));
+}
+
 static void forget_soon(GstGpuVisionFilter *self) {
     g_atomic_int_set(&private_of(self)->forget, 1);
 }
@@ -210,10 +214,7 @@ void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
         "Whether what was learned of earlier frames is kept where a stream starts, and after a "
         "flushing seek; else learning begins anew there, as it does with the signal reset.");
     klass->forget = forget;
-    gst_gpu_vision_filter_class_install_fields(
-        klass,
-        g_type_class_get_instance_private_offset(g_type_class_peek(GST_TYPE_GPU_VISION_FILTER)),
-        &keep_state, 1);
+    gst_gpu_vision_filter_class_install_fields(klass, private_offset(), &keep_state, 1);
     g_signal_new_class_handler("reset", G_TYPE_FROM_CLASS(klass),
                                static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                                G_CALLBACK(forget_soon), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);
@@ -233,6 +234,15 @@ static gboolean gst_gpu_vision_filter_sink_event(GstBaseTransform *trans, GstEve
     if ((type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) && !keeps_state(self))
         forget_soon(self);
     return base_class()->sink_event(trans, event);
+}
+
+void gst_gpu_vision_filter_class_set_mask(GstGpuVisionFilterClass *klass, guint mask_output) {
+    static constexpr gpv_field attach_mask = GST_GPU_VISION_BOOL(
+        GstGpuVisionFilterPrivate, attach_mask, FALSE,
+        "Whether the metadata of every frame has a mask, as the segmentation of GStreamer 1.26 and "
+        "newer.");
+    klass->mask_output = mask_output;
+    gst_gpu_vision_filter_class_install_fields(klass, private_offset(), &attach_mask, 1);
 }
 
 /* ---- output ---- */

@@ -28,10 +28,12 @@ typedef struct {
     gpv_stream stream;
     const gpv_image *src;
     const gpv_image
-        *dst;     /* NULL where pixels are kept; where it is drawn, has those of src, or is src */
-    guint output; /* index of the output */
-    gboolean results; /* whether write_results() will be called */
-    gboolean meta;    /* whether annotate() will be called */
+        *dst; /* NULL where pixels are kept; where it is drawn, has those of src, or is src */
+    const gpv_image *mask; /* NULL unless wanted: receives the number of each pixel's region, in
+                              GRAY8, in CUDAMemory NV12 */
+    guint output;          /* index of the output */
+    gboolean results;      /* whether write_results() will be called */
+    gboolean meta;         /* whether annotate() will be called */
 } GstGpuVisionJob;
 
 /* What process() has come to. */
@@ -82,13 +84,16 @@ struct _GstGpuVisionFilterClass {
 
     /*
      * Adds to a frame that has got the results as metadata what messages do not carry: to these
-     * results, or metadata of GStreamer's own. May be NULL.
+     * results, or metadata of GStreamer's own. mask is what process() has written, or NULL. May be
+     * NULL.
      */
-    void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results);
+    void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results,
+                     GstBuffer *mask);
 
     const gchar *name; /* name of the results */
     const GstGpuVisionOutput *outputs;
     guint n_outputs;
+    guint mask_output;         /* the index of the output that is the mask itself */
     guint n_properties;        /* installed so far */
     gboolean takes_interlaced; /* no pixel depends on its neighbours; FALSE unless set */
 };
@@ -111,6 +116,10 @@ gchar *gst_gpu_vision_filter_dup_text(GstGpuVisionFilter *self, const GValue *va
  */
 void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
                                             void (*forget)(GstGpuVisionFilter *self));
+
+/* In class_init of an element that knows regions: the property attach-mask, and the mask of a job.
+ */
+void gst_gpu_vision_filter_class_set_mask(GstGpuVisionFilterClass *klass, guint mask_output);
 
 /*
  * A setting cannot be used. Before the first frame that is an error, and FALSE; later a warning,

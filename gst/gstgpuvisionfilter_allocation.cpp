@@ -99,4 +99,58 @@ gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQue
     return base_class()->decide_allocation(trans, query);
 }
 
+/* ---- masks ---- */
+
+namespace {
+
+/* libgstcuda knows no GRAY8, of which the first plane of NV12 is one. */
+void describe_mask(GstBuffer *mask, GstVideoFormat format) {
+    GstVideoMeta *meta = gst_buffer_get_video_meta(mask);
+    meta->format = format;
+    meta->n_planes = format == GST_VIDEO_FORMAT_NV12 ? 2 : 1;
+}
+
+GstBufferPool *make_masks(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    gst_video_info_set_format(&priv->mask_info,
+                              priv->cuda_frames ? GST_VIDEO_FORMAT_NV12 : GST_VIDEO_FORMAT_GRAY8,
+                              static_cast<guint>(GST_VIDEO_INFO_WIDTH(&priv->in_info)),
+                              static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&priv->in_info)));
+    GstCaps *caps = gst_video_info_to_caps(&priv->mask_info);
+    if (priv->cuda_frames)
+        gst_caps_set_features_simple(caps,
+                                     gst_caps_features_new(GST_GPU_VISION_CUDA_MEMORY, nullptr));
+    PoolWishes wishes = {caps, static_cast<guint>(priv->mask_info.size), 0, 0, true};
+    GstBufferPool *pool = make_pool(self, wishes);
+    if (pool && !gst_buffer_pool_set_active(pool, TRUE))
+        gst_clear_object(&pool);
+    gst_caps_unref(caps);
+    return pool;
+}
+
+} // namespace
+
+GstBuffer *acquire_mask(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    GstBuffer *mask = nullptr;
+    if (!priv->masks)
+        priv->masks = make_masks(self);
+    if (priv->masks && gst_buffer_pool_acquire_buffer(priv->masks, &mask, nullptr) == GST_FLOW_OK)
+        describe_mask(mask, GST_VIDEO_INFO_FORMAT(&priv->mask_info));
+    else
+        post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), g_strdup("for a mask of the frame"));
+    return mask;
+}
+
+void finish_mask(GstBuffer *mask) {
+    describe_mask(mask, GST_VIDEO_FORMAT_GRAY8);
+}
+
+void drop_masks(GstGpuVisionFilter *self) {
+    GstBufferPool *&masks = private_of(self)->masks;
+    if (masks)
+        gst_buffer_pool_set_active(masks, FALSE);
+    gst_clear_object(&masks);
+}
+
 } // namespace gpu_vision_filter

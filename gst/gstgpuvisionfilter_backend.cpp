@@ -118,6 +118,7 @@ void note_backend(GstGpuVisionFilter *self) {
 } // namespace
 
 void close_library(GstGpuVisionFilter *self) {
+    drop_masks(self);
     GST_GPU_VISION_FILTER_GET_CLASS(self)->close(self);
     gpv_context_destroy(&private_of(self)->context);
 }
@@ -172,7 +173,7 @@ gboolean gst_gpu_vision_filter_start(GstBaseTransform *trans) {
     priv->latency = 0;
     priv->output_in_force = priv->wanted_output;
     GST_OBJECT_UNLOCK(self);
-    priv->interlaced_said = false;
+    priv->interlaced_said = priv->mask_refused = false;
     return TRUE;
 }
 

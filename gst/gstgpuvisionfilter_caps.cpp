@@ -314,6 +314,7 @@ gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, Gs
     priv->in_info = in_info;
     priv->out_info = out_info;
     GST_OBJECT_UNLOCK(trans);
+    drop_masks(GST_GPU_VISION_FILTER(trans));
     return TRUE;
 }
 

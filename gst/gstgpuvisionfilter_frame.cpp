@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionframe.h"
 #include "gstgpuvisionmeta.h"
 
@@ -180,9 +181,15 @@ void post_misfit(GstGpuVisionFilter *self, const gchar *which, GstBuffer *buffer
     g_free(why);
 }
 
+/* What becomes of the results of a frame. */
+struct Wishes {
+    bool post, attach;
+    GstBuffer *mask; /* that is attached; NULL: none */
+};
+
 /* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. */
-gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out, bool results,
-                         bool meta) {
+gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
+                         const Wishes &wishes) {
     auto *priv = private_of(self);
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     const bool cuda = priv->cuda_frames;
@@ -199,7 +206,11 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         klass->forget(self);
     if (klass->examine && !klass->examine(self, in, &priv->in_info))
         return FALSE;
-    MappedPair frames(self, in, out, cuda ? priv->cuda->place() : GstGpuVisionPlace{});
+    const GstGpuVisionPlace place = cuda ? priv->cuda->place() : GstGpuVisionPlace{};
+    MappedPair frames(self, in, out, place);
+    std::optional<GstGpuVisionFrame> mask;
+    if (wishes.mask)
+        mask.emplace(priv->mask_info, wishes.mask, GST_MAP_WRITE, place);
     if (!frames.has_src() || !frames.has_dst()) {
         post_misfit(self, frames.has_src() ? "output" : "input", frames.has_src() ? out : in,
                     frames.needed());
@@ -217,8 +228,11 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
         return FALSE;
     }
-    const gpv_status status = process(
-        self, {queue.stream, frames.from(), frames.to(), priv->output, results, meta}, queue);
+    const gpv_status status =
+        process(self,
+                {queue.stream, frames.from(), frames.to(), mask ? mask->view() : nullptr,
+                 priv->output, wishes.attach || wishes.post, wishes.attach},
+                queue);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
@@ -236,30 +250,57 @@ void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *res
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
 }
 
+/* A mask that this version cannot attach is an error before the first frame, and then a warning. */
+bool may_have_mask(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    if (gst_gpu_vision_analytics_has_masks() || priv->mask_refused)
+        return true;
+    priv->mask_refused = gst_gpu_vision_filter_refuse(
+        self, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        g_strdup("attach-mask=true needs this element to be built with gstreamer-analytics of "
+                 "GStreamer 1.26 or newer: frames have no mask."),
+        gst_version_string());
+    return priv->mask_refused;
+}
+
+void describe(GstGpuVisionFilter *self, GstBuffer *out, const Wishes &wishes) {
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    GstStructure *results = wishes.attach ? gst_gpu_vision_meta_add(out, klass->name)
+                                          : gst_structure_new_empty(klass->name);
+    klass->write_results(self, results);
+    if (wishes.post)
+        post_results(self, out, wishes.attach ? gst_structure_copy(results) : results);
+    if (wishes.mask)
+        finish_mask(wishes.mask);
+    if (wishes.attach && klass->annotate)
+        klass->annotate(self, out, results, wishes.mask);
+}
+
 } // namespace
 
 GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer *in,
                                               GstBuffer *out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
-    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     auto *priv = private_of(self);
     if (priv->passes)
         return GST_FLOW_OK;
     GST_OBJECT_LOCK(self);
-    const bool attach = priv->attach_meta, post = priv->post_messages;
+    Wishes wishes = {priv->post_messages != FALSE, priv->attach_meta != FALSE, nullptr};
+    const bool masks = wishes.attach && priv->attach_mask;
     GST_OBJECT_UNLOCK(self);
-    if (!process_buffers(self, in, out, attach || post, attach))
+    if (masks && !may_have_mask(self))
         return GST_FLOW_ERROR;
-    if (!attach && !post)
-        return GST_FLOW_OK;
-    GstStructure *results =
-        attach ? gst_gpu_vision_meta_add(out, klass->name) : gst_structure_new_empty(klass->name);
-    klass->write_results(self, results);
-    if (post)
-        post_results(self, out, attach ? gst_structure_copy(results) : results);
-    if (attach && klass->annotate)
-        klass->annotate(self, out, results);
-    return GST_FLOW_OK;
+    if (masks && !priv->mask_refused &&
+        priv->output != GST_GPU_VISION_FILTER_GET_CLASS(self)->mask_output) {
+        wishes.mask = acquire_mask(self);
+        if (!wishes.mask)
+            return GST_FLOW_ERROR;
+    }
+    const bool done = process_buffers(self, in, out, wishes);
+    if (done && (wishes.attach || wishes.post))
+        describe(self, out, wishes);
+    gst_clear_buffer(&wishes.mask);
+    return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /*

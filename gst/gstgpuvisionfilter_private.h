@@ -24,6 +24,7 @@ struct GstGpuVisionFilterPrivate {
     gint device;
     gboolean post_messages;
     gboolean attach_meta;
+    gboolean attach_mask;
     gboolean keep_state;
     guint wanted_output;
     guint output_in_force; /* the wanted one, unless the neighbours cannot take it */
@@ -47,6 +48,9 @@ struct GstGpuVisionFilterPrivate {
     bool passes;       /* the current frame goes on as it came */
     bool copies;       /* its pixels are copied to a buffer of our own, to be kept or drawn into */
     bool interlaced_said; /* that interlaced frames pass */
+    bool mask_refused;    /* there is none in this version */
+    GstBufferPool *masks; /* of frames of these caps, since the first one that was wanted */
+    GstVideoInfo mask_info;
 };
 
 #define GPU_VISION_SIZES                                                                           \
@@ -114,6 +118,11 @@ gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, Gs
 gboolean gst_gpu_vision_filter_propose_allocation(GstBaseTransform *trans, GstQuery *decide,
                                                   GstQuery *query);
 gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQuery *query);
+/* Returns NULL where there is no memory for it, and has said so. */
+GstBuffer *acquire_mask(GstGpuVisionFilter *self);
+/* What the library has written is GRAY8 to everybody else. */
+void finish_mask(GstBuffer *mask);
+void drop_masks(GstGpuVisionFilter *self);
 
 /* ---- time, in gstgpuvisionfilter_time.cpp ---- */
 

@@ -247,6 +247,21 @@ def make_object(photos):
           size, 2, COLOR_PNG)
 
 
+def make_analytics(photos):
+    """What elements of GStreamer draw that know nothing of ours. segmentationoverlay is of 1.28."""
+    if subprocess.run(["gst-inspect-1.0", "--exists", "segmentationoverlay"], check=False).returncode:
+        return print("analytics.jpg is as it was: there is no segmentationoverlay")
+    size = 300, 200
+    tiles = [("coins.png", "top=3 bottom=84 right=60", "gpuccl threshold=140 min-area=100 output=none",
+              "segmentationoverlay hint-maximum-segment-type=24 ! objectdetectionoverlay draw-labels=false"),
+             ("coffee.png", "", "gpukmeans clusters=4", "segmentationoverlay"),
+             ("coffee.png", "", "gpugraphcut seed-source=rect rect=37,5,218,188 iterations=5 output=none",
+              "segmentationoverlay")]
+    sheet("analytics.jpg", [(effect.split()[0], picture(photos / file, "RGB", crop=crop, size=size,
+                                                        effect=f"{effect} attach-mask=true ! {shown}"))
+                            for file, crop, effect, shown in tiles], size, 3, "jpegenc quality=85")
+
+
 def make_connectivity(folder):
     """A drawing whose parts meet at corners, enlarged so that its pixels can be seen."""
     rows = DRAWING.split()
@@ -270,7 +285,7 @@ def main():
         photos = photographs(folder, *SKIMAGE)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
                      make_connectivity, make_clusters, make_spaces, make_sides, make_keypoints, make_detection,
-                     make_photograph):
+                     make_analytics, make_photograph):
             make(photos)
         make_object(photographs(folder, *OPENCV))
         make_cut(photos, Path(folder), Path(folders[0]).resolve())

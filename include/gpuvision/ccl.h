@@ -31,7 +31,8 @@ enum {
 /** What dst of gpv_ccl_run() receives. Background is 0, black or neutral grey chroma. */
 typedef uint32_t gpv_ccl_output;
 enum {
-    GPV_CCL_OUTPUT_LABELS = 0, /**< labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768) */
+    GPV_CCL_OUTPUT_LABELS = 0, /**< labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768); up to
+                                    255 GRAY8, NV12 or I420 (in Y; chroma is 128) */
     GPV_CCL_OUTPUT_MASK = 1,   /**< 255 in each component: GRAY8, NV12 or I420 (chroma is 128) */
     GPV_CCL_OUTPUT_COLORS = 2  /**< a colour that depends on the label alone: GRAY8, RGB8, BGR8,
                                     RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420; a fourth channel is
@@ -134,8 +135,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *s
  * optional: without dst no label image is made, without components nothing is
  * measured, without all three the components are counted.
  *
- * A label above 65535 is written as 65535 to GRAY16 and P016, and
- * gpv_ccl_wait() reports it.
+ * A label that is larger than a sample of dst is written as its largest value, 65535 or 255,
+ * and gpv_ccl_wait() reports it.
  *
  * CPU backend: finished on return. CUDA backend: with src and dst on the
  * device, the work is enqueued on stream; after the first run of its kind, or
@@ -188,9 +189,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_ccl_query(gpv_ccl *op);
  *                GPV_ERR_TOO_SMALL; of an operator that has not run, or whose last
  *                run failed: zeros; may be NULL. A captured run does not count
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT (result->struct_size): nothing has been
- *         waited for; GPV_ERR_TOO_SMALL: there are more components than 65535 and dst
- *         holds 16-bit labels, or than the records that fit into components; all
- *         that fits has been written; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
+ *         waited for; GPV_ERR_TOO_SMALL: there are more components than the 65535 or 255
+ *         that labels of 16 or 8 bits in dst can number, or than the records that fit into
+ *         components; all that fits has been written; GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_ccl_wait(gpv_ccl *op, gpv_ccl_result *result);
 

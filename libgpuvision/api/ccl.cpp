@@ -11,7 +11,7 @@ struct gpv_ccl {
 
     // State of the last run.
     bool has_run = false;
-    bool labels16 = false;
+    std::int32_t max_label = 0; ///< that dst holds, 0 = any
     std::int64_t capacity = -1; ///< records, -1 = none asked for
 };
 
@@ -26,11 +26,13 @@ static_assert(sizeof(CclComponent) == sizeof(gpv_ccl_component) &&
               alignof(CclComponent) == 8);
 
 bool is_output(Format format, gpv_ccl_output output) {
+    const bool mask = format == Format::gray8 || format == Format::nv12 || format == Format::i420;
     switch (output) {
     case GPV_CCL_OUTPUT_LABELS:
-        return format == Format::label32 || format == Format::gray16 || format == Format::p016;
+        return mask || format == Format::label32 || format == Format::gray16 ||
+               format == Format::p016;
     case GPV_CCL_OUTPUT_MASK:
-        return format == Format::gray8 || format == Format::nv12 || format == Format::i420;
+        return mask;
     default:
         return is_picture8(format);
     }
@@ -39,7 +41,7 @@ bool is_output(Format format, gpv_ccl_output output) {
 const char *formats_of(gpv_ccl_output output) {
     switch (output) {
     case GPV_CCL_OUTPUT_LABELS:
-        return "GPV_CCL_OUTPUT_LABELS are LABEL32, GRAY16 or P016";
+        return "GPV_CCL_OUTPUT_LABELS are LABEL32, GRAY16, P016, GRAY8, NV12 or I420";
     case GPV_CCL_OUTPUT_MASK:
         return "GPV_CCL_OUTPUT_MASK is GRAY8, NV12 or I420";
     default:
@@ -117,8 +119,8 @@ void require_disjoint(const CclRun &run) {
 /// caller who wants the first few components gets this often, and throwing takes too long.
 gpv_status check_room(const gpv_ccl &op, std::int32_t count) {
     std::string lack;
-    if (op.labels16 && count > max_label16)
-        lack = "but dst holds 16-bit labels up to " + std::to_string(max_label16);
+    if (op.max_label && count > op.max_label)
+        lack = "but dst holds labels up to " + std::to_string(op.max_label);
     else if (op.capacity >= 0 && count > op.capacity)
         lack = "but components has room for " + std::to_string(op.capacity);
     if (lack.empty())
@@ -196,8 +198,8 @@ gpv_status gpv_ccl_run(gpv_ccl *op, gpv_stream stream, const gpv_image *src, con
         gpv::start_run(*op, [&] {
             if (!op->core->run(stream, run))
                 return false;
-            op->labels16 = run.dst && op->params.output == GPV_CCL_OUTPUT_LABELS &&
-                           run.dst->format != gpv::Format::label32;
+            const bool labels = run.dst && op->params.output == GPV_CCL_OUTPUT_LABELS;
+            op->max_label = labels ? gpv::max_label(run.dst->shape(0).sample_bytes) : 0;
             op->capacity = run.components ? run.components->capacity : -1;
             return true;
         });

@@ -56,7 +56,10 @@ struct CclRecords {
     }
 };
 
-inline constexpr int max_label16 = 65535;
+/// That samples of so many bytes can hold.
+constexpr std::int32_t max_label(int sample_bytes) {
+    return sample_bytes == 4 ? INT32_MAX : (1 << 8 * sample_bytes) - 1;
+}
 
 /// Neighbouring numbers get hues that lie far apart: steps of the golden ratio
 /// round a circle of six ramps of 256, all bright. 0 is black.

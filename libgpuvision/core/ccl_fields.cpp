@@ -14,7 +14,7 @@ constexpr gpv_choice connectivities[] = {{"8", "Pixels touch at sides and corner
                                          {"4", "Pixels touch at sides", 4}};
 
 constexpr gpv_choice outputs[] = {
-    {"labels", "The labels: LABEL32, GRAY16 or P016", GPV_CCL_OUTPUT_LABELS},
+    {"labels", "The labels: LABEL32, GRAY16, P016, GRAY8, NV12 or I420", GPV_CCL_OUTPUT_LABELS},
     {"mask", "White where there is a component: GRAY8, NV12 or I420", GPV_CCL_OUTPUT_MASK},
     {"colors", "Each component in a colour that depends on its label alone",
      GPV_CCL_OUTPUT_COLORS}};

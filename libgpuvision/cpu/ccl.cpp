@@ -104,7 +104,7 @@ class Painter {
     /// The sample, or the bytes of a pixel from the lowest one on.
     std::uint32_t operator()(std::int32_t label) const {
         if (output_ == GPV_CCL_OUTPUT_LABELS)
-            return shape_.sample_bytes == 4 ? label : std::min(label, max_label16);
+            return std::min(label, max_label(shape_.sample_bytes));
         if (output_ == GPV_CCL_OUTPUT_MASK)
             return label ? 255 : 0;
         const Color c = label_color(label);

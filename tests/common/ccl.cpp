@@ -20,8 +20,9 @@ Formats formats(const Run &run, int port) {
         return {picture_formats(), "labelling takes GRAY8, GRAY16, RGB8|NV12, I420"};
     switch (run.as<gpv_ccl_params>().output) {
     case GPV_CCL_OUTPUT_LABELS:
-        return {{GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16, GPV_FORMAT_P016},
-                "LABEL32, GRAY16 or P016"};
+        return {{GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16, GPV_FORMAT_P016, GPV_FORMAT_GRAY8,
+                 GPV_FORMAT_NV12, GPV_FORMAT_I420},
+                "LABEL32, GRAY16, P016, GRAY8, NV12 or I420"};
     case GPV_CCL_OUTPUT_MASK:
         return {mask_formats(), "GRAY8, NV12 or I420"};
     default:

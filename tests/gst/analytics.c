@@ -251,8 +251,8 @@ static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
                           ((gdouble)info->width * info->height);
     GstAnalyticsMtd mtd = only_classification(buffer);
     fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), 2);
-    assert_class(&mtd, 0, "foreground", share);
-    assert_class(&mtd, 1, "background", 1 - share);
+    assert_class(&mtd, 0, "background", 1 - share);
+    assert_class(&mtd, 1, "foreground", share);
 }
 
 TEST(test_sides, 4) {
@@ -268,6 +268,147 @@ TEST(test_sides, 4) {
     assert_length(out, 1);
     fail_unless_equals_int(int_field(results_of(out, "gpugraphcut"), "area"), 20 * 40);
 }
+
+/* ---- masks ---- */
+
+#if GST_CHECK_VERSION(1, 26, 0)
+static const struct {
+    const gchar *name, *labels, *other; /* the output that is the mask, and one beside it */
+} masked[] = {{"gpuccl", "labels", "colorize"},
+              {"gpuccl", "labels", "none"},
+              {"gpukmeans", "labels", "quantized"},
+              {"gpugraphcut", "mask", "cutout"},
+              {"gpugraphcut", "mask", "none"}};
+
+static GstAnalyticsMtd segmentation_of(GstBuffer *buffer) {
+    gpointer state = NULL;
+    GstAnalyticsMtd mtd, other;
+    const GstAnalyticsMtdType type = gst_analytics_segmentation_mtd_get_mtd_type();
+    fail_unless(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &mtd));
+    fail_if(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &other));
+    return mtd;
+}
+
+/* The whole frame, wherever it lies. */
+static Plane mask_of(GstBuffer *buffer, const GstVideoInfo *info) {
+    const GstVideoInfo grey = make_info("GRAY8", info->width, info->height);
+    const GstAnalyticsMtd mtd = segmentation_of(buffer);
+    gint x, y;
+    guint w, h;
+    g_autoptr(GstBuffer) mask = gst_analytics_segmentation_mtd_get_mask(&mtd, &x, &y, &w, &h);
+    fail_unless(x == 0 && y == 0 && (gint)w == info->width && (gint)h == info->height);
+    return plane_of(&grey, mask);
+}
+
+/* Those of the frame are as many, and begin with background; each box leads to the mask and back.
+ */
+static void assert_instances(GstBuffer *buffer) {
+    const GstAnalyticsMtd mtd = segmentation_of(buffer);
+    const gint count = MIN(int_field(results_of(buffer, "gpuccl"), "count"), 255);
+    gpointer state = NULL;
+    GstAnalyticsMtd box, back;
+    guint boxes = 0;
+    fail_unless_equals_uint64(gst_analytics_segmentation_mtd_get_region_count(&mtd),
+                              (guint64)count + 1);
+    for (gint i = 0; i <= count; i++)
+        fail_unless_equals_int(gst_analytics_segmentation_mtd_get_region_id(&mtd, (gsize)i), i);
+    while (gst_analytics_relation_meta_get_direct_related(
+        mtd.meta, mtd.id, GST_ANALYTICS_REL_TYPE_RELATE_TO, gst_analytics_od_mtd_get_mtd_type(),
+        &state, &box)) {
+        gpointer none = NULL;
+        fail_unless(gst_analytics_relation_meta_get_direct_related(
+            mtd.meta, box.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
+            gst_analytics_segmentation_mtd_get_mtd_type(), &none, &back));
+        fail_unless_equals_int(back.id, mtd.id);
+        boxes++;
+    }
+    fail_unless_equals_int(boxes, detections_of(buffer)->len);
+}
+
+/* A class for each, with as many pixels. */
+static void assert_regions_are_classes(GstBuffer *buffer, const Plane *mask) {
+    const GstAnalyticsMtd mtd = segmentation_of(buffer);
+    const gsize n = gst_analytics_segmentation_mtd_get_region_count(&mtd);
+    const gdouble all = mask->width * mask->height;
+    gpointer state = NULL;
+    GstAnalyticsMtd classes;
+    fail_unless(gst_analytics_relation_meta_get_direct_related(
+        mtd.meta, mtd.id, GST_ANALYTICS_REL_TYPE_N_TO_N, gst_analytics_cls_mtd_get_mtd_type(),
+        &state, &classes));
+    fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&classes), n);
+    for (gsize i = 0; i < n; i++) {
+        gint pixels = 0;
+        for (gint k = 0; k < mask->width * mask->height; k++)
+            pixels += mask->pixels[k] == gst_analytics_segmentation_mtd_get_region_id(&mtd, i);
+        fail_unless(fabs((gdouble)gst_analytics_cls_mtd_get_level(&classes, i) - pixels / all) <
+                    1e-6);
+    }
+}
+
+/* What output=labels, or output=mask, is of the same frame. */
+static void assert_mask(const gchar *name, const gchar *labels, const GstVideoInfo *info,
+                        GstBuffer *frame, const Plane *mask) {
+    const gboolean wide = g_str_equal(name, "gpuccl");
+    const GstVideoInfo grey = make_info(wide ? "GRAY16_LE" : "GRAY8", info->width, info->height);
+    g_autofree gchar *text =
+        g_strdup_printf("%s backend=%s output=%s", name, test_backend(), labels);
+    g_autoptr(GstBuffer) out = push_through(text, info, gst_buffer_ref(frame));
+    GstVideoFrame mapped;
+    fail_unless(gst_video_frame_map(&mapped, &grey, out, GST_MAP_READ));
+    for (gint y = 0; y < info->height; y++) {
+        const guint8 *row = (const guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&mapped, 0) +
+                            y * GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, 0);
+        for (gint x = 0; x < info->width; x++) {
+            const gint label = wide ? GST_READ_UINT16_LE(row + 2 * x) : row[x];
+            fail_unless_equals_int(mask->pixels[y * info->width + x], MIN(label, 255));
+        }
+    }
+    gst_video_frame_unmap(&mapped);
+}
+
+/* In system memory and, on CUDA, in CUDAMemory, from a pool, and with more than 255 instances. */
+TEST(test_masks, G_N_ELEMENTS(masked)) {
+    static const gchar *const ways[] = {"", "cudaupload ! "};
+    const gchar *name = masked[__i__].name;
+    const gboolean cuda = g_str_equal(test_backend(), "cuda") && have_element("cudaupload");
+    for (gint way = 0; way <= cuda; way++) {
+        g_autofree gchar *text =
+            g_strdup_printf("%s%s backend=%s attach-mask=true output=%s", ways[way], name,
+                            test_backend(), masked[__i__].other);
+        g_autoptr(GstHarness) h = gst_harness_new_parse(text);
+        for (gint i = 0; i < 4; i++) {
+            const GstVideoInfo info = make_info("NV12", i % 2 ? 240 : 161, i % 2 ? 180 : 63);
+            g_autoptr(GstBuffer) in = i % 2 ? painted_frame(&info, dot_at, NULL) : things(&info, 7);
+            g_autoptr(GstBuffer) out = NULL;
+            g_auto(Plane) mask = {0};
+            if (i == 2) /* nothing is learned of other frames */
+                gst_harness_push_event(h, gst_event_new_flush_stop(TRUE));
+            set_info(h, &info);
+            out = push_and_pull(h, gst_buffer_ref(in));
+            mask = mask_of(out, &info);
+            if (g_str_equal(name, "gpuccl"))
+                assert_instances(out);
+            else
+                assert_regions_are_classes(out, &mask);
+            if (i == 0 || g_str_equal(name, "gpuccl"))
+                assert_mask(name, masked[__i__].labels, &info, in, &mask);
+        }
+    }
+}
+
+/* The frame itself is one. */
+TEST(test_no_mask_beside_labels, G_N_ELEMENTS(masked)) {
+    const GstVideoInfo info = make_info("GRAY8", 160, 64);
+    g_autofree gchar *text =
+        g_strdup_printf("%s backend=%s attach-mask=true output=%s", masked[__i__].name,
+                        test_backend(), masked[__i__].labels);
+    g_autoptr(GstBuffer) out = push_through(text, &info, things(&info, 7));
+    gpointer state = NULL;
+    GstAnalyticsMtd mtd;
+    fail_if(gst_analytics_relation_meta_iterate(
+        meta_of(out), &state, gst_analytics_segmentation_mtd_get_mtd_type(), &mtd));
+}
+#endif
 
 /* ---- several in one frame ---- */
 

@@ -921,6 +921,27 @@ TEST(test_stats, 1) {
     fail_unless(strlen(gst_structure_get_string(stats, "device")) > 0);
 }
 
+#if !GST_CHECK_VERSION(1, 26, 0)
+/* Before the first frame an error says which one, later a warning does, once. */
+TEST(test_mask_needs_another_version, 1) {
+    const GstVideoInfo info = make_info("NV12", 32, 24);
+    g_auto(Pair) pair = pair_new(tested), later = pair_new(tested);
+    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(pair.h->element), "attach-mask"))
+        return;
+    pair_set_info(&pair, &info);
+    g_object_set(pair.h->element, "attach-mask", TRUE, NULL);
+    fail_unless_equals_int(gst_harness_push(pair.h, random_frame(&info)), GST_FLOW_ERROR);
+    assert_error(pair.bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "1.26");
+    pair_set_info(&later, &info);
+    pair_check(&later, busy_frame(&info, FALSE));
+    g_object_set(later.h->element, "attach-mask", TRUE, NULL);
+    for (guint i = 0; i < 2; i++)
+        pair_check(&later, busy_frame(&info, FALSE));
+    assert_warning(later.bus, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, "1.26");
+    assert_nothing_more(later.bus);
+}
+#endif
+
 int run_element(const gchar *name, int (*run)(const gchar *part)) {
     tested = element_called(name);
     return run(NULL);

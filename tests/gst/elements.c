@@ -107,6 +107,7 @@ static const Property kmeans_properties[] = {
     {"seed", "0", "0", "18446744073709551615", "0 7 18446744073709551615", KMEANS(seed)},
     {"warm-start", "true", NULL, NULL, "true false", KMEANS(warm_start)},
     {"keep-state", "false", NULL, NULL, NULL, 0},
+    {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"color-space", "rgb", NULL, NULL, "rgb lab", KMEANS(color_space)},
     {"output", "quantized", NULL, NULL, NULL, 0},
 };
@@ -347,6 +348,7 @@ static const Property ccl_properties[] = {
     {"min-area", "0", "0", "1073741824", "0 2 3 5", CCL(min_area)},
     {"max-area", "0", "0", "1073741824", "0 3 4 40", CCL(max_area)},
     {"max-components", "256", "0", "65535", "256 0 1 20 65535", 0},
+    {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"output", "colorize", NULL, NULL, NULL, 0},
 };
 
@@ -414,6 +416,7 @@ static const Property graphcut_properties[] = {
     {"max-time-ms", "0", "0", "2147483", NULL, 0},
     {"warm-start", "true", NULL, NULL, "true false", SEGMENT(warm_start)},
     {"keep-state", "false", NULL, NULL, NULL, 0},
+    {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"output", "overlay", NULL, NULL, NULL, 0},
 };
 G_STATIC_ASSERT(GPV_SEGMENT_WARM_START_ADAPT == TRUE && GPV_SEGMENT_WARM_START_NONE == FALSE);

@@ -135,13 +135,19 @@ Rgb color_of(std::int32_t label) {
     return {channel(0), channel(4), channel(2)};
 }
 
+int largest_label(gpv_format format) {
+    const int bytes = sample_bytes(format);
+    return bytes == 1 ? 255 : bytes == 2 ? 65535 : INT32_MAX;
+}
+
 /// What dst is to hold at a pixel, or at a place of chroma: a sample for each channel.
 std::vector<int> samples_of(const gpv_image &dst, gpv_ccl_output output, int plane,
                             std::int32_t label) {
     const int step = channels(dst.format, plane);
     if (output == GPV_CCL_OUTPUT_LABELS) {
-        const int largest = sample_bytes(dst.format) == 2 ? 65535 : INT32_MAX;
-        return std::vector<int>(step, plane > 0 ? 32768 : std::min(label, largest));
+        const int neutral = sample_bytes(dst.format) == 1 ? 128 : 32768;
+        return std::vector<int>(step,
+                                plane > 0 ? neutral : std::min(label, largest_label(dst.format)));
     }
     if (output == GPV_CCL_OUTPUT_MASK)
         return std::vector<int>(step, plane > 0 ? 128 : label ? 255 : 0);
@@ -384,9 +390,9 @@ std::string describe(const gpv_ccl_params &p, const GuardedImage &src, const Out
 
 /// Whether labels or records cannot hold so many components.
 bool too_many(int count, const gpv_ccl_params &p, const Outputs &outputs) {
-    const bool labels16 = outputs.dst && p.output == GPV_CCL_OUTPUT_LABELS &&
-                          sample_bytes(outputs.dst->view()->format) == 2;
-    return (labels16 && count > 65535) || (outputs.records && count > outputs.records->capacity());
+    const bool labels = outputs.dst && p.output == GPV_CCL_OUTPUT_LABELS;
+    return (labels && count > largest_label(outputs.dst->view()->format)) ||
+           (outputs.records && count > outputs.records->capacity());
 }
 
 /// All but dst.
@@ -435,7 +441,8 @@ const std::vector<gpv_format> sources = {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8, GPV
 
 const std::vector<gpv_format> &formats_of(gpv_ccl_output output) {
     static const std::vector<gpv_format> formats[] = {
-        {GPV_FORMAT_LABEL32, GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16, GPV_FORMAT_P016},
+        {GPV_FORMAT_LABEL32, GPV_FORMAT_LABEL32, GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16,
+         GPV_FORMAT_P016, GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420},
         {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420},
         {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8, GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8,
          GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420}};
@@ -655,14 +662,15 @@ void check_repeats(Operator &op) {
     std::printf("repeats: %d equal\n", count);
 }
 
-/// More components than 16 bits or the records can hold: what fits is right, the rest is untouched,
-/// and the count is true.
+/// More components than 16 or 8 bits, or the records, can hold: what fits is right, the rest is
+/// untouched, and the count is true.
 void check_overflow(Operator &op, const std::vector<int> &capacities) {
     const GuardedImage src = patterns[4].draw(601, 523); // dots
     gpv_ccl_params p = default_params();
     const Found all = definition(src, p);
     expect(all.count() == 78862, "there are more dots than 16 bits can number");
-    for (gpv_format format : {GPV_FORMAT_GRAY16, GPV_FORMAT_P016, GPV_FORMAT_LABEL32})
+    for (gpv_format format :
+         {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_P016, GPV_FORMAT_LABEL32})
         for (int capacity : capacities)
             for (bool on_device : {false, true}) {
                 GuardedImage dst(format, 601, 523, 6, 2);

@@ -27,7 +27,8 @@ type CclOutput uint32
 
 // Values of [CclOutput].
 const (
-	// CclOutputLabels: labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768).
+	// CclOutputLabels: labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768); up to 255 GRAY8,
+	// NV12 or I420 (in Y; chroma is 128).
 	CclOutputLabels CclOutput = C.GPV_CCL_OUTPUT_LABELS
 	// CclOutputMask: 255 in each component: GRAY8, NV12 or I420 (chroma is 128).
 	CclOutputMask CclOutput = C.GPV_CCL_OUTPUT_MASK

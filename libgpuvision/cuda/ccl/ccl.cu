@@ -100,6 +100,7 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
             with_write<NoLabels, kind>(measured, load_write);
             with_write<Labels32, kind>(measured, load_write);
             with_write<Labels16, kind>(measured, load_write);
+            with_write<Labels8, kind>(measured, load_write);
             with_write<Mask8, kind>(measured, load_write);
         }
     }
@@ -188,10 +189,16 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
         job.dst = rows_of(dst->planes[0]);
         switch (params_.output) {
         case GPV_CCL_OUTPUT_LABELS:
-            if (dst->format == Format::label32)
+            switch (dst->shape(0).sample_bytes) {
+            case 4:
                 return add_write<Labels32, kind>(job, measured);
-            add_write<Labels16, kind>(job, measured);
-            return fill_chroma<std::uint16_t>(*dst, neutral_chroma16);
+            case 2:
+                add_write<Labels16, kind>(job, measured);
+                return fill_chroma<std::uint16_t>(*dst, neutral_chroma16);
+            default:
+                add_write<Labels8, kind>(job, measured);
+                return fill_chroma<std::uint8_t>(*dst, neutral_chroma8);
+            }
         case GPV_CCL_OUTPUT_MASK:
             add_write<Mask8, kind>(job, measured);
             return fill_chroma<std::uint8_t>(*dst, neutral_chroma8);

@@ -24,21 +24,27 @@ struct Labels16 {
     using Sample = std::uint16_t;
     using Quad = uint2;
     __device__ static Sample of(unsigned label) {
-        return static_cast<Sample>(min(label, unsigned{max_label16}));
+        return static_cast<Sample>(min(label, unsigned{max_label(2)}));
     }
     __device__ static Quad quad(const unsigned (&l)[4]) {
         return make_uint2(of(l[0]) | Word{of(l[1])} << 16, of(l[2]) | Word{of(l[3])} << 16);
     }
 };
 
-struct Mask8 {
+template <bool labels>
+struct Bytes {
     using Sample = std::uint8_t;
     using Quad = Word;
-    __device__ static Sample of(unsigned label) { return label ? 255 : 0; }
+    __device__ static Sample of(unsigned label) {
+        return static_cast<Sample>(labels ? min(label, unsigned{max_label(1)}) : label ? 255 : 0);
+    }
     __device__ static Quad quad(const unsigned (&l)[4]) {
         return of(l[0]) | Word{of(l[1])} << 8 | Word{of(l[2])} << 16 | Word{of(l[3])} << 24;
     }
 };
+
+using Labels8 = Bytes<true>;
+using Mask8 = Bytes<false>;
 
 /// Finds the label of each tree of a tile, writes it to the pixels of its runs,
 /// and adds what they measure to the records.

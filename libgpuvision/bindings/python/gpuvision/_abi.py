@@ -168,7 +168,8 @@ class CclMode(IntEnum):
 
 class CclOutput(IntEnum):
     """What dst of Ccl.run() receives. Background is 0, black or neutral grey chroma."""
-    #: labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768)
+    #: labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768); up to 255 GRAY8, NV12 or I420 (in Y; chroma
+    #: is 128)
     LABELS = 0
     #: 255 in each component: GRAY8, NV12 or I420 (chroma is 128)
     MASK = 1

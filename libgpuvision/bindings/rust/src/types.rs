@@ -16,7 +16,8 @@ enumeration! {
     /// What dst of [`Ccl::run`](crate::Ccl::run) receives. Background is 0, black or neutral grey
     /// chroma.
     CclOutput {
-        /// Labels: Label32, Gray16, or P016 (in Y; chroma is 32768).
+        /// Labels: Label32, Gray16, or P016 (in Y; chroma is 32768); up to 255 Gray8, Nv12 or I420
+        /// (in Y; chroma is 128).
         Labels = GPV_CCL_OUTPUT_LABELS,
         /// 255 in each component: Gray8, Nv12 or I420 (chroma is 128).
         Mask = GPV_CCL_OUTPUT_MASK,
