@@ -14,6 +14,8 @@ STAGE     test:      the tests of the suites gpu, cuda and cuda-brief, and those
           soak:      the suite soak for long, and the others as a whole
 NAME      only tests of these names, and of these suites
 
+A test of the elements has a record for each GStreamer.
+
 First what has failed, was cut off or never ran, then what has passed on other sources, what takes longest
 first, so that all lanes end together. What has passed on today's sources is left out, until all has: then
 the oldest first. Tests run side by side, each with a share of the processor; then those that are not parallel
@@ -55,11 +57,12 @@ SANITIZERS = 3  # side by side on a GPU
 FIRST_PORT, PORTS = 49152, 100  # by which each reaches its program: with those of another it hangs now and then
 MIB_OF_A_TEST = 12000  # of the GPU's memory, where images are as large as they can be
 UNKNOWN_S = 20  # of what nothing is known about
+OLDEST_GSTREAMER = "1.22"
 
 
 @dataclass
 class Item:
-    name: str   # of its record: the test's, behind the tool that watches it, "long" or "whole"
+    name: str   # of its record: the test's, behind the tool that watches it, "long", "whole" or a GStreamer
     test: dict
     lane: str   # shared: side by side; alone: one at a time; sanitizer: a few
     tool: str = ""  # of compute-sanitizer, and its options
@@ -102,6 +105,15 @@ def items(tests, stages):
             yield Item(f"whole {name}", test, lane)
 
 
+def on_gstreamer(folder, item):
+    """Of the elements' tests each version has records of its own; those without one are of the oldest."""
+    version = next(one["version"] for one in introspect(folder, "dependencies") if one["name"] == "gstreamer-1.0")
+    version = ".".join(version.split(".")[:2])
+    if version == OLDEST_GSTREAMER or not in_suite(item.test, "gst"):
+        return item
+    return replace(item, name=f"GStreamer-{version} {item.name}")
+
+
 def chosen(found, names):
     """Those of these names, tests or suites."""
     for name in names:
@@ -122,7 +134,7 @@ class Queue:
         subprocess.run(["ninja", "-C", folder, "build.ninja"], check=True)  # if Meson has changed
         tests = [test for test in introspect(folder, "tests")
                  if devices > 1 or not in_suite(test, "gpus")]
-        found = chosen(list(items(tests, stages)), names)
+        found = chosen([on_gstreamer(folder, item) for item in items(tests, stages)], names)
         self.sources = digests(Sources(), folder, [item.test for item in found])
         self.records = load_or_begin(gpu)["tests"]
         self.facts = machine()

@@ -5,8 +5,8 @@ results.py summary LOG...                  one line over test logs of meson, lat
 results.py steps LOG                       a line for each, with its seconds, and that line
 results.py record NAME SECTION=FILE...     benchmarks into docs/results/NAME.json
 results.py order NAME SECTION...           first those that no record of today's sources has, then the oldest
-results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md and
-                                           README.md, docs/reliability.md and docs/images/kmeans-cost.svg
+results.py tables                          remakes the tables in docs/benchmarks.md, docs/archive.md, docs/testing.md
+                                           and README.md, docs/reliability.md and docs/images/kmeans-cost.svg
 results.py check                           are tables and results of today's sources, and has
                                            every CUDA test passed on a GPU?
 
@@ -29,9 +29,9 @@ from tree import TOP
 
 RESULTS = TOP / "docs/results"
 PAGES = {TOP / "docs/benchmarks.md": {"results", "goals"}, TOP / "README.md": {"speed", "rates"},
-         TOP / "docs/archive.md": {"results"}}
+         TOP / "docs/archive.md": {"results"}, TOP / "docs/testing.md": {"versions"}}
 PENDING = RESULTS / "pending"  # a line is "test: why it has not passed on a GPU yet"
-TABLE = re.compile(r"(<!-- (results|goals|speed|rates):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
+TABLE = re.compile(r"(<!-- (results|goals|speed|rates|versions):(\S+) -->\n).*?(<!-- /\2 -->)", re.S)
 
 
 def load_tests(path):
@@ -408,8 +408,22 @@ def rates(name):
     return "\n".join(lines) + "\n"
 
 
+def versions(name):
+    """How the tests of the elements have ended on a GPU, by the GStreamer that they ran with."""
+    data, counts, days = load(name), {}, {}
+    for test, run in data["tests"].items():
+        if test.startswith("GStreamer-"):
+            version = data["machines"][run["machine"]]["gstreamer"]
+            counts.setdefault(version, Counter())[kind(run["result"])] += 1
+            days.setdefault(version, []).append(run["date"])
+    lines = ["| GStreamer | passed | failed | skipped | on |", "|---|--:|--:|--:|---|"]
+    for version, count in sorted(counts.items()):
+        lines.append(f"| {version} | {count['passed']} | {count['failed']} | {count['skipped']} | {max(days[version])} |")
+    return "\n".join(lines) + "\n"
+
+
 def made(page):
-    makers = {"results": results, "goals": goals, "speed": speed, "rates": rates}
+    makers = {"results": results, "goals": goals, "speed": speed, "rates": rates, "versions": versions}
     text = page.read_text(encoding="utf-8")
     if {found[2] for found in TABLE.finditer(text)} != PAGES[page]:
         sys.exit(f"{page.relative_to(TOP)} has not the marks of its tables: {', '.join(PAGES[page])}")
@@ -460,7 +474,7 @@ def unproven(tests):
     for path in sorted(RESULTS.glob("*.json")):
         for name, run in load(path.name).get("tests", {}).items():
             if kind(run["result"]) == "passed":
-                passed.add(name.removeprefix("whole "))
+                passed.add(re.sub(r"^(whole|GStreamer-\S+) ", "", name))
             elif kind(run["result"]) == "failed" and run["result"] != "INTERRUPT" and plain(name) in tests:
                 wrong[name] = f"has failed in {path.relative_to(TOP)}"
     for name, test in tests.items():
