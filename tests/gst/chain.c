@@ -6,6 +6,7 @@
  *     gst-chain            in system memory, on the backend GPV_TEST_BACKEND, or on the CPU
  *     gst-chain memory     in CUDAMemory
  *     gst-chain decoder    in CUDAMemory, as it comes from nvh264dec
+ *     gst-chain converters in CUDAMemory, between cudaconvert and cudascale
  *
  * GPV_TEST_CLIP names a clip in any format that decodebin knows, H.264 for the decoder, whose first
  * GPV_TEST_CLIP_FRAMES frames count, 10 unless set, and those that the decoder has at hand by then;
@@ -153,8 +154,34 @@ PART_TEST("decoder", test_decoder, 2) {
     fail_unless(frames >= max_frames(), "%u frames, but %u were wanted", frames, max_frames());
 }
 
+/* Frames that elements of GStreamer make of others on the device, and whose results they take. */
+PART_TEST("converters", test_converters, G_N_ELEMENTS(looks)) {
+    g_autofree gchar *chain = chain_text(&looks[__i__].look, "cuda", "");
+    g_autofree gchar *text = g_strdup_printf(
+        "cudaupload ! cudaconvert ! video/x-raw(memory:CUDAMemory),format=%s ! cudascale ! "
+        "video/x-raw(memory:CUDAMemory),width=%d,height=%d ! %s ! cudaconvert ! "
+        "video/x-raw(memory:CUDAMemory),format=BGRx ! cudascale ! "
+        "video/x-raw(memory:CUDAMemory),width=64,height=48 ! cudadownload",
+        looks[__i__].format, made_width, made_height, chain);
+    const gchar *other = looks[(__i__ + 1) % (gint)G_N_ELEMENTS(looks)].format;
+    const GstVideoInfo info = make_info(other, 2 * made_width, 2 * made_height);
+    g_autoptr(GstHarness) h = gst_harness_new_parse(text);
+    g_autoptr(ChainWatch) watch = chain_watch_new(h->element);
+    set_info(h, &info);
+    for (guint i = 0; i < made_frames; i++)
+        gst_buffer_unref(push_and_pull(h, camera_frame(&info, i)));
+    assert_watched(watch, made_frames);
+    assert_something_was_found(watch);
+    assert_all_in_cuda_memory(h->element);
+}
+
 static int run_on_device(const gchar *part) {
-    return g_str_equal(part, "decoder") ? run_behind_a_decoder(part) : run_where_a_device_is(part);
+    if (g_str_equal(part, "decoder"))
+        return run_behind_a_decoder(part);
+    if (g_str_equal(part, "converters") &&
+        !(have_element("cudaconvert") && have_element("cudascale")))
+        return not_run("cudaconvert or cudascale is missing");
+    return run_where_a_device_is(part);
 }
 
 #endif

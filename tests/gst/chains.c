@@ -67,7 +67,7 @@ static GstPadProbeReturn compare_output(GstPad *pad, GstPadProbeInfo *probe, gpo
     const GstVideoInfo info = info_of(pad);
     g_autoptr(GstBuffer) got = host_copy(&info, out);
     fail_unless_equals_string(GST_VIDEO_INFO_NAME(&info), GST_VIDEO_INFO_NAME(&expected.info));
-    assert_same(&info, got, expected.image);
+    assert_same_of(element->name, &info, got, expected.image);
     assert_same_results(results_of(out, element->name), expected.results);
     watch->maximum = MAX(watch->maximum, int_field(expected.results, element->measure));
     watch->compared++;

@@ -41,6 +41,7 @@ NOT_RUN = re.compile(r"<!--\s*not run:\s*(.+?)\s*-->")
 NEEDS = re.compile(r"<!--\s*needs\s+(.+?)\s*-->")
 PRINTS = re.compile(r"<!--\s*prints\s+(.+?)\s*-->")
 SHORT = "GPV_TEST_SHORT" in os.environ
+USUAL = "needs no GPU" if SHORT else None  # why a block is not run
 MIN_COMMANDS = {"docs/pipelines.md": 3 if SHORT else 20}
 # A file that is written, with what a number in it is printed as.
 WRITTEN = re.compile(r"\b\w*sink\s[^!]*?\blocation=([^\s;]+)|>\s*([\w.-]+)")
@@ -53,19 +54,20 @@ def why_not(elements):
     for element in elements.split():
         if subprocess.run(["gst-inspect-1.0", "--exists", element], check=False).returncode != 0:
             return f"there is no {element}"
+    if not re.search(r"\b(cuda|nv)", elements):
+        return USUAL
     ours = subprocess.run(["gst-inspect-1.0", "gpuerode"], check=True, capture_output=True, text=True)
     return None if "memory:CUDAMemory" in ours.stdout else "gpuvision is built without CUDAMemory"
 
 
 def blocks(text):
     """Yields (reason not to run or None, what is printed, lines) of each fenced block."""
-    usual = "needs no GPU" if SHORT else None
-    reason, printed, lines, inside = usual, [], [], False
+    reason, printed, lines, inside = USUAL, [], [], False
     for line in text.splitlines():
         if FENCE.match(line):
             if inside:
                 yield reason, printed, lines
-                reason, printed = usual, []
+                reason, printed = USUAL, []
             inside, lines = not inside, []
         elif inside:
             lines.append(line)
@@ -76,7 +78,7 @@ def blocks(text):
         elif match := PRINTS.search(line):
             printed.append(match.group(1))
         elif line.strip():
-            reason, printed = usual, []
+            reason, printed = USUAL, []
     if inside:
         raise SystemExit("a fenced block is not closed")
 

@@ -124,6 +124,11 @@ void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows
 }
 
 void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected) {
+    assert_same_of("it", info, got, expected);
+}
+
+void assert_same_of(const gchar *whose, const GstVideoInfo *info, GstBuffer *got,
+                    GstBuffer *expected) {
     GstVideoFrame a, b;
     fail_unless(gst_video_frame_map(&a, info, got, GST_MAP_READ));
     fail_unless(gst_video_frame_map(&b, info, expected, GST_MAP_READ));
@@ -134,7 +139,7 @@ void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected) 
         for (gsize row = 0; row < rows; row++)
             fail_unless(memcmp(x + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&a, p),
                                y + row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&b, p), bytes) == 0,
-                        "%s %dx%d differs in plane %u, row %" G_GSIZE_FORMAT,
+                        "what %s makes, %s %dx%d, differs in plane %u, row %" G_GSIZE_FORMAT, whose,
                         GST_VIDEO_INFO_NAME(info), info->width, info->height, p, row);
     }
     gst_video_frame_unmap(&a);

@@ -46,6 +46,8 @@ GstBuffer *random_padded_frame(const GstVideoInfo *info);
 /* Bytes of a row of a plane, and rows. */
 void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows);
 void assert_same(const GstVideoInfo *info, GstBuffer *got, GstBuffer *expected);
+void assert_same_of(const gchar *whose, const GstVideoInfo *info, GstBuffer *got,
+                    GstBuffer *expected);
 
 typedef struct {
     gint width, height;
