@@ -128,6 +128,7 @@ PART_TEST("memory", test_memory, G_N_ELEMENTS(looks)) {
     g_autoptr(GstHarness) h = gst_harness_new_parse(text);
     g_autoptr(ChainWatch) chain = chain_watch_new(h->element);
     GstVideoInfo info = make_info(looks[__i__].format, made_width, made_height);
+    chain_watch_fetch(chain, downloaded);
     gst_harness_set_src_caps(h, cuda_caps(&info));
     for (guint i = 0; i < made_frames; i++) {
         GstBuffer *cuda = uploaded(&info, camera_frame(&info, i), context);
@@ -167,6 +168,7 @@ PART_TEST("converters", test_converters, G_N_ELEMENTS(looks)) {
     const GstVideoInfo info = make_info(other, 2 * made_width, 2 * made_height);
     g_autoptr(GstHarness) h = gst_harness_new_parse(text);
     g_autoptr(ChainWatch) watch = chain_watch_new(h->element);
+    chain_watch_fetch(watch, downloaded);
     set_info(h, &info);
     for (guint i = 0; i < made_frames; i++)
         gst_buffer_unref(push_and_pull(h, camera_frame(&info, i)));

@@ -48,6 +48,7 @@ void check_films(guint frames,
 /* What an element was given, and what comes out of it. One thread runs the whole chain. */
 typedef struct {
     Model *model;
+    GstBuffer *(*fetch)(const GstVideoInfo *info, GstBuffer *there); /* into system memory */
     GstVideoInfo in_info;
     GstBuffer *in; /* in system memory, or NULL */
     guint given, compared;
@@ -62,8 +63,11 @@ GstVideoInfo info_of(GstPad *pad);
 void probe_pad(GstElement *element, const gchar *name, GstPadProbeType type,
                GstPadProbeCallback callback, gpointer user);
 
-/* Compares all that comes out of the elements of a bin. */
+/* Compares all that comes out of the elements of a bin. Frames are mapped, wherever they are; but
+   where those of CUDAMemory may be I420, of which GStreamer 1.24 maps a plane wrongly, fetch. */
 ChainWatch *chain_watch_new(GstElement *bin);
+void chain_watch_fetch(ChainWatch *chain,
+                       GstBuffer *(*fetch)(const GstVideoInfo *info, GstBuffer *there));
 
 /* The elements have begun anew. */
 void chain_watch_restart(ChainWatch *chain);
