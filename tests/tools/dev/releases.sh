@@ -4,6 +4,7 @@
 . tests/tools/dev/roots.sh
 . tests/tools/dev/steps.sh
 
+releases=(ubuntu24.04 debian13 forky)
 in_release() { # RELEASE COMMAND...
     run "${as_root[@]}" tests/tools/in_root.sh "build-releases/$1/root" "${@:2}"
 }
@@ -43,7 +44,7 @@ test_in_release() { # RELEASE
 dev_releases() { # [RELEASE...]
     local release
     for release; do check_release releases "$release"; done
-    (($#)) || set -- ubuntu24.04 debian13 forky
+    (($#)) || set -- "${releases[@]}"
     become_root releases
     mkdir -p build-releases
     steps=build-releases/steps.json

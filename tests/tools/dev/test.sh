@@ -6,6 +6,7 @@
 . tests/tools/dev/chosen_tests.sh
 . tests/tools/dev/wrap.sh
 . tests/tools/dev/package.sh
+. tests/tools/dev/releases.sh
 
 ray_version=2.60.0
 
@@ -116,6 +117,43 @@ test_by_fuzzers() {
     fi
 }
 
+# With --full on the releases of ./dev releases. Else the GStreamer of one of them, by turns, is collected in a
+# folder, with which this machine's compiler builds the elements and their own tests.
+in_gstreamer() { # SUITE COMMAND...
+    (. "build-gstreamer/$1/env.sh" && "${@:2}")
+}
+collect_gstreamer() { # SUITE
+    run tests/tools/gst_bundle.sh --suite "$1" --libc "build-gstreamer/$1"
+}
+build_with_gstreamer() { # SUITE PROGRAM...
+    in_gstreamer "$1" configure "build-gstreamer/build-$1" -Dcuda=disabled -Dexamples=disabled -Ddocs=disabled \
+        -Ddebug=false -Doptimization=1 &&
+        in_gstreamer "$1" run ninja -C "build-gstreamer/build-$1" gst/libgstgpuvision.so "${@:2}"
+}
+test_other_gstreamers() {
+    local suites=(noble trixie forky) tests=(analytics gpu{ccl,erode,graphcut,kmeans,sift} streams) release suite build
+    if [[ $full ]]; then
+        (become_root 'test --full') || { say "dev: the other releases are not tested"; return; }
+        become_root 'test --full'
+        for release in "${releases[@]}"; do
+            test_in_release "$release" || true
+        done
+    elif ! changed_of_late gst; then
+        say "dev: nothing in gst has changed: no other GStreamer is tried"
+    elif ! getent hosts deb.debian.org >/dev/null; then
+        say "dev: there is no network: no other GStreamer is tried"
+    else
+        suite=${suites[GPV_TEST_TURN % 3]} build=build-gstreamer/build-$suite
+        if step "the GStreamer of $suite" collect_gstreamer "$suite" &&
+            step "build with it" build_with_gstreamer "$suite" "${tests[@]/#/tests/gst/gst-}" tests/gst/unit-meta; then
+            logs+=("$build/meson-logs/testlog.json")
+            rm -f "${logs[-1]}"
+            in_gstreamer "$suite" env GPV_TEST_SHORT=1 meson test -C "$build" --no-rebuild --print-errorlogs meta \
+                "${tests[@]}" || ended_badly "$build" "${logs[-1]}"
+        fi
+    fi
+}
+
 test_wrap_and_packages() {
     local building=('*meson.build' ':!tests/*meson.build' meson_options.txt tests/tools/dist.py)
     if has_turn 0 "${building[@]}" examples/wrap tests/examples/installed.py; then
@@ -175,6 +213,7 @@ dev_test() {
     local -x GPV_FUZZ_SECONDS=${GPV_FUZZ_SECONDS-$([[ $full ]] && echo 300 || echo 10)}
     test_by_fuzzers
     test_wrap_and_packages
+    test_other_gstreamers
 
     results summary "${logs[@]}"
 }
