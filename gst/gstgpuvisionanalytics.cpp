@@ -24,14 +24,16 @@ GstAnalyticsRelationMeta *meta_with_room(GstBuffer *buffer, gsize n) {
 }
 
 #if GST_CHECK_VERSION(1, 26, 0)
-GstAnalyticsMtd add_mask(GstAnalyticsRelationMeta *meta, GstBuffer *mask, GstSegmentationType type,
-                         std::vector<guint> &regions) {
+/* False where there is no memory for it. */
+bool add_mask(GstAnalyticsRelationMeta *meta, GstBuffer *mask, GstSegmentationType type,
+              std::vector<guint> &regions, GstAnalyticsMtd &segmentation) {
     const GstVideoMeta *size = gst_buffer_get_video_meta(mask);
-    GstAnalyticsMtd segmentation;
-    gst_analytics_relation_meta_add_segmentation_mtd(meta, gst_buffer_ref(mask), type,
-                                                     regions.size(), regions.data(), 0, 0,
-                                                     size->width, size->height, &segmentation);
-    return segmentation;
+    if (gst_analytics_relation_meta_add_segmentation_mtd(meta, gst_buffer_ref(mask), type,
+                                                         regions.size(), regions.data(), 0, 0,
+                                                         size->width, size->height, &segmentation))
+        return true;
+    gst_buffer_unref(mask);
+    return false;
 }
 
 /* Each box leads to the mask, and that to the boxes. */
@@ -39,8 +41,9 @@ void add_instances(GstAnalyticsRelationMeta *meta, GstBuffer *mask, guint instan
                    const std::vector<guint> &boxes) {
     std::vector<guint> regions(instances + 1);
     std::iota(regions.begin(), regions.end(), 0);
-    const GstAnalyticsMtd segmentation =
-        add_mask(meta, mask, GST_SEGMENTATION_TYPE_INSTANCE, regions);
+    GstAnalyticsMtd segmentation;
+    if (!add_mask(meta, mask, GST_SEGMENTATION_TYPE_INSTANCE, regions, segmentation))
+        return;
     for (const guint box : boxes) {
         gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_RELATE_TO, box,
                                                  segmentation.id);
@@ -52,10 +55,10 @@ void add_instances(GstAnalyticsRelationMeta *meta, GstBuffer *mask, guint instan
 /* A region's class has the region's index. */
 void add_regions(GstAnalyticsRelationMeta *meta, GstBuffer *mask, std::vector<guint> &regions,
                  guint classification) {
-    const GstAnalyticsMtd segmentation =
-        add_mask(meta, mask, GST_SEGMENTATION_TYPE_SEMANTIC, regions);
-    gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_N_TO_N, segmentation.id,
-                                             classification);
+    GstAnalyticsMtd segmentation;
+    if (add_mask(meta, mask, GST_SEGMENTATION_TYPE_SEMANTIC, regions, segmentation))
+        gst_analytics_relation_meta_set_relation(meta, GST_ANALYTICS_REL_TYPE_N_TO_N,
+                                                 segmentation.id, classification);
 }
 #else
 void add_instances(GstAnalyticsRelationMeta *, GstBuffer *, guint, const std::vector<guint> &) {}

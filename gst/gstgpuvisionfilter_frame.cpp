@@ -183,13 +183,13 @@ void post_misfit(GstGpuVisionFilter *self, const gchar *which, GstBuffer *buffer
 
 /* What becomes of the results of a frame. */
 struct Wishes {
-    bool post, attach;
-    GstBuffer *mask; /* that is attached; NULL: none */
+    bool post, attach, mask;
 };
 
-/* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. */
+/* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. A mask that
+   is wanted is acquired, and the caller's also after a failure. */
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
-                         const Wishes &wishes) {
+                         const Wishes &wishes, GstBuffer *&mask) {
     auto *priv = private_of(self);
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     const bool cuda = priv->cuda_frames;
@@ -208,19 +208,29 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         return FALSE;
     const GstGpuVisionPlace place = cuda ? priv->cuda->place() : GstGpuVisionPlace{};
     MappedPair frames(self, in, out, place);
-    std::optional<GstGpuVisionFrame> mask;
-    if (wishes.mask)
-        mask.emplace(priv->mask_info, wishes.mask, GST_MAP_WRITE, place);
     if (!frames.has_src() || !frames.has_dst()) {
         post_misfit(self, frames.has_src() ? "output" : "input", frames.has_src() ? out : in,
                     frames.needed());
         return FALSE;
     }
+    std::optional<GstGpuVisionFrame> regions;
+    if (wishes.mask) {
+        mask = acquire_mask(self);
+        if (!mask)
+            return FALSE;
+        regions.emplace(priv->mask_info, mask, GST_MAP_WRITE, place);
+        if (!*regions) {
+            post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), g_strdup("to map a mask"));
+            return FALSE;
+        }
+    }
     const gpv_stream own = priv->cuda->stream();
     const GstGpuVisionCuda::Queue queue =
         cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{own, own, true};
-    if (const gpv_status status = gpv_stream_follow(priv->context, queue.stream, queue.leader);
-        status != GPV_OK) {
+    gpv_status status = gpv_stream_follow(priv->context, queue.stream, queue.leader);
+    if (status == GPV_OK && mask) /* on the element's own stream somebody may still read it */
+        status = gpv_stream_follow(priv->context, queue.stream, own);
+    if (status != GPV_OK) {
         post_library_error(self, status);
         return FALSE;
     }
@@ -228,11 +238,10 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
         return FALSE;
     }
-    const gpv_status status =
-        process(self,
-                {queue.stream, frames.from(), frames.to(), mask ? mask->view() : nullptr,
-                 priv->output, wishes.attach || wishes.post, wishes.attach},
-                queue);
+    status = process(self,
+                     {queue.stream, frames.from(), frames.to(), regions ? regions->view() : nullptr,
+                      priv->output, wishes.attach || wishes.post, wishes.attach},
+                     queue);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
@@ -250,7 +259,7 @@ void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *res
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
 }
 
-/* A mask that this version cannot attach is an error before the first frame, and then a warning. */
+/* One that this version cannot attach is an error before the first frame, and then a warning. */
 bool may_have_mask(GstGpuVisionFilter *self) {
     auto *priv = private_of(self);
     if (gst_gpu_vision_analytics_has_masks() || priv->mask_refused)
@@ -263,17 +272,28 @@ bool may_have_mask(GstGpuVisionFilter *self) {
     return priv->mask_refused;
 }
 
-void describe(GstGpuVisionFilter *self, GstBuffer *out, const Wishes &wishes) {
+Wishes wishes_of(GstGpuVisionFilter *self) {
+    const auto *priv = private_of(self);
+    GST_OBJECT_LOCK(self);
+    Wishes wishes = {priv->post_messages != FALSE, priv->attach_meta != FALSE,
+                     priv->attach_mask != FALSE};
+    GST_OBJECT_UNLOCK(self);
+    wishes.mask = wishes.mask && wishes.attach &&
+                  priv->output != GST_GPU_VISION_FILTER_GET_CLASS(self)->mask_output;
+    return wishes;
+}
+
+void describe(GstGpuVisionFilter *self, GstBuffer *out, const Wishes &wishes, GstBuffer *mask) {
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     GstStructure *results = wishes.attach ? gst_gpu_vision_meta_add(out, klass->name)
                                           : gst_structure_new_empty(klass->name);
     klass->write_results(self, results);
     if (wishes.post)
         post_results(self, out, wishes.attach ? gst_structure_copy(results) : results);
-    if (wishes.mask)
-        finish_mask(wishes.mask);
+    if (mask)
+        finish_mask(mask);
     if (wishes.attach && klass->annotate)
-        klass->annotate(self, out, results, wishes.mask);
+        klass->annotate(self, out, results, mask);
 }
 
 } // namespace
@@ -284,22 +304,15 @@ GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer
     auto *priv = private_of(self);
     if (priv->passes)
         return GST_FLOW_OK;
-    GST_OBJECT_LOCK(self);
-    Wishes wishes = {priv->post_messages != FALSE, priv->attach_meta != FALSE, nullptr};
-    const bool masks = wishes.attach && priv->attach_mask;
-    GST_OBJECT_UNLOCK(self);
-    if (masks && !may_have_mask(self))
+    Wishes wishes = wishes_of(self);
+    if (wishes.mask && !may_have_mask(self))
         return GST_FLOW_ERROR;
-    if (masks && !priv->mask_refused &&
-        priv->output != GST_GPU_VISION_FILTER_GET_CLASS(self)->mask_output) {
-        wishes.mask = acquire_mask(self);
-        if (!wishes.mask)
-            return GST_FLOW_ERROR;
-    }
-    const bool done = process_buffers(self, in, out, wishes);
+    wishes.mask = wishes.mask && !priv->mask_refused;
+    GstBuffer *mask = nullptr;
+    const bool done = process_buffers(self, in, out, wishes, mask);
     if (done && (wishes.attach || wishes.post))
-        describe(self, out, wishes);
-    gst_clear_buffer(&wishes.mask);
+        describe(self, out, wishes, mask);
+    gst_clear_buffer(&mask);
     return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 

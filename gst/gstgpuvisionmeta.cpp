@@ -15,7 +15,7 @@ namespace {
 /* Where the frame's pixels have gone, in pixels from its corner: x becomes xx x + xy y + x0. */
 struct Move {
     gdouble xx, xy, x0, yx, yy, y0;
-    gint width, height; /* of the frame that they are in now */
+    GstVideoRectangle seen; /* where they are in the frame now */
 
     gdouble growth() const { return std::abs(xx * yy - xy * yx); }
     std::pair<gdouble, gdouble> point(gdouble x, gdouble y) const {
@@ -42,11 +42,11 @@ gint length(gdouble value) {
 }
 
 /* Along one axis, as far as there are pixels. False where none is left. */
-bool span(gdouble from, gdouble to, gint pixels, gint &begin, gint &size) {
-    const gint first = whole(std::min(from, to));
-    const gint last = std::min(first + length(std::abs(to - from)), pixels);
-    begin = std::max(first, 0);
-    size = last - begin;
+bool span(gdouble from, gdouble to, gint first, gint pixels, gint &begin, gint &size) {
+    const gint start = whole(std::min(from, to));
+    const gint end = std::min(start + length(std::abs(to - from)), first + pixels);
+    begin = std::max(start, first);
+    size = end - begin;
     return size > 0;
 }
 
@@ -59,8 +59,8 @@ struct Box {
 bool move_box(Box &box, const Move &move) {
     const auto [left, top] = move.point(box.x, box.y);
     const auto [right, bottom] = move.point(box.x + box.width, box.y + box.height);
-    return span(left, right, move.width, box.x, box.width) &&
-           span(top, bottom, move.height, box.y, box.height);
+    return span(left, right, move.seen.x, move.seen.w, box.x, box.width) &&
+           span(top, bottom, move.seen.y, move.seen.h, box.y, box.height);
 }
 
 bool move_box(GstStructure *fields, const Move &move) {
@@ -187,21 +187,63 @@ bool move_fields(GstStructure *fields, const Move &move) {
     return move_box(fields, move);
 }
 
-#if GST_CHECK_VERSION(1, 28, 0)
-/* Of a scaler that adds borders, or cuts off, the matrix tells. */
-constexpr bool guesses_borders = false;
-#else
-constexpr bool guesses_borders = true;
-#endif
+/* Of a scaler: half on each side, but a picture begins where a sample of chroma does. */
+gint border(gint spare, guint chroma_shift) {
+    return spare / 2 >> chroma_shift << chroma_shift;
+}
 
+GstVideoRectangle centred(const GstVideoInfo &out, gint width, gint height) {
+    return {border(out.width - width, out.finfo->w_sub[1]),
+            border(out.height - height, out.finfo->h_sub[1]), width, height};
+}
+
+#if GST_CHECK_VERSION(1, 28, 0)
+/* Of a scaler that adds borders the matrix tells. */
+GstVideoRectangle scaled_to(const GstVideoInfo &, const GstVideoInfo &out) {
+    return {0, 0, out.width, out.height};
+}
+
+/* What begins a pixel beside where it belongs is put there: videoflip of 1.28 turns about the
+   centres of pixels, not the corner of the frame. */
+void put_right(gdouble &begin, gdouble one, gdouble other, gint belongs) {
+    const gdouble beside = belongs - std::min(one, other);
+    if (std::abs(beside) <= 1)
+        begin += beside;
+}
+
+/* The matrix of a scaler says half of the border, of whatever format. */
+GstVideoRectangle place_of(const GstVideoMetaTransformMatrix &matrix) {
+    const GstVideoInfo &out = *matrix.out_info;
+    const GstVideoRectangle &in = matrix.in_rectangle, &place = matrix.out_rectangle;
+    const bool whole = in.w == matrix.in_info->width && in.h == matrix.in_info->height;
+    const bool is_centred =
+        place.x == (out.width - place.w) / 2 && place.y == (out.height - place.h) / 2;
+    return whole && is_centred ? centred(out, place.w, place.h) : place;
+}
+
+/* False where there is a perspective, which no element makes, or nothing to be seen. */
+bool move_of(const GstVideoMetaTransformMatrix &matrix, Move &move) {
+    const auto &[x, y, common] = matrix.matrix;
+    const GstVideoRectangle &in = matrix.in_rectangle, out = place_of(matrix);
+    move = {x[0], x[1], x[2] + out.x - x[0] * in.x - x[1] * in.y,
+            y[0], y[1], y[2] + out.y - y[0] * in.x - y[1] * in.y,
+            out};
+    if ((x[0] == 0 && y[1] == 0) || (x[1] == 0 && y[0] == 0)) { /* quarters of a turn */
+        const auto [left, top] = move.point(in.x, in.y);
+        const auto [right, bottom] = move.point(in.x + in.w, in.y + in.h);
+        put_right(move.x0, left, right, out.x);
+        put_right(move.y0, top, bottom, out.y);
+    }
+    return common[0] == 0 && common[1] == 0 && common[2] == 1 && in.w > 0 && in.h > 0;
+}
+#else
 /*
- * What a scaler does with the whole frame. Before 1.28 it does not say whether it adds borders; but
- * unless it is told not to, it does where the aspect ratio would change, half of them on each side.
+ * Before 1.28 a scaler does not say whether it adds borders; but unless it is told not to, it does
+ * where the aspect ratio would change.
  */
-Move scaling(const GstVideoInfo &in, const GstVideoInfo &out) {
+GstVideoRectangle scaled_to(const GstVideoInfo &in, const GstVideoInfo &out) {
     gint width = out.width, height = out.height, n = 0, d = 0;
-    if (guesses_borders &&
-        gst_util_fraction_multiply(in.width, in.height, in.par_n, in.par_d, &n, &d) &&
+    if (gst_util_fraction_multiply(in.width, in.height, in.par_n, in.par_d, &n, &d) &&
         gst_util_fraction_multiply(n, d, out.par_d, out.par_n, &n, &d)) {
         height =
             static_cast<gint>(gst_util_uint64_scale_int(static_cast<guint64>(out.width), d, n));
@@ -211,44 +253,7 @@ Move scaling(const GstVideoInfo &in, const GstVideoInfo &out) {
                 gst_util_uint64_scale_int(static_cast<guint64>(out.height), n, d));
         }
     }
-    return {gdouble(width) / in.width,
-            0,
-            gdouble((out.width - width) / 2),
-            0,
-            gdouble(height) / in.height,
-            gdouble((out.height - height) / 2),
-            out.width,
-            out.height};
-}
-
-#if GST_CHECK_VERSION(1, 28, 0)
-/* What begins a pixel beside where it belongs is put there: videoflip of 1.28 turns about the
-   centres of pixels, not the corner of the frame. */
-void put_right(gdouble &begin, gdouble one, gdouble other, gint belongs) {
-    const gdouble beside = belongs - std::min(one, other);
-    if (std::abs(beside) <= 1)
-        begin += beside;
-}
-
-/* False where there is a perspective, which no element makes. */
-bool move_of(const GstVideoMetaTransformMatrix &matrix, Move &move) {
-    const auto &[x, y, common] = matrix.matrix;
-    const GstVideoRectangle &in = matrix.in_rectangle, &out = matrix.out_rectangle;
-    move = {x[0],
-            x[1],
-            x[2] + out.x - x[0] * in.x - x[1] * in.y,
-            y[0],
-            y[1],
-            y[2] + out.y - y[0] * in.x - y[1] * in.y,
-            matrix.out_info->width,
-            matrix.out_info->height};
-    if ((x[0] == 0 && y[1] == 0) || (x[1] == 0 && y[0] == 0)) { /* quarters of a turn */
-        const auto [left, top] = move.point(in.x, in.y);
-        const auto [right, bottom] = move.point(in.x + in.w, in.y + in.h);
-        put_right(move.x0, left, right, out.x);
-        put_right(move.y0, top, bottom, out.y);
-    }
-    return common[0] == 0 && common[1] == 0 && common[2] == 1;
+    return centred(out, width, height);
 }
 #endif
 
@@ -261,7 +266,14 @@ bool move_of(GQuark type, gconstpointer data, Move &move) {
     if (!GST_VIDEO_META_TRANSFORM_IS_SCALE(type))
         return false;
     const auto *sizes = static_cast<const GstVideoMetaTransform *>(data);
-    move = scaling(*sizes->in_info, *sizes->out_info);
+    const GstVideoRectangle place = scaled_to(*sizes->in_info, *sizes->out_info);
+    move = {gdouble(place.w) / sizes->in_info->width,
+            0,
+            gdouble(place.x),
+            0,
+            gdouble(place.h) / sizes->in_info->height,
+            gdouble(place.y),
+            place};
     return true;
 }
 
@@ -305,7 +317,23 @@ void free_region(GstMeta *meta, GstBuffer *) {
     g_list_free_full(region_of(meta).params, reinterpret_cast<GDestroyNotify>(gst_structure_free));
 }
 
-void add_region(GstBuffer *buffer, GQuark type, gint id, const Box &box);
+const GstMetaInfo *region_info();
+
+GstVideoRegionOfInterestMeta &add_region(GstBuffer *buffer, GQuark type, gint id, const Box &box) {
+    GstVideoRegionOfInterestMeta &region =
+        region_of(gst_buffer_add_meta(buffer, region_info(), nullptr));
+    region.roi_type = type;
+    region.id = id;
+    region.x = static_cast<guint>(box.x);
+    region.y = static_cast<guint>(box.y);
+    region.w = static_cast<guint>(box.width);
+    region.h = static_cast<guint>(box.height);
+    return region;
+}
+
+gpointer copy_parameters(gconstpointer parameters, gpointer) {
+    return gst_structure_copy(static_cast<const GstStructure *>(parameters));
+}
 
 gboolean transform_region(GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type, gpointer data) {
     const GstVideoRegionOfInterestMeta &region = region_of(meta);
@@ -315,23 +343,25 @@ gboolean transform_region(GstBuffer *to, GstMeta *meta, GstBuffer *, GQuark type
     const bool moves = !GST_META_TRANSFORM_IS_COPY(type);
     if (moves && !move_of(type, data, move))
         return FALSE;
-    if (!moves || move_box(box, move))
-        add_region(to, region.roi_type, region.id, box);
+    if (moves && !move_box(box, move))
+        return TRUE;
+    /* What somebody has told an encoder of the region holds wherever it is. */
+    GstVideoRegionOfInterestMeta &copy = add_region(to, region.roi_type, region.id, box);
+    copy.parent_id = region.parent_id;
+    copy.params = g_list_copy_deep(region.params, copy_parameters, nullptr);
     return TRUE;
 }
 
 /* GStreamer's own knows no borders, and rounds otherwise than the results. */
-void add_region(GstBuffer *buffer, GQuark type, gint id, const Box &box) {
-    static const GstMetaInfo *info = gst_meta_register(
-        GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE, "GstGpuVisionRegion",
-        sizeof(GstVideoRegionOfInterestMeta), init_region, free_region, transform_region);
-    GstVideoRegionOfInterestMeta &region = region_of(gst_buffer_add_meta(buffer, info, nullptr));
-    region.roi_type = type;
-    region.id = id;
-    region.x = static_cast<guint>(box.x);
-    region.y = static_cast<guint>(box.y);
-    region.w = static_cast<guint>(box.width);
-    region.h = static_cast<guint>(box.height);
+const GstMetaInfo *region_info() {
+    static const gchar name[] = "GstGpuVisionRegion";
+    static const GstMetaInfo *known = gst_meta_get_info(name);
+    static const GstMetaInfo *info =
+        known ? known
+              : gst_meta_register(GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE, name,
+                                  sizeof(GstVideoRegionOfInterestMeta), init_region, free_region,
+                                  transform_region);
+    return info;
 }
 
 } // namespace

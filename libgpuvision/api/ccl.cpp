@@ -26,13 +26,13 @@ static_assert(sizeof(CclComponent) == sizeof(gpv_ccl_component) &&
               alignof(CclComponent) == 8);
 
 bool is_output(Format format, gpv_ccl_output output) {
-    const bool mask = format == Format::gray8 || format == Format::nv12 || format == Format::i420;
+    const bool bytes = format == Format::gray8 || format == Format::nv12 || format == Format::i420;
     switch (output) {
     case GPV_CCL_OUTPUT_LABELS:
-        return mask || format == Format::label32 || format == Format::gray16 ||
+        return bytes || format == Format::label32 || format == Format::gray16 ||
                format == Format::p016;
     case GPV_CCL_OUTPUT_MASK:
-        return mask;
+        return bytes;
     default:
         return is_picture8(format);
     }

@@ -275,10 +275,11 @@ TEST(test_sides, 4) {
 static const struct {
     const gchar *name, *labels, *other; /* the output that is the mask, and one beside it */
 } masked[] = {{"gpuccl", "labels", "colorize"},
-              {"gpuccl", "labels", "none"},
               {"gpukmeans", "labels", "quantized"},
               {"gpugraphcut", "mask", "cutout"},
+              {"gpuccl", "labels", "none"},
               {"gpugraphcut", "mask", "none"}};
+enum { masked_elements = 3 };
 
 static GstAnalyticsMtd segmentation_of(GstBuffer *buffer) {
     gpointer state = NULL;
@@ -366,7 +367,8 @@ static void assert_mask(const gchar *name, const gchar *labels, const GstVideoIn
     gst_video_frame_unmap(&mapped);
 }
 
-/* In system memory and, on CUDA, in CUDAMemory, from a pool, and with more than 255 instances. */
+/* In system memory and, on CUDA, in CUDAMemory; the first of each pool, and that once more; and
+   with more than 255 instances. */
 TEST(test_masks, G_N_ELEMENTS(masked)) {
     static const gchar *const ways[] = {"", "cudaupload ! "};
     const gchar *name = masked[__i__].name;
@@ -377,36 +379,39 @@ TEST(test_masks, G_N_ELEMENTS(masked)) {
                             test_backend(), masked[__i__].other);
         g_autoptr(GstHarness) h = gst_harness_new_parse(text);
         for (gint i = 0; i < 4; i++) {
-            const GstVideoInfo info = make_info("NV12", i % 2 ? 240 : 161, i % 2 ? 180 : 63);
-            g_autoptr(GstBuffer) in = i % 2 ? painted_frame(&info, dot_at, NULL) : things(&info, 7);
+            const GstVideoInfo info = make_info("NV12", i / 2 ? 240 : 161, i / 2 ? 180 : 63);
+            g_autoptr(GstBuffer) in =
+                i / 2 ? painted_frame(&info, dot_at, NULL) : things(&info, 7 - 3 * i);
             g_autoptr(GstBuffer) out = NULL;
             g_auto(Plane) mask = {0};
-            if (i == 2) /* nothing is learned of other frames */
-                gst_harness_push_event(h, gst_event_new_flush_stop(TRUE));
+            gst_harness_push_event(h, gst_event_new_flush_stop(TRUE)); /* nothing is learned */
             set_info(h, &info);
             out = push_and_pull(h, gst_buffer_ref(in));
             mask = mask_of(out, &info);
+            assert_mask(name, masked[__i__].labels, &info, in, &mask);
             if (g_str_equal(name, "gpuccl"))
                 assert_instances(out);
             else
                 assert_regions_are_classes(out, &mask);
-            if (i == 0 || g_str_equal(name, "gpuccl"))
-                assert_mask(name, masked[__i__].labels, &info, in, &mask);
         }
     }
 }
 
-/* The frame itself is one. */
-TEST(test_no_mask_beside_labels, G_N_ELEMENTS(masked)) {
+/* The frame itself is one; and without metadata there is none. */
+TEST(test_no_mask, masked_elements) {
     const GstVideoInfo info = make_info("GRAY8", 160, 64);
-    g_autofree gchar *text =
-        g_strdup_printf("%s backend=%s attach-mask=true output=%s", masked[__i__].name,
-                        test_backend(), masked[__i__].labels);
-    g_autoptr(GstBuffer) out = push_through(text, &info, things(&info, 7));
-    gpointer state = NULL;
-    GstAnalyticsMtd mtd;
-    fail_if(gst_analytics_relation_meta_iterate(
-        meta_of(out), &state, gst_analytics_segmentation_mtd_get_mtd_type(), &mtd));
+    for (gint attach = 0; attach < 2; attach++) {
+        g_autofree gchar *text = g_strdup_printf(
+            "%s backend=%s attach-mask=true attach-meta=%d output=%s", masked[__i__].name,
+            test_backend(), attach, attach ? masked[__i__].labels : masked[__i__].other);
+        g_autoptr(GstBuffer) out = push_through(text, &info, things(&info, 7));
+        GstAnalyticsRelationMeta *meta = gst_buffer_get_analytics_relation_meta(out);
+        gpointer state = NULL;
+        GstAnalyticsMtd mtd;
+        fail_unless((meta != NULL) == attach);
+        fail_if(meta && gst_analytics_relation_meta_iterate(
+                            meta, &state, gst_analytics_segmentation_mtd_get_mtd_type(), &mtd));
+    }
 }
 #endif
 

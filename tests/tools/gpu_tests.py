@@ -105,13 +105,15 @@ def items(tests, stages):
             yield Item(f"whole {name}", test, lane)
 
 
-def on_gstreamer(folder, item):
+def on_gstreamer(folder, found):
     """Of the elements' tests each version has records of its own; those without one are of the oldest."""
-    version = next(one["version"] for one in introspect(folder, "dependencies") if one["name"] == "gstreamer-1.0")
+    version = next((one["version"] for one in introspect(folder, "dependencies") if one["name"] == "gstreamer-1.0"),
+                   OLDEST_GSTREAMER)
     version = ".".join(version.split(".")[:2])
-    if version == OLDEST_GSTREAMER or not in_suite(item.test, "gst"):
-        return item
-    return replace(item, name=f"GStreamer-{version} {item.name}")
+    for item in found:
+        if version != OLDEST_GSTREAMER and in_suite(item.test, "gst"):
+            item.name = f"GStreamer-{version} {item.name}"
+        yield item
 
 
 def chosen(found, names):
@@ -134,7 +136,7 @@ class Queue:
         subprocess.run(["ninja", "-C", folder, "build.ninja"], check=True)  # if Meson has changed
         tests = [test for test in introspect(folder, "tests")
                  if devices > 1 or not in_suite(test, "gpus")]
-        found = chosen([on_gstreamer(folder, item) for item in items(tests, stages)], names)
+        found = chosen(list(on_gstreamer(folder, items(tests, stages))), names)
         self.sources = digests(Sources(), folder, [item.test for item in found])
         self.records = load_or_begin(gpu)["tests"]
         self.facts = machine()

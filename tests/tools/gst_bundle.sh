@@ -9,7 +9,8 @@
 # --nvrtc  carries NVRTC 12, for cudaconvert and cudascale before GStreamer 1.26.3: they ask for compute_52, which
 #          that of CUDA 13 does not know.
 #
-# It needs no root, and leaves the system's apt as it is. What it downloads stays in build-bundle.
+# It needs no root, and leaves the system's apt as it is. What it downloads stays in build-bundle. Where there is no
+# network, and has been none, it ends with 77.
 set -euo pipefail
 
 caller=$PWD
@@ -67,6 +68,7 @@ use_suite() { # SUITE
     mkdir -p "$store"/{state/lists/partial,cache/archives/partial,debs} "$root"
     printf "deb $signed %s\n" "${sources[@]}" >"$store/sources.list"
     apt get update || say "The package lists of $1 are old; trying with them."
+    [[ $(apt cache pkgnames libgstreamer) ]] || { say "No package of $1 can be had (no network?)."; exit 77; }
 }
 # Debian 12 has no package of Ubuntu's keys: Debian 13's is taken.
 ubuntu_keys() {
@@ -207,10 +209,10 @@ write_env() {
 GSTB=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 export GSTB PATH=$GSTB/bin:$PATH
 export GST_PLUGIN_SYSTEM_PATH=$GSTB/lib/gstreamer-1.0 GST_PLUGIN_SCANNER=$GSTB/bin/gst-plugin-scanner
-export GST_REGISTRY=${TMPDIR:-/tmp}/gst-registry-$(id -u).bin
 export XDG_DATA_DIRS=$GSTB/share:${XDG_DATA_DIRS:-/usr/local/share:/usr/share}
 export PKG_CONFIG_PATH=$GSTB/lib/pkgconfig${PKG_CONFIG_PATH:+:$PKG_CONFIG_PATH}
 END
+    say "export GST_REGISTRY=\${TMPDIR:-/tmp}/gst-registry-\$(id -u)-$suite.bin" >>"$bundle/env.sh"
     [[ ! $with_nvrtc ]] || say 'export GST_CUDA_NVRTC_LIBNAME=$GSTB/lib/libnvrtc.so.12' >>"$bundle/env.sh"
     [[ ! $libc ]] || say "[[ \$GSTB == $place ]] || { echo 'This GStreamer works in $place alone.' >&2; false; }" \
         >>"$bundle/env.sh"

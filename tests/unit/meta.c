@@ -402,6 +402,31 @@ GST_START_TEST(test_homography) {
 }
 GST_END_TEST
 
+/* What somebody has added to a region stays with it. */
+GST_START_TEST(test_region) {
+    const GstVideoInfo in = frame_of(64, 48, 1, 1), out = frame_of(128, 96, 1, 1);
+    GstVideoMetaTransform sizes = {(GstVideoInfo *)&in, (GstVideoInfo *)&out};
+    GstBuffer *buffer = gst_buffer_new(), *copy, *twice = gst_buffer_new();
+    GstVideoRegionOfInterestMeta *region;
+    gst_gpu_vision_meta_add_region(buffer, g_quark_from_string("thing"), 7, 10, 20, 30, 25);
+    region = gst_buffer_get_video_region_of_interest_meta_id(buffer, 7);
+    region->parent_id = 3;
+    gst_video_region_of_interest_meta_add_param(region, gst_structure_new_empty("roi/encoder"));
+    copy = gst_buffer_copy(buffer);
+    region = gst_buffer_get_video_region_of_interest_meta_id(copy, 7);
+    fail_unless(region->meta.info->transform_func(
+        twice, &region->meta, copy, gst_video_meta_transform_scale_get_quark(), &sizes));
+    region = gst_buffer_get_video_region_of_interest_meta_id(twice, 7);
+    fail_unless(region != NULL && region->roi_type == g_quark_from_string("thing"));
+    assert_equals_int(region->parent_id, 3);
+    fail_unless(region->x == 20 && region->y == 40 && region->w == 60 && region->h == 50);
+    fail_unless(gst_video_region_of_interest_meta_get_param(region, "roi/encoder") != NULL);
+    gst_buffer_unref(twice);
+    gst_buffer_unref(copy);
+    gst_buffer_unref(buffer);
+}
+GST_END_TEST
+
 /* ---- borders, and all else that a matrix says ---- */
 
 #if GST_CHECK_VERSION(1, 28, 0)
@@ -531,6 +556,7 @@ static Suite *meta_suite(void) {
     tcase_add_test(tcase, test_keypoints);
     tcase_add_test(tcase, test_no_keypoints);
     tcase_add_test(tcase, test_homography);
+    tcase_add_test(tcase, test_region);
 #if GST_CHECK_VERSION(1, 28, 0)
     tcase_add_test(tcase, test_crop_and_turn);
     tcase_add_test(tcase, test_mirrored_points);

@@ -35,6 +35,15 @@ configure() {
     echo "$*" >"$options"
 }
 
+# Of a build with another GStreamer's headers, which may be older than what they were compiled into.
+forget_other_gstreamer() { # FOLDER
+    local version
+    version=$(pkg-config --modversion gstreamer-1.0 2>/dev/null) || version=none
+    [[ $(cat "$1/gstreamer" 2>/dev/null) == "$version" ]] || rm -rf "$1"
+    mkdir -p "$1"
+    echo "$version" >"$1/gstreamer"
+}
+
 # The plugins of others, before a test sees what the scanner says of those that it cannot load.
 scan_plugins() { # FOLDER
     rm -f "$1/gst/registry.bin"

@@ -20,7 +20,10 @@ dev_fresh() {
     for release; do
         case $release in
         --quick) quick=1 ;;
-        *) check_release "fresh, but for --quick," "$release"; releases+=("$release") ;;
+        *)
+            check_release "fresh, beside --quick," "$release" "${!suites[@]}"
+            releases+=("$release")
+            ;;
         esac
     done
     ((${#releases[@]})) || releases=(debian12 debian13 ubuntu24.04 forky)

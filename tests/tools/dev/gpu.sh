@@ -11,16 +11,13 @@ logged() { # NAME COMMAND...
     "${@:2}" >"$log" 2>&1 || { tail -n 40 "$log"; return 1; }
 }
 gpu_configure() {
-    local options=(-Dcuda=enabled -Dbuildtype=release) folder version
-    # What another GStreamer's headers were compiled into would not be made anew where they are older.
-    version=$(pkg-config --modversion gstreamer-1.0 2>/dev/null) || version=none
-    [[ $(cat build-gpu/gstreamer 2>/dev/null) == "$version" ]] || rm -rf build-gpu
+    local options=(-Dcuda=enabled -Dbuildtype=release) folder
+    forget_other_gstreamer build-gpu
     # A GStreamer outside the system's folders is found at run time by its path.
     if folder=$(pkg-config --variable=libdir gstreamer-1.0) && ! grep -qF "$folder/" <<<"$(ldconfig -p)"; then
         options+=("-Dc_link_args=-Wl,-rpath,$folder" "-Dcpp_link_args=-Wl,-rpath,$folder")
     fi
     logged configure configure build-gpu "${options[@]}"
-    echo "$version" >build-gpu/gstreamer
     sed -n '/^gpuvision /,/User defined/p' build-gpu/configure.log
 }
 gpu_build() {

@@ -43,7 +43,7 @@ test_in_release() { # RELEASE
 }
 dev_releases() { # [RELEASE...]
     local release
-    for release; do check_release releases "$release"; done
+    for release; do check_release releases "$release" "${releases[@]}"; done
     (($#)) || set -- "${releases[@]}"
     become_root releases
     mkdir -p build-releases

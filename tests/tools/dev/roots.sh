@@ -3,8 +3,8 @@
 
 # The releases that are known, and their names in the archives.
 declare -A suites=([debian12]=bookworm [debian13]=trixie [ubuntu24.04]=noble [forky]=forky)
-check_release() { # WHO RELEASE
-    [[ $2 && ${suites[$2]-} ]] || die "$1 takes debian12, ubuntu24.04, debian13 and forky, but '$2' was given"
+check_release() { # WHO RELEASE KNOWN...
+    [[ " ${*:3} " == *" $2 "* && $2 != *' '* && $2 ]] || die "$1 takes ${*:3}, but '$2' was given"
 }
 
 # To make and to enter one takes root, and mounts.
