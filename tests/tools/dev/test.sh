@@ -133,7 +133,7 @@ build_with_gstreamer() { # SUITE PROGRAM...
         run ninja -C "$build" gst/libgstgpuvision.so "${@:2}"
 }
 test_other_gstreamers() {
-    local bundled=(noble trixie forky) tests=(analytics gpu{ccl,erode,graphcut,kmeans,sift} streams)
+    local bundled=(noble trixie forky) tests=(analytics gpu{ccl,erode,kmeans} streams)
     local release suite build collected=0
     if [[ $full ]]; then
         (become_root 'test --full') || { say "dev: the other releases are not tested"; return; }
