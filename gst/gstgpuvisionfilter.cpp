@@ -199,8 +199,12 @@ void gst_gpu_vision_filter_class_set_outputs(GstGpuVisionFilterClass *klass,
 
 /* ---- what is carried from one frame to the next ---- */
 
-static goffset private_offset() {
-    return g_type_class_get_instance_private_offset(g_type_class_peek(GST_TYPE_GPU_VISION_FILTER));
+/* A property of some elements whose value the base class has. */
+static void install_private(GstGpuVisionFilterClass *klass, const gpv_field &field) {
+    gst_gpu_vision_filter_class_install_fields(
+        klass,
+        g_type_class_get_instance_private_offset(g_type_class_peek(GST_TYPE_GPU_VISION_FILTER)),
+        &field, 1);
 }
 
 static void forget_soon(GstGpuVisionFilter *self) {
@@ -214,7 +218,7 @@ void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
         "Whether what was learned of earlier frames is kept where a stream starts, and after a "
         "flushing seek; else learning begins anew there, as it does with the signal reset.");
     klass->forget = forget;
-    gst_gpu_vision_filter_class_install_fields(klass, private_offset(), &keep_state, 1);
+    install_private(klass, keep_state);
     g_signal_new_class_handler("reset", G_TYPE_FROM_CLASS(klass),
                                static_cast<GSignalFlags>(G_SIGNAL_RUN_LAST | G_SIGNAL_ACTION),
                                G_CALLBACK(forget_soon), nullptr, nullptr, nullptr, G_TYPE_NONE, 0);
@@ -242,7 +246,7 @@ void gst_gpu_vision_filter_class_set_mask(GstGpuVisionFilterClass *klass, guint 
         "Whether the metadata of every frame has a mask, as the segmentation of GStreamer 1.26 and "
         "newer.");
     klass->mask_output = mask_output;
-    gst_gpu_vision_filter_class_install_fields(klass, private_offset(), &attach_mask, 1);
+    install_private(klass, attach_mask);
 }
 
 /* ---- output ---- */

@@ -108,6 +108,7 @@ void move_keypoints(GstStructure *fields, const Move &move) {
     gsize size = 0;
     gconstpointer data = g_bytes_get_data(static_cast<GBytes *>(g_value_get_boxed(value)), &size);
     auto *keypoints = static_cast<gpv_sift_keypoint *>(g_memdup2(data, size));
+    const gdouble larger = std::sqrt(move.growth());
     for (gsize i = 0; i < size / sizeof *keypoints; i++) {
         gpv_sift_keypoint &k = keypoints[i];
         const auto [x, y] = move.centre(k.x, k.y);
@@ -116,7 +117,7 @@ void move_keypoints(GstStructure *fields, const Move &move) {
             std::atan2(move.yx * c + move.yy * s, move.xx * c + move.xy * s) * 180 / G_PI;
         k.x = static_cast<gfloat>(x);
         k.y = static_cast<gfloat>(y);
-        k.sigma = static_cast<gfloat>(k.sigma * std::sqrt(move.growth()));
+        k.sigma = static_cast<gfloat>(k.sigma * larger);
         k.angle = std::fmod(static_cast<gfloat>(angle) + 360.0f, 360.0f);
     }
     GValue moved = G_VALUE_INIT;

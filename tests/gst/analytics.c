@@ -53,10 +53,9 @@ static Detection only_detection(GstBuffer *buffer) {
     return one;
 }
 
-static GstAnalyticsMtd only_classification(GstBuffer *buffer) {
+static GstAnalyticsMtd only_one(GstBuffer *buffer, GstAnalyticsMtdType type) {
     gpointer state = NULL;
     GstAnalyticsMtd mtd, other;
-    const GstAnalyticsMtdType type = gst_analytics_cls_mtd_get_mtd_type();
     fail_unless(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &mtd));
     fail_if(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &other));
     return mtd;
@@ -214,7 +213,7 @@ TEST(test_found, 1) {
 static void assert_clusters(GstBuffer *buffer) {
     const GstStructure *results = results_of(buffer, "gpukmeans");
     const guint n = size_of(results, "counts");
-    GstAnalyticsMtd mtd = only_classification(buffer);
+    GstAnalyticsMtd mtd = only_one(buffer, gst_analytics_cls_mtd_get_mtd_type());
     gdouble pixels = 0;
     fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), n);
     for (guint i = 0; i < n; i++)
@@ -249,7 +248,7 @@ TEST(test_clusters, 2) {
 static void assert_sides(GstBuffer *buffer, const GstVideoInfo *info) {
     const gdouble share = (gdouble)int_field(results_of(buffer, "gpugraphcut"), "area") /
                           ((gdouble)info->width * info->height);
-    GstAnalyticsMtd mtd = only_classification(buffer);
+    GstAnalyticsMtd mtd = only_one(buffer, gst_analytics_cls_mtd_get_mtd_type());
     fail_unless_equals_uint64(gst_analytics_cls_mtd_get_length(&mtd), 2);
     assert_class(&mtd, 0, "background", 1 - share);
     assert_class(&mtd, 1, "foreground", share);
@@ -281,19 +280,14 @@ static const struct {
               {"gpugraphcut", "mask", "none"}};
 enum { masked_elements = 3 };
 
-static GstAnalyticsMtd segmentation_of(GstBuffer *buffer) {
-    gpointer state = NULL;
-    GstAnalyticsMtd mtd, other;
-    const GstAnalyticsMtdType type = gst_analytics_segmentation_mtd_get_mtd_type();
-    fail_unless(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &mtd));
-    fail_if(gst_analytics_relation_meta_iterate(meta_of(buffer), &state, type, &other));
-    return mtd;
+static GstAnalyticsMtd only_segmentation(GstBuffer *buffer) {
+    return only_one(buffer, gst_analytics_segmentation_mtd_get_mtd_type());
 }
 
 /* The whole frame, wherever it lies. */
 static Plane mask_of(GstBuffer *buffer, const GstVideoInfo *info) {
     const GstVideoInfo grey = make_info("GRAY8", info->width, info->height);
-    const GstAnalyticsMtd mtd = segmentation_of(buffer);
+    const GstAnalyticsMtd mtd = only_segmentation(buffer);
     gint x, y;
     guint w, h;
     g_autoptr(GstBuffer) mask = gst_analytics_segmentation_mtd_get_mask(&mtd, &x, &y, &w, &h);
@@ -304,10 +298,11 @@ static Plane mask_of(GstBuffer *buffer, const GstVideoInfo *info) {
 /* Those of the frame are as many, and begin with background; each box leads to the mask and back.
  */
 static void assert_instances(GstBuffer *buffer) {
-    const GstAnalyticsMtd mtd = segmentation_of(buffer);
+    const GstAnalyticsMtd mtd = only_segmentation(buffer);
     const gint count = MIN(int_field(results_of(buffer, "gpuccl"), "count"), 255);
     gpointer state = NULL;
     GstAnalyticsMtd box, back;
+    g_autoptr(GArray) found = detections_of(buffer);
     guint boxes = 0;
     fail_unless_equals_uint64(gst_analytics_segmentation_mtd_get_region_count(&mtd),
                               (guint64)count + 1);
@@ -323,12 +318,12 @@ static void assert_instances(GstBuffer *buffer) {
         fail_unless_equals_int(back.id, mtd.id);
         boxes++;
     }
-    fail_unless_equals_int(boxes, detections_of(buffer)->len);
+    fail_unless_equals_int(boxes, found->len);
 }
 
 /* A class for each, with as many pixels. */
 static void assert_regions_are_classes(GstBuffer *buffer, const Plane *mask) {
-    const GstAnalyticsMtd mtd = segmentation_of(buffer);
+    const GstAnalyticsMtd mtd = only_segmentation(buffer);
     const gsize n = gst_analytics_segmentation_mtd_get_region_count(&mtd);
     const gdouble all = mask->width * mask->height;
     gpointer state = NULL;

@@ -434,8 +434,7 @@ static GstBuffer *moved(GstBuffer *from, const GstVideoInfo *in, GstVideoRectang
                         const GstVideoInfo *out, GstVideoRectangle to, const gfloat turn[2][3]) {
     GstVideoMetaTransformMatrix matrix;
     gst_video_meta_transform_matrix_init(&matrix, in, &of, out, &to);
-    if (turn)
-        memcpy(matrix.matrix, turn, 6 * sizeof turn[0][0]);
+    memcpy(matrix.matrix, turn, 6 * sizeof turn[0][0]);
     return transformed(from, gst_video_meta_transform_matrix_get_quark(), &matrix);
 }
 
