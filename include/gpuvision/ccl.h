@@ -34,9 +34,8 @@ enum {
     GPV_CCL_OUTPUT_LABELS = 0, /**< labels: LABEL32, GRAY16, or P016 (in Y; chroma is 32768); up to
                                     255 GRAY8, NV12 or I420 (in Y; chroma is 128) */
     GPV_CCL_OUTPUT_MASK = 1,   /**< 255 in each component: GRAY8, NV12 or I420 (chroma is 128) */
-    GPV_CCL_OUTPUT_COLORS = 2  /**< a colour that depends on the label alone: GRAY8, RGB8, BGR8,
-                                    RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420; a fourth channel is
-                                    255 */
+    GPV_CCL_OUTPUT_COLORS = 2  /**< a picture, of colours that depend on the label alone; a fourth
+                                    channel is 255 */
 };
 
 /**
@@ -44,14 +43,14 @@ enum {
  *
  * A pixel is foreground if its luma is >= threshold, or, with foreground >= 0,
  * if its luma is foreground; with invert, if it is not. Luma is the sample of
- * GRAY8 and GRAY16, Y of YUV, and (77 R + 150 G + 29 B + 128) >> 8 of RGB.
+ * grey, Y of YUV, and (77 R + 150 G + 29 B + 128) >> 8 of RGB.
  */
 typedef struct gpv_ccl_params {
     uint32_t struct_size;  /**< sizeof(gpv_ccl_params) */
     gpv_ccl_mode mode;     /**< default GPV_CCL_MODE_BINARY */
     int32_t connectivity;  /**< 8 or 4 neighbours; default 8 */
-    int32_t threshold;     /**< 0..255 (GRAY16: ..65535), 0 = every pixel; default 1 */
-    int32_t foreground;    /**< 0..255 (GRAY16: ..65535), -1 = threshold decides; default -1 */
+    int32_t threshold;     /**< 0..255 (16 bits: ..65535), 0 = every pixel; default 1 */
+    int32_t foreground;    /**< 0..255 (16 bits: ..65535), -1 = threshold decides; default -1 */
     uint32_t invert;       /**< 0 or 1; default 0 */
     int32_t min_area;      /**< components of fewer pixels are dropped, 0 = none; default 0 */
     int32_t max_area;      /**< components of more pixels are dropped, 0 = none; default 0 */
@@ -156,7 +155,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_ccl_prepare(gpv_ccl *op, const gpv_image *s
  * The outputs overlap neither src nor each other. For components and count, all
  * bytes from the first to the last one of an image are the image's.
  *
- * @param src         GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
+ * @param src         a picture
  * @param dst         same size and memory, in a format that gpv_ccl_output allows; shares no
  *                    byte with src; may be NULL
  * @param components  records of the components in the order of their labels; what lies behind

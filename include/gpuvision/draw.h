@@ -32,9 +32,8 @@ enum {
  * of which j is the whole number nearest to sqrt(r r - i i), 0 <= i <= j. Its line ends at the
  * pixel nearest to where it meets the circle, and has one pixel in each column or row that it runs
  * along, the nearest; halves go away from the middle. All marks have one colour, so that their
- * order does not matter. Alpha, and the fourth channel of RGBX8 and BGRX8, become 255. GRAY8 takes
- * the luma of the colour, NV12 and I420 the colour by their matrix and range, and of chroma each
- * site one of whose pixels is drawn.
+ * order does not matter. A fourth channel becomes 255. Grey takes the luma of the colour, YUV the
+ * colour by its matrix and range, and of chroma each site one of whose pixels is drawn.
  *
  * CPU backend: finished on return. CUDA backend: the work is enqueued on stream, behind the run;
  * with dst on the device it waits for nothing, and after the first drawing, or after
@@ -46,8 +45,7 @@ enum {
  * that run, and draws what it finds each time. Outside a capture a captured run does not count:
  * there are no keypoints. What gpv_sift_wait() says of the run stays as it was.
  *
- * @param dst    GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size; overlaps
- *               no output of the run
+ * @param dst    a picture of any size; overlaps no output of the run
  * @param style  a gpv_draw_style
  * @param color  0xRRGGBB
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format, memory or capture):
@@ -60,9 +58,9 @@ GPV_API GPV_NODISCARD gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream str
 /**
  * Draws a closed outline into a picture: lines from each point to the next, and from the last to
  * the first. A pixel is drawn if its middle is at most half of width from one of them, in single
- * precision; what lies outside the picture is left out. Alpha, and the fourth channel of RGBX8 and
- * BGRX8, become 255. GRAY8 takes the luma of the colour, NV12 and I420 the colour by their matrix
- * and range, and of chroma each site one of whose pixels is drawn. It has nothing to do with the
+ * precision; what lies outside the picture is left out. A fourth channel becomes 255. Grey
+ * takes the luma of the colour, YUV the colour by its matrix and range, and of chroma each site one
+ * of whose pixels is drawn. It has nothing to do with the
  * runs of the operator, but that with dst on the device it waits for them there, and
  * gpv_match_wait() and gpv_match_query() for it.
  *
@@ -70,7 +68,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream str
  * work is enqueued on stream. It waits for nothing and may be captured in a CUDA graph; after the
  * first drawing, or after gpv_match_prepare(), it allocates nothing.
  *
- * @param dst     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
+ * @param dst     a picture
  * @param points  x and y of each, one behind the other, in host memory; from the centre of the
  *                first pixel; -131072..131072
  * @param count   points, 2..64

@@ -63,7 +63,7 @@ typedef struct gpv_erode_params {
     int32_t radius;                /**< pixels, 0..255, default 1 */
     int32_t radius_y;              /**< pixels, 0..255, -1 = radius; default -1 */
     int32_t iterations; /**< how often each erosion and dilation repeats, 1..255, default 1 */
-    int32_t threshold;  /**< 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0 */
+    int32_t threshold;  /**< 0 = grey morphology; 1..255 (16 bits: ..65535) = binary; default 0 */
     gpv_erode_border border; /**< default GPV_ERODE_BORDER_IGNORE */
     gpv_erode_planes planes; /**< grey morphology only; default GPV_ERODE_PLANES_AUTO */
     uint32_t reserved;       /**< must be 0 */
@@ -115,10 +115,11 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_imag
 /**
  * Runs the operation from src to dst.
  *
- * With threshold > 0 a pixel is foreground if its luma is >= threshold: the
- * sample of GRAY8 and GRAY16, Y of YUV, and (77 R + 150 G + 29 B + 128) >> 8 of
- * RGB. dst then holds 0 or the largest value (255, GRAY16: 65535) in Y, grey
- * and every colour channel; chroma is set to 128 and alpha is copied.
+ * Samples stay in their depth. With threshold > 0 a pixel is foreground if its
+ * luma is >= threshold: the sample of grey, Y of YUV, and
+ * (77 R + 150 G + 29 B + 128) >> 8 of RGB. dst then holds 0 or the largest value
+ * (255, 16 bits: 65535) in Y, grey and every colour channel; chroma is set to
+ * 128 (32768), and a fourth channel is copied.
  *
  * CPU backend: finished on return. CUDA backend: device images are enqueued on
  * stream; after the first run of a (size, format), or after
@@ -132,7 +133,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_erode_prepare(gpv_erode *op, const gpv_imag
  * run of the same kind before; as long as the graph is used, the operator has to
  * live, and may run or prepare nothing that needs more memory.
  *
- * @param src  GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
+ * @param src  a picture
  * @param dst  same format, size and memory; may be src (same data and stride of
  *             every plane), must not overlap it otherwise
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT, GPV_ERR_UNSUPPORTED (format or

@@ -178,9 +178,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_kmeans_prepare(gpv_kmeans *op, const gpv_im
  * But for dst, which may be src, the outputs overlap neither src nor each other. For buffers, all
  * bytes from the first to the last one of an image are the image's.
  *
- * @param src        GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420. A grey pixel is
- *                   the colour of equal R, G and B; a fourth channel does not count; a pixel of YUV
- *                   has the chroma of its site
+ * @param src        a picture. A grey pixel is the colour of equal R, G and B; a fourth channel
+ *                   does not count; a pixel of YUV has the chroma of its site
  * @param labels     receives the number of each pixel's cluster. GRAY8, NV12 or I420 (Y; chroma is
  *                   128), same size and memory as src; may be NULL
  * @param dst        receives the colour of each pixel's cluster. Format, size and memory of src;

@@ -178,7 +178,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * before as long as nothing is known to have been learned, and a run with adapt for one before
  * it with another warm_start. The cut takes every multiprocessor of the device until it is over.
  *
- * @param src     GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420
+ * @param src     a picture
  * @param seeds   GRAY8, same size: 0 where the background is known, 255 where the foreground is,
  *                else anything between. Memory of src, or host memory: then it is copied before the
  *                call returns, which may wait for the run before. May be NULL

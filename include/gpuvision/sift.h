@@ -153,8 +153,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_sift_prepare(gpv_sift *op, const gpv_image 
  * The outputs overlap neither src, mask nor each other. For buffers, all bytes from the first to
  * the last one of an image are the image's.
  *
- * @param src          GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420; its luma counts:
- *                     the sample of GRAY8, Y of YUV, (77 R + 150 G + 29 B + 128) >> 8 of RGB
+ * @param src          a picture; its luma counts: the sample of grey, Y of YUV, both of 16 bits
+ *                     without the lower 8, and (77 R + 150 G + 29 B + 128) >> 8 of RGB
  * @param mask         GRAY8, same size and memory; keypoints whose nearest pixel is 0 in it do not
  *                     count; may be NULL: all count
  * @param keypoints    receives gpv_sift_keypoint records; there is room for size / keypoint_stride,

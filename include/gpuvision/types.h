@@ -65,7 +65,17 @@ enum {
 
 /**
  * Pixel formats. Channel names are in the order of bytes in memory. Chroma
- * planes of NV12 and I420 have (width + 1) / 2 columns and (height + 1) / 2 rows.
+ * planes of NV12, NV21, I420 and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows.
+ * Rows of YUY2 and UYVY have (width + 1) / 2 groups of 4 bytes, for two pixels each; where the width
+ * is odd, the luma that no pixel has is written as that of the last pixel.
+ *
+ * YV12 is I420 with the addresses of U and V exchanged. P010 and P012 are P016: their samples have
+ * their bits at the upper end.
+ *
+ * A *picture* is an image of any of them but NONE, GRAYF32, LABEL32, CAP32X4 and CAP32X8. Where
+ * colours of 8 bits are read from samples of 16, they are rounded; where they are written to such
+ * samples, YUV of limited range gets eight bits of 0 at the lower end, and all else is multiplied
+ * by 257.
  */
 typedef uint32_t gpv_format;
 enum {
@@ -84,10 +94,19 @@ enum {
     GPV_FORMAT_P016 = 12,    /**< 2 planes: Y, UV interleaved, uint16 */
     GPV_FORMAT_LABEL32 = 13, /**< int32: labels, or any signed value */
     GPV_FORMAT_CAP32X4 = 14, /**< 4 planes of int32, capacities to the E S W N neighbour */
-    GPV_FORMAT_CAP32X8 = 15  /**< 8 planes of int32: E SE S SW W NW N NE */
+    GPV_FORMAT_CAP32X8 = 15, /**< 8 planes of int32: E SE S SW W NW N NE */
+    GPV_FORMAT_NV21 = 16,    /**< 2 planes: Y, VU interleaved. This and what follows: since 1.1 */
+    GPV_FORMAT_YUY2 = 17,    /**< Y U Y V, 4 bytes for two pixels */
+    GPV_FORMAT_UYVY = 18,    /**< U Y V Y, 4 bytes for two pixels */
+    GPV_FORMAT_Y444 = 19,    /**< 3 planes of the same size: Y, U, V */
+    GPV_FORMAT_ARGB8 = 20,   /**< 4 bytes a pixel, straight alpha */
+    GPV_FORMAT_ABGR8 = 21,   /**< 4 bytes a pixel, straight alpha */
+    GPV_FORMAT_XRGB8 = 22,   /**< 4 bytes a pixel, the first one unused */
+    GPV_FORMAT_XBGR8 = 23,   /**< 4 bytes a pixel, the first one unused */
+    GPV_FORMAT_RGBP8 = 24    /**< 3 planes of the same size: R, G, B */
 };
 
-/** Matrix between YUV and RGB. Read for NV12, I420 and P016 only. */
+/** Matrix between YUV and RGB. Read where a format has Y, U and V. */
 typedef uint32_t gpv_color_matrix;
 enum {
     GPV_COLOR_MATRIX_AUTO = 0,  /**< BT.709 from 720 rows on, else BT.601 */
@@ -96,7 +115,7 @@ enum {
     GPV_COLOR_MATRIX_BT2020 = 3 /**< ITU-R BT.2020 with non-constant luminance */
 };
 
-/** Range of the YUV values. Read for NV12, I420 and P016 only. */
+/** Range of the YUV values. Read where a format has Y, U and V. */
 typedef uint32_t gpv_color_range;
 enum {
     GPV_COLOR_RANGE_AUTO = 0,    /**< limited */

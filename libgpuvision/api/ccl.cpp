@@ -34,19 +34,18 @@ bool is_output(Format format, gpv_ccl_output output) {
     case GPV_CCL_OUTPUT_MASK:
         return bytes;
     default:
-        return is_picture8(format);
+        return is_picture(format);
     }
 }
 
-const char *formats_of(gpv_ccl_output output) {
+std::string formats_of(gpv_ccl_output output) {
     switch (output) {
     case GPV_CCL_OUTPUT_LABELS:
         return "GPV_CCL_OUTPUT_LABELS are LABEL32, GRAY16, P016, GRAY8, NV12 or I420";
     case GPV_CCL_OUTPUT_MASK:
         return "GPV_CCL_OUTPUT_MASK is GRAY8, NV12 or I420";
     default:
-        return "GPV_CCL_OUTPUT_COLORS are GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or "
-               "I420";
+        return "GPV_CCL_OUTPUT_COLORS are any of " + names_of(is_picture);
     }
 }
 

@@ -12,7 +12,7 @@ constexpr std::size_t first_image_size = 160; // for ever, as the next
 constexpr std::size_t first_buffer_size = 32;
 constexpr std::int64_t max_buffer_bytes = std::int64_t{1} << 46;
 
-static_assert(static_cast<gpv_format>(Format::cap32x8) == GPV_FORMAT_CAP32X8);
+static_assert(static_cast<gpv_format>(last_format) == GPV_FORMAT_RGBP8);
 static_assert(static_cast<gpv_color_matrix>(ColorMatrix::bt2020) == GPV_COLOR_MATRIX_BT2020);
 static_assert(static_cast<gpv_color_range>(ColorRange::full) == GPV_COLOR_RANGE_FULL);
 static_assert(static_cast<gpv_memory>(Memory::cuda) == GPV_MEMORY_CUDA);
@@ -55,16 +55,6 @@ Plane read_plane(const char *owner, const gpv_image &view, int index, PlaneShape
                     data.text() + " and " + stride.text() + " must be multiples of " +
                         std::to_string(shape.sample_bytes) + " bytes, the size of a sample");
     return {static_cast<std::byte *>(view.data[index]), view.stride[index]};
-}
-
-std::string names_of(bool (*is_taken)(Format)) {
-    std::string names;
-    for (gpv_format i = 0; i <= GPV_FORMAT_CAP32X8; i++) {
-        const auto format = static_cast<Format>(i);
-        if (is_taken(format))
-            names += (names.empty() ? "" : ", ") + std::string(format_info(format).name);
-    }
-    return names;
 }
 
 } // namespace
@@ -114,33 +104,25 @@ BufferView read_buffer(const gpv_buffer *buffer, const char *name, std::size_t e
 }
 
 bool is_picture(Format format) {
-    switch (format) {
-    case Format::gray8:
-    case Format::gray16:
-    case Format::rgb8:
-    case Format::bgr8:
-    case Format::rgba8:
-    case Format::bgra8:
-    case Format::rgbx8:
-    case Format::bgrx8:
-    case Format::nv12:
-    case Format::i420:
-        return true;
-    default:
-        return false;
-    }
+    return format_info(format).model != ColorModel::none;
 }
 
-bool is_picture8(Format format) {
-    return is_picture(format) && format != Format::gray16;
+std::string names_of(bool (*is_taken)(Format)) {
+    std::string names;
+    for (gpv_format i = 0; i <= static_cast<gpv_format>(last_format); i++) {
+        const auto format = static_cast<Format>(i);
+        if (is_taken(format))
+            names += (names.empty() ? "" : ", ") + std::string(format_info(format).name);
+    }
+    return names;
 }
 
 void require_picture(const Context &context, const Image &image, const char *name,
-                     const char *taker, bool (*is_taken)(Format)) {
-    if (!is_taken(image.format))
+                     const char *taker) {
+    if (!is_picture(image.format))
         throw Error(Status::unsupported, std::string(name) + "->format is " +
                                              format_info(image.format).name + ", but " + taker +
-                                             " takes " + names_of(is_taken));
+                                             " takes " + names_of(is_picture));
     context.device().require_accessible(image.memory, image.device, name);
 }
 

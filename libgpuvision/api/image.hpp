@@ -18,13 +18,13 @@ BufferView read_buffer(const gpv_buffer *buffer, const char *name, std::size_t e
 
 /// Whether images of the format are for the eye: GRAY8, GRAY16, RGB and the like, NV12 or I420.
 bool is_picture(Format format);
-/// As is_picture(), but without GRAY16.
-bool is_picture8(Format format);
+/// Of the formats that are taken, separated by commas.
+std::string names_of(bool (*is_taken)(Format));
 
 /// Throws Error unless is_taken(format) and the context's device can access the image. taker: the
 /// subject of "takes" in the error text.
 void require_picture(const Context &context, const Image &image, const char *name,
-                     const char *taker, bool (*is_taken)(Format) = is_picture);
+                     const char *taker);
 
 /// Throws Error unless dst has the memory and size of src.
 void require_like(const Context &context, const Image &src, const Image &dst, const char *name,

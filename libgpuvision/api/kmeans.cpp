@@ -51,7 +51,7 @@ const LabTable &lab_table() {
 }
 
 void require_source(const gpv_kmeans &op, const Image &src) {
-    require_picture(*op.context, src, "src", "k-means", is_picture8);
+    require_picture(*op.context, src, "src", "k-means");
 }
 
 void require_labels(const gpv_kmeans &op, const Image &src, const Image &labels) {

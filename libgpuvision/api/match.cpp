@@ -174,7 +174,7 @@ gpv_status gpv_draw_outline(gpv_match *op, gpv_stream stream, const gpv_image *d
                             const float *points, int32_t count, float width, uint32_t color) {
     return gpv::guard_object(op, [&] {
         const gpv::Image picture = gpv::read_image(dst, "dst");
-        gpv::require_picture(*op->context, picture, "dst", "drawing", gpv::is_picture8);
+        gpv::require_picture(*op->context, picture, "dst", "drawing");
         if (gpv::planes_overlap(picture))
             throw gpv::Error(gpv::Status::invalid_argument, "two planes of dst overlap");
         const gpv::Outline outline = gpv::read_outline(points, count, width);

@@ -63,7 +63,7 @@ Image read_painted(const gpv_segment &op, const gpv_image *image, const Image &s
 SegmentRun read_run(const gpv_segment &op, const gpv_image *src, const gpv_image *seeds,
                     const gpv_image *mask, const gpv_image *dst, bool shape_only) {
     SegmentRun run{.src = read_image(src, "src", shape_only)};
-    require_picture(*op.context, run.src, "src", "segmentation", is_picture8);
+    require_picture(*op.context, run.src, "src", "segmentation");
     if (seeds)
         run.seeds = read_seeds(op, seeds, run.src, shape_only);
     if (mask)

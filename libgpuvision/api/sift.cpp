@@ -29,7 +29,7 @@ static_assert(sizeof(SiftResult) == sizeof(gpv_sift_result) &&
               offsetof(SiftResult, dropped) == offsetof(gpv_sift_result, dropped));
 
 void require_source(const gpv_sift &op, const Image &src) {
-    require_picture(*op.context, src, "src", "SIFT", is_picture8);
+    require_picture(*op.context, src, "src", "SIFT");
 }
 
 void require_mask(const gpv_sift &op, const Image &src, const Image &mask) {
@@ -221,7 +221,7 @@ gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream stream, const gpv_image *
                               gpv_draw_style style, uint32_t color) {
     return gpv::guard_object(op, [&] {
         const gpv::Image picture = gpv::read_image(dst, "dst");
-        gpv::require_picture(*op->context, picture, "dst", "SIFT", gpv::is_picture8);
+        gpv::require_picture(*op->context, picture, "dst", "SIFT");
         if (gpv::planes_overlap(picture))
             throw gpv::Error(gpv::Status::invalid_argument, "two planes of dst overlap");
         gpv::require_range("style", style, gpv_draw_style{GPV_DRAW_STYLE_POINTS},

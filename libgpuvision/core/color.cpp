@@ -36,8 +36,8 @@ struct Levels {
           luma_offset(range == ColorRange::full ? 0 : 16) {}
 };
 
-int fixed(double value) {
-    return static_cast<int>(std::lround(65536 * value));
+int fixed(double value, int bits = 16) {
+    return static_cast<int>(std::lround(std::ldexp(value, bits)));
 }
 
 YuvTransform::Row row(double red, double green, double blue, double levels, int offset) {
@@ -67,14 +67,22 @@ YuvTransform YuvTransform::of(const Image &image) {
 RgbTransform RgbTransform::of(const Image &image) {
     const Weights w = weights(image.color_matrix, image.height);
     const Levels levels(image.color_range);
-    const double red = 2 * (1 - w.red) * 255 / levels.chroma;
-    const double blue = 2 * (1 - w.blue) * 255 / levels.chroma;
-    return {.luma_offset = levels.luma_offset,
-            .luma = fixed(255 / levels.luma),
-            .red_v = fixed(red),
-            .green_u = fixed(-blue * w.blue / w.green()),
-            .green_v = fixed(-red * w.red / w.green()),
-            .blue_u = fixed(blue)};
+    const bool wide = format_info(image.format).sample_bytes == 2;
+    const int unit = wide ? Widening::of(image).factor : 1;
+    const int bits = wide ? wide_shift : shift;
+    const double red = 2 * (1 - w.red) * 255 / (levels.chroma * unit);
+    const double blue = 2 * (1 - w.blue) * 255 / (levels.chroma * unit);
+    return {.luma_offset = levels.luma_offset * unit,
+            .luma = fixed(255 / (levels.luma * unit), bits),
+            .red_v = fixed(red, bits),
+            .green_u = fixed(-blue * w.blue / w.green(), bits),
+            .green_v = fixed(-red * w.red / w.green(), bits),
+            .blue_u = fixed(blue, bits)};
+}
+
+Widening Widening::of(const Image &image) {
+    const bool limited = is_yuv(image.format) && image.color_range != ColorRange::full;
+    return {limited ? 256 : 257};
 }
 
 LabTable::LabTable() {

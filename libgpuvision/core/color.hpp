@@ -21,7 +21,7 @@ constexpr int clamp_byte(int value) {
     return value < 0 ? 0 : value > 255 ? 255 : value;
 }
 
-/// RGB to luma and chroma, in 16-bit fixed point. Full-range chroma can reach 256.
+/// RGB to luma and chroma of 8 bits, in 16-bit fixed point. Full-range chroma can reach 256.
 struct YuvTransform {
     struct Row {
         int red, green, blue, offset;
@@ -35,22 +35,51 @@ struct YuvTransform {
     static YuvTransform of(const Image &image);
 };
 
-/// Inverse of YuvTransform.
+/// Inverse of YuvTransform, from samples of 8 bits, or of 16 with wide(). Factors of 16 bits have
+/// three fractional bits less than a byte's, so that sums stay below 2^31.
 struct RgbTransform {
     int luma_offset;
     int luma, red_v, green_u, green_v, blue_u;
 
+    static constexpr int shift = 16, wide_shift = 21;
+
     constexpr Color operator()(int y, int u, int v) const {
-        const int grey = luma * (y - luma_offset) + 32768;
-        u -= neutral_chroma8;
-        v -= neutral_chroma8;
-        return {clamp_byte((grey + red_v * v) >> 16),
-                clamp_byte((grey + green_u * u + green_v * v) >> 16),
-                clamp_byte((grey + blue_u * u) >> 16)};
+        return color<shift>(y, u - neutral_chroma8, v - neutral_chroma8);
+    }
+    constexpr Color wide(int y, int u, int v) const {
+        return color<wide_shift>(y, u - neutral_chroma16, v - neutral_chroma16);
     }
 
     static RgbTransform of(const Image &image);
+
+  private:
+    template <int bits>
+    constexpr Color color(int y, int u, int v) const {
+        const int grey = luma * (y - luma_offset) + (1 << (bits - 1));
+        return {clamp_byte((grey + red_v * v) >> bits),
+                clamp_byte((grey + green_u * u + green_v * v) >> bits),
+                clamp_byte((grey + blue_u * u) >> bits)};
+    }
 };
+
+/// Bytes as samples of 16 bits. Those of YUV in limited range gain eight bits, all others become
+/// the same share of what there is.
+struct Widening {
+    int factor;
+
+    constexpr int operator()(int value) const { return value * factor; }
+    constexpr int chroma(int value) const {
+        const int wide = neutral_chroma16 + (value - neutral_chroma8) * factor;
+        return wide > max_luma16 ? max_luma16 : wide;
+    }
+
+    static Widening of(const Image &image);
+};
+
+/// A sample of GRAY16 as a byte, rounded.
+constexpr int narrow_grey(int value) {
+    return (value + 128) / 257;
+}
 
 /// sRGB (IEC 61966-2-1) to CIE L*a*b* with white point D65 (CIE 15) and back, as bytes: 2.55 L*,
 /// a* + 128, b* + 128. Each byte is at most 1 off the exactly rounded value.

@@ -36,11 +36,36 @@ enum class Format : std::uint32_t {
     label32,
     cap32x4,
     cap32x8,
+    nv21,
+    yuy2,
+    uyvy,
+    y444,
+    argb8,
+    abgr8,
+    xrgb8,
+    xbgr8,
+    rgbp8,
 };
+
+inline constexpr Format last_format = Format::rgbp8;
 
 enum class Memory : std::uint32_t { host, cuda };
 enum class ColorMatrix : std::uint32_t { automatic, bt601, bt709, bt2020 };
 enum class ColorRange : std::uint32_t { automatic, limited, full };
+
+/// What the channels of a picture are. none: the format is of no picture.
+enum class ColorModel { none, gray, rgb, yuv };
+
+/// Where the samples of a channel are.
+struct Channel {
+    int plane;
+    int offset;  ///< of the first sample in a row
+    int step;    ///< from one sample to the next
+    int shift_x; ///< 1 = a sample for two columns
+    int shift_y; ///< 1 = a sample for two rows
+};
+
+inline constexpr int max_channels = 4;
 
 struct FormatInfo {
     const char *name;
@@ -49,6 +74,11 @@ struct FormatInfo {
     int channels;        ///< interleaved in the first plane
     int chroma_channels; ///< interleaved in each further plane, which has half the columns and
                          ///< rows; 0 = as the first plane
+    int column_pixels;   ///< pixels of a row of the first plane that share its channels
+    ColorModel model;
+    int count; ///< of the channels of a pixel
+    /// Grey; R, G and B; or Y, U and V; then alpha, or what is unused.
+    Channel at[max_channels];
 };
 
 /// Never fails; an unknown format has 0 planes.
@@ -56,7 +86,7 @@ const FormatInfo &format_info(Format format);
 
 /// Geometry of one plane.
 struct PlaneShape {
-    int columns; ///< pixels or chroma sites
+    int columns; ///< pixels, chroma sites, or pairs of pixels with one chroma site
     int rows;
     int channels; ///< samples per column
     int sample_bytes;
@@ -66,11 +96,17 @@ struct PlaneShape {
 /// Greatest luma value of the format.
 int max_luma(Format format);
 
-/// Whether the first channel is B.
+/// Whether B comes before R.
 bool blue_first(Format format);
 
 /// Whether the fourth channel is alpha.
 bool has_alpha(Format format);
+
+/// Whether there are Y, U and V.
+bool is_yuv(Format format);
+
+/// Whether each pixel has its R, G and B side by side.
+bool is_interleaved_rgb(Format format);
 
 PlaneShape plane_shape(Format format, int plane, int width, int height);
 
@@ -96,7 +132,7 @@ struct Image {
     PlaneShape shape(int plane) const { return plane_shape(format, plane, width, height); }
 };
 
-/// The luma plane as an image of its own, if the format has one; else the image.
+/// The luma plane as an image of its own, GRAY8 or GRAY16, if the format has one; else the image.
 Image luma_plane(const Image &image);
 
 /// A checked view of flat memory.

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
-#include "core/color.hpp"
-#include "core/image.hpp"
+#include "core/pixels.hpp"
 
 namespace gpv {
 
@@ -14,27 +13,21 @@ constexpr Color rgb_color(std::uint32_t rgb) {
 
 /// The colour to draw with, in the format of the image.
 struct Ink {
-    int width, height;
-    int channels;          ///< channels of the first plane
-    int chroma_channels;   ///< 2: NV12; 1: I420; 0: no chroma
-    std::uint8_t first[4]; ///< value of each channel of the first plane
-    std::uint8_t u, v;
+    Pixels pixels;
+    int values[max_channels]; ///< of each channel
 
-    Ink(const Image &dst, const Color &color);
+    Ink(const Image &dst, const Color &color) : pixels(dst), values{} {
+        for (int c = 0; c < pixels.count; c++)
+            values[c] = pixels.value(c, color);
+    }
 
     /// row(plane, y): start of a row. Pixels outside the image are skipped.
     template <class Row>
     constexpr void put(int x, int y, Row row) const {
-        if (x < 0 || y < 0 || x >= width || y >= height)
+        if (x < 0 || y < 0 || x >= pixels.width || y >= pixels.height)
             return;
-        std::uint8_t *pixel = row(0, y) + std::int64_t{x} * channels;
-        for (int c = 0; c < channels; c++)
-            pixel[c] = first[c];
-        if (chroma_channels == 0)
-            return;
-        std::uint8_t *site = row(1, y / 2) + std::int64_t{x / 2} * chroma_channels;
-        *site = u;
-        *(chroma_channels == 2 ? site + 1 : row(2, y / 2) + x / 2) = v;
+        for (int c = 0; c < pixels.count; c++)
+            pixels.put(c, x, y, values[c], row);
     }
 };
 

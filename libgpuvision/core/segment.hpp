@@ -12,11 +12,11 @@
 
 #include <gpuvision/segment.h>
 
-#include "core/color.hpp"
 #include "core/context.hpp"
 #include "core/fused.hpp"
 #include "core/graphcut.hpp"
 #include "core/params.hpp"
+#include "core/pixels.hpp"
 
 namespace gpv {
 
@@ -360,30 +360,23 @@ constexpr std::uint64_t links_of(int width, int height, int connectivity) {
 // ---- pictures -----------------------------------------------------------------------
 
 /// An overlay removes colour and half of the brightness from the background. Chroma sites whose
-/// first pixel is in the background become neutral.
-class Overlay {
-  public:
-    explicit Overlay(const Image &image)
-        : Overlay(image.shape(0).channels, blue_first(image.format) ? 2 : 0,
-                  image.plane_count() > 1 ? RgbTransform::of(image).luma_offset : 0) {}
-    /// red: the channel that holds R. black: luma of black.
-    constexpr Overlay(int channels, int red, int black)
-        : channels_(channels), red_(red), black_(black) {}
-
-    constexpr void dim(std::uint8_t *pixel) const {
-        if (channels_ == 1) {
-            pixel[0] = static_cast<std::uint8_t>((pixel[0] + black_) / 2);
-            return;
-        }
-        const int first = pixel[0], third = pixel[2];
-        const int grey = gpv::grey({red_ ? third : first, pixel[1], red_ ? first : third});
-        for (int i = 0; i < 3; i++)
-            pixel[i] = static_cast<std::uint8_t>(grey / 2);
+/// first pixel is in the background become neutral. Copies the pixel, dimmed if it is to be; from
+/// and to, of the same format, give rows, and may be the same.
+template <class From, class To>
+constexpr void overlay(const Pixels &pixels, int x, int y, bool dims, From from, To to) {
+    const int black = pixels.model == ColorModel::yuv ? pixels.rgb.luma_offset : 0;
+    const int dimmed = (pixels.luma(x, y, from) + black) / 2;
+    for (int c = 0; c < pixels.count; c++) {
+        if (!pixels.begins(c, x, y))
+            continue;
+        int value = pixels.sample(c, x, y, from);
+        if (dims && (c == 0 || (c < 3 && pixels.model == ColorModel::rgb)))
+            value = dimmed;
+        else if (dims && pixels.model == ColorModel::yuv)
+            value = pixels.neutral_chroma();
+        pixels.put(c, x, y, value, to);
     }
-
-  private:
-    int channels_, red_, black_;
-};
+}
 
 // ---- images -------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@
 #include <numeric>
 
 #include "core/arena.hpp"
+#include "cpu/colors.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/runs.hpp"
 #include "cpu/threads.hpp"
@@ -94,27 +95,32 @@ struct Layout {
     std::size_t first_component(int strip) const { return components * strip; }
 };
 
-/// What is written to the first plane of dst for a label.
+/// What is written for a label.
 class Painter {
   public:
     Painter(gpv_ccl_output output, const Image &dst)
-        : output_(output), shape_(dst.shape(0)), blue_first_(blue_first(dst.format)),
-          yuv_(dst.plane_count() > 1), transform_(YuvTransform::of(dst)) {}
+        : pixels(dst), output_(output), sample_bytes_(dst.shape(0).sample_bytes),
+          in_words_(is_interleaved_rgb(dst.format)) {}
 
-    /// The sample, or the bytes of a pixel from the lowest one on.
+    /// Whether runs are filled with samples or words; else pixels are painted one by one.
+    bool fills_runs(const Image &dst) const {
+        return output_ != GPV_CCL_OUTPUT_COLORS || in_words_ || dst.format == Format::gray8 ||
+               dst.format == Format::nv12 || dst.format == Format::i420;
+    }
+
+    /// The sample of the first plane, or the bytes of a pixel from the lowest one on.
     std::uint32_t operator()(std::int32_t label) const {
         if (output_ == GPV_CCL_OUTPUT_LABELS)
-            return std::min(label, max_label(shape_.sample_bytes));
+            return std::min(label, max_label(sample_bytes_));
         if (output_ == GPV_CCL_OUTPUT_MASK)
             return label ? 255 : 0;
         const Color c = label_color(label);
-        if (yuv_)
-            return transform_.y(c);
-        if (shape_.channels == 1)
-            return grey(c);
-        const std::uint32_t first = blue_first_ ? c.blue : c.red;
-        const std::uint32_t third = blue_first_ ? c.red : c.blue;
-        return first | static_cast<std::uint32_t>(c.green) << 8 | third << 16 | 255u << 24;
+        if (!in_words_)
+            return pixels.value(0, c);
+        std::uint32_t word = 0;
+        for (int i = 0; i < pixels.count; i++)
+            word |= static_cast<std::uint32_t>(pixels.value(i, c)) << 8 * pixels.at[i].offset;
+        return word;
     }
 
     struct Chroma {
@@ -122,16 +128,16 @@ class Painter {
     };
     Chroma chroma(std::int32_t label) const {
         const Color c = label_color(label);
-        return {static_cast<std::uint8_t>(transform_.u(c)),
-                static_cast<std::uint8_t>(transform_.v(c))};
+        return {static_cast<std::uint8_t>(pixels.byte(1, c)),
+                static_cast<std::uint8_t>(pixels.byte(2, c))};
     }
+
+    const Pixels pixels;
 
   private:
     gpv_ccl_output output_;
-    PlaneShape shape_;
-    bool blue_first_;
-    bool yuv_;
-    YuvTransform transform_;
+    int sample_bytes_;
+    bool in_words_;
 };
 
 class CpuCcl final : public Ccl {
@@ -146,7 +152,7 @@ class CpuCcl final : public Ccl {
 
     bool run(Stream stream, const CclRun &run) override {
         plan(run.src, run.dst ? &*run.dst : nullptr, run.components.has_value(), stream);
-        if (run.src.format == Format::gray16)
+        if (run.src.shape(0).sample_bytes == 2)
             label<std::uint16_t>(run.src);
         else
             label<std::uint8_t>(run.src);
@@ -263,14 +269,10 @@ class CpuCcl final : public Ccl {
 
     template <class T>
     static const T *luma_of(const Image &src, int y, const Workspace &work) {
-        const PlaneShape shape = src.shape(0);
-        const std::byte *row = src.planes[0].row(y);
-        if (shape.channels == 1)
-            return reinterpret_cast<const T *>(row);
-        std::uint8_t *luma = work.rows[y % 2].luma;
-        luma_row(reinterpret_cast<const std::uint8_t *>(row), shape.channels,
-                 blue_first(src.format) ? 2 : 0, luma, src.width);
-        return reinterpret_cast<const T *>(luma);
+        if constexpr (sizeof(T) == 2)
+            return reinterpret_cast<const T *>(src.planes[0].row(y));
+        else
+            return luma_bytes(src, y, work.rows[y % 2].luma);
     }
 
     static std::uint8_t *bytes(std::uint64_t *words) {
@@ -420,13 +422,19 @@ class CpuCcl final : public Ccl {
 
     void paint(const Image &dst) {
         const Painter painter(params_.output, dst);
+        constexpr int band = 32; // even, so that no row of chroma lies in two bands
+        if (!painter.fills_runs(dst))
+            return parallel_bands(dst.height, band, workers_, [&](int worker, int first, int last) {
+                const Workspace work = workspace(worker, dst.width);
+                for (int y = first; y < last; y += 2)
+                    paint_pixels(dst, painter.pixels, y, work);
+            });
         if (!paints_are_labels_)
             parallel_bands(layout_.strips, 1, workers_, [&](int, int strip, int) {
                 const std::size_t start = layout_.first_component(strip);
                 for (std::size_t i = start; i < start + strip_components_[strip]; i++)
                     paints_[i] = painter(labels_[i]);
             });
-        constexpr int band = 32; // even, so that no row of chroma lies in two bands
         parallel_bands(dst.height, band, workers_, [&](int worker, int first, int last) {
             const Workspace work = workspace(worker, dst.width);
             for (int y = first; y < last; y++)
@@ -435,6 +443,32 @@ class CpuCcl final : public Ccl {
                 for (int y = first / 2; y < (last + 1) / 2; y++)
                     paint_chroma(dst, painter, y, work);
         });
+    }
+
+    /// Two rows from y on. A site of chroma has the colour of the highest label in it.
+    void paint_pixels(const Image &dst, const Pixels &pixels, int y, const Workspace &work) const {
+        const int rows = std::min(2, dst.height - y);
+        for (int i = 0; i < rows; i++)
+            fill(y + i, reinterpret_cast<const std::uint32_t *>(labels_), 0, work.rows[i].labels,
+                 dst.width, work);
+        const auto label = [&](int i, int x) {
+            return i < rows && x < dst.width ? work.rows[i].labels[x] : 0;
+        };
+        const int height = pixels.site_height(), width = pixels.site_width();
+        for (int i = 0; i < rows; i++)
+            for (int x = 0; x < dst.width; x++) {
+                const Color own = label_color(static_cast<std::int32_t>(label(i, x)));
+                pixels.put(0, x, y + i, pixels.value(0, own), rows_of(dst));
+                if (pixels.count == 1 || !pixels.begins(1, x, i))
+                    continue;
+                std::uint32_t highest = 0;
+                for (int dy = 0; dy < height; dy++)
+                    for (int dx = 0; dx < width; dx++)
+                        highest = std::max(highest, label(i + dy, x + dx));
+                const Color color = label_color(static_cast<std::int32_t>(highest));
+                for (int c = 1; c < pixels.count; c++)
+                    pixels.put(c, x, y + i, pixels.value(c, color), rows_of(dst));
+            }
     }
 
     /// table: of all components.

@@ -17,6 +17,7 @@
 #include <hwy/cache_control.h>
 
 #include "core/arena.hpp"
+#include "cpu/colors.hpp"
 #include "cpu/rows.hpp"
 #include "cpu/threads.hpp"
 
@@ -31,8 +32,9 @@ constexpr std::size_t max_scratch = 256 << 20; // bytes for all threads, on top 
 struct Samples {
     Plane plane;
     int rows;
-    int columns; ///< pixels
-    int step;    ///< samples from one pixel to the next
+    int columns;    ///< pixels
+    int step;       ///< samples from one pixel to the next
+    int fourth = 3; ///< of a pixel of four, the sample that stays as it is
     std::size_t length() const { return std::size_t(columns) * step; }
 };
 
@@ -100,7 +102,7 @@ class BandFilter {
 
     /// alpha: where the fourth channel of every output pixel comes from, or null.
     /// band: the most rows that run() will be given.
-    BandFilter(const ErodePass &pass, const Samples &in, const Samples &out, const Plane *alpha,
+    BandFilter(const ErodePass &pass, const Samples &in, const Samples &out, const Samples *alpha,
                int band, std::byte *scratch)
         : pass_(pass), reduce_(Kind::reduce(pass.erode)), in_(in), out_(out), alpha_(alpha),
           band_(band), arena_(row_alignment, scratch) {
@@ -196,8 +198,8 @@ class BandFilter {
             if (alpha_) {
                 const std::ptrdiff_t start = std::ptrdiff_t{left} * in_.step;
                 merge_fourth(filtered_[y % 2] + start,
-                             reinterpret_cast<const Unit *>(alpha_->row(y)) + start,
-                             target(y) + start, columns);
+                             reinterpret_cast<const Unit *>(alpha_->plane.row(y)) + start,
+                             target(y) + start, columns, alpha_->fourth);
             }
     }
 
@@ -369,7 +371,7 @@ class BandFilter {
     Reduce reduce_;
     Samples in_;
     Samples out_;
-    const Plane *alpha_;
+    const Samples *alpha_;
     int band_;
     Arena arena_;
     Unit *border_row_ = nullptr;
@@ -434,14 +436,18 @@ class CpuErode final : public Erode {
     void process(const Image &src, const Image &dst, bool in_place) {
         if (params_.threshold > 0)
             return binary(src, dst);
-        const int filtered = params_.planes == GPV_ERODE_PLANES_ALL ? src.plane_count() : 1;
+        if (format_info(src.format).column_pixels > 1)
+            return packed(src, dst);
+        const bool all = params_.planes == GPV_ERODE_PLANES_ALL || !is_yuv(src.format);
+        const int filtered = all ? src.plane_count() : 1;
         for (int i = 0; i < src.plane_count(); i++) {
             const PlaneShape shape = src.shape(i);
-            const Samples in = samples(src.planes[i], shape);
-            const Samples out = samples(dst.planes[i], shape);
+            const Samples in = samples(src, i), out = samples(dst, i);
             if (i >= filtered && in_place)
                 continue;
-            if (i >= filtered)
+            if (i >= filtered && shape.sample_bytes == 2)
+                copy<Grey<std::uint16_t>>(in, out);
+            else if (i >= filtered)
                 copy<Grey<std::uint8_t>>(in, out);
             else if (shape.sample_bytes == 2)
                 evaluate<Grey<std::uint16_t>>(in, out, in_place);
@@ -450,8 +456,42 @@ class CpuErode final : public Erode {
         }
     }
 
-    static Samples samples(const Plane &plane, const PlaneShape &shape) {
-        return {plane, shape.rows, shape.columns, shape.channels};
+    static Samples samples(const Image &image, int plane) {
+        const PlaneShape shape = image.shape(plane);
+        return {image.planes[plane], shape.rows, shape.columns, shape.channels,
+                format_info(image.format).at[3].offset};
+    }
+
+    /// Luma and chroma in planes of their own, and back.
+    void packed(const Image &src, const Image &dst) {
+        using Kind = Grey<std::uint8_t>;
+        const PlaneShape pairs = src.shape(0);
+        const bool all = params_.planes == GPV_ERODE_PLANES_ALL;
+        const int luma_at = format_info(src.format).at[0].offset, columns = src.width;
+        const Samples luma = scratch_plane<Kind>(src.height, columns, 1);
+        const Samples chroma = scratch_plane<Kind>(src.height, pairs.columns, 2);
+        for_rows(src.height, pairs.row_bytes(), 0, [&](std::byte *, int y) {
+            const std::uint8_t *row = bytes(src.planes[0].row(y));
+            for (int x = 0; x < 2 * pairs.columns; x++) {
+                if (x < columns)
+                    bytes(luma.plane.row(y))[x] = row[2 * x + luma_at];
+                bytes(chroma.plane.row(y))[x] = row[2 * x + 1 - luma_at];
+            }
+        });
+        const Samples new_luma = scratch_like<Kind>(luma);
+        evaluate<Kind>(luma, new_luma, false);
+        Samples new_chroma = chroma;
+        if (all) {
+            new_chroma = scratch_like<Kind>(chroma);
+            evaluate<Kind>(chroma, new_chroma, false);
+        }
+        for_rows(src.height, pairs.row_bytes(), 0, [&](std::byte *, int y) {
+            std::uint8_t *row = bytes(dst.planes[0].row(y));
+            for (int x = 0; x < 2 * pairs.columns; x++) {
+                row[2 * x + luma_at] = bytes(new_luma.plane.row(y))[std::min(x, columns - 1)];
+                row[2 * x + 1 - luma_at] = bytes(new_chroma.plane.row(y))[x];
+            }
+        });
     }
 
     /// Scratch for as many rows and columns.
@@ -508,7 +548,8 @@ class CpuErode final : public Erode {
     }
 
     template <class Kind>
-    void filter(const ErodePass &pass, const Samples &in, const Samples &out, const Plane *alpha) {
+    void filter(const ErodePass &pass, const Samples &in, const Samples &out,
+                const Samples *alpha) {
         const int window = 2 * pass.radius_y + 1;
         const std::size_t bytes = Kind::units(in) * sizeof(typename Kind::Unit) * in.rows;
         const int cost = pass.shape == GPV_ERODE_SHAPE_ELLIPSE ? window
@@ -534,7 +575,7 @@ class CpuErode final : public Erode {
     /// Runs the passes one after the other; the last one writes out, which is in if in_place.
     template <class Kind>
     void chain(const std::vector<ErodePass> &passes, const Samples &in, const Samples &out,
-               const Plane *alpha, bool in_place) {
+               const Samples *alpha, bool in_place) {
         const int repeats = passes.front().useful_repeats(in.columns, in.rows);
         const int last = static_cast<int>(passes.size()) * repeats - 1;
         Samples from = in;
@@ -564,7 +605,7 @@ class CpuErode final : public Erode {
 
     template <class Kind>
     void evaluate(const Samples &in, const Samples &out, bool in_place) {
-        const Plane *alpha = in.step == 4 ? &in.plane : nullptr;
+        const Samples *alpha = in.step == 4 ? &in : nullptr;
         if (!passes_.difference)
             return chain<Kind>(passes_.first, in, out, alpha, in_place);
         const Samples a = intermediate<Kind>(passes_.first, in);
@@ -578,8 +619,8 @@ class CpuErode final : public Erode {
             Kind::subtract(row(a), row(b), alpha ? reinterpret_cast<Unit *>(scratch) : row(out),
                            units);
             if (alpha)
-                merge_fourth(bytes(scratch), bytes(alpha->row(y)), bytes(out.plane.row(y)),
-                             in.columns);
+                merge_fourth(bytes(scratch), bytes(alpha->plane.row(y)), bytes(out.plane.row(y)),
+                             in.columns, alpha->fourth);
         });
     }
 
@@ -595,12 +636,6 @@ class CpuErode final : public Erode {
         else
             evaluate<Bits>(source, result, false);
         unpack(result, src, dst);
-        for (int i = 1; i < src.plane_count(); i++) {
-            const PlaneShape shape = dst.shape(i);
-            for_rows(shape.rows, shape.row_bytes(), 0, [&](std::byte *, int y) {
-                std::memset(dst.planes[i].row(y), neutral_chroma8, shape.row_bytes());
-            });
-        }
     }
 
     /// Windows of an ellipse start at every bit, which is dearer than bytes.
@@ -618,39 +653,61 @@ class CpuErode final : public Erode {
     }
 
     void pack(const Image &src, const Samples &to) {
-        const PlaneShape shape = src.shape(0);
-        const bool rgb = shape.channels > 1;
-        const int red = blue_first(src.format) ? 2 : 0;
-        for_rows(src.height, shape.row_bytes(), rgb ? src.width : 0,
-                 [&](std::byte *scratch, int y) {
-                     const std::byte *row = src.planes[0].row(y);
-                     std::uint8_t *bits = bytes(to.plane.row(y));
-                     const auto *samples = reinterpret_cast<const std::uint8_t *>(row);
-                     if (shape.sample_bytes == 2)
-                         return pack_row(reinterpret_cast<const std::uint16_t *>(row), src.width, 0,
-                                         params_.threshold, bits);
-                     if (rgb) {
-                         luma_row(samples, shape.channels, red, bytes(scratch), src.width);
-                         samples = bytes(scratch);
-                     }
-                     pack_row(samples, src.width, 0, params_.threshold, bits);
-                 });
+        for_rows(src.height, src.shape(0).row_bytes(), src.width, [&](std::byte *scratch, int y) {
+            std::uint8_t *bits = bytes(to.plane.row(y));
+            if (src.shape(0).sample_bytes == 2)
+                pack_row(reinterpret_cast<const std::uint16_t *>(src.planes[0].row(y)), src.width,
+                         0, params_.threshold, bits);
+            else
+                pack_row(luma_bytes(src, y, bytes(scratch)), src.width, 0, params_.threshold, bits);
+        });
     }
 
+    /// Chroma becomes neutral.
     void unpack(const Samples &from, const Image &src, const Image &dst) {
+        const FormatInfo &info = format_info(dst.format);
         const PlaneShape shape = dst.shape(0);
-        const bool rgb = shape.channels > 1;
-        for_rows(dst.height, shape.row_bytes(), rgb ? dst.width : 0,
-                 [&](std::byte *scratch, int y) {
-                     const std::uint8_t *bits = bytes(from.plane.row(y));
-                     std::byte *row = dst.planes[0].row(y);
-                     if (shape.sample_bytes == 2)
-                         return unpack_row(bits, dst.width, reinterpret_cast<std::uint16_t *>(row));
-                     unpack_row(bits, dst.width, rgb ? bytes(scratch) : bytes(row));
-                     if (rgb)
-                         spread_row(bytes(scratch), shape.channels, bytes(src.planes[0].row(y)),
-                                    bytes(row), dst.width);
-                 });
+        const int grey_planes = info.model == ColorModel::rgb ? info.planes : 1;
+        for_rows(dst.height, shape.row_bytes(), dst.width, [&](std::byte *scratch, int y) {
+            const std::uint8_t *bits = bytes(from.plane.row(y));
+            std::uint8_t *row = bytes(dst.planes[0].row(y));
+            if (shape.sample_bytes == 2) {
+                unpack_row(bits, dst.width, reinterpret_cast<std::uint16_t *>(row));
+            } else if (shape.channels == 1) {
+                for (int i = 0; i < grey_planes; i++)
+                    unpack_row(bits, dst.width, bytes(dst.planes[i].row(y)));
+            } else {
+                unpack_row(bits, dst.width, bytes(scratch));
+                spread(bytes(scratch), bytes(src.planes[0].row(y)), row, info, dst.width);
+            }
+        });
+        for (int i = grey_planes; i < info.planes; i++) {
+            const PlaneShape chroma = dst.shape(i);
+            for_rows(chroma.rows, chroma.row_bytes(), 0, [&](std::byte *, int y) {
+                if (chroma.sample_bytes == 2)
+                    std::fill_n(reinterpret_cast<std::uint16_t *>(dst.planes[i].row(y)),
+                                chroma.columns * chroma.channels, neutral_chroma16);
+                else
+                    std::memset(dst.planes[i].row(y), neutral_chroma8, chroma.row_bytes());
+            });
+        }
+    }
+
+    /// Grey to the channels of a row of pixels, the fourth from alpha.
+    static void spread(const std::uint8_t *grey, const std::uint8_t *alpha, std::uint8_t *row,
+                       const FormatInfo &info, int width) {
+        if (info.model == ColorModel::yuv)
+            for (int x = 0; x < width + width % 2; x++) {
+                row[2 * x + info.at[0].offset] = grey[std::min(x, width - 1)];
+                row[2 * x + 1 - info.at[0].offset] = neutral_chroma8;
+            }
+        else if (info.channels == 4 && info.at[3].offset == 0)
+            for (int x = 0; x < width; x++) {
+                row[4 * x] = alpha[4 * x];
+                std::memset(row + 4 * x + 1, grey[x], 3);
+            }
+        else
+            spread_row(grey, info.channels, alpha, row, width);
     }
 
     static constexpr int copy_band = 32; ///< rows

@@ -57,21 +57,22 @@ HWY_EXPORT(label_group);
 
 /// What the pixels of each cluster become.
 struct Palette {
-    std::uint8_t first[max_kmeans_clusters]; ///< of grey and YUV
-    std::uint8_t u[max_kmeans_clusters], v[max_kmeans_clusters];
-    std::uint32_t pixels[max_kmeans_clusters]; ///< bytes of the others, from the lowest one on
+    Pixels pixels;                                           ///< of the picture that is painted
+    int bytes[max_channels][max_kmeans_clusters];            ///< of each channel
+    std::uint16_t values[max_channels][max_kmeans_clusters]; ///< the same as samples
+    std::uint32_t words[max_kmeans_clusters]; ///< bytes of a pixel of RGB, from the lowest one on
 
-    Palette(const Centroid *centroids, int count, const LabTable *lab, const Image &dst) {
-        const YuvTransform transform = YuvTransform::of(dst);
-        const bool yuv = dst.plane_count() > 1, reversed = blue_first(dst.format);
-        const auto byte = [](int value) { return static_cast<std::uint8_t>(clamp_byte(value)); };
+    Palette(const Centroid *centroids, int count, const LabTable *lab, const Image &dst)
+        : pixels(dst) {
         for (int i = 0; i < count; i++) {
-            const Color c = paint(centroids[i], lab);
-            first[i] = byte(yuv ? transform.y(c) : grey(c));
-            u[i] = byte(transform.u(c));
-            v[i] = byte(transform.v(c));
-            const std::uint32_t low = reversed ? c.blue : c.red, high = reversed ? c.red : c.blue;
-            pixels[i] = low | static_cast<std::uint32_t>(c.green) << 8 | high << 16;
+            const Color color = paint(centroids[i], lab);
+            words[i] = 0;
+            for (int c = 0; c < std::min(pixels.count, 3); c++) {
+                bytes[c][i] = pixels.byte(c, color);
+                values[c][i] = static_cast<std::uint16_t>(pixels.stored(c, bytes[c][i]));
+                words[i] |= static_cast<std::uint32_t>(bytes[c][i])
+                            << 8 * (pixels.at[c].offset & 3);
+            }
         }
     }
 };
@@ -88,43 +89,71 @@ void paint_labels(const Image &labels, int y, int rows, const Workspace &work) {
         std::memset(labels.planes[i].row(y / 2), neutral_chroma8, labels.shape(i).row_bytes());
 }
 
-void paint_chroma(const Image &dst, const Palette &palette, int y, int rows,
-                  const Workspace &work) {
-    const bool pairs = dst.plane_count() == 2;
-    std::byte *u = dst.planes[1].row(y / 2);
-    std::byte *v = pairs ? u + 1 : dst.planes[2].row(y / 2);
-    const std::uint8_t *above = work.labels[0], *below = work.labels[rows - 1];
-    for (int site = 0; site < dst.shape(1).columns; site++) {
-        const int left = 2 * site, right = std::min(left + 1, dst.width - 1);
-        const auto mean = [&](const std::uint8_t *of) {
-            return std::byte(mean_chroma(
-                of[above[left]] + of[above[right]] + of[below[left]] + of[below[right]], 4));
-        };
-        u[pairs ? 2 * site : site] = mean(palette.u);
-        v[pairs ? 2 * site : site] = mean(palette.v);
+/// One of the channels, of which every pixel has a sample.
+template <class T>
+void paint_channel(const Image &dst, const Palette &palette, int channel, int y,
+                   const std::uint8_t *labels) {
+    const Channel &at = palette.pixels.at[channel];
+    const std::uint16_t *values = palette.values[channel];
+    T *out = reinterpret_cast<T *>(dst.planes[at.plane].row(y)) + at.offset;
+    if (at.step == 1)
+        for (int x = 0; x < dst.width; x++)
+            out[x] = static_cast<T>(values[labels[x]]);
+    else
+        for (int x = 0; x < dst.width + dst.width % at.step; x++) // of pairs, both
+            out[std::ptrdiff_t{x} * at.step] =
+                static_cast<T>(values[labels[std::min(x, dst.width - 1)]]);
+}
+
+/// Mean chroma of the pixels of each site.
+template <class T>
+void paint_chroma(const Image &dst, const Palette &palette, int y, const std::uint8_t *above,
+                  const std::uint8_t *below) {
+    for (int c = 1; c < 3; c++) {
+        const Channel &at = palette.pixels.at[c];
+        const int *bytes = palette.bytes[c];
+        T *out = reinterpret_cast<T *>(dst.planes[at.plane].row(y >> at.shift_y)) + at.offset;
+        for (int site = 0; site < (dst.width + 1) / 2; site++) {
+            const int left = 2 * site, right = std::min(left + 1, dst.width - 1);
+            const int mean = mean_chroma(bytes[above[left]] + bytes[above[right]] +
+                                             bytes[below[left]] + bytes[below[right]],
+                                         4);
+            out[std::ptrdiff_t{site} * at.step] = static_cast<T>(palette.pixels.stored(c, mean));
+        }
     }
+}
+
+template <class T>
+void paint_samples(const Image &dst, const Palette &palette, int y, int rows,
+                   const Workspace &work) {
+    const Pixels &pixels = palette.pixels;
+    const bool sites = pixels.site_width() > 1;
+    for (int i = 0; i < rows; i++) {
+        for (int c = 0; c < (sites ? 1 : pixels.count); c++)
+            paint_channel<T>(dst, palette, c, y + i, work.labels[i]);
+        if (sites && pixels.site_height() == 1)
+            paint_chroma<T>(dst, palette, y + i, work.labels[i], work.labels[i]);
+    }
+    if (pixels.site_height() > 1)
+        paint_chroma<T>(dst, palette, y, work.labels[0], work.labels[rows - 1]);
 }
 
 void paint_colors(const Image &src, const Image &dst, const Palette &palette, int y, int rows,
                   const Workspace &work) {
+    if (!is_interleaved_rgb(dst.format))
+        return palette.pixels.wide ? paint_samples<std::uint16_t>(dst, palette, y, rows, work)
+                                   : paint_samples<std::uint8_t>(dst, palette, y, rows, work);
     for (int i = 0; i < rows; i++) {
-        auto *out = reinterpret_cast<std::uint8_t *>(dst.planes[0].row(y + i));
-        if (dst.shape(0).channels == 1) {
-            for (int x = 0; x < dst.width; x++)
-                out[x] = palette.first[work.labels[i][x]];
-            continue;
-        }
         for (int x = 0; x < dst.width; x++)
-            work.colors[x] = palette.pixels[work.labels[i][x]];
+            work.colors[x] = palette.words[work.labels[i][x]];
+        auto *out = reinterpret_cast<std::uint8_t *>(dst.planes[0].row(y + i));
         const auto *pixels = reinterpret_cast<const std::uint8_t *>(work.colors);
         const auto *in = reinterpret_cast<const std::uint8_t *>(src.planes[0].row(y + i));
         if (dst.shape(0).channels == 3)
             drop_fourth(pixels, out, dst.width);
         else
-            merge_fourth(pixels, in, out, dst.width);
+            merge_fourth(pixels, in, out, dst.width, palette.pixels.at[3].offset);
     }
-    if (dst.plane_count() > 1)
-        paint_chroma(dst, palette, y, rows, work);
 }
 
 } // namespace

@@ -194,13 +194,14 @@ void subtract_rows(const T *a, const T *b, T *out, std::size_t length) {
 }
 
 void merge_fourth(const std::uint8_t *colour, const std::uint8_t *alpha, std::uint8_t *out,
-                  std::size_t pixels) {
+                  std::size_t pixels, int at) {
     std::size_t x = 0;
 #if HWY_TARGET != HWY_SCALAR // which has no vectors of four bytes
     const hn::ScalableTag<std::uint32_t> d32;
     const hn::Repartition<std::uint8_t, decltype(d32)> d;
     const std::size_t lanes = hn::Lanes(d);
-    static constexpr std::uint8_t fourth[4] = {0, 0, 0, 255};
+    std::uint8_t fourth[4] = {};
+    fourth[at] = 255;
     std::uint32_t pattern;
     std::memcpy(&pattern, fourth, sizeof pattern);
     const auto mask = hn::BitCast(d, hn::Set(d32, pattern));
@@ -210,7 +211,7 @@ void merge_fourth(const std::uint8_t *colour, const std::uint8_t *alpha, std::ui
                    d, out + x);
 #endif
     for (; x < 4 * pixels; x++)
-        out[x] = x % 4 == 3 ? alpha[x] : colour[x];
+        out[x] = x % 4 == static_cast<std::size_t>(at) ? alpha[x] : colour[x];
 }
 
 void luma_row(const std::uint8_t *pixels, int channels, int red, std::uint8_t *grey,
@@ -378,8 +379,8 @@ HWY_EXPORT(luma_row);
 HWY_EXPORT(spread_row);
 
 void merge_fourth(const std::uint8_t *colour, const std::uint8_t *alpha, std::uint8_t *out,
-                  std::size_t pixels) {
-    HWY_DYNAMIC_DISPATCH(merge_fourth)(colour, alpha, out, pixels);
+                  std::size_t pixels, int at) {
+    HWY_DYNAMIC_DISPATCH(merge_fourth)(colour, alpha, out, pixels, at);
 }
 
 void luma_row(const std::uint8_t *pixels, int channels, int red, std::uint8_t *grey,

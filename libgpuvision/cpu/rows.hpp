@@ -42,9 +42,9 @@ void slide_row(Reduce reduce, T *row, std::size_t length, int radius, int step, 
 template <class T>
 void subtract_rows(const T *a, const T *b, T *out, std::size_t length);
 
-/// out = colour with every fourth sample taken from alpha. out may be alpha.
+/// out = colour with one of four samples, at, taken from alpha. out may be alpha.
 void merge_fourth(const std::uint8_t *colour, const std::uint8_t *alpha, std::uint8_t *out,
-                  std::size_t pixels);
+                  std::size_t pixels, int at = 3);
 
 /// grey = (77 R + 150 G + 29 B + 128) >> 8. red is the channel that holds R, 0 or 2.
 void luma_row(const std::uint8_t *pixels, int channels, int red, std::uint8_t *grey,

@@ -506,22 +506,24 @@ class CpuSegment final : public Segment {
 
     void paint(const Workspace &work, const SegmentRun &run) const {
         const Image mask = mask_image(work, run);
+        const Pixels pixels(run.src);
         for_rows(run, [&](int, int y) {
             const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
             if (params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
                 cut_out_row(work, run, y, sides);
             else
-                overlay_row(run, y, sides);
+                for (int x = 0; x < run.src.width; x++)
+                    overlay(pixels, x, y, sides[x] == seed_background, rows_of(run.src),
+                            rows_of(*run.dst));
         });
     }
 
     static void cut_out_row(const Workspace &work, const SegmentRun &run, int y,
                             const std::uint8_t *sides) {
         auto *out = reinterpret_cast<std::uint8_t *>(run.dst->planes[0].row(y));
-        const auto *alpha =
-            has_alpha(run.src.format)
-                ? reinterpret_cast<const std::uint8_t *>(run.src.planes[0].row(y)) + 3
-                : nullptr;
+        const std::uint8_t *alpha = nullptr;
+        if (has_alpha(run.src.format))
+            alpha = rows_of(run.src)(0, y) + format_info(run.src.format).at[3].offset;
         const int red = blue_first(run.dst->format) ? 2 : 0;
         for (int x = 0; x < run.src.width; x++, out += 4) {
             const std::size_t at = y * work.stride + x;
@@ -529,31 +531,6 @@ class CpuSegment final : public Segment {
             out[1] = work.colors[1][at];
             out[2 - red] = work.colors[2][at];
             out[3] = alpha ? alpha[4 * std::ptrdiff_t{x}] & sides[x] : sides[x];
-        }
-    }
-
-    static void overlay_row(const SegmentRun &run, int y, const std::uint8_t *sides) {
-        const auto row = [](const Image &image, int plane, int at) {
-            return reinterpret_cast<std::uint8_t *>(image.planes[plane].row(at));
-        };
-        const PlaneShape shape = run.src.shape(0);
-        std::uint8_t *out = row(*run.dst, 0, y);
-        if (out != row(run.src, 0, y))
-            std::memcpy(out, row(run.src, 0, y), shape.row_bytes());
-        const Overlay overlay(run.src);
-        for (int x = 0; x < run.src.width; x++)
-            if (sides[x] == seed_background)
-                overlay.dim(out + std::int64_t{x} * shape.channels);
-        if (y % 2)
-            return;
-        for (int plane = 1; plane < run.src.plane_count(); plane++) {
-            const PlaneShape sites = run.src.shape(plane);
-            std::uint8_t *chroma = row(*run.dst, plane, y / 2);
-            if (chroma != row(run.src, plane, y / 2))
-                std::memcpy(chroma, row(run.src, plane, y / 2), sites.row_bytes());
-            for (int x = 0; x < sites.columns; x++)
-                if (sides[2 * x] == seed_background)
-                    std::memset(chroma + x * sites.channels, neutral_chroma8, sites.channels);
         }
     }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cpu/colors.hpp"
 #include "cpu/rows.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -179,13 +180,10 @@ int reflect(int i, int size) {
 
 /// Leaves the row in work.luma[i], with one more copy of its first and its last pixel.
 const std::uint8_t *read_luma(const Image &src, int y, const Workspace &work, int i) {
-    const auto *row = reinterpret_cast<const std::uint8_t *>(src.planes[0].row(y));
-    const int channels = src.shape(0).channels;
     std::uint8_t *luma = work.luma[i];
-    if (channels == 1)
+    const std::uint8_t *row = luma_bytes(src, y, luma);
+    if (row != luma)
         std::memcpy(luma, row, src.width);
-    else
-        luma_row(row, channels, blue_first(src.format) ? 2 : 0, luma, src.width);
     luma[-1] = luma[0];
     luma[src.width] = luma[src.width - 1];
     return luma;

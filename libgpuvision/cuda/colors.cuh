@@ -21,6 +21,7 @@ constexpr auto with_layout(Layout layout, F f) {
                                                                                            f);
 }
 
+/// Of the formats that have one.
 inline Layout layout_of(const Image &image) {
     switch (image.format) {
     case Format::gray8:
@@ -31,6 +32,19 @@ inline Layout layout_of(const Image &image) {
         return Layout::i420;
     default:
         return image.shape(0).channels == 3 ? Layout::rgb : Layout::rgbx;
+    }
+}
+
+/// Whether the format has a layout. Pictures of the others are read as RGBA that
+/// Recorder::rgba_of() makes of them.
+inline bool has_layout(Format format) {
+    switch (format) {
+    case Format::gray8:
+    case Format::nv12:
+    case Format::i420:
+        return true;
+    default:
+        return is_interleaved_rgb(format) && format_info(format).at[3].offset != 0;
     }
 }
 

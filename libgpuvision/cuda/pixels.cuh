@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "core/image.hpp"
+#include "core/pixels.hpp"
 #include "cuda/intrinsics.cuh"
 #include "cuda/kernel.cuh"
 
@@ -60,16 +60,13 @@ __device__ __forceinline__ Word pack_bits(uint4 v, Word addend) {
 struct PointJob {
     Rows a, b, out;
     int length, rows;
-    int channels; ///< channels of the picture, which is a or out
-    int red;      ///< the channel that holds R, 0 or 2
-    int threshold;
     unsigned value;
 };
 
-template <class Derived>
+template <class Derived, class J = PointJob>
 struct Pointwise {
     static constexpr int threads = 256;
-    using Job = PointJob;
+    using Job = J;
 
     __device__ static void run(const Job &job) {
         const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
@@ -92,20 +89,49 @@ struct Fill : Pointwise<Fill<T>> {
     }
 };
 
-/// Luma of a pixel of samples of T. With more than one channel, the first three are colours.
-template <class T>
-__device__ int luma(const T *pixel, int channels, int red) {
-    if (channels == 1)
-        return pixel[0];
-    return (77 * pixel[red] + 150 * pixel[1] + 29 * pixel[2 - red] + 128) >> 8;
+// ---- pictures of any format -------------------------------------------------------------
+
+/// A picture whose pixels are read or written one by one.
+struct Picture {
+    Pixels pixels;
+    Rows planes[3];
+
+    explicit Picture(const Image &image) : pixels(image), planes{} { list_rows(image, planes); }
+
+    __device__ auto rows() const {
+        return [this](int plane, int y) { return planes[plane].template row<std::uint8_t>(y); };
+    }
+};
+
+struct PictureJob {
+    Picture picture;
+    Rows plane; ///< of values of pixels
+    int length, rows;
+};
+
+inline PictureJob picture_job(const Image &image, const Rows &plane) {
+    return {Picture(image), plane, image.width, image.height};
 }
 
-/// Luma of rows of pixels, one byte per pixel.
-struct Luma : Pointwise<Luma> {
-    __device__ static void point(const PointJob &job, int x, int y) {
-        const auto *pixel = job.a.row<std::uint8_t>(y) + x * job.channels;
-        job.out.row<std::uint8_t>(y)[x] =
-            static_cast<std::uint8_t>(luma(pixel, job.channels, job.red));
+/// Luma as bytes, of 16 bits the upper ones.
+struct Luma : Pointwise<Luma, PictureJob> {
+    __device__ static void point(const Job &job, int x, int y) {
+        const Pixels &pixels = job.picture.pixels;
+        const int luma = pixels.luma(x, y, job.picture.rows());
+        job.plane.row<std::uint8_t>(y)[x] =
+            static_cast<std::uint8_t>(pixels.wide ? luma >> 8 : luma);
+    }
+};
+
+/// Colours as RGBA, opaque where there is no fourth channel.
+struct ToRgba : Pointwise<ToRgba, PictureJob> {
+    __device__ static void point(const Job &job, int x, int y) {
+        const Pixels &pixels = job.picture.pixels;
+        const Color c = pixels.color(x, y, job.picture.rows());
+        const int fourth = pixels.count == 4 ? pixels.sample(3, x, y, job.picture.rows()) : 255;
+        job.plane.row<Word>(y)[x] = static_cast<Word>(c.red) | static_cast<Word>(c.green) << 8 |
+                                    static_cast<Word>(c.blue) << 16 |
+                                    static_cast<Word>(fourth) << 24;
     }
 };
 

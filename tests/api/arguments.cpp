@@ -49,7 +49,7 @@ struct Fault {
 
 const Fault<gpv_image> wrong_images[] = {
     {INVALID, "->format is 0,", SET(format, GPV_FORMAT_NONE)},
-    {INVALID, "->format is 16,", SET(format, 16)},
+    {INVALID, "->format is 25,", SET(format, GPV_FORMAT_RGBP8 + 1)},
     {INVALID, "->format is 4294967295,", SET(format, UINT32_MAX)},
     {UNSUPPORTED, "->memory|CUDA|CPU", SET(memory, GPV_MEMORY_CUDA)},
     {INVALID, "->memory is 2, must be 0..1", SET(memory, 2)},
@@ -144,7 +144,7 @@ START_TEST(formats_of_images) {
     for (int k = 0; k < it->examples; k++)
         for (const int port : images)
             for (const gpv_format first : it->formats(it->example(k), 0).taken)
-                for (gpv_format format = 1; format <= GPV_FORMAT_CAP32X8; format++) {
+                for (gpv_format format = 1; format <= GPV_FORMAT_RGBP8; format++) {
                     Run run = with_format(it->example(k), 0, first);
                     run.formats[port] = format;
                     session.set(run);

@@ -28,6 +28,15 @@ static const struct {
     {GPV_FORMAT_CAP32X8,
      8,
      {{20, 3}, {20, 3}, {20, 3}, {20, 3}, {20, 3}, {20, 3}, {20, 3}, {20, 3}}},
+    {GPV_FORMAT_NV21, 2, {{5, 3}, {6, 2}}},
+    {GPV_FORMAT_YUY2, 1, {{12, 3}}},
+    {GPV_FORMAT_UYVY, 1, {{12, 3}}},
+    {GPV_FORMAT_Y444, 3, {{5, 3}, {5, 3}, {5, 3}}},
+    {GPV_FORMAT_ARGB8, 1, {{20, 3}}},
+    {GPV_FORMAT_ABGR8, 1, {{20, 3}}},
+    {GPV_FORMAT_XRGB8, 1, {{20, 3}}},
+    {GPV_FORMAT_XBGR8, 1, {{20, 3}}},
+    {GPV_FORMAT_RGBP8, 3, {{5, 3}, {5, 3}, {5, 3}}},
 };
 
 static gpv_image image;
@@ -44,7 +53,7 @@ static void expect_plane(gpv_format format, int32_t plane, int32_t width, int32_
 }
 
 START_TEST(planes) {
-    static const gpv_format no_formats[] = {GPV_FORMAT_NONE, 16, 99, 0x80000001u, UINT32_MAX};
+    static const gpv_format no_formats[] = {GPV_FORMAT_NONE, 25, 99, 0x80000001u, UINT32_MAX};
     for (size_t i = 0; i < COUNT(formats); i++) {
         ck_assert_int_eq(gpv_format_planes(formats[i].format), formats[i].planes);
         for (int p = 0; p < formats[i].planes; p++)
@@ -156,7 +165,7 @@ START_TEST(what_is_no_image_is_refused) {
         int64_t stride; /* 0 = it has no planes either */
     } bad[] = {
         {GPV_FORMAT_NONE, 5, 3, 0},
-        {16, 5, 3, 0},
+        {25, 5, 3, 0},
         {UINT32_MAX, 5, 3, 0},
         {GPV_FORMAT_GRAY8, 0, 3, 0},
         {GPV_FORMAT_GRAY8, 5, 0, 0},

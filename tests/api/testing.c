@@ -7,9 +7,10 @@
 enum { MARGIN = 64 };
 
 const char *format_name(gpv_format format) {
-    static const char *const names[] = {"none",  "GRAY8",   "GRAY16",  "GRAYF32", "RGB8", "BGR8",
-                                        "RGBA8", "BGRA8",   "RGBX8",   "BGRX8",   "NV12", "I420",
-                                        "P016",  "LABEL32", "CAP32X4", "CAP32X8"};
+    static const char *const names[] = {
+        "none",  "GRAY8", "GRAY16", "GRAYF32", "RGB8",    "BGR8",    "RGBA8",   "BGRA8", "RGBX8",
+        "BGRX8", "NV12",  "I420",   "P016",    "LABEL32", "CAP32X4", "CAP32X8", "NV21",  "YUY2",
+        "UYVY",  "Y444",  "ARGB8",  "ABGR8",   "XRGB8",   "XBGR8",   "RGBP8"};
     return format < COUNT(names) ? names[format] : "unknown";
 }
 

@@ -102,11 +102,11 @@ struct Worker {
 /// host.
 Run any_run(Worker &w, const Operator &it) {
     static constexpr int sizes[][2] = {{1, 1}, {7, 1}, {5, 33}, {33, 6}, {61, 45}, {97, 61}};
-    Run run = it.variant ? it.variant(w.below(9 * it.variants)) : it.example(0);
+    Run run = it.variant ? it.variant(w.below(20 * it.variants)) : it.example(0);
     if (it.warm)
         it.warm(run, w.below(12));
     if (!it.variant) // drawings
-        run.formats[0] = operators::picture8_formats()[w.below(9)];
+        run.formats[0] = operators::picture_formats()[w.below(20)];
     const int *size = sizes[w.below(6)];
     const bool large = w.only_large || w.below(large_every) == 0;
     w.large += large;

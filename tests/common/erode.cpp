@@ -26,7 +26,8 @@ Run variant(int i) {
     params.border = i / 2 % 2;
     params.planes = i % 3;
     params.iterations = 1 + i % 2;
-    run.formats[SRC] = run.formats[DST] = picture_formats()[(i + i / variants) % 10];
+    run.formats[SRC] = run.formats[DST] =
+        picture_formats()[(i + i / variants) % picture_formats().size()];
     return run;
 }
 
@@ -53,7 +54,7 @@ const Operator erode = {
     .variant = variant,
     .formats =
         [](const Run &, int port) {
-            return Formats{picture_formats(), "morphology takes GRAY8, GRAY16, RGB8|NV12, I420",
+            return Formats{picture_formats(), "morphology takes GRAY8, GRAY16|XBGR8, RGBP8",
                            port == DST};
         },
     .fill = fill_source,

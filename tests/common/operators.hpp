@@ -253,10 +253,8 @@ Op *as(void *op) {
     return static_cast<Op *>(op);
 }
 
-/// Those of pictures: a plane of 8 or 16 bits, colours, YUV.
+/// Those of pictures.
 const std::vector<gpv_format> &picture_formats();
-/// Without GRAY16.
-const std::vector<gpv_format> &picture8_formats();
 /// Of a mask, or of labels.
 const std::vector<gpv_format> &mask_formats();
 

@@ -51,11 +51,11 @@ Run params_of(int i) {
 }
 
 gpv_format format_of(int i) {
-    return picture8_formats()[(i + i / variants) % 9];
+    return picture_formats()[(i + i / variants) % picture_formats().size()];
 }
 
 Formats picture(const char *text) {
-    return {picture8_formats(), text};
+    return {picture_formats(), text};
 }
 
 /// Noise in blocks of 3x3 pixels: so it has many features, of every kind.
@@ -139,7 +139,7 @@ const Operator sift = {
     .variant = variant,
     .formats =
         [](const Run &, int port) {
-            return port == SRC ? picture("SIFT takes GRAY8, RGB8|NV12, I420")
+            return port == SRC ? picture("SIFT takes GRAY8, GRAY16|XBGR8, RGBP8")
                                : Formats{{GPV_FORMAT_GRAY8}, "GRAY8"};
         },
     .least = least,
@@ -212,7 +212,7 @@ const Operator sift_describe = {
             run.stride[of_describe::KEYPOINTS] = i % 5 == 4 ? 28 : 0;
             return of_describe::with_tables(run, format_of(i));
         },
-    .formats = [](const Run &, int) { return picture("SIFT takes GRAY8, RGB8|NV12, I420"); },
+    .formats = [](const Run &, int) { return picture("SIFT takes GRAY8, GRAY16|XBGR8, RGBP8"); },
     .least =
         [](const Run &run, int port) {
             return port == of_describe::KEYPOINTS ? record : described * descriptor_bytes(run);
@@ -248,7 +248,7 @@ const Operator sift_draw = {
             run.formats[0] = GPV_FORMAT_GRAY8;
             return run;
         },
-    .formats = [](const Run &, int) { return picture("SIFT takes GRAY8, RGB8|NV12, I420"); },
+    .formats = [](const Run &, int) { return picture("SIFT takes GRAY8, GRAY16|XBGR8, RGBP8"); },
     .fill = fill_source,
     .prepare =
         [](void *op, const Arguments &a) {

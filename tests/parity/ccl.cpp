@@ -3,6 +3,7 @@
 // definition, and OpenCV where it is installed. With --bench: times beside OpenCV.
 #include "device.hpp"
 #include "patterns.hpp"
+#include "samples.hpp"
 
 #ifdef HAVE_OPENCV
 #    include <opencv2/imgproc.hpp>
@@ -26,20 +27,11 @@ struct Found {
 };
 
 std::vector<std::uint16_t> luma(const GuardedImage &image) {
-    const gpv_format format = image.view()->format;
-    const int width = image.view()->width, step = channels(format, 0) * sample_bytes(format);
+    const Samples samples(image);
     std::vector<std::uint16_t> result;
     for (int y = 0; y < image.view()->height; y++)
-        for (int x = 0; x < width; x++) {
-            const std::uint8_t *p = image.row(0, y) + std::ptrdiff_t(x) * step;
-            std::uint16_t value = *p;
-            if (format == GPV_FORMAT_GRAY16)
-                std::memcpy(&value, p, sizeof value);
-            if (channels(format, 0) >= 3)
-                value = blue_first(format) ? (77 * p[2] + 150 * p[1] + 29 * p[0] + 128) / 256
-                                           : (77 * p[0] + 150 * p[1] + 29 * p[2] + 128) / 256;
-            result.push_back(value);
-        }
+        for (int x = 0; x < image.view()->width; x++)
+            result.push_back(static_cast<std::uint16_t>(samples.luma(x, y)));
     return result;
 }
 
@@ -140,52 +132,33 @@ int largest_label(gpv_format format) {
     return bytes == 1 ? 255 : bytes == 2 ? 65535 : INT32_MAX;
 }
 
-/// What dst is to hold at a pixel, or at a place of chroma: a sample for each channel.
-std::vector<int> samples_of(const gpv_image &dst, gpv_ccl_output output, int plane,
-                            std::int32_t label) {
-    const int step = channels(dst.format, plane);
-    if (output == GPV_CCL_OUTPUT_LABELS) {
-        const int neutral = sample_bytes(dst.format) == 1 ? 128 : 32768;
-        return std::vector<int>(step,
-                                plane > 0 ? neutral : std::min(label, largest_label(dst.format)));
-    }
-    if (output == GPV_CCL_OUTPUT_MASK)
-        return std::vector<int>(step, plane > 0 ? 128 : label ? 255 : 0);
-    const Rgb rgb = color_of(label);
-    if (is_yuv(dst.format)) {
-        const Rgb yuv = yuv_of(dst, rgb);
-        return plane == 0  ? std::vector{yuv[0]}
-               : step == 2 ? std::vector{yuv[1], yuv[2]}
-                           : std::vector{yuv[plane]};
-    }
-    if (step == 1)
-        return {(77 * rgb[0] + 150 * rgb[1] + 29 * rgb[2] + 128) / 256};
-    const int first = blue_first(dst.format) ? 2 : 0;
-    std::vector<int> result = {rgb[first], rgb[1], rgb[2 - first], 255};
-    result.resize(step);
-    return result;
+/// What dst is to hold of a label.
+int sample_of(const Samples &dst, gpv_format format, gpv_ccl_output output, int channel,
+              std::int32_t label) {
+    if (output == GPV_CCL_OUTPUT_COLORS)
+        return dst.stored(channel, dst.bytes_of(color_of(label))[channel]);
+    if (channel > 0)
+        return dst.neutral();
+    return output == GPV_CCL_OUTPUT_MASK ? (label ? 255 : 0)
+                                         : std::min(label, largest_label(format));
 }
 
 /// dst as the header describes it. A place of chroma has the largest label of its pixels.
 void draw(const Found &found, gpv_ccl_output output, GuardedImage &dst) {
-    const gpv_format format = dst.view()->format;
-    dst.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        const int pixels = plane > 0 ? 2 : 1, sample = sample_bytes(format);
-        const int step = channels(format, plane);
-        std::int32_t drawn = 0;
-        std::vector<int> values; // of that label
-        for (int x = 0; x < bytes / step / sample; x++) {
-            std::int32_t label = 0;
-            for (int v = int(y) * pixels; v < std::min(int(y + 1) * pixels, found.height); v++)
-                for (int u = x * pixels; u < std::min((x + 1) * pixels, found.width); u++)
-                    label = std::max(label, found.labels[std::size_t(v) * found.width + u]);
-            if (label != drawn || values.empty())
-                values = samples_of(*dst.view(), output, plane, drawn = label);
-            for (int k = 0; k < step; k++) {
-                std::uint8_t *p = row + (std::ptrdiff_t(x) * step + k) * sample;
-                std::memcpy(p, &values[k], sample); // the low bytes come first
-            }
-        }
+    if (dst.view()->format == GPV_FORMAT_LABEL32) {
+        for (int y = 0; y < found.height; y++)
+            std::memcpy(dst.row(0, y), &found.labels[std::size_t(y) * found.width],
+                        found.width * sizeof(std::int32_t));
+        return;
+    }
+    const Samples samples(dst);
+    samples.each([&](int channel, int i, int row) {
+        std::int32_t label = 0;
+        samples.each_pixel_of(channel, i, row, [&](int x, int y) {
+            label = std::max(label, found.labels[std::size_t(y) * found.width + x]);
+        });
+        samples.set(channel, i, row,
+                    sample_of(samples, dst.view()->format, output, channel, label));
     });
 }
 
@@ -194,23 +167,26 @@ void draw(const Found &found, gpv_ccl_output output, GuardedImage &dst) {
 /// Cells of few values, so that the rules for the foreground have something to choose from.
 /// Chroma, which is not to be looked at, is noise.
 void fill_cells(GuardedImage &image) {
-    const gpv_format format = image.view()->format;
-    const int step = channels(format, 0) * sample_bytes(format);
+    const Samples samples(image);
     const int grain = random_int(0, 1) ? 1 : random_int(1, 16), percent = random_int(0, 100);
     const int cells = (image.view()->width + grain - 1) / grain;
     const bool two_values = random_int(0, 1);
-    std::vector<std::uint8_t> levels(5 * step);
-    for (int i = random_int(0, 3) ? step : 0; i < 5 * step; i++)
-        levels[i] = static_cast<std::uint8_t>(random_int(0, 255));
-    std::vector<int> level;
-    image.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        if (plane > 0 || (y % grain == 0))
-            level.clear();
-        while (plane == 0 && static_cast<int>(level.size()) < cells)
-            level.push_back(random_int(1, 100) <= percent ? two_values ? 1 : random_int(1, 4) : 0);
-        for (std::int64_t x = 0; x < bytes; x++)
-            row[x] = plane > 0 ? static_cast<std::uint8_t>(random_int(0, 255))
-                               : levels[level[x / step / grain] * step + x % step];
+    int levels[5][4] = {};
+    for (int i = random_int(0, 3) ? 1 : 0; i < 5; i++)
+        for (int &level : levels[i])
+            level = random_int(0, samples.largest());
+    std::vector<std::vector<int>> choices;
+    for (int y = 0; y < image.view()->height; y += grain) {
+        choices.emplace_back();
+        for (int cell = 0; cell < cells; cell++)
+            choices.back().push_back(
+                random_int(1, 100) <= percent ? two_values ? 1 : random_int(1, 4) : 0);
+    }
+    samples.each([&](int channel, int i, int row) {
+        const bool noise = channel > 0 && samples.yuv();
+        samples.set(channel, i, row,
+                    noise ? random_int(0, samples.largest())
+                          : levels[choices[row / grain][i / grain]][channel]);
     });
 }
 
@@ -434,18 +410,12 @@ using Reference = std::function<Found(const GuardedImage &src, const gpv_ccl_par
 
 // ---- random cases ---------------------------------------------------------
 
-const std::vector<gpv_format> sources = {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16,
-                                         GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,  GPV_FORMAT_RGBA8,
-                                         GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8,
-                                         GPV_FORMAT_NV12,  GPV_FORMAT_I420};
-
 const std::vector<gpv_format> &formats_of(gpv_ccl_output output) {
     static const std::vector<gpv_format> formats[] = {
         {GPV_FORMAT_LABEL32, GPV_FORMAT_LABEL32, GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16,
          GPV_FORMAT_P016, GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420},
         {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420},
-        {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8, GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8,
-         GPV_FORMAT_RGBX8, GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420}};
+        picture_formats};
     return formats[output];
 }
 
@@ -477,7 +447,7 @@ Records random_records(int capacity) {
 
 /// One run on an image of that size with random outputs.
 void compare_random(Operator &op, int width, int height, const Reference &reference) {
-    GuardedImage src = random_image(random_of(sources), width, height);
+    GuardedImage src = random_image(random_of(picture_formats), width, height);
     fill_cells(src);
     const gpv_ccl_params p = random_params(src);
     const Found want = reference(src, p);

@@ -3,7 +3,7 @@
 // colours.
 #pragma once
 
-#include "parity.hpp"
+#include "samples.hpp"
 
 #include <tbb/parallel_for.h>
 
@@ -23,54 +23,13 @@ inline Rgb bytes_of(Value value) {
             static_cast<int>(value & 255)};
 }
 
-/// R, G and B in 16-bit fixed point, rounded and clamped.
-class RgbOfYuv {
-  public:
-    explicit RgbOfYuv(const gpv_image &image) {
-        const auto [kr, kg, kb] = luma_weights(image);
-        const bool full = image.color_range == GPV_COLOR_RANGE_FULL;
-        const double luma = full ? 1 : 255.0 / 219, chroma = full ? 1 : 255.0 / 224;
-        black_ = full ? 0 : 16;
-        const double rows[3][3] = {
-            {luma, 0, 2 * (1 - kr) * chroma},
-            {luma, -2 * (1 - kb) * kb / kg * chroma, -2 * (1 - kr) * kr / kg * chroma},
-            {luma, 2 * (1 - kb) * chroma, 0}};
-        for (int i = 0; i < 3; i++)
-            for (int k = 0; k < 3; k++)
-                rows_[i][k] = std::llround(65536 * rows[i][k]);
-    }
-    Rgb operator()(int y, int u, int v) const {
-        const auto channel = [&](int i) {
-            const std::int64_t sum =
-                rows_[i][0] * (y - black_) + rows_[i][1] * (u - 128) + rows_[i][2] * (v - 128);
-            return std::clamp(static_cast<int>(std::floor(sum / 65536.0 + 0.5)), 0, 255);
-        };
-        return {channel(0), channel(1), channel(2)};
-    }
-
-  private:
-    int black_;
-    std::int64_t rows_[3][3];
-};
-
 /// The colour of every pixel, row by row.
 inline std::vector<Value> colors_of(const GuardedImage &image) {
-    const gpv_image &view = *image.view();
-    const RgbOfYuv rgb(view);
-    const int step = channels(view.format, 0);
-    std::vector<Value> result(std::size_t(view.width) * view.height);
-    for (int y = 0; y < view.height; y++)
-        for (int x = 0; x < view.width; x++) {
-            const std::uint8_t *p = image.row(0, y) + std::ptrdiff_t(x) * step;
-            Rgb c{p[0], p[0], p[0]};
-            if (step >= 3)
-                c = blue_first(view.format) ? Rgb{p[2], p[1], p[0]} : Rgb{p[0], p[1], p[2]};
-            if (view.format == GPV_FORMAT_NV12)
-                c = rgb(p[0], image.row(1, y / 2)[x / 2 * 2], image.row(1, y / 2)[x / 2 * 2 + 1]);
-            if (view.format == GPV_FORMAT_I420)
-                c = rgb(p[0], image.row(1, y / 2)[x / 2], image.row(2, y / 2)[x / 2]);
-            result[std::size_t(y) * view.width + x] = value_of(c);
-        }
+    const Samples samples(image);
+    std::vector<Value> result;
+    for (int y = 0; y < image.view()->height; y++)
+        for (int x = 0; x < image.view()->width; x++)
+            result.push_back(value_of(samples.color(x, y)));
     return result;
 }
 
@@ -79,23 +38,16 @@ inline std::vector<Value> colors_of(const GuardedImage &image) {
 /// The colour of a pixel: R, G and B, or Y, U and V. Grey has the first.
 using Paint = std::function<Rgb(int x, int y)>;
 
+/// What 16 bits have more than a byte, and a fourth channel, is noise.
 inline void paint(GuardedImage &image, const Paint &color) {
-    const gpv_format format = image.view()->format;
-    for (int plane = 0; plane < image.planes(); plane++)
-        tbb::parallel_for(std::int64_t{0}, image.rows(plane), [&, plane](std::int64_t y) {
-            const int step = channels(format, plane), pixels = plane > 0 ? 2 : 1;
-            const std::int64_t bytes = image.row_bytes(plane);
-            for (int x = 0; x < bytes / step; x++) {
-                std::uint8_t *p = image.row(plane, y) + std::ptrdiff_t(x) * step;
-                const Rgb c = color(x * pixels, static_cast<int>(y) * pixels);
-                for (int i = 0; i < step; i++)
-                    if (i == 3)
-                        p[i] = static_cast<std::uint8_t>(hash(std::uint64_t(y) << 32 | x));
-                    else
-                        p[i] = static_cast<std::uint8_t>(c[step == 1            ? plane
-                                                           : step == 2          ? 1 + i
-                                                           : blue_first(format) ? 2 - i
-                                                                                : i]);
+    const Samples samples(image);
+    for (int c = 0; c < samples.channels(); c++)
+        tbb::parallel_for(0, samples.rows(c), [&, c](int row) {
+            for (int i = 0; i < samples.columns(c); i++) {
+                const auto noise = static_cast<std::uint8_t>(hash(std::uint64_t(row) << 32 | i));
+                const int byte =
+                    c == 3 ? noise : color(i * samples.across(c), row * samples.down(c))[c];
+                samples.set(c, i, row, samples.wide() ? byte << 8 | noise : byte);
             }
         });
 }

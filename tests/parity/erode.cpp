@@ -4,6 +4,7 @@
 // times beside OpenCV and beside plain serial code.
 #include "device.hpp"
 #include "patterns.hpp"
+#include "samples.hpp"
 
 #include <cmath>
 
@@ -102,77 +103,51 @@ Grey morphology(const Grey &in, const gpv_erode_params &p, int largest) {
 
 // ---- images as channels ---------------------------------------------------
 
-Grey read_channel(const GuardedImage &image, int plane, int channel) {
-    const gpv_format format = image.view()->format;
-    const int step = channels(format, plane) * sample_bytes(format);
-    Grey out{
-        static_cast<int>(image.row_bytes(plane)) / step, static_cast<int>(image.rows(plane)), {}};
+Grey read_channel(const Samples &samples, int channel) {
+    Grey out{samples.columns(channel), samples.rows(channel), {}};
     for (int y = 0; y < out.height; y++)
-        for (int x = 0; x < out.width; x++) {
-            const std::uint8_t *p = image.row(plane, y) + x * step;
-            std::uint16_t wide;
-            std::memcpy(&wide, p, sizeof wide * (sample_bytes(format) == 2));
-            out.pixels.push_back(sample_bytes(format) == 2 ? wide : p[channel]);
-        }
+        for (int x = 0; x < out.width; x++)
+            out.pixels.push_back(samples.get(channel, x, y));
     return out;
 }
 
-void write_channel(GuardedImage &image, int plane, int channel, const Grey &from) {
-    const gpv_format format = image.view()->format;
-    const int step = channels(format, plane) * sample_bytes(format);
+void write_channel(const Samples &samples, int channel, const Grey &from) {
     for (int y = 0; y < from.height; y++)
-        for (int x = 0; x < from.width; x++) {
-            std::uint8_t *p = image.row(plane, y) + x * step;
-            const auto wide = static_cast<std::uint16_t>(from.at(x, y));
-            if (sample_bytes(format) == 2)
-                std::memcpy(p, &wide, sizeof wide);
-            else
-                p[channel] = static_cast<std::uint8_t>(wide);
-        }
+        for (int x = 0; x < from.width; x++)
+            samples.set(channel, x, y, from.at(x, y));
 }
 
-Grey binarise(const GuardedImage &src, int threshold, int largest) {
-    const gpv_format format = src.view()->format;
-    Grey luma = read_channel(src, 0, 0);
-    if (channels(format, 0) >= 3) {
-        const Grey red = read_channel(src, 0, blue_first(format) ? 2 : 0);
-        const Grey green = read_channel(src, 0, 1);
-        const Grey blue = read_channel(src, 0, blue_first(format) ? 0 : 2);
-        for (std::size_t i = 0; i < luma.pixels.size(); i++)
-            luma.pixels[i] =
-                (77 * red.pixels[i] + 150 * green.pixels[i] + 29 * blue.pixels[i] + 128) / 256;
-    }
-    for (int &pixel : luma.pixels)
-        pixel = pixel >= threshold ? largest : 0;
+Grey binarise(const Samples &samples, int threshold) {
+    Grey luma{samples.columns(0), samples.rows(0), {}};
+    for (int y = 0; y < luma.height; y++)
+        for (int x = 0; x < luma.width; x++)
+            luma.pixels.push_back(samples.luma(x, y) >= threshold ? samples.largest() : 0);
     return luma;
 }
 
 /// dst as the header describes it; starts as a copy of src.
 void definition(const GuardedImage &src, GuardedImage &dst, const gpv_erode_params &p) {
-    const gpv_format format = src.view()->format;
-    const int largest = format == GPV_FORMAT_GRAY16 ? 65535 : 255;
+    const Samples from(src), to(dst);
+    const int largest = from.largest(), channels = std::min(from.channels(), 3);
     dst.copy_pixels_from(src);
+    to.each([&](int c, int i, int row) { to.set(c, i, row, from.get(c, i, row)); });
     if (p.threshold > 0) {
-        const Grey result = morphology(binarise(src, p.threshold, largest), p, largest);
-        for (int c = 0; c < std::min(channels(format, 0), 3); c++)
-            write_channel(dst, 0, c, result);
-        dst.each_row([](int plane, std::int64_t, std::uint8_t *row, std::int64_t bytes) {
-            if (plane > 0)
-                std::memset(row, 128, bytes);
-        });
+        const Grey result = morphology(binarise(from, p.threshold), p, largest);
+        for (int c = 0; c < (from.yuv() ? 1 : channels); c++)
+            write_channel(to, c, result);
+        if (from.yuv())
+            to.each([&](int c, int i, int row) {
+                if (c > 0)
+                    to.set(c, i, row, to.neutral());
+            });
         return;
     }
-    const int planes = is_yuv(format) && p.planes != GPV_ERODE_PLANES_ALL ? 1 : dst.planes();
-    for (int plane = 0; plane < planes; plane++)
-        for (int c = 0; c < std::min(channels(format, plane), 3); c++)
-            write_channel(dst, plane, c, morphology(read_channel(src, plane, c), p, largest));
+    const bool all = !from.yuv() || p.planes == GPV_ERODE_PLANES_ALL;
+    for (int c = 0; c < (all ? channels : 1); c++)
+        write_channel(to, c, morphology(read_channel(from, c), p, largest));
 }
 
 // ---- cases ----------------------------------------------------------------
-
-const std::vector<gpv_format> formats = {
-    GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8, GPV_FORMAT_RGBA8,
-    GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
 
 enum class Content { noise, sparse, black, white, checkerboard, stripes };
 
@@ -270,7 +245,7 @@ gpv_erode_params random_params(int largest_radius, gpv_format format) {
     p.radius = random_int(0, largest_radius);
     p.radius_y = random_int(-1, largest_radius);
     p.iterations = random_int(0, 3) ? 1 : random_int(2, 3);
-    p.threshold = random_int(0, 1) ? 0 : random_int(1, format == GPV_FORMAT_GRAY16 ? 65535 : 255);
+    p.threshold = random_int(0, 1) ? 0 : random_int(1, sample_bytes(format) == 2 ? 65535 : 255);
     p.border = static_cast<gpv_erode_border>(random_int(0, 1));
     p.planes = static_cast<gpv_erode_planes>(random_int(0, 2));
     return p;
@@ -310,7 +285,7 @@ void compare_with_definition(Operator &op, int count) {
         const bool large_radius = random_int(0, 15) == 0;
         const int width = large_radius ? random_int(1, 24) : random_side();
         const int height = large_radius ? random_int(1, 24) : random_int(1, 48);
-        const gpv_format format = random_of(formats);
+        const gpv_format format = random_of(picture_formats);
         const gpv_erode_params p = random_params(large_radius ? 255 : random_int(1, 9), format);
         compare_random(op, format, width, height, p, definition);
     }
@@ -320,7 +295,7 @@ void compare_with_definition(Operator &op, int count) {
 /// Random cases of so many sizes.
 void check_sizes(Operator &op, const Sizes &sizes, int largest_radius, const Reference &reference) {
     for (const auto &[width, height] : sizes) {
-        const gpv_format format = random_of(formats);
+        const gpv_format format = random_of(picture_formats);
         compare_random(op, format, width, height, random_params(largest_radius, format), reference);
     }
     std::printf("sizes: %zu equal, %dx%d the last\n", sizes.size(), sizes.back()[0],
@@ -631,7 +606,7 @@ std::string describe(const gpv_erode_params &p, const GuardedImage &src, const G
 void compare_with_cpu(Operator &op, int count, int largest_side) {
     Operator cpu;
     for (int i = 0; i < count; i++) {
-        const gpv_format format = random_of(formats);
+        const gpv_format format = random_of(picture_formats);
         const gpv_erode_params p =
             random_params(random_int(0, 9) ? random_int(1, 40) : 255, format);
         const int width = random_int(1, largest_side), height = random_int(1, largest_side);
@@ -748,7 +723,7 @@ void check_tiles(Operator &op, bool brief) {
 void check_tight(int count) {
     Operator cpu, op(GPV_BACKEND_CUDA, Place::device_tight);
     for (int i = 0; i < count; i++) {
-        const gpv_format format = random_of(formats);
+        const gpv_format format = random_of(picture_formats);
         gpv_erode_params p = random_params(random_int(0, 3) ? 9 : 40, format);
         const int width = random_int(1, random_int(0, 2) ? 24 : 400), height = random_int(1, 40);
         GuardedImage src(format, width, height, random_int(0, 1) * random_int(0, 9)),

@@ -533,36 +533,20 @@ class Definition {
 /// The colour of every pixel of an image at which f(x, y) is the number of a colour.
 template <class F>
 void draw_colors(GuardedImage &dst, const std::vector<Rgb> &colors, F label) {
-    const gpv_image &view = *dst.view();
-    std::vector<Rgb> yuv;
-    for (const Rgb &c : colors) {
-        yuv.push_back(yuv_of(view, c));
-        for (int &sample : yuv.back())
-            sample = std::min(sample, 255);
-    }
-    dst.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        const int step = channels(view.format, plane), pixels = plane > 0 ? 2 : 1;
-        for (int x = 0; x < bytes / step; x++) {
-            std::uint8_t *p = row + std::ptrdiff_t(x) * step;
-            Rgb sum{};
-            int n = 0;
-            for (int v = int(y) * pixels; v < std::min(int(y + 1) * pixels, view.height); v++)
-                for (int u = x * pixels; u < std::min((x + 1) * pixels, view.width); u++, n++)
-                    for (int i = 0; i < 3; i++)
-                        sum[i] += (is_yuv(view.format) ? yuv : colors)[label(u, v)][i];
-            const auto mean = [&](int i) {
-                return static_cast<std::uint8_t>(std::floor(double(sum[i]) / n + 0.5));
-            };
-            if (is_yuv(view.format))
-                for (int i = 0; i < step; i++)
-                    p[i] = mean(plane + i);
-            else if (step == 1)
-                *p = static_cast<std::uint8_t>((77 * sum[0] + 150 * sum[1] + 29 * sum[2] + 128) /
-                                               256);
-            else
-                for (int i = 0; i < 3; i++)
-                    p[i] = mean(blue_first(view.format) ? 2 - i : i);
-        }
+    const Samples samples(dst);
+    std::vector<std::array<int, 4>> bytes;
+    for (const Rgb &c : colors)
+        bytes.push_back(samples.bytes_of(c));
+    samples.each([&](int channel, int i, int row) {
+        if (channel == 3)
+            return;
+        int sum = 0, n = 0;
+        samples.each_pixel_of(channel, i, row, [&](int x, int y) {
+            sum += bytes[label(x, y)][channel];
+            n++;
+        });
+        const int mean = static_cast<int>(std::floor(double(sum) / n + 0.5));
+        samples.set(channel, i, row, samples.stored(channel, mean));
     });
 }
 
@@ -885,9 +869,6 @@ using Reference = std::function<Found(GuardedImage &src, const Case &c)>;
 
 // ---- random cases ---------------------------------------------------------
 
-const std::vector<gpv_format> sources = {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,
-                                         GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,
-                                         GPV_FORMAT_BGRX8, GPV_FORMAT_NV12,  GPV_FORMAT_I420};
 const std::vector<gpv_format> label_formats = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420};
 
 /// Centroids to start from: anywhere, or on colours of the image; far from all colours, so that
@@ -981,8 +962,8 @@ void compare_outputs(Operator &op, const Case &c, GuardedImage &src, const Found
 void compare_random(Operator &op, int count, const Limits &limits, const Reference &reference) {
     Case c;
     for (int i = 0; i < count; i++) {
-        GuardedImage src =
-            random_image(random_of(sources), random_side(limits.side), random_side(limits.side));
+        GuardedImage src = random_image(random_of(picture_formats), random_side(limits.side),
+                                        random_side(limits.side));
         paint(src, random_content());
         if (i == 0 || random_int(0, 1))
             c = random_case(src, limits);
@@ -1083,9 +1064,10 @@ void check_contents(Operator &op, const Sizes &sizes, const std::vector<int> &cl
     };
     for (const auto &[width, height] : sizes) {
         for (const Content &content : contents)
-            check(painted(random_of(sources), width, height, content(7)));
+            check(painted(random_of(picture_formats), width, height, content(7)));
         for (const Pattern &pattern : all_patterns())
-            check(painted(random_of(sources), width, height, grey_of(pattern.draw(width, height))));
+            check(painted(random_of(picture_formats), width, height,
+                          grey_of(pattern.draw(width, height))));
     }
     std::printf("contents: %zu and %zu patterns at %zu sizes equal, %dx%d the last\n",
                 contents.size(), all_patterns().size(), sizes.size(), sizes.back()[0],
@@ -1102,7 +1084,7 @@ void check_sizes(Operator &op, const Sizes &sizes, const std::vector<std::size_t
     for (std::size_t i = 0; i < sizes.size(); i++) {
         const auto [width, height] = sizes[i];
         GuardedImage src =
-            painted(random_of(sources), width, height, contents[of[i % of.size()]](7));
+            painted(random_of(picture_formats), width, height, contents[of[i % of.size()]](7));
         const Case c = random_start(random_of<int>({2, 8, 64, 256}), 3);
         expect_all(op, c, src, reference()(src, c));
     }
@@ -1346,11 +1328,8 @@ void check_huge(Operator &op) {
                        static_cast<int>(48 + (bits >> 8 & 7)),
                        static_cast<int>(200 + (bits >> 16 & 7))};
         });
-        const int step = channels(format, 0);
-        const auto color = [&](int x, int y) {
-            const std::uint8_t *p = src.row(0, y) + std::ptrdiff_t(x) * step;
-            return value_of({p[0], p[step == 1 ? 0 : 1], p[step == 1 ? 0 : 2]});
-        };
+        const Samples samples(src);
+        const auto color = [&](int x, int y) { return value_of(samples.color(x, y)); };
         std::vector<std::int64_t> pixels(1 << 24); // of each colour
         for (int y = 0; y < height; y++)
             for (int x = 0; x < width; x++)
@@ -1585,7 +1564,8 @@ void check_few(Operator &op, int count, int side, const Reference &reference) {
     for (int i = 0; i < count; i++) {
         const bool many = random_int(0, 2) == 0;
         const auto random_length = [&] { return many ? random_int(40, side) : random_side(side); };
-        GuardedImage src = random_image(random_of(sources), random_length(), random_length());
+        GuardedImage src =
+            random_image(random_of(picture_formats), random_length(), random_length());
         paint(src, random_content());
         if (i % 4 == 0) {
             c = random_case(src, anything);
@@ -1635,7 +1615,7 @@ void check_branches(Place place, int count, bool brief) {
     const std::vector<int> clusters = {8, 2, 256, 17, 0, 64, 3, 255};
     for (int i = 0; i < count; i++) {
         GuardedImage src =
-            random_image(sources[static_cast<std::size_t>(i) % sources.size()],
+            random_image(picture_formats[static_cast<std::size_t>(i) % picture_formats.size()],
                          i % 5 ? random_int(1, 64) : 64, i % 5 ? random_int(1, 48) : 48);
         paint(src, contents[static_cast<std::size_t>(i) % contents.size()](place == Place::host));
         Case c = with_clusters(clusters[static_cast<std::size_t>(i) % clusters.size()], 1 + i % 5,

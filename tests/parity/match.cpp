@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 // Matching beside its definition, which is a loop over all pairs; and beside OpenCV's.
 #include "device.hpp"
+#include "samples.hpp"
 
 #include <numeric>
 #include <optional>
@@ -541,10 +542,6 @@ void check_threads() {
 
 // ---- outlines -----------------------------------------------------------------------
 
-const std::vector<gpv_format> drawn_formats = {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,
-                                               GPV_FORMAT_RGBA8, GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,
-                                               GPV_FORMAT_BGRX8, GPV_FORMAT_NV12,  GPV_FORMAT_I420};
-
 struct Polygon {
     std::vector<float> points; ///< x, y, one behind the other
     float width;
@@ -605,29 +602,10 @@ std::vector<std::uint8_t> drawn_pixels(Operator &op, const Polygon &polygon, int
 
 /// What of a format a drawn pixel becomes; of YUV, its chroma site as well.
 void paint_pixel(GuardedImage &image, int x, int y, const Rgb &color) {
-    const auto byte = [](int value) {
-        return static_cast<std::uint8_t>(std::clamp(value, 0, 255));
-    };
-    const gpv_format format = image.view()->format;
-    if (is_yuv(format)) {
-        const Rgb yuv = yuv_of(*image.view(), color);
-        image.row(0, y)[x] = byte(yuv[0]);
-        const bool interleaved = format == GPV_FORMAT_NV12;
-        image.row(1, y / 2)[interleaved ? x / 2 * 2 : x / 2] = byte(yuv[1]);
-        (interleaved ? image.row(1, y / 2)[x / 2 * 2 + 1] : image.row(2, y / 2)[x / 2]) =
-            byte(yuv[2]);
-        return;
-    }
-    const int wide = channels(format, 0);
-    std::uint8_t *pixel = image.row(0, y) + std::ptrdiff_t{x} * wide;
-    if (wide == 1) {
-        *pixel = byte((77 * color[0] + 150 * color[1] + 29 * color[2] + 128) >> 8);
-        return;
-    }
-    for (std::size_t c = 0; c < 3; c++)
-        pixel[blue_first(format) ? 2 - c : c] = byte(color[c]);
-    if (wide == 4)
-        pixel[3] = 255;
+    const Samples samples(image);
+    const std::array<int, 4> bytes = samples.bytes_of(color);
+    for (int c = 0; c < samples.channels(); c++)
+        samples.set(c, x / samples.across(c), y / samples.down(c), samples.stored(c, bytes[c]));
 }
 
 void check_outlines(Operator &op, int count) {
@@ -639,7 +617,7 @@ void check_outlines(Operator &op, int count) {
         const double reach = polygon.width / 2;
         const bool far = *std::max_element(polygon.points.begin(), polygon.points.end()) > 500;
         const double exact = far ? 0.05 : 0.002; // what single precision leaves undecided
-        GuardedImage got = random_image(random_of(drawn_formats), width, height);
+        GuardedImage got = random_image(random_of(picture_formats), width, height);
         GuardedImage want(got.view()->format, width, height);
         want.set_color(got.view()->color_matrix, got.view()->color_range);
         want.copy_pixels_from(got);
@@ -761,7 +739,7 @@ void check_outlines_beside_cpu(bool brief) {
     Operator gpu(GPV_BACKEND_CUDA, Place::device), cpu;
     const int count = brief ? 8 : 300, largest = brief ? 50 : 2000;
     for (int i = 0; i < count; i++) {
-        GuardedImage got = random_image(drawn_formats[static_cast<std::size_t>(i) % 9],
+        GuardedImage got = random_image(picture_formats[static_cast<std::size_t>(i) % 9],
                                         random_int(1, largest), random_int(1, largest));
         const Polygon polygon = random_polygon(got.view()->width, got.view()->height);
         DeviceImage on_device(i % 2);

@@ -170,11 +170,18 @@ inline int sample_bytes(gpv_format format) {
 }
 
 inline bool is_yuv(gpv_format format) {
-    return format == GPV_FORMAT_NV12 || format == GPV_FORMAT_I420 || format == GPV_FORMAT_P016;
-}
-
-inline bool blue_first(gpv_format format) {
-    return format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
+    switch (format) {
+    case GPV_FORMAT_NV12:
+    case GPV_FORMAT_NV21:
+    case GPV_FORMAT_I420:
+    case GPV_FORMAT_P016:
+    case GPV_FORMAT_YUY2:
+    case GPV_FORMAT_UYVY:
+    case GPV_FORMAT_Y444:
+        return true;
+    default:
+        return false;
+    }
 }
 
 /// Interleaved in a plane.

@@ -368,12 +368,14 @@ struct SegmentFound {
 };
 
 inline std::vector<int> alpha_of(const GuardedImage &src) {
-    const gpv_image &view = *src.view();
-    const bool has = view.format == GPV_FORMAT_RGBA8 || view.format == GPV_FORMAT_BGRA8;
+    const gpv_format format = src.view()->format;
+    const bool has = format == GPV_FORMAT_RGBA8 || format == GPV_FORMAT_BGRA8 ||
+                     format == GPV_FORMAT_ARGB8 || format == GPV_FORMAT_ABGR8;
+    const Samples samples(src);
     std::vector<int> alpha;
-    for (int y = 0; y < view.height; y++)
-        for (int x = 0; x < view.width; x++)
-            alpha.push_back(has ? src.row(0, y)[4 * x + 3] : 255);
+    for (int y = 0; y < src.view()->height; y++)
+        for (int x = 0; x < src.view()->width; x++)
+            alpha.push_back(has ? samples.get(3, x, y) : 255);
     return alpha;
 }
 
@@ -637,24 +639,22 @@ inline void paint_overlay(const GuardedImage &src, const std::vector<std::uint8_
     const gpv_image &view = *src.view();
     if (&src != &dst)
         dst.copy_pixels_from(src);
-    const bool video = is_yuv(view.format);
-    const int black = video && view.color_range != GPV_COLOR_RANGE_FULL ? 16 : 0;
-    dst.each_row([&](int plane, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
-        const int step = channels(view.format, plane), side = plane > 0 ? 2 : 1;
-        for (int x = 0; x < bytes / step; x++) {
-            if (mask[static_cast<std::size_t>(y * side * view.width + x * side)])
-                continue;
-            std::uint8_t *p = row + std::ptrdiff_t(x) * step;
-            if (plane > 0) {
-                std::fill_n(p, step, 128);
-            } else if (step == 1) {
-                *p = static_cast<std::uint8_t>((*p + black) / 2);
-            } else {
-                const int first = blue_first(view.format) ? 29 : 77;
-                const int grey = (first * p[0] + 150 * p[1] + (106 - first) * p[2] + 128) / 256;
-                std::fill_n(p, 3, static_cast<std::uint8_t>(grey / 2));
-            }
-        }
+    const Samples from(src), to(dst);
+    const bool limited = from.yuv() && view.color_range != GPV_COLOR_RANGE_FULL;
+    const int black = limited ? from.wide() ? 4096 : 16 : 0;
+    std::vector<int> dimmed;
+    for (int y = 0; y < view.height; y++)
+        for (int x = 0; x < view.width; x++)
+            dimmed.push_back((from.luma(x, y) + black) / 2);
+    to.each([&](int channel, int i, int row) {
+        const auto pixel = static_cast<std::size_t>(row * to.down(channel)) *
+                               static_cast<std::size_t>(view.width) +
+                           static_cast<std::size_t>(i * to.across(channel));
+        const bool keeps = mask[pixel] || channel == 3;
+        to.set(channel, i, row,
+               keeps                       ? from.get(channel, i, row)
+               : channel > 0 && from.yuv() ? to.neutral()
+                                           : dimmed[pixel]);
     });
 }
 
@@ -670,15 +670,14 @@ inline void paint_mask(const std::vector<std::uint8_t> &mask, GuardedImage &dst)
 }
 
 inline void paint_cutout(const SegmentFound &found, GuardedImage &dst) {
-    const gpv_image &view = *dst.view();
-    dst.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t) {
-        for (int x = 0; x < view.width; x++) {
-            const std::size_t p = static_cast<std::size_t>(y * view.width + x);
-            for (int i = 0; i < 3; i++)
-                row[4 * x + i] = static_cast<std::uint8_t>(
-                    found.colors[p][static_cast<std::size_t>(blue_first(view.format) ? 2 - i : i)]);
-            row[4 * x + 3] = static_cast<std::uint8_t>(found.cut.mask[p] ? found.alpha[p] : 0);
-        }
+    const Samples samples(dst);
+    samples.each([&](int channel, int x, int y) {
+        const auto p = static_cast<std::size_t>(y) * static_cast<std::size_t>(dst.view()->width) +
+                       static_cast<std::size_t>(x);
+        samples.set(channel, x, y,
+                    channel < 3         ? found.colors[p][static_cast<std::size_t>(channel)]
+                    : found.cut.mask[p] ? found.alpha[p]
+                                        : 0);
     });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "device.hpp"
+#include "samples.hpp"
 
 #include <tbb/parallel_for.h>
 
@@ -50,23 +51,24 @@ inline int grey_level(double value) {
     return std::clamp(static_cast<int>(std::floor(value + 0.5)), 0, 255);
 }
 
-/// RGB gets colours whose luma is near the grey level; chroma and alpha are noise.
+/// RGB gets colours whose luma is near the grey level; chroma, alpha and the lower bits are noise.
 inline void paint_grey(GuardedImage &image, const Grey &grey) {
+    const Samples samples(image);
+    // Of BGR the noise of B comes first: bounds were found on these very pictures.
     const gpv_format format = image.view()->format;
-    for (int plane = 0; plane < image.planes(); plane++)
-        tbb::parallel_for(std::int64_t{0}, image.rows(plane), [&, plane](std::int64_t y) {
-            const int step = channels(format, plane);
-            for (int x = 0; x < image.row_bytes(plane) / step; x++) {
-                std::uint8_t *p = image.row(plane, y) + std::ptrdiff_t(x) * step;
-                const std::uint32_t noise = hash(std::uint64_t(y) << 32 | x);
-                const int level = plane == 0 ? grey(x, static_cast<int>(y)) : 0;
-                for (int i = 0; i < step; i++) {
-                    const int byte = static_cast<int>(noise >> 8 * i & 255);
-                    const bool is_noise = plane > 0 || i == 3;
-                    const int tint = step > 1 ? byte % 15 - 7 : 0;
-                    p[i] = static_cast<std::uint8_t>(is_noise ? byte
-                                                              : std::clamp(level + tint, 0, 255));
-                }
+    const bool blue_first =
+        format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
+    const auto byte_of = [=](int c) { return blue_first && c < 3 ? 2 - c : c; };
+    for (int c = 0; c < samples.channels(); c++)
+        tbb::parallel_for(0, samples.rows(c), [&, c](int row) {
+            for (int i = 0; i < samples.columns(c); i++) {
+                const std::uint32_t noise = hash(std::uint64_t(row) << 32 | i) >> 8 * byte_of(c);
+                const int byte = static_cast<int>(noise & 255);
+                const int tint = samples.grey() || samples.yuv() ? 0 : byte % 15 - 7;
+                const int level = c == 3 || (c > 0 && samples.yuv())
+                                      ? byte
+                                      : std::clamp(grey(i, row) + tint, 0, 255);
+                samples.set(c, i, row, samples.wide() ? level << 8 | byte : level);
             }
         });
 }

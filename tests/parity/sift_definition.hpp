@@ -25,19 +25,11 @@ struct Plane {
 };
 
 inline Plane luma_of(const GuardedImage &image) {
-    const gpv_image &view = *image.view();
-    const int step = channels(view.format, 0);
-    Plane luma(view.width, view.height);
-    for (int y = 0; y < view.height; y++)
-        for (int x = 0; x < view.width; x++) {
-            const std::uint8_t *p = image.row(0, y) + std::ptrdiff_t(x) * step;
-            int level = p[0];
-            if (step >= 3) {
-                const bool blue = blue_first(view.format);
-                level = (77 * p[blue ? 2 : 0] + 150 * p[1] + 29 * p[blue ? 0 : 2] + 128) / 256;
-            }
-            luma(x, y) = level;
-        }
+    const Samples samples(image);
+    Plane luma(image.view()->width, image.view()->height);
+    for (int y = 0; y < luma.height; y++)
+        for (int x = 0; x < luma.width; x++)
+            luma(x, y) = samples.wide() ? samples.luma(x, y) / 256 : samples.luma(x, y);
     return luma;
 }
 

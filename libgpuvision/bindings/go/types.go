@@ -32,8 +32,8 @@ const (
 	CclOutputLabels CclOutput = C.GPV_CCL_OUTPUT_LABELS
 	// CclOutputMask: 255 in each component: GRAY8, NV12 or I420 (chroma is 128).
 	CclOutputMask CclOutput = C.GPV_CCL_OUTPUT_MASK
-	// CclOutputColors: a colour that depends on the label alone: GRAY8, RGB8, BGR8, RGBA8, BGRA8,
-	// RGBX8, BGRX8, NV12 or I420; a fourth channel is 255.
+	// CclOutputColors: a picture, of colours that depend on the label alone; a fourth channel is
+	// 255.
 	CclOutputColors CclOutput = C.GPV_CCL_OUTPUT_COLORS
 )
 
@@ -187,16 +187,16 @@ const (
 // CclParams: parameters of [Ccl]. Start from [DefaultCclParams].
 //
 // A pixel is foreground if its luma is >= threshold, or, with foreground >= 0, if its luma is
-// foreground; with invert, if it is not. Luma is the sample of GRAY8 and GRAY16, Y of YUV, and (77
-// R + 150 G + 29 B + 128) >> 8 of RGB.
+// foreground; with invert, if it is not. Luma is the sample of grey, Y of YUV, and (77 R + 150 G +
+// 29 B + 128) >> 8 of RGB.
 type CclParams struct {
 	// Mode: default CclModeBinary.
 	Mode CclMode
 	// Connectivity: 8 or 4 neighbours; default 8.
 	Connectivity int
-	// Threshold: 0..255 (GRAY16: ..65535), 0 = every pixel; default 1.
+	// Threshold: 0..255 (16 bits: ..65535), 0 = every pixel; default 1.
 	Threshold int
-	// Foreground: 0..255 (GRAY16: ..65535), -1 = threshold decides; default -1.
+	// Foreground: 0..255 (16 bits: ..65535), -1 = threshold decides; default -1.
 	Foreground int
 	// Invert: default false.
 	Invert bool
@@ -355,7 +355,7 @@ type ErodeParams struct {
 	RadiusY int
 	// Iterations: how often each erosion and dilation repeats, 1..255, default 1.
 	Iterations int
-	// Threshold: 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0.
+	// Threshold: 0 = grey morphology; 1..255 (16 bits: ..65535) = binary; default 0.
 	Threshold int
 	// Border: default ErodeBorderIgnore.
 	Border ErodeBorder

@@ -36,8 +36,7 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
         : CudaOperator(context, "ccl"), next_chunk_(context) {
         for (const Runs runs : {Runs::pairs, Runs::wide_pairs, Runs::lines, Runs::values})
             with_runs(runs, [&]<Runs kind> { load_all<kind>(); });
-        load<Number, Luma, Fill<std::uint8_t>, Fill<Word>, Fill<std::uint16_t>, Colors<true>,
-             Colors<false>>();
+        load<Number, Luma, Fill<std::uint8_t>, Fill<Word>, Fill<std::uint16_t>, Colors>();
         launch_early_ = can_begin_early<Number>();
         next_chunk_.reserve(sizeof(unsigned), nullptr);
     }
@@ -80,10 +79,11 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
     }
 
     void record(const CclRun &run) {
-        const Rows luma = luma_of(run.src);
+        const bool wide = run.src.format == Format::gray16;
+        const Rows luma = wide ? rows_of(run.src.planes[0]) : luma_bytes(run.src);
         with_runs(runs(run.src), [&]<Runs kind> {
             Job job = job_for<kind>(run);
-            add_labelling<kind>(job, luma, run.src.format == Format::gray16);
+            add_labelling<kind>(job, luma, wide);
             if (run.components || run.dst)
                 write<kind>(job, run.dst, run.components.has_value());
         });
@@ -216,20 +216,11 @@ class CudaCcl final : public CudaOperator<CudaCcl, Ccl, CclParams> {
     }
 
     void color(const Rows &labels, const Image &dst) {
-        ColorJob job{.labels = labels, .width = dst.width, .height = dst.height};
-        list_rows(dst, job.planes);
-        job.channels = dst.shape(0).channels;
-        job.red = blue_first(dst.format) ? 2 : 0;
-        job.transform = YuvTransform::of(dst);
-        const auto add_kernel = [&]<class Kernel> {
-            add<Kernel>(dim3(blocks(dst.width, Kernel::threads * Kernel::side),
-                             blocks(dst.height, Kernel::side)),
-                        job);
-        };
-        if (dst.plane_count() == 1)
-            return add_kernel.template operator()<Colors<false>>();
-        job.chroma_channels = dst.shape(1).channels;
-        add_kernel.template operator()<Colors<true>>();
+        const ColorJob job{.labels = labels, .dst = Picture(dst)};
+        const Pixels &pixels = job.dst.pixels;
+        add<Colors>(dim3(blocks(dst.width, Colors::threads * pixels.site_width()),
+                         blocks(dst.height, pixels.site_height())),
+                    job);
     }
 
     Pinned<std::int32_t> count_;

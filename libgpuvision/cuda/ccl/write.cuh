@@ -436,58 +436,36 @@ struct Write {
 
 struct ColorJob {
     Rows labels;
-    Rows planes[3];
-    int width, height;
-    int channels;        ///< of the first plane
-    int red;             ///< the channel that holds R, 0 or 2
-    int chroma_channels; ///< 2: NV12; 1: I420; 0: no chroma
-    YuvTransform transform;
+    Picture dst;
 };
 
-/// Grey, RGB and the like; and YUV.
-template <bool yuv>
+/// A thread paints the pixels that share their chroma, whose colour is that of the highest label.
 struct Colors {
     static constexpr int threads = 128;
     using Job = ColorJob;
-    static constexpr int side = yuv ? 2 : 1; ///< of the pixels of one thread
 
     __device__ static void run(const Job &job) {
-        const int x = (blockIdx.x * threads + threadIdx.x) * side, y = blockIdx.y * side;
-        if (x >= job.width)
+        const Pixels &pixels = job.dst.pixels;
+        const int width = pixels.site_width(), height = pixels.site_height();
+        const int x = (blockIdx.x * threads + threadIdx.x) * width, y = blockIdx.y * height;
+        if (x >= pixels.width)
             return;
         unsigned site = 0;
-        for (int dy = 0; dy < side && y + dy < job.height; dy++)
-            for (int dx = 0; dx < side && x + dx < job.width; dx++) {
+        for (int dy = 0; dy < height && y + dy < pixels.height; dy++)
+            for (int dx = 0; dx < width && x + dx < pixels.width; dx++) {
                 const unsigned label = job.labels.row<unsigned>(y + dy)[x + dx];
-                write(job, x + dx, y + dy, label_color(label));
+                put(job, 0, x + dx, y + dy, label_color(label));
                 site = max(site, label);
             }
-        if constexpr (yuv) {
-            const Color color = label_color(site);
-            const auto u = static_cast<std::uint8_t>(job.transform.u(color));
-            const auto v = static_cast<std::uint8_t>(job.transform.v(color));
-            job.planes[1].row<std::uint8_t>(y / 2)[x / 2 * job.chroma_channels] = u;
-            if (job.chroma_channels == 2)
-                job.planes[1].row<std::uint8_t>(y / 2)[x + 1] = v;
-            else
-                job.planes[2].row<std::uint8_t>(y / 2)[x / 2] = v;
-        }
+        const Color color = label_color(site);
+        for (int c = 1; c < pixels.count; c++)
+            put(job, c, x, y, color);
     }
 
   private:
-    __device__ static void write(const Job &job, int x, int y, const Color &color) {
-        std::uint8_t *pixel = job.planes[0].row<std::uint8_t>(y) + x * job.channels;
-        if constexpr (yuv) {
-            *pixel = static_cast<std::uint8_t>(job.transform.y(color));
-        } else if (job.channels == 1) {
-            *pixel = static_cast<std::uint8_t>(grey(color));
-        } else {
-            pixel[job.red] = static_cast<std::uint8_t>(color.red);
-            pixel[1] = static_cast<std::uint8_t>(color.green);
-            pixel[2 - job.red] = static_cast<std::uint8_t>(color.blue);
-            if (job.channels == 4)
-                pixel[3] = 255;
-        }
+    __device__ static void put(const Job &job, int channel, int x, int y, const Color &color) {
+        const Pixels &pixels = job.dst.pixels;
+        pixels.put(channel, x, y, pixels.value(channel, color), job.dst.rows());
     }
 };
 

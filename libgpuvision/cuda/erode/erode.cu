@@ -26,6 +26,7 @@ struct Samples {
     int columns; ///< pixels
     int step;    ///< samples from one pixel to the next
     int sample_bytes;
+    int fourth = 3; ///< of a pixel of four, the sample that stays as it is
     /// 0: grey. Else what a pass reads is foreground where it is at least so
     /// much, and what it writes is 0 or 255.
     int threshold = 0;
@@ -36,8 +37,12 @@ struct Samples {
 
 Samples samples_of(const Image &image, int plane) {
     const PlaneShape shape = image.shape(plane);
-    return {rows_of(image.planes[plane]), shape.rows, shape.columns, shape.channels,
-            shape.sample_bytes};
+    return {rows_of(image.planes[plane]),
+            shape.rows,
+            shape.columns,
+            shape.channels,
+            shape.sample_bytes,
+            format_info(image.format).at[3].offset};
 }
 
 /// Calls f<T, Better>() for the type of a sample and the direction of a pass.
@@ -89,8 +94,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
         for (const int sample_bytes : {1, 2})
             for (const bool erode : {true, false})
                 with_types(sample_bytes, erode, [&]<class T, class Better> {
-                    load<VerticalLine<T, Better>, Ellipse<T, Better>, Difference<T>, Binarise<T>,
-                         Spread<T>>();
+                    load<VerticalLine<T, Better>, Ellipse<T, Better>, Difference<T>>();
                     load<HorizontalLine<T, Better>>(
                         HorizontalLine<T, Better>::shared_bytes(max_line_radius, max_step));
                     load<EllipseTables<T, Better>>(
@@ -109,7 +113,8 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
             with_bits(large, [&]<class Kernel, class S> {
                 load<Kernel>(S::shared_bytes(S::max_radius_y));
             });
-        load<Copy<std::uint8_t>, Copy<uint4>, DifferenceOfChunks, Fill<std::uint8_t>, Fill<Word>>();
+        load<Copy<std::uint8_t>, Copy<uint4>, DifferenceOfChunks, Binarise, Spread, Split, Join,
+             Fill<std::uint8_t>, Fill<Word>>();
     }
 
     void accept(const gpv_erode_params &params) override { plan_ = erode_plan(params); }
@@ -140,7 +145,10 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
     void record(const ErodeRun &run) {
         if (params_.threshold > 0)
             return binary(run.src, run.dst, run.in_place);
-        const int filtered = params_.planes == GPV_ERODE_PLANES_ALL ? run.src.plane_count() : 1;
+        const bool all = params_.planes == GPV_ERODE_PLANES_ALL || !is_yuv(run.src.format);
+        if (format_info(run.src.format).column_pixels > 1)
+            return pairs(run.src, run.dst, all);
+        const int filtered = all ? run.src.plane_count() : 1;
         for (int i = 0; i < run.src.plane_count(); i++) {
             const Samples in = samples_of(run.src, i), out = samples_of(run.dst, i);
             if (i < filtered)
@@ -162,8 +170,34 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
     /// For the result of a pass on s.
     Samples scratch_like(const Samples &s) {
         Samples result = scratch_plane(s.rows, s.columns, s.step, s.sample_bytes);
+        result.fourth = s.fourth;
         result.threshold = s.threshold ? mask_threshold : 0;
         return result;
+    }
+
+    /// Luma and chroma in planes of their own meanwhile.
+    void pairs(const Image &src, const Image &dst, bool all) {
+        const PlaneShape shape = src.shape(0);
+        const Samples luma = scratch_plane(src.height, src.width, 1, 1);
+        const Samples chroma = scratch_plane(src.height, shape.columns, 2, 1);
+        PairJob job{.pairs = rows_of(src.planes[0]),
+                    .luma = luma.data,
+                    .chroma = chroma.data,
+                    .length = 2 * shape.columns,
+                    .rows = src.height,
+                    .luma_at = format_info(src.format).at[0].offset,
+                    .width = src.width};
+        add_points<Split>(job);
+        const auto filtered = [&](const Samples &in) {
+            const Samples out = scratch_like(in);
+            evaluate(in, out, false);
+            return out.data;
+        };
+        job.luma = filtered(luma);
+        if (all)
+            job.chroma = filtered(chroma);
+        job.pairs = rows_of(dst.planes[0]);
+        add_points<Join>(job);
     }
 
     void copy(const Samples &in, const Samples &out) {
@@ -257,7 +291,9 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
         if (in.threshold)
             return {equal_part(left.x, LargeBits::max_radius_x),
                     equal_part(left.y, LargeBits::max_radius_y)};
-        if (in.sample_bytes == 1 && left.x > 0 && left.y > 0) {
+        // A tile leaves out the last of four samples.
+        const bool has_tile = in.sample_bytes == 1 && (in.step < 4 || in.fourth == 3);
+        if (has_tile && left.x > 0 && left.y > 0) {
             const Radii part = {equal_part(left.x, max_tile_radius),
                                 equal_part(left.y, max_tile_radius)};
             if (fits_tile(part.x, part.y))
@@ -395,7 +431,7 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
     }
 
     void evaluate(const Samples &in, const Samples &out, bool in_place) {
-        const Finish finish{.alpha = in.step == 4 ? in.data : Rows{}};
+        const Finish finish{.alpha = in.step == 4 ? in.data : Rows{}, .fourth = in.fourth};
         if (!plan_.difference)
             return chain(plan_.first, in, out, finish, in_place);
         const Samples a = intermediate(plan_.first, in);
@@ -424,45 +460,35 @@ class CudaErode final : public CudaOperator<CudaErode, Erode, gpv_erode_params> 
 
     void binary(const Image &src, const Image &dst, bool in_place) {
         Samples in = samples_of(src, 0), out = samples_of(dst, 0);
-        const bool grey = in.step == 1 && in.sample_bytes == 1;
+        const bool grey = luma_plane(src).format == Format::gray8;
         const bool rect = params_.shape == GPV_ERODE_SHAPE_RECT;
         if (grey && rect) {
             in.threshold = params_.threshold;
             evaluate(in, out, in_place);
         } else {
-            Samples mask = binarise(src, in);
+            Samples mask = binarise(src);
             mask.threshold = rect ? mask_threshold : 0;
             const Samples result = grey ? out : scratch_like(mask);
             evaluate(mask, result, false);
             if (!grey)
-                spread(result, in, out);
+                return add_points<Spread>({.picture = Picture(dst),
+                                           .mask = result.data,
+                                           .src = in.data,
+                                           .length = src.width,
+                                           .rows = src.height});
         }
         fill_chroma<std::uint8_t>(dst, neutral_chroma8);
     }
 
     /// One byte a pixel, 0 or 255.
-    Samples binarise(const Image &src, const Samples &in) {
-        const Samples mask = scratch_plane(in.rows, in.columns, 1, 1);
-        const PointJob job{.a = in.data,
-                           .out = mask.data,
-                           .length = in.columns,
-                           .rows = in.rows,
-                           .channels = in.step,
-                           .red = blue_first(src.format) ? 2 : 0,
-                           .threshold = params_.threshold};
-        with_types(in.sample_bytes, true, [&]<class T, class> { add_points<Binarise<T>>(job); });
+    Samples binarise(const Image &src) {
+        const Samples mask = scratch_plane(src.height, src.width, 1, 1);
+        add_points<Binarise>({.picture = Picture(src),
+                              .mask = mask.data,
+                              .length = src.width,
+                              .rows = src.height,
+                              .threshold = params_.threshold});
         return mask;
-    }
-
-    /// Writes a mask to every colour channel; alpha is that of in.
-    void spread(const Samples &mask, const Samples &in, const Samples &out) {
-        const PointJob job{.a = mask.data,
-                           .b = in.data,
-                           .out = out.data,
-                           .length = in.columns,
-                           .rows = in.rows,
-                           .channels = in.step};
-        with_types(in.sample_bytes, true, [&]<class T, class> { add_points<Spread<T>>(job); });
     }
 
     static constexpr int mask_threshold = 128;

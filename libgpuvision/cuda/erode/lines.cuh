@@ -29,13 +29,14 @@ struct Maximum {
 /// What happens to a result on its way out. Null pointers: nothing.
 struct Finish {
     Rows with;  ///< is compared with the result, and the better one taken
-    Rows alpha; ///< of an image of four channels, whose fourth replaces the result's
+    Rows alpha; ///< of an image of four channels, one of which replaces the result's
+    int fourth; ///< that one, 0 or 3
 
     template <class T, class Better>
     __device__ T apply(T value, int x, int y) const {
         if (with.data)
             value = Better::of(value, with.row<T>(y)[x]);
-        if (alpha.data && x % 4 == 3)
+        if (alpha.data && x % 4 == fourth)
             value = alpha.row<T>(y)[x];
         return value;
     }
@@ -276,24 +277,70 @@ struct DifferenceOfChunks : Pointwise<DifferenceOfChunks> {
     }
 };
 
-/// One byte a pixel: 255 where the luma is >= threshold, else 0.
-template <class T>
-struct Binarise : Pointwise<Binarise<T>> {
-    __device__ static void point(const PointJob &job, int x, int y) {
-        const T *pixel = job.a.row<T>(y) + x * job.channels;
-        job.out.row<std::uint8_t>(y)[x] =
-            luma(pixel, job.channels, job.red) >= job.threshold ? 255 : 0;
+/// A mask of a picture, one byte a pixel.
+struct BinariseJob {
+    Picture picture;
+    Rows mask;
+    int length, rows;
+    int threshold;
+};
+
+struct Binarise : Pointwise<Binarise, BinariseJob> {
+    __device__ static void point(const Job &job, int x, int y) {
+        const int luma = job.picture.pixels.luma(x, y, job.picture.rows());
+        job.mask.row<std::uint8_t>(y)[x] = luma >= job.threshold ? 255 : 0;
     }
 };
 
-/// The reverse: all bits of each colour channel, or none; a fourth channel comes from b.
-template <class T>
-struct Spread : Pointwise<Spread<T>> {
-    __device__ static void point(const PointJob &job, int x, int y) {
-        const T value = static_cast<T>(job.a.row<std::uint8_t>(y)[x] ? ~T{0} : T{0});
-        T *pixel = job.out.row<T>(y) + x * job.channels;
-        for (int c = 0; c < job.channels; c++)
-            pixel[c] = c == 3 ? job.b.row<T>(y)[x * job.channels + c] : value;
+/// The reverse: all bits of luma or of each colour, or none, and neutral chroma; a fourth channel
+/// comes from src.
+struct SpreadJob {
+    Picture picture;
+    Rows mask, src;
+    int length, rows;
+};
+
+struct Spread : Pointwise<Spread, SpreadJob> {
+    __device__ static void point(const Job &job, int x, int y) {
+        const Pixels &pixels = job.picture.pixels;
+        const int all = pixels.wide ? max_luma16 : max_luma8;
+        const int value = job.mask.row<std::uint8_t>(y)[x] ? all : 0;
+        for (int c = 0; c < pixels.count; c++) {
+            if (!pixels.begins(c, x, y))
+                continue;
+            int sample = value;
+            if (c > 0 && pixels.model == ColorModel::yuv)
+                sample = pixels.neutral_chroma();
+            else if (c == 3)
+                sample = job.src.row<std::uint8_t>(y)[4 * std::int64_t{x} + pixels.at[3].offset];
+            pixels.put(c, x, y, sample, job.picture.rows());
+        }
+    }
+};
+
+/// Pixels in pairs, which have luma at one of two bytes, and in the other U or V: to planes of
+/// their own, and back. A point is a byte of luma, and one of chroma.
+struct PairJob {
+    Rows pairs, luma, chroma;
+    int length, rows;
+    int luma_at;
+    int width; ///< an odd one is a byte of luma shorter than length
+};
+
+struct Split : Pointwise<Split, PairJob> {
+    __device__ static void point(const Job &job, int x, int y) {
+        const auto *from = job.pairs.row<const std::uint8_t>(y) + 2 * x;
+        if (x < job.width)
+            job.luma.row<std::uint8_t>(y)[x] = from[job.luma_at];
+        job.chroma.row<std::uint8_t>(y)[x] = from[1 - job.luma_at];
+    }
+};
+
+struct Join : Pointwise<Join, PairJob> {
+    __device__ static void point(const Job &job, int x, int y) {
+        auto *to = job.pairs.row<std::uint8_t>(y) + 2 * x;
+        to[job.luma_at] = job.luma.row<const std::uint8_t>(y)[min(x, job.width - 1)];
+        to[1 - job.luma_at] = job.chroma.row<const std::uint8_t>(y)[x];
     }
 };
 

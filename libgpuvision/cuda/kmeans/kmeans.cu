@@ -28,7 +28,7 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
                     Histogram<l>::shared_bytes(Histogram<l>::places_in(device_.shared_bytes())));
                 load<Label<l, unsigned>, Label<l, Wide>>();
             });
-        load<Seed, Fill<std::uint8_t>, Fill<Word>>();
+        load<Seed, ToRgba, FromRgba, Fill<std::uint8_t>, Fill<Word>>();
         load<LloydOfPixels<GPV_KMEANS_METRIC_L2>, LloydOfPixels<GPV_KMEANS_METRIC_L1>>(
             device_.shared_bytes());
         load_sums<unsigned>();
@@ -131,6 +131,30 @@ class CudaKmeans final : public CudaOperator<CudaKmeans, Kmeans, KmeansParams> {
     template <class Sum>
     void record_with(const KmeansRun &run) {
         const Tables<Sum> tables = allocate_tables<Sum>(run.src);
+        if (!has_layout(run.src.format))
+            return record_as_rgba(run, tables);
+        record_steps(run, tables);
+    }
+
+    /// The pictures become RGBA in front of the first step, and what they are behind the last one.
+    template <class Sum>
+    void record_as_rgba(const KmeansRun &run, const Tables<Sum> &tables) {
+        KmeansRun rgba = run;
+        rgba.src = rgba_of(run.src);
+        if (run.dst)
+            rgba.dst = rgba.src;
+        record_steps(rgba, tables);
+        if (!run.dst)
+            return;
+        const PictureJob job = picture_job(*run.dst, rows_of(rgba.dst->planes[0]));
+        const Pixels &pixels = job.picture.pixels;
+        add<FromRgba>(dim3(blocks(job.length, FromRgba::threads * pixels.site_width()),
+                           blocks(job.rows, pixels.site_height())),
+                      job);
+    }
+
+    template <class Sum>
+    void record_steps(const KmeansRun &run, const Tables<Sum> &tables) {
         const Layout layout = layout_of(run.src);
         const Source src{colors_of(run.src), lab()};
         const bool brute_force = std::is_same_v<Sum, unsigned> && is_brute_force(src);

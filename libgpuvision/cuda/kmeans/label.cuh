@@ -317,6 +317,51 @@ struct Label {
     }
 };
 
+/// Pixels of RGBA to any format. A thread has the pixels that share their chroma, which is the
+/// rounded mean of theirs.
+struct FromRgba {
+    static constexpr int threads = 128;
+    using Job = PictureJob;
+
+    __device__ static void run(const Job &job) {
+        const Pixels &pixels = job.picture.pixels;
+        const int width = pixels.site_width(), height = pixels.site_height();
+        const int x = (blockIdx.x * threads + threadIdx.x) * width, y = blockIdx.y * height;
+        if (x >= job.length)
+            return;
+        int count = 0, sum_u = 0, sum_v = 0;
+        for (int dy = 0; dy < height && y + dy < job.rows; dy++)
+            for (int dx = 0; dx < width && x + dx < job.length; dx++) {
+                const Word word = job.plane.row<const Word>(y + dy)[x + dx];
+                const Color c = color_of_key(word & 0xffffff);
+                put(job, 0, x + dx, y + dy, pixels.byte(0, c));
+                if (pixels.model == ColorModel::rgb)
+                    put_others(job, x + dx, y + dy, c, static_cast<int>(word >> 24));
+                if (pixels.model != ColorModel::yuv)
+                    continue;
+                sum_u += pixels.byte(1, c);
+                sum_v += pixels.byte(2, c);
+                count++;
+            }
+        if (count == 0)
+            return;
+        put(job, 1, x, y, mean_chroma(sum_u, count));
+        put(job, 2, x, y, mean_chroma(sum_v, count));
+    }
+
+  private:
+    __device__ static void put_others(const Job &job, int x, int y, const Color &c, int fourth) {
+        put(job, 1, x, y, c.green);
+        put(job, 2, x, y, c.blue);
+        if (job.picture.pixels.count == 4)
+            put(job, 3, x, y, fourth);
+    }
+    __device__ static void put(const Job &job, int channel, int x, int y, int byte) {
+        const Pixels &pixels = job.picture.pixels;
+        pixels.put(channel, x, y, pixels.stored(channel, byte), job.picture.rows());
+    }
+};
+
 /// A run without images.
 template <class Sum>
 struct Finish {

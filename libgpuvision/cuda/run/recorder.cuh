@@ -27,7 +27,7 @@ class Recorder : public Declaration {
     }
 
     template <class Kernel>
-    void add_points(const PointJob &job) {
+    void add_points(const typename Kernel::Job &job) {
         add<Kernel>(dim3(blocks(job.length, Kernel::threads), job.rows), job);
     }
 
@@ -56,18 +56,22 @@ class Recorder : public Declaration {
         return {allocate<std::byte>(stride * rows), static_cast<std::int64_t>(stride)};
     }
     /// Luma, one byte per pixel. src: a result of luma_plane().
-    Rows luma_of(const Image &src) {
-        const PlaneShape shape = src.shape(0);
-        if (shape.channels == 1)
+    Rows luma_bytes(const Image &src) {
+        if (src.format == Format::gray8)
             return rows_of(src.planes[0]);
-        const PointJob job{.a = rows_of(src.planes[0]),
-                           .out = scratch_rows(src.height, src.width),
-                           .length = src.width,
-                           .rows = src.height,
-                           .channels = shape.channels,
-                           .red = blue_first(src.format) ? 2 : 0};
+        const PictureJob job = picture_job(src, scratch_rows(src.height, src.width));
         add_points<Luma>(job);
-        return job.out;
+        return job.plane;
+    }
+
+    /// The picture as RGBA8, in scratch.
+    Image rgba_of(const Image &src) {
+        const PictureJob job = picture_job(src, scratch_rows(src.height, src.width * sizeof(Word)));
+        add_points<ToRgba>(job);
+        Image rgba = src;
+        rgba.format = Format::rgba8;
+        rgba.planes[0] = {job.plane.data, job.plane.stride};
+        return rgba;
     }
 
     const CudaDevice &device_;

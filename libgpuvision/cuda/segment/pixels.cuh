@@ -40,8 +40,8 @@ struct PixelJob {
     ColorSource src;
     Rows seeds; ///< data is null: no seeds
     Rows mask;
-    Rows dst, chroma[2]; ///< the first plane of dst, and the others
-    Rect rect;           ///< all of src if none is given
+    Rows dst;  ///< of a cutout
+    Rect rect; ///< all of src if none is given
     float weight, sigma;
     const Model *model;
     const unsigned *idle; ///< where it is not 0, nothing is counted; may be null
@@ -292,38 +292,21 @@ struct OfPixels {
     }
 };
 
-/// The picture with its background grey and half as bright.
-template <Layout layout>
-struct PaintOverlay : OfPixels<PaintOverlay<layout>> {
-    __device__ static void paint(const PixelJob &job, int x, int y, int side) {
-        constexpr int channels = layout == Layout::rgb ? 3 : layout == Layout::rgbx ? 4 : 1;
-        const std::int64_t at = std::int64_t{x} * channels;
-        const auto *from = job.src.planes[0].row<const std::uint8_t>(y) + at;
-        const bool dims = side == seed_background;
-        std::uint8_t pixel[channels];
-#pragma unroll
-        for (int i = 0; i < channels; i++)
-            pixel[i] = from[i];
-        if (dims)
-            Overlay(channels, job.src.red, is_yuv(layout) ? job.src.yuv.luma_offset : 0).dim(pixel);
-        auto *to = job.dst.row<std::uint8_t>(y) + at;
-#pragma unroll
-        for (int i = 0; i < channels; i++)
-            to[i] = pixel[i];
-        if constexpr (is_yuv(layout))
-            if (x % 2 == 0 && y % 2 == 0)
-                paint_chroma(job, x / 2, y / 2, dims);
-    }
+struct OverlayJob {
+    Picture src, dst;
+    Rows mask;
+};
 
-  private:
-    __device__ static void paint_chroma(const PixelJob &job, int x, int y, bool dims) {
-        constexpr int sites = layout == Layout::nv12 ? 2 : 1;
-        for (int plane = 1; plane <= (layout == Layout::nv12 ? 1 : 2); plane++) {
-            const auto *from = job.src.planes[plane].row<const std::uint8_t>(y) + x * sites;
-            auto *to = job.chroma[plane - 1].row<std::uint8_t>(y) + x * sites;
-            for (int i = 0; i < sites; i++)
-                to[i] = dims ? neutral_chroma8 : from[i];
-        }
+/// The picture with its background grey and half as bright.
+struct PaintOverlay {
+    static constexpr int threads = paint_threads;
+    using Job = OverlayJob;
+
+    __device__ static void run(const Job &job) {
+        const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
+        if (x < job.src.pixels.width)
+            overlay(job.src.pixels, x, y, job.mask.row<const std::uint8_t>(y)[x] == seed_background,
+                    job.src.rows(), job.dst.rows());
     }
 };
 

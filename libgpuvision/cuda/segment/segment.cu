@@ -34,13 +34,13 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
         : CudaOperator(context, "segment"), learned_memory_(context), cutter_(context) {
-        load<Clear, Fill<std::uint8_t>, Fill<Word>, FitModel, SeeScene>();
+        load<Clear, Fill<std::uint8_t>, Fill<Word>, FitModel, SeeScene, ToRgba, PaintOverlay>();
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
                 load<Count<l, false>, Count<l, true>, Contrast<l, 4>, Contrast<l, 8>, Links<l, 4>,
                      Links<l, 8>, Terminals<l, GPV_SEGMENT_MODEL_GMM>,
-                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>, PaintOverlay<l>, PaintCutout<l>>();
+                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>, PaintCutout<l>>();
             });
         learned_memory_.reserve(sizeof(Learned), nullptr);
     }
@@ -84,7 +84,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
 
     void record(const PlannedRun &run) {
         const Work work = work_for(run);
-        with_layout(layout_of(run.src), [&]<Layout l> { add_all<l>(run, work); });
+        const Image seen = has_layout(run.src.format) ? run.src : rgba_of(run.src);
+        with_layout(layout_of(seen), [&]<Layout l> { add_all<l>(run, seen, work); });
     }
 
   private:
@@ -170,11 +171,12 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         return work;
     }
 
+    /// seen: the source, or what is read in its place.
     template <Layout l>
-    void add_all(const PlannedRun &run, const Work &work) {
+    void add_all(const PlannedRun &run, const Image &seen, const Work &work) {
         const int iterations = iterations_of(params_, run.learned);
         const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
-        PixelJob job = pixel_job(run, work);
+        PixelJob job = pixel_job(run, seen, work);
         job.model = &memory()->kept;
         add_clear(work);
         add_links<l>(job);
@@ -208,7 +210,9 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         if (run.dst && params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
             add_pixels<PaintCutout<l>>(job);
         else if (run.dst)
-            add_pixels<PaintOverlay<l>>(job);
+            add<PaintOverlay>(
+                dim3(blocks(run.src.width, PaintOverlay::threads), blocks(run.src.height, 1)),
+                {Picture(run.src), Picture(*run.dst), rows_of(work.cut.mask.planes[0])});
     }
 
     void add_cut(const Work &work, GraphcutResult *result, bool last) {
@@ -221,16 +225,14 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         rewind(here); // cuts are one after the other
     }
 
-    PixelJob pixel_job(const PlannedRun &run, const Work &work) const {
+    PixelJob pixel_job(const PlannedRun &run, const Image &seen, const Work &work) const {
         PixelJob job{};
-        job.src = colors_of(run.src);
+        job.src = colors_of(seen);
         if (run.seeds)
             job.seeds = rows_of(run.seeds->planes[0]);
         job.mask = rows_of(work.cut.mask.planes[0]);
         if (run.dst) {
             job.dst = rows_of(run.dst->planes[0]);
-            for (int i = 1; i < run.dst->plane_count(); i++)
-                job.chroma[i - 1] = rows_of(run.dst->planes[i]);
             job.dst_red = blue_first(run.dst->format) ? 2 : 0;
             job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
             job.alpha = has_alpha(run.src.format);

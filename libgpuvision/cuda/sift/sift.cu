@@ -329,7 +329,7 @@ class CudaSift final : public CudaOperator<CudaSift, Sift, SiftParams> {
     /// lists: of the extrema to be sought; null: none.
     void add_space(const Octaves &octaves, const Space &space, const Image &src,
                    const Cleared &cleared, const Lists *lists) {
-        const Rows luma = luma_of(src);
+        const Rows luma = luma_bytes(src);
         if (is_usual())
             add_usual(octaves, space, src, luma, cleared, lists);
         else

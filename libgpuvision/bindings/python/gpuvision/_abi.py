@@ -72,8 +72,18 @@ class Memory(IntEnum):
 
 
 class Format(IntEnum):
-    """Pixel formats. Channel names are in the order of bytes in memory. Chroma planes of NV12 and I420
-    have (width + 1) / 2 columns and (height + 1) / 2 rows."""
+    """Pixel formats. Channel names are in the order of bytes in memory. Chroma planes of NV12, NV21, I420
+    and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows. Rows of YUY2 and UYVY have (width +
+    1) / 2 groups of 4 bytes, for two pixels each; where the width is odd, the luma that no pixel has is
+    written as that of the last pixel.
+
+    YV12 is I420 with the addresses of U and V exchanged. P010 and P012 are P016: their samples have their
+    bits at the upper end.
+
+    A *picture* is an image of any of them but NONE, GRAYF32, LABEL32, CAP32X4 and CAP32X8. Where colours
+    of 8 bits are read from samples of 16, they are rounded; where they are written to such samples, YUV
+    of limited range gets eight bits of 0 at the lower end, and all else is multiplied by 257.
+    """
     #: no format: refused wherever one is read
     NONE = 0
     #: uint8
@@ -106,10 +116,28 @@ class Format(IntEnum):
     CAP32X4 = 14
     #: 8 planes of int32: E SE S SW W NW N NE
     CAP32X8 = 15
+    #: 2 planes: Y, VU interleaved. This and what follows: since 1.1
+    NV21 = 16
+    #: Y U Y V, 4 bytes for two pixels
+    YUY2 = 17
+    #: U Y V Y, 4 bytes for two pixels
+    UYVY = 18
+    #: 3 planes of the same size: Y, U, V
+    Y444 = 19
+    #: 4 bytes a pixel, straight alpha
+    ARGB8 = 20
+    #: 4 bytes a pixel, straight alpha
+    ABGR8 = 21
+    #: 4 bytes a pixel, the first one unused
+    XRGB8 = 22
+    #: 4 bytes a pixel, the first one unused
+    XBGR8 = 23
+    #: 3 planes of the same size: R, G, B
+    RGBP8 = 24
 
 
 class ColorMatrix(IntEnum):
-    """Matrix between YUV and RGB. Read for NV12, I420 and P016 only."""
+    """Matrix between YUV and RGB. Read where a format has Y, U and V."""
     #: BT.709 from 720 rows on, else BT.601
     AUTO = 0
     #: ITU-R BT.601, of standard definition
@@ -121,7 +149,7 @@ class ColorMatrix(IntEnum):
 
 
 class ColorRange(IntEnum):
-    """Range of the YUV values. Read for NV12, I420 and P016 only."""
+    """Range of the YUV values. Read where a format has Y, U and V."""
     #: limited
     AUTO = 0
     #: of 8 bits: Y is 16..235, U and V are 16..240
@@ -173,8 +201,7 @@ class CclOutput(IntEnum):
     LABELS = 0
     #: 255 in each component: GRAY8, NV12 or I420 (chroma is 128)
     MASK = 1
-    #: a colour that depends on the label alone: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420;
-    #: a fourth channel is 255
+    #: a picture, of colours that depend on the label alone; a fourth channel is 255
     COLORS = 2
 
 

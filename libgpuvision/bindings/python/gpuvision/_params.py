@@ -18,16 +18,16 @@ class CclParams(TypedDict, total=False):
     """Parameters of Ccl, all optional.
 
     A pixel is foreground if its luma is >= threshold, or, with foreground >= 0, if its luma is
-    foreground; with invert, if it is not. Luma is the sample of GRAY8 and GRAY16, Y of YUV, and (77 R +
-    150 G + 29 B + 128) >> 8 of RGB.
+    foreground; with invert, if it is not. Luma is the sample of grey, Y of YUV, and (77 R + 150 G + 29 B
+    + 128) >> 8 of RGB.
     """
     #: Default "binary".
     mode: Union[CclMode, str]
     #: 8 or 4 neighbours; default 8.
     connectivity: int
-    #: 0..255 (GRAY16: ..65535), 0 = every pixel; default 1.
+    #: 0..255 (16 bits: ..65535), 0 = every pixel; default 1.
     threshold: int
-    #: 0..255 (GRAY16: ..65535), -1 = threshold decides; default -1.
+    #: 0..255 (16 bits: ..65535), -1 = threshold decides; default -1.
     foreground: int
     #: Default False.
     invert: bool
@@ -87,7 +87,7 @@ class ErodeParams(TypedDict, total=False):
     radius_y: int
     #: How often each erosion and dilation repeats, 1..255, default 1.
     iterations: int
-    #: 0 = grey morphology; 1..255 (GRAY16: ..65535) = binary; default 0.
+    #: 0 = grey morphology; 1..255 (16 bits: ..65535) = binary; default 0.
     threshold: int
     #: Default "ignore".
     border: Union[ErodeBorder, str]

@@ -73,6 +73,15 @@ pub const GPV_FORMAT_P016: gpv_format = 12;
 pub const GPV_FORMAT_LABEL32: gpv_format = 13;
 pub const GPV_FORMAT_CAP32X4: gpv_format = 14;
 pub const GPV_FORMAT_CAP32X8: gpv_format = 15;
+pub const GPV_FORMAT_NV21: gpv_format = 16;
+pub const GPV_FORMAT_YUY2: gpv_format = 17;
+pub const GPV_FORMAT_UYVY: gpv_format = 18;
+pub const GPV_FORMAT_Y444: gpv_format = 19;
+pub const GPV_FORMAT_ARGB8: gpv_format = 20;
+pub const GPV_FORMAT_ABGR8: gpv_format = 21;
+pub const GPV_FORMAT_XRGB8: gpv_format = 22;
+pub const GPV_FORMAT_XBGR8: gpv_format = 23;
+pub const GPV_FORMAT_RGBP8: gpv_format = 24;
 
 pub type gpv_color_matrix = u32;
 pub const GPV_COLOR_MATRIX_AUTO: gpv_color_matrix = 0;

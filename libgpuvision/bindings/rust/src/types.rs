@@ -21,8 +21,7 @@ enumeration! {
         Labels = GPV_CCL_OUTPUT_LABELS,
         /// 255 in each component: Gray8, Nv12 or I420 (chroma is 128).
         Mask = GPV_CCL_OUTPUT_MASK,
-        /// A colour that depends on the label alone: Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8,
-        /// Nv12 or I420; a fourth channel is 255.
+        /// A picture, of colours that depend on the label alone; a fourth channel is 255.
         Colors = GPV_CCL_OUTPUT_COLORS,
     }
 }
@@ -166,16 +165,16 @@ parameters! {
     /// Parameters. `Default` has the library's.
     ///
     /// A pixel is foreground if its luma is >= threshold, or, with foreground >= 0, if its luma is
-    /// foreground; with invert, if it is not. Luma is the sample of Gray8 and Gray16, Y of YUV, and
-    /// (77 R + 150 G + 29 B + 128) >> 8 of RGB.
+    /// foreground; with invert, if it is not. Luma is the sample of grey, Y of YUV, and (77 R + 150
+    /// G + 29 B + 128) >> 8 of RGB.
     CclParams: gpv_ccl_params, gpv_ccl_params_init {
         /// Default [`CclMode::Binary`].
         mode: CclMode,
         /// 8 or 4 neighbours; default 8.
         connectivity: i32,
-        /// 0..255 (Gray16: ..65535), 0 = every pixel; default 1.
+        /// 0..255 (16 bits: ..65535), 0 = every pixel; default 1.
         threshold: i32,
-        /// 0..255 (Gray16: ..65535), -1 = threshold decides; default -1.
+        /// 0..255 (16 bits: ..65535), -1 = threshold decides; default -1.
         foreground: i32,
         /// Default false.
         invert: bool,
@@ -243,7 +242,7 @@ parameters! {
         radius_y: i32,
         /// How often each erosion and dilation repeats, 1..255, default 1.
         iterations: i32,
-        /// 0 = grey morphology; 1..255 (Gray16: ..65535) = binary; default 0.
+        /// 0 = grey morphology; 1..255 (16 bits: ..65535) = binary; default 0.
         threshold: i32,
         /// Default [`ErodeBorder::Ignore`].
         border: ErodeBorder,
