@@ -66,8 +66,8 @@ enum {
 /**
  * Pixel formats. Channel names are in the order of bytes in memory. Chroma
  * planes of NV12, NV21, I420 and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows.
- * Rows of YUY2 and UYVY have (width + 1) / 2 groups of 4 bytes, for two pixels each; where the width
- * is odd, the luma that no pixel has is written as that of the last pixel.
+ * Rows of YUY2 and UYVY have (width + 1) / 2 groups of 4 bytes, for two pixels each; where the
+ * width is odd, the luma that no pixel has is written as that of the last pixel.
  *
  * YV12 is I420 with the addresses of U and V exchanged. P010 and P012 are P016: their samples have
  * their bits at the upper end.

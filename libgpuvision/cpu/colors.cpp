@@ -183,10 +183,11 @@ void ColorReader::read_yuv(int y, std::uint8_t *const *rows) const {
                 rows[c][x] = start(c)[x / 2 * 4];
     } else {
         std::uint8_t *const reversed[3] = {rows[0], rows[2], rows[1]};
+        const int sites = src_.shape(1).columns;
         const bool pairs = at[1].plane == at[2].plane, v_first = pairs && at[1].offset > 0;
         HWY_DYNAMIC_DISPATCH(spread_chroma)
         (pairs ? row(1, y / 2) : start(1), pairs ? nullptr : start(2), v_first ? reversed : rows,
-         (src_.width + 1) / 2);
+         sites);
     }
     HWY_DYNAMIC_DISPATCH(rgb_row)(pixels_.rgb, rows, src_.width);
 }
