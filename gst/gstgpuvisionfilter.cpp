@@ -44,11 +44,14 @@ namespace {
 enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, stats };
 
 #define GPU_VISION_FORMATS "NV12, I420, RGBA, BGRA, RGBx, BGRx, RGB, BGR"
-/* libgstcuda 1.22 aborts on GRAY8. */
+#define GPU_VISION_MORE_FORMATS                                                                    \
+    "P010_10LE, P016_LE, NV21, YV12, YUY2, UYVY, Y444, ARGB, ABGR, RGBP, BGRP, GBR"
+/* libgstcuda 1.22 aborts on formats that it does not know. */
 #define GPU_VISION_CAPS                                                                            \
     "video/x-raw(" GST_GPU_VISION_CUDA_MEMORY "), format = (string) { " GPU_VISION_FORMATS         \
-    " }, " GPU_VISION_SIZES "; video/x-raw, format = (string) { " GPU_VISION_FORMATS               \
-    ", GRAY8 }, " GPU_VISION_SIZES
+    ", " GPU_VISION_MORE_FORMATS " }, " GPU_VISION_SIZES                                           \
+    "; video/x-raw, format = (string) { " GPU_VISION_FORMATS ", GRAY8, " GPU_VISION_MORE_FORMATS   \
+    ", P012_LE, xRGB, xBGR, GRAY16_LE }, " GPU_VISION_SIZES
 
 /* Of an element that says nothing of its outputs. */
 constexpr GstGpuVisionOutput same_as_input = {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN,
@@ -169,14 +172,34 @@ gpv_field gst_gpu_vision_threshold_range(gsize offset) {
                                  "What threshold is given in.");
 }
 
+namespace {
+
+bool has_chroma(gpv_format format) {
+    switch (format) {
+    case GPV_FORMAT_NV12:
+    case GPV_FORMAT_NV21:
+    case GPV_FORMAT_I420:
+    case GPV_FORMAT_P016:
+    case GPV_FORMAT_YUY2:
+    case GPV_FORMAT_UYVY:
+    case GPV_FORMAT_Y444:
+        return true;
+    default:
+        return false;
+    }
+}
+
+} // namespace
+
+/* Thresholds are bytes; of 16 bits the upper ones count. */
 gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range,
                                      const gpv_image *src) {
-    const bool yuv = src->format == GPV_FORMAT_NV12 || src->format == GPV_FORMAT_I420;
+    const bool wide = src->format == GPV_FORMAT_GRAY16 || src->format == GPV_FORMAT_P016;
     const bool limited = src->color_range == GPV_COLOR_RANGE_LIMITED ||
-                         (yuv && src->color_range == GPV_COLOR_RANGE_AUTO);
-    return range == GST_GPU_VISION_RANGE_FULL && limited && threshold > 0
-               ? 16 + (219 * threshold + 127) / 255
-               : threshold;
+                         (has_chroma(src->format) && src->color_range == GPV_COLOR_RANGE_AUTO);
+    if (range == GST_GPU_VISION_RANGE_FULL && limited && threshold > 0)
+        threshold = 16 + (219 * threshold + 127) / 255;
+    return wide && threshold > 0 ? threshold << 8 : threshold;
 }
 
 void gst_gpu_vision_filter_class_set_name(GstGpuVisionFilterClass *klass, const gchar *name) {

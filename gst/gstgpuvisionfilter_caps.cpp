@@ -118,6 +118,33 @@ bool format_is_known(GstPad *pad, const gchar *format, const GstCapsFeatures *fe
     return result;
 }
 
+/* Of the template for such memory. Transfer full. */
+gchar *known_formats(GstPad *pad, const GstCapsFeatures *features) {
+    GstCaps *known = gst_pad_get_pad_template_caps(pad);
+    GString *names = g_string_new(nullptr);
+    for (guint i = 0; i < gst_caps_get_size(known); i++) {
+        if (!gst_caps_features_is_equal(gst_caps_get_features(known, i), features))
+            continue;
+        const GValue *formats = gst_structure_get_value(gst_caps_get_structure(known, i), "format");
+        for (guint k = 0; k < gst_value_list_get_size(formats); k++)
+            g_string_append_printf(names, "%s%s", names->len > 0 ? ", " : "",
+                                   g_value_get_string(gst_value_list_get_value(formats, k)));
+    }
+    gst_caps_unref(known);
+    return g_string_free(names, FALSE);
+}
+
+/* GStreamer converts in CUDAMemory what may be there. */
+gchar *explain_format(GstPad *pad, const gchar *format, const GstCapsFeatures *features) {
+    const bool cuda = is_cuda_memory(features);
+    gchar *known = known_formats(pad, features);
+    gchar *text = g_strdup_printf(
+        "Format %s is not supported%s: put %s in front of this element, which takes %s.", format,
+        cuda ? " in CUDAMemory" : "", cuda ? "cudaconvert" : "videoconvert", known);
+    g_free(known);
+    return text;
+}
+
 bool template_takes(GstPad *pad, GstCaps *caps) {
     GstCaps *known = gst_pad_get_pad_template_caps(pad);
     const bool result = gst_caps_can_intersect(caps, known);
@@ -250,9 +277,7 @@ gchar *why_refused(GstGpuVisionFilter *self, GstPad *pad, GstCaps *caps) {
         return g_strdup("Only video/x-raw in system memory or CUDAMemory is supported.");
     const gchar *format = gst_structure_get_string(fields, "format");
     if (format && !format_is_known(pad, format, gst_caps_get_features(caps, 0)))
-        return g_strdup_printf("Format %s is not supported%s: put %s in front of this element.",
-                               format, cuda ? " in CUDAMemory" : "",
-                               cuda ? "cudadownload and videoconvert" : "videoconvert");
+        return explain_format(pad, format, gst_caps_get_features(caps, 0));
     gint width = 0, height = 0;
     if (gst_structure_get(fields, "width", G_TYPE_INT, &width, "height", G_TYPE_INT, &height,
                           nullptr) &&

@@ -14,10 +14,33 @@ gpv_format format_of(const GstVideoInfo &info) {
         return GPV_FORMAT_GRAY16;
     case GST_VIDEO_FORMAT_NV12:
         return GPV_FORMAT_NV12;
+    case GST_VIDEO_FORMAT_NV21:
+        return GPV_FORMAT_NV21;
     case GST_VIDEO_FORMAT_I420:
+    case GST_VIDEO_FORMAT_YV12:
         return GPV_FORMAT_I420;
+    case GST_VIDEO_FORMAT_P010_10LE:
+    case GST_VIDEO_FORMAT_P012_LE:
     case GST_VIDEO_FORMAT_P016_LE:
         return GPV_FORMAT_P016;
+    case GST_VIDEO_FORMAT_YUY2:
+        return GPV_FORMAT_YUY2;
+    case GST_VIDEO_FORMAT_UYVY:
+        return GPV_FORMAT_UYVY;
+    case GST_VIDEO_FORMAT_Y444:
+        return GPV_FORMAT_Y444;
+    case GST_VIDEO_FORMAT_RGBP:
+    case GST_VIDEO_FORMAT_BGRP:
+    case GST_VIDEO_FORMAT_GBR:
+        return GPV_FORMAT_RGBP8;
+    case GST_VIDEO_FORMAT_ARGB:
+        return GPV_FORMAT_ARGB8;
+    case GST_VIDEO_FORMAT_ABGR:
+        return GPV_FORMAT_ABGR8;
+    case GST_VIDEO_FORMAT_xRGB:
+        return GPV_FORMAT_XRGB8;
+    case GST_VIDEO_FORMAT_xBGR:
+        return GPV_FORMAT_XBGR8;
     case GST_VIDEO_FORMAT_RGBA:
         return GPV_FORMAT_RGBA8;
     case GST_VIDEO_FORMAT_BGRA:
@@ -106,6 +129,7 @@ GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer
             crop_to(crop, i);
         whole = plane_is_inside(i) && whole;
     }
+    order_planes();
 }
 
 GstGpuVisionFrame::~GstGpuVisionFrame() {
@@ -113,13 +137,30 @@ GstGpuVisionFrame::~GstGpuVisionFrame() {
         gst_video_frame_unmap(&frame);
 }
 
-/* Chroma begins with the site of the first pixel, as videocrop has it. */
+/* GStreamer's are in the order of memory, as with YV12; the library's, all of a size but for luma,
+   in that of the channels. */
+void GstGpuVisionFrame::order_planes() {
+    if (GST_VIDEO_FRAME_N_PLANES(&frame) < 3)
+        return;
+    const gpv_image in_memory = image;
+    for (guint i = 0; i < 3; i++) {
+        const guint plane = GST_VIDEO_FORMAT_INFO_PLANE(frame.info.finfo, i);
+        image.data[i] = in_memory.data[plane];
+        image.stride[i] = in_memory.stride[plane];
+    }
+}
+
+/* Chroma begins with the site of the first pixel, as videocrop has it; so does what has both
+   between each other. */
 void GstGpuVisionFrame::crop_to(const GstVideoCropMeta *crop, guint plane) {
     const GstVideoFormatInfo *format = frame.info.finfo;
     gint components[GST_VIDEO_MAX_COMPONENTS];
     gst_video_format_info_component(format, plane, components);
     const gint of = components[0];
-    const gint64 x = crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(format, of);
+    const bool packed =
+        components[1] >= 0 && GST_VIDEO_FORMAT_INFO_W_SUB(format, of) <
+                                  GST_VIDEO_FORMAT_INFO_W_SUB(format, components[1]);
+    const gint64 x = (packed ? crop->x & ~1u : crop->x) >> GST_VIDEO_FORMAT_INFO_W_SUB(format, of);
     const gint64 y = crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(format, of);
     image.data[plane] = static_cast<guint8 *>(image.data[plane]) + y * image.stride[plane] +
                         x * GST_VIDEO_FORMAT_INFO_PSTRIDE(format, of);

@@ -34,6 +34,7 @@ class GstGpuVisionFrame {
   private:
     void crop_to(const GstVideoCropMeta *crop, guint plane);
     bool plane_is_inside(guint plane);
+    void order_planes();
 
     GstVideoFrame frame;
     gpv_image image;

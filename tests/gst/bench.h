@@ -109,8 +109,9 @@ static inline void frames_clear(Frames *frames) {
     gst_clear_caps(&frames->caps);
 }
 
-static inline GstCaps *frame_caps(gint width, gint height, gint rate, gboolean cuda) {
-    GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, "NV12", "width",
+static inline GstCaps *frame_caps(const gchar *format, gint width, gint height, gint rate,
+                                  gboolean cuda) {
+    GstCaps *caps = gst_caps_new_simple("video/x-raw", "format", G_TYPE_STRING, format, "width",
                                         G_TYPE_INT, width, "height", G_TYPE_INT, height,
                                         "framerate", GST_TYPE_FRACTION, rate, 1, NULL);
     if (cuda)

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { cuda_formats = G_N_ELEMENTS(formats) - 1 }; /* all but GRAY8 */
+enum { cuda_formats = G_N_ELEMENTS(formats) - 5 };
 
 static const gint cuda_sizes[][2] = {{1, 1},   {1, 7},     {7, 1},     {2, 2},
                                      {17, 13}, {641, 479}, {642, 479}, {1920, 1080}};

@@ -568,12 +568,19 @@ static gpv_image library_image(const GstVideoFrame *frame) {
         GstVideoFormat theirs;
         gpv_format ours;
     } known[] = {
-        {GST_VIDEO_FORMAT_NV12, GPV_FORMAT_NV12},   {GST_VIDEO_FORMAT_I420, GPV_FORMAT_I420},
-        {GST_VIDEO_FORMAT_RGBA, GPV_FORMAT_RGBA8},  {GST_VIDEO_FORMAT_BGRA, GPV_FORMAT_BGRA8},
-        {GST_VIDEO_FORMAT_RGBx, GPV_FORMAT_RGBX8},  {GST_VIDEO_FORMAT_BGRx, GPV_FORMAT_BGRX8},
-        {GST_VIDEO_FORMAT_RGB, GPV_FORMAT_RGB8},    {GST_VIDEO_FORMAT_BGR, GPV_FORMAT_BGR8},
-        {GST_VIDEO_FORMAT_GRAY8, GPV_FORMAT_GRAY8}, {GST_VIDEO_FORMAT_GRAY16_LE, GPV_FORMAT_GRAY16},
-        {GST_VIDEO_FORMAT_P016_LE, GPV_FORMAT_P016}};
+        {GST_VIDEO_FORMAT_NV12, GPV_FORMAT_NV12},       {GST_VIDEO_FORMAT_I420, GPV_FORMAT_I420},
+        {GST_VIDEO_FORMAT_RGBA, GPV_FORMAT_RGBA8},      {GST_VIDEO_FORMAT_BGRA, GPV_FORMAT_BGRA8},
+        {GST_VIDEO_FORMAT_RGBx, GPV_FORMAT_RGBX8},      {GST_VIDEO_FORMAT_BGRx, GPV_FORMAT_BGRX8},
+        {GST_VIDEO_FORMAT_RGB, GPV_FORMAT_RGB8},        {GST_VIDEO_FORMAT_BGR, GPV_FORMAT_BGR8},
+        {GST_VIDEO_FORMAT_P010_10LE, GPV_FORMAT_P016},  {GST_VIDEO_FORMAT_P012_LE, GPV_FORMAT_P016},
+        {GST_VIDEO_FORMAT_P016_LE, GPV_FORMAT_P016},    {GST_VIDEO_FORMAT_NV21, GPV_FORMAT_NV21},
+        {GST_VIDEO_FORMAT_YV12, GPV_FORMAT_I420},       {GST_VIDEO_FORMAT_YUY2, GPV_FORMAT_YUY2},
+        {GST_VIDEO_FORMAT_UYVY, GPV_FORMAT_UYVY},       {GST_VIDEO_FORMAT_Y444, GPV_FORMAT_Y444},
+        {GST_VIDEO_FORMAT_ARGB, GPV_FORMAT_ARGB8},      {GST_VIDEO_FORMAT_ABGR, GPV_FORMAT_ABGR8},
+        {GST_VIDEO_FORMAT_xRGB, GPV_FORMAT_XRGB8},      {GST_VIDEO_FORMAT_xBGR, GPV_FORMAT_XBGR8},
+        {GST_VIDEO_FORMAT_RGBP, GPV_FORMAT_RGBP8},      {GST_VIDEO_FORMAT_BGRP, GPV_FORMAT_RGBP8},
+        {GST_VIDEO_FORMAT_GBR, GPV_FORMAT_RGBP8},       {GST_VIDEO_FORMAT_GRAY8, GPV_FORMAT_GRAY8},
+        {GST_VIDEO_FORMAT_GRAY16_LE, GPV_FORMAT_GRAY16}};
     guint i = 0;
     gpv_image image;
     while (known[i].theirs != GST_VIDEO_FRAME_FORMAT(frame))
@@ -583,8 +590,12 @@ static gpv_image library_image(const GstVideoFrame *frame) {
     image.width = frame->info.width;
     image.height = frame->info.height;
     for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(frame); p++) {
-        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, p);
-        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, p);
+        /* Of three planes each has a component. */
+        const guint plane = GST_VIDEO_FRAME_N_PLANES(frame) == 3
+                                ? GST_VIDEO_FORMAT_INFO_PLANE(frame->info.finfo, p)
+                                : p;
+        image.data[p] = GST_VIDEO_FRAME_PLANE_DATA(frame, plane);
+        image.stride[p] = GST_VIDEO_FRAME_PLANE_STRIDE(frame, plane);
     }
     return image;
 }

@@ -63,8 +63,11 @@ void load_type_finders(void) {
 
 /* ---- frames ---- */
 
-const gchar *const formats[] = {"NV12", "I420", "RGBA", "BGRA", "RGBx",
-                                "BGRx", "RGB",  "BGR",  "GRAY8"};
+/* The last five are in system memory alone. */
+const gchar *const formats[] = {
+    "NV12",    "I420", "RGBA",  "BGRA",    "RGBx", "BGRx", "RGB",      "BGR",  "P010_10LE",
+    "P016_LE", "NV21", "YV12",  "YUY2",    "UYVY", "Y444", "ARGB",     "ABGR", "RGBP",
+    "BGRP",    "GBR",  "GRAY8", "P012_LE", "xRGB", "xBGR", "GRAY16_LE"};
 const gint sizes[][2] = {{1, 1}, {1, 7}, {7, 1}, {2, 2}, {17, 13}, {64, 48}, {641, 479}};
 
 GstVideoInfo make_info(const gchar *format, gint width, gint height) {

@@ -30,8 +30,8 @@ void load_type_finders(void);
 
 /* ---- frames ---- */
 
-/* GRAY8, the last one, is none of CUDAMemory. */
-extern const gchar *const formats[9];
+/* Those that CUDAMemory may have, and then five more. */
+extern const gchar *const formats[25];
 
 extern const gint sizes[7][2];
 

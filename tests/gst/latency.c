@@ -80,7 +80,7 @@ static gchar *describe(const Live *row) {
 
 static gboolean row_open(Live *row, GstContext **context) {
     gchar *text = describe(row);
-    if (!make_frames(frame_caps(videos[row->video].width, videos[row->video].height,
+    if (!make_frames(frame_caps("NV12", videos[row->video].width, videos[row->video].height,
                                 videos[row->video].rate, cuda),
                      row->subject->cuts, cuda ? "backend=cuda" : "backend=cpu", &row->frames,
                      context)) {

@@ -25,11 +25,13 @@
 #define MAX_PIPELINES 16
 
 static const struct {
-    const gchar *name;
+    const gchar *name, *format;
     gint width, height;
-} sizes[] = {
-    {"1920x1080 NV12", 1920, 1080}, {"3840x2160 NV12", 3840, 2160}, {"640x480 NV12", 640, 480}};
-enum { full_hd, uhd, vga };
+} sizes[] = {{"1920x1080 NV12", "NV12", 1920, 1080},
+             {"3840x2160 NV12", "NV12", 3840, 2160},
+             {"640x480 NV12", "NV12", 640, 480},
+             {"1920x1080 P010", "P010_10LE", 1920, 1080}};
+enum { full_hd, uhd, vga, ten_bits };
 
 /* Where frames come from. */
 typedef enum {
@@ -144,8 +146,8 @@ static gchar *describe(const Case *of, guint device) {
 
 static gboolean make_frames_of(const Case *of, guint device, Frames *frames, GstContext **context) {
     g_autofree gchar *backend = backend_of(of, device);
-    GstCaps *caps =
-        frame_caps(sizes[of->size].width, sizes[of->size].height, 60, in_cuda_memory(of));
+    GstCaps *caps = frame_caps(sizes[of->size].format, sizes[of->size].width,
+                               sizes[of->size].height, 60, in_cuda_memory(of));
     return make_frames(caps, of->subject->cuts, backend, frames, context);
 }
 
@@ -482,6 +484,7 @@ static void run_subject(GArray *results, const Subject *subject) {
     run(results, (Case){subject, .source = RESIDENT});
     run(results, (Case){subject, .source = RESIDENT, .no_results = TRUE});
     run(results, (Case){subject, .source = RESIDENT, .size = uhd});
+    run(results, (Case){subject, .source = RESIDENT, .size = ten_bits});
     run(results, (Case){subject, .source = CLIP_RESIDENT});
     run(results, (Case){subject, .source = DECODED});
     if (all)

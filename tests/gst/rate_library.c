@@ -46,12 +46,16 @@ static const gchar *property_of(const gchar *text, const gchar *name) {
 
 /* ---- device memory ---- */
 
+static gboolean is_wide(const GstVideoInfo *info) {
+    return GST_VIDEO_INFO_COMP_DEPTH(info, 0) > 8;
+}
+
 static gboolean make_image(gpv_image *image, const GstVideoInfo *info) {
     void *data = NULL;
     if (cudaMalloc(&data, info->size) != cudaSuccess)
         return FALSE;
-    gpv_image_wrap(image, sizeof *image, GPV_FORMAT_NV12, info->width, info->height, data,
-                   info->stride[0]);
+    gpv_image_wrap(image, sizeof *image, is_wide(info) ? GPV_FORMAT_P016 : GPV_FORMAT_NV12,
+                   info->width, info->height, data, info->stride[0]);
     image->memory = GPV_MEMORY_CUDA;
     return TRUE;
 }
@@ -76,7 +80,7 @@ static gboolean upload(const gpv_image *image, const GstVideoInfo *info, GstBuff
         copied = cudaMemcpy2D(image->data[p], (gsize)image->stride[p],
                               GST_VIDEO_FRAME_PLANE_DATA(&frame, p),
                               (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p),
-                              (gsize)(info->width + 1) / 2 * 2,
+                              (gsize)(info->width + 1) / 2 * (is_wide(info) ? 4 : 2),
                               (gsize)(p == 0 ? info->height : (info->height + 1) / 2),
                               cudaMemcpyHostToDevice) == cudaSuccess;
     gst_video_frame_unmap(&frame);
@@ -88,7 +92,7 @@ static gboolean upload(const gpv_image *image, const GstVideoInfo *info, GstBuff
 static gpv_status open_ccl(Work *work, Step *step) {
     gpv_ccl_params params;
     gpv_ccl_params_init(&params, sizeof params);
-    params.threshold = THRESHOLD;
+    params.threshold = is_wide(&work->info) ? THRESHOLD << 8 : THRESHOLD;
     params.output = GPV_CCL_OUTPUT_COLORS;
     if (!make_buffer(&step->records, COMPONENTS * sizeof(gpv_ccl_component)))
         return GPV_ERR_OUT_OF_MEMORY;

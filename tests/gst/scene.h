@@ -10,11 +10,12 @@ static inline guint8 noise(gsize i) {
 }
 
 /*
- * A disc in front of a background, in NV12; where it is says the number, below 20. By their noise
- * half of the pixels could be of either.
+ * A disc in front of a background, in NV12 or P010; where it is says the number, below 20. By their
+ * noise half of the pixels could be of either.
  */
 static inline void draw_object(GstVideoFrame *frame, guint number) {
     const gint width = GST_VIDEO_FRAME_WIDTH(frame), height = GST_VIDEO_FRAME_HEIGHT(frame);
+    const gboolean wide = GST_VIDEO_FRAME_COMP_DEPTH(frame, 0) > 8;
     const gint radius = height / 5, cx = width * (20 + (gint)number) / 48, cy = height / 2;
     for (gint p = 0; p < 2; p++)
         for (gint y = 0; y < height >> p; y++) {
@@ -23,7 +24,11 @@ static inline void draw_object(GstVideoFrame *frame, guint number) {
             for (gint x = 0; x < width; x++) {
                 const gint dx = x - cx, dy = (y << p) - cy;
                 const guint8 minimum = dx * dx + dy * dy < radius * radius ? 112 : 80;
-                row[x] = minimum + noise((gsize)y * (gsize)width + (gsize)x) % 64;
+                const guint8 value = minimum + noise((gsize)y * (gsize)width + (gsize)x) % 64;
+                if (wide)
+                    ((guint16 *)row)[x] = (guint16)(value << 8);
+                else
+                    row[x] = value;
             }
         }
 }
