@@ -12,7 +12,7 @@ G_DECLARE_FINAL_TYPE(GstGpuKmeans, gst_gpu_kmeans, GST, GPU_KMEANS, GstGpuVision
 
 namespace {
 
-enum Output { output_quantized, output_labels };
+enum Output { output_quantized, output_labels, output_none };
 
 } // namespace
 
@@ -40,12 +40,14 @@ constexpr gpv_choice init_methods[] = {
 
 constexpr gpv_choice output_names[] = {
     {"quantized", "Each pixel in the colour of its cluster", output_quantized},
-    {"labels", "The numbers of the clusters: GRAY8, in CUDAMemory NV12", output_labels}};
+    {"labels", "The numbers of the clusters: GRAY8, in CUDAMemory NV12", output_labels},
+    {"none", "The frame as it came", output_none}};
 
 /* By Output. */
 constexpr GstGpuVisionOutput outputs[] = {
     {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_NEW},
-    {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_GPU_VISION_PIXELS_NEW}};
+    {GST_VIDEO_FORMAT_GRAY8, GST_VIDEO_FORMAT_NV12, GST_GPU_VISION_PIXELS_NEW},
+    {GST_VIDEO_FORMAT_UNKNOWN, GST_VIDEO_FORMAT_UNKNOWN, GST_GPU_VISION_PIXELS_KEPT}};
 
 gpv_kmeans_params snapshot(GstGpuKmeans *self) {
     GST_OBJECT_LOCK(self);
@@ -192,7 +194,7 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     G_OBJECT_CLASS(klass)->set_property = gst_gpu_kmeans_set_property;
     const gpv_field output = GST_GPU_VISION_CHOICE(
         "output", 0, output_names,
-        "What the frame becomes: the colours of the clusters, or their numbers.");
+        "What the frame becomes: the colours of the clusters, their numbers, or what it was.");
     gst_gpu_vision_filter_class_install_params(
         filter, "kmeans", G_STRUCT_OFFSET(GstGpuKmeans, wanted), sizeof(gpv_kmeans_params), adapt);
     gst_gpu_vision_filter_class_set_forget(filter, gst_gpu_kmeans_forget);

@@ -273,11 +273,9 @@ TEST(test_sides, 4) {
 #if GST_CHECK_VERSION(1, 26, 0)
 static const struct {
     const gchar *name, *labels, *other; /* the output that is the mask, and one beside it */
-} masked[] = {{"gpuccl", "labels", "colorize"},
-              {"gpukmeans", "labels", "quantized"},
-              {"gpugraphcut", "mask", "cutout"},
-              {"gpuccl", "labels", "none"},
-              {"gpugraphcut", "mask", "none"}};
+} masked[] = {{"gpuccl", "labels", "colorize"},  {"gpukmeans", "labels", "quantized"},
+              {"gpugraphcut", "mask", "cutout"}, {"gpuccl", "labels", "none"},
+              {"gpukmeans", "labels", "none"},   {"gpugraphcut", "mask", "none"}};
 enum { masked_elements = 3 };
 
 static GstAnalyticsMtd only_segmentation(GstBuffer *buffer) {

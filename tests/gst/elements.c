@@ -113,7 +113,8 @@ static const Property kmeans_properties[] = {
 };
 
 static const Output kmeans_outputs[] = {{"quantized", pixels_new, NULL, NULL},
-                                        {"labels", pixels_new, "GRAY8", "NV12"}};
+                                        {"labels", pixels_new, "GRAY8", "NV12"},
+                                        {"none", pixels_kept, NULL, NULL}};
 
 OPERATOR(kmeans, kmeans)
 
