@@ -3,11 +3,8 @@
 
 #include <algorithm>
 #include <cstring>
-#include <vector>
 
-#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionfilter.h"
-#include "gstgpuvisionmeta.h"
 
 #define GST_TYPE_GPU_CCL (gst_gpu_ccl_get_type())
 G_DECLARE_FINAL_TYPE(GstGpuCcl, gst_gpu_ccl, GST, GPU_CCL, GstGpuVisionFilter)
@@ -181,22 +178,17 @@ void gst_gpu_ccl_write_results(GstGpuVisionFilter *filter, GstStructure *results
 }
 
 /* Boxes are exact, so there is no doubt of them. */
-void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *,
-                          GstBuffer *mask) {
+void gst_gpu_ccl_annotate(GstGpuVisionFilter *filter, GstStructure *, GstGpuVisionNotes *notes) {
     const auto *self = GST_GPU_CCL(filter);
-    const GQuark type = g_quark_from_static_string("component");
-    std::vector<GstGpuVisionBox> boxes;
-    boxes.reserve(static_cast<gsize>(self->found.components));
+    notes->type = g_quark_from_static_string("component");
+    notes->confidence = 1;
+    notes->interest = TRUE;
+    notes->instances = static_cast<guint>(std::min(self->found.count, max_instances));
     for (gint i = 0; i < self->found.components; i++) {
         const gpv_ccl_component &found = self->records[i];
-        boxes.push_back(
+        notes->boxes.push_back(
             {found.left, found.top, found.right - found.left, found.bottom - found.top});
-        const GstGpuVisionBox &box = boxes.back();
-        gst_gpu_vision_meta_add_region(buffer, type, i + 1, box.x, box.y, box.width, box.height);
     }
-    gst_gpu_vision_analytics_add_boxes(
-        buffer, type, boxes.data(), boxes.size(), 1, mask,
-        static_cast<guint>(std::min(self->found.count, max_instances)));
 }
 
 /* ---- properties ---- */
@@ -228,6 +220,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
     gst_gpu_vision_filter_class_install_fields(klass, wanted, fields, G_N_ELEMENTS(fields));
     gst_gpu_vision_filter_class_set_mask(klass, output_labels);
     gst_gpu_vision_filter_class_install_output(klass, &output);
+    gst_gpu_vision_filter_class_install_roi(klass);
 }
 
 void gst_gpu_ccl_finalize(GObject *object) {

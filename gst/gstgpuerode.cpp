@@ -85,6 +85,7 @@ static void gst_gpu_erode_class_init(GstGpuErodeClass *klass) {
     gst_gpu_vision_filter_class_install_params(
         filter, "erode", G_STRUCT_OFFSET(GstGpuErode, wanted), sizeof(gpv_erode_params), adapt);
     gst_gpu_vision_filter_class_install_fields(filter, 0, &range, 1);
+    gst_gpu_vision_filter_class_install_roi(filter);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Erosion and morphology", "Filter/Effect/Video/Hardware",
         "Erodes, dilates, opens or closes video with a flat structuring element",

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
 #include <gpuvision/segment.h>
-#include <gst/video/gstvideometa.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionfilter.h"
 #include "gstgpuvisionpicture.h"
 
@@ -239,30 +237,23 @@ void clear_regions(GstGpuGraphcut *self, const GstVideoInfo &info) {
     std::memset(picture.pixels, 0, bytes);
 }
 
-/* One bounds the foreground, several are seeds. Those without a pixel in the frame do not count. */
+/* One bounds the foreground, several are seeds. */
 void find_regions(GstGpuGraphcut *self, GstBuffer *buffer, const GstVideoInfo &info) {
-    gpointer state = nullptr;
-    while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
-               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-        const auto &region = *reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta);
-        const Box box = {region.x, region.y, gint64{region.x} + region.w,
-                         gint64{region.y} + region.h};
-        gpv_rect part;
-        if (!clip(box, info, part))
-            continue;
-        if (!self->bounded) {
-            self->bounds = part;
-            self->bounded = TRUE;
-            continue;
-        }
-        if (!self->divided) {
-            clear_regions(self, info);
-            mark(self->regions, self->bounds);
-            self->divided = TRUE;
-        }
-        mark(self->regions, part);
-    }
-    self->bounded = self->bounded && !self->divided;
+    const auto &regions =
+        *gst_gpu_vision_filter_find_regions(GST_GPU_VISION_FILTER(self), buffer, &info);
+    const auto rect_of = [](const GstGpuVisionRegion &region) {
+        const auto [x, y, width, height] = region.box;
+        return gpv_rect{x, y, width, height};
+    };
+    self->bounded = regions.size() == 1;
+    self->divided = regions.size() > 1;
+    if (self->bounded)
+        self->bounds = rect_of(regions[0]);
+    if (!self->divided)
+        return;
+    clear_regions(self, info);
+    for (const GstGpuVisionRegion &region : regions)
+        mark(self->regions, rect_of(region));
 }
 
 /* ---- frames ---- */
@@ -387,13 +378,12 @@ void gst_gpu_graphcut_write_results(GstGpuVisionFilter *filter, GstStructure *re
                       nullptr);
 }
 
-void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *,
-                               GstBuffer *mask) {
+void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstStructure *,
+                               GstGpuVisionNotes *notes) {
     const auto *self = GST_GPU_GRAPHCUT(filter);
     const auto share = static_cast<gfloat>(self->found.area) / static_cast<gfloat>(self->pixels);
-    const GstGpuVisionClass classes[] = {{g_quark_from_static_string("background"), 1 - share, 0},
-                                         {g_quark_from_static_string("foreground"), share, 255}};
-    gst_gpu_vision_analytics_add_classes(buffer, classes, G_N_ELEMENTS(classes), mask);
+    notes->classes.push_back({g_quark_from_static_string("background"), 1 - share, 0});
+    notes->classes.push_back({g_quark_from_static_string("foreground"), share, 255});
 }
 
 /* ---- properties ---- */

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <numeric>
 
-#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionfilter.h"
 
 #define GST_TYPE_GPU_KMEANS (gst_gpu_kmeans_get_type())
@@ -144,17 +143,15 @@ GQuark name_of(guint32 color) {
 }
 
 /* In the order of the labels. */
-void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *,
-                             GstBuffer *mask) {
+void gst_gpu_kmeans_annotate(GstGpuVisionFilter *filter, GstStructure *, GstGpuVisionNotes *notes) {
     const auto *self = GST_GPU_KMEANS(filter);
     const auto clusters = static_cast<gsize>(self->found.clusters);
     const auto pixels = std::accumulate(self->counts, self->counts + clusters, gint64{0});
-    GstGpuVisionClass classes[GPV_KMEANS_MAX_CLUSTERS];
     for (gsize i = 0; i < clusters; i++)
-        classes[i] = {name_of(gpv_kmeans_color(self->used.color_space, self->centroids[i])),
-                      static_cast<gfloat>(self->counts[i]) / static_cast<gfloat>(pixels),
-                      static_cast<guint>(i)};
-    gst_gpu_vision_analytics_add_classes(buffer, classes, clusters, mask);
+        notes->classes.push_back(
+            {name_of(gpv_kmeans_color(self->used.color_space, self->centroids[i])),
+             static_cast<gfloat>(self->counts[i]) / static_cast<gfloat>(pixels),
+             static_cast<guint>(i)});
 }
 
 /* ---- properties ---- */
@@ -200,6 +197,7 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     gst_gpu_vision_filter_class_set_forget(filter, gst_gpu_kmeans_forget);
     gst_gpu_vision_filter_class_set_mask(filter, output_labels);
     gst_gpu_vision_filter_class_install_output(filter, &output);
+    gst_gpu_vision_filter_class_install_roi(filter);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",
         "Finds the few colours that stand for all colours of video", GST_GPU_VISION_AUTHOR);

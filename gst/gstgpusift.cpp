@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "gstgpusiftreference.h"
-#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionfilter.h"
 
 #define GST_TYPE_GPU_SIFT (gst_gpu_sift_get_type())
@@ -46,7 +45,7 @@ struct _GstGpuSift {
     GstGpuVisionPicture picture; /* the last one that could be read */
     gchar *reference;            /* its path */
     gboolean outline_said;       /* that there is no picture to draw the outline of */
-    gint width, height;
+    gint width, height;          /* of what was searched */
     GstGpuSiftReference *matcher;
 
     /* In the last frame whose results were wanted. */
@@ -143,10 +142,8 @@ void warn_of_outline(GstGpuSift *self) {
     self->outline_said = lacks;
 }
 
-gboolean gst_gpu_sift_examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *info) {
+gboolean gst_gpu_sift_examine(GstGpuVisionFilter *filter, GstBuffer *, const GstVideoInfo *) {
     auto *self = GST_GPU_SIFT(filter);
-    self->width = GST_VIDEO_INFO_WIDTH(info);
-    self->height = GST_VIDEO_INFO_HEIGHT(info);
     if (gchar *path = take_settings(self); path && !take_reference(self, path))
         return FALSE;
     warn_of_outline(self);
@@ -269,6 +266,8 @@ GstGpuVisionOutcome gst_gpu_sift_process(GstGpuVisionFilter *filter, const GstGp
     auto *self = GST_GPU_SIFT(filter);
     const bool matching = has_reference(self) && (job->dst || job->results);
     gpv_status status = matching ? learn_reference(self, job->stream) : GPV_OK;
+    self->width = job->src->width;
+    self->height = job->src->height;
     self->described = matching || (job->meta && self->settings.descriptors);
     if (status == GPV_OK)
         status = update_params(self, params_for(self->settings, *job->src));
@@ -350,7 +349,7 @@ void span_of(const float *corners, gint pixels, gint &first, gint &length) {
 }
 
 /* The box around the outline, as far as it is in the frame. */
-void add_detection(GstBuffer *buffer, const GstGpuSift *self) {
+void note_detection(GstGpuVisionNotes *notes, const GstGpuSift *self) {
     const GstGpuSiftReference &matcher = *self->matcher;
     GstGpuVisionBox box;
     span_of(matcher.corners(), self->width, box.x, box.width);
@@ -358,23 +357,23 @@ void add_detection(GstBuffer *buffer, const GstGpuSift *self) {
     if (box.width == 0 || box.height == 0)
         return;
     gchar *name = g_path_get_basename(self->reference);
-    gst_gpu_vision_analytics_add_boxes(buffer, g_quark_from_string(name), &box, 1,
-                                       static_cast<gfloat>(matcher.inliers()) /
-                                           static_cast<gfloat>(matcher.matches()),
-                                       nullptr, 0);
+    notes->type = g_quark_from_string(name);
+    notes->confidence =
+        static_cast<gfloat>(matcher.inliers()) / static_cast<gfloat>(matcher.matches());
+    notes->boxes.push_back(box);
     g_free(name);
 }
 
 /* Keypoints may be megabytes, which are no message. */
-void gst_gpu_sift_annotate(GstGpuVisionFilter *filter, GstBuffer *buffer, GstStructure *results,
-                           GstBuffer *) {
+void gst_gpu_sift_annotate(GstGpuVisionFilter *filter, GstStructure *results,
+                           GstGpuVisionNotes *notes) {
     const auto *self = GST_GPU_SIFT(filter);
     const auto count = static_cast<gsize>(self->found.count);
     take_bytes(results, "keypoints", self->keypoints, count * sizeof *self->keypoints);
     if (self->settings.descriptors)
         take_bytes(results, "descriptors", self->descriptors, count * GPV_SIFT_DESCRIPTOR_LENGTH);
     if (has_reference(self) && self->matcher->found())
-        add_detection(buffer, self);
+        note_detection(notes, self);
 }
 
 /* ---- properties ---- */
@@ -447,6 +446,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
                                                wanted + G_STRUCT_OFFSET(Settings, match),
                                                sizeof(gpv_match_params), adapt_match);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &min_inliers, 1);
+    gst_gpu_vision_filter_class_install_roi(klass);
 }
 
 void gst_gpu_sift_finalize(GObject *object) {

@@ -3,41 +3,63 @@
 
 #include <gst/gst.h>
 
-G_BEGIN_DECLS
+#include <vector>
 
 /*
- * What an element found in a frame, as the analytics metadata of GStreamer 1.24 and newer, which
- * elements that know nothing of this one read. A frame has one of it: what others have put there
- * stays, in front. Without gstreamer-analytics nothing is added.
+ * The analytics metadata of GStreamer 1.24 and newer: what an element found in a frame, which
+ * elements that know nothing of this one read, and what others have detected. A frame has one of
+ * it: what others have put there stays, in front. Without gstreamer-analytics nothing is added, and
+ * there is nothing.
  *
- * A mask is a buffer of GRAY8 with a GstVideoMeta, of the size of the frame, whose values say to
- * which region a pixel belongs. NULL: there is none. Whether this GStreamer, of 1.26 or newer, has
- * them, gst_gpu_vision_analytics_has_masks() says.
+ * A mask is a buffer of GRAY8 with a GstVideoMeta, whose values say to which region a pixel
+ * belongs. NULL: there is none. Whether this GStreamer, of 1.26 or newer, has them,
+ * gst_gpu_vision_analytics_has_masks() says.
  */
-gboolean gst_gpu_vision_analytics_has_masks(void);
+gboolean gst_gpu_vision_analytics_has_masks();
 
 /* In pixels. */
-typedef struct {
+struct GstGpuVisionBox {
     gint x, y, width, height;
-} GstGpuVisionBox;
+};
 
-/* A class of the whole frame. */
-typedef struct {
+/* A class of all pixels. */
+struct GstGpuVisionClass {
     GQuark name;
-    gfloat share; /* share of the frame's pixels, 0 to 1 */
+    gfloat share; /* share of the pixels, 0 to 1 */
     guint region; /* its value in the mask */
-} GstGpuVisionClass;
+};
 
 /*
- * An object detection for each of the first 1024 boxes. The mask has so many instances, numbered
- * from 1 in the order of the boxes. The buffer is writable.
+ * What there is to be said of a frame, or of a part of it: boxes, or classes. The mask of boxes has
+ * so many instances, numbered from 1 in the order of the boxes.
  */
-void gst_gpu_vision_analytics_add_boxes(GstBuffer *buffer, GQuark type,
-                                        const GstGpuVisionBox *boxes, gsize n, gfloat confidence,
-                                        GstBuffer *mask, guint instances);
+struct GstGpuVisionNotes {
+    GQuark type; /* of the boxes */
+    gfloat confidence;
+    gboolean interest; /* boxes are regions of interest, too, and their numbers the ids */
+    guint instances;
+    std::vector<GstGpuVisionBox> boxes;
+    std::vector<GstGpuVisionClass> classes;
+};
 
-/* A classification, whose levels are the shares. The buffer is writable. */
-void gst_gpu_vision_analytics_add_classes(GstBuffer *buffer, const GstGpuVisionClass *classes,
-                                          gsize n, GstBuffer *mask);
+/* A part of a frame that somebody has marked. */
+struct GstGpuVisionRegion {
+    GQuark type; /* 0: none */
+    gint id;
+    GstGpuVisionBox box;
+};
 
-G_END_DECLS
+/* GStreamer keeps a byte for each pair of what is in a frame's metadata. */
+inline constexpr gsize gst_gpu_vision_max_boxes = 1024;
+
+/*
+ * An object detection for each of the first so many boxes, or a classification, whose levels are
+ * the shares, and the mask, which lies there in the frame. Returns how many boxes there are. The
+ * buffer is writable.
+ */
+gsize gst_gpu_vision_analytics_add(GstBuffer *buffer, const GstGpuVisionNotes &notes, gsize max,
+                                   GstBuffer *mask, const GstGpuVisionBox &place);
+
+/* Appends the object detections of a type, or of all where it is 0. */
+void gst_gpu_vision_analytics_find(GstBuffer *buffer, GQuark type,
+                                   std::vector<GstGpuVisionRegion> &found);

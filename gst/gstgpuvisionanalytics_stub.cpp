@@ -6,8 +6,9 @@ gboolean gst_gpu_vision_analytics_has_masks() {
     return FALSE;
 }
 
-void gst_gpu_vision_analytics_add_boxes(GstBuffer *, GQuark, const GstGpuVisionBox *, gsize, gfloat,
-                                        GstBuffer *, guint) {}
+gsize gst_gpu_vision_analytics_add(GstBuffer *, const GstGpuVisionNotes &, gsize, GstBuffer *,
+                                   const GstGpuVisionBox &) {
+    return 0;
+}
 
-void gst_gpu_vision_analytics_add_classes(GstBuffer *, const GstGpuVisionClass *, gsize,
-                                          GstBuffer *) {}
+void gst_gpu_vision_analytics_find(GstBuffer *, GQuark, std::vector<GstGpuVisionRegion> &) {}

@@ -41,7 +41,7 @@ using namespace gpu_vision_filter;
 
 namespace {
 
-enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, stats };
+enum Property { backend = 1, cuda_device_id, post_messages, attach_meta, roi_type, stats };
 
 #define GPU_VISION_FORMATS "NV12, I420, RGBA, BGRA, RGBx, BGRx, RGB, BGR"
 #define GPU_VISION_MORE_FORMATS                                                                    \
@@ -64,6 +64,11 @@ GstStaticPadTemplate src_template =
 
 /* ---- properties ---- */
 
+/* No text is one without letters. */
+GQuark quark_of(const gchar *text) {
+    return text && *text ? g_quark_from_string(text) : 0;
+}
+
 void gst_gpu_vision_filter_set_property(GObject *object, guint id, const GValue *value,
                                         GParamSpec *spec) {
     auto *priv = private_of(object);
@@ -80,6 +85,9 @@ void gst_gpu_vision_filter_set_property(GObject *object, guint id, const GValue 
         break;
     case Property::attach_meta:
         priv->attach_meta = g_value_get_boolean(value);
+        break;
+    case Property::roi_type:
+        priv->roi_type = quark_of(g_value_get_string(value));
         break;
     default:
         G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, spec);
@@ -104,6 +112,9 @@ void gst_gpu_vision_filter_get_property(GObject *object, guint id, GValue *value
     case Property::attach_meta:
         g_value_set_boolean(value, priv->attach_meta);
         break;
+    case Property::roi_type:
+        g_value_set_static_string(value, g_quark_to_string(priv->roi_type));
+        break;
     case Property::stats:
         g_value_take_boxed(value, make_stats(*priv));
         break;
@@ -118,6 +129,8 @@ void gst_gpu_vision_filter_finalize(GObject *object) {
     gst_caps_replace(&priv->refused, nullptr);
     g_free(priv->device_name);
     g_free(priv->log_error);
+    drop_last(GST_GPU_VISION_FILTER(object));
+    delete priv->last;
     delete priv->cuda;
     G_OBJECT_CLASS(gst_gpu_vision_filter_parent_class)->finalize(object);
 }
@@ -149,6 +162,12 @@ void install_properties(GObjectClass *klass) {
                              "Whether the results of every frame are attached to it, as a custom "
                              "meta named after the element. Default true.",
                              TRUE, GST_GPU_VISION_PARAM_LIVE));
+    g_object_class_install_property(
+        klass, Property::roi_type,
+        g_param_spec_string("roi-type", "ROI type",
+                            "The type of the regions of interest that count where the element "
+                            "looks at them; NULL, or no letter, is all. Default NULL.",
+                            nullptr, GST_GPU_VISION_PARAM_LIVE));
     g_object_class_install_property(
         klass, Property::stats,
         g_param_spec_boxed("stats", "Statistics",
@@ -263,6 +282,19 @@ static gboolean gst_gpu_vision_filter_sink_event(GstBaseTransform *trans, GstEve
     return base_class()->sink_event(trans, event);
 }
 
+/* ---- what of a frame ---- */
+
+void gst_gpu_vision_filter_class_install_roi(GstGpuVisionFilterClass *klass) {
+    static constexpr gpv_choice choices[] = {
+        {"frame", "The frame", GST_GPU_VISION_ROI_FRAME},
+        {"meta", "Each of the frame's regions of interest by itself, and nothing else",
+         GST_GPU_VISION_ROI_META}};
+    static constexpr gpv_field roi =
+        GST_GPU_VISION_CHOICE("roi", G_STRUCT_OFFSET(GstGpuVisionFilterPrivate, roi), choices,
+                              "What of a frame is processed.");
+    install_private(klass, roi);
+}
+
 void gst_gpu_vision_filter_class_set_mask(GstGpuVisionFilterClass *klass, guint mask_output) {
     static constexpr gpv_field attach_mask = GST_GPU_VISION_BOOL(
         GstGpuVisionFilterPrivate, attach_mask, FALSE,
@@ -362,6 +394,7 @@ static void gst_gpu_vision_filter_init(GstGpuVisionFilter *self) {
     priv->attach_meta = TRUE;
     priv->device_name = g_strdup("none");
     priv->cuda = new GstGpuVisionCuda(GST_ELEMENT(self));
+    priv->last = new GstGpuVisionLast{};
     gst_base_transform_set_qos_enabled(GST_BASE_TRANSFORM(self), TRUE);
     gst_base_transform_set_gap_aware(GST_BASE_TRANSFORM(self), TRUE);
 }

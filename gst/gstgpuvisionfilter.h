@@ -7,6 +7,8 @@
 #include <gst/gst.h>
 #include <gst/video/video.h>
 
+#include "gstgpuvisionanalytics.h"
+
 G_BEGIN_DECLS
 
 /* Where the pixels of the output frame come from. */
@@ -23,7 +25,7 @@ typedef struct {
     GstGpuVisionPixels pixels;
 } GstGpuVisionOutput;
 
-/* Arguments of process() for one frame. */
+/* Arguments of process() for one frame, or for a region of one, which to it is a frame. */
 typedef struct {
     gpv_stream stream;
     const gpv_image *src;
@@ -83,12 +85,10 @@ struct _GstGpuVisionFilterClass {
     void (*write_results)(GstGpuVisionFilter *self, GstStructure *results);
 
     /*
-     * Adds to a frame that has got the results as metadata what messages do not carry: to these
-     * results, or metadata of GStreamer's own. mask is what process() has written, or NULL. May be
-     * NULL.
+     * Adds what messages do not carry to the results that go into the metadata, and fills in the
+     * notes, which are empty. May be NULL.
      */
-    void (*annotate)(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results,
-                     GstBuffer *mask);
+    void (*annotate)(GstGpuVisionFilter *self, GstStructure *results, GstGpuVisionNotes *notes);
 
     const gchar *name; /* name of the results */
     const GstGpuVisionOutput *outputs;
@@ -120,6 +120,17 @@ void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
 /* In class_init of an element that knows regions: the property attach-mask, and the mask of a job.
  */
 void gst_gpu_vision_filter_class_set_mask(GstGpuVisionFilterClass *klass, guint mask_output);
+
+/* In class_init of an element that can do with a part of a frame alone: the property roi. */
+void gst_gpu_vision_filter_class_install_roi(GstGpuVisionFilterClass *klass);
+
+/*
+ * The regions that others have marked in a frame, of the type that roi-type says, as far as they
+ * lie in it. They are there until this is called again.
+ */
+const std::vector<GstGpuVisionRegion> *gst_gpu_vision_filter_find_regions(GstGpuVisionFilter *self,
+                                                                          GstBuffer *buffer,
+                                                                          const GstVideoInfo *info);
 
 /*
  * A setting cannot be used. Before the first frame that is an error, and FALSE; later a warning,

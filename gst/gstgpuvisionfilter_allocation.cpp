@@ -110,22 +110,46 @@ void describe_mask(GstBuffer *mask, GstVideoFormat format) {
     meta->n_planes = format == GST_VIDEO_FORMAT_NV12 ? 2 : 1;
 }
 
+/* Active. NULL where there is no memory for it. */
+GstBufferPool *make_frames(GstGpuVisionFilter *self, GstVideoInfo &info) {
+    const bool cuda = private_of(self)->cuda_frames;
+    GstCaps *caps = gst_video_info_to_caps(&info);
+    if (cuda)
+        gst_caps_set_features_simple(caps,
+                                     gst_caps_features_new(GST_GPU_VISION_CUDA_MEMORY, nullptr));
+    PoolWishes wishes = {caps, static_cast<guint>(info.size), 0, 0, true};
+    GstBufferPool *pool = make_pool(self, wishes);
+    if (pool && !gst_buffer_pool_set_active(pool, TRUE))
+        gst_clear_object(&pool);
+    gst_caps_unref(caps);
+    return pool;
+}
+
 GstBufferPool *make_masks(GstGpuVisionFilter *self) {
     auto *priv = private_of(self);
     gst_video_info_set_format(&priv->mask_info,
                               priv->cuda_frames ? GST_VIDEO_FORMAT_NV12 : GST_VIDEO_FORMAT_GRAY8,
                               static_cast<guint>(GST_VIDEO_INFO_WIDTH(&priv->in_info)),
                               static_cast<guint>(GST_VIDEO_INFO_HEIGHT(&priv->in_info)));
-    GstCaps *caps = gst_video_info_to_caps(&priv->mask_info);
-    if (priv->cuda_frames)
-        gst_caps_set_features_simple(caps,
-                                     gst_caps_features_new(GST_GPU_VISION_CUDA_MEMORY, nullptr));
-    PoolWishes wishes = {caps, static_cast<guint>(priv->mask_info.size), 0, 0, true};
-    GstBufferPool *pool = make_pool(self, wishes);
-    if (pool && !gst_buffer_pool_set_active(pool, TRUE))
-        gst_clear_object(&pool);
-    gst_caps_unref(caps);
-    return pool;
+    return make_frames(self, priv->mask_info);
+}
+
+/* Luma, or labels, of 0, and chroma without a colour, as the library writes them. */
+bool clear(GstBuffer *buffer, const GstVideoInfo &info) {
+    GstVideoFrame frame;
+    if (!gst_video_frame_map(&frame, &info, buffer, GST_MAP_WRITE))
+        return false;
+    const bool wide = GST_VIDEO_INFO_COMP_DEPTH(&info, 0) > 8;
+    for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&frame); p++) {
+        auto *row = static_cast<guint8 *>(GST_VIDEO_FRAME_PLANE_DATA(&frame, p));
+        const gint bytes = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, p);
+        const gint rows = GST_VIDEO_FRAME_COMP_HEIGHT(&frame, static_cast<gint>(p));
+        for (gint y = 0; y < rows; y++, row += bytes)
+            for (gint x = 0; x < bytes; x++)
+                row[x] = p > 0 && (!wide || x % 2) ? 0x80 : 0;
+    }
+    gst_video_frame_unmap(&frame);
+    return true;
 }
 
 } // namespace
@@ -146,7 +170,43 @@ void finish_mask(GstBuffer *mask) {
     describe_mask(mask, GST_VIDEO_FORMAT_GRAY8);
 }
 
+GstBuffer *part_of_mask(GstBuffer *mask, const GstGpuVisionBox &place) {
+    const GstVideoMeta *whole = gst_buffer_get_video_meta(mask);
+    if (place.width == static_cast<gint>(whole->width) &&
+        place.height == static_cast<gint>(whole->height))
+        return gst_buffer_ref(mask);
+    GstBuffer *part = gst_buffer_new();
+    gsize offset[GST_VIDEO_MAX_PLANES] = {whole->offset[0] +
+                                          static_cast<gsize>(place.y * whole->stride[0] + place.x)};
+    gint stride[GST_VIDEO_MAX_PLANES] = {whole->stride[0]};
+    gst_buffer_copy_into(part, mask, GST_BUFFER_COPY_MEMORY, 0, static_cast<gsize>(-1));
+    gst_buffer_add_parent_buffer_meta(part, mask);
+    gst_buffer_add_video_meta_full(part, GST_VIDEO_FRAME_FLAG_NONE, GST_VIDEO_FORMAT_GRAY8,
+                                   static_cast<guint>(place.width),
+                                   static_cast<guint>(place.height), 1, offset, stride);
+    return part;
+}
+
+bool have_blank(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    if (priv->blank)
+        return true;
+    GstBufferPool *pool = make_frames(self, priv->out_info);
+    const bool acquired =
+        pool && gst_buffer_pool_acquire_buffer(pool, &priv->blank, nullptr) == GST_FLOW_OK;
+    if (pool)
+        gst_buffer_pool_set_active(pool, FALSE); /* it lives as long as the buffer */
+    gst_clear_object(&pool);
+    if (acquired && clear(priv->blank, priv->out_info))
+        return true;
+    gst_clear_buffer(&priv->blank);
+    post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY),
+               g_strdup("for what lies outside of the regions"));
+    return false;
+}
+
 void drop_masks(GstGpuVisionFilter *self) {
+    gst_clear_buffer(&private_of(self)->blank);
     GstBufferPool *&masks = private_of(self)->masks;
     if (masks)
         gst_buffer_pool_set_active(masks, FALSE);

@@ -6,17 +6,9 @@
 
 #include "gstgpuvisionanalytics.h"
 #include "gstgpuvisionframe.h"
-#include "gstgpuvisionmeta.h"
 
 namespace gpu_vision_filter {
 namespace {
-
-/* Sources of raw bytes open a segment in bytes, in which a time means nothing. */
-template <auto Convert>
-GstClockTime to_time(const GstSegment &segment, GstClockTime time) {
-    return segment.format == GST_FORMAT_TIME ? Convert(&segment, GST_FORMAT_TIME, time)
-                                             : GST_CLOCK_TIME_NONE;
-}
 
 /* Frames of another CUDA context are processed where they are: everything is made anew there. */
 void follow_context(GstGpuVisionFilter *self, GstBuffer *buffer) {
@@ -74,15 +66,50 @@ GstFlowReturn acquire_output_buffer(GstGpuVisionFilter *self, GstBuffer *in, Gst
 
 void gst_gpu_vision_filter_before_transform(GstBaseTransform *trans, GstBuffer *buffer) {
     const GstClockTime time =
-        to_time<gst_segment_to_stream_time>(trans->segment, GST_BUFFER_PTS(buffer));
+        time_in<gst_segment_to_stream_time>(trans->segment, GST_BUFFER_PTS(buffer));
     if (GST_CLOCK_TIME_IS_VALID(time))
         gst_object_sync_values(GST_OBJECT(trans), time);
     if (private_of(trans)->cuda_frames)
         follow_context(GST_GPU_VISION_FILTER(trans), buffer);
 }
 
+namespace {
+
+/* ---- what is wanted ---- */
+
+/* One that this version cannot attach is an error before the first frame, and then a warning. */
+bool may_have_mask(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    if (gst_gpu_vision_analytics_has_masks() || priv->mask_refused)
+        return true;
+    priv->mask_refused = gst_gpu_vision_filter_refuse(
+        self, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
+        g_strdup("attach-mask=true needs this element to be built with gstreamer-analytics of "
+                 "GStreamer 1.26 or newer: frames have no mask."),
+        gst_version_string());
+    return priv->mask_refused;
+}
+
+bool take_wishes(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    GstGpuVisionWishes &wishes = priv->wishes;
+    GST_OBJECT_LOCK(self);
+    wishes = {priv->post_messages != FALSE, priv->attach_meta != FALSE, priv->attach_mask != FALSE,
+              priv->roi == GST_GPU_VISION_ROI_META};
+    GST_OBJECT_UNLOCK(self);
+    wishes.mask = wishes.mask && wishes.attach &&
+                  priv->output != GST_GPU_VISION_FILTER_GET_CLASS(self)->mask_output;
+    if (wishes.mask && !may_have_mask(self))
+        return false;
+    wishes.mask = wishes.mask && !priv->mask_refused;
+    return true;
+}
+
+} // namespace
+
 /* To add metadata the frame has to be writable, but not its pixels. A crop goes on only where it is
-   asked for. A buffer without bytes, such as fills a gap, passes. */
+   asked for. A buffer without bytes, such as fills a gap, passes. What is drawn into a region must
+   not be seen in another one. */
 GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *trans, GstBuffer *in,
                                                           GstBuffer **out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
@@ -94,13 +121,19 @@ GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *tran
         return interlaced ? pass_interlaced(self) : GST_FLOW_OK;
     }
     priv->output = output_of_caps(self);
-    const GstGpuVisionPixels pixels = output_at(self, priv->output).pixels;
+    if (!take_wishes(self))
+        return GST_FLOW_ERROR;
+    const auto [system, cuda, pixels] = output_at(self, priv->output);
+    find_parts(self, in);
     const bool writable = gst_buffer_is_writable(in);
     const bool uncropped = gst_buffer_get_video_crop_meta(in) && !priv->crops_behind;
-    const bool stays = !uncropped && (pixels == GST_GPU_VISION_PIXELS_KEPT ||
-                                      (pixels == GST_GPU_VISION_PIXELS_DRAWN && writable &&
-                                       gst_buffer_is_all_memory_writable(in)));
-    priv->copies = !stays && pixels != GST_GPU_VISION_PIXELS_NEW;
+    const bool stays =
+        !uncropped && (pixels == GST_GPU_VISION_PIXELS_KEPT ||
+                       (pixels == GST_GPU_VISION_PIXELS_DRAWN && writable &&
+                        gst_buffer_is_all_memory_writable(in) && priv->last->parts.size() <= 1));
+    const bool same_format = (priv->cuda_frames ? cuda : system) == GST_VIDEO_FORMAT_UNKNOWN;
+    priv->copies =
+        !stays && same_format && (pixels != GST_GPU_VISION_PIXELS_NEW || priv->wishes.regions);
     if (!stays)
         return acquire_output_buffer(self, in, out);
     *out = writable ? in : gst_buffer_copy(in);
@@ -109,22 +142,7 @@ GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *tran
 
 namespace {
 
-gpv_status process(GstGpuVisionFilter *self, const GstGpuVisionJob &job,
-                   const GstGpuVisionCuda::Queue &queue) {
-    using Clock = std::chrono::steady_clock;
-    const auto begin = Clock::now();
-    const auto *priv = private_of(self);
-    auto [status, finished] = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
-    if (!finished || status != GPV_OK) { /* what was enqueued before a failure counts, too */
-        const gpv_status ended = queue.wait
-                                     ? gpv_stream_sync(priv->context, queue.stream)
-                                     : gpv_stream_follow(priv->context, queue.leader, queue.stream);
-        status = status == GPV_OK ? ended : status;
-    }
-    if (status == GPV_OK)
-        record_time(self, std::chrono::duration<gdouble, std::micro>(Clock::now() - begin).count());
-    return status;
-}
+/* ---- pixels ---- */
 
 /* What the library is given of a frame. */
 class MappedPair {
@@ -143,19 +161,18 @@ class MappedPair {
 
     bool has_src() const { return static_cast<bool>(src); }
     bool has_dst() const { return !dst || *dst; }
-    const gpv_image *from() const { return src.view(); }
-    const gpv_image *to() const {
-        if (pixels == GST_GPU_VISION_PIXELS_KEPT)
-            return nullptr;
-        return in_place ? src.view() : dst->view();
-    }
-    /* What is drawn over has to be there, and what is kept of a crop that is not seen behind. */
-    bool copy(GstGpuVisionCuda &cuda, gpv_stream stream) {
-        if (!copies)
+    bool has_to() const { return pixels != GST_GPU_VISION_PIXELS_KEPT; }
+    const GstGpuVisionFrame &from() const { return src; }
+    const GstGpuVisionFrame &to() const { return in_place ? src : *dst; }
+    /* What is drawn over has to be there, and what is kept of a crop that is not seen behind, and
+       what is outside of regions: that of the frame, or blank. */
+    bool copy(GstGpuVisionCuda &cuda, gpv_stream stream, const GstGpuVisionFrame *blank) {
+        if (!copies && !blank)
             return true;
-        if (src.view()->memory == GPV_MEMORY_CUDA)
-            return cuda.copy(src, *dst, stream);
-        dst->copy(src);
+        const GstGpuVisionFrame &copied = blank ? *blank : src;
+        if (copied.view()->memory == GPV_MEMORY_CUDA)
+            return cuda.copy(copied, *dst, stream);
+        dst->copy(copied);
         return true;
     }
     gsize needed() const { return src ? dst->needed() : src.needed(); }
@@ -181,15 +198,79 @@ void post_misfit(GstGpuVisionFilter *self, const gchar *which, GstBuffer *buffer
     g_free(why);
 }
 
-/* What becomes of the results of a frame. */
-struct Wishes {
-    bool post, attach, mask;
-};
+/* ---- processing ---- */
+
+/* What was learned of a region says nothing of another one, nor of a frame. */
+bool begins_anew(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    GstGpuVisionLast &last = *priv->last;
+    const gint regions = priv->wishes.regions ? static_cast<gint>(last.parts.size()) : -1;
+    const bool others = regions != last.regions_before || regions > 1;
+    last.regions_before = regions;
+    return g_atomic_int_compare_and_exchange(&priv->forget, 1, 0) || others;
+}
+
+using Clock = std::chrono::steady_clock;
+
+/* Adds how long it took to spent. */
+GstGpuVisionOutcome process(GstGpuVisionFilter *self, const MappedPair &frames,
+                            const GstGpuVisionFrame *mask, gpv_stream stream,
+                            const GstGpuVisionBox &box, Clock::duration &spent) {
+    const auto *priv = private_of(self);
+    const auto view_of = [&box](const GstGpuVisionFrame &frame) {
+        return frame.part(box.x, box.y, box.width, box.height);
+    };
+    const gpv_image src = view_of(frames.from());
+    const gpv_image dst = frames.has_to() ? view_of(frames.to()) : gpv_image{};
+    const gpv_image numbers = mask ? view_of(*mask) : gpv_image{};
+    const GstGpuVisionJob job = {stream,
+                                 &src,
+                                 frames.has_to() ? &dst : nullptr,
+                                 mask ? &numbers : nullptr,
+                                 priv->output,
+                                 priv->wishes.attach || priv->wishes.post,
+                                 priv->wishes.attach};
+    const auto begin = Clock::now();
+    const GstGpuVisionOutcome outcome = GST_GPU_VISION_FILTER_GET_CLASS(self)->process(self, &job);
+    spent += Clock::now() - begin;
+    return outcome;
+}
+
+gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
+                         const GstGpuVisionFrame *mask, const GstGpuVisionCuda::Queue &queue,
+                         const GstGpuVisionResults &results) {
+    const auto *priv = private_of(self);
+    auto &parts = priv->last->parts;
+    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    Clock::duration spent{};
+    gpv_status status = GPV_OK;
+    bool finished = !parts.empty();
+    for (gsize i = 0; i < parts.size() && status == GPV_OK; i++) {
+        if (i > 0 && klass->forget)
+            klass->forget(self);
+        const auto outcome = process(self, frames, mask, queue.stream, parts[i].region.box, spent);
+        status = outcome.status;
+        finished = finished && outcome.finished;
+        if (status == GPV_OK)
+            write_results(self, parts[i], results);
+    }
+    const auto begin = Clock::now();
+    if (!finished || status != GPV_OK) { /* what was enqueued before a failure counts, too */
+        const gpv_status ended = queue.wait
+                                     ? gpv_stream_sync(priv->context, queue.stream)
+                                     : gpv_stream_follow(priv->context, queue.leader, queue.stream);
+        status = status == GPV_OK ? ended : status;
+    }
+    spent += Clock::now() - begin;
+    if (status == GPV_OK)
+        record_time(self, std::chrono::duration<gdouble, std::micro>(spent).count());
+    return status;
+}
 
 /* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. A mask that
    is wanted is acquired, and the caller's also after a failure. */
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
-                         const Wishes &wishes, GstBuffer *&mask) {
+                         const GstGpuVisionResults &results, GstBuffer *&mask) {
     auto *priv = private_of(self);
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     const bool cuda = priv->cuda_frames;
@@ -202,7 +283,7 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
         return FALSE;
     }
-    if (g_atomic_int_compare_and_exchange(&priv->forget, 1, 0) && klass->forget)
+    if (begins_anew(self) && klass->forget)
         klass->forget(self);
     if (klass->examine && !klass->examine(self, in, &priv->in_info))
         return FALSE;
@@ -213,8 +294,8 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                     frames.needed());
         return FALSE;
     }
-    std::optional<GstGpuVisionFrame> regions;
-    if (wishes.mask) {
+    std::optional<GstGpuVisionFrame> regions, blank;
+    if (priv->wishes.mask) {
         mask = acquire_mask(self);
         if (!mask)
             return FALSE;
@@ -223,6 +304,11 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
             post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), g_strdup("to map a mask"));
             return FALSE;
         }
+    }
+    if (priv->wishes.regions && !priv->copies && frames.has_to() && in != out) {
+        if (!have_blank(self))
+            return FALSE;
+        blank.emplace(priv->out_info, priv->blank, GST_MAP_READ, place);
     }
     const gpv_stream own = priv->cuda->stream();
     const GstGpuVisionCuda::Queue queue =
@@ -234,66 +320,33 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         post_library_error(self, status);
         return FALSE;
     }
-    if (!frames.copy(*priv->cuda, queue.stream)) {
+    if (!frames.copy(*priv->cuda, queue.stream, blank ? &*blank : nullptr)) {
         post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
         return FALSE;
     }
-    status = process(self,
-                     {queue.stream, frames.from(), frames.to(), regions ? regions->view() : nullptr,
-                      priv->output, wishes.attach || wishes.post, wishes.attach},
-                     queue);
+    status = process_parts(self, frames, regions ? &*regions : nullptr, queue, results);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
 }
 
-/* Takes the results. */
-void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *results) {
-    const GstSegment &segment = GST_BASE_TRANSFORM(self)->segment;
-    const GstClockTime time = GST_BUFFER_PTS(buffer);
-    gst_structure_set(results, "timestamp", GST_TYPE_CLOCK_TIME, time, "stream-time",
-                      GST_TYPE_CLOCK_TIME, to_time<gst_segment_to_stream_time>(segment, time),
-                      "running-time", GST_TYPE_CLOCK_TIME,
-                      to_time<gst_segment_to_running_time>(segment, time), "duration",
-                      GST_TYPE_CLOCK_TIME, GST_BUFFER_DURATION(buffer), nullptr);
-    gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
-}
-
-/* One that this version cannot attach is an error before the first frame, and then a warning. */
-bool may_have_mask(GstGpuVisionFilter *self) {
-    auto *priv = private_of(self);
-    if (gst_gpu_vision_analytics_has_masks() || priv->mask_refused)
-        return true;
-    priv->mask_refused = gst_gpu_vision_filter_refuse(
-        self, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-        g_strdup("attach-mask=true needs this element to be built with gstreamer-analytics of "
-                 "GStreamer 1.26 or newer: frames have no mask."),
-        gst_version_string());
-    return priv->mask_refused;
-}
-
-Wishes wishes_of(GstGpuVisionFilter *self) {
+bool process_frame(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
     const auto *priv = private_of(self);
-    GST_OBJECT_LOCK(self);
-    Wishes wishes = {priv->post_messages != FALSE, priv->attach_meta != FALSE,
-                     priv->attach_mask != FALSE};
-    GST_OBJECT_UNLOCK(self);
-    wishes.mask = wishes.mask && wishes.attach &&
-                  priv->output != GST_GPU_VISION_FILTER_GET_CLASS(self)->mask_output;
-    return wishes;
-}
-
-void describe(GstGpuVisionFilter *self, GstBuffer *out, const Wishes &wishes, GstBuffer *mask) {
-    const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
-    GstStructure *results = wishes.attach ? gst_gpu_vision_meta_add(out, klass->name)
-                                          : gst_structure_new_empty(klass->name);
-    klass->write_results(self, results);
-    if (wishes.post)
-        post_results(self, out, wishes.attach ? gst_structure_copy(results) : results);
-    if (mask)
+    const GstGpuVisionResults results = new_results(self, out);
+    GstBuffer *mask = nullptr;
+    const bool done = process_buffers(self, in, out, results, mask);
+    if (done && mask) {
         finish_mask(mask);
-    if (wishes.attach && klass->annotate)
-        klass->annotate(self, out, results, mask);
+        for (GstGpuVisionPart &part : priv->last->parts)
+            part.mask = part_of_mask(mask, part.region.box);
+    }
+    gst_clear_buffer(&mask);
+    if (done)
+        publish(self, out, results.posted);
+    else if (results.posted)
+        gst_structure_free(results.posted);
+    drop_last(self);
+    return done;
 }
 
 } // namespace
@@ -301,19 +354,10 @@ void describe(GstGpuVisionFilter *self, GstBuffer *out, const Wishes &wishes, Gs
 GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer *in,
                                               GstBuffer *out) {
     auto *self = GST_GPU_VISION_FILTER(trans);
-    auto *priv = private_of(self);
+    const auto *priv = private_of(self);
     if (priv->passes)
         return GST_FLOW_OK;
-    Wishes wishes = wishes_of(self);
-    if (wishes.mask && !may_have_mask(self))
-        return GST_FLOW_ERROR;
-    wishes.mask = wishes.mask && !priv->mask_refused;
-    GstBuffer *mask = nullptr;
-    const bool done = process_buffers(self, in, out, wishes, mask);
-    if (done && (wishes.attach || wishes.post))
-        describe(self, out, wishes, mask);
-    gst_clear_buffer(&mask);
-    return done ? GST_FLOW_OK : GST_FLOW_ERROR;
+    return process_frame(self, in, out) ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /*

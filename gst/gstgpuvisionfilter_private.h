@@ -2,6 +2,7 @@
 /* Declarations that the files of the base class share. */
 #pragma once
 
+#include "gstgpuvisionanalytics.h"
 #include "gstgpuvisioncuda.h"
 #include "gstgpuvisionfilter.h"
 
@@ -18,6 +19,28 @@ struct GstGpuVisionTimes {
     gdouble recent[1024]; /* us, a ring */
 };
 
+typedef enum { GST_GPU_VISION_ROI_FRAME, GST_GPU_VISION_ROI_META } GstGpuVisionRoi;
+
+/* What is wanted of a frame. */
+struct GstGpuVisionWishes {
+    bool post, attach, mask;
+    bool regions; /* each by itself, and nothing else */
+};
+
+/* What process() is called for. */
+struct GstGpuVisionPart {
+    GstGpuVisionRegion region;
+    GstGpuVisionNotes notes;
+    GstBuffer *mask; /* NULL: none is wanted */
+};
+
+/* The last frame that was processed. */
+struct GstGpuVisionLast {
+    std::vector<GstGpuVisionRegion> regions;
+    std::vector<GstGpuVisionPart> parts;
+    gint regions_before; /* how many the frame before had; -1: it was processed as a whole */
+};
+
 struct GstGpuVisionFilterPrivate {
     /* Properties and stats, under the object lock. */
     gint backend;
@@ -26,6 +49,8 @@ struct GstGpuVisionFilterPrivate {
     gboolean attach_meta;
     gboolean attach_mask;
     gboolean keep_state;
+    GstGpuVisionRoi roi;
+    GQuark roi_type; /* 0: all */
     guint wanted_output;
     guint output_in_force; /* the wanted one, unless the neighbours cannot take it */
     guint output_changes;
@@ -45,12 +70,16 @@ struct GstGpuVisionFilterPrivate {
     bool cuda_frames;  /* whether input caps have CUDAMemory */
     guint output;      /* output of the current frame */
     bool crops_behind; /* whether what is behind takes crops */
-    bool passes;       /* the current frame goes on as it came */
-    bool copies;       /* its pixels are copied to a buffer of our own, to be kept or drawn into */
+    GstGpuVisionLast *last;
+    GstGpuVisionWishes wishes; /* of the current frame */
+    bool passes;               /* it goes on as it came */
+    bool copies; /* its pixels are copied to a buffer of our own, to be kept or drawn into */
     bool interlaced_said; /* that interlaced frames pass */
     bool mask_refused;    /* there is none in this version */
     GstBufferPool *masks; /* of frames of these caps, since the first one that was wanted */
     GstVideoInfo mask_info;
+    GstBuffer
+        *blank; /* an output of these caps without anything, since the first that was needed */
 };
 
 #define GPU_VISION_SIZES                                                                           \
@@ -122,6 +151,11 @@ gboolean gst_gpu_vision_filter_decide_allocation(GstBaseTransform *trans, GstQue
 GstBuffer *acquire_mask(GstGpuVisionFilter *self);
 /* What the library has written is GRAY8 to everybody else. */
 void finish_mask(GstBuffer *mask);
+/* What of a finished mask lies there, without a copy. */
+GstBuffer *part_of_mask(GstBuffer *mask, const GstGpuVisionBox &place);
+/* Makes priv->blank. False where there is no memory for it, and has said so. */
+bool have_blank(GstGpuVisionFilter *self);
+/* Of these caps. */
 void drop_masks(GstGpuVisionFilter *self);
 
 /* ---- time, in gstgpuvisionfilter_time.cpp ---- */
@@ -130,6 +164,33 @@ GstStructure *make_stats(const GstGpuVisionFilterPrivate &priv);
 void record_time(GstGpuVisionFilter *self, gdouble us);
 void add_latency(GstGpuVisionFilter *self, GstQuery *query);
 bool has_processed(GstGpuVisionFilter *self);
+
+/* ---- results, in gstgpuvisionfilter_results.cpp ---- */
+
+/* Sources of raw bytes open a segment in bytes, in which a time means nothing. */
+template <auto Convert>
+GstClockTime time_in(const GstSegment &segment, GstClockTime time) {
+    return segment.format == GST_FORMAT_TIME ? Convert(&segment, GST_FORMAT_TIME, time)
+                                             : GST_CLOCK_TIME_NONE;
+}
+
+/* What process() is to be called for. */
+void find_parts(GstGpuVisionFilter *self, GstBuffer *in);
+
+/* Where the results of a frame go; NULL: nowhere. The frame owns what is attached. */
+struct GstGpuVisionResults {
+    GstStructure *attached, *posted;
+};
+
+GstGpuVisionResults new_results(GstGpuVisionFilter *self, GstBuffer *out);
+/* Of a part that process() has just come back from. */
+void write_results(GstGpuVisionFilter *self, GstGpuVisionPart &part,
+                   const GstGpuVisionResults &results);
+/* Takes what is to be posted. What is attached is on the frame already, but for the notes. */
+void publish(GstGpuVisionFilter *self, GstBuffer *out, GstStructure *posted);
+
+/* There is no last frame any more. */
+void drop_last(GstGpuVisionFilter *self);
 
 /* ---- frames, in gstgpuvisionfilter_frame.cpp ---- */
 

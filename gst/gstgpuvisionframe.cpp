@@ -126,7 +126,7 @@ GstGpuVisionFrame::GstGpuVisionFrame(const GstVideoInfo &info, GstBuffer *buffer
         image.data[i] = GST_VIDEO_FRAME_PLANE_DATA(&frame, i);
         image.stride[i] = GST_VIDEO_FRAME_PLANE_STRIDE(&frame, i);
         if (crop)
-            crop_to(crop, i);
+            image.data[i] = static_cast<guint8 *>(image.data[i]) + offset_of(i, crop->x, crop->y);
         whole = plane_is_inside(i) && whole;
     }
     order_planes();
@@ -150,20 +150,31 @@ void GstGpuVisionFrame::order_planes() {
     }
 }
 
-/* Chroma begins with the site of the first pixel, as videocrop has it; so does what has both
-   between each other. */
-void GstGpuVisionFrame::crop_to(const GstVideoCropMeta *crop, guint plane) {
+/* Bytes to where a part begins. Chroma begins with the site of the first pixel, as videocrop has
+   it; so does luma that has chroma in between. */
+gint64 GstGpuVisionFrame::offset_of(guint plane, gint64 x, gint64 y) const {
     const GstVideoFormatInfo *format = frame.info.finfo;
     gint components[GST_VIDEO_MAX_COMPONENTS];
     gst_video_format_info_component(format, plane, components);
     const gint of = components[0];
-    const bool packed =
-        components[1] >= 0 && GST_VIDEO_FORMAT_INFO_W_SUB(format, of) <
-                                  GST_VIDEO_FORMAT_INFO_W_SUB(format, components[1]);
-    const gint64 x = (packed ? crop->x & ~1u : crop->x) >> GST_VIDEO_FORMAT_INFO_W_SUB(format, of);
-    const gint64 y = crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(format, of);
-    image.data[plane] = static_cast<guint8 *>(image.data[plane]) + y * image.stride[plane] +
-                        x * GST_VIDEO_FORMAT_INFO_PSTRIDE(format, of);
+    if (components[1] >= 0 && GST_VIDEO_FORMAT_INFO_W_SUB(format, components[1]) >
+                                  GST_VIDEO_FORMAT_INFO_W_SUB(format, of))
+        x -= x % 2;
+    return (y >> GST_VIDEO_FORMAT_INFO_H_SUB(format, of)) * image.stride[plane] +
+           (x >> GST_VIDEO_FORMAT_INFO_W_SUB(format, of)) *
+               GST_VIDEO_FORMAT_INFO_PSTRIDE(format, of);
+}
+
+/* Its colours are those of the frame. */
+gpv_image GstGpuVisionFrame::part(gint x, gint y, gint width, gint height) const {
+    gpv_image view = image;
+    view.width = width;
+    view.height = height;
+    if (image.color_matrix == GPV_COLOR_MATRIX_AUTO)
+        view.color_matrix = image.height >= 720 ? GPV_COLOR_MATRIX_BT709 : GPV_COLOR_MATRIX_BT601;
+    for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); i++)
+        view.data[i] = static_cast<guint8 *>(image.data[i]) + offset_of(i, x, y);
+    return view;
 }
 
 /* GStreamer checks the size of a buffer, but not what GstVideoMeta says of it. */

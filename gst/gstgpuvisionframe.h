@@ -25,6 +25,8 @@ class GstGpuVisionFrame {
 
     explicit operator bool() const { return mapped && whole; }
     const gpv_image *view() const { return &image; }
+    /* Of what lies in it. */
+    gpv_image part(gint x, gint y, gint width, gint height) const;
     /* Copies a frame of the same caps. Both are in host memory. */
     void copy(const GstGpuVisionFrame &from);
 
@@ -32,7 +34,7 @@ class GstGpuVisionFrame {
     gsize needed() const { return bytes; }
 
   private:
-    void crop_to(const GstVideoCropMeta *crop, guint plane);
+    gint64 offset_of(guint plane, gint64 x, gint64 y) const;
     bool plane_is_inside(guint plane);
     void order_planes();
 

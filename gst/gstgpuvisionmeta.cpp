@@ -18,6 +18,7 @@ struct Move {
     GstVideoRectangle seen; /* where they are in the frame now */
 
     gdouble growth() const { return std::abs(xx * yy - xy * yx); }
+    bool shifts() const { return xx == 1 && xy == 0 && yx == 0 && yy == 1; }
     std::pair<gdouble, gdouble> point(gdouble x, gdouble y) const {
         return {xx * x + xy * y + x0, yx * x + yy * y + y0};
     }
@@ -117,6 +118,8 @@ void move_keypoints(GstStructure *fields, const Move &move) {
             std::atan2(move.yx * c + move.yy * s, move.xx * c + move.xy * s) * 180 / G_PI;
         k.x = static_cast<gfloat>(x);
         k.y = static_cast<gfloat>(y);
+        if (move.shifts())
+            continue;
         k.sigma = static_cast<gfloat>(k.sigma * larger);
         k.angle = std::fmod(static_cast<gfloat>(angle) + 360.0f, 360.0f);
     }
@@ -183,7 +186,7 @@ bool move_fields(GstStructure *fields, const Move &move) {
     move_sums(fields, move);
     move_keypoints(fields, move);
     move_homography(fields, move);
-    for (const gchar *name : {"components", "corners", "counts"})
+    for (const gchar *name : {"components", "corners", "counts", "regions"})
         move_array(fields, name, move);
     return move_box(fields, move);
 }
@@ -278,13 +281,6 @@ bool move_of(GQuark type, gconstpointer data, Move &move) {
     return true;
 }
 
-void copy_fields(GstStructure *to, const GstStructure *from) {
-    for (gint i = 0; i < gst_structure_n_fields(from); i++) {
-        const gchar *name = gst_structure_nth_field_name(from, static_cast<guint>(i));
-        gst_structure_set_value(to, name, gst_structure_get_value(from, name));
-    }
-}
-
 gboolean transform(GstBuffer *to, GstCustomMeta *meta, GstBuffer *, GQuark type, gpointer data,
                    gpointer) {
     const GstStructure *results = gst_custom_meta_get_structure(meta);
@@ -293,7 +289,7 @@ gboolean transform(GstBuffer *to, GstCustomMeta *meta, GstBuffer *, GQuark type,
     if (moves && !move_of(type, data, move))
         return FALSE;
     GstStructure *copy = gst_gpu_vision_meta_add(to, gst_structure_get_name(results));
-    copy_fields(copy, results);
+    gst_gpu_vision_meta_copy_fields(copy, results);
     if (moves)
         move_fields(copy, move);
     return TRUE;
@@ -378,7 +374,18 @@ GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const gchar *name) {
     return gst_custom_meta_get_structure(gst_buffer_add_custom_meta(buffer, name));
 }
 
-void gst_gpu_vision_meta_add_region(GstBuffer *buffer, GQuark type, gint id, gint x, gint y,
-                                    gint width, gint height) {
-    add_region(buffer, type, id, {x, y, width, height});
+void gst_gpu_vision_meta_copy_fields(GstStructure *to, const GstStructure *from) {
+    for (gint i = 0; i < gst_structure_n_fields(from); i++) {
+        const gchar *name = gst_structure_nth_field_name(from, static_cast<guint>(i));
+        gst_structure_set_value(to, name, gst_structure_get_value(from, name));
+    }
+}
+
+void gst_gpu_vision_meta_shift(GstStructure *results, gint x, gint y, gint width, gint height) {
+    move_fields(results, {1, 0, gdouble(x), 0, 1, gdouble(y), {0, 0, width, height}});
+}
+
+void gst_gpu_vision_meta_add_region(GstBuffer *buffer, GQuark type, gint id, gint parent, gint x,
+                                    gint y, gint width, gint height) {
+    add_region(buffer, type, id, {x, y, width, height}).parent_id = parent;
 }

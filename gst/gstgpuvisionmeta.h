@@ -17,11 +17,17 @@ void gst_gpu_vision_meta_register(const gchar *name);
 /* Attaches metadata of a registered name to a writable buffer. Returns its fields: none yet. */
 GstStructure *gst_gpu_vision_meta_add(GstBuffer *buffer, const gchar *name);
 
+/* Adds the fields of other results. */
+void gst_gpu_vision_meta_copy_fields(GstStructure *to, const GstStructure *from);
+
+/* Results of what lies there in a frame of this size become results of the frame. */
+void gst_gpu_vision_meta_shift(GstStructure *results, gint x, gint y, gint width, gint height);
+
 /*
  * Attaches a box, in pixels, as a GstVideoRegionOfInterestMeta that follows the frame as the
- * results do.
+ * results do. parent: the id of the one that it was found in, or 0.
  */
-void gst_gpu_vision_meta_add_region(GstBuffer *buffer, GQuark type, gint id, gint x, gint y,
-                                    gint width, gint height);
+void gst_gpu_vision_meta_add_region(GstBuffer *buffer, GQuark type, gint id, gint parent, gint x,
+                                    gint y, gint width, gint height);
 
 G_END_DECLS

@@ -406,7 +406,82 @@ TEST(test_no_mask, masked_elements) {
                             meta, &state, gst_analytics_segmentation_mtd_get_mtd_type(), &mtd));
     }
 }
+
+/* Each region has a mask of its own, where it lies. */
+TEST(test_masks_of_regions, 1) {
+    static const guint regions[][4] = {{9, 3, 30, 20}, {60, 8, 37, 41}};
+    const GstVideoInfo info = make_info("GRAY8", 160, 64), wide = make_info("GRAY16_LE", 160, 64);
+    g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
+    g_autoptr(GstHarness) labels = harness_with(element_new("gpuccl", test_backend()));
+    g_autoptr(GstBuffer) in = things(&info, 7), numbers = NULL;
+    GstVideoFrame mapped;
+    for (guint i = 0; i < G_N_ELEMENTS(regions); i++)
+        gst_buffer_add_video_region_of_interest_meta(in, "thing", regions[i][0], regions[i][1],
+                                                     regions[i][2], regions[i][3]);
+    gst_util_set_object_arg(G_OBJECT(labels->element), "roi", "meta");
+    gst_util_set_object_arg(G_OBJECT(h->element), "roi", "meta");
+    g_object_set(h->element, "attach-mask", TRUE, NULL);
+    set_output(labels, "labels");
+    set_output(h, "none");
+    numbers = push_of(labels, &info, gst_buffer_ref(in));
+    fail_unless(gst_video_frame_map(&mapped, &wide, numbers, GST_MAP_READ));
+    for (guint f = 0; f < 2; f++) {
+        g_autoptr(GstBuffer) out = push_of(h, &info, gst_buffer_ref(in));
+        gpointer state = NULL;
+        GstAnalyticsMtd mtd;
+        for (guint i = 0; i < G_N_ELEMENTS(regions); i++) {
+            gint x, y;
+            guint w, height;
+            g_autoptr(GstBuffer) mask = NULL;
+            g_auto(Plane) plane = {0};
+            GstVideoInfo small;
+            fail_unless(gst_analytics_relation_meta_iterate(
+                meta_of(out), &state, gst_analytics_segmentation_mtd_get_mtd_type(), &mtd));
+            mask = gst_analytics_segmentation_mtd_get_mask(&mtd, &x, &y, &w, &height);
+            fail_unless(x == (gint)regions[i][0] && y == (gint)regions[i][1] &&
+                        w == regions[i][2] && height == regions[i][3]);
+            small = make_info("GRAY8", (gint)w, (gint)height);
+            plane = plane_of(&small, mask);
+            for (gint k = 0; k < plane.width * plane.height; k++) {
+                const guint8 *row =
+                    (const guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&mapped, 0) +
+                    (y + k / plane.width) * GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, 0);
+                fail_unless_equals_int(plane.pixels[k], row[2 * (x + k % plane.width)]);
+            }
+        }
+    }
+    gst_video_frame_unmap(&mapped);
+}
 #endif
+
+/* Where there is no region of interest; as far as they lie in the frame. */
+TEST(test_detections_are_regions, 2) {
+    static const gint boxes[][4] = {
+        {16, 8, 40, 30}, {-5, -4, 20, 9}, {160, 0, 9, 9}, {0, 64, 9, 9}};
+    GstVideoInfo info = make_info("GRAY8", 160, 64);
+    g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
+    GstBuffer *in = things(&info, 7);
+    GstAnalyticsRelationMeta *meta = gst_buffer_add_analytics_relation_meta(in);
+    g_autoptr(GstBuffer) out = NULL;
+    const GstStructure *results, *region;
+    GstAnalyticsMtd mtd;
+    for (guint i = 0; i < G_N_ELEMENTS(boxes); i++)
+        gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("face"), boxes[i][0],
+                                               boxes[i][1], boxes[i][2], boxes[i][3], 0.5, &mtd);
+    gst_analytics_relation_meta_add_od_mtd(meta, g_quark_from_string("hand"), 0, 0, 9, 9, 1, &mtd);
+    if (__i__)
+        gst_buffer_add_video_region_of_interest_meta(in, "face", 1, 2, 30, 40);
+    gst_util_set_object_arg(G_OBJECT(h->element), "roi", "meta");
+    g_object_set(h->element, "roi-type", "face", NULL);
+    out = push_of(h, &info, in);
+    results = results_of(out, "gpuccl");
+    region = structure_at(results, "regions", __i__ ? 0 : 1);
+    fail_unless_equals_int(size_of(results, "regions"), __i__ ? 1 : 2);
+    fail_unless_equals_string(gst_structure_get_string(region, "type"), "face");
+    fail_unless_equals_int(int_field(region, "x"), __i__ ? 1 : 0);
+    fail_unless_equals_int(int_field(region, "width"), __i__ ? 30 : 15);
+    fail_unless_equals_int(int_field(region, "height"), __i__ ? 40 : 5);
+}
 
 /* ---- several in one frame ---- */
 

@@ -748,6 +748,46 @@ TEST(test_what_a_frame_starts_from, 1) {
     }
 }
 
+/* ---- what of a frame ---- */
+
+static gboolean has_property(const Pair *pair, const gchar *name) {
+    return g_object_class_find_property(G_OBJECT_GET_CLASS(pair->h->element), name) != NULL;
+}
+
+/* Each by itself, and what is outside as it was, or 0. From a region learning goes on to the next
+   frame if there is one in either. */
+TEST(test_roi, tested->output_count) {
+    static const Crop regions[][2] = {{{8, 6, 16, 16}},
+                                      {{9, 6, 16, 17}},
+                                      {{0, 0, 20, 39}, {21, 1, 26, 30}},
+                                      {{40, 30, 100, 100}, {3, 5, 1, 1}},
+                                      {{2, 2, 40, 30}, {5, 6, 42, 33}},
+                                      {{2, 2, 44, 30}}};
+    static const guint counts[] = {1, 1, 2, 2, 2, 1};
+    static const gchar *const some_formats[] = {"I420", "RGB"};
+    for (guint f = 0; f < G_N_ELEMENTS(some_formats); f++) {
+        GstVideoInfo info = make_info(some_formats[f], whole_width, whole_height);
+        g_auto(Pair) pair = pair_with_output(__i__);
+        if (!has_property(&pair, "roi"))
+            return;
+        gst_util_set_object_arg(G_OBJECT(pair.h->element), "roi", "meta");
+        g_object_set(pair.h->element, "roi-type", "part", NULL);
+        pair_set_info(&pair, &info);
+        for (guint i = 0; i <= G_N_ELEMENTS(counts); i++) {
+            const guint count = i < G_N_ELEMENTS(counts) ? counts[i] : 0;
+            GstBuffer *there = busy_frame(&info, TRUE);
+            g_autoptr(GstBuffer) frame = NULL;
+            gst_buffer_add_video_region_of_interest_meta(there, "other", 0, 0, 9, 9);
+            gst_buffer_add_video_region_of_interest_meta(there, "part", 47, 0, 9, 9);
+            frame = gst_buffer_copy_deep(there);
+            pair_check_regions(&pair, frame, there, count ? regions[i] : NULL, count, i != 1);
+        }
+        gst_util_set_object_arg(G_OBJECT(pair.h->element), "roi", "frame");
+        model_forget(pair.model);
+        pair_check(&pair, busy_frame(&info, FALSE));
+    }
+}
+
 /* ---- properties ---- */
 
 static GParamSpec *spec_of(gpointer element, const gchar *name) {

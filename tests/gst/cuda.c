@@ -175,6 +175,25 @@ PART_TEST("pixels", test_crops, some_of(cuda_formats)) {
     }
 }
 
+/* Views that do not begin with the frame, and what is outside of them. */
+PART_TEST("pixels", test_roi, tested->output_count) {
+    static const Crop regions[] = {{9, 6, 16, 17}, {21, 25, 26, 30}};
+    const GstVideoInfo info = make_info("NV12", whole_width, whole_height);
+    g_autoptr(CudaContext) context = new_context();
+    g_auto(Pair) pair = cuda_pair_new(tested, context);
+    if (!g_object_class_find_property(G_OBJECT_GET_CLASS(pair.h->element), "roi"))
+        return;
+    gst_util_set_object_arg(G_OBJECT(pair.h->element), "roi", "meta");
+    pair_set_output(&pair, &tested->outputs[__i__]);
+    cuda_pair_set_info(&pair, &info);
+    for (guint count = 0; count <= G_N_ELEMENTS(regions); count += G_N_ELEMENTS(regions)) {
+        g_autoptr(GstBuffer) frame = random_frame(&info);
+        GstBuffer *cuda = padded_cuda_buffer(context, &info);
+        copy(&info, frame, cuda);
+        pair_check_regions(&pair, frame, cuda, regions, count, TRUE);
+    }
+}
+
 /* Seeds of gpugraphcut come from a file, and lie in system memory. */
 PART_TEST("pixels", test_seeds,
           g_str_equal(tested->name, "gpugraphcut") && have_element("pnmdec") ? some_of(cuda_formats)

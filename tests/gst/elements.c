@@ -63,6 +63,7 @@ static const Property erode_properties[] = {
     {"threshold-range", "stored", NULL, NULL, NULL, 0},
     {"border", "ignore", NULL, NULL, "ignore background", ERODE(border)},
     {"planes", "auto", NULL, NULL, "auto luma all", ERODE(planes)},
+    {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
 static const Output erode_outputs[] = {{"", pixels_new, NULL, NULL}};
@@ -110,6 +111,7 @@ static const Property kmeans_properties[] = {
     {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"color-space", "rgb", NULL, NULL, "rgb lab", KMEANS(color_space)},
     {"output", "quantized", NULL, NULL, NULL, 0},
+    {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
 static const Output kmeans_outputs[] = {{"quantized", pixels_new, NULL, NULL},
@@ -172,6 +174,7 @@ static const Property sift_properties[] = {
     {"reference", NULL, NULL, NULL, NULL, 0},
     {"match-ratio", "0.8", "0", "1", "0.8 0 0.5 1", 0},
     {"min-inliers", "15", "4", "65536", "15 4 100", 0},
+    {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
 /* There is no reference here unless a test has one: its outline is nothing. */
@@ -351,6 +354,7 @@ static const Property ccl_properties[] = {
     {"max-components", "256", "0", "65535", "256 0 1 20 65535", 0},
     {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"output", "colorize", NULL, NULL, NULL, 0},
+    {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
 static const Output ccl_outputs[] = {{"colorize", pixels_new, NULL, NULL},
@@ -485,6 +489,7 @@ const Property base_properties[] = {
     {"cuda-device-id", "-1", "-1", "255", NULL, 0},
     {"attach-meta", "true", NULL, NULL, "true false", 0},
     {"post-messages", "false", NULL, NULL, "false true", 0},
+    {"roi-type", NULL, NULL, NULL, NULL, 0},
 };
 
 const Element *element_called(const gchar *name) {
@@ -804,14 +809,13 @@ const Crop crops[] = {{0, 0, 47, 39}, {1, 0, 20, 11}, {0, 1, 33, 30},
                       {7, 5, 37, 33}, {8, 6, 16, 16}, {46, 38, 1, 1}};
 
 /* What videocrop copies: chroma begins with the site of the first pixel. */
-static GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
-                          const Crop *crop) {
-    GstBuffer *buffer = buffer_of_size(info->size);
+static void copy_part(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
+                      GstBuffer *part, const Crop *crop, gboolean into) {
     GstVideoFrame from, to;
-    fail_unless(gst_video_frame_map(&from, whole, frame, GST_MAP_READ));
-    fail_unless(gst_video_frame_map(&to, info, buffer, GST_MAP_WRITE));
+    fail_unless(gst_video_frame_map(&from, whole, frame, into ? GST_MAP_WRITE : GST_MAP_READ));
+    fail_unless(gst_video_frame_map(&to, info, part, into ? GST_MAP_READ : GST_MAP_WRITE));
     for (guint p = 0; p < GST_VIDEO_FRAME_N_PLANES(&from); p++) {
-        const guint8 *data = GST_VIDEO_FRAME_PLANE_DATA(&from, p);
+        guint8 *data = GST_VIDEO_FRAME_PLANE_DATA(&from, p);
         const gsize stride = (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&from, p);
         gint components[GST_VIDEO_MAX_COMPONENTS], c;
         gsize bytes, rows;
@@ -821,13 +825,20 @@ static GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const Gst
         data += (gint)(crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(info->finfo, c)) *
                 GST_VIDEO_FORMAT_INFO_PSTRIDE(info->finfo, c);
         plane_size(info, p, &bytes, &rows);
-        for (gsize row = 0; row < rows; row++)
-            memcpy((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&to, p) +
-                       row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&to, p),
-                   data + row * stride, bytes);
+        for (gsize row = 0; row < rows; row++) {
+            guint8 *there = (guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&to, p) +
+                            row * (gsize)GST_VIDEO_FRAME_PLANE_STRIDE(&to, p);
+            memcpy(into ? data + row * stride : there, into ? there : data + row * stride, bytes);
+        }
     }
     gst_video_frame_unmap(&to);
     gst_video_frame_unmap(&from);
+}
+
+static GstBuffer *cropped(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
+                          const Crop *crop) {
+    GstBuffer *buffer = buffer_of_size(info->size);
+    copy_part(whole, frame, info, buffer, crop, FALSE);
     return buffer;
 }
 
@@ -852,6 +863,140 @@ gboolean pair_check_crop(Pair *pair, const GstVideoInfo *whole, GstBuffer *frame
     assert_same(&expected.info, left, expected.image);
     assert_same_results(results_of(got, pair->element->name), expected.results);
     return stays;
+}
+
+/* Where the results of a region are in its frame. */
+static GstStructure *shifted(const GstStructure *results, const Crop *region, gint id) {
+    const gint x = (gint)region->x, y = (gint)region->y;
+    GstStructure *moved = gst_structure_copy(results);
+    const GValue *keypoints = gst_structure_get_value(moved, "keypoints");
+    gst_structure_set_name(moved, "region");
+    if (gst_structure_has_field(moved, "components")) {
+        GValue array = G_VALUE_INIT;
+        gst_value_array_init(&array, 0);
+        for (guint i = 0; i < size_of(results, "components"); i++) {
+            GstStructure *one = gst_structure_copy(structure_at(results, "components", i));
+            gst_structure_set(one, "x", G_TYPE_INT, int_field(one, "x") + x, "y", G_TYPE_INT,
+                              int_field(one, "y") + y, "cx", G_TYPE_DOUBLE,
+                              double_field(one, "cx") + 0.5 + x - 0.5, "cy", G_TYPE_DOUBLE,
+                              double_field(one, "cy") + 0.5 + y - 0.5, NULL);
+            append_structure(&array, one);
+        }
+        gst_structure_take_value(moved, "components", &array);
+    }
+    if (keypoints) {
+        gsize size;
+        gconstpointer data = g_bytes_get_data(g_value_get_boxed(keypoints), &size);
+        g_autofree gpv_sift_keypoint *copy = g_memdup2(data, size);
+        for (gsize i = 0; i < size / sizeof *copy; i++) {
+            copy[i].x = (gfloat)((gdouble)copy[i].x + x);
+            copy[i].y = (gfloat)((gdouble)copy[i].y + y);
+        }
+        take_bytes(moved, "keypoints", copy, size);
+    }
+    gst_structure_set(moved, "type", G_TYPE_STRING, "part", "id", G_TYPE_INT, id, "x", G_TYPE_INT,
+                      x, "y", G_TYPE_INT, y, "width", G_TYPE_INT, region->width, "height",
+                      G_TYPE_INT, region->height, NULL);
+    return moved;
+}
+
+/* As far as it is in the frame, and to whole samples of chroma. */
+static Crop seen_of(const Crop *region, const GstVideoInfo *info) {
+    const guint odd = GST_VIDEO_INFO_N_PLANES(info) > 1;
+    const gint right = (gint)region->x + region->width, below = (gint)region->y + region->height;
+    Crop seen = {region->x & ~odd, region->y & ~odd, 0, 0};
+    seen.width = MIN((right + (gint)odd) & ~(gint)odd, info->width) - (gint)seen.x;
+    seen.height = MIN((below + (gint)odd) & ~(gint)odd, info->height) - (gint)seen.y;
+    return seen;
+}
+
+/* What lies outside of regions, in the format of the output. */
+static GstBuffer *without_regions(const GstVideoInfo *info, const Output *output,
+                                  GstBuffer *frame) {
+    const gboolean wide = GST_VIDEO_INFO_COMP_DEPTH(info, 0) > 8;
+    GstBuffer *buffer;
+    GstVideoFrame map;
+    if (output->pixels != pixels_new || !output->format)
+        return gst_buffer_copy_deep(frame);
+    buffer = buffer_of_size(info->size);
+    gst_buffer_memset(buffer, 0, 0, info->size);
+    fail_unless(gst_video_frame_map(&map, info, buffer, GST_MAP_WRITE));
+    if (GST_VIDEO_INFO_N_PLANES(info) > 1)
+        for (gsize i = 0; i < info->size - GST_VIDEO_INFO_PLANE_OFFSET(info, 1); i++)
+            ((guint8 *)GST_VIDEO_FRAME_PLANE_DATA(&map, 1))[i] = !wide || i % 2 ? 128 : 0;
+    gst_video_frame_unmap(&map);
+    return buffer;
+}
+
+/* Behind those that it came with. */
+static void assert_components_are_regions(GstBuffer *frame, const GstStructure *results,
+                                          guint before) {
+    gpointer state = NULL;
+    GstMeta *meta = NULL;
+    for (guint i = 0; i < before; i++)
+        gst_buffer_iterate_meta_filtered(frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+    for (guint i = 0; i < size_of(results, "regions"); i++) {
+        const GstStructure *region = structure_at(results, "regions", i);
+        for (guint k = 0;
+             gst_structure_has_field(region, "components") && k < size_of(region, "components");
+             k++) {
+            const GstStructure *component = structure_at(region, "components", k);
+            const GstVideoRegionOfInterestMeta *one;
+            meta = gst_buffer_iterate_meta_filtered(frame, &state,
+                                                    GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+            fail_unless(meta != NULL);
+            one = (const GstVideoRegionOfInterestMeta *)meta;
+            fail_unless_equals_int(one->id, int_field(component, "label"));
+            fail_unless_equals_int(one->parent_id, int_field(region, "id"));
+            fail_unless_equals_int(one->x, int_field(component, "x"));
+            fail_unless_equals_int(one->y, int_field(component, "y"));
+        }
+    }
+    fail_if(gst_buffer_iterate_meta_filtered(frame, &state,
+                                             GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
+}
+
+static gboolean overlap(const Crop *a, const Crop *b) {
+    return a->x < b->x + (guint)b->width && b->x < a->x + (guint)a->width &&
+           a->y < b->y + (guint)b->height && b->y < a->y + (guint)a->height;
+}
+
+void pair_check_regions(Pair *pair, GstBuffer *frame, GstBuffer *there, const Crop *regions,
+                        guint count, gboolean anew) {
+    const gboolean cuda = pair->fetch != NULL;
+    const Output *output = model_output(pair->model);
+    const gchar *format = cuda ? output->cuda_format : output->format;
+    const GstVideoInfo *info = &pair->info;
+    GstVideoInfo whole = format ? make_info(format, info->width, info->height) : *info;
+    g_autoptr(GstBuffer) expected = without_regions(&whole, output, frame), out = NULL, got = NULL;
+    g_autoptr(GPtrArray) found = g_ptr_array_new_with_free_func((GDestroyNotify)gst_structure_free);
+    const GstStructure *results;
+    for (guint i = 0; i < count; i++) {
+        const Crop seen = seen_of(&regions[i], info);
+        GstVideoInfo small = make_info(GST_VIDEO_INFO_NAME(info), seen.width, seen.height);
+        g_autoptr(GstBuffer) part = cropped(info, frame, &small, &seen);
+        g_auto(Expected) one = {0};
+        gst_buffer_add_video_region_of_interest_meta(there, "part", regions[i].x, regions[i].y,
+                                                     (guint)regions[i].width,
+                                                     (guint)regions[i].height)
+            ->id = 10 + (gint)i;
+        if (anew)
+            model_forget(pair->model);
+        one = model_expect(pair->model, &small, part, cuda);
+        copy_part(&whole, expected, &one.info, one.image, &seen, TRUE);
+        g_ptr_array_add(found, shifted(one.results, &seen, 10 + (gint)i));
+    }
+    out = push_and_pull(pair->h, there);
+    got = fetched(pair, &whole, out);
+    results = results_of(out, pair->element->name);
+    fail_unless_equals_int(size_of(results, "regions"), count);
+    for (guint i = 0; i < count; i++)
+        assert_same_results(structure_at(results, "regions", i), found->pdata[i]);
+    if (output->pixels != pixels_drawn || count < 2 || !overlap(&regions[0], &regions[1]))
+        assert_same(&whole, got, expected);
+    assert_components_are_regions(
+        out, results,
+        count + (guint)gst_buffer_get_n_meta(frame, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
 }
 
 /* Stream time is 18 s ahead of timestamps, and running time 198 s. */

@@ -50,7 +50,7 @@ typedef struct {
 enum { element_count = 5 };
 extern const Element elements[element_count];
 
-extern const Property base_properties[4]; /* that each element has */
+extern const Property base_properties[5]; /* that each element has */
 
 const Element *element_called(const gchar *name);
 
@@ -162,6 +162,12 @@ extern const Crop crops[crop_count];
    pair_push_there(). Returns whether it goes on as it is, and what is behind the element crops. */
 gboolean pair_check_crop(Pair *pair, const GstVideoInfo *whole, GstBuffer *frame, GstBuffer *there,
                          const Crop *crop);
+
+/* Each region gives what a frame of it would, alone, or anew after all others; the rest is as it
+   came, or 0. Where two overlap, what is drawn is not looked at. Takes the frame that is there, as
+   pair_push_there(). */
+void pair_check_regions(Pair *pair, GstBuffer *frame, GstBuffer *there, const Crop *regions,
+                        guint count, gboolean anew);
 
 /* Of a frame whose results are wanted in the metadata, with which buffers are copied, on the bus,
    in both or in neither. Takes the frame. */

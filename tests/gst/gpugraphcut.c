@@ -192,12 +192,14 @@ TEST(test_regions, 1) {
     g_auto(Plane) inside = plane_new(40, 30);
     const gpv_image seeds = plane_view(&inside);
     pair_set(&pair, "seed-source", "roi-meta");
+    pair_set(&pair, "roi-type", "any");
     pair_set_info(&pair, &info);
     for (guint i = 0; i < 2 * G_N_ELEMENTS(known); i++) {
         const guint at = i % G_N_ELEMENTS(known);
         const gpv_rect *rects = known[at].rects;
         GstBuffer *in = busy_frame(&info, FALSE), *out;
         Expected expected;
+        gst_buffer_add_video_region_of_interest_meta(in, "other", 0, 0, 9, 9);
         for (guint r = 0; r < 2; r++) {
             const guint *box = known[at].regions[r];
             if (box[2] + box[3] > 0)

@@ -408,9 +408,8 @@ GST_START_TEST(test_region) {
     GstVideoMetaTransform sizes = {(GstVideoInfo *)&in, (GstVideoInfo *)&out};
     GstBuffer *buffer = gst_buffer_new(), *copy, *twice = gst_buffer_new();
     GstVideoRegionOfInterestMeta *region;
-    gst_gpu_vision_meta_add_region(buffer, g_quark_from_string("thing"), 7, 10, 20, 30, 25);
+    gst_gpu_vision_meta_add_region(buffer, g_quark_from_string("thing"), 7, 3, 10, 20, 30, 25);
     region = gst_buffer_get_video_region_of_interest_meta_id(buffer, 7);
-    region->parent_id = 3;
     gst_video_region_of_interest_meta_add_param(region, gst_structure_new_empty("roi/encoder"));
     copy = gst_buffer_copy(buffer);
     region = gst_buffer_get_video_region_of_interest_meta_id(copy, 7);
