@@ -220,6 +220,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
     gst_gpu_vision_filter_class_install_fields(klass, wanted, fields, G_N_ELEMENTS(fields));
     gst_gpu_vision_filter_class_set_mask(klass, output_labels);
     gst_gpu_vision_filter_class_install_output(klass, &output);
+    gst_gpu_vision_filter_class_install_interval(klass);
     gst_gpu_vision_filter_class_install_roi(klass);
 }
 

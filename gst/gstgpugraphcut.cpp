@@ -465,6 +465,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
     gst_gpu_vision_filter_class_set_forget(klass, gst_gpu_graphcut_forget);
     gst_gpu_vision_filter_class_set_mask(klass, output_mask);
     gst_gpu_vision_filter_class_install_output(klass, &output);
+    gst_gpu_vision_filter_class_install_interval(klass);
 }
 
 void gst_gpu_graphcut_finalize(GObject *object) {

@@ -197,6 +197,7 @@ static void gst_gpu_kmeans_class_init(GstGpuKmeansClass *klass) {
     gst_gpu_vision_filter_class_set_forget(filter, gst_gpu_kmeans_forget);
     gst_gpu_vision_filter_class_set_mask(filter, output_labels);
     gst_gpu_vision_filter_class_install_output(filter, &output);
+    gst_gpu_vision_filter_class_install_interval(filter);
     gst_gpu_vision_filter_class_install_roi(filter);
     gst_element_class_set_static_metadata(
         GST_ELEMENT_CLASS(klass), "Colour segmentation by k-means", "Filter/Effect/Video/Hardware",

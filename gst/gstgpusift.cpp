@@ -446,6 +446,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
                                                wanted + G_STRUCT_OFFSET(Settings, match),
                                                sizeof(gpv_match_params), adapt_match);
     gst_gpu_vision_filter_class_install_fields(klass, wanted, &min_inliers, 1);
+    gst_gpu_vision_filter_class_install_interval(klass);
     gst_gpu_vision_filter_class_install_roi(klass);
 }
 

@@ -277,12 +277,23 @@ static bool keeps_state(GstGpuVisionFilter *self) {
 static gboolean gst_gpu_vision_filter_sink_event(GstBaseTransform *trans, GstEvent *event) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     const GstEventType type = GST_EVENT_TYPE(event);
-    if ((type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) && !keeps_state(self))
-        forget_soon(self);
+    if (type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) {
+        drop_last(self);
+        if (!keeps_state(self))
+            forget_soon(self);
+    }
     return base_class()->sink_event(trans, event);
 }
 
-/* ---- what of a frame ---- */
+/* ---- which frames, and what of them ---- */
+
+void gst_gpu_vision_filter_class_install_interval(GstGpuVisionFilterClass *klass) {
+    static constexpr gpv_field interval = GST_GPU_VISION_NUMBER(
+        GstGpuVisionFilterPrivate, interval, GPV_FIELD_KIND_INT32, 1, 1000000, 1, "",
+        "Every how many frames one is processed; those between get the results of the one before "
+        "them, and its picture, unless they keep their own.");
+    install_private(klass, interval);
+}
 
 void gst_gpu_vision_filter_class_install_roi(GstGpuVisionFilterClass *klass) {
     static constexpr gpv_choice choices[] = {

@@ -121,6 +121,9 @@ void gst_gpu_vision_filter_class_set_forget(GstGpuVisionFilterClass *klass,
  */
 void gst_gpu_vision_filter_class_set_mask(GstGpuVisionFilterClass *klass, guint mask_output);
 
+/* In class_init of an element whose results are worth repeating: the property interval. */
+void gst_gpu_vision_filter_class_install_interval(GstGpuVisionFilterClass *klass);
+
 /* In class_init of an element that can do with a part of a frame alone: the property roi. */
 void gst_gpu_vision_filter_class_install_roi(GstGpuVisionFilterClass *klass);
 

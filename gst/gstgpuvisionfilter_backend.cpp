@@ -118,6 +118,7 @@ void note_backend(GstGpuVisionFilter *self) {
 } // namespace
 
 void close_library(GstGpuVisionFilter *self) {
+    drop_last(self);
     drop_masks(self);
     GST_GPU_VISION_FILTER_GET_CLASS(self)->close(self);
     gpv_context_destroy(&private_of(self)->context);

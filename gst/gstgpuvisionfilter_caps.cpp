@@ -339,6 +339,7 @@ gboolean gst_gpu_vision_filter_set_caps(GstBaseTransform *trans, GstCaps *in, Gs
     priv->in_info = in_info;
     priv->out_info = out_info;
     GST_OBJECT_UNLOCK(trans);
+    drop_last(GST_GPU_VISION_FILTER(trans));
     drop_masks(GST_GPU_VISION_FILTER(trans));
     return TRUE;
 }
@@ -450,6 +451,8 @@ gboolean gst_gpu_vision_filter_query(GstBaseTransform *trans, GstPadDirection di
         return TRUE;
     if (GST_QUERY_TYPE(query) == GST_QUERY_CAPS)
         return query_caps(self, direction, query);
+    if (GST_QUERY_TYPE(query) == GST_QUERY_DRAIN) /* upstream wants its buffers back */
+        drop_last(self);
     const gboolean answered = base_class()->query(trans, direction, query);
     if (answered && GST_QUERY_TYPE(query) == GST_QUERY_LATENCY)
         add_latency(self, query);

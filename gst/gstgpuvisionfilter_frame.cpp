@@ -95,7 +95,7 @@ bool take_wishes(GstGpuVisionFilter *self) {
     GstGpuVisionWishes &wishes = priv->wishes;
     GST_OBJECT_LOCK(self);
     wishes = {priv->post_messages != FALSE, priv->attach_meta != FALSE, priv->attach_mask != FALSE,
-              priv->roi == GST_GPU_VISION_ROI_META};
+              priv->roi == GST_GPU_VISION_ROI_META, priv->interval};
     GST_OBJECT_UNLOCK(self);
     wishes.mask = wishes.mask && wishes.attach &&
                   priv->output != GST_GPU_VISION_FILTER_GET_CLASS(self)->mask_output;
@@ -124,7 +124,15 @@ GstFlowReturn gst_gpu_vision_filter_prepare_output_buffer(GstBaseTransform *tran
     if (!take_wishes(self))
         return GST_FLOW_ERROR;
     const auto [system, cuda, pixels] = output_at(self, priv->output);
-    find_parts(self, in);
+    priv->repeats = repeats_last(self);
+    if (priv->repeats && pixels != GST_GPU_VISION_PIXELS_KEPT) {
+        *out = picture_again(self, in);
+        return GST_FLOW_OK;
+    }
+    if (!priv->repeats) { /* its buffers may be wanted for this one */
+        drop_last(self);
+        find_parts(self, in);
+    }
     const bool writable = gst_buffer_is_writable(in);
     const bool uncropped = gst_buffer_get_video_crop_meta(in) && !priv->crops_behind;
     const bool stays =
@@ -236,16 +244,18 @@ GstGpuVisionOutcome process(GstGpuVisionFilter *self, const MappedPair &frames,
     return outcome;
 }
 
+/* Of a frame that goes on with its pixels as they were, and is not processed, the copy alone. */
 gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
                          const GstGpuVisionFrame *mask, const GstGpuVisionCuda::Queue &queue,
                          const GstGpuVisionResults &results) {
     const auto *priv = private_of(self);
     auto &parts = priv->last->parts;
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
+    const gsize n = priv->repeats ? 0 : parts.size();
     Clock::duration spent{};
     gpv_status status = GPV_OK;
-    bool finished = !parts.empty();
-    for (gsize i = 0; i < parts.size() && status == GPV_OK; i++) {
+    bool finished = n > 0;
+    for (gsize i = 0; i < n && status == GPV_OK; i++) {
         if (i > 0 && klass->forget)
             klass->forget(self);
         const auto outcome = process(self, frames, mask, queue.stream, parts[i].region.box, spent);
@@ -262,7 +272,7 @@ gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
         status = status == GPV_OK ? ended : status;
     }
     spent += Clock::now() - begin;
-    if (status == GPV_OK)
+    if (status == GPV_OK && !priv->repeats)
         record_time(self, std::chrono::duration<gdouble, std::micro>(spent).count());
     return status;
 }
@@ -283,9 +293,9 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                           ("in %" GST_PTR_FORMAT ", out %" GST_PTR_FORMAT, in, out));
         return FALSE;
     }
-    if (begins_anew(self) && klass->forget)
+    if (!priv->repeats && begins_anew(self) && klass->forget)
         klass->forget(self);
-    if (klass->examine && !klass->examine(self, in, &priv->in_info))
+    if (!priv->repeats && klass->examine && !klass->examine(self, in, &priv->in_info))
         return FALSE;
     const GstGpuVisionPlace place = cuda ? priv->cuda->place() : GstGpuVisionPlace{};
     MappedPair frames(self, in, out, place);
@@ -295,7 +305,7 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         return FALSE;
     }
     std::optional<GstGpuVisionFrame> regions, blank;
-    if (priv->wishes.mask) {
+    if (priv->wishes.mask && !priv->repeats) {
         mask = acquire_mask(self);
         if (!mask)
             return FALSE;
@@ -341,12 +351,30 @@ bool process_frame(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
             part.mask = part_of_mask(mask, part.region.box);
     }
     gst_clear_buffer(&mask);
+    const bool is_kept = done && priv->wishes.interval > 1;
+    if (is_kept)
+        keep(self, results);
     if (done)
         publish(self, out, results.posted);
     else if (results.posted)
         gst_structure_free(results.posted);
-    drop_last(self);
+    if (!is_kept)
+        drop_last(self);
+    else if (output_at(self, priv->output).pixels != GST_GPU_VISION_PIXELS_KEPT)
+        priv->last->picture = gst_buffer_ref(out);
     return done;
+}
+
+bool repeat_frame(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
+    const auto *priv = private_of(self);
+    const bool is_kept = output_at(self, priv->output).pixels == GST_GPU_VISION_PIXELS_KEPT;
+    GstBuffer *none = nullptr;
+    if (is_kept && priv->copies && !process_buffers(self, in, out, {}, none))
+        return false;
+    const GstGpuVisionResults results = new_results(self, out);
+    repeat_results(self, results);
+    publish(self, out, results.posted);
+    return true;
 }
 
 } // namespace
@@ -357,7 +385,8 @@ GstFlowReturn gst_gpu_vision_filter_transform(GstBaseTransform *trans, GstBuffer
     const auto *priv = private_of(self);
     if (priv->passes)
         return GST_FLOW_OK;
-    return process_frame(self, in, out) ? GST_FLOW_OK : GST_FLOW_ERROR;
+    const bool done = priv->repeats ? repeat_frame(self, in, out) : process_frame(self, in, out);
+    return done ? GST_FLOW_OK : GST_FLOW_ERROR;
 }
 
 /*

@@ -25,6 +25,7 @@ typedef enum { GST_GPU_VISION_ROI_FRAME, GST_GPU_VISION_ROI_META } GstGpuVisionR
 struct GstGpuVisionWishes {
     bool post, attach, mask;
     bool regions; /* each by itself, and nothing else */
+    gint interval;
 };
 
 /* What process() is called for. */
@@ -34,11 +35,17 @@ struct GstGpuVisionPart {
     GstBuffer *mask; /* NULL: none is wanted */
 };
 
-/* The last frame that was processed. */
+/* The last frame that was processed, and what those are like that interval lets pass after it. */
 struct GstGpuVisionLast {
     std::vector<GstGpuVisionRegion> regions;
     std::vector<GstGpuVisionPart> parts;
+    GstGpuVisionWishes wishes;
+    guint output;
     gint regions_before; /* how many the frame before had; -1: it was processed as a whole */
+    gint age;            /* frames since */
+    bool kept;           /* what follows is valid */
+    GstBuffer *picture;  /* NULL where pixels are kept */
+    GstStructure *attached, *posted;
 };
 
 struct GstGpuVisionFilterPrivate {
@@ -49,6 +56,7 @@ struct GstGpuVisionFilterPrivate {
     gboolean attach_meta;
     gboolean attach_mask;
     gboolean keep_state;
+    gint interval; /* 0: there is no such property */
     GstGpuVisionRoi roi;
     GQuark roi_type; /* 0: all */
     guint wanted_output;
@@ -73,6 +81,7 @@ struct GstGpuVisionFilterPrivate {
     GstGpuVisionLast *last;
     GstGpuVisionWishes wishes; /* of the current frame */
     bool passes;               /* it goes on as it came */
+    bool repeats;              /* it gets what the last one got */
     bool copies; /* its pixels are copied to a buffer of our own, to be kept or drawn into */
     bool interlaced_said; /* that interlaced frames pass */
     bool mask_refused;    /* there is none in this version */
@@ -189,8 +198,16 @@ void write_results(GstGpuVisionFilter *self, GstGpuVisionPart &part,
 /* Takes what is to be posted. What is attached is on the frame already, but for the notes. */
 void publish(GstGpuVisionFilter *self, GstBuffer *out, GstStructure *posted);
 
+/* For the frames that follow. The picture comes later, as somebody else's cannot be written to. */
+void keep(GstGpuVisionFilter *self, const GstGpuVisionResults &results);
 /* There is no last frame any more. */
 void drop_last(GstGpuVisionFilter *self);
+/* Whether a frame gets what the last one got. */
+bool repeats_last(GstGpuVisionFilter *self);
+/* The pixels of the last output, with all else of this frame. The buffer that they came in goes
+   back to its pool when nobody has them any more. */
+GstBuffer *picture_again(GstGpuVisionFilter *self, GstBuffer *in);
+void repeat_results(GstGpuVisionFilter *self, const GstGpuVisionResults &results);
 
 /* ---- frames, in gstgpuvisionfilter_frame.cpp ---- */
 

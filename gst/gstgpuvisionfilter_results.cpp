@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: BSD-2-Clause */
-/* Regions of a frame, and what is found in it or in them. */
+/* Regions of a frame, what is found in it or in them, and what of that the frames get that are not
+   processed. */
 #include "gstgpuvisionfilter_private.h"
 
 #include <algorithm>
@@ -188,10 +189,76 @@ void publish(GstGpuVisionFilter *self, GstBuffer *out, GstStructure *posted) {
     }
 }
 
+/* ---- frames that are not processed ---- */
+
+namespace {
+
+bool has_all(const GstGpuVisionWishes &there, const GstGpuVisionWishes &wanted) {
+    return (there.post || !wanted.post) && (there.attach || !wanted.attach) &&
+           (there.mask || !wanted.mask) && there.regions == wanted.regions;
+}
+
+/* A message, or metadata, of what the last frame had. */
+void repeat(GstStructure *to, const GstStructure *from) {
+    if (!to)
+        return;
+    gst_gpu_vision_meta_copy_fields(to, from);
+    gst_structure_set(to, "repeated", G_TYPE_BOOLEAN, TRUE, nullptr);
+}
+
+} // namespace
+
 void drop_last(GstGpuVisionFilter *self) {
     GstGpuVisionLast &last = *private_of(self)->last;
     for (GstGpuVisionPart &part : last.parts)
         gst_clear_buffer(&part.mask);
+    gst_clear_buffer(&last.picture);
+    gst_clear_structure(&last.attached);
+    gst_clear_structure(&last.posted);
+    last.kept = false;
+}
+
+void keep(GstGpuVisionFilter *self, const GstGpuVisionResults &results) {
+    const auto *priv = private_of(self);
+    GstGpuVisionLast &last = *priv->last;
+    last.wishes = priv->wishes;
+    last.output = priv->output;
+    last.age = 0;
+    last.kept = true;
+    last.attached = results.attached ? gst_structure_copy(results.attached) : nullptr;
+    last.posted = results.posted ? gst_structure_copy(results.posted) : nullptr;
+}
+
+bool repeats_last(GstGpuVisionFilter *self) {
+    auto *priv = private_of(self);
+    auto &last = *priv->last;
+    return last.kept && ++last.age < priv->wishes.interval && !g_atomic_int_get(&priv->forget) &&
+           last.output == priv->output && has_all(last.wishes, priv->wishes);
+}
+
+GstBuffer *picture_again(GstGpuVisionFilter *self, GstBuffer *in) {
+    GstBuffer *picture = private_of(self)->last->picture, *out = gst_buffer_new();
+    gst_buffer_copy_into(out, picture, GST_BUFFER_COPY_MEMORY, 0, static_cast<gsize>(-1));
+    gst_buffer_add_parent_buffer_meta(out, picture);
+    if (GstVideoMeta *meta = gst_buffer_get_video_meta(picture))
+        gst_buffer_add_video_meta_full(out, meta->flags, meta->format, meta->width, meta->height,
+                                       meta->n_planes, meta->offset, meta->stride)
+            ->alignment = meta->alignment;
+    if (const GstVideoCropMeta *seen = gst_buffer_get_video_crop_meta(picture)) {
+        GstVideoCropMeta *crop = gst_buffer_add_video_crop_meta(out);
+        crop->x = seen->x;
+        crop->y = seen->y;
+        crop->width = seen->width;
+        crop->height = seen->height;
+    }
+    base_class()->copy_metadata(GST_BASE_TRANSFORM(self), in, out);
+    return out;
+}
+
+void repeat_results(GstGpuVisionFilter *self, const GstGpuVisionResults &results) {
+    const GstGpuVisionLast &last = *private_of(self)->last;
+    repeat(results.attached, last.attached);
+    repeat(results.posted, last.posted);
 }
 
 } // namespace gpu_vision_filter

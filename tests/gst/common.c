@@ -748,10 +748,82 @@ TEST(test_what_a_frame_starts_from, 1) {
     }
 }
 
-/* ---- what of a frame ---- */
+/* ---- which frames, and what of them ---- */
 
 static gboolean has_property(const Pair *pair, const gchar *name) {
     return g_object_class_find_property(G_OBJECT_GET_CLASS(pair->h->element), name) != NULL;
+}
+
+/* What another frame had: its results, with the times of this frame, and its pixels, unless they
+   are those of this frame; nothing is copied. */
+static void check_repeated(Pair *pair, GstBuffer *frame, GstBuffer *before) {
+    const Output *output = model_output(pair->model);
+    const GstVideoInfo *in = &pair->info;
+    const GstVideoInfo info =
+        output->format ? make_info(output->format, in->width, in->height) : *in;
+    const gboolean keeps = output->pixels == pixels_kept;
+    const GstMemory *memory = gst_buffer_peek_memory(keeps ? frame : before, 0);
+    const GstClockTime time = GST_BUFFER_PTS(frame);
+    g_autoptr(GstBuffer) pixels = gst_buffer_copy_deep(keeps ? frame : before);
+    g_autoptr(GstBuffer) out = push_and_pull(pair->h, frame);
+    g_autoptr(GstStructure) results = gst_structure_copy(results_of(out, tested->name));
+    g_autoptr(GstMessage) message = gst_bus_pop_filtered(pair->bus, GST_MESSAGE_ELEMENT);
+    gboolean repeated = FALSE;
+    fail_unless(gst_structure_get_boolean(results, "repeated", &repeated) && repeated);
+    assert_posted(gst_message_get_structure(message), results);
+    assert_time(gst_message_get_structure(message), "timestamp", time);
+    gst_structure_remove_field(results, "repeated");
+    assert_same_results(results, results_of(before, tested->name));
+    assert_regions(out, results);
+    fail_unless_equals_clocktime(GST_BUFFER_PTS(out), time);
+    fail_unless(gst_buffer_peek_memory(out, 0) == memory);
+    assert_same(&info, out, pixels);
+    gst_buffer_memset(out, 0, 0, 1); /* is not seen in the next one */
+}
+
+/* Of three frames one is processed: p. Counting begins anew with a stream, after a flush, f, a
+   query for buffers, q, and with the signal reset, r; a frame of which more is wanted, or something
+   else, is processed. */
+TEST(test_interval, tested->output_count) {
+    const gchar *steps = tested->learns ? "p--p--pf--p-q-r-" : "p--p--pf--p-q--p";
+    GstVideoInfo info = make_info("I420", 47, 39);
+    g_auto(Pair) pair = pair_with_output(__i__);
+    g_autoptr(GstBuffer) last = NULL;
+    if (!has_property(&pair, "interval"))
+        return;
+    g_object_set(pair.h->element, "interval", 3, "post-messages", TRUE, NULL);
+    pair_set_info(&pair, &info);
+    for (guint i = 0; steps[i]; i++) {
+        GstBuffer *frame = busy_frame(&info, i % 2);
+        GST_BUFFER_PTS(frame) = i * GST_SECOND;
+        if (steps[i] == 'f')
+            flush(pair.h, random_frame(&info));
+        if (steps[i] == 'q') {
+            g_autoptr(GstQuery) query = gst_query_new_drain();
+            gst_pad_peer_query(pair.h->srcpad, query);
+        }
+        if (steps[i] == 'r')
+            g_signal_emit_by_name(pair.h->element, "reset");
+        if (steps[i] == 'f' || steps[i] == 'r')
+            model_forget(pair.model);
+        if (steps[i] == '-') {
+            check_repeated(&pair, frame, last);
+            continue;
+        }
+        gst_clear_buffer(&last);
+        last = pair_push(&pair, frame, FALSE);
+        gst_message_unref(gst_bus_pop_filtered(pair.bus, GST_MESSAGE_ELEMENT));
+    }
+    for (guint o = 0; o < tested->output_count; o++) {
+        pair_set_output(&pair, output_at(((gint)o + 1 + __i__) % (gint)tested->output_count));
+        pair_check(&pair, busy_frame(&info, FALSE));
+    }
+    flush(pair.h, random_frame(&info));
+    model_forget(pair.model);
+    empty(pair.bus);
+    pair_check_wanted(&pair, busy_frame(&info, FALSE), TRUE, FALSE);
+    pair_check_wanted(&pair, busy_frame(&info, FALSE), TRUE, TRUE);
+    fail_unless_equals_uint64(stat_of(pair.h->element, test_backend(), "frames"), pair.count + 2);
 }
 
 /* Each by itself, and what is outside as it was, or 0. From a region learning goes on to the next

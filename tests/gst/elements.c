@@ -111,6 +111,7 @@ static const Property kmeans_properties[] = {
     {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"color-space", "rgb", NULL, NULL, "rgb lab", KMEANS(color_space)},
     {"output", "quantized", NULL, NULL, NULL, 0},
+    {"interval", "1", "1", "1000000", NULL, 0},
     {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
@@ -174,6 +175,7 @@ static const Property sift_properties[] = {
     {"reference", NULL, NULL, NULL, NULL, 0},
     {"match-ratio", "0.8", "0", "1", "0.8 0 0.5 1", 0},
     {"min-inliers", "15", "4", "65536", "15 4 100", 0},
+    {"interval", "1", "1", "1000000", NULL, 0},
     {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
@@ -354,6 +356,7 @@ static const Property ccl_properties[] = {
     {"max-components", "256", "0", "65535", "256 0 1 20 65535", 0},
     {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"output", "colorize", NULL, NULL, NULL, 0},
+    {"interval", "1", "1", "1000000", NULL, 0},
     {"roi", "frame", NULL, NULL, NULL, 0},
 };
 
@@ -423,6 +426,7 @@ static const Property graphcut_properties[] = {
     {"keep-state", "false", NULL, NULL, NULL, 0},
     {"attach-mask", "false", NULL, NULL, NULL, 0},
     {"output", "overlay", NULL, NULL, NULL, 0},
+    {"interval", "1", "1", "1000000", NULL, 0},
 };
 G_STATIC_ASSERT(GPV_SEGMENT_WARM_START_ADAPT == TRUE && GPV_SEGMENT_WARM_START_NONE == FALSE);
 
