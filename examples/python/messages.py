@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """What the elements of gpuvision say on the bus, as values of JSON; and GStreamer itself."""
+import math
 import sys
 import warnings
 
@@ -15,11 +16,13 @@ warnings.simplefilter("ignore", DeprecationWarning)
 
 
 def plain(value):
-    """A value of GStreamer as one of JSON."""
+    """A value of GStreamer as one of JSON, which has no infinity: None where there is no number, or no time."""
     if isinstance(value, Gst.Structure):
         return fields_of(value)
     if isinstance(value, GObject.ValueArray):
         return [plain(value.get_nth(i)) for i in range(value.n_values)]
+    if value == Gst.CLOCK_TIME_NONE or isinstance(value, float) and not math.isfinite(value):
+        return None
     return value
 
 

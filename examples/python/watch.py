@@ -38,7 +38,7 @@ class Watched:
         self.times_s.append(time.monotonic() - begin)
         self.ms.append(self.stats()["time-us-last"] / 1000)
         if self.figure:
-            self.figures.append(fields[self.figure])
+            self.figures.append(sum(part[self.figure] or 0 for part in fields.get("regions", [fields])))
 
     def rate(self):
         """Frames a second, of the latest 100."""

@@ -4,6 +4,7 @@ wrong with a pipeline.
 
 usage: watch.py PROGRAM
 """
+import importlib
 import json
 import os
 import re
@@ -56,6 +57,18 @@ def check_json(folder):
     assert [row[0] for row in rows] == ["element", *kinds], shown
     assert all(row[1] == str(FRAMES) and float(row[2]) > 0 and float(row[3]) > 0 for row in rows[1:]), shown
     assert rows[2][5:7] == ["count", "1"] and rows[2][7] == "█" * FRAMES, shown
+
+
+def check_values():
+    """What JSON cannot say is null, and regions of a frame are counted together."""
+    sys.path.insert(0, os.path.dirname(sys.argv[1]))
+    messages = importlib.import_module("messages")
+    values = [float("nan"), float("-inf"), messages.Gst.CLOCK_TIME_NONE, 0.5, 2**64 - 2, True, "nan"]
+    assert [messages.plain(value) for value in values] == [None, None, None, *values[3:]]
+    result = watch("--json", "-", *f"{BALL} ! gpuccl output=none ! gpuccl name=inner roi=meta ! fakesink".split())
+    lines = [line for line in map(json.loads, result.stdout.splitlines()) if line["element"] == "inner"]
+    assert [line["regions"][0]["count"] for line in lines] == [1] * FRAMES, result.stdout
+    assert re.search(r"inner +7 .* count 1 ", result.stderr), result.stderr
 
 
 def check_output():
@@ -127,6 +140,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         check_json(folder)
         check_output()
+        check_values()
         check_chart(folder)
         check_interrupt(folder)
         check_errors(folder)
