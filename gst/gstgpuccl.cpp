@@ -199,8 +199,9 @@ gboolean adapt(gpv_field *field) {
     if (g_str_equal(field->name, "threshold")) {
         field->low = field->initial = -1;
         field->high = 255;
-        field->text = "Lowest luma of the foreground; 0 is every pixel. -1 is 128 with mode=binary "
-                      "and 0 with mode=equal-value.";
+        field->text =
+            "Lowest luma of the foreground, of more than 8 bits of the upper 8; 0 is every "
+            "pixel. -1 is 128 with mode=binary and 0 with mode=equal-value.";
     }
     return !g_str_equal(field->name, "output");
 }

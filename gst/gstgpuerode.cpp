@@ -71,8 +71,9 @@ gboolean adapt(gpv_field *field) {
         shape_names = field->choices;
     if (g_str_equal(field->name, "threshold")) {
         field->high = 255; /* of a byte */
-        field->text = "Lowest luma of the foreground: the frame is made binary before the "
-                      "operation. 0 works on the grey levels.";
+        field->text =
+            "Lowest luma of the foreground: the frame is made binary before the "
+            "operation. 0 works on the grey levels. Of more than 8 bits the upper 8 count.";
     }
     return TRUE;
 }

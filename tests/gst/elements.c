@@ -79,16 +79,25 @@ static gchar *nick_of(const Model *model, const gchar *property) {
     return nick;
 }
 
+/* Of 16 bits the upper ones are compared. */
+static gint threshold_in(const gpv_image *src, gint threshold) {
+    const gboolean wide = src->format == GPV_FORMAT_P016 || src->format == GPV_FORMAT_GRAY16;
+    return wide ? threshold * 256 : threshold;
+}
+
 static GstStructure *erode_run(Model *model, const gpv_image *src, const gpv_image *dst,
                                G_GNUC_UNUSED const Output *output) {
     const gpv_erode_params *params = &model->params.erode;
+    gpv_erode_params stored = *params;
     g_autofree gchar *operation = nick_of(model, "operation"), *shape = nick_of(model, "shape");
-    GstStructure *results = gst_structure_new(
+    GstStructure *results;
+    stored.threshold = threshold_in(src, params->threshold);
+    results = gst_structure_new(
         "gpuerode", "operation", G_TYPE_STRING, operation, "shape", G_TYPE_STRING, shape, "radius",
         G_TYPE_INT, params->radius, "radius-y", G_TYPE_INT,
         params->radius_y < 0 ? params->radius : params->radius_y, "iterations", G_TYPE_INT,
-        params->iterations, "threshold", G_TYPE_INT, params->threshold, NULL);
-    REQUIRE_OK(gpv_erode_set_params(model->erode, params));
+        params->iterations, "threshold", G_TYPE_INT, stored.threshold, NULL);
+    REQUIRE_OK(gpv_erode_set_params(model->erode, &stored));
     REQUIRE_OK(gpv_erode_run(model->erode, NULL, src, dst));
     REQUIRE_OK(gpv_erode_wait(model->erode));
     return results;
@@ -378,7 +387,7 @@ static GstStructure *component_of(const gpv_ccl_component *found, gint label) {
 
 static GstStructure *ccl_run(Model *model, const gpv_image *src, const gpv_image *dst,
                              const Output *output) {
-    gpv_ccl_params *params = &model->params.ccl;
+    gpv_ccl_params stored = model->params.ccl, *params = &stored;
     GValue array = G_VALUE_INIT;
     gint described = -1;
     gpv_ccl_component *components;
@@ -388,6 +397,7 @@ static GstStructure *ccl_run(Model *model, const gpv_image *src, const gpv_image
     gpv_status status;
     if (params->threshold < 0)
         params->threshold = params->mode == GPV_CCL_MODE_EQUAL_VALUE ? 0 : 128;
+    params->threshold = threshold_in(src, params->threshold);
     params->output = g_str_equal(output->name, "colorize") ? GPV_CCL_OUTPUT_COLORS
                      : g_str_equal(output->name, "mask")   ? GPV_CCL_OUTPUT_MASK
                                                            : GPV_CCL_OUTPUT_LABELS;
@@ -812,7 +822,13 @@ gint pair_check(Pair *pair, GstBuffer *frame) {
 const Crop crops[] = {{0, 0, 47, 39}, {1, 0, 20, 11}, {0, 1, 33, 30},
                       {7, 5, 37, 33}, {8, 6, 16, 16}, {46, 38, 1, 1}};
 
-/* What videocrop copies: chroma begins with the site of the first pixel. */
+static gboolean is_packed(const GstVideoInfo *info) {
+    const GstVideoFormat format = GST_VIDEO_INFO_FORMAT(info);
+    return format == GST_VIDEO_FORMAT_YUY2 || format == GST_VIDEO_FORMAT_UYVY;
+}
+
+/* What videocrop copies: chroma begins with the site of the first pixel. What has luma and chroma
+   in one plane begins with an even column. */
 static void copy_part(const GstVideoInfo *whole, GstBuffer *frame, const GstVideoInfo *info,
                       GstBuffer *part, const Crop *crop, gboolean into) {
     GstVideoFrame from, to;
@@ -826,7 +842,8 @@ static void copy_part(const GstVideoInfo *whole, GstBuffer *frame, const GstVide
         gst_video_format_info_component(info->finfo, p, components);
         c = components[0];
         data += (crop->y >> GST_VIDEO_FORMAT_INFO_H_SUB(info->finfo, c)) * stride;
-        data += (gint)(crop->x >> GST_VIDEO_FORMAT_INFO_W_SUB(info->finfo, c)) *
+        data += (gint)((is_packed(info) ? crop->x / 2 * 2 : crop->x) >>
+                       GST_VIDEO_FORMAT_INFO_W_SUB(info->finfo, c)) *
                 GST_VIDEO_FORMAT_INFO_PSTRIDE(info->finfo, c);
         plane_size(info, p, &bytes, &rows);
         for (gsize row = 0; row < rows; row++) {

@@ -79,13 +79,18 @@ GstVideoInfo make_info(const gchar *format, gint width, gint height) {
     return info;
 }
 
+static gint sample_bytes(const GstVideoInfo *info) {
+    return GST_VIDEO_INFO_COMP_DEPTH(info, 0) > 8 ? 2 : 1;
+}
+
 GstVideoInfo padded(const GstVideoInfo *info) {
     GstVideoInfo wide = *info;
-    gsize offset = 3;
+    const gint sample = sample_bytes(info);
+    gsize offset = 3 * (gsize)sample;
     for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES(info); p++) {
-        wide.stride[p] = info->stride[p] + 5 + 2 * (gint)p;
+        wide.stride[p] = info->stride[p] + (5 + 2 * (gint)p) * sample;
         wide.offset[p] = offset;
-        offset += (gsize)wide.stride[p] * (GST_VIDEO_INFO_HEIGHT(info) + 1) + 7;
+        offset += (gsize)wide.stride[p] * (GST_VIDEO_INFO_HEIGHT(info) + 1) + 7 * (gsize)sample;
     }
     wide.size = offset;
     return wide;
@@ -121,8 +126,10 @@ GstBuffer *random_padded_frame(const GstVideoInfo *info) {
 void plane_size(const GstVideoInfo *info, guint plane, gsize *bytes, gsize *rows) {
     gint components[GST_VIDEO_MAX_COMPONENTS];
     gst_video_format_info_component(info->finfo, plane, components);
-    *bytes = (gsize)GST_VIDEO_INFO_COMP_WIDTH(info, components[0]) *
-             (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(info, components[0]);
+    *bytes = 0;
+    for (gint i = 0; i < GST_VIDEO_MAX_COMPONENTS && components[i] >= 0; i++)
+        *bytes = MAX(*bytes, (gsize)GST_VIDEO_INFO_COMP_WIDTH(info, components[i]) *
+                                 (gsize)GST_VIDEO_INFO_COMP_PSTRIDE(info, components[i]));
     *rows = (gsize)GST_VIDEO_INFO_COMP_HEIGHT(info, components[0]);
 }
 
@@ -183,7 +190,8 @@ GstBuffer *painted_frame(const GstVideoInfo *info, Painter color, gconstpointer 
         for (gint x = 0; x < info->width; x++) {
             const guint32 value = color(x, y, user);
             for (gint c = 0; c < (rgb ? 3 : 1); c++)
-                *pixel_at(&frame, c, x, y) = (guint8)(rgb ? value >> (16 - 8 * c) : value);
+                pixel_at(&frame, c, x, y)[sample_bytes(info) - 1] =
+                    (guint8)(rgb ? value >> (16 - 8 * c) : value);
         }
     gst_video_frame_unmap(&frame);
     return buffer;

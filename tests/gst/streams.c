@@ -17,7 +17,7 @@ static GstHarness *harness_of(const gchar *look) {
 /* The application gets one warning, wherever the source is, and it says what helps. */
 TEST(test_explanation_behind_a_bin, 1) {
     static const gchar *const refused[][2] = {
-        {"video/x-raw,format=YUY2,width=64,height=64,framerate=1/1", "videoconvert"},
+        {"video/x-raw,format=Y42B,width=64,height=64,framerate=1/1", "videoconvert"},
         {"video/x-raw,format=I420,width=64,height=64,framerate=1/1,interlace-mode=interleaved",
          "deinterlace"},
         {"video/x-raw,format=GRAY8,width=40000,height=4,framerate=1/1", "40000x4"}};
