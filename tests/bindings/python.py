@@ -6,6 +6,7 @@ usage: python.py LAYOUT-FILE PAGE README BUILD-FOLDER
 import copy
 import ctypes as c
 import gc
+import importlib.util
 import os
 import pickle
 import re
@@ -563,6 +564,57 @@ class DeviceArrays(OnCpu):
         view = view_of(array)
         self.assertEqual((view.memory, view.device, view.width, view.height), (1, 3, 34, 17))
 
+    def test_frames_of_a_decoder(self):
+        """As PyNvVideoCodec has them: DLPack without slices, and planes without a dtype."""
+        class Frame:
+            def __init__(self, array, device, dtype):
+                self.array, self.device, self.shape, self.dtype = array, device, array.shape, dtype
+
+            def __dlpack_device__(self):
+                return self.device
+
+            def __dlpack__(self, stream=0):
+                return self.array.__dlpack__()
+
+        class Plane:
+            def __init__(self, shape, pointer, typestr="|u1"):
+                self.shape = shape
+                self.__cuda_array_interface__ = {
+                    "version": 3, "shape": shape, "strides": [64 * shape[2], shape[2], 1],
+                    "typestr": typestr, "stream": 1, "data": (pointer, False), "gpuIdx": 0}
+
+        pixels = noise(18, 70)[:, 3:67]
+        nv12 = gpv.Image(Frame(pixels, (2, 3), "|u1"), "nv12")
+        view = view_of(gpv.Image(pixels, "nv12"))
+        planes = [span(plane, 0) for plane in nv12.planes]
+        self.assertEqual([span(plane) for plane in nv12.planes], [None, None])
+        found = nv12.view("src", planes)
+        self.assertEqual((found.memory, found.device, found.width, found.height),
+                         (gpv.Memory.CUDA, 3, 64, 12))
+        self.assertEqual([*found.data][:2] + [*found.stride][:2], [*view.data][:2] + [*view.stride][:2])
+        erode = gpv.Erode(self.context)
+        with self.assertRaisesRegex(gpv.Unsupported, "src"):
+            erode(nv12, nv12)
+        with self.assertRaisesRegex(TypeError, r"makes no arrays like a .*\.Frame: pass the arrays"):
+            erode(nv12)
+        in_host = gpv.Image(Frame(pixels, (1, 0), "|u1"), "nv12")
+        want = erode(gpv.Image(pixels, "nv12"))
+        for got in erode(in_host), erode(in_host, want.empty()):
+            for mine, plane in zip(got.planes, want.planes):
+                self.assertTrue((mine == plane).all())
+        self.assertTrue((erode(Frame(noise(4, 6, 3), (1, 0), "|u1")) == erode(noise(4, 6, 3))).all())
+        deep = gpv.Image(Frame(pixels.astype(numpy.uint16), (1, 0), "<u2"), "p016")
+        self.assertEqual([plane.dtype for plane in deep.planes], ["uint16", "uint16"])
+        with self.assertRaisesRegex(ValueError, "is of uint8, this array of uint16"):
+            gpv.Image(deep.planes[0], "gray8")
+
+        listed = gpv.Image([Plane([12, 64, 1], 1 << 20), Plane([6, 32, 2], 1 << 21)], "nv12")
+        found = listed.view("src", [span(plane) for plane in listed.planes])
+        self.assertEqual([*found.data][:2] + [*found.stride][:2], [1 << 20, 1 << 21, 64, 128])
+        self.assertEqual(image_of(Plane([12, 64, 1], 1 << 20)).format, gpv.Format.GRAY8)
+        with self.assertRaisesRegex(TypeError, "components is an array of uint16"):
+            gpv.Ccl(self.context).run(noise(4, 4), components=Plane([1, 20, 1], 1 << 20, "<u2"))
+
     def test_what_is_kept(self):
         """Until a run is over its arrays live, but for those in CUDA memory that streams give back."""
         calls = []
@@ -618,6 +670,19 @@ class DeviceArrays(OnCpu):
         picture = noise(9, 11)
         erode = gpv.Erode(self.context)
         self.assertTrue((erode(Host(picture)) == erode(picture)).all())
+
+    @unittest.skipUnless(importlib.util.find_spec("torch"), "PyTorch is not installed")
+    def test_torch_in_host_memory(self):
+        import torch
+        picture, erode = noise(40, 60, 3), gpv.Erode(self.context)
+        want, tensor = erode(picture), torch.from_numpy(picture.copy())
+        got = erode(tensor)
+        self.assertIsInstance(got, torch.Tensor)
+        self.assertTrue((got.numpy() == want).all())
+        self.assertIs(erode(tensor, tensor), tensor)
+        back = torch.from_dlpack(want)
+        self.assertTrue(torch.equal(back, tensor))
+        self.assertEqual(back.data_ptr(), want.ctypes.data)
 
     def test_streams(self):
         class Pointer:

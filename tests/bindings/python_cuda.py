@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The Python package gpuvision on arrays in CUDA memory: those of CuPy, PyTorch and, through DLPack,
-JAX. What it finds there is what it finds on the CPU; nothing is copied, and streams are respected.
+JAX; and frames that PyNvVideoCodec decodes of GPV_TEST_CLIP. What it finds there is what it finds on the CPU;
+nothing is copied, and streams are respected.
 
 Skips where there is no GPU, or no CuPy or PyTorch.
 """
@@ -26,6 +27,11 @@ try:
 except ImportError as error:
     jax = None
     print(f"JAX is left out: {error}")
+try:
+    import PyNvVideoCodec
+except (ImportError, RuntimeError) as error:  # there is no such package, or no decoder
+    PyNvVideoCodec = None
+    print(f"PyNvVideoCodec is left out: {error}")
 import gpuvision as gpv  # noqa: E402
 
 # Begins to write when so many clocks of the GPU are over.
@@ -224,6 +230,65 @@ class Results(OnCuda):
         with gpv.Context("cuda", device="current") as context:
             src = LIBRARIES["PyTorch"](self.color)
             self.assert_equal(gpv.Erode(context)(src), gpv.Erode(self.cpu)(self.color))
+
+
+@unittest.skipUnless(PyNvVideoCodec, "PyNvVideoCodec is not installed, or finds no decoder")
+@unittest.skipUnless(os.environ.get("GPV_TEST_CLIP"), "GPV_TEST_CLIP names no video")
+class Decoder(OnCuda):
+    """Frames of PyNvVideoCodec, beside what the CPU makes of them. A frame is looked at before the next one
+    is decoded."""
+
+    def decoded(self, count=4, **options):
+        """(frame, the same pixels in host memory)"""
+        decoder = PyNvVideoCodec.SimpleDecoder(os.environ["GPV_TEST_CLIP"], **options)
+        for number in range(count):
+            frame = decoder[number]
+            yield frame, torch.from_dlpack(frame).cpu().numpy().copy()
+
+    def test_nothing_is_copied(self):
+        for frame, pixels in self.decoded(1):
+            address = frame.GetPtrToPlane(0)
+            self.assertEqual(torch.from_dlpack(frame).data_ptr(), address)
+            image = gpv.Image(frame, "nv12")
+            view = image.view("src", [gpv.arrays.span(plane, 0) for plane in image.planes])
+            self.assertEqual((view.memory, view.data[0], view.data[1]),
+                             (gpv.Memory.CUDA, address, address + view.stride[0] * view.height))
+            planes = gpv.Image(frame.cuda(), "nv12")
+            listed = planes.view("src", [gpv.arrays.span(plane) for plane in planes.planes])
+            self.assertEqual([*listed.data][:2] + [*listed.stride][:2], [*view.data][:2] + [*view.stride][:2])
+            self.assertEqual((view.width, 3 * view.height), (pixels.shape[1], 2 * pixels.shape[0]))
+
+    def test_nv12(self):
+        params = {"threshold": 128, "min_area": 20}
+        on_cpu, on_cuda = ([gpv.Ccl(context, **params), gpv.Sift(context, max_features=300),
+                            gpv.Erode(context, radius=3)] for context in (self.cpu, self.cuda))
+        for frame, pixels in self.decoded():
+            want = gpv.Image(pixels, "nv12")
+            for got in gpv.Image(frame, "nv12"), gpv.Image(frame.cuda(), "nv12"):
+                self.assertTrue((on_cuda[0](got, dst=False).records ==
+                                 on_cpu[0](want, dst=False).records).all())
+                self.assertTrue((on_cuda[1](got, descriptors=False).keypoints ==
+                                 on_cpu[1](want, descriptors=False).keypoints).all())
+            eroded = on_cpu[2](want)
+            tensor = torch.from_dlpack(frame)
+            result = on_cuda[2](gpv.Image(tensor, "nv12"))
+            for mine, plane in zip(result.planes, eroded.planes):
+                self.assert_like(mine, tensor)
+                self.assert_equal(mine, plane)
+            image = gpv.Image(frame, "nv12")
+            on_cuda[2].run(image, image)
+            on_cuda[2].wait()
+            self.assert_equal(tensor, numpy.concatenate([*eroded.planes]))
+
+    def test_rgb(self):
+        kmeans = [gpv.Kmeans(context, clusters=4) for context in (self.cpu, self.cuda)]
+        for frame, pixels in self.decoded(2, output_color_type=PyNvVideoCodec.OutputColorType.RGB):
+            self.assertEqual(pixels.shape[2:], (3,))
+            want, labels = kmeans[0](pixels), cupy.empty(pixels.shape[:2], cupy.uint8)
+            kmeans[1].run(frame, labels=labels)
+            kmeans[1].wait()
+            self.assert_equal(labels, want.labels)
+            self.assert_equal(kmeans[1](torch.from_dlpack(frame)).image, want.image)
 
 
 class Memory(OnCuda):

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Arrays of any library as what the C interface takes: views of their memory. Nothing is copied.
 
-An array is a numpy.ndarray, PyTorch's, or has `__cuda_array_interface__` (CuPy, Numba) or
-`__dlpack__` (JAX). One in CUDA memory also says which stream it belongs to, where its library does.
+An array is a numpy.ndarray, PyTorch's, or has `__cuda_array_interface__` (CuPy, Numba, the planes of a
+frame of PyNvVideoCodec) or `__dlpack__` (JAX, such a frame). One in CUDA memory also says which stream it
+belongs to, where its library does.
 """
 from __future__ import annotations
 
@@ -10,7 +11,7 @@ import ctypes as c
 import functools
 import operator
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, Optional, Sequence, Union
 
@@ -129,6 +130,23 @@ def _from_interface(array: Array, interface: dict[str, Any]) -> Span:
                 0 if stream == 1 else stream)
 
 
+class Rows:
+    """Some rows of an array that its library does not slice, such as a frame of a decoder."""
+
+    def __init__(self, whole: Array, first: int, last: int):
+        self.whole, self.first, self.dtype = whole, first, _dtype_of(whole)
+        self.shape = (last - first, *whole.shape[1:])
+
+    def of(self, whole: Optional[Span]) -> Optional[Span]:
+        """Their memory, in that of the whole."""
+        return whole and replace(whole, pointer=whole.pointer + self.first * whole.strides[0],
+                                 shape=self.shape)
+
+
+def _rows(array: Array, first: int, last: int) -> Array:
+    return array[first:last] if hasattr(array, "__getitem__") else Rows(array, first, last)
+
+
 def _is_cuda_tensor(array: Array) -> bool:
     return _is_of(array, "torch", "Tensor") and array.is_cuda
 
@@ -137,6 +155,8 @@ def on_device(array: Array) -> bool:
     """Whether an array is in CUDA memory."""
     if isinstance(array, numpy.ndarray):
         return False
+    if isinstance(array, Rows):
+        return on_device(array.whole)
     return (_is_cuda_tensor(array) or hasattr(array, "__cuda_array_interface__")
             or _dlpack_on_cuda(array))
 
@@ -155,6 +175,8 @@ def span(array: Array, stream: Optional[int] = None) -> Optional[Span]:
     """The memory of an array. Where its library makes it ready for a stream (DLPack), it is None
     without that."""
     if not isinstance(array, numpy.ndarray):
+        if isinstance(array, Rows):
+            return array.of(span(array.whole, stream))
         if _is_cuda_tensor(array):
             return _from_torch(array)
         interface = getattr(array, "__cuda_array_interface__", None)
@@ -179,8 +201,9 @@ def empty_like(array: Array, shape: Sequence[int], dtype: str) -> Array:
             return sys.modules["cupy"].empty(tuple(shape), dtype)
     if not on_device(array):
         return numpy.empty(tuple(shape), dtype)
-    raise TypeError(f"gpuvision makes no arrays like a {type(array).__module__}."
-                    f"{type(array).__name__}: pass the arrays for the results")
+    kind = type(array.whole if isinstance(array, Rows) else array)
+    raise TypeError(f"gpuvision makes no arrays like a {kind.__module__}.{kind.__name__}: pass the "
+                    "arrays for the results")
 
 
 _DTYPES = {Format.GRAY8: "uint8", Format.GRAY16: "uint16", Format.GRAYF32: "float32",
@@ -194,15 +217,21 @@ _CHANNELS = {Format.RGB8: 3, Format.BGR8: 3, Format.RGBA8: 4, Format.BGRA8: 4, F
 
 @functools.lru_cache
 def _name_of(dtype: Any) -> str:
+    if isinstance(dtype, str):  # as __cuda_array_interface__ has it: |u1
+        dtype = numpy.dtype(dtype)
     if isinstance(dtype, numpy.dtype) and not dtype.isnative:
         return f"{dtype} of another byte order"
     return str(dtype).rpartition(".")[2]  # torch.uint8
 
 
 def _dtype_of(array: Array) -> str:
-    if not hasattr(array, "dtype"):
-        raise TypeError(f"a picture is an array or an Image, not a {type(array).__name__}")
-    return _name_of(array.dtype)
+    dtype = getattr(array, "dtype", None)
+    if dtype is None:
+        interface = getattr(array, "__cuda_array_interface__", None)
+        if interface is None:
+            raise TypeError(f"a picture is an array or an Image, not a {type(array).__name__}")
+        dtype = interface["typestr"]
+    return _name_of(dtype)
 
 
 def _guess(array: Array) -> Format:
@@ -232,7 +261,7 @@ class Image:
               of (rows, columns, 2) or (rows, 2 * columns), where there is one sample for 2 x 2
               pixels, rounded up; I420: Y, U and V. CAP32X4 and CAP32X8: the planes, or one array of
               (4 or 8, height, width). NV12 and I420 may also be one array of (3 * height / 2,
-              width) without gaps, as OpenCV has them.
+              width) without gaps, as OpenCV has them; NV12 and P016 also a frame of a decoder.
     format    a Format, or its name in any case; None = by shape and type, in the order RGB(A)
     color_matrix, color_range  of YUV
 
@@ -279,7 +308,7 @@ class Image:
             raise ValueError(f"an array of {rows} x {width} is no {self.format.name} of whole planes "
                              "one behind the other: pass the planes")
         if self.format != Format.I420:
-            return array[:height], array[height:]
+            return _rows(array, 0, height), _rows(array, height, rows)
         whole = span(array)
         if whole is None or not whole.rows_are_dense() or whole.strides[0] != whole.row_bytes:
             raise ValueError("I420 as one array has gaps between its rows: pass the planes")
@@ -350,7 +379,7 @@ def check_elements(name: str, array: Array, dtype: Union[str, numpy.dtype[Any]])
     if isinstance(dtype, str):
         if found != dtype:
             raise TypeError(f"{name} is an array of {found}, must be of {dtype}")
-    elif array.dtype != dtype and found not in _ANY_RECORD:
+    elif found not in _ANY_RECORD and getattr(array, "dtype", None) != dtype:
         raise TypeError(f"{name} is an array of {found}, must be of records of {dtype.itemsize} "
                         f"bytes, or of {', '.join(_ANY_RECORD)} in their place")
 
