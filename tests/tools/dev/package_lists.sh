@@ -8,7 +8,7 @@ demo_packages=(g++ meson ninja-build pkgconf python3 dpkg-dev libtbb-dev libhwy-
 docs_packages=(doxygen mkdocs python3-pygments python3-numpy python3-gi gir1.2-gstreamer-1.0)
 test_packages=("${docs_packages[@]}" python3-venv check clang libclang-rt-dev llvm clang-format abigail-tools
     libopencv-imgproc-dev libopencv-features2d-dev libboost-graph-dev libgdk-pixbuf-2.0-dev
-    python3-scipy xvfb python3-pil python3-pip cargo rustfmt golang-go cmake valgrind
+    gstreamer1.0-gl python3-scipy xvfb python3-pil python3-pip cargo rustfmt golang-go cmake valgrind
     libgstrtspserver-1.0-dev)
 # What ./dev releases builds with.
 release_packages=("${demo_packages[@]}" libgstreamer-plugins-bad1.0-dev
