@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <limits>
 #include <new>
 #include <optional>
@@ -476,6 +477,77 @@ Gray blob(float x, float y, float sigma) {
     return picture;
 }
 
+// The samples of 4 x 2 pixels, whose left half has one colour and the right half another: capital
+// letters are of the left one, and . of none. RGB8, NV12 and GRAY8
+// have the same pixels as what follows them.
+const struct {
+    gpv_format format;
+    const char *samples;
+} layouts[] = {
+    {GPV_FORMAT_RGB8, "RGBRGBrgbrgbRGBRGBrgbrgb"},
+    {GPV_FORMAT_ARGB8, ".RGB.RGB.rgb.rgb.RGB.RGB.rgb.rgb"},
+    {GPV_FORMAT_ABGR8, ".BGR.BGR.bgr.bgr.BGR.BGR.bgr.bgr"},
+    {GPV_FORMAT_XRGB8, ".RGB.RGB.rgb.rgb.RGB.RGB.rgb.rgb"},
+    {GPV_FORMAT_XBGR8, ".BGR.BGR.bgr.bgr.BGR.BGR.bgr.bgr"},
+    {GPV_FORMAT_RGBP8, "RRrrRRrrGGggGGggBBbbBBbb"},
+    {GPV_FORMAT_NV12, "YYyyYYyyUVuv"},
+    {GPV_FORMAT_NV21, "YYyyYYyyVUvu"},
+    {GPV_FORMAT_YUY2, "YUYVyuyvYUYVyuyv"},
+    {GPV_FORMAT_UYVY, "UYVYuyvyUYVYuyvy"},
+    {GPV_FORMAT_Y444, "YYyyYYyyUUuuUUuuVVvvVVvv"},
+    {GPV_FORMAT_P016, "YYyyYYyyUVuv"},
+    {GPV_FORMAT_GRAY8, "YYyyYYyy"},
+    {GPV_FORMAT_GRAY16, "YYyyYYyy"},
+};
+
+// A picture, and what k-means makes of it.
+struct TwoColors {
+    Bytes samples, recolored, labels;
+    std::vector<gpv::Kmeans::Centroid> centroids;
+};
+
+TwoColors two_colors(const gpv::Context &context, gpv_format format, const std::string &samples) {
+    TwoColors made;
+    const bool wide = format == GPV_FORMAT_P016 || format == GPV_FORMAT_GRAY16;
+    for (const char letter : samples) {
+        const std::string letters = "RGBrgbYUVyuv.";
+        const int levels[] = {200, 40, 90, 20, 180, 120, 150, 100, 170, 60, 140, 110, 7};
+        const int level = levels[letters.find(letter)];
+        const auto deep =
+            static_cast<std::uint16_t>(level * (format == GPV_FORMAT_GRAY16 ? 257 : 256));
+        made.samples.resize(made.samples.size() + (wide ? 2 : 1), static_cast<std::uint8_t>(level));
+        if (wide)
+            std::memcpy(&made.samples.end()[-2], &deep, sizeof deep);
+    }
+    CHECK(std::ptrdiff_t(made.samples.size()) == gpv::required_bytes(format, 4, 2));
+    made.recolored.resize(made.samples.size(), 7);
+    made.labels.resize(8);
+    made.centroids.resize(2);
+    gpv::KmeansParams params;
+    params.clusters = 2;
+    gpv::Kmeans kmeans(context, params);
+    const gpv::Buffer centroids(made.centroids);
+    const gpv::Image labels = gpv::view(GPV_FORMAT_GRAY8, 4, 2, made.labels.data()),
+                     dst = gpv::view(format, 4, 2, made.recolored.data());
+    kmeans.run(gpv::view(format, 4, 2, std::as_const(made.samples).data()),
+               {.labels = &labels, .dst = &dst, .centroids = &centroids});
+    CHECK(kmeans.wait().inertia == 0);
+    return made;
+}
+
+void test_layouts() {
+    const gpv::Context context(cpu_params());
+    TwoColors wanted;
+    for (const auto &[format, samples] : layouts) {
+        const TwoColors found = two_colors(context, format, samples);
+        if (format == GPV_FORMAT_RGB8 || format == GPV_FORMAT_NV12 || format == GPV_FORMAT_GRAY8)
+            wanted = found;
+        if (found.labels != wanted.labels || found.centroids != wanted.centroids ||
+            found.recolored != found.samples)
+            fail(__LINE__, "layout of format ", std::to_string(format));
+    }
+}
+
 void test_sift() {
     const gpv::Context context(cpu_params());
     gpv::SiftParams params;
@@ -755,6 +827,7 @@ int main() {
         test_strides_and_planes();
         test_ccl();
         test_kmeans();
+        test_layouts();
         test_sift();
         test_match();
         test_homography();

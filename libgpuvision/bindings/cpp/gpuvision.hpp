@@ -5,7 +5,8 @@
 /// gpuvision for C++20: the C interface with destructors, exceptions and defaults. One file, to be
 /// copied; it needs the library and its C headers, which stay the contract: what a parameter means,
 /// which formats an algorithm takes, what a CUDA graph may hold. Constants (GPV_FORMAT_RGB8) and
-/// records (gpv_sift_keypoint, gpv_ccl_component) are theirs.
+/// records (gpv_sift_keypoint, gpv_ccl_component) are theirs, and so is what a *picture* is: an
+/// image of a format whose pixels are grey or colours, see gpv_format.
 ///
 ///     gpv::Context context;
 ///     gpv::ErodeParams params;
@@ -519,7 +520,7 @@ class Erode : public Operator<gpv_erode, ErodeParams, gpv_erode_create, gpv_erod
     void prepare(const gpv_image &like) { check(gpv_erode_prepare(handle(), &like)); }
 
     /// Enqueues; dst in host memory is there after wait().
-    /// @param src  GRAY8, GRAY16, RGB and the like, NV12 or I420
+    /// @param src  a picture
     /// @param dst  same format, size and memory; may be src
     void run(const gpv_image &src, const Image &dst, gpv_stream stream = nullptr) {
         check(gpv_erode_run(handle(), stream, &src, &dst));
@@ -566,7 +567,7 @@ class Ccl : public ResultOperator<Operator<gpv_ccl, CclParams, gpv_ccl_create, g
     }
 
     /// Enqueues; what lies in host memory is there after wait().
-    /// @param src  GRAY8, GRAY16, RGB and the like, NV12 or I420
+    /// @param src  a picture
     void run(const gpv_image &src, const CclArguments &arguments = {},
              gpv_stream stream = nullptr) {
         check(gpv_ccl_run(handle(), stream, &src, arguments.dst, arguments.components,
@@ -625,7 +626,7 @@ class Kmeans
     }
 
     /// Enqueues; what lies in host memory is there after wait().
-    /// @param src  GRAY8, RGB and the like, NV12 or I420
+    /// @param src  a picture
     void run(const gpv_image &src, const KmeansArguments &arguments = {},
              gpv_stream stream = nullptr) {
         check(gpv_kmeans_run(handle(), stream, &src, arguments.labels, arguments.dst,
@@ -670,7 +671,7 @@ class Sift : public ResultOperator<Operator<gpv_sift, SiftParams, gpv_sift_creat
     }
 
     /// Enqueues; what lies in host memory is there after wait().
-    /// @param src  GRAY8, RGB and the like, NV12 or I420
+    /// @param src  a picture
     void run(const gpv_image &src, const SiftArguments &arguments = {},
              gpv_stream stream = nullptr) {
         check(gpv_sift_run(handle(), stream, &src, arguments.mask, arguments.keypoints,
@@ -871,7 +872,7 @@ class Segment : public ResultOperator<
     }
 
     /// Enqueues; what lies in host memory is there after wait().
-    /// @param src  GRAY8, RGB and the like, NV12 or I420
+    /// @param src  a picture
     void run(const gpv_image &src, const SegmentArguments &arguments = {},
              gpv_stream stream = nullptr) {
         check(gpv_segment_run(handle(), stream, &src, arguments.seeds, arguments.rect,
