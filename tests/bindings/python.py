@@ -381,6 +381,24 @@ class Operators(OnCpu):
 class Pictures(OnCpu):
     """What arrays become, and what is refused."""
 
+    #: Of 4 x 2 pixels, whose left half has one colour and the right half another: capital letters are
+    #: samples of the left one, and . of none.
+    LAYOUTS = (
+        (("rgb8", (2, 4, 3), "RGBRGBrgbrgb" * 2),
+         ("argb8", (2, 4, 4), ".RGB.RGB.rgb.rgb" * 2),
+         ("abgr8", (2, 4, 4), ".BGR.BGR.bgr.bgr" * 2),
+         ("xrgb8", (2, 4, 4), ".RGB.RGB.rgb.rgb" * 2),
+         ("xbgr8", (2, 4, 4), ".BGR.BGR.bgr.bgr" * 2),
+         ("rgbp8", (3, 2, 4), "RRrrRRrrGGggGGggBBbbBBbb")),
+        (("nv12", (3, 4), "YYyyYYyyUVuv"),
+         ("nv21", (3, 4), "YYyyYYyyVUvu"),
+         ("yuy2", (2, 4, 2), "YUYVyuyv" * 2),
+         ("uyvy", (2, 4, 2), "UYVYuyvy" * 2),
+         ("y444", (3, 2, 4), "YYyyYYyyUUuuUUuuVVvvVVvv"),
+         ("p016", (3, 4), "YYyyYYyyUVuv")),
+        (("gray8", (2, 4), "YYyyYYyy"),
+         ("gray16", (2, 4), "YYyyYYyy")))
+
     def setUp(self):
         super().setUp()
         self.erode = gpv.Erode(self.context, radius=1)
@@ -427,6 +445,27 @@ class Pictures(OnCpu):
         for shape in (17, 8), (18, 7):
             with self.assertRaisesRegex(ValueError, "pass the planes"):
                 gpv.Image(noise(*shape), "nv12")
+        with self.assertRaisesRegex(ValueError, "3 rows of 12 bytes: YUY2 of 5 x 3"):
+            self.erode(gpv.Image(noise(3, 5, 2), "yuy2"))
+
+    def test_layouts(self):
+        """What is of one group has the same pixels."""
+        levels = dict(zip("RGBrgbYUVyuv.", (200, 40, 90, 20, 180, 120, 150, 100, 170, 60, 140, 110, 7)))
+        kmeans = gpv.Kmeans(self.context, clusters=2)
+        for group in self.LAYOUTS:
+            same = []
+            for name, shape, letters in group:
+                samples = numpy.array([levels[letter] for letter in letters], numpy.uint8).reshape(shape)
+                if name in ("p016", "gray16"):
+                    samples = samples * numpy.uint16(256 if name == "p016" else 257)
+                picture = gpv.Image(samples, name)
+                self.assertEqual((picture.width, picture.height), (4, 2), name)
+                found = kmeans(picture)
+                self.assertEqual(found.inertia, 0, name)
+                for plane, want in zip(found.image.planes, picture.planes):
+                    self.assertTrue((plane == want).all(), name)
+                same.append((found.labels.tolist(), found.centroids.tolist()))
+                self.assertEqual(same[-1], same[0], name)
 
     def test_refused(self):
         good = noise(8, 8)

@@ -206,13 +206,13 @@ def empty_like(array: Array, shape: Sequence[int], dtype: str) -> Array:
                     "arrays for the results")
 
 
-_DTYPES = {Format.GRAY8: "uint8", Format.GRAY16: "uint16", Format.GRAYF32: "float32",
-           Format.RGB8: "uint8", Format.BGR8: "uint8", Format.RGBA8: "uint8",
-           Format.BGRA8: "uint8", Format.RGBX8: "uint8", Format.BGRX8: "uint8",
-           Format.NV12: "uint8", Format.I420: "uint8", Format.P016: "uint16",
-           Format.LABEL32: "int32", Format.CAP32X4: "int32", Format.CAP32X8: "int32"}
+_DTYPES = {Format.GRAY16: "uint16", Format.P016: "uint16", Format.GRAYF32: "float32",
+           Format.LABEL32: "int32", Format.CAP32X4: "int32", Format.CAP32X8: "int32"}  # else uint8
 _CHANNELS = {Format.RGB8: 3, Format.BGR8: 3, Format.RGBA8: 4, Format.BGRA8: 4, Format.RGBX8: 4,
-             Format.BGRX8: 4}
+             Format.BGRX8: 4, Format.ARGB8: 4, Format.ABGR8: 4, Format.XRGB8: 4, Format.XBGR8: 4,
+             Format.YUY2: 2, Format.UYVY: 2}
+_PLANAR = Format.CAP32X4, Format.CAP32X8, Format.Y444, Format.RGBP8  # of planes of the same size
+_BIPLANAR = Format.NV12, Format.NV21, Format.P016
 
 
 @functools.lru_cache
@@ -241,7 +241,7 @@ def _guess(array: Array) -> Format:
         return Format.RGB8 if shape[2] == 3 else Format.RGBA8
     if len(shape) == 2 or len(shape) == 3 and shape[2] == 1:
         for fmt in (Format.GRAY8, Format.GRAY16, Format.GRAYF32, Format.LABEL32):
-            if _DTYPES[fmt] == dtype:
+            if _DTYPES.get(fmt, "uint8") == dtype:
                 return fmt
     raise ValueError(f"no picture has the shape {shape} and the type {dtype}: (height, width) of "
                      "uint8, uint16, float32 or int32, or (height, width, 3 or 4) of uint8; other "
@@ -254,14 +254,17 @@ def _planes(format: Format) -> int:
 
 
 class Image:
-    """A picture: arrays of pixels, and what they mean. Holds the arrays, copies nothing.
+    """A picture: arrays of pixels, and what they mean. Holds the arrays, copies nothing. Where an
+    operator asks for a picture, all formats will do but GRAYF32, LABEL32, CAP32X4 and CAP32X8.
 
     planes    one array for each plane. GRAY8, GRAY16, GRAYF32 and LABEL32: (height, width);
-              RGB8 and its like: (height, width, channels); NV12, P016: Y of (height, width), and UV
-              of (rows, columns, 2) or (rows, 2 * columns), where there is one sample for 2 x 2
-              pixels, rounded up; I420: Y, U and V. CAP32X4 and CAP32X8: the planes, or one array of
-              (4 or 8, height, width). NV12 and I420 may also be one array of (3 * height / 2,
-              width) without gaps, as OpenCV has them; NV12 and P016 also a frame of a decoder.
+              RGB8 and its like: (height, width, channels); YUY2 and UYVY: (height, width, 2), of an
+              even width; NV12, NV21, P016: Y of (height, width), and UV or VU of (rows, columns, 2)
+              or (rows, 2 * columns), where there is one sample for 2 x 2 pixels, rounded up; I420:
+              Y, U and V. Y444 and RGBP8: three, or one array of (3, height, width). CAP32X4 and
+              CAP32X8: the planes, or one array of (4 or 8, height, width). NV12, NV21, P016 and I420
+              may also be one array of (3 * height / 2, width) without gaps, as OpenCV has them; the
+              first three also a frame of a decoder.
     format    a Format, or its name in any case; None = by shape and type, in the order RGB(A)
     color_matrix, color_range  of YUV
 
@@ -286,18 +289,18 @@ class Image:
         if len(self.planes) != count:
             raise ValueError(f"{self.format.name} has {count} planes, here are {len(self.planes)}")
         for plane in self.planes:
-            if _dtype_of(plane) != _DTYPES[self.format]:
-                raise ValueError(f"{self.format.name} is of {_DTYPES[self.format]}, this array of "
-                                 f"{_dtype_of(plane)}")
+            dtype = _DTYPES.get(self.format, "uint8")
+            if _dtype_of(plane) != dtype:
+                raise ValueError(f"{self.format.name} is of {dtype}, this array of {_dtype_of(plane)}")
             if len(plane.shape) < 2:
                 raise ValueError(f"a plane has the shape {tuple(plane.shape)}, must be (height, "
                                  "width) or (height, width, channels)")
         self.height, self.width = (int(length) for length in self.planes[0].shape[:2])
 
     def _split(self, array: Array) -> tuple[Array, ...]:
-        if self.format in (Format.CAP32X4, Format.CAP32X8):
+        if self.format in _PLANAR:
             return tuple(array[i] for i in range(array.shape[0]))
-        if self.format not in (Format.NV12, Format.I420, Format.P016):
+        if self.format not in _BIPLANAR and self.format != Format.I420:
             return (array,)
         if len(array.shape) != 2:
             raise ValueError(f"{self.format.name} as one array has the shape {tuple(array.shape)}, "

@@ -92,9 +92,9 @@ class Ccl(Operator):
             count: Optional[Array] = None, stream: Any = None) -> None:
         """Enqueues the labelling of src. Each result is optional; without any, they are counted.
 
-        src         GRAY8, GRAY16, RGB8 and its like, NV12 or I420
-        dst         same size and memory. Labels: LABEL32, GRAY16 or P016; a mask: GRAY8, NV12 or
-                    I420; colours: GRAY8, RGB8 and its like, NV12 or I420
+        src         a picture
+        dst         same size and memory. Labels: LABEL32, GRAY16, P016, or as a mask; a mask:
+                    GRAY8, NV12 or I420; colours: a picture
         components  receives records of COMPONENT, 40 bytes each; host or CUDA memory
         count       receives one int32, in the memory in which the backend computes
         """

@@ -43,10 +43,8 @@ class Erode(Operator):
         self._prepare({"like": like})
 
     def run(self, src: Picture, dst: Picture, *, stream: Any = None) -> None:
-        """Enqueues the operation from src to dst, of the same format and size, which may be src.
-
-        src  GRAY8, GRAY16, RGB8 and its like, NV12 or I420
-        """
+        """Enqueues the operation from src to dst, a picture of the same format and size, which may be
+        src."""
         call = Call(self.context, stream, src, dst)
         self._enqueue(call, "run", call.image(src, "src"), call.image(dst, "dst", written=True))
 

@@ -105,7 +105,7 @@ class Kmeans(Operator):
             result: Optional[Array] = None, stream: Any = None) -> None:
         """Enqueues the search for the clusters of src. Each result is optional.
 
-        src        GRAY8, RGB8 and its like, NV12 or I420
+        src        a picture
         labels     GRAY8, NV12 or I420, same size and memory
         dst        like src, or src itself
         centroids  (clusters, 3) of float32; room for clusters, or for max_clusters where that is 0

@@ -82,7 +82,7 @@ class Segment(Operator):
             dst: Optional[Picture] = None, result: Optional[Array] = None, stream: Any = None) -> None:
         """Enqueues the division of src.
 
-        src     GRAY8, RGB8 and its like, NV12 or I420
+        src     a picture
         seeds   (height, width) of uint8: 0 where the background is known, 255 where the foreground
                 is; memory of src, or host memory
         rect    (x, y, width, height): what lies outside is background

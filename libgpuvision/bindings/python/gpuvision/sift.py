@@ -93,7 +93,7 @@ class Sift(Operator):
             stream: Any = None) -> None:
         """Enqueues the search for the keypoints of src, and their description.
 
-        src          GRAY8, RGB8 and its like, NV12 or I420
+        src          a picture, whose luma counts
         mask         GRAY8, same size and memory
         keypoints    receives records of KEYPOINT, 24 bytes each; host or CUDA memory
         descriptors  (as many, 128) of uint8 or float32, in the memory of keypoints
