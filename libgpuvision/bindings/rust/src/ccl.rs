@@ -40,8 +40,8 @@ const FIRST_ROOM: usize = 1024;
 
 /// Labels of the components of a picture, their count, and area, box and centroid of each.
 ///
-/// src: Gray8, Gray16, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420. dst: same size and
-/// memory, in a format that [`CclOutput`] allows.
+/// src: a picture, see [`Format`](crate::Format). dst: same size and memory, in a format that
+/// [`CclOutput`] allows.
 #[derive(Debug)]
 pub struct Ccl {
     op: Operator<sys::gpv_ccl>,

@@ -11,8 +11,7 @@ pub use crate::types::{ErodeBorder, ErodeOperation, ErodeParams, ErodePlanes, Er
 
 /// Minimum under a structuring element, and what is made of it.
 ///
-/// src and dst: Gray8, Gray16, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420; the same
-/// format, size and memory.
+/// src and dst: pictures, see [`Format`](crate::Format); the same format, size and memory.
 #[derive(Debug)]
 pub struct Erode(Operator<sys::gpv_erode>);
 

@@ -14,8 +14,11 @@ use crate::sys;
 pub use crate::types::Rect;
 
 enumeration! {
-    /// Pixel formats. Channels are named in the order of bytes in memory. Chroma planes of NV12,
-    /// I420 and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows.
+    /// Pixel formats. Channels are named in the order of bytes in memory. Chroma planes of Nv12,
+    /// Nv21, I420 and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows, and rows of Yuy2
+    /// and Uyvy (width + 1) / 2 groups of 4 bytes.
+    ///
+    /// A *picture* is an image of any of them but GrayF32, Label32, Cap32x4 and Cap32x8.
     Format {
         /// u8.
         Gray8 = GPV_FORMAT_GRAY8,
@@ -47,6 +50,24 @@ enumeration! {
         Cap32x4 = GPV_FORMAT_CAP32X4,
         /// 8 planes of i32: E SE S SW W NW N NE.
         Cap32x8 = GPV_FORMAT_CAP32X8,
+        /// 2 planes: Y, VU interleaved.
+        Nv21 = GPV_FORMAT_NV21,
+        /// Y U Y V, 4 bytes for two pixels.
+        Yuy2 = GPV_FORMAT_YUY2,
+        /// U Y V Y, 4 bytes for two pixels.
+        Uyvy = GPV_FORMAT_UYVY,
+        /// 3 planes of the same size: Y, U, V.
+        Y444 = GPV_FORMAT_Y444,
+        /// 4 bytes a pixel, straight alpha.
+        Argb8 = GPV_FORMAT_ARGB8,
+        /// 4 bytes a pixel, straight alpha.
+        Abgr8 = GPV_FORMAT_ABGR8,
+        /// 4 bytes a pixel, the first one unused.
+        Xrgb8 = GPV_FORMAT_XRGB8,
+        /// 4 bytes a pixel, the first one unused.
+        Xbgr8 = GPV_FORMAT_XBGR8,
+        /// 3 planes of the same size: R, G, B.
+        Rgbp8 = GPV_FORMAT_RGBP8,
     }
 }
 
@@ -91,7 +112,7 @@ impl Format {
 }
 
 enumeration! {
-    /// Matrix between YUV and RGB. Read for NV12, I420 and P016 only.
+    /// Matrix between YUV and RGB. Read where a format has Y, U and V.
     ColorMatrix {
         /// BT.709 from 720 rows on, else BT.601.
         Auto = GPV_COLOR_MATRIX_AUTO,
@@ -105,13 +126,13 @@ enumeration! {
 }
 
 enumeration! {
-    /// Range of the YUV values. Read for NV12, I420 and P016 only.
+    /// Range of the YUV values. Read where a format has Y, U and V.
     ColorRange {
         /// Limited.
         Auto = GPV_COLOR_RANGE_AUTO,
-        /// 16..235 of Y, 16..240 of U and V.
+        /// Of 8 bits: 16..235 of Y, 16..240 of U and V.
         Limited = GPV_COLOR_RANGE_LIMITED,
-        /// 0..255.
+        /// All values.
         Full = GPV_COLOR_RANGE_FULL,
     }
 }

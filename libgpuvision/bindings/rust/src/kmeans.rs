@@ -69,9 +69,9 @@ pub fn color(color_space: KmeansColorSpace, centroid: &[f32; 3]) -> u32 {
 
 /// Clusters of the colours of a picture: each pixel gets the number or the colour of its own.
 ///
-/// src: Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420. labels receive the number of
-/// each pixel's cluster, from 0 on: Gray8, Nv12 or I420, same size and memory. dst receives the
-/// colour of each pixel's cluster: format, size and memory of src.
+/// src: a picture, see [`Format`](crate::Format). labels receive the number of each pixel's cluster,
+/// from 0 on: Gray8, Nv12 or I420, same size and memory. dst receives the colour of each pixel's
+/// cluster: format, size and memory of src.
 #[derive(Debug)]
 pub struct Kmeans(Operator<sys::gpv_kmeans>);
 

@@ -148,8 +148,7 @@ impl Match {
     /// next, and from the last to the first; x and y in -131072..131072. It has nothing to do with
     /// the runs.
     ///
-    /// dst: Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420; width is 1..1000 pixels,
-    /// color 0xRRGGBB.
+    /// dst: a picture, see [`Format`](crate::Format); width is 1..1000 pixels, color 0xRRGGBB.
     ///
     /// # Errors
     /// `INVALID_ARGUMENT`, `UNSUPPORTED`: nothing has been written; `DEVICE`, `DEVICE_LOST`.

@@ -36,9 +36,9 @@ pub struct Known<'a> {
 
 /// Divides pictures into foreground and background.
 ///
-/// src: Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420. mask: Gray8, Nv12 or I420,
-/// receives 255 in the foreground, 0 in the background. dst receives what [`SegmentOutput`] says. All
-/// of the same size and memory.
+/// src: a picture, see [`Format`](crate::Format). mask: Gray8, Nv12 or I420, receives 255 in the
+/// foreground, 0 in the background. dst receives what [`SegmentOutput`] says. All of the same size and
+/// memory.
 #[derive(Debug)]
 pub struct Segment(Operator<sys::gpv_segment>);
 

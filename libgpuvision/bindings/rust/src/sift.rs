@@ -134,8 +134,8 @@ impl Room {
 
 /// Finds, describes and draws keypoints.
 ///
-/// src: Gray8, Rgb8, Bgr8, Rgba8, Bgra8, Rgbx8, Bgrx8, Nv12 or I420; its luma counts. mask: Gray8,
-/// same size and memory; keypoints whose nearest pixel is 0 in it do not count.
+/// src: a picture, see [`Format`](crate::Format); its luma counts. mask: Gray8, same size and memory;
+/// keypoints whose nearest pixel is 0 in it do not count.
 #[derive(Debug)]
 pub struct Sift {
     op: Operator<sys::gpv_sift>,

@@ -582,6 +582,51 @@ fn more_components_than_there_is_room_for() {
 
 // ---- k-means --------------------------------------------------------------------------
 
+/// Samples of 4 x 2 pixels, whose left half has one colour and the right half another: capital
+/// letters are of the left one, and . of none.
+fn samples(letters: &str) -> Vec<u8> {
+    let levels = [200, 40, 90, 20, 180, 120, 150, 100, 170, 60, 140, 110, 7];
+    letters.chars().map(|letter| levels["RGBrgbYUVyuv.".find(letter).unwrap()]).collect()
+}
+
+/// Labels and centroids of such a picture, which stays as it is.
+fn halves<S: Sample + Copy + PartialEq>(
+    context: &Context,
+    format: Format,
+    mut samples: Vec<S>,
+) -> (Vec<u8>, Vec<[f32; 3]>) {
+    let params = KmeansParams { clusters: 2, ..Default::default() };
+    let mut kmeans = Kmeans::new(context, &params).unwrap();
+    let (before, mut labels) = (samples.clone(), vec![7; 8]);
+    let mut picture = ImageMut::new(format, 4, 2, &mut samples).unwrap();
+    let found = kmeans.run_in_place(&mut picture, Some(&mut gray_mut(4, 2, &mut labels))).unwrap();
+    assert_eq!(found.result.inertia, 0.0, "{format:?}");
+    assert!(samples == before, "{format:?}");
+    (labels, found.centroids)
+}
+
+#[test]
+fn layouts() {
+    let context = cpu();
+    let of = |format, letters| halves(&context, format, samples(letters));
+    let rgb = of(Format::Rgb8, "RGBRGBrgbrgbRGBRGBrgbrgb");
+    assert_eq!(of(Format::Argb8, ".RGB.RGB.rgb.rgb.RGB.RGB.rgb.rgb"), rgb);
+    assert_eq!(of(Format::Abgr8, ".BGR.BGR.bgr.bgr.BGR.BGR.bgr.bgr"), rgb);
+    assert_eq!(of(Format::Xrgb8, ".RGB.RGB.rgb.rgb.RGB.RGB.rgb.rgb"), rgb);
+    assert_eq!(of(Format::Xbgr8, ".BGR.BGR.bgr.bgr.BGR.BGR.bgr.bgr"), rgb);
+    assert_eq!(of(Format::Rgbp8, "RRrrRRrrGGggGGggBBbbBBbb"), rgb);
+    let nv12 = of(Format::Nv12, "YYyyYYyyUVuv");
+    assert_eq!(of(Format::Nv21, "YYyyYYyyVUvu"), nv12);
+    assert_eq!(of(Format::Yuy2, "YUYVyuyvYUYVyuyv"), nv12);
+    assert_eq!(of(Format::Uyvy, "UYVYuyvyUYVYuyvy"), nv12);
+    assert_eq!(of(Format::Y444, "YYyyYYyyUUuuUUuuVVvvVVvv"), nv12);
+
+    let wide = |letters, unit| samples(letters).iter().map(|&v| u16::from(v) * unit).collect();
+    assert_eq!(halves::<u16>(&context, Format::P016, wide("YYyyYYyyUVuv", 256)), nv12);
+    let gray = of(Format::Gray8, "YYyyYYyy");
+    assert_eq!(halves::<u16>(&context, Format::Gray16, wide("YYyyYYyy", 257)), gray);
+}
+
 /// 4 x 2, of which 5 are red and 3 are blue.
 fn two_colours() -> Vec<u8> {
     let (red, blue) = ([200u8, 10, 20], [10, 20, 220]);
