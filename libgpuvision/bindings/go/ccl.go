@@ -71,7 +71,7 @@ func (l *Ccl) wait(result *CclResult) C.gpv_status {
 // Run labels src, and waits. Labels are 1..Count, in the raster order of the first pixel of each
 // component that was not dropped; 0 is background.
 //
-// src: GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+// src: a picture, see [Format].
 //
 // dst: same size and memory, in a format that [CclOutput] allows; may be nil.
 //

@@ -43,7 +43,7 @@ func (e *Erode) Prepare(like *Image) error {
 
 // Run runs the operation from src to dst, and waits.
 //
-// src: GRAY8, GRAY16, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+// src: a picture, see [Format].
 //
 // dst: same format, size and memory; may be src, must not overlap it otherwise.
 func (e *Erode) Run(src, dst *Image) error {

@@ -360,6 +360,11 @@ func TestFromImage(t *testing.T) {
 	shifted := jpeg.SubImage(image.Rect(1, 1, 5, 5))
 	equal(t, "copy", made(FromImage(shifted))(t).Format(), FormatRGBA8)
 
+	dense := image.NewYCbCr(image.Rect(0, 0, 6, 6), image.YCbCrSubsampleRatio444)
+	i = made(FromImage(dense.SubImage(image.Rect(1, 1, 5, 5))))(t)
+	equal(t, "format", i.Format(), FormatY444)
+	equal(t, "Cr", &i.Pix(2)[0] == &dense.Cr[7], true)
+
 	deep := image.NewGray16(image.Rect(0, 0, 1, 1))
 	deep.SetGray16(0, 0, color.Gray16{0x8000})
 	equals(t, "copy", made(FromImage(deep))(t).Pix(0), []byte{0x80, 0x80, 0x80, 255})
@@ -373,6 +378,10 @@ func TestToImage(t *testing.T) {
 		FormatBGRX8: {3, 2, 1, 9},
 		FormatRGBA8: {1, 2, 3, 255},
 		FormatBGRA8: {3, 2, 1, 255},
+		FormatARGB8: {255, 1, 2, 3},
+		FormatABGR8: {255, 3, 2, 1},
+		FormatXRGB8: {9, 1, 2, 3},
+		FormatXBGR8: {9, 3, 2, 1},
 	} {
 		i := made(Wrap(format, 1, 2, append(make([]byte, 8), pixel...), 8))(t)
 		picture := made(i.ToImage())(t)
@@ -556,6 +565,66 @@ func TestSeparatePlanes(t *testing.T) {
 	must(t, erode.Run(src, dst))
 	equals(t, "Y", dst.Pix(0), []byte{1, 1, 9, 9, 1, 1, 9, 9, 1, 1, 9, 9})
 	equals(t, "UV", dst.Pix(1), []byte{1, 2, 3, 4, 5, 6, 7, 8})
+}
+
+// Pictures of 4 x 2 pixels, whose left half has one colour and the right half another: capital
+// letters are samples of the left one, and . of none. What is of one group has the same pixels.
+func TestLayouts(t *testing.T) {
+	type layout struct {
+		format  Format
+		letters string
+	}
+	levels := []byte{200, 40, 90, 20, 180, 120, 150, 100, 170, 60, 140, 110, 7}
+	params := DefaultKmeansParams()
+	params.Clusters = 2
+	kmeans := made(NewKmeans(open(t), &params))(t)
+	for _, group := range [][]layout{{
+		{FormatRGB8, "RGBRGBrgbrgbRGBRGBrgbrgb"},
+		{FormatARGB8, ".RGB.RGB.rgb.rgb.RGB.RGB.rgb.rgb"},
+		{FormatABGR8, ".BGR.BGR.bgr.bgr.BGR.BGR.bgr.bgr"},
+		{FormatXRGB8, ".RGB.RGB.rgb.rgb.RGB.RGB.rgb.rgb"},
+		{FormatXBGR8, ".BGR.BGR.bgr.bgr.BGR.BGR.bgr.bgr"},
+		{FormatRGBP8, "RRrrRRrrGGggGGggBBbbBBbb"},
+	}, {
+		{FormatNV12, "YYyyYYyyUVuv"},
+		{FormatNV21, "YYyyYYyyVUvu"},
+		{FormatYUY2, "YUYVyuyvYUYVyuyv"},
+		{FormatUYVY, "UYVYuyvyUYVYuyvy"},
+		{FormatY444, "YYyyYYyyUUuuUUuuVVvvVVvv"},
+		{FormatP016, "YYyyYYyyUVuv"},
+	}, {
+		{FormatGray8, "YYyyYYyy"},
+		{FormatGray16, "YYyyYYyy"},
+	}} {
+		var wanted string
+		for _, one := range group {
+			samples := make([]uint16, len(one.letters))
+			pix := make([]byte, len(samples))
+			for n, letter := range one.letters {
+				pix[n] = levels[strings.IndexRune("RGBrgbYUVyuv.", letter)]
+				samples[n] = uint16(pix[n]) * 256
+				if one.format == FormatGray16 {
+					samples[n] += uint16(pix[n])
+				}
+			}
+			src, err := Wrap(one.format, 4, 2, pix, 0)
+			if one.format == FormatP016 || one.format == FormatGray16 {
+				src, err = Wrap(one.format, 4, 2, samples, 0)
+			}
+			must(t, err)
+			labels, dst := newImage(t, FormatGray8, 4, 2), newImage(t, one.format, 4, 2)
+			result := made(kmeans.Run(src, labels, dst))(t)
+			equal(t, "inertia", result.Inertia, 0)
+			for n := 0; n < one.format.Planes(); n++ {
+				equals(t, fmt.Sprintf("plane of format %d", one.format), dst.Pix(n), src.Pix(n))
+			}
+			found := fmt.Sprint(labels.Pix(0), result.Centroids)
+			if wanted == "" {
+				wanted = found
+			}
+			equal(t, fmt.Sprintf("format %d", one.format), found, wanted)
+		}
+	}
 }
 
 func TestMemoryBesidePointers(t *testing.T) {

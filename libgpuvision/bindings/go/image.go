@@ -8,7 +8,10 @@ import "C"
 import "unsafe"
 
 // Format is a pixel format. Channel names are in the order of bytes in memory. Chroma planes of
-// NV12 and I420 have (width + 1) / 2 columns and (height + 1) / 2 rows.
+// NV12, NV21, I420 and P016 have (width + 1) / 2 columns and (height + 1) / 2 rows, and rows of YUY2
+// and UYVY (width + 1) / 2 groups of 4 bytes.
+//
+// A picture is an image of any of them but GrayF32, Label32, Cap32x4 and Cap32x8.
 type Format uint32
 
 // The formats.
@@ -28,6 +31,15 @@ const (
 	FormatLabel32 Format = C.GPV_FORMAT_LABEL32 // int32: labels, or any signed value
 	FormatCap32x4 Format = C.GPV_FORMAT_CAP32X4 // 4 planes of int32: to the E S W N neighbour
 	FormatCap32x8 Format = C.GPV_FORMAT_CAP32X8 // 8 planes of int32: E SE S SW W NW N NE
+	FormatNV21    Format = C.GPV_FORMAT_NV21    // 2 planes: Y, VU interleaved
+	FormatYUY2    Format = C.GPV_FORMAT_YUY2    // Y U Y V, 4 bytes for two pixels
+	FormatUYVY    Format = C.GPV_FORMAT_UYVY    // U Y V Y, 4 bytes for two pixels
+	FormatY444    Format = C.GPV_FORMAT_Y444    // 3 planes of the same size: Y, U, V
+	FormatARGB8   Format = C.GPV_FORMAT_ARGB8   // 4 bytes a pixel, straight alpha
+	FormatABGR8   Format = C.GPV_FORMAT_ABGR8   // 4 bytes a pixel, straight alpha
+	FormatXRGB8   Format = C.GPV_FORMAT_XRGB8   // 4 bytes a pixel, the first one unused
+	FormatXBGR8   Format = C.GPV_FORMAT_XBGR8   // 4 bytes a pixel, the first one unused
+	FormatRGBP8   Format = C.GPV_FORMAT_RGBP8   // 3 planes of the same size: R, G, B
 )
 
 // Largest sizes of an image.
@@ -37,7 +49,7 @@ const (
 	MaxPixels = C.GPV_MAX_PIXELS // width * height
 )
 
-// ColorMatrix is the matrix between YUV and RGB. It counts for NV12, I420 and P016 only.
+// ColorMatrix is the matrix between YUV and RGB. It counts where a format has Y, U and V.
 type ColorMatrix uint32
 
 // The matrices.
@@ -48,7 +60,7 @@ const (
 	ColorMatrixBT2020 ColorMatrix = C.GPV_COLOR_MATRIX_BT2020
 )
 
-// ColorRange is the range of the YUV values. It counts for NV12, I420 and P016 only.
+// ColorRange is the range of the YUV values. It counts where a format has Y, U and V.
 type ColorRange uint32
 
 // The ranges.

@@ -93,7 +93,7 @@ func (k *Kmeans) wait(result *KmeansResult) C.gpv_status {
 
 // Run finds the clusters of src, and waits. Clusters are numbered from 0.
 //
-// src: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+// src: a picture, see [Format].
 //
 // labels: receives the number of each pixel's cluster. GRAY8, NV12 or I420 (Y; chroma is 128), same
 // size and memory as src; may be nil.

@@ -134,7 +134,7 @@ func (m *Match) Enqueue(b MatchBuffers) error {
 // Draw draws a closed outline into a picture, lines from each point to the next and from the last
 // to the first, and waits.
 //
-// dst: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+// dst: a picture, see [Format].
 //
 // points: 2..64, coordinates within -131072..131072.
 //

@@ -9,8 +9,8 @@ import (
 
 // FromImage makes an image of one of the standard library. They share their memory where there is a
 // format for it: GRAY8 of [image.Gray], RGBA8 of [image.NRGBA] and of an [image.RGBA] that is
-// opaque, I420 of full range of an [image.YCbCr] as JPEG has it (4:2:0). All others are copied to
-// RGBA8. It fails with ErrInvalidArgument if the picture is empty or too large.
+// opaque, I420 or Y444 of full range of an [image.YCbCr] as JPEG has it (4:2:0, 4:4:4). All others
+// are copied to RGBA8. It fails with ErrInvalidArgument if the picture is empty or too large.
 func FromImage(picture image.Image) (*Image, error) {
 	bounds := picture.Bounds()
 	if bounds.Empty() {
@@ -31,7 +31,10 @@ func FromImage(picture image.Image) (*Image, error) {
 		}
 	case *image.YCbCr:
 		if p.SubsampleRatio == image.YCbCrSubsampleRatio420 && at.X%2 == 0 && at.Y%2 == 0 {
-			return fromYCbCr(p)
+			return fromYCbCr(FormatI420, p)
+		}
+		if p.SubsampleRatio == image.YCbCrSubsampleRatio444 {
+			return fromYCbCr(FormatY444, p)
 		}
 	}
 	straight := image.NewNRGBA(image.Rect(0, 0, bounds.Dx(), bounds.Dy()))
@@ -43,10 +46,10 @@ func fromPix(format Format, bounds image.Rectangle, pix []byte, stride int) (*Im
 	return WrapPlanes(format, bounds.Dx(), bounds.Dy(), []Plane{{pix, stride}})
 }
 
-func fromYCbCr(p *image.YCbCr) (*Image, error) {
+func fromYCbCr(format Format, p *image.YCbCr) (*Image, error) {
 	at := p.Rect.Min
 	chroma := p.COffset(at.X, at.Y)
-	i, err := WrapPlanes(FormatI420, p.Rect.Dx(), p.Rect.Dy(), []Plane{
+	i, err := WrapPlanes(format, p.Rect.Dx(), p.Rect.Dy(), []Plane{
 		{p.Y[p.YOffset(at.X, at.Y):], p.YStride},
 		{p.Cb[chroma:], p.CStride},
 		{p.Cr[chroma:], p.CStride},
@@ -58,8 +61,8 @@ func fromYCbCr(p *image.YCbCr) (*Image, error) {
 }
 
 // ToImage makes an image of the standard library: an [image.Gray] of GRAY8 and an [image.NRGBA] of
-// RGBA8, which share the memory of i, and an [image.NRGBA] of its own of RGB8, BGR8, BGRA8, RGBX8
-// and BGRX8. It fails with ErrUnsupported of other formats, and of images in CUDA memory.
+// RGBA8, which share the memory of i, and an [image.NRGBA] of its own of what else has R, G and B in
+// one plane. It fails with ErrUnsupported of other formats, and of images in CUDA memory.
 func (i *Image) ToImage() (image.Image, error) {
 	if i.memory != MemoryHost {
 		return nil, &Error{ErrUnsupported, "the image is in CUDA memory"}
@@ -80,6 +83,14 @@ func (i *Image) ToImage() (image.Image, error) {
 		return i.copied(4, 2, 1, 0, opaque), nil
 	case FormatBGRA8:
 		return i.copied(4, 2, 1, 0, 3), nil
+	case FormatARGB8:
+		return i.copied(4, 1, 2, 3, 0), nil
+	case FormatABGR8:
+		return i.copied(4, 3, 2, 1, 0), nil
+	case FormatXRGB8:
+		return i.copied(4, 1, 2, 3, opaque), nil
+	case FormatXBGR8:
+		return i.copied(4, 3, 2, 1, opaque), nil
 	}
 	return nil, &Error{ErrUnsupported, "the format has no image of the standard library"}
 }

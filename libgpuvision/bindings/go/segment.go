@@ -108,7 +108,7 @@ func (s *Segment) wait(result *GraphcutResult) C.gpv_status {
 // cut. If no pixel is known, the colours of the picture are divided into two clusters, of which the
 // one with more of the picture's edge is the background.
 //
-// src: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420.
+// src: a picture, see [Format].
 func (s *Segment) Run(src *Image, images SegmentImages) (result GraphcutResult, err error) {
 	err = s.run(func(v *views, stream C.uintptr_t) C.gpv_status {
 		status := s.start(v, stream, src, images, DeviceBuffer{})

@@ -120,7 +120,7 @@ func (s *Sift) wait(result *SiftResult) C.gpv_status {
 // Run finds the keypoints of src, describes them, and waits. They come in the order of falling
 // response.
 //
-// src: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420; its luma counts.
+// src: a picture, see [Format]; its luma counts.
 //
 // mask: GRAY8, same size and memory; keypoints whose nearest pixel is 0 in it do not count; may be
 // nil.
@@ -201,7 +201,7 @@ func (s *Sift) describe(src *Image, keypoints []Keypoint, descriptors []byte,
 // Draw draws the keypoints that the last run has kept into a picture, be it src or another, and
 // waits. There are none before the first run, and after Describe or Prepare.
 //
-// dst: GRAY8, RGB8, BGR8, RGBA8, BGRA8, RGBX8, BGRX8, NV12 or I420, of any size.
+// dst: a picture, see [Format], of any size.
 //
 // color: 0xRRGGBB.
 func (s *Sift) Draw(dst *Image, style DrawStyle, color uint32) error {
