@@ -47,8 +47,8 @@ enum {
     GPV_SEGMENT_OUTPUT_OVERLAY = 0, /**< the picture, its background grey and half as bright;
                                          format of src */
     GPV_SEGMENT_OUTPUT_CUTOUT = 1   /**< the picture, its background transparent; RGBA8 or BGRA8.
-                                         Alpha of the foreground is that of RGBA8 or BGRA8, else
-                                         255 */
+                                         Alpha of the foreground is that of src, or 255 where
+                                         there is none */
 };
 
 #define GPV_SEGMENT_UNIT 1000          /**< capacity between two pixels of one colour */

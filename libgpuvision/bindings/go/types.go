@@ -180,7 +180,7 @@ const (
 	// SegmentOutputOverlay: the picture, its background grey and half as bright; format of src.
 	SegmentOutputOverlay SegmentOutput = C.GPV_SEGMENT_OUTPUT_OVERLAY
 	// SegmentOutputCutout: the picture, its background transparent; RGBA8 or BGRA8. Alpha of the
-	// foreground is that of RGBA8 or BGRA8, else 255.
+	// foreground is that of src, or 255 where there is none.
 	SegmentOutputCutout SegmentOutput = C.GPV_SEGMENT_OUTPUT_CUTOUT
 )
 

@@ -321,8 +321,8 @@ class SegmentOutput(IntEnum):
     """What dst of Segment.run() receives."""
     #: the picture, its background grey and half as bright; format of src
     OVERLAY = 0
-    #: the picture, its background transparent; RGBA8 or BGRA8. Alpha of the foreground is that of RGBA8 or
-    #: BGRA8, else 255
+    #: the picture, its background transparent; RGBA8 or BGRA8. Alpha of the foreground is that of src, or 255
+    #: where there is none
     CUTOUT = 1
 
 

@@ -156,7 +156,7 @@ enumeration! {
         /// The picture, its background grey and half as bright; format of src.
         Overlay = GPV_SEGMENT_OUTPUT_OVERLAY,
         /// The picture, its background transparent; Rgba8 or Bgra8. Alpha of the foreground is that
-        /// of Rgba8 or Bgra8, else 255.
+        /// of src, or 255 where there is none.
         Cutout = GPV_SEGMENT_OUTPUT_CUTOUT,
     }
 }
