@@ -16,7 +16,7 @@ Image read_image(const gpv_image *image, const char *name, bool shape_only = fal
 BufferView read_buffer(const gpv_buffer *buffer, const char *name, std::size_t element_bytes,
                        std::size_t alignment);
 
-/// Whether images of the format are for the eye: GRAY8, GRAY16, RGB and the like, NV12 or I420.
+/// Whether images of the format are pictures, as gpuvision/types.h has it.
 bool is_picture(Format format);
 /// Of the formats that are taken, separated by commas.
 std::string names_of(bool (*is_taken)(Format));
