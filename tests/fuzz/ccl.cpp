@@ -27,11 +27,13 @@ gpv_ccl_params read_params(Input &in) {
 Fields read_output(Input &in, const Fields &src, gpv_ccl_output output) {
     static constexpr gpv_format formats[][4] = {
         {GPV_FORMAT_LABEL32, GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16, GPV_FORMAT_P016},
-        {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420},
-        {GPV_FORMAT_GRAY8, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, GPV_FORMAT_NV12}};
+        {GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY8, GPV_FORMAT_NV12, GPV_FORMAT_I420}};
     if (in.once_in(16))
         return read_fields(in);
-    return {formats[output % 3][in.below(4)], src.width, src.height};
+    const gpv_format format = output % 3 == GPV_CCL_OUTPUT_COLORS
+                                  ? picture_formats[in.below(std::size(picture_formats))]
+                                  : formats[output % 3][in.below(4)];
+    return {format, src.width, src.height};
 }
 
 /// All that a run writes.

@@ -2,7 +2,6 @@
 // Raw bits to one use of k-means, under the same promises as erode.cpp.
 #include "fuzz.hpp"
 
-#include <array>
 #include <cmath>
 
 namespace {
@@ -147,56 +146,31 @@ std::vector<std::int32_t> check_labels(const Picture &labels, int clusters) {
     return counts;
 }
 
-int channels(gpv_format format) {
-    switch (format) {
-    case GPV_FORMAT_GRAY8:
-        return 1;
-    case GPV_FORMAT_RGB8:
-    case GPV_FORMAT_BGR8:
-        return 3;
-    case GPV_FORMAT_NV12:
-    case GPV_FORMAT_I420:
-        return 0; // not what pixels consist of
-    default:
-        return 4;
-    }
-}
-
-/// R, G and B.
-std::array<int, 3> color(const Picture &picture, int x, int y) {
-    const gpv_format format = picture.view.format;
-    const int step = channels(format);
-    const std::uint8_t *p = picture.row(0, y) + x * step;
-    if (step == 1)
-        return {p[0], p[0], p[0]};
-    const bool blue_first =
-        format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
-    return {p[blue_first ? 2 : 0], p[1], p[blue_first ? 0 : 2]};
-}
-
 /// Each pixel has the colour of its label's centroid.
 void check_colors(const Picture &dst, const Picture &labels, gpv_kmeans_color_space space,
                   const std::vector<float> &centroids) {
+    const auto channels = channels_of(dst.view.format);
+    const bool grey = channels.size() == 1;
     for (int y = 0; y < dst.view.height; y++)
         for (int x = 0; x < dst.view.width; x++) {
-            const auto [r, g, b] = color(dst, x, y);
-            const auto painted = static_cast<std::uint32_t>(r << 16 | g << 8 | b);
-            std::uint32_t of_label =
+            const std::uint32_t color =
                 gpv_kmeans_color(space, centroids.data() + 3 * labels.row(0, y)[x]);
-            if (dst.view.format == GPV_FORMAT_GRAY8)
-                of_label = (77 * (of_label >> 16) + 150 * (of_label >> 8 & 255) +
-                            29 * (of_label & 255) + 128) /
-                           256 * 0x010101;
-            REQUIRE(painted == of_label);
+            const std::array of_label = {int(color >> 16), int(color >> 8 & 255), int(color & 255)};
+            if (grey)
+                REQUIRE(dst.sample(channels[0], x, y) ==
+                        grey_of(of_label) * (sample_bytes(dst.view.format) == 2 ? 257 : 1));
+            else
+                REQUIRE(dst.color(channels, x, y) == of_label);
         }
 }
 
 /// Each label is that of a nearest centroid, but for what the order of additions may do.
 void check_nearest(const Picture &src, const Picture &labels, gpv_kmeans_metric metric,
                    const std::vector<float> &centroids) {
+    const auto channels = channels_of(src.view.format);
     for (int y = 0; y < src.view.height; y++)
         for (int x = 0; x < src.view.width; x++) {
-            const auto at = color(src, x, y);
+            const auto at = src.color(channels, x, y);
             const auto distance = [&](std::size_t cluster) {
                 double sum = 0;
                 for (int i = 0; i < 3; i++) {
@@ -235,7 +209,7 @@ void check_result(const Outputs &o, const gpv_kmeans_params &p, const Picture &s
     const auto counts = check_labels(*o.labels, found.clusters);
     check_counts(counts, found, src.view);
     REQUIRE(!o.counts || table<std::int32_t>(*o.counts, found.clusters) == counts);
-    if (!o.centroids || channels(src.view.format) == 0)
+    if (!o.centroids || is_yuv(src.view.format))
         return;
     if (o.dst)
         check_colors(*o.dst, *o.labels, p.color_space, centroids);

@@ -274,7 +274,8 @@ void draw(Input &in, gpv_context *context, gpv_match *op) {
     REQUIRE(dst.legal && said == count && count >= 2 && width >= 1 && width <= 1000);
     REQUIRE(color <= 0xffffff);
     const Bytes once = dst.bytes();
-    for (int y = 0; y < dst.view.height && dst.view.format == GPV_FORMAT_GRAY8; y++)
+    const Channel luma = channels_of(dst.view.format)[0]; // or red
+    for (int y = 0; y < dst.view.height; y++)
         for (int x = 0; x < dst.view.width; x++) { // no pixel that is far from every line
             double nearest = INFINITY;
             for (std::int32_t i = 0; i < count; i++) {
@@ -286,7 +287,7 @@ void draw(Input &in, gpv_context *context, gpv_match *op) {
                                : 0;
                 nearest = std::min(nearest, std::hypot(x - a[0] - t * dx, y - a[1] - t * dy));
             }
-            const auto at = dst.row(0, y) + x - dst.blocks[0].get();
+            const auto at = dst.place(luma, x, y) - dst.blocks[0].get();
             REQUIRE(nearest < width * 0.5 + 1 || once[0][at] == before[0][at]);
         }
     REQUIRE(paint() == GPV_OK && dst.bytes() == once);

@@ -139,64 +139,43 @@ void check_mask(const Run &run, const gpv_graphcut_result &found) {
                 REQUIRE(run.mask->row(i, y)[x] == 128);
 }
 
-int channels(gpv_format format) {
-    switch (format) {
-    case GPV_FORMAT_GRAY8:
-        return 1;
-    case GPV_FORMAT_RGB8:
-    case GPV_FORMAT_BGR8:
-        return 3;
-    case GPV_FORMAT_NV12:
-    case GPV_FORMAT_I420:
-        return 0; // not what pixels consist of
-    default:
-        return 4;
-    }
-}
-
-bool blue_first(gpv_format format) {
-    return format == GPV_FORMAT_BGR8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_BGRX8;
+/// Each pixel is what its side says, and each sample of chroma what that of its first pixel says.
+void check_overlay(const Run &run) {
+    const gpv_image &view = run.src.view;
+    const auto channels = channels_of(view.format);
+    const bool yuv = is_yuv(view.format), wide = sample_bytes(view.format) == 2;
+    const int black = !yuv || view.color_range == GPV_COLOR_RANGE_FULL ? 0 : wide ? 4096 : 16;
+    for (std::size_t k = 0; k < channels.size(); k++)
+        for (int y = 0; y < run.src.rows(channels[k]); y++)
+            for (int x = 0; x < run.src.columns(channels[k]); x++) {
+                const int px = x * channels[k].across, py = y * channels[k].down;
+                const bool kept = k == 3 || run.mask->row(0, py)[px] == 255;
+                const int luma = yuv || channels.size() == 1
+                                     ? run.src.sample(channels[0], px, py)
+                                     : grey_of(run.src.color(channels, px, py));
+                REQUIRE(run.dst->sample(channels[k], x, y) ==
+                        (kept           ? run.src.sample(channels[k], x, y)
+                         : k > 0 && yuv ? (wide ? 32768 : 128)
+                                        : (luma + black) / 2));
+            }
 }
 
 bool has_alpha(gpv_format format) {
-    return format == GPV_FORMAT_RGBA8 || format == GPV_FORMAT_BGRA8;
-}
-
-/// Half of the grey of a pixel, or of its only channel.
-int dimmed(const std::uint8_t *p, gpv_format format) {
-    if (channels(format) == 1)
-        return p[0] / 2;
-    const int red = p[blue_first(format) ? 2 : 0], blue = p[blue_first(format) ? 0 : 2];
-    return (77 * red + 150 * p[1] + 29 * blue + 128) / 256 / 2;
-}
-
-/// Each pixel is what its side says.
-void check_overlay(const Run &run) {
-    const gpv_format format = run.src.view.format;
-    const int step = channels(format);
-    for (int y = 0; y < run.src.view.height; y++)
-        for (int x = 0; x < run.src.view.width; x++) {
-            const std::uint8_t *from = run.src.row(0, y) + x * step,
-                               *to = run.dst->row(0, y) + x * step;
-            const bool kept = run.mask->row(0, y)[x] == 255;
-            for (int i = 0; i < step; i++)
-                REQUIRE(to[i] == (kept || i == 3 ? from[i] : dimmed(from, format)));
-        }
+    return format == GPV_FORMAT_RGBA8 || format == GPV_FORMAT_BGRA8 || format == GPV_FORMAT_ARGB8 ||
+           format == GPV_FORMAT_ABGR8;
 }
 
 void check_cutout(const Run &run) {
-    const gpv_format from_format = run.src.view.format;
-    const int step = channels(from_format);
-    const bool swapped = blue_first(from_format) != blue_first(run.dst->view.format);
+    const gpv_format format = run.src.view.format;
+    const auto from = channels_of(format), to = channels_of(run.dst->view.format);
     for (int y = 0; y < run.src.view.height; y++)
         for (int x = 0; x < run.src.view.width; x++) {
-            const std::uint8_t *from = run.src.row(0, y) + x * step,
-                               *to = run.dst->row(0, y) + 4 * x;
-            const int opaque = has_alpha(from_format) ? from[3] : 255;
-            REQUIRE(to[3] == 0 || to[3] == opaque);
-            REQUIRE(!run.mask || to[3] == (run.mask->row(0, y)[x] == 255 ? opaque : 0));
-            for (int i = 0; i < 3 && step > 0; i++)
-                REQUIRE(to[i] == from[step == 1 ? 0 : swapped ? 2 - i : i]);
+            const int opaque = has_alpha(format) ? run.src.sample(from[3], x, y) : 255,
+                      alpha = run.dst->sample(to[3], x, y);
+            REQUIRE(alpha == 0 || alpha == opaque);
+            REQUIRE(!run.mask || alpha == (run.mask->row(0, y)[x] == 255 ? opaque : 0));
+            if (!is_yuv(format))
+                REQUIRE(run.dst->color(to, x, y) == run.src.color(from, x, y));
         }
 }
 
@@ -218,7 +197,7 @@ void check_found(const Run &run, const gpv_segment_params *params,
         return;
     if (params && params->output == GPV_SEGMENT_OUTPUT_CUTOUT)
         check_cutout(run);
-    else if (run.mask && channels(run.src.view.format) > 0)
+    else if (run.mask)
         check_overlay(run);
 }
 
