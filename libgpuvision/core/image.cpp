@@ -12,7 +12,8 @@ constexpr FormatInfo plain(const char *name, int planes, int sample_bytes,
     return {name, planes, sample_bytes, 1, 0, 1, model, 1, {{0, 0, 1, 0, 0}}};
 }
 
-/// red, blue, fourth: where these channels are; G is in the middle.
+/// red, blue, fourth: where these channels are; G is in the middle. Of three channels nobody reads
+/// the fourth.
 constexpr FormatInfo interleaved(const char *name, int channels, int red, int blue,
                                  int fourth = 3) {
     const auto at = [channels](int offset) { return Channel{0, offset, channels, 0, 0}; };
@@ -94,6 +95,20 @@ constexpr FormatInfo formats[] = {
     planar("RGBP8", ColorModel::rgb),
 };
 static_assert(std::size(formats) == static_cast<std::size_t>(last_format) + 1);
+
+/// Whether the channels lie within what a column of their plane holds.
+constexpr bool is_consistent(const FormatInfo &info) {
+    for (int c = 0; c < info.count; c++) {
+        const Channel &at = info.at[c];
+        const int interleaved =
+            at.plane > 0 && info.chroma_channels > 0 ? info.chroma_channels : info.channels;
+        const int pixels = at.shift_x > 0 ? 1 : info.column_pixels;
+        if (at.plane >= info.planes || at.offset >= interleaved || at.step * pixels != interleaved)
+            return false;
+    }
+    return info.model == ColorModel::none || info.count > 0;
+}
+static_assert(std::all_of(std::begin(formats) + 1, std::end(formats), is_consistent));
 
 bool overlap(const Plane &a, const PlaneShape &as, const Plane &b, const PlaneShape &bs) {
     std::less<const std::byte *> before;

@@ -512,10 +512,50 @@ class CpuSegment final : public Segment {
             if (params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
                 cut_out_row(work, run, y, sides);
             else
-                for (int x = 0; x < run.src.width; x++)
-                    overlay(pixels, x, y, sides[x] == seed_background, rows_of(run.src),
-                            rows_of(*run.dst));
+                overlay_row(pixels, run, y, sides);
         });
+    }
+
+    /// The foreground is copied. Of the background, formats with a plane of bytes of luma, and RGB
+    /// side by side, are dimmed a row at a time.
+    static void overlay_row(const Pixels &pixels, const SegmentRun &run, int y,
+                            const std::uint8_t *sides) {
+        const auto from = rows_of(run.src), to = rows_of(*run.dst);
+        for (int i = 0; i < run.src.plane_count(); i++) {
+            const int row = y >> pixels.at[i].shift_y;
+            const bool begins = pixels.begins(i, 0, y);
+            if (begins && from(i, row) != to(i, row))
+                std::memcpy(to(i, row), from(i, row), run.src.shape(i).row_bytes());
+        }
+        if (is_interleaved_rgb(run.src.format))
+            return dim_rgb_row(pixels, to(0, y), sides);
+        if (pixels.model == ColorModel::rgb || pixels.wide || pixels.at[0].step > 1) {
+            for (int x = 0; x < pixels.width; x++)
+                if (sides[x] == seed_background)
+                    overlay(pixels, x, y, true, to, to);
+            return;
+        }
+        const int black = pixels.model == ColorModel::yuv ? pixels.rgb.luma_offset : 0;
+        std::uint8_t *luma = to(0, y);
+        for (int x = 0; x < pixels.width; x++)
+            luma[x] = static_cast<std::uint8_t>(sides[x] == seed_background ? (luma[x] + black) / 2
+                                                                            : luma[x]);
+        for (int c = 1; c < pixels.count && pixels.begins(c, 0, y); c++) {
+            const Channel &at = pixels.at[c];
+            std::uint8_t *chroma = to(at.plane, y >> at.shift_y) + at.offset;
+            for (int x = 0; x < pixels.width; x += 1 << at.shift_x)
+                if (sides[x] == seed_background)
+                    chroma[(x >> at.shift_x) * at.step] = neutral_chroma8;
+        }
+    }
+
+    static void dim_rgb_row(const Pixels &pixels, std::uint8_t *pixel, const std::uint8_t *sides) {
+        const int red = pixels.at[0].offset, green = pixels.at[1].offset,
+                  blue = pixels.at[2].offset;
+        for (int x = 0; x < pixels.width; x++, pixel += pixels.at[0].step)
+            if (sides[x] == seed_background)
+                pixel[red] = pixel[green] = pixel[blue] =
+                    static_cast<std::uint8_t>(grey({pixel[red], pixel[green], pixel[blue]}) / 2);
     }
 
     static void cut_out_row(const Workspace &work, const SegmentRun &run, int y,
