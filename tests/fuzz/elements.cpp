@@ -20,8 +20,10 @@ constexpr gsize max_frame_bytes = 1 << 14;
 constexpr int max_steps = 24, max_frames = 2;
 
 const char *const factories[] = {"gpuerode", "gpuccl", "gpukmeans", "gpusift", "gpugraphcut"};
-const char *const formats[] = {"NV12", "I420", "RGBA",  "BGRA",    "RGBx",     "BGRx",
-                               "RGB",  "BGR",  "GRAY8", "P016_LE", "GRAY16_LE"};
+const char *const formats[] = {
+    "NV12",    "I420",      "RGBA",      "BGRA",    "RGBx", "BGRx", "RGB",  "BGR",  "GRAY8",
+    "P016_LE", "GRAY16_LE", "P010_10LE", "P012_LE", "NV21", "YV12", "YUY2", "UYVY", "Y444",
+    "ARGB",    "ABGR",      "xRGB",      "xBGR",    "RGBP", "BGRP", "GBR",  "Y42B"};
 
 /* ---- text ---- */
 
