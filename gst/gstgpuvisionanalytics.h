@@ -47,6 +47,7 @@ struct GstGpuVisionRegion {
     GQuark type; /* 0: none */
     gint id;
     GstGpuVisionBox box;
+    bool marked; /* it is a region of interest, and id is that of its metadata */
 };
 
 /* GStreamer keeps a byte for each pair of what is in a frame's metadata. */

@@ -277,11 +277,11 @@ static bool keeps_state(GstGpuVisionFilter *self) {
 static gboolean gst_gpu_vision_filter_sink_event(GstBaseTransform *trans, GstEvent *event) {
     auto *self = GST_GPU_VISION_FILTER(trans);
     const GstEventType type = GST_EVENT_TYPE(event);
-    if (type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP) {
+    const bool begins = type == GST_EVENT_STREAM_START || type == GST_EVENT_FLUSH_STOP;
+    if (begins || type == GST_EVENT_SEGMENT)
         drop_last(self);
-        if (!keeps_state(self))
-            forget_soon(self);
-    }
+    if (begins && !keeps_state(self))
+        forget_soon(self);
     return base_class()->sink_event(trans, event);
 }
 

@@ -140,7 +140,8 @@ gchar *explain_format(GstPad *pad, const gchar *format, const GstCapsFeatures *f
     gchar *known = known_formats(pad, features);
     gchar *text = g_strdup_printf(
         "Format %s is not supported%s: put %s in front of this element, which takes %s.", format,
-        cuda ? " in CUDAMemory" : "", cuda ? "cudaconvert" : "videoconvert", known);
+        cuda ? " in CUDAMemory" : "",
+        cuda ? "cudaconvert, or cudadownload and videoconvert," : "videoconvert", known);
     g_free(known);
     return text;
 }

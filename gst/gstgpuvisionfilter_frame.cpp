@@ -2,6 +2,7 @@
 #include "gstgpuvisionfilter_private.h"
 
 #include <chrono>
+#include <deque>
 #include <optional>
 
 #include "gstgpuvisionanalytics.h"
@@ -170,6 +171,7 @@ class MappedPair {
     bool has_src() const { return static_cast<bool>(src); }
     bool has_dst() const { return !dst || *dst; }
     bool has_to() const { return pixels != GST_GPU_VISION_PIXELS_KEPT; }
+    bool is_copied() const { return dst.has_value(); }
     const GstGpuVisionFrame &from() const { return src; }
     const GstGpuVisionFrame &to() const { return in_place ? src : *dst; }
     /* What is drawn over has to be there, and what is kept of a crop that is not seen behind, and
@@ -246,18 +248,19 @@ GstGpuVisionOutcome process(GstGpuVisionFilter *self, const MappedPair &frames,
 
 /* Of a frame that goes on with its pixels as they were, and is not processed, the copy alone. */
 gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
-                         const GstGpuVisionFrame *mask, const GstGpuVisionCuda::Queue &queue,
-                         const GstGpuVisionResults &results) {
+                         const std::deque<GstGpuVisionFrame> &masks,
+                         const GstGpuVisionCuda::Queue &queue, const GstGpuVisionResults &results) {
     const auto *priv = private_of(self);
     auto &parts = priv->last->parts;
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     const gsize n = priv->repeats ? 0 : parts.size();
     Clock::duration spent{};
     gpv_status status = GPV_OK;
-    bool finished = n > 0;
+    bool finished = n > 0 || !frames.is_copied();
     for (gsize i = 0; i < n && status == GPV_OK; i++) {
         if (i > 0 && klass->forget)
             klass->forget(self);
+        const auto *mask = masks.empty() ? nullptr : &masks[parts[i].layer];
         const auto outcome = process(self, frames, mask, queue.stream, parts[i].region.box, spent);
         status = outcome.status;
         finished = finished && outcome.finished;
@@ -272,15 +275,15 @@ gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
         status = status == GPV_OK ? ended : status;
     }
     spent += Clock::now() - begin;
-    if (status == GPV_OK && !priv->repeats)
+    if (status == GPV_OK && n > 0)
         record_time(self, std::chrono::duration<gdouble, std::micro>(spent).count());
     return status;
 }
 
-/* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. A mask that
-   is wanted is acquired, and the caller's also after a failure. */
+/* Where pixels are kept or drawn, out is in, or shares its memory, or becomes a copy. Masks
+   that are wanted are acquired, and the caller's also after a failure. */
 gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out,
-                         const GstGpuVisionResults &results, GstBuffer *&mask) {
+                         const GstGpuVisionResults &results, std::vector<GstBuffer *> &masks) {
     auto *priv = private_of(self);
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
     const bool cuda = priv->cuda_frames;
@@ -304,17 +307,21 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                     frames.needed());
         return FALSE;
     }
-    std::optional<GstGpuVisionFrame> regions, blank;
-    if (priv->wishes.mask && !priv->repeats) {
-        mask = acquire_mask(self);
-        if (!mask)
-            return FALSE;
-        regions.emplace(priv->mask_info, mask, GST_MAP_WRITE, place);
-        if (!*regions) {
-            post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), g_strdup("to map a mask"));
-            return FALSE;
+    std::deque<GstGpuVisionFrame> numbers;
+    std::optional<GstGpuVisionFrame> blank;
+    if (priv->wishes.mask && !priv->repeats)
+        for (const GstGpuVisionPart &part : priv->last->parts) {
+            if (part.layer < masks.size())
+                continue;
+            GstBuffer *mask = acquire_mask(self);
+            if (!mask)
+                return FALSE;
+            masks.push_back(mask);
+            if (!numbers.emplace_back(priv->mask_info, mask, GST_MAP_WRITE, place)) {
+                post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), g_strdup("to map a mask"));
+                return FALSE;
+            }
         }
-    }
     if (priv->wishes.regions && !priv->copies && frames.has_to() && in != out) {
         if (!have_blank(self))
             return FALSE;
@@ -324,7 +331,8 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
     const GstGpuVisionCuda::Queue queue =
         cuda ? priv->cuda->queue(in, out) : GstGpuVisionCuda::Queue{own, own, true};
     gpv_status status = gpv_stream_follow(priv->context, queue.stream, queue.leader);
-    if (status == GPV_OK && mask) /* on the element's own stream somebody may still read it */
+    if (status == GPV_OK &&
+        !masks.empty()) /* on the element's own stream somebody may still read it */
         status = gpv_stream_follow(priv->context, queue.stream, own);
     if (status != GPV_OK) {
         post_library_error(self, status);
@@ -334,7 +342,7 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
         post_error(self, error_kind(GPV_ERR_DEVICE), g_strdup("the frame could not be copied"));
         return FALSE;
     }
-    status = process_parts(self, frames, regions ? &*regions : nullptr, queue, results);
+    status = process_parts(self, frames, numbers, queue, results);
     if (status != GPV_OK)
         post_library_error(self, status);
     return status == GPV_OK;
@@ -343,14 +351,15 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
 bool process_frame(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
     const auto *priv = private_of(self);
     const GstGpuVisionResults results = new_results(self, out);
-    GstBuffer *mask = nullptr;
-    const bool done = process_buffers(self, in, out, results, mask);
-    if (done && mask) {
+    std::vector<GstBuffer *> masks;
+    const bool done = process_buffers(self, in, out, results, masks);
+    for (GstBuffer *mask : masks)
         finish_mask(mask);
+    if (done && !masks.empty())
         for (GstGpuVisionPart &part : priv->last->parts)
-            part.mask = part_of_mask(mask, part.region.box);
-    }
-    gst_clear_buffer(&mask);
+            part.mask = part_of_mask(masks[part.layer], part.region.box);
+    for (GstBuffer *mask : masks)
+        gst_buffer_unref(mask);
     const bool is_kept = done && priv->wishes.interval > 1;
     if (is_kept)
         keep(self, results);
@@ -368,7 +377,7 @@ bool process_frame(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
 bool repeat_frame(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out) {
     const auto *priv = private_of(self);
     const bool is_kept = output_at(self, priv->output).pixels == GST_GPU_VISION_PIXELS_KEPT;
-    GstBuffer *none = nullptr;
+    std::vector<GstBuffer *> none;
     if (is_kept && priv->copies && !process_buffers(self, in, out, {}, none))
         return false;
     const GstGpuVisionResults results = new_results(self, out);

@@ -32,6 +32,7 @@ struct GstGpuVisionWishes {
 struct GstGpuVisionPart {
     GstGpuVisionRegion region;
     GstGpuVisionNotes notes;
+    gsize layer;     /* of regions that are apart, which share a buffer for masks */
     GstBuffer *mask; /* NULL: none is wanted */
 };
 

@@ -35,7 +35,7 @@ void find_regions(GstBuffer *buffer, const GstVideoInfo &info, GQuark type,
     while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
                buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
         const auto &one = *reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta);
-        GstGpuVisionRegion region = {one.roi_type, one.id, {}};
+        GstGpuVisionRegion region = {one.roi_type, one.id, {}, true};
         if (type != 0 && region.type != type)
             continue;
         marked = true;
@@ -61,6 +61,23 @@ void widen(gint &begin, gint &length, gint whole, guint shift) {
     length = end - begin;
 }
 
+bool meet(const GstGpuVisionBox &a, const GstGpuVisionBox &b) {
+    return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+           b.y < a.y + a.height;
+}
+
+/* In each buffer for masks the regions are apart. */
+void place_masks(std::vector<GstGpuVisionPart> &parts) {
+    for (gsize i = 0; i < parts.size(); i++) {
+        const auto taken = [&](const GstGpuVisionPart &earlier) {
+            return earlier.layer == parts[i].layer && meet(earlier.region.box, parts[i].region.box);
+        };
+        parts[i].layer = 0;
+        while (std::any_of(parts.begin(), parts.begin() + static_cast<std::ptrdiff_t>(i), taken))
+            parts[i].layer++;
+    }
+}
+
 } // namespace
 
 void find_parts(GstGpuVisionFilter *self, GstBuffer *in) {
@@ -72,7 +89,7 @@ void find_parts(GstGpuVisionFilter *self, GstBuffer *in) {
     if (priv->wishes.regions)
         gst_gpu_vision_filter_find_regions(self, in, &info);
     else
-        regions.assign(1, {0, 0, {0, 0, width, height}});
+        regions.assign(1, {0, 0, {0, 0, width, height}, false});
     parts.resize(regions.size());
     for (gsize i = 0; i < parts.size(); i++) {
         GstGpuVisionBox &box = regions[i].box;
@@ -82,6 +99,7 @@ void find_parts(GstGpuVisionFilter *self, GstBuffer *in) {
         parts[i].notes.boxes.clear();
         parts[i].notes.classes.clear();
     }
+    place_masks(parts);
 }
 
 /* ---- results ---- */
@@ -171,17 +189,29 @@ void write_results(GstGpuVisionFilter *self, GstGpuVisionPart &part,
     (private_of(self)->wishes.regions ? write_region : write_part)(self, part, results);
 }
 
+/* Of regions of interest that the frame has. */
+static gint highest_id(GstBuffer *buffer) {
+    gpointer state = nullptr;
+    gint highest = 0;
+    while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
+               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+        highest = std::max(highest, reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta)->id);
+    return highest;
+}
+
+/* Without regions of the frame, what is found is numbered as in the results. */
 void publish(GstGpuVisionFilter *self, GstBuffer *out, GstStructure *posted) {
     const auto *priv = private_of(self);
     gsize room = gst_gpu_vision_max_boxes;
+    gint id = priv->wishes.regions ? highest_id(out) : 0;
     if (posted)
         post_results(self, out, posted);
-    for (const auto &[region, notes, mask] : priv->last->parts) {
+    for (const auto &[region, notes, layer, mask] : priv->last->parts) {
         if (!priv->wishes.attach)
             break;
         for (gsize i = 0; notes.interest && i < notes.boxes.size(); i++) {
             const auto &[x, y, width, height] = notes.boxes[i];
-            gst_gpu_vision_meta_add_region(out, notes.type, static_cast<gint>(i) + 1, region.id, x,
+            gst_gpu_vision_meta_add_region(out, notes.type, ++id, region.marked ? region.id : 0, x,
                                            y, width, height);
         }
         room -= gst_gpu_vision_analytics_add(out, notes, room, priv->wishes.mask ? mask : nullptr,

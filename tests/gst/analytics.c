@@ -410,7 +410,7 @@ TEST(test_no_mask, masked_elements) {
 /* Each region has a mask of its own, where it lies, and so has the frame after it, which is not
    processed. */
 TEST(test_masks_of_regions, 1) {
-    static const guint regions[][4] = {{9, 3, 30, 20}, {60, 8, 37, 41}};
+    static const guint regions[][4] = {{9, 3, 30, 20}, {60, 8, 37, 41}, {20, 10, 50, 30}};
     const GstVideoInfo info = make_info("GRAY8", 160, 64), wide = make_info("GRAY16_LE", 160, 64);
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     g_autoptr(GstHarness) labels = harness_with(element_new("gpuccl", test_backend()));

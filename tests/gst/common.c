@@ -474,7 +474,9 @@ TEST(test_caps_refused, 1) {
          "1x2147483647", FALSE},
         {"video/x-raw(memory:GLMemory),format=RGBA" FRAME, "system memory", FALSE},
         {"video/x-raw(memory:CUDAMemory),format=I420_10LE" FRAME,
-         "cudaconvert in front of this element, which takes NV12, I420,", FALSE},
+         "cudaconvert, or cudadownload and videoconvert, in front of this element, which takes "
+         "NV12,",
+         FALSE},
         {"video/x-raw(memory:CUDAMemory),format=GRAY8" FRAME,
          "GRAY8 is not supported in CUDAMemory", FALSE},
         {"video/x-bayer,format=bggr" FRAME, "video/x-raw", FALSE},
@@ -784,7 +786,7 @@ static void check_repeated(Pair *pair, GstBuffer *frame, GstBuffer *before) {
    query for buffers, q, and with the signal reset, r; a frame of which more is wanted, or something
    else, is processed. */
 TEST(test_interval, tested->output_count) {
-    const gchar *steps = tested->learns ? "p--p--pf--p-q-r-" : "p--p--pf--p-q--p";
+    const gchar *steps = tested->learns ? "p--p--pf--p-q-s-r-" : "p--p--pf--p-q-s--p";
     GstVideoInfo info = make_info("I420", 47, 39);
     g_auto(Pair) pair = pair_with_output(__i__);
     g_autoptr(GstBuffer) last = NULL;
@@ -800,6 +802,11 @@ TEST(test_interval, tested->output_count) {
         if (steps[i] == 'q') {
             g_autoptr(GstQuery) query = gst_query_new_drain();
             gst_pad_peer_query(pair.h->srcpad, query);
+        }
+        if (steps[i] == 's') {
+            GstSegment segment;
+            gst_segment_init(&segment, GST_FORMAT_TIME);
+            gst_harness_push_event(pair.h, gst_event_new_segment(&segment));
         }
         if (steps[i] == 'r')
             g_signal_emit_by_name(pair.h->element, "reset");
@@ -835,7 +842,7 @@ TEST(test_roi, tested->output_count) {
                                       {{2, 2, 40, 30}, {5, 6, 42, 33}},
                                       {{2, 2, 44, 30}}};
     static const guint counts[] = {1, 1, 2, 2, 2, 1};
-    static const gchar *const some_formats[] = {"I420", "RGB"};
+    static const gchar *const some_formats[] = {"I420", "RGB", "YUY2", "GBR", "P010_10LE", "YV12"};
     for (guint f = 0; f < G_N_ELEMENTS(some_formats); f++) {
         GstVideoInfo info = make_info(some_formats[f], whole_width, whole_height);
         g_auto(Pair) pair = pair_with_output(__i__);

@@ -923,11 +923,11 @@ static GstStructure *shifted(const GstStructure *results, const Crop *region, gi
 
 /* As far as it is in the frame, and to whole samples of chroma. */
 static Crop seen_of(const Crop *region, const GstVideoInfo *info) {
-    const guint odd = GST_VIDEO_INFO_N_PLANES(info) > 1;
+    const gint across = (1 << info->finfo->w_sub[1]) - 1, down = (1 << info->finfo->h_sub[1]) - 1;
     const gint right = (gint)region->x + region->width, below = (gint)region->y + region->height;
-    Crop seen = {region->x & ~odd, region->y & ~odd, 0, 0};
-    seen.width = MIN((right + (gint)odd) & ~(gint)odd, info->width) - (gint)seen.x;
-    seen.height = MIN((below + (gint)odd) & ~(gint)odd, info->height) - (gint)seen.y;
+    Crop seen = {region->x & ~(guint)across, region->y & ~(guint)down, 0, 0};
+    seen.width = MIN((right + across) & ~across, info->width) - (gint)seen.x;
+    seen.height = MIN((below + down) & ~down, info->height) - (gint)seen.y;
     return seen;
 }
 
@@ -949,13 +949,17 @@ static GstBuffer *without_regions(const GstVideoInfo *info, const Output *output
     return buffer;
 }
 
-/* Behind those that it came with. */
+/* Behind those that it came with, and numbered on. */
 static void assert_components_are_regions(GstBuffer *frame, const GstStructure *results,
                                           guint before) {
     gpointer state = NULL;
     GstMeta *meta = NULL;
-    for (guint i = 0; i < before; i++)
-        gst_buffer_iterate_meta_filtered(frame, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+    gint highest = 0;
+    for (guint i = 0; i < before; i++) {
+        meta = gst_buffer_iterate_meta_filtered(frame, &state,
+                                                GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+        highest = MAX(highest, ((const GstVideoRegionOfInterestMeta *)meta)->id);
+    }
     for (guint i = 0; i < size_of(results, "regions"); i++) {
         const GstStructure *region = structure_at(results, "regions", i);
         for (guint k = 0;
@@ -967,7 +971,7 @@ static void assert_components_are_regions(GstBuffer *frame, const GstStructure *
                                                     GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
             fail_unless(meta != NULL);
             one = (const GstVideoRegionOfInterestMeta *)meta;
-            fail_unless_equals_int(one->id, int_field(component, "label"));
+            fail_unless_equals_int(one->id, ++highest);
             fail_unless_equals_int(one->parent_id, int_field(region, "id"));
             fail_unless_equals_int(one->x, int_field(component, "x"));
             fail_unless_equals_int(one->y, int_field(component, "y"));
