@@ -521,6 +521,11 @@ class CpuSegment final : public Segment {
     static void overlay_row(const Pixels &pixels, const SegmentRun &run, int y,
                             const std::uint8_t *sides) {
         const auto from = rows_of(run.src), to = rows_of(*run.dst);
+        if (pixels.at[0].step == 2) { // where a row may end with luma of no pixel
+            for (int x = 0; x < pixels.width; x++)
+                overlay(pixels, x, y, sides[x] == seed_background, from, to);
+            return;
+        }
         for (int i = 0; i < run.src.plane_count(); i++) {
             const int row = y >> pixels.at[i].shift_y;
             const bool begins = pixels.begins(i, 0, y);
@@ -529,7 +534,7 @@ class CpuSegment final : public Segment {
         }
         if (is_interleaved_rgb(run.src.format))
             return dim_rgb_row(pixels, to(0, y), sides);
-        if (pixels.model == ColorModel::rgb || pixels.wide || pixels.at[0].step > 1) {
+        if (pixels.model == ColorModel::rgb || pixels.wide) {
             for (int x = 0; x < pixels.width; x++)
                 if (sides[x] == seed_background)
                     overlay(pixels, x, y, true, to, to);
