@@ -414,8 +414,7 @@ TEST(test_masks_of_regions, 1) {
     const GstVideoInfo info = make_info("GRAY8", 160, 64), wide = make_info("GRAY16_LE", 160, 64);
     g_autoptr(GstHarness) h = harness_with(element_new("gpuccl", test_backend()));
     g_autoptr(GstHarness) labels = harness_with(element_new("gpuccl", test_backend()));
-    g_autoptr(GstBuffer) in = things(&info, 7), numbers = NULL;
-    GstVideoFrame mapped;
+    g_autoptr(GstBuffer) in = things(&info, 7);
     for (guint i = 0; i < G_N_ELEMENTS(regions); i++)
         gst_buffer_add_video_region_of_interest_meta(in, "thing", regions[i][0], regions[i][1],
                                                      regions[i][2], regions[i][3]);
@@ -424,18 +423,23 @@ TEST(test_masks_of_regions, 1) {
     g_object_set(h->element, "attach-mask", TRUE, "interval", 2, NULL);
     set_output(labels, "labels");
     set_output(h, "none");
-    numbers = push_of(labels, &info, gst_buffer_ref(in));
-    fail_unless(gst_video_frame_map(&mapped, &wide, numbers, GST_MAP_READ));
     for (guint f = 0; f < 2; f++) {
-        g_autoptr(GstBuffer) out = push_of(h, &info, f ? things(&info, 1) : gst_buffer_ref(in));
+        g_autoptr(GstBuffer) out =
+            f ? push_and_pull(h, things(&info, 1)) : push_of(h, &info, gst_buffer_ref(in));
         gpointer state = NULL;
         GstAnalyticsMtd mtd;
         for (guint i = 0; i < G_N_ELEMENTS(regions); i++) {
             gint x, y;
             guint w, height;
-            g_autoptr(GstBuffer) mask = NULL;
+            g_autoptr(GstBuffer) mask = NULL, numbers = NULL;
             g_auto(Plane) plane = {0};
+            GstBuffer *alone = things(&info, 7);
             GstVideoInfo small;
+            GstVideoFrame mapped;
+            gst_buffer_add_video_region_of_interest_meta(
+                alone, "thing", regions[i][0], regions[i][1], regions[i][2], regions[i][3]);
+            numbers = push_of(labels, &info, alone);
+            fail_unless(gst_video_frame_map(&mapped, &wide, numbers, GST_MAP_READ));
             fail_unless(gst_analytics_relation_meta_iterate(
                 meta_of(out), &state, gst_analytics_segmentation_mtd_get_mtd_type(), &mtd));
             mask = gst_analytics_segmentation_mtd_get_mask(&mtd, &x, &y, &w, &height);
@@ -449,9 +453,9 @@ TEST(test_masks_of_regions, 1) {
                     (y + k / plane.width) * GST_VIDEO_FRAME_PLANE_STRIDE(&mapped, 0);
                 fail_unless_equals_int(plane.pixels[k], row[2 * (x + k % plane.width)]);
             }
+            gst_video_frame_unmap(&mapped);
         }
     }
-    gst_video_frame_unmap(&mapped);
 }
 #endif
 
