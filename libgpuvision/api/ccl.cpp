@@ -45,7 +45,7 @@ std::string formats_of(gpv_ccl_output output) {
     case GPV_CCL_OUTPUT_MASK:
         return "GPV_CCL_OUTPUT_MASK is GRAY8, NV12 or I420";
     default:
-        return "GPV_CCL_OUTPUT_COLORS are any of " + names_of(is_picture);
+        return "GPV_CCL_OUTPUT_COLORS are any of " + picture_names();
     }
 }
 

@@ -107,11 +107,11 @@ bool is_picture(Format format) {
     return format_info(format).model != ColorModel::none;
 }
 
-std::string names_of(bool (*is_taken)(Format)) {
+std::string picture_names() {
     std::string names;
     for (gpv_format i = 0; i <= static_cast<gpv_format>(last_format); i++) {
         const auto format = static_cast<Format>(i);
-        if (is_taken(format))
+        if (is_picture(format))
             names += (names.empty() ? "" : ", ") + std::string(format_info(format).name);
     }
     return names;
@@ -122,7 +122,7 @@ void require_picture(const Context &context, const Image &image, const char *nam
     if (!is_picture(image.format))
         throw Error(Status::unsupported, std::string(name) + "->format is " +
                                              format_info(image.format).name + ", but " + taker +
-                                             " takes " + names_of(is_picture));
+                                             " takes " + picture_names());
     context.device().require_accessible(image.memory, image.device, name);
 }
 

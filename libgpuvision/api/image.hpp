@@ -18,10 +18,10 @@ BufferView read_buffer(const gpv_buffer *buffer, const char *name, std::size_t e
 
 /// Whether images of the format are pictures, as gpuvision/types.h has it.
 bool is_picture(Format format);
-/// Of the formats that are taken, separated by commas.
-std::string names_of(bool (*is_taken)(Format));
+/// Names of the formats that are, separated by commas.
+std::string picture_names();
 
-/// Throws Error unless is_taken(format) and the context's device can access the image. taker: the
+/// Throws Error unless the image is a picture and the context's device can access it. taker: the
 /// subject of "takes" in the error text.
 void require_picture(const Context &context, const Image &image, const char *name,
                      const char *taker);
