@@ -36,7 +36,7 @@ struct GstGpuVisionClass {
 struct GstGpuVisionNotes {
     GQuark type; /* of the boxes */
     gfloat confidence;
-    gboolean interest; /* boxes are regions of interest, too, and their numbers the ids */
+    gboolean interest; /* boxes are regions of interest, too */
     guint instances;
     std::vector<GstGpuVisionBox> boxes;
     std::vector<GstGpuVisionClass> classes;

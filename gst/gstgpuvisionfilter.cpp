@@ -191,31 +191,11 @@ gpv_field gst_gpu_vision_threshold_range(gsize offset) {
                                  "What threshold is given in.");
 }
 
-namespace {
-
-bool has_chroma(gpv_format format) {
-    switch (format) {
-    case GPV_FORMAT_NV12:
-    case GPV_FORMAT_NV21:
-    case GPV_FORMAT_I420:
-    case GPV_FORMAT_P016:
-    case GPV_FORMAT_YUY2:
-    case GPV_FORMAT_UYVY:
-    case GPV_FORMAT_Y444:
-        return true;
-    default:
-        return false;
-    }
-}
-
-} // namespace
-
 /* Thresholds are bytes; of 16 bits the upper ones count. */
 gint gst_gpu_vision_stored_threshold(gint threshold, GstGpuVisionRange range,
                                      const gpv_image *src) {
     const bool wide = src->format == GPV_FORMAT_GRAY16 || src->format == GPV_FORMAT_P016;
-    const bool limited = src->color_range == GPV_COLOR_RANGE_LIMITED ||
-                         (has_chroma(src->format) && src->color_range == GPV_COLOR_RANGE_AUTO);
+    const bool limited = src->color_range == GPV_COLOR_RANGE_LIMITED;
     if (range == GST_GPU_VISION_RANGE_FULL && limited && threshold > 0)
         threshold = 16 + (219 * threshold + 127) / 255;
     return wide && threshold > 0 ? threshold << 8 : threshold;

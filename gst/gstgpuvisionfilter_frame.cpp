@@ -2,7 +2,7 @@
 #include "gstgpuvisionfilter_private.h"
 
 #include <chrono>
-#include <deque>
+#include <memory>
 #include <optional>
 
 #include "gstgpuvisionanalytics.h"
@@ -246,10 +246,13 @@ GstGpuVisionOutcome process(GstGpuVisionFilter *self, const MappedPair &frames,
     return outcome;
 }
 
+/* By their layer. */
+using MappedMasks = std::vector<std::unique_ptr<GstGpuVisionFrame>>;
+
 /* Of a frame that goes on with its pixels as they were, and is not processed, the copy alone. */
 gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
-                         const std::deque<GstGpuVisionFrame> &masks,
-                         const GstGpuVisionCuda::Queue &queue, const GstGpuVisionResults &results) {
+                         const MappedMasks &masks, const GstGpuVisionCuda::Queue &queue,
+                         const GstGpuVisionResults &results) {
     const auto *priv = private_of(self);
     auto &parts = priv->last->parts;
     const auto *klass = GST_GPU_VISION_FILTER_GET_CLASS(self);
@@ -260,7 +263,7 @@ gpv_status process_parts(GstGpuVisionFilter *self, const MappedPair &frames,
     for (gsize i = 0; i < n && status == GPV_OK; i++) {
         if (i > 0 && klass->forget)
             klass->forget(self);
-        const auto *mask = masks.empty() ? nullptr : &masks[parts[i].layer];
+        const auto *mask = masks.empty() ? nullptr : masks[parts[i].layer].get();
         const auto outcome = process(self, frames, mask, queue.stream, parts[i].region.box, spent);
         status = outcome.status;
         finished = finished && outcome.finished;
@@ -307,7 +310,7 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
                     frames.needed());
         return FALSE;
     }
-    std::deque<GstGpuVisionFrame> numbers;
+    MappedMasks numbers;
     std::optional<GstGpuVisionFrame> blank;
     if (priv->wishes.mask && !priv->repeats)
         for (const GstGpuVisionPart &part : priv->last->parts) {
@@ -317,7 +320,9 @@ gboolean process_buffers(GstGpuVisionFilter *self, GstBuffer *in, GstBuffer *out
             if (!mask)
                 return FALSE;
             masks.push_back(mask);
-            if (!numbers.emplace_back(priv->mask_info, mask, GST_MAP_WRITE, place)) {
+            numbers.push_back(
+                std::make_unique<GstGpuVisionFrame>(priv->mask_info, mask, GST_MAP_WRITE, place));
+            if (!*numbers.back()) {
                 post_error(self, error_kind(GPV_ERR_OUT_OF_MEMORY), g_strdup("to map a mask"));
                 return FALSE;
             }

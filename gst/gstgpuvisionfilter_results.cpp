@@ -99,7 +99,8 @@ void find_parts(GstGpuVisionFilter *self, GstBuffer *in) {
         parts[i].notes.boxes.clear();
         parts[i].notes.classes.clear();
     }
-    place_masks(parts);
+    if (priv->wishes.mask)
+        place_masks(parts);
 }
 
 /* ---- results ---- */
@@ -182,21 +183,21 @@ void post_results(GstGpuVisionFilter *self, GstBuffer *buffer, GstStructure *res
     gst_element_post_message(GST_ELEMENT(self), gst_message_new_element(GST_OBJECT(self), results));
 }
 
-} // namespace
-
-void write_results(GstGpuVisionFilter *self, GstGpuVisionPart &part,
-                   const GstGpuVisionResults &results) {
-    (private_of(self)->wishes.regions ? write_region : write_part)(self, part, results);
-}
-
 /* Of regions of interest that the frame has. */
-static gint highest_id(GstBuffer *buffer) {
+gint highest_id(GstBuffer *buffer) {
     gpointer state = nullptr;
     gint highest = 0;
     while (GstMeta *meta = gst_buffer_iterate_meta_filtered(
                buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
         highest = std::max(highest, reinterpret_cast<GstVideoRegionOfInterestMeta *>(meta)->id);
     return highest;
+}
+
+} // namespace
+
+void write_results(GstGpuVisionFilter *self, GstGpuVisionPart &part,
+                   const GstGpuVisionResults &results) {
+    (private_of(self)->wishes.regions ? write_region : write_part)(self, part, results);
 }
 
 /* Without regions of the frame, what is found is numbered as in the results. */

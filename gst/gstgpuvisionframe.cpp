@@ -58,6 +58,7 @@ gpv_format format_of(const GstVideoInfo &info) {
     }
 }
 
+/* What the caps leave open is that of the frame, also for a part of it. */
 gpv_color_matrix matrix_of(const GstVideoInfo &info) {
     switch (info.colorimetry.matrix) {
     case GST_VIDEO_COLOR_MATRIX_BT601:
@@ -67,7 +68,8 @@ gpv_color_matrix matrix_of(const GstVideoInfo &info) {
     case GST_VIDEO_COLOR_MATRIX_BT2020:
         return GPV_COLOR_MATRIX_BT2020;
     default:
-        return GPV_COLOR_MATRIX_AUTO;
+        return GST_VIDEO_INFO_HEIGHT(&info) >= 720 ? GPV_COLOR_MATRIX_BT709
+                                                   : GPV_COLOR_MATRIX_BT601;
     }
 }
 
@@ -78,7 +80,7 @@ gpv_color_range range_of(const GstVideoInfo &info) {
     case GST_VIDEO_COLOR_RANGE_16_235:
         return GPV_COLOR_RANGE_LIMITED;
     default:
-        return GPV_COLOR_RANGE_AUTO;
+        return GST_VIDEO_INFO_IS_YUV(&info) ? GPV_COLOR_RANGE_LIMITED : GPV_COLOR_RANGE_AUTO;
     }
 }
 
@@ -165,13 +167,10 @@ gint64 GstGpuVisionFrame::offset_of(guint plane, gint64 x, gint64 y) const {
                GST_VIDEO_FORMAT_INFO_PSTRIDE(format, of);
 }
 
-/* Its colours are those of the frame. */
 gpv_image GstGpuVisionFrame::part(gint x, gint y, gint width, gint height) const {
     gpv_image view = image;
     view.width = width;
     view.height = height;
-    if (image.color_matrix == GPV_COLOR_MATRIX_AUTO)
-        view.color_matrix = image.height >= 720 ? GPV_COLOR_MATRIX_BT709 : GPV_COLOR_MATRIX_BT601;
     for (guint i = 0; i < GST_VIDEO_FRAME_N_PLANES(&frame); i++)
         view.data[i] = static_cast<guint8 *>(image.data[i]) + offset_of(i, x, y);
     return view;
