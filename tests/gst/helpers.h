@@ -30,8 +30,10 @@ void load_type_finders(void);
 
 /* ---- frames ---- */
 
-/* Those that CUDAMemory may have, and then five more. */
+/* Those that CUDAMemory may have, and then five more. What comes behind the usual ones differs in
+   where its samples are, which takes no large frame to see. */
 extern const gchar *const formats[25];
+enum { usual_formats = 8 };
 
 extern const gint sizes[7][2];
 
