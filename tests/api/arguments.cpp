@@ -126,7 +126,7 @@ START_TEST(faults_of_planes) {
                     expect(data, stride,
                            "->stride" + index + " is " + std::to_string(stride) + ", must be " +
                                std::to_string(row) + "..1099511627776");
-                const int sample = operators::sample_bytes(run.formats[port]);
+                const int sample = formats::sample_bytes(run.formats[port]);
                 const std::string multiple = "->data" + index + "|->stride" + index + "|of " +
                                              std::to_string(sample) + " bytes";
                 for (int offset = 1; offset < sample; offset++) {
@@ -184,7 +184,7 @@ START_TEST(parameters_beyond_the_format) {
             const std::string text =
                 std::string("params->") + field.name + "|is " + std::to_string(beyond) + ",|" +
                 std::to_string(static_cast<int>(field.low)) + ".." + std::to_string(beyond - 1);
-            const bool wide = operators::sample_bytes(run.formats[0]) > 1;
+            const bool wide = formats::sample_bytes(run.formats[0]) > 1;
             session.expect(it->prepare(session.op, arguments), wide ? GPV_OK : INVALID, text);
             if (!wide)
                 session.expect(session.run(arguments), INVALID, text);
@@ -318,7 +318,7 @@ void expect_overlaps(Session &session, const Run &run, const Plane &own, const P
     const bool in_place = it->ports[own.port].in_place == other.port &&
                           run.formats[own.port] == run.formats[other.port] &&
                           gpv_format_planes(run.formats[own.port]) == 1 && own.pitch == other.pitch;
-    const std::int64_t step = operators::sample_bytes(run.formats[own.port]);
+    const std::int64_t step = formats::sample_bytes(run.formats[own.port]);
     const Arguments as_made = memory.arguments;
     Arguments &arguments = memory.arguments;
     int ran = 0, refused = 0;
@@ -421,7 +421,7 @@ START_TEST(ends_overlap) {
                     places[i] = memory + (2 * i + 1) * apart;
                 const auto unit = [&](int port) {
                     return it->ports[port].is_image()
-                               ? std::size_t(operators::sample_bytes(run.formats[port]))
+                               ? std::size_t(formats::sample_bytes(run.formats[port]))
                                : it->ports[port].alignment;
                 };
                 const std::size_t shared = std::max(unit(a), unit(b));

@@ -106,7 +106,7 @@ Run any_run(Worker &w, const Operator &it) {
     if (it.warm)
         it.warm(run, w.below(12));
     if (!it.variant) // drawings
-        run.formats[0] = operators::picture_formats()[w.below(20)];
+        run.formats[0] = formats::pictures[w.below(20)];
     const int *size = sizes[w.below(6)];
     const bool large = w.only_large || w.below(large_every) == 0;
     w.large += large;

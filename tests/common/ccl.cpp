@@ -17,7 +17,7 @@ void fit(Run &run) {
 
 Formats formats(const Run &run, int port) {
     if (port == SRC)
-        return {picture_formats(), "labelling takes GRAY8, GRAY16|XBGR8, RGBP8"};
+        return {formats::pictures, "labelling takes GRAY8, GRAY16|XBGR8, RGBP8"};
     switch (run.as<gpv_ccl_params>().output) {
     case GPV_CCL_OUTPUT_LABELS:
         return {{GPV_FORMAT_LABEL32, GPV_FORMAT_GRAY16, GPV_FORMAT_P016, GPV_FORMAT_GRAY8,
@@ -26,7 +26,7 @@ Formats formats(const Run &run, int port) {
     case GPV_CCL_OUTPUT_MASK:
         return {mask_formats(), "GRAY8, NV12 or I420"};
     default:
-        return {picture_formats(), "any of GRAY8, GRAY16|XBGR8, RGBP8"};
+        return {formats::pictures, "any of GRAY8, GRAY16|XBGR8, RGBP8"};
     }
 }
 
@@ -52,7 +52,7 @@ Run variant(int i) {
     params.threshold = 140;
     params.foreground = i / 48 % 2 ? 7 : -1;
     params.invert = i / 2 % 2;
-    run.formats[SRC] = picture_formats()[(i + i / variants) % picture_formats().size()];
+    run.formats[SRC] = formats::pictures[(i + i / variants) % formats::pictures.size()];
     const std::vector<gpv_format> taken = formats(run, DST).taken;
     run.formats[DST] = taken[i / 3 % taken.size()];
     // So few that 8 bits can number them.

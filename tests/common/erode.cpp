@@ -27,7 +27,7 @@ Run variant(int i) {
     params.planes = i % 3;
     params.iterations = 1 + i % 2;
     run.formats[SRC] = run.formats[DST] =
-        picture_formats()[(i + i / variants) % picture_formats().size()];
+        formats::pictures[(i + i / variants) % formats::pictures.size()];
     return run;
 }
 
@@ -54,7 +54,7 @@ const Operator erode = {
     .variant = variant,
     .formats =
         [](const Run &, int port) {
-            return Formats{picture_formats(), "morphology takes GRAY8, GRAY16|XBGR8, RGBP8",
+            return Formats{formats::pictures, "morphology takes GRAY8, GRAY16|XBGR8, RGBP8",
                            port == DST};
         },
     .fill = fill_source,

@@ -42,7 +42,7 @@ Run variant(int i) {
     params.max_iterations = 3;
     params.seed = static_cast<std::uint64_t>(i % variants);
     run.formats[SRC] = run.formats[DST] =
-        picture_formats()[(i + i / variants) % picture_formats().size()];
+        formats::pictures[(i + i / variants) % formats::pictures.size()];
     run.formats[LABELS] = mask_formats()[i / 2 % 3];
     return with_buffers(run);
 }
@@ -50,7 +50,7 @@ Run variant(int i) {
 Formats formats(const Run &, int port) {
     switch (port) {
     case SRC:
-        return {picture_formats(), "k-means takes GRAY8, GRAY16|XBGR8, RGBP8"};
+        return {formats::pictures, "k-means takes GRAY8, GRAY16|XBGR8, RGBP8"};
     case LABELS:
         return {mask_formats(), "GRAY8, NV12 or I420"};
     default:

@@ -143,7 +143,7 @@ const Operator match_draw = {
         },
     .formats =
         [](const Run &, int) {
-            return Formats{picture_formats(), "drawing takes GRAY8, GRAY16|XBGR8, RGBP8"};
+            return Formats{formats::pictures, "drawing takes GRAY8, GRAY16|XBGR8, RGBP8"};
         },
     .fill = fill_source,
     .prepare =

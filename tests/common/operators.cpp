@@ -60,15 +60,6 @@ const std::vector<const Operator *> &all() {
     return operators;
 }
 
-const std::vector<gpv_format> &picture_formats() {
-    static const std::vector<gpv_format> formats = {
-        GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,  GPV_FORMAT_RGBA8,
-        GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12,  GPV_FORMAT_I420,
-        GPV_FORMAT_P016,  GPV_FORMAT_NV21,   GPV_FORMAT_YUY2,  GPV_FORMAT_UYVY,  GPV_FORMAT_Y444,
-        GPV_FORMAT_ARGB8, GPV_FORMAT_ABGR8,  GPV_FORMAT_XRGB8, GPV_FORMAT_XBGR8, GPV_FORMAT_RGBP8};
-    return formats;
-}
-
 const std::vector<gpv_format> &mask_formats() {
     static const std::vector<gpv_format> formats = {GPV_FORMAT_GRAY8, GPV_FORMAT_NV12,
                                                     GPV_FORMAT_I420};
@@ -77,13 +68,6 @@ const std::vector<gpv_format> &mask_formats() {
 
 std::uint64_t bytes_of_records(std::uint64_t count, std::uint32_t record, std::uint32_t stride) {
     return count ? (count - 1) * (stride ? stride : record) + record : 0;
-}
-
-int sample_bytes(gpv_format format) {
-    if ((format >= GPV_FORMAT_LABEL32 && format <= GPV_FORMAT_CAP32X8) ||
-        format == GPV_FORMAT_GRAYF32)
-        return 4;
-    return format == GPV_FORMAT_GRAY16 || format == GPV_FORMAT_P016 ? 2 : 1;
 }
 
 std::uint32_t next_random(std::uint32_t &state) {

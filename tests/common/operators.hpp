@@ -13,6 +13,8 @@
 
 #include <gpuvision/gpuvision.h>
 
+#include "common/formats.hpp"
+
 namespace operators {
 
 inline constexpr int max_ports = 6;
@@ -253,8 +255,6 @@ Op *as(void *op) {
     return static_cast<Op *>(op);
 }
 
-/// Those of pictures.
-const std::vector<gpv_format> &picture_formats();
 /// Of a mask, or of labels.
 const std::vector<gpv_format> &mask_formats();
 
@@ -267,9 +267,6 @@ T *row(const gpv_image &image, int plane, std::int64_t y) {
 /// From the first of so many records to the last, which needs no padding behind it. stride: 0 = no
 /// gaps.
 std::uint64_t bytes_of_records(std::uint64_t count, std::uint32_t record, std::uint32_t stride);
-
-/// Of one sample.
-int sample_bytes(gpv_format format);
 
 std::uint32_t next_random(std::uint32_t &state);
 void fill_with_noise(const gpv_image &image, unsigned seed);

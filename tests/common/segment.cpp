@@ -11,7 +11,7 @@ enum { SRC, SEEDS, MASK, DST, RESULT };
 Formats formats(const Run &run, int port) {
     switch (port) {
     case SRC:
-        return {picture_formats(), "segmentation takes GRAY8, GRAY16|XBGR8, RGBP8"};
+        return {formats::pictures, "segmentation takes GRAY8, GRAY16|XBGR8, RGBP8"};
     case SEEDS:
         return {{GPV_FORMAT_GRAY8}, "must be GRAY8"};
     case MASK:
@@ -46,7 +46,7 @@ Run variant(int i) {
     params.lambda = lambdas[i % 4];
     params.sigma = sigmas[i / 2 % 2];
     params.certificate = i / 5 % 2;
-    run.formats[SRC] = picture_formats()[(i + i / variants) % picture_formats().size()];
+    run.formats[SRC] = formats::pictures[(i + i / variants) % formats::pictures.size()];
     run.formats[MASK] = mask_formats()[i / 2 % 3];
     if (i % 5 != 4)
         run.formats[DST] = run.formats[SRC];

@@ -51,11 +51,11 @@ Run params_of(int i) {
 }
 
 gpv_format format_of(int i) {
-    return picture_formats()[(i + i / variants) % picture_formats().size()];
+    return formats::pictures[(i + i / variants) % formats::pictures.size()];
 }
 
 Formats picture(const char *text) {
-    return {picture_formats(), text};
+    return {formats::pictures, text};
 }
 
 /// Noise in blocks of 3x3 pixels: so it has many features, of every kind.

@@ -31,7 +31,7 @@ Fields read_output(Input &in, const Fields &src, gpv_ccl_output output) {
     if (in.once_in(16))
         return read_fields(in);
     const gpv_format format = output % 3 == GPV_CCL_OUTPUT_COLORS
-                                  ? picture_formats[in.below(std::size(picture_formats))]
+                                  ? formats::pictures[in.below(std::size(formats::pictures))]
                                   : formats[output % 3][in.below(4)];
     return {format, src.width, src.height};
 }

@@ -26,6 +26,8 @@
 
 #include <gpuvision/gpuvision.h>
 
+#include "common/formats.hpp"
+
 namespace parity {
 
 inline bool full_run() {
@@ -154,53 +156,14 @@ class Handle<create, destroy> {
     Op *op_ = nullptr;
 };
 
-/// Bytes of one sample of a channel.
-inline int sample_bytes(gpv_format format) {
-    switch (format) {
-    case GPV_FORMAT_GRAY16:
-    case GPV_FORMAT_P016:
-        return 2;
-    case GPV_FORMAT_LABEL32:
-    case GPV_FORMAT_CAP32X4:
-    case GPV_FORMAT_CAP32X8:
-        return 4;
-    default:
-        return 1;
-    }
-}
-
-inline bool is_yuv(gpv_format format) {
-    switch (format) {
-    case GPV_FORMAT_NV12:
-    case GPV_FORMAT_NV21:
-    case GPV_FORMAT_I420:
-    case GPV_FORMAT_P016:
-    case GPV_FORMAT_YUY2:
-    case GPV_FORMAT_UYVY:
-    case GPV_FORMAT_Y444:
-        return true;
-    default:
-        return false;
-    }
-}
+using formats::sample_bytes, formats::is_yuv;
 
 /// Interleaved in a plane.
 inline int channels(gpv_format format, int plane) {
-    switch (format) {
-    case GPV_FORMAT_RGB8:
-    case GPV_FORMAT_BGR8:
-        return 3;
-    case GPV_FORMAT_RGBA8:
-    case GPV_FORMAT_BGRA8:
-    case GPV_FORMAT_RGBX8:
-    case GPV_FORMAT_BGRX8:
-        return 4;
-    case GPV_FORMAT_NV12:
-    case GPV_FORMAT_P016:
-        return plane == 0 ? 1 : 2;
-    default:
-        return 1;
-    }
+    const auto all = formats::channels_of(format);
+    return std::max<int>(
+        1, static_cast<int>(std::count_if(
+               all.begin(), all.end(), [plane](const auto &one) { return one.plane == plane; })));
 }
 
 inline std::string size_name(int width, int height) {

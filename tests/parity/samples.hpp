@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The samples of pictures in every format: where they lie and what they mean.
+// The samples of pictures in every format, and what they mean.
 #pragma once
 
 #include "parity.hpp"
 
 namespace parity {
 
-/// All formats of pictures.
-inline const std::vector<gpv_format> picture_formats = {
-    GPV_FORMAT_GRAY8, GPV_FORMAT_GRAY16, GPV_FORMAT_RGB8,  GPV_FORMAT_BGR8,  GPV_FORMAT_RGBA8,
-    GPV_FORMAT_BGRA8, GPV_FORMAT_RGBX8,  GPV_FORMAT_BGRX8, GPV_FORMAT_NV12,  GPV_FORMAT_I420,
-    GPV_FORMAT_P016,  GPV_FORMAT_NV21,   GPV_FORMAT_YUY2,  GPV_FORMAT_UYVY,  GPV_FORMAT_Y444,
-    GPV_FORMAT_ARGB8, GPV_FORMAT_ABGR8,  GPV_FORMAT_XRGB8, GPV_FORMAT_XBGR8, GPV_FORMAT_RGBP8};
+inline const std::vector<gpv_format> &picture_formats = formats::pictures;
 
 /// R, G and B in 16-bit fixed point, of samples of 16 bits in 21-bit fixed point, rounded and
 /// clamped.
@@ -53,40 +48,18 @@ class Samples {
   public:
     /// Which may be written if image is not constant.
     explicit Samples(const GuardedImage &image)
-        : image_(image), view_(*image.view()), wide_(sample_bytes(view_.format) == 2),
-          to_rgb_(view_) {}
+        : image_(image), view_(*image.view()), channels_(formats::channels_of(view_.format)),
+          wide_(sample_bytes(view_.format) == 2), to_rgb_(view_) {}
 
     bool grey() const { return channels() == 1; }
     bool yuv() const { return is_yuv(view_.format); }
     bool wide() const { return wide_; }
     int largest() const { return wide_ ? 65535 : 255; }
-    int channels() const {
-        switch (view_.format) {
-        case GPV_FORMAT_GRAY8:
-        case GPV_FORMAT_GRAY16:
-            return 1;
-        case GPV_FORMAT_RGBA8:
-        case GPV_FORMAT_BGRA8:
-        case GPV_FORMAT_RGBX8:
-        case GPV_FORMAT_BGRX8:
-        case GPV_FORMAT_ARGB8:
-        case GPV_FORMAT_ABGR8:
-        case GPV_FORMAT_XRGB8:
-        case GPV_FORMAT_XBGR8:
-            return 4;
-        default:
-            return 3;
-        }
-    }
+    int channels() const { return static_cast<int>(channels_.size()); }
 
     /// How many pixels of a row, or rows, share a sample.
-    int across(int channel) const {
-        return channel == 0 || !yuv() || view_.format == GPV_FORMAT_Y444 ? 1 : 2;
-    }
-    int down(int channel) const {
-        return view_.format == GPV_FORMAT_YUY2 || view_.format == GPV_FORMAT_UYVY ? 1
-                                                                                  : across(channel);
-    }
+    int across(int channel) const { return at(channel).across; }
+    int down(int channel) const { return at(channel).down; }
     int columns(int channel) const { return (view_.width + across(channel) - 1) / across(channel); }
     int rows(int channel) const { return (view_.height + down(channel) - 1) / down(channel); }
 
@@ -104,8 +77,7 @@ class Samples {
             std::memcpy(place(channel, i, row), &sample, sizeof sample);
         else
             *place(channel, i, row) = static_cast<std::uint8_t>(value);
-        const bool in_pairs = view_.format == GPV_FORMAT_YUY2 || view_.format == GPV_FORMAT_UYVY;
-        if (in_pairs && channel == 0 && i + 1 == view_.width && i % 2 == 0)
+        if (channel == 0 && at(0).step == 2 && i + 1 == view_.width && i % 2 == 0)
             place(0, i + 1, row)[0] = static_cast<std::uint8_t>(value);
     }
 
@@ -167,41 +139,18 @@ class Samples {
     }
 
   private:
-    std::uint8_t *place(int c, int i, int row) const {
-        switch (view_.format) {
-        case GPV_FORMAT_RGB8:
-            return image_.row(0, row) + 3 * std::ptrdiff_t{i} + c;
-        case GPV_FORMAT_BGR8:
-            return image_.row(0, row) + 3 * std::ptrdiff_t{i} + 2 - c;
-        case GPV_FORMAT_RGBA8:
-        case GPV_FORMAT_RGBX8:
-            return image_.row(0, row) + 4 * std::ptrdiff_t{i} + c;
-        case GPV_FORMAT_BGRA8:
-        case GPV_FORMAT_BGRX8:
-            return image_.row(0, row) + 4 * std::ptrdiff_t{i} + std::array{2, 1, 0, 3}[c];
-        case GPV_FORMAT_ARGB8:
-        case GPV_FORMAT_XRGB8:
-            return image_.row(0, row) + 4 * std::ptrdiff_t{i} + std::array{1, 2, 3, 0}[c];
-        case GPV_FORMAT_ABGR8:
-        case GPV_FORMAT_XBGR8:
-            return image_.row(0, row) + 4 * std::ptrdiff_t{i} + std::array{3, 2, 1, 0}[c];
-        case GPV_FORMAT_NV12:
-            return c == 0 ? image_.row(0, row) + i : image_.row(1, row) + 2 * i + c - 1;
-        case GPV_FORMAT_NV21:
-            return c == 0 ? image_.row(0, row) + i : image_.row(1, row) + 2 * i + 2 - c;
-        case GPV_FORMAT_P016:
-            return c == 0 ? image_.row(0, row) + 2 * i : image_.row(1, row) + 4 * i + 2 * (c - 1);
-        case GPV_FORMAT_YUY2:
-            return image_.row(0, row) + (c == 0 ? 2 * i : 4 * i + 2 * c - 1);
-        case GPV_FORMAT_UYVY:
-            return image_.row(0, row) + (c == 0 ? 2 * i + 1 : 4 * i + 2 * c - 2);
-        default: // a plane for each channel
-            return image_.row(c, row) + std::ptrdiff_t{i} * (wide_ ? 2 : 1);
-        }
+    const formats::Channel &at(int channel) const {
+        return channels_[static_cast<std::size_t>(channel)];
+    }
+    std::uint8_t *place(int channel, int i, int row) const {
+        const formats::Channel &c = at(channel);
+        return image_.row(c.plane, row) +
+               (c.offset + std::ptrdiff_t{i} * c.step) * sample_bytes(view_.format);
     }
 
     const GuardedImage &image_;
     const gpv_image &view_;
+    const std::vector<formats::Channel> channels_;
     const bool wide_;
     const RgbOfYuv to_rgb_;
 };
