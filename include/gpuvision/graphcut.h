@@ -41,7 +41,12 @@ typedef struct gpv_graphcut_params {
                               then, which may be far from the minimum; it ends some time later,
                               after the step that it is at and one more search. On CUDA they
                               begin with the kernel; >= 0, 0 = none; default 0 */
-    uint32_t reserved;    /**< must be 0 */
+    uint32_t reuse;       /**< 1: a run keeps its flow, and the next one on a graph of that size and
+                               connectivity begins with as much of it as there is room for. What is
+                               found is the same; the time is less where few capacities have
+                               changed. Where runs take longer by it some do without, as their times
+                               say. For video, and for one graph with changing terminals; 0 or 1;
+                               default 0 */
 } gpv_graphcut_params;
 
 /** What a run has found. */

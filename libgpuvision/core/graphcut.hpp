@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 
 #include <gpuvision/graphcut.h>
@@ -64,6 +67,54 @@ struct GraphcutFault {
     std::int32_t value = 0;
 };
 
+/// Whether a run begins with the flow of the last one.
+enum class Reuse { none, by_choice, always };
+
+/// The choice: some changes make it slower to begin with that flow, as the times of runs say.
+struct ReuseChoice {
+    static constexpr int min_pause = 8, max_pause = 64;
+
+    std::int64_t anew_ns; ///< of the last run that began anew; 0 = there was none
+    std::int32_t pause;   ///< runs that begin anew after one that was slower
+    std::int32_t rest;    ///< so many more of them are to come
+
+    constexpr bool reuses(Reuse reuse) const {
+        return reuse == Reuse::always || (reuse == Reuse::by_choice && anew_ns > 0 && rest == 0);
+    }
+    /// Whether such a run has to keep its flow for the next one. reused: whether it has begun with
+    /// that of the last one.
+    constexpr bool keeps(Reuse reuse, bool reused, Reuse next) const {
+        const int left = rest - (reuse == Reuse::by_choice && !reused && rest > 0);
+        return next == Reuse::always || (next == Reuse::by_choice && left == 0);
+    }
+    /// After a run by choice.
+    constexpr void note(bool reused, std::int64_t ns) {
+        if (!reused) {
+            anew_ns = ns;
+            rest -= rest > 0;
+        } else if (ns <= anew_ns) {
+            pause = 0;
+        } else {
+            pause = pause == 0 ? min_pause : pause < max_pause ? 2 * pause : max_pause;
+            rest = pause;
+        }
+    }
+};
+
+/// The cuts that a run has to choose from when it is cut short. Of those by steps, the side of the
+/// sink is what is within 0, 1, 2, 3, 5, 7, 11, 15, 23 … 255 steps of a pixel with capacity to the
+/// sink, and all from where one can be reached. The last one goes by the signs of terminals.
+inline constexpr int cuts_by_steps = 17, cut_by_signs = cuts_by_steps, short_cuts = 18;
+
+/// The first of those by steps that has a pixel on the side of the sink; cuts_by_steps: none has.
+constexpr int first_cut(bool reached, int steps) {
+    if (!reached)
+        return cuts_by_steps;
+    // Two to an octave: the exponent, and the highest bit behind the point.
+    const auto number = std::bit_cast<std::uint32_t>(static_cast<float>(steps)) >> 22;
+    return steps < 2 ? steps : std::min(static_cast<int>(number) - 254, cuts_by_steps - 1);
+}
+
 struct GraphcutReport {
     GraphcutResult found;
     GraphcutFault fault;
@@ -75,6 +126,8 @@ struct GraphcutRun {
     Image links;
     Image mask;
     GraphcutResult *result = nullptr; ///< in the backend's memory; may be null
+    Reuse reuse = Reuse::none;        ///< whether the run begins with the flow of the last one
+    Reuse next = Reuse::none;         ///< whether the next one is to begin with that of this one
 };
 
 /// One backend's operator. The caller has checked the images: supported formats,

@@ -8,7 +8,11 @@ namespace {
 
 using Params = gpv_graphcut_params;
 
-constexpr gpv_field fields[] = {GPV_CUT_FIELDS(Params)};
+constexpr gpv_field fields[] = {
+    GPV_CUT_FIELDS(Params),
+    GPV_FIELD(flag, Params, reuse, false,
+              "Whether a run begins with the flow of the last one, which makes it faster where the "
+              "graph has changed in few places, and changes nothing of what it finds.")};
 static_assert(is_complete<Params>(fields));
 
 } // namespace

@@ -409,6 +409,14 @@ inline Image links_image(const Image &like, int connectivity, std::int32_t *cons
 
 } // namespace segment
 
+/// Begins with the flow of the cut before, where that is of much the same graph: of the same
+/// picture, or of a still scene.
+inline void reuse_flow(const gpv_segment_params &params, bool first, bool last, GraphcutRun &cut) {
+    const Reuse of_frames = params.static_scene ? Reuse::by_choice : Reuse::none;
+    cut.reuse = first ? of_frames : Reuse::always;
+    cut.next = last ? of_frames : Reuse::always;
+}
+
 /// Iterations of learning and cutting. learned: the run starts from a learned model.
 constexpr int iterations_of(const gpv_segment_params &params, bool learned) {
     return learned && params.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : params.iterations;

@@ -23,6 +23,25 @@ constexpr bool has_two_sides(const SegmentRun &run, std::int64_t foreground) {
     return foreground >= fewest && pixels - foreground >= fewest;
 }
 
+/// Of which pictures the contrast of neighbours is held, which runs with static_scene measure once.
+class HeldContrast {
+  public:
+    bool holds(const gpv_segment_params &params, const Image &picture) const {
+        return params.static_scene && width_ == picture.width && height_ == picture.height &&
+               connectivity_ == params.connectivity;
+    }
+    /// What has been measured.
+    void hold(const gpv_segment_params &params, const Image &picture) {
+        width_ = params.static_scene ? picture.width : 0;
+        height_ = picture.height;
+        connectivity_ = params.connectivity;
+    }
+    void forget() { width_ = 0; }
+
+  private:
+    int width_ = 0, height_ = 0, connectivity_ = 0;
+};
+
 /// How many pixels of a frame have each level of R, G and B.
 struct Marginals {
     std::uint32_t pixels[3][levels];

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/graphcut.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <mutex>
+#include <numeric>
 #include <tuple>
 
 #include "core/arena.hpp"
@@ -59,14 +64,29 @@ class CpuGraphcut final : public Graphcut {
 
     void prepare(const Image &links) override { reserve(links, nullptr); }
 
-    bool run(Stream stream, const GraphcutRun &run) override {
+    bool run(Stream stream, const GraphcutRun &given) override {
+        GraphcutRun run = given;
+        if (params_.reuse)
+            run.reuse = run.next = Reuse::by_choice;
         const Deadline deadline(params_.max_time_us);
+        const auto begin = Deadline::Clock::now();
         reserve(run.links, stream);
         found_ = {};
+        if (const Shape shape = shape_of(run.links); shape != shape_) {
+            shape_ = shape;
+            has_flow_ = false;
+            choice_ = {};
+        }
+        const bool reuses = has_flow_ && choice_.reuses(run.reuse);
+        const bool keeps = choice_.keeps(run.reuse, reuses, run.next);
+        has_flow_ = false;
         if (link_count(run.links.format) == 4)
-            solve<4>(run, deadline);
+            solve<4>(run, reuses, keeps, deadline);
         else
-            solve<8>(run, deadline);
+            solve<8>(run, reuses, keeps, deadline);
+        has_flow_ = keeps && !found_.refused;
+        if (run.reuse == Reuse::by_choice && found_.optimal)
+            choice_.note(reuses, std::chrono::nanoseconds(Deadline::Clock::now() - begin).count());
         if (run.result) {
             *run.result = found_;
             run.result->struct_size = sizeof found_;
@@ -80,6 +100,16 @@ class CpuGraphcut final : public Graphcut {
     GraphcutFault fault() const override { return fault_; }
 
   private:
+    /// Of a graph, and where it is.
+    struct Shape {
+        const std::byte *scratch;
+        int width, height, directions;
+        bool operator==(const Shape &) const = default;
+    };
+    Shape shape_of(const Image &links) const {
+        return {scratch_.data(), links.width, links.height, link_count(links.format)};
+    }
+
     template <int directions>
     static CutGraph<directions> allocate(Arena &arena, const Image &links) {
         return {arena, TileLayout(links.width, links.height)};
@@ -95,19 +125,21 @@ class CpuGraphcut final : public Graphcut {
     }
 
     template <int directions>
-    void solve(const GraphcutRun &run, const Deadline &deadline) {
+    void solve(const GraphcutRun &run, bool reuses, bool keeps, const Deadline &deadline) {
         Arena arena(table_alignment, scratch_.data());
         const CutGraph<directions> graph = allocate<directions>(arena, run.links);
-        build(graph, run);
+        const std::int64_t to_sink = build(graph, run, reuses);
         if (fault_.pixel >= 0) {
             found_.refused = 1;
             return;
         }
         CutSearch<directions> search(graph, deadline);
         found_.optimal = search.run();
-        found_.flow = search.flow();
-        paint(graph, run.mask);
-        found_.cut = params_.certificate ? capacity<directions>(run) : -1;
+        const int cut = found_.optimal ? cuts_by_steps - 1 : best_cut(graph, run);
+        found_.flow = std::max<std::int64_t>(to_sink - paint(graph, run, cut), 0);
+        found_.cut = params_.certificate || !found_.optimal ? capacity<directions>(run) : -1;
+        if (keeps)
+            keep(graph, run);
     }
 
     template <class F>
@@ -118,33 +150,44 @@ class CpuGraphcut final : public Graphcut {
         parallel_bands(image.height, band_rows, workers, f);
     }
 
+    /// reuses: residual has a flow, which the graph begins with as far as there is room for it: a
+    /// preflow but for pixels that pass on what they do not get, which count as capacity to the
+    /// sink. Returns the capacity to the sink that terminals give.
     template <int directions>
-    void build(const CutGraph<directions> &graph, const GraphcutRun &run) {
+    std::int64_t build(const CutGraph<directions> &graph, const GraphcutRun &run, bool reuses) {
         const NodeIndex count = graph.layout.nodes();
         std::fill_n(graph.nodes, count, CutNode{});
         std::fill_n(graph.excess, count, 0);
         FaultFinder faults;
+        std::atomic<std::int64_t> to_sink = 0;
         for_bands(run.links, [&](int, int first, int last) {
             FaultFinder of_band;
+            std::int64_t sum = 0;
             for (int y = first; y < last; y++)
-                build_row(graph, run, y, of_band);
+                sum += build_row(graph, run, reuses, y, of_band);
             faults.see(of_band);
+            to_sink += sum;
         });
         fault_ = faults.first();
+        return to_sink;
     }
 
     template <int directions>
-    static void build_row(const CutGraph<directions> &graph, const GraphcutRun &run, int y,
-                          FaultFinder &faults) {
+    static std::int64_t build_row(const CutGraph<directions> &graph, const GraphcutRun &run,
+                                  bool reuses, int y, FaultFinder &faults) {
         const int width = run.links.width;
         const std::int64_t first_pixel = std::int64_t{width} * y;
         const std::int32_t *terminals = row_of(run.terminals, 0, y);
+        std::int64_t to_sink = 0;
         for (int x = 0; x < width; x++) {
-            if (terminals[x] < -max_terminal || terminals[x] > max_terminal)
+            const bool legal = terminals[x] >= -max_terminal && terminals[x] <= max_terminal;
+            if (!legal)
                 faults.see(first_pixel + x, 0, terminals[x]);
             const NodeIndex v = graph.layout.index(x, y);
-            graph.excess[v] = terminals[x];
-            graph.residual[v] = {};
+            graph.excess[v] = legal ? terminals[x] : 0;
+            to_sink += std::max(-graph.excess[v], 0);
+            if (!reuses)
+                graph.residual[v] = {};
         }
         for (int d = 0; d < directions; d++) {
             const int dx = step_x(d, directions), dy = step_y(d, directions);
@@ -158,30 +201,112 @@ class CpuGraphcut final : public Graphcut {
                 if (out[x] < 0 || out[x] > max_link)
                     faults.see(first_pixel + x, d + 1, out[x]);
                 const NodeIndex v = graph.layout.index(x, y);
-                graph.residual[v][d] = out[x];
-                graph.nodes[v].out |= static_cast<std::uint8_t>((out[x] != 0) << d);
-                graph.nodes[v].in |= static_cast<std::uint8_t>((in[x] != 0) << d);
+                std::int32_t &residual = graph.residual[v][d];
+                // Of illegal links, for which nothing is solved, any number.
+                const std::int32_t flow =
+                    reuses ? std::max(std::min(residual, out[x]), -(in[x] & max_link)) : 0;
+                graph.excess[v] -= flow;
+                residual = (out[x] & max_link) - flow;
+                graph.nodes[v].out |= static_cast<std::uint8_t>((out[x] != flow) << d);
+                graph.nodes[v].in |= static_cast<std::uint8_t>((in[x] != -flow) << d);
+            }
+        }
+        return to_sink;
+    }
+
+    /// Leaves the flow in residual.
+    template <int directions>
+    void keep(const CutGraph<directions> &graph, const GraphcutRun &run) const {
+        for_bands(run.links, [&](int, int first, int last) {
+            for (int y = first; y < last; y++)
+                for (int d = 0; d < directions; d++) {
+                    if (!Span(run.links.height, step_y(d, directions)).has(y))
+                        continue;
+                    const std::int32_t *out = row_of(run.links, d, y);
+                    const Span columns(run.links.width, step_x(d, directions));
+                    for (int x = columns.first; x < columns.last; x++) {
+                        std::int32_t &residual = graph.residual[graph.layout.index(x, y)][d];
+                        residual = out[x] - residual;
+                    }
+                }
+        });
+    }
+
+    static int first_cut_of(const CutNode &node) {
+        return first_cut(node.level != CutNode::outside, static_cast<int>(node.level - 1));
+    }
+
+    /// Which of the cuts has the least capacity: of those by levels, by how it changes from each to
+    /// the next.
+    template <int directions>
+    int best_cut(const CutGraph<directions> &graph, const GraphcutRun &run) const {
+        std::mutex mutex;
+        std::array<std::int64_t, short_cuts> rise{};
+        for_bands(run.links, [&](int, int first, int last) {
+            std::array<std::int64_t, short_cuts + 1> of_band{};
+            for (int y = first; y < last; y++)
+                add_rises(graph, run, y, of_band);
+            const std::scoped_lock lock(mutex);
+            std::transform(rise.begin(), rise.end(), of_band.begin(), rise.begin(), std::plus());
+        });
+        std::partial_sum(rise.begin(), rise.begin() + cuts_by_steps, rise.begin());
+        return static_cast<int>(std::min_element(rise.begin(), rise.end()) - rise.begin());
+    }
+
+    template <int directions>
+    static void add_rises(const CutGraph<directions> &graph, const GraphcutRun &run, int y,
+                          std::array<std::int64_t, short_cuts + 1> &rise) {
+        const std::int32_t *terminals = row_of(run.terminals, 0, y);
+        for (int x = 0; x < run.links.width; x++) {
+            const NodeIndex v = graph.layout.index(x, y);
+            const int cut = first_cut_of(graph.nodes[v]);
+            rise[0] += std::max(-terminals[x], 0);
+            rise[cut == cuts_by_steps ? short_cuts : cut] += terminals[x];
+        }
+        for (int d = 0; d < directions; d++) {
+            const int dx = step_x(d, directions), dy = step_y(d, directions);
+            if (!Span(run.links.height, dy).has(y))
+                continue;
+            const std::int32_t *links = row_of(run.links, d, y);
+            const std::int32_t *beyond = row_of(run.terminals, 0, y + dy) + dx;
+            const Span columns(run.links.width, dx);
+            for (int x = columns.first; x < columns.last; x++) {
+                const int here = first_cut_of(graph.nodes[graph.layout.index(x, y)]);
+                const int there = first_cut_of(graph.nodes[graph.layout.index(x + dx, y + dy)]);
+                if (there < here) {
+                    rise[there] += links[x];
+                    rise[here == cuts_by_steps ? short_cuts : here] -= links[x];
+                }
+                if (terminals[x] >= 0 && beyond[x] < 0)
+                    rise[cut_by_signs] += links[x];
             }
         }
     }
 
+    /// Returns the capacity that is left to the sink.
     template <int directions>
-    void paint(const CutGraph<directions> &graph, const Image &mask) {
-        std::atomic<std::int64_t> area = 0;
+    std::int64_t paint(const CutGraph<directions> &graph, const GraphcutRun &run, int cut) {
+        std::atomic<std::int64_t> area = 0, left = 0;
+        const Image &mask = run.mask;
         for_bands(mask, [&](int, int first, int last) {
-            std::int64_t count = 0;
+            std::int64_t count = 0, rest = 0;
             for (int y = first; y < last; y++) {
                 auto *row = reinterpret_cast<std::uint8_t *>(mask.planes[0].row(y));
+                const std::int32_t *terminals = row_of(run.terminals, 0, y);
                 for (int x = 0; x < mask.width; x++) {
-                    const bool source =
-                        graph.nodes[graph.layout.index(x, y)].level == CutNode::outside;
+                    const NodeIndex v = graph.layout.index(x, y);
+                    const bool source = cut == cut_by_signs ? terminals[x] >= 0
+                                                            : first_cut_of(graph.nodes[v]) > cut;
                     row[x] = source ? source_side : sink_side;
                     count += source;
+                    rest += std::max(-graph.excess[v], 0);
                 }
             }
             area += count;
+            left += rest;
         });
         found_.area = area;
+        return left;
     }
 
     /// Of the cut in the mask.
@@ -221,6 +346,9 @@ class CpuGraphcut final : public Graphcut {
     GraphcutResult found_{};
     GraphcutFault fault_;
     Buffer scratch_;
+    Shape shape_{};         ///< of the last run's graph
+    bool has_flow_ = false; ///< which it has kept
+    ReuseChoice choice_{};
 };
 
 } // namespace

@@ -151,9 +151,6 @@ class CutSearch {
         return buckets_.empty();
     }
 
-    /// Into the sink.
-    std::int64_t flow() const { return flow_; }
-
   private:
     static constexpr NodeIndex none = ~NodeIndex{0};
 
@@ -383,13 +380,10 @@ class CutSearch {
 
     void receive(NodeIndex v, std::int32_t amount) {
         std::int32_t &excess = excess_[v];
-        const std::int32_t before = excess;
+        const bool was_root = excess < 0;
         excess += amount;
-        if (before < 0) {
-            flow_ += std::min(amount, -before);
-            if (excess >= 0)
-                leave(v);
-        }
+        if (was_root && excess >= 0)
+            leave(v);
         if (excess > 0)
             activate(v);
     }
@@ -475,7 +469,6 @@ class CutSearch {
     Queue queue_;             ///< of orphans that others have left, or of the search
     Buckets buckets_;         ///< nodes with excess in the forest
     std::uint64_t rises_ = 0; ///< of nodes, in this pass or since the last search
-    std::int64_t flow_ = 0;
 
     const Deadline &deadline_;
     int ticks_ = 0; ///< since the clock was looked at

@@ -248,7 +248,10 @@ class CpuSegment final : public Segment {
             forget_model();
         params_ = params;
     }
-    void forget_model() override { learned_ = false; }
+    void forget_model() override {
+        learned_ = false;
+        contrast_.forget();
+    }
     bool learned() override { return learned_; }
 
     void prepare(const SegmentRun &shapes) override {
@@ -259,10 +262,12 @@ class CpuSegment final : public Segment {
     bool run(Stream stream, const SegmentRun &run) override {
         reserve(run, stream);
         const Workspace work = allocate(run);
-        read_colors(work, run);
-        make_links(work, run);
         const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
         const bool learned = learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
+        if (adapts && !learned)
+            contrast_.forget();
+        read_colors(work, run);
+        make_links(work, run);
         const int iterations = iterations_of(params_, learned);
         learned_ = false; // should this fail
         const Model *model = &kept_;
@@ -277,7 +282,7 @@ class CpuSegment final : public Segment {
                 fit(work, nullptr, &kept_);
             }
             make_terminals(work, run, *model);
-            cut(work, run, stream, iteration == iterations - 1);
+            cut(work, run, stream, iteration == 0, iteration == iterations - 1);
         }
         learned_ = adapts ? adapt(work, run, model)
                           : learned || has_two_sides(run, solver_->result().area);
@@ -374,10 +379,13 @@ class CpuSegment final : public Segment {
         return sum;
     }
 
-    void make_links(const Workspace &work, const SegmentRun &run) const {
-        const std::uint64_t differences = params_.sigma > 0 ? 0 : sum_of_differences(work, run);
+    void make_links(const Workspace &work, const SegmentRun &run) {
+        if (params_.sigma == 0 && !contrast_.holds(params_, run.src)) {
+            differences_ = sum_of_differences(work, run);
+            contrast_.hold(params_, run.src);
+        }
         const float falloff =
-            falloff_of(params_.sigma, differences,
+            falloff_of(params_.sigma, differences_,
                        links_of(run.src.width, run.src.height, params_.connectivity));
         for_rows(run, [&](int, int y) {
             for (int i = 0; i < params_.connectivity / 2; i++) {
@@ -484,14 +492,16 @@ class CpuSegment final : public Segment {
         });
     }
 
-    void cut(const Workspace &work, const SegmentRun &run, Stream stream, bool last) {
+    void cut(const Workspace &work, const SegmentRun &run, Stream stream, bool first, bool last) {
         gpv_graphcut_params params = cut_params(params_);
         params.certificate &= last;
         solver_->set_params(params);
-        solver_->run(stream, {.terminals = terminals_image(work, run),
-                              .links = links_image(work, run),
-                              .mask = mask_image(work, run),
-                              .result = last ? run.result : nullptr});
+        GraphcutRun cut = {.terminals = terminals_image(work, run),
+                           .links = links_image(work, run),
+                           .mask = mask_image(work, run),
+                           .result = last ? run.result : nullptr};
+        reuse_flow(params_, first, last, cut);
+        solver_->run(stream, cut);
     }
 
     // ---- pictures -------------------------------------------------------------------
@@ -583,6 +593,8 @@ class CpuSegment final : public Segment {
     Model kept_{}; ///< what runs begin with
     Model own_{};  ///< what one that adapts learns between its cuts
     Scene scene_{};
+    HeldContrast contrast_;
+    std::uint64_t differences_ = 0; ///< squared, of neighbours: of the last run, or as is held
     bool learned_ = false;
     int workers_ = 1;
     Buffer scratch_;

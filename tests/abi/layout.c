@@ -192,7 +192,7 @@ STRUCT(gpv_graphcut_params, 16);
 FIELD(gpv_graphcut_params, struct_size, 0, 4);
 FIELD(gpv_graphcut_params, certificate, 4, 4);
 FIELD(gpv_graphcut_params, max_time_us, 8, 4);
-FIELD(gpv_graphcut_params, reserved, 12, 4);
+FIELD(gpv_graphcut_params, reuse, 12, 4);
 
 STRUCT(gpv_graphcut_result, 40);
 FIELD(gpv_graphcut_result, struct_size, 0, 4);
@@ -241,7 +241,7 @@ FIELD(gpv_kmeans_result, converged, 16, 4);
 FIELD(gpv_kmeans_result, reserved, 20, 4);
 FIELD(gpv_kmeans_result, inertia, 24, 8);
 
-STRUCT(gpv_segment_params, 40);
+STRUCT(gpv_segment_params, 44);
 FIELD(gpv_segment_params, struct_size, 0, 4);
 FIELD(gpv_segment_params, model, 4, 4);
 FIELD(gpv_segment_params, warm_start, 8, 4);
@@ -252,6 +252,7 @@ FIELD(gpv_segment_params, sigma, 24, 4);
 FIELD(gpv_segment_params, output, 28, 4);
 FIELD(gpv_segment_params, certificate, 32, 4);
 FIELD(gpv_segment_params, max_time_us, 36, 4);
+FIELD(gpv_segment_params, static_scene, 40, 4);
 
 VALUE(GPV_OK, 0);
 VALUE(GPV_NOT_READY, 1);

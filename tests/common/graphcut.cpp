@@ -60,7 +60,7 @@ const Operator graphcut = {
                    gpv_graphcut_result_init>(),
     .fields = {{FIELD_OF(gpv_graphcut_params, certificate), 0, 0, 1},
                {FIELD_OF(gpv_graphcut_params, max_time_us), 0, 0, INT32_MAX},
-               {FIELD_OF(gpv_graphcut_params, reserved), 0, 0, 0}},
+               {FIELD_OF(gpv_graphcut_params, reuse), 0, 0, 1}},
     .ports = {{.name = "terminals"},
               {.name = "links", .prepared_as = "links"},
               {.name = "mask", .output = true},

@@ -83,7 +83,8 @@ const Operator segment = {
                {FIELD_OF(gpv_segment_params, sigma), 0, 0, 1e6},
                {FIELD_OF(gpv_segment_params, output), GPV_SEGMENT_OUTPUT_OVERLAY, 0, 1},
                {FIELD_OF(gpv_segment_params, certificate), 0, 0, 1},
-               {FIELD_OF(gpv_segment_params, max_time_us), 0, 0, INT32_MAX}},
+               {FIELD_OF(gpv_segment_params, max_time_us), 0, 0, INT32_MAX},
+               {FIELD_OF(gpv_segment_params, static_scene), 0, 0, 1}},
     .ports =
         {{.name = "src", .prepared_as = "src"},
          {.name = "seeds", .optional = true, .prepared_as = "seeds"},

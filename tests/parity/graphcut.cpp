@@ -286,8 +286,7 @@ Instance any_instance(int largest) {
 }
 
 /// One with illegal values at some places, of which the first is named.
-void compare_faulty(Operator &op, int largest) {
-    Instance in = any_instance(largest);
+void compare_faulty(Operator &op, const Instance &in, gpv_graphcut_params p = default_params()) {
     Laid laid(in, true);
     const int limit = GPV_GRAPHCUT_MAX_TERMINAL;
     std::size_t first = in.pixels() * 16;
@@ -317,7 +316,6 @@ void compare_faulty(Operator &op, int largest) {
     const std::string what = describe(op, in, laid, "a fault");
     const std::vector<std::uint8_t> terminals = laid.terminals.bytes(), links = laid.links.bytes(),
                                     mask = laid.mask.bytes();
-    gpv_graphcut_params p = default_params();
     p.certificate = random_int(0, 9) > 0;
     const Outcome got = op.run(p, laid, random_int(0, 1));
     gpv_graphcut_result want{};
@@ -347,9 +345,61 @@ void compare_with_definition(Operator &op, int count, int largest = 65) {
     for (int i = 0; i < count; i++) {
         compare_random(op, largest);
         if (i % 10 == 0)
-            compare_faulty(op, largest);
+            compare_faulty(op, any_instance(largest));
     }
     std::printf("definition: %d random cases equal, and faults\n", count);
+}
+
+/// The same graph with other capacities, here and there or everywhere.
+void change(Instance &in) {
+    const Instance other = random_instance(in.width, in.height, in.directions);
+    const int percent = random_of<int>({0, 1, 10, 100});
+    const bool terminals = random_int(0, 2), links = random_int(0, 2);
+    for (std::size_t p = 0; p < in.pixels(); p++) {
+        if (random_int(1, 100) > percent)
+            continue;
+        if (terminals)
+            in.terminals[p] = other.terminals[p];
+        for (int d = 0; links && d < in.directions; d++)
+            in.links[d][p] = other.links[d][p];
+    }
+}
+
+/// One after the other by an operator that reuses flow, and what may come between them.
+void check_reuse(Operator &op, int sequences, int largest) {
+    gpv_graphcut_params p = default_params();
+    p.reuse = 1;
+    for (int i = 0; i < sequences; i++) {
+        Instance in = any_instance(largest);
+        for (int step = 0; step < 6; step++) {
+            Laid laid(in, true, random_sharing(op, in));
+            p.certificate = random_int(0, 1);
+            expect_cut(op, p, in, laid, definition(in), "reuses flow");
+            switch (random_int(0, 9)) {
+            case 0:
+                compare_faulty(op, in, p);
+                break;
+            case 1:
+                expect_cut(op, in, definition(in), "reuses nothing");
+                break;
+            case 2: {
+                const Instance other = any_instance(largest);
+                Laid of_other(other, true);
+                expect_cut(op, p, other, of_other, definition(other), "another graph");
+                break;
+            }
+            case 3: {
+                gpv_graphcut_params limited = p;
+                limited.max_time_us = 1;
+                change(in);
+                Laid changed(in, true);
+                expect(op.run(limited, changed).status == GPV_OK, "a run that is cut short");
+            }
+            }
+            change(in);
+        }
+    }
+    std::printf("reuse: %d sequences equal\n", sequences);
 }
 
 #ifdef HAVE_BOOST
@@ -606,8 +656,8 @@ void check_refused(gpv_backend backend) {
     std::printf("refused: %dx%d in too little memory\n", GPV_MAX_SIDE, GPV_MAX_SIDE);
 }
 
-/// A run that is cut short has a cut, which is at least as large as the least, and a flow that is
-/// at most that. One that is not has the least.
+/// A run that is cut short has a cut, whose capacity it says, and a flow that is at most the
+/// least. One that is not has the least.
 void check_max_time(Operator &op, int width, int height) {
     int stopped = 0, runs = 0;
     for (const int directions : {4, 8}) {
@@ -637,7 +687,7 @@ void check_max_time(Operator &op, int width, int height) {
             const gpv_graphcut_result so_far = {sizeof so_far,
                                                 0,
                                                 got.result.flow,
-                                                p.certificate ? capacity_of(in, mask) : -1,
+                                                capacity_of(in, mask),
                                                 area_of(mask),
                                                 0,
                                                 0};
@@ -645,6 +695,11 @@ void check_max_time(Operator &op, int width, int height) {
             if (got.result.flow < 0 || got.result.flow > want.flow)
                 fatal(what + ": flow is " + std::to_string(got.result.flow) + " of " +
                       std::to_string(want.flow));
+            std::vector<std::uint8_t> signs;
+            for (const std::int32_t terminal : in.terminals)
+                signs.push_back(terminal < 0 ? 0 : 255);
+            expect(so_far.cut <= capacity_of(in, signs),
+                   "the cut is no worse than the signs of terminals, " + what);
         }
     }
     expect(stopped > 0, "a microsecond is not enough");
@@ -1117,8 +1172,10 @@ void check_cuda(bool brief) {
             check_drawn(op, extent.drawn(), reference, brief);
         else if (!brief)
             check_drawn(op, extent.drawn(), find_by_cpu);
-        if (place != Place::device_tight && !kernels_alone())
+        if (place != Place::device_tight && !kernels_alone()) {
             check_prepared(place, extent);
+            check_reuse(op, brief ? shortened(4, 2) : scaled(60), brief ? 34 : 65);
+        }
     }
     if (part.has("memory")) { // before others have memory of the device's
         if (!brief) {
@@ -1497,6 +1554,7 @@ void check() {
     check_refused(GPV_BACKEND_CPU);
     check_laws(op, scaled(300), 25);
     check_repeats(op, 120, 90);
+    check_reuse(op, scaled(500), 40);
     check_copies(GPV_BACKEND_CPU, 4, {3, 2, 97, 61});
 #ifdef HAVE_BOOST // the definition takes long
     const bool large = true;

@@ -407,6 +407,11 @@ type GraphcutParams struct {
 	// from the minimum; it ends some time later, after the step that it is at and one more search.
 	// On CUDA they begin with the kernel; >= 0, 0 = none; default 0.
 	MaxTime time.Duration
+	// Reuse: whether a run keeps its flow, and the next one on a graph of that size and
+	// connectivity begins with as much of it as there is room for. What is found is the same; the
+	// time is less where few capacities have changed. Where runs take longer by it some do without,
+	// as their times say. For video, and for one graph with changing terminals; default false.
+	Reuse bool
 }
 
 func graphcutDefaults() (c C.gpv_graphcut_params) {
@@ -419,6 +424,7 @@ func DefaultGraphcutParams() (p GraphcutParams) {
 	c := graphcutDefaults()
 	p.Certificate = c.certificate != 0
 	p.MaxTime = duration(c.max_time_us)
+	p.Reuse = c.reuse != 0
 	return p
 }
 
@@ -429,6 +435,7 @@ func (p *GraphcutParams) c() *C.gpv_graphcut_params {
 	c := graphcutDefaults()
 	c.certificate = flag(p.Certificate)
 	c.max_time_us = microseconds(p.MaxTime)
+	c.reuse = flag(p.Reuse)
 	return &c
 }
 
@@ -560,6 +567,12 @@ type SegmentParams struct {
 	Certificate bool
 	// MaxTime: of each cut, as in [GraphcutParams]; default 0.
 	MaxTime time.Duration
+	// StaticScene: whether a hint that frames show one scene from where it is shown now. The first
+	// cut of a run begins with what the last run has left, as with reuse of [GraphcutParams], which
+	// changes nothing but the time; and sigma = 0 is measured once and holds as long as frames have
+	// one size, until [Segment.Forget] or where runs with WarmStart adapt begin anew. Default
+	// false.
+	StaticScene bool
 }
 
 func segmentDefaults() (c C.gpv_segment_params) {
@@ -579,6 +592,7 @@ func DefaultSegmentParams() (p SegmentParams) {
 	p.Output = SegmentOutput(c.output)
 	p.Certificate = c.certificate != 0
 	p.MaxTime = duration(c.max_time_us)
+	p.StaticScene = c.static_scene != 0
 	return p
 }
 
@@ -596,6 +610,7 @@ func (p *SegmentParams) c() *C.gpv_segment_params {
 	c.output = C.gpv_segment_output(p.Output)
 	c.certificate = flag(p.Certificate)
 	c.max_time_us = microseconds(p.MaxTime)
+	c.static_scene = flag(p.StaticScene)
 	return &c
 }
 

@@ -17,6 +17,8 @@ class Cutter {
     /// cut: on the device. reports: whether report() is of this one.
     void add(Recorder &run, const gpv_graphcut_params &params, const GraphcutRun &cut,
              bool reports) const;
+    /// The next one begins anew.
+    void forget(cudaStream_t stream) noexcept;
     /// Of the last one that reports, once its run is over.
     const GraphcutReport &report() const { return *report_.get(); }
 

@@ -130,6 +130,8 @@ class CudaGraphcut final : public CudaOperator<CudaGraphcut, Graphcut, gpv_graph
         return result().refused ? cutter_.report().fault : GraphcutFault{};
     }
 
+    void fail(cudaStream_t stream) noexcept override { cutter_.forget(stream); }
+
     void declare(GraphcutRun &run) {
         input("terminals", run.terminals);
         input("links", run.links);
@@ -137,7 +139,11 @@ class CudaGraphcut final : public CudaOperator<CudaGraphcut, Graphcut, gpv_graph
         pointer(run.result);
     }
 
-    void record(const GraphcutRun &run) { cutter_.add(*this, params_, run, true); }
+    void record(GraphcutRun run) {
+        if (params_.reuse)
+            run.reuse = run.next = Reuse::by_choice;
+        cutter_.add(*this, params_, run, true);
+    }
 
   private:
     Cutter cutter_;
@@ -161,6 +167,8 @@ void Cutter::add(Recorder &run, const gpv_graphcut_params &params, const Graphcu
     Job job{.width = cut.links.width, .height = cut.links.height};
     job.max_time_ns = params.max_time_us * 1000LL;
     job.certificate = params.certificate;
+    job.reuse = cut.reuse;
+    job.next = cut.next;
     job.terminals = rows_of(cut.terminals.planes[0]);
     list_rows(cut.links, job.links);
     job.mask = rows_of(cut.mask.planes[0]);
@@ -168,6 +176,11 @@ void Cutter::add(Recorder &run, const gpv_graphcut_params &params, const Graphcu
     job.result = cut.result;
     job.report = reports && !run.captured() ? report_.get() : nullptr;
     with_directions(cut.links.format, [&]<int d> { add_kernels<d>(run, job); });
+}
+
+void Cutter::forget(cudaStream_t stream) noexcept {
+    if (runtime.memset_async(control_.data(), 0, sizeof(Control), stream) != cudaSuccess)
+        cudaGetLastError(); // then no other run works either
 }
 
 std::unique_ptr<Graphcut> make_graphcut(std::shared_ptr<Context> context) {

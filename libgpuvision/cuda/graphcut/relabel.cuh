@@ -18,6 +18,8 @@
 namespace gpv::cuda::graphcut {
 
 inline constexpr int window_levels = side;
+/// What the choice of cuts by steps looks at.
+inline constexpr int windows_of_short_cuts = 256 / window_levels;
 /// Bits of a level within its window, and one row of those reached in it.
 inline constexpr int level_bits = 5, level_words = level_bits + 1;
 static_assert(1 << level_bits == window_levels);
@@ -191,23 +193,27 @@ class Relabel {
 
     /// Heights of all pixels. Before it, a tile may have flow in the inbox of the epoch if it has
     /// that stamp; afterwards none has. Lists the tiles with excess that can reach the sink for the
-    /// epoch after that. window: counts those of all searches.
-    __device__ void run(GridBarrier &grid, unsigned epoch, unsigned &window) {
+    /// epoch after that. window: counts those of all searches. cap: so many windows suffice where a
+    /// pixel with excess is reached, and those that are not reached by then count as such that
+    /// cannot be; 0 = never. Returns whether all have been reached that can be.
+    __device__ bool run(GridBarrier &grid, unsigned epoch, unsigned &window, int cap) {
+        const unsigned last = cap ? window + cap : ~0u;
         place_tiles();
         if (epoch)
             empty_inboxes(epoch);
         grid.wait();
         load();
         int level = 0;
+        Search search;
         do {
             search_window(level == 0);
             level += window_levels;
-        } while (exchange(grid, level - window_levels, ++window));
+            window++;
+            search = exchange(grid, level - window_levels, window, window >= last);
+        } while (search == Search::goes_on);
         for_owned([&](auto i, const Place &place) {
             region_.source[place.owned * side + lane_] = unreached(i);
-            const Word active =
-                __ldcg(&job_.active[std::size_t(place.tile) * side + lane_]) & ~unreached(i);
-            if (__any_sync(~0u, active != 0) && lane_ == 0)
+            if (__any_sync(~0u, (active(place.tile) & ~unreached(i)) != 0) && lane_ == 0)
                 enlist(job_, place.tile, epoch + 1);
         });
         __syncthreads();
@@ -217,9 +223,13 @@ class Relabel {
                 if (bit(region_.source[owned * side + first_row + r], lane_))
                     height(tile, first_row + r) = unreached_height;
         });
+        return search == Search::complete;
     }
 
   private:
+    /// Of a search.
+    enum class Search { goes_on, capped, complete };
+
     static constexpr int d = directions;
     static constexpr bool has_arcs = held > 0 && held *d <= max_held_arcs;
 
@@ -271,6 +281,9 @@ class Relabel {
             return shared(region_.arcs)[((warp_ * held + i) * d + direction) * side + lane_];
         else
             return region_.arcs[(i * d + direction) * side + lane_];
+    }
+    __device__ Word active(int tile) const {
+        return __ldcg(&job_.active[std::size_t(tile) * side + lane_]);
     }
     __device__ Word &level_word(const Place &place, int word) {
         return shared(region_.levels)[(place.owned * level_words + word) * side + lane_];
@@ -553,17 +566,20 @@ class Relabel {
     }
 
     /// Ends a window that began at a level: writes its heights, and the seams for the other blocks.
-    /// Returns whether the search goes on, with what other blocks have found.
-    __device__ bool exchange(GridBarrier &grid, int first_level, unsigned window) {
+    /// Returns whether the search goes on, with what other blocks have found. may_end: it need not
+    /// if a pixel with excess has been reached.
+    __device__ Search exchange(GridBarrier &grid, int first_level, unsigned window, bool may_end) {
         const int parity = static_cast<int>(window % 2);
         int *list = shared(region_.reached);
-        bool alive = false;
+        bool alive = false, met = false;
         for_owned([&](auto i, const Place &place) {
             const Word reached = front(0)[place.front * side + lane_];
             alive |= reached != 0;
             Word *seam = job_.seams + job_.tile_at(parity, place.tile) * 2 * side + lane_;
             seam[0] = unreached(i);
             seam[side] = reached;
+            if (may_end)
+                met |= (active(place.tile) & ~unreached(i)) != 0;
         });
         if (searches_)
             for_owned([&](auto i, const Place &place) {
@@ -580,6 +596,8 @@ class Relabel {
             });
         if (__syncthreads_or(alive) && threadIdx.x == 0)
             atomicMax(&job_.control->alive, window);
+        if (may_end && __syncthreads_or(met) && threadIdx.x == 0)
+            atomicMax(&job_.control->met, window);
         grid.arrive();
         Region::for_parts(list[0], [&](int i, int first_row) {
             store_heights(list[1 + i], first_row, first_level);
@@ -588,7 +606,9 @@ class Relabel {
         if (threadIdx.x == 0)
             list[0] = 0;
         if (__ldcg(&job_.control->alive) < window)
-            return false;
+            return Search::complete;
+        if (may_end && __ldcg(&job_.control->met) == window) // of the next one once it goes on
+            return Search::capped;
         if constexpr (held > 0)
             if (searches_)
                 for_owned([&](auto i, const Place &place) {
@@ -596,7 +616,7 @@ class Relabel {
                 });
         take_seams(parity);
         __syncthreads();
-        return true;
+        return Search::goes_on;
     }
 
     /// Loads the seams of tiles around the region, which other blocks have searched. Those of held

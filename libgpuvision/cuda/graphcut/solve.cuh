@@ -2,6 +2,8 @@
 // The kernels of a run. Solve is one kernel from the images to the cut, whose
 // blocks all run at once: it searches distances (graphcut/relabel.cuh) and pushes
 // excess (graphcut/push.cuh) in turn, until no excess can reach the sink.
+// A search ends early, at its cap, if it has met excess to push: most of that is near the sink to
+// begin with, and what is not is looked for when it has gone.
 //
 // A preflow (Goldberg and Tarjan, 1988) never takes more than the capacity of an
 // arc and leaves no pixel with less than nothing. When after an exact search no
@@ -25,6 +27,24 @@ inline __device__ void hand_out(const Job &job, const GraphcutResult &found,
         *job.report = {found, fault};
 }
 
+/// Adds what a pixel has of the capacities of n cuts. sink_sides(x, y): a bit for each of the cuts
+/// in which that pixel is on the side of the sink.
+template <int directions, int n, class F>
+__device__ __forceinline__ void add_capacity(const Job &job, int x, int y, long long (&sums)[n],
+                                             F sink_sides) {
+    const auto add = [&](unsigned cuts, int capacity) {
+        unrolled<n>([&](auto i) { sums[i] += bit(cuts, i) ? capacity : 0; });
+    };
+    const unsigned here = sink_sides(x, y);
+    const int terminal = job.terminals.row<int>(y)[x];
+    add(terminal > 0 ? here : ~here, abs(terminal));
+    unrolled<directions>([&](auto i) {
+        const int there_x = x + Step<directions, i>::x, there_y = y + Step<directions, i>::y;
+        if (there_x >= 0 && there_y >= 0 && there_x < job.width && there_y < job.height)
+            add(~here & sink_sides(there_x, there_y), job.links[i].template row<int>(y)[x]);
+    });
+}
+
 /// held: as of Relabel.
 template <int directions, int held>
 struct Solve {
@@ -39,25 +59,58 @@ struct Solve {
 
   private:
     __device__ explicit Solve(const Job &job)
-        : job_(job), begin_(global_timer_ns()), grid_(&job.control->arrived) {}
+        : job_(job), begin_(global_timer_ns()), grid_(&job.control->arrived) {
+        const Kept last = kept();
+        reuses_ = last.flow == job.capacities && last.choice.reuses(job.reuse);
+        keeps_ = last.choice.keeps(job.reuse, reuses_, job.next);
+    }
+
+    /// What the last run has left for such a graph.
+    __device__ Kept kept() const {
+        const Kept &last = job_.control->kept;
+        const bool fits =
+            last.width == job_.width && last.height == job_.height && last.directions == directions;
+        return fits ? last : Kept{nullptr, job_.width, job_.height, directions, {}};
+    }
+
+    /// f(tile, warp, warps) by groups of warps, until all tiles have had their turn.
+    template <class F>
+    __device__ void for_tiles(F f) {
+        for (int tile = worker(); tile < job_.tiles(); tile += workers())
+            f(tile, threadIdx.x % Push::threads / 32, Push::warps);
+    }
 
     __device__ void solve() {
-        for (int tile = worker(); tile < job_.tiles(); tile += workers())
-            build_tile<directions>(job_, tile, threadIdx.x % Push::threads / 32, Push::warps);
+        for_tiles([&](int tile, int warp, int warps) {
+            build_tile<directions>(job_, reuses_, tile, warp, warps);
+        });
         grid_.wait();
         if (__ldcg(&job_.control->fault))
             return finish([&] { refuse(); });
         unsigned epoch = 0;
         int tiles;
+        int cap = first_cap, capped = 0;
         for (int relabels = 1;; relabels++) {
             const long long relabel_begin = global_timer_ns();
-            Relabel<directions, held>(job_).run(grid_, epoch++, window_);
+            const unsigned before = window_;
+            const bool all = Relabel<directions, held>(job_).run(
+                grid_, epoch++, window_, time_is_over_ ? windows_of_short_cuts : cap);
             tiles = next_list(epoch);
             if (tiles == 0 || time_is_over_)
                 break;
+            if (!all && (tiles <= static_cast<int>(gridDim.x) || ++capped == relabels_per_cap)) {
+                cap = next_cap(max(cap, static_cast<int>(window_ - before)));
+                capped = 0;
+            }
             push(tiles, epoch, global_timer_ns() - relabel_begin, relabels <= max_free_relabels);
         }
+        if (tiles > 0)
+            choose_cut();
         write_cut<directions, held>(job_);
+        if (keeps_)
+            for_tiles([&](int tile, int warp, int warps) {
+                keep_tile<directions>(job_, tile, warp, warps);
+            });
         finish([&] { report(tiles == 0); });
     }
 
@@ -102,6 +155,57 @@ struct Solve {
         return __ldcg(&job_.control->count[epoch % 3]);
     }
 
+    /// Where time was over, puts the best of the cuts that there are in place of the last search's.
+    __device__ void choose_cut() {
+        const Region region = Region::of(job_, directions, held);
+        const int lane = threadIdx.x % 32;
+        long long sums[short_cuts] = {};
+        region.for_parts([&](int, int tile, int first_row) {
+            const int x = tile % job_.tiles_x * side + lane;
+            const int y = tile / job_.tiles_x * side + first_row;
+            if (x < job_.width)
+                for (int r = 0; r < part_rows && y + r < job_.height; r++)
+                    add_capacity<directions>(job_, x, y + r, sums, [&](int column, int row) {
+                        return sink_sides(column, row);
+                    });
+        });
+        unrolled<short_cuts>([&](auto i) {
+            const long long sum =
+                warp_reduce(sums[i], [](long long a, long long b) { return a + b; });
+            if (lane == 0)
+                atomicAdd(&job_.control->cuts[i], static_cast<unsigned long long>(sum));
+        });
+        grid_.wait();
+        const int best = best_cut();
+        region.for_parts([&](int owned, int tile, int first_row) {
+            const int x = tile % job_.tiles_x * side + lane;
+            const int y = tile / job_.tiles_x * side + first_row;
+            for (int r = 0; r < part_rows; r++) {
+                const bool inside = x < job_.width && y + r < job_.height;
+                const Word source =
+                    __ballot_sync(~0u, inside && !(sink_sides(x, y + r) >> best & 1));
+                if (lane == 0)
+                    region.source[owned * side + first_row + r] = source;
+            }
+        });
+        __syncthreads();
+    }
+    /// A bit for each of the cuts in which a pixel is on the side of the sink.
+    __device__ unsigned sink_sides(int x, int y) const {
+        const std::size_t tile = std::size_t(y / side) * job_.tiles_x + x / side;
+        const int height = __ldcg(&job_.heights[tile * tile_pixels + y % side * side + x % side]);
+        const unsigned by_steps = ~0u << first_cut(height < unreached_height, height);
+        const unsigned by_signs = unsigned(job_.terminals.row<int>(y)[x] < 0) << cut_by_signs;
+        return (by_steps & ((1u << cuts_by_steps) - 1)) | by_signs;
+    }
+    __device__ int best_cut() const {
+        int best = 0;
+        for (int i = 1; i < short_cuts; i++)
+            if (__ldcg(&job_.control->cuts[i]) < __ldcg(&job_.control->cuts[best]))
+                best = i;
+        return best;
+    }
+
     __device__ bool is_lead() const { return blockIdx.x == 0 && threadIdx.x == 0; }
     __device__ int worker() const {
         return static_cast<int>(threadIdx.x / Push::threads * gridDim.x + blockIdx.x);
@@ -119,24 +223,30 @@ struct Solve {
             return;
         __threadfence();
         write();
-        const GraphcutResult found = job_.control->found;
-        *job_.control = {};
-        job_.control->found = found;
+        job_.control->clear();
     }
 
     __device__ void report(bool optimal) const {
         const Control &control = *job_.control;
         GraphcutResult &found = job_.control->found;
-        found = {.struct_size = sizeof(GraphcutResult),
-                 .optimal = optimal,
-                 .flow = static_cast<long long>(__ldcg(&control.capacity) - __ldcg(&control.left)),
-                 .cut = -1,
-                 .area = static_cast<long long>(__ldcg(&control.area))};
+        found = {
+            .struct_size = sizeof(GraphcutResult),
+            .optimal = optimal,
+            .flow =
+                max(static_cast<long long>(__ldcg(&control.capacity) - __ldcg(&control.left)), 0LL),
+            .cut = optimal ? -1 : static_cast<long long>(__ldcg(&control.cuts[best_cut()])),
+            .area = static_cast<long long>(__ldcg(&control.area))};
+        Kept next = kept();
+        next.flow = keeps_ ? job_.capacities : nullptr;
+        if (job_.reuse == Reuse::by_choice && optimal)
+            next.choice.note(reuses_, global_timer_ns() - begin_);
+        job_.control->kept = next;
         if (!job_.certificate)
             hand_out(job_, found, {});
     }
 
     __device__ void refuse() const {
+        job_.control->kept = {};
         const unsigned long long key = ~__ldcg(&job_.control->fault);
         const auto pixel = static_cast<long long>(key / 16);
         const int plane = static_cast<int>(key % 16);
@@ -150,6 +260,8 @@ struct Solve {
 
     const Job &job_;
     const long long begin_;
+    bool reuses_; ///< whether it begins with the flow of the last run
+    bool keeps_;  ///< whether it keeps its own
     GridBarrier grid_;
     int listed_ = 0;      ///< the next tile of this group, if the list is that long
     unsigned window_ = 0; ///< of all searches
@@ -169,11 +281,13 @@ struct Certify {
             return;
         const int x = blockIdx.x * threads + threadIdx.x;
         const int first = blockIdx.y * rows_of_block;
-        long long cut = 0;
+        long long sums[1] = {};
         if (x < job.width)
             for (int y = first; y < min(first + rows_of_block, job.height); y++)
-                cut += cut_of(job, x, y);
-        cut = warp_reduce(cut, [](long long a, long long b) { return a + b; });
+                add_capacity<directions>(job, x, y, sums, [&](int column, int row) {
+                    return unsigned(job.mask.row<std::uint8_t>(row)[column] == 0);
+                });
+        const long long cut = warp_reduce(sums[0], [](long long a, long long b) { return a + b; });
         if (threadIdx.x % 32 == 0 && cut)
             atomicAdd(&control.cut, static_cast<unsigned long long>(cut));
         __syncthreads();
@@ -185,26 +299,8 @@ struct Certify {
         __threadfence();
         GraphcutResult found = control.found;
         found.cut = static_cast<long long>(__ldcg(&control.cut));
-        control = {};
+        control.clear();
         hand_out(job, found, {});
-    }
-
-  private:
-    __device__ static long long cut_of(const Job &job, int x, int y) {
-        const auto source = [&](int column, int row) {
-            return job.mask.row<std::uint8_t>(row)[column] != 0;
-        };
-        const int terminal = job.terminals.row<int>(y)[x];
-        if (!source(x, y))
-            return max(terminal, 0);
-        long long cut = max(-terminal, 0);
-        unrolled<directions>([&](auto i) {
-            const int there_x = x + Step<directions, i>::x, there_y = y + Step<directions, i>::y;
-            if (there_x >= 0 && there_y >= 0 && there_x < job.width && there_y < job.height &&
-                !source(there_x, there_y))
-                cut += job.links[i].template row<int>(y)[x];
-        });
-        return cut;
     }
 };
 

@@ -22,19 +22,37 @@ inline constexpr int unreached_height = 1 << 30;
 /// What goes to a pixel where both would do, as it comes from the corner, is in the row.
 inline constexpr int inbox_places = 2 * side;
 
-/// State shared by all blocks. All but found is zero before and after a run.
+/// What a run leaves for the next one.
+struct Kept {
+    const int *flow; ///< Job::capacities, where it is from a pixel to each neighbour; null = none
+    int width, height, directions;
+    ReuseChoice choice;
+};
+
+/// State shared by all blocks. All but found and kept is zero before and after a run.
 struct alignas(128) Control {
     alignas(128) unsigned arrived; ///< arrivals at the barrier
     alignas(128) int count[3];     ///< tiles in the list of an epoch, modulo 3
     alignas(128) unsigned alive;   ///< the last window of a relabel in which a pixel was reached
-    alignas(128) unsigned end[2];  ///< end of the phase of pushes, see End; by the epoch modulo 2
-    unsigned finished;             ///< blocks that have finished
-    unsigned long long fault;      ///< ~ of fault_key() of the first one; 0 = none
-    unsigned long long capacity;   ///< from pixels to the sink
-    unsigned long long left;       ///< capacity left at the end
-    unsigned long long area;       ///< pixels of the source
-    unsigned long long cut;        ///< capacity of the cut, by Certify
-    GraphcutResult found;          ///< result of Solve, for Certify
+    unsigned met; ///< the last one, from its cap on, before whose end one with excess was
+    alignas(128) unsigned end[2]; ///< end of the phase of pushes, see End; by the epoch modulo 2
+    unsigned finished;            ///< blocks that have finished
+    unsigned long long fault;     ///< ~ of fault_key() of the first one; 0 = none
+    unsigned long long capacity;  ///< from pixels to the sink
+    unsigned long long left;      ///< capacity left at the end
+    unsigned long long area;      ///< pixels of the source
+    unsigned long long cut;       ///< capacity of the cut, by Certify
+    unsigned long long cuts[short_cuts]; ///< of those to choose from, where time was over
+    GraphcutResult found;                ///< result of Solve, for Certify
+    Kept kept;
+
+    __device__ void clear() {
+        const GraphcutResult result = found;
+        const Kept flow = kept;
+        *this = {};
+        found = result;
+        kept = flow;
+    }
 };
 
 /// Why a phase of pushes ends.
@@ -47,8 +65,9 @@ struct Job {
     int regions_x, regions;
     long long max_time_ns; ///< nanoseconds, 0 = no limit
     bool certificate;
+    Reuse reuse, next;
     Rows terminals, links[8], mask;
-    int *capacities;  ///< [tile][direction][pixel] that is left of an arc
+    int *capacities;  ///< [tile][direction][pixel] that is left of an arc; between runs, flow
     int *excess;      ///< [tile][pixel] if positive; else -capacity that is left to the sink
     int *heights;     ///< [tile][pixel]
     Word *arcs;       ///< [tile][direction][row] of which capacity is left
@@ -97,9 +116,26 @@ __device__ __forceinline__ unsigned long long fault_key(long long pixel, int pla
     return ~(static_cast<unsigned long long>(pixel) * 16 + plane);
 }
 
-/// Writes the graph of a tile from what is given; by the threads of a group.
+/// f(direction, capacity to the neighbour, capacity back) for the directions of a pixel; 0 where
+/// there is no neighbour.
+template <int directions, class F>
+__device__ __forceinline__ void for_links(const Job &job, int x, int y, F f) {
+    const auto inside = [&](int column, int row) {
+        return column >= 0 && row >= 0 && column < job.width && row < job.height;
+    };
+    unrolled<directions>([&](auto i) {
+        using S = Step<directions, i>;
+        const bool has = inside(x, y) && inside(x + S::x, y + S::y);
+        f(i, has ? job.links[i].template row<int>(y)[x] : 0,
+          has ? job.links[S::back].template row<int>(y + S::y)[x + S::x] : 0);
+    });
+}
+
+/// Writes the graph of a tile from what is given; by the threads of a group. reuses: capacities
+/// have a flow, which it begins with as far as there is room for it: a preflow but for pixels that
+/// pass on what they do not get, which count as capacity to the sink.
 template <int directions>
-__device__ void build_tile(const Job &job, int tile, int warp, int warps) {
+__device__ void build_tile(const Job &job, bool reuses, int tile, int warp, int warps) {
     constexpr int d = directions;
     const int lane = threadIdx.x % side;
     const int x = tile % job.tiles_x * side + lane, top = tile / job.tiles_x * side;
@@ -117,25 +153,26 @@ __device__ void build_tile(const Job &job, int tile, int warp, int warps) {
         };
         const int terminal =
             inside ? checked(job.terminals.row<int>(y)[x], 0, -max_terminal, max_terminal) : 0;
-        job.excess[base * tile_pixels + pixel] = terminal;
         to_sink += max(-terminal, 0);
-        const Word sinks = __ballot_sync(~0u, terminal < 0);
-        const Word active = __ballot_sync(~0u, terminal > 0);
-        if (lane == 0) {
-            job.sinks[base * side + row] = sinks;
-            job.active[base * side + row] = active;
-        }
-        unrolled<d>([&](auto i) {
-            const int there_x = x + Step<d, i>::x, there_y = y + Step<d, i>::y;
-            const bool neighbour = inside && there_x >= 0 && there_x < job.width && there_y >= 0 &&
-                                   there_y < job.height;
-            const int capacity =
-                neighbour ? checked(job.links[i].template row<int>(y)[x], i + 1, 0, max_link) : 0;
-            job.capacities[(base * d + i) * tile_pixels + pixel] = capacity;
+        int *const capacities = job.capacities + base * d * tile_pixels + pixel;
+        int excess = terminal, flow[d];
+        unrolled<d>([&](auto i) { flow[i] = reuses ? __ldcg(capacities + i * tile_pixels) : 0; });
+        for_links<d>(job, x, y, [&](auto i, int there, int back) {
+            const int kept = max(min(flow[i], there), -back);
+            const int capacity = checked(there, i + 1, 0, max_link) - kept;
+            excess -= kept;
+            capacities[i * tile_pixels] = capacity;
             const Word arcs = __ballot_sync(~0u, capacity > 0);
             if (lane == 0)
                 job.arcs[(base * d + i) * side + row] = arcs;
         });
+        job.excess[base * tile_pixels + pixel] = excess;
+        const Word sinks = __ballot_sync(~0u, excess < 0);
+        const Word active = __ballot_sync(~0u, excess > 0);
+        if (lane == 0) {
+            job.sinks[base * side + row] = sinks;
+            job.active[base * side + row] = active;
+        }
     }
     for (int i = warp * side + lane; i < d * inbox_places; i += warps * side)
         for (int parity = 0; parity < 2; parity++)
@@ -148,6 +185,23 @@ __device__ void build_tile(const Job &job, int tile, int warp, int warps) {
     to_sink = warp_reduce(to_sink, [](long long a, long long b) { return a + b; });
     if (lane == 0 && to_sink)
         atomicAdd(&job.control->capacity, static_cast<unsigned long long>(to_sink));
+}
+
+/// Leaves the flow of a tile in its capacities.
+template <int directions>
+__device__ void keep_tile(const Job &job, int tile, int warp, int warps) {
+    constexpr int d = directions;
+    const int lane = threadIdx.x % side;
+    const int x = tile % job.tiles_x * side + lane, top = tile / job.tiles_x * side;
+    for (int row = warp; row < side; row += warps) {
+        int *const capacities =
+            job.capacities + std::size_t(tile) * d * tile_pixels + row * side + lane;
+        int left[d];
+        unrolled<d>([&](auto i) { left[i] = __ldcg(capacities + i * tile_pixels); });
+        for_links<d>(job, x, top + row, [&](auto i, int there, int) {
+            capacities[i * tile_pixels] = there - left[i];
+        });
+    }
 }
 
 /// The pixel of a tile that flow in a direction enters at a place of the inbox.

@@ -16,7 +16,14 @@ inline constexpr int block_warps = tiles_at_once * 32 / strip_rows;
 /// Push steps on a tile with excess before the block looks at other tiles.
 inline constexpr int steps_per_visit = 8;
 /// Rounds of pushing between two relabels.
-inline constexpr int min_rounds = 2, max_rounds = 32;
+inline constexpr int min_rounds = 3, max_rounds = 32;
+
+/// Windows of levels after which a search ends that has met a pixel with excess: to begin with, and
+/// how many relabels have as many if enough tiles have excess.
+inline constexpr int first_cap = 2, relabels_per_cap = 8;
+constexpr int next_cap(int cap) {
+    return cap + cap / 2 + 1;
+}
 
 /// Relabels after which pushes no longer raise heights.
 inline constexpr int max_free_relabels = 1000;

@@ -128,6 +128,7 @@ void Runner::launch(Plan &plan, cudaStream_t stream) {
         // Part of the work may be running, and no event marks its end.
         if (runtime.stream_synchronize(stream) != cudaSuccess)
             cudaGetLastError(); // the caller gets the first error
+        fail(stream);
         throw;
     }
 }

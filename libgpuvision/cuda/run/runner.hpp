@@ -56,6 +56,8 @@ class Runner : private Delivery {
 
     /// Called before kernels are launched, or added to a graph.
     virtual void begin(cudaStream_t) {}
+    /// Called where a run could not be launched as a whole, and some of its work may have run.
+    virtual void fail(cudaStream_t) noexcept {}
     /// Called when a run is over, once its outputs are in host memory.
     virtual void deliver() {}
     /// Drops what deliver() would write: the host memory may be gone.

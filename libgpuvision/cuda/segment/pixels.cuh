@@ -44,7 +44,10 @@ struct PixelJob {
     Rect rect; ///< all of src if none is given
     float weight, sigma;
     const Model *model;
-    const unsigned *idle; ///< where it is not 0, nothing is counted; may be null
+    const unsigned *idle; ///< where it is not 0, nothing is counted or measured; may be null
+    Wide *held; ///< sum of squared differences of neighbours that is held from run to run; may be
+                ///< null
+    bool measures; ///< whether this run does, unless it is idle
     Control *control;
     int *terminals;
     int *links[4];
@@ -53,6 +56,7 @@ struct PixelJob {
     bool dst_in_words; ///< its pixels of 4 bytes can be written at once
     bool alpha;        ///< the fourth channel of src is alpha
 
+    __device__ bool is_idle() const { return idle && *idle; }
     __device__ Known known(int x, int y) const {
         if (!rect.has(x, y))
             return known_background;
@@ -99,7 +103,7 @@ struct Count {
     static_assert((places & (places - 1)) == 0);
 
     __device__ static void run(const Job &job) {
-        if (job.idle && *job.idle)
+        if (job.is_idle())
             return;
         unsigned *const keys = shared_memory<unsigned>();
         for (unsigned i = threadIdx.x; i < places; i += threads) {
@@ -199,6 +203,8 @@ struct Neighbourhood {
 template <Layout layout, int directions>
 struct Contrast : OfStrips<Contrast<layout, directions>> {
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
+        if (job.is_idle())
+            return;
         unsigned sum = 0; // a warp's is at most 256 * 4 * 3 * 255^2, less than 2^28
         if (inside) {
             const Neighbourhood<layout, directions> here(job.src, x, y);
@@ -221,9 +227,14 @@ struct Links : OfStrips<Links<layout, directions>> {
 
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
         Shared *const falloff = shared_memory<Shared>();
-        if (threadIdx.x == 0)
-            *falloff = falloff_of(job.sigma, job.control->differences,
-                                  links_of(job.src.width, job.src.height, directions));
+        if (threadIdx.x == 0) {
+            const bool measured = job.measures && !job.is_idle();
+            const Wide sum = job.held && !measured ? *job.held : job.control->differences;
+            if (job.held && measured && blockIdx.x == 0 && blockIdx.y == 0)
+                *job.held = sum;
+            *falloff =
+                falloff_of(job.sigma, sum, links_of(job.src.width, job.src.height, directions));
+        }
         __syncthreads();
         if (!inside)
             return;

@@ -28,6 +28,7 @@ using namespace segment;
 /// that nothing is kept.
 struct PlannedRun : SegmentRun {
     bool learned;
+    bool holds; ///< whether the contrast of an earlier run holds; if it adapts, likewise
 };
 
 class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_params> {
@@ -50,26 +51,31 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         if (params.model != params_.model)
             forget_model();
     }
-    void forget_model() override { learned_ = false; }
+    void forget_model() override {
+        learned_ = false;
+        contrast_.forget();
+    }
     bool learned() override {
         wait();
         return learned_;
     }
 
     void prepare(const SegmentRun &shapes) override {
-        plan_ahead(PlannedRun{shapes, false});
-        if (params_.warm_start != GPV_SEGMENT_WARM_START_NONE)
-            plan_ahead(PlannedRun{shapes, true});
+        plan_ahead(PlannedRun{shapes, false, false});
+        if (has_memory())
+            plan_ahead(next_run(shapes));
     }
 
     bool run(Stream stream, const SegmentRun &run) override {
         if (!is_captured(stream))
             return enqueue(stream, run);
-        start("gpv_segment_run", stream, PlannedRun{run, begins_learned()});
+        start("gpv_segment_run", stream, planned(run));
         return false;
     }
 
     GraphcutResult result() const override { return cutter_.report().found; }
+
+    void fail(cudaStream_t stream) noexcept override { cutter_.forget(stream); }
 
     void declare(PlannedRun &run) {
         input("src", run.src);
@@ -80,6 +86,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         output("dst", run.dst);
         pointer(run.result);
         value(run.learned);
+        value(run.holds);
     }
 
     void record(const PlannedRun &run) {
@@ -94,6 +101,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         Model kept; ///< what runs begin with
         Model own;  ///< what one that adapts learns between its cuts
         Scene scene;
+        Wide contrast; ///< PixelJob::held
     };
     /// Scratch of a run.
     struct Work {
@@ -110,13 +118,17 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     bool enqueue(Stream stream, const SegmentRun &run) {
         if (needs_outcome())
             end_last_run();
-        const bool learned = begins_learned();
-        if (!learned &&
-            params_.warm_start != GPV_SEGMENT_WARM_START_NONE) // those that follow make no graph
-            plan_ahead(PlannedRun{run, true}, stream);
+        const PlannedRun planned_run = planned(run);
+        const PlannedRun next = next_run(run);
+        if (planned_run.learned != next.learned || planned_run.holds != next.holds)
+            plan_ahead(next, stream); // those that follow make no graph
+        const bool learned = planned_run.learned;
         learned_ = false; // should this fail
-        start("gpv_segment_run", stream, PlannedRun{run, learned});
+        contrast_.forget();
+        start("gpv_segment_run", stream, planned_run);
         learned_ = true;
+        if (params_.sigma == 0)
+            contrast_.hold(params_, run.src);
         outcome_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT ? Outcome::by_scene
                    : learned                                          ? Outcome::known
                                                                       : Outcome::by_cut;
@@ -124,6 +136,21 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         return true;
     }
 
+    PlannedRun planned(const SegmentRun &run) const {
+        const bool learned = begins_learned();
+        const bool anew = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT && !learned;
+        return {run, learned, !anew && contrast_.holds(params_, run.src)};
+    }
+    /// One that follows such a run.
+    PlannedRun next_run(const SegmentRun &run) const {
+        return {run, params_.warm_start != GPV_SEGMENT_WARM_START_NONE,
+                params_.static_scene && params_.sigma == 0};
+    }
+    /// Whether runs take over anything that changes their kernels.
+    bool has_memory() const {
+        const PlannedRun next = next_run({});
+        return next.learned || next.holds;
+    }
     bool begins_learned() const {
         return learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
     }
@@ -179,7 +206,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         PixelJob job = pixel_job(run, seen, work);
         job.model = &memory()->kept;
         add_clear(work);
-        add_links<l>(job);
+        add_links<l>(run, job);
         for (int iteration = 0; iteration < iterations; iteration++) {
             if (iteration > 0) {
                 add_clear(work);
@@ -196,8 +223,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(
                 params_.model,
                 [&]<gpv_segment_model kind> { add_pixels<Terminals<l, kind>>(job); });
-            add_cut(work, iteration == iterations - 1 ? run.result : nullptr,
-                    iteration == iterations - 1);
+            add_cut(run, work, iteration == 0, iteration == iterations - 1);
         }
         if (adapts) {
             add_clear(work);
@@ -215,12 +241,13 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
                 {Picture(run.src), Picture(*run.dst), rows_of(work.cut.mask.planes[0])});
     }
 
-    void add_cut(const Work &work, GraphcutResult *result, bool last) {
+    void add_cut(const PlannedRun &run, const Work &work, bool first, bool last) {
         const std::size_t here = mark();
         gpv_graphcut_params params = cut_params(params_);
         params.certificate &= last;
         GraphcutRun cut = work.cut;
-        cut.result = result;
+        cut.result = last ? run.result : nullptr;
+        reuse_flow(params_, first, last, cut);
         cutter_.add(*this, params, cut, last);
         rewind(here); // cuts are one after the other
     }
@@ -259,9 +286,13 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     }
 
     template <Layout layout>
-    void add_links(const PixelJob &job) {
+    void add_links(const PlannedRun &run, PixelJob job) {
         const bool four = params_.connectivity == 4;
-        if (params_.sigma == 0)
+        const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        job.held = params_.static_scene ? &memory()->contrast : nullptr;
+        job.idle = run.holds && adapts ? &memory()->scene.kept : nullptr;
+        job.measures = params_.sigma == 0 && (!run.holds || adapts);
+        if (job.measures)
             four ? add_pixels<Contrast<layout, 4>>(job) : add_pixels<Contrast<layout, 8>>(job);
         four ? add_pixels<Links<layout, 4>>(job) : add_pixels<Links<layout, 8>>(job);
     }
@@ -300,6 +331,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     Buffer learned_memory_;      ///< Learned
     Pinned<std::uint32_t> kept_; ///< Scene::kept after the last run that adapts
     Cutter cutter_;
+    HeldContrast contrast_;
     bool learned_ = false; ///< something has been, unless the outcome of the last run says other
     enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
     SegmentRun run_{}; ///< the last one; of its images nothing is looked at

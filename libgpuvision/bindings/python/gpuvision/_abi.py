@@ -552,7 +552,7 @@ class GraphcutParams(c.Structure):
         ("struct_size", c.c_uint32),
         ("certificate", c.c_uint32),
         ("max_time_us", c.c_int32),
-        ("reserved", c.c_uint32),
+        ("reuse", c.c_uint32),
     ]
 
 
@@ -636,6 +636,7 @@ class SegmentParams(c.Structure):
         ("output", c.c_uint32),
         ("certificate", c.c_uint32),
         ("max_time_us", c.c_int32),
+        ("static_scene", c.c_uint32),
     ]
 
 

@@ -104,6 +104,11 @@ class GraphcutParams(TypedDict, total=False):
     #: minimum; it ends some time later, after the step that it is at and one more search. On CUDA they begin
     #: with the kernel; >= 0, 0 = none; default 0.
     max_time_us: int
+    #: Whether a run keeps its flow, and the next one on a graph of that size and connectivity begins with as
+    #: much of it as there is room for. What is found is the same; the time is less where few capacities have
+    #: changed. Where runs take longer by it some do without, as their times say. For video, and for one graph
+    #: with changing terminals; default False.
+    reuse: bool
 
 
 class HomographyParams(TypedDict, total=False):
@@ -168,3 +173,8 @@ class SegmentParams(TypedDict, total=False):
     certificate: bool
     #: Of each cut, as in GraphcutParams; default 0.
     max_time_us: int
+    #: Whether a hint that frames show one scene from where it is shown now. The first cut of a run begins
+    #: with what the last run has left, as with reuse of GraphcutParams, which changes nothing but the time;
+    #: and sigma = 0 is measured once and holds as long as frames have one size, until Segment.forget() or
+    #: where runs with warm_start adapt begin anew. Default False.
+    static_scene: bool

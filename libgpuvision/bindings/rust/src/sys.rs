@@ -585,7 +585,7 @@ pub struct gpv_graphcut_params {
     pub struct_size: u32,
     pub certificate: u32,
     pub max_time_us: i32,
-    pub reserved: u32,
+    pub reuse: u32,
 }
 assert_size!(gpv_graphcut_params, 16);
 
@@ -792,8 +792,9 @@ pub struct gpv_segment_params {
     pub output: gpv_segment_output,
     pub certificate: u32,
     pub max_time_us: i32,
+    pub static_scene: u32,
 }
-assert_size!(gpv_segment_params, 40);
+assert_size!(gpv_segment_params, 44);
 
 extern "C" {
     pub fn gpv_segment_params_init(params: *mut gpv_segment_params, size: u32);
