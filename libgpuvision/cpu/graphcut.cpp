@@ -9,6 +9,7 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
+#include <span>
 #include <tuple>
 
 #include "core/arena.hpp"
@@ -135,9 +136,10 @@ class CpuGraphcut final : public Graphcut {
         }
         CutSearch<directions> search(graph, deadline);
         found_.optimal = search.run();
-        const int cut = found_.optimal ? cuts_by_steps - 1 : best_cut(graph, run);
-        found_.flow = std::max<std::int64_t>(to_sink - paint(graph, run, cut), 0);
-        found_.cut = params_.certificate || !found_.optimal ? capacity<directions>(run) : -1;
+        found_.cut = found_.optimal ? -1 : choose_cut(graph, run);
+        found_.flow = std::max<std::int64_t>(to_sink - paint(graph, run.mask), 0);
+        if (params_.certificate)
+            found_.cut = capacity<directions>(run);
         if (keeps)
             keep(graph, run);
     }
@@ -232,36 +234,52 @@ class CpuGraphcut final : public Graphcut {
         });
     }
 
-    static int first_cut_of(const CutNode &node) {
-        return first_cut(node.level != CutNode::outside, static_cast<int>(node.level - 1));
-    }
-
-    /// Which of the cuts has the least capacity: of those by levels, by how it changes from each to
-    /// the next.
+    /// Puts the best of the cuts that there are in place of the search's. Returns its capacity.
     template <int directions>
-    int best_cut(const CutGraph<directions> &graph, const GraphcutRun &run) const {
+    std::int64_t choose_cut(const CutGraph<directions> &graph, const GraphcutRun &run) const {
+        for (CutNode &node : std::span(graph.nodes, graph.layout.nodes()))
+            node.state = static_cast<std::uint8_t>(
+                first_cut(node.level != CutNode::outside, static_cast<int>(node.level - 1)));
         std::mutex mutex;
-        std::array<std::int64_t, short_cuts> rise{};
+        Rises rises{};
         for_bands(run.links, [&](int, int first, int last) {
-            std::array<std::int64_t, short_cuts + 1> of_band{};
+            Rises of_band{};
             for (int y = first; y < last; y++)
                 add_rises(graph, run, y, of_band);
             const std::scoped_lock lock(mutex);
-            std::transform(rise.begin(), rise.end(), of_band.begin(), rise.begin(), std::plus());
+            std::transform(rises.begin(), rises.end(), of_band.begin(), rises.begin(), std::plus());
         });
-        std::partial_sum(rise.begin(), rise.begin() + cuts_by_steps, rise.begin());
-        return static_cast<int>(std::min_element(rise.begin(), rise.end()) - rise.begin());
+        std::array<std::int64_t, short_cuts> cuts;
+        std::partial_sum(rises.begin(), rises.begin() + cuts_by_steps, cuts.begin());
+        cuts[cut_by_signs] = rises[cut_by_signs];
+        const auto best = std::min_element(cuts.begin(), cuts.end());
+        const auto cut = static_cast<int>(best - cuts.begin());
+        for_bands(run.links, [&](int, int first, int last) {
+            for (int y = first; y < last; y++)
+                for (int x = 0; x < run.links.width; x++) {
+                    CutNode &node = graph.nodes[graph.layout.index(x, y)];
+                    const bool source = cut == cut_by_signs ? row_of(run.terminals, 0, y)[x] >= 0
+                                                            : node.state > cut;
+                    node.level = source ? CutNode::outside : 1;
+                }
+        });
+        return *best;
     }
+
+    /// By how much each cut by steps has more capacity than the one before it; the capacity of that
+    /// by signs; and what no cut has.
+    using Rises = std::array<std::int64_t, short_cuts + 1>;
 
     template <int directions>
     static void add_rises(const CutGraph<directions> &graph, const GraphcutRun &run, int y,
-                          std::array<std::int64_t, short_cuts + 1> &rise) {
+                          Rises &rises) {
+        const auto rise = [&](int cut) -> std::int64_t & {
+            return rises[cut == cuts_by_steps ? short_cuts : cut];
+        };
         const std::int32_t *terminals = row_of(run.terminals, 0, y);
         for (int x = 0; x < run.links.width; x++) {
-            const NodeIndex v = graph.layout.index(x, y);
-            const int cut = first_cut_of(graph.nodes[v]);
-            rise[0] += std::max(-terminals[x], 0);
-            rise[cut == cuts_by_steps ? short_cuts : cut] += terminals[x];
+            rise(0) += std::max(-terminals[x], 0);
+            rise(graph.nodes[graph.layout.index(x, y)].state) += terminals[x];
         }
         for (int d = 0; d < directions; d++) {
             const int dx = step_x(d, directions), dy = step_y(d, directions);
@@ -271,32 +289,29 @@ class CpuGraphcut final : public Graphcut {
             const std::int32_t *beyond = row_of(run.terminals, 0, y + dy) + dx;
             const Span columns(run.links.width, dx);
             for (int x = columns.first; x < columns.last; x++) {
-                const int here = first_cut_of(graph.nodes[graph.layout.index(x, y)]);
-                const int there = first_cut_of(graph.nodes[graph.layout.index(x + dx, y + dy)]);
+                const int here = graph.nodes[graph.layout.index(x, y)].state;
+                const int there = graph.nodes[graph.layout.index(x + dx, y + dy)].state;
                 if (there < here) {
-                    rise[there] += links[x];
-                    rise[here == cuts_by_steps ? short_cuts : here] -= links[x];
+                    rise(there) += links[x];
+                    rise(here) -= links[x];
                 }
                 if (terminals[x] >= 0 && beyond[x] < 0)
-                    rise[cut_by_signs] += links[x];
+                    rises[cut_by_signs] += links[x];
             }
         }
     }
 
     /// Returns the capacity that is left to the sink.
     template <int directions>
-    std::int64_t paint(const CutGraph<directions> &graph, const GraphcutRun &run, int cut) {
+    std::int64_t paint(const CutGraph<directions> &graph, const Image &mask) {
         std::atomic<std::int64_t> area = 0, left = 0;
-        const Image &mask = run.mask;
         for_bands(mask, [&](int, int first, int last) {
             std::int64_t count = 0, rest = 0;
             for (int y = first; y < last; y++) {
                 auto *row = reinterpret_cast<std::uint8_t *>(mask.planes[0].row(y));
-                const std::int32_t *terminals = row_of(run.terminals, 0, y);
                 for (int x = 0; x < mask.width; x++) {
                     const NodeIndex v = graph.layout.index(x, y);
-                    const bool source = cut == cut_by_signs ? terminals[x] >= 0
-                                                            : first_cut_of(graph.nodes[v]) > cut;
+                    const bool source = graph.nodes[v].level == CutNode::outside;
                     row[x] = source ? source_side : sink_side;
                     count += source;
                     rest += std::max(-graph.excess[v], 0);
