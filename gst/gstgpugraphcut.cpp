@@ -373,9 +373,12 @@ const gchar *gst_gpu_graphcut_explain(GstGpuVisionFilter *, gpv_status status) {
 
 void gst_gpu_graphcut_write_results(GstGpuVisionFilter *filter, GstStructure *results) {
     const gpv_graphcut_result &found = GST_GPU_GRAPHCUT(filter)->found;
+    const gdouble gap = found.optimal ? 0
+                                      : static_cast<gdouble>(found.cut - found.flow) /
+                                            static_cast<gdouble>(std::max<gint64>(found.cut, 1));
     gst_structure_set(results, "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
                       static_cast<gint>(found.area), "optimal", G_TYPE_BOOLEAN, found.optimal != 0,
-                      nullptr);
+                      "gap", G_TYPE_DOUBLE, gap, nullptr);
 }
 
 void gst_gpu_graphcut_annotate(GstGpuVisionFilter *filter, GstStructure *,
@@ -439,8 +442,7 @@ void install_properties(GstGpuVisionFilterClass *klass) {
         "rectangle, a picture of seeds, or their regions of interest.");
     constexpr gpv_field max_time = GST_GPU_VISION_NUMBER(
         Settings, max_time_ms, GPV_FIELD_KIND_INT32, 0, max_ms, 0, "milliseconds",
-        "Time after which a cut settles for what it has by then, which may "
-        "be far from the best. 0 lets each finish.");
+        "Time after which a cut settles for the best that it has by then. 0 lets each finish.");
     constexpr gpv_field output = GST_GPU_VISION_CHOICE(
         "output", 0, output_names,
         "What the frame becomes: itself with its background dimmed, a mask, what is left of it "

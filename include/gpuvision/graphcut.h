@@ -37,10 +37,10 @@ typedef struct gpv_graphcut_params {
     uint32_t struct_size; /**< sizeof(gpv_graphcut_params) */
     uint32_t certificate; /**< 1: a run adds up the capacity of its cut from what it was given, as
                                the proof that the cut is minimal; 0 or 1; default 0 */
-    int32_t max_time_us;  /**< microseconds after which a run settles for the cut that it has by
-                              then, which may be far from the minimum; it ends some time later,
-                              after the step that it is at and one more search. On CUDA they
-                              begin with the kernel; >= 0, 0 = none; default 0 */
+    int32_t max_time_us;  /**< microseconds after which a run settles for the best cut that it has
+                               by then; it ends some time later, after the step that it is at and
+                               the choice of the cut. On CUDA they begin with the kernel; >= 0,
+                               0 = none; default 0 */
     uint32_t reuse;       /**< 1: a run keeps its flow, and the next one on a graph of that size and
                                connectivity begins with as much of it as there is room for. What is
                                found is the same; the time is less where few capacities have
@@ -55,8 +55,9 @@ typedef struct gpv_graphcut_result {
     uint32_t optimal;     /**< 1: no cut has less capacity; 0: max_time_us came before that */
     int64_t flow;         /**< from the source to the sink: no cut has less capacity. If optimal, it
                                is the capacity of the cut in mask */
-    int64_t cut;       /**< with params->certificate the capacity of the cut in mask, which equals
-                            flow if optimal; without, -1 */
+    int64_t cut;       /**< with params->certificate, or if not optimal, the capacity of the cut in
+                            mask: equal to flow if optimal; else no cut has less than flow, so that
+                            the gap between the two is the most that it has too much. Else -1 */
     int64_t area;      /**< pixels on the side of the source */
     uint32_t refused;  /**< 1: a value is out of its range, and nothing was solved: all else but
                             struct_size is 0, and mask has not been written */

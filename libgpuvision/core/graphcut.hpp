@@ -22,8 +22,8 @@ extern const Fields graphcut_fields;
               "Whether a run adds up the capacity of its cut from what it was given, as the "      \
               "proof that the cut is minimal."),                                                   \
         GPV_FIELD(number, params, max_time_us, 0, INT32_MAX, 0, "microseconds",                    \
-                  "Time after which a cut settles for what it has by then, which may be far from " \
-                  "the best. 0 lets each finish.")
+                  "Time after which a cut settles for the best that it has by then. 0 lets each "  \
+                  "finish.")
 
 inline constexpr int max_terminal = GPV_GRAPHCUT_MAX_TERMINAL;
 inline constexpr int max_link = GPV_GRAPHCUT_MAX_LINK;

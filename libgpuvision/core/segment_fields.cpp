@@ -47,10 +47,11 @@ constexpr gpv_field fields[] = {
     GPV_FIELD(choice, Params, output, outputs, GPV_SEGMENT_OUTPUT_OVERLAY,
               "What an image is made into."),
     GPV_CUT_FIELDS(Params),
-    GPV_FIELD(flag, Params, static_scene, false,
-              "Whether the camera stands still: a frame then begins with the cut of the one before, "
-              "which is faster where little moves, and sigma = 0 is measured in the first frame "
-              "alone.")};
+    GPV_FIELD(
+        flag, Params, static_scene, false,
+        "Whether the camera stands still: a frame then begins with the cut of the one before, "
+        "which is faster where little moves, and sigma = 0 is measured in the first frame "
+        "alone.")};
 static_assert(is_complete<Params>(fields));
 
 } // namespace

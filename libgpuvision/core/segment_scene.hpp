@@ -23,16 +23,17 @@ constexpr bool has_two_sides(const SegmentRun &run, std::int64_t foreground) {
     return foreground >= fewest && pixels - foreground >= fewest;
 }
 
-/// Of which pictures the contrast of neighbours is held, which runs with static_scene measure once.
+/// For which pictures the contrast of neighbours is held, which runs with static_scene measure
+/// once.
 class HeldContrast {
   public:
     bool holds(const gpv_segment_params &params, const Image &picture) const {
         return params.static_scene && width_ == picture.width && height_ == picture.height &&
                connectivity_ == params.connectivity;
     }
-    /// What has been measured.
+    /// After a run, which has measured it unless it was held.
     void hold(const gpv_segment_params &params, const Image &picture) {
-        width_ = params.static_scene ? picture.width : 0;
+        width_ = params.static_scene && params.sigma == 0 ? picture.width : 0;
         height_ = picture.height;
         connectivity_ = params.connectivity;
     }

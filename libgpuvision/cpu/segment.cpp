@@ -264,8 +264,6 @@ class CpuSegment final : public Segment {
         const Workspace work = allocate(run);
         const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
         const bool learned = learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
-        if (adapts && !learned)
-            contrast_.forget();
         read_colors(work, run);
         make_links(work, run);
         const int iterations = iterations_of(params_, learned);
@@ -286,6 +284,8 @@ class CpuSegment final : public Segment {
         }
         learned_ = adapts ? adapt(work, run, model)
                           : learned || has_two_sides(run, solver_->result().area);
+        if (adapts && !learned_)
+            contrast_.forget();
         if (run.mask)
             clear_chroma(*run.mask);
         if (run.dst)
@@ -380,10 +380,11 @@ class CpuSegment final : public Segment {
     }
 
     void make_links(const Workspace &work, const SegmentRun &run) {
-        if (params_.sigma == 0 && !contrast_.holds(params_, run.src)) {
+        if (params_.sigma == 0 && !contrast_.holds(params_, run.src))
             differences_ = sum_of_differences(work, run);
-            contrast_.hold(params_, run.src);
-        }
+        contrast_.hold(params_, run.src);
+        if (differences_ == 0) // a plain picture says nothing of those that follow
+            contrast_.forget();
         const float falloff =
             falloff_of(params_.sigma, differences_,
                        links_of(run.src.width, run.src.height, params_.connectivity));

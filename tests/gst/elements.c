@@ -430,6 +430,7 @@ static const Property graphcut_properties[] = {
     {"iterations", "1", "1", "100", "1 2 4", SEGMENT(iterations)},
     {"lambda", "0.02", "0", "1000000", "0.02 0 0.001 1 1000000", SEGMENT(lambda)},
     {"sigma", "0", "0", "1000000", "0 0.5 10 1000000", SEGMENT(sigma)},
+    {"static-scene", "false", NULL, NULL, "false true", SEGMENT(static_scene)},
     {"connectivity", "4", NULL, NULL, "4 8", SEGMENT(connectivity)},
     {"max-time-ms", "0", "0", "2147483", NULL, 0},
     {"warm-start", "true", NULL, NULL, "true false", SEGMENT(warm_start)},
@@ -473,7 +474,8 @@ static GstStructure *graphcut_run(Model *model, const gpv_image *src, const gpv_
     gpv_graphcut_result_init(&found, sizeof found);
     REQUIRE_OK(gpv_segment_wait(model->segment, &found));
     return gst_structure_new("gpugraphcut", "flow", G_TYPE_INT64, found.flow, "area", G_TYPE_INT,
-                             (gint)found.area, "optimal", G_TYPE_BOOLEAN, found.optimal != 0, NULL);
+                             (gint)found.area, "optimal", G_TYPE_BOOLEAN, found.optimal != 0, "gap",
+                             G_TYPE_DOUBLE, 0.0, NULL);
 }
 
 /* ---- all of them ---- */

@@ -97,7 +97,11 @@ TEST(test_max_time, 1) {
     set_info(h, &info);
     for (guint i = 0; i < 4; i++) {
         g_autoptr(GstBuffer) out = push_and_pull(h, random_frame(&info));
-        unfinished += !is_optimal(results_of(out, "gpugraphcut"));
+        const GstStructure *results = results_of(out, "gpugraphcut");
+        gdouble gap = -1;
+        fail_unless(gst_structure_get_double(results, "gap", &gap));
+        fail_unless(is_optimal(results) ? gap == 0 : gap > 0 && gap <= 1, "gap is %g", gap);
+        unfinished += !is_optimal(results);
     }
     g_print("%u of 4 cuts were ended\n", unfinished);
 }

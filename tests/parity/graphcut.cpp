@@ -684,13 +684,8 @@ void check_max_time(Operator &op, int width, int height) {
                                [](auto byte) { return byte == 0 || byte == 255; }) &&
                        laid.mask.canaries_intact(),
                    "a mask is 0 and 255, " + what);
-            const gpv_graphcut_result so_far = {sizeof so_far,
-                                                0,
-                                                got.result.flow,
-                                                capacity_of(in, mask),
-                                                area_of(mask),
-                                                0,
-                                                0};
+            const gpv_graphcut_result so_far = {
+                sizeof so_far, 0, got.result.flow, capacity_of(in, mask), area_of(mask), 0, 0};
             expect_outcome(got, GPV_OK, so_far, what);
             if (got.result.flow < 0 || got.result.flow > want.flow)
                 fatal(what + ": flow is " + std::to_string(got.result.flow) + " of " +

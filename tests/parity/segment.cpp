@@ -394,6 +394,7 @@ gpv_segment_params random_params() {
     p.sigma = random_of<float>({0, 0, 0, 0, 1, 5, 20, 0.01f, 300, 1e6f});
     p.output = static_cast<gpv_segment_output>(random_int(0, 1));
     p.certificate = static_cast<std::uint32_t>(random_int(0, 1));
+    p.static_scene = static_cast<std::uint32_t>(random_int(0, 1));
     return p;
 }
 
@@ -683,6 +684,7 @@ void check_video(Operator &op) {
             for (const int iterations : {1, 3}) {
                 gpv_segment_params p = with_model(model, 8, iterations);
                 p.warm_start = fit;
+                p.static_scene = iterations == 3;
                 op.forget();
                 definition.forget();
                 frame(0, p, Hints::both);
@@ -795,6 +797,7 @@ void check_video_of_scenes(Operator &op, bool brief) {
         gpv_segment_params p = with_model(model, 4, 2);
         p.lambda = 0.1f;
         p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+        p.static_scene = 1;
         check(p, Hints::none, adapted);
         if (!brief)
             check(p, Hints::both, seeded);

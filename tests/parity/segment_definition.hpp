@@ -382,7 +382,10 @@ inline std::vector<int> alpha_of(const GuardedImage &src) {
 /// An operator: what it has learned, and what its last run has cut.
 class SegmentDefinition {
   public:
-    void forget() { learned_ = false; }
+    void forget() {
+        learned_ = false;
+        contrast_.reset();
+    }
     bool learned() const { return learned_; }
 
     SegmentFound run(const SegmentInput &in, const gpv_segment_params &p) {
@@ -458,9 +461,17 @@ class SegmentDefinition {
         for (const Value value : colors_of(*in.src))
             colors_.push_back(bytes_of(value));
         read_known(in);
+        const bool begins = !learned_ || p.warm_start == GPV_SEGMENT_WARM_START_NONE;
+        if (!p.static_scene || p.sigma > 0 ||
+            (begins && p.warm_start == GPV_SEGMENT_WARM_START_ADAPT) || !graph_ ||
+            graph_->width != width_ || graph_->height != height_ ||
+            graph_->directions != p.connectivity)
+            contrast_.reset();
         graph_.emplace(width_, height_, p.connectivity);
         make_links(p.sigma);
-        return !learned_ || p.warm_start == GPV_SEGMENT_WARM_START_NONE;
+        if (!p.static_scene || (contrast_ && contrast_->sum == 0))
+            contrast_.reset();
+        return begins;
     }
 
     void read_known(const SegmentInput &in) {
@@ -586,14 +597,17 @@ class SegmentDefinition {
         if (sigma > 0) {
             falloff = static_cast<float>(log2_of_e / (2 * double(sigma) * double(sigma)));
         } else {
-            std::uint64_t pairs = 0, sum = 0;
-            each_pair([&](int, int difference) {
-                pairs++;
-                sum += static_cast<std::uint64_t>(difference);
-                return 0;
-            });
-            if (sum > 0)
-                falloff = static_cast<float>(log2_of_e * double(pairs) / (2 * double(sum)));
+            if (!contrast_) {
+                contrast_ = {0, 0};
+                each_pair([&](int, int difference) {
+                    contrast_->pairs++;
+                    contrast_->sum += static_cast<std::uint64_t>(difference);
+                    return 0;
+                });
+            }
+            if (contrast_->sum > 0)
+                falloff = static_cast<float>(log2_of_e * double(contrast_->pairs) /
+                                             (2 * double(contrast_->sum)));
         }
         each_pair([&](int d, int difference) {
             const auto &step = graph_->step(d);
@@ -629,6 +643,10 @@ class SegmentDefinition {
     std::vector<Rgb> colors_;
     std::vector<Known> known_;
     std::optional<Instance> graph_;
+    struct Contrast {
+        std::uint64_t pairs, sum;
+    };
+    std::optional<Contrast> contrast_; ///< that is held for the next frame
 };
 
 // ---- pictures -----------------------------------------------------------------------

@@ -995,6 +995,7 @@ Look cutting(const Change<gpv_graphcut_params> &change = nullptr, int width = 4,
 void certify(Run &run, gpv_graphcut_params &params) {
     run.formats[1] = GPV_FORMAT_CAP32X8;
     params.certificate = 1;
+    params.reuse = 1;
 }
 
 Looks cuttings() {

@@ -146,6 +146,7 @@ struct SeeScene {
     struct Job {
         const Control *control;
         Scene *scene;
+        Contrast *contrast;
         std::uint32_t *kept; ///< in the host's memory; may be null
         std::uint64_t pixels;
     };
@@ -184,6 +185,8 @@ struct SeeScene {
         __syncthreads();
         if (threadIdx.x == 0) {
             job.scene->see(shared.frame, job.pixels, shared.foreground);
+            if (!job.scene->kept)
+                job.contrast->held = 0;
             if (job.kept)
                 *job.kept = job.scene->kept;
         }

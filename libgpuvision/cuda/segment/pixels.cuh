@@ -35,6 +35,12 @@ struct Clear {
     }
 };
 
+/// The contrast of neighbours that holds from run to run.
+struct Contrast {
+    Wide differences; ///< sum of their squares
+    unsigned held;    ///< whether it is; a plain picture says nothing of those that follow
+};
+
 /// Inputs and outputs.
 struct PixelJob {
     ColorSource src;
@@ -44,10 +50,8 @@ struct PixelJob {
     Rect rect; ///< all of src if none is given
     float weight, sigma;
     const Model *model;
-    const unsigned *idle; ///< where it is not 0, nothing is counted or measured; may be null
-    Wide *held; ///< sum of squared differences of neighbours that is held from run to run; may be
-                ///< null
-    bool measures; ///< whether this run does, unless it is idle
+    const unsigned *idle;     ///< where it is not 0, nothing is counted or measured; may be null
+    const Contrast *contrast; ///< what holds; null: of this picture
     Control *control;
     int *terminals;
     int *links[4];
@@ -201,7 +205,7 @@ struct Neighbourhood {
 
 /// The sum of squared differences of neighbours.
 template <Layout layout, int directions>
-struct Contrast : OfStrips<Contrast<layout, directions>> {
+struct MeasureContrast : OfStrips<MeasureContrast<layout, directions>> {
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
         if (job.is_idle())
             return;
@@ -220,6 +224,22 @@ struct Contrast : OfStrips<Contrast<layout, directions>> {
     }
 };
 
+/// Lets what has been measured hold.
+struct HoldContrast {
+    struct Job {
+        const unsigned *idle; ///< as of PixelJob
+        const Control *control;
+        Contrast *contrast;
+    };
+    static constexpr int threads = 32;
+
+    __device__ static void run(const Job &job) {
+        const Wide sum = job.control->differences;
+        if (threadIdx.x == 0 && !(job.idle && *job.idle))
+            *job.contrast = {sum, sum > 0};
+    }
+};
+
 /// Capacities of links.
 template <Layout layout, int directions>
 struct Links : OfStrips<Links<layout, directions>> {
@@ -228,10 +248,7 @@ struct Links : OfStrips<Links<layout, directions>> {
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
         Shared *const falloff = shared_memory<Shared>();
         if (threadIdx.x == 0) {
-            const bool measured = job.measures && !job.is_idle();
-            const Wide sum = job.held && !measured ? *job.held : job.control->differences;
-            if (job.held && measured && blockIdx.x == 0 && blockIdx.y == 0)
-                *job.held = sum;
+            const Wide sum = job.contrast ? job.contrast->differences : job.control->differences;
             *falloff =
                 falloff_of(job.sigma, sum, links_of(job.src.width, job.src.height, directions));
         }

@@ -4,7 +4,7 @@
 //   Clear      counts and sums
 //   Count      how many pixels there are in each cell, by what is known of them
 //   FitModel   what is learned from that
-//   Contrast, Links  capacities between neighbours
+//   MeasureContrast, HoldContrast, Links  capacities between neighbours
 //   Terminals  capacities of pixels
 //   (the cut)
 //   SeeScene   whether what has been learned is kept
@@ -28,19 +28,20 @@ using namespace segment;
 /// that nothing is kept.
 struct PlannedRun : SegmentRun {
     bool learned;
-    bool holds; ///< whether the contrast of an earlier run holds; if it adapts, likewise
+    bool holds; ///< whether the contrast of an earlier run may, as it is told on the device
 };
 
 class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_params> {
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
         : CudaOperator(context, "segment"), learned_memory_(context), cutter_(context) {
-        load<Clear, Fill<std::uint8_t>, Fill<Word>, FitModel, SeeScene, ToRgba, PaintOverlay>();
+        load<Clear, Fill<std::uint8_t>, Fill<Word>, HoldContrast, FitModel, SeeScene, ToRgba,
+             PaintOverlay>();
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
-                load<Count<l, false>, Count<l, true>, Contrast<l, 4>, Contrast<l, 8>, Links<l, 4>,
-                     Links<l, 8>, Terminals<l, GPV_SEGMENT_MODEL_GMM>,
+                load<Count<l, false>, Count<l, true>, MeasureContrast<l, 4>, MeasureContrast<l, 8>,
+                     Links<l, 4>, Links<l, 8>, Terminals<l, GPV_SEGMENT_MODEL_GMM>,
                      Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>, PaintCutout<l>>();
             });
         learned_memory_.reserve(sizeof(Learned), nullptr);
@@ -101,7 +102,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         Model kept; ///< what runs begin with
         Model own;  ///< what one that adapts learns between its cuts
         Scene scene;
-        Wide contrast; ///< PixelJob::held
+        Contrast contrast;
     };
     /// Scratch of a run.
     struct Work {
@@ -127,8 +128,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         contrast_.forget();
         start("gpv_segment_run", stream, planned_run);
         learned_ = true;
-        if (params_.sigma == 0)
-            contrast_.hold(params_, run.src);
+        contrast_.hold(params_, run.src);
         outcome_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT ? Outcome::by_scene
                    : learned                                          ? Outcome::known
                                                                       : Outcome::by_cut;
@@ -137,9 +137,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     }
 
     PlannedRun planned(const SegmentRun &run) const {
-        const bool learned = begins_learned();
-        const bool anew = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT && !learned;
-        return {run, learned, !anew && contrast_.holds(params_, run.src)};
+        return {run, begins_learned(), contrast_.holds(params_, run.src)};
     }
     /// One that follows such a run.
     PlannedRun next_run(const SegmentRun &run) const {
@@ -288,12 +286,16 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     template <Layout layout>
     void add_links(const PlannedRun &run, PixelJob job) {
         const bool four = params_.connectivity == 4;
-        const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
-        job.held = params_.static_scene ? &memory()->contrast : nullptr;
-        job.idle = run.holds && adapts ? &memory()->scene.kept : nullptr;
-        job.measures = params_.sigma == 0 && (!run.holds || adapts);
-        if (job.measures)
-            four ? add_pixels<Contrast<layout, 4>>(job) : add_pixels<Contrast<layout, 8>>(job);
+        if (run.holds)
+            job.idle = &memory()->contrast.held;
+        if (params_.sigma == 0)
+            four ? add_pixels<MeasureContrast<layout, 4>>(job)
+                 : add_pixels<MeasureContrast<layout, 8>>(job);
+        if (params_.sigma == 0 && params_.static_scene) {
+            Contrast *const contrast = &memory()->contrast;
+            add<HoldContrast>(dim3(1), {job.idle, job.control, contrast});
+            job.contrast = contrast;
+        }
         four ? add_pixels<Links<layout, 4>>(job) : add_pixels<Links<layout, 8>>(job);
     }
 
@@ -324,6 +326,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     void add_see_scene(const PlannedRun &run, const Work &work) {
         add<SeeScene>(dim3(1), {.control = work.control,
                                 .scene = &memory()->scene,
+                                .contrast = &memory()->contrast,
                                 .kept = captured() ? nullptr : kept_.get(),
                                 .pixels = std::uint64_t(run.src.width) * run.src.height});
     }

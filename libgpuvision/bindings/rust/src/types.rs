@@ -257,9 +257,9 @@ parameters! {
         /// Whether a run adds up the capacity of its cut from what it was given, as the proof that
         /// the cut is minimal; default false.
         certificate: bool,
-        /// Microseconds after which a run settles for the cut that it has by then, which may be far
-        /// from the minimum; it ends some time later, after the step that it is at and one more
-        /// search. On CUDA they begin with the kernel; >= 0, 0 = none; default 0.
+        /// Microseconds after which a run settles for the best cut that it has by then; it ends
+        /// some time later, after the step that it is at and the choice of the cut. On CUDA they
+        /// begin with the kernel; >= 0, 0 = none; default 0.
         max_time_us: i32,
         /// Whether a run keeps its flow, and the next one on a graph of that size and connectivity
         /// begins with as much of it as there is room for. What is found is the same; the time is
