@@ -1380,10 +1380,85 @@ void each_unsuited(bool large, F f) {
             f(drawn_instance(name, width, height, 4));
 }
 
+/// Frames of a camera that stands still, with a model of the colours that does not change.
+struct Frames {
+    static constexpr int count = 4;
+    std::string name, weight;
+    std::vector<Instance> instances;
+};
+
+/// f(frames): nothing moves; an object does, with colours and edges of another scene; each pixel
+/// has fresh noise.
+template <class F>
+void each_still_camera(int width, int height, F f) {
+    for (const Weight &weight : {weights[1], weights[2]}) {
+        const Instance still = scene_instance(width, height, weight, 4).instance;
+        const Instance object = scene_instance(width, height, weight, 4, 2).instance;
+        Frames same{"nothing moves", weight.name, {}}, moves{"an object moves", weight.name, {}},
+            noise{"noise", weight.name, {}};
+        for (int number = 0; number < Frames::count; number++) {
+            Instance moved = still, noisy = still;
+            const int radius = height / 10;
+            const int left = width / 4 + number * width / 200, top = height / 3;
+            const auto is_object = [&](std::size_t p) {
+                const int x = static_cast<int>(p % width) - left,
+                          y = static_cast<int>(p / width) - top;
+                return x * x + y * y < radius * radius;
+            };
+            for (std::size_t p = 0; p < still.pixels(); p++)
+                if (is_object(p))
+                    moved.terminals[p] = object.terminals[p];
+            moved.each_edge([&](int x, int y, int d) {
+                const std::size_t p = still.at(x, y);
+                return (is_object(p) ? object : still).links[d][p];
+            });
+            for (std::int32_t &terminal : noisy.terminals)
+                terminal += random_int(-8, 8);
+            noisy.each_edge([&](int x, int y, int d) {
+                return std::max(0, still.links[d][still.at(x, y)] + random_int(-60, 60));
+            });
+            same.instances.push_back(still);
+            moves.instances.push_back(std::move(moved));
+            noise.instances.push_back(std::move(noisy));
+        }
+        for (const Frames *frames : {&same, &moves, &noise})
+            f(*frames);
+    }
+}
+
+/// A frame of each in turn, with reuse and without.
+void compare_reuse_on_cpu(Report &report, const Frames &frames) {
+    std::vector<std::unique_ptr<Laid>> laid;
+    for (const Instance &in : frames.instances)
+        laid.push_back(std::make_unique<Laid>(in, false));
+    gpv_graphcut_params p = default_params();
+    Operator without, with;
+    require(gpv_graphcut_set_params(without.op(), &p), without.context(),
+            "gpv_graphcut_set_params");
+    p.reuse = 1;
+    require(gpv_graphcut_set_params(with.op(), &p), with.context(), "gpv_graphcut_set_params");
+    const auto all_by = [&](Operator &op) {
+        std::int64_t sum = 0;
+        for (const auto &frame : laid)
+            sum += op.again(*frame, false).result.flow;
+        return sum;
+    };
+    const std::vector<Timing> times =
+        time_flows({{"", [&] { return all_by(with); }}, {"", [&] { return all_by(without); }}},
+                   all_by(without));
+    report.add(
+        {frames.weight + ", reuse, 4 frames",
+         size_name(frames.instances[0].width, frames.instances[0].height) + " " + frames.name,
+         tbb::info::default_concurrency(), times[0], "ours without reuse", times[1],
+         Frames::count * time_copy(copied(frames.instances[0])).median});
+}
+
 void benchmark_cpu(Report &report) {
     each_to_time(false, [&](const Named &named) { compare_on_cpu(report, named); });
     compare_on_cpu(report, paper_instance(), true);
     each_unsuited(false, [&](const Named &named) { compare_on_cpu(report, named); });
+    each_still_camera(640, 480,
+                      [&](const Frames &frames) { compare_reuse_on_cpu(report, frames); });
 }
 
 #ifdef HAVE_CUDA
@@ -1458,6 +1533,44 @@ void compare_on_gpu(Report &report, const Named &named, const Wanted &wanted = {
                     0, times[0], peers[i].name, peer_times[i], times[1].median});
 }
 
+/// Frames in CUDA memory in turn, with reuse and without; every mask is proven to be the same.
+void compare_reuse_on_gpu(Report &report, const Frames &frames) {
+    const DeviceContext context;
+    const Op with(context), without(context);
+    gpv_graphcut_params p = default_params();
+    p.reuse = 1;
+    require(gpv_graphcut_set_params(with, &p), context, "gpv_graphcut_set_params");
+    std::vector<std::unique_ptr<Laid>> laid;
+    std::vector<std::unique_ptr<OnDevice>> to;
+    for (const Instance &in : frames.instances) {
+        laid.push_back(std::make_unique<Laid>(in, false));
+        to.push_back(std::make_unique<OnDevice>(*laid.back()));
+        std::vector<std::uint8_t> masks[2];
+        for (const bool reuses : {false, true}) {
+            require(to.back()->run(reuses ? with : without, nullptr), context, "gpv_graphcut_run");
+            require(gpv_graphcut_wait(reuses ? with : without, nullptr), context,
+                    "gpv_graphcut_wait");
+            to.back()->download(laid.back()->mask);
+            masks[reuses] = laid.back()->found();
+        }
+        expect(masks[0] == masks[1], "reuse changes no mask, " + frames.name);
+    }
+    const ColdCopy copy(copied(frames.instances[0]));
+    const auto run_by = [&](const Op &op) -> Enqueue {
+        return [&](cudaStream_t stream, int i) {
+            return to[static_cast<std::size_t>(i) % to.size()]->run(op, stream) == GPV_OK;
+        };
+    };
+    const std::vector<Timing> times =
+        time_on_device({run_by(with), run_by(without),
+                        [&](cudaStream_t stream, int i) { return copy.enqueue(stream, i); }},
+                       4 * Frames::count, 51, 21);
+    report.add(
+        {frames.weight + ", reuse",
+         size_name(frames.instances[0].width, frames.instances[0].height) + " " + frames.name, 0,
+         times[0], "ours without reuse", times[1], times[2].median});
+}
+
 /// From host memory to host memory, one after the other.
 void compare_from_host(Report &report, const Named &named) {
     HostRun gpu(GPV_BACKEND_CUDA, named.instance), cpu(GPV_BACKEND_CPU, named.instance);
@@ -1480,6 +1593,8 @@ void benchmark_gpu(Report &report) {
         compare_on_gpu(report, scene, {.certificate = true});
         compare_from_host(report, scene);
     }
+    each_still_camera(1920, 1080,
+                      [&](const Frames &frames) { compare_reuse_on_gpu(report, frames); });
 }
 
 #endif
