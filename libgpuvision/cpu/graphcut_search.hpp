@@ -5,14 +5,16 @@
 // rise: a node on level k hangs by a residual arc on one of level k - 1, and no residual arc leads
 // from outside the forest into a level below the last one, or from a node down by more than one
 // level. A pass is
-//   grow    by one level, which may take in nodes with excess
+//   grow    by one level or more, which may take in nodes with excess
 //   wave    excess flows down the forest, from the highest level on, so that what meets flows on
-//           together; a node that cannot pass on all of it is hung elsewhere
-//   settle  orphans, whose arc has saturated or whose parent has risen, are hung on the lowest
-//           node that there is; above the last level they leave the forest
-// When it cannot grow any more the preflow is maximum, and the forest holds the pixels that can
-// reach the sink. A pass that raises nodes too often, as where a long branch is cut off, searches
-// anew from the roots.
+//           together; a node that cannot pass on all of it is hung elsewhere, on its level or
+//           above, or has to wait
+//   settle  orphans, whose arc has saturated or whose parent has risen, and below whom there is no
+//           other node to hang on, leave the forest with all that hangs on them; those that still
+//           reach it come back on their exact distances (Goldberg, Hed, Kaplan, Kohli, Tarjan and
+//           Werneck, 2015)
+// When it cannot grow any more, and holds no excess, the preflow is maximum, and the forest holds
+// the pixels that can reach the sink.
 #pragma once
 
 #include <algorithm>
@@ -88,7 +90,7 @@ struct CutGraph {
     std::array<std::int32_t, directions> *residual; ///< capacity of the arcs to neighbours
     std::int32_t *excess; ///< -max_terminal.. less than 2^30 + 8 * 2^26; negative: the capacity
                           ///< left to the sink
-    NodeIndex *waiting, *next, *queue, *links;
+    NodeIndex *waiting, *next, *free, *links;
     NodeIndex *heads; ///< by level
 
     CutGraph(Arena &arena, const TileLayout &of) : layout(of) {
@@ -96,7 +98,7 @@ struct CutGraph {
         nodes = arena.allocate<CutNode>(count);
         residual = arena.allocate<std::array<std::int32_t, directions>>(count);
         excess = arena.allocate<std::int32_t>(count);
-        for (NodeIndex **list : {&waiting, &next, &queue, &links, &heads})
+        for (NodeIndex **list : {&waiting, &next, &free, &links, &heads})
             *list = arena.allocate<NodeIndex>(count);
     }
 };
@@ -123,7 +125,7 @@ class CutSearch {
     CutSearch(const CutGraph<directions> &graph, const Deadline &deadline)
         : nodes_(graph.nodes), residual_(graph.residual), excess_(graph.excess),
           count_(graph.layout.nodes()), waiting_{graph.waiting}, next_{graph.next},
-          queue_(graph.queue, count_), buckets_(graph.links, graph.heads), deadline_(deadline) {
+          free_{graph.free}, buckets_(graph.links, graph.heads), deadline_(deadline) {
         for (int at = 0; at < TileLayout::nodes_of_tile; at++)
             for (int d = 0; d < directions; d++)
                 steps_[at][d] = graph.layout.step(at, step_x(d, directions), step_y(d, directions));
@@ -133,21 +135,18 @@ class CutSearch {
     /// Whether the preflow is maximum now. In any case those nodes are in the forest from which the
     /// sink can be reached.
     bool run() {
-        search(1);
-        while (waiting_.count && !stopped_) {
-            rises_ = 0;
-            for (NodeIndex levels = 1 + last_ / 16; levels && waiting_.count && !stopped_; levels--)
+        plant();
+        while ((waiting_.count || !buckets_.empty()) && !stopped_) {
+            for (NodeIndex levels = 1 + last_ / 8; levels && waiting_.count && !stopped_; levels--)
                 grow();
-            for (;;) {
-                wave();
-                settle();
-                if (!rises_too_often() || stopped_)
-                    break;
-                search(last_);
-            }
+            wave();
+            settle();
         }
-        if (stopped_)
-            search(CutNode::outside);
+        if (stopped_) {
+            plant();
+            while (waiting_.count)
+                grow();
+        }
         return buckets_.empty();
     }
 
@@ -156,9 +155,9 @@ class CutSearch {
 
     enum State : std::uint8_t {
         listed = 1, ///< in waiting_ or next_, while these hold the last level or the next
-        active = 2, ///< in buckets_
+        active = 2, ///< in buckets_ for its excess
         orphan = 4,
-        queued = 8, ///< in queue_, or in next_ as an orphan
+        queued = 8, ///< in next_ as an orphan, or as what was one
     };
 
     struct List {
@@ -168,29 +167,7 @@ class CutSearch {
         NodeIndex pop() { return start[--count]; }
     };
 
-    class Queue {
-      public:
-        Queue(NodeIndex *ring, std::size_t size) : ring_(ring), size_(size) {}
-        bool empty() const { return count_ == 0; }
-        void clear() { count_ = 0; }
-        NodeIndex front() const { return ring_[front_]; }
-        void push(NodeIndex v) {
-            const std::size_t back = front_ + count_++;
-            ring_[back < size_ ? back : back - size_] = v;
-        }
-        NodeIndex pop() {
-            const NodeIndex v = ring_[front_];
-            front_ = front_ + 1 < size_ ? front_ + 1 : 0;
-            count_--;
-            return v;
-        }
-
-      private:
-        NodeIndex *ring_;
-        std::size_t size_, front_ = 0, count_ = 0;
-    };
-
-    /// Nodes by the level that they were on when they were added; each is in it once.
+    /// Nodes by level; each is in it once.
     class Buckets {
       public:
         Buckets(NodeIndex *links, NodeIndex *heads) : links_(links), heads_(heads) {}
@@ -199,6 +176,7 @@ class CutSearch {
                 heads_[highest_] = none;
         }
         bool empty() const { return highest_ == 0; }
+        std::uint32_t highest() const { return highest_; }
         void push(NodeIndex v, std::uint32_t level) {
             links_[v] = heads_[level];
             heads_[level] = v;
@@ -214,8 +192,14 @@ class CutSearch {
             heads_[highest_] = links_[v];
             return v;
         }
-        /// Of the node that was popped last, when it was added.
-        std::uint32_t highest() const { return highest_; }
+        /// f(v) of all on a level, which may push others onto a higher one.
+        template <class F>
+        void take(std::uint32_t level, F f) {
+            for (NodeIndex v = std::exchange(heads_[level], none); v != none; v = links_[v])
+                f(v);
+        }
+        /// After each level has been taken.
+        void emptied() { highest_ = 0; }
 
       private:
         NodeIndex *links_, *heads_;
@@ -234,8 +218,6 @@ class CutSearch {
     NodeIndex neighbor(NodeIndex v, int direction) const {
         return v + steps_[v % TileLayout::nodes_of_tile][direction];
     }
-
-    bool rises_too_often() const { return rises_ > count_; }
 
     void tick() {
         constexpr int ticks_between = 4096;
@@ -263,29 +245,17 @@ class CutSearch {
 
     // The forest.
 
-    /// Plants it, up to a level, with exact distances.
-    void search(std::uint32_t last) {
-        last_ = last;
-        rises_ = 0;
+    void plant() {
+        last_ = 1;
         waiting_.count = next_.count = 0;
-        queue_.clear();
         buckets_.clear();
         for (NodeIndex v = 0; v < count_; v++) {
             nodes_[v].level = CutNode::outside;
             nodes_[v].state = 0;
             if (excess_[v] < 0) {
                 nodes_[v].level = 1;
-                queue_.push(v);
-            }
-        }
-        while (!queue_.empty()) {
-            const NodeIndex v = queue_.pop();
-            if (excess_[v] > 0)
-                activate(v);
-            if (nodes_[v].level == last)
                 list(v);
-            else
-                take_in(v, [&](NodeIndex w) { queue_.push(w); });
+            }
         }
     }
 
@@ -305,7 +275,7 @@ class CutSearch {
 
     void grow() {
         next_.count = 0;
-        for (std::size_t i = 0; i < waiting_.count && !stopped_; i++) {
+        for (std::size_t i = 0; i < waiting_.count; i++) {
             const NodeIndex v = waiting_.start[i];
             clear(nodes_[v], listed);
             if (nodes_[v].level == last_)
@@ -343,17 +313,10 @@ class CutSearch {
     }
 
     void wave() {
-        while (!stopped_ && !rises_too_often()) {
-            const NodeIndex v = buckets_.pop_highest();
-            if (v == none)
-                return;
-            tick();
-            CutNode &node = nodes_[v];
-            clear(node, active);
-            if (node.level == buckets_.highest())
-                discharge(v);
-            else if (node.level != CutNode::outside)
-                activate(v);
+        rises_ = 0;
+        for (NodeIndex v; !stopped_ && (v = buckets_.pop_highest()) != none; tick()) {
+            clear(nodes_[v], active);
+            discharge(v);
         }
     }
 
@@ -361,9 +324,11 @@ class CutSearch {
         CutNode &node = nodes_[v];
         std::int32_t &rest = excess_[v];
         while (rest) {
-            if (node.state & orphan && !adopt(v)) {
-                if (node.level != CutNode::outside)
+            if (node.state & orphan && !hang(v)) {
+                if (rise(v))
                     activate(v);
+                else
+                    leave(v);
                 return;
             }
             const int d = node.parent;
@@ -399,62 +364,154 @@ class CutSearch {
         next_.push(v);
     }
 
-    /// Lower ones first, as far as that is known: those of a wave come from the top.
-    void settle() {
-        while ((next_.count || !queue_.empty()) && !stopped_ && !rises_too_often()) {
-            const bool from_wave =
-                next_.count && (queue_.empty() || nodes_[next_.start[next_.count - 1]].level <=
-                                                      nodes_[queue_.front()].level);
-            const NodeIndex v = from_wave ? next_.pop() : queue_.pop();
-            tick();
-            clear(nodes_[v], queued);
-            if (nodes_[v].state & orphan)
-                adopt(v);
-        }
-    }
+    // No branch depends on a neighbour in these: which ones there are follows no pattern.
 
-    /// Hangs an orphan on its lowest neighbour; whether it stays on its level.
-    bool adopt(NodeIndex v) {
-        CutNode &node = nodes_[v];
-        clear(node, orphan);
+    /// f(direction, node) of each neighbour.
+    template <class F>
+    void each_near(NodeIndex v, F f) const {
         const std::int32_t *steps = steps_[v % TileLayout::nodes_of_tile];
-        std::uint64_t lowest = ~std::uint64_t{0}; // level and direction
-        unsigned children = 0;
-        for (int d = 0; d < directions; d++) {
-            const CutNode near = nodes_[v + steps[d]];
-            const std::uint64_t blocked = (node.out >> d & 1u) - std::uint64_t{1};
-            lowest = std::min(lowest, (std::uint64_t{near.level} << 3 | d) | blocked);
-            const bool child =
-                (near.level == node.level + 1) & (near.parent == back(d)) & !(near.state & orphan);
-            children |= static_cast<unsigned>(child) << d;
-        }
-        const std::uint64_t level = (lowest >> 3) + 1;
-        if (level == node.level) {
-            node.parent = lowest & 7;
-            return true;
-        }
-        rises_++;
-        if (level <= last_) {
-            node.level = static_cast<std::uint32_t>(level);
-            node.parent = lowest & 7;
-            if (level == last_)
-                list(v);
-        } else {
-            node.level = CutNode::outside;
-        }
-        for (; children; children &= children - 1)
-            abandon(neighbor(v, std::countr_zero(children)));
-        return false;
+        for (int d = 0; d < directions; d++)
+            f(d, nodes_[v + steps[d]]);
+    }
+    /// As bits of a direction.
+    static unsigned is_parent(const CutNode &node, int d, const CutNode &near) {
+        return static_cast<unsigned>(near.level + 1 == node.level) << d & node.out;
+    }
+    static unsigned is_child(const CutNode &node, int d, const CutNode &near) {
+        return static_cast<unsigned>((near.level == node.level + 1) & (near.parent == back(d)) &
+                                     !(near.state & orphan))
+               << d;
     }
 
-    /// A child whose parent has left its level.
-    void abandon(NodeIndex v) {
+    /// Whether there is another parent for an orphan, on its level.
+    bool hang(NodeIndex v) {
         CutNode &node = nodes_[v];
-        set(node, orphan);
-        if (node.state & queued)
+        unsigned parents = 0;
+        each_near(v, [&](int d, const CutNode &near) { parents |= is_parent(node, d, near); });
+        return parents && hang(node, std::countr_zero(parents));
+    }
+    bool hang(CutNode &node, int parent) {
+        node.parent = static_cast<std::uint8_t>(parent);
+        clear(node, orphan);
+        return true;
+    }
+
+    /// Hangs an orphan on its lowest neighbour, in a wave, and makes orphans of its children.
+    /// Whether that is worth it: on one that is an orphan, or a child, it may have to rise again
+    /// and again, and a wave is not to take longer than what settles for all at once.
+    bool rise(NodeIndex v) {
+        CutNode &node = nodes_[v];
+        std::uint64_t lowest = ~std::uint64_t{0}; // level, whether it is to rise, and direction
+        unsigned children = 0;
+        each_near(v, [&](int d, const CutNode &near) {
+            const unsigned child = is_child(node, d, near);
+            const bool rises = (child != 0) | ((near.state & orphan) != 0);
+            const std::uint64_t blocked = (node.out >> d & 1u) - std::uint64_t{1};
+            lowest = std::min(lowest, (std::uint64_t{near.level} << 4 | rises << 3 | d) | blocked);
+            children |= child;
+        });
+        const std::uint64_t level = (lowest >> 4) + 1;
+        if (level > last_ || (lowest & 8 && rises_ >= free_.count / 2))
+            return false;
+        rises_++;
+        node.level = static_cast<std::uint32_t>(level);
+        hang(node, lowest & 7);
+        if (level == last_)
+            list(v);
+        for (; children; children &= children - 1)
+            leave(neighbor(v, std::countr_zero(children)));
+        return true;
+    }
+
+    void settle() {
+        if (stopped_)
             return;
-        set(node, queued);
-        queue_.push(v);
+        release();
+        replant();
+    }
+
+    /// Of the orphans, frees those that cannot stay on their level, and what hangs on them.
+    void release() {
+        std::uint32_t level = CutNode::outside;
+        while (next_.count) {
+            const NodeIndex v = next_.pop();
+            clear(nodes_[v], queued);
+            if (!(nodes_[v].state & orphan))
+                continue;
+            level = std::min(level, nodes_[v].level);
+            buckets_.push(v, nodes_[v].level);
+        }
+        free_.count = 0;
+        for (; level <= buckets_.highest(); level++)
+            buckets_.take(level, [&](NodeIndex v) {
+                tick();
+                release(v);
+            });
+        buckets_.emptied();
+    }
+
+    void release(NodeIndex v) {
+        CutNode &node = nodes_[v];
+        unsigned parents = 0, children = 0;
+        each_near(v, [&](int d, const CutNode &near) {
+            parents |= is_parent(node, d, near);
+            children |= is_child(node, d, near);
+        });
+        if (parents) {
+            hang(node, std::countr_zero(parents));
+            return;
+        }
+        for (; children; children &= children - 1) {
+            const NodeIndex w = neighbor(v, std::countr_zero(children));
+            set(nodes_[w], orphan);
+            buckets_.push(w, node.level + 1);
+        }
+        node.level = CutNode::outside;
+        free_.push(v);
+    }
+
+    /// The free nodes that can reach the forest, from their lowest neighbours in it on.
+    void replant() {
+        std::uint32_t level = CutNode::outside;
+        for (std::size_t i = 0; i < free_.count; i++) {
+            const NodeIndex v = free_.start[i];
+            CutNode &node = nodes_[v];
+            clear(node, orphan);
+            std::uint64_t lowest = ~std::uint64_t{0}; // level and direction
+            each_near(v, [&](int d, const CutNode &near) {
+                const std::uint64_t blocked = (node.out >> d & 1u) - std::uint64_t{1};
+                lowest = std::min(lowest, (std::uint64_t{near.level} << 3 | d) | blocked);
+            });
+            const std::uint64_t up = (lowest >> 3) + 1;
+            if (up > last_)
+                continue;
+            node.parent = lowest & 7;
+            buckets_.push(v, static_cast<std::uint32_t>(up));
+            level = std::min(level, static_cast<std::uint32_t>(up));
+        }
+        for (std::size_t done = 0; level <= buckets_.highest() || done < next_.count; level++) {
+            buckets_.take(level, [&](NodeIndex v) {
+                if (nodes_[v].level != CutNode::outside)
+                    return;
+                nodes_[v].level = level;
+                next_.push(v);
+            });
+            for (const std::size_t end = next_.count; done < end; done++) {
+                const NodeIndex v = next_.start[done];
+                tick();
+                if (level == last_)
+                    list(v);
+                else
+                    take_in(v, [&](NodeIndex w) { next_.push(w); });
+            }
+        }
+        buckets_.emptied();
+        next_.count = 0;
+        for (std::size_t i = 0; i < free_.count; i++) {
+            const NodeIndex v = free_.start[i];
+            if (excess_[v] > 0 && nodes_[v].level != CutNode::outside)
+                activate(v);
+        }
     }
 
     CutNode *nodes_;
@@ -463,12 +520,12 @@ class CutSearch {
     NodeIndex count_;
     std::int32_t steps_[TileLayout::nodes_of_tile][directions]; ///< to neighbours
 
-    std::uint32_t last_ = 1;  ///< level of which no node has been scanned
-    List waiting_;            ///< nodes of that level, and some that are none any more
-    List next_;               ///< while the forest grows, those of the next level; else orphans
-    Queue queue_;             ///< of orphans that others have left, or of the search
-    Buckets buckets_;         ///< nodes with excess in the forest
-    std::uint64_t rises_ = 0; ///< of nodes, in this pass or since the last search
+    std::uint32_t last_ = 1; ///< level of which no node has been scanned
+    List waiting_;           ///< nodes of that level, and some that are none any more
+    List next_;              ///< while the forest grows, those of the next level; else orphans
+    List free_;              ///< nodes that the last settling has taken out of the forest
+    Buckets buckets_;        ///< nodes with excess in the forest; while it settles, others
+    std::size_t rises_ = 0;  ///< of nodes, in this wave
 
     const Deadline &deadline_;
     int ticks_ = 0; ///< since the clock was looked at
