@@ -137,7 +137,7 @@ class CutSearch {
     bool run() {
         plant();
         while ((waiting_.count || !buckets_.empty()) && !stopped_) {
-            for (NodeIndex levels = 1 + last_ / 8; levels && waiting_.count && !stopped_; levels--)
+            for (NodeIndex levels = 1 + last_ / 16; levels && waiting_.count && !stopped_; levels--)
                 grow();
             wave();
             settle();
@@ -167,7 +167,7 @@ class CutSearch {
         NodeIndex pop() { return start[--count]; }
     };
 
-    /// Nodes by level; each is in it once.
+    /// Nodes by level. A node is in it once.
     class Buckets {
       public:
         Buckets(NodeIndex *links, NodeIndex *heads) : links_(links), heads_(heads) {}
@@ -198,8 +198,6 @@ class CutSearch {
             for (NodeIndex v = std::exchange(heads_[level], none); v != none; v = links_[v])
                 f(v);
         }
-        /// After each level has been taken.
-        void emptied() { highest_ = 0; }
 
       private:
         NodeIndex *links_, *heads_;
@@ -324,7 +322,7 @@ class CutSearch {
         CutNode &node = nodes_[v];
         std::int32_t &rest = excess_[v];
         while (rest) {
-            if (node.state & orphan && !hang(v)) {
+            if (node.state & orphan && !hang_elsewhere(v)) {
                 if (rise(v))
                     activate(v);
                 else
@@ -364,7 +362,12 @@ class CutSearch {
         next_.push(v);
     }
 
-    // No branch depends on a neighbour in these: which ones there are follows no pattern.
+    static void hang(CutNode &node, unsigned parent) {
+        node.parent = static_cast<std::uint8_t>(parent);
+        clear(node, orphan);
+    }
+
+    // Loops over neighbours do not branch: which ones are there follows no pattern.
 
     /// f(direction, node) of each neighbour.
     template <class F>
@@ -373,41 +376,43 @@ class CutSearch {
         for (int d = 0; d < directions; d++)
             f(d, nodes_[v + steps[d]]);
     }
-    /// As bits of a direction.
-    static unsigned is_parent(const CutNode &node, int d, const CutNode &near) {
+    /// Whether a node can hang on a neighbour, on its level; as the bit of the direction.
+    static unsigned parent_bit(const CutNode &node, int d, const CutNode &near) {
         return static_cast<unsigned>(near.level + 1 == node.level) << d & node.out;
     }
-    static unsigned is_child(const CutNode &node, int d, const CutNode &near) {
-        return static_cast<unsigned>((near.level == node.level + 1) & (near.parent == back(d)) &
-                                     !(near.state & orphan))
-               << d;
+    /// Whether a neighbour hangs on a node.
+    static unsigned child_bit(const CutNode &node, int d, const CutNode &near) {
+        const bool child =
+            (near.level == node.level + 1) & (near.parent == back(d)) & !(near.state & orphan);
+        return static_cast<unsigned>(child) << d;
+    }
+    /// All ones where there is no residual arc.
+    static std::uint64_t blocked(const CutNode &node, int d) {
+        return (node.out >> d & 1u) - std::uint64_t{1};
     }
 
     /// Whether there is another parent for an orphan, on its level.
-    bool hang(NodeIndex v) {
+    bool hang_elsewhere(NodeIndex v) {
         CutNode &node = nodes_[v];
         unsigned parents = 0;
-        each_near(v, [&](int d, const CutNode &near) { parents |= is_parent(node, d, near); });
-        return parents && hang(node, std::countr_zero(parents));
-    }
-    bool hang(CutNode &node, int parent) {
-        node.parent = static_cast<std::uint8_t>(parent);
-        clear(node, orphan);
-        return true;
+        each_near(v, [&](int d, const CutNode &near) { parents |= parent_bit(node, d, near); });
+        if (parents)
+            hang(node, std::countr_zero(parents));
+        return parents;
     }
 
     /// Hangs an orphan on its lowest neighbour, in a wave, and makes orphans of its children.
-    /// Whether that is worth it: on one that is an orphan, or a child, it may have to rise again
-    /// and again, and a wave is not to take longer than what settles for all at once.
+    /// Not where that is an orphan, or a child, and will rise as well, unless few nodes have risen
+    /// beside those that are freed when it settles: there each has its turn once.
     bool rise(NodeIndex v) {
         CutNode &node = nodes_[v];
         std::uint64_t lowest = ~std::uint64_t{0}; // level, whether it is to rise, and direction
         unsigned children = 0;
         each_near(v, [&](int d, const CutNode &near) {
-            const unsigned child = is_child(node, d, near);
+            const unsigned child = child_bit(node, d, near);
             const bool rises = (child != 0) | ((near.state & orphan) != 0);
-            const std::uint64_t blocked = (node.out >> d & 1u) - std::uint64_t{1};
-            lowest = std::min(lowest, (std::uint64_t{near.level} << 4 | rises << 3 | d) | blocked);
+            lowest = std::min(lowest,
+                              std::uint64_t{near.level} << 4 | rises << 3 | d | blocked(node, d));
             children |= child;
         });
         const std::uint64_t level = (lowest >> 4) + 1;
@@ -426,12 +431,12 @@ class CutSearch {
     void settle() {
         if (stopped_)
             return;
-        release();
+        release_orphans();
         replant();
     }
 
-    /// Of the orphans, frees those that cannot stay on their level, and what hangs on them.
-    void release() {
+    /// Frees those that cannot stay on their level, and what hangs on them.
+    void release_orphans() {
         std::uint32_t level = CutNode::outside;
         while (next_.count) {
             const NodeIndex v = next_.pop();
@@ -442,20 +447,20 @@ class CutSearch {
             buckets_.push(v, nodes_[v].level);
         }
         free_.count = 0;
-        for (; level <= buckets_.highest(); level++)
+        for (; level <= buckets_.highest() && !stopped_; level++)
             buckets_.take(level, [&](NodeIndex v) {
                 tick();
                 release(v);
             });
-        buckets_.emptied();
+        buckets_.clear();
     }
 
     void release(NodeIndex v) {
         CutNode &node = nodes_[v];
         unsigned parents = 0, children = 0;
         each_near(v, [&](int d, const CutNode &near) {
-            parents |= is_parent(node, d, near);
-            children |= is_child(node, d, near);
+            parents |= parent_bit(node, d, near);
+            children |= child_bit(node, d, near);
         });
         if (parents) {
             hang(node, std::countr_zero(parents));
@@ -473,14 +478,14 @@ class CutSearch {
     /// The free nodes that can reach the forest, from their lowest neighbours in it on.
     void replant() {
         std::uint32_t level = CutNode::outside;
+        std::size_t done = 0; // of next_
         for (std::size_t i = 0; i < free_.count; i++) {
             const NodeIndex v = free_.start[i];
             CutNode &node = nodes_[v];
             clear(node, orphan);
             std::uint64_t lowest = ~std::uint64_t{0}; // level and direction
             each_near(v, [&](int d, const CutNode &near) {
-                const std::uint64_t blocked = (node.out >> d & 1u) - std::uint64_t{1};
-                lowest = std::min(lowest, (std::uint64_t{near.level} << 3 | d) | blocked);
+                lowest = std::min(lowest, std::uint64_t{near.level} << 3 | d | blocked(node, d));
             });
             const std::uint64_t up = (lowest >> 3) + 1;
             if (up > last_)
@@ -489,7 +494,8 @@ class CutSearch {
             buckets_.push(v, static_cast<std::uint32_t>(up));
             level = std::min(level, static_cast<std::uint32_t>(up));
         }
-        for (std::size_t done = 0; level <= buckets_.highest() || done < next_.count; level++) {
+        const auto left = [&] { return level <= buckets_.highest() || done < next_.count; };
+        for (; left() && !stopped_; level++) {
             buckets_.take(level, [&](NodeIndex v) {
                 if (nodes_[v].level != CutNode::outside)
                     return;
@@ -505,7 +511,7 @@ class CutSearch {
                     take_in(v, [&](NodeIndex w) { next_.push(w); });
             }
         }
-        buckets_.emptied();
+        buckets_.clear();
         next_.count = 0;
         for (std::size_t i = 0; i < free_.count; i++) {
             const NodeIndex v = free_.start[i];
