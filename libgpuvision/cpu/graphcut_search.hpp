@@ -12,7 +12,7 @@
 //   settle  orphans, whose arc has saturated or whose parent has risen, and below whom there is no
 //           other node to hang on, leave the forest with all that hangs on them; those that still
 //           reach it come back on their exact distances (Goldberg, Hed, Kaplan, Kohli, Tarjan and
-//           Werneck, 2015)
+//           Werneck, 2015); where most of the forest would leave, it is planted anew
 // When it cannot grow any more, and holds no excess, the preflow is maximum, and the forest holds
 // the pixels that can reach the sink.
 #pragma once
@@ -135,18 +135,15 @@ class CutSearch {
     /// Whether the preflow is maximum now. In any case those nodes are in the forest from which the
     /// sink can be reached.
     bool run() {
-        plant();
+        search(1);
         while ((waiting_.count || !buckets_.empty()) && !stopped_) {
             for (NodeIndex levels = 1 + last_ / 16; levels && waiting_.count && !stopped_; levels--)
                 grow();
             wave();
             settle();
         }
-        if (stopped_) {
-            plant();
-            while (waiting_.count)
-                grow();
-        }
+        if (stopped_)
+            search(CutNode::outside);
         return buckets_.empty();
     }
 
@@ -217,6 +214,9 @@ class CutSearch {
         return v + steps_[v % TileLayout::nodes_of_tile][direction];
     }
 
+    /// To be hung again one by one: a search from the roots is faster.
+    bool too_many_free() const { return free_.count > count_ / 4; }
+
     void tick() {
         constexpr int ticks_between = 4096;
         if (++ticks_ < ticks_between)
@@ -243,7 +243,8 @@ class CutSearch {
 
     // The forest.
 
-    void plant() {
+    /// Plants it, up to a level, with exact distances.
+    void search(std::uint32_t last) {
         last_ = 1;
         waiting_.count = next_.count = 0;
         buckets_.clear();
@@ -255,6 +256,8 @@ class CutSearch {
                 list(v);
             }
         }
+        while (last_ < last && waiting_.count)
+            grow();
     }
 
     /// The nodes that can pass flow to v, as its children.
@@ -432,10 +435,14 @@ class CutSearch {
         if (stopped_)
             return;
         release_orphans();
-        replant();
+        if (too_many_free())
+            search(last_);
+        else
+            replant();
     }
 
-    /// Frees those that cannot stay on their level, and what hangs on them.
+    /// Frees those that cannot stay on their level, and what hangs on them, until they are too
+    /// many.
     void release_orphans() {
         std::uint32_t level = CutNode::outside;
         while (next_.count) {
@@ -447,7 +454,7 @@ class CutSearch {
             buckets_.push(v, nodes_[v].level);
         }
         free_.count = 0;
-        for (; level <= buckets_.highest() && !stopped_; level++)
+        for (; level <= buckets_.highest() && !too_many_free() && !stopped_; level++)
             buckets_.take(level, [&](NodeIndex v) {
                 tick();
                 release(v);
