@@ -1664,7 +1664,7 @@ void check() {
     check_refused(GPV_BACKEND_CPU);
     check_laws(op, scaled(300), 25);
     check_repeats(op, 120, 90);
-    check_reuse(op, scaled(500), 40);
+    check_reuse(op, scaled(300), 40);
     check_copies(GPV_BACKEND_CPU, 4, {3, 2, 97, 61});
 #ifdef HAVE_BOOST // the definition takes long
     const bool large = true;

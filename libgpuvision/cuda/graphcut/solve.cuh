@@ -99,7 +99,8 @@ struct Solve {
             if (tiles == 0 || time_is_over_)
                 break;
             if (!all && (tiles <= static_cast<int>(gridDim.x) || ++capped == relabels_per_cap)) {
-                cap = next_cap(max(cap, static_cast<int>(window_ - before)));
+                cap = next_cap(max(cap, static_cast<int>(window_ - before)), tiles,
+                               static_cast<int>(gridDim.x));
                 capped = 0;
             }
             push(tiles, epoch, global_timer_ns() - relabel_begin, relabels <= max_free_relabels);

@@ -18,11 +18,13 @@ inline constexpr int steps_per_visit = 8;
 /// Rounds of pushing between two relabels.
 inline constexpr int min_rounds = 3, max_rounds = 32;
 
-/// Windows of levels after which a search ends that has met a pixel with excess: to begin with, and
-/// how many relabels have as many if enough tiles have excess.
-inline constexpr int first_cap = 2, relabels_per_cap = 8;
-constexpr int next_cap(int cap) {
-    return cap + cap / 2 + 1;
+/// Windows of levels after which a search ends that has met a pixel with excess; the first ones.
+inline constexpr int first_cap = 2;
+/// Relabels with one cap, unless fewer tiles than blocks have excess.
+inline constexpr int relabels_per_cap = 4;
+/// The next cap, after a search of so many windows; 0 = none, where few tiles have excess.
+constexpr int next_cap(int windows, int tiles, int blocks) {
+    return 8 * tiles <= blocks ? 0 : windows + windows / 2 + 1;
 }
 
 /// Relabels after which pushes no longer raise heights.
