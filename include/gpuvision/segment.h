@@ -75,12 +75,15 @@ typedef struct gpv_segment_params {
     gpv_segment_output output; /**< default GPV_SEGMENT_OUTPUT_OVERLAY */
     uint32_t certificate;      /**< 0 or 1, as in gpv_graphcut_params; default 0 */
     int32_t max_time_us;       /**< of each cut, as in gpv_graphcut_params; default 0 */
-    uint32_t static_scene;     /**< 1: a hint that frames show one scene from where it is shown now.
-                                    The first cut of a run begins with what the last run has left,
-                                    as with reuse of gpv_graphcut_params, which changes nothing but
-                                    the time; and sigma = 0 is measured once and holds as long as
-                                    frames have one size, until gpv_segment_forget() or where runs
-                                    with warm_start adapt begin anew. 0 or 1; default 0 */
+    uint32_t static_scene;     /**< 1: frames show one scene, and the camera stands still. The first
+                                    cut of a run begins with what the last run has left, as with
+                                    reuse of gpv_graphcut_params, which changes nothing but the
+                                    time; and sigma = 0 is measured once, where a picture has any
+                                    difference, and holds for frames of that size and connectivity:
+                                    until 0 is set here, until another model, gpv_segment_forget()
+                                    or a run that fails, and where one with warm_start adapt begins
+                                    anew. Runs in a graph do not see what is set and forgotten
+                                    behind it. 0 or 1; default 0 */
 } gpv_segment_params;
 
 /** Writes every default; see gpv_segment_params. Reentrant. */

@@ -73,28 +73,34 @@ enum class Reuse { none, by_choice, always };
 /// The choice: some changes make it slower to begin with that flow, as the times of runs say.
 struct ReuseChoice {
     static constexpr int min_pause = 8, max_pause = 64;
+    /// Runs begin anew once in so many times what that takes, to know it.
+    static constexpr int renewal = 32;
 
-    std::int64_t anew_ns; ///< of the last run that began anew; 0 = there was none
-    std::int32_t pause;   ///< runs that begin anew after one that was slower
-    std::int32_t rest;    ///< so many more of them are to come
+    std::int64_t anew_ns;  ///< of the last run that began anew; 0 = there was none
+    std::int64_t spent_ns; ///< by those since
+    std::int32_t pause;    ///< runs that begin anew after one that was slower
+    std::int32_t rest;     ///< so many more of them are to come
 
     constexpr bool reuses(Reuse reuse) const {
-        return reuse == Reuse::always || (reuse == Reuse::by_choice && anew_ns > 0 && rest == 0);
+        return reuse == Reuse::always ||
+               (reuse == Reuse::by_choice && rest == 0 && spent_ns / renewal < anew_ns);
     }
-    /// Whether such a run has to keep its flow for the next one. reused: whether it has begun with
-    /// that of the last one.
-    constexpr bool keeps(Reuse reuse, bool reused, Reuse next) const {
-        const int left = rest - (reuse == Reuse::by_choice && !reused && rest > 0);
-        return next == Reuse::always || (next == Reuse::by_choice && left == 0);
+    /// Whether a run has to keep its flow for the next one.
+    constexpr bool keeps(Reuse next) const {
+        return next == Reuse::always || (next == Reuse::by_choice && rest <= 1);
     }
-    /// After a run by choice.
-    constexpr void note(bool reused, std::int64_t ns) {
+    /// After a run by choice. Of one that was cut short it is not known what it takes.
+    constexpr void note(bool reused, bool optimal, std::int64_t ns) {
         if (!reused) {
-            anew_ns = ns;
+            anew_ns = optimal ? ns : INT64_MAX;
+            spent_ns = 0;
             rest -= rest > 0;
-        } else if (ns <= anew_ns) {
+            return;
+        }
+        spent_ns += ns;
+        if (optimal && ns <= anew_ns) {
             pause = 0;
-        } else {
+        } else if (optimal) {
             pause = pause == 0 ? min_pause : pause < max_pause ? 2 * pause : max_pause;
             rest = pause;
         }
@@ -114,6 +120,10 @@ constexpr int first_cut(bool reached, int steps) {
     const auto number = std::bit_cast<std::uint32_t>(static_cast<float>(steps)) >> 22;
     return steps < 2 ? steps : std::min(static_cast<int>(number) - 254, cuts_by_steps - 1);
 }
+inline constexpr int max_steps_of_cuts = 255; ///< beyond them one is in the last cut by steps alone
+static_assert(first_cut(true, 0) == 0 && first_cut(true, 1) == 1 && first_cut(true, 5) == 4 &&
+              first_cut(true, max_steps_of_cuts) == cuts_by_steps - 2 &&
+              first_cut(true, max_steps_of_cuts + 1) == cuts_by_steps - 1);
 
 struct GraphcutReport {
     GraphcutResult found;

@@ -23,24 +23,15 @@ constexpr bool has_two_sides(const SegmentRun &run, std::int64_t foreground) {
     return foreground >= fewest && pixels - foreground >= fewest;
 }
 
-/// For which pictures the contrast of neighbours is held, which runs with static_scene measure
-/// once.
-class HeldContrast {
-  public:
-    bool holds(const gpv_segment_params &params, const Image &picture) const {
-        return params.static_scene && width_ == picture.width && height_ == picture.height &&
-               connectivity_ == params.connectivity;
-    }
-    /// After a run, which has measured it unless it was held.
-    void hold(const gpv_segment_params &params, const Image &picture) {
-        width_ = params.static_scene && params.sigma == 0 ? picture.width : 0;
-        height_ = picture.height;
-        connectivity_ = params.connectivity;
-    }
-    void forget() { width_ = 0; }
+/// The contrast of neighbours that holds in a static scene.
+struct Contrast {
+    std::uint64_t differences; ///< sum of their squares; 0 = nothing holds, as of a plain picture,
+                               ///< which says nothing of those that follow
+    std::int32_t width, height, connectivity; ///< of the pictures that it holds for
 
-  private:
-    int width_ = 0, height_ = 0, connectivity_ = 0;
+    constexpr bool holds(int w, int h, int neighbours) const {
+        return differences > 0 && width == w && height == h && connectivity == neighbours;
+    }
 };
 
 /// How many pixels of a frame have each level of R, G and B.

@@ -70,8 +70,8 @@ class CpuGraphcut final : public Graphcut {
         if (params_.reuse)
             run.reuse = run.next = Reuse::by_choice;
         const Deadline deadline(params_.max_time_us);
-        const auto begin = Deadline::Clock::now();
         reserve(run.links, stream);
+        const auto begin = Deadline::Clock::now();
         found_ = {};
         if (const Shape shape = shape_of(run.links); shape != shape_) {
             shape_ = shape;
@@ -79,15 +79,16 @@ class CpuGraphcut final : public Graphcut {
             choice_ = {};
         }
         const bool reuses = has_flow_ && choice_.reuses(run.reuse);
-        const bool keeps = choice_.keeps(run.reuse, reuses, run.next);
+        const bool keeps = choice_.keeps(run.next);
         has_flow_ = false;
         if (link_count(run.links.format) == 4)
             solve<4>(run, reuses, keeps, deadline);
         else
             solve<8>(run, reuses, keeps, deadline);
         has_flow_ = keeps && !found_.refused;
-        if (run.reuse == Reuse::by_choice && found_.optimal)
-            choice_.note(reuses, std::chrono::nanoseconds(Deadline::Clock::now() - begin).count());
+        if (run.reuse == Reuse::by_choice && !found_.refused)
+            choice_.note(reuses, found_.optimal,
+                         std::chrono::nanoseconds(Deadline::Clock::now() - begin).count());
         if (run.result) {
             *run.result = found_;
             run.result->struct_size = sizeof found_;
@@ -101,14 +102,12 @@ class CpuGraphcut final : public Graphcut {
     GraphcutFault fault() const override { return fault_; }
 
   private:
-    /// Of a graph, and where it is.
     struct Shape {
-        const std::byte *scratch;
         int width, height, directions;
         bool operator==(const Shape &) const = default;
     };
-    Shape shape_of(const Image &links) const {
-        return {scratch_.data(), links.width, links.height, link_count(links.format)};
+    static Shape shape_of(const Image &links) {
+        return {links.width, links.height, link_count(links.format)};
     }
 
     template <int directions>
@@ -122,6 +121,8 @@ class CpuGraphcut final : public Graphcut {
             allocate<4>(arena, links);
         else
             allocate<8>(arena, links);
+        if (arena.required() > scratch_.size())
+            has_flow_ = false;
         scratch_.reserve(arena.required(), stream);
     }
 
@@ -247,11 +248,11 @@ class CpuGraphcut final : public Graphcut {
             for (int y = first; y < last; y++)
                 add_rises(graph, run, y, of_band);
             const std::scoped_lock lock(mutex);
-            std::transform(rises.begin(), rises.end(), of_band.begin(), rises.begin(), std::plus());
+            rises += of_band;
         });
         std::array<std::int64_t, short_cuts> cuts;
-        std::partial_sum(rises.begin(), rises.begin() + cuts_by_steps, cuts.begin());
-        cuts[cut_by_signs] = rises[cut_by_signs];
+        std::partial_sum(rises.at.begin(), rises.at.begin() + cuts_by_steps, cuts.begin());
+        cuts[cut_by_signs] = rises.by_signs;
         const auto best = std::min_element(cuts.begin(), cuts.end());
         const auto cut = static_cast<int>(best - cuts.begin());
         for_bands(run.links, [&](int, int first, int last) {
@@ -266,20 +267,25 @@ class CpuGraphcut final : public Graphcut {
         return *best;
     }
 
-    /// By how much each cut by steps has more capacity than the one before it; the capacity of that
-    /// by signs; and what no cut has.
-    using Rises = std::array<std::int64_t, short_cuts + 1>;
+    struct Rises {
+        /// By how much each cut by steps has more capacity than the one before it; last, what is in
+        /// none of them.
+        std::array<std::int64_t, cuts_by_steps + 1> at;
+        std::int64_t by_signs; ///< capacity of that cut
+
+        void operator+=(const Rises &other) {
+            std::transform(at.begin(), at.end(), other.at.begin(), at.begin(), std::plus());
+            by_signs += other.by_signs;
+        }
+    };
 
     template <int directions>
     static void add_rises(const CutGraph<directions> &graph, const GraphcutRun &run, int y,
                           Rises &rises) {
-        const auto rise = [&](int cut) -> std::int64_t & {
-            return rises[cut == cuts_by_steps ? short_cuts : cut];
-        };
         const std::int32_t *terminals = row_of(run.terminals, 0, y);
         for (int x = 0; x < run.links.width; x++) {
-            rise(0) += std::max(-terminals[x], 0);
-            rise(graph.nodes[graph.layout.index(x, y)].state) += terminals[x];
+            rises.at[0] += std::max(-terminals[x], 0);
+            rises.at[graph.nodes[graph.layout.index(x, y)].state] += terminals[x];
         }
         for (int d = 0; d < directions; d++) {
             const int dx = step_x(d, directions), dy = step_y(d, directions);
@@ -292,11 +298,11 @@ class CpuGraphcut final : public Graphcut {
                 const int here = graph.nodes[graph.layout.index(x, y)].state;
                 const int there = graph.nodes[graph.layout.index(x + dx, y + dy)].state;
                 if (there < here) {
-                    rise(there) += links[x];
-                    rise(here) -= links[x];
+                    rises.at[there] += links[x];
+                    rises.at[here] -= links[x];
                 }
                 if (terminals[x] >= 0 && beyond[x] < 0)
-                    rises[cut_by_signs] += links[x];
+                    rises.by_signs += links[x];
             }
         }
     }

@@ -88,8 +88,8 @@ struct CutGraph {
     TileLayout layout;
     CutNode *nodes;
     std::array<std::int32_t, directions> *residual; ///< capacity of the arcs to neighbours
-    std::int32_t *excess; ///< -max_terminal.. less than 2^30 + 8 * 2^26; negative: the capacity
-                          ///< left to the sink
+    std::int32_t *excess; ///< less than 2^30 + 8 * 2^26, either way; negative: the capacity left to
+                          ///< the sink, with what a pixel owes
     NodeIndex *waiting, *next, *free, *links;
     NodeIndex *heads; ///< by level
 

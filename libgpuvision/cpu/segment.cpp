@@ -246,11 +246,13 @@ class CpuSegment final : public Segment {
     void set_params(const gpv_segment_params &params) override {
         if (params.model != params_.model)
             forget_model();
+        if (!params.static_scene)
+            contrast_ = {};
         params_ = params;
     }
     void forget_model() override {
         learned_ = false;
-        contrast_.forget();
+        contrast_ = {};
     }
     bool learned() override { return learned_; }
 
@@ -262,12 +264,14 @@ class CpuSegment final : public Segment {
     bool run(Stream stream, const SegmentRun &run) override {
         reserve(run, stream);
         const Workspace work = allocate(run);
+        read_colors(work, run);
         const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
         const bool learned = learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
-        read_colors(work, run);
-        make_links(work, run);
+        Contrast contrast = adapts && !learned ? Contrast{} : contrast_;
+        make_links(work, run, contrast);
         const int iterations = iterations_of(params_, learned);
         learned_ = false; // should this fail
+        contrast_ = {};
         const Model *model = &kept_;
         for (int iteration = 0; iteration < iterations; iteration++) {
             if (iteration > 0) {
@@ -284,8 +288,8 @@ class CpuSegment final : public Segment {
         }
         learned_ = adapts ? adapt(work, run, model)
                           : learned || has_two_sides(run, solver_->result().area);
-        if (adapts && !learned_)
-            contrast_.forget();
+        if (params_.static_scene)
+            contrast_ = contrast;
         if (run.mask)
             clear_chroma(*run.mask);
         if (run.dst)
@@ -379,15 +383,12 @@ class CpuSegment final : public Segment {
         return sum;
     }
 
-    void make_links(const Workspace &work, const SegmentRun &run) {
-        if (params_.sigma == 0 && !contrast_.holds(params_, run.src))
-            differences_ = sum_of_differences(work, run);
-        contrast_.hold(params_, run.src);
-        if (differences_ == 0) // a plain picture says nothing of those that follow
-            contrast_.forget();
-        const float falloff =
-            falloff_of(params_.sigma, differences_,
-                       links_of(run.src.width, run.src.height, params_.connectivity));
+    void make_links(const Workspace &work, const SegmentRun &run, Contrast &contrast) const {
+        const int width = run.src.width, height = run.src.height;
+        if (params_.sigma == 0 && !contrast.holds(width, height, params_.connectivity))
+            contrast = {sum_of_differences(work, run), width, height, params_.connectivity};
+        const float falloff = falloff_of(params_.sigma, contrast.differences,
+                                         links_of(width, height, params_.connectivity));
         for_rows(run, [&](int, int y) {
             for (int i = 0; i < params_.connectivity / 2; i++) {
                 const float there_unit = params_.connectivity == 8 && i % 2 ? diagonal_unit : unit;
@@ -594,8 +595,7 @@ class CpuSegment final : public Segment {
     Model kept_{}; ///< what runs begin with
     Model own_{};  ///< what one that adapts learns between its cuts
     Scene scene_{};
-    HeldContrast contrast_;
-    std::uint64_t differences_ = 0; ///< squared, of neighbours: of the last run, or as is held
+    Contrast contrast_{};
     bool learned_ = false;
     int workers_ = 1;
     Buffer scratch_;

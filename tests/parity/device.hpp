@@ -36,7 +36,8 @@ inline void require(cudaError_t error, const char *what) {
 }
 #endif
 
-/// A context that counts what is allocated from it, and may have a limit.
+/// A context that counts what is allocated from it, and may have a limit. Its host memory has been
+/// used before, as far as it is not large.
 class CountedContext {
   public:
     explicit CountedContext(gpv_backend backend, std::uint64_t maximum = UINT64_MAX)
@@ -76,8 +77,11 @@ class CountedContext {
         if (memory == GPV_MEMORY_CUDA && cudaMalloc(&result, size) != cudaSuccess)
             cudaGetLastError(); // the library is to say so
 #endif
-        if (memory == GPV_MEMORY_HOST)
+        if (memory == GPV_MEMORY_HOST) {
             result = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
+            if (result)
+                std::memset(result, 0x5A, std::min<std::uint64_t>(size, 1 << 24));
+        }
         if (result)
             context->sizes_[result] = size;
         return result;

@@ -393,7 +393,16 @@ void check_reuse(Operator &op, int sequences, int largest) {
                 limited.max_time_us = 1;
                 change(in);
                 Laid changed(in, true);
-                expect(op.run(limited, changed).status == GPV_OK, "a run that is cut short");
+                const gpv_graphcut_result found = op.run(limited, changed).result;
+                const std::int64_t cut = capacity_of(in, changed.found());
+                expect(found.flow <= definition(in).flow &&
+                           (found.cut == cut || (found.optimal && found.flow == cut)),
+                       "a run that is cut short says how good it is");
+                break;
+            }
+            case 4: { // its memory may have to grow
+                const Laid larger(Instance(2 * in.width + 40, in.height, in.directions), false);
+                op.prepare(p, *larger.links.view());
             }
             }
             change(in);
@@ -704,6 +713,26 @@ void check_max_time(Operator &op, int width, int height) {
     std::printf("limit of time: %d of %d runs were stopped\n", stopped, runs);
 }
 
+/// What a microsecond does not suffice for is found within it by a run that begins with all of the
+/// flow.
+void check_flow_kept(Operator &op) {
+    const Named scene = scene_instance(60, 50, weights[2], 8, 3);
+    const Cut want = reference(scene.instance);
+    gpv_graphcut_params p = with_certificate();
+    p.reuse = 1;
+    for (const auto &[limit, optimal] : {std::pair{1, 0u}, {0, 1u}, {1, 1u}}) {
+        p.max_time_us = limit;
+        Laid laid(scene.instance, true);
+        const gpv_graphcut_result found = op.run(p, laid).result;
+        expect(found.optimal == optimal, "a run begins with the flow of the last one");
+        expect(found.flow <= want.flow && found.cut == capacity_of(scene.instance, laid.found()),
+               "its bound is one");
+        if (optimal)
+            expect_mask(laid, scene.instance, want, "with all of the flow");
+    }
+    std::printf("reuse: a run begins with the flow of the last one\n");
+}
+
 // ---- threads, memory ----------------------------------------------------------------
 
 /// Instances that are worth several threads: the same on any number of them, and a run after
@@ -910,7 +939,8 @@ class StreamChecks {
 
     void check_captured(int directions) {
         const Op op(context_);
-        const gpv_graphcut_params p = with_certificate();
+        gpv_graphcut_params p = with_certificate();
+        p.reuse = 1;
         require(gpv_graphcut_set_params(op, &p), context_, "gpv_graphcut_set_params");
         Instance in = extent_.instance(1, directions);
         Laid laid(in, false);
@@ -935,6 +965,10 @@ class StreamChecks {
             in = extent_.instance(i, directions);
             Laid next(in, false);
             to.upload(next);
+            if (i == 3) { // one that is no graph's, and reuses flow, too
+                require(to.run(op, streams_[0]), context_, "gpv_graphcut_run");
+                require(gpv_graphcut_wait(op, nullptr), context_, "gpv_graphcut_wait");
+            }
             launch();
             to.expect_found(next, in, reference(in), true, "CUDA, captured");
         }
@@ -952,9 +986,8 @@ class StreamChecks {
         gpv_graphcut_result result;
         gpv_graphcut_result_init(&result, sizeof result);
         require(gpv_graphcut_wait(op, &result), context_, "gpv_graphcut_wait");
-        expect(result.struct_size == sizeof result && result.flow == 0 && result.area == 0 &&
-                   result.refused == 0 && result.optimal == 0,
-               "a captured run has no result on the host");
+        expect(result.struct_size == sizeof result && result.refused == 0 && result.optimal == 1,
+               "of a captured run the host has no result, but that of the one before");
         require(cudaGraphExecDestroy(graph), "cudaGraphExecDestroy");
         std::printf("CUDA: captured, %d neighbours\n", directions);
     }
@@ -1210,6 +1243,7 @@ void check_cuda(bool brief) {
     if (!kernels_alone())
         StreamChecks(extent).check_captured(4);
     check_max_time(op, brief ? 50 : shortened(1280, 4), brief ? 36 : shortened(720, 4));
+    check_flow_kept(op);
     if (kernels_alone())
         return;
     StreamChecks(extent).check_captured_params();
@@ -1673,6 +1707,7 @@ void check() {
 #endif
     check_scenes(op, large ? Sizes{{97, 61}, {320, 241}} : Sizes{{97, 61}});
     check_max_time(op, large ? 400 : 160, large ? 300 : 120);
+    check_flow_kept(op);
     if (large) {
         check_threads();
         check_sizes(op, some_of(narrow_sizes()));

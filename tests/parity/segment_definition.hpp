@@ -462,11 +462,13 @@ class SegmentDefinition {
             colors_.push_back(bytes_of(value));
         read_known(in);
         const bool begins = !learned_ || p.warm_start == GPV_SEGMENT_WARM_START_NONE;
-        if (!p.static_scene || p.sigma > 0 ||
-            (begins && p.warm_start == GPV_SEGMENT_WARM_START_ADAPT) || !graph_ ||
-            graph_->width != width_ || graph_->height != height_ ||
-            graph_->directions != p.connectivity)
+        if (!p.static_scene || (begins && p.warm_start == GPV_SEGMENT_WARM_START_ADAPT))
             contrast_.reset();
+        const std::array<int, 3> shape = {width_, height_, p.connectivity};
+        if (p.sigma == 0 && shape != contrast_shape_)
+            contrast_.reset();
+        if (p.sigma == 0)
+            contrast_shape_ = shape;
         graph_.emplace(width_, height_, p.connectivity);
         make_links(p.sigma);
         if (!p.static_scene || (contrast_ && contrast_->sum == 0))
@@ -646,7 +648,8 @@ class SegmentDefinition {
     struct Contrast {
         std::uint64_t pairs, sum;
     };
-    std::optional<Contrast> contrast_; ///< that is held for the next frame
+    std::optional<Contrast> contrast_;    ///< that holds for the next frame
+    std::array<int, 3> contrast_shape_{}; ///< width, height and connectivity
 };
 
 // ---- pictures -----------------------------------------------------------------------

@@ -567,11 +567,12 @@ type SegmentParams struct {
 	Certificate bool
 	// MaxTime: of each cut, as in [GraphcutParams]; default 0.
 	MaxTime time.Duration
-	// StaticScene: whether a hint that frames show one scene from where it is shown now. The first
-	// cut of a run begins with what the last run has left, as with reuse of [GraphcutParams], which
-	// changes nothing but the time; and sigma = 0 is measured once and holds as long as frames have
-	// one size, until [Segment.Forget] or where runs with WarmStart adapt begin anew. Default
-	// false.
+	// StaticScene: whether frames show one scene, and the camera stands still. The first cut of a
+	// run begins with what the last run has left, as with reuse of [GraphcutParams], which changes
+	// nothing but the time; and sigma = 0 is measured once, where a picture has any difference, and
+	// holds for frames of that size and connectivity: until 0 is set here, until another model,
+	// [Segment.Forget] or a run that fails, and where one with WarmStart adapt begins anew. Runs in
+	// a graph do not see what is set and forgotten behind it. Default false.
 	StaticScene bool
 }
 

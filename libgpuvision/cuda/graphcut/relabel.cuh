@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// The global relabel: exact distances of all pixels to the sink in the residual
-// graph, by breadth-first search from the pixels with capacity to the sink
+// The global relabel: exact distances of pixels to the sink in the residual
+// graph, up to a cap or of all, by breadth-first search from the pixels with capacity to the sink
 // (Cherkassky and Goldberg, 1997, for its use with preflows).
 //
 // A level of the search takes one step for 32 pixels at once: a lane has a row
@@ -19,7 +19,7 @@ namespace gpv::cuda::graphcut {
 
 inline constexpr int window_levels = side;
 /// What the choice of cuts by steps looks at.
-inline constexpr int windows_of_short_cuts = 256 / window_levels;
+inline constexpr int windows_of_short_cuts = (max_steps_of_cuts + 1) / window_levels;
 /// Bits of a level within its window, and one row of those reached in it.
 inline constexpr int level_bits = 5, level_words = level_bits + 1;
 static_assert(1 << level_bits == window_levels);
@@ -191,7 +191,7 @@ class Relabel {
             hold_tiles();
     }
 
-    /// Heights of all pixels. Before it, a tile may have flow in the inbox of the epoch if it has
+    /// Heights of pixels. Before it, a tile may have flow in the inbox of the epoch if it has
     /// that stamp; afterwards none has. Lists the tiles with excess that can reach the sink for the
     /// epoch after that. window: counts those of all searches. cap: so many windows suffice where a
     /// pixel with excess is reached, and those that are not reached by then count as such that

@@ -6,11 +6,11 @@
 // begin with, and what is not is looked for when it has gone.
 //
 // A preflow (Goldberg and Tarjan, 1988) never takes more than the capacity of an
-// arc and leaves no pixel with less than nothing. When after an exact search no
-// pixel with excess is reached, the flow into the sink is maximum, and the pixels
-// that are reached are the side of the sink of the minimum cut nearest to it:
-// they are those that reach the sink after every maximum flow. So the cut does
-// not depend on the order of pushes.
+// arc and leaves no pixel with less than nothing; but where a run begins with the flow of
+// the last one, what a pixel then lacks counts as capacity to the sink. When after an exact search
+// no pixel with excess is reached, the flow into the sink is maximum, and the pixels that are
+// reached are the side of the sink of the minimum cut nearest to it: they are those that reach the
+// sink after every maximum flow. So the cut does not depend on the order of pushes.
 #pragma once
 
 #include "cuda/graphcut/push.cuh"
@@ -40,8 +40,10 @@ __device__ __forceinline__ void add_capacity(const Job &job, int x, int y, long 
     add(terminal > 0 ? here : ~here, abs(terminal));
     unrolled<directions>([&](auto i) {
         const int there_x = x + Step<directions, i>::x, there_y = y + Step<directions, i>::y;
-        if (there_x >= 0 && there_y >= 0 && there_x < job.width && there_y < job.height)
-            add(~here & sink_sides(there_x, there_y), job.links[i].template row<int>(y)[x]);
+        if (there_x < 0 || there_y < 0 || there_x >= job.width || there_y >= job.height)
+            return;
+        if (const unsigned cuts = ~here & sink_sides(there_x, there_y))
+            add(cuts, job.links[i].template row<int>(y)[x]);
     });
 }
 
@@ -62,7 +64,7 @@ struct Solve {
         : job_(job), begin_(global_timer_ns()), grid_(&job.control->arrived) {
         const Kept last = kept();
         reuses_ = last.flow == job.capacities && last.choice.reuses(job.reuse);
-        keeps_ = last.choice.keeps(job.reuse, reuses_, job.next);
+        keeps_ = last.choice.keeps(job.next);
     }
 
     /// What the last run has left for such a graph.
@@ -239,15 +241,17 @@ struct Solve {
             .area = static_cast<long long>(__ldcg(&control.area))};
         Kept next = kept();
         next.flow = keeps_ ? job_.capacities : nullptr;
-        if (job_.reuse == Reuse::by_choice && optimal)
-            next.choice.note(reuses_, global_timer_ns() - begin_);
+        if (job_.reuse == Reuse::by_choice)
+            next.choice.note(reuses_, optimal, global_timer_ns() - begin_);
         job_.control->kept = next;
         if (!job_.certificate)
             hand_out(job_, found, {});
     }
 
     __device__ void refuse() const {
-        job_.control->kept = {};
+        Kept next = kept();
+        next.flow = nullptr;
+        job_.control->kept = next;
         const unsigned long long key = ~__ldcg(&job_.control->fault);
         const auto pixel = static_cast<long long>(key / 16);
         const int plane = static_cast<int>(key % 16);

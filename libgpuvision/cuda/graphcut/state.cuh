@@ -22,7 +22,8 @@ inline constexpr int unreached_height = 1 << 30;
 /// What goes to a pixel where both would do, as it comes from the corner, is in the row.
 inline constexpr int inbox_places = 2 * side;
 
-/// What a run leaves for the next one.
+/// What a run leaves for the next one. It holds as long as runs have the same scratch: one that has
+/// grown is zero, and that is a flow, too.
 struct Kept {
     const int *flow; ///< Job::capacities, where it is from a pixel to each neighbour; null = none
     int width, height, directions;
@@ -158,8 +159,10 @@ __device__ void build_tile(const Job &job, bool reuses, int tile, int warp, int 
         int excess = terminal, flow[d];
         unrolled<d>([&](auto i) { flow[i] = reuses ? __ldcg(capacities + i * tile_pixels) : 0; });
         for_links<d>(job, x, y, [&](auto i, int there, int back) {
-            const int kept = max(min(flow[i], there), -back);
-            const int capacity = checked(there, i + 1, 0, max_link) - kept;
+            const int legal = checked(there, i + 1, 0, max_link);
+            // Of an illegal one back, with which nothing is solved, any number.
+            const int kept = max(min(flow[i], legal), -(back & max_link));
+            const int capacity = legal - kept;
             excess -= kept;
             capacities[i * tile_pixels] = capacity;
             const Word arcs = __ballot_sync(~0u, capacity > 0);

@@ -126,9 +126,14 @@ void Runner::launch(Plan &plan, cudaStream_t stream) {
         delivers_ = delivers_ || !pending_.empty();
     } catch (...) {
         // Part of the work may be running, and no event marks its end.
-        if (runtime.stream_synchronize(stream) != cudaSuccess)
-            cudaGetLastError(); // the caller gets the first error
+        const auto synchronize = [stream] {
+            if (runtime.stream_synchronize(stream) != cudaSuccess)
+                cudaGetLastError(); // the caller gets the first error
+        };
+        finish();
+        synchronize();
         fail(stream);
+        synchronize();
         throw;
     }
 }

@@ -186,7 +186,7 @@ struct SeeScene {
         if (threadIdx.x == 0) {
             job.scene->see(shared.frame, job.pixels, shared.foreground);
             if (!job.scene->kept)
-                job.contrast->held = 0;
+                *job.contrast = {};
             if (job.kept)
                 *job.kept = job.scene->kept;
         }

@@ -35,12 +35,6 @@ struct Clear {
     }
 };
 
-/// The contrast of neighbours that holds from run to run.
-struct Contrast {
-    Wide differences; ///< sum of their squares
-    unsigned held;    ///< whether it is; a plain picture says nothing of those that follow
-};
-
 /// Inputs and outputs.
 struct PixelJob {
     ColorSource src;
@@ -50,8 +44,8 @@ struct PixelJob {
     Rect rect; ///< all of src if none is given
     float weight, sigma;
     const Model *model;
-    const unsigned *idle;     ///< where it is not 0, nothing is counted or measured; may be null
-    const Contrast *contrast; ///< what holds; null: of this picture
+    const unsigned *idle;     ///< where it is not 0, nothing is counted; may be null
+    const Contrast *contrast; ///< in a static scene; may be null
     Control *control;
     int *terminals;
     int *links[4];
@@ -60,7 +54,10 @@ struct PixelJob {
     bool dst_in_words; ///< its pixels of 4 bytes can be written at once
     bool alpha;        ///< the fourth channel of src is alpha
 
-    __device__ bool is_idle() const { return idle && *idle; }
+    /// Whether the contrast of neighbours is known.
+    __device__ bool knows_contrast(int directions) const {
+        return contrast && contrast->holds(src.width, src.height, directions);
+    }
     __device__ Known known(int x, int y) const {
         if (!rect.has(x, y))
             return known_background;
@@ -107,7 +104,7 @@ struct Count {
     static_assert((places & (places - 1)) == 0);
 
     __device__ static void run(const Job &job) {
-        if (job.is_idle())
+        if (job.idle && *job.idle)
             return;
         unsigned *const keys = shared_memory<unsigned>();
         for (unsigned i = threadIdx.x; i < places; i += threads) {
@@ -207,7 +204,7 @@ struct Neighbourhood {
 template <Layout layout, int directions>
 struct MeasureContrast : OfStrips<MeasureContrast<layout, directions>> {
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
-        if (job.is_idle())
+        if (job.knows_contrast(directions))
             return;
         unsigned sum = 0; // a warp's is at most 256 * 4 * 3 * 255^2, less than 2^28
         if (inside) {
@@ -224,19 +221,18 @@ struct MeasureContrast : OfStrips<MeasureContrast<layout, directions>> {
     }
 };
 
-/// Lets what has been measured hold.
+/// Lets what has been measured hold, if it has been.
 struct HoldContrast {
     struct Job {
-        const unsigned *idle; ///< as of PixelJob
         const Control *control;
         Contrast *contrast;
+        int width, height, connectivity;
     };
     static constexpr int threads = 32;
 
     __device__ static void run(const Job &job) {
-        const Wide sum = job.control->differences;
-        if (threadIdx.x == 0 && !(job.idle && *job.idle))
-            *job.contrast = {sum, sum > 0};
+        if (threadIdx.x == 0 && !job.contrast->holds(job.width, job.height, job.connectivity))
+            *job.contrast = {job.control->differences, job.width, job.height, job.connectivity};
     }
 };
 

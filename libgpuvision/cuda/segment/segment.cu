@@ -28,7 +28,6 @@ using namespace segment;
 /// that nothing is kept.
 struct PlannedRun : SegmentRun {
     bool learned;
-    bool holds; ///< whether the contrast of an earlier run may, as it is told on the device
 };
 
 class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_params> {
@@ -51,10 +50,12 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     void accept(const gpv_segment_params &params) override {
         if (params.model != params_.model)
             forget_model();
+        if (!params.static_scene)
+            contrast_forgotten_ = true;
     }
     void forget_model() override {
         learned_ = false;
-        contrast_.forget();
+        contrast_forgotten_ = true;
     }
     bool learned() override {
         wait();
@@ -62,21 +63,31 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     }
 
     void prepare(const SegmentRun &shapes) override {
-        plan_ahead(PlannedRun{shapes, false, false});
-        if (has_memory())
-            plan_ahead(next_run(shapes));
+        plan_ahead(PlannedRun{shapes, false});
+        if (params_.warm_start != GPV_SEGMENT_WARM_START_NONE)
+            plan_ahead(PlannedRun{shapes, true});
     }
 
     bool run(Stream stream, const SegmentRun &run) override {
         if (!is_captured(stream))
             return enqueue(stream, run);
-        start("gpv_segment_run", stream, planned(run));
+        start("gpv_segment_run", stream, PlannedRun{run, begins_learned()});
         return false;
     }
 
     GraphcutResult result() const override { return cutter_.report().found; }
 
-    void fail(cudaStream_t stream) noexcept override { cutter_.forget(stream); }
+    /// What is in a graph goes by what is on the device.
+    void begin(cudaStream_t stream) override {
+        if (captured() || !contrast_forgotten_)
+            return;
+        GPV_CUDA(runtime.memset_async(&memory()->contrast, 0, sizeof(Contrast), stream));
+        contrast_forgotten_ = false;
+    }
+    void fail(cudaStream_t stream) noexcept override {
+        cutter_.forget(stream);
+        contrast_forgotten_ = true;
+    }
 
     void declare(PlannedRun &run) {
         input("src", run.src);
@@ -87,7 +98,6 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         output("dst", run.dst);
         pointer(run.result);
         value(run.learned);
-        value(run.holds);
     }
 
     void record(const PlannedRun &run) {
@@ -119,16 +129,15 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     bool enqueue(Stream stream, const SegmentRun &run) {
         if (needs_outcome())
             end_last_run();
-        const PlannedRun planned_run = planned(run);
-        const PlannedRun next = next_run(run);
-        if (planned_run.learned != next.learned || planned_run.holds != next.holds)
-            plan_ahead(next, stream); // those that follow make no graph
-        const bool learned = planned_run.learned;
+        const bool learned = begins_learned();
+        if (!learned &&
+            params_.warm_start != GPV_SEGMENT_WARM_START_NONE) // those that follow make no graph
+            plan_ahead(PlannedRun{run, true}, stream);
+        if (!learned && params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT)
+            contrast_forgotten_ = true;
         learned_ = false; // should this fail
-        contrast_.forget();
-        start("gpv_segment_run", stream, planned_run);
+        start("gpv_segment_run", stream, PlannedRun{run, learned});
         learned_ = true;
-        contrast_.hold(params_, run.src);
         outcome_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT ? Outcome::by_scene
                    : learned                                          ? Outcome::known
                                                                       : Outcome::by_cut;
@@ -136,19 +145,6 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         return true;
     }
 
-    PlannedRun planned(const SegmentRun &run) const {
-        return {run, begins_learned(), contrast_.holds(params_, run.src)};
-    }
-    /// One that follows such a run.
-    PlannedRun next_run(const SegmentRun &run) const {
-        return {run, params_.warm_start != GPV_SEGMENT_WARM_START_NONE,
-                params_.static_scene && params_.sigma == 0};
-    }
-    /// Whether runs take over anything that changes their kernels.
-    bool has_memory() const {
-        const PlannedRun next = next_run({});
-        return next.learned || next.holds;
-    }
     bool begins_learned() const {
         return learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
     }
@@ -204,7 +200,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         PixelJob job = pixel_job(run, seen, work);
         job.model = &memory()->kept;
         add_clear(work);
-        add_links<l>(run, job);
+        add_links<l>(job);
         for (int iteration = 0; iteration < iterations; iteration++) {
             if (iteration > 0) {
                 add_clear(work);
@@ -284,18 +280,19 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     }
 
     template <Layout layout>
-    void add_links(const PlannedRun &run, PixelJob job) {
+    void add_links(PixelJob job) {
         const bool four = params_.connectivity == 4;
-        if (run.holds)
-            job.idle = &memory()->contrast.held;
+        if (params_.static_scene)
+            job.contrast = &memory()->contrast;
         if (params_.sigma == 0)
             four ? add_pixels<MeasureContrast<layout, 4>>(job)
                  : add_pixels<MeasureContrast<layout, 8>>(job);
-        if (params_.sigma == 0 && params_.static_scene) {
-            Contrast *const contrast = &memory()->contrast;
-            add<HoldContrast>(dim3(1), {job.idle, job.control, contrast});
-            job.contrast = contrast;
-        }
+        if (params_.sigma == 0 && params_.static_scene)
+            add<HoldContrast>(dim3(1), {.control = job.control,
+                                        .contrast = &memory()->contrast,
+                                        .width = job.src.width,
+                                        .height = job.src.height,
+                                        .connectivity = params_.connectivity});
         four ? add_pixels<Links<layout, 4>>(job) : add_pixels<Links<layout, 8>>(job);
     }
 
@@ -334,7 +331,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     Buffer learned_memory_;      ///< Learned
     Pinned<std::uint32_t> kept_; ///< Scene::kept after the last run that adapts
     Cutter cutter_;
-    HeldContrast contrast_;
+    bool contrast_forgotten_ = false; ///< before the next run
     bool learned_ = false; ///< something has been, unless the outcome of the last run says other
     enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
     SegmentRun run_{}; ///< the last one; of its images nothing is looked at

@@ -173,8 +173,10 @@ class SegmentParams(TypedDict, total=False):
     certificate: bool
     #: Of each cut, as in GraphcutParams; default 0.
     max_time_us: int
-    #: Whether a hint that frames show one scene from where it is shown now. The first cut of a run begins
-    #: with what the last run has left, as with reuse of GraphcutParams, which changes nothing but the time;
-    #: and sigma = 0 is measured once and holds as long as frames have one size, until Segment.forget() or
-    #: where runs with warm_start adapt begin anew. Default False.
+    #: Whether frames show one scene, and the camera stands still. The first cut of a run begins with what the
+    #: last run has left, as with reuse of GraphcutParams, which changes nothing but the time; and sigma = 0
+    #: is measured once, where a picture has any difference, and holds for frames of that size and
+    #: connectivity: until 0 is set here, until another model, Segment.forget() or a run that fails, and where
+    #: one with warm_start adapt begins anew. Runs in a graph do not see what is set and forgotten behind it.
+    #: Default False.
     static_scene: bool
