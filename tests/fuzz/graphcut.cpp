@@ -21,7 +21,7 @@ gpv_graphcut_params read_params(Input &in) {
     }
     params.certificate = !in.flag();
     params.max_time_us = in.once_in(8) ? 1 + in.below(100) : 0;
-    params.reuse = in.flag();
+    params.reuse = params.certificate; // nothing more is read, so that seeds mean what they did
     return params;
 }
 

@@ -32,7 +32,7 @@ gpv_segment_params read_params(Input &in) {
     params.output = in.below(2);
     params.certificate = !in.flag();
     params.max_time_us = in.once_in(8) ? 1 + in.below(100) : 0;
-    params.static_scene = in.flag();
+    params.static_scene = params.certificate; // nothing more is read: seeds mean what they did
     return params;
 }
 

@@ -1378,6 +1378,7 @@ class StreamChecks {
     void check_captured_video(gpv_segment_model model) {
         gpv_segment_params p = with_model(model);
         p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+        p.static_scene = 1;
         const Op op(context_);
         set(op, p);
         SegmentDefinition definition;
