@@ -9,8 +9,8 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
-#include <span>
 #include <tuple>
+#include <type_traits>
 
 #include "core/arena.hpp"
 #include "cpu/graphcut_search.hpp"
@@ -153,21 +153,29 @@ class CpuGraphcut final : public Graphcut {
         parallel_bands(image.height, band_rows, workers, f);
     }
 
+    /// f(y) of all rows, by several threads.
+    template <class F>
+    void for_rows(const Image &image, F f) const {
+        for_bands(image, [&](int, int first, int last) {
+            for (int y = first; y < last; y++)
+                f(y);
+        });
+    }
+
     /// reuses: residual has a flow, which the graph begins with as far as there is room for it: a
     /// preflow but for pixels that pass on what they do not get, which count as capacity to the
     /// sink. Returns the capacity to the sink that terminals give.
     template <int directions>
     std::int64_t build(const CutGraph<directions> &graph, const GraphcutRun &run, bool reuses) {
-        const NodeIndex count = graph.layout.nodes();
-        std::fill_n(graph.nodes, count, CutNode{});
-        std::fill_n(graph.excess, count, 0);
+        clear_border(graph, run.links);
         FaultFinder faults;
         std::atomic<std::int64_t> to_sink = 0;
         for_bands(run.links, [&](int, int first, int last) {
             FaultFinder of_band;
             std::int64_t sum = 0;
             for (int y = first; y < last; y++)
-                sum += build_row(graph, run, reuses, y, of_band);
+                sum += reuses ? build_row<true>(graph, run, y, of_band)
+                              : build_row<false>(graph, run, y, of_band);
             faults.see(of_band);
             to_sink += sum;
         });
@@ -176,71 +184,144 @@ class CpuGraphcut final : public Graphcut {
     }
 
     template <int directions>
-    static std::int64_t build_row(const CutGraph<directions> &graph, const GraphcutRun &run,
-                                  bool reuses, int y, FaultFinder &faults) {
-        const int width = run.links.width;
-        const std::int64_t first_pixel = std::int64_t{width} * y;
-        const std::int32_t *terminals = row_of(run.terminals, 0, y);
-        std::int64_t to_sink = 0;
-        for (int x = 0; x < width; x++) {
-            const bool legal = terminals[x] >= -max_terminal && terminals[x] <= max_terminal;
-            if (!legal)
-                faults.see(first_pixel + x, 0, terminals[x]);
-            const NodeIndex v = graph.layout.index(x, y);
-            graph.excess[v] = legal ? terminals[x] : 0;
-            to_sink += std::max(-graph.excess[v], 0);
-            if (!reuses)
-                graph.residual[v] = {};
+    static void clear_border(const CutGraph<directions> &graph, const Image &links) {
+        const int last = graph.layout.last_column();
+        for (int y = -1; y <= graph.layout.last_row(); y++) {
+            const auto clear = [&](int, NodeIndex v) {
+                graph.nodes[v] = {};
+                graph.excess[v] = 0;
+            };
+            const bool inside = y >= 0 && y < links.height;
+            graph.layout.for_row(y, -1, inside ? -1 : last, clear);
+            if (inside)
+                graph.layout.for_row(y, links.width, last, clear);
         }
+    }
+
+    /// f(x, v, near) of the pixels of a row; near: whether there is a neighbour in a direction, as
+    /// bits, a constant for most pixels.
+    template <int directions, class F>
+    static void for_pixels(const CutGraph<directions> &graph, const Image &links, int y, F f) {
+        constexpr unsigned all = (1u << directions) - 1;
+        unsigned of_row = 0, not_first = 0, not_last = 0;
         for (int d = 0; d < directions; d++) {
-            const int dx = step_x(d, directions), dy = step_y(d, directions);
-            const int back = reverse(d, directions);
-            if (!Span(run.links.height, dy).has(y))
-                continue;
-            const std::int32_t *out = row_of(run.links, d, y);
-            const std::int32_t *in = row_of(run.links, back, y + dy) + dx;
-            const Span columns(width, dx);
-            for (int x = columns.first; x < columns.last; x++) {
-                if (out[x] < 0 || out[x] > max_link)
-                    faults.see(first_pixel + x, d + 1, out[x]);
-                const NodeIndex v = graph.layout.index(x, y);
-                std::int32_t &residual = graph.residual[v][d];
-                // Of illegal links, for which nothing is solved, any number.
-                const std::int32_t flow =
-                    reuses ? std::max(std::min(residual, out[x]), -(in[x] & max_link)) : 0;
-                graph.excess[v] -= flow;
-                residual = (out[x] & max_link) - flow;
-                graph.nodes[v].out |= static_cast<std::uint8_t>((out[x] != flow) << d);
-                graph.nodes[v].in |= static_cast<std::uint8_t>((in[x] != -flow) << d);
+            of_row |= static_cast<unsigned>(Span(links.height, step_y(d, directions)).has(y)) << d;
+            not_first |= static_cast<unsigned>(step_x(d, directions) >= 0) << d;
+            not_last |= static_cast<unsigned>(step_x(d, directions) <= 0) << d;
+        }
+        const int last = links.width - 1;
+        graph.layout.for_row(y, 0, last, [&](int x, NodeIndex v) {
+            if (of_row == all && x > 0 && x < last)
+                f(x, v, std::integral_constant<unsigned, all>());
+            else
+                f(x, v, of_row & (x > 0 ? all : not_first) & (x < last ? all : not_last));
+        });
+    }
+
+    /// The rows of links from the pixels of a row, or to them, by direction.
+    template <int directions>
+    struct LinkRows {
+        std::array<const std::int32_t *, directions> from{}, to{}; ///< null: there are none
+
+        LinkRows(const Image &links, int y) {
+            for (int d = 0; d < directions; d++) {
+                const int dx = step_x(d, directions), dy = step_y(d, directions);
+                if (!Span(links.height, dy).has(y))
+                    continue;
+                from[d] = row_of(links, d, y);
+                to[d] = row_of(links, reverse(d, directions), y + dy) + dx;
             }
         }
+    };
+
+    template <bool reuses, int directions>
+    static std::int64_t build_row(const CutGraph<directions> &graph, const GraphcutRun &run, int y,
+                                  FaultFinder &faults) {
+        const std::int32_t *terminals = row_of(run.terminals, 0, y);
+        const LinkRows<directions> rows(run.links, y);
+        std::int64_t to_sink = 0;
+        bool legal = true;
+        // Of what is illegal, for which nothing is solved, anything.
+        for_pixels(graph, run.links, y, [&](int x, NodeIndex v, auto near) {
+            std::int32_t excess = std::clamp(terminals[x], -max_terminal, max_terminal);
+            legal &= excess == terminals[x];
+            to_sink += std::max(-excess, 0);
+            std::array<std::int32_t, directions> residual{};
+            unsigned out = 0, in = 0;
+            for (int d = 0; d < directions; d++) {
+                if (!(near >> d & 1u))
+                    continue;
+                const std::int32_t from = rows.from[d][x] & max_link;
+                const std::int32_t to = rows.to[d][x] & max_link;
+                legal &= from == rows.from[d][x];
+                const std::int32_t flow =
+                    reuses ? std::max(std::min(graph.residual[v][d], from), -to) : 0;
+                excess -= flow;
+                residual[d] = from - flow;
+                out |= static_cast<unsigned>(from != flow) << d;
+                in |= static_cast<unsigned>(to != -flow) << d;
+            }
+            graph.residual[v] = residual;
+            graph.excess[v] = excess;
+            graph.nodes[v] = {.level = 0,
+                              .parent = 0,
+                              .state = 0,
+                              .out = static_cast<std::uint8_t>(out),
+                              .in = static_cast<std::uint8_t>(in)};
+        });
+        if (!legal)
+            see_faults<directions>(run, y, faults);
         return to_sink;
+    }
+
+    template <int directions>
+    static void see_faults(const GraphcutRun &run, int y, FaultFinder &faults) {
+        const std::int64_t first = std::int64_t{run.links.width} * y;
+        const std::int32_t *terminals = row_of(run.terminals, 0, y);
+        for (int x = 0; x < run.links.width; x++)
+            if (terminals[x] < -max_terminal || terminals[x] > max_terminal)
+                faults.see(first + x, 0, terminals[x]);
+        for (int d = 0; d < directions; d++) {
+            if (!Span(run.links.height, step_y(d, directions)).has(y))
+                continue;
+            const std::int32_t *links = row_of(run.links, d, y);
+            const Span columns(run.links.width, step_x(d, directions));
+            for (int x = columns.first; x < columns.last; x++)
+                if (links[x] < 0 || links[x] > max_link)
+                    faults.see(first + x, d + 1, links[x]);
+        }
     }
 
     /// Leaves the flow in residual.
     template <int directions>
     void keep(const CutGraph<directions> &graph, const GraphcutRun &run) const {
-        for_bands(run.links, [&](int, int first, int last) {
-            for (int y = first; y < last; y++)
-                for (int d = 0; d < directions; d++) {
-                    if (!Span(run.links.height, step_y(d, directions)).has(y))
-                        continue;
-                    const std::int32_t *out = row_of(run.links, d, y);
-                    const Span columns(run.links.width, step_x(d, directions));
-                    for (int x = columns.first; x < columns.last; x++) {
-                        std::int32_t &residual = graph.residual[graph.layout.index(x, y)][d];
-                        residual = out[x] - residual;
-                    }
-                }
+        for_rows(run.links, [&](int y) {
+            const LinkRows<directions> rows(run.links, y);
+            for_pixels(graph, run.links, y, [&](int x, NodeIndex v, auto near) {
+                for (int d = 0; d < directions; d++)
+                    if (near >> d & 1u)
+                        graph.residual[v][d] = rows.from[d][x] - graph.residual[v][d];
+            });
         });
     }
+
+    /// Of nodes, while a cut is chosen: their first cut by steps, and whether in that by signs they
+    /// are on the side of the sink.
+    static constexpr std::uint8_t first_of_steps = 31, sink_by_sign = 32;
+    static_assert(cuts_by_steps <= first_of_steps);
 
     /// Puts the best of the cuts that there are in place of the search's. Returns its capacity.
     template <int directions>
     std::int64_t choose_cut(const CutGraph<directions> &graph, const GraphcutRun &run) const {
-        for (CutNode &node : std::span(graph.nodes, graph.layout.nodes()))
-            node.state = static_cast<std::uint8_t>(
-                first_cut(node.level != CutNode::outside, static_cast<int>(node.level - 1)));
+        for_rows(run.links, [&](int y) {
+            const std::int32_t *terminals = row_of(run.terminals, 0, y);
+            graph.layout.for_row(y, 0, run.links.width - 1, [&](int x, NodeIndex v) {
+                CutNode &node = graph.nodes[v];
+                node.state = static_cast<std::uint8_t>(
+                    first_cut(node.level != CutNode::outside, static_cast<int>(node.level - 1)) |
+                    (terminals[x] < 0 ? sink_by_sign : 0));
+            });
+        });
         std::mutex mutex;
         Rises rises{};
         for_bands(run.links, [&](int, int first, int last) {
@@ -255,14 +336,13 @@ class CpuGraphcut final : public Graphcut {
         cuts[cut_by_signs] = rises.by_signs;
         const auto best = std::min_element(cuts.begin(), cuts.end());
         const auto cut = static_cast<int>(best - cuts.begin());
-        for_bands(run.links, [&](int, int first, int last) {
-            for (int y = first; y < last; y++)
-                for (int x = 0; x < run.links.width; x++) {
-                    CutNode &node = graph.nodes[graph.layout.index(x, y)];
-                    const bool source = cut == cut_by_signs ? row_of(run.terminals, 0, y)[x] >= 0
-                                                            : node.state > cut;
-                    node.level = source ? CutNode::outside : 1;
-                }
+        for_rows(run.links, [&](int y) {
+            graph.layout.for_row(y, 0, run.links.width - 1, [&](int, NodeIndex v) {
+                CutNode &node = graph.nodes[v];
+                const bool sink = cut == cut_by_signs ? (node.state & sink_by_sign) != 0
+                                                      : (node.state & first_of_steps) <= cut;
+                node.level = sink ? 1 : CutNode::outside;
+            });
         });
         return *best;
     }
@@ -283,28 +363,26 @@ class CpuGraphcut final : public Graphcut {
     static void add_rises(const CutGraph<directions> &graph, const GraphcutRun &run, int y,
                           Rises &rises) {
         const std::int32_t *terminals = row_of(run.terminals, 0, y);
-        for (int x = 0; x < run.links.width; x++) {
-            rises.at[0] += std::max(-terminals[x], 0);
-            rises.at[graph.nodes[graph.layout.index(x, y)].state] += terminals[x];
-        }
-        for (int d = 0; d < directions; d++) {
-            const int dx = step_x(d, directions), dy = step_y(d, directions);
-            if (!Span(run.links.height, dy).has(y))
-                continue;
-            const std::int32_t *links = row_of(run.links, d, y);
-            const std::int32_t *beyond = row_of(run.terminals, 0, y + dy) + dx;
-            const Span columns(run.links.width, dx);
-            for (int x = columns.first; x < columns.last; x++) {
-                const int here = graph.nodes[graph.layout.index(x, y)].state;
-                const int there = graph.nodes[graph.layout.index(x + dx, y + dy)].state;
-                if (there < here) {
-                    rises.at[there] += links[x];
-                    rises.at[here] -= links[x];
-                }
-                if (terminals[x] >= 0 && beyond[x] < 0)
-                    rises.by_signs += links[x];
+        const LinkRows<directions> rows(run.links, y);
+        // Without branches: where a search has been cut short, sides follow no pattern.
+        for_pixels(graph, run.links, y, [&](int x, NodeIndex v, auto near) {
+            const std::array<std::int32_t, directions> &steps = graph.steps_of(v);
+            const int here = graph.nodes[v].state & first_of_steps;
+            const bool source = !(graph.nodes[v].state & sink_by_sign);
+            std::int32_t rise = terminals[x], by_signs = 0;
+            for (int d = 0; d < directions; d++) {
+                if (!(near >> d & 1u))
+                    continue;
+                const unsigned state = graph.nodes[v + steps[d]].state;
+                const int there = state & first_of_steps;
+                const std::int32_t from = rows.from[d][x], to = rows.to[d][x];
+                rise += (to & -(there > here)) - (from & -(there < here));
+                by_signs += from & -(source & ((state & sink_by_sign) != 0));
             }
-        }
+            rises.at[0] += std::max(-terminals[x], 0);
+            rises.at[here] += rise;
+            rises.by_signs += by_signs;
+        });
     }
 
     /// Returns the capacity that is left to the sink.
@@ -315,13 +393,12 @@ class CpuGraphcut final : public Graphcut {
             std::int64_t count = 0, rest = 0;
             for (int y = first; y < last; y++) {
                 auto *row = reinterpret_cast<std::uint8_t *>(mask.planes[0].row(y));
-                for (int x = 0; x < mask.width; x++) {
-                    const NodeIndex v = graph.layout.index(x, y);
+                graph.layout.for_row(y, 0, mask.width - 1, [&](int x, NodeIndex v) {
                     const bool source = graph.nodes[v].level == CutNode::outside;
                     row[x] = source ? source_side : sink_side;
                     count += source;
                     rest += std::max(-graph.excess[v], 0);
-                }
+                });
             }
             area += count;
             left += rest;

@@ -45,6 +45,9 @@ class TileLayout {
 
     NodeIndex row_nodes() const { return static_cast<NodeIndex>(tiles_x_) * nodes_of_tile; }
     NodeIndex nodes() const { return row_nodes() * tiles_y_; }
+    /// Of nodes, the border and what fills its tiles among them; the first is -1.
+    int last_column() const { return tiles_x_ * side - 2; }
+    int last_row() const { return tiles_y_ * side - 2; }
 
     /// Of the pixel (x, y), with -1 <= x <= width and -1 <= y <= height.
     NodeIndex index(int x, int y) const {
@@ -53,7 +56,18 @@ class TileLayout {
                place(column % side, row % side);
     }
 
-    /// From a node at a place of its tile to its neighbour.
+    /// f(x, v) of the pixels of row y from first to last.
+    template <class F>
+    void for_row(int y, int first, int last, F f) const {
+        for (int x = first; x <= last;) {
+            NodeIndex v = index(x, y);
+            // Those of a tile lie together.
+            for (const int end = std::min(last, (x + 1) / side * side + side - 2); x <= end; x++)
+                f(x, v++);
+        }
+    }
+
+    /// From a node at a place of its tile to a neighbour.
     std::int32_t step(int at, int dx, int dy) const {
         const int x = at % side + dx, y = at / side + dy;
         const int tile_x = x < 0 ? -1 : x / side, tile_y = y < 0 ? -1 : y / side;
@@ -92,14 +106,23 @@ struct CutGraph {
                           ///< the sink, with what a pixel owes
     NodeIndex *waiting, *next, *free, *links;
     NodeIndex *heads; ///< by level
+    /// From a node at a place of its tile to its neighbours.
+    std::array<std::array<std::int32_t, directions>, TileLayout::nodes_of_tile> steps;
 
     CutGraph(Arena &arena, const TileLayout &of) : layout(of) {
+        for (int at = 0; at < TileLayout::nodes_of_tile; at++)
+            for (int d = 0; d < directions; d++)
+                steps[at][d] = of.step(at, step_x(d, directions), step_y(d, directions));
         const std::size_t count = layout.nodes();
         nodes = arena.allocate<CutNode>(count);
         residual = arena.allocate<std::array<std::int32_t, directions>>(count);
         excess = arena.allocate<std::int32_t>(count);
         for (NodeIndex **list : {&waiting, &next, &free, &links, &heads})
             *list = arena.allocate<NodeIndex>(count);
+    }
+
+    const std::array<std::int32_t, directions> &steps_of(NodeIndex v) const {
+        return steps[v % TileLayout::nodes_of_tile];
     }
 };
 
@@ -123,17 +146,14 @@ template <int directions>
 class CutSearch {
   public:
     CutSearch(const CutGraph<directions> &graph, const Deadline &deadline)
-        : nodes_(graph.nodes), residual_(graph.residual), excess_(graph.excess),
+        : graph_(graph), nodes_(graph.nodes), residual_(graph.residual), excess_(graph.excess),
           count_(graph.layout.nodes()), waiting_{graph.waiting}, next_{graph.next},
           free_{graph.free}, buckets_(graph.links, graph.heads), deadline_(deadline) {
-        for (int at = 0; at < TileLayout::nodes_of_tile; at++)
-            for (int d = 0; d < directions; d++)
-                steps_[at][d] = graph.layout.step(at, step_x(d, directions), step_y(d, directions));
         std::fill_n(graph.heads, count_, none);
     }
 
-    /// Whether the preflow is maximum now. In any case those nodes are in the forest from which the
-    /// sink can be reached.
+    /// Whether the preflow is maximum now: then those nodes are in the forest from which the sink
+    /// can be reached. If the time is over, those within as many steps as it has grown to by then.
     bool run() {
         search(1);
         while ((waiting_.count || !buckets_.empty()) && !stopped_) {
@@ -143,8 +163,8 @@ class CutSearch {
             settle();
         }
         if (stopped_)
-            search(CutNode::outside);
-        return buckets_.empty();
+            search(last_);
+        return !stopped_;
     }
 
   private:
@@ -211,7 +231,7 @@ class CutSearch {
     }
 
     NodeIndex neighbor(NodeIndex v, int direction) const {
-        return v + steps_[v % TileLayout::nodes_of_tile][direction];
+        return v + graph_.steps_of(v)[direction];
     }
 
     /// To be hung again one by one: a search from the roots is faster.
@@ -263,11 +283,13 @@ class CutSearch {
     /// The nodes that can pass flow to v, as its children.
     template <class F>
     void take_in(NodeIndex v, F f) {
-        for (unsigned in = nodes_[v].in; in; in &= in - 1) {
-            const int d = std::countr_zero(in);
+        unsigned entering = 0;
+        each_near(v, [&](int d, const CutNode &near) {
+            entering |= static_cast<unsigned>(near.level == CutNode::outside) << d;
+        });
+        for (entering &= nodes_[v].in; entering; entering &= entering - 1) {
+            const int d = std::countr_zero(entering);
             const NodeIndex w = neighbor(v, d);
-            if (nodes_[w].level != CutNode::outside)
-                continue;
             nodes_[w].level = nodes_[v].level + 1;
             nodes_[w].parent = static_cast<std::uint8_t>(back(d));
             f(w);
@@ -375,7 +397,7 @@ class CutSearch {
     /// f(direction, node) of each neighbour.
     template <class F>
     void each_near(NodeIndex v, F f) const {
-        const std::int32_t *steps = steps_[v % TileLayout::nodes_of_tile];
+        const std::array<std::int32_t, directions> &steps = graph_.steps_of(v);
         for (int d = 0; d < directions; d++)
             f(d, nodes_[v + steps[d]]);
     }
@@ -527,11 +549,11 @@ class CutSearch {
         }
     }
 
+    const CutGraph<directions> &graph_;
     CutNode *nodes_;
     std::array<std::int32_t, directions> *residual_;
     std::int32_t *excess_;
     NodeIndex count_;
-    std::int32_t steps_[TileLayout::nodes_of_tile][directions]; ///< to neighbours
 
     std::uint32_t last_ = 1; ///< level of which no node has been scanned
     List waiting_;           ///< nodes of that level, and some that are none any more
