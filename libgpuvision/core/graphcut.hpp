@@ -109,7 +109,7 @@ struct ReuseChoice {
 
 /// The cuts that a run has to choose from when it is cut short. Of those by steps, the side of the
 /// sink is what is within 0, 1, 2, 3, 5, 7, 11, 15, 23 … 255 steps of a pixel with capacity to the
-/// sink, and all from where one can be reached. The last one goes by the signs of terminals.
+/// sink, and all that has been seen to reach one. The last one goes by the signs of terminals.
 inline constexpr int cuts_by_steps = 17, cut_by_signs = cuts_by_steps, short_cuts = 18;
 
 /// The first of those by steps that has a pixel on the side of the sink; cuts_by_steps: none has.

@@ -29,6 +29,13 @@ const T *row_of(const Image &image, int plane, int y) {
     return reinterpret_cast<const T *>(image.planes[plane].row(y));
 }
 
+constexpr bool is_terminal(std::int32_t value) {
+    return value >= -max_terminal && value <= max_terminal;
+}
+constexpr bool is_link(std::int32_t value) {
+    return value >= 0 && value <= max_link;
+}
+
 /// Columns or rows whose neighbours at a step are in the image.
 struct Span {
     int first, last;
@@ -185,36 +192,43 @@ class CpuGraphcut final : public Graphcut {
 
     template <int directions>
     static void clear_border(const CutGraph<directions> &graph, const Image &links) {
-        const int last = graph.layout.last_column();
-        for (int y = -1; y <= graph.layout.last_row(); y++) {
-            const auto clear = [&](int, NodeIndex v) {
-                graph.nodes[v] = {};
-                graph.excess[v] = 0;
-            };
-            const bool inside = y >= 0 && y < links.height;
-            graph.layout.for_row(y, -1, inside ? -1 : last, clear);
-            if (inside)
-                graph.layout.for_row(y, links.width, last, clear);
+        const auto clear = [&](int, NodeIndex v) {
+            graph.nodes[v] = {};
+            graph.excess[v] = 0;
+        };
+        const int end = graph.layout.end_column();
+        for (int y = -1; y < graph.layout.end_row(); y++) {
+            if (y < 0 || y >= links.height) {
+                graph.layout.for_row(y, -1, end, clear);
+            } else {
+                graph.layout.for_row(y, -1, 0, clear);
+                graph.layout.for_row(y, links.width, end, clear);
+            }
         }
     }
 
-    /// f(x, v, near) of the pixels of a row; near: whether there is a neighbour in a direction, as
-    /// bits, a constant for most pixels.
+    /// Whether a pixel has a neighbour in a direction, as bits.
+    template <int directions>
+    static unsigned neighbors(const Image &links, int x, int y) {
+        unsigned near = 0;
+        for (int d = 0; d < directions; d++) {
+            const bool has = Span(links.width, step_x(d, directions)).has(x) &&
+                             Span(links.height, step_y(d, directions)).has(y);
+            near |= static_cast<unsigned>(has) << d;
+        }
+        return near;
+    }
+
+    /// f(x, v, near) of the pixels of a row, with their neighbors(), which are a constant for most.
     template <int directions, class F>
     static void for_pixels(const CutGraph<directions> &graph, const Image &links, int y, F f) {
-        constexpr unsigned all = (1u << directions) - 1;
-        unsigned of_row = 0, not_first = 0, not_last = 0;
-        for (int d = 0; d < directions; d++) {
-            of_row |= static_cast<unsigned>(Span(links.height, step_y(d, directions)).has(y)) << d;
-            not_first |= static_cast<unsigned>(step_x(d, directions) >= 0) << d;
-            not_last |= static_cast<unsigned>(step_x(d, directions) <= 0) << d;
-        }
-        const int last = links.width - 1;
-        graph.layout.for_row(y, 0, last, [&](int x, NodeIndex v) {
-            if (of_row == all && x > 0 && x < last)
-                f(x, v, std::integral_constant<unsigned, all>());
+        constexpr std::integral_constant<unsigned, (1u << directions) - 1> all;
+        const bool inside = y > 0 && y < links.height - 1;
+        graph.layout.for_row(y, 0, links.width, [&](int x, NodeIndex v) {
+            if (inside && x > 0 && x < links.width - 1)
+                f(x, v, all);
             else
-                f(x, v, of_row & (x > 0 ? all : not_first) & (x < last ? all : not_last));
+                f(x, v, neighbors<directions>(links, x, y));
         });
     }
 
@@ -244,7 +258,7 @@ class CpuGraphcut final : public Graphcut {
         // Of what is illegal, for which nothing is solved, anything.
         for_pixels(graph, run.links, y, [&](int x, NodeIndex v, auto near) {
             std::int32_t excess = std::clamp(terminals[x], -max_terminal, max_terminal);
-            legal &= excess == terminals[x];
+            legal &= is_terminal(terminals[x]);
             to_sink += std::max(-excess, 0);
             std::array<std::int32_t, directions> residual{};
             unsigned out = 0, in = 0;
@@ -253,7 +267,7 @@ class CpuGraphcut final : public Graphcut {
                     continue;
                 const std::int32_t from = rows.from[d][x] & max_link;
                 const std::int32_t to = rows.to[d][x] & max_link;
-                legal &= from == rows.from[d][x];
+                legal &= is_link(rows.from[d][x]);
                 const std::int32_t flow =
                     reuses ? std::max(std::min(graph.residual[v][d], from), -to) : 0;
                 excess -= flow;
@@ -279,7 +293,7 @@ class CpuGraphcut final : public Graphcut {
         const std::int64_t first = std::int64_t{run.links.width} * y;
         const std::int32_t *terminals = row_of(run.terminals, 0, y);
         for (int x = 0; x < run.links.width; x++)
-            if (terminals[x] < -max_terminal || terminals[x] > max_terminal)
+            if (!is_terminal(terminals[x]))
                 faults.see(first + x, 0, terminals[x]);
         for (int d = 0; d < directions; d++) {
             if (!Span(run.links.height, step_y(d, directions)).has(y))
@@ -287,7 +301,7 @@ class CpuGraphcut final : public Graphcut {
             const std::int32_t *links = row_of(run.links, d, y);
             const Span columns(run.links.width, step_x(d, directions));
             for (int x = columns.first; x < columns.last; x++)
-                if (links[x] < 0 || links[x] > max_link)
+                if (!is_link(links[x]))
                     faults.see(first + x, d + 1, links[x]);
         }
     }
@@ -305,21 +319,21 @@ class CpuGraphcut final : public Graphcut {
         });
     }
 
-    /// Of nodes, while a cut is chosen: their first cut by steps, and whether in that by signs they
-    /// are on the side of the sink.
-    static constexpr std::uint8_t first_of_steps = 31, sink_by_sign = 32;
-    static_assert(cuts_by_steps <= first_of_steps);
+    /// The state of a node while a cut is chosen: its first cut by steps, and whether it is on the
+    /// side of the sink by its sign.
+    static constexpr int cut_bits = 31, sign_bit = 32;
+    static_assert(cuts_by_steps <= cut_bits);
 
     /// Puts the best of the cuts that there are in place of the search's. Returns its capacity.
     template <int directions>
     std::int64_t choose_cut(const CutGraph<directions> &graph, const GraphcutRun &run) const {
         for_rows(run.links, [&](int y) {
             const std::int32_t *terminals = row_of(run.terminals, 0, y);
-            graph.layout.for_row(y, 0, run.links.width - 1, [&](int x, NodeIndex v) {
+            graph.layout.for_row(y, 0, run.links.width, [&](int x, NodeIndex v) {
                 CutNode &node = graph.nodes[v];
                 node.state = static_cast<std::uint8_t>(
                     first_cut(node.level != CutNode::outside, static_cast<int>(node.level - 1)) |
-                    (terminals[x] < 0 ? sink_by_sign : 0));
+                    (terminals[x] < 0 ? sign_bit : 0));
             });
         });
         std::mutex mutex;
@@ -337,10 +351,10 @@ class CpuGraphcut final : public Graphcut {
         const auto best = std::min_element(cuts.begin(), cuts.end());
         const auto cut = static_cast<int>(best - cuts.begin());
         for_rows(run.links, [&](int y) {
-            graph.layout.for_row(y, 0, run.links.width - 1, [&](int, NodeIndex v) {
+            graph.layout.for_row(y, 0, run.links.width, [&](int, NodeIndex v) {
                 CutNode &node = graph.nodes[v];
-                const bool sink = cut == cut_by_signs ? (node.state & sink_by_sign) != 0
-                                                      : (node.state & first_of_steps) <= cut;
+                const bool sink = cut == cut_by_signs ? (node.state & sign_bit) != 0
+                                                      : (node.state & cut_bits) <= cut;
                 node.level = sink ? 1 : CutNode::outside;
             });
         });
@@ -366,18 +380,18 @@ class CpuGraphcut final : public Graphcut {
         const LinkRows<directions> rows(run.links, y);
         // Without branches: where a search has been cut short, sides follow no pattern.
         for_pixels(graph, run.links, y, [&](int x, NodeIndex v, auto near) {
-            const std::array<std::int32_t, directions> &steps = graph.steps_of(v);
-            const int here = graph.nodes[v].state & first_of_steps;
-            const bool source = !(graph.nodes[v].state & sink_by_sign);
+            const auto &steps = graph.steps.from(v);
+            const int here = graph.nodes[v].state & cut_bits;
+            const bool source = !(graph.nodes[v].state & sign_bit);
             std::int32_t rise = terminals[x], by_signs = 0;
             for (int d = 0; d < directions; d++) {
                 if (!(near >> d & 1u))
                     continue;
-                const unsigned state = graph.nodes[v + steps[d]].state;
-                const int there = state & first_of_steps;
+                const int state = graph.nodes[v + steps[d]].state;
+                const int there = state & cut_bits;
                 const std::int32_t from = rows.from[d][x], to = rows.to[d][x];
                 rise += (to & -(there > here)) - (from & -(there < here));
-                by_signs += from & -(source & ((state & sink_by_sign) != 0));
+                by_signs += from & -(source & ((state & sign_bit) != 0));
             }
             rises.at[0] += std::max(-terminals[x], 0);
             rises.at[here] += rise;
@@ -393,7 +407,7 @@ class CpuGraphcut final : public Graphcut {
             std::int64_t count = 0, rest = 0;
             for (int y = first; y < last; y++) {
                 auto *row = reinterpret_cast<std::uint8_t *>(mask.planes[0].row(y));
-                graph.layout.for_row(y, 0, mask.width - 1, [&](int x, NodeIndex v) {
+                graph.layout.for_row(y, 0, mask.width, [&](int x, NodeIndex v) {
                     const bool source = graph.nodes[v].level == CutNode::outside;
                     row[x] = source ? source_side : sink_side;
                     count += source;

@@ -45,24 +45,25 @@ class TileLayout {
 
     NodeIndex row_nodes() const { return static_cast<NodeIndex>(tiles_x_) * nodes_of_tile; }
     NodeIndex nodes() const { return row_nodes() * tiles_y_; }
-    /// Of nodes, the border and what fills its tiles among them; the first is -1.
-    int last_column() const { return tiles_x_ * side - 2; }
-    int last_row() const { return tiles_y_ * side - 2; }
+    /// Behind the last node, that of a pixel or not; the first is at -1.
+    int end_column() const { return tiles_x_ * side - 1; }
+    int end_row() const { return tiles_y_ * side - 1; }
 
-    /// Of the pixel (x, y), with -1 <= x <= width and -1 <= y <= height.
+    /// Of the pixel (x, y), with -1 <= x < end_column() and -1 <= y < end_row().
     NodeIndex index(int x, int y) const {
         const unsigned column = x + 1, row = y + 1;
         return row / side * row_nodes() + column / side * nodes_of_tile +
                place(column % side, row % side);
     }
 
-    /// f(x, v) of the pixels of row y from first to last.
+    /// f(x, v) of the nodes of row y from first to before end.
     template <class F>
-    void for_row(int y, int first, int last, F f) const {
-        for (int x = first; x <= last;) {
+    void for_row(int y, int first, int end, F f) const {
+        for (int x = first; x < end;) {
             NodeIndex v = index(x, y);
             // Those of a tile lie together.
-            for (const int end = std::min(last, (x + 1) / side * side + side - 2); x <= end; x++)
+            for (const int behind = std::min(end, (x + 1) / side * side + side - 1); x < behind;
+                 x++)
                 f(x, v++);
         }
     }
@@ -81,6 +82,23 @@ class TileLayout {
     int tiles_x_ = 0, tiles_y_ = 0;
 };
 
+/// Steps from nodes to their neighbours.
+template <int directions>
+class NodeSteps {
+  public:
+    using Steps = std::array<std::int32_t, directions>;
+
+    explicit NodeSteps(const TileLayout &layout) {
+        for (int at = 0; at < TileLayout::nodes_of_tile; at++)
+            for (int d = 0; d < directions; d++)
+                of_[at][d] = layout.step(at, step_x(d, directions), step_y(d, directions));
+    }
+    const Steps &from(NodeIndex v) const { return of_[v % TileLayout::nodes_of_tile]; }
+
+  private:
+    std::array<Steps, TileLayout::nodes_of_tile> of_; ///< by the place in a tile
+};
+
 static_assert((std::int64_t{max_side} + 2 + TileLayout::side) * (max_side + 2 + TileLayout::side) <
                   std::numeric_limits<std::int32_t>::max(),
               "indices of nodes, and steps between them, have 32 bits");
@@ -96,33 +114,25 @@ struct CutNode {
     std::uint8_t in;  ///< directions of residual arcs from neighbours
 };
 
-/// The residual graph, and lists as long as there are nodes.
+/// The residual graph, where its nodes are, and lists as long as there are nodes.
 template <int directions>
 struct CutGraph {
     TileLayout layout;
+    NodeSteps<directions> steps;
     CutNode *nodes;
     std::array<std::int32_t, directions> *residual; ///< capacity of the arcs to neighbours
     std::int32_t *excess; ///< less than 2^30 + 8 * 2^26, either way; negative: the capacity left to
                           ///< the sink, with what a pixel owes
     NodeIndex *waiting, *next, *free, *links;
     NodeIndex *heads; ///< by level
-    /// From a node at a place of its tile to its neighbours.
-    std::array<std::array<std::int32_t, directions>, TileLayout::nodes_of_tile> steps;
 
-    CutGraph(Arena &arena, const TileLayout &of) : layout(of) {
-        for (int at = 0; at < TileLayout::nodes_of_tile; at++)
-            for (int d = 0; d < directions; d++)
-                steps[at][d] = of.step(at, step_x(d, directions), step_y(d, directions));
+    CutGraph(Arena &arena, const TileLayout &of) : layout(of), steps(of) {
         const std::size_t count = layout.nodes();
         nodes = arena.allocate<CutNode>(count);
         residual = arena.allocate<std::array<std::int32_t, directions>>(count);
         excess = arena.allocate<std::int32_t>(count);
         for (NodeIndex **list : {&waiting, &next, &free, &links, &heads})
             *list = arena.allocate<NodeIndex>(count);
-    }
-
-    const std::array<std::int32_t, directions> &steps_of(NodeIndex v) const {
-        return steps[v % TileLayout::nodes_of_tile];
     }
 };
 
@@ -146,25 +156,35 @@ template <int directions>
 class CutSearch {
   public:
     CutSearch(const CutGraph<directions> &graph, const Deadline &deadline)
-        : graph_(graph), nodes_(graph.nodes), residual_(graph.residual), excess_(graph.excess),
-          count_(graph.layout.nodes()), waiting_{graph.waiting}, next_{graph.next},
-          free_{graph.free}, buckets_(graph.links, graph.heads), deadline_(deadline) {
+        : steps_(graph.steps), nodes_(graph.nodes), residual_(graph.residual),
+          excess_(graph.excess), count_(graph.layout.nodes()), waiting_{graph.waiting},
+          next_{graph.next}, free_{graph.free}, buckets_(graph.links, graph.heads),
+          deadline_(deadline) {
         std::fill_n(graph.heads, count_, none);
     }
 
-    /// Whether the preflow is maximum now: then those nodes are in the forest from which the sink
-    /// can be reached. If the time is over, those within as many steps as it has grown to by then.
+    /// Whether the preflow is known to be maximum: then those nodes are in the forest from which
+    /// the sink can be reached. If the time is over before, those within as many steps as it has
+    /// been searched by then.
     bool run() {
         search(1);
-        while ((waiting_.count || !buckets_.empty()) && !stopped_) {
+        while (waiting_.count || !buckets_.empty()) {
             for (NodeIndex levels = 1 + last_ / 16; levels && waiting_.count && !stopped_; levels--)
                 grow();
+            if (stopped_) {
+                // It grows on until there is excess to push: often there is none any more.
+                while (waiting_.count && buckets_.empty())
+                    grow();
+                return buckets_.empty();
+            }
             wave();
             settle();
+            if (stopped_) {
+                search(last_);
+                return false;
+            }
         }
-        if (stopped_)
-            search(last_);
-        return !stopped_;
+        return true;
     }
 
   private:
@@ -230,9 +250,7 @@ class CutSearch {
         node.state &= static_cast<std::uint8_t>(~state);
     }
 
-    NodeIndex neighbor(NodeIndex v, int direction) const {
-        return v + graph_.steps_of(v)[direction];
-    }
+    NodeIndex neighbor(NodeIndex v, int direction) const { return v + steps_.from(v)[direction]; }
 
     /// To be hung again one by one: a search from the roots is faster.
     bool too_many_free() const { return free_.count > count_ / 4; }
@@ -397,7 +415,7 @@ class CutSearch {
     /// f(direction, node) of each neighbour.
     template <class F>
     void each_near(NodeIndex v, F f) const {
-        const std::array<std::int32_t, directions> &steps = graph_.steps_of(v);
+        const auto &steps = steps_.from(v);
         for (int d = 0; d < directions; d++)
             f(d, nodes_[v + steps[d]]);
     }
@@ -549,7 +567,7 @@ class CutSearch {
         }
     }
 
-    const CutGraph<directions> &graph_;
+    const NodeSteps<directions> &steps_;
     CutNode *nodes_;
     std::array<std::int32_t, directions> *residual_;
     std::int32_t *excess_;

@@ -984,7 +984,7 @@ class StreamChecks {
     }
 
     const Streams streams_;
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
     const Op op_{context_};
 };
 
@@ -1303,7 +1303,7 @@ class GpuBenchmark {
     }
 
     Report &report_;
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
     const Op op_{context_};
 };
 

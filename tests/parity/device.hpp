@@ -103,25 +103,25 @@ class CountedContext {
     gpv_context *context_ = nullptr;
 };
 
-#ifdef HAVE_CUDA
-
-/// A context on the GPU that allocates as the library does.
-class DeviceContext {
+/// A context that allocates as the library does.
+class PlainContext {
   public:
-    DeviceContext() {
+    explicit PlainContext(gpv_backend backend) {
         gpv_context_params params;
         gpv_context_params_init(&params, sizeof params);
-        params.backend = GPV_BACKEND_CUDA;
+        params.backend = backend;
         require(gpv_context_create(&params, &context_), nullptr, "gpv_context_create");
     }
-    ~DeviceContext() { gpv_context_destroy(&context_); }
-    DeviceContext(const DeviceContext &) = delete;
-    DeviceContext &operator=(const DeviceContext &) = delete;
+    ~PlainContext() { gpv_context_destroy(&context_); }
+    PlainContext(const PlainContext &) = delete;
+    PlainContext &operator=(const PlainContext &) = delete;
     operator gpv_context *() const { return context_; }
 
   private:
     gpv_context *context_ = nullptr;
 };
+
+#ifdef HAVE_CUDA
 
 /// CUDA memory that is kept for the next contents, or, exact, of just their size.
 class DeviceBlock {

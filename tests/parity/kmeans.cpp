@@ -1924,7 +1924,7 @@ class StreamChecks {
     }
 
     const Streams streams_;
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
     const Op op_{context_};
 };
 
@@ -2467,7 +2467,7 @@ class GpuBenchmark {
     }
 
     Report &report_;
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
     const Op op_{context_};
     gpv_kmeans_result found_; ///< by the first run of what is timed
 };

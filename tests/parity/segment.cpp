@@ -1486,7 +1486,7 @@ class StreamChecks {
 
     const Extent extent_;
     const Streams streams_;
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
 };
 
 /// An operator each on two contexts, at the same time.
@@ -1932,7 +1932,7 @@ class HostRun {
         return {GPV_FORMAT_GRAY8, work.src().view()->width, work.src().view()->height};
     }
 
-    CountedContext context_;
+    const PlainContext context_;
     const SegmentInput in_;
     GuardedImage mask_;
     const Op op_{context_};
@@ -2061,7 +2061,7 @@ class ColdRuns {
         return seeds_.empty() ? nullptr : seeds_[i]->view();
     }
 
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
     const Op op_{context_};
     const Solver solver_{context_};
     All all_;

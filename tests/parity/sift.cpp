@@ -1409,7 +1409,7 @@ class StreamChecks {
     const bool brief_;
     const gpv_sift_params p_;
     const Streams streams_;
-    const DeviceContext context_;
+    const PlainContext context_{GPV_BACKEND_CUDA};
     const SiftOp op_{context_};
     Operator cpu_;
 };
@@ -1738,7 +1738,7 @@ class HostRun {
     }
 
   private:
-    CountedContext context_;
+    const PlainContext context_;
     std::vector<gpv_sift_keypoint> keypoints_;
     std::vector<std::uint8_t> numbers_;
     const SiftOp op_{context_};
@@ -1791,7 +1791,7 @@ void benchmark_cpu(Report &report) {
 /// Pictures, keypoints and descriptors in CUDA memory.
 void compare_on_gpu(Report &report, const NamedImage &named, bool upsample) {
     Work work(upsample);
-    const DeviceContext context;
+    const PlainContext context{GPV_BACKEND_CUDA};
     const SiftOp op(context);
     require(gpv_sift_set_params(op, &work.p), context, "gpv_sift_set_params");
     std::vector<std::unique_ptr<DeviceImage>> src;
