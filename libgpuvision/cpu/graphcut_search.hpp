@@ -82,6 +82,10 @@ class TileLayout {
     int tiles_x_ = 0, tiles_y_ = 0;
 };
 
+static_assert((std::int64_t{max_side} + 2 + TileLayout::side) * (max_side + 2 + TileLayout::side) <
+                  std::numeric_limits<std::int32_t>::max(),
+              "indices of nodes, and steps between them, have 32 bits");
+
 /// Steps from nodes to their neighbours.
 template <int directions>
 class NodeSteps {
@@ -98,10 +102,6 @@ class NodeSteps {
   private:
     std::array<Steps, TileLayout::nodes_of_tile> of_; ///< by the place in a tile
 };
-
-static_assert((std::int64_t{max_side} + 2 + TileLayout::side) * (max_side + 2 + TileLayout::side) <
-                  std::numeric_limits<std::int32_t>::max(),
-              "indices of nodes, and steps between them, have 32 bits");
 
 /// What the search knows of a pixel, but for its amounts.
 struct CutNode {
