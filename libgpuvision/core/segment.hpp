@@ -41,9 +41,10 @@ namespace segment {
 
 enum Side { background, foreground };
 
-/// What the seeds and the rectangle say about a pixel before the first iteration.
-enum Known { known_background, known_foreground, unknown, unknown_at_edge };
-inline constexpr int known_kinds = 4;
+/// What the seeds and the rectangle say about a pixel before the first iteration. Nothing is
+/// learned from what is far.
+enum Known { known_background, known_foreground, unknown, unknown_at_edge, far_background };
+inline constexpr int known_kinds = 5;
 
 /// Values of pixels in seeds and masks.
 inline constexpr int seed_background = 0, seed_foreground = 255;
@@ -54,6 +55,12 @@ constexpr Known known_of(int seed, bool at_edge) {
            : seed == seed_foreground ? known_foreground
            : at_edge                 ? unknown_at_edge
                                      : unknown;
+}
+
+/// What is outside of this is far from the rectangle. Parts may lie outside the image.
+constexpr Rect near(const Rect &rect) {
+    const int across = rect.width / 10 + 1, down = rect.height / 10 + 1;
+    return {rect.x - across, rect.y - down, rect.width + 2 * across, rect.height + 2 * down};
 }
 
 // ---- colours by cell ----------------------------------------------------------------
@@ -288,10 +295,16 @@ constexpr float preference(const std::uint32_t *present, const Gaussian (*mixtur
 
 // ---- capacities ---------------------------------------------------------------------
 
-/// Capacity of a link between pixels of the same colour, and of a terminal whose cost is
-/// 1 / lambda.
+/// Capacity of a border of the length of a pixel, and of a terminal whose cost is 1 / lambda.
 inline constexpr float unit = 1000;
-inline constexpr float diagonal_unit = 707.10678f;
+
+/// Capacity of a link between pixels of the same colour: unit times the angle between two
+/// directions of links, by twice the length of the link.
+constexpr float unit_of_link(int direction, int connectivity) {
+    if (connectivity == 4)
+        return 785.3981634f;
+    return direction % 2 ? 277.6801836f : 392.6990817f;
+}
 
 /// Limit of terminals of unknown pixels: less than those of known pixels, more than all links.
 inline constexpr float max_data = 1 << 29;
@@ -344,7 +357,7 @@ constexpr float falloff_of(float sigma, std::uint64_t differences, std::uint64_t
                               (2 * static_cast<double>(differences)));
 }
 
-/// unit exp(-difference / (2 sigma^2)). unit_there: unit, or diagonal_unit for diagonal neighbours.
+/// unit_there exp(-difference / (2 sigma^2)). unit_there: of unit_of_link().
 constexpr int link_of(int difference, float falloff, float unit_there) {
     return static_cast<int>(unit_there * half_to_the(falloff * static_cast<float>(difference)) +
                             0.5f);
@@ -417,9 +430,9 @@ inline void reuse_flow(const gpv_segment_params &params, bool first, bool last, 
     cut.next = last ? of_frames : Reuse::always;
 }
 
-/// Iterations of learning and cutting. learned: the run starts from a learned model.
-constexpr int iterations_of(const gpv_segment_params &params, bool learned) {
-    return learned && params.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : params.iterations;
+/// Iterations of learning and cutting. goes_on: from what runs before have learned.
+constexpr int iterations_of(const gpv_segment_params &params, bool goes_on) {
+    return goes_on ? 1 : params.iterations;
 }
 
 // ---- operator -----------------------------------------------------------------------

@@ -36,9 +36,10 @@ constexpr gpv_field fields[] = {
     GPV_FIELD(choice, Params, connectivity, connectivities, 4,
               "How many neighbours a pixel has: 4, or 8, with the diagonal ones, for smoother "
               "borders."),
-    GPV_FIELD(number, Params, iterations, 1, GPV_SEGMENT_MAX_ITERATIONS, 1, "",
-              "How often colours are learned and a cut is made in an image."),
-    GPV_FIELD(number, Params, lambda, 0, GPV_SEGMENT_MAX_WEIGHT, 0.02,
+    GPV_FIELD(number, Params, iterations, 1, GPV_SEGMENT_MAX_ITERATIONS, 5, "",
+              "How often colours are learned and a cut is made in an image, unless it goes on from "
+              "those learned before."),
+    GPV_FIELD(number, Params, lambda, 0, GPV_SEGMENT_MAX_WEIGHT, 0.01,
               "pixels of border for each unit of log-likelihood",
               "Weight of colours beside borders; 0 leaves colours out."),
     GPV_FIELD(number, Params, sigma, 0, GPV_SEGMENT_MAX_WEIGHT, 0, "grey levels",

@@ -190,7 +190,7 @@ class FitWorker {
         const std::uint32_t *counts = work_.counts;
         for (int cell = 0; cell < cells; cell++) {
             std::uint32_t seen = 0;
-            for (int kind = 0; kind < known_kinds; kind++)
+            for (int kind = 0; kind < far_background; kind++)
                 seen |= counts[kind * cells + cell];
             if (seen)
                 work_.present[present_++] = static_cast<std::uint16_t>(cell);
@@ -251,7 +251,7 @@ class CpuSegment final : public Segment {
         params_ = params;
     }
     void forget_model() override {
-        learned_ = false;
+        learned_ = adapted_ = false;
         contrast_ = {};
     }
     bool learned() override { return learned_; }
@@ -269,8 +269,8 @@ class CpuSegment final : public Segment {
         const bool learned = learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
         Contrast contrast = adapts && !learned ? Contrast{} : contrast_;
         make_links(work, run, contrast);
-        const int iterations = iterations_of(params_, learned);
-        learned_ = false; // should this fail
+        const int iterations = iterations_of(params_, learned || (adapts && adapted_));
+        learned_ = adapted_ = false; // should this fail
         contrast_ = {};
         const Model *model = &kept_;
         for (int iteration = 0; iteration < iterations; iteration++) {
@@ -288,6 +288,7 @@ class CpuSegment final : public Segment {
         }
         learned_ = adapts ? adapt(work, run, model)
                           : learned || has_two_sides(run, solver_->result().area);
+        adapted_ = adapts;
         if (params_.static_scene)
             contrast_ = contrast;
         if (run.mask)
@@ -391,7 +392,7 @@ class CpuSegment final : public Segment {
                                          links_of(width, height, params_.connectivity));
         for_rows(run, [&](int, int y) {
             for (int i = 0; i < params_.connectivity / 2; i++) {
-                const float there_unit = params_.connectivity == 8 && i % 2 ? diagonal_unit : unit;
+                const float there_unit = unit_of_link(i, params_.connectivity);
                 for_neighbours(work, run, i, y,
                                [&](auto *here, auto *there, std::size_t pixels, std::size_t at) {
                                    HWY_DYNAMIC_DISPATCH(link_row)
@@ -408,16 +409,24 @@ class CpuSegment final : public Segment {
             run.seeds ? reinterpret_cast<const std::uint8_t *>(run.seeds->planes[0].row(y))
                       : nullptr;
         const bool edge_row = y == 0 || y == run.src.height - 1;
+        const Rect learned = learned_from(run);
         for (int x = 0; x < run.src.width; x++) {
             const bool outside = run.rect && !run.rect->has(x, y);
             const bool at_edge = edge_row || x == 0 || x == run.src.width - 1;
-            f(x, outside ? known_background : known_of(seeds ? seeds[x] : seed_unknown, at_edge));
+            f(x, !outside            ? known_of(seeds ? seeds[x] : seed_unknown, at_edge)
+                 : learned.has(x, y) ? known_background
+                                     : far_background);
         }
+    }
+    /// What colours are learned from.
+    static Rect learned_from(const SegmentRun &run) {
+        return run.rect ? near(*run.rect) : Rect{0, 0, run.src.width, run.src.height};
     }
 
     void count(const Workspace &work, const SegmentRun &run, bool of_cut) const {
         std::memset(work.counts, 0, sizeof(*work.counts) * known_kinds * cells * workers_);
         const Image mask = mask_image(work, run);
+        const Rect learned = learned_from(run);
         for_rows(run, [&](int worker, int y) {
             std::uint32_t *counts = work.counts + std::size_t{known_kinds} * cells * worker;
             const auto add = [&](int x, int known) {
@@ -427,7 +436,7 @@ class CpuSegment final : public Segment {
                 return for_known(run, y, add);
             const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
             for (int x = 0; x < run.src.width; x++)
-                add(x, known_of(sides[x], false));
+                add(x, learned.has(x, y) ? known_of(sides[x], false) : far_background);
         });
         for (int worker = 1; worker < workers_; worker++)
             for (int i = 0; i < known_kinds * cells; i++)
@@ -451,8 +460,9 @@ class CpuSegment final : public Segment {
         count(work, run, true);
         Marginals frame{};
         for (int cell = 0; cell < cells; cell++) {
-            const std::uint32_t pixels =
-                work.counts[background * cells + cell] + work.counts[foreground * cells + cell];
+            const std::uint32_t pixels = work.counts[known_background * cells + cell] +
+                                         work.counts[known_foreground * cells + cell] +
+                                         work.counts[far_background * cells + cell];
             const Color l = levels_of(cell);
             frame.pixels[0][l.red] += pixels;
             frame.pixels[1][l.green] += pixels;
@@ -481,7 +491,7 @@ class CpuSegment final : public Segment {
                 (model.mixture, weight, rows.data(), out, run.src.width);
             }
             for_known(run, y, [&](int x, Known known) {
-                if (known == known_background)
+                if (known == known_background || known == far_background)
                     out[x] = -max_terminal;
                 else if (known == known_foreground)
                     out[x] = max_terminal;
@@ -597,6 +607,7 @@ class CpuSegment final : public Segment {
     Scene scene_{};
     Contrast contrast_{};
     bool learned_ = false;
+    bool adapted_ = false; ///< the last run
     int workers_ = 1;
     Buffer scratch_;
     std::unique_ptr<Graphcut> solver_;

@@ -171,24 +171,24 @@ static const struct {
     int64_t flow;
     const char *wanted;
 } borders[] = {
-    {0, 4, 4, 1, GPV_FORMAT_GRAY8, "50 50 50 50", "#??.", 1000, "###."},
-    /* squared differences 3 (0, 100, 400) have the mean 500, so the least is 1000 exp(-1.2) */
-    {0, 4, 4, 1, GPV_FORMAT_GRAY8, "50 50 60 80", ".??#", 301, "...#"},
+    {0, 4, 4, 1, GPV_FORMAT_GRAY8, "50 50 50 50", "#??.", 785, "###."},
+    /* squared differences 3 (0, 100, 400) have the mean 500, so the least is 250 pi exp(-1.2) */
+    {0, 4, 4, 1, GPV_FORMAT_GRAY8, "50 50 60 80", ".??#", 237, "...#"},
     /* a corner costs two, a side three */
-    {0, 4, 3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "#?? ??? ??.", 2000, "### ### ##."},
-    {0, 4, 3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "#?. #?. #?.", 3000, "##. ##. ##."},
+    {0, 4, 3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "#?? ??? ??.", 1570, "### ### ##."},
+    {0, 4, 3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "#?. #?. #?.", 2355, "##. ##. ##."},
     /* what is undecided is foreground */
     {0, 4, 2, 2, GPV_FORMAT_GRAY8, "7 8 90 200", "?? ??", 0, "## ##"},
-    {10, 4, 2, 1, GPV_FORMAT_RGB8, "100 100 100 110 100 100", ".#", 607, ".#"},
+    {10, 4, 2, 1, GPV_FORMAT_RGB8, "100 100 100 110 100 100", ".#", 476, ".#"},
     /* grey is in three channels, and alpha in none */
-    {10, 4, 2, 1, GPV_FORMAT_GRAY8, "100 110", "#.", 223, "#."},
-    {10, 4, 2, 1, GPV_FORMAT_RGBA8, "1 2 3 0 1 2 3 255", "#.", 1000, "#."},
+    {10, 4, 2, 1, GPV_FORMAT_GRAY8, "100 110", "#.", 175, "#."},
+    {10, 4, 2, 1, GPV_FORMAT_RGBA8, "1 2 3 0 1 2 3 255", "#.", 785, "#."},
     /* what seems infinitely steep still joins what has one colour */
-    {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 50", "#?.", 1000, "##."},
+    {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 50", "#?.", 785, "##."},
     {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 51", "#?.", 0, "##."},
-    /* round a corner there is a diagonal, too: 1000 / sqrt(2) */
-    {1e6f, 8, 2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "#. ..", 2707, "#. .."},
-    {10, 8, 2, 2, GPV_FORMAT_RGB8, "0 0 0 0 90 0 0 0 90 10 0 0", "#??.", 429, "## #."},
+    /* round a corner there is a diagonal, too: 2 * 393 + 278 */
+    {1e6f, 8, 2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "#. ..", 1064, "#. .."},
+    {10, 8, 2, 2, GPV_FORMAT_RGB8, "0 0 0 0 90 0 0 0 90 10 0 0", "#??.", 168, "## #."},
 };
 
 START_TEST(borders_alone) {

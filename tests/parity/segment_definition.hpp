@@ -3,6 +3,7 @@
 // over axes; and what a mask makes of a picture. The cut is found by graphcut.hpp.
 #pragma once
 
+#include <numbers>
 #include <optional>
 
 #include "colors.hpp"
@@ -383,7 +384,7 @@ inline std::vector<int> alpha_of(const GuardedImage &src) {
 class SegmentDefinition {
   public:
     void forget() {
-        learned_ = false;
+        learned_ = adapted_ = false;
         contrast_.reset();
     }
     bool learned() const { return learned_; }
@@ -396,8 +397,9 @@ class SegmentDefinition {
         if (begins)
             fit_first();
         const std::array<SideModel, 2> before = sides_;
-        const int iterations =
-            !begins && p.warm_start == GPV_SEGMENT_WARM_START_REUSE ? 1 : p.iterations;
+        const bool adapts = p.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        const int iterations = !begins || (adapts && adapted_) ? 1 : p.iterations;
+        adapted_ = adapts;
         for (int iteration = 0; iteration < iterations; iteration++) {
             if (iteration > 0)
                 fit_to(found.cut.mask);
@@ -405,10 +407,10 @@ class SegmentDefinition {
             found.cut = cut();
         }
         const auto pixels = static_cast<std::int64_t>(colors_.size());
-        const bool told = in.seeds || in.rect || p.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        const bool told = in.seeds || in.rect || adapts;
         const std::int64_t fewest = told || pixels < 1024 ? 1 : pixels / 1024;
         const bool alive = std::min(found.cut.area, pixels - found.cut.area) >= fewest;
-        if (p.warm_start != GPV_SEGMENT_WARM_START_ADAPT)
+        if (!adapts)
             learned_ = !begins || alive;
         else if (is_worth_learning(alive))
             fit_to(found.cut.mask);
@@ -478,6 +480,7 @@ class SegmentDefinition {
 
     void read_known(const SegmentInput &in) {
         known_.assign(std::size_t(width_) * height_, unknown);
+        teaches_.assign(known_.size(), true);
         for (int y = 0; y < height_; y++)
             for (int x = 0; x < width_; x++) {
                 Known &known = known_[std::size_t(y) * width_ + x];
@@ -487,6 +490,12 @@ class SegmentDefinition {
                 if (const auto &r = in.rect;
                     r && (x < r->x || y < r->y || x >= r->x + r->width || y >= r->y + r->height))
                     known = background;
+                if (const auto &r = in.rect) // a tenth of it, and a pixel, on each side
+                    teaches_[std::size_t(y) * width_ + x] =
+                        std::abs(2 * x + 1 - 2 * r->x - r->width) <=
+                            r->width + 2 * (r->width / 10 + 1) &&
+                        std::abs(2 * y + 1 - 2 * r->y - r->height) <=
+                            r->height + 2 * (r->height / 10 + 1);
             }
     }
 
@@ -495,7 +504,7 @@ class SegmentDefinition {
     Cells cells_where(F holds) const {
         std::vector<std::array<std::uint64_t, 2>> counts(1 << 15); // of all, and at the edge
         for (std::size_t p = 0; p < known_.size(); p++) {
-            if (!holds(p))
+            if (!teaches_[p] || !holds(p))
                 continue;
             const Rgb &c = colors_[p];
             const int x = static_cast<int>(p % width_), y = static_cast<int>(p / width_);
@@ -613,7 +622,9 @@ class SegmentDefinition {
         }
         each_pair([&](int d, int difference) {
             const auto &step = graph_->step(d);
-            const float maximum = step[0] != 0 && step[1] != 0 ? 707.10678f : 1000.0f;
+            const double length = std::hypot(step[0], step[1]); // Cauchy and Crofton
+            const auto maximum =
+                static_cast<float>(1000 * std::numbers::pi / (graph_->directions * length));
             const float power =
                 difference == 0 ? 1 : negative_power_of_two(falloff * float(difference));
             return static_cast<int>(maximum * power + 0.5f);
@@ -636,6 +647,7 @@ class SegmentDefinition {
 
     gpv_segment_model model_ = GPV_SEGMENT_MODEL_GMM;
     bool learned_ = false;
+    bool adapted_ = false; ///< in the last run
     std::array<SideModel, 2> sides_;
     std::optional<Palette> first_, last_; ///< of the frames that were learned from
     int others_ = 0;                      ///< frames of another scene in a row
@@ -644,6 +656,7 @@ class SegmentDefinition {
     int width_ = 0, height_ = 0;
     std::vector<Rgb> colors_;
     std::vector<Known> known_;
+    std::vector<bool> teaches_; ///< colours are learned from the pixel
     std::optional<Instance> graph_;
     struct Contrast {
         std::uint64_t pairs, sum;

@@ -169,8 +169,9 @@ struct SeeScene {
         unsigned all = 0, ahead = 0; // of the lane's blue, and of them in the foreground
         for (unsigned green = 0; green < levels; green++) {
             const unsigned cell = (red * levels + green) * levels + lane;
-            const unsigned front = job.control->counts[foreground][cell];
-            const unsigned both = job.control->counts[background][cell] + front;
+            const unsigned front = job.control->counts[known_foreground][cell];
+            const unsigned both = job.control->counts[known_background][cell] +
+                                  job.control->counts[far_background][cell] + front;
             all += both;
             ahead += front;
             if (const unsigned row = warp_sum(both); lane == 0 && row)

@@ -42,6 +42,7 @@ struct PixelJob {
     Rows mask;
     Rows dst;  ///< of a cutout
     Rect rect; ///< all of src if none is given
+    Rect near; ///< what colours are learned from
     float weight, sigma;
     const Model *model;
     const unsigned *idle;     ///< where it is not 0, nothing is counted; may be null
@@ -60,7 +61,7 @@ struct PixelJob {
     }
     __device__ Known known(int x, int y) const {
         if (!rect.has(x, y))
-            return known_background;
+            return near.has(x, y) ? known_background : far_background;
         const bool at_edge = x == 0 || y == 0 || x == src.width - 1 || y == src.height - 1;
         return known_of(seeds.data ? seeds.row<const std::uint8_t>(y)[x] : seed_unknown, at_edge);
     }
@@ -161,7 +162,8 @@ struct Count {
     }
     __device__ static int kind(const PixelJob &job, int x, int y) {
         if constexpr (of_cut)
-            return known_of(job.mask.row<const std::uint8_t>(y)[x], false);
+            return job.near.has(x, y) ? known_of(job.mask.row<const std::uint8_t>(y)[x], false)
+                                      : far_background;
         else
             return job.known(x, y);
     }
@@ -254,7 +256,7 @@ struct Links : OfStrips<Links<layout, directions>> {
         const Neighbourhood<layout, directions> here(job.src, x, y);
 #pragma unroll
         for (int d = 0; d < directions / 2; d++) {
-            const float there = directions == 8 && d % 2 ? diagonal_unit : unit;
+            const float there = unit_of_link(d, directions);
             int capacities[strip];
 #pragma unroll
             for (int i = 0; i < strip; i++)
@@ -290,7 +292,7 @@ struct Terminals : OfStrips<Terminals<layout, kind>> {
 #pragma unroll
         for (int i = 0; i < strip; i++) {
             const Known known = i < length ? job.known(x + i, y) : unknown;
-            if (known == known_background)
+            if (known == known_background || known == far_background)
                 values[i] = -max_terminal;
             else if (known == known_foreground)
                 values[i] = max_terminal;

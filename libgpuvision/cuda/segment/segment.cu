@@ -24,10 +24,10 @@ namespace {
 
 using namespace segment;
 
-/// A run, and whether it begins with what has been learned; if it adapts, unless the scene says
+/// A run, and whether it goes on from what has been learned; if it adapts, unless the scene says
 /// that nothing is kept.
 struct PlannedRun : SegmentRun {
-    bool learned;
+    bool goes_on;
 };
 
 class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_params> {
@@ -54,7 +54,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             contrast_forgotten_ = true;
     }
     void forget_model() override {
-        learned_ = false;
+        learned_ = adapted_ = false;
         contrast_forgotten_ = true;
     }
     bool learned() override {
@@ -71,7 +71,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     bool run(Stream stream, const SegmentRun &run) override {
         if (!is_captured(stream))
             return enqueue(stream, run);
-        start("gpv_segment_run", stream, PlannedRun{run, begins_learned()});
+        start("gpv_segment_run", stream, PlannedRun{run, goes_on()});
         return false;
     }
 
@@ -97,7 +97,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         output("mask", run.mask);
         output("dst", run.dst);
         pointer(run.result);
-        value(run.learned);
+        value(run.goes_on);
     }
 
     void record(const PlannedRun &run) {
@@ -129,32 +129,37 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     bool enqueue(Stream stream, const SegmentRun &run) {
         if (needs_outcome())
             end_last_run();
-        const bool learned = begins_learned();
-        if (!learned &&
+        const bool goes_on = this->goes_on();
+        if (!goes_on &&
             params_.warm_start != GPV_SEGMENT_WARM_START_NONE) // those that follow make no graph
             plan_ahead(PlannedRun{run, true}, stream);
-        if (!learned && params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT)
+        if (!goes_on && params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT)
             contrast_forgotten_ = true;
-        learned_ = false; // should this fail
-        start("gpv_segment_run", stream, PlannedRun{run, learned});
+        learned_ = adapted_ = false; // should this fail
+        start("gpv_segment_run", stream, PlannedRun{run, goes_on});
         learned_ = true;
+        adapted_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
         outcome_ = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT ? Outcome::by_scene
-                   : learned                                          ? Outcome::known
+                   : goes_on                                          ? Outcome::known
                                                                       : Outcome::by_cut;
         run_ = run;
         return true;
     }
 
-    bool begins_learned() const {
-        return learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
+    /// From the runs before. Whether a run with adapt that follows another begins with what has
+    /// been learned is seen on the device.
+    bool goes_on() const {
+        return params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT
+                   ? learned_ || adapted_
+                   : learned_ && params_.warm_start != GPV_SEGMENT_WARM_START_NONE;
     }
 
     /// Whether the host has to know what the last run has learned before the next one begins. With
     /// reuse it has to know how many cuts there are.
     bool needs_outcome() const {
-        return begins_learned() && (outcome_ == Outcome::by_cut ||
-                                    (outcome_ == Outcome::by_scene &&
-                                     params_.warm_start == GPV_SEGMENT_WARM_START_REUSE));
+        return goes_on() && (outcome_ == Outcome::by_cut ||
+                             (outcome_ == Outcome::by_scene &&
+                              params_.warm_start == GPV_SEGMENT_WARM_START_REUSE));
     }
     /// Finds the outcome of the last run.
     void deliver() override {
@@ -195,7 +200,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     /// seen: the source, or what is read in its place.
     template <Layout l>
     void add_all(const PlannedRun &run, const Image &seen, const Work &work) {
-        const int iterations = iterations_of(params_, run.learned);
+        const int iterations = iterations_of(params_, run.goes_on);
         const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
         PixelJob job = pixel_job(run, seen, work);
         job.model = &memory()->kept;
@@ -208,8 +213,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
                 Model *const next = adapts ? &memory()->own : &memory()->kept;
                 add_fit(work, job.model, next);
                 job.model = next;
-            } else if (!run.learned || adapts) {
-                const std::uint32_t *const idle = run.learned ? &memory()->scene.kept : nullptr;
+            } else if (!run.goes_on || adapts) {
+                const std::uint32_t *const idle = run.goes_on ? &memory()->scene.kept : nullptr;
                 add_count<l, false>(job, idle);
                 add_fit(work, nullptr, &memory()->kept, idle);
             }
@@ -258,7 +263,9 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             job.dst_in_words = aligned(job.dst, 0, sizeof(Word));
             job.alpha = has_alpha(run.src.format);
         }
-        job.rect = run.rect.value_or(Rect{0, 0, job.src.width, job.src.height});
+        const Rect all = {0, 0, job.src.width, job.src.height};
+        job.rect = run.rect.value_or(all);
+        job.near = run.rect ? near(*run.rect) : all;
         job.weight = params_.lambda * unit;
         job.sigma = params_.sigma;
         job.control = work.control;
@@ -333,6 +340,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     Cutter cutter_;
     bool contrast_forgotten_ = false; ///< before the next run
     bool learned_ = false; ///< something has been, unless the outcome of the last run says other
+    bool adapted_ = false; ///< the last run
     enum class Outcome { known, by_cut, by_scene } outcome_ = Outcome::known;
     SegmentRun run_{}; ///< the last one; of its images nothing is looked at
 };
