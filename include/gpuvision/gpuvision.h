@@ -12,6 +12,7 @@
 #include <gpuvision/context.h>
 #include <gpuvision/draw.h>
 #include <gpuvision/erode.h>
+#include <gpuvision/expansion.h>
 #include <gpuvision/fields.h>
 #include <gpuvision/graphcut.h>
 #include <gpuvision/homography.h>

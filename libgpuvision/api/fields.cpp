@@ -7,6 +7,7 @@
 #include "core/ccl.hpp"
 #include "core/context.hpp"
 #include "core/erode.hpp"
+#include "core/expansion.hpp"
 #include "core/graphcut.hpp"
 #include "core/homography.hpp"
 #include "core/kmeans.hpp"

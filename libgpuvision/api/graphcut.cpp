@@ -16,7 +16,6 @@ struct gpv_graphcut {
 };
 
 namespace gpv {
-namespace {
 
 void require_format(const Image &image, const char *name, bool legal, const char *formats) {
     if (!legal)
@@ -25,12 +24,26 @@ void require_format(const Image &image, const char *name, bool legal, const char
                                              formats);
 }
 
-void require_links(const gpv_graphcut &op, const Image &links) {
+Image read_links(const Context &context, const gpv_image *image, bool shape_only) {
+    const Image links = read_image(image, "links", shape_only);
     require_format(links, "links",
                    links.format == Format::cap32x4 || links.format == Format::cap32x8,
                    "CAP32X4 or CAP32X8");
-    op.context->device().require_accessible(links.memory, links.device, "links");
+    context.device().require_accessible(links.memory, links.device, "links");
+    return links;
 }
+
+void throw_fault(const GraphcutFault &fault, int width, const std::string &name, int low,
+                 int high) {
+    if (fault.pixel >= 0)
+        throw Error(Status::invalid_argument, name + " is " + std::to_string(fault.value) +
+                                                  " at (" + std::to_string(fault.pixel % width) +
+                                                  ", " + std::to_string(fault.pixel / width) +
+                                                  "), must be " + std::to_string(low) + ".." +
+                                                  std::to_string(high));
+}
+
+namespace {
 
 /// An output of a run must not overlap any other input or output.
 void require_disjoint(const GraphcutRun &run) {
@@ -47,16 +60,10 @@ void require_disjoint(const GraphcutRun &run) {
 /// Throws Error if the last finished run found a value out of range.
 void require_no_fault(const gpv_graphcut &op) {
     const GraphcutFault fault = op.has_run ? op.core->fault() : GraphcutFault{};
-    if (fault.pixel < 0)
-        return;
-    const bool terminal = fault.plane == 0;
-    throw Error(
-        Status::invalid_argument,
-        (terminal ? "terminals" : "plane " + std::to_string(fault.plane - 1) + " of links") +
-            " is " + std::to_string(fault.value) + " at (" +
-            std::to_string(fault.pixel % op.width) + ", " + std::to_string(fault.pixel / op.width) +
-            "), must be " + std::to_string(terminal ? -max_terminal : 0) + ".." +
-            std::to_string(terminal ? max_terminal : max_link));
+    if (fault.plane == 0)
+        throw_fault(fault, op.width, "terminals", -max_terminal, max_terminal);
+    throw_fault(fault, op.width, "plane " + std::to_string(fault.plane - 1) + " of links", 0,
+                max_link);
 }
 
 } // namespace
@@ -89,11 +96,8 @@ gpv_status gpv_graphcut_set_params(gpv_graphcut *op, const gpv_graphcut_params *
 }
 
 gpv_status gpv_graphcut_prepare(gpv_graphcut *op, const gpv_image *links) {
-    return gpv::guard_object(op, [&] {
-        const gpv::Image shape = gpv::read_image(links, "links", true);
-        gpv::require_links(*op, shape);
-        op->core->prepare(shape);
-    });
+    return gpv::guard_object(
+        op, [&] { op->core->prepare(gpv::read_links(*op->context, links, true)); });
 }
 
 gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image *terminals,
@@ -101,16 +105,16 @@ gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image
                             const gpv_buffer *result) {
     return gpv::guard_object(op, [&] {
         gpv::GraphcutRun run{.terminals = gpv::read_image(terminals, "terminals"),
-                             .links = gpv::read_image(links, "links"),
+                             .links = gpv::read_links(*op->context, links),
                              .mask = gpv::read_image(mask, "mask")};
-        gpv::require_links(*op, run.links);
         gpv::require_format(run.terminals, "terminals",
                             run.terminals.format == gpv::Format::label32, "LABEL32");
         gpv::require_like(*op->context, run.links, run.terminals, "terminals", "links");
         gpv::require_format(run.mask, "mask", run.mask.format == gpv::Format::gray8, "GRAY8");
         gpv::require_like(*op->context, run.links, run.mask, "mask", "links");
         if (result)
-            run.result = gpv::read_result_buffer(*op->context, result, "gpv_graphcut_wait");
+            run.result = gpv::read_result_buffer<gpv::GraphcutResult>(*op->context, result,
+                                                                      "gpv_graphcut_wait");
         gpv::require_disjoint(run);
         gpv::start_run(*op, [&] {
             if (!op->core->run(stream, run))

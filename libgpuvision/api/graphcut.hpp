@@ -17,26 +17,35 @@ static_assert(sizeof(GraphcutResult) == sizeof(gpv_graphcut_result) &&
 
 inline constexpr std::uint32_t first_graphcut_result_size = 40; // for ever
 
+/// Throws Error unless the format is one of those.
+void require_format(const Image &image, const char *name, bool legal, const char *formats);
+
+/// Reads the links of a graph.
+Image read_links(const Context &context, const gpv_image *image, bool shape_only = false);
+
+/// Throws Error if there is a fault: a value, of what has that name, which must be low..high.
+void throw_fault(const GraphcutFault &fault, int width, const std::string &name, int low, int high);
+
 /// Reads the buffer that a run writes its result to. waiter: the function that returns the result
 /// on the host, for the error text.
-inline GraphcutResult *read_result_buffer(const Context &context, const gpv_buffer *result,
-                                          const char *waiter) {
-    const BufferView view =
-        read_buffer(result, "result", sizeof(GraphcutResult), alignof(GraphcutResult));
+template <class Result>
+Result *read_result_buffer(const Context &context, const gpv_buffer *result, const char *waiter) {
+    const BufferView view = read_buffer(result, "result", sizeof(Result), alignof(Result));
     context.device().require_accessible(view.memory, view.device, "result");
     if (view.memory != context.device().memory())
         throw Error(Status::invalid_argument,
                     std::string("result->memory is GPV_MEMORY_HOST, but the backend is CUDA; ") +
                         waiter + "() gives the result to the host");
-    return reinterpret_cast<GraphcutResult *>(view.data);
+    return reinterpret_cast<Result *>(view.data);
 }
 
 /// A view of a result, which is in the same memory as like.
-inline BufferView view_of(const GraphcutResult *result, const Image &like) {
+template <class Result>
+BufferView view_of(const Result *result, const Image &like) {
     return {.memory = like.memory,
             .device = like.device,
-            .data = reinterpret_cast<std::byte *>(const_cast<GraphcutResult *>(result)),
-            .size = sizeof(GraphcutResult)};
+            .data = reinterpret_cast<std::byte *>(const_cast<Result *>(result)),
+            .size = sizeof(Result)};
 }
 
 } // namespace gpv

@@ -161,7 +161,8 @@ gpv_status gpv_segment_run(gpv_segment *op, gpv_stream stream, const gpv_image *
         if (rect)
             run.rect = gpv::read_rect(*rect, run.src);
         if (result)
-            run.result = gpv::read_result_buffer(*op->context, result, "gpv_segment_wait");
+            run.result = gpv::read_result_buffer<gpv::GraphcutResult>(*op->context, result,
+                                                                      "gpv_segment_wait");
         gpv::require_disjoint(run);
         gpv::start_run(*op, [&] { return op->core->run(stream, run); });
     });

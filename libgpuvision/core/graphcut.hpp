@@ -48,6 +48,17 @@ constexpr int step_y(int direction, int directions) {
     return steps[direction * (8 / directions)];
 }
 
+/// An image with one internal plane, with the size and memory of another image. stride: bytes.
+inline Image plane_image(const Image &like, Format format, void *data, std::size_t stride) {
+    Image image{.format = format,
+                .memory = like.memory,
+                .device = like.device,
+                .width = like.width,
+                .height = like.height};
+    image.planes[0] = {static_cast<std::byte *>(data), static_cast<std::int64_t>(stride)};
+    return image;
+}
+
 /// gpv_graphcut_result.
 struct GraphcutResult {
     std::uint32_t struct_size;
@@ -138,6 +149,8 @@ struct GraphcutRun {
     GraphcutResult *result = nullptr; ///< in the backend's memory; may be null
     Reuse reuse = Reuse::none;        ///< whether the run begins with the flow of the last one
     Reuse next = Reuse::none;         ///< whether the next one is to begin with that of this one
+    /// On CUDA, where it is not 0 on the device, nothing is read or written; may be null.
+    const std::uint32_t *idle = nullptr;
 };
 
 /// One backend's operator. The caller has checked the images: supported formats,

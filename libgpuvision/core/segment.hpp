@@ -393,17 +393,6 @@ constexpr void overlay(const Pixels &pixels, int x, int y, bool dims, From from,
 
 // ---- images -------------------------------------------------------------------------
 
-/// An image with one internal plane, with the size and memory of another image. stride: bytes.
-inline Image plane_image(const Image &like, Format format, void *data, std::size_t stride) {
-    Image image{.format = format,
-                .memory = like.memory,
-                .device = like.device,
-                .width = like.width,
-                .height = like.height};
-    image.planes[0] = {static_cast<std::byte *>(data), static_cast<std::int64_t>(stride)};
-    return image;
-}
-
 /// Links have the same capacity both ways, so a reverse arc is read from the plane of its arc, one
 /// step away. Half of the planes suffice, each with room for a row and a pixel in front of it.
 inline Image links_image(const Image &like, int connectivity, std::int32_t *const *planes,

@@ -7,6 +7,7 @@
 #define GPV_STEMS(X) \
     X(ccl, Ccl) \
     X(erode, Erode) \
+    X(expansion, Expansion) \
     X(graphcut, Graphcut) \
     X(kmeans, Kmeans) \
     X(match, Match) \

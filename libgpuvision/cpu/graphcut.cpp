@@ -9,10 +9,10 @@
 #include <functional>
 #include <mutex>
 #include <numeric>
-#include <tuple>
 #include <type_traits>
 
 #include "core/arena.hpp"
+#include "cpu/faults.hpp"
 #include "cpu/graphcut_search.hpp"
 #include "cpu/threads.hpp"
 
@@ -41,27 +41,6 @@ struct Span {
     int first, last;
     Span(int length, int step) : first(step < 0), last(length - (step > 0)) {}
     bool has(int i) const { return i >= first && i < last; }
-};
-
-/// The first of the faults that have been seen.
-class FaultFinder {
-  public:
-    void see(std::int64_t pixel, int plane, std::int32_t value) {
-        if (first_.pixel < 0 || std::tie(pixel, plane) < std::tie(first_.pixel, first_.plane))
-            first_ = {.pixel = pixel, .plane = plane, .value = value};
-    }
-    /// What another one has seen; by any thread.
-    void see(const FaultFinder &other) {
-        if (other.first_.pixel < 0)
-            return;
-        const std::scoped_lock lock(mutex_);
-        see(other.first_.pixel, other.first_.plane, other.first_.value);
-    }
-    const GraphcutFault &first() const { return first_; }
-
-  private:
-    std::mutex mutex_;
-    GraphcutFault first_;
 };
 
 class CpuGraphcut final : public Graphcut {

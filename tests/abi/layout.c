@@ -203,6 +203,18 @@ FIELD(gpv_graphcut_result, area, 24, 8);
 FIELD(gpv_graphcut_result, refused, 32, 4);
 FIELD(gpv_graphcut_result, reserved, 36, 4);
 
+STRUCT(gpv_expansion_params, 8);
+FIELD(gpv_expansion_params, struct_size, 0, 4);
+FIELD(gpv_expansion_params, cycles, 4, 4);
+
+STRUCT(gpv_expansion_result, 32);
+FIELD(gpv_expansion_result, struct_size, 0, 4);
+FIELD(gpv_expansion_result, converged, 4, 4);
+FIELD(gpv_expansion_result, start_energy, 8, 8);
+FIELD(gpv_expansion_result, energy, 16, 8);
+FIELD(gpv_expansion_result, moves, 24, 4);
+FIELD(gpv_expansion_result, refused, 28, 4);
+
 STRUCT(gpv_homography_params, 24);
 FIELD(gpv_homography_params, struct_size, 0, 4);
 FIELD(gpv_homography_params, threshold, 4, 4);
@@ -344,6 +356,9 @@ VALUE(GPV_ERODE_PLANES_LUMA, 1);
 VALUE(GPV_ERODE_PLANES_ALL, 2);
 VALUE(GPV_GRAPHCUT_MAX_TERMINAL, 1073741824);
 VALUE(GPV_GRAPHCUT_MAX_LINK, 67108863);
+VALUE(GPV_EXPANSION_MAX_LABELS, 16);
+VALUE(GPV_EXPANSION_MAX_CYCLES, 10);
+VALUE(GPV_EXPANSION_MAX_COST, 268435456);
 VALUE(GPV_KMEANS_MAX_CLUSTERS, 256);
 VALUE(GPV_KMEANS_METRIC_L2, 0);
 VALUE(GPV_KMEANS_METRIC_L1, 1);

@@ -439,6 +439,34 @@ func (p *GraphcutParams) c() *C.gpv_graphcut_params {
 	return &c
 }
 
+// ExpansionParams: parameters of [Expansion]. Start from [DefaultExpansionParams].
+type ExpansionParams struct {
+	// Cycles: how often each label has its move, at most: once none of them can lower the energy
+	// any more, a run is over; 1..ExpansionMaxCycles; default 3.
+	Cycles int
+}
+
+func expansionDefaults() (c C.gpv_expansion_params) {
+	C.gpv_expansion_params_init(&c, C.sizeof_gpv_expansion_params)
+	return c
+}
+
+// DefaultExpansionParams gives the library's defaults.
+func DefaultExpansionParams() (p ExpansionParams) {
+	c := expansionDefaults()
+	p.Cycles = int(c.cycles)
+	return p
+}
+
+func (p *ExpansionParams) c() *C.gpv_expansion_params {
+	if p == nil {
+		return nil
+	}
+	c := expansionDefaults()
+	c.cycles = clamp(p.Cycles)
+	return &c
+}
+
 // HomographyParams: parameters of [Context.FindHomography]. Start from [DefaultHomographyParams].
 type HomographyParams struct {
 	// Threshold: a pair fits if the place that is found for it is at most so far from its own, in

@@ -174,6 +174,7 @@ void Cutter::add(Recorder &run, const gpv_graphcut_params &params, const Graphcu
     job.mask = rows_of(cut.mask.planes[0]);
     job.control = reinterpret_cast<Control *>(control_.data());
     job.result = cut.result;
+    job.idle = cut.idle;
     job.report = reports && !run.captured() ? report_.get() : nullptr;
     with_directions(cut.links.format, [&]<int d> { add_kernels<d>(run, job); });
 }

@@ -57,7 +57,10 @@ struct Solve {
     static_assert(threads == block_warps * 32);
     static constexpr std::size_t push_bytes = groups * sizeof(typename Push::Shared);
 
-    __device__ static void run(const Job &job) { Solve(job).solve(); }
+    __device__ static void run(const Job &job) {
+        if (!job.idle || !*job.idle)
+            Solve(job).solve();
+    }
 
   private:
     __device__ explicit Solve(const Job &job)

@@ -84,6 +84,7 @@ struct Job {
     Control *control;
     GraphcutReport *report; ///< in host memory; may be null
     GraphcutResult *result; ///< on the device; may be null
+    const unsigned *idle;   ///< where it is not 0, nothing is read or written; may be null
 
     __host__ __device__ int tiles() const { return tiles_x * tiles_y; }
     __host__ __device__ std::size_t tile_at(int parity, int tile) const {

@@ -19,6 +19,9 @@ SIFT_MAX_KEYPOINTS = 1048576
 MATCH_MAX_DESCRIPTORS = 1048576
 GRAPHCUT_MAX_TERMINAL = 1073741824
 GRAPHCUT_MAX_LINK = 67108863
+EXPANSION_MAX_LABELS = 16
+EXPANSION_MAX_CYCLES = 10
+EXPANSION_MAX_COST = 268435456
 KMEANS_MAX_CLUSTERS = 256
 SEGMENT_UNIT = 1000
 SEGMENT_MAX_ITERATIONS = 100
@@ -569,6 +572,26 @@ class GraphcutResult(c.Structure):
     ]
 
 
+class ExpansionParams(c.Structure):
+    """gpv_expansion_params"""
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("cycles", c.c_int32),
+    ]
+
+
+class ExpansionResult(c.Structure):
+    """gpv_expansion_result"""
+    _fields_ = [
+        ("struct_size", c.c_uint32),
+        ("converged", c.c_uint32),
+        ("start_energy", c.c_int64),
+        ("energy", c.c_int64),
+        ("moves", c.c_int32),
+        ("refused", c.c_uint32),
+    ]
+
+
 class HomographyParams(c.Structure):
     """gpv_homography_params"""
     _fields_ = [
@@ -654,6 +677,8 @@ INITIALIZERS: dict[type[c.Structure], str] = {
     ErodeParams: "gpv_erode_params_init",
     GraphcutParams: "gpv_graphcut_params_init",
     GraphcutResult: "gpv_graphcut_result_init",
+    ExpansionParams: "gpv_expansion_params_init",
+    ExpansionResult: "gpv_expansion_result_init",
     HomographyParams: "gpv_homography_params_init",
     Homography: "gpv_homography_init",
     KmeansParams: "gpv_kmeans_params_init",
@@ -669,6 +694,7 @@ CHOICES: dict[type[c.Structure], dict[str, type[IntEnum]]] = {
     ErodeParams: {"operation": ErodeOperation, "shape": ErodeShape, "border": ErodeBorder,
         "planes": ErodePlanes},
     GraphcutParams: {},
+    ExpansionParams: {},
     HomographyParams: {},
     KmeansParams: {"metric": KmeansMetric, "init": KmeansInit, "color_space": KmeansColorSpace},
     SegmentParams: {"model": SegmentModel, "warm_start": SegmentWarmStart, "output": SegmentOutput},
@@ -738,7 +764,6 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
     "gpv_erode_run": (c.c_int32, c.c_void_p, c.c_void_p, c.POINTER(Image), c.POINTER(Image)),
     "gpv_erode_query": (c.c_int32, c.c_void_p),
     "gpv_erode_wait": (c.c_int32, c.c_void_p),
-    "gpv_params_describe": (c.c_int32, c.c_char_p, c.c_int32, c.POINTER(Field), c.c_uint32),
     "gpv_graphcut_params_init": (None, c.POINTER(GraphcutParams), c.c_uint32),
     "gpv_graphcut_result_init": (None, c.POINTER(GraphcutResult), c.c_uint32),
     "gpv_graphcut_create": (c.c_int32, c.c_void_p, c.POINTER(GraphcutParams), c.POINTER(c.c_void_p)),
@@ -749,6 +774,17 @@ FUNCTIONS: dict[str, tuple[Any, ...]] = {
         c.POINTER(Image), c.POINTER(Buffer)),
     "gpv_graphcut_query": (c.c_int32, c.c_void_p),
     "gpv_graphcut_wait": (c.c_int32, c.c_void_p, c.POINTER(GraphcutResult)),
+    "gpv_expansion_params_init": (None, c.POINTER(ExpansionParams), c.c_uint32),
+    "gpv_expansion_result_init": (None, c.POINTER(ExpansionResult), c.c_uint32),
+    "gpv_expansion_create": (c.c_int32, c.c_void_p, c.POINTER(ExpansionParams), c.POINTER(c.c_void_p)),
+    "gpv_expansion_destroy": (None, c.POINTER(c.c_void_p)),
+    "gpv_expansion_set_params": (c.c_int32, c.c_void_p, c.POINTER(ExpansionParams)),
+    "gpv_expansion_prepare": (c.c_int32, c.c_void_p, c.POINTER(Image), c.c_int32),
+    "gpv_expansion_run": (c.c_int32, c.c_void_p, c.c_void_p, c.POINTER(c.POINTER(Image)), c.c_int32,
+        c.POINTER(Image), c.POINTER(Image), c.POINTER(Buffer)),
+    "gpv_expansion_query": (c.c_int32, c.c_void_p),
+    "gpv_expansion_wait": (c.c_int32, c.c_void_p, c.POINTER(ExpansionResult)),
+    "gpv_params_describe": (c.c_int32, c.c_char_p, c.c_int32, c.POINTER(Field), c.c_uint32),
     "gpv_homography_params_init": (None, c.POINTER(HomographyParams), c.c_uint32),
     "gpv_homography_init": (None, c.POINTER(Homography), c.c_uint32),
     "gpv_homography_find": (c.c_int32, c.c_void_p, c.POINTER(HomographyParams), c.POINTER(c.c_float),

@@ -9,9 +9,9 @@ from ._abi import (CclMode, CclOutput, ErodeBorder, ErodeOperation, ErodePlanes,
                   KmeansInit, KmeansMetric, SegmentModel, SegmentOutput, SegmentWarmStart, SiftDescriptorType)
 
 __all__ = ["CclMode", "CclOutput", "CclParams", "ErodeBorder", "ErodeOperation", "ErodeParams", "ErodePlanes",
-           "ErodeShape", "GraphcutParams", "HomographyParams", "KmeansColorSpace", "KmeansInit",
-           "KmeansMetric", "KmeansParams", "MatchParams", "SegmentModel", "SegmentOutput", "SegmentParams",
-           "SegmentWarmStart", "SiftDescriptorType", "SiftParams"]
+           "ErodeShape", "ExpansionParams", "GraphcutParams", "HomographyParams", "KmeansColorSpace",
+           "KmeansInit", "KmeansMetric", "KmeansParams", "MatchParams", "SegmentModel", "SegmentOutput",
+           "SegmentParams", "SegmentWarmStart", "SiftDescriptorType", "SiftParams"]
 
 
 class CclParams(TypedDict, total=False):
@@ -109,6 +109,13 @@ class GraphcutParams(TypedDict, total=False):
     #: changed. Where runs take longer by it some do without, as their times say. For video, and for one graph
     #: with changing terminals; default False.
     reuse: bool
+
+
+class ExpansionParams(TypedDict, total=False):
+    """Parameters of Expansion, all optional."""
+    #: How often each label has its move, at most: once none of them can lower the energy any more, a run is
+    #: over; 1..10; default 3.
+    cycles: int
 
 
 class HomographyParams(TypedDict, total=False):

@@ -561,17 +561,6 @@ extern "C" {
     pub fn gpv_erode_wait(op: *mut gpv_erode) -> gpv_status;
 }
 
-// ---- fields.h ------------------------------------------------------------------------
-
-extern "C" {
-    pub fn gpv_params_describe(
-        stem: *const c_char,
-        index: i32,
-        field: *mut gpv_field,
-        size: u32,
-    ) -> gpv_status;
-}
-
 // ---- graphcut.h ----------------------------------------------------------------------
 
 pub const GPV_GRAPHCUT_MAX_TERMINAL: i32 = 1073741824;
@@ -626,6 +615,79 @@ extern "C" {
     ) -> gpv_status;
     pub fn gpv_graphcut_query(op: *mut gpv_graphcut) -> gpv_status;
     pub fn gpv_graphcut_wait(op: *mut gpv_graphcut, result: *mut gpv_graphcut_result) -> gpv_status;
+}
+
+// ---- expansion.h ---------------------------------------------------------------------
+
+pub const GPV_EXPANSION_MAX_LABELS: i32 = 16;
+pub const GPV_EXPANSION_MAX_CYCLES: i32 = 10;
+pub const GPV_EXPANSION_MAX_COST: i32 = 268435456;
+
+opaque!(gpv_expansion);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_expansion_params {
+    pub struct_size: u32,
+    pub cycles: i32,
+}
+assert_size!(gpv_expansion_params, 8);
+
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct gpv_expansion_result {
+    pub struct_size: u32,
+    pub converged: u32,
+    pub start_energy: i64,
+    pub energy: i64,
+    pub moves: i32,
+    pub refused: u32,
+}
+assert_size!(gpv_expansion_result, 32);
+
+extern "C" {
+    pub fn gpv_expansion_params_init(params: *mut gpv_expansion_params, size: u32);
+    pub fn gpv_expansion_result_init(result: *mut gpv_expansion_result, size: u32);
+    pub fn gpv_expansion_create(
+        context: *mut gpv_context,
+        params: *const gpv_expansion_params,
+        out: *mut *mut gpv_expansion,
+    ) -> gpv_status;
+    pub fn gpv_expansion_destroy(op: *mut *mut gpv_expansion);
+    pub fn gpv_expansion_set_params(
+        op: *mut gpv_expansion,
+        params: *const gpv_expansion_params,
+    ) -> gpv_status;
+    pub fn gpv_expansion_prepare(
+        op: *mut gpv_expansion,
+        links: *const gpv_image,
+        count: i32,
+    ) -> gpv_status;
+    pub fn gpv_expansion_run(
+        op: *mut gpv_expansion,
+        stream: gpv_stream,
+        costs: *const *const gpv_image,
+        count: i32,
+        links: *const gpv_image,
+        labels: *const gpv_image,
+        result: *const gpv_buffer,
+    ) -> gpv_status;
+    pub fn gpv_expansion_query(op: *mut gpv_expansion) -> gpv_status;
+    pub fn gpv_expansion_wait(
+        op: *mut gpv_expansion,
+        result: *mut gpv_expansion_result,
+    ) -> gpv_status;
+}
+
+// ---- fields.h ------------------------------------------------------------------------
+
+extern "C" {
+    pub fn gpv_params_describe(
+        stem: *const c_char,
+        index: i32,
+        field: *mut gpv_field,
+        size: u32,
+    ) -> gpv_status;
 }
 
 // ---- homography.h --------------------------------------------------------------------

@@ -270,6 +270,15 @@ parameters! {
 }
 
 parameters! {
+    /// Parameters. `Default` has the library's.
+    ExpansionParams: gpv_expansion_params, gpv_expansion_params_init {
+        /// How often each label has its move, at most: once none of them can lower the energy any
+        /// more, a run is over; 1..[`MAX_CYCLES`](crate::expansion::MAX_CYCLES); default 3.
+        cycles: i32,
+    }
+}
+
+parameters! {
     /// Parameters of [`find_homography`](crate::find_homography). `Default` has the library's.
     HomographyParams: gpv_homography_params, gpv_homography_params_init {
         /// A pair fits if the place that is found for it is at most so far from its own, in the
