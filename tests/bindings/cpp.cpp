@@ -707,6 +707,41 @@ void test_graphcut() {
     CHECK_ERROR(bad, "params->max_time_us is -1", graphcut.set_params(params));
 }
 
+void test_expansion() {
+    const gpv::Context context(cpu_params());
+    gpv::ExpansionParams params;
+    params.cycles = 2;
+    gpv::Expansion expansion(context, params);
+
+    // The middle one of three pixels would have another label, but for a dear border.
+    const std::vector<std::int32_t> first{0, 5, 0}, second{9, 3, 9};
+    std::vector<std::int32_t> links(4 * 3);
+    links[0] = links[1] = 2;
+    Gray labels(3, 1, 77);
+    std::array<gpv_expansion_result, 1> copy{};
+    const gpv::Buffer result_buffer(copy);
+    const gpv::ConstImage first_view = gpv::view(GPV_FORMAT_LABEL32, 3, 1, first.data()),
+                          second_view = gpv::view(GPV_FORMAT_LABEL32, 3, 1, second.data());
+    const gpv::Image link_view = gpv::view(GPV_FORMAT_CAP32X4, 3, 1, links.data());
+    const gpv_image *const costs[] = {&first_view, &second_view};
+    expansion.prepare(link_view, 2);
+    expansion.run(costs, link_view, labels.view(), {.result = &result_buffer});
+    CHECK(expansion.query());
+    const gpv::ExpansionResult found = expansion.wait();
+    CHECK(found.start_energy == 7 && found.energy == 5 && found.moves == 1 && found.converged);
+    CHECK(copy[0].energy == 5);
+    CHECK(labels.pixels == Bytes{0, 0, 0});
+
+    links[0] = -1;
+    expansion.run(costs, link_view, labels.view());
+    CHECK_ERROR(bad, "plane 0 of links is -1 at (0, 0), must be 0..67108863",
+                (void)expansion.wait());
+    CHECK_ERROR(bad, "count is 1, must be 2..16",
+                expansion.run(std::span(costs).first(1), link_view, labels.view()));
+    params.cycles = 0;
+    CHECK_ERROR(bad, "params->cycles is 0", expansion.set_params(params));
+}
+
 void test_segment() {
     const gpv::Context context(cpu_params());
     gpv::SegmentParams params;
@@ -832,6 +867,7 @@ int main() {
         test_match();
         test_homography();
         test_graphcut();
+        test_expansion();
         test_segment();
         test_segment_learns();
         test_lifetimes();

@@ -334,6 +334,25 @@ class Operators(OnCpu):
         with self.assertRaisesRegex(ValueError, r"\(4 or 8, height, width\)"):
             graphcut(terminals, links[:3])
 
+    def test_expansion(self):
+        # Four pixels in a row, of which the second would have another label, but for a dear border.
+        costs = numpy.array([[[0, 5, 0, 9]], [[4, 3, 9, 9]], [[9, 9, 9, 1]]], numpy.int32)
+        links = numpy.full((4, 1, 4), -1, numpy.int32)
+        links[0] = 4
+        links[1:2] = 0
+        expansion = gpv.Expansion(self.context)
+        expansion.prepare(links, len(costs))
+        found = expansion(costs, links)
+        self.assertEqual(found.labels.tolist(), [[0, 0, 0, 2]])
+        self.assertEqual((found.start_energy, found.energy, found.moves, found.converged), (16, 10, 1, True))
+        costs[1, 0, 2] = 1 << 29
+        with self.assertRaisesRegex(gpv.InvalidArgument, r"costs\[1\] is 536870912 at \(2, 0\)"):
+            expansion(costs, links)
+        with self.assertRaisesRegex(gpv.InvalidArgument, "count is 1, must be 2..16"):
+            expansion(costs[:1], links)
+        with self.assertRaisesRegex(gpv.InvalidArgument, r"costs\[1\] is 3x1, must be as links, 4x1"):
+            expansion([costs[0], costs[1, :, 1:]], links)
+
     def test_segment(self):
         picture = squares()
         seeds = numpy.where(picture > 0, 255, 0).astype(numpy.uint8)
@@ -356,7 +375,7 @@ class Operators(OnCpu):
         for kind, params in ((gpv.Erode, {"radius": 2}), (gpv.Ccl, {"connectivity": 4}),
                              (gpv.Kmeans, {"clusters": 3}), (gpv.Sift, {"octaves": 2}),
                              (gpv.Match, {"mutual": 0}), (gpv.Segment, {"iterations": 2}),
-                             (gpv.Graphcut, {"max_time_us": 5})):
+                             (gpv.Graphcut, {"max_time_us": 5}), (gpv.Expansion, {"cycles": 2})):
             with kind(self.context) as operator:
                 before = operator.params
                 operator.set(**params)

@@ -831,6 +831,50 @@ class Graphcut : public ResultOperator<
     }
 };
 
+/// gpv_expansion_params with their defaults.
+using ExpansionParams = detail::Initialised<gpv_expansion_params, gpv_expansion_params_init>;
+/// gpv_expansion_result, zero.
+using ExpansionResult = detail::Initialised<gpv_expansion_result, gpv_expansion_result_init>;
+
+/// The optional arguments of Expansion::run().
+struct ExpansionArguments {
+    const Buffer *result = nullptr; ///< gpv_expansion_result, where the backend computes
+};
+
+/// More than two labels by alpha expansion; see gpuvision/expansion.h.
+///
+///     const gpv_image *costs[] = {&first, &second, &third};
+///     expansion.run(costs, links, labels);
+///     gpv::ExpansionResult found = expansion.wait();
+///
+/// A value out of its range is found by wait(), which throws GPV_ERR_INVALID_ARGUMENT and says
+/// which it is.
+class Expansion
+    : public ResultOperator<
+          Operator<gpv_expansion, ExpansionParams, gpv_expansion_create, gpv_expansion_destroy,
+                   gpv_expansion_set_params, gpv_expansion_query>,
+          ExpansionResult, gpv_expansion_wait> {
+  public:
+    explicit Expansion(const Context &context, const ExpansionParams &params = {})
+        : ResultOperator(context, params) {}
+
+    /// @param count  number of labels
+    void prepare(const gpv_image &links, std::int32_t count) {
+        check(gpv_expansion_prepare(handle(), &links, count));
+    }
+
+    /// Enqueues; what lies in host memory is there after wait().
+    /// @param costs   LABEL32, of each label: what it costs a pixel
+    /// @param links   CAP32X4 or CAP32X8, of which the first half counts: what it costs that the
+    ///                label of a neighbour differs
+    /// @param labels  GRAY8: receives each pixel's label
+    void run(std::span<const gpv_image *const> costs, const gpv_image &links, const Image &labels,
+             const ExpansionArguments &arguments = {}, gpv_stream stream = nullptr) {
+        check(gpv_expansion_run(handle(), stream, costs.data(), detail::count_of(costs.size()),
+                                &links, &labels, arguments.result));
+    }
+};
+
 /// gpv_segment_params with their defaults.
 using SegmentParams = detail::Initialised<gpv_segment_params, gpv_segment_params_init>;
 

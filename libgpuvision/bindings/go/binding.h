@@ -10,7 +10,7 @@
 
 /* The views of one call. */
 typedef struct gpv_go_views {
-    gpv_image image[4];
+    gpv_image image[GPV_EXPANSION_MAX_LABELS + 2];
     gpv_buffer buffer[6];
 } gpv_go_views;
 

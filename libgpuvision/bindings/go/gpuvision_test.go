@@ -951,6 +951,36 @@ func TestGraphcut(t *testing.T) {
 	wants(t, cut.Enqueue(terminals, links, mask, DeviceBuffer{}), ErrInvalidArgument, "terminals")
 }
 
+func TestExpansion(t *testing.T) {
+	context := open(t)
+	equal(t, "defaults", DefaultExpansionParams(), ExpansionParams{Cycles: 3})
+	expansion := made(NewExpansion(context, nil))(t)
+	costs := []*Image{made(Wrap(FormatLabel32, 3, 1, []int32{0, 5, 0}, 0))(t),
+		made(Wrap(FormatLabel32, 3, 1, []int32{9, 3, 9}, 0))(t)}
+	links := newImage(t, FormatCap32x4, 3, 1)
+	copy(Samples[int32](links, 0), []int32{2, 2, -1}) // to the east; the last leads nowhere
+	labels := newImage(t, FormatGray8, 3, 1)
+	must(t, expansion.Prepare(links, 2))
+	result := made(expansion.Run(costs, links, labels))(t)
+	equal(t, "result", result, ExpansionResult{Converged: true, StartEnergy: 7, Energy: 5, Moves: 1})
+	equals(t, "labels", labels.Pix(0), []byte{0, 0, 0})
+	equal(t, "waited", made(expansion.Wait())(t), result)
+	equal(t, "finished", made(expansion.Query())(t), true)
+	must(t, expansion.SetParams(nil))
+
+	Samples[int32](links, 0)[1] = -1
+	result, err := expansion.Run(costs, links, labels)
+	wants(t, err, ErrInvalidArgument, "plane 0 of links is -1 at (1, 0), must be 0..67108863")
+	equal(t, "refused", result, ExpansionResult{Refused: true})
+	_, err = expansion.Run(costs[:1], links, labels)
+	wants(t, err, ErrInvalidArgument, "1 labels", "2..16")
+	_, err = expansion.Run([]*Image{nil, costs[0]}, links, labels)
+	wants(t, err, ErrInvalidArgument, "costs[0] is nil")
+	wants(t, expansion.SetParams(&ExpansionParams{Cycles: 11}), ErrInvalidArgument,
+		"params->cycles is 11", "1..10")
+	wants(t, expansion.Enqueue(costs, links, labels, DeviceBuffer{}), ErrInvalidArgument, "links")
+}
+
 func TestSegment(t *testing.T) {
 	context := open(t)
 	params := DefaultSegmentParams()

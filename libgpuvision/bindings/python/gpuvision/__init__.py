@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Classical vision for live video, on CUDA and the CPU: erosion and morphology, connected
-components, k-means colour segmentation, SIFT with matching, and graph cuts.
+components, k-means colour segmentation, SIFT with matching, and graph cuts, also for more than two
+labels.
 
     import gpuvision as gpv
 
@@ -22,6 +23,7 @@ from .arrays import Array, Image, Picture
 from .ccl import COMPONENT, Ccl, Components, Counts
 from .context import Context, backend_available, version_string
 from .erode import Erode
+from .expansion import Expansion, ExpansionSummary, Labelling
 from .fields import Choice, Field, fields
 from .graphcut import Cut, CutSummary, Graphcut
 from .kmeans import Clustering, Clusters, Kmeans, kmeans_color
@@ -35,8 +37,9 @@ __version__ = "0.1.0"
 __all__ = [
     "COMPONENT", "DEVICE_CURRENT", "KEYPOINT", "NEAREST", "PAIR", "Array", "Backend", "Ccl", "Choice", "Clustering",
     "Clusters", "ColorMatrix", "ColorRange", "Components", "Context", "Count", "Counts", "Cut", "CutSummary",
-    "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Features", "Field", "FieldKind", "Format",
-    "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "LibraryNotFound", "LogLevel", "Match",
+    "DeviceError", "DeviceLost", "DrawStyle", "Erode", "Error", "Expansion", "ExpansionSummary", "Features",
+    "Field", "FieldKind", "Format", "Graphcut", "Homography", "Image", "InvalidArgument", "Kmeans", "Labelling",
+    "LibraryNotFound", "LogLevel", "Match",
     "Matching", "Memory", "NoDevice", "Operator", "OutOfMemory", "Picture", "Segment", "Segmentation",
     "Sift", "Status", "TooSmall", "Unsupported", "backend_available", "fields", "find_homography",
     "kmeans_color", "version_string"]

@@ -86,7 +86,7 @@ class Ccl(Operator):
 
     def prepare(self, src: Picture, dst: Optional[Picture] = None, components: int = 0) -> None:
         """Allocates all that runs on such pictures need, with so many records in host memory."""
-        self._prepare({"src": src, "dst": dst}, components)
+        self._prepare({"src": src, "dst": dst}, components=components)
 
     def run(self, src: Picture, *, dst: Optional[Picture] = None, components: Optional[Array] = None,
             count: Optional[Array] = None, stream: Any = None) -> None:

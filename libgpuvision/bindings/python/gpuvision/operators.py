@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes as c
 import threading
 from enum import IntEnum
-from typing import Any, ClassVar, Iterable, Optional, TypeVar
+from typing import Any, ClassVar, Iterable, Optional, Sequence, TypeVar
 
 from . import _abi, _library
 from ._abi import Status
@@ -48,13 +48,18 @@ class Call:
         #: of memory in CUDA that is given back in the order of a stream, enqueued is enough
         self.in_order = all(part.stream is not None for part in self.spans.values())
 
+    def _view(self, picture: Picture, name: str, written: bool = False) -> Any:
+        image = image_of(picture)
+        return image.view(name, [self.spans[id(plane)] for plane in image.planes], self.device, written)
+
     def image(self, picture: Optional[Picture], name: str, written: bool = False) -> Any:
         """A pointer to a gpv_image, or None."""
-        if picture is None:
-            return None
-        image = image_of(picture)
-        return c.byref(image.view(name, [self.spans[id(plane)] for plane in image.planes],
-                                  self.device, written))
+        return None if picture is None else c.byref(self._view(picture, name, written))
+
+    def images(self, pictures: Sequence[Picture], name: str) -> Any:
+        """Pointers to gpv_image that are read."""
+        views = [c.pointer(self._view(picture, f"{name}[{i}]")) for i, picture in enumerate(pictures)]
+        return (c.POINTER(_abi.Image) * len(views))(*views)
 
     def buffer(self, array: Optional[Array], name: str, dtype: Any, written: bool = True) -> Any:
         """A pointer to a gpv_buffer of numbers or records of a type, or None."""
@@ -192,10 +197,10 @@ class Operator:
                 raise ValueError(f"the {type(self).__name__} is closed")
             return self.context.call(f"gpv_{self._stem}_{name}", self._handle, *arguments)
 
-    def _prepare(self, pictures: dict[str, Optional[Picture]], *numbers: int) -> None:
+    def _prepare(self, pictures: dict[str, Optional[Picture]], **numbers: int) -> None:
         call = Call(self.context, None, *pictures.values())
         self._call("prepare", *(call.image(picture, name) for name, picture in pictures.items()),
-                   *(integer("the number of records", number) for number in numbers))
+                   *(integer(name, number) for name, number in numbers.items()))
 
     def _enqueue(self, call: Call, name: str, *arguments: Any) -> None:
         """gpv_<stem>_<name>, or a function of that whole name, on the stream of a call, between what

@@ -86,7 +86,7 @@ class Sift(Operator):
     def prepare(self, src: Picture, mask: Optional[Picture] = None, keypoints: int = 0) -> None:
         """Allocates all that runs on such pictures need, with so many keypoints in host memory,
         with descriptors, or described."""
-        self._prepare({"src": src, "mask": mask}, keypoints)
+        self._prepare({"src": src, "mask": mask}, keypoints=keypoints)
 
     def run(self, src: Picture, mask: Optional[Picture] = None, *, keypoints: Optional[Array] = None,
             descriptors: Optional[Array] = None, result: Optional[Array] = None,

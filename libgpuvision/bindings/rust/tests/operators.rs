@@ -1027,6 +1027,44 @@ fn a_value_out_of_its_range() {
 }
 
 #[test]
+fn a_label_gives_way_to_those_around_it() {
+    let context = cpu();
+    let mut expansion = Expansion::new(&context, &Default::default()).unwrap();
+    expansion.prepare(&ImageSpec::new(Format::Cap32x4, 3, 1), 2).unwrap();
+    let first = Image::new(Format::Label32, 3, 1, &[0, 5, 0]).unwrap();
+    let second = Image::new(Format::Label32, 3, 1, &[9, 3, 9]).unwrap();
+    let mut planes = [[2; 3], [0; 3], [0; 3], [0; 3]].concat(); // E S W N
+    let links = Image::new(Format::Cap32x4, 3, 1, &planes).unwrap();
+    let mut labels = [7; 3];
+    let expected = ExpansionResult { converged: true, start_energy: 7, energy: 5, moves: 1 };
+    let found = expansion.run(&[&first, &second], &links, &mut gray_mut(3, 1, &mut labels));
+    assert_eq!((found.unwrap(), labels), (expected, [0, 0, 0]));
+    assert!(expansion.query().unwrap());
+    labels = [7; 3];
+    // SAFETY: zeros are a legal value of it.
+    let mut result: [sys::gpv_expansion_result; 1] = unsafe { mem::zeroed() };
+    let buffer = Some(buffer_of(&mut result));
+    // SAFETY: all is alive until wait() returns.
+    unsafe {
+        let mut labels = gray_mut(3, 1, &mut labels);
+        let costs = [&first, &second];
+        expansion.enqueue(Stream::DEFAULT, &costs, &links, &mut labels, buffer).unwrap();
+    }
+    assert_eq!(expansion.wait().unwrap(), expected);
+    assert_eq!((result[0].energy, labels), (5, [0, 0, 0]));
+
+    planes[1] = -1;
+    let links = Image::new(Format::Cap32x4, 3, 1, &planes).unwrap();
+    let refused = expansion.run(&[&first, &second], &links, &mut gray_mut(3, 1, &mut labels));
+    let words = ["plane 0 of links is -1 at (1, 0), must be 0..67108863"];
+    assert_refused(refused, Status::INVALID_ARGUMENT, &words);
+    let refused = expansion.run(&[&first], &links, &mut gray_mut(3, 1, &mut labels));
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["count is 1", "2..16"]);
+    let refused = expansion.set_params(&ExpansionParams { cycles: 11 });
+    assert_refused(refused, Status::INVALID_ARGUMENT, &["params->cycles is 11, must be 1..10"]);
+}
+
+#[test]
 fn seeds_that_say_all() {
     let context = cpu();
     let params = SegmentParams { certificate: true, ..Default::default() };
@@ -1116,6 +1154,7 @@ fn what_may_be_sent_and_shared() {
     check::<Kmeans>();
     check::<Sift>();
     check::<Match>();
+    check::<Expansion>();
     check::<Graphcut>();
     check::<Segment>();
     check::<Image>();
