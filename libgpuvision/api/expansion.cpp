@@ -2,7 +2,7 @@
 #include "core/expansion.hpp"
 
 #include <bit>
-#include <utility>
+#include <iterator>
 
 #include "api/graphcut.hpp"
 #include "api/params.hpp"
@@ -26,9 +26,11 @@ static_assert(sizeof(ExpansionResult) == sizeof(gpv_expansion_result) &&
               offsetof(ExpansionResult, refused) == offsetof(gpv_expansion_result, refused) &&
               alignof(ExpansionResult) == 8);
 
-std::string cost_name(int label) {
-    return "costs[" + std::to_string(label) + "]";
-}
+constexpr const char *cost_names[] = {"costs[0]",  "costs[1]",  "costs[2]",  "costs[3]",
+                                      "costs[4]",  "costs[5]",  "costs[6]",  "costs[7]",
+                                      "costs[8]",  "costs[9]",  "costs[10]", "costs[11]",
+                                      "costs[12]", "costs[13]", "costs[14]", "costs[15]"};
+static_assert(std::size(cost_names) == max_labels);
 
 void require_count(int count) {
     require_range("count", count, min_labels, max_labels);
@@ -40,14 +42,14 @@ ExpansionRun read_run(const gpv_expansion &op, const gpv_image *const *costs, st
     require_count(count);
     require_not_null(costs, "costs");
     ExpansionRun run{.costs = {}, .count = count, .links = read_links(*op.context, links)};
-    const auto read_like = [&](const gpv_image *image, const std::string &name, Format format) {
-        const Image like = read_image(image, name.c_str());
-        require_format(like, name.c_str(), like.format == format, format_info(format).name);
-        require_like(*op.context, run.links, like, name.c_str(), "links");
+    const auto read_like = [&](const gpv_image *image, const char *name, Format format) {
+        const Image like = read_image(image, name);
+        require_format(like, name, like.format == format, format_info(format).name);
+        require_like(*op.context, run.links, like, name, "links");
         return like;
     };
     for (int i = 0; i < count; i++)
-        run.costs[i] = read_like(costs[i], cost_name(i), Format::label32);
+        run.costs[i] = read_like(costs[i], cost_names[i], Format::label32);
     run.labels = read_like(labels, "labels", Format::gray8);
     return run;
 }
@@ -61,7 +63,7 @@ void require_disjoint(const ExpansionRun &run) {
             throw_overlap("result", name);
     };
     for (int i = 0; i < run.count; i++)
-        require(run.costs[i], cost_name(i).c_str());
+        require(run.costs[i], cost_names[i]);
     require(run.links, "links");
     require(run.labels, "labels");
 }
@@ -69,10 +71,11 @@ void require_disjoint(const ExpansionRun &run) {
 /// Throws Error if the last finished run found a value out of range.
 void require_no_fault(const gpv_expansion &op) {
     const GraphcutFault fault = op.has_run ? op.core->fault() : GraphcutFault{};
+    if (fault.pixel < 0)
+        return;
     if (fault.plane < op.count)
-        throw_fault(fault, op.width, cost_name(fault.plane), -max_cost, max_cost);
-    throw_fault(fault, op.width, "plane " + std::to_string(fault.plane - op.count) + " of links", 0,
-                max_link);
+        throw_fault(fault, op.width, cost_names[fault.plane], -max_cost, max_cost);
+    throw_link_fault(fault, op.width, fault.plane - op.count);
 }
 
 } // namespace

@@ -35,12 +35,14 @@ Image read_links(const Context &context, const gpv_image *image, bool shape_only
 
 void throw_fault(const GraphcutFault &fault, int width, const std::string &name, int low,
                  int high) {
-    if (fault.pixel >= 0)
-        throw Error(Status::invalid_argument, name + " is " + std::to_string(fault.value) +
-                                                  " at (" + std::to_string(fault.pixel % width) +
-                                                  ", " + std::to_string(fault.pixel / width) +
-                                                  "), must be " + std::to_string(low) + ".." +
-                                                  std::to_string(high));
+    throw Error(Status::invalid_argument, name + " is " + std::to_string(fault.value) + " at (" +
+                                              std::to_string(fault.pixel % width) + ", " +
+                                              std::to_string(fault.pixel / width) + "), must be " +
+                                              std::to_string(low) + ".." + std::to_string(high));
+}
+
+void throw_link_fault(const GraphcutFault &fault, int width, int plane) {
+    throw_fault(fault, width, "plane " + std::to_string(plane) + " of links", 0, max_link);
 }
 
 namespace {
@@ -60,10 +62,11 @@ void require_disjoint(const GraphcutRun &run) {
 /// Throws Error if the last finished run found a value out of range.
 void require_no_fault(const gpv_graphcut &op) {
     const GraphcutFault fault = op.has_run ? op.core->fault() : GraphcutFault{};
+    if (fault.pixel < 0)
+        return;
     if (fault.plane == 0)
         throw_fault(fault, op.width, "terminals", -max_terminal, max_terminal);
-    throw_fault(fault, op.width, "plane " + std::to_string(fault.plane - 1) + " of links", 0,
-                max_link);
+    throw_link_fault(fault, op.width, fault.plane - 1);
 }
 
 } // namespace

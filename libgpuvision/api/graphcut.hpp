@@ -23,8 +23,11 @@ void require_format(const Image &image, const char *name, bool legal, const char
 /// Reads the links of a graph.
 Image read_links(const Context &context, const gpv_image *image, bool shape_only = false);
 
-/// Throws Error if there is a fault: a value, of what has that name, which must be low..high.
-void throw_fault(const GraphcutFault &fault, int width, const std::string &name, int low, int high);
+/// Throws Error: a value of what has that name must be low..high.
+[[noreturn]] void throw_fault(const GraphcutFault &fault, int width, const std::string &name,
+                              int low, int high);
+/// The same of a plane of links.
+[[noreturn]] void throw_link_fault(const GraphcutFault &fault, int width, int plane);
 
 /// Reads the buffer that a run writes its result to. waiter: the function that returns the result
 /// on the host, for the error text.

@@ -316,8 +316,7 @@ gpv_status descriptions(Worker &w) {
     w.note_text(gpv_context_error(w.context));
     w.note_text(gpv_status_string(w.below(12) - 9));
     gpv_field field;
-    if (gpv_params_describe(stems[w.below(std::size(stems))], w.below(2), &field, sizeof field) !=
-        GPV_OK)
+    if (gpv_params_describe(stems[w.below(std::size(stems))], 0, &field, sizeof field) != GPV_OK)
         return invalid;
     w.note(&field, sizeof field);
     w.note_text(field.text);

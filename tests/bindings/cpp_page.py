@@ -19,7 +19,7 @@ extern std::int32_t width, height, queries, trains;
 extern std::int64_t luma_stride, chroma_stride;
 extern std::vector<std::uint8_t> from, to;
 extern std::uint8_t *luma, *chroma;
-extern gpv::ConstImage src, terminals, links;
+extern gpv::ConstImage src, terminals, links, first, second, third;
 extern gpv::Image dst, labels, recoloured, picture, mask;
 extern gpv::ConstBuffer query, train;
 extern gpv_rect rect;
@@ -28,6 +28,7 @@ extern gpv::Ccl ccl;
 extern gpv::Kmeans kmeans;
 extern gpv::Sift sift;
 extern gpv::Match match;
+extern gpv::Expansion expansion;
 extern gpv::Graphcut graphcut;
 extern gpv::Segment segment;
 """
