@@ -197,10 +197,8 @@ def terminal_color(terminal, certain):
     return bytes(round(255 + (level - 255) * (1 if certain else strength)) for level in full)
 
 
-def make_cut(photos, folder, build):
+def make_cut(photos, folder):
     """What examples/python/graphcut.py gives to the solver in its last iteration, and what it cuts out."""
-    os.environ["GPUVISION_LIBRARY"] = str(build / "libgpuvision/libgpuvision.so.1")
-    sys.path[:0] = [str(HERE.parents[1] / folder) for folder in ("examples/python", "libgpuvision/bindings/python")]
     import graphcut as example
     width, height, margin = 180, 135, 2
     names = ["source", "terminals", "links", "cut"]
@@ -223,6 +221,19 @@ def make_cut(photos, folder, build):
         example.write_picture(paths[name], tile)
     sheet("graphcut-cut.png", [(name, f"filesrc location={path} ! pnmdec") for name, path in paths.items()],
           (width, height), 4, COLOR_PNG)
+
+
+def make_labels(photos, folder):
+    """What examples/python/expansion.py makes of a picture, where borders cost nothing and where they do."""
+    size, clusters = (300, 200), 6
+    program, source = HERE.parents[1] / "examples/python/expansion.py", folder / "expansion-source.ppm"
+    launch(f"{picture(photos / 'coffee.png', 'RGB', size=size)} ! pnmenc ! filesink location={source}")
+    tiles = [("source", source)]
+    for smoothness, text in (0, f"{clusters} clusters of k-means"), (10, "smoothed"):
+        tiles.append((text, folder / f"expansion-{smoothness}.ppm"))
+        subprocess.run([sys.executable, program, str(clusters), str(smoothness), source, tiles[-1][1]], check=True)
+    sheet("expansion-labels.png", [(text, f"filesrc location={path} ! pnmdec") for text, path in tiles],
+          size, 3, COLOR_PNG)
 
 
 def make_sides(photos):
@@ -288,7 +299,13 @@ def main():
                      make_analytics, make_photograph):
             make(photos)
         make_object(photographs(folder, *OPENCV))
-        make_cut(photos, Path(folder), Path(folders[0]).resolve())
+        build = Path(folders[0]).resolve()
+        paths = [str(HERE.parents[1] / folder) for folder in ("examples/python", "libgpuvision/bindings/python")]
+        os.environ["GPUVISION_LIBRARY"] = str(build / "libgpuvision/libgpuvision.so.1")
+        os.environ["PYTHONPATH"] = os.pathsep.join(paths)
+        sys.path[:0] = paths
+        make_cut(photos, Path(folder))
+        make_labels(photos, Path(folder))
     for path in sorted(HERE.glob("*.[jp][pn]g")):
         print(f"{path.relative_to(HERE.parents[1])}: {path.stat().st_size} bytes")
 

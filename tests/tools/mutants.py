@@ -50,8 +50,8 @@ TRIED = ["meson.build", "meson_options.txt", "include", "libgpuvision", "gst", "
 NO_SUITES = {"cuda", "cuda-brief", "gpus", "time", "full", "soak"}
 NO_TESTS = re.compile("simt|rate.*|latency.*|valgrind-.*|docs-(?!elements).*")  # of no code of ours, or slow
 # A test that is called after an algorithm runs no other, but for those that one is made of.
-STEMS = re.compile("erode|ccl|kmeans|graphcut|segment|sift|match|homography")
-FAMILY = {"segment": "graphcut", "match": "sift", "homography": "sift"}
+STEMS = re.compile("erode|ccl|kmeans|expansion|graphcut|segment|sift|match|homography")
+FAMILY = {"expansion": "graphcut", "segment": "graphcut", "match": "sift", "homography": "sift"}
 SHORT = {"GPV_TEST_SHORT": "1", "GPV_TEST_TURN": "0", "MALLOC_PERTURB_": "90"}
 IN_CHILD = re.compile(r"[Rr]eceived signal (\d+)|Test (timeout) expired")  # of Check's
 
