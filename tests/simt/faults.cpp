@@ -1788,6 +1788,17 @@ void test_segment() {
     test_rest(looks, {looks[1]}, device, device, large, looks[1].second);
 }
 
+/// Likewise; of a cut each move has one.
+void test_expansion() {
+    using enum Act;
+    const Look device = look_of<gpv_expansion_params>(
+        operators::expansion, 4, 2, [](Run &, gpv_expansion_params &params) { params.cycles = 1; });
+    test("operator of expansion", device, {create}, {create_context});
+    test("expansion, on the device: prepare, run, sync", device, {prepare, run, sync}, created,
+         true);
+    test("expansion, in host memory: run, query", device.on_host(), {run, query});
+}
+
 /// Likewise.
 void test_match() {
     using enum Act;
@@ -1828,8 +1839,8 @@ void test_real_device_lost() {
 
 } // namespace
 
-/// segment is apart, as it takes the emulation as long as much of the rest. lost is for a real
-/// device, which another process poisons.
+/// segment is apart, with expansion, as it takes the emulation as long as much of the rest. lost is
+/// for a real device, which another process poisons.
 int main(int count, char **arguments) {
     const std::string part = count > 1 ? arguments[1] : "";
     std::setvbuf(stdout, nullptr, _IOLBF, 0);
@@ -1840,6 +1851,7 @@ int main(int count, char **arguments) {
     }
     if (part == "segment") {
         test_segment();
+        test_expansion();
         return failures != 0;
     }
     if (part == "lost") {

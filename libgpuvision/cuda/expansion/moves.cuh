@@ -144,7 +144,7 @@ struct Build {
         job.terminals.row<int>(y)[x] = node.terminal;
         for (int pair = 0; pair < pairs; pair++) {
             job.arcs[pair].row<int>(y)[x] = node.forth[pair];
-            job.arcs[reverse(pair, 2 * pairs)].row<int>(y)[x] = node.back[pair];
+            job.arcs[reverse(pair, 2 * pairs)].template row<int>(y)[x] = node.back[pair];
         }
     }
 };
