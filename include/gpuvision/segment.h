@@ -48,7 +48,16 @@ enum {
                                          format of src */
     GPV_SEGMENT_OUTPUT_CUTOUT = 1   /**< the picture, its background transparent; RGBA8 or BGRA8.
                                          Alpha of the foreground is that of src, or 255 where
-                                         there is none */
+                                         there is none; with GPV_SEGMENT_EDGE_SOFT at its border
+                                         in part */
+};
+
+/** What mask, and the alpha of a cutout, are at the border of the sides. */
+typedef uint32_t gpv_segment_edge;
+enum {
+    GPV_SEGMENT_EDGE_HARD = 0, /**< a pixel is of one side or of the other */
+    GPV_SEGMENT_EDGE_SOFT = 1  /**< within 4 pixels of the other side, a pixel that is not known is
+                                    of the foreground in part, as its colour says */
 };
 
 #define GPV_SEGMENT_UNIT 1000          /**< capacity between two pixels of one colour */
@@ -84,6 +93,8 @@ typedef struct gpv_segment_params {
                                     or a run that fails, and where one with warm_start adapt begins
                                     anew. Runs in a graph do not see what is set and forgotten
                                     behind it. 0 or 1; default 0 */
+    gpv_segment_edge edge;     /**< of mask and of a cutout; an overlay and all that is learned go
+                                    by the sides. Default GPV_SEGMENT_EDGE_HARD */
 } gpv_segment_params;
 
 /** Writes every default; see gpv_segment_params. Reentrant. */
@@ -193,7 +204,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  *                call returns, which may wait for the run before. May be NULL
  * @param rect    what lies outside is background; within src, not empty; may be NULL
  * @param mask    GRAY8, NV12 or I420, same size and memory: receives 255 in the foreground, 0 in
- *                the background; chroma 128; may be NULL
+ *                the background, and with GPV_SEGMENT_EDGE_SOFT alpha between them; chroma 128; may
+ *                be NULL
  * @param dst     receives what params->output says; same size and memory; may be src itself, with
  *                the same format, data and stride; may be NULL
  * @param result  receives a gpv_graphcut_result of the last cut, in the memory in which the backend

@@ -26,6 +26,11 @@ constexpr gpv_choice outputs[] = {
     {"overlay", "The image, its background grey and half as bright", GPV_SEGMENT_OUTPUT_OVERLAY},
     {"cutout", "The image, its background transparent", GPV_SEGMENT_OUTPUT_CUTOUT}};
 
+constexpr gpv_choice edges[] = {
+    {"hard", "A pixel is of the foreground or of the background", GPV_SEGMENT_EDGE_HARD},
+    {"soft", "Pixels of a band along the border are of the foreground in part",
+     GPV_SEGMENT_EDGE_SOFT}};
+
 using Params = gpv_segment_params;
 
 constexpr gpv_field fields[] = {
@@ -52,7 +57,9 @@ constexpr gpv_field fields[] = {
         flag, Params, static_scene, false,
         "Whether the camera stands still: a frame then begins with the cut of the one before, "
         "which is faster where little moves, and sigma = 0 is measured in the first frame "
-        "alone.")};
+        "alone."),
+    GPV_FIELD(choice, Params, edge, edges, GPV_SEGMENT_EDGE_HARD,
+              "What the mask, and the alpha of a cutout, are at the border of the foreground.")};
 static_assert(is_complete<Params>(fields));
 
 } // namespace

@@ -11,8 +11,10 @@
 #include <limits>
 
 #include "core/arena.hpp"
+#include "core/segment_edge.hpp"
 #include "core/segment_fit.hpp"
 #include "cpu/colors.hpp"
+#include "cpu/segment_edge.hpp"
 #include "cpu/threads.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -154,21 +156,25 @@ struct Workspace {
     std::size_t stride;      ///< of rows of all that is here, pixels
     std::int32_t *terminals;
     std::int32_t *links[4]; ///< to the neighbours of the first half of directions
-    std::uint8_t *mask;     ///< where the caller wants none
+    std::uint8_t *sides;    ///< null where the mask has them
+    std::uint8_t *alpha;    ///< of soft edges, where the caller wants no mask
     std::uint32_t *counts;  ///< by worker, what is known, and cell
     std::uint16_t *present; ///< cells that have pixels
     std::uint8_t *labels;   ///< of the worker of Fit
     std::uint32_t *coarse;
 
-    Workspace(Arena &arena, const SegmentRun &run, int connectivity, int workers)
+    Workspace(Arena &arena, const SegmentRun &run, const gpv_segment_params &params, int workers)
         : stride(round_up(run.src.width, 64) + color_row_padding) {
         const std::size_t pixels = stride * run.src.height;
         for (std::uint8_t *&plane : colors)
             plane = arena.allocate<std::uint8_t>(pixels);
         terminals = arena.allocate<std::int32_t>(pixels);
-        for (int i = 0; i < connectivity / 2; i++) // a row and a pixel in front, for planes of arcs
+        for (int i = 0; i < params.connectivity / 2;
+             i++) // a row and a pixel in front, for planes of arcs
             links[i] = arena.allocate<std::int32_t>(pixels + stride + 1, stride + 1); // back
-        mask = run.mask ? nullptr : arena.allocate<std::uint8_t>(pixels);
+        const bool soft = softens(params, run);
+        sides = run.mask && !soft ? nullptr : arena.allocate<std::uint8_t>(pixels);
+        alpha = run.mask || !soft ? nullptr : arena.allocate<std::uint8_t>(pixels);
         counts = arena.allocate<std::uint32_t>(std::size_t{known_kinds} * cells * workers);
         present = arena.allocate<std::uint16_t>(cells);
         labels = arena.allocate<std::uint8_t>(3 * std::size_t{cells});
@@ -291,6 +297,8 @@ class CpuSegment final : public Segment {
         adapted_ = adapts;
         if (params_.static_scene)
             contrast_ = contrast;
+        if (softens(params_, run))
+            soften(work, run);
         if (run.mask)
             clear_chroma(*run.mask);
         if (run.dst)
@@ -313,12 +321,12 @@ class CpuSegment final : public Segment {
     void reserve(const SegmentRun &run, Stream stream) {
         workers_ = workers(run);
         Arena arena(table_alignment);
-        Workspace(arena, run, params_.connectivity, workers_);
+        Workspace(arena, run, params_, workers_);
         scratch_.reserve(arena.required(), stream);
     }
     Workspace allocate(const SegmentRun &run) {
         Arena arena(table_alignment, scratch_.data());
-        return {arena, run, params_.connectivity, workers_};
+        return {arena, run, params_, workers_};
     }
 
     /// Calls f(worker, y) for all rows.
@@ -338,10 +346,16 @@ class CpuSegment final : public Segment {
         return segment::links_image(run.src, params_.connectivity, work.links,
                                     work.stride * sizeof(std::int32_t));
     }
-    /// As GRAY8.
-    static Image mask_image(const Workspace &work, const SegmentRun &run) {
-        return run.mask ? luma_plane(*run.mask)
-                        : plane_image(run.src, Format::gray8, work.mask, work.stride);
+    /// The cut, as GRAY8.
+    static Image sides_image(const Workspace &work, const SegmentRun &run) {
+        return work.sides ? plane_image(run.src, Format::gray8, work.sides, work.stride)
+                          : luma_plane(*run.mask);
+    }
+    /// What becomes of it.
+    Image alpha_image(const Workspace &work, const SegmentRun &run) const {
+        return !softens(params_, run) ? sides_image(work, run)
+               : run.mask             ? luma_plane(*run.mask)
+                          : plane_image(run.src, Format::gray8, work.alpha, work.stride);
     }
 
     // ---- steps ----------------------------------------------------------------------
@@ -425,7 +439,7 @@ class CpuSegment final : public Segment {
 
     void count(const Workspace &work, const SegmentRun &run, bool of_cut) const {
         std::memset(work.counts, 0, sizeof(*work.counts) * known_kinds * cells * workers_);
-        const Image mask = mask_image(work, run);
+        const Image cut = sides_image(work, run);
         const Rect learned = learned_from(run);
         for_rows(run, [&](int worker, int y) {
             std::uint32_t *counts = work.counts + std::size_t{known_kinds} * cells * worker;
@@ -434,7 +448,7 @@ class CpuSegment final : public Segment {
             };
             if (!of_cut)
                 return for_known(run, y, add);
-            const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
+            const auto *sides = reinterpret_cast<const std::uint8_t *>(cut.planes[0].row(y));
             for (int x = 0; x < run.src.width; x++)
                 add(x, learned.has(x, y) ? known_of(sides[x], false) : far_background);
         });
@@ -510,13 +524,35 @@ class CpuSegment final : public Segment {
         solver_->set_params(params);
         GraphcutRun cut = {.terminals = terminals_image(work, run),
                            .links = links_image(work, run),
-                           .mask = mask_image(work, run),
+                           .mask = sides_image(work, run),
                            .result = last ? run.result : nullptr};
         reuse_flow(params_, first, last, cut);
         solver_->run(stream, cut);
     }
 
     // ---- pictures -------------------------------------------------------------------
+
+    /// Known pixels stay as they are.
+    void soften(const Workspace &work, const SegmentRun &run) const {
+        const Image sides = sides_image(work, run), alpha = alpha_image(work, run);
+        const auto row = [](const Image &image, int y) {
+            return reinterpret_cast<std::uint8_t *>(image.planes[0].row(y));
+        };
+        const EdgePicture picture{.colors = {work.colors[0], work.colors[1], work.colors[2]},
+                                  .stride = work.stride,
+                                  .sides = row(sides, 0),
+                                  .sides_stride = sides.planes[0].stride,
+                                  .width = run.src.width,
+                                  .height = run.src.height};
+        parallel_bands(run.src.height, edge_band_rows, workers_, [&](int, int first, int last) {
+            cpu::soften(picture, first, last, row(alpha, first), alpha.planes[0].stride);
+            for (int y = first; y < last && (run.seeds || run.rect); y++)
+                for_known(run, y, [&](int x, Known known) {
+                    if (is_known(known))
+                        row(alpha, y)[x] = row(sides, y)[x];
+                });
+        });
+    }
 
     static void clear_chroma(const Image &mask) {
         for (int plane = 1; plane < mask.plane_count(); plane++) {
@@ -527,14 +563,15 @@ class CpuSegment final : public Segment {
     }
 
     void paint(const Workspace &work, const SegmentRun &run) const {
-        const Image mask = mask_image(work, run);
+        const bool cuts_out = params_.output == GPV_SEGMENT_OUTPUT_CUTOUT;
+        const Image mask = cuts_out ? alpha_image(work, run) : sides_image(work, run);
         const Pixels pixels(run.src);
         for_rows(run, [&](int, int y) {
-            const auto *sides = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
-            if (params_.output == GPV_SEGMENT_OUTPUT_CUTOUT)
-                cut_out_row(work, run, y, sides);
+            const auto *values = reinterpret_cast<const std::uint8_t *>(mask.planes[0].row(y));
+            if (cuts_out)
+                cut_out_row(work, run, y, values);
             else
-                overlay_row(pixels, run, y, sides);
+                overlay_row(pixels, run, y, values);
         });
     }
 
@@ -586,18 +623,19 @@ class CpuSegment final : public Segment {
     }
 
     static void cut_out_row(const Workspace &work, const SegmentRun &run, int y,
-                            const std::uint8_t *sides) {
+                            const std::uint8_t *alpha) {
         auto *out = reinterpret_cast<std::uint8_t *>(run.dst->planes[0].row(y));
-        const std::uint8_t *alpha = nullptr;
+        const std::uint8_t *own = nullptr;
         if (has_alpha(run.src.format))
-            alpha = rows_of(run.src)(0, y) + format_info(run.src.format).at[3].offset;
+            own = rows_of(run.src)(0, y) + format_info(run.src.format).at[3].offset;
         const int red = blue_first(run.dst->format) ? 2 : 0;
         for (int x = 0; x < run.src.width; x++, out += 4) {
             const std::size_t at = y * work.stride + x;
             out[red] = work.colors[0][at];
             out[1] = work.colors[1][at];
             out[2 - red] = work.colors[2][at];
-            out[3] = alpha ? alpha[4 * std::ptrdiff_t{x}] & sides[x] : sides[x];
+            out[3] = static_cast<std::uint8_t>(
+                own ? product_of_alphas(own[4 * std::ptrdiff_t{x}], alpha[x]) : alpha[x]);
         }
     }
 

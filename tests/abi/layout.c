@@ -40,6 +40,7 @@ SCALAR(gpv_kmeans_color_space, 4, UNSIGNED);
 SCALAR(gpv_segment_model, 4, UNSIGNED);
 SCALAR(gpv_segment_warm_start, 4, UNSIGNED);
 SCALAR(gpv_segment_output, 4, UNSIGNED);
+SCALAR(gpv_segment_edge, 4, UNSIGNED);
 
 STRUCT(gpv_image, 160);
 FIELD(gpv_image, struct_size, 0, 4);
@@ -253,7 +254,7 @@ FIELD(gpv_kmeans_result, converged, 16, 4);
 FIELD(gpv_kmeans_result, reserved, 20, 4);
 FIELD(gpv_kmeans_result, inertia, 24, 8);
 
-STRUCT(gpv_segment_params, 44);
+STRUCT(gpv_segment_params, 48);
 FIELD(gpv_segment_params, struct_size, 0, 4);
 FIELD(gpv_segment_params, model, 4, 4);
 FIELD(gpv_segment_params, warm_start, 8, 4);
@@ -265,6 +266,7 @@ FIELD(gpv_segment_params, output, 28, 4);
 FIELD(gpv_segment_params, certificate, 32, 4);
 FIELD(gpv_segment_params, max_time_us, 36, 4);
 FIELD(gpv_segment_params, static_scene, 40, 4);
+FIELD(gpv_segment_params, edge, 44, 4);
 
 VALUE(GPV_OK, 0);
 VALUE(GPV_NOT_READY, 1);
@@ -376,6 +378,8 @@ VALUE(GPV_SEGMENT_WARM_START_ADAPT, 1);
 VALUE(GPV_SEGMENT_WARM_START_REUSE, 2);
 VALUE(GPV_SEGMENT_OUTPUT_OVERLAY, 0);
 VALUE(GPV_SEGMENT_OUTPUT_CUTOUT, 1);
+VALUE(GPV_SEGMENT_EDGE_HARD, 0);
+VALUE(GPV_SEGMENT_EDGE_SOFT, 1);
 VALUE(GPV_SEGMENT_UNIT, 1000);
 VALUE(GPV_SEGMENT_MAX_ITERATIONS, 100);
 VALUE(GPV_SEGMENT_MAX_WEIGHT, 1000000);

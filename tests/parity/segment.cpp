@@ -272,7 +272,7 @@ class Expected {
         const gpv_image &view = *in.src->view();
         if (o.mask) {
             mask_ = std::make_unique<GuardedImage>(o.mask->view()->format, view.width, view.height);
-            paint_mask(found.cut.mask, *mask_);
+            paint_mask(found.mask, *mask_);
         }
         if (o.dst) {
             dst_ = std::make_unique<GuardedImage>(o.dst->view()->format, view.width, view.height);
@@ -321,7 +321,7 @@ void expect_seeds_kept(const SegmentInput &in, const std::vector<std::uint8_t> &
 void expect_found(Operator &op, const gpv_segment_params &p, const SegmentInput &in,
                   const Outputs &o, const SegmentFound &want) {
     const std::string what = describe(op, p, in, o);
-    expect_seeds_kept(in, want.cut.mask, what);
+    expect_seeds_kept(in, want.mask, what);
     const Expected expected(p, in, o, want);
     const std::vector<std::uint8_t> src = in.src->bytes();
     const std::vector<std::uint8_t> seeds = in.seeds ? in.seeds->bytes() : src;
@@ -395,6 +395,7 @@ gpv_segment_params random_params() {
     p.output = static_cast<gpv_segment_output>(random_int(0, 1));
     p.certificate = static_cast<std::uint32_t>(random_int(0, 1));
     p.static_scene = static_cast<std::uint32_t>(random_int(0, 1));
+    p.edge = static_cast<gpv_segment_edge>(random_int(0, 1));
     return p;
 }
 

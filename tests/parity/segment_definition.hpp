@@ -359,13 +359,111 @@ inline bool is_beyond(const Palette &a, const Palette &b, std::int64_t levels) {
     return sum > levels * static_cast<std::int64_t>(pairs);
 }
 
+// ---- soft edges ---------------------------------------------------------------------
+
+/// What the window of a pixel makes of a mask: in 2^-18 of the foreground, by colour and constant.
+struct LinearShare {
+    int pixels = 0, front = 0;
+    std::array<int, 3> slope = {};
+    int constant = 0;
+    bool is_mixed() const { return front > 0 && front < pixels; }
+};
+
+/// f(pixel) of all those of the picture that are not more than 4 pixels from (x, y) along an axis.
+template <class F>
+void each_round(int x, int y, int width, int height, F f) {
+    for (int v = std::max(y - 4, 0); v <= std::min(y + 4, height - 1); v++)
+        for (int u = std::max(x - 4, 0); u <= std::min(x + 4, width - 1); u++)
+            f(static_cast<std::size_t>(v) * static_cast<std::size_t>(width) +
+              static_cast<std::size_t>(u));
+}
+
+inline LinearShare share_round(int x, int y, int width, int height, const std::vector<Rgb> &colors,
+                               const std::vector<std::uint8_t> &mask) {
+    LinearShare share;
+    int sum[4] = {}, product[3][4] = {}; // of colours, and of the foreground as a fourth
+    each_round(x, y, width, height, [&](std::size_t p) {
+        const int value[4] = {colors[p][0], colors[p][1], colors[p][2], mask[p] ? 1 : 0};
+        share.pixels++;
+        for (int i = 0; i < 4; i++)
+            sum[i] += value[i];
+        for (int i = 0; i < 3; i++)
+            for (int k = 0; k < 4; k++)
+                product[i][k] += value[i] * value[k];
+    });
+    const int n = share.pixels;
+    share.front = sum[3];
+    share.constant = share.front ? 1 << 18 : 0;
+    if (!share.is_mixed())
+        return share;
+    float m[3][4]; // equations whose right side is the last column
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < 4; k++)
+            m[i][k] =
+                static_cast<float>(n * product[i][k] - sum[i] * sum[k] + (i == k ? 16 * n * n : 0));
+    for (int i = 0; i < 3; i++)
+        for (int row = i + 1; row < 3; row++) {
+            const float factor = m[i][row] / m[i][i]; // of what stays symmetric
+            for (int k = i; k < 4; k++)
+                m[row][k] = m[row][k] - factor * m[i][k];
+        }
+    const auto nearest = [](float v) {
+        return static_cast<int>(std::trunc(v + std::copysign(0.5f, v))); // halves away from 0
+    };
+    int constant = share.front << 18;
+    for (int i = 2; i >= 0; i--) {
+        for (int k = i + 1; k < 3; k++)
+            m[i][3] = m[i][3] - m[i][k] * m[k][3];
+        m[i][3] = m[i][3] / m[i][i];
+        share.slope[static_cast<std::size_t>(i)] = nearest(m[i][3] * 262144.0f);
+        constant -= share.slope[static_cast<std::size_t>(i)] * sum[i];
+    }
+    share.constant = nearest(static_cast<float>(constant) / static_cast<float>(n));
+    return share;
+}
+
+/// Alpha of each pixel, by those that are known.
+inline std::vector<std::uint8_t> soft_mask(int width, int height, const std::vector<Rgb> &colors,
+                                           const std::vector<std::uint8_t> &mask,
+                                           const std::vector<bool> &known) {
+    std::vector<LinearShare> shares(mask.size());
+    std::vector<std::uint8_t> alpha = mask;
+    const auto each_pixel = [&](auto f) {
+        tbb::parallel_for(0, height, [&](int y) {
+            for (int x = 0; x < width; x++)
+                f(x, y,
+                  static_cast<std::size_t>(y) * static_cast<std::size_t>(width) +
+                      static_cast<std::size_t>(x));
+        });
+    };
+    each_pixel([&](int x, int y, std::size_t p) {
+        shares[p] = share_round(x, y, width, height, colors, mask);
+    });
+    each_pixel([&](int x, int y, std::size_t p) {
+        if (known[p] || !shares[p].is_mixed())
+            return;
+        int sum = 0;
+        each_round(x, y, width, height, [&](std::size_t q) {
+            sum += shares[q].constant;
+            for (std::size_t i = 0; i < 3; i++)
+                sum += shares[q].slope[i] * colors[p][i];
+        });
+        const float value =
+            static_cast<float>(sum) * (255.0f / 262144.0f) / static_cast<float>(shares[p].pixels) +
+            0.5f;
+        alpha[p] = static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f));
+    });
+    return alpha;
+}
+
 // ---- a run --------------------------------------------------------------------------
 
 /// What a run has to find.
 struct SegmentFound {
     Cut cut;
-    std::vector<Rgb> colors; ///< of the picture
-    std::vector<int> alpha;  ///< 255 where it has none
+    std::vector<std::uint8_t> mask; ///< what becomes of that of the cut
+    std::vector<Rgb> colors;        ///< of the picture
+    std::vector<int> alpha;         ///< 255 where it has none
 };
 
 inline std::vector<int> alpha_of(const GuardedImage &src) {
@@ -405,6 +503,13 @@ class SegmentDefinition {
                 fit_to(found.cut.mask);
             make_terminals(p.lambda);
             found.cut = cut();
+        }
+        found.mask = found.cut.mask;
+        if (p.edge == GPV_SEGMENT_EDGE_SOFT) {
+            std::vector<bool> known;
+            for (const Known k : known_)
+                known.push_back(k != unknown);
+            found.mask = soft_mask(width_, height_, colors_, found.cut.mask, known);
         }
         const auto pixels = static_cast<std::int64_t>(colors_.size());
         const bool told = in.seeds || in.rect || adapts;
@@ -709,9 +814,8 @@ inline void paint_cutout(const SegmentFound &found, GuardedImage &dst) {
         const auto p = static_cast<std::size_t>(y) * static_cast<std::size_t>(dst.view()->width) +
                        static_cast<std::size_t>(x);
         samples.set(channel, x, y,
-                    channel < 3         ? found.colors[p][static_cast<std::size_t>(channel)]
-                    : found.cut.mask[p] ? found.alpha[p]
-                                        : 0);
+                    channel < 3 ? found.colors[p][static_cast<std::size_t>(channel)]
+                                : int(std::lround(found.mask[p] * found.alpha[p] / 255.0)));
     });
 }
 

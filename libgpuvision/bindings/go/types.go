@@ -180,8 +180,21 @@ const (
 	// SegmentOutputOverlay: the picture, its background grey and half as bright; format of src.
 	SegmentOutputOverlay SegmentOutput = C.GPV_SEGMENT_OUTPUT_OVERLAY
 	// SegmentOutputCutout: the picture, its background transparent; RGBA8 or BGRA8. Alpha of the
-	// foreground is that of src, or 255 where there is none.
+	// foreground is that of src, or 255 where there is none; with SegmentEdgeSoft at its border in
+	// part.
 	SegmentOutputCutout SegmentOutput = C.GPV_SEGMENT_OUTPUT_CUTOUT
+)
+
+// SegmentEdge: what mask, and the alpha of a cutout, are at the border of the sides.
+type SegmentEdge uint32
+
+// Values of [SegmentEdge].
+const (
+	// SegmentEdgeHard: a pixel is of one side or of the other.
+	SegmentEdgeHard SegmentEdge = C.GPV_SEGMENT_EDGE_HARD
+	// SegmentEdgeSoft: within 4 pixels of the other side, a pixel that is not known is of the
+	// foreground in part, as its colour says.
+	SegmentEdgeSoft SegmentEdge = C.GPV_SEGMENT_EDGE_SOFT
 )
 
 // CclParams: parameters of [Ccl]. Start from [DefaultCclParams].
@@ -602,6 +615,9 @@ type SegmentParams struct {
 	// [Segment.Forget] or a run that fails, and where one with WarmStart adapt begins anew. Runs in
 	// a graph do not see what is set and forgotten behind it. Default false.
 	StaticScene bool
+	// Edge: of mask and of a cutout; an overlay and all that is learned go by the sides. Default
+	// SegmentEdgeHard.
+	Edge SegmentEdge
 }
 
 func segmentDefaults() (c C.gpv_segment_params) {
@@ -622,6 +638,7 @@ func DefaultSegmentParams() (p SegmentParams) {
 	p.Certificate = c.certificate != 0
 	p.MaxTime = duration(c.max_time_us)
 	p.StaticScene = c.static_scene != 0
+	p.Edge = SegmentEdge(c.edge)
 	return p
 }
 
@@ -640,6 +657,7 @@ func (p *SegmentParams) c() *C.gpv_segment_params {
 	c.certificate = flag(p.Certificate)
 	c.max_time_us = microseconds(p.MaxTime)
 	c.static_scene = flag(p.StaticScene)
+	c.edge = C.gpv_segment_edge(p.Edge)
 	return &c
 }
 

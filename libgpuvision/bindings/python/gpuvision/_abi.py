@@ -325,8 +325,17 @@ class SegmentOutput(IntEnum):
     #: the picture, its background grey and half as bright; format of src
     OVERLAY = 0
     #: the picture, its background transparent; RGBA8 or BGRA8. Alpha of the foreground is that of src, or 255
-    #: where there is none
+    #: where there is none; with "soft" at its border in part
     CUTOUT = 1
+
+
+class SegmentEdge(IntEnum):
+    """What mask, and the alpha of a cutout, are at the border of the sides."""
+    #: a pixel is of one side or of the other
+    HARD = 0
+    #: within 4 pixels of the other side, a pixel that is not known is of the foreground in part, as its
+    #: colour says
+    SOFT = 1
 
 
 LogFn = c.CFUNCTYPE(None, c.c_void_p, c.c_uint32, c.c_char_p)
@@ -660,6 +669,7 @@ class SegmentParams(c.Structure):
         ("certificate", c.c_uint32),
         ("max_time_us", c.c_int32),
         ("static_scene", c.c_uint32),
+        ("edge", c.c_uint32),
     ]
 
 
@@ -697,7 +707,8 @@ CHOICES: dict[type[c.Structure], dict[str, type[IntEnum]]] = {
     ExpansionParams: {},
     HomographyParams: {},
     KmeansParams: {"metric": KmeansMetric, "init": KmeansInit, "color_space": KmeansColorSpace},
-    SegmentParams: {"model": SegmentModel, "warm_start": SegmentWarmStart, "output": SegmentOutput},
+    SegmentParams: {"model": SegmentModel, "warm_start": SegmentWarmStart, "output": SegmentOutput,
+        "edge": SegmentEdge},
 }
 
 #: (type of the result, types of the arguments) of every function.

@@ -6,12 +6,13 @@ from __future__ import annotations
 from typing import TypedDict, Union
 
 from ._abi import (CclMode, CclOutput, ErodeBorder, ErodeOperation, ErodePlanes, ErodeShape, KmeansColorSpace,
-                  KmeansInit, KmeansMetric, SegmentModel, SegmentOutput, SegmentWarmStart, SiftDescriptorType)
+                  KmeansInit, KmeansMetric, SegmentEdge, SegmentModel, SegmentOutput, SegmentWarmStart,
+                  SiftDescriptorType)
 
 __all__ = ["CclMode", "CclOutput", "CclParams", "ErodeBorder", "ErodeOperation", "ErodeParams", "ErodePlanes",
            "ErodeShape", "ExpansionParams", "GraphcutParams", "HomographyParams", "KmeansColorSpace",
-           "KmeansInit", "KmeansMetric", "KmeansParams", "MatchParams", "SegmentModel", "SegmentOutput",
-           "SegmentParams", "SegmentWarmStart", "SiftDescriptorType", "SiftParams"]
+           "KmeansInit", "KmeansMetric", "KmeansParams", "MatchParams", "SegmentEdge", "SegmentModel",
+           "SegmentOutput", "SegmentParams", "SegmentWarmStart", "SiftDescriptorType", "SiftParams"]
 
 
 class CclParams(TypedDict, total=False):
@@ -187,3 +188,5 @@ class SegmentParams(TypedDict, total=False):
     #: one with warm_start adapt begins anew. Runs in a graph do not see what is set and forgotten behind it.
     #: Default False.
     static_scene: bool
+    #: Of mask and of a cutout; an overlay and all that is learned go by the sides. Default "hard".
+    edge: Union[SegmentEdge, str]

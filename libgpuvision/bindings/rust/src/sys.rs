@@ -839,6 +839,10 @@ pub type gpv_segment_output = u32;
 pub const GPV_SEGMENT_OUTPUT_OVERLAY: gpv_segment_output = 0;
 pub const GPV_SEGMENT_OUTPUT_CUTOUT: gpv_segment_output = 1;
 
+pub type gpv_segment_edge = u32;
+pub const GPV_SEGMENT_EDGE_HARD: gpv_segment_edge = 0;
+pub const GPV_SEGMENT_EDGE_SOFT: gpv_segment_edge = 1;
+
 opaque!(gpv_segment);
 
 #[repr(C)]
@@ -855,8 +859,9 @@ pub struct gpv_segment_params {
     pub certificate: u32,
     pub max_time_us: i32,
     pub static_scene: u32,
+    pub edge: gpv_segment_edge,
 }
-assert_size!(gpv_segment_params, 44);
+assert_size!(gpv_segment_params, 48);
 
 extern "C" {
     pub fn gpv_segment_params_init(params: *mut gpv_segment_params, size: u32);

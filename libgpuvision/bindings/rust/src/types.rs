@@ -156,8 +156,19 @@ enumeration! {
         /// The picture, its background grey and half as bright; format of src.
         Overlay = GPV_SEGMENT_OUTPUT_OVERLAY,
         /// The picture, its background transparent; Rgba8 or Bgra8. Alpha of the foreground is that
-        /// of src, or 255 where there is none.
+        /// of src, or 255 where there is none; with [`SegmentEdge::Soft`] at its border in part.
         Cutout = GPV_SEGMENT_OUTPUT_CUTOUT,
+    }
+}
+
+enumeration! {
+    /// What mask, and the alpha of a cutout, are at the border of the sides.
+    SegmentEdge {
+        /// A pixel is of one side or of the other.
+        Hard = GPV_SEGMENT_EDGE_HARD,
+        /// Within 4 pixels of the other side, a pixel that is not known is of the foreground in
+        /// part, as its colour says.
+        Soft = GPV_SEGMENT_EDGE_SOFT,
     }
 }
 
@@ -358,6 +369,9 @@ parameters! {
         /// and where one with warm_start adapt begins anew. Runs in a graph do not see what is set
         /// and forgotten behind it. Default false.
         static_scene: bool,
+        /// Of mask and of a cutout; an overlay and all that is learned go by the sides. Default
+        /// [`SegmentEdge::Hard`].
+        edge: SegmentEdge,
     }
 }
 
