@@ -40,13 +40,18 @@ struct EdgeSums {
         const int f = is_front, r = c.red, g = c.green, b = c.blue;
         return {{f, f * r, f * g, f * b, r, g, b, r * r, g * g, b * b, r * g, r * b, g * b}};
     }
-    /// So many pixels have both sides.
+    constexpr EdgeSums &operator+=(const EdgeSums &sums) {
+        for (int i = 0; i < count; i++)
+            of[i] += sums.of[i];
+        return *this;
+    }
+    /// Whether both sides are among so many pixels.
     constexpr bool is_mixed(int pixels) const { return of[front] > 0 && of[front] < pixels; }
 };
 
 /// The share of the foreground in a pixel as a linear function of its colour, in edge_unit; or sums
 /// of such, below 2^31 with any colour.
-struct Blend {
+struct alignas(16) Blend {
     int x, y, z, constant;
 
     constexpr Blend &operator+=(const Blend &b) {

@@ -118,8 +118,7 @@ class Tile {
         mixed_[row][i] = true;
         sums = {};
         for (int k = 0; k < side; k++)
-            for (int n = 0; n < EdgeSums::count; n++)
-                sums.of[n] += columns_of_sums_[i + k].of[n];
+            sums += columns_of_sums_[i + k];
         blend = blend_of(sums, pixels);
     }
 

@@ -4,7 +4,8 @@
 // has a strip of pixels of a row.
 #pragma once
 
-#include "core/segment.hpp"
+#include "core/segment_edge.hpp"
+#include "core/segment_scene.hpp"
 #include "cuda/colors.cuh"
 #include "cuda/segment/tuning.hpp"
 
@@ -336,15 +337,16 @@ struct PaintOverlay {
     }
 };
 
-/// The picture with the mask as alpha, or alpha in the foreground alone.
+/// The picture with the mask as alpha, times that of the picture.
 template <Layout layout>
 struct PaintCutout : OfPixels<PaintCutout<layout>> {
-    __device__ static void paint(const PixelJob &job, int x, int y, int side) {
+    __device__ static void paint(const PixelJob &job, int x, int y, int mask) {
         const Color c = color_at<layout>(job.src, x, y);
-        int alpha = side;
+        int alpha = mask;
         if constexpr (layout == Layout::rgbx)
             if (job.alpha)
-                alpha &= job.src.planes[0].row<const std::uint8_t>(y)[4 * std::int64_t{x} + 3];
+                alpha = product_of_alphas(
+                    alpha, job.src.planes[0].row<const std::uint8_t>(y)[4 * std::int64_t{x} + 3]);
         auto *to = job.dst.row<std::uint8_t>(y) + 4 * std::int64_t{x};
         const int first = job.dst_red ? c.blue : c.red, third = job.dst_red ? c.red : c.blue;
         if (job.dst_in_words) {

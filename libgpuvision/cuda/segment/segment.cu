@@ -8,6 +8,7 @@
 //   Terminals  capacities of pixels
 //   (the cut)
 //   SeeScene   whether what has been learned is kept
+//   SoftenEdges
 //   PaintOverlay, PaintCutout
 // Each iteration counts, fits and makes terminals anew. A run that adapts counts and fits once more
 // in the end, and whether it fits is decided on the device: the host does not wait.
@@ -17,6 +18,7 @@
 
 #include "cuda/graphcut/cutter.cuh"
 #include "cuda/run/operator.cuh"
+#include "cuda/segment/edge.cuh"
 #include "cuda/segment/fit.cuh"
 
 namespace gpv::cuda {
@@ -41,7 +43,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             with_layout(layout, [&]<Layout l> {
                 load<Count<l, false>, Count<l, true>, MeasureContrast<l, 4>, MeasureContrast<l, 8>,
                      Links<l, 4>, Links<l, 8>, Terminals<l, GPV_SEGMENT_MODEL_GMM>,
-                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>, PaintCutout<l>>();
+                     Terminals<l, GPV_SEGMENT_MODEL_HISTOGRAM>, SoftenEdges<l>, PaintCutout<l>>();
             });
         learned_memory_.reserve(sizeof(Learned), nullptr);
     }
@@ -117,6 +119,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     /// Scratch of a run.
     struct Work {
         GraphcutRun cut; ///< images of the graph, and of its mask, whether that is wanted or not
+        Rows alpha;      ///< what becomes of that mask
         int *terminals, *links[4];
         int stride; ///< of terminals and links, pixels
         Control *control;
@@ -174,13 +177,12 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
 
     Work work_for(const PlannedRun &run) {
         Work work{};
-        if (run.mask) {
-            work.cut.mask = luma_plane(*run.mask);
-        } else {
-            work.cut.mask = run.src;
-            work.cut.mask.format = Format::gray8;
-            work.cut.mask = place(work.cut.mask);
-        }
+        const bool soft = softens(params_, run);
+        Image grey = run.src;
+        grey.format = Format::gray8;
+        work.cut.mask = run.mask && !soft ? luma_plane(*run.mask) : place(grey);
+        const Image alpha = !soft ? work.cut.mask : run.mask ? luma_plane(*run.mask) : place(grey);
+        work.alpha = rows_of(alpha.planes[0]);
         work.stride = static_cast<int>(round_up(run.src.width, pitch_alignment / sizeof(int)));
         const std::size_t pixels = std::size_t(work.stride) * run.src.height;
         const std::size_t front =
@@ -229,6 +231,11 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             add_count<l, true>(job);
             add_see_scene(run, work);
             add_fit(work, job.model, &memory()->kept, &memory()->scene.ignored);
+        }
+        if (softens(params_, run)) {
+            add<SoftenEdges<l>>(SoftenEdges<l>::grid(run.src.width, run.src.height),
+                                {job, work.alpha});
+            job.mask = work.alpha;
         }
         if (run.mask)
             fill_chroma<std::uint8_t>(*run.mask, neutral_chroma8);

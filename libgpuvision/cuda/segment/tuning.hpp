@@ -10,6 +10,8 @@ inline constexpr int strips_down = 8, strips_across = 32;
 inline constexpr int fit_threads = 256;
 inline constexpr int clear_threads = 256, clear_words = 8; ///< words of 16 bytes per thread
 inline constexpr int paint_threads = 256;
+/// The side of a tile whose edges a block softens.
+inline constexpr int edge_tile = 32;
 /// The kernel that counts: places for cells in a block's shared memory, and how many are probed.
 inline constexpr int count_threads = 256;
 inline constexpr int count_blocks = 8; ///< per multiprocessor, at most
