@@ -46,6 +46,7 @@ Run variant(int i) {
     params.lambda = lambdas[i % 4];
     params.sigma = sigmas[i / 2 % 2];
     params.certificate = i / 5 % 2;
+    params.edge = i / 2 % 2;
     run.formats[SRC] = formats::pictures[(i + i / variants) % formats::pictures.size()];
     run.formats[MASK] = mask_formats()[i / 2 % 3];
     if (i % 5 != 4)
@@ -84,7 +85,8 @@ const Operator segment = {
                {FIELD_OF(gpv_segment_params, output), GPV_SEGMENT_OUTPUT_OVERLAY, 0, 1},
                {FIELD_OF(gpv_segment_params, certificate), 0, 0, 1},
                {FIELD_OF(gpv_segment_params, max_time_us), 0, 0, INT32_MAX},
-               {FIELD_OF(gpv_segment_params, static_scene), 0, 0, 1}},
+               {FIELD_OF(gpv_segment_params, static_scene), 0, 0, 1},
+               {FIELD_OF(gpv_segment_params, edge), GPV_SEGMENT_EDGE_HARD, 0, 1}},
     .ports =
         {{.name = "src", .prepared_as = "src"},
          {.name = "seeds", .optional = true, .prepared_as = "seeds"},

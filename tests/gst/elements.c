@@ -431,6 +431,7 @@ static const Property graphcut_properties[] = {
     {"lambda", "0.01", "0", "1000000", "0.01 0 0.001 1 1000000", SEGMENT(lambda)},
     {"sigma", "0", "0", "1000000", "0 0.5 10 1000000", SEGMENT(sigma)},
     {"static-scene", "false", NULL, NULL, "false true", SEGMENT(static_scene)},
+    {"edge", "hard", NULL, NULL, "hard soft", SEGMENT(edge)},
     {"connectivity", "4", NULL, NULL, "4 8", SEGMENT(connectivity)},
     {"max-time-ms", "0", "0", "2147483", NULL, 0},
     {"warm-start", "true", NULL, NULL, "true false", SEGMENT(warm_start)},

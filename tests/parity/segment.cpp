@@ -249,6 +249,8 @@ std::string describe(const Operator &op, const gpv_segment_params &p, const Segm
     std::string result = op.context().device() + (": " + size_name(view.width, view.height)) +
                          " format " + std::to_string(view.format) + ", " + place_of(view) + ": " +
                          text;
+    if (p.edge == GPV_SEGMENT_EDGE_SOFT)
+        result += ", soft";
     if (in.seeds)
         result += ", seeds " + place_of(*in.seeds->view());
     if (in.rect)
@@ -1047,6 +1049,7 @@ void check_threads(int width, int height) {
                             all_hints[static_cast<std::size_t>(i) % std::size(all_hints)]);
         gpv_segment_params p = with_model(models[i / 3], i % 2 ? 8 : 4, 2);
         p.output = i % 2 ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
+        p.edge = i % 3 != 1 ? GPV_SEGMENT_EDGE_SOFT : GPV_SEGMENT_EDGE_HARD;
         p.certificate = 1;
         const SegmentFound want = find(hinted.in, p);
         for (const int threads : {1, 2, 3, 16})
@@ -1175,17 +1178,21 @@ void check_large_copies(gpv_backend backend, const FreshReference &reference) {
 /// An operator of its own, whose runs follow each other as those of the reference should.
 Reference by_cpu() {
     const auto cpu = std::make_shared<Operator>();
-    return {[cpu](const SegmentInput &in, const gpv_segment_params &p) {
-                All all(in, p);
-                const gpv_graphcut_result result = cpu->run(p, in, {&all.mask, nullptr, nullptr});
-                SegmentFound found;
-                found.cut = {result.flow, result.area, all.found()};
-                found.alpha = alpha_of(*in.src);
-                for (const Value value : colors_of(*in.src))
-                    found.colors.push_back(bytes_of(value));
-                return found;
-            },
-            [cpu] { cpu->forget(); }};
+    return {
+        [cpu](const SegmentInput &in, const gpv_segment_params &p) {
+            All all(in, p);
+            gpv_segment_params hard = p;
+            hard.edge = GPV_SEGMENT_EDGE_HARD;
+            const gpv_graphcut_result result = cpu->run(hard, in, {&all.mask, nullptr, nullptr});
+            SegmentFound found;
+            found.cut = {result.flow, result.area, all.found()};
+            found.alpha = alpha_of(*in.src);
+            for (const Value value : colors_of(*in.src))
+                found.colors.push_back(bytes_of(value));
+            found.mask = mask_of(in, p, found.colors, found.cut);
+            return found;
+        },
+        [cpu] { cpu->forget(); }};
 }
 
 SegmentFound find_by_cpu(const SegmentInput &in, const gpv_segment_params &p) {
@@ -1218,6 +1225,7 @@ void check_branches(Operator &op, const Extent &extent) {
             gpv_segment_params p = with_model(model, count / 2 % 2 ? 8 : 4, 1 + count % 3 / 2);
             p.certificate = 1;
             p.output = count % 4 == 0 ? GPV_SEGMENT_OUTPUT_CUTOUT : GPV_SEGMENT_OUTPUT_OVERLAY;
+            p.edge = count % 4 < 2 ? GPV_SEGMENT_EDGE_SOFT : GPV_SEGMENT_EDGE_HARD;
             expect_all(op, p, hinted.in, find(hinted.in, p));
             count += !extent.brief;
         }

@@ -422,10 +422,17 @@ inline LinearShare share_round(int x, int y, int width, int height, const std::v
     return share;
 }
 
-/// Alpha of each pixel, by those that are known.
-inline std::vector<std::uint8_t> soft_mask(int width, int height, const std::vector<Rgb> &colors,
-                                           const std::vector<std::uint8_t> &mask,
-                                           const std::vector<bool> &known) {
+inline bool is_known(const SegmentInput &in, int x, int y) {
+    const int seed = in.seeds ? in.seeds->row(0, y)[x] : 128;
+    const auto &r = in.rect;
+    return seed == 0 || seed == 255 ||
+           (r && (x < r->x || y < r->y || x >= r->x + r->width || y >= r->y + r->height));
+}
+
+/// Alpha of each pixel.
+inline std::vector<std::uint8_t> soft_mask(const SegmentInput &in, const std::vector<Rgb> &colors,
+                                           const std::vector<std::uint8_t> &mask) {
+    const int width = in.src->view()->width, height = in.src->view()->height;
     std::vector<LinearShare> shares(mask.size());
     std::vector<std::uint8_t> alpha = mask;
     const auto each_pixel = [&](auto f) {
@@ -440,7 +447,7 @@ inline std::vector<std::uint8_t> soft_mask(int width, int height, const std::vec
         shares[p] = share_round(x, y, width, height, colors, mask);
     });
     each_pixel([&](int x, int y, std::size_t p) {
-        if (known[p] || !shares[p].is_mixed())
+        if (is_known(in, x, y) || !shares[p].is_mixed())
             return;
         int sum = 0;
         each_round(x, y, width, height, [&](std::size_t q) {
@@ -454,6 +461,11 @@ inline std::vector<std::uint8_t> soft_mask(int width, int height, const std::vec
         alpha[p] = static_cast<std::uint8_t>(std::clamp(value, 0.0f, 255.0f));
     });
     return alpha;
+}
+
+inline std::vector<std::uint8_t> mask_of(const SegmentInput &in, const gpv_segment_params &p,
+                                         const std::vector<Rgb> &colors, const Cut &cut) {
+    return p.edge == GPV_SEGMENT_EDGE_SOFT ? soft_mask(in, colors, cut.mask) : cut.mask;
 }
 
 // ---- a run --------------------------------------------------------------------------
@@ -504,13 +516,7 @@ class SegmentDefinition {
             make_terminals(p.lambda);
             found.cut = cut();
         }
-        found.mask = found.cut.mask;
-        if (p.edge == GPV_SEGMENT_EDGE_SOFT) {
-            std::vector<bool> known;
-            for (const Known k : known_)
-                known.push_back(k != unknown);
-            found.mask = soft_mask(width_, height_, colors_, found.cut.mask, known);
-        }
+        found.mask = mask_of(in, p, colors_, found.cut);
         const auto pixels = static_cast<std::int64_t>(colors_.size());
         const bool told = in.seeds || in.rect || adapts;
         const std::int64_t fewest = told || pixels < 1024 ? 1 : pixels / 1024;
