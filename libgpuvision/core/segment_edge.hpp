@@ -33,8 +33,9 @@ constexpr int edge_window(int at, int size) {
 /// Of a pixel, or sums over the pixels of a window: the foreground, colours in it, colours, and
 /// their products.
 struct EdgeSums {
-    enum { front, front_x, front_y, front_z, x, y, z, xx, yy, zz, xy, xz, yz, count };
-    int of[count];
+    enum { front, front_x, front_y, front_z, x, y, z, xx, yy, zz, xy, xz, yz };
+    static constexpr int count = 16; ///< whole vectors; the last ones are 0
+    alignas(16) int of[count];
 
     static constexpr EdgeSums of_pixel(bool is_front, const Color &c) {
         const int f = is_front, r = c.red, g = c.green, b = c.blue;

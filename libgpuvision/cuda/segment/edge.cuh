@@ -24,6 +24,7 @@ class SoftenEdges {
         Rows alpha;
     };
     static constexpr int threads = strips * pixels;
+    static constexpr int min_blocks = 3;
 
     struct Shared {
         Blend blend[blends * blends];
