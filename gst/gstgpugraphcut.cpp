@@ -350,7 +350,10 @@ gpv_status run(GstGpuGraphcut *self, const GstGpuVisionJob &job) {
 GstGpuVisionOutcome gst_gpu_graphcut_process(GstGpuVisionFilter *filter,
                                              const GstGpuVisionJob *job) {
     auto *self = GST_GPU_GRAPHCUT(filter);
-    gpv_status status = update_params(self, params_for(self->settings, job->output));
+    gpv_segment_params params = params_for(self->settings, job->output);
+    if (job->mask) /* of regions, to which a pixel belongs or not */
+        params.edge = GPV_SEGMENT_EDGE_HARD;
+    gpv_status status = update_params(self, params);
     if (status == GPV_OK && !self->learned)
         status = gpv_segment_forget(self->op);
     if (status == GPV_OK)

@@ -245,6 +245,22 @@ def make_sides(photos):
            for effect in effects], size, 3, COLOR_PNG)
 
 
+def make_edges(photos):
+    """A head before another background, enlarged so that its hair can be seen."""
+    size, part = (320, 240), "left=145 right=287 top=5 bottom=447"
+    find = "gpugraphcut seed-source=rect rect=60,0,380,512 iterations=5 output=cutout edge="
+    enlarge = f"videoscale method=nearest-neighbour ! video/x-raw,width={size[0]},height={size[1]}"
+    tiles = [("source", picture(photos / "astronaut.png", "RGB", crop=part) + f" ! {enlarge}")]
+    for edge in "hard", "soft":
+        path = photos / f"{edge}.png"
+        cut = picture(photos / "astronaut.png", "RGB", effect=f"{find}{edge} ! videocrop {part}")
+        launch(f"compositor name=mix ! video/x-raw,format=ARGB ! videoconvert ! {COLOR_PNG} ! filesink location={path} "
+               "videotestsrc num-buffers=1 pattern=solid-color foreground-color=0xff2060a0 "
+               f"! video/x-raw,width=80,height=60 ! mix. {cut} ! videoconvert ! video/x-raw,format=ARGB ! mix.")
+        tiles.append((f"edge={edge}", picture(path, "RGB") + f" ! {enlarge}"))
+    sheet("segment-edge.png", tiles, size, 3, COLOR_PNG)
+
+
 def make_object(photos):
     """The object in the scale that it is found in, about."""
     size, own = (384, 288), (240, 165)
@@ -295,8 +311,8 @@ def main():
         os.environ["GST_REGISTRY"] = str(Path(folder) / "registry.bin")
         photos = photographs(folder, *SKIMAGE)
         for make in (make_readme, make_operations, make_shapes, make_binary, make_components, make_modes,
-                     make_connectivity, make_clusters, make_spaces, make_sides, make_keypoints, make_detection,
-                     make_analytics, make_photograph):
+                     make_connectivity, make_clusters, make_spaces, make_sides, make_edges, make_keypoints,
+                     make_detection, make_analytics, make_photograph):
             make(photos)
         make_object(photographs(folder, *OPENCV))
         build = Path(folders[0]).resolve()

@@ -321,7 +321,8 @@ TEST(test_what_begins_anew, 1) {
         {"rect", "3,2,30,20", TRUE},    {"model", "histogram", TRUE},
         {"model", "histogram", FALSE},  {"iterations", "2", FALSE},
         {"lambda", "0.1", FALSE},       {"output", "cutout", FALSE},
-        {"connectivity", "8", FALSE},   {"model", "gmm", TRUE},
+        {"edge", "soft", FALSE},        {"connectivity", "8", FALSE},
+        {"model", "gmm", TRUE},
     };
     static const gpv_rect rects[] = {{1, 2, 30, 20}, {3, 2, 30, 20}};
     GstVideoInfo info = make_info("RGB", 40, 30);

@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 @dataclass(eq=False)
 class Segmentation(CutSummary):
     """What Segment finds."""
-    mask: Optional[Picture]  #: (height, width) of uint8: 255 in the foreground, else 0
+    mask: Optional[Picture]  #: (height, width) of uint8: 255 in the foreground, else 0; with edge
+                             #: soft anything between
     image: Optional[Picture]  #: as params["output"] says, where one was made
 
 
