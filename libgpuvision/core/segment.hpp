@@ -46,6 +46,13 @@ enum Side { background, foreground };
 enum Known { known_background, known_foreground, unknown, unknown_at_edge, far_background };
 inline constexpr int known_kinds = 5;
 
+constexpr bool is_background(Known known) {
+    return known == known_background || known == far_background;
+}
+constexpr bool is_known(Known known) {
+    return is_background(known) || known == known_foreground;
+}
+
 /// Values of pixels in seeds and masks.
 inline constexpr int seed_background = 0, seed_foreground = 255;
 inline constexpr int seed_unknown = 128; ///< or any other value

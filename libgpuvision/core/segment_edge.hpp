@@ -21,10 +21,6 @@ inline bool softens(const gpv_segment_params &params, const SegmentRun &run) {
            (run.mask || (run.dst && params.output == GPV_SEGMENT_OUTPUT_CUTOUT));
 }
 
-constexpr bool is_known(Known known) {
-    return known == known_background || known == known_foreground;
-}
-
 /// Pixels along an axis, of the window round at, that are in a picture of that size.
 constexpr int edge_window(int at, int size) {
     return std::min(at + edge_radius, size - 1) - std::max(at - edge_radius, 0) + 1;

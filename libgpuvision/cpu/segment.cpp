@@ -505,7 +505,7 @@ class CpuSegment final : public Segment {
                 (model.mixture, weight, rows.data(), out, run.src.width);
             }
             for_known(run, y, [&](int x, Known known) {
-                if (known == known_background || known == far_background)
+                if (is_background(known))
                     out[x] = -max_terminal;
                 else if (known == known_foreground)
                     out[x] = max_terminal;

@@ -293,7 +293,7 @@ struct Terminals : OfStrips<Terminals<layout, kind>> {
 #pragma unroll
         for (int i = 0; i < strip; i++) {
             const Known known = i < length ? job.known(x + i, y) : unknown;
-            if (known == known_background || known == far_background)
+            if (is_background(known))
                 values[i] = -max_terminal;
             else if (known == known_foreground)
                 values[i] = max_terminal;
