@@ -89,8 +89,8 @@ def make_readme(photos):
     size = 300, 200
     effects = ["", "gpuerode radius=3 shape=ellipse", "gpukmeans clusters=4",
                "gpuccl threshold=150 min-area=9", "gpusift overlay=rich max-features=150",
-               "gpugraphcut seed-source=rect rect=37,5,218,188 iterations=5"]
-    shown = ["source", *effects[1:-1], "gpugraphcut seed-source=rect rect=… iterations=5"]
+               "gpugraphcut seed-source=rect rect=37,5,218,188"]
+    shown = ["source", *effects[1:-1], "gpugraphcut seed-source=rect rect=…"]
     sheet("five.jpg", [(text, picture(photos / "coffee.png", "RGB", size=size, effect=effect))
                        for text, effect in zip(shown, effects)], size, 3, "jpegenc quality=85")
 
@@ -238,7 +238,7 @@ def make_labels(photos, folder):
 
 def make_sides(photos):
     size = 240, 160
-    effects = ["", "seed-source=auto", "seed-source=rect rect=30,4,174,150 iterations=5"]
+    effects = ["", "seed-source=auto", "seed-source=rect rect=30,4,174,150"]
     sheet("segment-sides.png",
           [(effect.removeprefix("seed-source=rect ") or "source",
             picture(photos / "coffee.png", "RGB", size=size, effect="gpugraphcut " + effect if effect else ""))
@@ -248,7 +248,7 @@ def make_sides(photos):
 def make_edges(photos):
     """A head before another background, enlarged so that its hair can be seen."""
     size, part = (320, 240), "left=145 right=287 top=5 bottom=447"
-    find = "gpugraphcut seed-source=rect rect=60,0,380,512 iterations=5 output=cutout edge="
+    find = "gpugraphcut seed-source=rect rect=60,0,380,512 output=cutout edge="
     enlarge = f"videoscale method=nearest-neighbour ! video/x-raw,width={size[0]},height={size[1]}"
     tiles = [("source", picture(photos / "astronaut.png", "RGB", crop=part) + f" ! {enlarge}")]
     for edge in "hard", "soft":
@@ -282,7 +282,7 @@ def make_analytics(photos):
     tiles = [("coins.png", "top=3 bottom=84 right=60", "gpuccl threshold=140 min-area=100 output=none",
               "segmentationoverlay hint-maximum-segment-type=24 ! objectdetectionoverlay draw-labels=false"),
              ("coffee.png", "", "gpukmeans clusters=4", "segmentationoverlay"),
-             ("coffee.png", "", "gpugraphcut seed-source=rect rect=37,5,218,188 iterations=5 output=none",
+             ("coffee.png", "", "gpugraphcut seed-source=rect rect=37,5,218,188 output=none",
               "segmentationoverlay")]
     sheet("analytics.jpg", [(effect.split()[0], picture(photos / file, "RGB", crop=crop, size=size,
                                                         effect=f"{effect} attach-mask=true ! {shown}"))

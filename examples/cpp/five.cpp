@@ -151,7 +151,6 @@ std::vector<gpv_sift_keypoint> find_keypoints(const gpv::Context &context, const
 
 gpv::GraphcutResult cut_out(const gpv::Context &context, const Picture &src, Picture &overlay) {
     gpv::SegmentParams params;
-    params.iterations = 3;
     params.certificate = 1;
     gpv::Segment segment(context, params);
 

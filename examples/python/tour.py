@@ -103,7 +103,7 @@ def graphcut(context, picture):
     are learned in five iterations, and the cut is proved to be minimal: flow and cut are equal."""
     height, width = picture.shape[:2]
     x, y = width // 12, height // 12
-    segment = gpv.Segment(context, iterations=5, certificate=True)
+    segment = gpv.Segment(context, certificate=True)
     found = segment(picture, rect=(x, y, width - 2 * x, height - 2 * y), dst=True)
     yield f"{found.area} pixels of the foreground, flow {found.flow}, cut {found.cut}"
     yield "mask", found.mask

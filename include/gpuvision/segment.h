@@ -37,8 +37,7 @@ enum {
     GPV_SEGMENT_WARM_START_ADAPT = 1, /**< starts from them, if there are any, and at the end
                                            learns from its own cut, unless the frame teaches
                                            nothing; begins anew where a scene does: for video */
-    GPV_SEGMENT_WARM_START_REUSE = 2  /**< uses them, if there are any, and learns nothing; then
-                                           it has one iteration */
+    GPV_SEGMENT_WARM_START_REUSE = 2  /**< uses them, if there are any, and learns nothing */
 };
 
 /** What dst of gpv_segment_run() receives. */
@@ -60,7 +59,7 @@ enum {
                                     of the foreground in part, as its colour says */
 };
 
-#define GPV_SEGMENT_UNIT 1000          /**< capacity between two pixels of one colour */
+#define GPV_SEGMENT_UNIT 1000          /**< capacity of a border of the length of a pixel */
 #define GPV_SEGMENT_MAX_ITERATIONS 100 /**< largest number of iterations */
 #define GPV_SEGMENT_MAX_WEIGHT 1e6f    /**< largest lambda and sigma */
 
@@ -74,10 +73,11 @@ typedef struct gpv_segment_params {
     gpv_segment_warm_start warm_start; /**< default GPV_SEGMENT_WARM_START_NONE */
     int32_t connectivity;              /**< 4 or 8 neighbours; default 4 */
     int32_t iterations; /**< of learning colours and cutting, each from the cut of the one before;
-                         1..GPV_SEGMENT_MAX_ITERATIONS; default 1 */
+                         1..GPV_SEGMENT_MAX_ITERATIONS; default 5. One where a run begins with what
+                         has been learned, or adapts as the run before has */
     float lambda; /**< weight of R, in lengths of border for each unit of log-likelihood (nat);
                        0..GPV_SEGMENT_MAX_WEIGHT; 0: borders and seeds decide alone; default
-                       0.02 */
+                       0.01 */
     float sigma;  /**< Euclidean distance, in R, G and B of 0..255, of the colours of two
                        neighbours where the border between them is shorter by a factor of sqrt(e);
                        0..GPV_SEGMENT_MAX_WEIGHT; 0 = root mean square of the picture; default 0 */
@@ -173,7 +173,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * Divides a picture into foreground and background.
  *
  * Colours of a side are learned from its known pixels; of a side without, from
- * all pixels that are not known. If none is known, the colours of the picture
+ * all pixels that are not known. What is farther from rect than a tenth of its width or height
+ * teaches nothing. If none is known, the colours of the picture
  * are divided into two clusters (k-means), of which the one with more of the
  * picture's edge is the background; if there are no two, all is background, unless
  * lambda is below 0.0005, which rounds to nothing: then all is foreground.

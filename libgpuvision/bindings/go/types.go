@@ -167,8 +167,7 @@ const (
 	// SegmentWarmStartAdapt: starts from them, if there are any, and at the end learns from its own
 	// cut, unless the frame teaches nothing; begins anew where a scene does: for video.
 	SegmentWarmStartAdapt SegmentWarmStart = C.GPV_SEGMENT_WARM_START_ADAPT
-	// SegmentWarmStartReuse: uses them, if there are any, and learns nothing; then it has one
-	// iteration.
+	// SegmentWarmStartReuse: uses them, if there are any, and learns nothing.
 	SegmentWarmStartReuse SegmentWarmStart = C.GPV_SEGMENT_WARM_START_REUSE
 )
 
@@ -593,10 +592,11 @@ type SegmentParams struct {
 	// Connectivity: 4 or 8 neighbours; default 4.
 	Connectivity int
 	// Iterations: of learning colours and cutting, each from the cut of the one before;
-	// 1..SegmentMaxIterations; default 1.
+	// 1..SegmentMaxIterations; default 5. One where a run begins with what has been learned, or
+	// adapts as the run before has.
 	Iterations int
 	// Lambda: weight of R, in lengths of border for each unit of log-likelihood (nat);
-	// 0..SegmentMaxWeight; 0: borders and seeds decide alone; default 0.02.
+	// 0..SegmentMaxWeight; 0: borders and seeds decide alone; default 0.01.
 	Lambda float32
 	// Sigma: Euclidean distance, in R, G and B of 0..255, of the colours of two neighbours where
 	// the border between them is shorter by a factor of sqrt(e); 0..SegmentMaxWeight; 0 = root mean

@@ -316,7 +316,7 @@ class SegmentWarmStart(IntEnum):
     #: starts from them, if there are any, and at the end learns from its own cut, unless the frame teaches
     #: nothing; begins anew where a scene does: for video
     ADAPT = 1
-    #: uses them, if there are any, and learns nothing; then it has one iteration
+    #: uses them, if there are any, and learns nothing
     REUSE = 2
 
 

@@ -167,10 +167,11 @@ class SegmentParams(TypedDict, total=False):
     warm_start: Union[SegmentWarmStart, str]
     #: 4 or 8 neighbours; default 4.
     connectivity: int
-    #: Of learning colours and cutting, each from the cut of the one before; 1..100; default 1.
+    #: Of learning colours and cutting, each from the cut of the one before; 1..100; default 5. One where a
+    #: run begins with what has been learned, or adapts as the run before has.
     iterations: int
     #: Weight of R, in lengths of border for each unit of log-likelihood (nat); 0..1e6; 0: borders and seeds
-    #: decide alone; default 0.02.
+    #: decide alone; default 0.01.
     lambda_: float
     #: Euclidean distance, in R, G and B of 0..255, of the colours of two neighbours where the border between
     #: them is shorter by a factor of sqrt(e); 0..1e6; 0 = root mean square of the picture; default 0.

@@ -145,7 +145,7 @@ enumeration! {
         /// Starts from them, if there are any, and at the end learns from its own cut, unless the
         /// frame teaches nothing; begins anew where a scene does: for video.
         Adapt = GPV_SEGMENT_WARM_START_ADAPT,
-        /// Uses them, if there are any, and learns nothing; then it has one iteration.
+        /// Uses them, if there are any, and learns nothing.
         Reuse = GPV_SEGMENT_WARM_START_REUSE,
     }
 }
@@ -344,11 +344,12 @@ parameters! {
         /// 4 or 8 neighbours; default 4.
         connectivity: i32,
         /// Of learning colours and cutting, each from the cut of the one before;
-        /// 1..[`MAX_ITERATIONS`](crate::segment::MAX_ITERATIONS); default 1.
+        /// 1..[`MAX_ITERATIONS`](crate::segment::MAX_ITERATIONS); default 5. One where a run begins
+        /// with what has been learned, or adapts as the run before has.
         iterations: i32,
         /// Weight of R, in lengths of border for each unit of log-likelihood (nat);
         /// 0..[`MAX_WEIGHT`](crate::segment::MAX_WEIGHT); 0: borders and seeds decide alone;
-        /// default 0.02.
+        /// default 0.01.
         lambda: f32,
         /// Euclidean distance, in R, G and B of 0..255, of the colours of two neighbours where the
         /// border between them is shorter by a factor of sqrt(e);
