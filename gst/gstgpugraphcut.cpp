@@ -112,22 +112,56 @@ bool has_size(const GstGpuVisionPicture &picture, const GstVideoInfo &info) {
            picture.height == GST_VIDEO_INFO_HEIGHT(&info);
 }
 
-/* What cannot be read leaves what was there in force. */
+/* What gpv_segment_run() would refuse. NULL: nothing. */
+gchar *find_fault(const gchar *path, const GstGpuVisionPicture &picture) {
+    bool any_unknown = false;
+    for (gint i = 0; i < picture.width * picture.height; i++) {
+        const guint8 seed = picture.pixels[i];
+        const bool known = seed == GPV_SEGMENT_SEED_BACKGROUND ||
+                           seed == GPV_SEGMENT_SEED_FOREGROUND || seed == GPV_SEGMENT_SEED_WHITE;
+        const bool unknown = seed == GPV_SEGMENT_SEED_PROBABLY_BACKGROUND ||
+                             seed == GPV_SEGMENT_SEED_PROBABLY_FOREGROUND ||
+                             seed == GPV_SEGMENT_SEED_UNKNOWN;
+        if (!known && !unknown)
+            return g_strdup_printf(
+                "seeds=%s is %d at (%d, %d): it has to be 0 (background), 1 or 255 (foreground), 2 "
+                "(probably background), 3 (probably foreground) or 128 (not known). JPEG changes "
+                "values, PNG does not.",
+                path, seed, i % picture.width, i / picture.width);
+        any_unknown = any_unknown || unknown;
+    }
+    return any_unknown ? nullptr
+                       : g_strdup_printf("seeds=%s leaves no pixel unknown: each is 0, 1 or 255, "
+                                         "and 128 is needed where the border is looked for.",
+                                         path);
+}
+
+bool read_picture(GstGpuGraphcut *self, gint width, gint height, GstGpuVisionPicture &picture) {
+    auto *filter = GST_GPU_VISION_FILTER(self);
+    const bool named = self->seeds && *self->seeds;
+    if (named &&
+        !gst_gpu_vision_picture_read(filter, "seeds", self->seeds, width, height, &picture))
+        return false;
+    if (named && !picture.pixels)
+        return true;
+    gchar *fault = named ? find_fault(self->seeds, picture)
+                         : g_strdup("seed-source=mask needs seeds, the path of a picture: 0 is "
+                                    "background, 255 is foreground, 128 is not known.");
+    if (!fault)
+        return true;
+    gst_gpu_vision_picture_clear(&picture);
+    return gst_gpu_vision_filter_refuse(
+        filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS, fault,
+        g_strdup_printf("seeds=%s, frames of %dx%d", self->seeds ? self->seeds : "NULL", width,
+                        height));
+}
+
+/* What cannot be used leaves what was there in force. */
 bool read_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
     const gint width = GST_VIDEO_INFO_WIDTH(&info), height = GST_VIDEO_INFO_HEIGHT(&info);
-    auto *filter = GST_GPU_VISION_FILTER(self);
     GstGpuVisionPicture fresh = {};
     if (!self->seeds_refused) {
-        const bool goes_on =
-            self->seeds && *self->seeds
-                ? gst_gpu_vision_picture_read(filter, "seeds", self->seeds, width, height, &fresh)
-                : gst_gpu_vision_filter_refuse(
-                      filter, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS,
-                      g_strdup("seed-source=mask needs seeds, the path of a picture: 0 is "
-                               "background, 255 is foreground, all else is not known."),
-                      g_strdup_printf("seeds=%s, frames of %dx%d",
-                                      self->seeds ? self->seeds : "NULL", width, height));
-        if (!goes_on)
+        if (!read_picture(self, width, height, fresh))
             return false;
         self->seeds_refused = !fresh.pixels;
     }
@@ -219,11 +253,10 @@ bool find_rect(GstGpuGraphcut *self, const GstVideoInfo &info) {
 
 /* Adds one to a picture in which all was background. */
 void mark(GstGpuVisionPicture &picture, const gpv_rect &part) {
-    constexpr guint8 not_known = 128;
     const auto width = static_cast<gsize>(picture.width);
     for (gint y = part.y; y < part.y + part.height; y++)
-        std::memset(picture.pixels + static_cast<gsize>(y) * width + part.x, not_known,
-                    static_cast<gsize>(part.width));
+        std::memset(picture.pixels + static_cast<gsize>(y) * width + part.x,
+                    GPV_SEGMENT_SEED_UNKNOWN, static_cast<gsize>(part.width));
 }
 
 void clear_regions(GstGpuGraphcut *self, const GstVideoInfo &info) {
@@ -461,7 +494,8 @@ void install_properties(GstGpuVisionFilterClass *klass) {
     gst_gpu_vision_filter_class_install_string(
         klass, "seeds", "Seeds",
         "With seed-source=mask, the path of a picture of seeds, scaled to the frame: 0 "
-        "is background, 255 is foreground, and all else is not known. With warm-start "
+        "is background, 1 or 255 is foreground, 2 is probably background, 3 is probably "
+        "foreground, and 128 is not known. With warm-start "
         "it counts where learning begins, without in every frame. Default NULL.");
     gst_gpu_vision_filter_class_install_params(klass, "segment",
                                                wanted + G_STRUCT_OFFSET(Settings, params),

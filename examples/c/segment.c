@@ -15,8 +15,9 @@ struct options {
 
 static void die_of_usage(void) {
     die("usage", "segment [--seeds SEEDS.pgm] [--rect X,Y,WIDTH,HEIGHT] [--mask] ITERATIONS "
-                 "IN.pgm|IN.ppm OUT (SEEDS: 0 is background, 255 foreground; RECT: outside is "
-                 "background; ITERATIONS: 1 to 100)");
+                 "IN.pgm|IN.ppm OUT (SEEDS: 0 is background, 1 or 255 foreground, 2 probably "
+                 "background, 3 probably foreground, 128 unknown; RECT: outside is background; "
+                 "ITERATIONS: 1 to 100)");
 }
 
 static struct options read_options(int argc, char **argv) {

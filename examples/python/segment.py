@@ -21,7 +21,8 @@ def parse_rect(text):
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      usage="%(prog)s [option ...] iterations source target")
-    parser.add_argument("--seeds", help="PGM: 0 is background, 255 foreground, else unknown")
+    parser.add_argument("--seeds", help="PGM: 0 is background, 1 or 255 foreground, 2 probably "
+                        "background, 3 probably foreground, 128 unknown")
     parser.add_argument("--rect", type=parse_rect, help="X,Y,WIDTH,HEIGHT: outside is background")
     parser.add_argument("--mask", action="store_true", help="write the mask, not the picture")
     parser.add_argument("iterations", type=whole_number(MAX_ITERATIONS), help="1 to 100")

@@ -59,6 +59,14 @@ enum {
                                     of the foreground in part, as its colour says */
 };
 
+/* Values of seeds. Those below 4 are the values of a mask of OpenCV's grabCut(). */
+#define GPV_SEGMENT_SEED_BACKGROUND 0          /**< known to be background */
+#define GPV_SEGMENT_SEED_FOREGROUND 1          /**< known to be foreground */
+#define GPV_SEGMENT_SEED_PROBABLY_BACKGROUND 2 /**< not known; first learned from as background */
+#define GPV_SEGMENT_SEED_PROBABLY_FOREGROUND 3 /**< not known; first learned from as foreground */
+#define GPV_SEGMENT_SEED_UNKNOWN 128           /**< nothing is known */
+#define GPV_SEGMENT_SEED_WHITE 255             /**< known to be foreground, as in a mask */
+
 #define GPV_SEGMENT_UNIT 1000          /**< capacity of a border of the length of a pixel */
 #define GPV_SEGMENT_MAX_ITERATIONS 100 /**< largest number of iterations */
 #define GPV_SEGMENT_MAX_WEIGHT 1e6f    /**< largest lambda and sigma */
@@ -148,7 +156,8 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_forget(gpv_segment *op);
  * docs/algorithms/segment.md has the rules.
  *
  * @param learned  receives 1 or 0
- * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT; or what gpv_segment_wait() would
+ * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT: learned is NULL; GPV_ERR_DEVICE;
+ *         GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_segment_learned(gpv_segment *op, uint32_t *learned);
 
@@ -172,12 +181,13 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
 /**
  * Divides a picture into foreground and background.
  *
- * Colours of a side are learned from its known pixels; of a side without, from
- * all pixels that are not known. What is farther from rect than a tenth of its width or height
- * teaches nothing. If none is known, the colours of the picture
- * are divided into two clusters (k-means), of which the one with more of the
- * picture's edge is the background; if there are no two, all is background, unless
- * lambda is below 0.0005, which rounds to nothing: then all is foreground.
+ * Colours of a side are learned from the pixels that are known to be of it or
+ * probably are; of a side without, from all pixels of which nothing is said. What is
+ * farther from rect than a tenth of its width or height teaches nothing. If nothing is
+ * said of any pixel, the colours of the picture are divided into two clusters (k-means),
+ * of which the one with more of the picture's edge is the background; if there are no
+ * two, all is background, unless lambda is below 0.0005, which rounds to nothing: then
+ * all is foreground.
  *
  * The result is the same on every backend, to the bit, but for a cut that
  * max_time_us has ended.
@@ -199,10 +209,17 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  * before as long as nothing is known to have been learned, and a run with adapt for one before
  * it with another warm_start. The cut takes every multiprocessor of the device until it is over.
  *
+ * Seeds on the device are looked at there: a fault in them is reported by gpv_segment_wait() and
+ * gpv_segment_query(). Then mask (but for its chroma, which is 128) and dst are as they were,
+ * result->refused is 1 and all else there 0, and what runs with warm_start adapt have learned is
+ * forgotten.
+ *
  * @param src     a picture
- * @param seeds   GRAY8, same size: 0 where the background is known, 255 where the foreground is,
- *                else anything between. Memory of src, or host memory: then it is copied before the
- *                call returns, which may wait for the run before. May be NULL
+ * @param seeds   GRAY8, same size, of GPV_SEGMENT_SEED_BACKGROUND and the other five: 0
+ *                background, 1 or 255 foreground, 2 probably background, 3 probably foreground, 128
+ *                not known. Inside rect another value is a fault, and so is if no pixel is left
+ * that is not known; outside, values do not count. Memory of src, or host memory: then it is copied
+ * before the call returns, which may wait for the run before. May be NULL
  * @param rect    what lies outside is background; within src, not empty; may be NULL
  * @param mask    GRAY8, NV12 or I420, same size and memory: receives 255 in the foreground, 0 in
  *                the background, and with GPV_SEGMENT_EDGE_SOFT alpha between them; chroma 128; may
@@ -234,6 +251,7 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_query(gpv_segment *op);
  * @param result  of an operator that has not run, or whose last run failed: zeros; may be NULL. A
  *                captured run does not count
  * @return GPV_OK; GPV_ERR_INVALID_ARGUMENT: result->struct_size, and nothing has been waited for;
+ *         or seeds on the device have a fault, which gpv_context_error() names;
  *         GPV_ERR_DEVICE; GPV_ERR_DEVICE_LOST
  */
 GPV_API GPV_NODISCARD gpv_status gpv_segment_wait(gpv_segment *op, gpv_graphcut_result *result);

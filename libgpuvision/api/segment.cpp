@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/segment.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <utility>
 
@@ -14,7 +15,10 @@ struct gpv_segment {
     std::shared_ptr<gpv::Context> context;
     gpv_segment_params params{};
     std::unique_ptr<gpv::Segment> core;
-    bool has_run = false; ///< and the last run did not fail
+
+    // State of the last run.
+    bool has_run = false; ///< and it did not fail
+    int width = 1;
 };
 
 namespace gpv {
@@ -108,6 +112,82 @@ void require_disjoint(const SegmentRun &run) {
     }
 }
 
+// ---- what seeds say -----------------------------------------------------------------
+
+[[noreturn]] void throw_meaningless(int seed, std::int64_t x, std::int64_t y) {
+    throw Error(Status::invalid_argument,
+                "seeds is " + std::to_string(seed) + " at (" + std::to_string(x) + ", " +
+                    std::to_string(y) +
+                    "), must be 0 (background), 1 or 255 (foreground), 2 (probably background), 3 "
+                    "(probably foreground) or 128 (not known)");
+}
+
+[[noreturn]] void throw_all_known() {
+    throw Error(Status::invalid_argument, "seeds leave no pixel unknown: each one that counts is "
+                                          "0, 1 or 255, so there is nothing to find");
+}
+
+/// The largest of some seeds plus 1, modulo 256: those that mean something are 0 to 4 then, or 129,
+/// and the first three of them say that a pixel is known. By their place modulo a block, and
+/// without branches, so that compilers make vectors of it.
+class SeenSeeds {
+  public:
+    static constexpr int block = 64;
+
+    /// length: at most a block.
+    void see(const std::uint8_t *seeds, int length = block) {
+        for (int i = 0; i < length; i++) {
+            const auto seed = static_cast<std::uint8_t>(seeds[i] + 1);
+            const std::uint8_t other = seed == GPV_SEGMENT_SEED_UNKNOWN + 1 ? std::uint8_t{} : seed;
+            seeds_[i] = std::max(seeds_[i], seed);
+            others_[i] = std::max(others_[i], other);
+        }
+    }
+    bool has_meaningless() const {
+        return *std::ranges::max_element(others_) > GPV_SEGMENT_SEED_PROBABLY_FOREGROUND + 1;
+    }
+    /// If none is meaningless.
+    bool has_unknown() const {
+        return *std::ranges::max_element(seeds_) > GPV_SEGMENT_SEED_FOREGROUND + 1;
+    }
+
+  private:
+    std::uint8_t seeds_[block] = {}, others_[block] = {}; ///< others: but unknown ones
+};
+
+/// Throws Error if seeds in host memory are at fault inside of the rectangle.
+void require_meaning(const Image &image, const Rect &rect) {
+    constexpr int block = SeenSeeds::block;
+    bool unknown = false;
+    for (int y = rect.y; y < rect.y + rect.height; y++) {
+        const auto *seeds = reinterpret_cast<const std::uint8_t *>(image.planes[0].row(y)) + rect.x;
+        SeenSeeds seen;
+        if (rect.width < block)
+            seen.see(seeds, rect.width);
+        for (int x = 0; x + block <= rect.width; x += block)
+            seen.see(seeds + x);
+        if (rect.width > block)
+            seen.see(seeds + rect.width - block);
+        for (int x = 0; seen.has_meaningless(); x++)
+            if (segment::known_of(seeds[x], false) == segment::meaningless)
+                throw_meaningless(seeds[x], rect.x + x, y);
+        unknown = unknown || seen.has_unknown();
+    }
+    if (!unknown)
+        throw_all_known();
+}
+
+/// Throws Error if the last finished run found a fault in seeds on the device.
+void require_no_fault(const gpv_segment &op) {
+    const GraphcutFault fault = op.has_run ? op.core->fault() : GraphcutFault{};
+    if (fault.pixel < 0)
+        return;
+    const int seed = segment::seed_of_fault(fault.value);
+    if (seed == segment::all_known)
+        throw_all_known();
+    throw_meaningless(seed, fault.pixel % op.width, fault.pixel / op.width);
+}
+
 } // namespace
 } // namespace gpv
 
@@ -164,13 +244,25 @@ gpv_status gpv_segment_run(gpv_segment *op, gpv_stream stream, const gpv_image *
             run.result = gpv::read_result_buffer<gpv::GraphcutResult>(*op->context, result,
                                                                       "gpv_segment_wait");
         gpv::require_disjoint(run);
-        gpv::start_run(*op, [&] { return op->core->run(stream, run); });
+        if (run.seeds && run.seeds->memory == gpv::Memory::host)
+            gpv::require_meaning(*run.seeds,
+                                 run.rect.value_or(gpv::Rect{0, 0, run.src.width, run.src.height}));
+        gpv::start_run(*op, [&] {
+            if (!op->core->run(stream, run))
+                return false;
+            op->width = run.src.width;
+            return true;
+        });
     });
 }
 
 gpv_status gpv_segment_query(gpv_segment *op) {
     bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
+    const gpv_status status = gpv::guard_object(op, [&] {
+        finished = op->core->finished();
+        if (finished)
+            gpv::require_no_fault(*op);
+    });
     return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
 }
 
@@ -184,5 +276,6 @@ gpv_status gpv_segment_wait(gpv_segment *op, gpv_graphcut_result *result) {
             gpv::write_struct(result, result->struct_size,
                               op->has_run ? std::bit_cast<gpv_graphcut_result>(op->core->result())
                                           : gpv_graphcut_result{});
+        gpv::require_no_fault(*op);
     });
 }

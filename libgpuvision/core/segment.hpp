@@ -43,8 +43,24 @@ enum Side { background, foreground };
 
 /// What the seeds and the rectangle say about a pixel before the first iteration. Nothing is
 /// learned from what is far.
-enum Known { known_background, known_foreground, unknown, unknown_at_edge, far_background };
+enum Known {
+    known_background,
+    known_foreground,
+    unknown,
+    unknown_at_edge,
+    far_background,
+    probable_background,
+    probable_foreground,
+    meaningless ///< a seed that says nothing that there is to say
+};
+
+/// Kinds that are counted. The others count as the first ones.
 inline constexpr int known_kinds = 5;
+constexpr int counted_as(Known known) {
+    return known < known_kinds ? known : known - known_kinds;
+}
+static_assert(counted_as(probable_background) == known_background &&
+              counted_as(probable_foreground) == known_foreground);
 
 constexpr bool is_background(Known known) {
     return known == known_background || known == far_background;
@@ -53,16 +69,38 @@ constexpr bool is_known(Known known) {
     return is_background(known) || known == known_foreground;
 }
 
-/// Values of pixels in seeds and masks.
-inline constexpr int seed_background = 0, seed_foreground = 255;
-inline constexpr int seed_unknown = 128; ///< or any other value
-
+/// Of pixels in seeds, and in masks, which have two values of them.
 constexpr Known known_of(int seed, bool at_edge) {
-    return seed == seed_background   ? known_background
-           : seed == seed_foreground ? known_foreground
-           : at_edge                 ? unknown_at_edge
-                                     : unknown;
+    switch (seed) {
+    case GPV_SEGMENT_SEED_UNKNOWN:
+        return at_edge ? unknown_at_edge : unknown;
+    case GPV_SEGMENT_SEED_BACKGROUND:
+        return known_background;
+    case GPV_SEGMENT_SEED_FOREGROUND:
+    case GPV_SEGMENT_SEED_WHITE:
+        return known_foreground;
+    case GPV_SEGMENT_SEED_PROBABLY_BACKGROUND:
+        return probable_background;
+    case GPV_SEGMENT_SEED_PROBABLY_FOREGROUND:
+        return probable_foreground;
+    default:
+        return meaningless;
+    }
 }
+
+/// What is wrong with seeds that the host has not seen: the terminal of the pixel is out of its
+/// range, so that the graph is refused. seed: the one that is meaningless, or all_known.
+inline constexpr int all_known = 256;
+constexpr std::int32_t terminal_of_fault(int seed) {
+    return INT32_MIN + seed;
+}
+constexpr int seed_of_fault(std::int32_t terminal) {
+    return terminal - INT32_MIN;
+}
+static_assert(terminal_of_fault(all_known) < -max_terminal);
+
+/// The sides in a mask.
+inline constexpr int mask_background = 0, mask_foreground = 255;
 
 /// What is outside of this is far from the rectangle. Parts may lie outside the image.
 constexpr Rect near(const Rect &rect) {
@@ -443,20 +481,23 @@ struct SegmentRun {
 };
 
 /// One backend's operator. The caller has checked the images: supported formats, same size and
-/// memory (seeds may be in host memory), disjoint, except that dst may be src.
+/// memory (seeds may be in host memory), disjoint, except that dst may be src; and seeds in host
+/// memory: all are legal, and one leaves its pixel not known.
 class Segment : public Operator {
   public:
     virtual void set_params(const gpv_segment_params &params) = 0;
     virtual void prepare(const SegmentRun &shapes) = 0;
-    /// Returns whether wait() and result() refer to this run: false if it was captured in a graph.
+    /// Returns whether wait(), result() and fault() refer to this run: false if it was captured in
+    /// a graph.
     virtual bool run(Stream stream, const SegmentRun &run) = 0;
     /// The next run fits its model anew.
     virtual void forget_model() = 0;
     /// Whether the next run, unless it takes over nothing, begins with what has been learned.
     /// Waits.
     virtual bool learned() = 0;
-    /// Result of the last finished run.
+    /// Result and fault of the last finished run; the fault's value is a terminal_of_fault().
     virtual GraphcutResult result() const = 0;
+    virtual GraphcutFault fault() const = 0;
 };
 
 } // namespace gpv

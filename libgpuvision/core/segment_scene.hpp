@@ -78,6 +78,12 @@ struct Scene {
         seen = 0;
     }
 
+    /// There is no cut.
+    constexpr void forget() {
+        kept = 0;
+        ignored = 1;
+    }
+
     /// After the last cut of a run on a frame, whose foreground has so many pixels. Colours of two
     /// sides are learned from it if it has two, and shows the same scene as the last frame that was
     /// learned from. Nothing is kept where the first cut has one side, and after a flash that does

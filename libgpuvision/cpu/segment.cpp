@@ -309,6 +309,7 @@ class CpuSegment final : public Segment {
     bool finished() override { return true; }
     void wait() override {}
     GraphcutResult result() const override { return solver_->result(); }
+    GraphcutFault fault() const override { return solver_->fault(); }
 
   private:
     // ---- scratch --------------------------------------------------------------------
@@ -427,7 +428,7 @@ class CpuSegment final : public Segment {
         for (int x = 0; x < run.src.width; x++) {
             const bool outside = run.rect && !run.rect->has(x, y);
             const bool at_edge = edge_row || x == 0 || x == run.src.width - 1;
-            f(x, !outside            ? known_of(seeds ? seeds[x] : seed_unknown, at_edge)
+            f(x, !outside ? known_of(seeds ? seeds[x] : GPV_SEGMENT_SEED_UNKNOWN, at_edge)
                  : learned.has(x, y) ? known_background
                                      : far_background);
         }
@@ -447,7 +448,7 @@ class CpuSegment final : public Segment {
                 counts[known * cells + cell_of(work.color(y * work.stride + x))]++;
             };
             if (!of_cut)
-                return for_known(run, y, add);
+                return for_known(run, y, [&](int x, Known known) { add(x, counted_as(known)); });
             const auto *sides = reinterpret_cast<const std::uint8_t *>(cut.planes[0].row(y));
             for (int x = 0; x < run.src.width; x++)
                 add(x, learned.has(x, y) ? known_of(sides[x], false) : far_background);
@@ -582,7 +583,7 @@ class CpuSegment final : public Segment {
         const auto from = rows_of(run.src), to = rows_of(*run.dst);
         if (pixels.at[0].step == 2) { // where a row may end with luma of no pixel
             for (int x = 0; x < pixels.width; x++)
-                overlay(pixels, x, y, sides[x] == seed_background, from, to);
+                overlay(pixels, x, y, sides[x] == mask_background, from, to);
             return;
         }
         for (int i = 0; i < run.src.plane_count(); i++) {
@@ -595,20 +596,20 @@ class CpuSegment final : public Segment {
             return dim_rgb_row(pixels, to(0, y), sides);
         if (pixels.model == ColorModel::rgb || pixels.wide) {
             for (int x = 0; x < pixels.width; x++)
-                if (sides[x] == seed_background)
+                if (sides[x] == mask_background)
                     overlay(pixels, x, y, true, to, to);
             return;
         }
         const int black = pixels.model == ColorModel::yuv ? pixels.rgb.luma_offset : 0;
         std::uint8_t *luma = to(0, y);
         for (int x = 0; x < pixels.width; x++)
-            luma[x] = static_cast<std::uint8_t>(sides[x] == seed_background ? (luma[x] + black) / 2
+            luma[x] = static_cast<std::uint8_t>(sides[x] == mask_background ? (luma[x] + black) / 2
                                                                             : luma[x]);
         for (int c = 1; c < pixels.count && pixels.begins(c, 0, y); c++) {
             const Channel &at = pixels.at[c];
             std::uint8_t *chroma = to(at.plane, y >> at.shift_y) + at.offset;
             for (int x = 0; x < pixels.width; x += 1 << at.shift_x)
-                if (sides[x] == seed_background)
+                if (sides[x] == mask_background)
                     chroma[(x >> at.shift_x) * at.step] = neutral_chroma8;
         }
     }
@@ -617,7 +618,7 @@ class CpuSegment final : public Segment {
         const int red = pixels.at[0].offset, green = pixels.at[1].offset,
                   blue = pixels.at[2].offset;
         for (int x = 0; x < pixels.width; x++, pixel += pixels.at[0].step)
-            if (sides[x] == seed_background)
+            if (sides[x] == mask_background)
                 pixel[red] = pixel[green] = pixel[blue] =
                     static_cast<std::uint8_t>(grey({pixel[red], pixel[green], pixel[blue]}) / 2);
     }

@@ -46,7 +46,7 @@ class Tile {
     bool is_plain() const {
         const int left = std::max(x_ - r, 0), right = std::min(x_ + columns_ + r, picture_.width);
         const int top = std::max(y_ - r, 0), bottom = std::min(y_ + rows_ + r, picture_.height);
-        const int other = seed_foreground - sides(top)[left];
+        const int other = mask_foreground - sides(top)[left];
         for (int y = top; y < bottom; y++)
             if (std::memchr(sides(y) + left, other, right - left))
                 return false;
@@ -64,7 +64,7 @@ class Tile {
                 continue;
             const std::size_t at = y * picture_.stride;
             for (int x = left; x < right; x++)
-                pixels_[row][x - (x_ - 2 * r)] = {sides(y)[x] == seed_foreground,
+                pixels_[row][x - (x_ - 2 * r)] = {sides(y)[x] == mask_foreground,
                                                   {picture_.colors[0][at + x],
                                                    picture_.colors[1][at + x],
                                                    picture_.colors[2][at + x]}};

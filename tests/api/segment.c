@@ -76,7 +76,7 @@ END_TEST
  * Seeds may be src, as both are only read. */
 START_TEST(forgetting_leaves_the_result) {
     static const gpv_rect outside = {0, 0, 6, 1};
-    picture src = picture_of(GPV_FORMAT_GRAY8, 5, 1, "..###");
+    picture src = picture_of(GPV_FORMAT_GRAY8, 5, 1, "..##?");
     picture mask = picture_new(GPV_FORMAT_GRAY8, 5, 1, TIGHT);
     const gpv_image *const seeds = &src.view;
     succeed(gpv_segment_run(op, NULL, &src.view, seeds, NULL, &mask.view, NULL, NULL));
@@ -88,9 +88,46 @@ START_TEST(forgetting_leaves_the_result) {
     succeed(gpv_segment_prepare(op, &mask.view, NULL, NULL, &mask.view));
     ck_assert_int_eq(waited_for().area, 3);
     ck_assert_int_eq(waited_for().cut, -1);
-    expect_mask(GPV_FORMAT_GRAY8, 5, 1, "1 1 9 9 9", "#####", NULL, "#####");
+    expect_mask(GPV_FORMAT_GRAY8, 5, 1, "1 1 9 9 9", "####3", NULL, "#####");
     refused(gpv_segment_learned(op, NULL), "learned|NULL");
     picture_free(&src);
+    picture_free(&mask);
+}
+END_TEST
+
+/* Of every value, in rows of two whole vectors and a part. */
+START_TEST(seeds_mean_something) {
+    enum { WIDTH = 150 };
+    static const gpv_rect all = {0, 0, WIDTH, 2}, above = {0, 0, WIDTH, 1}, left = {0, 1, 1, 1};
+    picture src = picture_new(GPV_FORMAT_GRAY8, WIDTH, 2, TIGHT);
+    picture seeds = picture_new(GPV_FORMAT_GRAY8, WIDTH, 2, TIGHT);
+    picture mask = picture_new(GPV_FORMAT_GRAY8, WIDTH, 2, TIGHT);
+    unsigned char *const values = seeds.view.data[0], *const sides = mask.view.data[0];
+    memset(values, GPV_SEGMENT_SEED_UNKNOWN, 2 * WIDTH);
+    memset(sides, 77, 2 * WIDTH);
+    for (int value = 0; value < 256; value++) {
+        const int x = value * 7 % WIDTH;
+        char text[128];
+        snprintf(text, sizeof text,
+                 "seeds is %d at (%d, 1), must be 0 (background), 1 or 255 (foreground), 2", value,
+                 x);
+        values[WIDTH + x] = (unsigned char)value;
+        if (value < 4 || value == 128 || value == 255)
+            succeed(gpv_segment_run(op, NULL, &src.view, &seeds.view, &all, NULL, &src.view, NULL));
+        else
+            refused(gpv_segment_run(op, NULL, &src.view, &seeds.view, NULL, &mask.view, NULL, NULL),
+                    text);
+        values[WIDTH + x] = GPV_SEGMENT_SEED_UNKNOWN;
+    }
+    values[WIDTH] = GPV_SEGMENT_SEED_FOREGROUND;
+    refused(gpv_segment_run(op, NULL, &src.view, &seeds.view, &left, &mask.view, NULL, NULL),
+            "seeds leave no pixel unknown: ");
+    for (int i = 0; i < 2 * WIDTH; i++)
+        ck_assert_int_eq(sides[i], 77);
+    values[WIDTH] = 7; /* outside */
+    succeed(gpv_segment_run(op, NULL, &src.view, &seeds.view, &above, &mask.view, NULL, NULL));
+    picture_free(&src);
+    picture_free(&seeds);
     picture_free(&mask);
 }
 END_TEST
@@ -123,7 +160,7 @@ static const struct {
     /* a plain picture, of which nothing can be told, is background */
     {5, 3, 0.02f, "9 9 9 9 9 9 9 9 9 9 9 9 9 9 9", NULL, NULL, "..... ..... ....."},
     {1, 1, 1, "200", NULL, NULL, "."},
-    {1, 1, 1, "0", "255", NULL, "#"},
+    {1, 1, 1, "0", "3", NULL, "#"},
     /* without seeds: of two clusters that with more of the edge is the background */
     {6, 4, 1, "9 9 9 9 9 9 9 200 200 200 200 9 9 200 200 200 200 9 9 9 200 9 9 9", NULL, NULL,
      "...... .####. .####. ..#..."},
@@ -133,8 +170,12 @@ static const struct {
     /* of equal ones the larger */
     {3, 3, 1, "10 200 10 200 10 200 10 200 10", NULL, NULL, ".#. #.# .#."},
     {3, 3, 1, "10 200 10 200 200 200 10 200 10", NULL, NULL, "#.# ... #.#"},
-    /* everything is known */
-    {4, 3, GPV_SEGMENT_MAX_WEIGHT, noise, ".#.# #..# .###", NULL, ".#.# #..# .###"},
+    /* all but one are known */
+    {4, 3, 0, noise, ".#.# #..? .###", NULL, ".#.# #..# .###"},
+    /* colours are learned from what is probable, which is not kept to */
+    {7, 1, 1, "10 10 200 10 200 200 10", "??? 3 2 ??", NULL, "##.#..#"},
+    {6, 1, 1, "20 20 20 200 200 200", "2 2 3 3 3 3", NULL, "...###"},
+    {6, 1, 1, "20 20 20 200 200 200", "0 2 3 3 3 1", NULL, "...###"},
     /* seeds are kept to, whatever their colour */
     {5, 3, GPV_SEGMENT_MAX_WEIGHT, "9 9 9 9 9 9 9 9 9 9 240 240 240 240 240", "..... .#?.. ###.?",
      NULL, "..... .#... ###.#"},
@@ -143,7 +184,7 @@ static const struct {
     /* what is outside of the rectangle is background, seeds there do not count */
     {5, 4, 10, bright_inside, NULL, &inner, "..... .#.#. .##.. ....."},
     {5, 4, 10, bright_inside, "????. ????? ????? ????#", &inner, "..... .#.#. .##.. ....."},
-    {5, 4, 10, bright_inside, ".#.#. ##### #.#.# #####", &dot, "..... ..... ..... ....#"},
+    {5, 4, 10, bright_inside, ".#.#. ##### #.#.# ####3", &dot, "..... ..... ..... ....#"},
     {5, 4, 10, bright_inside, NULL, NULL, "....# .#.## ###.. ....#"},
 };
 
@@ -179,15 +220,15 @@ static const struct {
     {0, 4, 3, 3, GPV_FORMAT_GRAY8, "7 7 7 7 7 7 7 7 7", "#?. #?. #?.", 2355, "##. ##. ##."},
     /* what is undecided is foreground */
     {0, 4, 2, 2, GPV_FORMAT_GRAY8, "7 8 90 200", "?? ??", 0, "## ##"},
-    {10, 4, 2, 1, GPV_FORMAT_RGB8, "100 100 100 110 100 100", ".#", 476, ".#"},
+    {10, 4, 3, 1, GPV_FORMAT_RGB8, "100 100 100 110 100 100 110 100 100", ".#?", 476, ".##"},
     /* grey is in three channels, and alpha in none */
-    {10, 4, 2, 1, GPV_FORMAT_GRAY8, "100 110", "#.", 175, "#."},
-    {10, 4, 2, 1, GPV_FORMAT_RGBA8, "1 2 3 0 1 2 3 255", "#.", 785, "#."},
+    {10, 4, 3, 1, GPV_FORMAT_GRAY8, "100 110 110", "#.?", 175, "#.."},
+    {10, 4, 3, 1, GPV_FORMAT_RGBA8, "1 2 3 0 1 2 3 255 1 2 3 9", "#.?", 785, "#.."},
     /* what seems infinitely steep still joins what has one colour */
     {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 50", "#?.", 785, "##."},
     {1e-20f, 4, 3, 1, GPV_FORMAT_GRAY8, "50 50 51", "#?.", 0, "##."},
     /* round a corner there is a diagonal, too: 2 * 393 + 278 */
-    {1e6f, 8, 2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "#. ..", 1064, "#. .."},
+    {1e6f, 8, 2, 2, GPV_FORMAT_GRAY8, "7 7 7 7", "#. .?", 1064, "#. .."},
     {10, 8, 2, 2, GPV_FORMAT_RGB8, "0 0 0 0 90 0 0 0 90 10 0 0", "#??.", 168, "## #."},
 };
 
@@ -204,8 +245,8 @@ START_TEST(borders_alone) {
 }
 END_TEST
 
-/* With every pixel known, so that there is no doubt about the mask. tests/parity/segment.cpp has
- * every format. */
+/* With every pixel known, but one whose colour says it, so that there is no doubt about the mask.
+ * tests/parity/segment.cpp has every format. */
 static const struct {
     gpv_segment_output output;
     gpv_format format, painted;
@@ -214,16 +255,16 @@ static const struct {
     const char *source, *wanted;
 } paintings[] = {
     /* as BGR, grey of 200 100 50 is 96.4, of 0 0 255 76.2; half of it, rounded down */
-    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_BGRA8, GPV_FORMAT_BGRA8, 3, 1, ".#.",
+    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_BGRA8, GPV_FORMAT_BGRA8, 3, 1, ".#2",
      "200 100 50 7  200 100 50 0  0 0 255 9", "48 48 48 7  200 100 50 0  38 38 38 9"},
     /* black is 16 in limited range; a site of chroma goes with its first pixel */
-    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_NV12, GPV_FORMAT_NV12, 3, 3, "#.# .#. .#.",
+    {GPV_SEGMENT_OUTPUT_OVERLAY, GPV_FORMAT_NV12, GPV_FORMAT_NV12, 3, 3, "#.# .#. .#2",
      "16 17 235 0 100 255 15 101 18 | 1 2 3 4 5 6 7 8",
      "16 16 235 8 100 135 15 101 17 | 1 2 3 4 ? ? ? ?"},
     /* of a cutout colours stay; alpha is the mask, or what it was, in the foreground */
-    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, 3, 1, ".#.",
+    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGB8, GPV_FORMAT_BGRA8, 3, 1, ".#2",
      "1 2 3  40 50 60  255 0 9", "3 2 1 0  60 50 40 255  9 0 255 0"},
-    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGBA8, GPV_FORMAT_RGBA8, 3, 1, ".#.",
+    {GPV_SEGMENT_OUTPUT_CUTOUT, GPV_FORMAT_RGBA8, GPV_FORMAT_RGBA8, 3, 1, ".#2",
      "1 2 3 4  40 50 60 7  255 0 9 255", "1 2 3 0  40 50 60 7  255 0 9 0"},
 };
 
@@ -236,6 +277,7 @@ START_TEST(overlays_and_cutouts) {
         picture dst = picture_new(paintings[i].painted, width, height, TIGHT);
         gpv_segment_params params = defaults();
         params.output = paintings[i].output;
+        params.lambda = 1000;
         set(params);
         succeed(gpv_segment_run(op, NULL, &src.view, &known.view, NULL, NULL, &dst.view, NULL));
         expect_picture(&dst, &want);
@@ -311,7 +353,7 @@ static const struct {
     {FORGET | REUSE, PLAIN, NULL, "......", 0},
     {REUSE, FRAME, FIRST_SEEDS, BRIGHT, 1},
     {ADAPT, FRAME, NULL, BRIGHT, 1},
-    {FORGET | REUSE, PLAIN, "######", "######", 0},
+    {FORGET | REUSE, PLAIN, "#####3", "######", 0},
     /* three frames of another scene are a flash, which teaches nothing */
     {FORGET | ADAPT, FRAME, FIRST_SEEDS, BRIGHT, 1},
     {ADAPT, WHITE, NULL, "######", 1},
@@ -388,5 +430,5 @@ START_TEST(another_model_forgets) {
 END_TEST
 
 RUN_TESTS("segment", setup, teardown, rects_lie_within_src, forgetting_leaves_the_result,
-          small_pictures, borders_alone, overlays_and_cutouts, frames_of_videos,
-          another_model_forgets)
+          seeds_mean_something, small_pictures, borders_alone, overlays_and_cutouts,
+          frames_of_videos, another_model_forgets)

@@ -749,10 +749,12 @@ void test_segment() {
     params.output = GPV_SEGMENT_OUTPUT_CUTOUT;
     gpv::Segment segment(context, params);
 
-    // All is known: the left half is the foreground.
+    // All but a pixel is known, round which is the foreground: the left half.
     Bytes pixels(4 * 8 * 6, 100), cutout(pixels.size());
-    Gray seeds(8, 6), mask(8, 6, 77);
+    Gray seeds(8, 6), mask(8, 6, 77), wanted(8, 6);
+    wanted.fill(0, 0, 4, 6, 255);
     seeds.fill(0, 0, 4, 6, 255);
+    seeds.at(2, 2) = GPV_SEGMENT_SEED_UNKNOWN;
     std::array<gpv_graphcut_result, 1> copy{};
     const gpv::ConstImage src = gpv::view(GPV_FORMAT_RGBA8, 8, 6, std::as_const(pixels).data());
     const gpv::Image dst = gpv::view(GPV_FORMAT_RGBA8, 8, 6, cutout.data());
@@ -766,16 +768,18 @@ void test_segment() {
     gpv::GraphcutResult found = segment.wait();
     CHECK(found.area == 24 && found.optimal == 1 && found.cut == found.flow);
     CHECK(copy[0].area == 24);
-    CHECK(mask.pixels == seeds.pixels);
+    CHECK(mask.pixels == wanted.pixels);
     for (std::size_t i = 0; i < 48; ++i)
-        CHECK(cutout[4 * i] == 100 && cutout[4 * i + 3] == (seeds.pixels[i] ? 100 : 0));
+        CHECK(cutout[4 * i] == 100 && cutout[4 * i + 3] == (wanted.pixels[i] ? 100 : 0));
 
     // Two columns of the foreground lie outside the rectangle.
     const gpv_rect rect{2, 0, 6, 6};
     segment.run(src, {.seeds = &seed_view, .rect = &rect, .mask = &mask_view});
     found = segment.wait();
-    seeds.fill(0, 0, 2, 6, 0);
-    CHECK(found.area == 12 && mask.pixels == seeds.pixels);
+    wanted.fill(0, 0, 2, 6, 0);
+    CHECK(found.area == 12 && mask.pixels == wanted.pixels);
+    seeds.at(2, 2) = 7;
+    CHECK_ERROR(bad, "seeds is 7 at (2, 2)", segment.run(src, {.seeds = &seed_view}));
 
     const gpv_rect outside{4, 0, 6, 6};
     CHECK_ERROR(bad, "rect", segment.run(src, {.rect = &outside}));

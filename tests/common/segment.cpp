@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "operators.hpp"
 
-#include <algorithm>
-
 namespace operators {
 namespace {
 
@@ -55,17 +53,21 @@ Run variant(int i) {
     return run;
 }
 
-/// A few pixels are known, the others are not, by every value between.
+/// A few pixels are known, of others it is said what they probably are.
 void fill(const Arguments &a, unsigned seed) {
     fill_with_noise(a.images[SRC], seed);
     if (!a.run.gives(SEEDS))
         return;
+    static constexpr unsigned char values[] = {0,   0,   1,   255, 2,   3,   128, 128,
+                                               128, 128, 128, 128, 128, 128, 128, 128};
     fill_with_noise(a.images[SEEDS], seed + 1);
     for (int y = 0; y < a.run.height; y++) {
         auto *p = row<unsigned char>(a.images[SEEDS], 0, y);
         for (int x = 0; x < a.run.width; x++)
-            p[x] = p[x] % 8 == 0 ? 0 : p[x] % 8 == 1 ? 255 : std::clamp<int>(p[x], 1, 254);
+            p[x] = values[p[x] % 16];
     }
+    row<unsigned char>(a.images[SEEDS], 0, a.run.height / 4)[a.run.width / 4] =
+        128; // in the rectangle
 }
 
 } // namespace

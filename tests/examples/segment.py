@@ -115,7 +115,7 @@ def check_scene(example, folder, channels):
 
 
 def check_small(example, folder):
-    """One colour is background; of which everything is known, that is all."""
+    """One colour is background, or what is said of the only pixel, or of all others."""
     if ON_GPU:
         return
     for width, height in (1, 1), (1, 7), (13, 2):
@@ -123,7 +123,7 @@ def check_small(example, folder):
         mask, flow = cut_out(example, folder, grey, width, height, 1, **HIDDEN)
         assert not any(mask) and flow == 0, (mask, flow)
         with open(os.path.join(folder, "seeds"), "wb") as file:
-            file.write(netpbm(width, height, b"\xff" * (width * height)))
+            file.write(netpbm(width, height, b"\xff" * (width * height - 1) + b"\3"))
         told = "--seeds", os.path.join(folder, "seeds")
         mask, flow = cut_out(example, folder, bytes(width * height * 3), width, height, 2, *told,
                              **HIDDEN)
@@ -146,6 +146,7 @@ def check_bad_arguments(example, folder):
     path = os.path.join(folder, "seeds")
     for bad, words in ((netpbm(3, 4, bytes(12)), ["seeds is 3x4", "4x3"]),
                        (netpbm(4, 3, bytes(36)), ["seeds->format", "GRAY8"]),
+                       (netpbm(4, 3, bytes(12)), ["seeds leave no pixel unknown"]),
                        (netpbm(4, 3, bytes(11)), [path]), (b"P2\n1 1\n255\n0\n", [path, "binary"])):
         with open(path, "wb") as file:
             file.write(bad)

@@ -55,7 +55,7 @@ gpv_rect read_rect(Input &in, const gpv_image &src) {
     return rect;
 }
 
-/// More of its noise is known.
+/// Its noise, where it means something: more of it is known, the rest is not, or is probable.
 void fill_seeds(Input &in, Picture &seeds) {
     if (!seeds.legal || !seeds.backed || seeds.wild || seeds.view.format != GPV_FORMAT_GRAY8)
         return;
@@ -67,6 +67,8 @@ void fill_seeds(Input &in, Picture &seeds) {
                 seed = 0;
             else if (seed > foreground)
                 seed = 255;
+            else if (seed > 3)
+                seed = seed % 8 < 2 ? 2 + seed % 2 : 128;
         }
 }
 
@@ -123,7 +125,9 @@ std::optional<int> known(const Run &run, int x, int y) {
                      y - run.rect->y >= run.rect->height))
         return 0;
     const int seed = run.seeds ? run.seeds->row(0, y)[x] : 128;
-    return seed == 0 || seed == 255 ? std::optional(seed) : std::nullopt;
+    return seed == 0                  ? std::optional(0)
+           : seed == 1 || seed == 255 ? std::optional(255)
+                                      : std::nullopt;
 }
 
 void check_mask(const Run &run, bool soft, const gpv_graphcut_result &found) {

@@ -227,12 +227,13 @@ TEST(test_regions, 1) {
 
 /* ---- pictures of seeds ---- */
 
-/* Some of either side, and values in between that say nothing. */
+/* Of every value. */
 static Plane random_seeds(gint width, gint height) {
-    static const guint8 values[] = {0, 255, 1, 128, 254, 100};
+    static const guint8 values[] = {0, 255, 1, 128, 2, 3};
     Plane plane = plane_new(width, height);
     for (gint i = 0; i < width * height; i++)
         plane.pixels[i] = values[g_random_int_range(0, G_N_ELEMENTS(values))];
+    plane.pixels[0] = 128;
     return plane;
 }
 
@@ -285,6 +286,14 @@ TEST(test_seeds_of_a_file, 1) {
         pair_assert_refused(&pair, "seeds", i ? "" : NULL, GST_RESOURCE_ERROR_SETTINGS,
                             "seed-source=mask", NULL);
     pair_check_bad_pictures(&pair, "seeds");
+    for (guint i = 0; i < 2; i++) {
+        g_auto(Plane) bad = plane_new(seeds.width, seeds.height);
+        g_auto(File) other = file_new("bad.pgm");
+        bad.pixels[15] = i ? 1 : 254;
+        write_picture(&other, &bad, 1);
+        pair_assert_refused(&pair, "seeds", other.path, GST_RESOURCE_ERROR_SETTINGS,
+                            i ? "leaves no pixel unknown" : " is 254 at (3, 1): ", NULL);
+    }
     g_object_set(pair.h->element, "seeds", file.path, NULL);
     for (guint i = 0; i < G_N_ELEMENTS(factors); i++) {
         g_auto(Plane) large = magnified(&seeds, factors[i]);

@@ -309,12 +309,8 @@ void expect_seeds_kept(const SegmentInput &in, const std::vector<std::uint8_t> &
     const gpv_image &view = *in.src->view();
     for (int y = 0; y < view.height; y++)
         for (int x = 0; x < view.width; x++) {
-            const int seed = in.seeds ? in.seeds->row(0, y)[x] : 128;
-            const auto &r = in.rect;
-            const bool outside =
-                r && (x < r->x || y < r->y || x - r->x >= r->width || y - r->y >= r->height);
-            const int side = mask[std::size_t(y) * view.width + x];
-            expect(outside ? side == 0 : (seed != 0 && seed != 255) || side == seed,
+            const int known = said_of(in, x, y).known;
+            expect(known == 128 || mask[std::size_t(y) * view.width + x] == known,
                    "what is known is kept to, " + what);
         }
 }
@@ -401,16 +397,23 @@ gpv_segment_params random_params() {
     return p;
 }
 
-/// Of any kind: few of either side or of one, strokes, all of the picture, any byte.
-GuardedImage random_seeds(int width, int height) {
+constexpr int legal_seeds[] = {0, 1, 2, 3, 128, 255, 2, 3};
+
+/// Of any kind: few of either side or of one, strokes, all of the picture, any value. In the
+/// rectangle there is one at least that leaves its pixel not known; outside there may be any byte.
+GuardedImage random_seeds(int width, int height, const std::optional<gpv_rect> &rect) {
     GuardedImage seeds = random_image(GPV_FORMAT_GRAY8, width, height);
-    const int kind = random_int(0, 8), unknown = random_of<int>({1, 128, 254});
+    const int kind = random_int(0, 8), unknown = random_of<int>({128, 128, 2, 3});
+    const int white = random_of<int>({1, 255}), outside = random_int(0, 255);
+    const gpv_rect in = rect.value_or(gpv_rect{0, 0, width, height});
+    const int open_x = in.x + random_int(0, in.width - 1),
+              open_y = in.y + random_int(0, in.height - 1);
     const std::uint64_t seed = random_engine()();
     const int part = std::max(width * height / 20, 2);
     paint(seeds, [&](int x, int y) {
         const std::uint32_t bits = pixel_hash(seed, x, y);
         const bool few = bits % static_cast<std::uint32_t>(part) == 0;
-        const int either = bits >> 20 & 1 ? 255 : 0;
+        const int either = bits >> 20 & 1 ? white : 0;
         int value = unknown;
         switch (kind) {
         case 0:
@@ -418,26 +421,30 @@ GuardedImage random_seeds(int width, int height) {
             value = few ? either : unknown;
             break;
         case 2:
-            value = few ? 255 : unknown;
+            value = few ? white : unknown;
             break;
         case 3:
             value = few ? 0 : unknown;
             break;
         case 4: // strokes
-            value = y == height / 2 && x > width / 4 ? 255 : y == 0 || x == 0 ? 0 : unknown;
+            value = y == height / 2 && x > width / 4 ? white : y == 0 || x == 0 ? 0 : unknown;
             break;
         case 5:
-            value = static_cast<int>(bits >> 8 & 255);
+            value = legal_seeds[bits >> 8 & 7];
             break;
         case 6:
             value = 0;
             break;
         case 7:
-            value = 255;
+            value = white;
             break;
         default: // everything is known
             value = either;
         }
+        if (x == open_x && y == open_y && (value < 2 || value == 255))
+            value = unknown;
+        if (x < in.x || y < in.y || x >= in.x + in.width || y >= in.y + in.height)
+            value = outside;
         return Rgb{value, 0, 0};
     });
     return seeds;
@@ -518,9 +525,9 @@ void compare_random(Operator &op, int count, int largest, const Reference &refer
                             : random_of(picture_formats);
         GuardedImage src = random_image(format, width, height);
         paint_random(src);
-        const GuardedImage seeds = random_seeds(width, height);
-        const SegmentInput in = {&src, random_int(0, 2) ? &seeds : nullptr,
-                                 random_rect(width, height)};
+        const auto rect = random_rect(width, height);
+        const GuardedImage seeds = random_seeds(width, height, rect);
+        const SegmentInput in = {&src, random_int(0, 2) ? &seeds : nullptr, rect};
         op.keep_seeds_on_host(random_int(0, 3) == 0);
         compare_outputs(op, p, in, reference.run(in, p));
     }
@@ -742,7 +749,7 @@ void check_forgotten(Operator &op) {
             frame(photograph(5000), nullptr);
             op.forget();
             definition = {};
-            const GuardedImage background = known([](int, int) { return 0; });
+            const GuardedImage background = known([](int x, int y) { return x + y == 0 ? 2 : 0; });
             const GuardedImage half = known([&](int x, int) { return x < width / 2 ? 255 : 128; });
             if (begin == 0)
                 frame(painted(GPV_FORMAT_RGB8, width, height, contents[1](1)), nullptr);
@@ -858,7 +865,7 @@ void check_laws(Operator &op) {
                 inverted.copy_pixels_from(hinted.seeds);
                 inverted.each_row([](int, std::int64_t, std::uint8_t *row, std::int64_t bytes) {
                     for (std::int64_t x = 0; x < bytes; x++)
-                        row[x] = static_cast<std::uint8_t>(255 - row[x]);
+                        row[x] = row[x] == 128 ? 128 : static_cast<std::uint8_t>(255 - row[x]);
                 });
                 const Run other(op, p, {hinted.in.src, &inverted});
                 expect(other.result.flow == first.result.flow,
@@ -1321,6 +1328,70 @@ class OnDevice {
     gpv_buffer buffer_;
 };
 
+/// Of seeds on the device. A run with one has found and written nothing, and nothing of the runs
+/// before is left that one with adapt would go on from.
+void check_faults(const Extent &extent) {
+    const MadeScene scene = extent.scene(2);
+    const PlainContext context(GPV_BACKEND_CUDA);
+    for (const bool adapts : {false, true})
+        for (const bool all_known : {false, true}) {
+            gpv_segment_params p = with_model(GPV_SEGMENT_MODEL_GMM, 4, adapts ? 1 : 2);
+            p.warm_start = adapts ? GPV_SEGMENT_WARM_START_ADAPT : GPV_SEGMENT_WARM_START_NONE;
+            p.output = adapts ? GPV_SEGMENT_OUTPUT_OVERLAY : GPV_SEGMENT_OUTPUT_CUTOUT;
+            p.edge = adapts ? GPV_SEGMENT_EDGE_HARD : GPV_SEGMENT_EDGE_SOFT;
+            const Op op(context);
+            require(gpv_segment_set_params(op, &p), context, "gpv_segment_set_params");
+            Hinted good(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
+            Hinted bad(picture_of(scene, GPV_FORMAT_RGB8), scene, Hints::both);
+            bad.seeds.each_row([&](int, std::int64_t y, std::uint8_t *row, std::int64_t bytes) {
+                if (all_known)
+                    std::memset(row, 1, static_cast<std::size_t>(bytes));
+                else if (y == 5)
+                    row[7] = 254;
+                else if (y > 5)
+                    row[3] = 4;
+            });
+            All all(good.in, p);
+            OnDevice to(good.in, all);
+            SegmentDefinition definition;
+            const auto expect_good = [&] {
+                to.upload(good.in);
+                const Expected expected(p, good.in, all.outputs(), definition.run(good.in, p));
+                require(to.run(op, nullptr), context, "gpv_segment_run");
+                require(gpv_segment_wait(op, nullptr), context, "gpv_segment_wait");
+                to.download(all);
+                expected.compare("CUDA, beside seeds at fault");
+            };
+            expect_good();
+            const auto mask = all.mask.bytes(), dst = all.dst.bytes();
+            to.upload(bad.in);
+            require(to.run(op, nullptr), context, "gpv_segment_run");
+            gpv_graphcut_result result, refused{};
+            gpv_graphcut_result_init(&result, sizeof result);
+            refused.struct_size = sizeof refused;
+            refused.refused = 1;
+            expect(gpv_segment_wait(op, &result) == GPV_ERR_INVALID_ARGUMENT &&
+                       gpv_segment_query(op) == GPV_ERR_INVALID_ARGUMENT,
+                   "a fault of seeds is found on the device");
+            const std::string error = gpv_context_error(context);
+            expect(error.starts_with(all_known ? "seeds leave no pixel unknown: "
+                                               : "seeds is 254 at (7, 5), must be 0 (background)"),
+                   "the fault of seeds is named: " + error);
+            to.download(all);
+            const gpv_graphcut_result stored = all.result.result();
+            expect(std::memcmp(&result, &refused, sizeof result) == 0 &&
+                       std::memcmp(&stored, &refused, sizeof stored) == 0 &&
+                       all.mask.bytes() == mask && all.dst.bytes() == dst,
+                   "a run that was refused has found and written nothing");
+            std::uint32_t learned = 1;
+            require(gpv_segment_learned(op, &learned), context, "gpv_segment_learned");
+            expect(!learned, "a run that was refused has learned nothing");
+            definition.forget();
+            expect_good();
+        }
+    std::printf("CUDA: faults of seeds are named\n");
+}
+
 /// Runs that become part of the caller's graph, and runs on two streams.
 class StreamChecks {
   public:
@@ -1616,6 +1687,7 @@ void check_cuda(bool brief) {
         return;
     Operator op(GPV_BACKEND_CUDA, Place::device);
     check_adapt(op, extent);
+    check_faults(extent);
     check_video_of_scenes(op, brief);
     if (kernels_alone())
         return;

@@ -359,6 +359,34 @@ inline bool is_beyond(const Palette &a, const Palette &b, std::int64_t levels) {
     return sum > levels * static_cast<std::int64_t>(pairs);
 }
 
+// ---- seeds --------------------------------------------------------------------------
+
+/// What is said of a pixel: 0 and 255 are the sides, 128 is nothing.
+struct Said {
+    int known = 128, probable = 128;
+};
+
+inline Said said_of(const SegmentInput &in, int x, int y) {
+    if (const auto &r = in.rect;
+        r && (x < r->x || y < r->y || x >= r->x + r->width || y >= r->y + r->height))
+        return {0, 0};
+    switch (in.seeds ? in.seeds->row(0, y)[x] : 128) {
+    case 0: // GC_BGD
+        return {0, 0};
+    case 1: // GC_FGD
+    case 255:
+        return {255, 255};
+    case 2: // GC_PR_BGD
+        return {128, 0};
+    case 3: // GC_PR_FGD
+        return {128, 255};
+    case 128:
+        return {};
+    default:
+        fatal("seeds mean something");
+    }
+}
+
 // ---- soft edges ---------------------------------------------------------------------
 
 /// What the window of a pixel makes of a mask: in 2^-18 of the foreground, by colour and constant.
@@ -422,13 +450,6 @@ inline LinearShare share_round(int x, int y, int width, int height, const std::v
     return share;
 }
 
-inline bool is_known(const SegmentInput &in, int x, int y) {
-    const int seed = in.seeds ? in.seeds->row(0, y)[x] : 128;
-    const auto &r = in.rect;
-    return seed == 0 || seed == 255 ||
-           (r && (x < r->x || y < r->y || x >= r->x + r->width || y >= r->y + r->height));
-}
-
 /// Alpha of each pixel.
 inline std::vector<std::uint8_t> soft_mask(const SegmentInput &in, const std::vector<Rgb> &colors,
                                            const std::vector<std::uint8_t> &mask) {
@@ -447,7 +468,7 @@ inline std::vector<std::uint8_t> soft_mask(const SegmentInput &in, const std::ve
         shares[p] = share_round(x, y, width, height, colors, mask);
     });
     each_pixel([&](int x, int y, std::size_t p) {
-        if (is_known(in, x, y) || !shares[p].is_mixed())
+        if (said_of(in, x, y).known != 128 || !shares[p].is_mixed())
             return;
         int sum = 0;
         each_round(x, y, width, height, [&](std::size_t q) {
@@ -539,8 +560,6 @@ class SegmentDefinition {
     const Instance &graph() const { return *graph_; }
 
   private:
-    enum Known { background, foreground, unknown };
-
     /// Of the last cut of a run that adapts, with two sides or one. And whether what has been
     /// learned so far is kept.
     bool is_worth_learning(bool alive) {
@@ -590,17 +609,11 @@ class SegmentDefinition {
     }
 
     void read_known(const SegmentInput &in) {
-        known_.assign(std::size_t(width_) * height_, unknown);
-        teaches_.assign(known_.size(), true);
+        said_.clear();
+        teaches_.assign(std::size_t(width_) * height_, true);
         for (int y = 0; y < height_; y++)
             for (int x = 0; x < width_; x++) {
-                Known &known = known_[std::size_t(y) * width_ + x];
-                const int seed = in.seeds ? in.seeds->row(0, y)[x] : 100;
-                if (seed == 0 || seed == 255)
-                    known = seed ? foreground : background;
-                if (const auto &r = in.rect;
-                    r && (x < r->x || y < r->y || x >= r->x + r->width || y >= r->y + r->height))
-                    known = background;
+                said_.push_back(said_of(in, x, y));
                 if (const auto &r = in.rect) // a tenth of it, and a pixel, on each side
                     teaches_[std::size_t(y) * width_ + x] =
                         std::abs(2 * x + 1 - 2 * r->x - r->width) <=
@@ -614,7 +627,7 @@ class SegmentDefinition {
     template <class F>
     Cells cells_where(F holds) const {
         std::vector<std::array<std::uint64_t, 2>> counts(1 << 15); // of all, and at the edge
-        for (std::size_t p = 0; p < known_.size(); p++) {
+        for (std::size_t p = 0; p < said_.size(); p++) {
             if (!teaches_[p] || !holds(p))
                 continue;
             const Rgb &c = colors_[p];
@@ -636,17 +649,17 @@ class SegmentDefinition {
         first_.reset();
         last_.reset();
         others_ = 0;
-        hinted_ = std::any_of(known_.begin(), known_.end(), [](Known k) { return k != unknown; });
-        const auto of = [&](Known known) {
-            return cells_where([&](std::size_t p) { return known_[p] == known; });
+        hinted_ = std::any_of(said_.begin(), said_.end(), [](Said s) { return s.probable != 128; });
+        const auto of = [&](int side) {
+            return cells_where([&](std::size_t p) { return said_[p].probable == side; });
         };
-        std::array<Cells, 2> cells = {of(background), of(foreground)};
+        std::array<Cells, 2> cells = {of(0), of(255)};
         if (cells[0].empty() && cells[1].empty())
-            cells = divided(of(unknown));
+            cells = divided(of(128));
         else
             for (Cells &side : cells)
                 if (side.empty())
-                    side = of(unknown);
+                    side = of(128);
         fit(cells, false);
     }
     void fit_to(const std::vector<std::uint8_t> &mask) {
@@ -687,8 +700,8 @@ class SegmentDefinition {
             for (int x = 0; x < width_; x++) {
                 const std::size_t p = graph_->at(x, y);
                 std::int32_t &terminal = graph_->terminals[p];
-                if (known_[p] != unknown) {
-                    terminal = known_[p] == foreground ? 1 << 30 : -(1 << 30);
+                if (said_[p].known != 128) {
+                    terminal = said_[p].known ? 1 << 30 : -(1 << 30);
                     continue;
                 }
                 const float value =
@@ -766,7 +779,7 @@ class SegmentDefinition {
 
     int width_ = 0, height_ = 0;
     std::vector<Rgb> colors_;
-    std::vector<Known> known_;
+    std::vector<Said> said_;
     std::vector<bool> teaches_; ///< colours are learned from the pixel
     std::optional<Instance> graph_;
     struct Contrast {

@@ -880,7 +880,7 @@ using SegmentParams = detail::Initialised<gpv_segment_params, gpv_segment_params
 
 /// The optional arguments of Segment::run().
 struct SegmentArguments {
-    const gpv_image *seeds = nullptr; ///< GRAY8: 0 background, 255 foreground, else not known
+    const gpv_image *seeds = nullptr; ///< GRAY8, of GPV_SEGMENT_SEED_BACKGROUND and the like
     const gpv_rect *rect = nullptr;   ///< what lies outside is background
     const Image *mask = nullptr;      ///< receives 255 in the foreground, else 0
     const Image *dst = nullptr;       ///< what params.output says; may be src

@@ -16,6 +16,16 @@ import "C"
 
 import "image"
 
+// Values of seeds. Those below 4 are the values of a mask of OpenCV's grabCut.
+const (
+	SegmentSeedBackground         = C.GPV_SEGMENT_SEED_BACKGROUND          // known to be background
+	SegmentSeedForeground         = C.GPV_SEGMENT_SEED_FOREGROUND          // known to be foreground
+	SegmentSeedProbablyBackground = C.GPV_SEGMENT_SEED_PROBABLY_BACKGROUND // not known; first learned from as background
+	SegmentSeedProbablyForeground = C.GPV_SEGMENT_SEED_PROBABLY_FOREGROUND // not known; first learned from as foreground
+	SegmentSeedUnknown            = C.GPV_SEGMENT_SEED_UNKNOWN             // nothing is known
+	SegmentSeedWhite              = C.GPV_SEGMENT_SEED_WHITE               // known to be foreground, as in a mask
+)
+
 // Limits of segmentation.
 const (
 	SegmentUnit          = C.GPV_SEGMENT_UNIT           // capacity between two pixels of one colour
@@ -25,8 +35,9 @@ const (
 
 // SegmentImages are what a run knows beside the picture, and what it writes. Each may be nil.
 type SegmentImages struct {
-	// Seeds: GRAY8, size of src: 0 where the background is known, 255 where the foreground is, else
-	// anything between. Memory of src; of Run also host memory.
+	// Seeds: GRAY8, size of src, of SegmentSeedBackground and the other five: 0 background, 1 or 255
+	// foreground, 2 probably background, 3 probably foreground, 128 not known. Inside Rect one pixel
+	// at least is not known. Memory of src; of Run also host memory.
 	Seeds *Image
 	// Rect: what lies outside is background. It lies within src, and is not empty.
 	Rect *image.Rectangle

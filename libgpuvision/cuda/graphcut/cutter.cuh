@@ -21,6 +21,8 @@ class Cutter {
     void forget(cudaStream_t stream) noexcept;
     /// Of the last one that reports, once its run is over.
     const GraphcutReport &report() const { return *report_.get(); }
+    /// On the device, whether the cut before was refused.
+    const std::uint32_t *refused() const;
 
   private:
     Buffer control_;

@@ -179,6 +179,10 @@ void Cutter::add(Recorder &run, const gpv_graphcut_params &params, const Graphcu
     with_directions(cut.links.format, [&]<int d> { add_kernels<d>(run, job); });
 }
 
+const std::uint32_t *Cutter::refused() const {
+    return &reinterpret_cast<const Control *>(control_.data())->found.refused;
+}
+
 void Cutter::forget(cudaStream_t stream) noexcept {
     if (runtime.memset_async(control_.data(), 0, sizeof(Control), stream) != cudaSuccess)
         cudaGetLastError(); // then no other run works either

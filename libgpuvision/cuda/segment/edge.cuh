@@ -37,7 +37,10 @@ class SoftenEdges {
     static dim3 grid(int width, int height) {
         return dim3(blocks(width, tile), blocks(height, tile));
     }
-    __device__ static void run(const Job &job) { SoftenEdges(job.picture, job.alpha).write(); }
+    __device__ static void run(const Job &job) {
+        if (!is_idle(job.picture.idle))
+            SoftenEdges(job.picture, job.alpha).write();
+    }
 
   private:
     __device__ SoftenEdges(const PixelJob &picture, const Rows &alpha)

@@ -33,7 +33,7 @@ struct FitModel {
     };
 
     __device__ static void run(const Job &job) {
-        if (job.idle && *job.idle)
+        if (is_idle(job.idle))
             return;
         FitModel worker(job);
         const FitJob fit{.kind = job.kind,
@@ -147,7 +147,8 @@ struct SeeScene {
         const Control *control;
         Scene *scene;
         Contrast *contrast;
-        std::uint32_t *kept; ///< in the host's memory; may be null
+        const unsigned *refused; ///< where it is not 0, there is no cut
+        std::uint32_t *kept;     ///< in the host's memory; may be null
         std::uint64_t pixels;
     };
     static constexpr int threads = 32 * levels;
@@ -185,7 +186,10 @@ struct SeeScene {
         }
         __syncthreads();
         if (threadIdx.x == 0) {
-            job.scene->see(shared.frame, job.pixels, shared.foreground);
+            if (*job.refused)
+                job.scene->forget();
+            else
+                job.scene->see(shared.frame, job.pixels, shared.foreground);
             if (!job.scene->kept)
                 *job.contrast = {};
             if (job.kept)

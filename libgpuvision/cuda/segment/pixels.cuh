@@ -17,6 +17,7 @@ using Wide = unsigned long long;
 /// Counters that are zero when a fit begins.
 struct Control {
     alignas(128) unsigned arrived; ///< arrivals at the barrier of Fit
+    unsigned unknown;              ///< whether the graph has a pixel that is not known
     Wide differences;              ///< sum of squared differences of neighbours
     Moments sums[3][2 * components];
     unsigned counts[known_kinds][cells];
@@ -46,7 +47,7 @@ struct PixelJob {
     Rect near; ///< what colours are learned from
     float weight, sigma;
     const Model *model;
-    const unsigned *idle;     ///< where it is not 0, nothing is counted; may be null
+    const unsigned *idle;     ///< where it is not 0, nothing is counted or painted; may be null
     const Contrast *contrast; ///< in a static scene; may be null
     Control *control;
     int *terminals;
@@ -64,7 +65,8 @@ struct PixelJob {
         if (!rect.has(x, y))
             return near.has(x, y) ? known_background : far_background;
         const bool at_edge = x == 0 || y == 0 || x == src.width - 1 || y == src.height - 1;
-        return known_of(seeds.data ? seeds.row<const std::uint8_t>(y)[x] : seed_unknown, at_edge);
+        return known_of(seeds.data ? seeds.row<const std::uint8_t>(y)[x] : GPV_SEGMENT_SEED_UNKNOWN,
+                        at_edge);
     }
 };
 
@@ -84,6 +86,10 @@ struct OfStrips {
         Derived::at(job, x, y, x < job.src.width && y < job.src.height);
     }
 };
+
+__device__ __forceinline__ bool is_idle(const unsigned *idle) {
+    return idle && *idle;
+}
 
 /// For internal planes, whose rows are padded to whole strips.
 __device__ __forceinline__ void store_strip(int *to, const int (&values)[strip]) {
@@ -106,7 +112,7 @@ struct Count {
     static_assert((places & (places - 1)) == 0);
 
     __device__ static void run(const Job &job) {
-        if (job.idle && *job.idle)
+        if (is_idle(job.idle))
             return;
         unsigned *const keys = shared_memory<unsigned>();
         for (unsigned i = threadIdx.x; i < places; i += threads) {
@@ -166,7 +172,7 @@ struct Count {
             return job.near.has(x, y) ? known_of(job.mask.row<const std::uint8_t>(y)[x], false)
                                       : far_background;
         else
-            return job.known(x, y);
+            return counted_as(job.known(x, y));
     }
 };
 
@@ -267,7 +273,8 @@ struct Links : OfStrips<Links<layout, directions>> {
     }
 };
 
-/// Capacities of terminals.
+/// Capacities of terminals. Where the host has not seen the seeds, it is here that a meaningless
+/// one is found.
 template <Layout layout, gpv_segment_model kind>
 struct Terminals : OfStrips<Terminals<layout, kind>> {
     struct Shared {
@@ -290,15 +297,37 @@ struct Terminals : OfStrips<Terminals<layout, kind>> {
             return terminal_of(
                 preference<kind>(shared.present, shared.mixture, job.model->table, c), job.weight);
         });
+        bool any_unknown = false;
 #pragma unroll
         for (int i = 0; i < strip; i++) {
-            const Known known = i < length ? job.known(x + i, y) : unknown;
+            if (i >= length)
+                continue;
+            const Known known = job.known(x + i, y);
             if (is_background(known))
                 values[i] = -max_terminal;
             else if (known == known_foreground)
                 values[i] = max_terminal;
+            else if (known == meaningless)
+                values[i] = terminal_of_fault(job.seeds.row<const std::uint8_t>(y)[x + i]);
+            any_unknown = any_unknown || !is_known(known);
         }
+        if (any_unknown && !load_volatile(&job.control->unknown))
+            atomicExch(&job.control->unknown, 1u);
         store_strip(job.terminals + static_cast<std::int64_t>(y) * job.stride + x, values);
+    }
+};
+
+/// Makes a graph illegal that has no pixel that is not known.
+struct RequireUnknown {
+    struct Job {
+        const Control *control;
+        int *terminals;
+    };
+    static constexpr int threads = 32;
+
+    __device__ static void run(const Job &job) {
+        if (threadIdx.x == 0 && !job.control->unknown)
+            *job.terminals = terminal_of_fault(all_known);
     }
 };
 
@@ -314,7 +343,7 @@ struct OfPixels {
     }
     __device__ static void run(const Job &job) {
         const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
-        if (x < job.src.width)
+        if (x < job.src.width && !is_idle(job.idle))
             Derived::paint(job, x, y, job.mask.row<const std::uint8_t>(y)[x]);
     }
 };
@@ -322,6 +351,7 @@ struct OfPixels {
 struct OverlayJob {
     Picture src, dst;
     Rows mask;
+    const unsigned *idle; ///< as of PixelJob
 };
 
 /// The picture with its background grey and half as bright.
@@ -331,8 +361,8 @@ struct PaintOverlay {
 
     __device__ static void run(const Job &job) {
         const int x = blockIdx.x * threads + threadIdx.x, y = blockIdx.y;
-        if (x < job.src.pixels.width)
-            overlay(job.src.pixels, x, y, job.mask.row<const std::uint8_t>(y)[x] == seed_background,
+        if (x < job.src.pixels.width && !is_idle(job.idle))
+            overlay(job.src.pixels, x, y, job.mask.row<const std::uint8_t>(y)[x] == mask_background,
                     job.src.rows(), job.dst.rows());
     }
 };

@@ -5,13 +5,14 @@
 //   Count      how many pixels there are in each cell, by what is known of them
 //   FitModel   what is learned from that
 //   MeasureContrast, HoldContrast, Links  capacities between neighbours
-//   Terminals  capacities of pixels
+//   Terminals, RequireUnknown  capacities of pixels
 //   (the cut)
 //   SeeScene   whether what has been learned is kept
 //   SoftenEdges
 //   PaintOverlay, PaintCutout
 // Each iteration counts, fits and makes terminals anew. A run that adapts counts and fits once more
-// in the end, and whether it fits is decided on the device: the host does not wait.
+// in the end, and whether it fits is decided on the device: the host does not wait. Seeds on the
+// device that are at fault make a graph that the cut refuses: then all that follows does nothing.
 #include "core/segment.hpp"
 
 #include <algorithm>
@@ -36,8 +37,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
   public:
     explicit CudaSegment(const std::shared_ptr<Context> &context)
         : CudaOperator(context, "segment"), learned_memory_(context), cutter_(context) {
-        load<Clear, Fill<std::uint8_t>, Fill<Word>, HoldContrast, FitModel, SeeScene, ToRgba,
-             PaintOverlay>();
+        load<Clear, Fill<std::uint8_t>, Fill<Word>, HoldContrast, FitModel, RequireUnknown,
+             SeeScene, ToRgba, PaintOverlay>();
         for (const Layout layout :
              {Layout::gray, Layout::rgb, Layout::rgbx, Layout::nv12, Layout::i420})
             with_layout(layout, [&]<Layout l> {
@@ -78,6 +79,9 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     }
 
     GraphcutResult result() const override { return cutter_.report().found; }
+    GraphcutFault fault() const override {
+        return result().refused ? cutter_.report().fault : GraphcutFault{};
+    }
 
     /// What is in a graph goes by what is on the device.
     void begin(cudaStream_t stream) override {
@@ -204,6 +208,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     void add_all(const PlannedRun &run, const Image &seen, const Work &work) {
         const int iterations = iterations_of(params_, run.goes_on);
         const bool adapts = params_.warm_start == GPV_SEGMENT_WARM_START_ADAPT;
+        const std::uint32_t *const refused = cutter_.refused();
         PixelJob job = pixel_job(run, seen, work);
         job.model = &memory()->kept;
         add_clear(work);
@@ -211,9 +216,9 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         for (int iteration = 0; iteration < iterations; iteration++) {
             if (iteration > 0) {
                 add_clear(work);
-                add_count<l, true>(job);
+                add_count<l, true>(job, refused);
                 Model *const next = adapts ? &memory()->own : &memory()->kept;
-                add_fit(work, job.model, next);
+                add_fit(work, job.model, next, refused);
                 job.model = next;
             } else if (!run.goes_on || adapts) {
                 const std::uint32_t *const idle = run.goes_on ? &memory()->scene.kept : nullptr;
@@ -224,14 +229,18 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(
                 params_.model,
                 [&]<gpv_segment_model kind> { add_pixels<Terminals<l, kind>>(job); });
+            if (run.seeds)
+                add<RequireUnknown>(dim3(1),
+                                    {.control = work.control, .terminals = work.terminals});
             add_cut(run, work, iteration == 0, iteration == iterations - 1);
         }
         if (adapts) {
             add_clear(work);
-            add_count<l, true>(job);
+            add_count<l, true>(job, refused);
             add_see_scene(run, work);
             add_fit(work, job.model, &memory()->kept, &memory()->scene.ignored);
         }
+        job.idle = refused;
         if (softens(params_, run)) {
             add<SoftenEdges<l>>(SoftenEdges<l>::grid(run.src.width, run.src.height),
                                 {job, work.alpha});
@@ -244,7 +253,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         else if (run.dst)
             add<PaintOverlay>(
                 dim3(blocks(run.src.width, PaintOverlay::threads), blocks(run.src.height, 1)),
-                {Picture(run.src), Picture(*run.dst), rows_of(work.cut.mask.planes[0])});
+                {Picture(run.src), Picture(*run.dst), rows_of(work.cut.mask.planes[0]), refused});
     }
 
     void add_cut(const PlannedRun &run, const Work &work, bool first, bool last) {
@@ -338,6 +347,7 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
         add<SeeScene>(dim3(1), {.control = work.control,
                                 .scene = &memory()->scene,
                                 .contrast = &memory()->contrast,
+                                .refused = cutter_.refused(),
                                 .kept = captured() ? nullptr : kept_.get(),
                                 .pixels = std::uint64_t(run.src.width) * run.src.height});
     }

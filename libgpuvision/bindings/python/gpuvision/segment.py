@@ -84,8 +84,9 @@ class Segment(Operator):
         """Enqueues the division of src.
 
         src     a picture
-        seeds   (height, width) of uint8: 0 where the background is known, 255 where the foreground
-                is; memory of src, or host memory
+        seeds   (height, width) of uint8, as cv2.grabCut() has them or as a mask: 0 background, 1 or
+                255 foreground, 2 probably background, 3 probably foreground, 128 not known; inside
+                rect one pixel at least is not known. Memory of src, or host memory
         rect    (x, y, width, height): what lies outside is background
         mask    GRAY8, NV12 or I420, same size and memory
         dst     an overlay: like src, or src itself; a cutout: RGBA8 or BGRA8

@@ -15,6 +15,24 @@ use crate::sys;
 
 pub use crate::types::{SegmentModel, SegmentOutput, SegmentParams, SegmentWarmStart};
 
+/// In seeds: known to be background.
+pub const SEED_BACKGROUND: u8 = sys::GPV_SEGMENT_SEED_BACKGROUND as u8;
+
+/// In seeds: known to be foreground.
+pub const SEED_FOREGROUND: u8 = sys::GPV_SEGMENT_SEED_FOREGROUND as u8;
+
+/// In seeds: not known; first learned from as background.
+pub const SEED_PROBABLY_BACKGROUND: u8 = sys::GPV_SEGMENT_SEED_PROBABLY_BACKGROUND as u8;
+
+/// In seeds: not known; first learned from as foreground.
+pub const SEED_PROBABLY_FOREGROUND: u8 = sys::GPV_SEGMENT_SEED_PROBABLY_FOREGROUND as u8;
+
+/// In seeds: nothing is known.
+pub const SEED_UNKNOWN: u8 = sys::GPV_SEGMENT_SEED_UNKNOWN as u8;
+
+/// In seeds: known to be foreground, as in a mask.
+pub const SEED_WHITE: u8 = sys::GPV_SEGMENT_SEED_WHITE as u8;
+
 /// Capacity between two pixels of one colour.
 pub const UNIT: i32 = sys::GPV_SEGMENT_UNIT;
 
@@ -27,8 +45,9 @@ pub const MAX_WEIGHT: f32 = sys::GPV_SEGMENT_MAX_WEIGHT;
 /// What is known of a picture. `Default`: nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Known<'a> {
-    /// Gray8, same size: 0 where the background is known, 255 where the foreground is, else
-    /// anything between. In the memory of src, or in host memory.
+    /// Gray8, same size, of [`SEED_BACKGROUND`] and the other five: 0 background, 1 or 255
+    /// foreground, 2 probably background, 3 probably foreground, 128 not known. Inside rect one
+    /// pixel at least is not known. In the memory of src, or in host memory.
     pub seeds: Option<&'a Image<'a>>,
     /// What lies outside is background; within src, not empty.
     pub rect: Option<Rect>,

@@ -821,6 +821,12 @@ extern "C" {
 
 // ---- segment.h -----------------------------------------------------------------------
 
+pub const GPV_SEGMENT_SEED_BACKGROUND: i32 = 0;
+pub const GPV_SEGMENT_SEED_FOREGROUND: i32 = 1;
+pub const GPV_SEGMENT_SEED_PROBABLY_BACKGROUND: i32 = 2;
+pub const GPV_SEGMENT_SEED_PROBABLY_FOREGROUND: i32 = 3;
+pub const GPV_SEGMENT_SEED_UNKNOWN: i32 = 128;
+pub const GPV_SEGMENT_SEED_WHITE: i32 = 255;
 pub const GPV_SEGMENT_UNIT: i32 = 1000;
 pub const GPV_SEGMENT_MAX_ITERATIONS: i32 = 100;
 pub const GPV_SEGMENT_MAX_WEIGHT: f32 = 1000000.0;

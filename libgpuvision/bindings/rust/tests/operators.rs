@@ -10,7 +10,9 @@ use std::thread;
 use gpuvision::ccl::{CclBuffers, CclResult};
 use gpuvision::kmeans::{self, Clusters, KmeansBuffers};
 use gpuvision::matching::{DescriptorSet, MatchBuffers, MatchResult, Nearest, Pair};
-use gpuvision::segment::Known;
+use gpuvision::segment::{
+    Known, SEED_FOREGROUND, SEED_PROBABLY_BACKGROUND, SEED_PROBABLY_FOREGROUND, SEED_UNKNOWN,
+};
 use gpuvision::sift::{Descriptors, SiftBuffers, SiftResult, DESCRIPTOR_LENGTH};
 use gpuvision::*;
 
@@ -1065,13 +1067,15 @@ fn a_label_gives_way_to_those_around_it() {
 }
 
 #[test]
-fn seeds_that_say_all() {
+fn seeds_that_say_nearly_all() {
     let context = cpu();
     let params = SegmentParams { certificate: true, ..Default::default() };
     let mut segment = Segment::new(&context, &params).unwrap();
     let spec = ImageSpec::new(Format::Gray8, 6, 4);
     segment.prepare(&spec, Some(&spec), Some(&spec), Some(&spec)).unwrap();
-    let seeds = rectangles(6, 4, &[Rect { x: 0, y: 0, width: 2, height: 4 }]);
+    let wanted = rectangles(6, 4, &[Rect { x: 0, y: 0, width: 2, height: 4 }]);
+    let mut seeds = wanted.clone();
+    seeds[6] = SEED_UNKNOWN;
     let mut pixels: Vec<u8> = (0..24).map(|i| i * 10).collect();
     let src = pixels.clone();
     let src = gray(6, 4, &src);
@@ -1087,7 +1091,7 @@ fn seeds_that_say_all() {
             Some(&mut gray_mut(6, 4, &mut dst)),
         )
         .unwrap();
-    assert_eq!(mask, seeds);
+    assert_eq!(mask, wanted);
     assert_eq!((found.area, found.optimal, found.cut), (8, true, Some(found.flow)));
     assert_eq!((dst[1], dst[4]), (10, 20)); // the background is half as bright
     assert!(segment.query().unwrap());
@@ -1097,11 +1101,12 @@ fn seeds_that_say_all() {
     assert_eq!(segment.run_in_place(&mut image, &known, None).unwrap(), found);
     assert_eq!(pixels, dst);
 
-    // What lies outside is background, and the rest is known to be foreground.
+    // What lies outside is background, and the rest is known to be foreground, or probably is.
     assert!(segment.learned().unwrap());
     segment.forget().unwrap();
     assert!(!segment.learned().unwrap());
-    let white = vec![255; 24];
+    let mut white = vec![255; 24];
+    white[8] = SEED_PROBABLY_FOREGROUND;
     let given = gray(6, 4, &white);
     let rect = Rect { x: 1, y: 1, width: 3, height: 2 };
     let known = Known { seeds: Some(&given), rect: Some(rect) };
@@ -1122,7 +1127,7 @@ fn a_cutout_and_enqueued_segments() {
     let params = SegmentParams { output: SegmentOutput::Cutout, ..Default::default() };
     let mut segment = Segment::new(&context, &params).unwrap();
     let mut pixels = [[10u8, 20, 30, 40]; 4].concat();
-    let seeds = [255, 0, 255, 0];
+    let seeds = [255, 0, SEED_FOREGROUND, SEED_PROBABLY_BACKGROUND];
     let given = gray(4, 1, &seeds);
     let known = Known { seeds: Some(&given), ..Default::default() };
     // SAFETY: zeros are a legal value of it.
@@ -1137,10 +1142,11 @@ fn a_cutout_and_enqueued_segments() {
         segment.enqueue(Stream::DEFAULT, &src, &known, Some(&mut mask), None, buffer).unwrap();
         segment.enqueue_in_place(Stream::DEFAULT, &mut image, &known, None, None).unwrap();
     }
-    assert_eq!(segment.wait().unwrap().area, 2);
-    assert_eq!((mask, result[0].area), (seeds, 2));
+    // What is probable is not kept to.
+    assert_eq!(segment.wait().unwrap().area, 3);
+    assert_eq!((mask, result[0].area), ([255, 0, 255, 255], 3));
     let alpha: Vec<u8> = pixels.iter().skip(3).step_by(4).copied().collect();
-    assert_eq!(alpha, [40, 0, 40, 0]);
+    assert_eq!(alpha, [40, 0, 40, 40]);
 }
 
 // ---- threads and lifetimes ------------------------------------------------------------
