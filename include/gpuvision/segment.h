@@ -211,15 +211,15 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  *
  * Seeds on the device are looked at there: a fault in them is reported by gpv_segment_wait() and
  * gpv_segment_query(). Then mask (but for its chroma, which is 128) and dst are as they were,
- * result->refused is 1 and all else there 0, and what runs with warm_start adapt have learned is
- * forgotten.
+ * result->refused is 1 and all else there 0, and what has been learned is forgotten, but by a run
+ * with warm_start reuse that went on from it.
  *
  * @param src     a picture
  * @param seeds   GRAY8, same size, of GPV_SEGMENT_SEED_BACKGROUND and the other five: 0
  *                background, 1 or 255 foreground, 2 probably background, 3 probably foreground, 128
- *                not known. Inside rect another value is a fault, and so is if no pixel is left
- * that is not known; outside, values do not count. Memory of src, or host memory: then it is copied
- * before the call returns, which may wait for the run before. May be NULL
+ *                not known. Inside rect no other value is legal, and one pixel at least is not
+ *                known; outside, values do not count. Memory of src, or host memory: then it is
+ *                copied before the call returns, which may wait for the run before. May be NULL
  * @param rect    what lies outside is background; within src, not empty; may be NULL
  * @param mask    GRAY8, NV12 or I420, same size and memory: receives 255 in the foreground, 0 in
  *                the background, and with GPV_SEGMENT_EDGE_SOFT alpha between them; chroma 128; may
