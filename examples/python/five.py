@@ -37,7 +37,7 @@ def run_all(picture):
             lines[-1] += f", the strongest at {keypoints[0]['x']:.2f},{keypoints[0]['y']:.2f}"
 
         x, y = width // 8, height // 8
-        foreground = gpv.Segment(context, iterations=3, certificate=True)(
+        foreground = gpv.Segment(context, certificate=True)(
             picture, rect=(x, y, width - 2 * x, height - 2 * y), mask=False, dst=True)
         lines.append(f"graphcut  {foreground.area} pixels of the foreground, flow {foreground.flow}, "
                      f"cut {foreground.cut}")

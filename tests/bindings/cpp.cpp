@@ -126,7 +126,7 @@ void test_defaults() {
     CHECK(gpv::MatchParams().ratio == 0.8f);
     CHECK(gpv::HomographyParams().threshold == 3);
     CHECK(gpv::GraphcutParams().struct_size == sizeof(gpv_graphcut_params));
-    CHECK(gpv::SegmentParams().lambda == 0.02f);
+    CHECK(gpv::SegmentParams().lambda == 0.01f);
     CHECK(gpv::CclResult().struct_size == sizeof(gpv_ccl_result));
     CHECK(gpv::KmeansResult().struct_size == sizeof(gpv_kmeans_result));
     CHECK(gpv::SiftResult().struct_size == sizeof(gpv_sift_result));

@@ -73,7 +73,7 @@ def check_with_c_examples(example, programs, folder, photograph):
     x, y = width // 8, height // 8
     rect = f"{x},{y},{width - 2 * x},{height - 2 * y}"
     for name, command in (("kmeans", ["kmeans", 4]), ("sift", ["sift", 200]),
-                          ("graphcut", ["segment", "--rect", rect, 3])):
+                          ("graphcut", ["segment", "--rect", rect, 5])):
         target = Path(folder, name)
         subprocess.run([Path(programs, command[0]), *map(str, command[1:]), photograph, target],
                        check=True, capture_output=True)

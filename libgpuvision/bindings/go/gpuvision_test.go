@@ -984,7 +984,7 @@ func TestExpansion(t *testing.T) {
 func TestSegment(t *testing.T) {
 	context := open(t)
 	params := DefaultSegmentParams()
-	equal(t, "defaults", params, SegmentParams{Connectivity: 4, Iterations: 1, Lambda: 0.02})
+	equal(t, "defaults", params, SegmentParams{Connectivity: 4, Iterations: 5, Lambda: 0.01})
 	params.Certificate = true
 	segment := made(NewSegment(context, &params))(t)
 	src := newImage(t, FormatRGB8, 4, 2)

@@ -157,7 +157,7 @@ fn run(picture: &Picture) -> gpuvision::Result<(Vec<(&'static str, Picture)>, St
     }
     lines.push(line);
 
-    let params = SegmentParams { iterations: 3, certificate: true, ..Default::default() };
+    let params = SegmentParams { certificate: true, ..Default::default() };
     let (x, y) = (picture.width as i32 / 8, picture.height as i32 / 8);
     let (width, height) = (picture.width as i32 - 2 * x, picture.height as i32 - 2 * y);
     let known = Known { rect: Some(Rect { x, y, width, height }), ..Default::default() };

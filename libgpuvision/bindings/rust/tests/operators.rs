@@ -368,7 +368,7 @@ fn defaults_are_those_of_the_headers() {
         (params.model, params.warm_start, params.output),
         (SegmentModel::Gmm, SegmentWarmStart::None, SegmentOutput::Overlay)
     );
-    assert_eq!((params.connectivity, params.iterations, params.lambda), (4, 1, 0.02));
+    assert_eq!((params.connectivity, params.iterations, params.lambda), (4, 5, 0.01));
 }
 
 #[test]

@@ -194,7 +194,6 @@ func (f *five) sift() error {
 
 func (f *five) graphcut() error {
 	params := gpuvision.DefaultSegmentParams()
-	params.Iterations = 3
 	params.Certificate = true
 	segment, err := gpuvision.NewSegment(f.context, &params)
 	if err != nil {
