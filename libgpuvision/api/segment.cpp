@@ -2,7 +2,9 @@
 #include "core/segment.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <type_traits>
 #include <utility>
 
 #include <gpuvision/segment.h>
@@ -127,53 +129,54 @@ void require_disjoint(const SegmentRun &run) {
                                           "0, 1 or 255, so there is nothing to find");
 }
 
-/// The largest of some seeds plus 1, modulo 256: those that mean something are 0 to 4 then, or 129,
-/// and the first three of them say that a pixel is known. By their place modulo a block, and
-/// without branches, so that compilers make vectors of it.
-class SeenSeeds {
+/// What is among many seeds. By place modulo a block, and without branches, so that compilers make
+/// vectors of it.
+class Seen {
   public:
-    static constexpr int block = 64;
-
-    /// length: at most a block.
-    void see(const std::uint8_t *seeds, int length = block) {
-        for (int i = 0; i < length; i++) {
-            const auto seed = static_cast<std::uint8_t>(seeds[i] + 1);
-            const std::uint8_t other = seed == GPV_SEGMENT_SEED_UNKNOWN + 1 ? std::uint8_t{} : seed;
-            seeds_[i] = std::max(seeds_[i], seed);
-            others_[i] = std::max(others_[i], other);
-        }
+    void add_row(const std::uint8_t *seeds, int length) {
+        if (length < block)
+            return add(seeds, length);
+        for (int x = 0; x + block <= length; x += block)
+            add(seeds + x, block);
+        add(seeds + length - block, block);
     }
-    bool has_meaningless() const {
-        return *std::ranges::max_element(others_) > GPV_SEGMENT_SEED_PROBABLY_FOREGROUND + 1;
-    }
-    /// If none is meaningless.
-    bool has_unknown() const {
-        return *std::ranges::max_element(seeds_) > GPV_SEGMENT_SEED_FOREGROUND + 1;
-    }
+    bool has_meaningless() const { return any(meaningless_); }
+    bool has_unknown() const { return any(unknown_); }
 
   private:
-    std::uint8_t seeds_[block] = {}, others_[block] = {}; ///< others: but unknown ones
+    static constexpr std::integral_constant<int, 64> block{};
+    using Flags = std::array<std::uint8_t, block>;
+
+    template <class Count>
+    void add(const std::uint8_t *seeds, Count count) {
+        for (int i = 0; i < count; i++) {
+            const std::uint8_t seed = seeds[i];
+            const bool is_known = (seed < 2) | (seed == GPV_SEGMENT_SEED_WHITE);
+            const bool is_unknown = ((seed & 0xfe) == 2) | (seed == GPV_SEGMENT_SEED_UNKNOWN);
+            unknown_[i] |= is_unknown;
+            meaningless_[i] |= !(is_known | is_unknown);
+        }
+    }
+    static bool any(const Flags &flags) {
+        return std::ranges::any_of(flags, [](std::uint8_t flag) { return flag != 0; });
+    }
+
+    Flags unknown_{}, meaningless_{};
 };
 
 /// Throws Error if seeds in host memory are at fault inside of the rectangle.
 void require_meaning(const Image &image, const Rect &rect) {
-    constexpr int block = SeenSeeds::block;
-    bool unknown = false;
-    for (int y = rect.y; y < rect.y + rect.height; y++) {
-        const auto *seeds = reinterpret_cast<const std::uint8_t *>(image.planes[0].row(y)) + rect.x;
-        SeenSeeds seen;
-        if (rect.width < block)
-            seen.see(seeds, rect.width);
-        for (int x = 0; x + block <= rect.width; x += block)
-            seen.see(seeds + x);
-        if (rect.width > block)
-            seen.see(seeds + rect.width - block);
-        for (int x = 0; seen.has_meaningless(); x++)
-            if (segment::known_of(seeds[x], false) == segment::meaningless)
-                throw_meaningless(seeds[x], rect.x + x, y);
-        unknown = unknown || seen.has_unknown();
-    }
-    if (!unknown)
+    const auto row = [&](int y) {
+        return reinterpret_cast<const std::uint8_t *>(image.planes[0].row(y)) + rect.x;
+    };
+    Seen seen;
+    for (int y = rect.y; y < rect.y + rect.height; y++)
+        seen.add_row(row(y), rect.width);
+    for (int y = rect.y; seen.has_meaningless() && y < rect.y + rect.height; y++)
+        for (int x = 0; x < rect.width; x++)
+            if (const int seed = row(y)[x]; segment::known_of(seed, false) == segment::meaningless)
+                throw_meaningless(seed, rect.x + x, y);
+    if (!seen.has_unknown())
         throw_all_known();
 }
 
