@@ -172,9 +172,10 @@ std::string read_picture(Input &in) {
     std::string samples(static_cast<std::size_t>(width * height * (color ? 3 : 1)), '\0'), bytes;
     std::uint32_t state = in.raw<std::uint16_t>();
     const std::uint32_t levels = 1 + in.below(4);
-    for (char &sample : samples) { // of those that are seeds
+    const std::size_t channels = color ? 3 : 1;
+    for (std::size_t at = 0; at < samples.size(); at += channels) { // of grey that seeds have
         state = state * 1664525u + 1013904223u;
-        sample = "\0\xff\x80\3"[(state >> 24) % levels];
+        samples.replace(at, channels, channels, "\x80\0\xff\3"[(state >> 24) % levels]);
     }
     if (kind == 0)
         for (int i = in.below(64); i > 0; i--)
