@@ -3,6 +3,7 @@
 
 usage: appsink.py PROGRAM
 """
+import math
 import re
 import subprocess
 import sys
@@ -34,7 +35,7 @@ def check_ball():
     area, keypoints, x, y, foreground, width, height, left, top = map(float, found.groups())
     assert keypoints >= 1 and abs(x - 160) < 1 and abs(y - 120) < 1, lines[0]
     assert width == height and abs(area - 3.1416 / 4 * width * height) < 0.06 * area, lines[0]
-    assert abs(foreground - area) < 0.06 * area, lines[0]
+    assert abs((foreground / math.pi) ** 0.5 - (area / math.pi) ** 0.5) < 1, lines[0]  # radius, pixels
     assert abs(left + (width - 1) / 2 - 160) < 0.6 and abs(top + (height - 1) / 2 - 120) < 0.6, lines[0]
 
 
