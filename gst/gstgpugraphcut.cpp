@@ -167,6 +167,8 @@ bool read_seeds(GstGpuGraphcut *self, const GstVideoInfo &info) {
     }
     if (!fresh.pixels && self->read.pixels)
         fresh = gst_gpu_vision_picture_scaled(&self->read, width, height);
+    if (g_autofree gchar *fault = fresh.pixels ? find_fault("", fresh) : nullptr; fault)
+        gst_gpu_vision_picture_clear(&fresh); /* nothing unknown is left */
     gst_gpu_vision_picture_clear(&self->read);
     self->read = fresh;
     self->seeds_tried = TRUE;

@@ -82,7 +82,8 @@ typedef struct gpv_segment_params {
     int32_t connectivity;              /**< 4 or 8 neighbours; default 4 */
     int32_t iterations; /**< of learning colours and cutting, each from the cut of the one before;
                          1..GPV_SEGMENT_MAX_ITERATIONS; default 5. One where a run begins with what
-                         has been learned, or adapts as the run before has */
+                         has been learned, or adapts as the run before has, unless that has failed
+                         or been forgotten */
     float lambda; /**< weight of R, in lengths of border for each unit of log-likelihood (nat);
                        0..GPV_SEGMENT_MAX_WEIGHT; 0: borders and seeds decide alone; default
                        0.01 */
@@ -98,9 +99,9 @@ typedef struct gpv_segment_params {
                                     time; and sigma = 0 is measured once, where a picture has any
                                     difference, and holds for frames of that size and connectivity:
                                     until 0 is set here, until another model, gpv_segment_forget()
-                                    or a run that fails, and where one with warm_start adapt begins
-                                    anew. Runs in a graph do not see what is set and forgotten
-                                    behind it. 0 or 1; default 0 */
+                                    or a run that fails, and where one with warm_start adapt gives
+                                    up what it has learned. Runs in a graph do not see what is set and
+                                  forgotten     behind it. 0 or 1; default 0 */
     gpv_segment_edge edge;     /**< of mask and of a cutout; an overlay and all that is learned go
                                     by the sides. Default GPV_SEGMENT_EDGE_HARD */
 } gpv_segment_params;
@@ -183,11 +184,10 @@ GPV_API GPV_NODISCARD gpv_status gpv_segment_prepare(gpv_segment *op, const gpv_
  *
  * Colours of a side are learned from the pixels that are known to be of it or
  * probably are; of a side without, from all pixels of which nothing is said. What is
- * farther from rect than a tenth of its width or height teaches nothing. If nothing is
- * said of any pixel, the colours of the picture are divided into two clusters (k-means),
- * of which the one with more of the picture's edge is the background; if there are no
- * two, all is background, unless lambda is below 0.0005, which rounds to nothing: then
- * all is foreground.
+ * farther from rect than a tenth of its width or height, and a pixel, teaches nothing. If nothing
+ * is said of any pixel, the colours of the picture are divided into two clusters (k-means), of
+ * which the one with more of the picture's edge is the background; if there are no two, all is
+ * background, unless lambda is below 0.0005, which rounds to nothing: then all is foreground.
  *
  * The result is the same on every backend, to the bit, but for a cut that
  * max_time_us has ended.

@@ -41,8 +41,7 @@ namespace segment {
 
 enum Side { background, foreground };
 
-/// What the seeds and the rectangle say about a pixel before the first iteration. Nothing is
-/// learned from what is far.
+/// What the seeds and the rectangle say about a pixel. Nothing is learned from what is far.
 enum Known {
     known_background,
     known_foreground,
@@ -54,13 +53,14 @@ enum Known {
     meaningless ///< a seed that says nothing that there is to say
 };
 
-/// Kinds that are counted. The others count as the first ones.
+/// Kinds that are counted. What is probable counts as known, and what is meaningless as unknown.
 inline constexpr int known_kinds = 5;
 constexpr int counted_as(Known known) {
     return known < known_kinds ? known : known - known_kinds;
 }
 static_assert(counted_as(probable_background) == known_background &&
-              counted_as(probable_foreground) == known_foreground);
+              counted_as(probable_foreground) == known_foreground &&
+              counted_as(meaningless) == unknown);
 
 constexpr bool is_background(Known known) {
     return known == known_background || known == far_background;

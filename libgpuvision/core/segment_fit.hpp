@@ -8,7 +8,7 @@
 
 namespace gpv::segment {
 
-/// Number of pixels by Known and cell.
+/// Number of pixels by counted_as() and cell.
 using Counts = const std::uint32_t (*)[cells];
 
 struct FitJob {

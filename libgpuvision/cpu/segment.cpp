@@ -295,7 +295,7 @@ class CpuSegment final : public Segment {
         learned_ = adapts ? adapt(work, run, model)
                           : learned || has_two_sides(run, solver_->result().area);
         adapted_ = adapts;
-        if (params_.static_scene)
+        if (params_.static_scene && (!adapts || learned_))
             contrast_ = contrast;
         if (softens(params_, run))
             soften(work, run);

@@ -730,6 +730,7 @@ void check_forgotten(Operator &op) {
         for (const int begin : {0, 1, 2}) {
             gpv_segment_params p = with_model(model);
             p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+            p.static_scene = 1;
             SegmentDefinition definition;
             op.forget();
             const auto frame = [&](GuardedImage src, const GuardedImage *seeds) {
@@ -756,6 +757,11 @@ void check_forgotten(Operator &op) {
             else
                 frame(begin == 1 ? picture_of(scene, GPV_FORMAT_RGB8) : photograph(300),
                       &background);
+            if (begin == 2) { // so is the contrast of what has been given up
+                p.warm_start = GPV_SEGMENT_WARM_START_NONE;
+                frame(photograph(900), &half);
+                p.warm_start = GPV_SEGMENT_WARM_START_ADAPT;
+            }
             frame(begin == 1 ? picture_of(scene, GPV_FORMAT_RGB8) : photograph(300), &half);
             frame(photograph(100), nullptr);
             frame(picture_of(scene, GPV_FORMAT_RGB8), nullptr);

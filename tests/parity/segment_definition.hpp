@@ -548,6 +548,8 @@ class SegmentDefinition {
             fit_to(found.cut.mask);
         else
             sides_ = before;
+        if (adapts && !learned_)
+            contrast_.reset();
         return found;
     }
     /// Makes the graph of the first cut, and does not cut it.

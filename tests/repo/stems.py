@@ -35,7 +35,7 @@ RENAMED = {"libgpuvision/bindings/rust/src/match.rs": "libgpuvision/bindings/rus
 # Holes that are known: path -> reason, and what an algorithm has no use for. A line leaves with the commit that fills
 # its hole.
 MISSING = {
-    "tests/fuzz/expansion.cpp": "what it reads is checked as graphcut's is, whose target reaches the cuts",
+    "tests/fuzz/expansion.cpp": "values out of range are drawn in its parity test, and the fuzzer of graphcut reaches the cuts",
     "tests/fuzz/corpus/expansion": "it has no target",
     "examples/c/expansion.c": "the one in Python makes costs of pictures, which C would do with more lines and no "
                               "other calls",

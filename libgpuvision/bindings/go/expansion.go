@@ -19,7 +19,7 @@ static gpv_status gpv_go_expansion_run(gpv_expansion *op, uintptr_t stream,
 */
 import "C"
 
-// Largest values of labels.
+// Limits of expansion.
 const (
 	ExpansionMaxLabels = C.GPV_EXPANSION_MAX_LABELS // how many there are; the least is 2
 	ExpansionMaxCycles = C.GPV_EXPANSION_MAX_CYCLES

@@ -593,7 +593,7 @@ type SegmentParams struct {
 	Connectivity int
 	// Iterations: of learning colours and cutting, each from the cut of the one before;
 	// 1..SegmentMaxIterations; default 5. One where a run begins with what has been learned, or
-	// adapts as the run before has.
+	// adapts as the run before has, unless that has failed or been forgotten.
 	Iterations int
 	// Lambda: weight of R, in lengths of border for each unit of log-likelihood (nat);
 	// 0..SegmentMaxWeight; 0: borders and seeds decide alone; default 0.01.
@@ -612,8 +612,8 @@ type SegmentParams struct {
 	// run begins with what the last run has left, as with reuse of [GraphcutParams], which changes
 	// nothing but the time; and sigma = 0 is measured once, where a picture has any difference, and
 	// holds for frames of that size and connectivity: until 0 is set here, until another model,
-	// [Segment.Forget] or a run that fails, and where one with WarmStart adapt begins anew. Runs in
-	// a graph do not see what is set and forgotten behind it. Default false.
+	// [Segment.Forget] or a run that fails, and where one with WarmStart adapt gives up what it has
+	// learned. Runs in a graph do not see what is set and forgotten behind it. Default false.
 	StaticScene bool
 	// Edge: of mask and of a cutout; an overlay and all that is learned go by the sides. Default
 	// SegmentEdgeHard.

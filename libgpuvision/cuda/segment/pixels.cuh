@@ -47,7 +47,7 @@ struct PixelJob {
     Rect near; ///< what colours are learned from
     float weight, sigma;
     const Model *model;
-    const unsigned *idle;     ///< where it is not 0, nothing is counted or painted; may be null
+    const unsigned *idle;     ///< where it is not 0, nothing is done; may be null
     const Contrast *contrast; ///< in a static scene; may be null
     Control *control;
     int *terminals;
@@ -56,6 +56,7 @@ struct PixelJob {
     int dst_red;
     bool dst_in_words; ///< its pixels of 4 bytes can be written at once
     bool alpha;        ///< the fourth channel of src is alpha
+    bool unseen;       ///< the host has not seen the seeds
 
     /// Whether the contrast of neighbours is known.
     __device__ bool knows_contrast(int directions) const {
@@ -283,6 +284,8 @@ struct Terminals : OfStrips<Terminals<layout, kind>> {
     };
 
     __device__ static void at(const PixelJob &job, int x, int y, bool inside) {
+        if (is_idle(job.idle))
+            return;
         auto &shared = *shared_memory<Shared>();
         static_assert(sizeof(Shared) % 4 == 0 && offsetof(Model, present) == 0 &&
                       offsetof(Model, mixture) == offsetof(Shared, mixture));
@@ -311,7 +314,7 @@ struct Terminals : OfStrips<Terminals<layout, kind>> {
                 values[i] = terminal_of_fault(job.seeds.row<const std::uint8_t>(y)[x + i]);
             any_unknown = any_unknown || !is_known(known);
         }
-        if (any_unknown && !load_volatile(&job.control->unknown))
+        if (job.unseen && any_unknown && !load_volatile(&job.control->unknown))
             atomicExch(&job.control->unknown, 1u);
         store_strip(job.terminals + static_cast<std::int64_t>(y) * job.stride + x, values);
     }

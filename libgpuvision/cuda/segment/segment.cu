@@ -31,6 +31,7 @@ using namespace segment;
 /// that nothing is kept.
 struct PlannedRun : SegmentRun {
     bool goes_on;
+    bool unseen = false; ///< there are seeds, and the host has not seen them
 };
 
 class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_params> {
@@ -97,6 +98,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
 
     void declare(PlannedRun &run) {
         input("src", run.src);
+        run.unseen = run.seeds && run.seeds->memory != Memory::host;
+        value(run.unseen);
         input("seeds", run.seeds);
         value(run.rect.has_value());
         value(run.rect.value_or(Rect{}));
@@ -228,8 +231,8 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
             // Means are mixtures of one component.
             with_value<GPV_SEGMENT_MODEL_HISTOGRAM, GPV_SEGMENT_MODEL_GMM>(
                 params_.model,
-                [&]<gpv_segment_model kind> { add_pixels<Terminals<l, kind>>(job); });
-            if (run.seeds)
+                [&]<gpv_segment_model kind> { add_terminals<l, kind>(job, run, iteration); });
+            if (run.unseen && iteration == 0)
                 add<RequireUnknown>(dim3(1),
                                     {.control = work.control, .terminals = work.terminals});
             add_cut(run, work, iteration == 0, iteration == iterations - 1);
@@ -300,6 +303,14 @@ class CudaSegment final : public CudaOperator<CudaSegment, Segment, gpv_segment_
     void add_clear(const Work &work) {
         add<Clear>(dim3(blocks(Clear::words, Clear::threads * clear_words)),
                    {.control = reinterpret_cast<uint4 *>(work.control)});
+    }
+
+    /// Those of a graph that has been refused stay as they are.
+    template <Layout layout, gpv_segment_model kind>
+    void add_terminals(PixelJob job, const PlannedRun &run, int iteration) {
+        job.unseen = run.unseen && iteration == 0;
+        job.idle = iteration > 0 ? cutter_.refused() : nullptr;
+        add_pixels<Terminals<layout, kind>>(job);
     }
 
     template <Layout layout>

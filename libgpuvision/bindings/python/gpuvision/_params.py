@@ -168,7 +168,8 @@ class SegmentParams(TypedDict, total=False):
     #: 4 or 8 neighbours; default 4.
     connectivity: int
     #: Of learning colours and cutting, each from the cut of the one before; 1..100; default 5. One where a
-    #: run begins with what has been learned, or adapts as the run before has.
+    #: run begins with what has been learned, or adapts as the run before has, unless that has failed or been
+    #: forgotten.
     iterations: int
     #: Weight of R, in lengths of border for each unit of log-likelihood (nat); 0..1e6; 0: borders and seeds
     #: decide alone; default 0.01.
@@ -186,8 +187,8 @@ class SegmentParams(TypedDict, total=False):
     #: last run has left, as with reuse of GraphcutParams, which changes nothing but the time; and sigma = 0
     #: is measured once, where a picture has any difference, and holds for frames of that size and
     #: connectivity: until 0 is set here, until another model, Segment.forget() or a run that fails, and where
-    #: one with warm_start adapt begins anew. Runs in a graph do not see what is set and forgotten behind it.
-    #: Default False.
+    #: one with warm_start adapt gives up what it has learned. Runs in a graph do not see what is set and
+    #: forgotten behind it. Default False.
     static_scene: bool
     #: Of mask and of a cutout; an overlay and all that is learned go by the sides. Default "hard".
     edge: Union[SegmentEdge, str]

@@ -38,7 +38,7 @@ class Labelling(ExpansionSummary):
 
 class Expansion(Operator):
     """Labels for pixels, of which each costs a pixel something, as does a link between neighbours whose
-    labels differ: found by the moves of alpha expansion, of which none lowers the energy in the end."""
+    labels differ: found by the moves of alpha expansion."""
 
     _stem, _Params, _Result = "expansion", _abi.ExpansionParams, _abi.ExpansionResult
 

@@ -345,7 +345,8 @@ parameters! {
         connectivity: i32,
         /// Of learning colours and cutting, each from the cut of the one before;
         /// 1..[`MAX_ITERATIONS`](crate::segment::MAX_ITERATIONS); default 5. One where a run begins
-        /// with what has been learned, or adapts as the run before has.
+        /// with what has been learned, or adapts as the run before has, unless that has failed or
+        /// been forgotten.
         iterations: i32,
         /// Weight of R, in lengths of border for each unit of log-likelihood (nat);
         /// 0..[`MAX_WEIGHT`](crate::segment::MAX_WEIGHT); 0: borders and seeds decide alone;
@@ -367,8 +368,8 @@ parameters! {
         /// changes nothing but the time; and sigma = 0 is measured once, where a picture has any
         /// difference, and holds for frames of that size and connectivity: until 0 is set here,
         /// until another model, [`Segment::forget`](crate::Segment::forget) or a run that fails,
-        /// and where one with warm_start adapt begins anew. Runs in a graph do not see what is set
-        /// and forgotten behind it. Default false.
+        /// and where one with warm_start adapt gives up what it has learned. Runs in a graph do not
+        /// see what is set and forgotten behind it. Default false.
         static_scene: bool,
         /// Of mask and of a cutout; an overlay and all that is learned go by the sides. Default
         /// [`SegmentEdge::Hard`].
