@@ -519,7 +519,7 @@ TwoColors two_colors(const gpv::Context &context, gpv_format format, const std::
         if (wide)
             std::memcpy(&made.samples.end()[-2], &deep, sizeof deep);
     }
-    CHECK(std::ptrdiff_t(made.samples.size()) == gpv::required_bytes(format, 4, 2));
+    CHECK(made.samples.size() == gpv::required_bytes(format, 4, 2));
     made.recolored.resize(made.samples.size(), 7);
     made.labels.resize(8);
     made.centroids.resize(2);

@@ -31,6 +31,7 @@ TESTS = {
     "examples-appsink": "saves time; chain and live run the same elements",
     "examples-archive*": "as bindings-go",
     "examples-demo": "plays videos by many plugins, which are not sanitized",
+    "examples-expansion": "as bindings-go",
     "examples-installed": "installs, and runs a plain Python",
     "examples-tour": "as bindings-go",
     "examples-watch": "as bindings-go",
