@@ -88,9 +88,7 @@ gpv_status gpv_erode_run(gpv_erode *op, gpv_stream stream, const gpv_image *src,
 }
 
 gpv_status gpv_erode_query(gpv_erode *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op);
 }
 
 gpv_status gpv_erode_wait(gpv_erode *op) {

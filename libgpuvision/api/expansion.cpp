@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/expansion.hpp"
 
-#include <bit>
 #include <iterator>
 
 #include "api/graphcut.hpp"
@@ -135,27 +134,9 @@ gpv_status gpv_expansion_run(gpv_expansion *op, gpv_stream stream, const gpv_ima
 }
 
 gpv_status gpv_expansion_query(gpv_expansion *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] {
-        finished = op->core->finished();
-        if (finished)
-            gpv::require_no_fault(*op);
-    });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op, gpv::require_no_fault);
 }
 
 gpv_status gpv_expansion_wait(gpv_expansion *op, gpv_expansion_result *result) {
-    return gpv::guard_object(op, [&] {
-        if (result)
-            gpv::require_range({"result", "struct_size"}, result->struct_size,
-                               gpv::first_result_size, gpv::max_struct_size);
-        op->core->wait();
-        gpv::ExpansionResult found{};
-        if (op->has_run)
-            found = op->core->result();
-        if (result)
-            gpv::write_struct(result, result->struct_size,
-                              std::bit_cast<gpv_expansion_result>(found));
-        gpv::require_no_fault(*op);
-    });
+    return gpv::wait_for_run(op, result, gpv::first_result_size, gpv::require_no_fault);
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "api/graphcut.hpp"
 
-#include <bit>
 #include <utility>
 
 #include "api/params.hpp"
@@ -129,27 +128,9 @@ gpv_status gpv_graphcut_run(gpv_graphcut *op, gpv_stream stream, const gpv_image
 }
 
 gpv_status gpv_graphcut_query(gpv_graphcut *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] {
-        finished = op->core->finished();
-        if (finished)
-            gpv::require_no_fault(*op);
-    });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op, gpv::require_no_fault);
 }
 
 gpv_status gpv_graphcut_wait(gpv_graphcut *op, gpv_graphcut_result *result) {
-    return gpv::guard_object(op, [&] {
-        if (result)
-            gpv::require_range({"result", "struct_size"}, result->struct_size,
-                               gpv::first_graphcut_result_size, gpv::max_struct_size);
-        op->core->wait();
-        gpv::GraphcutResult found{};
-        if (op->has_run)
-            found = op->core->result();
-        if (result)
-            gpv::write_struct(result, result->struct_size,
-                              std::bit_cast<gpv_graphcut_result>(found));
-        gpv::require_no_fault(*op);
-    });
+    return gpv::wait_for_run(op, result, gpv::first_graphcut_result_size, gpv::require_no_fault);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 #include <new>
@@ -147,6 +148,40 @@ void write_struct(T *out, std::uint32_t size, T value) {
     const std::size_t known = std::min<std::size_t>(size, sizeof(T));
     std::memcpy(out, &value, known);
     std::memset(reinterpret_cast<unsigned char *>(out) + known, 0, size - known);
+}
+
+/// Whether the last run of an object has finished. If it has, check(*object) throws Error where it
+/// has found a fault.
+template <class T, class F>
+gpv_status query_run(T *object, F &&check) noexcept {
+    bool finished = true;
+    const gpv_status status = guard_object(object, [&] {
+        finished = object->core->finished();
+        if (finished)
+            check(*object);
+    });
+    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+}
+template <class T>
+gpv_status query_run(T *object) noexcept {
+    return query_run(object, [](const T &) {});
+}
+
+/// Waits for the last run of an object, and writes what it has found: zeros if there is none that
+/// did not fail. Then as query_run().
+template <class T, class Result, class F>
+gpv_status wait_for_run(T *object, Result *result, std::uint32_t first_size, F &&check) noexcept {
+    return guard_object(object, [&] {
+        if (result)
+            require_range({"result", "struct_size"}, result->struct_size, first_size,
+                          max_struct_size);
+        object->core->wait();
+        if (result)
+            write_struct(result, result->struct_size,
+                         object->has_run ? std::bit_cast<Result>(object->core->result())
+                                         : Result{});
+        check(*object);
+    });
 }
 
 } // namespace gpv

@@ -212,9 +212,7 @@ gpv_status gpv_kmeans_run(gpv_kmeans *op, gpv_stream stream, const gpv_image *sr
 }
 
 gpv_status gpv_kmeans_query(gpv_kmeans *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op);
 }
 
 gpv_status gpv_kmeans_wait(gpv_kmeans *op, gpv_kmeans_result *result) {

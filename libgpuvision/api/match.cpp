@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-2-Clause
 #include "core/match.hpp"
 
-#include <bit>
 #include <cstddef>
 #include <iterator>
 
@@ -185,21 +184,9 @@ gpv_status gpv_draw_outline(gpv_match *op, gpv_stream stream, const gpv_image *d
 }
 
 gpv_status gpv_match_query(gpv_match *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] { finished = op->core->finished(); });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op);
 }
 
 gpv_status gpv_match_wait(gpv_match *op, gpv_match_result *result) {
-    return gpv::guard_object(op, [&] {
-        if (result)
-            gpv::require_range({"result", "struct_size"}, result->struct_size,
-                               gpv::first_result_size, gpv::max_struct_size);
-        op->core->wait();
-        gpv::MatchResult found{};
-        if (op->has_run)
-            found = op->core->result();
-        if (result)
-            gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_match_result>(found));
-    });
+    return gpv::wait_for_run(op, result, gpv::first_result_size, [](const gpv_match &) {});
 }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <type_traits>
 #include <utility>
 
@@ -260,25 +259,9 @@ gpv_status gpv_segment_run(gpv_segment *op, gpv_stream stream, const gpv_image *
 }
 
 gpv_status gpv_segment_query(gpv_segment *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] {
-        finished = op->core->finished();
-        if (finished)
-            gpv::require_no_fault(*op);
-    });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op, gpv::require_no_fault);
 }
 
 gpv_status gpv_segment_wait(gpv_segment *op, gpv_graphcut_result *result) {
-    return gpv::guard_object(op, [&] {
-        if (result)
-            gpv::require_range({"result", "struct_size"}, result->struct_size,
-                               gpv::first_graphcut_result_size, gpv::max_struct_size);
-        op->core->wait();
-        if (result)
-            gpv::write_struct(result, result->struct_size,
-                              op->has_run ? std::bit_cast<gpv_graphcut_result>(op->core->result())
-                                          : gpv_graphcut_result{});
-        gpv::require_no_fault(*op);
-    });
+    return gpv::wait_for_run(op, result, gpv::first_graphcut_result_size, gpv::require_no_fault);
 }

@@ -234,26 +234,9 @@ gpv_status gpv_draw_keypoints(gpv_sift *op, gpv_stream stream, const gpv_image *
 }
 
 gpv_status gpv_sift_query(gpv_sift *op) {
-    bool finished = true;
-    const gpv_status status = gpv::guard_object(op, [&] {
-        finished = op->core->finished();
-        if (finished)
-            gpv::require_no_overflow(*op);
-    });
-    return status == GPV_OK && !finished ? static_cast<gpv_status>(GPV_NOT_READY) : status;
+    return gpv::query_run(op, gpv::require_no_overflow);
 }
 
 gpv_status gpv_sift_wait(gpv_sift *op, gpv_sift_result *result) {
-    return gpv::guard_object(op, [&] {
-        if (result)
-            gpv::require_range({"result", "struct_size"}, result->struct_size,
-                               gpv::first_result_size, gpv::max_struct_size);
-        op->core->wait();
-        gpv::SiftResult found{};
-        if (op->has_run)
-            found = op->core->result();
-        if (result)
-            gpv::write_struct(result, result->struct_size, std::bit_cast<gpv_sift_result>(found));
-        gpv::require_no_overflow(*op);
-    });
+    return gpv::wait_for_run(op, result, gpv::first_result_size, gpv::require_no_overflow);
 }

@@ -15,7 +15,6 @@ namespace {
 using namespace expansion;
 
 constexpr std::size_t table_alignment = 64;
-constexpr int band_rows = 16; ///< that a thread takes at a time
 
 /// Scratch of a run: labels, and the graph of a move.
 struct Workspace {
@@ -107,21 +106,12 @@ class CpuExpansion final : public Expansion {
         });
     }
 
-    template <class F>
-    void for_bands(const ExpansionRun &run, F f) const {
-        constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
-        const int workers = workers_for(std::int64_t{run.links.width} * run.links.height, grain,
-                                        scratch_.context().thread_limit());
-        parallel_bands(run.links.height, band_rows, workers,
-                       [&](int, int first, int last) { f(first, last); });
-    }
+    /// Threads that a run may use.
+    int limit() const { return scratch_.context().thread_limit(); }
     /// f(y) of all rows, by several threads.
     template <class F>
     void for_rows(const ExpansionRun &run, F f) const {
-        for_bands(run, [&](int first, int last) {
-            for (int y = first; y < last; y++)
-                f(y);
-        });
+        cpu::for_rows(run.links.width, run.links.height, limit(), f);
     }
 
     /// f(pair, step, links, first, last) for the half of the directions of a row that has
@@ -141,7 +131,7 @@ class CpuExpansion final : public Expansion {
     template <int pairs>
     GraphcutFault start(const ExpansionRun &run, const Workspace &work) const {
         FaultFinder faults;
-        for_bands(run, [&](int top, int bottom) {
+        for_bands(run.links.width, run.links.height, limit(), [&](int top, int bottom) {
             FaultFinder of_band;
             for (int y = top; y < bottom; y++) {
                 const auto check = [&](int x, int plane, std::int32_t value, int low, int high) {

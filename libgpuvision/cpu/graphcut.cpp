@@ -20,7 +20,6 @@ namespace gpv::cpu {
 namespace {
 
 constexpr std::size_t table_alignment = 64;
-constexpr int band_rows = 16; ///< that a thread takes at a time
 
 constexpr std::uint8_t source_side = 255, sink_side = 0; ///< in a mask
 
@@ -131,21 +130,15 @@ class CpuGraphcut final : public Graphcut {
             keep(graph, run);
     }
 
+    /// f(first, last) of bands of rows, by several threads.
     template <class F>
     void for_bands(const Image &image, F f) const {
-        constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
-        const std::int64_t pixels = std::int64_t{image.width} * image.height;
-        const int workers = workers_for(pixels, grain, scratch_.context().thread_limit());
-        parallel_bands(image.height, band_rows, workers, f);
+        cpu::for_bands(image.width, image.height, scratch_.context().thread_limit(), f);
     }
-
-    /// f(y) of all rows, by several threads.
+    /// f(y) of all rows, likewise.
     template <class F>
     void for_rows(const Image &image, F f) const {
-        for_bands(image, [&](int, int first, int last) {
-            for (int y = first; y < last; y++)
-                f(y);
-        });
+        cpu::for_rows(image.width, image.height, scratch_.context().thread_limit(), f);
     }
 
     /// reuses: residual has a flow, which the graph begins with as far as there is room for it: a
@@ -156,7 +149,7 @@ class CpuGraphcut final : public Graphcut {
         clear_border(graph, run.links);
         FaultFinder faults;
         std::atomic<std::int64_t> to_sink = 0;
-        for_bands(run.links, [&](int, int first, int last) {
+        for_bands(run.links, [&](int first, int last) {
             FaultFinder of_band;
             std::int64_t sum = 0;
             for (int y = first; y < last; y++)
@@ -317,7 +310,7 @@ class CpuGraphcut final : public Graphcut {
         });
         std::mutex mutex;
         Rises rises{};
-        for_bands(run.links, [&](int, int first, int last) {
+        for_bands(run.links, [&](int first, int last) {
             Rises of_band{};
             for (int y = first; y < last; y++)
                 add_rises(graph, run, y, of_band);
@@ -382,7 +375,7 @@ class CpuGraphcut final : public Graphcut {
     template <int directions>
     std::int64_t paint(const CutGraph<directions> &graph, const Image &mask) {
         std::atomic<std::int64_t> area = 0, left = 0;
-        for_bands(mask, [&](int, int first, int last) {
+        for_bands(mask, [&](int first, int last) {
             std::int64_t count = 0, rest = 0;
             for (int y = first; y < last; y++) {
                 auto *row = reinterpret_cast<std::uint8_t *>(mask.planes[0].row(y));
@@ -404,7 +397,7 @@ class CpuGraphcut final : public Graphcut {
     template <int directions>
     std::int64_t capacity(const GraphcutRun &run) const {
         std::atomic<std::int64_t> sum = 0;
-        for_bands(run.mask, [&](int, int first, int last) {
+        for_bands(run.mask, [&](int first, int last) {
             std::int64_t part = 0;
             for (int y = first; y < last; y++)
                 part += row_capacity<directions>(run, y);

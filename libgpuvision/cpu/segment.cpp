@@ -144,7 +144,6 @@ HWY_EXPORT(sum_differences);
 HWY_EXPORT(link_row);
 
 constexpr std::size_t table_alignment = 64;
-constexpr int band_rows = 16; ///< that a thread takes at a time
 
 static_assert(cells - 1 <= std::numeric_limits<std::uint16_t>::max());
 
@@ -315,8 +314,7 @@ class CpuSegment final : public Segment {
     // ---- scratch --------------------------------------------------------------------
 
     int workers(const SegmentRun &run) const {
-        constexpr std::int64_t grain = 65536; // pixels that make a thread worth its start
-        return workers_for(pixels_of(run), grain, scratch_.context().thread_limit());
+        return workers_for(pixels_of(run), grain_pixels, scratch_.context().thread_limit());
     }
 
     void reserve(const SegmentRun &run, Stream stream) {

@@ -40,4 +40,24 @@ void parallel_bands(int rows, int band, int workers, F f) {
     run_workers(workers, work, &body);
 }
 
+/// Where a pixel is little work: rows that a thread takes at a time, and pixels that make one worth
+/// its start.
+inline constexpr int band_rows = 16;
+inline constexpr std::int64_t grain_pixels = 65536;
+
+/// Calls f(first, last) for bands of rows of an image, on as many threads as are worth their start.
+template <class F>
+void for_bands(int width, int height, int limit, F f) {
+    const int workers = workers_for(std::int64_t{width} * height, grain_pixels, limit);
+    parallel_bands(height, band_rows, workers, [&](int, int first, int last) { f(first, last); });
+}
+/// Likewise f(y) for all rows.
+template <class F>
+void for_rows(int width, int height, int limit, F f) {
+    for_bands(width, height, limit, [&](int first, int last) {
+        for (int y = first; y < last; y++)
+            f(y);
+    });
+}
+
 } // namespace gpv::cpu

@@ -21,7 +21,7 @@ Run variant(int i) {
     Run run = example(0);
     run.as<gpv_expansion_params>().cycles = 1 + i % 3;
     run.formats[LINKS] = i % 2 ? GPV_FORMAT_CAP32X8 : GPV_FORMAT_CAP32X4;
-    run.number = i / 2 % 2 ? GPV_EXPANSION_MAX_LABELS : 2 + i / 4 % 2;
+    run.number = i == 3 ? GPV_EXPANSION_MAX_LABELS : 2 + i / 2 % 2;
     return run;
 }
 
